@@ -1,0 +1,148 @@
+import { CloudError, isCloudError } from '../../../common/cloud-error.ts';
+import { digitalocean } from '../../../common/provider-id/digitalocean.ts';
+import type { Change, Kind, WriteIo } from '../../engine/resource.ts';
+import { type Balancer, foundBalancer, type Json, kindNames } from './balancer.ts';
+import { cloud, type DigitalOceanClient } from './client.ts';
+import { dropletsPath } from './droplets.ts';
+import { type Mark, printName } from './names.ts';
+
+/** What a Service asks of its load balancer. */
+export interface BalancerSpec {
+  readonly mark: Mark;
+  /** In the wire's fields: what others chose, or the cloud, stays. With rules and droplets. */
+  readonly body: Json & { readonly droplet_ids: readonly number[] };
+  /** The same, of what cannot be changed. */
+  readonly fixed: Json;
+  /** Only for the create. */
+  readonly atCreation: Json & { readonly region: string };
+}
+
+export const balancersPath = '/v2/load_balancers';
+/** For how long a list may still miss what was made. */
+const settleMs = 5000;
+/** What a change has to send again, because what it leaves out becomes the default. */
+const kept = [
+  ...['size_unit', 'type', 'vpc_uuid', 'subnet_uuid', 'project_id', 'network', 'network_stack', 'tls_cipher_policy'],
+  ...[
+    'http_idle_timeout_seconds',
+    'disable_lets_encrypt_dns_records',
+    'enable_backend_keepalive',
+    'domains',
+    'firewall',
+  ],
+  ...['redirect_http_to_https', 'enable_proxy_protocol', 'forwarding_rules', 'health_check', 'sticky_sessions'],
+];
+
+type Io = Pick<WriteIo, 'permit' | 'signal'>;
+
+/** A load balancer: one object, that every change writes as a whole. */
+export function balancerKind(client: DigitalOceanClient): Kind<BalancerSpec, Balancer> {
+  async function put(standing: Balancer, name: string, body: Json, { permit, signal }: Io) {
+    const { tag, ...rest }: Json = { ...wholeOf(standing), ...body, name };
+    // One that others made may have its droplets by a tag: the API takes either.
+    const whole = tag === undefined || body['droplet_ids'] !== undefined ? rest : { ...rest, tag };
+    const path = `${balancersPath}/${standing.id}`;
+    const answer = await client.call({ path, method: 'PUT', body: whole, permit, signal });
+    return { id: standing.id, found: [foundBalancer(answer.object('load_balancer'))] };
+  }
+  /** The same error about the droplets that cannot be targets, where it is these that the cloud does not take. */
+  async function refused(error: unknown, ids: readonly number[], place: Json, { signal }: Io): Promise<unknown> {
+    if (!isCloudError(error) || !['Invalid', 'NotFound'].includes(error.kind) || ids.length === 0) return error;
+    const lists = await Promise.all(
+      [[], [['type', 'gpus'] as const]].map((query) =>
+        client.list({ path: dropletsPath, query, urgency: 'change', signal }, 'droplets'),
+      ),
+    );
+    const isGood = (droplet: Json) =>
+      (droplet['region'] as Json | undefined)?.['slug'] === place['region'] &&
+      (place['vpc_uuid'] === undefined || droplet['vpc_uuid'] === place['vpc_uuid']);
+    const good = new Set(lists.flat().flatMap((one) => (isGood(one.json()) ? one.number('id') : [])));
+    const subjects = ids.filter((id) => !good.has(id)).map((id) => digitalocean.print({ instanceId: String(id) }));
+    const { kind, operation, cause } = error;
+    const message = error.message.replace(`${cloud} ${operation}: `, '');
+    return new CloudError({ kind, cloud, operation, message, subjects, cause });
+  }
+
+  return {
+    ...{ kind: kindNames.balancer, locks: true, again: 'safe', settleMs },
+    compare({ body, owner }, { mark, body: chosen, fixed }) {
+      const other = Object.keys(fixed).find((name) => body.wire[name] !== undefined && body.wire[name] !== fixed[name]);
+      if (other !== undefined)
+        return { replace: `${other} ${String(body.wire[other])} to ${String(fixed[other])}`, first: 'break' };
+      const name = printName(mark);
+      // The name of what is taken over comes with the mark.
+      const fields = [
+        ...differencesOf(body.wire, chosen),
+        ...(owner !== undefined && body.name !== name ? ['name'] : []),
+      ];
+      if (fields.length === 0) return { same: true };
+      const summary = `load balancer ${body.name}: ${fields.map((one) => summaryOf(one, body, chosen)).join(', ')}`;
+      const change: Change = { what: 'put', summary, phase: 'set', body: { name, chosen } };
+      return { changes: [change] };
+    },
+    async create({ spec: { mark, body, fixed, atCreation } }, _inside, { permit, signal }) {
+      const whole = { name: printName(mark), ...atCreation, ...fixed, ...body };
+      const request = { path: balancersPath, method: 'POST', body: whole, permit, signal } as const;
+      const answer = await client.call(request).catch(async (error: unknown) => {
+        throw await refused(error, body.droplet_ids, atCreation, { permit, signal });
+      });
+      const id = answer.object('load_balancer').text('id');
+      // Its address comes when it is active: what is answered now would be taken for all of it.
+      return { id, operation: id };
+    },
+    async update({ body, owner }, change, io) {
+      const { name, chosen } = change.body as { readonly name: string; readonly chosen: BalancerSpec['body'] };
+      const place = { region: body.region, vpc_uuid: body.wire['vpc_uuid'] };
+      return put(body, owner === undefined ? body.name : name, chosen, io).catch(async (error: unknown) => {
+        throw await refused(error, chosen.droplet_ids, place, io);
+      });
+    },
+    async remove({ id }, { permit, signal }) {
+      await client.send({ path: `${balancersPath}/${id}`, method: 'DELETE', permit, signal });
+      return {};
+    },
+    mark({ body }, as, want, io) {
+      const mark = as === 'ours' ? want!.spec.mark : { ...body.mark!, isKept: true };
+      return put(body, printName(mark), {}, io);
+    },
+  };
+}
+
+/** What a change has to write so that it changes nothing. */
+function wholeOf({ wire, region, droplets }: Balancer): Json {
+  const fields = kept.filter((name) => wire[name] !== undefined && wire[name] !== null && wire[name] !== '');
+  const targets = wire['tag'] ? { tag: wire['tag'] } : { droplet_ids: droplets };
+  const size = wire['size_unit'] === undefined && wire['size'] ? { size: wire['size'] } : {};
+  return { ...Object.fromEntries(fields.map((name) => [name, wire[name]])), region, ...size, ...targets };
+}
+
+/** Fields whose chosen value is not there. */
+function differencesOf(wire: Json, chosen: Json): string[] {
+  return Object.keys(chosen).filter((name) => !isThere(wire[name], chosen[name]));
+}
+
+/** Lists in any order; the API leaves out what is false, empty or 0. */
+function isThere(there: unknown, chosen: unknown): boolean {
+  if (Array.isArray(chosen)) {
+    const [left, right] = [there ?? [], chosen].map((list) => (list as readonly unknown[]).map(printOf).sort());
+    return left!.join() === right!.join();
+  }
+  if (typeof chosen === 'object' && chosen !== null)
+    return Object.entries(chosen).every(([name, value]) => isThere((there as Json | undefined)?.[name], value));
+  return there === chosen || (!there && !chosen);
+}
+
+function printOf(value: unknown): string {
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  return JSON.stringify(
+    Object.entries(value)
+      .filter(([, one]) => Boolean(one))
+      .sort(([a], [b]) => a.localeCompare(b)),
+  );
+}
+
+function summaryOf(name: string, { droplets }: Balancer, { droplet_ids: ids }: BalancerSpec['body']): string {
+  if (name !== 'droplet_ids') return name;
+  const [added, removed] = [ids.filter((id) => !droplets.includes(id)), droplets.filter((id) => !ids.includes(id))];
+  return `droplets (${added.length} added, ${removed.length} removed, ${ids.length} in all)`;
+}

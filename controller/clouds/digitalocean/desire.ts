@@ -1,0 +1,147 @@
+import { digitalocean } from '../../../common/provider-id/digitalocean.ts';
+import { type Desire, type Found, nameOf, type Refusal, type Want } from '../../engine/resource.ts';
+import type { Asked } from '../load-balancer-driver.ts';
+import type { DesiredLoadBalancer, DesiredPort } from '../load-balancers.ts';
+import { prefix } from './annotations.ts';
+import { type Balancer, type Certificate, type Json, kindNames } from './balancer.ts';
+import type { BalancerSpec } from './balancers.ts';
+import { maxNameLength, printName } from './names.ts';
+import { type Settings, settingsOf } from './settings.ts';
+
+export interface DesireOptions {
+  /** Undefined: not read yet. */
+  region(): string | undefined;
+  readonly vpc: string | undefined;
+  /** Tags that a load balancer is made with. No answer shows them. */
+  readonly tags: readonly string[];
+  readonly defaultType: string;
+}
+
+/** What serves a Service. Pure but for the region. */
+export function desireOf({ desired, known, mine }: Asked, options: DesireOptions): Desire {
+  const { owner, service } = desired;
+  const settings = settingsOf(desired);
+  const { title, hostname, problems, remarks, fixed } = settings;
+  const mark = { owner, service, title, hostname };
+  const name = printName(mark);
+  const standing = mine().find(({ kind }) => kind === kindNames.balancer) as Found<Balancer> | undefined;
+  const main: Want = {
+    ...{ kind: kindNames.balancer, key: 'main', slot: `name ${name}`, carriesAddress: true },
+    ...{ spec: undefined, summary: `load balancer ${name}` },
+  };
+  const unread = [...problems, ...(name.length > maxNameLength ? [tooLong(name)] : []), ...attachProblem(desired)];
+  const isNetwork = (fixed['type'] ?? standing?.body.wire['type'] ?? options.defaultType) === 'REGIONAL_NETWORK';
+  const { served, refusals } = portsOf(desired, isNetwork);
+  refusals.push(...fieldsOf(desired), ...unread.map(unsupported));
+  const region = options.region();
+  // What cannot be read changes nothing, and nothing goes.
+  if (unread.length > 0 || served.length === 0 || region === undefined)
+    return { wants: [{ ...main, asItStands: true }], refusals, remarks };
+
+  const certificate = certificateOf(
+    settings,
+    standing?.body,
+    known(kindNames.certificate) as readonly Found<Certificate>[],
+  );
+  const spec: BalancerSpec = {
+    ...{ mark, fixed },
+    body: {
+      ...settings.body,
+      health_check: settings.healthCheck,
+      forwarding_rules: served.flatMap((port) => rulesOf(port, settings, certificate?.id, isNetwork)),
+      droplet_ids: dropletsOf(desired, standing?.body.droplets ?? []),
+    },
+    atCreation: {
+      ...{ region, type: options.defaultType },
+      ...(options.vpc !== undefined && { vpc_uuid: options.vpc }),
+      ...(options.tags.length > 0 && { tags: options.tags }),
+    },
+  };
+  return {
+    wants: [...(certificate === undefined ? [] : [certificate.want]), { ...main, ...needing(certificate?.want), spec }],
+    ...{ refusals, remarks: [...remarks, ...(certificate?.remarks ?? [])] },
+  };
+}
+
+function unsupported(message: string): Refusal {
+  return { reason: 'Unsupported', message };
+}
+
+function tooLong(name: string): string {
+  return `${prefix}name: ${JSON.stringify(name)} has ${name.length} characters, expected at most ${maxNameLength}`;
+}
+
+function attachProblem({ attach }: DesiredLoadBalancer): string[] {
+  // Neither consent nor who uses it could be read there.
+  if (attach === undefined) return [];
+  return [`mooring.dev/load-balancer-id: ${JSON.stringify(attach.id)}, expected none: it shows no tags on this cloud`];
+}
+
+function fieldsOf({ sessionAffinity, address }: DesiredLoadBalancer): Refusal[] {
+  const fields = [
+    sessionAffinity && `spec.sessionAffinity: "ClientIP", expected "None", or ${prefix}sticky-sessions-type`,
+    address && `spec.loadBalancerIP: ${JSON.stringify(address)}, expected none, or ${prefix}ip`,
+  ];
+  return fields.filter((one) => typeof one === 'string').map(unsupported);
+}
+
+/** @param isNetwork a load balancer of the network, which keeps the port of a connection */
+function portsOf({ ports }: DesiredLoadBalancer, isNetwork: boolean): { served: DesiredPort[]; refusals: Refusal[] } {
+  const isServed = ({ protocol, nodePort }: DesiredPort) => protocol !== 'SCTP' && (isNetwork || nodePort !== 0);
+  const refusals = ports
+    .filter((port) => !isServed(port))
+    .map(({ protocol, port }) => ({
+      ...unsupported(`spec.ports: ${protocol} ${port}, expected ${protocol === 'SCTP' ? 'TCP or UDP' : 'a node port'}`),
+      ports: [{ port, protocol }],
+    }));
+  return { served: ports.filter(isServed), refusals };
+}
+
+function rulesOf(
+  { port, protocol, nodePort }: DesiredPort,
+  settings: Settings,
+  certificate: string | undefined,
+  isNetwork: boolean,
+): Json[] {
+  const rule = (entry: string, target: string, more: Json = {}): Json => ({
+    ...{ entry_protocol: entry, entry_port: port, target_protocol: target },
+    ...{ target_port: isNetwork ? port : nodePort, ...more },
+  });
+  if (protocol === 'UDP') return [rule('udp', 'udp')];
+  const entry = isNetwork ? 'tcp' : settings.protocolOf(port);
+  const withCertificate = certificate === undefined ? {} : { certificate_id: certificate };
+  const isTls = entry === 'https' || entry === 'http2';
+  if (!isTls) return [rule(entry, entry)];
+  if (settings.isPassedThrough) return [rule(entry, entry, { tls_passthrough: true })];
+  const http3 = settings.http3Port === port ? [rule('http3', 'http', withCertificate)] : [];
+  return [rule(entry, 'http', withCertificate), ...http3];
+}
+
+/** Those that are known by their providerID alone stay, and are not added. */
+function dropletsOf({ members }: DesiredLoadBalancer, standing: readonly number[]): number[] {
+  const ids = members.flatMap(({ providerID, addresses }) => {
+    const id = Number(digitalocean.parse(providerID)?.instanceId);
+    return Number.isSafeInteger(id) && (addresses.length > 0 || standing.includes(id)) ? [id] : [];
+  });
+  return [...new Set(ids)];
+}
+
+function needing(want: Want | undefined): Pick<Want, 'needs'> {
+  return want === undefined ? {} : { needs: [nameOf(want)] };
+}
+
+/** The certificate that is named. One that the cloud has renewed has another id, which its rules have, too. */
+function certificateOf(
+  { certificate: named }: Settings,
+  standing: Balancer | undefined,
+  certificates: readonly Found<Certificate>[],
+): { readonly id: string; readonly want: Want; readonly remarks: readonly string[] } | undefined {
+  if (named === undefined) return undefined;
+  const is = (id: string) => certificates.some((one) => one.id === id);
+  const there = certificates.find(({ body }) => body.id === named || body.name === named)?.id;
+  const renewed = there === undefined ? standing?.certificates.find(is) : undefined;
+  const id = there ?? renewed ?? named;
+  const use = { kind: kindNames.certificate, key: named, use: { id, allowed: true }, spec: undefined };
+  const remark = `certificate ${named} is gone, and ${renewed} stays in its place: ${prefix}certificate-name names both`;
+  return { id, want: { ...use, summary: `certificate ${named}` }, remarks: renewed === undefined ? [] : [remark] };
+}

@@ -1,0 +1,140 @@
+import ipaddr from 'ipaddr.js';
+import { CloudError } from '../../../common/cloud-error.ts';
+import {
+  type Found,
+  identityOf,
+  isOwnedBy,
+  type Kind,
+  type OperationState,
+  type Reader,
+  type ReadIo,
+} from '../../engine/resource.ts';
+import type { Adopting, LoadBalancerDriver, ShownLoadBalancer } from '../load-balancer-driver.ts';
+import type { Ingress } from '../load-balancers.ts';
+import { annotations, idAnnotation, prefix } from './annotations.ts';
+import { type Balancer, canonical, foundBalancer, foundCertificate, kindNames } from './balancer.ts';
+import { balancerKind, balancersPath } from './balancers.ts';
+import { cloud, type DigitalOceanClient } from './client.ts';
+import type { DigitalOceanConfig } from './config.ts';
+import { desireOf } from './desire.ts';
+
+export interface LoadBalancerOptions {
+  readonly client: DigitalOceanClient;
+  readonly config: Pick<DigitalOceanConfig, 'region' | 'vpc' | 'clusterId' | 'defaultType'>;
+}
+
+export const certificatesPath = '/v2/certificates';
+export const vpcsPath = '/v2/vpcs';
+
+/** The load balancers of one account in one region. */
+export function createLoadBalancerDriver({ client, config }: LoadBalancerOptions): LoadBalancerDriver {
+  const { vpc, clusterId, defaultType } = config;
+  let region = config.region;
+  const prepare = async (signal: AbortSignal | undefined) => {
+    region ??= await regionOf(client, vpc!, signal);
+  };
+  const tags = clusterId === undefined ? [] : [`k8s:${clusterId}`];
+  const usedKind: Kind = { kind: kindNames.certificate, again: 'safe', compare: () => ({ same: true }) };
+
+  /** States of load balancers that are being made: an operation has the id of its load balancer. */
+  async function poll(ids: readonly string[], { signal }: ReadIo): Promise<ReadonlyMap<string, OperationState>> {
+    const one = (id: string) =>
+      client.get({ path: `${balancersPath}/${id}`, urgency: 'change', signal }, 'load_balancer');
+    const read =
+      ids.length === 1
+        ? [await one(ids[0]!)].filter((fields) => fields !== undefined)
+        : await client.list({ path: balancersPath, urgency: 'change', signal }, 'load_balancers');
+    const found = read.map(foundBalancer).filter(({ id }) => ids.includes(id));
+    return new Map(
+      found.map(({ id, status }) => [
+        id,
+        status === 'pending' ? 'running' : status === 'failed' ? errored(id) : 'done',
+      ]),
+    );
+  }
+
+  return {
+    main: kindNames.balancer,
+    kinds: [balancerKind(client), usedKind] as readonly Kind[],
+    readers: [createReader(client, prepare)],
+    documents: [],
+    desire: (asked) => desireOf(asked, { ...{ vpc, tags, defaultType }, region: () => region }),
+    ...{ poll, annotations, annotationPrefixes: [prefix], adopts, show },
+    members: (parts) =>
+      (parts.find(({ kind }) => kind === kindNames.balancer)?.body as Balancer | undefined)?.members ?? [],
+    maxMembers: undefined,
+    drains: false,
+    slots: () => [],
+  };
+}
+
+/** The region of a VPC. Throws `Invalid` where there is none: `NotFound` would be taken for another resource's. */
+export async function regionOf(client: DigitalOceanClient, vpc: string, signal?: AbortSignal): Promise<string> {
+  const found = await client.get({ path: `${vpcsPath}/${vpc}`, signal }, 'vpc');
+  if (found !== undefined) return found.text('region');
+  const message = `DO_CLUSTER_VPC_ID: ${JSON.stringify(vpc)}, expected the UUID of a VPC of this account`;
+  throw new CloudError({ kind: 'Invalid', cloud, operation: `GET ${vpcsPath}/{id}`, message });
+}
+
+function errored(id: string): CloudError {
+  const operation = `GET ${balancersPath}/{id}`;
+  return new CloudError({ kind: 'Unavailable', cloud, operation, message: `load balancer ${id} is errored` });
+}
+
+/** One list shows all load balancers, another the certificates, which are read where a Service names one. */
+function createReader(client: DigitalOceanClient, prepare: (signal: AbortSignal | undefined) => Promise<void>): Reader {
+  const balancers = async (urgency: 'need' | 'refresh', signal: AbortSignal | undefined) =>
+    (await client.list({ path: balancersPath, urgency, signal }, 'load_balancers')).map(foundBalancer);
+  const certificates = async (urgency: 'need' | 'refresh', signal: AbortSignal | undefined) =>
+    (await client.list({ path: certificatesPath, urgency, signal }, 'certificates')).map(foundCertificate);
+  return {
+    kinds: Object.values(kindNames),
+    async all(_cluster, { signal }) {
+      await prepare(signal);
+      const found = await balancers('refresh', signal);
+      const isUsed = found.some(({ body }) => body.certificates.length > 0);
+      return [...found, ...(isUsed ? await certificates('refresh', signal) : [])];
+    },
+    async of({ owner, ids, search }, { signal }) {
+      await prepare(signal);
+      const of = (kind: string) => ids.filter((one) => one.kind === kind).map(({ id }) => id);
+      const asked = await Promise.all(
+        of(kindNames.balancer).map((id) =>
+          client.get({ path: `${balancersPath}/${encodeURIComponent(id)}`, signal }, 'load_balancer'),
+        ),
+      );
+      const read = asked.flatMap((fields) => (fields === undefined ? [] : foundBalancer(fields)));
+      // Names are unique, so there is no second one of a Service that has one.
+      const isFound = read.some((one) => isOwnedBy(one, owner));
+      const listed = search && !isFound ? await balancers('need', signal) : [];
+      const named = of(kindNames.certificate).length > 0 ? await certificates('need', signal) : [];
+      // A list may lag behind a read by id.
+      const newer = new Set([...of(kindNames.balancer).map((id) => identityOf({ kind: kindNames.balancer, id }))]);
+      return { found: [...read, ...listed.filter((one) => !newer.has(identityOf(one))), ...named] satisfies Found[] };
+    },
+  };
+}
+
+/**
+ * By the name that the classic controller gives, or the name or id that the Service's annotations say, and by an address
+ * that the Service shows. Where its status shows a hostname alone, which a user chose, annotations are not believed.
+ */
+function adopts({ kind, id, body }: Found, { owner, proof }: Adopting): string | undefined {
+  if (kind !== kindNames.balancer) return undefined;
+  const { name, mark, addresses } = body as Balancer;
+  const { annotations: said = {} } = proof;
+  const isUsual = name === `a${owner.service.replaceAll('-', '')}`.slice(0, 32);
+  if (mark !== undefined || !(isUsual || said[`${prefix}name`] === name || said[idAnnotation] === id)) return undefined;
+  const shown = new Set(proof.addresses.map(canonical));
+  const isNamed = shown.size > 0 && ![...shown].some((one) => ipaddr.isValid(one ?? ''));
+  return addresses.some((ip) => shown.has(ip)) || (isNamed && isUsual) ? 'main' : undefined;
+}
+
+function show({ body }: Found): ShownLoadBalancer {
+  const { name, mark, addresses, createdAtMs, certificates, wire } = body as Balancer;
+  const ipMode = wire['enable_proxy_protocol'] === true || certificates.length > 0 ? 'Proxy' : 'VIP';
+  const hostname = mark?.hostname;
+  const shown = addresses.map((ip): Ingress => ({ ip, ipMode }));
+  const ingress = hostname !== undefined && shown.length > 0 ? [{ hostname }] : shown;
+  return { name, ingress, createdAtMs, service: mark?.service };
+}
