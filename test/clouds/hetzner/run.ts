@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
-import { goClient, openApiDocument, prism, pythonWithClient } from './tools.ts';
+import { prism } from '../proof-tools.ts';
+import { goClient, openApiDocument, pythonWithClient } from './tools.ts';
 
 /**
  * `node test/clouds/hetzner/run.ts`: the shipped controller on a fake of Hetzner Cloud; and that fake, and what Mooring

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { sleep, systemClock } from '../../../common/process/clock.ts';
 import { createHttp } from '../../../common/process/http.ts';
+import { startPrism } from '../start-prism.ts';
 import { cloudSuite } from '../suite/cloud-suite.ts';
 import { createFakeHetzner, listen } from './fake-hetzner.ts';
 import { hetznerCapabilities, hetznerWorld } from './hetzner-world.ts';
-import { startPrism } from './start-prism.ts';
 
 /**
  * The conformance suite through Prism: what Mooring sends and what the fake answers are as the vendor's document has

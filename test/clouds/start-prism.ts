@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { freePort } from '../../kit/free-ports.ts';
+import { freePort } from '../kit/free-ports.ts';
 
 export interface RunningPrism {
   readonly url: string;

