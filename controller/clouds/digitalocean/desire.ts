@@ -5,6 +5,7 @@ import type { DesiredLoadBalancer, DesiredPort } from '../load-balancers.ts';
 import { prefix } from './annotations.ts';
 import { type Balancer, type Certificate, type Json, kindNames } from './balancer.ts';
 import type { BalancerSpec } from './balancers.ts';
+import { uuid } from './config.ts';
 import { maxNameLength, printName } from './names.ts';
 import { type Settings, settingsOf } from './settings.ts';
 
@@ -139,7 +140,7 @@ function certificateOf(
   if (named === undefined) return undefined;
   const is = (id: string) => certificates.some((one) => one.id === id);
   const there = certificates.find(({ body }) => body.id === named || body.name === named)?.id;
-  const renewed = there === undefined ? standing?.certificates.find(is) : undefined;
+  const renewed = there === undefined && uuid.test(named) ? standing?.certificates.find(is) : undefined;
   const id = there ?? renewed ?? named;
   const use = { kind: kindNames.certificate, key: named, use: { id, allowed: true }, spec: undefined };
   const remark = `certificate ${named} is gone, and ${renewed} stays in its place: ${prefix}certificate-name names both`;

@@ -15,7 +15,7 @@ import { annotations, idAnnotation, prefix } from './annotations.ts';
 import { type Balancer, canonical, foundBalancer, foundCertificate, kindNames } from './balancer.ts';
 import { balancerKind, balancersPath } from './balancers.ts';
 import { cloud, type DigitalOceanClient } from './client.ts';
-import type { DigitalOceanConfig } from './config.ts';
+import { type DigitalOceanConfig, uuid } from './config.ts';
 import { desireOf } from './desire.ts';
 
 export interface LoadBalancerOptions {
@@ -30,6 +30,7 @@ export const vpcsPath = '/v2/vpcs';
 export function createLoadBalancerDriver({ client, config }: LoadBalancerOptions): LoadBalancerDriver {
   const { vpc, clusterId, defaultType } = config;
   let region = config.region;
+  let hasNamed = false;
   const prepare = async (signal: AbortSignal | undefined) => {
     region ??= await regionOf(client, vpc!, signal);
   };
@@ -56,9 +57,13 @@ export function createLoadBalancerDriver({ client, config }: LoadBalancerOptions
   return {
     main: kindNames.balancer,
     kinds: [balancerKind(client), usedKind] as readonly Kind[],
-    readers: [createReader(client, prepare)],
+    readers: [createReader({ client, prepare, namesCertificates: () => hasNamed })],
     documents: [],
-    desire: (asked) => desireOf(asked, { ...{ vpc, tags, defaultType }, region: () => region }),
+    desire(asked) {
+      const desire = desireOf(asked, { ...{ vpc, tags, defaultType }, region: () => region });
+      hasNamed ||= desire.wants.some(({ kind }) => kind === kindNames.certificate);
+      return desire;
+    },
     ...{ poll, annotations, annotationPrefixes: [prefix], adopts, show },
     members: (parts) =>
       (parts.find(({ kind }) => kind === kindNames.balancer)?.body as Balancer | undefined)?.members ?? [],
@@ -81,8 +86,16 @@ function errored(id: string): CloudError {
   return new CloudError({ kind: 'Unavailable', cloud, operation, message: `load balancer ${id} is errored` });
 }
 
-/** One list shows all load balancers, another the certificates, which are read where a Service names one. */
-function createReader(client: DigitalOceanClient, prepare: (signal: AbortSignal | undefined) => Promise<void>): Reader {
+interface ReaderOptions {
+  readonly client: DigitalOceanClient;
+  /** Called before each read: what a Service asks for depends on it. */
+  prepare(signal: AbortSignal | undefined): Promise<void>;
+  /** A Service names one, which may be newer than the latest audit. */
+  namesCertificates(): boolean;
+}
+
+/** One list shows all load balancers, another the certificates. */
+function createReader({ client, prepare, namesCertificates }: ReaderOptions): Reader {
   const balancers = async (urgency: 'need' | 'refresh', signal: AbortSignal | undefined) =>
     (await client.list({ path: balancersPath, urgency, signal }, 'load_balancers')).map(foundBalancer);
   const certificates = async (urgency: 'need' | 'refresh', signal: AbortSignal | undefined) =>
@@ -91,25 +104,23 @@ function createReader(client: DigitalOceanClient, prepare: (signal: AbortSignal 
     kinds: Object.values(kindNames),
     async all(_cluster, { signal }) {
       await prepare(signal);
-      const found = await balancers('refresh', signal);
-      const isUsed = found.some(({ body }) => body.certificates.length > 0);
-      return [...found, ...(isUsed ? await certificates('refresh', signal) : [])];
+      const found: Found[] = await balancers('refresh', signal);
+      return [...found, ...(await certificates('refresh', signal))];
     },
     async of({ owner, ids, search }, { signal }) {
       await prepare(signal);
-      const of = (kind: string) => ids.filter((one) => one.kind === kind).map(({ id }) => id);
+      // A record that users can write may name anything.
+      const known = ids.filter((one) => one.kind === kindNames.balancer && uuid.test(one.id));
       const asked = await Promise.all(
-        of(kindNames.balancer).map((id) =>
-          client.get({ path: `${balancersPath}/${encodeURIComponent(id)}`, signal }, 'load_balancer'),
-        ),
+        known.map(({ id }) => client.get({ path: `${balancersPath}/${id}`, signal }, 'load_balancer')),
       );
       const read = asked.flatMap((fields) => (fields === undefined ? [] : foundBalancer(fields)));
       // Names are unique, so there is no second one of a Service that has one.
       const isFound = read.some((one) => isOwnedBy(one, owner));
       const listed = search && !isFound ? await balancers('need', signal) : [];
-      const named = of(kindNames.certificate).length > 0 ? await certificates('need', signal) : [];
+      const named = namesCertificates() ? await certificates('need', signal) : [];
       // A list may lag behind a read by id.
-      const newer = new Set([...of(kindNames.balancer).map((id) => identityOf({ kind: kindNames.balancer, id }))]);
+      const newer = new Set(known.map(identityOf));
       return { found: [...read, ...listed.filter((one) => !newer.has(identityOf(one))), ...named] satisfies Found[] };
     },
   };

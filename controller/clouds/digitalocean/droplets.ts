@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { CloudError } from '../../../common/cloud-error.ts';
 import type { NodeAddress } from '../../../common/instance.ts';
@@ -88,7 +89,7 @@ function addressesOf(networks: AnswerFields): NodeAddress[] {
 }
 
 function addressOf(text: string): string {
-  if (ipaddr.isValid(text)) return ipaddr.parse(text).toString();
+  if (isIP(text) !== 0) return ipaddr.parse(text).toString();
   const message = `ip_address: ${JSON.stringify(text)}, expected an IP address`;
   throw new CloudError({ kind: 'Invalid', cloud, operation: 'lookup', message });
 }
