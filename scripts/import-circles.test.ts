@@ -49,6 +49,16 @@ describe('imports', () => {
     assert.deepEqual(gone, [], 'take these out of the list');
   });
 
+  it('of a cloud lead to no other cloud', () => {
+    const cloudOf = (file: string) => /^controller\/clouds\/([^/]+)\//.exec(file)?.[1];
+    const others = [...importsOf(['controller/clouds'])].flatMap(([file, targets]) => {
+      if (cloudOf(file) === undefined || file.endsWith('.test.ts')) return [];
+      const wrong = targets.filter((target) => cloudOf(target) !== undefined && cloudOf(target) !== cloudOf(file));
+      return wrong.map((target) => `${file} imports ${target}`);
+    });
+    assert.deepEqual(others, []);
+  });
+
   it('make a circle where two files import each other, directly or by others', () => {
     const imports = new Map([
       ['a', ['b', 'elsewhere']],

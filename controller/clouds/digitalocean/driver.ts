@@ -11,7 +11,8 @@ import {
 } from '../../engine/resource.ts';
 import type { Adopting, LoadBalancerDriver, ShownLoadBalancer } from '../load-balancer-driver.ts';
 import type { Ingress } from '../load-balancers.ts';
-import { annotations, idAnnotation, prefix } from './annotations.ts';
+import { flagOf } from '../annotation-reader.ts';
+import { annotations, disownAnnotation, idAnnotation, prefix } from './annotations.ts';
 import { type Balancer, canonical, foundBalancer, foundCertificate, kindNames } from './balancer.ts';
 import { balancerKind, balancersPath } from './balancers.ts';
 import { cloud, type DigitalOceanClient } from './client.ts';
@@ -135,7 +136,10 @@ function adopts({ kind, id, body }: Found, { owner, proof }: Adopting): string |
   const { name, mark, addresses } = body as Balancer;
   const { annotations: said = {} } = proof;
   const isUsual = name === `a${owner.service.replaceAll('-', '')}`.slice(0, 32);
-  if (mark !== undefined || !(isUsual || said[`${prefix}name`] === name || said[idAnnotation] === id)) return undefined;
+  const isSaid = said[`${prefix}name`] === name || said[idAnnotation] === id;
+  // One that the classic controller leaves alone would go with its Service.
+  const isDisowned = flagOf(said[disownAnnotation] ?? '') === true;
+  if (mark !== undefined || isDisowned || !(isUsual || isSaid)) return undefined;
   const shown = new Set(proof.addresses.map(canonical));
   const isNamed = shown.size > 0 && ![...shown].some((one) => ipaddr.isValid(one ?? ''));
   return addresses.some((ip) => shown.has(ip)) || (isNamed && isUsual) ? 'main' : undefined;

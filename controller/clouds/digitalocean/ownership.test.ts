@@ -60,6 +60,20 @@ describe('what the classic controller made', () => {
     assert.deepEqual([seen?.id, seen?.adopted], [id, true]);
   });
 
+  it('is not taken over while it is disowned', async () => {
+    const { harness, ip } = await classic();
+    const annotations = { 'service.kubernetes.io/do-loadbalancer-disown': 'true' };
+    assert.notEqual((await harness.adopt({ addresses: [ip] }, { annotations })).seen?.adopted, true);
+  });
+
+  it('has its droplets by their ids from the first change on, where it had them by a tag', async () => {
+    const { harness, ip } = await classic();
+    harness.balancer().wire['tag'] = 'workers';
+    await harness.age();
+    await harness.adopt({ addresses: [ip] }, { ports: [port(443, 30443)] });
+    assert.deepEqual([harness.balancer().wire['tag'], harness.balancer().wire.droplet_ids.length], ['', 2]);
+  });
+
   it('and another Service has by now is not taken over', async () => {
     const { harness, id, ip } = await classic('front');
     harness.balancer().wire.name = `shop.api.k8s.${harness.world.cluster}.77777777-7777-4888-8999-000000000000`;
