@@ -9,9 +9,9 @@ import {
   type Reader,
   type ReadIo,
 } from '../../engine/resource.ts';
+import { flagOf } from '../annotation-reader.ts';
 import type { Adopting, LoadBalancerDriver, ShownLoadBalancer } from '../load-balancer-driver.ts';
 import type { Ingress } from '../load-balancers.ts';
-import { flagOf } from '../annotation-reader.ts';
 import { annotations, disownAnnotation, idAnnotation, prefix } from './annotations.ts';
 import { type Balancer, canonical, foundBalancer, foundCertificate, kindNames } from './balancer.ts';
 import { balancerKind, balancersPath } from './balancers.ts';

@@ -11,7 +11,7 @@ import { desiredFor, newOwner } from '../suite/desired.ts';
 import { type Driven, ensure, refOf, remove, type ServiceRecord } from '../suite/drive.ts';
 import type { CloudVm } from '../suite/world.ts';
 import { type DigitalOceanWorld, digitalOceanWorld } from './digitalocean-world.ts';
-import type { FakeBalancer } from './fake/fake-balancers.ts';
+import type { FakeBalancer } from './fake/fake-account.ts';
 
 export type Ask = Partial<Omit<DesiredLoadBalancer, 'annotations'>> & {
   /** Without the prefix; a whole key where it has a slash. */

@@ -11,8 +11,7 @@ import { parseName } from '../../../controller/clouds/digitalocean/names.ts';
 import { withLoadBalancers } from '../../../controller/engine/adapter/with-load-balancers.ts';
 import { sentCalls } from '../suite/sent-calls.ts';
 import type { CloudCapabilities, CloudWorld, InventoryItem } from '../suite/world.ts';
-import type { FakeAccount } from './fake/fake-account.ts';
-import type { FakeBalancer } from './fake/fake-balancers.ts';
+import type { FakeAccount, FakeBalancer } from './fake/fake-account.ts';
 import { createFakeDigitalOcean, token } from './fake/fake-digitalocean.ts';
 
 export const digitalOceanCapabilities: CloudCapabilities = {

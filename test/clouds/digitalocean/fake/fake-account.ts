@@ -1,7 +1,21 @@
 import type { Http } from '../../../../common/process/http.ts';
 import type { FakeAnswer, FakeCall, Json } from './fake-api.ts';
-import type { FakeBalancer } from './fake-balancers.ts';
 import type { FakeDroplet } from './fake-droplets.ts';
+
+export interface FakeBalancer {
+  readonly id: string;
+  /** As the latest request left it, in the wire's fields, with what the API fills in. */
+  wire: Json & { name: string; droplet_ids: number[]; forwarding_rules: Json[] };
+  readonly createdAt: string;
+  readonly region: string;
+  /** Tags that it was made with. No answer shows them. */
+  readonly tags: readonly string[];
+  readonly address: { readonly ip: string; readonly ipv6: string };
+  status: 'new' | 'active' | 'errored';
+  readonly activeAt: number;
+  /** Changes are refused until then. */
+  busyUntil: number;
+}
 
 /** One account of DigitalOcean, as far as Mooring needs it. */
 export interface FakeAccount {

@@ -1,22 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import type { FakeAccount } from './fake-account.ts';
+import type { FakeAccount, FakeBalancer } from './fake-account.ts';
 import { type FakeAnswer, type FakeCall, FakeRefusal, invalid, type Json, notFound } from './fake-api.ts';
 import { showRegion } from './fake-droplets.ts';
-
-export interface FakeBalancer {
-  readonly id: string;
-  /** As the latest request left it, in the wire's fields, with what the API fills in. */
-  wire: Json & { name: string; droplet_ids: number[]; forwarding_rules: Json[] };
-  readonly createdAt: string;
-  readonly region: string;
-  /** Tags that it was made with. No answer shows them. */
-  readonly tags: readonly string[];
-  readonly address: { readonly ip: string; readonly ipv6: string };
-  status: 'new' | 'active' | 'errored';
-  readonly activeAt: number;
-  /** Changes are refused until then. */
-  busyUntil: number;
-}
 
 const path = /^[A-Za-z0-9][A-Za-z0-9.-]{0,254}$/;
 const healthCheck = {
