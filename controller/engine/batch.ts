@@ -1,5 +1,5 @@
-import { type CloudErrorKind, isCloudError } from '../../common/cloud-error.ts';
 import type { Clock } from '../../common/process/clock.ts';
+import { isLost, isNotFound, isTaken } from './failure.ts';
 import { createQueue, type Job, type Queue } from './queue.ts';
 import { type Answer, type Found, identityOf, type Kind, nameOf, type Want, type WriteIo } from './resource.ts';
 
@@ -31,8 +31,6 @@ interface Work {
   readonly io: WriteIo;
 }
 type Jobs = readonly Job<Work, Answer>[];
-
-const uncertain: ReadonlySet<CloudErrorKind> = new Set(['Timeout', 'Unavailable', 'Conflict']);
 
 /** One of each key, and one permit of each owner. */
 function callOf(jobs: Jobs) {
@@ -67,9 +65,8 @@ export function createBatches(parts: BatchesParts): Batches {
   /** What was to be made is there, what was to go is not: as it should be, and what is known of the group is old. */
   function settles(error: unknown, jobs: Jobs): Answer | undefined {
     const { works, kind, removed } = callOf(jobs);
-    const is = isCloudError(error) ? error.kind : undefined;
-    const isDone = is === (removed.length > 0 ? 'NotFound' : 'Taken');
-    if (is === undefined || isDone || uncertain.has(is)) parts.invalidate(kind.kind);
+    const isDone = removed.length > 0 ? isNotFound(error) : isTaken(error);
+    if (isDone || isLost(error)) parts.invalidate(kind.kind);
     if (isDone && works.length === 1) parts.note({}, removed);
     return isDone ? {} : undefined;
   }

@@ -1,6 +1,6 @@
-import { type EffectSubject, subjectOf, subjectOfEdit } from './effects.ts';
-import type { Match } from './match.ts';
+import { subjectOf, subjectOfEdit } from './effects.ts';
 import { inOrder } from './order.ts';
+import type { PlanInput } from './plan-input.ts';
 import {
   type Change,
   type Comparison,
@@ -31,19 +31,6 @@ export type Decision =
       readonly freeing: Found | undefined;
     };
 
-export interface DecideInput {
-  readonly kinds: ReadonlyMap<string, Kind>;
-  readonly match: Match;
-  readonly wants: readonly Want[];
-  readonly mayChangeAddress: boolean;
-  /** For how long what an earlier create made may not show yet. */
-  unseenMs(name: ResourceName, kind: Kind): number;
-  /** As it is to be, with what all Services want of it. */
-  specOf(want: Want, standing: Found | undefined): unknown;
-  /** Accepted several times without effect. */
-  isWithoutEffect(subject: EffectSubject): boolean;
-}
-
 export interface Decisions {
   readonly of: ReadonlyMap<ResourceName, Decision>;
   /** In the order of needs. */
@@ -59,7 +46,7 @@ export interface Decisions {
 const pendingAgainMs = 1000;
 
 /** Compares what is wanted with what is found, one resource after the other. Pure. */
-export function decide(input: DecideInput): Decisions {
+export function decide(input: PlanInput): Decisions {
   const wants = inOrder(input.wants, nameOf, needsOf);
   /** What may not be replaced, because something that refers to it may not. */
   const frozen = new Map<ResourceName, string>();
@@ -75,7 +62,7 @@ export function needsOf(want: Want): readonly ResourceName[] {
 }
 
 function decideOnce(
-  input: DecideInput,
+  input: PlanInput,
   wants: readonly Want[],
   frozen: ReadonlyMap<ResourceName, string>,
 ): Decisions | { readonly freeze: ResourceName; readonly why: string } {

@@ -1,9 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type CloudErrorKind, isCloudError } from '../../common/cloud-error.ts';
+import { isCloudError } from '../../common/cloud-error.ts';
 import { type Clock, sleep } from '../../common/process/clock.ts';
 import type { Permit } from '../clouds/permit.ts';
 import type { DocumentType, Edit, Version } from './driver.ts';
-import { createQueue, isRefusal, type Job } from './queue.ts';
+import { isFoldedAgain, isRefusal } from './failure.ts';
+import { createQueue, type Job } from './queue.ts';
 import type { Found, ReadIo } from './resource.ts';
 
 export interface DocumentsParts {
@@ -25,8 +26,6 @@ export interface Documents {
   submit(type: DocumentType, name: string, edits: readonly Edit[], permit: Permit, service: string): Promise<void>;
 }
 
-/** Read, fold and send again. A lost answer, too: what has happened folds to no change. */
-const repeated: ReadonlySet<CloudErrorKind> = new Set(['Stale', 'Busy', 'Timeout', 'Taken', 'Conflict', 'NotFound']);
 const maxTries = 6;
 const firstDelayMs = 500;
 
@@ -133,7 +132,7 @@ function createWriter(type: DocumentType, name: string, parts: DocumentsParts): 
       try {
         return await write(before, after, permit);
       } catch (error) {
-        if (!isCloudError(error) || !repeated.has(error.kind) || tries >= maxTries) throw error;
+        if (!isCloudError(error) || !isFoldedAgain(error) || tries >= maxTries) throw error;
         if (error.kind !== 'Stale') await sleep(clock, error.retryAfterMs ?? firstDelayMs * 2 ** tries, signal);
       }
     }

@@ -1,6 +1,7 @@
 import type { Clock } from '../../common/process/clock.ts';
 import type { Permit } from '../clouds/permit.ts';
 import { createBatches } from './batch.ts';
+import type { Core } from './core.ts';
 import { createDocuments } from './document.ts';
 import type { Driver } from './driver.ts';
 import { createEffects } from './effects.ts';
@@ -16,9 +17,8 @@ import { createReconciler } from './reconcile.ts';
 import { createRecords } from './records.ts';
 import type { Request, Result } from './request.ts';
 import { type Found, identityOf, nameOf, type Owner, type Query } from './resource.ts';
-import type { Outcome, RunParts } from './sender.ts';
 import { createShared } from './shared.ts';
-import type { Plan, Step } from './step.ts';
+import type { Outcome, Plan, Step } from './step.ts';
 
 export interface EngineParts<D> {
   readonly driver: Driver<D>;
@@ -103,11 +103,6 @@ export function createEngine<D>(engine: EngineParts<D>): Engine<D> {
     end,
   });
   const knowledge = createKnowledge({ inventory, documents, documentTypes, kinds, auditMs, nowMs });
-  const runParts: RunParts = {
-    ...{ kinds, documentTypes, inventory, documents, batches, locks: createLocks(), operations, shared, effects },
-    ...{ clock, permit: (owner) => engine.permit(owner), onStep: engine.onStep, signal, mustStay, setGoing },
-  };
-
   const live = () => inventory.all().filter((one) => !going.has(identityOf(one)) && one.status !== 'deleting');
   let known: { readonly things: readonly Found[]; readonly index: FoundIndex } | undefined;
   function found(): FoundIndex {
@@ -121,13 +116,17 @@ export function createEngine<D>(engine: EngineParts<D>): Engine<D> {
     return index;
   }
 
-  const base = { driver, kinds, documentTypes, inventory, documents, knowledge, shared, effects, found };
-  const planning = createPlanning(base);
-  const records = createRecords(base);
+  const core: Core = {
+    ...{ kinds, documentTypes, clock, signal, inventory, documents, batches, operations, shared, effects },
+    ...{ locks: createLocks(), found, mustStay, setGoing, onStep: engine.onStep },
+    permit: (owner) => engine.permit(owner),
+  };
+  const planning = createPlanning(driver, core, knowledge);
+  const records = createRecords(core);
   const requests = new Map<string, Request<D>>();
   const working = new Map<string, Promise<Result>>();
   const latest = ({ service }: Owner) => requests.get(service)!;
-  const work = createReconciler({ run: runParts, planning, knowledge, records, journals, latest, found, budgetMs });
+  const work = createReconciler({ core, planning, knowledge, records, journals, latest, budgetMs });
 
   function forget(owner: Owner): void {
     requests.delete(owner.service);

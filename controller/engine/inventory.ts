@@ -1,8 +1,17 @@
 import type { Clock } from '../../common/process/clock.ts';
 import { createDetails } from './details.ts';
-import { type Found, identityOf, isOwnedBy, type Kind, type Owner, type Query, type Reader } from './resource.ts';
+import {
+  type Found,
+  identityOf,
+  isOwnedBy,
+  type Kind,
+  type Owner,
+  type Query,
+  type Reader,
+  type Reading,
+} from './resource.ts';
 
-const lags = () => false;
+type IsFresh = (kind: string) => boolean;
 
 /** A moment: in the order of this process, and in milliseconds. */
 export interface Moment {
@@ -85,15 +94,14 @@ export function createInventory(parts: InventoryParts): Inventory {
   }
 
   /** An answer of our own outlives reads that began before they could show it. */
-  function outlives(identity: string, entry: Entry, read: Moment, isFresh: (kind: string) => boolean): boolean {
+  function outlives(identity: string, entry: Entry, read: Moment, isFresh: IsFresh): boolean {
     if (entry.order > read.order || held.has(identity)) return true;
     if (entry.found !== undefined && held.has(containerOf(entry.found) ?? '')) return true;
     return !isFresh(entry.kind) && entry.answered && entry.atMs + (kinds.get(entry.kind)?.settleMs ?? 0) > read.atMs;
   }
 
-  function take(found: readonly Found[], read: Moment, isFresh: (kind: string) => boolean): ReadonlySet<string> {
+  function take(found: readonly Found[], read: Moment, isFresh: IsFresh): ReadonlySet<string> {
     const shown = new Set<string>();
-    listed = undefined;
     for (const one of found) {
       const identity = identityOf(one);
       shown.add(identity);
@@ -104,78 +112,69 @@ export function createInventory(parts: InventoryParts): Inventory {
     return shown;
   }
 
-  /** What a read should have shown and did not is gone. */
-  function dropMissing(
-    shown: ReadonlySet<string>,
-    read: Moment,
-    isFresh: (kind: string) => boolean,
-    wasAsked: (found: Found) => boolean,
-  ): void {
-    listed = undefined;
-    for (const [identity, entry] of entries) {
-      if (shown.has(identity) || outlives(identity, entry, read, isFresh)) continue;
-      if (entry.found !== undefined && !wasAsked(entry.found)) continue;
-      entries.delete(identity);
-      for (const [part, { found }] of entries)
-        if (found !== undefined && containerOf(found) === identity) entries.delete(part);
-    }
+  function drop(identity: string): void {
+    entries.delete(identity);
+    for (const [part, { found }] of entries)
+      if (found !== undefined && containerOf(found) === identity) entries.delete(part);
   }
 
-  function freshen(read: Moment, isRead: (subject: string) => boolean): void {
+  /** Reads all lists, and the details whose turn it is. What should have been shown and was not is gone. */
+  async function read(began: Moment, ask: (reader: Reader) => Promise<Reading>, query: Query | undefined) {
+    const ids = new Set(query?.ids.map(identityOf));
+    const isOurs = (one: Found) =>
+      query === undefined ? one.owner?.cluster === cluster : isOwnedBy(one, query.owner) || ids.has(identityOf(one));
+    const readings = await Promise.all(
+      readers.map(async (reader) => {
+        const reading = await ask(reader);
+        const due = query?.removing ? [] : reading.found.filter(isOurs);
+        const parts = await details.read(reader, due, { nowMs: began.atMs, all: query !== undefined }, io);
+        return { ...reading, kinds: reader.kinds, parts };
+      }),
+    );
+    const parts = readings.flatMap((reading) => reading.parts);
+    const complete = new Set(readings.flatMap((reading) => reading.complete ?? []));
+    const isComplete = (kind: string | undefined) => query === undefined || complete.has(kind ?? '');
+    const fresh = new Set(readings.flatMap((reading) => (reading.isFresh ? reading.kinds : [])));
+    const isFresh = (kind: string) => fresh.has(kind);
+    const detailed = new Set(parts.map(({ container }) => container));
+    const slots = new Set(query?.search ? query.slots : []);
+    listed = undefined;
+    const shown = take(
+      [...readings, ...parts].flatMap(({ found }) => found),
+      began,
+      isFresh,
+    );
+
+    function wasAsked(one: Found): boolean {
+      const container = containerOf(one);
+      const isGone = container !== undefined && !shown.has(container);
+      const isAsked = ids.has(container ?? '') || isComplete(kinds.get(one.kind)?.within);
+      if (container !== undefined && details.isDetail(one.kind)) return detailed.has(container) || (isAsked && isGone);
+      if (isComplete(one.kind) || ids.has(identityOf(one)) || one.slots?.some((slot) => slots.has(slot))) return true;
+      return container !== undefined && (isAsked || !isGone);
+    }
+    for (const [identity, entry] of entries) {
+      if (shown.has(identity) || outlives(identity, entry, began, isFresh)) continue;
+      if (entry.found === undefined || wasAsked(entry.found)) drop(identity);
+    }
     for (const [subject, since] of staleSince) {
-      if (since <= read.order && isRead(subject)) staleSince.delete(subject);
+      const isRead = subject === query?.owner.service || isComplete(subject.replace(/^kind /, ''));
+      if (since <= began.order && isRead) staleSince.delete(subject);
     }
   }
 
   async function readAll(): Promise<void> {
-    const read = now();
-    const lists = await Promise.all(
-      readers.map(async (reader) => {
-        const list = await reader.all(cluster, io);
-        const ours = list.filter((one) => one.owner?.cluster === cluster);
-        return [list, await details.read(reader, ours, { nowMs: read.atMs, all: false }, io)] as const;
-      }),
-    );
-    const parts = lists.flatMap(([, parts]) => parts);
-    const shown = take([...lists.flatMap(([list]) => list), ...parts.flatMap(({ found }) => found)], read, lags);
-    const detailed = new Set(parts.map(({ container }) => container));
-    dropMissing(shown, read, lags, (one) => {
-      const container = details.isDetail(one.kind) ? containerOf(one) : undefined;
-      return container === undefined || detailed.has(container) || !shown.has(container);
-    });
-    audited = read;
-    for (const [service, look] of looks) if (look.order < read.order) looks.delete(service);
-    freshen(read, () => true);
+    const began = now();
+    await read(began, async (reader) => ({ found: await reader.all(cluster, io) }), undefined);
+    audited = began;
+    for (const [service, look] of looks) if (look.order < began.order) looks.delete(service);
   }
 
   async function look(query: Query): Promise<void> {
-    const read = now();
+    const began = now();
+    await read(began, (reader) => reader.of(query, io), query);
     const ids = new Set(query.ids.map(identityOf));
-    const readings = await Promise.all(
-      readers.map(async (reader) => {
-        const reading = await reader.of(query, io);
-        const ours = reading.found.filter((one) => isOwnedBy(one, query.owner) || ids.has(identityOf(one)));
-        const due = query.removing ? [] : ours;
-        return [reading, await details.read(reader, due, { nowMs: read.atMs, all: true }, io)] as const;
-      }),
-    );
-    const parts = readings.flatMap(([, parts]) => parts);
-    const complete = new Set(readings.flatMap(([{ complete }]) => complete ?? []));
-    const fresh = new Set(readings.flatMap(([{ isFresh }], at) => (isFresh ? readers[at]!.kinds : [])));
-    const isFresh = (kind: string) => fresh.has(kind);
-    const found = [...readings.flatMap(([{ found }]) => found), ...parts.flatMap(({ found }) => found)];
-    const shown = take(found, read, isFresh);
-    const detailed = new Set(parts.map(({ container }) => container));
-    const slots = new Set(query.search ? query.slots : []);
-    dropMissing(shown, read, isFresh, (one) => {
-      if (complete.has(one.kind) || ids.has(identityOf(one)) || one.slots?.some((slot) => slots.has(slot))) return true;
-      const container = containerOf(one);
-      if (container === undefined) return false;
-      if (details.isDetail(one.kind)) return detailed.has(container) || (ids.has(container) && !shown.has(container));
-      return ids.has(container) || shown.has(container);
-    });
-    looks.set(query.owner.service, { ...read, ids, searched: query.search });
-    freshen(read, (subject) => subject === query.owner.service || complete.has(subject.replace(/^kind /, '')));
+    looks.set(query.owner.service, { ...began, ids, searched: query.search });
   }
 
   return {
@@ -219,12 +218,9 @@ export function createInventory(parts: InventoryParts): Inventory {
       for (const [one, entry] of entries) {
         const { found } = entry;
         if (one !== identity && (found === undefined || containerOf(found) !== identity)) continue;
-        const ended = one === identity && found?.status === 'pending';
-        entries.set(one, {
-          ...entry,
-          ...(entry.answered && at),
-          ...(ended && { found: { ...found, status: 'ready' } }),
-        });
+        const ended = one === identity &&
+          found?.status === 'pending' && { found: { ...found, status: 'ready' as const } };
+        entries.set(one, { ...entry, ...(entry.answered && at), ...ended });
       }
     },
     invalidate(subject) {

@@ -1,13 +1,8 @@
-import type { FoundIndex } from './index-found.ts';
 import type { JournalState } from './journal.ts';
-import { type Ownership, ownershipOf } from './owner.ts';
-import { type Found, identityOf, type Kind, nameOf, type Owner, type ResourceName } from './resource.ts';
+import { type Ownership, type OwnershipInput, ownershipOf } from './owner.ts';
+import { type Found, identityOf, nameOf, type ResourceName } from './resource.ts';
 
-export interface MatchInput {
-  readonly kinds: ReadonlyMap<string, Kind>;
-  readonly owner: Owner;
-  readonly found: FoundIndex;
-  readonly journal: JournalState;
+export interface MatchInput extends OwnershipInput {
   /** The key of what the classic controller made for this owner. */
   readonly adopts?: ((found: Found) => string | undefined) | undefined;
 }

@@ -1,8 +1,20 @@
-import type { DecideInput } from './decide.ts';
 import type { DocumentType } from './driver.ts';
-import type { Found, Refusal, ResourceName } from './resource.ts';
+import type { EffectSubject } from './effects.ts';
+import type { Match } from './match.ts';
+import type { Found, Kind, Refusal, ResourceName, Want } from './resource.ts';
 
-export interface PlanInput extends DecideInput {
+/** All that a plan is made of. */
+export interface PlanInput {
+  readonly kinds: ReadonlyMap<string, Kind>;
+  readonly match: Match;
+  readonly wants: readonly Want[];
+  readonly mayChangeAddress: boolean;
+  /** For how long what an earlier create made may not show yet. */
+  unseenMs(name: ResourceName, kind: Kind): number;
+  /** As it is to be, with what all Services want of it. */
+  specOf(want: Want, standing: Found | undefined): unknown;
+  /** Accepted several times without effect. */
+  isWithoutEffect(subject: EffectSubject): boolean;
   readonly documents: ReadonlyMap<string, DocumentType>;
   /** What the cloud cannot do of what is asked for. */
   readonly refusals: readonly Refusal[];

@@ -1,27 +1,12 @@
-import type { DocumentType, Driver } from './driver.ts';
-import type { Effects } from './effects.ts';
-import type { FoundIndex } from './index-found.ts';
-import type { Inventory } from './inventory.ts';
+import type { Core } from './core.ts';
+import type { Driver } from './driver.ts';
 import type { Journal } from './journal.ts';
 import type { Knowledge } from './knowledge.ts';
 import { matchFound } from './match.ts';
 import { makePlan } from './plan.ts';
 import type { Request } from './request.ts';
-import { type Kind, kindOf, type Refusal, type Want } from './resource.ts';
-import type { Shared } from './shared.ts';
+import { type Desire, kindOf } from './resource.ts';
 import type { Plan, Wait } from './step.ts';
-
-export interface PlanningParts<D> {
-  readonly driver: Driver<D>;
-  readonly kinds: ReadonlyMap<string, Kind>;
-  readonly documentTypes: ReadonlyMap<string, DocumentType>;
-  readonly inventory: Inventory;
-  readonly knowledge: Knowledge;
-  readonly shared: Shared;
-  readonly effects: Effects;
-  /** Everything that is there. */
-  found(): FoundIndex;
-}
 
 /** Plans for one owner, from what is known. */
 export interface Planning<D> {
@@ -31,20 +16,16 @@ export interface Planning<D> {
   planOf(request: Request<D>, journal: Journal): Plan;
 }
 
-export function createPlanning<D>(parts: PlanningParts<D>): Planning<D> {
-  const { driver, kinds, documentTypes, inventory, knowledge, shared, effects } = parts;
+export function createPlanning<D>(driver: Driver<D>, core: Core, knowledge: Knowledge): Planning<D> {
+  const { kinds, documentTypes, inventory, shared, effects } = core;
 
-  function desireOf({ desired }: Request<D>): {
-    readonly wants: readonly Want[];
-    readonly refusals: readonly Refusal[];
-  } {
-    return desired === undefined ? { wants: [], refusals: [] } : driver.desire(desired);
-  }
+  const desireOf = ({ desired }: Request<D>): Desire =>
+    desired === undefined ? { wants: [], refusals: [] } : driver.desire(desired);
 
   function planOf(request: Request<D>, journal: Journal): Plan {
     const { owner, desired } = request;
     const { wants, refusals } = desireOf(request);
-    const match = matchFound({ kinds, owner, found: parts.found(), journal: journal.state, adopts: request.adopts });
+    const match = matchFound({ kinds, owner, found: core.found(), journal: journal.state, adopts: request.adopts });
     const unseenMs = (name: string) =>
       journal.unseenMs(name, kinds.get(kindOf(name))?.settleMs ?? 0, inventory.lookedAtMs(owner));
     const plan = makePlan({

@@ -1,6 +1,6 @@
-import { type CloudErrorKind, isCloudError } from '../../common/cloud-error.ts';
 import { type Clock, sleep } from '../../common/process/clock.ts';
 import type { Permit } from '../clouds/permit.ts';
+import { isRefusal } from './failure.ts';
 
 /** What one owner has sent together with what others send. */
 export interface Job<W, A> {
@@ -28,13 +28,6 @@ export interface QueueParts<W, A> {
 export interface Queue<W, A> {
   readonly isBusy: boolean;
   submit(job: Omit<Job<W, A>, 'resolve' | 'reject'>): Promise<A>;
-}
-
-const refusing: ReadonlySet<CloudErrorKind> = new Set(['Invalid', 'QuotaExceeded', 'Forbidden']);
-
-/** One of what was sent together may be to blame. */
-export function isRefusal(error: unknown): boolean {
-  return isCloudError(error) && refusing.has(error.kind);
 }
 
 export function createQueue<W, A>(parts: QueueParts<W, A>): Queue<W, A> {

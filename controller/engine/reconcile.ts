@@ -1,26 +1,25 @@
 import { isCloudError } from '../../common/cloud-error.ts';
 import type { Clock } from '../../common/process/clock.ts';
 import { WithheldError } from '../clouds/permit.ts';
-import type { FoundIndex } from './index-found.ts';
+import type { Core } from './core.ts';
+import { isBusy, isRepeatable } from './failure.ts';
 import type { Journals } from './journal.ts';
 import type { Knowledge } from './knowledge.ts';
 import type { Planning } from './planning.ts';
 import { isLeft, type Records } from './records.ts';
 import type { Request, Result } from './request.ts';
-import { isOwnedBy, type Owner } from './resource.ts';
+import type { Owner } from './resource.ts';
 import { runPlan } from './run.ts';
-import type { RunParts } from './sender.ts';
 import type { Plan, Step } from './step.ts';
 
 export interface ReconcilerParts<D> {
-  readonly run: RunParts;
+  readonly core: Core;
   readonly planning: Planning<D>;
   readonly knowledge: Knowledge;
   readonly records: Records;
   readonly journals: Journals;
   /** What an owner asks for now. */
   latest(owner: Owner): Request<D>;
-  found(): FoundIndex;
   readonly budgetMs: number;
 }
 
@@ -35,8 +34,8 @@ const maxProofAgeMs = 60_000;
 
 /** Plans and runs for one owner, and reads only when needed, until all is done or has to wait. */
 export function createReconciler<D>(parts: ReconcilerParts<D>): (owner: Owner) => Promise<Result> {
-  const { planning, knowledge, records, budgetMs } = parts;
-  const { clock, signal, inventory, operations, shared } = parts.run;
+  const { core, planning, knowledge, records, budgetMs } = parts;
+  const { clock, signal, inventory, operations, shared } = core;
   const nowMs = () => clock.monotonic();
 
   /** The latest request of an owner, until all of it is done or has to wait. */
@@ -52,7 +51,6 @@ export function createReconciler<D>(parts: ReconcilerParts<D>): (owner: Owner) =
     const answer: Answering = (state, againInMs) => ({
       ...{ state, againInMs, refusals: plan?.refusals ?? [], waits: plan?.waits ?? [], refused: [...refused] },
       errors: errors.map(({ error }) => error),
-      found: parts.found().all.filter((one) => isOwnedBy(one, owner)),
     });
     try {
       await journal.save();
@@ -94,7 +92,7 @@ export function createReconciler<D>(parts: ReconcilerParts<D>): (owner: Owner) =
         records.intend(plan, journal);
         await journal.save();
         const mayStart = (step: Step) => isCurrent() && (failures.get(step.id) ?? 0) < 2;
-        const result = await runPlan(parts.run, { owner, plan, journal, deadline, mayStart });
+        const result = await runPlan(core, { owner, plan, journal, deadline, mayStart });
         if (result.sent > 0) errors = result.errors;
         provedGone = false;
         for (const { step, error } of result.errors)
@@ -139,15 +137,6 @@ export function createReconciler<D>(parts: ReconcilerParts<D>): (owner: Owner) =
   }
 
   return work;
-}
-
-/** What it was planned from was old: another try in the same run may help, after a read. */
-function isRepeatable(error: unknown): boolean {
-  return isCloudError(error) && ['Stale', 'NotFound', 'Taken'].includes(error.kind);
-}
-
-function isBusy(error: unknown): boolean {
-  return isCloudError(error) && error.kind === 'Busy';
 }
 
 function deadlineOf(clock: Clock, ms: number): { readonly promise: Promise<'late'>; cancel(): void } {

@@ -1,17 +1,9 @@
-import type { FoundIndex } from './index-found.ts';
-import type { Inventory } from './inventory.ts';
+import type { Core } from './core.ts';
 import type { Journal } from './journal.ts';
 import { isUseName, useName } from './owner.ts';
-import { identityOf, isOwnedBy, type Kind, kindOf, type Owner } from './resource.ts';
+import { identityOf, isOwnedBy, kindOf, type Owner } from './resource.ts';
 import { isRecorded } from './sender.ts';
 import type { Plan } from './step.ts';
-
-export interface RecordsParts {
-  readonly kinds: ReadonlyMap<string, Kind>;
-  readonly inventory: Inventory;
-  /** Everything that is there. */
-  found(): FoundIndex;
-}
 
 /** What becomes of the journal of an owner before a plan is run, and when nothing more is to be done. */
 export interface Records {
@@ -25,7 +17,7 @@ export function isLeft({ refusals }: Plan): boolean {
   return refusals.some(({ reason }) => reason === 'InUse' || reason === 'NoEffect');
 }
 
-export function createRecords({ kinds, inventory, found }: RecordsParts): Records {
+export function createRecords({ kinds, inventory, found }: Core): Records {
   /** What must be on record before it is sent. */
   function intend({ steps, bound }: Plan, journal: Journal): void {
     const creates = steps.filter(

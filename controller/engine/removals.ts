@@ -38,20 +38,19 @@ export function planRemovals(
   const isBlockedName = (name: ResourceName) => decisions.of.get(name)?.is === 'blocked';
   const making = drafts.all().map(({ id }) => id);
 
-  const nameOfFound = (found: Found) => nameOf(found);
   function wait(found: Found, why: string, operation?: string): false {
-    waits.push({ name: nameOfFound(found), why, ms: goingAgainMs, operation });
+    waits.push({ name: nameOf(found), why, ms: goingAgainMs, operation });
     return false;
   }
   function refuse(reason: Refusal['reason'], found: Found, message: string): false {
-    refusals.push({ reason, name: nameOfFound(found), message: `${found.kind} ${found.id} ${message}` });
+    refusals.push({ reason, name: nameOf(found), message: `${found.kind} ${found.id} ${message}` });
     return false;
   }
 
   /** What others go on wanting of a document becomes what they want, in the write that takes our own parts out. */
   function shrinkShared(found: Found): void {
     const kind = kinds.get(found.kind)!;
-    const name = nameOfFound(found);
+    const name = nameOf(found);
     if (kind.document === undefined || !input.isWanted(name)) return;
     const want: Want = { kind: found.kind, key: found.key!, spec: undefined, summary: name };
     const put: Want = { ...want, spec: input.specOf(want, found) };
@@ -79,14 +78,14 @@ export function planRemovals(
   /** Whether a leftover goes now. */
   function mayGo(found: Found): boolean {
     const kind = kinds.get(found.kind)!;
-    const bound = decisions.bound.get(nameOfFound(found));
-    const same = match.candidates(nameOfFound(found)).filter(({ within }) => within === found.within);
+    const bound = decisions.bound.get(nameOf(found));
+    const same = match.candidates(nameOf(found)).filter(({ within }) => within === found.within);
     const isDuplicate = found !== (same.find(({ id }) => id === bound) ?? same[0]);
     if (kind.merge !== undefined && !isDuplicate) {
       const may = input.mayDrop(found);
       // The last of all that go must not leave it behind.
       if (may === 'later') {
-        waits.push({ name: nameOfFound(found), why: 'not every Service is known yet', ms: goingAgainMs, isOurs: true });
+        waits.push({ name: nameOf(found), why: 'not every Service is known yet', ms: goingAgainMs, isOurs: true });
         return false;
       }
       if (may === 'no') {
@@ -95,7 +94,7 @@ export function planRemovals(
       }
     }
     // What a blocked one still refers to stays with it.
-    if (!removing && match.referrers(found).some((other) => isBlockedName(nameOfFound(other)))) return false;
+    if (!removing && match.referrers(found).some((other) => isBlockedName(nameOf(other)))) return false;
     const isMoved = isMovedFrom(found);
     if ((found.address === undefined && !isMoved) || removing || isDuplicate) return true;
     // What serves does not go while what comes in its place is refused.
@@ -119,7 +118,7 @@ export function planRemovals(
   function retainOne(found: Found): void {
     const kind = kinds.get(found.kind)!;
     const container = match.containerOf(found);
-    const name = nameOfFound(found);
+    const name = nameOf(found);
     if (kind.mark !== undefined)
       drafts.add({
         id: `mark ${found.kind} ${found.id}`,
@@ -136,7 +135,7 @@ export function planRemovals(
   function removeOne(found: Found, why?: string): void {
     const kind = kinds.get(found.kind)!;
     const container = match.containerOf(found);
-    const name = nameOfFound(found);
+    const name = nameOf(found);
     if (kind.document !== undefined) {
       if (input.isWithoutEffect(subjectOfEdit({ drop: found }))) {
         refuse('NoEffect', found, 'was dropped three times and is still there');
@@ -151,7 +150,7 @@ export function planRemovals(
     if (found.status === 'pending' && kind.locks)
       return void wait(found, 'the cloud is at work on it', found.operation);
     if (guestsOf(found).length > 0) {
-      const guests = guestsOf(found).map(nameOfFound).sort().join(', ');
+      const guests = guestsOf(found).map(nameOf).sort().join(', ');
       return void refuse('InUse', found, `stays: ${guests} are of others`);
     }
     if (input.isWithoutEffect(subjectOf({ do: 'delete', name, found })))

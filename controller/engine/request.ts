@@ -30,6 +30,4 @@ export interface Result {
   readonly errors: readonly unknown[];
   /** What the cloud refused of what was sent together: members, by id. */
   readonly refused: readonly string[];
-  /** Of this owner. */
-  readonly found: readonly Found[];
 }

@@ -1,8 +1,10 @@
-import { type CloudErrorKind, isCloudError } from '../../common/cloud-error.ts';
+import { isCloudError } from '../../common/cloud-error.ts';
 import { sleep } from '../../common/process/clock.ts';
 import { WithheldError } from '../clouds/permit.ts';
-import { createSender, type Outcome, type Run, type RunParts } from './sender.ts';
-import type { Step } from './step.ts';
+import type { Core } from './core.ts';
+import { isBusy, isLost, isNotFound, isUncertain } from './failure.ts';
+import { createSender, type Run } from './sender.ts';
+import type { Outcome, Step } from './step.ts';
 
 export interface RunResult {
   readonly errors: readonly { readonly step: Step; readonly error: unknown }[];
@@ -12,28 +14,16 @@ export interface RunResult {
   readonly refused: readonly string[];
 }
 
-/** After these a call may have had its effect, or what it was planned from is old: others may have changed it. */
-const uncertain: ReadonlySet<CloudErrorKind> = new Set([
-  'Timeout',
-  'Unavailable',
-  'Conflict',
-  'Stale',
-  'NotFound',
-  'Taken',
-  'Invalid',
-]);
-/** After these a create may have been made. */
-const lost: ReadonlySet<CloudErrorKind> = new Set(['Timeout', 'Unavailable', 'Conflict']);
 const busyTries = 2;
 const busyDelayMs = 500;
 /** What is busy for longer keeps no worker waiting. */
 const longestBusyMs = 3000;
 
 /** Sends the steps of a plan, independent ones side by side. Errors end up in the result. */
-export async function runPlan(parts: RunParts, run: Run): Promise<RunResult> {
-  const { inventory, clock, signal } = parts;
+export async function runPlan(core: Core, run: Run): Promise<RunResult> {
+  const { inventory, clock, signal } = core;
   const { owner, plan, journal, deadline } = run;
-  const { send, lockOf, settleGone, refused } = createSender(parts, run);
+  const { send, lockOf, settleGone, refused } = createSender(core, run);
   const steps = new Map(plan.steps.map((step) => [step.id, step]));
   const started = new Map<string, Promise<Outcome>>();
   const outcomes = new Map<string, Outcome>();
@@ -49,7 +39,7 @@ export async function runPlan(parts: RunParts, run: Run): Promise<RunResult> {
     if (outcome === undefined) {
       outcome = perform(step).then((one) => {
         outcomes.set(step.id, one);
-        parts.onStep?.(owner, step, one);
+        core.onStep?.(owner, step, one);
         return one;
       });
       started.set(step.id, outcome);
@@ -69,7 +59,7 @@ export async function runPlan(parts: RunParts, run: Run): Promise<RunResult> {
   async function locked(step: Step): Promise<Outcome> {
     const lock = lockOf(step);
     if (lock === undefined) return attempt(step, () => undefined);
-    const taking = parts.locks.take(lock);
+    const taking = core.locks.take(lock);
     const release = await Promise.race([taking, deadline]);
     if (release === 'late') {
       void taking.then((free) => free());
@@ -92,11 +82,11 @@ export async function runPlan(parts: RunParts, run: Run): Promise<RunResult> {
       try {
         sent += 1;
         const outcome = await send(step, holdUntil);
-        if (outcome === 'done') parts.effects.accepted(owner.service, step);
+        if (outcome === 'done') core.effects.accepted(owner.service, step);
         return outcome;
       } catch (error) {
         const isSoon = isCloudError(error) && (error.retryAfterMs ?? 0) <= longestBusyMs;
-        if (isSoon && error.kind === 'Busy' && tries < busyTries) {
+        if (isSoon && isBusy(error) && tries < busyTries) {
           await sleep(clock, error.retryAfterMs ?? busyDelayMs * 2 ** tries, signal);
           continue;
         }
@@ -106,8 +96,7 @@ export async function runPlan(parts: RunParts, run: Run): Promise<RunResult> {
   }
 
   function failed(step: Step, error: unknown): Outcome {
-    const kind = isCloudError(error) ? error.kind : undefined;
-    if (step.do === 'delete' && kind === 'NotFound') {
+    if (step.do === 'delete' && isNotFound(error)) {
       settleGone(step.found!);
       return 'done';
     }
@@ -116,9 +105,9 @@ export async function runPlan(parts: RunParts, run: Run): Promise<RunResult> {
       journal.notMade(step.name);
       return { error };
     }
-    if (step.do === 'create' && (kind === undefined || lost.has(kind))) journal.unknown(step.name);
+    if (step.do === 'create' && isLost(error)) journal.unknown(step.name);
     else if (step.do === 'create') journal.notMade(step.name);
-    if (kind === undefined || uncertain.has(kind)) inventory.invalidate(owner);
+    if (isUncertain(error)) inventory.invalidate(owner);
     if (isCloudError(error)) refused.push(...error.subjects);
     return { error };
   }

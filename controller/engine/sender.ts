@@ -1,13 +1,6 @@
-import type { Clock } from '../../common/process/clock.ts';
-import type { Permit } from '../clouds/permit.ts';
-import type { Batches } from './batch.ts';
-import type { Documents } from './document.ts';
-import type { DocumentType, Edit } from './driver.ts';
-import type { Effects } from './effects.ts';
-import type { Inventory } from './inventory.ts';
+import type { Core } from './core.ts';
+import type { Edit } from './driver.ts';
 import type { Journal } from './journal.ts';
-import type { Locks } from './locks.ts';
-import type { Operations } from './operations.ts';
 import {
   type Answer,
   type Found,
@@ -21,35 +14,7 @@ import {
   type Want,
   type WriteIo,
 } from './resource.ts';
-import type { Shared } from './shared.ts';
-import type { Plan, Step } from './step.ts';
-
-export interface RunParts {
-  readonly kinds: ReadonlyMap<string, Kind>;
-  readonly documentTypes: ReadonlyMap<string, DocumentType>;
-  readonly inventory: Inventory;
-  readonly documents: Documents;
-  readonly batches: Batches;
-  readonly locks: Locks;
-  readonly operations: Operations;
-  readonly shared: Shared;
-  readonly effects: Effects;
-  readonly clock: Clock;
-  permit(owner: Owner): Permit;
-  /** Asked in the turn in which its removal would be sent: others want it by then. */
-  mustStay(found: Found): boolean;
-  /** From now on it counts as deleting; or no longer, because the call failed. */
-  setGoing(found: Found, isGoing: boolean): void;
-  /** For logs, events and metrics. */
-  readonly onStep?: ((owner: Owner, step: Step, outcome: Outcome) => void) | undefined;
-  readonly signal?: AbortSignal | undefined;
-}
-
-/**
- * `going`: the cloud has answered and goes on with it, and this run does not wait for the end. `parked`: this run has
- * ended before it was sent or answered.
- */
-export type Outcome = 'done' | 'skipped' | 'going' | 'parked' | { readonly error: unknown };
+import type { Outcome, Plan, Step } from './step.ts';
 
 export interface Run {
   readonly owner: Owner;
@@ -72,13 +37,13 @@ export interface Sender {
   readonly refused: string[];
 }
 
-export function createSender(parts: RunParts, run: Run): Sender {
-  const { kinds, inventory, documents, batches, shared, operations, signal } = parts;
+export function createSender(core: Core, run: Run): Sender {
+  const { kinds, inventory, documents, batches, shared, operations, signal } = core;
   const { owner, plan, journal, deadline } = run;
   const ids = new Map(Object.entries(plan.bound));
   const refused: string[] = [];
 
-  const permit = parts.permit(owner);
+  const permit = core.permit(owner);
   function idOf(name: ResourceName): string {
     const id = ids.get(name);
     if (id === undefined) throw new Error(`${name} has no id yet`);
@@ -113,7 +78,7 @@ export function createSender(parts: RunParts, run: Run): Sender {
     const item = step.do === 'create' ? { want: step.want! } : { found: step.found! };
     const lane = step.do === 'create' || step.do === 'delete' ? kind.lane?.(item, within) : undefined;
     if (lane !== undefined) return batched(step, kind, lane, io);
-    if (step.do === 'delete' && kind.merge !== undefined && parts.mustStay(step.found!)) return 'skipped';
+    if (step.do === 'delete' && kind.merge !== undefined && core.mustStay(step.found!)) return 'skipped';
     const answer = await (step.do === 'delete' && kind.merge !== undefined
       ? removeShared(step, kind, io)
       : call(step, kind, io));
@@ -130,11 +95,11 @@ export function createSender(parts: RunParts, run: Run): Sender {
 
   /** Who comes to want it meanwhile waits for its end. */
   async function removeShared(step: Step, kind: Kind, io: WriteIo): Promise<Answer> {
-    parts.setGoing(step.found!, true);
+    core.setGoing(step.found!, true);
     try {
       return await call(step, kind, io);
     } finally {
-      parts.setGoing(step.found!, false);
+      core.setGoing(step.found!, false);
     }
   }
 
@@ -228,7 +193,7 @@ export function createSender(parts: RunParts, run: Run): Sender {
       };
       return { put: live, owner, idOf };
     });
-    const type = parts.documentTypes.get(step.kind)!;
+    const type = core.documentTypes.get(step.kind)!;
     const submitted = documents.submit(type, step.document!, edits, permit, owner.service);
     submitted.catch(() => undefined);
     const end = await Promise.race([submitted, deadline]);

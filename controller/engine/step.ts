@@ -41,6 +41,12 @@ export interface Wait {
   readonly isOurs?: true;
 }
 
+/**
+ * `going`: the cloud has answered and goes on with it, and this run does not wait for the end. `parked`: this run has
+ * ended before it was sent or answered.
+ */
+export type Outcome = 'done' | 'skipped' | 'going' | 'parked' | { readonly error: unknown };
+
 /** What makes what is found into what is desired, as plain data. */
 export interface Plan {
   readonly steps: readonly Step[];

@@ -23,12 +23,12 @@ export const engineMutants: readonly Mutant[] = [
   {
     name: 'engine: knowledge outlives a call of unknown outcome',
     by: reads,
-    edits: [[`${folder}/run.ts`, 'if (kind === undefined || uncertain.has(kind)) inventory.invalidate(owner);', '']],
+    edits: [[`${folder}/run.ts`, 'if (isUncertain(error)) inventory.invalidate(owner);', '']],
   },
   {
     name: 'engine: a read that began before the call makes knowledge fresh',
     by: inventory,
-    edits: [[`${folder}/inventory.ts`, 'if (since <= read.order && isRead(subject))', 'if (isRead(subject))']],
+    edits: [[`${folder}/inventory.ts`, 'if (since <= began.order && isRead)', 'if (isRead)']],
   },
   {
     name: 'engine: no search by marks after an error',

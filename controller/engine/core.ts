@@ -1,0 +1,37 @@
+import type { Clock } from '../../common/process/clock.ts';
+import type { Permit } from '../clouds/permit.ts';
+import type { Batches } from './batch.ts';
+import type { Documents } from './document.ts';
+import type { DocumentType } from './driver.ts';
+import type { Effects } from './effects.ts';
+import type { FoundIndex } from './index-found.ts';
+import type { Inventory } from './inventory.ts';
+import type { Locks } from './locks.ts';
+import type { Operations } from './operations.ts';
+import type { Found, Kind, Owner } from './resource.ts';
+import type { Shared } from './shared.ts';
+import type { Outcome, Step } from './step.ts';
+
+/** What all parts of one engine work with. */
+export interface Core {
+  readonly kinds: ReadonlyMap<string, Kind>;
+  readonly documentTypes: ReadonlyMap<string, DocumentType>;
+  readonly clock: Clock;
+  readonly signal: AbortSignal | undefined;
+  readonly inventory: Inventory;
+  readonly documents: Documents;
+  readonly batches: Batches;
+  readonly locks: Locks;
+  readonly operations: Operations;
+  readonly shared: Shared;
+  readonly effects: Effects;
+  /** Everything that is there. */
+  found(): FoundIndex;
+  permit(owner: Owner): Permit;
+  /** Asked in the turn in which its removal would be sent: others want it by then. */
+  mustStay(found: Found): boolean;
+  /** From now on it counts as deleting; or no longer, because the call failed. */
+  setGoing(found: Found, isGoing: boolean): void;
+  /** For logs, events and metrics. */
+  readonly onStep: ((owner: Owner, step: Step, outcome: Outcome) => void) | undefined;
+}
