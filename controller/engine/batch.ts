@@ -5,19 +5,19 @@ import { type Answer, type Found, identityOf, type Kind, nameOf, type Want, type
 
 export interface BatchesParts {
   readonly clock: Clock;
-  /** Asked in the turn in which it would be sent: it must stay after all, or is gone already. */
+  /** Asked right before the call: it must stay after all, or is gone already. */
   mustStay(found: Found): boolean;
-  /** Asked in the turn in which it would be sent: another Service has made it meanwhile. */
+  /** Asked right before the call: another Service has created it meanwhile. */
   isThere(want: Want, kind: Kind): Found | undefined;
-  /** From now on it counts as deleting; or no longer, because the call failed. */
-  setGoing(found: Found, isGoing: boolean): void;
+  /** From now on it counts as being deleted; or no longer, because the call failed. */
+  setDeleting(found: Found, isDeleting: boolean): void;
   note(answer: Answer, removed: readonly Found[]): void;
   /** What is known of that kind is old. */
   invalidate(kind: string): void;
   end(operation: string): Promise<void>;
 }
 
-/** Calls that take many things of one group: one at a time for each lane; what gathers meanwhile goes as one. */
+/** Calls for many resources of one group: one call at a time in each lane, with everything that waits. */
 export interface Batches {
   create(lane: string, kind: Kind, want: Want, io: WriteIo): Promise<Answer>;
   remove(lane: string, kind: Kind, found: Found, io: WriteIo): Promise<Answer>;
@@ -48,7 +48,7 @@ export function createBatches(parts: BatchesParts): Batches {
 
   async function send(jobs: Jobs): Promise<Answer> {
     const { works, kind, io, removed } = callOf(jobs);
-    for (const found of removed) parts.setGoing(found, true);
+    for (const found of removed) parts.setDeleting(found, true);
     try {
       const wants = works.flatMap(({ want, io: { owner, idOf } }) => (want === undefined ? [] : { want, owner, idOf }));
       const answer = await (wants.length > 0 ? kind.createMany!(wants, io) : kind.removeMany!(removed, io));
@@ -57,12 +57,12 @@ export function createBatches(parts: BatchesParts): Batches {
       if (wants.length > 0 && answer.found === undefined) parts.invalidate(kind.kind);
       return answer;
     } catch (error) {
-      for (const found of removed) parts.setGoing(found, false);
+      for (const found of removed) parts.setDeleting(found, false);
       throw error;
     }
   }
 
-  /** What was to be made is there, what was to go is not: as it should be, and what is known of the group is old. */
+  /** What was to be created exists, or what was to be deleted does not: a success, and the group is stale. */
   function settles(error: unknown, jobs: Jobs): Answer | undefined {
     const { works, kind, removed } = callOf(jobs);
     const isDone = removed.length > 0 ? isNotFound(error) : isTaken(error);
@@ -77,7 +77,7 @@ export function createBatches(parts: BatchesParts): Batches {
     return found !== undefined && parts.mustStay(found) ? {} : undefined;
   }
 
-  /** What is added goes before what is taken away. */
+  /** Additions go before removals. */
   function next(waiting: Jobs): Jobs {
     const { work } = waiting.find((job) => job.work.want !== undefined) ?? waiting[0]!;
     return waiting.filter((job) => job.work.kind === work.kind && !job.work.want === !work.want);

@@ -25,13 +25,13 @@ export interface Core {
   readonly operations: Operations;
   readonly shared: Shared;
   readonly effects: Effects;
-  /** Everything that is there. */
+  /** Everything that was found. */
   found(): FoundIndex;
   permit(owner: Owner): Permit;
-  /** Asked in the turn in which its removal would be sent: others want it by then. */
+  /** Asked right before its removal is sent: whether other Services want it by then. */
   mustStay(found: Found): boolean;
-  /** From now on it counts as deleting; or no longer, because the call failed. */
-  setGoing(found: Found, isGoing: boolean): void;
+  /** From now on it counts as being deleted; or no longer, because the call failed. */
+  setDeleting(found: Found, isDeleting: boolean): void;
   /** For logs, events and metrics. */
   readonly onStep: ((owner: Owner, step: Step, outcome: Outcome) => void) | undefined;
 }

@@ -15,7 +15,7 @@ import {
 } from './resource.ts';
 import type { Wait } from './step.ts';
 
-/** What becomes of one resource that is wanted. */
+/** What becomes of one desired resource. */
 export type Decision =
   | { readonly is: 'blocked' }
   /** Of others, and used as it is. */
@@ -35,17 +35,17 @@ export interface Decisions {
   readonly of: ReadonlyMap<ResourceName, Decision>;
   /** In the order of needs. */
   readonly wants: readonly Want[];
-  /** Found resources that a want is matched with. */
+  /** Found resources that match a desired one. */
   readonly used: ReadonlySet<Found>;
   readonly bound: ReadonlyMap<ResourceName, string>;
   readonly refusals: readonly Refusal[];
   readonly waits: readonly Wait[];
 }
 
-/** How soon a resource is looked at again that the cloud works on and names no operation for. */
+/** When to read a pending resource again whose operation the cloud does not name. */
 const pendingAgainMs = 1000;
 
-/** Compares what is wanted with what is found, one resource after the other. Pure. */
+/** Compares the desired resources with the found ones, one after the other. Pure. */
 export function decide(input: PlanInput): Decisions {
   const wants = inOrder(input.wants, nameOf, needsOf);
   /** What may not be replaced, because something that refers to it may not. */
@@ -73,7 +73,7 @@ function decideOnce(
   const used = new Set<Found>();
   const refusals: Refusal[] = [];
   const waits: Wait[] = [];
-  /** Replaced before what comes in its place is there, by identity. */
+  /** Deleted before its replacement is created, by identity. */
   const broken = new Map<string, ResourceName>();
 
   const blocked: Decision = { is: 'blocked' };
@@ -114,7 +114,7 @@ function decideOnce(
     return { is: 'keep', found: current, changes: [], isMarked: !match.unmarked.has(current) };
   }
 
-  /** What of ours is it now: of several the one that needs no replacement; none in another container. */
+  /** The found resource of that name: of several the one that needs no replacement, none in another container. */
   function currentOf(want: Want, kind: Kind): Found | undefined {
     const isInPlace = (one: Found) =>
       kind.within === undefined || want.within === undefined || one.within === bound.get(want.within);
@@ -124,7 +124,7 @@ function decideOnce(
     return candidates.length < 2 ? candidates[0] : (candidates.find(isGood) ?? candidates[0]);
   }
 
-  /** Whether it can be made now: not while an earlier try may show up; `free` = one of ours goes first. */
+  /** Whether it can be created now: not while an earlier try may still appear; `free` = delete this one first. */
   function claim(want: Want, kind: Kind, current?: Found): Decision | { readonly free: Found | undefined } {
     const name = nameOf(want);
     const unseenMs = kind.again === 'look' ? input.unseenMs(name, kind) : 0;
@@ -144,7 +144,7 @@ function decideOnce(
       broken.set(identityOf(holder), name);
       return { free: holder };
     }
-    // What all Services share may be anybody's.
+    // What all Services share may belong to others.
     if (kind.merge !== undefined && 'same' in kind.compare(holder, input.specOf(want, undefined), pointsAtOf(holder))) {
       bind(name, want.kind, holder.id);
       return { is: 'used', id: holder.id };
@@ -154,8 +154,8 @@ function decideOnce(
 
   function make(want: Want, kind: Kind): Decision {
     const name = nameOf(want);
-    // The plan names it.
-    if (match.estranged.some((one) => match.recordedNames(one).includes(name))) return blocked;
+    // The plan adds the refusal.
+    if (match.unproven.some((one) => match.recordedNames(one).includes(name))) return blocked;
     const claimed = claim(want, kind);
     if ('is' in claimed) return claimed;
     const subject = kind.document === undefined ? subjectOf({ do: 'create', name }) : subjectOfEdit({ put: want });
@@ -203,7 +203,7 @@ function decideOnce(
       if ('is' in claimed) return claimed;
       bound.delete(name);
       nameOfId.delete(identityOf(current));
-      // What holds its place goes first, and this one may refer to it.
+      // The holder of its slot is deleted first, and this one may refer to the holder.
       const first = claimed.free === undefined ? compared.first : 'break';
       if (first === 'break') broken.set(identityOf(current), name);
       return { is: 'replace', found: current, why: compared.replace, first, freeing: claimed.free };
@@ -239,7 +239,7 @@ function decideOnce(
       decided.set(name, decision);
     }
   }
-  // A slot cannot be freed of what another want keeps.
+  // A slot cannot be freed while another desired resource keeps its holder.
   for (const [name, decision] of decided) {
     const freeing = decision.is === 'create' || decision.is === 'replace' ? decision.freeing : undefined;
     if (freeing === undefined || !used.has(freeing)) continue;

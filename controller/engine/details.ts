@@ -6,9 +6,9 @@ export interface DetailReading {
   readonly found: readonly Found[];
 }
 
-/** When the parts were read that no list shows: by version, or by age. */
+/** When parts that no list shows have to be read again: by version, or by age. */
 export interface Details {
-  /** Reads those of `containers` whose turn it is, or `all`: a call for each. */
+  /** Reads the parts of those `containers` that are due, or of `all`: one call each. */
   read(
     reader: Reader,
     containers: readonly Found[],
@@ -52,7 +52,7 @@ export function createDetails(readers: readonly Reader[]): Details {
   };
 }
 
-/** A number from 0 to 1 that stays with an id: what is read by age is not read all at once. */
+/** A number from 0 to 1 for each id, so that reads by age are spread evenly. */
 function shareOf(identity: string): number {
   let hash = 0;
   for (let at = 0; at < identity.length; at += 1) hash = (Math.imul(hash, 31) + identity.charCodeAt(at)) >>> 0;

@@ -19,10 +19,10 @@ export interface DocumentsParts {
 /** The documents of a scope: what they hold, and one write at a time for each. */
 export interface Documents {
   audit(): Promise<void>;
-  /** Reads again those of which an earlier write left the state unknown, and those wanted that were never read. */
+  /** Reads the documents whose state a write has left unknown, and wanted ones that were never read. */
   refresh(wanted: readonly { readonly type: DocumentType; readonly name: string }[]): Promise<void>;
   found(): readonly Found[];
-  /** Resolves when the edits are in the document; throws where they are refused, or their permit is. */
+  /** Resolves when the edits are in the document; throws where they, or their permit, are refused. */
   submit(type: DocumentType, name: string, edits: readonly Edit[], permit: Permit, service: string): Promise<void>;
 }
 
@@ -78,7 +78,7 @@ interface DocumentWriter {
   submit(edits: readonly Edit[], permit: Permit, service: string): Promise<void>;
 }
 
-/** What gathers while a write is under way goes out as one; the version guards it. */
+/** One write at a time, with all edits that wait; the version guards it. */
 function createWriter(type: DocumentType, name: string, parts: DocumentsParts): DocumentWriter {
   const { clock, signal } = parts;
   const io: ReadIo = { signal };

@@ -10,9 +10,9 @@ export type Draft = Omit<Step, 'after' | 'follows' | 'last'>;
 export interface Drafts {
   readonly graph: ReturnType<typeof createStepGraph>;
   add(draft: Draft): string;
-  /** Adds to the one write of a document. */
+  /** Adds an edit to the one write of a document. */
   edit(part: LaneItem, edit: PlannedEdit, name: ResourceName, summary: string): string;
-  /** Of changes and edits of that found resource. */
+  /** Ids of the changes and edits of that found resource. */
   stepsOn(found: Found): readonly string[];
   all(): readonly Draft[];
 }
@@ -58,7 +58,7 @@ export function finish({ graph, all }: Drafts, insides: ReadonlyMap<string, read
   const isPossible = (id: string): boolean => {
     const answer = possible.get(id);
     if (answer !== undefined) return answer;
-    // In a circle, which is proved to be none later.
+    // Cycles are found later.
     possible.set(id, true);
     const is = known.has(id) && graph.after(id).every(isPossible);
     possible.set(id, is);

@@ -22,7 +22,7 @@ export interface Version<D = unknown> {
   readonly version: string;
 }
 
-/** One thing with one version that holds resources of several kinds and Services. */
+/** A document with one version that holds resources of several kinds and Services. */
 export interface DocumentType<D = unknown> {
   readonly document: string;
   /** Which document of this type a part is in. */
@@ -30,7 +30,7 @@ export interface DocumentType<D = unknown> {
   all(cluster: string, io: ReadIo): Promise<readonly (Version<D> & { readonly name: string })[]>;
   read(name: string, io: ReadIo): Promise<Version<D> | undefined>;
   parse(name: string, doc: D, cluster: string): readonly Found[];
-  /** Undefined: nothing is left, and the document goes. Equal to `doc`: nothing is written. */
+  /** Undefined: nothing is left, and the document is deleted. Equal to `doc`: nothing is written. */
   fold(doc: D | undefined, edits: readonly Edit[]): D | undefined;
   write(
     name: string,
@@ -47,6 +47,6 @@ export interface Driver<D = unknown> {
   readonly readers: readonly Reader[];
   readonly documents: readonly DocumentType[];
   desire(desired: D): Desire;
-  /** Of all operations that are waited for. One that is not in the answer has ended. */
+  /** The state of these operations. One that is not in the answer has ended. */
   poll(operations: readonly string[], io: ReadIo): Promise<ReadonlyMap<string, OperationState>>;
 }

@@ -1,15 +1,15 @@
 import type { PlannedEdit, Step } from './step.ts';
 
-/** Calls that the cloud accepted, by what they were to change. */
+/** Calls that the cloud accepted, by their subject. */
 export interface Effects {
   /** The cloud accepted it. */
   accepted(service: string, step: Step): void;
-  /** Accepted three times, and still planned: the cloud does not do it, or another hand keeps undoing it. */
+  /** Accepted three times and still planned: the cloud does not do it, or someone reverts it. */
   isWithout(service: string, subject: EffectSubject): boolean;
   forget(service: string): void;
 }
 
-/** What a call is to change, and into what. */
+/** What a call is to change, and how. */
 export interface EffectSubject {
   readonly about: string;
   readonly change: string;

@@ -42,7 +42,7 @@ export interface Engine<D> {
    * which goes on with the latest request. Throws the CloudError of a read.
    */
   reconcile(request: Request<D>): Promise<Result>;
-  /** Takes note of what a Service asks for, so that nothing that it shares with others goes. */
+  /** Records what a Service asks for, so that nothing that it shares with others is deleted. */
   declare(request: Request<D>): void;
   /** What `reconcile` would do. Reads only. */
   plan(request: Request<D>): Promise<Plan>;
@@ -52,14 +52,14 @@ export interface Engine<D> {
   audit(): Promise<void>;
   /** Reads one owner now: all known ids, these, and what its marks and slots show. Throws the CloudError of a read. */
   look(owner: Owner, ids: Query['ids'], slots: Query['slots']): Promise<void>;
-  /** What the record of an owner says, where another process has written it. */
+  /** Takes the record of an owner that another process has written. */
   take(owner: Owner, stored: JournalState | undefined): void;
   journalOf(owner: Owner): JournalState;
-  /** When the read of this owner began that all rests on. */
+  /** When the latest read that shows this owner began. */
   lookedAtMs(owner: Owner): number;
   /** Everything that is known. */
   found(): FoundIndex;
-  /** What of that is of this owner. */
+  /** Which of it belongs to this owner. */
   match(owner: Owner, adopts: Request<D>['adopts']): Match;
 }
 
@@ -75,14 +75,14 @@ export function createEngine<D>(engine: EngineParts<D>): Engine<D> {
   const shared = createShared({ kinds, everyoneDeclared: () => engine.everyoneDeclared() });
   const effects = createEffects(nowMs);
   const journals = createJournals(engine.journal, nowMs);
-  /** Removals that are sent: who wants one of them waits. */
+  /** Identities of what is being deleted: a Service that wants one of them waits. */
   const going = new Set<string>();
   const mustStay = (found: Found) =>
     inventory.get(identityOf(found)) === undefined ||
     (kinds.get(found.kind)?.merge !== undefined &&
       shared.isWanted(nameOf(found)) &&
       live().filter((one) => nameOf(one) === nameOf(found)).length < 2);
-  const setGoing = (found: Found, is: boolean) =>
+  const setDeleting = (found: Found, is: boolean) =>
     void (is ? going.add(identityOf(found)) : going.delete(identityOf(found)));
   const batches = createBatches({
     clock,
@@ -91,7 +91,7 @@ export function createEngine<D>(engine: EngineParts<D>): Engine<D> {
       kind.merge === undefined
         ? undefined
         : live().find((one) => nameOf(one) === nameOf(want) && one.owner !== undefined),
-    setGoing,
+    setDeleting,
     note(answer, removed) {
       for (const found of removed) {
         inventory.noteGone(found);
@@ -118,7 +118,7 @@ export function createEngine<D>(engine: EngineParts<D>): Engine<D> {
 
   const core: Core = {
     ...{ kinds, documentTypes, clock, signal, inventory, documents, batches, operations, shared, effects },
-    ...{ locks: createLocks(), found, mustStay, setGoing, onStep: engine.onStep },
+    ...{ locks: createLocks(), found, mustStay, setDeleting, onStep: engine.onStep },
     permit: (owner) => engine.permit(owner),
   };
   const planning = createPlanning(driver, core, knowledge);

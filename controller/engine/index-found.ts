@@ -1,14 +1,14 @@
 import { everyService, type Found, identityOf, type Kind } from './resource.ts';
 
-/** Everything found, and where to find it: made once for each state of what is known. */
+/** Everything found, indexed. Built once for each state of the inventory. */
 export interface FoundIndex {
   readonly all: readonly Found[];
   get(identity: string): Found | undefined;
   containerOf(found: Found): Found | undefined;
-  /** What holds that slot; one that goes only where no other does. */
+  /** The holder of that slot; one that is being deleted only if there is no other. */
   holderOf(slot: string): Found | undefined;
   ofKind(kind: string): readonly Found[];
-  /** What can be of that Service: its own, that of all Services, and what nothing is marked of. */
+  /** What can belong to that Service: its own, what all Services share, and what carries no marks. */
   near(service: string): readonly Found[];
 }
 
@@ -24,7 +24,7 @@ export function indexFound(kinds: ReadonlyMap<string, Kind>, all: readonly Found
     if (container === undefined || within === undefined) return undefined;
     return byIdentity.get(identityOf({ kind: container, id: within }));
   }
-  /** A part without a mark is with what it is in. */
+  /** A part without marks belongs to its container. */
   function serviceOf(one: Found): string | undefined {
     const container = one.owner === undefined ? containerOf(one) : undefined;
     return container === undefined ? one.owner?.service : serviceOf(container);

@@ -19,7 +19,7 @@ export interface Moment {
   readonly atMs: number;
 }
 
-/** What is known of one resource. `found` undefined: it is gone, and a list may still show it. */
+/** What is known of one resource. `found` undefined: it is gone, although a list may still show it. */
 interface Entry extends Moment {
   readonly kind: string;
   readonly found: Found | undefined;
@@ -43,30 +43,30 @@ export interface InventoryParts {
 
 /** One map by id of what a scope holds for a cluster: complete audits, narrow reads between, and our own answers. */
 export interface Inventory {
-  /** Reads everything. One at a time; all who ask meanwhile share it. */
+  /** Reads everything. One audit at a time: callers share it. */
   audit(): Promise<void>;
   /** Reads one owner. */
   look(query: Query): Promise<void>;
   /** When the last complete audit began; undefined before the first. */
   readonly auditedAtMs: number | undefined;
-  /** When the read of this owner began that the inventory rests on. */
+  /** When the latest read that shows this owner began. */
   lookedAtMs(owner: Owner): number;
   /** What the last narrow read of this owner asked for; undefined where an audit is newer. */
   lookOf(owner: Owner): Look | undefined;
   /** Success answers of our own. */
   note(found: readonly Found[]): void;
-  /** A removal was answered. */
+  /** A removal has succeeded. */
   noteGone(found: Found): void;
   /** An operation of ours works on it: until `release`, reads do not change what our answer said of it. */
   hold(identity: string, operation: string): void;
   release(identity: string): void;
-  /** The outcome of a call is unknown: what is known of this owner, or this kind, is old until a read succeeds. */
+  /** The outcome of a call is unknown: this owner, or this kind, is stale until a read succeeds. */
   invalidate(subject: Owner | { readonly kind: string }): void;
   isStale(owner: Owner, kinds: ReadonlySet<string>): boolean;
-  /** Nothing is asked for this owner any more. */
+  /** This owner has no requests any more. */
   forget(owner: Owner): void;
   get(identity: string): Found | undefined;
-  /** The same list until something is known anew. */
+  /** The same array until something changes. */
   all(): readonly Found[];
 }
 
@@ -93,7 +93,7 @@ export function createInventory(parts: InventoryParts): Inventory {
     return container === undefined || within === undefined ? undefined : identityOf({ kind: container, id: within });
   }
 
-  /** An answer of our own outlives reads that began before they could show it. */
+  /** An answer of our own is newer than reads that began before they could show it. */
   function outlives(identity: string, entry: Entry, read: Moment, isFresh: IsFresh): boolean {
     if (entry.order > read.order || held.has(identity)) return true;
     if (entry.found !== undefined && held.has(containerOf(entry.found) ?? '')) return true;
@@ -240,7 +240,7 @@ export function createInventory(parts: InventoryParts): Inventory {
       for (const [identity, { found }] of entries) {
         if (found === undefined) continue;
         const container = entries.get(containerOf(found) ?? '');
-        // Parts go with their container.
+        // Parts are deleted with their container.
         if (container !== undefined && container.found === undefined) continue;
         const operation = held.get(identity);
         list.push(operation === undefined ? found : { ...found, status: 'pending', operation });

@@ -14,12 +14,12 @@ export interface JournalStore {
   save(owner: Owner, state: JournalState): Promise<void>;
 }
 
-/** The journal of one owner. Changes are kept in memory until `save`, which writes only what is news. */
+/** The journal of one owner. Changes stay in memory until `save`, which writes only if something has changed. */
 export interface Journal {
   readonly state: JournalState;
   /** The first claim of this process: nothing can have been made before it. */
   readonly isFirstClaim: boolean;
-  /** Before creates whose repetition is not safe. Rides on the claim where there is none yet. */
+  /** Before creates that are not safe to repeat. Saved together with the first claim. */
   intend(names: readonly ResourceName[]): void;
   made(name: ResourceName, id: string): void;
   /** Certain: it was never sent, or refused. */
@@ -27,7 +27,7 @@ export interface Journal {
   /** The answer was lost: it may show from now on. */
   unknown(name: ResourceName): void;
   gone(kind: string, id: string): void;
-  /** What was tried shows by now, or never will. */
+  /** Everything that was tried shows by now, or never will. */
   seen(): void;
   /** Nothing is left and nothing can show any more. */
   clear(): void;
@@ -45,9 +45,9 @@ const empty: JournalState = { claimed: false, ids: {}, tried: [] };
 /** One journal for each owner, loaded once. */
 export interface Journals {
   of(owner: Owner): Promise<Journal>;
-  /** As far as it is loaded; otherwise that of an owner for which nothing is kept. */
+  /** The loaded one; otherwise an empty one. */
   now(owner: Owner): Journal;
-  /** What is kept for an owner, in place of what was loaded: another process has written it. */
+  /** Replaces what was loaded: another process has written it. */
   take(owner: Owner, stored: JournalState | undefined): void;
   forget(owner: Owner): void;
 }
@@ -58,7 +58,7 @@ export function createJournals(store: JournalStore, nowMs: () => number): Journa
   const journals = new Map<string, Journal>();
 
   function take(owner: Owner, stored: JournalState | undefined): Journal {
-    // What another process wrote meanwhile it may have done just now.
+    // Another process may have acted right before it wrote this.
     const sinceMs = journals.has(owner.service) ? nowMs() : startedAtMs;
     const journal = createJournal(store, owner, stored, sinceMs, nowMs);
     journals.set(owner.service, journal);
@@ -88,10 +88,10 @@ function createJournal(
   let state = stored ?? empty;
   let saved = JSON.stringify(state);
   let everClaimed = state.claimed;
-  /** Since when what a create made may not show yet. */
+  /** Since when the result of a create may be missing in lists. */
   const unseenSince = new Map(state.tried.map((name) => [name, startedAtMs]));
 
-  /** The search must have begun late enough, not the decision. */
+  /** What counts is when the search began, not when the decision is taken. */
   function leftMs(since: number | undefined, settleMs: number, lookedAtMs: number): number {
     if (since === undefined || lookedAtMs >= since + settleMs) return 0;
     return Math.max(1, since + settleMs - nowMs());

@@ -13,7 +13,7 @@ export interface KnowledgeParts {
   nowMs(): number;
 }
 
-/** Whom to plan for. */
+/** The owner to plan for. */
 export interface Subject {
   readonly owner: Owner;
   readonly wants: readonly Want[];
@@ -22,11 +22,11 @@ export interface Subject {
   readonly adopting: boolean;
 }
 
-/** Reads what has to be read before an owner can be planned for, and no more. Throws the CloudError of a read. */
+/** Reads what a plan for one owner needs, and no more. Throws the CloudError of a read. */
 export interface Knowledge {
   audit(): Promise<void>;
   refresh(subject: Subject): Promise<void>;
-  /** Reads by all known ids, by these, and by marks, so that the absence of what does not show is proved. */
+  /** Reads by all known ids, by these, and by marks: what does not show then is absent. */
   find(owner: Owner, journal: Journal, more: Pick<Query, 'ids' | 'slots' | 'removing'>): Promise<void>;
   /** The next read of this owner searches by marks. */
   searchNext(owner: Owner): void;
@@ -43,7 +43,7 @@ export function createKnowledge(parts: KnowledgeParts): Knowledge {
     await Promise.all([inventory.audit(), documents.audit()]);
   };
 
-  /** All ids that are known of an owner, but for parts. */
+  /** All known ids of an owner, except those of parts. */
   function idsOf({ owner, wants, journal }: Pick<Subject, 'owner' | 'wants' | 'journal'>): Query['ids'] {
     const ids = new Map<string, { readonly kind: string; readonly id: string }>();
     const add = (kind: string, id: string) => void ids.set(identityOf({ kind, id }), { kind, id });
@@ -53,7 +53,7 @@ export function createKnowledge(parts: KnowledgeParts): Knowledge {
     return [...ids.values()];
   }
 
-  /** A listing of everything does not show what is not marked, and proves nothing about what is recorded. */
+  /** An audit does not show what carries no marks, so it does not prove that a recorded id is gone. */
   function missing({ owner, wants, journal, adopting }: Subject): 'nothing' | 'ids' | 'all' {
     const look = inventory.lookOf(owner);
     const used = wants.flatMap(({ kind, use }) => (use === undefined ? [] : [{ kind, id: use.id }]));
@@ -65,7 +65,7 @@ export function createKnowledge(parts: KnowledgeParts): Knowledge {
     const isUnrecorded = recorded.length === 0 && !journal.isFirstClaim;
     if (!look?.searched) {
       if (hasNone && inOwnKinds && (adopting || isUnrecorded)) return 'all';
-      // Its id shows nothing: what came in its place has its marks.
+      // Its id shows nothing: its replacement has its marks.
       if (recorded.some((one) => isUnknown(one) && look?.ids.has(identityOf(one)))) return 'all';
     }
     return [...recorded, ...used].some((one) => isUnknown(one) && !look?.ids.has(identityOf(one))) ? 'ids' : 'nothing';

@@ -9,23 +9,23 @@ export interface MatchInput extends OwnershipInput {
 
 /** Which found resource is which of ours. */
 export interface Match extends Ownership {
-  /** Ours of that name, the one that serves best first: several where the answer of a create was lost. */
+  /** Ours of that name, best first: there are several where the answer to a create was lost. */
   candidates(name: ResourceName): readonly Found[];
-  /** Ours, and known by a name. */
+  /** Ours, with a known name. */
   readonly ours: readonly Found[];
   /** Ours, and without our marks: adopted, or stripped by hand. */
   readonly unmarked: ReadonlySet<Found>;
   /** Recorded, unmarked, and nothing proves it ours. */
-  readonly estranged: readonly Found[];
-  /** What of all that can be of this owner. */
+  readonly unproven: readonly Found[];
+  /** What of everything found can belong to this owner. */
   readonly near: readonly Found[];
   /** Everything found. */
   readonly all: readonly Found[];
-  /** Under which names the journal keeps it. */
+  /** The names under which the journal records it. */
   recordedNames(found: Found): readonly ResourceName[];
-  /** What holds that slot. */
+  /** The holder of that slot. */
   holderOf(slot: string): Found | undefined;
-  /** Ours, and refers to that one; loose references are left out unless they prove whose it is. */
+  /** Ours, with a reference to that one; loose references count only where they prove ownership. */
   referrers(target: Found): readonly Found[];
 }
 
@@ -93,7 +93,7 @@ export function matchFound(input: MatchInput): Match {
     candidates: (name) => byName.get(name) ?? [],
     ours: [...byName.values()].flat(),
     unmarked,
-    estranged: near.filter((one) => ownership.isEstranged(one) && !unmarked.has(one) && kinds.has(one.kind)),
+    unproven: near.filter((one) => ownership.isUnproven(one) && !unmarked.has(one) && kinds.has(one.kind)),
     all: found.all,
     near,
     recordedNames: ({ kind, id }) =>
@@ -108,7 +108,7 @@ function recordedKey({ kind, id }: Found, { ids }: JournalState): string | undef
   return name?.slice(kind.length + 1);
 }
 
-/** The recorded one serves; one that goes or has failed serves worst. */
+/** The recorded one is best; one that is being deleted or has failed is worst. */
 function rankOf(name: ResourceName, one: Found, { ids }: JournalState): number {
   const worst = one.status === 'deleting' ? 8 : one.status === 'failed' ? 4 : 0;
   return worst + (ids[name] === one.id ? 0 : 2) + (one.address === undefined ? 1 : 0);

@@ -8,7 +8,7 @@ export interface OperationsParts {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** What waits for the end of operations: one poll asks for all of them. */
+/** Waits for the end of operations: one poll asks for all of them. */
 export interface Operations {
   /** Resolves when it has ended; rejects with its error, or when polling fails. */
   end(operation: string): Promise<void>;
@@ -71,7 +71,7 @@ export function createOperations({ clock, poll, signal }: OperationsParts): Oper
       delayMs = firstMs;
       const { promise, resolve, reject } = Promise.withResolvers<void>();
       waiting.set(operation, { promise, resolve, reject, untilMs: clock.monotonic() + longestMs });
-      // Waited for by those who asked; a rejection that all of them have given up on is none of this process.
+      // A rejection after every caller has given up must not end the process.
       promise.catch(() => undefined);
       if (!isRunning) void run();
       return promise;

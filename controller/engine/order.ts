@@ -1,6 +1,6 @@
 import type { Step } from './step.ts';
 
-/** Names in an order in which each comes after what it needs. Throws where they need each other in a circle. Pure. */
+/** Orders items so that each comes after its needs. Throws where needs form a cycle. Pure. */
 export function inOrder<T>(items: readonly T[], nameOf: (item: T) => string, needsOf: (item: T) => readonly string[]) {
   const byName = new Map(items.map((item) => [nameOf(item), item]));
   const ordered: T[] = [];
@@ -8,7 +8,7 @@ export function inOrder<T>(items: readonly T[], nameOf: (item: T) => string, nee
   function visit(item: T, path: readonly string[]): void {
     const name = nameOf(item);
     if (state.get(name) === 'done') return;
-    if (state.get(name) === 'open') throw new Error(`a circle: ${[...path, name].join(' needs ')}`);
+    if (state.get(name) === 'open') throw new Error(`a cycle: ${[...path, name].join(' needs ')}`);
     state.set(name, 'open');
     for (const need of needsOf(item)) {
       const needed = byName.get(need);
@@ -25,7 +25,7 @@ export function inOrder<T>(items: readonly T[], nameOf: (item: T) => string, nee
 export interface StepGraph {
   /** `step` starts only after the success of `before`. */
   require(step: string, before: string): void;
-  /** `step` starts after the end of `before`, however that ends. Left out where it would close a circle. */
+  /** `step` starts after the end of `before`, however that ends. Left out where it would close a cycle. */
   prefer(step: string, before: string): void;
   /** Whether `step` waits for `before`, directly or not. */
   waitsFor(step: string, before: string): boolean;
@@ -51,7 +51,7 @@ export function createStepGraph(): StepGraph {
       for (const one of edges.get(step) ?? []) if (waitsFor(one, before, seen)) return true;
     return false;
   }
-  /** Preferences come last: what must be is known by then. */
+  /** Preferences are decided last, when all requirements are known. */
   function decide(): void {
     for (const [step, before] of preferred.splice(0)) {
       if (!required.get(step)?.has(before) && !waitsFor(before, step)) add(kept, step, before);
@@ -73,7 +73,7 @@ export function createStepGraph(): StepGraph {
   };
 }
 
-/** A plan is run only when each of its steps can be reached. Throws otherwise, and names the circle. Pure. */
+/** Throws where steps wait for each other, and names the cycle. Pure. */
 export function proveAcyclic(steps: readonly Step[]): void {
   const early = steps.filter((step) => !step.last).map(({ id }) => id);
   inOrder(

@@ -19,14 +19,14 @@ export interface OwnershipInput {
   readonly journal: JournalState;
 }
 
-/** Whose the found resources are. */
+/** Ownership of the found resources. */
 export interface Ownership {
   /** Provably of this owner, or of all Services of its cluster. */
   isOurs(found: Found): boolean;
   /** Recorded and unmarked, and something that is marked refers to it, or is in it: its marks were stripped. */
   isStripped(found: Found): boolean;
   /** Recorded, unmarked, and nothing proves it. */
-  isEstranged(found: Found): boolean;
+  isUnproven(found: Found): boolean;
   containerOf(found: Found): Found | undefined;
 }
 
@@ -76,19 +76,19 @@ export function ownershipOf({ kinds, owner, found, journal }: OwnershipInput): O
     if (kinds.get(one.kind)?.mark !== undefined) return isStripped(container);
     if (isOurs(container)) return true;
     if (recorded.has(identityOf(one))) return true;
-    // Its place was free when its create was sent, and the answer was lost.
+    // Its slot was free when its create was sent, and the answer was lost.
     return journal.ids[useName(container)] !== undefined && journal.tried.includes(nameOf(one));
   }
 
   return {
     isOurs,
     isStripped,
-    isEstranged: (one) => isUnmarkedRecord(one) && containerOf(one) === undefined && !isStripped(one),
+    isUnproven: (one) => isUnmarkedRecord(one) && containerOf(one) === undefined && !isStripped(one),
     containerOf,
   };
 }
 
-/** Under which name the journal keeps a container that others made and that parts of ours are in. */
+/** The name under which the journal records a container of others with parts of ours. */
 export function useName(container: { readonly kind: string; readonly id: string }): string {
   return `${container.kind}/use:${container.id}`;
 }

@@ -9,20 +9,20 @@ export interface PlanInput {
   readonly match: Match;
   readonly wants: readonly Want[];
   readonly mayChangeAddress: boolean;
-  /** For how long what an earlier create made may not show yet. */
+  /** For how long the result of an earlier create may still be missing in lists. */
   unseenMs(name: ResourceName, kind: Kind): number;
-  /** As it is to be, with what all Services want of it. */
+  /** The desired spec; for shared kinds the union of what all Services want. */
   specOf(want: Want, standing: Found | undefined): unknown;
   /** Accepted several times without effect. */
   isWithoutEffect(subject: EffectSubject): boolean;
   readonly documents: ReadonlyMap<string, DocumentType>;
   /** What the cloud cannot do of what is asked for. */
   readonly refusals: readonly Refusal[];
-  /** Everything goes. */
+  /** Everything is to be deleted. */
   readonly removing: boolean;
-  /** With `removing`: what can be marked stays, without our marks. */
+  /** With `removing`: what can be marked is retained, without our marks. */
   readonly retain: boolean;
-  /** Whether something that all Services share may go: `later` = not every Service is declared yet. */
+  /** Whether a shared resource may be deleted: `later` = not every Service is declared yet. */
   mayDrop(found: Found): 'yes' | 'no' | 'later';
   /** Whether any Service wants that shared one. */
   isWanted(name: ResourceName): boolean;

@@ -75,7 +75,7 @@ describe('a plan', () => {
     ]);
   });
 
-  it('keeps as it stands what is asked for and cannot be read, with all that needs it, and makes nothing with it', () => {
+  it('keeps what it cannot read the desired state of, with all that needs it, and creates nothing that needs it', () => {
     const kinds = [kindNamed('pool'), kindNamed('listener')];
     const pool = want('pool', '?', { asItStands: true });
     const wants = [pool, want('listener', 'y', { needs: ['pool/k'] })];
@@ -118,9 +118,9 @@ describe('a plan', () => {
     assert.deepEqual(orderOf(planOf(kinds, wants, all)), ['delete pool pool-1', 'create pool/k']);
   });
 
-  it('fails loudly where resources need each other in a circle', () => {
+  it('fails loudly where resources need each other in a cycle', () => {
     const wants = [want('a', '1', { needs: ['b/k'] }), want('b', '1', { needs: ['a/k'] })];
-    assert.throws(() => planOf([kindNamed('a'), kindNamed('b')], wants, []), /a circle: a\/k needs b\/k needs a\/k/);
+    assert.throws(() => planOf([kindNamed('a'), kindNamed('b')], wants, []), /a cycle: a\/k needs b\/k needs a\/k/);
   });
 
   it('takes away what proves ownership after what it proves, even where the reference is loose', () => {

@@ -8,16 +8,16 @@ import type { Plan, Wait } from './step.ts';
 
 const phases = ['grow', 'set', 'shrink'] as const;
 
-/** Makes steps of the difference between what is wanted and what is found. Pure; throws where they need a circle. */
+/** Turns the difference between desired and found into steps. Pure; throws where steps form a cycle. */
 export function makePlan(input: PlanInput): Plan {
   const { kinds, match } = input;
   const decisions = decide(input);
   const drafts = createDrafts(input);
   const { graph } = drafts;
-  /** The step that makes a resource. */
+  /** The step that creates a resource. */
   const makers = new Map<ResourceName, string>();
   const insides = new Map<string, Want[]>();
-  /** Steps that change a resource which is there. */
+  /** Steps that change an existing resource. */
   const changers = new Map<ResourceName, string[]>();
   const unavailable = new Set<ResourceName>();
   const replaced: Removal[] = [];
@@ -35,7 +35,7 @@ export function makePlan(input: PlanInput): Plan {
     return kinds.get(want.kind)?.merge === undefined ? want : { ...want, spec: input.specOf(want, standing) };
   }
 
-  /** The create of the container takes it along, unless it needs something that has to wait for that create. */
+  /** The create of the container includes it, unless it needs something that has to wait for that create. */
   function inlined(want: Want, kind: Kind): string | undefined {
     const composite = want.within === undefined ? undefined : makers.get(want.within);
     if (!kind.inline || kind.alone?.(want) || composite === undefined || !composite.startsWith('create '))
@@ -84,7 +84,7 @@ export function makePlan(input: PlanInput): Plan {
     if (!('changes' in compared)) return;
     const steps = change(want, found, compared.changes);
     for (const step of steps) graph.require(step, maker);
-    // What needs it waits for them, too: no traffic for a group without members.
+    // Resources that need it wait for these changes, too: no traffic for a group without members.
     changers.set(nameOf(want), steps);
   }
 
@@ -141,7 +141,7 @@ export function makePlan(input: PlanInput): Plan {
       if (!isMarked && kind.mark !== undefined) {
         const mark = { id: `mark ${found.kind} ${found.id}`, do: 'mark', as: 'ours', kind: want.kind, name } as const;
         const step = drafts.add({ ...mark, want, found, summary: `take over ${want.summary}` });
-        // It is ours first of all: a crash must not leave changes on what looks foreign.
+        // The mark comes first: a crash must not leave changes on what looks foreign.
         makers.set(name, step);
         marked.push({ found, step });
         for (const need of want.needs ?? []) if (makers.has(need)) graph.require(step, makers.get(need)!);
@@ -157,7 +157,7 @@ export function makePlan(input: PlanInput): Plan {
       changers.set(name, steps);
     }
   }
-  // What holds others gets its mark last: until then they are known by it.
+  // A container gets its mark last: until then its parts are recognised by it.
   for (const { found, step } of marked) {
     const container = match.containerOf(found);
     const last = marked.find((one) => one.found === container);
@@ -168,16 +168,16 @@ export function makePlan(input: PlanInput): Plan {
   proveAcyclic(steps);
   return {
     steps,
-    refusals: [...input.refusals, ...decisions.refusals, ...removals.refusals, ...estrangedOf(input, decisions)],
+    refusals: [...input.refusals, ...decisions.refusals, ...removals.refusals, ...unprovenOf(input, decisions)],
     waits: [...decisions.waits, ...removals.waits] satisfies readonly Wait[],
     bound: Object.fromEntries(decisions.bound),
   };
 }
 
-/** What was recorded and cannot be proved ours stays, and is named. */
-function estrangedOf({ match }: PlanInput, { refusals }: Decisions): readonly Refusal[] {
+/** A recorded resource that nothing proves ours stays, and is named. */
+function unprovenOf({ match }: PlanInput, { refusals }: Decisions): readonly Refusal[] {
   const named = new Set(refusals.map(({ name }) => name));
-  return match.estranged.flatMap((one): Refusal[] => {
+  return match.unproven.flatMap((one): Refusal[] => {
     const [name] = match.recordedNames(one);
     if (name === undefined || named.has(name)) return [];
     const message = `${one.kind} ${one.id} is recorded and carries no mark of this Service any more; it stays`;

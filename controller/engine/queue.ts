@@ -2,7 +2,7 @@ import { type Clock, sleep } from '../../common/process/clock.ts';
 import type { Permit } from '../clouds/permit.ts';
 import { isRefusal } from './failure.ts';
 
-/** What one owner has sent together with what others send. */
+/** What one owner sends together with other owners. */
 export interface Job<W, A> {
   readonly work: W;
   /** Jobs with the same key are never sent apart: one is refused with the other. */
@@ -15,16 +15,16 @@ export interface Job<W, A> {
 
 export interface QueueParts<W, A> {
   readonly clock: Clock;
-  /** Those of the waiting that go in one call. */
+  /** Which of the waiting jobs go in the next call. */
   next(waiting: readonly Job<W, A>[]): readonly Job<W, A>[];
-  /** The answer to a job that needs no call any more, asked in the turn in which it would be sent. */
+  /** The answer to a job that needs no call any more. Asked right before the call. */
   answerOf?(job: Job<W, A>): A | undefined;
   send(jobs: readonly Job<W, A>[]): Promise<A>;
-  /** The answer where that error says that everything is as it should be already. Else it is told to each. */
+  /** The answer, where the error says that the work was done already. */
   settles?(error: unknown, jobs: readonly Job<W, A>[]): A | undefined;
 }
 
-/** One call at a time; what gathers meanwhile goes as one. */
+/** One call at a time, each with everything that waits. */
 export interface Queue<W, A> {
   readonly isBusy: boolean;
   submit(job: Omit<Job<W, A>, 'resolve' | 'reject'>): Promise<A>;
@@ -52,7 +52,7 @@ export function createQueue<W, A>(parts: QueueParts<W, A>): Queue<W, A> {
   }
 
   function toSend(jobs: readonly Job<W, A>[]): readonly Job<W, A>[] {
-    // One that may not send keeps no other waiting; where there is no other, the call itself asks.
+    // An owner without a permit must not hold up the others. With one owner alone, the call itself asks.
     const isCommon = new Set(jobs.map(({ service }) => service)).size > 1;
     return jobs.filter((job) => {
       try {
@@ -69,7 +69,7 @@ export function createQueue<W, A>(parts: QueueParts<W, A>): Queue<W, A> {
 
   async function drain(): Promise<void> {
     isBusy = true;
-    // What is ready at this very moment joins.
+    // Jobs of this very moment join the first call.
     await sleep(parts.clock, 0);
     while (waiting.length > 0) {
       const next = new Set(parts.next(waiting));

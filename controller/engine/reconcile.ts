@@ -29,10 +29,10 @@ const maxRounds = 12;
 const nextTurnMs = 1000;
 const failedAgainMs = 5000;
 const refusedAgainMs = 300_000;
-/** Nothing is deleted by what was read longer ago. */
+/** Nothing is deleted because of an older read. */
 const maxProofAgeMs = 60_000;
 
-/** Plans and runs for one owner, and reads only when needed, until all is done or has to wait. */
+/** Plans and runs for one owner until everything is done or has to wait; reads only where needed. */
 export function createReconciler<D>(parts: ReconcilerParts<D>): (owner: Owner) => Promise<Result> {
   const { core, planning, knowledge, records, budgetMs } = parts;
   const { clock, signal, inventory, operations, shared } = core;
@@ -79,7 +79,7 @@ export function createReconciler<D>(parts: ReconcilerParts<D>): (owner: Owner) =
             if (plan.waits.some((wait) => !wait.isOurs)) inventory.invalidate(owner);
             return answer('waiting', Math.min(...plan.waits.map(({ ms }) => ms)));
           }
-          // What was held for it by another controller may go now.
+          // What another controller kept for it may be deleted now.
           if (shared.settled(owner)) continue;
           return concluded(request, plan, answer);
         }
@@ -120,7 +120,7 @@ export function createReconciler<D>(parts: ReconcilerParts<D>): (owner: Owner) =
 
   function concluded({ owner, desired }: Request<D>, plan: Plan, answer: Answering): Result {
     if (plan.refusals.some(({ reason }) => reason === 'Foreign')) {
-      // Others may take away what stands in the way without a word to us.
+      // Others may remove the obstacle without our notice.
       inventory.invalidate(owner);
       knowledge.searchNext(owner);
     }

@@ -5,10 +5,10 @@ import { identityOf, isOwnedBy, kindOf, type Owner } from './resource.ts';
 import { isRecorded } from './sender.ts';
 import type { Plan } from './step.ts';
 
-/** What becomes of the journal of an owner before a plan is run, and when nothing more is to be done. */
+/** Updates the journal of an owner before a plan is run, and when nothing is left to do. */
 export interface Records {
   intend(plan: Plan, journal: Journal): void;
-  /** The journal becomes what is there. */
+  /** Makes the journal equal to what was found. */
   conclude(owner: Owner, journal: Journal, plan: Plan, removing: boolean): Promise<void>;
 }
 
@@ -18,7 +18,7 @@ export function isLeft({ refusals }: Plan): boolean {
 }
 
 export function createRecords({ kinds, inventory, found }: Core): Records {
-  /** What must be on record before it is sent. */
+  /** What must be recorded before it is sent. */
   function intend({ steps, bound }: Plan, journal: Journal): void {
     const creates = steps.filter(
       (step) => step.do === 'create' && (step.unmarked || kinds.get(step.kind)?.again === 'look'),

@@ -5,20 +5,20 @@ import type { PlanInput } from './plan-input.ts';
 import { type Found, identityOf, nameOf, type Refusal, type ResourceName, type Want } from './resource.ts';
 import type { Wait } from './step.ts';
 
-/** Something that goes because something else comes. */
+/** A resource that is deleted because another one replaces it. */
 export interface Removal {
   readonly found: Found;
-  /** The step that makes what comes instead. */
+  /** The step that creates the replacement. */
   readonly for: string;
   readonly first: 'make' | 'break';
   readonly why?: string;
 }
 
 const goingAgainMs = 1000;
-/** No step: what comes after it is left out of the plan. */
+/** No such step exists: steps after it are left out of the plan. */
 const notNow = 'not now';
 
-/** Adds the steps that take away what is ours and not wanted any more, or is replaced. */
+/** Adds the steps that delete what is ours and no longer desired, or replaced. */
 export function planRemovals(
   input: PlanInput,
   decisions: Decisions,
@@ -31,7 +31,7 @@ export function planRemovals(
   const waits: Wait[] = [];
   const replacing = new Set(replaced.map(({ found }) => found));
   const isBlocked = [...decisions.of.values()].some(({ is }) => is === 'blocked');
-  /** Kinds of what others made and is asked for instead of one of its own. */
+  /** Kinds of which the Service uses one of others instead of its own. */
   const lent = decisions.wants.flatMap(({ kind, use }) =>
     use === undefined || match.ours.some((one) => one.kind === kind && one.id === use.id) ? [] : kind,
   );
@@ -47,7 +47,7 @@ export function planRemovals(
     return false;
   }
 
-  /** What others go on wanting of a document becomes what they want, in the write that takes our own parts out. */
+  /** Reduces a shared part to what the other Services want, in the write that drops our own parts. */
   function shrinkShared(found: Found): void {
     const kind = kinds.get(found.kind)!;
     const name = nameOf(found);
@@ -62,13 +62,13 @@ export function planRemovals(
     const container = match.containerOf(found);
     return container === undefined ? found : rootOf(container);
   }
-  /** It, or what it is in, serves until what the Service asks for instead does: one is lent by others, one its own. */
+  /** The Service moves between a lent container and its own: this one serves until the other one does. */
   function isMovedFrom(found: Found): boolean {
     const root = rootOf(found);
     if (!match.isOurs(root)) return root !== found && !decisions.used.has(root);
     return lent.includes(root.kind);
   }
-  /** What the cloud cannot do of what is asked for instead, it did not do before either, unless that is all of it. */
+  /** Whether refusals keep the Service from its new container. What the cloud cannot do did not work before either. */
   function isUnserved(found: Found): boolean {
     const { kind } = rootOf(found);
     if (!decisions.wants.some((want) => want.kind === kind)) return input.refusals.length > 0;
@@ -83,7 +83,7 @@ export function planRemovals(
     const isDuplicate = found !== (same.find(({ id }) => id === bound) ?? same[0]);
     if (kind.merge !== undefined && !isDuplicate) {
       const may = input.mayDrop(found);
-      // The last of all that go must not leave it behind.
+      // The last Service that goes must not leave it behind.
       if (may === 'later') {
         waits.push({ name: nameOf(found), why: 'not every Service is known yet', ms: goingAgainMs, isOurs: true });
         return false;
@@ -93,17 +93,17 @@ export function planRemovals(
         return false;
       }
     }
-    // What a blocked one still refers to stays with it.
+    // A blocked resource keeps what it refers to.
     if (!removing && match.referrers(found).some((other) => isBlockedName(nameOf(other)))) return false;
     const isMoved = isMovedFrom(found);
     if ((found.address === undefined && !isMoved) || removing || isDuplicate) return true;
-    // What serves does not go while what comes in its place is refused.
+    // What serves stays while its replacement is refused.
     if (isBlocked || refusals.length > 0 || decisions.refusals.length > 0) return false;
     if (isMoved && isUnserved(found)) return false;
     return found.address === undefined || input.mayChangeAddress || refuse('AddressWouldChange', found, 'would go');
   }
 
-  // A refused address keeps what has none.
+  // Addresses are judged first: a refused one keeps the rest.
   const left = match.ours
     .filter((one) => !decisions.used.has(one) && !replacing.has(one))
     .sort((a, b) => Number(a.address === undefined) - Number(b.address === undefined));
@@ -111,8 +111,8 @@ export function planRemovals(
   const going = new Set<Found>([...leftovers, ...replacing]);
   const deletes = new Map<string, string>();
 
-  /** Parts of other owners would go with it. */
-  function guestsOf(found: Found): readonly Found[] {
+  /** Parts of other owners that would be deleted with it. */
+  function foreignPartsOf(found: Found): readonly Found[] {
     return match.all.filter((one) => match.containerOf(one) === found && one.owner !== undefined && !match.isOurs(one));
   }
   function retainOne(found: Found): void {
@@ -129,7 +129,7 @@ export function planRemovals(
         found,
         summary: `keep ${found.kind} ${found.id} without this Service`,
       });
-    // In what others made: it cannot be told from theirs once the record is gone.
+    // Inside a resource of others it cannot be told from theirs without the record.
     else if (container !== undefined && !match.isOurs(container)) removeOne(found);
   }
   function removeOne(found: Found, why?: string): void {
@@ -149,8 +149,8 @@ export function planRemovals(
     if (found.status === 'deleting') return void wait(found, 'it is being deleted');
     if (found.status === 'pending' && kind.locks)
       return void wait(found, 'the cloud is at work on it', found.operation);
-    if (guestsOf(found).length > 0) {
-      const guests = guestsOf(found).map(nameOf).sort().join(', ');
+    if (foreignPartsOf(found).length > 0) {
+      const guests = foreignPartsOf(found).map(nameOf).sort().join(', ');
       return void refuse('InUse', found, `stays: ${guests} are of others`);
     }
     if (input.isWithoutEffect(subjectOf({ do: 'delete', name, found })))
@@ -161,13 +161,13 @@ export function planRemovals(
     deletes.set(identityOf(found), drafts.add({ id, do: 'delete', kind: found.kind, name, found, summary }));
   }
 
-  /** The delete that takes this one away: its own, or that of a container. */
+  /** The delete that removes this one: its own, or that of a container. */
   function deleteOf(found: Found): string | undefined {
     const own = deletes.get(identityOf(found));
     const container = match.containerOf(found);
     return own ?? (container === undefined ? undefined : deleteOf(container));
   }
-  /** Parts that go with their container need no step. */
+  /** Parts that are deleted with their container need no step. */
   function goesWithContainer(found: Found): boolean {
     const container = match.containerOf(found);
     return container !== undefined && (going.has(container) || goesWithContainer(container)) && !retain;
@@ -182,32 +182,32 @@ export function planRemovals(
   for (const found of deletes.size === 0 ? [] : match.all) {
     const gone = deleteOf(found);
     if (gone === undefined) continue;
-    // Those that refer to it turn away first, or go first.
+    // What refers to it is changed or deleted first.
     for (const other of match.referrers(found)) {
       const isFirm = other.refs?.some((ref) => !ref.loose && identityOf(ref) === identityOf(found));
       if (isFirm) for (const step of drafts.stepsOn(other)) if (step !== gone) graph.require(gone, step);
       const otherGone = deleteOf(other);
       if (otherGone !== undefined && otherGone !== gone) graph.require(gone, otherGone);
-      // On its way without us: what it refers to can go after its end.
+      // It is being deleted already: what it refers to can go afterwards.
       if (isFirm && otherGone === undefined && going.has(other)) graph.require(gone, notNow);
     }
   }
   for (const { found, for: maker, first } of replaced) {
     const gone = deleteOf(found);
     if (gone === undefined) {
-      // It cannot go now: what has to come after it cannot be made.
+      // It cannot be deleted now, so its replacement cannot be created.
       if (first === 'break') graph.require(maker, notNow);
     } else if (first === 'make') graph.require(gone, maker);
     else {
       graph.require(maker, gone);
-      // As late as possible: what can be made before it is there by then.
+      // As late as possible: everything that can be created before it comes first.
       for (const step of making) graph.prefer(gone, step);
     }
   }
   for (const found of leftovers) {
     const gone = deletes.get(identityOf(found));
     if (gone === undefined || removing || (found.address === undefined && !isMovedFrom(found))) continue;
-    // What serves goes after all that comes, but for what has to wait for its end.
+    // What serves is deleted after everything that is created, except what has to wait for its end.
     for (const step of making) if (!graph.waitsFor(step, gone)) graph.require(gone, step);
   }
   return { refusals, waits };

@@ -4,13 +4,13 @@ import type { Wait } from './step.ts';
 /** What one Service asks for now. */
 export interface Request<D = unknown> {
   readonly owner: Owner;
-  /** Undefined: everything goes. */
+  /** Undefined: everything is to be deleted. */
   readonly desired: D | undefined;
-  /** When everything goes: what can be marked stays, without our marks. */
+  /** With nothing desired: what can be marked is retained, without our marks. */
   readonly retain?: boolean;
   /** A person has consented to another address. */
   readonly mayChangeAddress?: boolean;
-  /** The key of what the classic controller of the cloud made for it and is taken over. */
+  /** The key under which something of the cloud's classic controller is taken over. */
   readonly adopts?: ((found: Found) => string | undefined) | undefined;
 }
 
@@ -28,6 +28,6 @@ export interface Result {
   readonly refusals: readonly Refusal[];
   readonly waits: readonly Wait[];
   readonly errors: readonly unknown[];
-  /** What the cloud refused of what was sent together: members, by id. */
+  /** Members that the cloud refused, by id. */
   readonly refused: readonly string[];
 }

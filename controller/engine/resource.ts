@@ -9,12 +9,12 @@ import type { Permit } from '../clouds/permit.ts';
  * A cloud is a table of resource kinds, readers that show what is there, and a pure function from what a Service asks
  * for to the resources that serve it. The engine compares, orders the calls, sends them, and survives what goes wrong:
  *
- * inventory.ts and details.ts know what is there, knowledge.ts what has to be read first; owner.ts and match.ts tell
- * which of it is ours; decide.ts compares, plan.ts, removals.ts, drafts.ts and order.ts make steps of the difference;
- * run.ts and sender.ts send them; operations.ts, document.ts and batch.ts serve those that need more than one answer
- * or share a write; shared.ts holds what several Services want of one thing, effects.ts what the cloud accepts without
- * doing it; journal.ts and records.ts keep what has to survive a crash; reconcile.ts is the loop around all of it, and
- * engine.ts puts it together.
+ * inventory.ts and details.ts hold what was read, knowledge.ts decides what to read first; owner.ts and match.ts tell
+ * which of it is ours; decide.ts compares; plan.ts, removals.ts, drafts.ts and order.ts turn the difference into steps;
+ * run.ts and sender.ts send them; operations.ts waits for long operations, queue.ts, document.ts and batch.ts share
+ * calls between Services; failure.ts says what errors mean; shared.ts holds what several Services want of one resource,
+ * effects.ts what the cloud accepts without doing it; journal.ts and records.ts keep what has to survive a crash;
+ * reconcile.ts is the loop around all of it, core.ts what all parts need, and engine.ts puts them together.
  */
 
 export type { Owner };
@@ -30,21 +30,21 @@ export interface Want<S = unknown> {
   readonly kind: string;
   /** Unique in this owner and kind. */
   readonly key: string;
-  /** The container that it is made in. */
+  /** The container that it is created in. */
   readonly within?: ResourceName;
-  /** What has to be there before it. */
+  /** What has to exist before it. */
   readonly needs?: readonly ResourceName[];
-  /** What one resource alone can hold: a name, a port of a load balancer. `{within}` becomes the container's id. */
+  /** What only one resource can hold: a name, a port of a load balancer. `{within}` becomes the container's id. */
   readonly slot?: string;
-  /** Made by others: used, never made, changed or removed. `allowed`: without a consent mark, too. */
+  /** A resource of others: used, never created, changed or deleted. `allowed`: even without a consent mark. */
   readonly use?: { readonly id: string; readonly allowed: boolean };
   /** The Service's status shows an address because of it. */
   readonly carriesAddress?: boolean;
-  /** What is asked for cannot be read: what is there stays as it is, and where nothing is, nothing is made. */
+  /** What the Service asks for cannot be read: an existing resource stays as it is, and none is created. */
   readonly asItStands?: true;
   /** Ports of the Service that are not served without it. */
   readonly ports?: Refusal['ports'];
-  /** Equal to one of these is as good while it carries no mark of ours. */
+  /** Until the found resource has our marks, one of these specs is as good. */
   readonly asGood?: readonly S[];
   readonly spec: S;
   /** For people: `listener 80`. */
@@ -59,7 +59,7 @@ export interface Reference {
   readonly id: string;
   /** The cloud drops the reference by itself when its target goes. */
   readonly loose?: true;
-  /** The target shows whose this is: it goes after this, also where it is loose. */
+  /** The target proves the ownership of this resource: it is deleted after it, even where the reference is loose. */
   readonly proof?: true;
 }
 
@@ -67,7 +67,7 @@ export interface Reference {
 export interface Found<B = unknown> {
   readonly kind: string;
   readonly id: string;
-  /** By its marks. Undefined where nothing is marked: then its container, or the journal, tells. */
+  /** By its marks. Undefined without marks: then its container or the journal tells. */
   readonly owner?: Owner;
   readonly key?: string;
   /** Id of the container. */
@@ -82,8 +82,7 @@ export interface Found<B = unknown> {
   /** It carries the mark that lets this cluster use it. */
   readonly consent?: boolean;
   /**
-   * Others made it and lend it: it carries a consent mark, of whichever cluster. It never counts as one of ours that
-   * lost its marks.
+   * A resource of others with a consent mark, for any cluster. It never counts as one of ours that lost its marks.
    */
   readonly lent?: boolean;
   /** Kept on purpose when its Service went. */
@@ -98,7 +97,7 @@ export interface Change {
   /** Unique in one comparison: `algorithm`. */
   readonly what: string;
   readonly summary: string;
-  /** What is added goes first, what is taken away goes last, after everything that was added has succeeded. */
+  /** Additions come first, removals last, after every addition has succeeded. */
   readonly phase: 'grow' | 'set' | 'shrink';
   /** Other changes of the same comparison that must have succeeded. */
   readonly after?: readonly string[];
@@ -111,18 +110,18 @@ export type Comparison =
   | { readonly changes: readonly Change[] }
   | { readonly replace: string; readonly first: 'make' | 'break' };
 
-/** Names of what a found resource refers to in that role; nothing for what is foreign, gone or about to be replaced. */
+/** Names of what a found resource refers to in that role, without what is foreign, gone or about to be replaced. */
 export type PointsAt = (role: string) => readonly ResourceName[];
 
 /** What a call answered. A success answer is a read: `found` are the resources as they are now. */
 export interface Answer {
-  /** Of what was created. */
+  /** Id of what was created. */
   readonly id?: string;
-  /** Where it is missing, the owner is read again. A removal needs none. */
+  /** Without it the owner is read again. A removal needs none. */
   readonly found?: readonly Found[];
   /** The effect is complete when this operation has ended. */
   readonly operation?: string;
-  /** What the cloud refused of what was sent together, by the ids it was sent with. */
+  /** What the cloud refused of a call for many, by the ids that were sent. */
   readonly refused?: readonly string[];
 }
 
@@ -140,19 +139,19 @@ export interface WriteIo extends ReadIo {
   readonly within: string | undefined;
 }
 
-/** A thing that goes into a lane: to be made, or to be removed. */
+/** A resource in a lane: to be created, or to be deleted. */
 export type LaneItem<S = unknown, B = unknown> = { readonly want: Want<S> } | { readonly found: Found<B> };
 
 /** What the engine has to know about one kind of resource. Functions are pure but for those with an `io`. */
 export interface Kind<S = unknown, B = unknown> {
   readonly kind: string;
-  /** Kind of its container: it is owned with it and goes when it goes. */
+  /** Kind of its container: it has the container's owner and is deleted with it. */
   readonly within?: string;
-  /** The create of the container can make it, too. */
+  /** The create of the container can create it, too. */
   readonly inline?: boolean;
-  /** With `inline`: that one the create of the container cannot make. */
+  /** With `inline`: whether the create of the container cannot create this one. */
   alone?(want: Want<S>): boolean;
-  /** It takes one change at a time, those of its parts included, each until its operation has ended. */
+  /** It takes one change at a time, including changes of its parts; each lasts until its operation has ended. */
   readonly locks?: boolean;
   /** Name of the document type that it is a part of. */
   readonly document?: string;
@@ -160,30 +159,30 @@ export interface Kind<S = unknown, B = unknown> {
   readonly again: 'safe' | 'look';
   /** For how long a list may not show a change. */
   readonly settleMs?: number;
-  /** Default `at once`. `later`: after the answer to a removal it is still there for a while. */
+  /** Default `at once`. `later`: it still exists for a while after the answer to its removal. */
   readonly gone?: 'at once' | 'later';
   /**
-   * What several Services want of one: `standing` is what must not shrink now. A part of a document that has this is
-   * compared by its spec alone, without references.
+   * The union of what several Services want. Nothing of `standing` may be left out now. A part of a document with this
+   * function is compared by its spec alone, without references.
    */
   merge?(specs: readonly S[], standing: Found<B> | undefined): S;
   compare(found: Found<B>, spec: S, pointsAt: PointsAt): Comparison;
-  /** What a create leaves, where more changes have to follow. */
+  /** The state after a create, where more changes have to follow. */
   fresh?(want: Want<S>): { readonly body: B; readonly points?: Readonly<Record<string, readonly ResourceName[]>> };
   create?(want: Want<S>, inside: readonly Want[], io: WriteIo): Promise<Answer>;
   update?(found: Found<B>, change: Change, io: WriteIo): Promise<Answer>;
   remove?(found: Found<B>, io: WriteIo): Promise<Answer>;
-  /** Name of the lane where one call takes many, one call at a time. */
+  /** Name of the lane: one call at a time, for many resources. */
   lane?(item: LaneItem<S, B>, within: string | undefined): string;
   createMany?(wants: readonly LaneWant<S>[], io: WriteIo): Promise<Answer>;
   removeMany?(found: readonly Found<B>[], io: WriteIo): Promise<Answer>;
-  /** Ours from now on, or kept without us. */
+  /** Ours from now on, or retained without our marks. */
   mark?(found: Found<B>, as: 'ours' | 'retained', want: Want<S> | undefined, io: WriteIo): Promise<Answer>;
-  /** UID of the Service for which another controller still keeps it. */
+  /** UID of the Service for which another controller still needs it. */
   heldBy?(found: Found<B>): string | undefined;
   /**
-   * Of what all Services share: UIDs of Services, or other names, of whatever uses it, as the cloud shows. It goes with
-   * the last of them, whether every Service is known or not. Undefined: not known; the removal looks right before.
+   * Users of a shared resource as the cloud shows them: UIDs of Services, or other names. It is deleted with the last
+   * user, whether every Service is known or not. Undefined: not known; `remove` reads the users before its call.
    */
   usedBy?(found: Found<B>): readonly string[] | undefined;
 }
@@ -197,20 +196,20 @@ export interface LaneWant<S = unknown> {
 /** What a narrow read asks for. */
 export interface Query {
   readonly owner: Owner;
-  /** All ids that are known of the owner. */
+  /** All known ids of the owner. */
   readonly ids: readonly { readonly kind: string; readonly id: string }[];
   readonly slots: readonly string[];
-  /** By marks, too: ids do not show duplicates, nor what a lost answer made. */
+  /** Search by marks, too: reads by id show neither duplicates nor what a lost create has made. */
   readonly search: boolean;
-  /** Everything is to go: parts that go with their container need no read. */
+  /** Everything is to be deleted: parts that are deleted with their container need no read. */
   readonly removing: boolean;
 }
 
 export interface Reading {
   readonly found: readonly Found[];
-  /** Kinds of which everything was read: what is not in `found` is gone. */
+  /** Kinds that were read completely: what is not in `found` is gone. */
   readonly complete?: readonly string[];
-  /** It shows everything that was answered before it began: no search of a list is in it. */
+  /** It shows every change that was answered before it began: it contains no search of a list. */
   readonly isFresh?: boolean;
 }
 
@@ -222,7 +221,7 @@ export interface Reader {
   readonly detail?: Detail;
 }
 
-/** Parts that no list shows: a call for each container, repeated when its version moved or the answer is old. */
+/** Parts that no list shows: one call per container, repeated when its version changes or the answer is old. */
 export interface Detail {
   /** Kind of the container. */
   readonly kind: string;
@@ -232,7 +231,7 @@ export interface Detail {
   read(container: Found, io: ReadIo): Promise<readonly Found[]>;
 }
 
-/** Asked for, and not done. The rest of the plan goes on. */
+/** Something that the Service asks for and that is not done. The rest of the plan goes on. */
 export interface Refusal {
   readonly reason: /** It is not provably ours and gives no consent. */
     | 'Foreign'
@@ -250,7 +249,7 @@ export interface Refusal {
     | 'NoEffect';
   readonly message: string;
   readonly name?: ResourceName;
-  /** Of the Service, that are not served because of it. */
+  /** Ports of the Service that are not served because of it. */
   readonly ports?: readonly { readonly port: number; readonly protocol: Protocol }[];
 }
 
@@ -260,7 +259,7 @@ export type OperationState = 'running' | 'done' | CloudError;
 export interface Desire {
   readonly wants: readonly Want[];
   readonly refusals: readonly Refusal[];
-  /** Told in the condition, although everything that is asked for is done. */
+  /** Shown in the condition, although everything is done. */
   readonly remarks?: readonly string[] | undefined;
 }
 
@@ -272,7 +271,7 @@ export function kindOf(name: ResourceName): string {
   return name.slice(0, name.indexOf('/'));
 }
 
-/** Where a found resource stands in maps: ids alone may repeat in several kinds. */
+/** Key of a found resource in maps: an id may occur in several kinds. */
 export function identityOf(one: { readonly kind: string; readonly id: string }): string {
   return `${one.kind} ${one.id}`;
 }

@@ -10,13 +10,13 @@ export interface RunResult {
   readonly errors: readonly { readonly step: Step; readonly error: unknown }[];
   readonly sent: number;
   readonly isParked: boolean;
-  /** What the cloud refused of what was sent together. */
+  /** Members that the cloud refused. */
   readonly refused: readonly string[];
 }
 
 const busyTries = 2;
 const busyDelayMs = 500;
-/** What is busy for longer keeps no worker waiting. */
+/** A resource that is busy for longer does not hold the worker. */
 const longestBusyMs = 3000;
 
 /** Sends the steps of a plan, independent ones side by side. Errors end up in the result. */
@@ -55,7 +55,7 @@ export async function runPlan(core: Core, run: Run): Promise<RunResult> {
     return locked(step);
   }
 
-  /** In a container that locks itself, each change until its operation has ended. */
+  /** In a container that locks itself, one change at a time until its operation has ended. */
   async function locked(step: Step): Promise<Outcome> {
     const lock = lockOf(step);
     if (lock === undefined) return attempt(step, () => undefined);

@@ -20,20 +20,20 @@ export interface Run {
   readonly owner: Owner;
   readonly plan: Plan;
   readonly journal: Journal;
-  /** Resolves when the worker is to be given back. */
+  /** Resolves when the worker has to be freed. */
   readonly deadline: Promise<'late'>;
   /** Asked before each step: false once something else is desired, or the step has failed too often. */
   mayStart(step: Step): boolean;
 }
 
-/** Sends one step, and takes note of its answer. */
+/** Sends one step and records its answer. */
 export interface Sender {
   /** `holdUntil` is called where an operation goes on after the answer. Throws what the call throws. */
   send(step: Step, holdUntil: (operation: Promise<unknown>) => void): Promise<Outcome>;
   /** Identity of the container that takes one change at a time. */
   lockOf(step: Step): string | undefined;
   settleGone(found: Found): void;
-  /** What the cloud refused of what was sent together. */
+  /** Members that the cloud refused. */
   readonly refused: string[];
 }
 
@@ -84,7 +84,7 @@ export function createSender(core: Core, run: Run): Sender {
       : call(step, kind, io));
     refused.push(...(answer.refused ?? []));
     if (step.do === 'create') made(step, answer);
-    // What is taken over has its marks from now on, and a read by marks may not show it yet.
+    // An adopted resource has its marks from now on, and a search by marks may not show it yet.
     if (step.as === 'ours' && isRecorded(kind)) journal.made(step.name, step.found!.id);
     const ended = settled(step, answer);
     if (ended === undefined) return 'done';
@@ -93,13 +93,13 @@ export function createSender(core: Core, run: Run): Sender {
     return end === 'late' ? 'going' : 'done';
   }
 
-  /** Who comes to want it meanwhile waits for its end. */
+  /** A Service that wants it meanwhile waits until it is gone. */
   async function removeShared(step: Step, kind: Kind, io: WriteIo): Promise<Answer> {
-    core.setGoing(step.found!, true);
+    core.setDeleting(step.found!, true);
     try {
       return await call(step, kind, io);
     } finally {
-      core.setGoing(step.found!, false);
+      core.setDeleting(step.found!, false);
     }
   }
 
@@ -116,18 +116,18 @@ export function createSender(core: Core, run: Run): Sender {
     }
   }
 
-  /** What everybody wants of it is merged when it is sent: others may have come meanwhile. */
+  /** The union of all Services at the moment of the call: others may have joined since the plan. */
   function currentWant(want: Want): Want {
     return kinds.get(want.kind)?.merge === undefined ? want : { ...want, spec: shared.specOf(want, undefined) };
   }
 
-  /** Of two changes of one resource the second starts from what the first has answered. */
+  /** The second of two changes starts from the answer to the first. */
   function currentFound({ found, name }: Step): Found {
     const id = found!.id === '' ? idOf(name) : found!.id;
     return inventory.get(identityOf({ kind: found!.kind, id })) ?? { ...found!, id };
   }
 
-  /** What can be marked is what was made by its mark alone: the answer may show parts of others, too. */
+  /** Where a kind has marks, only they identify the created one: the answer may show parts of others, too. */
   function foundAs(name: ResourceName, { found }: Answer): Found | undefined {
     const isMarked = kinds.get(kindOf(name))?.mark !== undefined;
     return found?.find((one) => nameOf(one) === name && (isOwnedBy(one, owner) || (!isMarked && !one.owner)));
@@ -144,7 +144,7 @@ export function createSender(core: Core, run: Run): Sender {
     if (isRecorded(kinds.get(step.kind)!) || step.unmarked) journal.made(step.name, id);
   }
 
-  /** Takes note of the answer, at once or when its operation has ended. */
+  /** Records the answer, at once or when its operation has ended. */
   function settled(step: Step, answer: Answer): Promise<unknown> | undefined {
     const note = () => {
       if (step.do === 'delete') settleGone(step.found!);
@@ -184,7 +184,7 @@ export function createSender(core: Core, run: Run): Sender {
     const edits = step.edits!.map((one): Edit => {
       if ('drop' in one) return { drop: one.drop, owner };
       const { put } = one;
-      // Read when it is folded: others may have come meanwhile.
+      // Evaluated when it is folded: others may have joined since the plan.
       const live = {
         ...put,
         get spec() {
@@ -207,7 +207,7 @@ export function createSender(core: Core, run: Run): Sender {
   return { send, lockOf, settleGone, refused };
 }
 
-/** What the journal keeps by id: what stands alone. */
+/** Whether the journal records ids of this kind: resources that stand alone. */
 export function isRecorded(kind: Kind): boolean {
   return kind.document === undefined && kind.lane === undefined && kind.within === undefined;
 }

@@ -6,16 +6,16 @@ export interface SharedParts {
   everyoneDeclared(): boolean;
 }
 
-/** What all Services want of what they share. */
+/** What all Services want of shared resources. */
 export interface Shared {
-  /** All that an owner wants now; none = it goes. */
+  /** Everything that an owner wants now; nothing = its removal. */
   declare(owner: Owner, wants: readonly Want[]): void;
-  /** The union of what everybody wants of it; nothing of `standing` is left out while not everybody is known. */
+  /** The union of what all Services want; nothing of `standing` is left out until every Service is known. */
   specOf(want: Want, standing: Found | undefined): unknown;
   isWanted(name: ResourceName): boolean;
-  /** @param going whose removal it is that asks */
+  /** @param going the owner that is being removed */
   mayDrop(found: Found, going?: Owner): 'yes' | 'no' | 'later';
-  /** What another controller kept for that Service is ours. Answers whether that is news. */
+  /** Another controller keeps nothing for that Service any more. Returns whether that changes anything. */
   settled(owner: Owner): boolean;
 }
 

@@ -15,10 +15,10 @@ export interface Step {
   readonly after: readonly string[];
   /** and after the end of those. */
   readonly follows: readonly string[];
-  /** Starts when all other steps have ended: what is added goes before what is taken away. */
+  /** Starts when all other steps have ended: additions go before removals. */
   readonly last?: true;
   readonly want?: Want;
-  /** What the same create makes, too. */
+  /** What the same create creates, too. */
   readonly inside?: readonly Want[];
   /** What it changes, marks or deletes. */
   readonly found?: Found;
@@ -26,7 +26,7 @@ export interface Step {
   readonly as?: 'ours' | 'retained';
   readonly document?: string;
   readonly edits?: readonly PlannedEdit[];
-  /** It is made where nothing but the journal tells that it is ours. */
+  /** Nothing but the journal will tell that it is ours. */
   readonly unmarked?: true;
   readonly summary: string;
 }
@@ -47,7 +47,7 @@ export interface Wait {
  */
 export type Outcome = 'done' | 'skipped' | 'going' | 'parked' | { readonly error: unknown };
 
-/** What makes what is found into what is desired, as plain data. */
+/** The steps from the found state to the desired one, as plain data. */
 export interface Plan {
   readonly steps: readonly Step[];
   readonly refusals: readonly Refusal[];
