@@ -19,7 +19,7 @@ export type ToAgents =
       readonly ca: string;
       readonly urls: readonly string[];
     }
-  /** Counts anew. */
+  /** Resets the count. */
   | { readonly do: 'mark' }
   /** Gives every agent news. */
   | { readonly do: 'wake' }

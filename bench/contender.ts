@@ -73,5 +73,5 @@ export async function newLeader(
     const holder = (await rest.call('GET', path)).body?.spec?.holderIdentity;
     if (typeof holder === 'string' && holder !== '' && holder !== before) return { holder, at: Date.now() };
   }
-  throw new Error('nobody leads after a minute');
+  throw new Error('no replica leads after a minute');
 }

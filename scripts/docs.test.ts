@@ -6,7 +6,7 @@ import { referenceFolder } from './docs.ts';
 import { referencePages } from './reference-pages.ts';
 
 for (const [name, text] of await referencePages()) {
-  test(`docs/reference/${name} says what the code says: \`npm run docs\` writes it anew`, async () => {
+  test(`docs/reference/${name} matches the code; \`npm run docs\` writes it`, async () => {
     const held = await readFile(join(referenceFolder, name), 'utf8').catch(() => '');
     assert.equal(held, text);
   });

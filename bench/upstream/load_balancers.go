@@ -272,7 +272,7 @@ func affinityOf(service *v1.Service) *sessionAffinity {
 	return &sessionAffinity{TimeoutSeconds: timeout}
 }
 
-// membersOf leaves out Nodes that are not initialised yet: nobody knows their instance.
+// membersOf leaves out Nodes that are not initialised yet: their instance is unknown.
 func membersOf(nodes []*v1.Node) ([]member, error) {
 	members := []member{}
 	for _, node := range nodes {

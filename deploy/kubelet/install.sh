@@ -103,7 +103,7 @@ make_dir() {
 	mkdir -- "$root$1"
 }
 
-# 0: there is nothing, or what we wrote. 1: somebody changed ours. 2: it never was ours.
+# 0: no file, or ours unchanged. 1: ours, but changed. 2: it never was ours.
 standing() {
 	[ -e "$root$1" ] || [ -L "$root$1" ] || return 0
 	sha=$(recorded_sha "$1")
@@ -111,7 +111,7 @@ standing() {
 	[ ! -L "$root$1" ] && [ "$(sha_of "$root$1")" = "$sha" ] || return 1
 }
 
-# place PATH SOURCE: writes SOURCE there, unless somebody changed what we had written.
+# place PATH SOURCE: writes SOURCE there, unless our file there was changed.
 place() {
 	code=0
 	standing "$1" || code=$?

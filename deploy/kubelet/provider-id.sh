@@ -1,7 +1,7 @@
 #!/bin/sh
 # Runs before the kubelet starts, twice:
 #   provider-id.sh reset   takes the environment file of the last start out of the way
-#   provider-id.sh write   asks the agent for the providerID and writes the environment file anew
+#   provider-id.sh write   asks the agent for the providerID and writes the environment file
 #
 # A providerID is set once in a Node's life, so a wrong one is worse than none: a doubtful one is not written, and the
 # reason goes to stderr, which is the kubelet's journal. Exit code 0 lets the kubelet start, 1 (MOORING_REQUIRED=true)

@@ -70,7 +70,7 @@ async function rogueAgent(world: World, name: string, claimed: SimulatedInstance
       },
       ...(evidence && { evidence }),
     };
-    const leader = await until('somebody leads', 20_000, () => world.leader());
+    const leader = await until('a replica leads', 20_000, () => world.leader());
     const body = JSON.stringify(report);
     const result = await sendReport({ http, clock, url: leader.reportUrl, token, body, timeoutMs: 10_000 });
     assertThat('answer' in result, 'message' in result ? result.message : result.outcome);

@@ -15,7 +15,7 @@ interface Claim {
   readonly providerID?: string;
 }
 
-/** A kubelet that somebody else runs: it has the right to its own Node, and says there what it likes. */
+/** A rogue kubelet: it may write its own Node, and writes false facts there. */
 async function register(world: World, claim: Claim): Promise<Kubelet> {
   const kubelet = createKubelet({ rest: world.rest, token: world.nodeToken(claim.name), leaseRenewMs: 2000, ...claim });
   await kubelet.start();

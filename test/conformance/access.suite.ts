@@ -129,7 +129,7 @@ export const access: Fact[] = [
   },
   {
     id: 'A9',
-    says: 'answers are JSON that nobody may cache, without ETag',
+    says: 'answers are JSON that must not be cached, without ETag',
     async run(k) {
       const { headers } = await k.get('/api/v1/nodes', { query: { limit: 1 } });
       like(headers['content-type'], /^application\/json/);

@@ -219,7 +219,7 @@ export const tokens: Fact[] = [
   },
   {
     id: 'T6',
-    says: 'when its Node is made anew it stays authenticated with the uid of the old one',
+    says: 'when its Node is created again it stays authenticated with the uid of the old one',
     async run(k) {
       const { node, token } = await bound(k);
       answered(await k.delete(`/api/v1/nodes/${node.name}`), 200);

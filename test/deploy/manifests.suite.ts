@@ -13,7 +13,7 @@ import { applications, appliedAgain, appliedOverOwn, type Kubectl, keepsNodes } 
 import { base, exampleNames, examples } from './manifests.ts';
 import { configMaps, worksAndRecovers } from './own-objects.ts';
 
-/** What somebody wants to do, as a SelfSubjectAccessReview asks it. */
+/** The attributes of a SelfSubjectAccessReview. */
 interface Wish {
   readonly verb: string;
   readonly group: string;

@@ -74,7 +74,7 @@ export const credentialsSuite: ApiSuite = {
         credentials.setMode('renewed-once', 'unauthorized');
         await joins(world, 'with-the-third');
       });
-      await check('nobody was started anew, and no credential is in a log', async () => {
+      await check('no process was restarted, and no credential is in a log', async () => {
         assertThat(pids() === before && world.replicas.every(({ child }) => child.running), 'a replica has ended');
         for (const { child } of world.replicas) {
           const text = await readFile(child.logFile, 'utf8');

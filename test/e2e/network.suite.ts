@@ -76,7 +76,7 @@ const tornDown: Scenario = {
       const { loadBalancers, addresses, routes } = network;
       return loadBalancers.store.all().length + addresses.store.all().length + routes.store.all().length === 1;
     });
-    assertThat(network.addresses.store.get(foreign.id), "somebody else's address was released");
+    assertThat(network.addresses.store.get(foreign.id), 'a foreign address was released');
     return done.stdout.trim().split('\n').at(-1) ?? '';
   },
 };

@@ -4,7 +4,7 @@ import { routes } from '../sandbox/tour/network-scenarios.ts';
 
 const foreignKept: Scenario = {
   name: 'foreign-route',
-  title: "a node that joins gets a route, one whose VM has ended loses it, and somebody else's route stays",
+  title: 'a node that joins gets a route, one whose VM has ended loses it, and a foreign route stays',
   async run(world) {
     const { model, network } = world.cloud;
     const place = [...model.places.keys()][0] ?? '';
@@ -27,7 +27,7 @@ const foreignKept: Scenario = {
     await until('its Node and its route are gone', 60_000, async () => {
       return (await nodeNamed(world, joined.name)) === undefined && routeTo() === undefined;
     });
-    assertThat(network.routes.store.get(theirs.id), "somebody else's route was removed");
+    assertThat(network.routes.store.get(theirs.id), 'a foreign route was deleted');
     network.routes.delete(theirs.id);
     return `${range} came and went`;
   },

@@ -41,7 +41,7 @@ const typeChanged: Scenario = {
 
 const othersClass: Scenario = {
   name: 'others-class',
-  title: "a Service of somebody else's class is never touched, not even its finalizer",
+  title: 'a Service of a foreign class stays unchanged, its finalizer too',
   async run(world) {
     const mutations = mutatingCalls(world);
     await createService(world, { name: 'theirs', loadBalancerClass: 'example.com/other' });
@@ -53,11 +53,11 @@ const othersClass: Scenario = {
     await deleteService(world, 'theirs');
     await quiet(3000);
     const terminating = await serviceNamed(world, 'theirs');
-    assertThat(hasFinalizer(terminating), "somebody else's finalizer was taken off");
+    assertThat(hasFinalizer(terminating), 'a foreign finalizer was removed');
     assertThat(mutationsSince(world, mutations) === '', 'something was made for it');
     await patchService(world, 'theirs', { metadata: { finalizers: null } });
     await serviceGone(world, 'theirs');
-    return 'nobody wrote to it, alive or terminating';
+    return 'no write to it, alive or terminating';
   },
 };
 
@@ -118,7 +118,7 @@ const paused: Scenario = {
 
 const recreated: Scenario = {
   name: 'recreated',
-  title: 'a Service made anew under the same name gets a load balancer of its own, and the old one goes',
+  title: 'a Service created again under the same name gets its own load balancer, and the old one is deleted',
   async run(world) {
     await createService(world, { name: 'again' });
     const first = await ensured(world, 'again');

@@ -240,7 +240,7 @@ const deleted: Scenario = {
 
 const deletedMeanwhile: Scenario = {
   name: 'deleted-meanwhile',
-  title: 'Services that are deleted while nobody is there are removed by whoever comes',
+  title: 'Services that are deleted without a controller are removed by the next leader',
   async run(world) {
     for (const each of ['gone-1', 'gone-2']) await createService(world, { name: each });
     for (const each of ['gone-1', 'gone-2']) await ensured(world, each);

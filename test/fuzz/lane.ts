@@ -22,7 +22,7 @@ export interface Credential {
 /** Nodes and tokens of one lane alone, so that each case knows what the cases before it left behind. */
 export interface Lane {
   readonly members: readonly Member[];
-  /** Another, for cases whose sender is gone before the answer: what of it is kept when, nobody knows. */
+  /** Another, for cases whose sender is gone before the answer: the time of keeping is unknown. */
   readonly ghost: Member;
   credential(dice: Dice): Credential;
   good(member: Member): Credential;

@@ -62,7 +62,7 @@ describe('the judge of answers', () => {
 
   const wrong: readonly [what: string, heard: Heard][] = [
     ['another status than the code has', answer('400 Bad Request', refused)],
-    ['a code that nobody knows', answer('400 Bad Request', '{"error":{"code":"toString","message":"no"}}')],
+    ['an unknown code', answer('400 Bad Request', '{"error":{"code":"toString","message":"no"}}')],
     ['a fault of our own', answer('500 Internal Server Error', '{"error":{"code":"InternalError","message":"x"}}')],
     ['a stack', answer('401 Unauthorized', '{"error":{"code":"TokenInvalid","message":"at x (server.ts:12:3)"}}')],
     [

@@ -62,7 +62,7 @@ export const regressions: readonly Regression[] = [
     outcome: 'InvalidReport',
   },
   {
-    name: 'a field nobody knows: repeated in the answer',
+    name: 'an unknown field: repeated in the answer',
     delivery: request(JSON.stringify({ ...exampleReport(), password: canary })),
     outcome: 'InvalidReport',
   },
@@ -113,7 +113,7 @@ export const regressions: readonly Regression[] = [
     outcome: 'UnknownPath',
   },
   {
-    name: 'an end in the middle of a body nobody waits for: two answers',
+    name: 'an end in the middle of an unread body: two answers',
     delivery: request('{', {
       line: 'M-SEARCH /v1/report HTTP/1.1',
       headers: [['content-length', '519']],

@@ -121,7 +121,7 @@ export async function run(options: RunOptions): Promise<RunResult> {
     outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
     const unheard = outcome === 'silence' && one.delivery.ending === 'vanish';
     if (one.outcomes.has(outcome) || unheard) ledger.note(one, outcome);
-    // On a busy machine the short limits of the open door are soon reached by whoever waits for his turn.
+    // On a busy machine the short limits of the open door are soon reached by a request that waits.
     else if (outcome === 'RequestTooSlow' && one.door !== 'shipped') late += 1;
     else {
       blame(one, `${outcome}, expected ${[...one.outcomes].join(' or ')}`, heard.bytes);
@@ -141,7 +141,7 @@ export async function run(options: RunOptions): Promise<RunResult> {
   async function checkpoint(cases: number): Promise<void> {
     const idle = await settledSockets();
     mostSockets = Math.max(mostSockets, idle);
-    if (idle > idleSockets) blame(undefined, `${idle} sockets are open while nobody asks anything`);
+    if (idle > idleSockets) blame(undefined, `${idle} sockets are open without a request`);
     const account = await target.account();
     for (const line of account.lines) {
       const wrong = faultInLine(line);

@@ -139,5 +139,5 @@ async function serve(config: TargetConfig): Promise<void> {
 process.once('message', (message: ToTarget) => {
   if (message.type === 'serve') void serve(message.config);
 });
-// The parent is gone: nobody is left to ask.
+// The parent is gone, and with it every further request.
 process.on('disconnect', () => process.exit(0));

@@ -81,7 +81,7 @@ async function nlbLife(context: typeof managed): Promise<RecordingCalls> {
   const remove = (one: NlbObserved | undefined, retain: boolean) =>
     drive(calls, one, (now) => (now ? planNlbRemoval(now, retain) : { steps: [], refusals: [], waitMs: undefined }));
   await remove(observed, true);
-  // Another one, which a Service of somebody else uses, too: it is marked, taken back, and goes.
+  // Another one, with a foreign tenant, too: it is marked, unmarked, and deleted.
   const second = calls.later((await ensure(calls, desired(), undefined, context)).observed)!;
   const own = second.pieces.own!;
   const guest = { ...own.listeners[0]!, arn: 'arn:guest', port: 8443, group: 'arn:guest', tags: {} };
@@ -309,12 +309,7 @@ describe('a denial of the shipped IAM policy', () => {
       'DeleteLoadBalancer',
       { LoadBalancerArn: `${elb}loadbalancer/app/shop/1` },
     ],
-    [
-      'targets of somebody else',
-      'elasticloadbalancing',
-      'RegisterTargets',
-      { TargetGroupArn: `${elb}targetgroup/shop/1` },
-    ],
+    ['foreign targets', 'elasticloadbalancing', 'RegisterTargets', { TargetGroupArn: `${elb}targetgroup/shop/1` }],
     [
       'to tag a load balancer as its own',
       'elasticloadbalancing',

@@ -99,7 +99,7 @@ describe('many Nodes that vanish at once', () => {
       await world.clock.advance(5000);
       for (const member of members.slice(0, 6)) vanish(member);
       await world.clock.advance(240_000);
-      assert.equal(deletions(replica).length, 2, 'as many as of those that nobody announced');
+      assert.equal(deletions(replica).length, 2, 'as many as unexpected ones');
     });
   }
 });

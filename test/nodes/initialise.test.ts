@@ -259,7 +259,7 @@ describe('the initialisation of a Node', () => {
     world.cluster.remove('ghost');
     await world.clock.advance(10_000);
     world.cloud.faults.clear();
-    // The same VM registers under another name: nobody holds its instance any more.
+    // The same VM registers under another name: its instance has no holder any more.
     const vm = world.cloud.model.named('demo', 'sim-1', 'a')[0]!;
     world.cluster.register('b', { providerID: providerID(vm), systemUuid: vm.smbiosUuid ?? '' });
     await world.clock.advance(5000);

@@ -83,6 +83,6 @@ it('every seed ends with dead Nodes deleted, stopped ones tainted and all others
     assert.equal(of('n0'), undefined, `seed ${seed}: terminated`);
     assert.match(of('n2') ?? '', /shutdown/, `seed ${seed}: stopped`);
     for (const line of nodes) assert.doesNotMatch(line, /uninitialized/, `seed ${seed}`);
-    assert.equal(nodes.length, 12 + 12 - (of('n1') === undefined ? 2 : 1), `seed ${seed}: nobody else went`);
+    assert.equal(nodes.length, 12 + 12 - (of('n1') === undefined ? 2 : 1), `seed ${seed}: no other Node went`);
   }
 });

@@ -6,7 +6,7 @@ import { homedir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
 
-/** Paths of the real programs. kubectl is absent where nobody has one. */
+/** Paths of the real programs. kubectl may be absent. */
 export interface Binaries {
   kubeApiserver: string;
   etcd: string;

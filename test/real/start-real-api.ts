@@ -32,7 +32,7 @@ export interface RealApi extends ApiUnderTest {
 
 /**
  * Starts etcd (no fsync) and kube-apiserver on loopback, with RBAC and Node authorization and NodeRestriction, and
- * no other control plane program: nobody finalises namespaces, collects garbage or removes not-ready taints. Ready
+ * no other control plane program: no namespace is finalised, no garbage collected, no not-ready taint removed. Ready
  * when it returns; throws with the end of the log when a server dies or is not ready within a minute. Everything is
  * killed and removed by `stop` and, at the latest, when this process ends.
  */
@@ -153,7 +153,7 @@ function apiserverArguments(file: (name: string) => string, port: number, etcdUr
     `--service-account-key-file=${file('service-account.key')}`,
     `--service-account-signing-key-file=${file('service-account.key')}`,
     '--allow-privileged=true',
-    // Loopback is no address for an endpoint, and nobody here reaches the API by its Service.
+    // Loopback is no address for an endpoint, and nothing here reaches the API by its Service.
     '--endpoint-reconciler-type=none',
     '--v=0',
   ];

@@ -60,7 +60,7 @@ const stories: readonly Story[] = [
     table: [`${a4} -> c`, `${b4} -> b`, `${a6} -> c`],
   },
   {
-    name: 'a route that drops packets is made anew',
+    name: 'a route that drops packets is replaced',
     before(world) {
       world.add('a', [a4]);
     },

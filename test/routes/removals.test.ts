@@ -144,7 +144,7 @@ describe('pod routes of Nodes that are gone', () => {
     await replica.start();
     await world.clock.advance(5000);
     await replica.stop();
-    // While nobody looked.
+    // Without a leader.
     world.cloud.model.terminate(vm.id);
     world.cloud.model.terminate(other.id);
     world.cluster.remove('a');

@@ -210,7 +210,7 @@ describe('a load balancer of the classic controller with --adopt', () => {
       world.cloud.network.addresses.forget(address);
     await start(false);
     await world.clock.advance(700_000);
-    assertConverged(world, 'made anew');
+    assertConverged(world, 'created again');
     assert.notEqual(theOne().id, id);
   });
 

@@ -141,7 +141,7 @@ describe('what several Services share in a cloud', () => {
     await next.remove('two');
     next.declare(one, serviceOf('three', 'no range'));
     await next.ensure(one);
-    assert.deepEqual(cloud.ranges(), [a, b, c], 'nobody knows yet what "three" needs');
+    assert.deepEqual(cloud.ranges(), [a, b, c], 'what "three" needs is still unknown');
     next.declare(one, serviceOf('three', c));
     await next.ensure(one);
     assert.deepEqual(cloud.ranges(), [a, c]);

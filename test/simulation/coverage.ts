@@ -11,7 +11,7 @@ export interface SiteCoverage {
   readonly hit: readonly { readonly kind: string; readonly count: number }[];
   /** Kinds that could have struck here and never did. */
   readonly never: readonly string[];
-  /** A call that nobody has listed. */
+  /** A call that is not listed. */
   readonly unlisted: boolean;
 }
 

@@ -43,7 +43,7 @@ export async function converge(world: World): Promise<number> {
   }
   const tookMs = clock.monotonic() - calmFrom;
   const unheard = machines.all.filter((machine) => !isHeard(machine));
-  differs.push(...unheard.map(({ name }) => `nobody hears the agent of ${name}`));
+  differs.push(...unheard.map(({ name }) => `no controller hears the agent of ${name}`));
   if (world.broken === undefined && differs.length > 0) breaks('convergence', differs.join('; '));
   const silent = [...silentWaits(truth, scenario), ...silentServices(truth)];
   if (silent.length > 0) breaks(12, `nothing says why ${silent.join(', ')} wait`);

@@ -2,7 +2,7 @@ import { parentPort } from 'node:worker_threads';
 import type { WorkerAnswer } from './pool.ts';
 import { runSeed, type SeedResult } from './run-seed.ts';
 
-// A promise that nobody awaits is a fault of the controller as much as any other.
+// A promise that is not awaited is a fault of the controller as much as any other.
 let stray: unknown;
 process.on('unhandledRejection', (error) => {
   stray ??= error;

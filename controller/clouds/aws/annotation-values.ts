@@ -26,7 +26,7 @@ export function readInternal(
   return { internal: scheme === 'internal' };
 }
 
-/** Named, and empty: the classic controller discovers none then, and nobody can tell which are meant. */
+/** Named, and empty: the classic controller discovers none then, so none can be meant. */
 export function namesNoSubnet(annotations: Annotations): boolean {
   return annotations[keys.subnets] !== undefined && itemsOf(annotations[keys.subnets]).length === 0;
 }

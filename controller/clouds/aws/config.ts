@@ -42,7 +42,7 @@ export interface AwsConfig {
   /** Types of which the place in the network becomes labels. */
   readonly topologyTypes: RegExp;
   readonly serviceOverrides: readonly ServiceOverride[];
-  /** `[section] key` of what nobody knows; for a warning. */
+  /** `[section] key` of unknown keys; for a warning. */
   readonly unknown: readonly string[];
 }
 

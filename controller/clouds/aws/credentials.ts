@@ -12,7 +12,7 @@ export type CredentialSource =
       readonly provider: CredentialProvider;
       /** For people; free of secrets. */
       readonly from: string;
-      /** Files that may hold it; it is found anew when one of them changes. */
+      /** Files that may hold it; it is read again when one of them changes. */
       readonly files: readonly string[];
       /** Set when the source is configured but gave nothing yet: calls fail until it does. */
       readonly problem?: string;

@@ -106,7 +106,7 @@ async function open(file: CloudConfigFile | undefined, context: CloudContext): P
       const number = await account.number(signal);
       const place = `${host}/${region.name}`;
       const scope = `${place}/${number}`;
-      // As versions before this one had it, which asked nobody: with the account where a role told it.
+      // The scope of earlier versions, which made no call: with the account where a role told it.
       const told = accountOfRole(config.roleArn ?? env['AWS_ROLE_ARN'] ?? '');
       return { scope, account: number, formerScopes: told === undefined ? [place] : [] };
     },

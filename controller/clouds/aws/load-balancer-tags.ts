@@ -6,7 +6,7 @@ export type Tags = Readonly<Record<string, string>>;
 /** On everything that the classic controller makes for a Service: `namespace/name`. */
 export const serviceNameTag = 'kubernetes.io/service-name';
 
-/** Keys that nobody else may set on what we make. */
+/** Keys that only Mooring may set on its resources. */
 export function isReservedTag(key: string): boolean {
   return key.startsWith('aws:') || /^(mooring\.dev|kubernetes\.io)\//.test(key) || key === 'KubernetesCluster';
 }

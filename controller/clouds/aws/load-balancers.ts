@@ -183,7 +183,7 @@ function labelRefusals({ annotations }: DesiredLoadBalancer): Refusal[] {
   return [{ reason: 'Unsupported', message }];
 }
 
-/** Where it cannot be told which Nodes are meant, nobody joins; who is no member any more goes all the same. */
+/** Where the Nodes meant are unknown, no member joins; former members are removed all the same. */
 function remaining({ members }: DesiredLoadBalancer, observed: AwsObserved | undefined): readonly DesiredMember[] {
   const held = new Set(observed?.members.map(({ providerID }) => providerID));
   return members.filter(({ providerID }) => held.has(providerID)).map((member) => ({ ...member, addresses: [] }));

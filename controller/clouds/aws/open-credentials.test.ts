@@ -29,7 +29,7 @@ describe('opening AWS with a credential from its surroundings', () => {
     }
   });
 
-  it('does not hang where the metadata service answers nobody', async () => {
+  it('does not hang where the metadata service never answers', async () => {
     const silent = createServer(() => {});
     await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
     const url = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
@@ -133,7 +133,7 @@ describe('opening AWS with a credential from its surroundings', () => {
   });
 
   describe('a credential in the shared files', () => {
-    it('is read anew when the cloud is opened anew, and proved by a dry run', async () => {
+    it('is read again when the cloud is opened again, and proved by a dry run', async () => {
       const folder = await mkdtemp(join(tmpdir(), 'mooring-aws-'));
       const file = join(folder, 'credentials');
       const env = { AWS_REGION: 'eu-west-1', AWS_ENDPOINT_URL: ec2.url, AWS_SHARED_CREDENTIALS_FILE: file };

@@ -29,7 +29,7 @@ export interface ReaderParts {
    */
   readonly clusterNamed: boolean;
   readonly view: Pick<InstanceView, 'region' | 'nodeIpFamilies'>;
-  /** Told of every instance that is shown: whoever needs more of it needs no call of its own. */
+  /** Gets every instance that is read, which saves other readers a call. */
   readonly onSeen?: (instance: Ec2Instance) => void;
 }
 
@@ -118,7 +118,7 @@ export function createReader(parts: ReaderParts): InstanceReader {
           // A page that is lacking may hold a second instance of this name.
           if (failure !== undefined) answers.set(name, { state: 'unknown', error: failure });
           else if (hits.length > 1) answers.set(name, several(name, hits));
-          else if (hit === undefined) answers.set(name, nobody(name, all));
+          else if (hit === undefined) answers.set(name, noInstance(name, all));
           else answers.set(name, seen.get(hit.InstanceId ?? '')!);
         }
       });
@@ -189,7 +189,7 @@ function several(name: string, hits: readonly Ec2Instance[]): Named {
   return { state: 'unknown', error: new CloudError({ kind: 'Conflict', cloud: 'aws', operation, message }) };
 }
 
-function nobody(name: string, ofOthers: readonly Ec2Instance[]): Named {
+function noInstance(name: string, ofOthers: readonly Ec2Instance[]): Named {
   const ids = ofOthers.map(({ InstanceId }) => InstanceId).join(', ');
   const message =
     ids === ''

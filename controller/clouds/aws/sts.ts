@@ -5,7 +5,7 @@ import type { CredentialProvider } from './credentials.ts';
 import { clientDefaults, createServiceCalls, type ServiceCallsOptions } from './service-calls.ts';
 
 export interface Sts {
-  /** ARN of whoever the credential is of. Needs no permission. Throws a CloudError. */
+  /** ARN of the credential's owner. Needs no permission. Throws a CloudError. */
   identity(signal?: AbortSignal): Promise<string>;
   /** Number of the account that the credential is of. Needs no permission. Throws a CloudError. */
   account(signal?: AbortSignal): Promise<string>;

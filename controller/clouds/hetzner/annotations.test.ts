@@ -21,7 +21,7 @@ interface Row {
   readonly after: unknown;
   /** Refused with what was expected, and nothing changes. */
   readonly bad?: string;
-  /** What the annotation leaves when it goes; default: `after`, since what nobody asks for is left alone. */
+  /** What the annotation leaves when it goes; default: `after`, since a setting without annotation stays. */
   readonly gone?: unknown;
   readonly options?: HarnessOptions;
 }

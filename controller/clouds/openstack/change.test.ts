@@ -85,7 +85,7 @@ describe('a call that changes something', () => {
     assert.deepEqual(sent(), []);
   });
 
-  it('renews a refused token once and asks the permit anew', async () => {
+  it('renews a refused token once and asks for the permit again', async () => {
     start((call, response) =>
       sent().length > 1 && call.method === 'PUT' ? answerJson(response, 200, {}) : answerJson(response, 401, {}),
     );

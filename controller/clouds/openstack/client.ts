@@ -32,7 +32,7 @@ export interface ChangeRequest extends GetRequest {
   readonly body?: unknown;
   /** `if-match: revision_number=7`. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** Asked right before each sending: after the token and every wait, and anew when a 401 makes it two. */
+  /** Asked right before each sending: after the token and every wait, and again after a 401. */
   readonly permit: Permit;
   /** Less than the usual time of a change. */
   readonly timeoutMs?: number | undefined;

@@ -19,7 +19,7 @@ export function jsonOf(answer: HttpAnswer, operation: string): unknown {
  */
 export interface Fault {
   readonly status: number;
-  /** `itemNotFound`, `NeutronError`, `error`, `faultcode`; undefined when the body is somebody else's. */
+  /** `itemNotFound`, `NeutronError`, `error`, `faultcode`; undefined for a foreign body. */
   readonly name: string | undefined;
   /** Neutron's own type: `RouterNotFound`, `OverQuota`. */
   readonly type: string | undefined;

@@ -132,7 +132,7 @@ describe('opening OpenStack', () => {
     assert.match(String(await problemOf(await open(conf()))), /^Invalid: .*no usable X-Subject-Token/);
   });
 
-  it('trusts its own CA alone, or nobody is asked for where that is said', async () => {
+  it('trusts its own CA alone, or any certificate where configured', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'openstack-tls-'));
     const names = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
     const keys = await cryptoProvider.get().subtle.generateKey(names, true, ['sign', 'verify']);

@@ -186,7 +186,7 @@ export function createReader({
         const same = [...list.servers.values()].filter((server) => server.name === name && !isTerminal(server.status));
         if (list.failure !== undefined) answers.set(name, unknown(list.failure));
         else if (same.length > 1) answers.set(name, several(name, same));
-        else if (same[0] === undefined) answers.set(name, nobody(name));
+        else if (same[0] === undefined) answers.set(name, noInstance(name));
         else hits.set(name, same[0]);
       };
       if (names.length > namesAtOnce) {
@@ -225,7 +225,7 @@ function several(name: string, servers: readonly Server[]): Named {
   return { state: 'unknown', error: new CloudError({ kind: 'Conflict', cloud: 'openstack', operation, message }) };
 }
 
-function nobody(name: string): Named {
+function noInstance(name: string): Named {
   const operation = 'GET /servers/detail';
   const message = `no server is called ${name}`;
   return { state: 'unknown', error: new CloudError({ kind: 'NotFound', cloud: 'openstack', operation, message }) };

@@ -20,7 +20,7 @@ export function classicName(clusterName: string, service: string): string {
 
 /**
  * The key of what the classic controller made for this Service: name, tags and addresses are those that it would have
- * given, and nobody else has marked it. Pure.
+ * given, and it has no foreign mark. Pure.
  */
 export function adopts({ kind, body }: Found, adopting: Adopting): string | undefined {
   const { service, proof } = adopting;

@@ -9,7 +9,7 @@ function parse(fields: Record<string, unknown>) {
   return parseSimulatedConfig({ path: 'cloud.yaml', text: JSON.stringify(fields) });
 }
 
-test('a whole file is read, the slash at the end of the endpoint dropped', () => {
+test('a whole file is read, without the slash at the end of the endpoint', () => {
   const text =
     'endpoint: https://cloud.example/base/\nproject: demo\nregion: sim-1\ncredentialFile: secret # beside it\n';
   assert.deepEqual(parseSimulatedConfig({ path: 'cloud.yaml', text }), {
@@ -21,7 +21,7 @@ test('a whole file is read, the slash at the end of the endpoint dropped', () =>
   assert.deepEqual(parse(whole).credential, { text: 'sim-demo-1' });
 });
 
-test('limits of the cloud are read where they are given', () => {
+test('limits of the cloud are read where they are set', () => {
   const { maxMembers, settleMs } = parse({ ...whole, maxMembers: 250, settleSeconds: 0 });
   assert.deepEqual([maxMembers, settleMs], [250, 0]);
 });

@@ -37,7 +37,7 @@ const statuses = { active: 'ready', provisioning: 'pending', failed: 'failed', d
 export function foundAll(loadBalancer: LoadBalancer): readonly Found[] {
   const { id, name, state, tags, addresses, listeners, pools } = loadBalancer;
   const isPending = state === 'provisioning';
-  // A failed one serves nobody; addresses that outlive it are those of the next one.
+  // A failed one serves no client; addresses that outlive it are those of the next one.
   const kept = state === 'failed' ? addresses.filter((one) => one.id === undefined) : addresses;
   const ip = kept[0]?.ip;
   const part = <P extends Listener | Pool>(

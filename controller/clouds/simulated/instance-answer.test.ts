@@ -22,7 +22,7 @@ const item = {
   createdAt: '2026-01-01T00:00:00.000Z',
 };
 
-test('an instance is read with its addresses in the order of its interfaces', () => {
+test('an instance has its addresses in the order of its interfaces', () => {
   assert.deepEqual(readInstance(item, 'sim-1'), {
     state: 'found',
     power: 'running',

@@ -50,7 +50,7 @@ export interface Pool {
   readonly healthCheck: { readonly port: number; readonly path: string } | undefined;
   readonly sessionAffinity: { readonly timeoutSeconds: number } | undefined;
   readonly memberDigest: string;
-  /** Undefined where the answer leaves them out and nobody has seen this set. */
+  /** Undefined where the answer leaves them out and this set was never read. */
   readonly members: readonly ObservedMember[] | undefined;
 }
 

@@ -96,7 +96,7 @@ const effects: readonly Effect[] = [
 interface Life {
   readonly before?: Partial<DesiredLoadBalancer>;
   readonly after: Partial<DesiredLoadBalancer> | 'removed' | 'retained';
-  /** Whether it uses the load balancer of somebody else, before and after. */
+  /** Whether it uses a foreign load balancer, before and after. */
   readonly attached?: readonly [boolean, boolean];
 }
 
@@ -123,7 +123,7 @@ const lives: Readonly<Record<string, Life>> = {
     after: { ports: [dns], sessionAffinity: { timeoutSeconds: 60 } },
     attached: [true, true],
   },
-  'moving to the load balancer of somebody else': {
+  'moving to a foreign load balancer': {
     before: { ports: [https] },
     after: { ports: [https], mayChangeAddress: true },
     attached: [false, true],
@@ -192,7 +192,7 @@ const anyDesired = fc.record({
   members: fc.array(fc.record({ index: fc.nat(4), draining: fc.boolean() }), { maxLength: 5 }),
 });
 
-/** A load balancer of somebody else that may be attached to; TCP 80 is taken. */
+/** A foreign load balancer with consent; TCP 80 is taken. */
 function hostOf({ network }: World): string {
   const common = { tags: {}, clientToken: undefined };
   return network.loadBalancers.create(place, {
@@ -208,7 +208,7 @@ function hostOf({ network }: World): string {
   }).loadBalancer.id;
 }
 
-/** While nobody consents to another address, what both wish for is served without a gap. */
+/** Without consent to another address, ports that both states desire are served without a gap. */
 function watchOver(world: World, before: DesiredLoadBalancer | undefined, after: DesiredLoadBalancer): () => void {
   const ours = made(world).loadBalancers[0];
   if (!before || !ours || before.attach || after.attach || after.mayChangeAddress) return () => {};
@@ -231,7 +231,7 @@ function watchOver(world: World, before: DesiredLoadBalancer | undefined, after:
   };
 }
 
-test('from any state any other is reached in few steps, one at a time, and removal leaves nothing', async () => {
+test('any state is reached from any other in few steps, one at a time, and removal leaves nothing', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(anyDesired, { minLength: 1, maxLength: 4 }), async (wishes) => {
       const world = newWorld({ loadBalancerTimings: { provisioningMs: 100, deletingMs: 100 } });
@@ -284,7 +284,7 @@ const hiddenByTheList: [Wish, Wish, { skip: number; times: number; effect: Effec
   ],
 ];
 
-test('whatever fails on the way, the end is the same and nothing is doubled', async () => {
+test('every failure on the way leads to the same end without doubles', async () => {
   const anyEffect = fc.constantFrom<Effect>(
     ...effects,
     { kind: 'stale', ageMs: 700 },

@@ -32,7 +32,7 @@ test('a refused member is named by its providerID, and nothing is changed', asyn
   await assert.rejects(reach(world, client, other), (error) => isCloudError(error) && error.subjects.length === 1);
 });
 
-test('a failed load balancer is made anew with the address it had', async () => {
+test('a failed load balancer is replaced and keeps its address', async () => {
   const world = newWorld({ loadBalancerTimings: { provisioningMs: 100 } });
   const client = world.connect();
   const { observed } = await reach(world, client, desiredWith());
@@ -44,7 +44,7 @@ test('a failed load balancer is made anew with the address it had', async () => 
   assert.equal(world.network.addresses.store.all().length, 1);
 });
 
-test('a failed load balancer whose address would not come back stays until somebody consents', async () => {
+test('a failed load balancer whose address would be lost stays until a person consents', async () => {
   const world = newWorld();
   const client = world.connect();
   const address = reserve(world, { [ownerTags.consent]: `${cluster}/default` });
@@ -57,7 +57,7 @@ test('a failed load balancer whose address would not come back stays until someb
   assert.notDeepEqual(now?.ingress, observed?.ingress);
 });
 
-test('what is deleted behind our back is made again with its address, and no step insists on it', async () => {
+test('a resource that a person deleted is created again with its address, and no step fails for it', async () => {
   const world = newWorld();
   const client = world.connect();
   const { observed } = await reach(world, client, desiredWith({ ports: [http, https] }));
@@ -72,7 +72,7 @@ test('what is deleted behind our back is made again with its address, and no ste
   assert.deepEqual([after?.state, after?.ingress], ['active', observed?.ingress]);
 });
 
-test('a call that is not permitted is never sent', async () => {
+test('a call without a permit is never sent', async () => {
   const world = newWorld();
   const client = world.connect();
   const withheld = new WithheldError('Fenced', 'the lease ends too soon');
@@ -84,7 +84,7 @@ test('a call that is not permitted is never sent', async () => {
   assert.equal(world.calls.total('addresses.create') + world.calls.total('load-balancers.create'), 0);
 });
 
-test('a change that somebody else made in between is seen, and the own one is made on what is there then', async () => {
+test('a foreign change in between is observed, and our own is made on the new state', async () => {
   const world = newWorld();
   const client = world.connect();
   const { observed } = await reach(world, client, desiredWith());
@@ -97,7 +97,7 @@ test('a change that somebody else made in between is seen, and the own one is ma
   assert.equal(world.calls.snapshot()['listeners.update']?.[409], 1);
 });
 
-test('every step can be sent again after it has had its effect', async () => {
+test('every step can be sent again after it took effect', async () => {
   const world = newWorld();
   const client = world.connect();
   const members = membersOf(world, 2);
@@ -152,7 +152,7 @@ for (const [code, status, kind] of failures) {
   });
 }
 
-test('an answer that is not what the cloud documents is Invalid and names the field', async () => {
+test('an answer that the cloud does not document is Invalid and names the field', async () => {
   const world = newWorld();
   const { observed } = await reach(world, world.connect(), desiredWith());
   for (const field of ['id', 'state', 'listeners', 'tags', 'revision', 'addresses', 'createdAt']) {
@@ -170,7 +170,7 @@ test('an answer that is not what the cloud documents is Invalid and names the fi
   }
 });
 
-test('a list whose pages lead in a circle is no list', async () => {
+test('a list whose pages lead in a circle is an error', async () => {
   const world = newWorld();
   await reach(world, world.connect(), desiredWith());
   world.sandbox.faults.add({ operation: 'load-balancers.list', effect: { kind: 'chain-loops' } });

@@ -18,7 +18,7 @@ import {
 } from '../../../test/clouds/simulated/world.ts';
 import { type DesiredLoadBalancer, ownerTags } from '../load-balancers.ts';
 
-test('what is kept on purpose loses our tags alone, and is no orphan', async () => {
+test('a retained load balancer loses only our tags, and is no orphan', async () => {
   const world = newWorld();
   const client = world.connect();
   const desired = desiredWith({ members: membersOf(world, 1), ports: [http, https] });
@@ -97,7 +97,7 @@ test('a recorded load balancer whose tags were stripped stays, named, where noth
   assert.deepEqual(world.network.loadBalancers.store.all(), before);
 });
 
-test('a listener of somebody else on our load balancer stays, and its port is refused', async () => {
+test('a foreign listener on our load balancer stays, and its port is refused', async () => {
   const world = newWorld();
   const client = world.connect();
   const { observed } = await reach(world, client, desiredWith());
@@ -112,15 +112,11 @@ test('a listener of somebody else on our load balancer stays, and its port is re
 });
 
 const named: [string, (world: World) => string, string | undefined][] = [
-  ['nobody has reserved', () => '203.0.113.7', 'Unsupported'],
+  ['is not reserved', () => '203.0.113.7', 'Unsupported'],
   ['is no address', () => 'web.example', 'Unsupported'],
-  ['somebody else has reserved', (world) => reserve(world, {}), 'ForeignLoadBalancer'],
-  ['somebody lends', (world) => reserve(world, { [ownerTags.consent]: `${cluster}/default` }), undefined],
-  [
-    'somebody lends to this Service',
-    (world) => reserve(world, { [ownerTags.consent]: `${cluster}/default/web` }),
-    undefined,
-  ],
+  ['is reserved without consent', (world) => reserve(world, {}), 'ForeignLoadBalancer'],
+  ['is lent', (world) => reserve(world, { [ownerTags.consent]: `${cluster}/default` }), undefined],
+  ['is lent to this Service', (world) => reserve(world, { [ownerTags.consent]: `${cluster}/default/web` }), undefined],
   [
     'is lent to the cluster as a whole',
     (world) => reserve(world, { [ownerTags.consent]: cluster }),
@@ -141,7 +137,7 @@ const named: [string, (world: World) => string, string | undefined][] = [
     (world) => reserve(world, { [ownerTags.cluster]: cluster, [ownerTags.retained]: 'unknown' }),
     'ForeignLoadBalancer',
   ],
-  ['somebody lends to another cluster', (world) => reserve(world, { [ownerTags.consent]: 'x' }), 'ForeignLoadBalancer'],
+  ['is lent to another cluster', (world) => reserve(world, { [ownerTags.consent]: 'x' }), 'ForeignLoadBalancer'],
   [
     'a Service of its namespace has kept',
     (world) => reserve(world, { [ownerTags.cluster]: cluster, [ownerTags.retained]: 'default/old' }),
@@ -179,7 +175,7 @@ for (const [what, prepare, refusal] of named) {
   });
 }
 
-test('an address that a load balancer of somebody else has is a conflict', async () => {
+test('an address of a foreign load balancer is a conflict', async () => {
   const world = newWorld();
   const ip = reserve(world, { [ownerTags.consent]: `${cluster}/default` });
   const first = desiredWith({ address: ip, owner: { cluster, service: 'first' } });
@@ -191,7 +187,7 @@ test('an address that a load balancer of somebody else has is a conflict', async
   );
 });
 
-test('one port of a load balancer of somebody else is used with consent, and only our pieces go again', async () => {
+test('one port of a foreign load balancer is used with consent, and only our parts are deleted', async () => {
   const world = newWorld();
   const client = world.connect();
   const before = theirs(world, { tags: { [ownerTags.consent]: `${cluster}/default` } });
@@ -220,7 +216,7 @@ function pick({ listeners, pools }: ReturnType<typeof theirs>) {
   return { listeners, pools };
 }
 
-test('no record makes a load balancer that the operator lends the Service`s own', async () => {
+test("a record never makes a load balancer that the operator lends the Service's own", async () => {
   const world = newWorld();
   const { id } = theirs(world);
   const desired = desiredWith({ attach: { id, allowed: true }, ports: [https], members: membersOf(world, 1) });

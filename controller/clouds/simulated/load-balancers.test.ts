@@ -17,7 +17,7 @@ import {
 } from '../../../test/clouds/simulated/world.ts';
 import type { DesiredLoadBalancer } from '../load-balancers.ts';
 
-test('a Service gets an address and a load balancer in two calls, and nothing more while nothing changes', async () => {
+test('a Service gets an address and a load balancer in two calls, and no call while nothing changes', async () => {
   const world = newWorld();
   const client = world.connect();
   const desired = desiredWith({ ports: [http, dns], members: membersOf(world, 3), sourceRanges: ['10.0.0.0/8'] });
@@ -145,7 +145,7 @@ test('removal deletes the load balancer, waits until it is gone and releases its
   assert.deepEqual(world.network.addresses.store.all(), []);
 });
 
-test('what gives another address is refused without consent, and the rest goes on', async () => {
+test('a change of the address is refused without consent, and the rest goes on', async () => {
   const world = newWorld();
   const client = world.connect();
   const { observed } = await reach(world, client, desiredWith());
@@ -160,7 +160,7 @@ test('what gives another address is refused without consent, and the rest goes o
   assert.deepEqual(now?.ingress, observed?.ingress);
 });
 
-test('an annotation that is not understood makes nothing and changes nothing of its kind', async () => {
+test('an invalid annotation creates nothing and changes nothing of its kind', async () => {
   const world = newWorld();
   const client = world.connect();
   for (const [name, value] of [
@@ -190,7 +190,7 @@ test('an annotation that is not understood makes nothing and changes nothing of 
   );
 });
 
-test('connections that end at the load balancer are told by ipMode', async () => {
+test('ipMode says that connections end at the load balancer', async () => {
   for (const annotations of [{ [annotation('proxy-protocol')]: 'true' }, { [annotation('tls')]: 'https' }]) {
     const world = newWorld();
     const desired = desiredWith({ annotations, ports: [https, dns] });

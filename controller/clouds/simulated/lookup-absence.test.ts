@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { byId, overSockets, states } from '../../../test/clouds/simulated/lookup-world.ts';
 import { maxAbsenceProofs, refKey } from '../cloud.ts';
 
-test('a canary is asked for by the very kind of request that proved the absence', async (t) => {
+test('a canary is read by the same kind of request as the proof of absence', async (t) => {
   const { sandbox, cloud } = await overSockets(t);
   const [canary, other, gone] = sandbox.model.createMany(3).map(({ id }) => id);
   sandbox.model.forget(gone!);
@@ -18,7 +18,7 @@ test('a canary is asked for by the very kind of request that proved the absence'
   assert.equal(sandbox.calls.total(), 1);
 });
 
-test("with another project's credential the canary is as absent as everything else", async (t) => {
+test("another project's credential sees neither the instance nor the canary", async (t) => {
   const { sandbox, cloud } = await overSockets(t);
   const ids = sandbox.model.createMany(3).map(({ id }) => id);
   sandbox.credentials.setMode(sandbox.credential, 'sees-nothing');
@@ -49,7 +49,7 @@ test('an instance that a partial answer leaves out is found by its id', async (t
   assert.equal(found.filter(({ request }) => request === 'id').length, 10);
 });
 
-test('a partial answer that leaves out more than can be proved makes nobody absent', async (t) => {
+test('a partial answer that leaves out more than can be proved makes no instance absent', async (t) => {
   const { sandbox, cloud } = await overSockets(t);
   const ids = sandbox.model.createMany(100).map(({ id }) => id);
   sandbox.faults.add({ operation: 'instances.lookup', effect: { kind: 'missing-items', count: 90 } });
@@ -58,7 +58,7 @@ test('a partial answer that leaves out more than can be proved makes nobody abse
   assert.equal(seen.filter((state) => state === 'unknown NotFound').length, 70);
 });
 
-test('a proof that fails is no proof', async (t) => {
+test('a failed proof proves nothing', async (t) => {
   const { sandbox, cloud } = await overSockets(t);
   const [a, b] = sandbox.model.createMany(2).map(({ id }) => id);
   sandbox.model.forget(b!);

@@ -49,7 +49,7 @@ const failures: [string, Effect, string][] = [
 ];
 
 for (const [what, effect, kind] of failures) {
-  test(`${what} makes instances unknown (${kind}), whichever way they are asked for`, async (t) => {
+  test(`${what} makes instances unknown (${kind}), by id and by name`, async (t) => {
     const sandbox = await startSandbox(t);
     const [a, b] = sandbox.model.createMany(2);
     assert.ok(a && b);
@@ -70,7 +70,7 @@ test('one failed call of many leaves its own ids unknown and the rest found', as
   assert.equal(seen.filter((state) => state === 'unknown Unavailable').length, 1000);
 });
 
-test('after a refusal the scope rests as long as the cloud asked', async () => {
+test('the scope rests after a refusal as long as the cloud asks', async () => {
   const { clock, sandbox, cloud } = inProcess();
   const { id } = sandbox.model.create();
   sandbox.faults.add({ operation: '*', times: 1, effect: { kind: 'throttle', retryAfterSeconds: 30 } });
@@ -84,7 +84,7 @@ test('after a refusal the scope rests as long as the cloud asked', async () => {
   assert.deepEqual(await states(cloud, [byId(id)]), ['found']);
 });
 
-test('a call that gets no answer ends after its time and is told apart in the counts', async () => {
+test('a call without an answer ends after its time and has its own label in the counts', async () => {
   const { clock, sandbox, cloud, made } = inProcess();
   const { id } = sandbox.model.create();
   sandbox.faults.add({ operation: '*', times: 1, effect: { kind: 'silence' } });
@@ -103,7 +103,7 @@ const anyEffect: fc.Arbitrary<Effect> = fc.oneof(
   fc.record({ kind: fc.constant('latency' as const), ms: fc.integer({ min: 1, max: 20_000 }) }),
 );
 
-test('whatever goes wrong, an instance that lives never comes out absent or gone', async () => {
+test('no failure makes a living instance absent or gone', async () => {
   const someFaults = fc.array(
     fc.record({
       operation: fc.constantFrom('*', 'instances.lookup', 'instances.get', 'instances.list', 'instances.find'),

@@ -36,28 +36,28 @@ function short(answers: ReadonlyMap<string, { state: string; error?: unknown }>)
   return Object.fromEntries([...answers].map(([id, { state, error }]) => [id, kindOf(error) ?? state]));
 }
 
-test('an item nobody can be told by leaves those it might be unknown instead of missing', async () => {
+test('an item without id leaves every instance that it may be unknown instead of missing', async () => {
   const answers = await readerOf({ items: [item('a'), item('b', { id: 7 })] }).list(['a', 'b', 'c']);
   assert.deepEqual(short(answers), { a: 'found', b: 'Invalid', c: 'Invalid' });
 });
 
-test('one malformed item spoils only itself', async () => {
+test('a malformed item affects only itself', async () => {
   const answers = await readerOf({ items: [item('a', { zone: null }), item('b')] }).list(['a', 'b', 'c']);
   assert.deepEqual(short(answers), { a: 'Invalid', b: 'found', c: 'missing' });
 });
 
-test('instances that were not asked for are no answer', async () => {
+test('instances that were not requested are ignored', async () => {
   const answers = await readerOf({ items: [item('z')] }).list(['a']);
   assert.deepEqual(short(answers), { a: 'missing' });
 });
 
-test('an answer about another id is no answer', async () => {
+test('an answer about another id is ignored', async () => {
   assert.deepEqual(short(await readerOf({ one: item('z') }).get(['a'])), { a: 'Invalid' });
   assert.deepEqual(short(await readerOf({ one: item('z', { power: 'terminated' }) }).get(['a'])), { a: 'Invalid' });
   assert.deepEqual(short(await readerOf({ one: null }).get(['a'])), { a: 'Invalid' });
 });
 
-test('a name search that answers with other names found nothing', async () => {
+test('a name search that returns other names finds nothing', async () => {
   const answers = await readerOf({ items: [item('id-1', { name: 'ab' })] }).byName(['a']);
   assert.deepEqual(short(answers), { a: 'NotFound' });
 });

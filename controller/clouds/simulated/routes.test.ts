@@ -21,7 +21,7 @@ function kindIs(kind: string) {
   return (error: unknown) => isCloudError(error) && error.kind === kind;
 }
 
-test('a route is made in one call, shown as ours, and removed in one', async () => {
+test('a route is created in one call, read as ours, and deleted in one', async () => {
   const world = newWorld();
   const routes = world.open().routes!;
   const wish = desired(world);
@@ -48,7 +48,7 @@ test('a route is made in one call, shown as ours, and removed in one', async () 
   assert.deepEqual(world.permits, [10_000, 10_000, 10_000]);
 });
 
-test('twenty thousand routes are observed in one call, one more in two', async () => {
+test('twenty thousand routes are read in one call, one more in two', async () => {
   const world = newWorld();
   const routes = world.open().routes!;
   const instanceId = world.sandbox.model.create().id;
@@ -64,7 +64,7 @@ test('twenty thousand routes are observed in one call, one more in two', async (
   assert.ok(all.every(({ ours }) => ours === false));
 });
 
-test('the quota is told where the cloud tells it, and a route too many is QuotaExceeded', async () => {
+test('the quota is read where the cloud tells it, and one route too many is QuotaExceeded', async () => {
   const world = newWorld();
   const routes = world.open().routes!;
   world.network.quotas.set('routes', 1);
@@ -75,7 +75,7 @@ test('the quota is told where the cloud tells it, and a route too many is QuotaE
   await assert.rejects(routes.create(desired(world, '10.244.2.0/24'), world.permitted), kindIs('QuotaExceeded'));
 });
 
-test('a destination that another route has is a conflict, whoever made it', async () => {
+test('a destination of another route is a conflict, ours or foreign', async () => {
   const world = newWorld();
   const routes = world.open().routes!;
   const wish = desired(world);
@@ -103,7 +103,7 @@ test('a route whose instance is gone is a blackhole', async () => {
   await assert.rejects(routes.create({ ...wish, destination: '10.244.9.0/24' }, world.permitted), kindIs('Invalid'));
 });
 
-test('an instance of another place and a call that is not permitted never reach the cloud', async () => {
+test('a route to an instance of another place, or without a permit, is never sent', async () => {
   const world = newWorld();
   const routes = world.open().routes!;
   const far = { ...desired(world), providerID: 'simulated://sim-2/i-1' };
@@ -120,7 +120,7 @@ test('an instance of another place and a call that is not permitted never reach 
   assert.equal(world.calls.total(), 1);
 });
 
-test('an answer that is not what the cloud documents is Invalid and names the field', async () => {
+test('an answer that the cloud does not document is Invalid and names the field', async () => {
   const world = newWorld();
   const routes = world.open().routes!;
   await routes.create(desired(world), world.permitted);
@@ -134,7 +134,7 @@ test('an answer that is not what the cloud documents is Invalid and names the fi
   }
 });
 
-test('a route is made once, whatever is lost on the way', async () => {
+test('a route is created once despite every lost answer', async () => {
   const effect = fc.constantFrom<Effect>(
     { kind: 'lost-answer' },
     { kind: 'cut-body' },

@@ -15,7 +15,7 @@ test('a thousand nodes are looked up in one call', async (t) => {
   );
 });
 
-test('fifteen thousand nodes take a call for each thousand', async (t) => {
+test('fifteen thousand nodes take one call per thousand', async (t) => {
   const { sandbox, cloud } = await overSockets(t);
   const refs = sandbox.model.createMany(15_000).map(({ id }) => byId(id));
   const answers = await cloud.instances.lookup(refs);
@@ -23,7 +23,7 @@ test('fifteen thousand nodes take a call for each thousand', async (t) => {
   assert.equal(sandbox.calls.total(), 15);
 });
 
-test('what is found carries everything that is written on a node', async (t) => {
+test('a found instance has every fact that is written on a node', async (t) => {
   const { sandbox, cloud } = await overSockets(t);
   const vm = sandbox.model.create({ external: true, dualStack: true, tags: { 'label:pool': 'blue' } });
   const answer = (await cloud.instances.lookup([byId(vm.id)])).get(refKey(byId(vm.id)));
@@ -47,7 +47,7 @@ test('what is found carries everything that is written on a node', async (t) => 
   );
 });
 
-test('stopped, terminated and vanished instances are told apart', async (t) => {
+test('stopped, terminated and vanished instances are distinguished', async (t) => {
   const { sandbox, cloud } = await overSockets(t);
   const [runs, stopped, terminated, vanished] = sandbox.model.createMany(4).map(({ id }) => id);
   sandbox.model.stop(stopped!);
@@ -65,7 +65,7 @@ test('stopped, terminated and vanished instances are told apart', async (t) => {
   assert.deepEqual(sandbox.calls.snapshot(), { 'instances.lookup': { 200: 1 }, 'instances.get': { 404: 1 } });
 });
 
-test('an id of another region or another form is unknown and costs no call', async (t) => {
+test('an id of another region or another form is unknown without a call', async (t) => {
   const { sandbox, cloud } = await overSockets(t);
   for (const providerID of [
     'simulated://sim-2/i-1',

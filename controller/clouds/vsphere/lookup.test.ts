@@ -131,7 +131,7 @@ describe('vSphere lookups', () => {
     assert.equal(reads.length, 5 + 2);
   });
 
-  it('list once in a pass, whatever it is that has to be proved', async () => {
+  it('list once in a pass, for all proofs', async () => {
     const fake = vcenterWith(...Array.from({ length: 8 }, () => ({})));
     const { ask } = await open([fake]);
     const bodies: string[] = [];
@@ -145,7 +145,7 @@ describe('vSphere lookups', () => {
     assert.equal(bodies.filter((body) => body.includes('>ContainerView<')).length, 1);
   });
 
-  it('know nothing of any VM that a lost page may have held', async () => {
+  it('are unknown for every VM that a lost page may have held', async () => {
     const fake = vcenterWith(...Array.from({ length: 30 }, () => ({})));
     fake.pageSize = 8;
     const { ask } = await open([fake]);

@@ -16,7 +16,7 @@ import {
 import { type AwsClients, describeNetworkLoadBalancer } from './aws-inventory.ts';
 import type { AwsNetwork } from './aws-network.ts';
 
-/** Load balancers of one kind as somebody else makes and sees them. */
+/** Load balancers of one kind, created and read by another client. */
 export interface ForeignBalancers {
   create(name: string, tags: Readonly<Record<string, string>>): Promise<string>;
   describe(id: string): Promise<string | undefined>;

@@ -69,7 +69,7 @@ export async function createNetwork(ec2: EC2Client, region: string): Promise<Aws
       TagSpecifications: tags('security-group'),
     }),
   );
-  // A rule of somebody's own, which has to outlast everything.
+  // A person's own rule, which has to outlast everything.
   await ec2.send(
     new AuthorizeSecurityGroupIngressCommand({
       GroupId,

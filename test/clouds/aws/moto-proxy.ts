@@ -23,7 +23,7 @@ export type MotoRule = (call: MotoCall, moto: MotoLink) => Promise<MotoAnswer | 
 export interface MotoLink {
   /** The call itself, or with other parameters. */
   forward(form?: URLSearchParams): Promise<MotoAnswer>;
-  /** A call of the rule's own, which nobody counts. */
+  /** A call of the rule's own, which is not counted. */
   ask(version: string, action: string, parameters?: Readonly<Record<string, string>>): Promise<MotoAnswer>;
 }
 

@@ -240,7 +240,7 @@ describe('network load balancers on moto', () => {
           assert.equal(observed.adopted, true);
           assert.deepEqual(observed.owner, example.desired.owner);
           const { steps } = balancers.plan(example.desired, observed);
-          // The nodes of this network let nobody in yet; nothing else is to be done.
+          // The nodes of this network admit no client yet; nothing else is to be done.
           assert.deepEqual([...new Set(steps.map(({ resource }) => resource))], ['tags', 'security group rules']);
         }
         example.desired = { ...example.desired, ports: [port(80, 30080), port(443, 30443)] };

@@ -157,7 +157,7 @@ for (const managed of [false, true]) {
       await gone(owner);
       const all = await (await fresh()).observeAll(world.cluster);
       const shown = users.map(({ desired }) => all.some((one) => one.owner?.service === desired.owner.service));
-      assert.deepEqual(shown, [false, true], 'it is no orphan while it serves somebody');
+      assert.deepEqual(shown, [false, true], 'it is no orphan while it has a tenant');
       const { observed, refusals } = await ensure({
         ...{ world, balancers: await fresh(), desired: owner.desired, record: { id: undefined } },
       });

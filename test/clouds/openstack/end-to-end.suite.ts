@@ -160,7 +160,7 @@ describe(`a cluster on OpenStack, cloud ${process.env['OS_CLOUD']}`, () => {
   });
 
   it("takes the report of an agent that reads Nova's own metadata service", async (t) => {
-    if (cluster.agents.length === 0) return t.skip('nobody says where the metadata service is');
+    if (cluster.agents.length === 0) return t.skip('the address of the metadata service is not set');
     for (const { logFile } of cluster.agents) {
       await waitFor('a report is accepted', 60, async () => /accepted/.test(await readFile(logFile, 'utf8')));
       const log = await readFile(logFile, 'utf8');

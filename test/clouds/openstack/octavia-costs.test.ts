@@ -46,7 +46,7 @@ describe('calls to OpenStack', () => {
           const observed = again.find(({ owner }) => owner?.service === desired.owner.service);
           assert.deepEqual(balancers.plan(desired, observed).steps, []);
         }
-        assert.equal(harness.calls().length, 0, 'planning calls nobody');
+        assert.equal(harness.calls().length, 0, 'planning makes no call');
       }
     }));
 

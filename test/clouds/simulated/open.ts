@@ -7,7 +7,7 @@ import { withLoadBalancers } from '../../../controller/engine/adapter/with-load-
 import { withDriver } from '../suite/recorded-driver.ts';
 import type { WrapDriver } from '../suite/world.ts';
 
-/** The client that ships, as whoever opens clouds has it: with the load balancers that its driver describes. */
+/** The client that ships, as the controller opens it: with the load balancers that its driver describes. */
 export function openSimulated(parts: SimulatedCloudParts, wrap?: WrapDriver): Cloud {
   return withLoadBalancers<Cloud>(withDriver(createSimulatedCloud(parts), wrap), parts.context.clock);
 }

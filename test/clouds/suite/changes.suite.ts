@@ -164,7 +164,7 @@ export function changeFacts({ world, capabilities }: SuiteContext): void {
   });
 }
 
-/** Somebody deletes the whole load balancer at the console: the next pass makes it anew. */
+/** A person deletes the whole load balancer at the console: the next pass creates it again. */
 async function mended({ world }: SuiteContext): Promise<void> {
   await withExample(world(), async (example: Example) => {
     const { observed } = await ensure(await example.driving());

@@ -5,7 +5,7 @@ import { desiredFor, newOwner, port } from './desired.ts';
 import { ensure, remove } from './drive.ts';
 import { type Example, type SuiteContext, sorted, withExample } from './suite-context.ts';
 
-/** Runs a body with a load balancer that somebody else made, and removes it afterwards. */
+/** Runs a body with a foreign load balancer, and deletes it afterwards. */
 async function withForeign(
   example: Example,
   /** What its tag says after the UID of the cluster, several times with blanks in between; undefined = it has none. */

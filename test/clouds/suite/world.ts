@@ -93,7 +93,7 @@ export interface CloudWorld {
   readonly refuseCredential?: (refused: boolean) => void;
   /** Everything but instances that there is in the cloud; foreign things too. */
   inventory(): Promise<readonly InventoryItem[]>;
-  /** A load balancer that somebody else made, with this consent tag, or without one. Answers its id. */
+  /** A foreign load balancer, with this consent tag or without one. Returns its id. */
   createForeignLoadBalancer(name: string, consent: string | undefined): Promise<string>;
   /** Everything that the cloud says about it, to see whether it has changed; undefined when it is gone. */
   describeLoadBalancer(id: string): Promise<string | undefined>;
@@ -108,7 +108,7 @@ export interface CloudWorld {
   readonly markAsClassic?: (found: Found, desired: DesiredLoadBalancer) => Promise<void>;
   /** A reserved address, with this consent tag or without one. Undefined: no load balancer can request one. */
   readonly freeAddress?: (consent: string | undefined) => Promise<string>;
-  /** A route that somebody else made. */
+  /** A foreign route. */
   createForeignRoute(destination: string, vm: CloudVm): Promise<void>;
   deleteForeignRoute(destination: string): Promise<void>;
   /** Lets room for so many routes more, undefined = as before. Undefined: not here. */

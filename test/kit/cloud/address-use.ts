@@ -2,7 +2,7 @@ import type { AddressModel } from './address-model.ts';
 import type { AttachedAddress, SimulatedLoadBalancer } from './load-balancer.ts';
 import { notFound, Refused } from './refused.ts';
 
-/** A static address that nobody else uses. @param user the load balancer that may have it already */
+/** A static address without another user. @param user the load balancer that may have it already */
 export function freeAddress(
   { store }: AddressModel,
   { place, scheme }: Pick<SimulatedLoadBalancer, 'place' | 'scheme'>,

@@ -41,7 +41,7 @@ export function memberRules(serves: (place: string, instanceId: string) => boole
   };
 }
 
-/** What health checks say. Told by a data plane or a person; nobody asks a member by itself. */
+/** What health checks say. Set by a data plane or a person. */
 export interface MemberHealth {
   /** Undefined = not known any more. */
   set(poolId: string, instanceId: string, healthy: boolean | undefined): void;

@@ -19,7 +19,7 @@ export interface MetadataServiceParts {
   readonly signer: IdentitySigner;
 }
 
-/** Header that a client must send and that every answer of ours carries, so that neither is taken for somebody else. */
+/** Header that a client must send and that every answer of ours carries, so that neither is mistaken for another. */
 export const metadataHeader = 'x-simulated-metadata';
 
 const documentPath = '/metadata/v1/instance';
@@ -32,7 +32,7 @@ const maxWaitSeconds = 300;
  * `GET /<id>/metadata/v1/instance[?wait_for_change=true&last_etag=<etag>&timeout_sec=<n>]`.
  * A long poll ends when the document differs from `last_etag`, or after `timeout_sec` with the document as it is.
  * `GET /<id>/metadata/v1/identity?challenge=<text>`: the signed identity of the VM.
- * A VM that does not run has nobody to ask: its connections break.
+ * The connections of a VM that does not run break.
  */
 export function metadataService(parts: MetadataServiceParts): WireHandler {
   const { clock, random, model, faults, calls, signer } = parts;

@@ -279,7 +279,7 @@ const refused: [string, string, string, unknown, string][] = [
   ['an unknown address', 'POST', '/load-balancers', { ...web, addresses: ['addr-none'] }, '404 address-not-found'],
   ['a tag that is a number', 'POST', '/addresses', { tags: { a: 1 } }, '400 invalid'],
   [
-    'a route to nobody',
+    'a route to an unknown instance',
     'POST',
     '/routes',
     { destination: '10.0.0.0/24', instanceId: 'i-none' },

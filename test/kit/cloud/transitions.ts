@@ -20,7 +20,7 @@ export interface Transitions<To> {
 
 /**
  * One timer serves all, however many wait.
- * @param onDue called when a step falls due while nobody asked
+ * @param onDue called when a step falls due without a read
  */
 export function transitions<To>(clock: Clock, onDue: () => void): Transitions<To> {
   const waiting = new Map<string, Transition<To>>();

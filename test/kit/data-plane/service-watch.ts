@@ -28,7 +28,7 @@ interface RawService {
 const path = '/api/v1/services';
 const restMs = 200;
 
-/** Follows all Services: list, then watch, and anew whenever the watch ends. */
+/** Follows all Services: list, then watch, and again when the watch ends. */
 export function watchServices(
   api: { readonly url: string; readonly caPem: string; readonly adminToken: string },
   onChange: () => void,

@@ -91,7 +91,7 @@ export function converse({ host, port, from }: Target): Promise<Conversation> {
 }
 
 export interface TrafficOptions {
-  /** Where it goes; asked anew for every connection. */
+  /** Where it goes; read for every connection. */
   readonly target: () => Target;
   /** A short connection every so often. */
   readonly everyMs: number;

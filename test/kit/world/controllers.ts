@@ -8,7 +8,7 @@ export async function restart(world: World, meanwhile: () => Promise<void> = asy
   await Promise.all(world.replicas.map(({ child }) => child.stop()));
   await meanwhile();
   for (const replica of world.replicas) replica.start();
-  return until('somebody leads again', 30_000, () => world.leader());
+  return until('a replica leads again', 30_000, () => world.leader());
 }
 
 export function sumOf(samples: ReadonlyMap<string, number>, name: string): number {

@@ -9,7 +9,7 @@ export interface KubeletOptions {
   readonly providerID?: string;
   readonly labels?: Readonly<Record<string, string>>;
   readonly annotations?: Readonly<Record<string, string>>;
-  /** As with `--cloud-provider=external`; a Node without it belongs to nobody's cloud. */
+  /** As with `--cloud-provider=external`; a Node without it has no cloud. */
   readonly uninitialized?: boolean;
   /** Pod ranges that it gives itself: NodeRestriction does not keep it from that. */
   readonly podCIDRs?: readonly string[];

@@ -13,7 +13,7 @@ export interface Replica {
   readonly securePort: number;
   /** The running process, or the last one that ran. */
   readonly child: Child;
-  /** Starts the process anew, with the same ports and flags. Only when it has ended. */
+  /** Starts the process again, with the same ports and flags. Only when it has ended. */
   start(): void;
   /** Samples of its metrics: `name{labels}` and the value. Rejects when it does not answer. */
   metrics(): Promise<ReadonlyMap<string, number>>;

@@ -42,7 +42,7 @@ export const failover: Scenario = {
     'one each',
   async run(world) {
     const { faults } = world.cloud;
-    const killed = await until('somebody leads', 20_000, () => world.leader());
+    const killed = await until('a replica leads', 20_000, () => world.leader());
     const power = () => [...mutatingCalls(world)].filter(([operation]) => operation.startsWith('instances.'));
     const powerBefore = JSON.stringify(power());
     const kill = killOnCreation(world, killed, 'default/just-made');
@@ -96,7 +96,7 @@ function orphaned(world: World): SimulatedLoadBalancer | undefined {
     .find(({ tags }) => tags[ownerTags.serviceName] === 'default/stripped');
 }
 
-/** What a person does who wants to be rid of a Service at once, while nobody is there to see it. */
+/** How a person removes a Service at once while no controller runs. */
 async function strip(world: World): Promise<void> {
   await patchService(world, 'stripped', { metadata: { finalizers: [] } });
   await deleteService(world, 'stripped');
@@ -144,7 +144,7 @@ export const orphan: Scenario = {
       await haveService(world, { name: 'stripped' });
       await restart(world, () => strip(world));
     }
-    const leader = await until('somebody leads', 20_000, () => world.leader());
+    const leader = await until('a replica leads', 20_000, () => world.leader());
     const before = mutatingCalls(world);
     let seen = 0;
     await until(

@@ -183,7 +183,7 @@ const foreign: Scenario = {
     assertThat(after.metadata.resourceVersion === before.metadata.resourceVersion, 'the foreign Node was written');
     assertThat(taintKeys(after).includes(taints.uninitialized), 'its taint was lifted');
     assertThat(conditionOf(after, 'CloudInitialized') === undefined, 'a condition was put on it');
-    return `${name} (providerID othercloud:///zone/vm-1) is NotReady and uninitialized, and nobody wrote to it`;
+    return `${name} (providerID othercloud:///zone/vm-1) is NotReady and uninitialized, and got no write`;
   },
 };
 

@@ -15,7 +15,7 @@ export interface AgentTokens {
   mount(name: string, nodeIsNew: boolean): void;
   /** What the agent shows now; replaced by the kubelet in time. Undefined before its pod was there. */
   of(name: string): string | undefined;
-  /** All that the agent's token says, signed by nobody. */
+  /** The content of the agent's token, unsigned. */
   forged(name: string): string | undefined;
   /** A good one of another pod on the same Node, asked for with our audience. */
   ofAnotherAccount(name: string): string | undefined;

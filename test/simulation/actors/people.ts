@@ -16,7 +16,7 @@ export interface People {
   pauseFor(name: string, ms: number): void;
   /** Or unpauses it. */
   pauseAll(): string;
-  /** Several Nodes go, and register anew in another order: ranges and names change places. */
+  /** Several Nodes are deleted, and register again in another order: ranges and names change places. */
   shuffle(): string;
   /** Everything is unpaused again. */
   unpause(): void;
@@ -78,7 +78,7 @@ export function createPeople(truth: Truth, cluster: Cluster, machines: Machines,
       cluster.removeNode(machine.name);
     }
     for (const { machine } of some) machines.restartKubelet(machine);
-    return `deletes Nodes ${some.map(({ machine }) => machine.name).join(', ')}, which register anew in this order`;
+    return `deletes Nodes ${some.map(({ machine }) => machine.name).join(', ')}, which register again in this order`;
   }
 
   function remove(machine: Machine, uid: string): string {
@@ -130,7 +130,7 @@ export function createPeople(truth: Truth, cluster: Cluster, machines: Machines,
         truth.pausedSince.delete(node.uid);
         machines.restartKubelet(machine);
       }
-      return 'deletes all Nodes, and they register anew at once';
+      return 'deletes all Nodes, and they register again at once';
     },
     unpause() {
       for (const name of [...truth.keptNodes]) keepNode(name);

@@ -69,7 +69,7 @@ export function createServices(truth: Truth, cluster: Cluster, dice: Dice, regio
   });
 
   const kept = new Set<string>();
-  /** Made by somebody else; Services of this cluster may use it. */
+  /** A foreign one; Services of this cluster may use it. */
   let shared = '';
   makeForeign();
 
@@ -100,7 +100,7 @@ export function createServices(truth: Truth, cluster: Cluster, dice: Dice, regio
   function create(name: string, type = dice.chance(0.85) ? 'LoadBalancer' : 'ClusterIP', wish = dice.random()): string {
     const attach = type === 'LoadBalancer' && wish < 0.12 && name.includes('late');
     const scope = `${endpoint}/demo/${attach ? 'sim-1' : dice.pick(regions)}`;
-    // One that nobody lets us use, now and then.
+    // One without consent, now and then.
     const host = wish < 0.02 ? loadBalancers.store.all().find(({ name }) => name === 'foreign-0')?.id : shared;
     cluster.ask('POST', path, {
       apiVersion: 'v1',
@@ -272,10 +272,10 @@ export function createServices(truth: Truth, cluster: Cluster, dice: Dice, regio
     if (full) return 'nothing happens';
     const waiting = all().find(({ uid, wants }) => wants && !own.some((each) => serviceUidOf(each, ours) === uid));
     if (drawn < 0.85 && waiting !== undefined && inTheWay === undefined) {
-      // The name that its load balancer is going to have, taken by somebody else.
+      // The name that its load balancer is going to have, taken by a foreign one.
       const name = `a${waiting.uid.replaceAll('-', '')}`.slice(0, 32);
       inTheWay = loadBalancers.create(foreignPlace, { ...blank, name, tags: {} }).loadBalancer.id;
-      return `somebody makes a load balancer of the name that Service ${waiting.name} needs`;
+      return `creates a foreign load balancer of the name that Service ${waiting.name} needs`;
     }
     const vm = cloud.model.list('demo', 'sim-1').find(({ power }) => power === 'running');
     const destination = dice.chance(0.5) ? `10.${dice.whole(90, 99)}.0.0/16` : `10.244.${dice.whole(200, 250)}.0/24`;

@@ -75,7 +75,7 @@ export function createTroubles(parts: {
       if (special < 0.06) return quota();
       if (special < 0.1 && fleet.deleteLease()) {
         count('world lease', 'deleted');
-        return 'somebody deletes the Lease';
+        return 'a person deletes the Lease';
       }
       if (drawn < 0.15) return credentials();
       if (drawn < 0.4) return outage();

@@ -26,7 +26,7 @@ export interface Truth {
   lastReady(uid: string): number | undefined;
   /** All addresses a VM ever had. */
   readonly addressesOf: Map<string, Set<string>>;
-  /** Node objects that belong to nobody's cloud here, by uid. */
+  /** Node objects of no cloud here, by uid. */
   readonly foreign: Set<string>;
   /** Nodes that stand for no VM although one has their name, by uid. */
   readonly namesakes: Set<string>;

@@ -39,10 +39,10 @@ export interface Fleet {
   stepWall(place: Place, ms: number): void;
   /** Every process is held by its hypervisor while `act` runs. */
   frozen(act: () => void): void;
-  /** No more troubles: whoever is paused goes on, clocks are right. */
+  /** No more troubles: paused processes go on, clocks are right. */
   calm(): void;
   wallOffsetOf(identity: string): number;
-  /** Whom the Lease names; when somebody deleted it, whom it named last. */
+  /** The holder of the Lease; after its deletion the last one. */
   holder(): string;
   /** Somebody deletes it. Answers false when it is not there, or a process has not read it yet. */
   deleteLease(): boolean;
@@ -280,7 +280,7 @@ export function createFleet(parts: FleetParts): Fleet {
         place.outage.cloud = undefined;
         const clock = place.process?.wire.clock;
         clock?.resume();
-        // Set right once nobody needs it any more to tell how long he was held.
+        // Set right once the length of the pause is no longer read from it.
         world.setTimer(20_000, () => {
           if (clock?.dead === false) clock.stepWall(-clock.wallOffsetMs);
         });

@@ -53,7 +53,7 @@ interface Counter {
 
 const windowMs = 60_000;
 const defaultLimits = { perNode: 20, perAddress: 300 };
-/** Of caches that are made anew with every process; the fleet is small. */
+/** Size of caches that start empty with every process; the fleet is small. */
 const kept = 500;
 
 /** How the report API handles a request after HTTP and TLS: the same parts in the same order as behind its socket. */

@@ -24,7 +24,7 @@ export interface Scenario {
   readonly services: number;
   /** The controller gives Nodes their pod ranges; else they bring them. */
   readonly ipam: boolean;
-  /** A Service goes without its finalizer while nobody leads. */
+  /** A Service is deleted without its finalizer while no replica leads. */
   readonly orphan: boolean;
   readonly deleteOrphans: boolean;
   /** The caches of some replicas hear nothing for minutes, though their watches look alive. */

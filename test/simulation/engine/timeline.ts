@@ -36,7 +36,7 @@ export interface Timeline {
    * `untilMs`.
    */
   step(untilMs: number): Promise<boolean>;
-  /** Time that nobody lives through: what was due meanwhile is due now. */
+  /** Time passes at once: what was due meanwhile is due now. */
   leap(ms: number): void;
   /** Called before a timer of a process fires; true = it does not. */
   onTimer: ((clock: ProcessClock) => boolean) | undefined;

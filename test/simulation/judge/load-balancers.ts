@@ -19,7 +19,7 @@ const reactMs = 20_000;
 const drainMs = 20_000;
 /** Whoever leads has heard by then what a Service asks for, and what was under way has ended. */
 const knownMs = 100_000;
-/** How long the Node of a member that nobody let go must be gone. */
+/** How long the Node of a member that is still there must be gone. */
 const vanishedMs = 30_000;
 
 /** What load balancers and their Services have to hold: promises 2 to 6 and 14. */
@@ -88,7 +88,7 @@ export function judgeLoadBalancers(
     // Given up, as its Service asked.
     if (serviceUidOf(after, cluster) === undefined) {
       const real = [...services.items.values()].map(({ value }) => serviceOf(value)).find((each) => each.uid === uid);
-      if (!told?.service.retain && !real?.retain) breaks(5, `${what}: it is given up, though nobody asked for it`);
+      if (!told?.service.retain && !real?.retain) breaks(5, `${what}: it was released without being retained`);
       return;
     }
     if (before === undefined) return;
@@ -109,7 +109,7 @@ export function judgeLoadBalancers(
     const name = tags[ownerTags.serviceName] ?? '';
     if (services.items.get(name) !== undefined) return;
     const ageMs = clock.monotonic() - goneAt;
-    if (!scenario.deleteOrphans) breaks(5, `${what}: an orphan goes, though nobody asked for it`);
+    if (!scenario.deleteOrphans) breaks(5, `${what}: an orphan was deleted without the flag`);
     else if (ageMs < dayMs) breaks(5, `${what}: an orphan goes after ${Math.round(ageMs / 1000)} s`);
   }
 
@@ -153,7 +153,7 @@ export function judgeLoadBalancers(
     const ended = truth.vm(instance)?.power;
     if (known?.foretold === true || deletedByUs.has(instance) || ended === undefined || ended === 'terminated') return;
     const now = clock.monotonic();
-    // A Node that is registered anew keeps its member.
+    // A Node that registers again keeps its member.
     if (known !== undefined && ended !== 'shutting-down' && now - known.at < vanishedMs * 0.98)
       breaks(2, `${what}: ${instance} goes ${Math.round(now - known.at)} ms after its Node`);
     if (scenario.wildClocks || spent.some((each) => each.instance === instance)) return;

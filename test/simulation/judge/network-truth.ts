@@ -26,7 +26,7 @@ export function foreignChange(
   const touched = old.find((piece) => !ours(piece) && !same(piece));
   if (touched !== undefined) return `${touched.id} on it is not ours`;
   const joined = now.find(({ id }) => old.every((each) => each.id !== id));
-  if (joined !== undefined && before.tags[ownerTags.consent] !== `${cluster}/default`) return 'nobody lets us use it';
+  if (joined !== undefined && before.tags[ownerTags.consent] !== `${cluster}/default`) return 'it has no consent';
   return joined !== undefined && !ours(joined) ? `${joined.id} does not carry our tags` : undefined;
 }
 

@@ -23,7 +23,7 @@ export interface KubeEffect {
   /** The object before and after, of requests about one object. */
   readonly before: JsonObject | undefined;
   readonly after: JsonObject | undefined;
-  /** Whom the Lease named then; empty when nobody. */
+  /** The holder of the Lease then; empty without one. */
   readonly holder: string;
   /** The same when the request was sent. */
   readonly holderWhenSent: string;

@@ -21,7 +21,7 @@ export function judgeQuiet(breaks: Break): Quiet {
       if (!begun || !mutating || status > 299 || resource === 'leases') return;
       // They may repeat what an earlier leader said: nothing of it stands on the object.
       if (resource === 'events' || (lenient && resource.startsWith('services'))) return;
-      // What an error said last may be worded anew.
+      // The text of the last error may change.
       if (substance(before) === substance(after)) return;
       breaks(
         4,

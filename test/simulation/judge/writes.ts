@@ -24,7 +24,7 @@ export function judgeWrites(truth: Truth, evidence: Evidence, breaks: Break): Ob
     const what = `${process.identity} did ${call.verb} ${call.path}`;
     const isLease = resource === 'leases' && namespace === names.namespace;
     if (isLease) return;
-    // An event that was on its way when the lease was released in order harms nobody, and is not waited for.
+    // An event under way when the lease was released in order is harmless, and is not waited for.
     const allowed = resource === 'events' ? effect.holderWhenSent : holder;
     if (allowed !== process.identity)
       breaks(6, `${what} while the Lease was ${holder === '' ? 'free' : `held by ${holder}`}`);

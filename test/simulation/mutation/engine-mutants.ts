@@ -85,7 +85,8 @@ export const engineMutants: readonly Mutant[] = [
       [
         `${folder}/plan.ts`,
         '      if (maker !== undefined) graph.require(step, maker);\n      if (need !== want.within)',
-        "      for (const [name, other] of makers)\n        if (name.split('/')[0] === need.split('/')[0]) graph.require(step, other);\n      if (maker !== undefined && need !== want.within)",
+        "      for (const [name, other] of makers)\n        if (name.split('/')[0] === need.split('/')[0]) " +
+          'graph.require(step, other);\n      if (maker !== undefined && need !== want.within)',
       ],
     ],
   },
@@ -143,7 +144,8 @@ export const engineMutants: readonly Mutant[] = [
       [
         `${folder}/reconcile.ts`,
         '        records.intend(plan, journal);\n',
-        "        if (plan.steps.some((step) => step.do === 'create'))\n          await knowledge.find(owner, journal, { ids: [], slots: [], removing: false });\n        records.intend(plan, journal);\n",
+        "        if (plan.steps.some((step) => step.do === 'create'))\n          await knowledge.find(owner, " +
+          'journal, { ids: [], slots: [], removing: false });\n        records.intend(plan, journal);\n',
       ],
     ],
   },

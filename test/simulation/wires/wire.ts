@@ -8,7 +8,7 @@ import type { ProcessClock } from '../engine/timeline.ts';
 import type { Observer, ProcessRef } from '../judge/observer.ts';
 import type { ObjectEvent } from './object-event.ts';
 
-/** Who changes the cloud at this very moment; undefined = nobody of ours. */
+/** Who changes the cloud at this very moment; undefined = no process of ours. */
 export interface Acting {
   current: { readonly process: ProcessRef; readonly sentAt: number; readonly what: string } | undefined;
 }
@@ -30,7 +30,7 @@ export interface Wire {
   readonly cloudLagMs: number;
   /** Where the API server stood so long ago, at most a minute. */
   revisionBefore(ms: number): number;
-  /** Whom the Lease names now; empty when nobody. */
+  /** The holder of the Lease now; empty without one. */
   holder(): string;
   /** Ends the process at once. Never resolves. */
   crash(): Promise<never>;

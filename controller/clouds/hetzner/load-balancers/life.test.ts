@@ -50,7 +50,7 @@ describe('a load balancer of Hetzner Cloud', () => {
     assert.deepEqual([harness.balancer().place.name, portsOf(harness.balancer())], ['hel1', [80]]);
   });
 
-  it('is made in a network zone', async () => {
+  it('is created in a network zone', async () => {
     const harness = createBalancerHarness({ defaults: { location: '' } });
     await harness.settle(harness.desired({ annotations: { 'network-zone': 'us-east' } }));
     assert.equal(harness.balancer().place.network_zone, 'us-east');
@@ -158,7 +158,7 @@ describe('a load balancer of Hetzner Cloud', () => {
     assert.deepEqual(portsOf(one), [80]);
   });
 
-  it('tries again when an action has failed', async () => {
+  it('tries again after a failed action', async () => {
     const harness = createBalancerHarness();
     await harness.settle(harness.desired());
     harness.fake.actions.failNext = { code: 'action_failed', message: 'no' };
@@ -176,7 +176,7 @@ describe('a load balancer of Hetzner Cloud', () => {
     assert.deepEqual(serversOf(harness.balancer()), ['10.9.0.1']);
   });
 
-  it('keeps addresses of dedicated servers while the main address of one of them is not known', async () => {
+  it('keeps addresses of dedicated servers while the main address of one of them is unknown', async () => {
     const dedicated = new Map([['321', '203.0.113.21']]);
     const harness = createBalancerHarness({ dedicated });
     harness.fake.dedicated.set(321, { server_ip: '203.0.113.21' } as never);
@@ -246,13 +246,13 @@ describe('a load balancer of Hetzner Cloud', () => {
     assert.deepEqual([harness.fake.balancers.size, harness.fake.certificates.size], [0, 0]);
   });
 
-  it('asks for private addresses of targets only where there is a network', async () => {
+  it('requests private addresses of targets only with a network', async () => {
     const harness = createBalancerHarness();
     const { refusals } = await harness.settle(harness.desired({ annotations: { 'use-private-ip': 'true' } }));
     assert.match(refusals[0]!.message, /use-private-ip: "true", expected HCLOUD_NETWORK beside it/);
   });
 
-  it('has what the variables of the classic controller say where a Service has no annotation', async () => {
+  it('takes the variables of the classic controller where a Service has no annotation', async () => {
     const defaults = {
       ...{ location: 'hel1', type: 'lb21', 'algorithm-type': 'least_connections', 'uses-proxyprotocol': 'true' },
       ...{ 'use-private-ip': 'true', 'health-check-interval': '20s', 'disable-private-ingress': 'true' },
@@ -266,7 +266,7 @@ describe('a load balancer of Hetzner Cloud', () => {
     assert.equal(harness.ingress().length, 2);
   });
 
-  it('tells which of those variables cannot be read', () => {
+  it('names those of these variables that are invalid', () => {
     const defaults = new Map([
       ['type', 'lb11'],
       ['ipv6-disabled', 'maybe'],

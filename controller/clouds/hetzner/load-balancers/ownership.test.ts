@@ -28,7 +28,7 @@ async function refused(harness: BalancerHarness, ask: Ask, more?: More): Promise
   return refusals.map(({ reason, message }) => `${reason}: ${message}`);
 }
 
-describe('a load balancer of Hetzner Cloud that others made', () => {
+describe('a foreign load balancer of Hetzner Cloud', () => {
   it('serves a Service of the namespace that its labels name, and keeps its own settings and labels', async () => {
     const harness = createBalancerHarness();
     const theirs = harness.addBalancer('theirs', { labels: { ...consent, team: 'x' } });
@@ -56,7 +56,7 @@ describe('a load balancer of Hetzner Cloud that others made', () => {
     }
   });
 
-  it('is left alone without consent, whether its id or its name is asked for', async () => {
+  it('is left alone without consent, by id and by name', async () => {
     const harness = createBalancerHarness();
     const theirs = harness.addBalancer('theirs');
     const before = JSON.stringify(theirs);
@@ -121,7 +121,7 @@ describe('a load balancer of Hetzner Cloud that others made', () => {
     assert.deepEqual(portsOf(shared), [22]);
   });
 
-  it('is left to the Service that has labelled it a moment before', async () => {
+  it('is left to the Service that labelled it a moment before', async () => {
     const harness = createBalancerHarness();
     const theirs = harness.addBalancer('theirs', { labels: consent });
     const byId = `/v1/load_balancers/${theirs.id}`;
@@ -136,7 +136,7 @@ describe('a load balancer of Hetzner Cloud that others made', () => {
     assert.deepEqual(portsOf(theirs), []);
   });
 
-  it('is no longer asked for: what was there for the Service goes, and one of its own is made', async () => {
+  it('is replaced by one of its own when the Service names it no more', async () => {
     const harness = createBalancerHarness();
     const theirs = harness.addBalancer('theirs', { labels: consent });
     const before = JSON.stringify(theirs);
@@ -148,7 +148,7 @@ describe('a load balancer of Hetzner Cloud that others made', () => {
     assert.equal(JSON.stringify(theirs), before);
   });
 
-  it('is not there: nothing is made instead', async () => {
+  it('is not replaced where it does not exist', async () => {
     const harness = createBalancerHarness();
     const found = await refused(harness, { attach: { id: '999', allowed: true } });
     assert.deepEqual(found, ['Unsupported: load balancer "999" does not exist in this project']);
@@ -157,7 +157,7 @@ describe('a load balancer of Hetzner Cloud that others made', () => {
 });
 
 describe('a load balancer of the classic controller of Hetzner Cloud', () => {
-  it('is taken over with --adopt and the address that the Service shows, and nothing of it changes', async () => {
+  it('is adopted with --adopt and the address that the Service shows, without a change', async () => {
     const harness = createBalancerHarness();
     const classic = harness.addClassic();
     const { labels, ...before } = structuredClone(classic);
@@ -174,7 +174,7 @@ describe('a load balancer of the classic controller of Hetzner Cloud', () => {
     );
   });
 
-  it('is taken over although its ports have health checks that a person tuned', async () => {
+  it('is adopted although a person tuned the health checks of its ports', async () => {
     const harness = createBalancerHarness();
     const [first, ...rest] = harness.addClassic().services;
     const classic = harness.balancer();
@@ -185,7 +185,7 @@ describe('a load balancer of the classic controller of Hetzner Cloud', () => {
     assert.equal(classic.services[0]?.proxyprotocol, true);
   });
 
-  it('is taken over where the Service shows a hostname alone, and goes on to show it', async () => {
+  it('is adopted where the Service shows a hostname alone, and keeps it', async () => {
     const harness = createBalancerHarness();
     harness.addClassic();
     const annotations = { hostname: 'web.example.com' };
@@ -193,7 +193,7 @@ describe('a load balancer of the classic controller of Hetzner Cloud', () => {
     assert.deepEqual(harness.ingress(), [{ hostname: 'web.example.com' }]);
   });
 
-  it('is not taken over for another Service, although that shows its address', async () => {
+  it('is not adopted for another Service, although that shows its address', async () => {
     const harness = createBalancerHarness();
     const classic = harness.addClassic({ labels: { 'hcloud-ccm/service-uid': 'another' } });
     const before = JSON.stringify(classic);
@@ -205,7 +205,7 @@ describe('a load balancer of the classic controller of Hetzner Cloud', () => {
     assert.equal(JSON.stringify(classic), before);
   });
 
-  it('is not taken over where the Service shows another address, nor without --adopt', async () => {
+  it('is not adopted where the Service shows another address, nor without --adopt', async () => {
     for (const more of [{ adopt: ['203.0.113.99'] }, {}]) {
       const harness = createBalancerHarness();
       const classic = harness.addClassic();
@@ -220,7 +220,7 @@ describe('a load balancer of the classic controller of Hetzner Cloud', () => {
     }
   });
 
-  it('is taken over together with its managed certificate', async () => {
+  it('is adopted together with its managed certificate', async () => {
     const harness = createBalancerHarness();
     const annotations = {
       ...{ protocol: 'https', 'certificate-type': 'managed' },
@@ -243,7 +243,7 @@ describe('a load balancer of the classic controller of Hetzner Cloud', () => {
 });
 
 describe('ownership of a load balancer of Hetzner Cloud', () => {
-  it('is lost with its labels: it stays as it is, and nothing is made instead', async () => {
+  it('is lost with its labels: it stays as it is, and nothing is created instead', async () => {
     const harness = createBalancerHarness();
     await harness.settle(harness.desired());
     const one = harness.balancer();
@@ -256,7 +256,7 @@ describe('ownership of a load balancer of Hetzner Cloud', () => {
     assert.equal(harness.fake.balancers.size, 1);
   });
 
-  it('gives way when its Service goes and it is to be kept, and comes back to a Service of the namespace', async () => {
+  it('ends when its Service goes with retention, and comes back to a Service of the namespace', async () => {
     const harness = createBalancerHarness();
     await harness.settle(harness.desired());
     const { ipv4, id } = harness.balancer();

@@ -5,7 +5,7 @@ import { act } from './calls.ts';
 
 export interface ServiceSpec {
   readonly port: number;
-  /** In the fields of the wire, those alone that somebody has chosen. */
+  /** In the fields of the API, only those that were chosen. */
   readonly body: Json;
   /** Undefined: those that are there stay. */
   readonly certificates: readonly ResourceName[] | undefined;

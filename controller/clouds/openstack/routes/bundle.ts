@@ -76,7 +76,7 @@ function givenUp(): CloudError {
   return new CloudError({ kind: 'Unavailable', cloud: 'openstack', operation: 'routes', message: 'given up' });
 }
 
-/** Somebody of the bundle may not change anything now: what is sent has to be put together anew without them. */
+/** A change of the batch lost its permit: the batch has to be put together again without it. */
 class Regroup extends Error {}
 
 /**

@@ -267,7 +267,7 @@ describe('parts of a router that the credential cannot see', () => {
     assert.equal(route?.blackhole, true);
     assert.equal(await refused(world.routes().remove(route, always)), 'Unavailable');
     world.fake.ports.push(...hidden);
-    // Where it is certain that nobody has the address, it goes.
+    // Once it is certain that no port has the address, it goes.
     world.fake.ports.splice(
       world.fake.ports.findIndex(({ id }) => id === 'q'),
       1,

@@ -101,7 +101,7 @@ function handle(fake: FakeOpenStack, octavia: FakeOctavia, call: FakeCall, respo
     response.end('');
     return 'answered';
   };
-  // By time it is done whether or not somebody looks.
+  // It ends by time, with or without reads.
   if (octavia.takes) for (const each of [...octavia.balancers.values()]) look(fake, octavia, each);
   const balancers = [...octavia.balancers.values()];
   const change = (balancer: FakeBalancer) => {

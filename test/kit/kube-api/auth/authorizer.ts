@@ -5,7 +5,7 @@ import { kubeletRules, nodeOf } from './node-restriction.ts';
 import type { Rule } from './rule.ts';
 import type { User } from './user.ts';
 
-/** What somebody wants to do: to a resource, or to a plain path. */
+/** An action on a resource or on a plain path. */
 export type Attributes =
   | {
       readonly verb: string;

@@ -14,7 +14,7 @@ function prepare(value: JsonObject, write: Write): JsonObject {
   return { ...labelled, spec: write.old['spec'] ?? {} };
 }
 
-/** Namespaces stay Terminating until somebody takes `kubernetes` off `spec.finalizers` through `/finalize`. */
+/** Namespaces stay Terminating until a client removes `kubernetes` from `spec.finalizers` through `/finalize`. */
 export const namespaces: Resource = resource({
   version: 'v1',
   plural: 'namespaces',

@@ -86,7 +86,7 @@ function orNone(value: JsonObject, ...path: string[]): string {
   return textOf(at(value, ...path)) || '<none>';
 }
 
-/** Pods as objects: nobody schedules or runs them. */
+/** Pods as objects, neither scheduled nor run. */
 export const pods: Resource = resource({
   version: 'v1',
   plural: 'pods',

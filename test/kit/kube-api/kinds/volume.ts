@@ -5,7 +5,7 @@ import { persistentVolumeClaimSchema, persistentVolumeSchema } from '../schema/c
 import { type Resource, resource, type Write } from '../store/resource.ts';
 import { column, since, wide } from '../view/column.ts';
 
-/** Admission protects volumes in use; nobody here takes the finalizer off again. */
+/** Admission protects volumes in use; nothing here removes the finalizer. */
 function protect(value: JsonObject, finalizer: string, defaults: JsonObject): JsonObject {
   const metadata = objectOf(value['metadata']);
   const finalizers = listOf(metadata['finalizers']);

@@ -56,7 +56,7 @@ function split(version: string): { group: string; version: string } {
   return second === undefined ? { group: '', version: first } : { group: first, version: second };
 }
 
-/** `/api/v1` and `/apis/<group>/<version>`; undefined for a version nobody serves. */
+/** `/api/v1` and `/apis/<group>/<version>`; undefined for a version that is not served. */
 export function resourceList(registry: Registry, version: string): JsonObject | undefined {
   if (!registry.groupVersions.includes(version)) return undefined;
   const resources: JsonObject[] = [];
@@ -94,7 +94,7 @@ export function groupList(registry: Registry): JsonObject {
   return { kind: 'APIGroupList', apiVersion: 'v1', groups: named(registry).map(groupEntry) };
 }
 
-/** `/apis/<group>`; undefined for a group nobody serves. */
+/** `/apis/<group>`; undefined for a group that is not served. */
 export function apiGroup(registry: Registry, group: string): JsonObject | undefined {
   const version = named(registry).find((one) => split(one).group === group);
   return version === undefined ? undefined : { kind: 'APIGroup', apiVersion: 'v1', ...groupEntry(version) };
