@@ -36,7 +36,7 @@ export type Action =
   | { readonly do: 'release'; readonly change: ServiceChange }
   | { readonly do: 'nothing' };
 
-/** How soon a foreign resource in the way is looked at again. */
+/** The next look at a foreign resource that is in the way. */
 export const refusedRetryMs = 300_000;
 
 export function settle(
@@ -49,6 +49,6 @@ export function settle(
 }
 
 export function adoptionMismatch({ id }: LoadBalancerRecord): Action {
-  const message = `load balancer ${id} was adopted, and its name, tags and address no longer prove that it belongs to this Service`;
-  return settle('AdoptionRequired', message, { againInMs: refusedRetryMs });
+  const unproved = 'its name, tags and address no longer prove that it belongs to this Service';
+  return settle('AdoptionRequired', `load balancer ${id} was adopted, and ${unproved}`, { againInMs: refusedRetryMs });
 }

@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
+import type { DesiredMember } from '../clouds/load-balancers.ts';
+import type { ServiceView } from '../model/service-view.ts';
+import type { Intent } from './intent.ts';
 import { fingerprintOf } from './service-fingerprint.ts';
-import type { Situation } from './situation.ts';
 
 /**
  * Steps that were applied for one Service since it last was as desired. A step that is planned again although nothing
@@ -12,6 +14,13 @@ export interface AppliedSteps {
   readonly steps: ReadonlyMap<string, { readonly times: number; readonly atMs: number }>;
 }
 
+/** What a step is planned for. */
+export interface StepPurpose {
+  readonly service: ServiceView;
+  readonly intent: Intent;
+  readonly members: readonly DesiredMember[];
+}
+
 /** So often a step is applied without a wait: another client may have undone it once. */
 const freeTimes = 2;
 const firstMs = 10_000;
@@ -20,12 +29,12 @@ const maxMs = 3_600_000;
 /** How long this step has to wait, milliseconds; 0 = not at all. Pure. */
 export function stepWaitMs(
   applied: AppliedSteps | undefined,
-  situation: Situation,
+  purpose: StepPurpose,
   step: string,
   nowMs: number,
 ): number {
   const before = applied?.steps.get(digest(step));
-  if (before === undefined || before.times < freeTimes || applied?.desired !== desiredDigest(situation)) return 0;
+  if (before === undefined || before.times < freeTimes || applied?.desired !== desiredDigest(purpose)) return 0;
   const pauseMs = Math.min(maxMs, firstMs * 2 ** (before.times - freeTimes));
   return Math.max(0, before.atMs + pauseMs - nowMs);
 }
@@ -33,11 +42,11 @@ export function stepWaitMs(
 /** With one step more. Pure. */
 export function withStep(
   applied: AppliedSteps | undefined,
-  situation: Situation,
+  purpose: StepPurpose,
   step: string,
   nowMs: number,
 ): AppliedSteps {
-  const desired = desiredDigest(situation);
+  const desired = desiredDigest(purpose);
   const steps = new Map(applied?.desired === desired ? applied.steps : []);
   const key = digest(step);
   steps.set(key, { times: (steps.get(key)?.times ?? 0) + 1, atMs: nowMs });
@@ -49,7 +58,7 @@ function digest(text: string): string {
 }
 
 /** Of what the Service asks for, and of its members; steps may come again when that changes. */
-function desiredDigest({ service, intent, members }: Situation): string {
+function desiredDigest({ service, intent, members }: StepPurpose): string {
   const hash = createHash('sha256').update(`${intent} ${fingerprintOf(service)}`);
   for (const { providerID, draining } of members) hash.update(`\n${providerID}${draining ? ' draining' : ''}`);
   return hash.digest('base64');

@@ -4,9 +4,9 @@ import { type LoadBalancerReason, type ServiceEventReason, statusOf } from './re
 import type { LoadBalancerCondition } from './service-patches.ts';
 import type { ServiceStates } from './service-state.ts';
 
-/** Where every Service stands: notes it in its state and tells each change once. */
+/** Notes the condition of each Service in its state, and emits an event for each change that a person has to know. */
 export interface ConditionReporter {
-  /** Notes it; tells a person when it is news and nothing that goes by itself. */
+  /** Emits an event where the reason is new and does not pass by itself. */
   note(
     service: ServiceView,
     condition: LoadBalancerCondition,

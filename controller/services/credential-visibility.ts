@@ -11,7 +11,7 @@ import type { Resolver } from '../nodes/resolve.ts';
  *
  * - `visible`: the instance of a Ready Node is found
  * - `not visible`: no instance of a Ready Node is found
- * - `unproved`: there is no Ready Node to look for
+ * - `unproved`: there is no Ready Node to look up
  */
 export type CredentialVisibility = 'visible' | 'not visible' | 'unproved';
 

@@ -14,7 +14,7 @@ export interface ClusterIdentity {
   readonly name: string;
 }
 
-/** Where kube-proxy says whether it is well; every member answers there. */
+/** Where kube-proxy reports its health; every member answers there. */
 const kubeProxyHealth = { port: 10_256, path: '/healthz' };
 /** The API server's own default. */
 const defaultAffinitySeconds = 10_800;
@@ -41,21 +41,21 @@ export function refOf(cluster: ClusterIdentity, service: ServiceView, adopts: bo
   };
 }
 
-/** What is kept with it of what was made for it. */
+/** What the Service records of its cloud resources. */
 function recordOf(service: ServiceView): CloudRecord {
   const { id, notes } = parseRecord(service.annotations[annotationKeys.loadBalancer]) ?? {};
   return { id, notes };
 }
 
 /**
- * Undefined where nothing may be taken over. What was taken over once is found by the same proof after the flag is gone: otherwise it would be lost to its Service until
- * it carries our tags.
+ * Undefined where nothing may be adopted. What was adopted once is found by the same proof after the flag is gone:
+ * otherwise its Service would lose it before it carries our tags.
  */
 function adoptionOf({ name: clusterName }: ClusterIdentity, service: ServiceView, adopts: boolean) {
   const record = parseRecord(service.annotations[annotationKeys.loadBalancer]);
   const shown = addressesOf(service);
-  // A status may be wiped by somebody, and is when the Service becomes one of another type.
   const { annotations } = service;
+  // A status may be wiped, and is when the Service gets another type.
   if (record?.adopted !== undefined)
     return { clusterName, addresses: shown.length > 0 ? shown : record.adopted, annotations };
   const served = adopts && (record !== undefined || hasFinalizer(service)) && attachTo(service) === undefined;
@@ -67,7 +67,7 @@ export function addressesOf({ ingress }: ServiceView): string[] {
   return ingress.flatMap(({ ip = '', hostname = '' }) => [ip, hostname]).filter((text) => text !== '');
 }
 
-/** Services for which something may be taken over, of one scope. */
+/** Services of one scope whose load balancers may be adopted. */
 export function adoptableOf(
   cluster: ClusterIdentity,
   services: Iterable<ServiceView>,
@@ -90,9 +90,10 @@ export type Desired =
   | { readonly ok: false; readonly reason: 'InvalidSourceRanges' | 'InvalidSpec'; readonly message: string };
 
 /**
- * What a Service asks of its load balancer, or which field cannot be worked with. `externalIPs` are kube-proxy's and are not looked at. Pure.
+ * What a Service asks of its load balancer, or which field is invalid. `externalIPs` are kube-proxy's and are ignored.
+ * Pure.
  *
- * @param retain the load balancer stays when the Service goes
+ * @param retain the load balancer stays when the Service is deleted
  */
 export function desiredOf(
   service: ServiceView,
@@ -149,16 +150,16 @@ export function desiredOf(
   };
 }
 
-/** Annotations that are meant for the Service's cloud, and that it does not know: mistyped, or of another controller. */
+/** Annotations with a prefix of the cloud that the cloud does not define: mistyped, or of another controller. */
 export function unknownAnnotations(service: ServiceView, { loadBalancers }: ServingCloud): readonly string[] {
   const { annotations, annotationPrefixes = [] } = loadBalancers;
-  const known = new Set(annotations.map(({ key }) => key));
+  const defined = new Set(annotations.map(({ key }) => key));
   return Object.keys(service.annotations)
-    .filter((key) => annotationPrefixes.some((prefix) => key.startsWith(prefix)) && !known.has(key))
+    .filter((key) => annotationPrefixes.some((prefix) => key.startsWith(prefix)) && !defined.has(key))
     .sort();
 }
 
-/** Those annotations of a Service that its cloud reads. */
+/** The annotations of a Service that its cloud reads. */
 export function annotationsFor(service: ServiceView, cloud: ServingCloud): Record<string, string> {
   const read: Record<string, string> = {};
   for (const { key } of cloud.loadBalancers.annotations) {

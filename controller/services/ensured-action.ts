@@ -7,7 +7,7 @@ import type { RefusedMember } from './refused-members.ts';
 import { ingressOf, type LoadBalancerCondition, type ServiceChange } from './service-patches.ts';
 import { isOurs, type Situation } from './situation.ts';
 
-/** How soon a missing address is looked for again. */
+/** The next look for a missing address. */
 const addressRetryMs = 15_000;
 const ensured = 'the load balancer is as the Service asks';
 // Without a number, because each change of it would be a write of every Service.

@@ -4,28 +4,28 @@ import { isKubeError } from '../kube/api.ts';
 import { reasonOfKind } from './reasons.ts';
 import type { LoadBalancerCondition } from './service-patches.ts';
 
-/** What a failed try comes to. */
+/** What follows from a failed try. */
 export type Failure =
-  /** Nothing was sent: paused, or this replica no longer leads. Not a failure; looked at again after `againInMs`. */
+  /** Nothing was sent: paused, or this replica no longer leads. Not a failure; tried again after `againInMs`. */
   | { readonly kind: 'withheld'; readonly againInMs: number }
   | {
       readonly kind: 'failed';
-      /** Undefined where the Service itself is not to blame and a repetition will do. */
+      /** Undefined where the cause is not the Service and a retry is enough. */
       readonly condition: LoadBalancerCondition | undefined;
-      /** Worth an event: it says something about this Service, and not about all of them. */
+      /** It deserves an event, because it concerns this Service and not all of them. */
       readonly event: boolean;
       /** Shown only when it lasts. */
       readonly patient: boolean;
     };
 
-/** Shown only when they last: a repetition mostly helps. */
+/** Shown only when they last, because a retry mostly helps. */
 const patientKinds: ReadonlySet<CloudErrorKind> = new Set(['Throttled', 'Conflict', 'Busy', 'Stale', 'Taken']);
 
-/** How soon paused or fenced work is looked at again. */
+/** The next try of paused or fenced work. */
 const pausedAgainMs = 2000;
 const fencedAgainMs = 1000;
 
-/** Whether a mutating call that failed so may have had its effect. */
+/** Whether a mutating call with this error may have had its effect. */
 export function mayHaveCreated(error: unknown): boolean {
   if (error instanceof WithheldError) return false;
   return !isCloudError(error) || error.kind === 'Timeout' || error.kind === 'Unavailable' || error.kind === 'Conflict';

@@ -10,7 +10,7 @@ export interface HeldFor {
   readonly observed: ObservedLoadBalancer;
 }
 
-/** Notes that a Service no longer exists, with a record of where its load balancer is. Answers whether there is one. */
+/** Notes that a Service no longer exists, with a record of where its load balancer is. Returns whether there is one. */
 export function noteGone(states: ServiceStates, service: ServiceView, held: HeldFor | undefined): boolean {
   const isRecorded = parseRecord(service.annotations[annotationKeys.loadBalancer]) !== undefined;
   if (!isRecorded && held === undefined) return false;
@@ -24,7 +24,7 @@ function withRecord(service: ServiceView, { scope, observed: { id } }: HeldFor):
   return { ...service, annotations: { ...service.annotations, [annotationKeys.loadBalancer]: record } };
 }
 
-/** A Service of which nothing but the tags in a cloud is known. */
+/** A Service of which only the tags in a cloud are left. */
 export function viewOfTags(uid: string, key: string): ServiceView {
   const [namespace = '', name = ''] = key.split('/');
   return {

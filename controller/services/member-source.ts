@@ -5,28 +5,28 @@ import type { DrainTimes } from './members/service-members.ts';
 export interface MemberOptions {
   /** Of the cloud that serves it. */
   readonly scope: string;
-  /** How many members one load balancer takes there; undefined = any number. */
+  /** The maximal number of members of one load balancer; undefined = unlimited. */
   readonly maxMembers: number | undefined;
-  /** Whether draining does anything there. */
+  /** Whether draining has an effect in this cloud. */
   readonly drains: boolean;
-  /** What the load balancer has now; undefined while there is none. */
+  /** The current members; undefined while there is no load balancer. */
   readonly observed: readonly ObservedMember[] | undefined;
-  /** Which Nodes alone are asked for, see `LoadBalancers.nodeLabels`. */
+  /** Labels that a Node must have to be a member, see `LoadBalancers.nodeLabels`. */
   readonly nodeLabels?: readonly NodeLabel[] | undefined;
-  /** providerIDs that the cloud refuses for now. */
+  /** providerIDs that the cloud refuses at present. */
   readonly refused?: ReadonlySet<string> | undefined;
-  /** As the last answer for this Service had them. */
+  /** From the last answer for this Service. */
   readonly drainTimes?: DrainTimes | undefined;
 }
 
 /** The members of one Service, decided by durable facts. */
 export interface MemberSet {
   readonly members: readonly DesiredMember[];
-  /** When to ask again, although nothing changes: a drain ends. */
+  /** When to ask again without an event, because a drain ends. */
   readonly againInMs: number | undefined;
-  /** What the load balancer has must be read anew by then: only its health checks can tell what is waited for. */
+  /** The load balancer must be read again by then: the members wait for its health checks. */
   readonly lookAgain?: boolean;
-  /** How many stay although their Nodes vanished, since the removal budget has no room for them yet. */
+  /** How many stay although their Nodes vanished, because the removal budget has no room for them yet. */
   readonly withheld?: number;
   /** For the next question. */
   readonly drainTimes?: DrainTimes | undefined;
@@ -35,6 +35,6 @@ export interface MemberSet {
 /** Which Nodes serve which Service. */
 export interface MemberSource {
   membersFor(service: ServiceView, options: MemberOptions): MemberSet;
-  /** Called, debounced, when the answers of a scope may have changed. */
+  /** `run` is called, debounced, when the answers of a scope may have changed. */
   onChange(run: () => void): void;
 }

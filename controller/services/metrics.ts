@@ -31,13 +31,13 @@ export const serviceMetrics = defineMetrics({
   services: {
     name: 'mooring_services',
     type: 'gauge',
-    help: 'Services that want or have a load balancer of ours, by the reason of their condition CloudLoadBalancer.',
+    help: 'Services that ask for or have a load balancer of ours, by the reason of their condition CloudLoadBalancer.',
     labels: ['reason'],
   },
   ensureLatency: {
     name: 'mooring_load_balancer_ensure_seconds',
     type: 'histogram',
-    help: 'Seconds from the first step of making or changing a load balancer to the last.',
+    help: 'Seconds from the first step of creating or changing a load balancer to the last.',
     buckets: seconds,
   },
   deleteLatency: {
@@ -61,7 +61,9 @@ export const serviceMetrics = defineMetrics({
   retained: {
     name: 'mooring_retained_load_balancers',
     type: 'gauge',
-    help: 'Load balancers and addresses that were kept when their Service went (mooring.dev/load-balancer-retain), by the namespace of that Service.',
+    help:
+      'Load balancers and addresses that were retained when their Service was deleted ' +
+      '(mooring.dev/load-balancer-retain), by the namespace of that Service.',
     labels: ['scope', 'namespace'],
   },
   orphans: {

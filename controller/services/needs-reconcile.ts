@@ -1,12 +1,13 @@
 import type { ServiceView } from '../model/service-view.ts';
 
-/** Fields whose change never matters by itself. */
+/** Fields whose change alone never matters. */
 const identity = new Set<keyof ServiceView>(['key', 'name', 'namespace', 'resourceVersion']);
 
 /**
- * Whether a change of a Service may ask for work. More than upstream looks at: a wiped status, our finalizer, record or condition taken away, a terminating
- * Service, `ipFamilyPolicy`, node ports given up. Less: labels, selectors, `internalTrafficPolicy`, `externalIPs` (kube-proxy's) and annotations that nobody reads
- * are not in the view, so their change is none. Pure.
+ * Whether a change of a Service may need work. Beyond upstream's fields: a wiped status, a removed finalizer, record or
+ * condition of ours, a terminating Service, `ipFamilyPolicy`, node ports that were given up. Labels, selectors,
+ * `internalTrafficPolicy`, `externalIPs` (kube-proxy's) and annotations that no cloud reads are not in the view, so
+ * their changes are not seen. Pure.
  */
 export function needsReconcile(old: ServiceView, now: ServiceView): boolean {
   return (Object.keys(now) as (keyof ServiceView)[]).some(

@@ -44,7 +44,7 @@ const made = (observed: ObservedLoadBalancer | undefined, changes: Partial<Obser
 });
 
 describe('what was observed of the clouds', () => {
-  it('nothing is known before everything was read once; from then on a missing load balancer is an observation, too', async () => {
+  it('nothing is known before everything was read once; then finding nothing is an observation, too', async () => {
     const { cloud, answer } = cloudOf();
     const observations = createObservations('c1', () => 0, createServiceStates());
     assert.equal(observations.of('s', 'a'), undefined);

@@ -25,7 +25,7 @@ describe('what the operator lets namespaces do', () => {
     ['lb-1=shop=web', undefined],
     ['lb 1', undefined],
   ] as const) {
-    it(`${JSON.stringify(text)} is ${expected ? 'a load balancer to attach to' : 'refused as a load balancer to attach to'}`, () =>
+    it(`${JSON.stringify(text)} is ${expected ? '' : 'refused as '}a load balancer to attach to`, () =>
       assert.deepEqual(parseAttachGrant(text), expected));
   }
 

@@ -1,7 +1,7 @@
 import { claimantOf, type Holder, includes, parseHolder } from '../clouds/consent.ts';
 import type { ServiceView } from '../model/service-view.ts';
 
-/** What the operator lets the users of namespaces do beyond what their own Services need. */
+/** What the operator allows the users of namespaces beyond what their own Services need. */
 export interface OperatorPolicy {
   /** `--attachable-load-balancers`. */
   readonly attachable: readonly AttachGrant[];
@@ -9,7 +9,7 @@ export interface OperatorPolicy {
   readonly clusterWideAttach: boolean;
   /** `--allow-retain`. */
   readonly retain: readonly RetainGrant[];
-  /** `--allow-keep-address`; undefined = everybody's Services, as with the classic controllers. */
+  /** `--allow-keep-address`; undefined = all Services, as with the classic controllers. */
   readonly keepAddress?: readonly RetainGrant[] | undefined;
   /** `--retained-load-balancers-limit`: of one namespace. */
   readonly retainLimit: number;
@@ -22,13 +22,13 @@ export interface AttachGrant {
   readonly holder: Holder | undefined;
 }
 
-/** Whose Services may ask that something of theirs stays. */
+/** Which Services may retain a load balancer or an address. */
 export type RetainGrant =
   | { readonly to: 'all' }
   | { readonly to: 'namespace'; readonly namespace: string }
   | { readonly to: 'class'; readonly name: string };
 
-/** Nothing is allowed but what every classic controller does. */
+/** Allows what every classic controller does, and nothing else. */
 export const strictPolicy: OperatorPolicy = { attachable: [], clusterWideAttach: false, retain: [], retainLimit: 5 };
 
 /** Reads `ID` or `ID=NAMESPACE[/NAME]`; undefined when it is neither. Ids hold no `=`. */
@@ -55,18 +55,18 @@ export function mayAttach({ attachable }: OperatorPolicy, id: string, service: s
   return attachable.some((grant) => grant.id === id && (!grant.holder || includes(grant.holder, claimant)));
 }
 
-type Asking = Pick<ServiceView, 'namespace' | 'loadBalancerClass'>;
+type Claimant = Pick<ServiceView, 'namespace' | 'loadBalancerClass'>;
 
-export function mayRetain({ retain }: OperatorPolicy, service: Asking): boolean {
+export function mayRetain({ retain }: OperatorPolicy, service: Claimant): boolean {
   return isGranted(retain, service);
 }
 
 /** Whether an annotation of the classic controller may keep its address. */
-export function mayKeepAddress({ keepAddress }: OperatorPolicy, service: Asking): boolean {
+export function mayKeepAddress({ keepAddress }: OperatorPolicy, service: Claimant): boolean {
   return keepAddress === undefined || isGranted(keepAddress, service);
 }
 
-function isGranted(grants: readonly RetainGrant[], { namespace, loadBalancerClass }: Asking): boolean {
+function isGranted(grants: readonly RetainGrant[], { namespace, loadBalancerClass }: Claimant): boolean {
   return grants.some((grant) => {
     if (grant.to === 'namespace') return grant.namespace === namespace;
     return grant.to === 'all' || (loadBalancerClass !== '' && grant.name === loadBalancerClass);

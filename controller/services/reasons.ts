@@ -6,76 +6,92 @@ export const loadBalancerReasons = {
   Ensured: { meaning: 'The load balancer is as the Service asks.', remedy: '' },
   MembersRefused: {
     meaning:
-      'The load balancer is as the Service asks, but for members that the cloud refuses; the message names their Nodes and the reasons. They are tried again every five minutes.',
+      'The load balancer is as the Service asks, but for members that the cloud refuses; the message names their ' +
+      'Nodes and the reasons. They are tried again every five minutes.',
     remedy:
-      'Look at those instances: most often they are in another network than the load balancer, or (aws) neither they nor their security group carry the tag of the cluster.',
+      'Look at those instances: most often they are in another network than the load balancer, or (aws) neither ' +
+      'they nor their security group carry the tag of the cluster.',
   },
   MemberRemovalWithheld: {
     meaning:
-      'The load balancer is as the Service asks, and holds members whose Nodes vanished without a mark and without a deletion by the controller. They stay until the removal budget has room for them.',
+      'The load balancer is as the Service asks, and holds members whose Nodes vanished without a mark and ' +
+      'without a deletion by the controller. They stay until the removal budget has room for them.',
     remedy:
-      'If those Nodes were deleted on purpose, wait, or raise --member-removal-budget; mark Nodes (autoscaler taint, exclusion label) before deleting many.',
+      'If those Nodes were deleted on purpose, wait, or raise --member-removal-budget; mark Nodes (autoscaler ' +
+      'taint, exclusion label) before deleting many.',
   },
   RetentionNotAllowed: {
     meaning:
-      'The load balancer is as the Service asks, but for an annotation that lets it or its address outlive the Service: the operator does not allow it here, so that both go when the Service goes; or the namespace keeps as many as it may.',
+      'The load balancer is as the Service asks, but for an annotation that lets it or its address outlive the ' +
+      'Service: the operator does not allow it here, so that both are deleted with the Service; or the namespace ' +
+      'retains as many as it may.',
     remedy:
-      'Have the operator name the namespace in --allow-retain (an address alone: --allow-keep-address), or take the annotation away; the message says what is missing.',
+      'Have the operator name the namespace in --allow-retain (an address alone: --allow-keep-address), or take ' +
+      'the annotation away; the message says what is missing.',
   },
   RetentionLimitReached: {
     meaning:
-      'The Service is being deleted and asks that its load balancer stays, which is allowed; the namespace keeps as many as --retained-load-balancers-limit lets it. The deletion waits.',
+      'The Service is being deleted and asks to retain its load balancer, which is allowed, but the namespace ' +
+      'already retains as many as --retained-load-balancers-limit allows. The deletion waits.',
     remedy:
-      'Remove a kept load balancer in the cloud, raise the limit, or take mooring.dev/load-balancer-retain away to have this one removed.',
+      'Delete a retained load balancer in the cloud, raise the limit, or remove mooring.dev/load-balancer-retain ' +
+      'to have this one deleted.',
   },
   ClusterWideConsent: {
     meaning:
-      'The load balancer is as the Service asks. Others made it, and its consent tag names the whole cluster, which is no longer enough for a new Service; what is there stays.',
+      'The load balancer is as the Service asks. Others created it, and its consent tag names the whole cluster, ' +
+      'which is no longer enough for a new Service; existing use goes on.',
     remedy:
-      'Write UID/namespace or UID/namespace/name into the tag mooring.dev/attachable-by, or run with --allow-cluster-wide-attach.',
+      'Write UID/namespace or UID/namespace/name into the tag mooring.dev/attachable-by, or run with ' +
+      '--allow-cluster-wide-attach.',
   },
   NoMembers: {
-    meaning: 'The load balancer stands, but no Node may serve it.',
+    meaning: 'The load balancer exists, but no Node may serve it.',
     remedy: 'See that Nodes are initialised and not excluded by label.',
   },
   Provisioning: { meaning: 'The cloud is at work on the load balancer.', remedy: '' },
   Deleting: { meaning: 'The load balancer is being removed; the finalizer goes last.', remedy: '' },
   AdoptionRequired: {
     meaning:
-      'The Service shows an address or the cleanup finalizer of somebody else, and no load balancer of ours exists for it. Nothing is made, and the finalizer stays.',
+      'The Service shows an address or the cleanup finalizer of another controller, and no load balancer of ours ' +
+      'exists for it. Nothing is created, and the finalizer stays.',
     remedy:
-      'Run with --adopt to take over what the classic controller of this cloud made; or name its load balancer in mooring.dev/load-balancer-id and give consent in the cloud; or remove that load balancer, the status and the finalizer by hand.',
+      'Run with --adopt to adopt what the classic controller of this cloud created; or name its load balancer in ' +
+      'mooring.dev/load-balancer-id and give consent in the cloud; or remove that load balancer, the status and ' +
+      'the finalizer by hand.',
   },
   CloudNotChosen: {
     meaning: 'Several configured clouds have load balancers, and the Service names none of them.',
     remedy: 'Set the annotation mooring.dev/cloud.',
   },
   ScopeNotServed: {
-    meaning: 'The load balancer was made in a scope that no configured cloud reaches. Nothing is changed there.',
+    meaning: 'The load balancer was created in a scope that no configured cloud reaches. Nothing is changed there.',
     remedy: 'Configure that cloud again, or remove the load balancer, the record and the finalizer by hand.',
   },
   InvalidSourceRanges: {
     meaning:
-      'A source range of the Service is not a CIDR, or none is of a family that the Service has, so that nobody could connect; the load balancer stays as it was.',
+      'A source range of the Service is not a CIDR, or none is of a family that the Service has, so that no ' +
+      'client could connect; the load balancer stays as it was.',
     remedy: 'Correct spec.loadBalancerSourceRanges or the annotation; the message says which entry.',
   },
   InvalidSpec: {
-    meaning: 'The Service cannot be worked with as it is; the message names the field.',
+    meaning: 'A field of the Service is invalid; the message names it.',
     remedy: 'Correct that field.',
   },
   ForeignLoadBalancer: {
     meaning:
-      'A load balancer that is not provably ours is in the way, or it or a security group is asked for without consent.',
+      'A load balancer that is not provably ours is in the way, or the Service names it or a security group ' +
+      'without consent.',
     remedy:
-      'Give it a consent tag that names the namespace, list it in --attachable-load-balancers or --allowed-security-groups, or rename or remove it.',
+      'Give it a consent tag that names the namespace, list it in --attachable-load-balancers or ' +
+      '--allowed-security-groups, or rename or remove it.',
   },
   AddressWouldChange: {
-    meaning: 'What is asked for would give the load balancer another address.',
-    remedy: 'Set mooring.dev/allow-address-change to true on the Service, if that is meant.',
+    meaning: 'The change would give the load balancer another address.',
+    remedy: 'Set mooring.dev/allow-address-change to true on the Service, if that is intended.',
   },
   Unsupported: {
-    meaning:
-      'This cloud cannot do what the Service asks, or an annotation has a value that is none; the message names it.',
+    meaning: 'This cloud cannot do what the Service asks, or an annotation has an invalid value; the message names it.',
     remedy: 'Correct that annotation or field, or leave it out.',
   },
   Conflict: {
@@ -84,9 +100,11 @@ export const loadBalancerReasons = {
   },
   NoEffect: {
     meaning:
-      'The cloud accepted a change of the load balancer several times and did not make it; the message names it. All else is as the Service asks. It is tried again after half an hour.',
+      'The cloud accepted a change of the load balancer several times and did not make it; the message names it. ' +
+      'All else is as the Service asks. It is tried again after half an hour.',
     remedy:
-      'Look at that part of the load balancer in the cloud: something else may undo the change, or the cloud may not support it there.',
+      'Look at that part of the load balancer in the cloud: something else may undo the change, or the cloud may ' +
+      'not support it there.',
   },
   AwaitingCloud: {
     meaning: "The cloud's API did not answer usefully; the message says how. Tried again with back-off.",
@@ -96,19 +114,22 @@ export const loadBalancerReasons = {
     meaning: 'The cloud refuses the credential, or does not let it do this.',
     remedy: 'Look at the credential and its rights; `mooring-controller check` proves both.',
   },
-  QuotaExceeded: { meaning: 'The account is full.', remedy: 'Raise the quota, or remove what is not needed.' },
+  QuotaExceeded: {
+    meaning: 'The quota of the account is used up.',
+    remedy: 'Raise the quota, or remove what is not needed.',
+  },
   RefusedByCloud: {
-    meaning: 'The cloud does not take what is asked for; the message is its own.',
+    meaning: 'The cloud refuses the request; the message is its own.',
     remedy: 'Correct the Service.',
   },
   WriteRefused: {
-    meaning: 'The API server refuses what would be written on the Service.',
+    meaning: 'The API server refuses a write of the Service.',
     remedy: "Check the controller's RBAC and the admission webhooks for Services.",
   },
 } as const satisfies Record<string, ReasonInfo>;
 export type LoadBalancerReason = keyof typeof loadBalancerReasons;
 
-/** Reasons with which the condition is True; with all others it is False. */
+/** With these the condition is True, with all others False. */
 const good: ReadonlySet<LoadBalancerReason> = new Set([
   'Ensured',
   'MembersRefused',
@@ -121,7 +142,7 @@ export function statusOf(reason: LoadBalancerReason): 'True' | 'False' {
   return good.has(reason) ? 'True' : 'False';
 }
 
-/** What a failure of the cloud comes to. */
+/** The reason for each kind of cloud failure. */
 export const reasonOfKind: Readonly<Record<CloudErrorKind, LoadBalancerReason>> = {
   Unauthorized: 'CredentialRefused',
   Forbidden: 'CredentialRefused',
@@ -142,21 +163,22 @@ export const serviceEventReasons = {
   EnsuringLoadBalancer: 'Work on the load balancer begins.',
   EnsuredLoadBalancer: 'The load balancer is as the Service asks.',
   UpdatedLoadBalancer: 'The load balancer has other members.',
-  RepairedLoadBalancer: 'What somebody else changed of the load balancer is again as the Service asks.',
+  RepairedLoadBalancer: 'A change by another client was undone: the load balancer is again as the Service asks.',
   UnAvailableLoadBalancer: 'There is no Node that may serve.',
   DeletingLoadBalancer: 'The load balancer is being removed.',
   DeletedLoadBalancer:
-    'The load balancer is gone, as the cloud was asked to prove, or was given up and stays, as the message says; the finalizer is off.',
-  SyncLoadBalancerFailed:
-    'A call failed, or what is asked for is refused; the message begins with the reason of the condition.',
+    'The load balancer is proved gone, or was given up and stays, as the message says; the finalizer is removed.',
+  SyncLoadBalancerFailed: 'A call failed or was refused; the message begins with the reason of the condition.',
   DeleteLoadBalancerFailed: 'The load balancer of a Service that is gone could not be removed; tried again.',
   LoadBalancerMembersRefused: 'The cloud refuses some members; the rest goes on.',
   LoadBalancerMembersWithheld: 'Members whose Nodes vanished stay until the removal budget has room for them.',
   RetentionNotAllowed:
-    'An annotation asks that the load balancer or its address outlive the Service, which the operator does not allow: they go when the Service goes.',
+    'An annotation asks to retain the load balancer or its address, which the operator does not allow: they are ' +
+    'deleted with the Service.',
   ClusterWideConsent: 'The load balancer is used by a consent tag that names the whole cluster.',
   AdoptedLoadBalancer:
-    'With --adopt: the load balancer that the classic controller of this cloud made for the Service is ours from now on; nothing of it was changed.',
-  LoadBalancerMissing: 'The load balancer was removed by somebody else; it is made anew.',
+    'With --adopt: the load balancer that the classic controller of this cloud created for the Service is ours ' +
+    'from now on; it was not changed.',
+  LoadBalancerMissing: 'The load balancer was removed by another client; it is created again.',
 } as const;
 export type ServiceEventReason = keyof typeof serviceEventReasons;

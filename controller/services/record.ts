@@ -1,11 +1,11 @@
-/** What the annotation mooring.dev/load-balancer says: in which scope the load balancer was made, and its id. */
+/** The annotation mooring.dev/load-balancer: in which scope the load balancer was created, and its id. */
 export interface LoadBalancerRecord {
   readonly scope: string;
   /** Undefined = `pending`: written before the first call to the cloud, until create has answered. */
   readonly id: string | undefined;
-  /** It was taken over from another controller with these addresses, and does not carry our tags yet. */
+  /** It was adopted with these addresses, and does not carry our tags yet. */
   readonly adopted?: readonly string[];
-  /** In the cloud's own words; handed back to it as they are. */
+  /** The cloud's own text, given back to it unchanged. */
   readonly notes?: string | undefined;
 }
 
@@ -19,7 +19,7 @@ export function printRecord({ scope, id = pending, adopted, notes }: LoadBalance
   );
 }
 
-/** Undefined for a missing or foreign-looking value: such a Service counts as never served by us. */
+/** Undefined for a missing or invalid value: such a Service counts as never served by us. */
 export function parseRecord(text: string | undefined): LoadBalancerRecord | undefined {
   if (text === undefined) return undefined;
   const [scope, id, ...marks] = text.split(' ');

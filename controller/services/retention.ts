@@ -8,9 +8,9 @@ import { mayRetain, type OperatorPolicy } from './operator-policy.ts';
  * What becomes of `mooring.dev/load-balancer-retain` on a Service.
  *
  * - `none`: it is not set
- * - `granted`: the load balancer stays when the Service goes
- * - `refused`: the operator does not allow it; the load balancer goes with the Service, which says so while it lives
- * - `full`: it is allowed, and the namespace keeps as many as it may; the deletion of the Service waits for a place
+ * - `granted`: the load balancer stays when the Service is deleted
+ * - `refused`: the operator does not allow it; the load balancer is deleted with the Service, whose condition says so
+ * - `full`: it is allowed, but the namespace already retains as many as it may; the deletion of the Service waits
  */
 export type Retention =
   | { readonly kind: 'none' | 'granted' }
@@ -18,21 +18,21 @@ export type Retention =
 
 export interface Retentions {
   /**
-   * @param going what is there of a Service that goes: one that is granted holds a place from then on
-   * @param gone there is no Service any more that could wait
+   * @param going the load balancer of a Service that is being deleted: once granted, it holds a place
+   * @param gone the Service no longer exists, so it cannot wait
    */
   of(
     service: ServiceView,
     scope: string,
     options?: { readonly going?: ObservedLoadBalancer | undefined; readonly gone?: boolean },
   ): Retention;
-  /** The load balancer of a Service was given up; from now on the cloud's own lists tell of it. */
+  /** The load balancer of a Service was given up; from now on the lists of the cloud show it. */
   ended(service: ServiceView): void;
-  /** How many load balancers of a scope are kept, by namespace. */
+  /** How many load balancers of a scope are retained, by namespace. */
   counts(scope: string): ReadonlyMap<string, number>;
 }
 
-/** For how long a list may still miss what was just marked as kept. */
+/** How long a list may miss what was just marked as retained. */
 const settleMs = 60_000;
 
 interface Place {
@@ -44,8 +44,8 @@ interface Place {
 }
 
 /**
- * Decides by the operator's policy and by what the last read of a cloud showed as kept, together with what has been
- * granted since.
+ * Decides by the operator's policy, by what the last read of a cloud showed as retained, and by what was granted
+ * since.
  */
 export function createRetentions(
   policy: OperatorPolicy,
@@ -75,12 +75,12 @@ export function createRetentions(
     of(service, scope, { going, gone = false } = {}) {
       if (!isRetained(service)) return { kind: 'none' };
       const { namespace, uid } = service;
-      const asked = annotationKeys.loadBalancerRetain;
+      const annotation = annotationKeys.loadBalancerRetain;
       if (!mayRetain(policy, service)) {
         const unnamed = `--allow-retain names neither namespace ${namespace} nor the class of the Service`;
-        return { kind: 'refused', message: `${asked}: ${unnamed}; the load balancer goes when the Service goes` };
+        return { kind: 'refused', message: `${annotation}: ${unnamed}; the load balancer goes when the Service goes` };
       }
-      // What others made stays in any case.
+      // What others created stays in any case.
       if (going?.attached === true) return { kind: 'granted' };
       const id = going?.owner?.service === uid ? (going.id ?? uid) : undefined;
       if (id !== undefined && places.has(id)) return { kind: 'granted' };
@@ -90,7 +90,7 @@ export function createRetentions(
         return { kind: 'granted' };
       }
       const keeps = `namespace ${namespace} keeps ${count} load balancers without a Service in ${scope}`;
-      const full = `${asked}: ${keeps}, and --retained-load-balancers-limit is ${policy.retainLimit}`;
+      const full = `${annotation}: ${keeps}, and --retained-load-balancers-limit is ${policy.retainLimit}`;
       if (gone) return { kind: 'refused', message: `${full}; the load balancer goes with its Service` };
       const remedy = 'remove one that is kept, raise the limit, or take the annotation away';
       return { kind: 'full', message: `${full}; a deletion waits: ${remedy}` };

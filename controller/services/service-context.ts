@@ -11,7 +11,7 @@ import type { MemberSource } from './member-source.ts';
 import type { serviceMetrics } from './metrics.ts';
 import type { ServingCloud } from './serving-cloud.ts';
 
-/** What every part of the service task works with. */
+/** The dependencies of the service task. */
 export interface ServiceContext {
   /** Fenced: a replica that does not lead cannot write through it. */
   readonly api: KubeApi;
@@ -30,7 +30,7 @@ export interface ServiceContext {
   readonly metrics: MetricsOf<typeof serviceMetrics>;
   /** True while everything is paused. */
   paused(): boolean;
-  /** Steps are logged, once each, and nothing is changed. */
+  /** Each plan is logged once, and nothing is changed. */
   readonly dryRun: boolean;
 }
 

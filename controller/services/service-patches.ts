@@ -4,13 +4,13 @@ import { hasFinalizer, type IngressView, type PortStatus, type ServiceView } fro
 import { conditionMessage } from '../nodes/patches.ts';
 import { type LoadBalancerReason, statusOf } from './reasons.ts';
 
-/** Where a Service stands, for its condition. */
+/** The condition CloudLoadBalancer, without its status, which follows from the reason. */
 export interface LoadBalancerCondition {
   readonly reason: LoadBalancerReason;
   readonly message: string;
 }
 
-/** What is to be written on a Service; what is left out stays. */
+/** A change of a Service; fields that are left out stay. */
 export interface ServiceChange {
   readonly finalizer?: 'add' | 'remove';
   /** Text of the record; null removes it. */
@@ -22,8 +22,9 @@ export interface ServiceChange {
 }
 
 /**
- * One strategic merge patch for `services/<s>/status`, guarded by the resourceVersion: changes of metadata sent there are applied as well (observed on a real
- * server), and nothing of the spec is. Undefined when the Service stands so already. Pure.
+ * One strategic merge patch for `services/<s>/status`, guarded by the resourceVersion. The API server applies changes
+ * of metadata that are sent there, too (observed on a real server), and ignores the spec. Undefined when there is
+ * nothing to change. Pure.
  */
 export function servicePatch(service: ServiceView, change: ServiceChange, nowMs: number): object | undefined {
   const metadata = { ...finalizerPatch(service, change.finalizer), ...recordPatch(service, change.record) };
@@ -35,39 +36,44 @@ export function servicePatch(service: ServiceView, change: ServiceChange, nowMs:
   };
 }
 
-function finalizerPatch(service: ServiceView, wanted: 'add' | 'remove' | undefined): object {
+function finalizerPatch(service: ServiceView, desired: 'add' | 'remove' | undefined): object {
   const name = finalizers.loadBalancerCleanup;
-  if (wanted === 'add' && !hasFinalizer(service)) return { finalizers: [name] };
-  if (wanted === 'remove' && hasFinalizer(service)) return { '$deleteFromPrimitiveList/finalizers': [name] };
+  if (desired === 'add' && !hasFinalizer(service)) return { finalizers: [name] };
+  if (desired === 'remove' && hasFinalizer(service)) return { '$deleteFromPrimitiveList/finalizers': [name] };
   return {};
 }
 
-function recordPatch(service: ServiceView, wanted: string | null | undefined): object {
+function recordPatch(service: ServiceView, desired: string | null | undefined): object {
   const held = service.annotations[annotationKeys.loadBalancer];
-  if (wanted === undefined || (wanted ?? undefined) === held) return {};
-  return { annotations: { [annotationKeys.loadBalancer]: wanted } };
+  if (desired === undefined || (desired ?? undefined) === held) return {};
+  return { annotations: { [annotationKeys.loadBalancer]: desired } };
 }
 
-function ingressPatch(service: ServiceView, wanted: readonly IngressView[] | undefined): object {
-  if (wanted === undefined || sameIngress(service.ingress, wanted)) return {};
-  return { loadBalancer: { ingress: wanted.length > 0 ? wanted : null } };
+function ingressPatch(service: ServiceView, desired: readonly IngressView[] | undefined): object {
+  if (desired === undefined || sameIngress(service.ingress, desired)) return {};
+  return { loadBalancer: { ingress: desired.length > 0 ? desired : null } };
 }
 
-function conditionPatch(service: ServiceView, wanted: LoadBalancerCondition | null | undefined, nowMs: number): object {
+function conditionPatch(
+  service: ServiceView,
+  desired: LoadBalancerCondition | null | undefined,
+  nowMs: number,
+): object {
   const held = service.condition;
   const type = conditions.loadBalancer;
-  if (wanted === undefined) return {};
-  if (wanted === null) return held === undefined ? {} : { conditions: [{ type, $patch: 'delete' }] };
-  const status = statusOf(wanted.reason);
-  const message = conditionMessage(wanted.message);
-  if (held?.status === status && held.reason === wanted.reason && held.message === message) return {};
+  if (desired === undefined) return {};
+  if (desired === null) return held === undefined ? {} : { conditions: [{ type, $patch: 'delete' }] };
+  const status = statusOf(desired.reason);
+  const message = conditionMessage(desired.message);
+  if (held?.status === status && held.reason === desired.reason && held.message === message) return {};
   const flips = held?.status !== status || held.lastTransitionTime === undefined;
   const lastTransitionTime = flips ? new Date(nowMs).toISOString().replace(/\.\d+Z$/, 'Z') : held.lastTransitionTime;
-  return { conditions: [{ type, status, reason: wanted.reason, message, lastTransitionTime }] };
+  return { conditions: [{ type, status, reason: desired.reason, message, lastTransitionTime }] };
 }
 
 /**
- * What is shown of a load balancer: every address with the Service's ports. `ipMode` only where there is an IP: the API server takes it nowhere else. Pure.
+ * The ingress of the status: every address with the Service's ports. `ipMode` only beside an IP, because the API server
+ * accepts it nowhere else. Pure.
  *
  * @param faults by `protocol/port`: why a port is not served, as a code
  */

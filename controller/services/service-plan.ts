@@ -8,19 +8,19 @@ import { parseRecord } from './record.ts';
 import { type LoadBalancerCondition, type ServiceChange, sameIngress, servicePatch } from './service-patches.ts';
 import type { Situation } from './situation.ts';
 
-/** What would be done for one Service from where it stands now. */
+/** What a run would do for one Service now. */
 export interface ServicePlan {
-  /** In the cloud, in order; later ones may come out otherwise once the first is done. */
+  /** In the cloud, in order; only the first is certain. */
   readonly steps: readonly LoadBalancerStep[];
   /** On the Service, in order, one line each. */
   readonly writes: readonly string[];
-  /** Where it would stand; undefined while steps are ahead. */
+  /** Undefined while steps are ahead. */
   readonly condition: LoadBalancerCondition | undefined;
-  /** Nothing can be said before the cloud is asked for this very Service. */
+  /** There is no plan before the cloud was read for this Service. */
   readonly mustObserve: boolean;
 }
 
-/** Walks through what may be observation now: writes of the Service are taken as done, the first call to the cloud ends the walk. Pure. */
+/** Takes writes of the Service as done, and ends with the first call to the cloud. Pure. */
 export function planService(situation: Situation): ServicePlan {
   const writes: string[] = [];
   let { service, observation } = situation;

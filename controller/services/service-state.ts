@@ -38,7 +38,7 @@ export interface Work {
   readonly kind: 'ensure' | 'remove';
   /** Monotonic milliseconds. */
   readonly startedMs: number;
-  /** What has changed since the Service was last ensured; `nothing`: somebody changed the cloud's side. */
+  /** What has changed since the Service was last ensured; `nothing`: it was changed in the cloud. */
   readonly cause: 'service' | 'members' | 'nothing';
 }
 

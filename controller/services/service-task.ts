@@ -19,13 +19,12 @@ import { createServiceStates } from './service-state.ts';
 import type { ServingCloud } from './serving-cloud.ts';
 
 export interface ServiceTaskOptions {
-  /** Reads what proves that a cloud's resource is this cluster's; asked at the start of each term. Throws a KubeError. */
+  /** Read at the start of each term; cloud resources of this cluster carry it. Throws a KubeError. */
   clusterUid(): Promise<string>;
   /** `--cluster-name`. */
   readonly clusterName: string;
   /** `--load-balancer-class`: classes that are ours beside Services without one. */
   readonly loadBalancerClasses: readonly string[];
-  /** What users of namespaces may do beyond what their Services need. */
   readonly policy: OperatorPolicy;
   /** `--adopt`. Default: no. */
   readonly adopts?: boolean;
@@ -36,9 +35,9 @@ export interface ServiceTaskOptions {
   readonly queueMetrics?: QueueMetrics | undefined;
 }
 
-/** The service half of the controller: load balancers, from the first Service that wants one to the last that is gone. */
+/** The leader task that keeps the load balancers of Services. */
 export interface ServiceTask extends LeaderTask {
-  /** What was read of the clouds; undefined while not leading. For the sweep of orphans. */
+  /** What the clouds hold; undefined while not leading. For the orphan sweep. */
   observations(): Observations | undefined;
 }
 
@@ -48,7 +47,7 @@ interface Term {
   readonly queue: Reconciler;
   readonly observations: Observations;
   auditedMs: number;
-  /** Services that have yet to be looked at since the members changed. */
+  /** Services that were not reconciled yet since the members changed. */
   pass: { readonly startedMs: number; readonly left: Set<string> } | undefined;
 }
 
@@ -64,13 +63,13 @@ export function createServiceTask(context: ServiceContext, options: ServiceTaskO
   });
   members.onChange(() => {
     if (!term) return;
-    const keys = [...services.values()].filter(wants).map(({ key }) => key);
+    const keys = [...services.values()].filter(isServed).map(({ key }) => key);
     if (keys.length === 0) return;
     term.pass = { startedMs: term.pass?.startedMs ?? clock.monotonic(), left: new Set(keys) };
     for (const key of keys) term.queue.enqueue(key);
   });
 
-  function wants(service: ServiceView): boolean {
+  function isServed(service: ServiceView): boolean {
     return intentOf(service, options.loadBalancerClasses) === 'ensure';
   }
 
@@ -89,7 +88,7 @@ export function createServiceTask(context: ServiceContext, options: ServiceTaskO
     }
     const { old, object } = event;
     if (reconciler.latest.isEcho(object) || !needsReconcile(old, object)) return;
-    // A Service that has just ceased to concern us is looked at once more, to forget it.
+    // A Service that no longer concerns us is reconciled once more, to forget its state.
     if (concerns(object) || concerns(old)) queue.enqueue(event.key, { priority: 'high' });
   }
 
@@ -130,7 +129,7 @@ export function createServiceTask(context: ServiceContext, options: ServiceTaskO
     term.pass = undefined;
   }
 
-  /** Reads everything of one scope, again and again. */
+  /** Reads everything of one scope, periodically. */
   async function auditLoop(current: Term, cloud: ServingCloud, signal: AbortSignal): Promise<void> {
     for (let failures = 0; !signal.aborted; ) {
       try {
@@ -143,7 +142,7 @@ export function createServiceTask(context: ServiceContext, options: ServiceTaskO
         if (signal.aborted) return;
         failures += 1;
         metrics.audits.add({ outcome: isCloudError(error) ? error.kind : 'error' });
-        // Until everything has been read once nobody can be served, and those who wait are told why.
+        // Before the first complete read no Service can be served; their conditions say why.
         if (!current.observations.ready(cloud.scope) && current.reconciler.audits.failed(cloud, error))
           enqueueWaiting(current);
         log.warn('load balancers not read', { scope: cloud.scope, failures, ...errorFields(error) });
@@ -159,8 +158,8 @@ export function createServiceTask(context: ServiceContext, options: ServiceTaskO
     for (const key of current.reconciler.audits.ended(cloud)) current.queue.enqueue(key);
     for (const service of services.values()) {
       if (!concerns(service)) continue;
-      // What nobody has worked on yet is waited for; the rest is routine.
-      const isNew = wants(service) && service.condition === undefined;
+      // New Services come first; the rest is routine.
+      const isNew = isServed(service) && service.condition === undefined;
       current.queue.enqueue(service.key, { priority: isNew ? 'high' : 'low' });
     }
   }
@@ -199,7 +198,7 @@ export function createServiceTask(context: ServiceContext, options: ServiceTaskO
     const loops = new Map<string, number>();
     if (term) {
       loops.set('service', term.queue.lastProgressAt);
-      // It rests for a period by design; only what comes after that is lateness.
+      // It rests for a period by design; it is late only after that.
       loops.set('load-balancer-audit', Math.min(clock.monotonic(), term.auditedMs + options.auditMs));
     }
     return loops;

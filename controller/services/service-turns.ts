@@ -47,7 +47,7 @@ export interface ServiceTurnParts {
   readonly retentions: Pick<Retentions, 'ended'>;
 }
 
-/** The next look at a Service that the cache shows and the API server does not. */
+/** The next try for a Service that the cache shows and the API server does not. */
 const unconfirmedAgainMs = 30_000;
 
 /** With these the work is done. */

@@ -7,17 +7,20 @@ import type { serviceMetrics } from './metrics.ts';
 import { fingerprintOf } from './service-fingerprint.ts';
 import type { ServiceStates, Work } from './service-state.ts';
 
-/** Pieces of work that are under way, from the first step to the last: each tells its beginning and end once, however many tries it takes. */
+/**
+ * Work under way on load balancers, from the first step to the last. Each piece emits one event at its beginning and
+ * one at its end, however many tries it takes.
+ */
 export interface ServiceWork {
   /**
-   * Answers whether it is news.
+   * Returns whether the work is new.
    *
-   * @param members that are wanted now
+   * @param members the desired ones
    */
   begin(service: ServiceView, kind: 'ensure' | 'remove', members?: readonly DesiredMember[]): boolean;
-  /** The Service stands as it asks, with these members. */
+  /** The load balancer is as the Service asks, with these members. */
   ensured(service: ServiceView, members: readonly DesiredMember[]): void;
-  /** @param stays that it was given up and not deleted */
+  /** @param stays it was given up and not deleted */
   removed(service: ServiceView, stays: boolean): void;
   /** A try failed. */
   failed(service: ServiceView): void;
@@ -64,7 +67,7 @@ export function createServiceWork(
       }
       metrics.ensureLatency.observe(done.seconds);
       if (done.work.cause === 'service') reporter.emit(service, 'EnsuredLoadBalancer', 'Ensured load balancer');
-      else reporter.emit(service, 'RepairedLoadBalancer', 'Put right what somebody else had changed in the cloud');
+      else reporter.emit(service, 'RepairedLoadBalancer', 'Restored what was changed in the cloud');
     },
     removed(service, stays) {
       const done = end(service.uid);

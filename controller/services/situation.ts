@@ -62,7 +62,7 @@ export function storedRecord({ annotations }: Pick<ServiceView, 'annotations'>):
   return parseRecord(annotations[annotationKeys.loadBalancer]);
 }
 
-/** The adopted load balancer exists and no longer matches: it may belong to somebody else by now. */
+/** The adopted load balancer exists and no longer matches: it may be another controller's by now. */
 export function isAdoptionLost(situation: Situation, { adopted }: LoadBalancerRecord): boolean {
   const observed = situation.observation?.observed;
   return adopted !== undefined && observed !== undefined && !isOurs(situation, observed);

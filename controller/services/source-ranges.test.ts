@@ -77,7 +77,7 @@ describe('source ranges', () => {
     );
   });
 
-  it('are refused where none is of a family that the Service has: nobody could connect', () => {
+  it('are refused where none is of a family that the Service has, because no client could connect', () => {
     const of = (ipFamilies: readonly ('IPv4' | 'IPv6')[], ...sourceRanges: string[]) =>
       sourceRangesOf({ sourceRanges, annotations: {}, ipFamilies });
     const refused = of(['IPv4'], '2001:db8::/32');

@@ -8,9 +8,10 @@ export type SourceRanges =
   | { readonly ok: false; readonly message: string };
 
 /**
- * Who may connect: `spec.loadBalancerSourceRanges`, else the annotation (comma separated, spaces around an entry allowed), normalised, sorted, without doubles.
- * Empty = everybody; a range of all addresses of a family among others adds nothing to say for that family but stays, since the other family may be narrower. Ranges of none of the
- * Service's families would let nobody in, which nobody asks for in this way. Pure.
+ * Who may connect: `spec.loadBalancerSourceRanges`, else the annotation (comma separated, spaces around an entry
+ * allowed), normalised, sorted, without duplicates.
+ * Empty = unrestricted. A range of all addresses of one family among others stays, because the ranges of the other
+ * family may be narrower. Ranges of none of the Service's families are refused, because no client could connect. Pure.
  */
 export function sourceRangesOf(
   service: Pick<ServiceView, 'sourceRanges' | 'annotations' | 'ipFamilies'>,
@@ -30,15 +31,16 @@ export function sourceRangesOf(
   }
   const sorted = [...ranges].sort();
   const families = service.ipFamilies.length > 0 ? service.ipFamilies : ['IPv4'];
-  if (sorted.length > 0 && !isEverybody(sorted) && !sorted.some((range) => families.includes(familyOf(range)))) {
-    const message = `${from}: ${sorted.join(', ')}, expected at least one ${families.join(' or ')} range: nobody could connect`;
+  if (sorted.length > 0 && !isUnrestricted(sorted) && !sorted.some((range) => families.includes(familyOf(range)))) {
+    const expected = `expected at least one ${families.join(' or ')} range: no client could connect`;
+    const message = `${from}: ${sorted.join(', ')}, ${expected}`;
     return { ok: false, message };
   }
-  return { ok: true, ranges: isEverybody(sorted) ? [] : sorted };
+  return { ok: true, ranges: isUnrestricted(sorted) ? [] : sorted };
 }
 
-/** Upstream takes this one range, and no other, for "everybody". */
-function isEverybody([range, ...others]: readonly string[]): boolean {
+/** Upstream takes this one range, and no other, for "unrestricted". */
+function isUnrestricted([range, ...others]: readonly string[]): boolean {
   return range === '0.0.0.0/0' && others.length === 0;
 }
 

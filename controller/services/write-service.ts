@@ -3,7 +3,7 @@ import { isConflict, isNotFound, type KubeApi } from '../kube/api.ts';
 import { type ServiceView, servicePath, viewService } from '../model/service-view.ts';
 import { type ServiceChange, servicePatch } from './service-patches.ts';
 
-/** How often a write is made afresh after somebody else changed the Service in between. */
+/** How often a write is tried when other clients change the Service in between. */
 const maxTries = 5;
 
 export interface ServiceWriter {
@@ -27,17 +27,17 @@ export async function readService(
 
 /**
  * - `written`: as it is now
- * - `unchanged`: it stood so already
- * - `gone`: no Service of that name and uid is there any more
- * - `changed`: it has become one for which the change must be decided anew
+ * - `unchanged`: there was nothing to write
+ * - `gone`: no Service of that name and uid exists
+ * - `changed`: the Service has changed so that the change must be decided again
  */
 export type WriteOutcome =
   | { readonly kind: 'written' | 'unchanged' | 'changed'; readonly service: ServiceView }
   | { readonly kind: 'gone' };
 
 /**
- * Writes a change, guarded by the version that `service` was seen at; on a conflict the Service is read again and the change made on what it is now, as long as `holds`
- * says that it is still right. Throws a KubeError. Safe to repeat.
+ * Writes a change, guarded by the resourceVersion of `service`. On a conflict it reads the Service and writes the
+ * change to the new version, if `holds` still allows it. Throws a KubeError. Safe to repeat.
  */
 export async function writeService(
   writer: ServiceWriter,

@@ -17,19 +17,19 @@ export interface MemberFacts {
   readonly addresses: readonly string[];
   /** Empty when unknown. */
   readonly zone: string;
-  /** Those labels of the Node that some Service chooses members by. */
+  /** The labels of the Node by which Services choose members. */
   readonly labels: Readonly<Record<string, string>>;
-  /** Cluster API has picked its machine for deletion: the Node may vanish without another mark. */
+  /** Cluster API has marked its machine for deletion: the Node may vanish without another mark. */
   readonly isMarkedForDeletion: boolean;
   /** What decides where several Nodes claim one instance; see `speaksBefore`. */
   readonly claim: Claim;
 }
 
-/** What a Node has to say for its claim to its instance. */
+/** The evidence of a Node for its claim to its instance. */
 export interface Claim {
-  /** This very Node object once gave evidence of its VM. */
+  /** This Node object once proved its VM by attestation. */
   readonly isProved: boolean;
-  /** It waits for its initialisation, which was refused because of its identity. */
+  /** It is not initialised, because its identity was refused. */
   readonly isRefused: boolean;
   /** When the Node was created, milliseconds since 1970. */
   readonly createdAtMs: number;
@@ -39,13 +39,13 @@ export interface Claim {
 export type LeavingReason = 'Deleting' | 'Excluded' | 'MarkedByAutoscaler' | 'MarkedByKarpenter';
 
 /**
- * Where a Node stands towards the load balancers of a scope.
+ * Whether a Node may be a member of the load balancers of a scope.
  *
  * - `member`: takes connections
  * - `leaving`: marked on the Node itself; drains where it is a member, joins nowhere
- * - `off`: its VM is powered off; out at once, there is nothing left to drain
- * - `waiting`: not initialised, or nothing proves its VM where `--require-attestation` wants it; joins nowhere, but
- * stays where it is (a Node that was re-created on a running VM is such a one)
+ * - `off`: its VM is powered off; removed at once, because there is nothing left to drain
+ * - `waiting`: not initialised, or without the attestation that `--require-attestation` asks for; joins nowhere, but
+ *   stays where it is a member (as a Node that was re-created on a running VM)
  * - `none`: not of a scope whose load balancers we manage
  */
 export type Eligibility =
@@ -56,11 +56,11 @@ export type Eligibility =
   | { readonly kind: 'none'; readonly reason: 'Foreign' | 'Uninitialized' | 'SeveralScopes'; readonly why: string };
 
 /**
- * Decides by durable facts on the Node alone. Readiness, `unschedulable`, conditions, reports and lookups are no inputs: whether a member can serve is for the load
- * balancer's health check to say, and none of them may empty a set.
- * (A refused identity only weighs where several Nodes claim one instance.) Pure.
+ * Decides by durable facts on the Node alone. Readiness, `unschedulable`, conditions, reports and lookups are no
+ * inputs: the health checks of the load balancer tell whether a member can serve, and none of these may empty a set. (A
+ * refused identity counts only where several Nodes claim one instance.) Pure.
  *
- * @param chosenBy labels that some Service chooses members by
+ * @param chosenBy labels by which Services choose members
  */
 export function eligibilityOf(
   node: NodeView,
@@ -81,7 +81,7 @@ export function eligibilityOf(
   }
   const { scope } = cloud;
   const facts = factsOf(node, cloud.name, chosenBy);
-  // Power comes first: a VM that is off has no connections left to drain.
+  // Power comes first, because a VM that is off has no connections left to drain.
   if (hasTaint(node, taintKeys.shutdown)) return { kind: 'off', scope, facts };
   const reason = leavingReason(node);
   if (reason !== undefined) return { kind: 'leaving', scope, facts, reason };
@@ -121,7 +121,7 @@ function isRefused(node: NodeView): boolean {
 /** What Go's strconv.ParseBool takes for false. */
 const goFalse: ReadonlySet<string> = new Set(['0', 'f', 'F', 'false', 'FALSE', 'False']);
 
-/** As upstream reads the label: there with any value but a Go `false` means excluded, the empty and the unparsable value too. */
+/** As upstream reads the label: every value except a Go `false` excludes, also an empty or invalid one. */
 export function isExcluded(label: string | undefined): boolean {
   return label !== undefined && !goFalse.has(label);
 }
@@ -130,7 +130,10 @@ function hasTaint(node: NodeView, key: string): boolean {
   return node.taints.some((taint) => taint.key === key);
 }
 
-/** Nodes and clouds may spell one id in several ways (with or without zone, region or scheme): members are compared by this. */
+/**
+ * Members are compared by this, because Nodes and clouds may spell one id in several ways (with or without zone, region
+ * or scheme).
+ */
 export function instanceOf(cloud: string, providerID: string): string {
   const id = providerIdCodecs.get(cloud)?.parse(providerID)?.instanceId;
   return id === undefined ? providerID : instanceKey({ cloud, id });
@@ -148,7 +151,8 @@ function labelsOf(node: NodeView, chosenBy: ReadonlySet<string>): Readonly<Recor
  * controller has it.
  */
 function addressesOf(node: NodeView): readonly string[] {
-  const ofType = (wanted: string) => node.addresses.flatMap(({ type, address }) => (type === wanted ? [address] : []));
+  const ofType = (desired: string) =>
+    node.addresses.flatMap(({ type, address }) => (type === desired ? [address] : []));
   const internal = ofType('InternalIP');
   return internal.length > 0 ? internal : ofType('ExternalIP');
 }

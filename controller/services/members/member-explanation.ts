@@ -1,7 +1,7 @@
 import type { Eligibility, LeavingReason } from './facts.ts';
 import type { Membership } from './membership.ts';
 
-/** Where a Node stands towards load balancers, for people. */
+/** Whether a Node is a member of load balancers, for people. */
 export interface NodeMembership {
   /** Undefined when its scope is not certain. */
   readonly scope: string | undefined;
@@ -24,7 +24,7 @@ const leavingWhy: Readonly<Record<LeavingReason, string>> = {
   MarkedByKarpenter: 'Karpenter is about to delete it',
 };
 
-/** Pure. Undefined for a Node that neither the cache nor a load balancer knows. */
+/** Undefined for a Node that neither the cache nor a load balancer has. Pure. */
 export function explainEligibility(
   nodeName: string,
   eligibility: Eligibility | undefined,

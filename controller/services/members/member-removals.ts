@@ -2,9 +2,9 @@ import type { Clock, Timer } from '../../../common/process/clock.ts';
 import { errorFields, type Log } from '../../../common/process/log.ts';
 import type { BudgetKeeper } from '../../model/budget-keeper.ts';
 
-/** Asks the budget, again and again, to let members go whose Nodes vanished. */
+/** Asks the budget, periodically, for removals of members whose Nodes vanished unexplained. */
 export interface MemberRemovals {
-  /** Somebody may have begun to wait. */
+  /** Another member may have begun to wait. */
   wake(): void;
   stop(): void;
 }
@@ -14,19 +14,21 @@ export interface MemberRemovalOptions {
   readonly log: Log;
   readonly budget: BudgetKeeper;
   paused(): boolean;
-  /** How long somebody must have waited. */
+  /** How long a member must have waited. */
   readonly confirmMs: number;
-  /** Since when those wait that may not go yet, monotonic. */
-  waiting(): readonly number[];
-  /** Looks live whether their Nodes are gone indeed; the others wait no more. Throws when that cannot be known. */
-  reconsider(): Promise<void>;
-  /** Members of all kinds that there are. */
+  /** For each waiting member, monotonic milliseconds. */
+  waitingSinceMs(): readonly number[];
+  /** Reads the Nodes live; members whose Nodes exist start their wait again. Throws when the Nodes cannot be read. */
+  confirmGone(): Promise<void>;
+  /** The number of all members. */
   size(): number;
-  /** Lets so many go, those first that have waited longest of those that have waited long enough; the rest of these was refused. */
-  letGo(granted: number): void;
+  /**
+   * Releases so many of those that have waited long enough, the longest waiting first; the rest of them was refused.
+   */
+  release(granted: number): void;
 }
 
-/** How often the budget is asked while somebody waits. */
+/** How often the budget is asked while members wait. */
 const askAgainMs = 30_000;
 
 export function createMemberRemovals(options: MemberRemovalOptions): MemberRemovals {
@@ -37,7 +39,7 @@ export function createMemberRemovals(options: MemberRemovalOptions): MemberRemov
 
   function wake(atLeastMs = 0): void {
     if (stopped || asking) return;
-    const waiting = options.waiting();
+    const waiting = options.waitingSinceMs();
     if (waiting.length === 0) return;
     const now = clock.monotonic();
     const first = waiting.reduce((earliest, sinceMs) => Math.min(earliest, sinceMs));
@@ -52,24 +54,24 @@ export function createMemberRemovals(options: MemberRemovalOptions): MemberRemov
   }
 
   /** How many have waited long enough. */
-  function ripe(): number {
+  function countDue(): number {
     const now = clock.monotonic();
-    return options.waiting().filter((sinceMs) => now - sinceMs >= confirmMs).length;
+    return options.waitingSinceMs().filter((sinceMs) => now - sinceMs >= confirmMs).length;
   }
 
   async function ask(): Promise<void> {
     asking = true;
     try {
-      if (ripe() === 0 || options.paused()) return;
-      await options.reconsider();
-      const wanted = ripe();
-      if (wanted === 0 || stopped) return;
-      const granted = await budget.take('member', wanted, options.size());
+      if (countDue() === 0 || options.paused()) return;
+      await options.confirmGone();
+      const due = countDue();
+      if (due === 0 || stopped) return;
+      const granted = await budget.take('member', due, options.size());
       if (stopped) return;
-      if (granted < wanted) log.warn('member removals withheld', { withheld: wanted - granted });
-      options.letGo(granted);
+      if (granted < due) log.warn('member removals withheld', { withheld: due - granted });
+      options.release(granted);
     } catch (error) {
-      log.warn('Nodes not read again or budget not written, so no member is let go', errorFields(error));
+      log.warn('Nodes not read or budget not written, so no member is released', errorFields(error));
     } finally {
       asking = false;
       wake(askAgainMs);

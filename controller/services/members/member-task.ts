@@ -5,7 +5,10 @@ import type { LeaderTask } from '../../runtime/leader-task.ts';
 import type { MemberSource } from '../member-source.ts';
 import type { MemberSets } from './member-sets.ts';
 
-/** The member sets as the reconciler of Services sees them. `membersFor` throws outside a term: nothing is decided from a cache that is not synced. */
+/**
+ * The member sets as the reconciler of Services uses them. `membersFor` throws outside a term, so that nothing is
+ * decided by a cache that is not synced.
+ */
 export function memberSourceOf(sets: MemberSets): MemberSource {
   return {
     membersFor(service, options) {
@@ -19,7 +22,7 @@ export function memberSourceOf(sets: MemberSets): MemberSource {
   };
 }
 
-/** A task whose terms begin once the cache of Nodes is synced and the member sets are there. */
+/** The task with terms that begin once the cache of Nodes is synced and the member sets exist. */
 export function withMembers(task: LeaderTask, sets: MemberSets, nodes: Informer<NodeView>): LeaderTask {
   return {
     progress: task.progress,

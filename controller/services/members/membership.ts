@@ -3,57 +3,57 @@ import type { DesiredMember } from '../../clouds/load-balancers.ts';
 import { type Eligibility, instanceOf, type LeavingReason, type MemberFacts, speaksBefore } from './facts.ts';
 
 /**
- * One that was a member and whose Node is no longer there (or no longer of this scope).
+ * A former member whose Node no longer exists (or is no longer of this scope).
  *
  * - `out`: its VM is proved gone, or was off; removed at once
- * - `drains`: a mark foretold it, or the budget let it go; drained, then removed
- * - `unexplained`: kept where it is until the budget lets it go
+ * - `drains`: a mark announced it, or the budget granted its removal; drained, then removed
+ * - `unexplained`: stays where it is a member until the budget grants its removal
  */
 export interface Departed {
-  /** As the Node or, where no Node is known, the load balancer spells it. */
+  /** As the Node spells it, or the load balancer where no Node is known. */
   readonly providerID: string;
-  /** Undefined for one that only a load balancer still knows. */
+  /** Undefined for one that only a load balancer still has. */
   readonly facts: MemberFacts | undefined;
   readonly phase: 'out' | 'drains' | 'unexplained';
   /** Monotonic. */
   readonly sinceMs: number;
-  /** The budget has been asked, and had no room. */
+  /** The budget refused its removal. */
   readonly refused?: boolean | undefined;
-  /** When a load balancer was last seen to hold it, monotonic; undefined = never: then nothing need be removed. */
+  /** When a load balancer last held it, monotonic; undefined = never, so there is nothing to remove. */
   readonly seenMs: number | undefined;
 }
 
-/** A Node that is there and not a plain member. */
+/** A Node that exists and is no plain member. */
 export interface Present {
   readonly facts: MemberFacts;
   readonly kind: 'leaving' | 'off' | 'waiting';
   readonly reason: LeavingReason | undefined;
 }
 
-/** The members of all load balancers of one scope: made once for each batch of changes and shared by every Service. */
+/** The members of all load balancers of one scope: computed once for each batch of changes, shared by all Services. */
 export interface Membership {
   readonly scope: string;
   /** Its name in `--cloud-provider`. */
   readonly cloud: string;
-  /** The instances of the Nodes that are there, by their providerIDs as the Nodes spell them. */
+  /** The instances of existing Nodes, by their providerIDs as the Nodes spell them. */
   readonly spelled: ReadonlyMap<string, string>;
   /** By instance, as the other two. */
   readonly active: ReadonlyMap<string, MemberFacts>;
-  /** The active ones as load balancers want them, in the order of their Nodes' names. */
+  /** The active ones as desired members, in the order of their Nodes' names. */
   readonly members: readonly DesiredMember[];
   readonly present: ReadonlyMap<string, Present>;
   readonly departed: ReadonlyMap<string, Departed>;
-  /** Equal for memberships that come to the same for every Service. */
+  /** Equal for memberships that mean the same for every Service. */
   readonly hash: string;
 }
 
-/** What has become of the Nodes since the last membership. */
+/** What has happened to the Nodes since the last membership. */
 export interface NodeNews {
-  /** Where every Node stands now. */
+  /** Of every Node. */
   readonly eligibilities: Iterable<Eligibility>;
-  /** By instance: where Nodes stood when they were last seen, of those that went meanwhile. */
+  /** By instance: the last eligibility of Nodes that were deleted meanwhile. */
   readonly last: ReadonlyMap<string, Eligibility>;
-  /** Whether our own lifecycle loop has deleted the Node of this instance, with its evidence. */
+  /** Whether our own lifecycle loop has deleted the Node of this instance, because its VM is proved gone. */
   deletedByUs(instance: string): boolean;
 }
 
@@ -64,8 +64,8 @@ export interface Scope {
 }
 
 /**
- * The next memberships of these scopes. A member whose Node is not there any more becomes `departed`, never simply absent: absence of a Node alone empties nothing.
- * Pure.
+ * The next memberships of these scopes. A member whose Node no longer exists becomes `departed`: a missing Node alone
+ * removes no member. Pure.
  */
 export function nextMemberships(
   scopes: readonly Scope[],
@@ -108,13 +108,13 @@ function next(
   const departed = new Map<string, Departed>();
   for (const [instance, one] of before?.departed ?? []) {
     const kind = now.get(instance)?.kind;
-    // A Node that is there again speaks for itself; one that waits for its initialisation takes back no removal that was decided.
+    // A Node that exists again counts by itself; while it is not initialised, it takes back no removal.
     if (kind === undefined || (kind === 'waiting' && one.phase !== 'unexplained')) departed.set(instance, one);
   }
-  for (const [instance, facts, stood] of before === undefined ? [] : held(before)) {
+  for (const [instance, facts, kindBefore] of before === undefined ? [] : held(before)) {
     if (now.has(instance)) continue;
     const last = news.last.get(instance);
-    const kind = last === undefined || last.kind === 'none' ? stood : last.kind;
+    const kind = last === undefined || last.kind === 'none' ? kindBefore : last.kind;
     const phase =
       kind === 'off' || news.deletedByUs(instance)
         ? 'out'
@@ -135,12 +135,12 @@ function* held(before: Membership): Iterable<[string, MemberFacts, Eligibility['
   for (const [instance, { facts, kind }] of before.present) yield [instance, facts, kind];
 }
 
-/** Which instance of this membership a load balancer means. */
+/** The instance of this membership that a load balancer's providerID means. */
 export function instanceIn(set: Membership, providerID: string): string {
   return set.spelled.get(providerID) ?? instanceOf(set.cloud, providerID);
 }
 
-/** The same membership with other departed ones. Pure. */
+/** The membership with other departed ones. Pure. */
 export function withDeparted(set: Membership, departed: ReadonlyMap<string, Departed>): Membership {
   const sorted = [...set.active.values()].sort((a, b) => (a.node < b.node ? -1 : 1));
   return { ...set, departed, hash: hashOf(sorted, set.present, departed) };

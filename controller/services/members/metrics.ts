@@ -4,7 +4,9 @@ export const memberMetrics = defineMetrics({
   members: {
     name: 'mooring_load_balancer_members',
     type: 'gauge',
-    help: 'Nodes of a scope as its load balancers see them: active; leaving (drained, then removed); withheld (the Node vanished unexplained, the member is kept until the budget lets it go).',
+    help:
+      'Nodes of a scope as members of its load balancers: active; leaving (drained, then removed); withheld (the ' +
+      'Node vanished unexplained, and the member stays until the budget grants its removal).',
     labels: ['scope', 'state'],
   },
   batches: {

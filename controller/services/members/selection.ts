@@ -2,30 +2,30 @@ import type { NodeLabel } from '../../clouds/load-balancers.ts';
 import type { MemberFacts } from './facts.ts';
 import type { Membership, Present } from './membership.ts';
 
-/** The memberships of Services that choose among the Nodes, made once for all that choose alike. */
+/** The memberships of Services that choose Nodes by labels, computed once for all that choose alike. */
 export interface Selections {
-  /** The membership itself where nothing is chosen by. */
+  /** The membership itself where `chosen` is empty. */
   of(set: Membership, chosen: readonly NodeLabel[]): Membership;
 }
 
 export function createSelections(): Selections {
-  const made = new WeakMap<Membership, Map<string, Membership>>();
+  const selections = new WeakMap<Membership, Map<string, Membership>>();
   return {
     of(set, chosen) {
       if (chosen.length === 0) return set;
       const key = JSON.stringify(
         chosen.map(({ key, value, values, not }) => [key, value ?? values ?? null, not === true]),
       );
-      const known = made.get(set) ?? new Map<string, Membership>();
-      made.set(set, known);
-      const selected = known.get(key) ?? select(set, chosen, key);
-      known.set(key, selected);
+      const ofSet = selections.get(set) ?? new Map<string, Membership>();
+      selections.set(set, ofSet);
+      const selected = ofSet.get(key) ?? select(set, chosen, key);
+      ofSet.set(key, selected);
       return selected;
     },
   };
 }
 
-/** Members that are not chosen leave like those that are marked: drained where they are held, added nowhere. */
+/** Members that are not chosen leave like marked ones: drained where they are members, added nowhere. */
 function select(set: Membership, chosen: readonly NodeLabel[], key: string): Membership {
   const active = new Map<string, MemberFacts>();
   const present = new Map<string, Present>(set.present);

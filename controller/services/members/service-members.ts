@@ -3,38 +3,40 @@ import { desiredMember, instanceIn, type Membership } from './membership.ts';
 import { plainWork, type SharedWork, servingAmong } from './shared-work.ts';
 import { subsetOf } from './subset.ts';
 
-/** What is asked for one Service. */
+/** The question for one Service. */
 export interface MembersRequest {
   readonly scope: string;
   /** UID. */
   readonly service: string;
   readonly trafficPolicy: 'Cluster' | 'Local';
-  /** As the load balancer was last observed; undefined while there is none. */
+  /** As last observed; undefined while there is no load balancer. */
   readonly observed: readonly ObservedMember[] | undefined;
-  /** Of the cloud: how many members that take connections one load balancer holds. */
+  /** Of the cloud: the maximal number of members that take connections. */
   readonly maxMembers: number | undefined;
-  /** Of the cloud: whether `draining` does anything. */
+  /** Of the cloud: whether `draining` has an effect. */
   readonly drains: boolean;
-  /** Which Nodes alone are asked for; none = any. */
+  /** Labels that a Node must have; none = any Node. */
   readonly nodeLabels?: readonly NodeLabel[] | undefined;
-  /** providerIDs that the cloud refuses for now: nobody waits for them to be added. */
+  /** providerIDs that the cloud refuses at present: no member waits for them to be added. */
   readonly refused?: ReadonlySet<string> | undefined;
-  /** As the last answer for this Service had them; undefined = it is the first. */
+  /** From the last answer for this Service; undefined = this is the first question. */
   readonly drainTimes?: DrainTimes | undefined;
 }
 
 export interface ServiceMembers {
-  /** The complete set. One without addresses is known by its providerID alone: it stays as it stands in the cloud. */
+  /** The complete set. A member without addresses is known by its providerID alone: it stays as it is in the cloud. */
   readonly members: readonly DesiredMember[];
-  /** Look again after this many milliseconds: somebody drains, or waits to. Undefined: the next change of the set is enough. */
+  /**
+   * Ask again after this many milliseconds: a member drains, or waits to. Undefined: after the next change of the set.
+   */
   readonly recheckAfterMs: number | undefined;
-  /** Members of this scope that take connections, before a cap; 0 is worth a warning. */
+  /** Members of this scope that take connections, without the cap; 0 is worth a warning. */
   readonly available: number;
   /** How many of those the cloud's cap leaves out. */
   readonly omitted: number;
-  /** Read the load balancer again before asking again: only its health checks can tell what is waited for. */
+  /** Read the load balancer before asking again: members wait for its health checks. */
   readonly lookAgain: boolean;
-  /** providerIDs that stay although their Nodes are gone, since the budget had no room for them yet (`MemberRemovalWithheld`). */
+  /** providerIDs that stay although their Nodes are gone, because the budget refused (`MemberRemovalWithheld`). */
   readonly withheld: readonly string[];
   /** Of the shared set. */
   readonly hash: string;
@@ -42,13 +44,13 @@ export interface ServiceMembers {
   readonly drainTimes: DrainTimes | undefined;
 }
 
-/** How long one Service's leaving members have been asked for, by instance; monotonic. */
+/** The times of one Service's leaving members, by instance; monotonic. */
 export type DrainTimes = ReadonlyMap<string, LeavingTimes>;
 
 interface LeavingTimes {
   /** Since it leaves. */
   readonly sinceMs: number;
-  /** Since others stand in for it; before all time, if they did from the beginning. */
+  /** Since others replace it; minus infinity, if they did from the beginning. */
   readonly replacedSinceMs: number | undefined;
   readonly drainingSinceMs: number | undefined;
 }
@@ -56,25 +58,26 @@ interface LeavingTimes {
 export interface DrainOptions {
   /** How long a leaving member drains before it goes. */
   readonly drainMs: number;
-  /** How long a leaving member waits at most for others to take its place. */
+  /** How long a leaving member waits at most for a replacement. */
   readonly maxWaitMs: number;
 }
 
-/** While a member waits for its replacement, nothing but another look tells when that is healthy. */
+/** While a member waits for its replacement, only a read tells when that is healthy. */
 const waitingLookMs = 5000;
 const noMembers: readonly ObservedMember[] = [];
-/** Where the cloud tells no health, a member that has just been added is given this long to pass its health checks. */
+/** Where the cloud reports no health, a new member has this long to pass its health checks. */
 const settleMs = 15_000;
 
 /**
- * The members of one Service's load balancer: all active ones (or a stable part of them), and of those that leave, only what the load balancer holds already. So a new leader
- * brings nobody back, and a member that drains goes on draining; its time begins anew.
+ * The members of one Service's load balancer: all active ones (or a stable subset), and of the leaving ones only
+ * current members. So a new leader adds no leaving Node, and a draining member goes on draining, for its full time.
  *
- * Make before break: a leaving member starts to drain once somebody who stays takes connections here: at once if that was so before, else when health checks say so or
- * have had their time. With `Local`, where a Node serves its own pods alone, every staying member must have been added first, so that the pods' new Nodes are there
- * before the old ones go. Either waits for `maxWaitMs` at most. Pure.
+ * A leaving member starts to drain once others take connections here: at once if they did before, else when they pass
+ * their health checks, or had time to. With `Local`, where a Node serves its own pods alone, all others must have been
+ * added first, so that the new Nodes of the pods are members before the old ones leave. Both wait for `maxWaitMs` at
+ * most. Pure.
  *
- * @param work done once where many Services are asked for
+ * @param work shared where many Services ask
  */
 export function membersOf(
   set: Membership,
@@ -101,7 +104,7 @@ export function membersOf(
     recheckAfterMs = Math.min(ms, recheckAfterMs ?? ms);
   };
 
-  // Those that leave fill every slot: half of them make way for those that come.
+  // Leaving members fill every slot: half of them make way for new ones.
   const makeWay = room - undecided.length < 1 && set.members.length > 0 ? Math.ceil(undecided.length / 2) : 0;
   const extra: DesiredMember[] = [];
   let waiting = 0;
@@ -141,7 +144,7 @@ interface Extra {
   readonly member: (draining: boolean) => DesiredMember;
 }
 
-/** What the load balancer holds besides active members. One that is in neither list goes at once. */
+/** The members that are not active. One that is in neither list is removed at once. */
 function sortNonMembers(set: Membership, nonMembers: readonly ObservedMember[]) {
   const leaving: Extra[] = [];
   const kept: Extra[] = [];
@@ -188,7 +191,7 @@ function waitLeftMs(times: LeavingTimes | undefined, replaced: Replacement, maxW
   return replacedSinceMs === undefined ? leftMs : Math.min(leftMs, replacedSinceMs + settleMs - nowMs);
 }
 
-/** Whether those that stay take connections here: `healthy` and `unhealthy` = the cloud says so. */
+/** Whether those that stay take connections here: `healthy` and `unhealthy` = as the cloud reports. */
 type Replacement = 'no' | 'unhealthy' | 'added' | 'healthy';
 
 function replacement(
@@ -203,7 +206,7 @@ function replacement(
       : servingAmong(set, observed, new Set(staying.map(({ providerID }) => instanceIn(set, providerID))));
   const refusals = refused ? staying.filter(({ providerID }) => refused.has(providerID)).length : 0;
   if (added === 0 || (trafficPolicy === 'Local' && added < staying.length - refusals)) return 'no';
-  // With Local, only Nodes that run a pod are healthy: one of them is all that can be asked for.
+  // With Local, only Nodes that run a pod are healthy, so one healthy member is enough.
   if (healthy) return 'healthy';
   return told ? 'unhealthy' : 'added';
 }

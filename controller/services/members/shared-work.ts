@@ -2,13 +2,13 @@ import type { DesiredMember, ObservedMember } from '../../clouds/load-balancers.
 import { instanceIn, type Membership } from './membership.ts';
 import { type Slots, slotsOf } from './subset.ts';
 
-/** Who takes connections at a load balancer already. */
+/** Which members already take connections at a load balancer. */
 export interface Serving {
-  /** Active ones that take connections here. */
+  /** The number of active members that take connections here. */
   readonly added: number;
   /** One of those is healthy. */
   readonly healthy: boolean;
-  /** The cloud tells of somebody's health. */
+  /** The cloud reports health. */
   readonly told: boolean;
 }
 
@@ -49,7 +49,10 @@ export function servingAmong(
   return { added: added.size, healthy, told };
 }
 
-/** Remembers what was done for lists that are still in use: clouds answer load balancers of equal members with one list, and hash each list that they are given once. */
+/**
+ * Remembers results for lists that are still in use. Clouds share one list between load balancers of equal members, and
+ * hash each list that they are given once.
+ */
 export function sharedWork(): SharedWork {
   const nonMembers = new WeakMap<Membership['active'], WeakMap<readonly ObservedMember[], readonly ObservedMember[]>>();
   const serving = new WeakMap<Membership['active'], WeakMap<readonly ObservedMember[], Serving>>();
@@ -57,32 +60,32 @@ export function sharedWork(): SharedWork {
   const lists = new WeakMap<readonly DesiredMember[], Map<string, readonly DesiredMember[]>>();
   return {
     nonMembers(set, observed) {
-      const known = once(
+      const ofList = once(
         nonMembers,
         set.active,
         () => new WeakMap<readonly ObservedMember[], readonly ObservedMember[]>(),
       );
-      return once(known, observed, () => plainWork.nonMembers(set, observed));
+      return once(ofList, observed, () => plainWork.nonMembers(set, observed));
     },
     serving(set, observed) {
-      const known = once(serving, set.active, () => new WeakMap<readonly ObservedMember[], Serving>());
-      return once(known, observed, () => plainWork.serving(set, observed));
+      const ofList = once(serving, set.active, () => new WeakMap<readonly ObservedMember[], Serving>());
+      return once(ofList, observed, () => plainWork.serving(set, observed));
     },
     slots: (members) => once(slots, members, () => slotsOf(members)),
     join(chosen, extra) {
       const key = JSON.stringify(extra.map(({ node, providerID, draining }) => [node, providerID, draining]));
-      const known = once(lists, chosen, () => new Map<string, readonly DesiredMember[]>());
-      const list = known.get(key) ?? plainWork.join(chosen, extra);
-      known.set(key, list);
+      const ofList = once(lists, chosen, () => new Map<string, readonly DesiredMember[]>());
+      const list = ofList.get(key) ?? plainWork.join(chosen, extra);
+      ofList.set(key, list);
       return list;
     },
   };
 }
 
 function once<K extends object, V>(memory: WeakMap<K, V>, key: K, make: () => V): V {
-  const known = memory.get(key);
-  if (known !== undefined) return known;
-  const made = make();
-  memory.set(key, made);
-  return made;
+  const held = memory.get(key);
+  if (held !== undefined) return held;
+  const value = make();
+  memory.set(key, value);
+  return value;
 }

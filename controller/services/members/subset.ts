@@ -1,4 +1,4 @@
-/** What slots are given out by. */
+/** Slots are assigned by these. */
 interface SlotHolder {
   readonly node: string;
   readonly zone: string;
@@ -39,9 +39,10 @@ export function slotsOf<M extends SlotHolder>(members: readonly M[]): Slots<M> {
 }
 
 /**
- * Picks `max` of the members for one Service where the cloud takes no more: zones take turns, and within a zone rendezvous hashing decides, so that each Service has
- * its own members and one Node more or less changes at most one slot. A smaller `max` picks a part of what a larger one picks. The order of the input does not
- * matter; it is kept in the answer. Pure.
+ * Picks `max` of the members for one Service where the cloud accepts no more. Zones take turns, and within a zone
+ * rendezvous hashing decides, so that each Service has its own members and one Node more or less changes at most one
+ * slot. A smaller `max` picks a part of what a larger one picks. The order of the input does not matter; it is kept in
+ * the answer. Pure.
  *
  * @param seed UID of the Service
  */
@@ -65,7 +66,7 @@ export function subsetOf<M extends SlotHolder>({ members, zones }: Slots<M>, max
 /** Score and index share the 53 bits of a number. */
 const maxIndex = 2 ** 21;
 
-/** Round after round every zone that has somebody left gets one slot, in order, until none is left. */
+/** In each round, every zone with members left gets one slot, in order, until no slot is left. */
 function slotsPerZone(sizes: readonly number[], max: number): number[] {
   const slots = sizes.map(() => 0);
   for (let left = max, round = 0; left > 0; round += 1) {

@@ -2,7 +2,7 @@ import type { KubeApi } from '../../kube/api.ts';
 import { metadataOf, readPages } from '../../kube/paged-list.ts';
 
 /**
- * UIDs of all Services that the API server has at this moment; never from a cache. Throws a KubeError: then nothing is known.
+ * UIDs of all Services that the API server has at this moment; never from a cache. Throws a KubeError.
  *
  * @param each called with every raw Service
  */

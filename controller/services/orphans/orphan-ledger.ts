@@ -9,7 +9,7 @@ export type OrphanLedger = ReadonlyMap<string, number>;
 
 /** What the annotation holds at the most, some 13 KB; others are told of and wait for a place. */
 const maxSightings = 512;
-/** Sightings in scopes that nobody looks at any more. */
+/** Of sightings in scopes that are no longer swept. */
 const maxAgeSeconds = 90 * 86_400;
 
 /** Of one Service's resources in one scope; short, and begins alike for all of a scope. */
@@ -41,12 +41,12 @@ export function printSightings(ledger: OrphanLedger): string {
 }
 
 /**
- * The ledger after a complete look at one scope: new orphans come in, those that are none any more go out, and so does what is ancient. Answers the same object when nothing
- * changes. Pure.
+ * The ledger after a complete read of one scope: with its new orphans, and without those that are none any more or too
+ * old. Returns the same object when nothing changes. Pure.
  *
  * @param services UIDs of the Services whose resources are orphaned now
  */
-export function afterLook(
+export function afterRead(
   ledger: OrphanLedger,
   scope: string,
   services: readonly string[],

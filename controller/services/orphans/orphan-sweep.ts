@@ -1,13 +1,9 @@
-import { isCloudError } from '../../../common/cloud-error.ts';
-import { type Clock, sleep } from '../../../common/process/clock.ts';
-import { errorFields, type Log } from '../../../common/process/log.ts';
+import { sleep } from '../../../common/process/clock.ts';
+import { errorFields } from '../../../common/process/log.ts';
 import type { MetricsOf } from '../../../common/process/metrics.ts';
 import type { Random } from '../../../common/process/random.ts';
 import { names } from '../../../common/well-known.ts';
 import type { ObservedLoadBalancer } from '../../clouds/load-balancers.ts';
-import { type Permit, WithheldError } from '../../clouds/permit.ts';
-import type { KubeApi } from '../../kube/api.ts';
-import type { EventSink } from '../../kube/event-sink.ts';
 import type { Informer } from '../../kube/informer.ts';
 import type { Leadership } from '../../kube/leadership.ts';
 import type { BudgetKeeper } from '../../model/budget-keeper.ts';
@@ -18,20 +14,15 @@ import type { ClusterIdentity } from '../desired.ts';
 import type { ServingCloud } from '../serving-cloud.ts';
 import { liveServiceUids } from './live-services.ts';
 import type { orphanMetrics } from './metrics.ts';
-import { afterLook, orphanLedgerKey, parseSightings, printSightings, scopeKey, sightingKey } from './orphan-ledger.ts';
-import { removeLoadBalancer } from './remove-load-balancer.ts';
+import { deleteOrphan, type OrphanDeletionContext } from './orphan-deletion.ts';
+import { sightingKey } from './orphan-ledger.ts';
+import { createOrphanSightings } from './orphan-sightings.ts';
 
-export interface OrphanSweepContext {
-  readonly api: KubeApi;
-  readonly clock: Clock;
+export interface OrphanSweepContext extends OrphanDeletionContext {
   readonly random: Random;
-  readonly log: Log;
   readonly services: Informer<ServiceView>;
   readonly clouds: readonly ServingCloud[];
-  readonly events: EventSink;
   readonly metrics: MetricsOf<typeof orphanMetrics>;
-  /** For each mutating call to a cloud. */
-  readonly permit: Permit;
   /** True while everything is paused. */
   paused(): boolean;
 }
@@ -39,7 +30,7 @@ export interface OrphanSweepContext {
 export interface OrphanSweepOptions {
   /** Asked at the start of each term. Throws a KubeError. */
   cluster(): Promise<ClusterIdentity>;
-  /** What the last complete read of this cloud showed; undefined while there is none. Costs no call where somebody else reads it anyway. */
+  /** From the last complete read of this cloud; undefined before the first. */
   observed(cloud: ServingCloud): Iterable<ObservedLoadBalancer> | undefined;
   readonly leadership: Pick<Leadership, 'annotations' | 'annotate'>;
   /** Kind `orphan`. */
@@ -73,22 +64,20 @@ export interface OrphanSweep extends LeaderTask {
 }
 
 const firstSweepMs = 60_000;
-/** What was made this recently may have a Service that nobody shows us yet. */
+/** What was created more recently may have a Service that is not visible yet. */
 const youngMs = 600_000;
-/** The wall clock alone is not trusted with a day: this leader must have seen it for so long, too. */
-const ownSightMs = 600_000;
-
 /**
- * Finds what no Service accounts for any more: its finalizer was stripped, the API server was restored from a backup, or a cluster was rebuilt. Reported at once. Deleted only
- * with `--delete-orphans`, when sweeps at least a day apart have seen it and a live list of all Services, just before, did not have its UID; within a budget.
+ * Finds load balancers of this cluster whose Service does not exist: its finalizer was stripped, the API server was
+ * restored from a backup, or the cluster was rebuilt. They are reported at once. They are deleted only with
+ * `--delete-orphans`, when sweeps at least a day apart have seen them and a list of all Services right before did not
+ * have the UID; within a budget.
  */
 export function createOrphanSweep(context: OrphanSweepContext, options: OrphanSweepOptions): OrphanSweep {
-  const { api, clock, log, services, clouds, events, metrics, permit } = context;
+  const { api, clock, log, services, clouds, events, metrics } = context;
   const { leadership, budget, periodMs = 600_000, minAgeMs = 86_400_000 } = options;
   /** By scope. */
   const found = new Map<string, readonly Orphan[]>();
-  /** By sighting: since when this leader has seen it, monotonic. */
-  const ownSight = new Map<string, number>();
+  const sightings = createOrphanSightings({ clock, log, leadership, minAgeMs });
   let progressMs: number | undefined;
   let removing = false;
 
@@ -98,9 +87,10 @@ export function createOrphanSweep(context: OrphanSweepContext, options: OrphanSw
     if (seen === undefined || !services.synced) return;
     const all = [...seen].filter(({ owner }) => owner?.cluster === cluster.uid);
     const orphaned = await withoutService(all, signal);
-    const ledger = await noteSightings(cloud, orphaned);
-    const orphans = orphaned.map(({ owner, service, id }): Orphan => {
-      const uid = owner?.service ?? '';
+    const ledger = await sightings.note(scope, orphaned.map(uidOf));
+    const orphans = orphaned.map((one): Orphan => {
+      const { service, id } = one;
+      const uid = uidOf(one);
       const seconds = ledger.get(sightingKey(scope, uid));
       return { scope, uid, service, id, firstSeenMs: seconds === undefined ? undefined : seconds * 1000 };
     });
@@ -108,7 +98,7 @@ export function createOrphanSweep(context: OrphanSweepContext, options: OrphanSw
     if (options.deleteOrphans && !context.paused()) await deleteOld(cloud, cluster, orphaned, all.length, signal);
   }
 
-  /** What is ours by its tags and whose Service neither the cache nor a list of this moment has. */
+  /** Those whose Service neither the cache nor a list of this moment has. */
   async function withoutService(
     all: readonly ObservedLoadBalancer[],
     signal: AbortSignal,
@@ -125,24 +115,6 @@ export function createOrphanSweep(context: OrphanSweepContext, options: OrphanSw
     return suspects.filter(({ owner }) => owner !== undefined && !live.has(owner.service));
   }
 
-  async function noteSightings({ scope }: ServingCloud, orphaned: readonly ObservedLoadBalancer[]) {
-    const uids = orphaned.flatMap(({ owner }) => (owner === undefined ? [] : [owner.service]));
-    const keys = new Set(uids.map((uid) => sightingKey(scope, uid)));
-    const prefix = scopeKey(scope);
-    for (const key of ownSight.keys()) if (key.startsWith(prefix) && !keys.has(key)) ownSight.delete(key);
-    for (const key of keys) if (!ownSight.has(key)) ownSight.set(key, clock.monotonic());
-    const before = parseSightings(leadership.annotations()[orphanLedgerKey]);
-    const after = afterLook(before, scope, uids, Math.ceil(clock.now() / 1000));
-    if (after === before) return before;
-    try {
-      await leadership.annotate({ [orphanLedgerKey]: after.size === 0 ? null : printSightings(after) });
-      return after;
-    } catch (error) {
-      log.warn('sightings of orphans not written', errorFields(error));
-      return before;
-    }
-  }
-
   function report({ scope }: ServingCloud, cluster: ClusterIdentity, orphans: readonly Orphan[]): void {
     const before = new Set((found.get(scope) ?? []).map(({ uid }) => uid));
     found.set(scope, orphans);
@@ -153,7 +125,8 @@ export function createOrphanSweep(context: OrphanSweepContext, options: OrphanSw
       const since = firstSeenMs === undefined ? undefined : new Date(firstSeenMs).toISOString();
       log.warn('orphaned load balancer', { scope, service, uid, id, since });
       const what = id === undefined ? 'What is left of a load balancer' : `Load balancer ${id}`;
-      const message = `${what} in ${scope} belongs to Service ${service ?? 'unknown'} (uid ${uid}), which does not exist`;
+      const of = `Service ${service ?? 'unknown'} (uid ${uid}), which does not exist`;
+      const message = `${what} in ${scope} belongs to ${of}`;
       events.emit(target, { type: 'Warning', reason: 'OrphanedLoadBalancer', message });
     }
   }
@@ -165,8 +138,7 @@ export function createOrphanSweep(context: OrphanSweepContext, options: OrphanSw
     total: number,
     signal: AbortSignal,
   ): Promise<void> {
-    const ledger = parseSightings(leadership.annotations()[orphanLedgerKey]);
-    const old = orphaned.filter(({ owner }) => isOld(ledger, sightingKey(cloud.scope, owner?.service ?? '')));
+    const old = orphaned.filter((one) => sightings.isOld(cloud.scope, uidOf(one)));
     if (old.length === 0) return;
     let granted: number;
     try {
@@ -181,57 +153,10 @@ export function createOrphanSweep(context: OrphanSweepContext, options: OrphanSw
       if (signal.aborted) return;
       removing = true;
       try {
-        await remove(cloud, cluster, observed, signal);
+        await deleteOrphan(context, cloud, cluster, observed, signal);
       } finally {
         removing = false;
       }
-    }
-  }
-
-  function isOld(ledger: ReadonlyMap<string, number>, key: string): boolean {
-    const seconds = ledger.get(key);
-    const since = ownSight.get(key);
-    if (seconds === undefined || since === undefined) return false;
-    return clock.now() - seconds * 1000 >= minAgeMs && clock.monotonic() - since >= Math.min(ownSightMs, minAgeMs);
-  }
-
-  async function remove(
-    cloud: ServingCloud,
-    cluster: ClusterIdentity,
-    observed: ObservedLoadBalancer,
-    signal: AbortSignal,
-  ): Promise<void> {
-    const { scope } = cloud;
-    const { id, service, owner } = observed;
-    const fields = { scope, id, service };
-    try {
-      const outcome = await removeLoadBalancer({
-        clock,
-        cluster,
-        cloud,
-        observed,
-        permit,
-        signal,
-        async mayGo(now) {
-          if (now.retained) return 'it is retained';
-          const live = await liveServiceUids(api, signal);
-          return live.has(owner?.service ?? '') ? 'its Service exists' : undefined;
-        },
-        onStep: ({ summary }) => log.info('deleting an orphan', { ...fields, step: summary }),
-      });
-      if (outcome.kind === 'kept') {
-        log.warn('orphan not deleted', { ...fields, why: outcome.why });
-        return;
-      }
-      metrics.deleted.add({ scope });
-      log.info('orphan deleted', fields);
-      const target = { apiVersion: 'v1', kind: 'Namespace', name: names.namespace, uid: cluster.uid };
-      const message = `Deleted load balancer ${id ?? ''} in ${scope} of Service ${service ?? 'unknown'}, which does not exist`;
-      events.emit(target, { type: 'Normal', reason: 'DeletedOrphanedLoadBalancer', message });
-    } catch (error) {
-      if (signal.aborted) return;
-      if (!isCloudError(error) && !(error instanceof WithheldError)) throw error;
-      log.warn('orphan not deleted', { ...fields, ...errorFields(error) });
     }
   }
 
@@ -241,7 +166,7 @@ export function createOrphanSweep(context: OrphanSweepContext, options: OrphanSw
         await sweep(cloud, cluster, signal);
       } catch (error) {
         if (signal.aborted) return;
-        log.warn('orphans not looked for', { scope: cloud.scope, ...errorFields(error) });
+        log.warn('orphans not swept', { scope: cloud.scope, ...errorFields(error) });
       }
     }
     progressMs = clock.monotonic();
@@ -262,15 +187,19 @@ export function createOrphanSweep(context: OrphanSweepContext, options: OrphanSw
       } finally {
         progressMs = undefined;
         found.clear();
-        ownSight.clear();
+        sightings.clear();
         metrics.orphaned.reset();
       }
     },
     progress() {
       if (progressMs === undefined) return new Map();
-      // It rests for a period by design, and a removal has a deadline of its own; only what comes after that is lateness.
+      // It rests for a period by design, and a deletion has its own deadline: it is late only after that.
       const atMs = removing ? clock.monotonic() : Math.min(clock.monotonic(), progressMs + periodMs);
       return new Map([['orphans', atMs]]);
     },
   };
+}
+
+function uidOf({ owner }: ObservedLoadBalancer): string {
+  return owner?.service ?? '';
 }

@@ -14,11 +14,11 @@ export interface Removal {
   readonly observed: ObservedLoadBalancer;
   readonly permit: Permit;
   readonly signal: AbortSignal;
-  /** Its Service asks that the load balancer stays: our tags go, and nothing else. Default false. */
+  /** Its Service asks to retain it: only our tags are removed. Default false. */
   readonly retain?: boolean | undefined;
-  /** What proves that it is of its Service as long as it does not carry our tags. Default: its tags alone do. */
+  /** Proves that it belongs to its Service while it does not carry our tags. Default: only its tags do. */
   readonly adopt?: LoadBalancerRef['adopt'];
-  /** Asked after every look until something has been changed: undefined = go on, otherwise why it stays. May throw. */
+  /** Called after every read until something was changed: undefined = go on, otherwise why it stays. May throw. */
   mayGo?(observed: ObservedLoadBalancer): string | undefined | Promise<string | undefined>;
   onStep?(step: LoadBalancerStep): void;
   /** Gives up after this long, milliseconds. Default half an hour. */
@@ -31,11 +31,11 @@ export type RemovalOutcome = { readonly kind: 'gone' } | { readonly kind: 'kept'
 const retried: ReadonlySet<string> = new Set(['Throttled', 'Conflict', 'NotFound', 'Unavailable', 'Timeout']);
 const maxFailures = 8;
 /** More than any plan has. */
-const maxStepsPerLook = 100;
+const maxStepsPerRead = 100;
 const foreign = 'its tags do not say that it is of this cluster and Service';
 const defaultDeadlineMs = 30 * 60_000;
 
-/** How the cloud is asked for what a Service of that UID has, when no reconciler knows of it. */
+/** How the cloud finds what a Service of that UID has, without the Service. */
 function refTo({ cluster, observed, adopt }: Removal): LoadBalancerRef | undefined {
   const { owner } = observed;
   if (owner?.cluster !== cluster.uid) return undefined;
@@ -50,9 +50,10 @@ function refTo({ cluster, observed, adopt }: Removal): LoadBalancerRef | undefin
 }
 
 /**
- * Removes everything of ours that one Service had, or gives up our parts of what somebody else made, and proves it: by a read of the id, or, where there never was
- * one, by a second search after the time that the cloud needs to show things. Looks before it acts, so that it is safe to repeat and to take up where another process
- * ended. Throws a CloudError that waiting does not mend, a WithheldError, and the signal's reason.
+ * Deletes everything of ours that one Service had, or our parts of what others created, and proves it: by a read of the
+ * id, or, where there never was one, by a second search after the settle time of the cloud. It reads before it acts, so
+ * it is safe to repeat and to continue after another process. Throws a CloudError that a retry does not resolve, a
+ * WithheldError, and the signal's reason.
  */
 export async function removeLoadBalancer(removal: Removal): Promise<RemovalOutcome> {
   const { clock, cloud, permit, signal } = removal;
@@ -64,19 +65,19 @@ export async function removeLoadBalancer(removal: Removal): Promise<RemovalOutco
   let missingSinceMs: number | undefined;
   let changed = false;
 
-  /** Looks, and applies what is planned then; answers how long to wait before the next look, or how it ended. */
-  async function turn(asked: LoadBalancerRef): Promise<number | RemovalOutcome> {
+  /** Reads and applies the plan. Returns how long to wait before the next read, or how it ended. */
+  async function turn(of: LoadBalancerRef): Promise<number | RemovalOutcome> {
     const startedMs = clock.monotonic();
-    let observed = await loadBalancers.observe(asked, signal);
+    let observed = await loadBalancers.observe(of, signal);
     if (observed === undefined) {
-      if (asked.id !== undefined) return { kind: 'gone' };
+      if (of.id !== undefined) return { kind: 'gone' };
       missingSinceMs ??= startedMs;
       const restMs = missingSinceMs + loadBalancers.settleMs - startedMs;
       return restMs <= 0 ? { kind: 'gone' } : restMs;
     }
     missingSinceMs = undefined;
-    // What has been given up carries our tags no more.
-    if (!isOf(asked.owner, observed)) return changed ? { kind: 'gone' } : { kind: 'kept', why: foreign };
+    // What was given up no longer carries our tags.
+    if (!isOf(of.owner, observed)) return changed ? { kind: 'gone' } : { kind: 'kept', why: foreign };
     const why = changed ? undefined : await removal.mayGo?.(observed);
     if (why !== undefined) return { kind: 'kept', why };
     for (let count = 0; ; count += 1) {
@@ -86,7 +87,7 @@ export async function removeLoadBalancer(removal: Removal): Promise<RemovalOutco
         if (plan.waitMs !== undefined) return plan.waitMs;
         return count === 0 ? { kind: 'gone' } : 0;
       }
-      if (count >= maxStepsPerLook) return 1000;
+      if (count >= maxStepsPerRead) return 1000;
       if (!loadBalancers.appliesAll?.(step)) removal.onStep?.(step);
       observed = await loadBalancers.apply(step, observed, { permit, signal, onStep: removal.onStep });
       changed = true;
