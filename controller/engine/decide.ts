@@ -184,7 +184,7 @@ function decideOnce(
     bind(name, want.kind, current.id);
     if (current.status === 'deleting') return wait(name, 'it is being deleted', pendingAgainMs);
     if (current.status === 'pending')
-      return wait(name, 'the cloud is at work on it', pendingAgainMs, current.operation);
+      return wait(name, 'the cloud is at work on it', kind.pendingMs ?? pendingAgainMs, current.operation);
     const cause = (current.refs ?? []).find((ref) => !ref.loose && broken.has(identityOf(ref)));
     const causeName = cause && broken.get(identityOf(cause));
     const compared: Comparison =

@@ -20,6 +20,8 @@ export interface BalancerSpec {
 export const balancersPath = '/v2/load_balancers';
 /** For how long a list may still miss what was made. */
 const settleMs = 5000;
+/** A new one takes a minute or two. */
+const pendingMs = 10_000;
 /** What a change has to send again, because what it leaves out becomes the default. */
 const kept = [
   ...['size_unit', 'type', 'vpc_uuid', 'subnet_uuid', 'project_id', 'network', 'network_stack', 'tls_cipher_policy'],
@@ -64,7 +66,7 @@ export function balancerKind(client: DigitalOceanClient): Kind<BalancerSpec, Bal
   }
 
   return {
-    ...{ kind: kindNames.balancer, locks: true, again: 'safe', settleMs },
+    ...{ kind: kindNames.balancer, locks: true, again: 'safe', settleMs, pendingMs },
     compare({ body, owner }, { mark, body: chosen, fixed }) {
       const other = Object.keys(fixed).find((name) => body.wire[name] !== undefined && body.wire[name] !== fixed[name]);
       if (other !== undefined)

@@ -27,6 +27,14 @@ describe('a load balancer of DigitalOcean', () => {
     );
   });
 
+  it('is read at most every other second while the cloud takes a minute to make it', async () => {
+    const harness = await createBalancerHarness();
+    const { observed } = await harness.settle();
+    assert.equal(observed?.ingress[0]?.ip, harness.balancer().address.ip);
+    const reads = harness.calls().filter((call) => call.startsWith('GET'));
+    assert.ok(reads.length <= 30, `${reads.length} reads`);
+  });
+
   it('carries the tag of the cluster and the VPC from its creation', async () => {
     const harness = await createBalancerHarness({ DO_CLUSTER_ID: 'c-1' });
     await harness.settle();
