@@ -103,7 +103,7 @@ export interface Cloud extends CloudIdentity {
    */
   accepts(providerID: string): boolean;
   readonly instances: Instances;
-  /** Undefined: this cloud has none, or its configuration disables them. */
+  /** Undefined: this cloud has none, or its configuration disables them. A new cloud has a driver in its place. */
   readonly loadBalancers?: LoadBalancers | undefined;
   /** The same as resources, from which whoever opens the cloud makes `loadBalancers`. */
   readonly loadBalancerDriver?: LoadBalancerDriver | undefined;
@@ -136,8 +136,9 @@ export interface Cloud extends CloudIdentity {
 export interface OpenedCloud extends Omit<Cloud, keyof CloudIdentity> {
   /**
    * Reads the account of the credential from the cloud, because a credential of another account works as well and finds
-   * nothing. Needs no permission. Later calls with a credential of another account are refused. Throws a CloudError.
-   * Safe to repeat.
+   * nothing. Needs no permission, where the cloud lets it be so. Later calls with a credential of another account are
+   * refused: by the cloud's own code where it reads credentials again, otherwise by whoever opens it anew. Throws a
+   * CloudError. Safe to repeat.
    */
   identify(signal?: AbortSignal): Promise<CloudIdentity>;
 }

@@ -35,13 +35,22 @@ export type Adopting = Pick<LoadBalancerRef, 'owner' | 'service'> &
 
 type Facts = Pick<LoadBalancers, 'annotations' | 'annotationPrefixes' | 'nodeLabels' | 'maxMembers' | 'drains'>;
 
-/** The load balancers of one cloud, as resources: the engine makes them what Services ask for. */
+/**
+ * The load balancers of one cloud, as resources: the engine makes them what Services ask for. `desire` and the
+ * functions here are called without a read before: what they need besides annotations and members, the readers have to
+ * show, or read before they answer. A refusal of `desire` keeps what it is about as it is by a want with `asItStands`.
+ */
 export interface LoadBalancerDriver extends Driver<Asked>, Facts {
   /** The kind of the load balancers themselves. A Service's own has the key `main`. */
   readonly main: string;
-  /** Slots that a search for one Service asks for: names in the way, addresses that it names. */
+  /** Slots that a search for one Service asks for: names in the way, addresses that it names. May be none. */
   slots(ref: LoadBalancerRef): readonly string[];
-  /** @param parts of this Service, the load balancer itself included where it is its own */
+  /**
+   * From the cloud alone: right after a restart nothing of the Service is known. What only an annotation says (a
+   * hostname in place of addresses) has to be kept with the marks.
+   *
+   * @param parts of this Service, the load balancer itself included where it is its own
+   */
   show(main: Found, parts: readonly Found[]): ShownLoadBalancer;
   /** The same array for equal lists of many load balancers saves much work. */
   members(parts: readonly Found[]): readonly ObservedMember[];

@@ -47,6 +47,9 @@ export interface Driver<D = unknown> {
   readonly readers: readonly Reader[];
   readonly documents: readonly DocumentType[];
   desire(desired: D): Desire;
-  /** The state of these operations. One that is not in the answer has ended. */
+  /**
+   * The state of these operations. One that is not in the answer has ended. A cloud without operations can take
+   * the id of what is pending.
+   */
   poll(operations: readonly string[], io: ReadIo): Promise<ReadonlyMap<string, OperationState>>;
 }

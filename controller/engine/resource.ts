@@ -34,9 +34,15 @@ export interface Want<S = unknown> {
   readonly within?: ResourceName;
   /** What has to exist before it. */
   readonly needs?: readonly ResourceName[];
-  /** What only one resource can hold: a name, a port of a load balancer. `{within}` becomes the container's id. */
+  /**
+   * What only one resource can hold: a name, a port of a load balancer. `{within}` becomes the container's id. What is
+   * replaced in place of a failed one goes first where it has a slot.
+   */
   readonly slot?: string;
-  /** A resource of others: used, never created, changed or deleted. `allowed`: even without a consent mark. */
+  /**
+   * A resource of others: used, never created, changed or deleted. `allowed`: even without a consent mark. A plan makes
+   * no call: the readers have to show it with everything, or with what is read for this Service.
+   */
   readonly use?: { readonly id: string; readonly allowed: boolean };
   /** The Service's status shows an address because of it. */
   readonly carriesAddress?: boolean;
@@ -67,8 +73,13 @@ export interface Reference {
 export interface Found<B = unknown> {
   readonly kind: string;
   readonly id: string;
-  /** By its marks. Undefined without marks: then its container or the journal tells. */
+  /**
+   * By its marks: tags, labels, or whatever else of it only its maker writes; on a cloud without any, a name that has
+   * both UIDs. Undefined where nothing is marked: then its container tells. The journal alone never does: users can
+   * write it, so what is recorded, stands alone and has no mark is left as it is, and the Service is told.
+   */
   readonly owner?: Owner;
+  /** Key of the want that it serves. Required where it has an owner. */
   readonly key?: string;
   /** Id of the container. */
   readonly within?: string;
@@ -87,7 +98,7 @@ export interface Found<B = unknown> {
   readonly lent?: boolean;
   /** Kept on purpose when its Service went. */
   readonly retained?: boolean;
-  /** Shown in the status of its Service because of it. */
+  /** Shown in the status of its Service because of it: a replacement then needs consent to another address. */
   readonly address?: string;
   readonly body: B;
 }
@@ -117,11 +128,17 @@ export type PointsAt = (role: string) => readonly ResourceName[];
 export interface Answer {
   /** Id of what was created. */
   readonly id?: string;
-  /** Without it the owner is read again. A removal needs none. */
+  /**
+   * Where it is missing, the owner is read again. A removal needs none. With an `operation` it is believed at its end,
+   * too, so leave it out where the end adds something, such as an address.
+   */
   readonly found?: readonly Found[];
   /** The effect is complete when this operation has ended. */
   readonly operation?: string;
-  /** What the cloud refused of a call for many, by the ids that were sent. */
+  /**
+   * What the cloud refused of a call for many, by the ids that were sent, where the rest was done. Where nothing was
+   * done because of some of it, throw a CloudError with `subjects`: the rest is sent again without them.
+   */
   readonly refused?: readonly string[];
 }
 
@@ -168,6 +185,10 @@ export interface Kind<S = unknown, B = unknown> {
    * function is compared by its spec alone, without references.
    */
   merge?(specs: readonly S[], standing: Found<B> | undefined): S;
+  /**
+   * Only what is asked for: what a cloud fills in itself, or leaves out of its answers, is no difference. Nor are marks
+   * of what has no owner: what is taken over gets them by `mark`, together with the first change that is needed anyway.
+   */
   compare(found: Found<B>, spec: S, pointsAt: PointsAt): Comparison;
   /** The state after a create, where more changes have to follow. */
   fresh?(want: Want<S>): { readonly body: B; readonly points?: Readonly<Record<string, readonly ResourceName[]>> };

@@ -14,7 +14,7 @@ const needsOverride = 'only beside override-health-check';
 export const known = {
   name: [
     "letters, digits, '.' and '-'",
-    'first part of the name of the load balancer; the rest says whose it is. With --adopt, the name of the one to take over',
+    'begins the name of the load balancer; the rest says whose it is. With --adopt: the name of the one to take over',
   ],
   hostname: ['a DNS name', "stands in the Service's status instead of the addresses"],
   type: [

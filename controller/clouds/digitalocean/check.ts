@@ -10,8 +10,8 @@ import { dropletsPath } from './droplets.ts';
 const onePage = [['per_page', '1']] as const;
 
 /**
- * Each read that is needed. That the token may write load balancers is proved by a create that lacks everything: a token
- * without that right is refused before the API looks at what is sent.
+ * Each read that is needed. That the token may write load balancers is proved by a create that lacks everything: a
+ * token without that right is refused before the API looks at what is sent.
  */
 export async function checkDigitalOcean(
   config: DigitalOceanConfig,

@@ -143,6 +143,6 @@ function certificateOf(
   const renewed = there === undefined && uuid.test(named) ? standing?.certificates.find(is) : undefined;
   const id = there ?? renewed ?? named;
   const use = { kind: kindNames.certificate, key: named, use: { id, allowed: true }, spec: undefined };
-  const remark = `certificate ${named} is gone, and ${renewed} stays in its place: ${prefix}certificate-name names both`;
+  const remark = `certificate ${named} is gone, and ${renewed} stays in its place: use ${prefix}certificate-name`;
   return { id, want: { ...use, summary: `certificate ${named}` }, remarks: renewed === undefined ? [] : [remark] };
 }

@@ -128,8 +128,9 @@ function createReader({ client, prepare, namesCertificates }: ReaderOptions): Re
 }
 
 /**
- * By the name that the classic controller gives, or the name or id that the Service's annotations say, and by an address
- * that the Service shows. Where its status shows a hostname alone, which a user chose, annotations are not believed.
+ * By the name that the classic controller gives, or the name or id that the Service's annotations say, and by an
+ * address that the Service shows. Where its status shows a hostname alone, which a user chose, annotations are not
+ * believed.
  */
 function adopts({ kind, id, body }: Found, { owner, proof }: Adopting): string | undefined {
   if (kind !== kindNames.balancer) return undefined;

@@ -32,10 +32,14 @@ export function printName({ owner, service, title, hostname, isKept = false }: M
   ].join('.');
 }
 
-const marked =
-  /^(?:(?<title>.+?)\.name\.)?(?:(?<hostname>.+)\.host\.)?(?<namespace>[\w-]+)\.(?<name>[\w-]+)\.(?<how>k8s|kept)\.(?<cluster>[\w-]+)\.(?<uid>[\w-]+)$/;
+const marked = new RegExp(
+  [
+    /^(?:(?<title>.+?)\.name\.)?(?:(?<hostname>.+)\.host\.)?(?<namespace>[\w-]+)\.(?<name>[\w-]+)/.source,
+    /\.(?<how>k8s|kept)\.(?<cluster>[\w-]+)\.(?<uid>[\w-]+)$/.source,
+  ].join(''),
+);
 
-/** Undefined for a name that is not ours. A title cannot pretend to be another Service's: the end of the name counts. */
+/** Undefined for a name that is not ours. A title cannot pretend to be another Service's: the end counts. */
 export function parseName(text: string): Mark | undefined {
   const groups = marked.exec(text)?.groups;
   if (groups === undefined) return undefined;

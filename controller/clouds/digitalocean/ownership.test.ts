@@ -45,7 +45,7 @@ describe('what the classic controller made', () => {
       assert.equal(harness.balancer().address.ip, ip);
     });
 
-  it('is not taken over by another address, and not by annotations where the status shows a hostname alone', async () => {
+  it('is not taken over by another address, nor by annotations where the status shows a hostname alone', async () => {
     const { harness, id } = await classic('front');
     for (const addresses of [['192.0.2.99'], ['lb.example.com'], []])
       for (const annotations of [{ name: 'front' }, { [idAnnotation]: id }]) {

@@ -122,7 +122,7 @@ describe('annotations of the classic controller', () => {
 });
 
 describe('a certificate', () => {
-  it('that the cloud has renewed under another id stays, and the Service is told of the better annotation', async () => {
+  it('that the cloud has renewed under another id stays in the rules', async () => {
     const { harness, rules } = await setUp();
     const annotations = { 'certificate-id': certificate };
     await rules(annotations);
