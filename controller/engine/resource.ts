@@ -176,7 +176,7 @@ export interface Kind<S = unknown, B = unknown> {
   readonly again: 'safe' | 'look';
   /** For how long a list may not show a change. */
   readonly settleMs?: number;
-  /** How soon one that the cloud works on is read again. Default 1 s; longer where the cloud takes minutes. */
+  /** When to read a pending resource again, in milliseconds. Default 1 s; longer where the cloud takes minutes. */
   readonly pendingMs?: number;
   /** Default `at once`. `later`: it still exists for a while after the answer to its removal. */
   readonly gone?: 'at once' | 'later';
