@@ -5,10 +5,12 @@ import { silentLog } from '../../../common/process/log.ts';
 import { seededRandom } from '../../../common/process/random.ts';
 import { advanceDuring, fakeClock } from '../../../common/testing/fake-clock.ts';
 import type { CloudCall } from '../../../controller/clouds/cloud.ts';
+import { prefix } from '../../../controller/clouds/digitalocean/annotations.ts';
 import { readConfig } from '../../../controller/clouds/digitalocean/config.ts';
 import { openDigitalOcean } from '../../../controller/clouds/digitalocean/index.ts';
 import { parseName } from '../../../controller/clouds/digitalocean/names.ts';
 import { withLoadBalancers } from '../../../controller/engine/adapter/with-load-balancers.ts';
+import { withDriver } from '../suite/recorded-driver.ts';
 import { sentCalls } from '../suite/sent-calls.ts';
 import type { CloudCapabilities, CloudWorld, InventoryItem } from '../suite/world.ts';
 import type { FakeAccount, FakeBalancer } from './fake/fake-account.ts';
@@ -26,10 +28,21 @@ export const digitalOceanCapabilities: CloudCapabilities = {
     drains: false,
     retain: true,
     refusesMembers: true,
+    calls: { first: 1, further: 1, member: 1, removal: 1 },
   },
   routes: undefined,
   enumerateFaults: true,
 };
+
+const everySetting = Object.fromEntries(
+  Object.entries({
+    ...{ name: 'front', hostname: 'web.example.com', 'size-unit': '2', 'tls-passthrough': 'true', 'http-ports': '80' },
+    ...{ 'enable-proxy-protocol': 'true', 'sticky-sessions-type': 'cookies', 'sticky-sessions-cookie-name': 'lb' },
+    ...{ 'sticky-sessions-cookie-ttl': '60', 'deny-rules': 'ip:192.0.2.7', 'http-idle-timeout-seconds': '90' },
+    ...{ 'redirect-http-to-https': 'true', 'enable-backend-keepalive': 'true', 'network-stack': 'DUALSTACK' },
+    ...{ 'override-health-check': '', 'healthcheck-path': '/ready', network: 'EXTERNAL', type: 'REGIONAL' },
+  }).map(([name, value]) => [prefix + name, value]),
+);
 
 export interface Served {
   readonly clock: Clock;
@@ -73,13 +86,13 @@ export function digitalOceanWorld(options: DigitalOceanWorldOptions = {}): Digit
 
   return {
     ...{ cluster: randomUUID(), fake, during, pass, mutations: sent.mutations, loseAnswer: sent.loseAnswer },
-    async open() {
+    async open(wrap) {
       const variables = { DO_ACCESS_TOKEN: token, DO_OVERRIDE_URL: served.endpoint, DO_CLUSTER_VPC_ID: fake.vpc };
       const config = await readConfig(undefined, { ...variables, ...env }, async () => undefined);
       if ('reportOnly' in config) throw new Error(config.reportOnly);
       const context = { clock, random: seededRandom(1), log: silentLog, env: {}, onCall };
       const opened = openDigitalOcean({ config, context, wrapHttp: () => sent.http });
-      const client = withLoadBalancers<typeof opened>(opened, clock);
+      const client = withLoadBalancers<typeof opened>(withDriver(opened, wrap), clock);
       clients.push(client);
       return client;
     },
@@ -118,6 +131,15 @@ export function digitalOceanWorld(options: DigitalOceanWorldOptions = {}): Digit
     async deleteLoadBalancer(id) {
       fake.balancers.delete(id);
     },
+    async stripMarks({ id }) {
+      const one = fake.balancers.get(id);
+      if (one !== undefined) one.wire.name = 'renamed-by-hand';
+      return one !== undefined;
+    },
+    async markAsClassic({ id }, { name }) {
+      fake.balancers.get(id)!.wire.name = name;
+    },
+    examples: [{ annotations: everySetting }],
     createForeignRoute: async () => {},
     deleteForeignRoute: async () => {},
     async close() {
