@@ -33,8 +33,8 @@ async function asClassic(harness: OctaviaHarness): Promise<{ balancer: FakeBalan
   }
   const [floating] = harness.edge.floatingIps.values();
   assert.ok(floating);
-  floating.description =
-    `Floating IP for Kubernetes external service ` + `${harness.desired.service} from cluster kubernetes`;
+  const { service } = harness.desired;
+  floating.description = `Floating IP for Kubernetes external service ${service} from cluster kubernetes`;
   harness.record.id = undefined;
   return { balancer, address: floating.address };
 }
