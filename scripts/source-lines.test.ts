@@ -10,7 +10,6 @@ const exempt = [
   'controller/clouds/aws/security-groups/',
   'controller/clouds/openstack/load-balancers/',
   'controller/engine/',
-  'controller/services/',
 ];
 
 const paths = sourceFiles();
