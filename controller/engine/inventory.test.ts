@@ -71,7 +71,7 @@ describe('the inventory', () => {
     assert.deepEqual(state.read, ['a']);
   });
 
-  it('reads details again when their version moved or with age, each at a time of its own', async () => {
+  it('details are read again when their version has changed or with age, spread evenly', async () => {
     const { clock, state, inventory } = stand(true);
     const ids = Array.from({ length: 20 }, (_, at) => `lb-${at}`);
     state.list = [lb('v', { version: '1' }), ...ids.map((id) => lb(id))];
@@ -145,7 +145,7 @@ describe('the inventory', () => {
     assert.deepEqual(inventory.all(), []);
   });
 
-  it('stays stale until a read that began later has succeeded', async () => {
+  it('an owner stays stale until a read that began later has succeeded', async () => {
     const { state, inventory } = stand();
     const began = inventory.audit();
     inventory.invalidate(owner);
@@ -218,7 +218,7 @@ describe('a removal', () => {
 });
 
 describe('a journal', () => {
-  it('counts the time in which a create may show from the start of the search', async () => {
+  it('settle time counts from the start of the search', async () => {
     let nowMs = 0;
     const journals = createJournals({ load: async () => undefined, save: async () => undefined }, () => nowMs);
     const journal = await journals.of(owner);

@@ -63,7 +63,7 @@ function orderOf({ steps }: { readonly steps: readonly Step[] }): readonly strin
 }
 
 describe('a plan', () => {
-  it('breaks what refers to a resource that is replaced before its replacement is there', () => {
+  it('what refers to a resource is deleted before a replacement that breaks first', () => {
     const kinds = [kindNamed('pool'), kindNamed('listener')];
     const wants = [want('pool', 'b', { first: 'break' }), want('listener', 'x', { needs: ['pool/k'] })];
     const plan = planOf(kinds, wants, [found('pool', 'a'), found('listener', 'x', { refs: [refTo('pool')] })]);
@@ -111,19 +111,19 @@ describe('a plan', () => {
     );
   });
 
-  it('leaves alone what refers loosely to a resource that is replaced', () => {
+  it('a loose reference survives the replacement of its target', () => {
     const kinds = [kindNamed('pool'), kindNamed('address')];
     const wants = [want('pool', 'b', { first: 'break' }), want('address', 'x', { needs: ['pool/k'] })];
     const all = [found('pool', 'a'), found('address', 'x', { refs: [refTo('pool', { loose: true })] })];
     assert.deepEqual(orderOf(planOf(kinds, wants, all)), ['delete pool pool-1', 'create pool/k']);
   });
 
-  it('fails loudly where resources need each other in a cycle', () => {
+  it('resources that need each other in a cycle fail loudly', () => {
     const wants = [want('a', '1', { needs: ['b/k'] }), want('b', '1', { needs: ['a/k'] })];
     assert.throws(() => planOf([kindNamed('a'), kindNamed('b')], wants, []), /a cycle: a\/k needs b\/k needs a\/k/);
   });
 
-  it('takes away what proves ownership after what it proves, even where the reference is loose', () => {
+  it('what proves ownership is deleted last, even where the reference is loose', () => {
     const kinds = [kindNamed('group'), kindNamed('rule')];
     const all = [found('group', 'g'), found('rule', 'r', { refs: [refTo('group', { loose: true, proof: true })] })];
     const plan = planOf(kinds, [], all, { removing: true });

@@ -5,8 +5,8 @@ import { assertBefore } from './testing/calls.ts';
 import { createHarness, desire } from './testing/harness.ts';
 import { drive, ownerOf } from './testing/world.ts';
 
-describe('the engine shares', () => {
-  it('a document in edits of each owner, and shrinks no union before all Services are known', async () => {
+describe('what Services share', () => {
+  it('each owner edits its own parts, and no union shrinks before all Services are known', async () => {
     const harness = createHarness('document');
     await harness.settle('u1', desire('u1', { members: ['n1'] }));
     await harness.settle('u2', desire('u2', { members: ['n2'] }));
@@ -22,7 +22,7 @@ describe('the engine shares', () => {
     assert.equal(doc.filter(({ kind, owner }) => kind === 'rule' && owner?.service === 'u2').length, 2);
   });
 
-  it('one write of a document among all, and lets no refused edit spoil it', async () => {
+  it('one refused edit does not spoil the common write, and its owner writes alone afterwards', async () => {
     const harness = createHarness('document');
     await harness.settle('u1', desire('u1'));
     harness.documents!.refuse('30666');
@@ -47,7 +47,7 @@ describe('the engine shares', () => {
     assert.ok(writes.length <= 3, `${writes.length} writes`);
   });
 
-  it('a document with one refused edit by halves, so that few writes find it among many', async () => {
+  it('a refused write is halved by owner, so that few writes find the refused edit', async () => {
     const harness = createHarness('document');
     const services = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'];
     const ports = (service: string) => [{ port: 80, nodePort: service === 'f' ? 30666 : 30080 }];
@@ -68,7 +68,7 @@ describe('the engine shares', () => {
     assert.ok(writes.length <= 1 + 2 * 3 + 1, `${writes.length} writes`);
   });
 
-  it('a union as all want it when it is written, not when it was planned', async () => {
+  it('a union is merged when it is written, not when it is planned', async () => {
     const harness = createHarness('document');
     for (const one of ['u1', 'u4']) await harness.settle(one, desire(one, { members: ['n1'] }));
     harness.calls();
@@ -86,7 +86,7 @@ describe('the engine shares', () => {
     assert.equal(harness.calls().filter((call) => call === 'write document').length, 1);
   });
 
-  it('a lane: one call at a time takes what gathers, adds first, and asks the permit of each owner', async () => {
+  it('a lane sends one call at a time with everything that waits, and asks the permit of each owner', async () => {
     const harness = createHarness('rules');
     const services = ['a', 'b', 'c'];
     for (const one of services)
@@ -124,7 +124,7 @@ describe('the engine shares', () => {
     );
   });
 
-  it('a rule that is wanted again in the turn in which it would be removed', async () => {
+  it('a rule that is wanted again right before its removal stays', async () => {
     const harness = createHarness('rules');
     const ports = [{ port: 80, nodePort: 30080 }];
     await harness.settle('u1', desire('u1', { ports, members: ['n1', 'n2'] }));
@@ -148,7 +148,7 @@ describe('the engine shares', () => {
     );
   });
 
-  it('a lane that adds first, whatever came first into its queue', async () => {
+  it('a lane adds before it removes, whatever came first into its queue', async () => {
     const harness = createHarness('rules');
     const ports = [{ port: 80, nodePort: 30080 }];
     await harness.settle('u1', desire('u1', { ports, members: ['n1', 'n2'] }));
@@ -168,7 +168,7 @@ describe('the engine shares', () => {
     assert.deepEqual(lane, ['authorize 30080 from n3', 'authorize 30080 from n4', 'revoke 30080 from n2']);
   });
 
-  it('nothing away that a Service may want which is not known yet, and waits', async () => {
+  it('nothing is removed that an unknown Service may want, and the removal waits', async () => {
     const harness = createHarness('rules');
     await harness.settle('u1', desire('u1'));
     await harness.settle('u2', desire('u2', { members: ['n7'] }));
@@ -182,7 +182,7 @@ describe('the engine shares', () => {
     );
   });
 
-  it('a refused batch in halves, and is content with what is there already', async () => {
+  it('a refused batch is halved, and an identical foreign rule serves unmarked', async () => {
     const harness = createHarness('rules');
     const ports = [{ port: 80, nodePort: 30080 }];
     const result = await harness.reconcile('u1', desire('u1', { ports, members: ['n1', 'refused', 'n2', 'n3'] }));
@@ -195,7 +195,7 @@ describe('the engine shares', () => {
     assert.deepEqual(harness.cloud.things.get(foreign.id), foreign, 'an identical foreign rule serves');
   });
 
-  it('a rule that another controller keeps for a Service, until that Service has settled here', async () => {
+  it('a rule that another controller keeps for a Service stays until that Service has settled here', async () => {
     const harness = createHarness('rules');
     const held = harness.cloud.add({
       ...{ kind: 'rule', key: '31000 from x', slots: ['rule 31000 from x'], refs: [], within: 'nodes-group' },

@@ -9,8 +9,8 @@ import { createHarness, desire } from './testing/harness.ts';
 import type { Spec } from './testing/table.ts';
 import { createWorld, drive, ownerOf } from './testing/world.ts';
 
-describe('the engine orders', () => {
-  it('by resources and not by kinds: the error of one port stops no other port', async () => {
+describe('the order of steps', () => {
+  it('resources wait for resources, not for kinds: the error of one port stops no other port', async () => {
     for (const [bad, good] of [
       ['443', '80'],
       ['80', '443'],
@@ -32,7 +32,7 @@ describe('the engine orders', () => {
     }
   });
 
-  it('the turn of a listener before the end of its old group, and frees a place as late as it can', async () => {
+  it('a listener turns before its old group is deleted, and a slot is freed as late as possible', async () => {
     const harness = createHarness('plain');
     await harness.settle('u1', desire('u1'));
     harness.calls();
@@ -51,7 +51,7 @@ describe('the engine orders', () => {
     assert.deepEqual(harness.cloud.violations, []);
   });
 
-  it('nothing away that something still refers to, because its turn failed', async () => {
+  it('a group stays while a listener that could not turn still refers to it', async () => {
     const harness = createHarness('plain');
     await harness.settle('u1', desire('u1'));
     harness.calls();
@@ -63,7 +63,7 @@ describe('the engine orders', () => {
     assert.deepEqual(harness.cloud.violations, []);
   });
 
-  it('what is added before what is taken away, and takes nothing away when adding failed', async () => {
+  it('members are added before others are removed, and none is removed when adding has failed', async () => {
     const harness = createHarness('plain');
     const ports = [{ port: 80, nodePort: 30080 }];
     await harness.settle('u1', desire('u1', { ports }));
@@ -86,9 +86,9 @@ describe('the engine orders', () => {
   });
 });
 
-describe('the engine completes', () => {
+describe('fresh resources', () => {
   for (const answers of [true, false])
-    it(`what a create leaves to be done, in the same run, with answers that tell all: ${answers}`, async () => {
+    it(`a create is completed in the same run, with answers that show the resource: ${answers}`, async () => {
       const world = createWorld(
         (clock) => createFakeCloud({ clock }),
         (cloud) => () => {
@@ -123,8 +123,8 @@ describe('the engine completes', () => {
     });
 });
 
-describe('the engine runs', () => {
-  it('one change at a time in what locks itself, and makes it with all its parts in one call', async () => {
+describe('running steps', () => {
+  it('what locks itself is created with all its parts in one call and changed one call at a time', async () => {
     const harness = createHarness('composite');
     await harness.settle('u1', desire('u1'));
     assert.deepEqual(writesOf(harness.calls()), ['create balancer main', 'create floating ip main']);
@@ -132,7 +132,7 @@ describe('the engine runs', () => {
     assert.deepEqual(harness.cloud.violations, []);
   });
 
-  it('nothing in a locked container while an operation lasts, even when its worker is gone', async () => {
+  it('nothing is sent to a locked container while an operation lasts, even without a worker', async () => {
     const harness = createHarness('composite', 0, { budgetMs: 500 });
     const { cloud, clock } = harness;
     const host = cloud.add({ kind: 'balancer', key: 'host', slots: ['name host'], refs: [], body: {} });
@@ -150,7 +150,7 @@ describe('the engine runs', () => {
     assert.deepEqual(cloud.violations, []);
   });
 
-  it('nothing more of a plan once something else is desired', async () => {
+  it('a plan is abandoned once something else is desired', async () => {
     const harness = createHarness('plain');
     const { cloud, clock } = harness;
     const engine = harness.engine();
@@ -169,7 +169,7 @@ describe('the engine runs', () => {
     assert.ok(!cloud.calls.some((call) => call.startsWith('create listener')), cloud.calls.join(', '));
   });
 
-  it('gives the worker back while an operation lasts, polls once for all, and goes on from there', async () => {
+  it('a long operation frees the worker, one poll serves all, and the next process goes on from there', async () => {
     const harness = createHarness('composite', 0, { budgetMs: 500 });
     const startedAt = harness.clock.monotonic();
     const both = ['u1', 'u2'].map((service) => harness.reconcile(service, desire(service)));
@@ -190,7 +190,7 @@ describe('the engine runs', () => {
     assert.deepEqual(harness.cloud.violations, []);
   });
 
-  it('no look before a create: the branch fails, a read follows, and the next plan decides', async () => {
+  it('no create is preceded by a read: it fails, a read follows, and the next plan decides', async () => {
     const harness = createHarness('plain');
     const foreign = harness.cloud.add({
       kind: 'balancer',
@@ -213,7 +213,7 @@ describe('the engine runs', () => {
     assert.equal((await harness.settle('u1', desire('u1'))).state, 'settled');
   });
 
-  it('a few tries against the lock of another, and then waits visibly', async () => {
+  it('the lock of another is tried a few times, and then waited for visibly', async () => {
     const harness = createHarness('plain');
     harness.trouble({ call: /^create balancer/, is: 'Busy', times: 9 });
     const result = await harness.reconcile('u1', desire('u1'));
@@ -222,7 +222,7 @@ describe('the engine runs', () => {
     assert.equal(harness.calls().filter((call) => /^create balancer/.test(call)).length, 3);
   });
 
-  it('not for ever what the cloud accepts without doing it, names it, and keeps nothing else waiting', async () => {
+  it('a call without effect is named after three tries, and nothing else waits for it', async () => {
     const harness = createHarness('silent');
     await harness.settle('u1', desire('u1'));
     harness.cloud.ignoring.add('group');
@@ -237,7 +237,7 @@ describe('the engine runs', () => {
     assert.ok(calls.includes('create listener 8080') && calls.some((call) => /^update balancer/.test(call)));
   });
 
-  it('nothing without a permit, and tries again later', async () => {
+  it('nothing is sent without a permit, and the Service tries again later', async () => {
     for (const name of ['plain', 'composite', 'document', 'rules'] as const) {
       const paused = createHarness(name);
       const no = () => {

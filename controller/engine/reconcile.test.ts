@@ -5,8 +5,8 @@ import { adoptsFor } from './testing/drivers.ts';
 import { createHarness, desire } from './testing/harness.ts';
 import { ownerOf } from './testing/world.ts';
 
-describe('the engine reads', () => {
-  it('takes a success answer as a read, and reads before it deletes by old knowledge', async () => {
+describe('reads', () => {
+  it('a success answer is a read; an older read is repeated before anything is deleted', async () => {
     const harness = createHarness('plain');
     await harness.settle('u1', desire('u1'));
     harness.calls();
@@ -21,7 +21,7 @@ describe('the engine reads', () => {
     assertBefore(harness.calls(), /^read/, /^delete/);
   });
 
-  it('knows nothing after an unknown outcome until a read has succeeded', async () => {
+  it('after an unknown outcome nothing is sent until a read has succeeded', async () => {
     const harness = createHarness('plain');
     await harness.settle('u1', desire('u1', { ports: [] }));
     harness.calls();
@@ -38,7 +38,7 @@ describe('the engine reads', () => {
     );
   });
 
-  it('searches by marks after an error, so that a duplicate does not stay', async () => {
+  it('after an error the next read searches by marks, so that a duplicate does not stay', async () => {
     const harness = createHarness('plain');
     await harness.settle('u1', desire('u1'));
     const { things } = harness.cloud;
@@ -50,7 +50,7 @@ describe('the engine reads', () => {
     assert.equal(things.get(balancer.id)?.body['algorithm'], 'lc');
   });
 
-  it('needs no read for the very first claim of a Service', async () => {
+  it('the very first claim of a Service needs no read', async () => {
     const harness = createHarness('plain');
     await harness.settle('u1', desire('u1'));
     harness.calls();
@@ -59,8 +59,8 @@ describe('the engine reads', () => {
   });
 });
 
-describe('the engine looks', () => {
-  it('until a lost create must show, and makes no second one', async () => {
+describe('settle time', () => {
+  it('a lost create is searched for until lists must show it, and is not repeated', async () => {
     const harness = createHarness('plain', 3000);
     await harness.pass(5000);
     harness.trouble({ call: /^create balancer/, is: 'lost' });
@@ -69,8 +69,8 @@ describe('the engine looks', () => {
   });
 });
 
-describe('the engine records', () => {
-  it('its intent before a create that is not safe to repeat, together with the claim', async () => {
+describe('the record', () => {
+  it('the intent of a create that is not safe to repeat is saved with the claim, before the call', async () => {
     const harness = createHarness('plain');
     const tried: (readonly string[])[] = [];
     harness.cloud.setHook({
@@ -85,7 +85,7 @@ describe('the engine records', () => {
     assert.equal(harness.saves.length, 2, 'the claim, and the ids');
   });
 
-  it('ids before any read that could fail', async () => {
+  it('ids are saved before any read that could fail', async () => {
     const harness = createHarness('silent');
     harness.trouble({ call: /^read/, is: 'Unavailable' });
     await assert.rejects(harness.reconcile('u1', desire('u1')), /trouble/);
@@ -93,7 +93,7 @@ describe('the engine records', () => {
     assert.deepEqual(Object.keys(ids).sort(), ['address/main', 'balancer/main', 'group/443', 'group/80']);
   });
 
-  it('at once that what it deleted is gone', async () => {
+  it('a deleted id leaves the record at once', async () => {
     const harness = createHarness('plain');
     await harness.settle('u1', desire('u1'));
     harness.trouble({ call: /^delete address/, is: 'Unavailable', times: 2 });
@@ -101,7 +101,7 @@ describe('the engine records', () => {
     assert.deepEqual(Object.keys(harness.journals.get('u1')!.ids), ['address/main']);
   });
 
-  it('nothing new where nothing has changed, and a restart costs one audit and no write', async () => {
+  it('a restart with nothing changed costs one audit and writes nothing', async () => {
     for (const name of ['plain', 'silent', 'composite', 'document', 'rules'] as const) {
       const harness = createHarness(name);
       await harness.settle('u1', desire('u1'));
@@ -117,8 +117,8 @@ describe('the engine records', () => {
   });
 });
 
-describe('the engine removes', () => {
-  it('and says so only after a read has proved that nothing is left', async () => {
+describe('removals', () => {
+  it('a removal is complete only after a read has proved that nothing is left', async () => {
     for (const name of ['plain', 'composite', 'rules'] as const) {
       const harness = createHarness(name);
       await harness.settle('u1', desire('u1'));
@@ -129,7 +129,7 @@ describe('the engine removes', () => {
     }
   });
 
-  it('what an earlier process made last, although lists do not show it yet', async () => {
+  it('a removal finds what an earlier process created last, although lists do not show it yet', async () => {
     const harness = createHarness('plain', 3000);
     harness.journals.set('u1', { claimed: true, ids: {}, tried: [] });
     await harness.pass(10_000);
@@ -140,13 +140,13 @@ describe('the engine removes', () => {
   });
 });
 
-describe('the engine owns', () => {
+describe('ownership', () => {
   const balancerOf = (harness: ReturnType<typeof createHarness>) =>
     [...harness.cloud.things.values()].find(
       (one) => one.kind === 'balancer' && one.key === 'main' && one.owner?.cluster !== 'c2',
     )!;
 
-  it('what is recorded and refers to what is marked: it gets its marks back', async () => {
+  it('a recorded resource that refers to a marked one gets its marks back', async () => {
     const harness = createHarness('plain');
     await harness.settle('u1', desire('u1'));
     const { owner, ...stripped } = balancerOf(harness);
@@ -156,7 +156,7 @@ describe('the engine owns', () => {
     assert.deepEqual(harness.cloud.things.get(stripped.id)?.owner, owner);
   });
 
-  it('not what is recorded and unmarked without proof: it stays, and is named', async () => {
+  it('a recorded resource without marks and without proof stays, and is named', async () => {
     const harness = createHarness('rules');
     await harness.settle('u1', desire('u1'));
     const group = [...harness.cloud.things.values()].find(
@@ -171,7 +171,7 @@ describe('the engine owns', () => {
     assert.ok(harness.cloud.things.has(group.id));
   });
 
-  it('parts alone in what others made: with consent, journaled, and removed without a trace', async () => {
+  it('parts in a load balancer of others need consent, are recorded, and leave no trace', async () => {
     const harness = createHarness('plain');
     const host = harness.cloud.add({ kind: 'balancer', key: 'host', slots: ['name host'], refs: [], body: {} });
     const theirs = harness.cloud.add({
@@ -204,7 +204,7 @@ describe('the engine owns', () => {
     assert.deepEqual([harness.cloud.things.get(host.id), harness.cloud.things.get(theirs.id)], [host, theirs]);
   });
 
-  it('what it adopts, marked before anything of it is changed; and leaves what it retains', async () => {
+  it('an adopted resource is marked before it is changed, and a retained one stays', async () => {
     const harness = createHarness('plain');
     const classic = harness.cloud.add({
       kind: 'balancer',
@@ -224,7 +224,7 @@ describe('the engine owns', () => {
     assert.deepEqual([left.owner, left.retained], [undefined, true]);
   });
 
-  it('what it has just taken over, by its id: no search is needed to see what came of it', async () => {
+  it('an adopted resource is recorded by its id, so that no search is needed afterwards', async () => {
     const harness = createHarness('silent');
     const classic = harness.cloud.add({
       ...{ kind: 'balancer', key: 'main', slots: ['name u1'], refs: [], consent: true },
@@ -235,7 +235,7 @@ describe('the engine owns', () => {
     assert.equal(harness.journals.get('u1')?.ids['balancer/main'], classic.id);
   });
 
-  it('no address away without consent: the rest goes on', async () => {
+  it('no address is given up without consent, and the rest of the plan goes on', async () => {
     const harness = createHarness('document');
     await harness.settle('u1', desire('u1'));
     const address = () =>
@@ -252,7 +252,7 @@ describe('the engine owns', () => {
   });
 });
 
-describe('the engine costs', () => {
+describe('calls', () => {
   const table = {
     // First, further, a node more, delete, audit: reads and writes, without polls.
     plain: [7, 6, 2, 8, 1],
@@ -261,7 +261,7 @@ describe('the engine costs', () => {
     rules: [4, 2, 1, 4, 2],
   } as const;
   for (const [name, most] of Object.entries(table))
-    it(`no more calls with the ${name} cloud than its table says`, async () => {
+    it(`the ${name} cloud takes no more calls than its table says`, async () => {
       const harness = createHarness(name as keyof typeof table);
       const count = async (work: () => Promise<unknown>) => {
         harness.calls();
