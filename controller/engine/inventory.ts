@@ -112,12 +112,6 @@ export function createInventory(parts: InventoryParts): Inventory {
     return shown;
   }
 
-  function drop(identity: string): void {
-    entries.delete(identity);
-    for (const [part, { found }] of entries)
-      if (found !== undefined && containerOf(found) === identity) entries.delete(part);
-  }
-
   /** Reads all lists, and the details whose turn it is. What should have been shown and was not is gone. */
   async function read(began: Moment, ask: (reader: Reader) => Promise<Reading>, query: Query | undefined) {
     const ids = new Set(query?.ids.map(identityOf));
@@ -155,7 +149,10 @@ export function createInventory(parts: InventoryParts): Inventory {
     }
     for (const [identity, entry] of entries) {
       if (shown.has(identity) || outlives(identity, entry, began, isFresh)) continue;
-      if (entry.found === undefined || wasAsked(entry.found)) drop(identity);
+      if (entry.found !== undefined && !wasAsked(entry.found)) continue;
+      entries.delete(identity);
+      for (const [part, { found }] of entries)
+        if (found !== undefined && containerOf(found) === identity) entries.delete(part);
     }
     for (const [subject, since] of staleSince) {
       const isRead = subject === query?.owner.service || isComplete(subject.replace(/^kind /, ''));

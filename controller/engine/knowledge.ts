@@ -71,11 +71,9 @@ export function createKnowledge(parts: KnowledgeParts): Knowledge {
     return [...recorded, ...used].some((one) => isUnknown(one) && !look?.ids.has(identityOf(one))) ? 'ids' : 'nothing';
   }
 
-  async function look(subject: Subject, search: boolean): Promise<void> {
-    const { owner, wants, removing } = subject;
-    const slots = wants.flatMap(({ slot }) => slot ?? []);
-    await inventory.look({ owner, ids: idsOf(subject), slots, search, removing });
-    searches.delete(owner.service);
+  async function look(query: Query): Promise<void> {
+    await inventory.look(query);
+    searches.delete(query.owner.service);
   }
 
   return {
@@ -91,7 +89,9 @@ export function createKnowledge(parts: KnowledgeParts): Knowledge {
         if (what === 'nothing' && !inventory.isStale(owner, wanted)) break;
         const isUnanswered = journal.state.tried.some((name) => journal.state.ids[name] === undefined);
         const isLost = isUnanswered || journal.unseen.length > 0 || searches.has(owner.service);
-        await look(subject, what === 'all' || isLost || subject.adopting);
+        const search = what === 'all' || isLost || subject.adopting;
+        const slots = wants.flatMap(({ slot }) => slot ?? []);
+        await look({ owner, ids: idsOf(subject), slots, search, removing: subject.removing });
       }
       await documents.refresh(
         wants.flatMap((want) => {
@@ -100,11 +100,10 @@ export function createKnowledge(parts: KnowledgeParts): Knowledge {
         }),
       );
     },
-    async find(owner, journal, { ids, slots, removing }) {
+    find(owner, journal, { ids, slots, removing }) {
       const known = idsOf({ owner, journal, wants: [] });
       const all = new Map([...known, ...ids].map((one) => [identityOf(one), one]));
-      await inventory.look({ owner, ids: [...all.values()], slots, search: true, removing });
-      searches.delete(owner.service);
+      return look({ owner, ids: [...all.values()], slots, search: true, removing });
     },
     searchNext: ({ service }) => {
       searches.add(service);
