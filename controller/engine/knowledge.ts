@@ -43,11 +43,16 @@ export function createKnowledge(parts: KnowledgeParts): Knowledge {
     await Promise.all([inventory.audit(), documents.audit()]);
   };
 
-  /** All known ids of an owner, except those of parts. */
+  /** All known ids of an owner, and the containers that show its parts: they may be lent. */
   function idsOf({ owner, wants, journal }: Pick<Subject, 'owner' | 'wants' | 'journal'>): Query['ids'] {
     const ids = new Map<string, { readonly kind: string; readonly id: string }>();
     const add = (kind: string, id: string) => void ids.set(identityOf({ kind, id }), { kind, id });
-    for (const one of inventory.all()) if (isOwnedBy(one, owner)) add(one.kind, one.id);
+    for (const one of inventory.all()) {
+      if (!isOwnedBy(one, owner)) continue;
+      add(one.kind, one.id);
+      const container = kinds.get(one.kind)?.within;
+      if (container !== undefined && one.within !== undefined) add(container, one.within);
+    }
     for (const [name, id] of Object.entries(journal.state.ids)) add(kindOf(name), id);
     for (const { kind, use } of wants) if (use !== undefined) add(kind, use.id);
     return [...ids.values()];

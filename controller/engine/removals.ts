@@ -97,17 +97,22 @@ export function planRemovals(
     if (!removing && match.referrers(found).some((other) => isBlockedName(nameOf(other)))) return false;
     const isMoved = isMovedFrom(found);
     if ((found.address === undefined && !isMoved) || removing || isDuplicate) return true;
+    const mayChange = input.mayChangeAddress || found.address === undefined;
     // What serves stays while its replacement is refused.
-    if (isBlocked || refusals.length > 0 || decisions.refusals.length > 0) return false;
-    if (isMoved && isUnserved(found)) return false;
-    return found.address === undefined || input.mayChangeAddress || refuse('AddressWouldChange', found, 'would go');
+    const isRefused = isBlocked || refusals.length > 0 || decisions.refusals.length > 0;
+    if (!isRefused && !(isMoved && isUnserved(found)) && (mayChange || refuse('AddressWouldChange', found, 'would go')))
+      return true;
+    serving.add(found);
+    return false;
   }
 
+  /** Leftovers that stay because they serve. */
+  const serving = new Set<Found>();
   // Addresses are judged first: a refused one keeps the rest.
   const left = match.ours
     .filter((one) => !decisions.used.has(one) && !replacing.has(one))
     .sort((a, b) => Number(a.address === undefined) - Number(b.address === undefined));
-  const leftovers = left.filter(mayGo);
+  const leftovers = withoutReferredTo(left.filter(mayGo), serving, match.referrers);
   const going = new Set<Found>([...leftovers, ...replacing]);
   const deletes = new Map<string, string>();
 
@@ -211,4 +216,20 @@ export function planRemovals(
     for (const step of making) if (!graph.waitsFor(step, gone)) graph.require(gone, step);
   }
   return { refusals, waits };
+}
+
+/** Those of `going` that nothing refers to which stays. */
+function withoutReferredTo(
+  going: readonly Found[],
+  staying: ReadonlySet<Found>,
+  referrersOf: (found: Found) => readonly Found[],
+): readonly Found[] {
+  const isNeeded = (one: Found) => referrersOf(one).some((other) => staying.has(other));
+  const needed = going.filter(isNeeded);
+  if (needed.length === 0) return going;
+  return withoutReferredTo(
+    going.filter((one) => !needed.includes(one)),
+    new Set([...staying, ...needed]),
+    referrersOf,
+  );
 }
