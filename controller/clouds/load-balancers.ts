@@ -170,7 +170,7 @@ export interface Refusal {
 }
 
 export interface LoadBalancerPlan<S extends LoadBalancerStep = LoadBalancerStep> {
-  /** In the order of execution. Only the first is certain: after it, the next plan starts from the new state. */
+  /** In the order of execution. Only the first is certain: the next plan starts from the state after it. */
   readonly steps: readonly S[];
   readonly refusals: readonly Refusal[];
   /** Remarks for the condition, although nothing is refused. */
@@ -270,11 +270,14 @@ export interface LoadBalancers<
    * owner. Throws a CloudError. Reads only.
    */
   observe(ref: LoadBalancerRef, signal?: AbortSignal): Promise<O | undefined>;
-  /** The steps from `observed` to `desired`; empty when they match. Pure. */
+  /**
+   * The steps to `desired`; empty when it is there. From `observed`, or, where the engine keeps the inventory, from all
+   * that was read. Makes no call.
+   */
   plan(desired: DesiredLoadBalancer, observed: O | undefined): LoadBalancerPlan<S>;
   /**
    * The steps that delete everything of ours. With `retain`, or if it is attached, they remove only our parts and tags.
-   * Empty steps and no `waitMs` when nothing of ours is left. Pure.
+   * Empty steps and no `waitMs` when nothing of ours is left. Makes no call.
    */
   planRemoval(observed: O, options: { readonly retain: boolean }): LoadBalancerPlan<S>;
   /**
@@ -286,13 +289,11 @@ export interface LoadBalancers<
    */
   declare?(desired: readonly DesiredLoadBalancer[], isEveryone: boolean, lent: ReadonlySet<string>): void;
   /**
-   * Whether `apply` of that step carries out all steps that are possible, and reports each by `onStep`. Default: one.
-   */
-  appliesAll?(step: S): boolean;
-  /**
-   * Makes the one call of a step. Idempotent: repeated after a lost answer, it finds what the first try created.
-   * Returns the state after it; undefined when nothing is left. Throws a CloudError (`subjects` names members that the
-   * cloud refuses) or a WithheldError; after either, observe before planning again.
+   * Applies a step and, where the cloud can, all other steps of its plan that are possible, independent ones side by
+   * side; reports each call by `onStep`. The caller plans again until no step is left. Idempotent: repeated after a
+   * lost answer, it finds what the first try created. Returns the state after it; undefined when nothing is left.
+   * Throws a CloudError (`subjects` names members that the cloud refuses) or a WithheldError; after either, observe
+   * before planning again.
    */
   apply(step: S, observed: O | undefined, options: ApplyOptions): Promise<O | undefined>;
 }

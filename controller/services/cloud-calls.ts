@@ -5,7 +5,6 @@ import type { Permit } from '../clouds/permit.ts';
 import { externalReferencesOf, isPaused, type ServiceView } from '../model/service-view.ts';
 import { createPermit } from '../runtime/leader-permit.ts';
 import type { Action } from './action.ts';
-import { stepWaitMs, withStep } from './applied-steps.ts';
 import type { ConditionReporter } from './condition-reporter.ts';
 import { refOf } from './desired.ts';
 import { mayHaveCreated } from './failures.ts';
@@ -144,12 +143,6 @@ export function createCloudCalls(
     const save = gone ? undefined : (record: CloudRecord) => kube.save(situation, record);
     try {
       const observed = await loadBalancers.apply(step, observation?.observed, { permit, signal, save, onStep });
-      const state = states.of(service.uid);
-      state.backOff = undefined;
-      if (!loadBalancers.appliesAll?.(step)) {
-        state.appliedSteps = withStep(state.appliedSteps, situation, JSON.stringify(step), clock.monotonic());
-        onStep(step);
-      }
       observations.put(scope, service.uid, answered(observed, atMs, observation?.readReferences));
     } catch (error) {
       observations.invalidate(scope, service.uid, { mayHaveCreated: mayHaveCreated(error) });
@@ -173,11 +166,9 @@ export function createCloudCalls(
   function checkProgress(situation: Situation, action: Action, done: Done): void {
     done.observed = action.do === 'observe' ? done.observed + 1 : 0;
     const step = action.do === 'apply' ? JSON.stringify(action.step) : undefined;
-    const applied = states.get(situation.service.uid)?.appliedSteps;
-    const waitMs = step === undefined ? 0 : stepWaitMs(applied, situation, step, clock.monotonic());
     const isRepeated = step !== undefined && step === done.step;
     done.step = step ?? done.step;
-    if (!isRepeated && waitMs === 0 && done.observed < 3) return;
+    if (!isRepeated && done.observed < 3) return;
     const { service, cloud } = situation;
     observations.invalidate(cloud.scope, service.uid, { mayHaveCreated: true });
     throw new CloudError({
@@ -185,7 +176,6 @@ export function createCloudCalls(
       cloud: cloud.name,
       operation: action.do === 'apply' ? action.step.summary : 'observe',
       message: 'the cloud accepted the change and does not show it',
-      ...(waitMs > 0 && { retryAfterMs: waitMs }),
     });
   }
 

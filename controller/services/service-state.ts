@@ -1,7 +1,6 @@
 import type { DesiredMember } from '../clouds/load-balancers.ts';
 import type { ServiceView } from '../model/service-view.ts';
 import type { ReasonGauge } from '../model/waiting-nodes.ts';
-import type { AppliedSteps } from './applied-steps.ts';
 import type { BackOff } from './back-off.ts';
 import type { DrainTimes } from './members/service-members.ts';
 import type { Observation } from './observation.ts';
@@ -27,7 +26,6 @@ export interface ServiceState {
   ensured: Ensured | undefined;
   backOff: BackOff | undefined;
   refusedMembers: RefusedMembers;
-  appliedSteps: AppliedSteps | undefined;
   drainTimes: DrainTimes | undefined;
   /** In a dry run: the plan that was logged last. */
   loggedPlan: string | undefined;
@@ -79,7 +77,7 @@ export function createServiceStates(gauge: ReasonGauge = { set() {} }): ServiceS
     const state: Writable = {
       ...{ uid, observations: new Map(), written: undefined, released: false, gone: undefined, confirmed: false },
       ...{ reason: undefined, work: undefined, ensured: undefined, backOff: undefined, refusedMembers: noneRefused },
-      ...{ appliedSteps: undefined, drainTimes: undefined, loggedPlan: undefined },
+      ...{ drainTimes: undefined, loggedPlan: undefined },
     };
     states.set(uid, state);
     return state;

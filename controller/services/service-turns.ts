@@ -146,9 +146,7 @@ export function createServiceTurns(
     const turn = await show(service, change, condition);
     if (turn.kind === 'again') return turn;
     if (againInMs === undefined) {
-      const state = states.of(service.uid);
-      state.backOff = undefined;
-      state.appliedSteps = undefined;
+      states.of(service.uid).backOff = undefined;
     }
     if (againInMs === undefined && complete.has(condition.reason)) work.ensured(service, members);
     return rest(againInMs);

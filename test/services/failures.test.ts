@@ -45,6 +45,32 @@ describe('failures of Services', () => {
     assertConverged(world, 'after two tries');
   });
 
+  it('tries a change that the cloud accepts and never makes at growing intervals', async () => {
+    await world.close();
+    const step = { action: 'update', resource: 'pool', target: 'p', summary: 'set the pool' } as const;
+    let tries = 0;
+    world = createWorld({
+      through: (loadBalancers) => ({
+        ...loadBalancers,
+        observe: async ({ owner }) => ({
+          ...{ id: 'lb-1', name: 'x', owner, state: 'active', ingress: [{ ip: '192.0.2.1' }], members: [] },
+          ...{ attached: false, retained: false, createdAtMs: undefined, service: undefined },
+        }),
+        plan: () => ({ steps: [step], refusals: [], waitMs: undefined }),
+        async apply(_, observed) {
+          tries += 1;
+          return observed;
+        },
+      }),
+    });
+    replica = world.replica();
+    world.services.create('web');
+    await replica.start();
+    await world.clock.advance(600_000);
+    assert.ok(tries >= 4 && tries <= 10, `${tries} tries in ten minutes`);
+    assert.match(world.services.condition('web')?.message ?? '', /set the pool: the cloud accepted the change/);
+  });
+
   it('repeats a throttled call when the cloud says so, no sooner, without an event', async () => {
     await replica.start();
     world.cloud.faults.add({ operation: create, effect: { kind: 'throttle', retryAfterSeconds: 40 }, times: 1 });

@@ -125,7 +125,6 @@ function heldLoadBalancers(now: () => LoadBalancers, call: Call): Required<LoadB
     nodeLabels: (annotations) => now().nodeLabels?.(annotations) ?? [],
     observeAll: (...args) => call((cloud) => balancersOf(cloud).observeAll(...args)),
     observe: (...args) => call((cloud) => balancersOf(cloud).observe(...args)),
-    appliesAll: (step) => now().appliesAll?.(step) ?? false,
     declare: (...args) => now().declare?.(...args),
     plan: (desired, observed) => now().plan(desired, observed),
     planRemoval: (observed, options) => now().planRemoval(observed, options),

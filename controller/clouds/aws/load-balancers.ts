@@ -154,11 +154,11 @@ function combine(
       if (removal.steps.length > 0 || removal.waitMs !== undefined) return removal;
       return planRemovalOf(first === 'nlb' ? 'classic' : 'nlb', observed, retain);
     },
-    appliesAll: (step) => !isNlb(step) && classic.appliesAll?.(step) === true,
     declare: (desired, isEveryone, lent) => classic.declare?.(desired.filter(asksForClassic), isEveryone, lent),
     async apply(step, observed, options) {
       if (isNlb(step)) {
         const after = await nlb.apply(step, observed?.nlb, options);
+        options.onStep?.(step);
         return composed(after, observed?.classic);
       }
       const after = await classic.apply(step, observed?.classic, options);

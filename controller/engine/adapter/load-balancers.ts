@@ -355,7 +355,6 @@ export function createEngineLoadBalancers(
     maxMembers: driver.maxMembers,
     drains: driver.drains,
     settleMs: Math.max(0, ...driver.kinds.map(({ settleMs = 0 }) => settleMs)),
-    appliesAll: () => true,
     observeAll,
     observe,
     declare(desired, isEveryone, lentIds) {

@@ -88,7 +88,6 @@ export async function removeLoadBalancer(removal: Removal): Promise<RemovalOutco
         return count === 0 ? { kind: 'gone' } : 0;
       }
       if (count >= maxStepsPerRead) return 1000;
-      if (!loadBalancers.appliesAll?.(step)) removal.onStep?.(step);
       observed = await loadBalancers.apply(step, observed, { permit, signal, onStep: removal.onStep });
       changed = true;
       if (observed === undefined) return 0;

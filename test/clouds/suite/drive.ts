@@ -141,7 +141,7 @@ async function drive(
       const told = (one: LoadBalancerStep) => void made.push(one);
       observed = await world.during(balancers.apply(step, observed, { permit, save, onStep: told }));
       if (isDead || (crash?.at === 'after' && crash.call === calls)) throw new Crash();
-      steps.push(...(balancers.appliesAll?.(step) ? made : [step]));
+      steps.push(...(made.length > 0 ? made : [step]));
       // An attached one is not ours to record.
       if (observed?.id !== undefined && !observed.attached) record.id = observed.id;
       record.notes = observed?.notes ?? record.notes;

@@ -3,6 +3,7 @@ import { createMetricRegistry, type MetricRegistry } from '../../../common/proce
 import { seededRandom } from '../../../common/process/random.ts';
 import { advanceDuring, type FakeClock, fakeClock } from '../../../common/testing/fake-clock.ts';
 import { metricValue } from '../../../common/testing/metric-value.ts';
+import type { LoadBalancers } from '../../../controller/clouds/load-balancers.ts';
 import type { KubeApi, KubeCall } from '../../../controller/kube/api.ts';
 import type { EventTarget, KubeEvent } from '../../../controller/kube/event-sink.ts';
 import { fencedApi } from '../../../controller/kube/fence.ts';
@@ -48,6 +49,8 @@ export interface WorldOptions {
   /** The embedded API is single stack: every Service is shown with these families instead. */
   readonly families?: readonly string[];
   readonly logLevel?: 'debug';
+  /** What stands between the controller and the load balancers of the cloud. */
+  readonly through?: (loadBalancers: LoadBalancers) => LoadBalancers;
 }
 
 export interface EmittedEvent extends KubeEvent {
@@ -145,7 +148,12 @@ export function createWorld(options: WorldOptions = {}): World {
         return cloud.credential;
       },
     });
-    return { name: 'simulated', scope: api.scope, accepts: (id) => api.accepts(id), selector: undefined, api };
+    const { loadBalancers } = api;
+    const through = loadBalancers && options.through?.(loadBalancers);
+    return {
+      ...{ name: 'simulated', scope: api.scope, accepts: (id) => api.accepts(id), selector: undefined },
+      api: through === undefined ? api : { ...api, loadBalancers: through },
+    };
   }
 
   function replica({ death, dryRun = false, task: changes }: ReplicaOptions = {}): Replica {

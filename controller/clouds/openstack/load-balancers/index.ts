@@ -35,6 +35,7 @@ export function createLoadBalancers({
   providerIDOf,
 }: LoadBalancerParts): LoadBalancers<OctaviaObserved, OctaviaStep> {
   const reads = octaviaReads({ client, clock, config, providerIDOf });
+  const apply = octaviaSteps({ client, reads });
   return {
     annotations: annotationDefinitions,
     annotationPrefixes,
@@ -46,6 +47,10 @@ export function createLoadBalancers({
     observe: reads.observe,
     plan: (desired, observed) => planLoadBalancer(desired, observed, { config, minor: reads.minor(), serverIdOf }),
     planRemoval: (observed, { retain }) => planRemoval(observed, retain, config),
-    apply: octaviaSteps({ client, reads }),
+    async apply(step, observed, options) {
+      const after = await apply(step, observed, options);
+      options.onStep?.(step);
+      return after;
+    },
   };
 }
