@@ -1,8 +1,10 @@
-import { type Found, identityOf, type Reader, type ReadIo } from './resource.ts';
+import { type Detail, type Found, identityOf, type Reader, type ReadIo } from './resource.ts';
 
 export interface DetailReading {
   /** Identity of the container. */
   readonly container: string;
+  /** Kinds of which it shows all that are in the container. */
+  readonly kinds: readonly string[];
   readonly found: readonly Found[];
 }
 
@@ -15,41 +17,55 @@ export interface Details {
     when: { readonly nowMs: number; readonly all: boolean },
     io: ReadIo,
   ): Promise<readonly DetailReading[]>;
-  /** An answer of our own has shown the parts of that container. */
-  noted(container: string, nowMs: number): void;
+  /** An answer of our own has shown parts of that kind in that container. */
+  noted(part: string, container: string, nowMs: number): void;
   /** Whether lists never show that kind. */
   isDetail(kind: string): boolean;
 }
 
 export function createDetails(readers: readonly Reader[]): Details {
-  const kinds = new Set(readers.flatMap(({ detail }) => detail?.parts ?? []));
-  const read = new Map<string, { readonly atMs: number; readonly version: string | undefined }>();
+  /** By kind of the parts. */
+  const details = new Map(readers.flatMap(detailsOf).flatMap((detail) => detail.parts.map((part) => [part, detail])));
+  const read = new Map<Detail, Map<string, { readonly atMs: number; readonly version: string | undefined }>>();
+  const readOf = (detail: Detail) => {
+    const known = read.get(detail) ?? new Map();
+    read.set(detail, known);
+    return known;
+  };
 
-  function isDue({ detail }: Reader, container: Found, nowMs: number): boolean {
+  function isDue(detail: Detail, container: Found, nowMs: number): boolean {
     const identity = identityOf(container);
-    const last = read.get(identity);
+    const last = readOf(detail).get(identity);
     if (last === undefined || last.version !== container.version) return true;
-    if (container.version !== undefined) return false;
-    return nowMs - last.atMs >= detail!.maxAgeMs * (0.5 + 0.5 * shareOf(identity));
+    return nowMs - last.atMs >= detail.maxAgeMs * (0.5 + 0.5 * shareOf(identity));
   }
 
   return {
     async read(reader, containers, { nowMs, all }, io) {
-      const { detail } = reader;
-      if (detail === undefined) return [];
-      const due = containers.filter((one) => one.kind === detail.kind && (all || isDue(reader, one, nowMs)));
+      const due = detailsOf(reader).flatMap((detail) =>
+        containers.flatMap((one) => {
+          return one.kind === detail.kind && (all || isDue(detail, one, nowMs)) ? [{ detail, one }] : [];
+        }),
+      );
       return Promise.all(
-        due.map(async (one) => {
+        due.map(async ({ detail, one }) => {
           const container = identityOf(one);
           const found = await detail.read(one, io);
-          read.set(container, { atMs: nowMs, version: one.version });
-          return { container, found };
+          readOf(detail).set(container, { atMs: nowMs, version: one.version });
+          return { container, kinds: detail.parts, found };
         }),
       );
     },
-    noted: (container, nowMs) => void read.set(container, { atMs: nowMs, version: undefined }),
-    isDetail: (kind) => kinds.has(kind),
+    noted(part, container, nowMs) {
+      const detail = details.get(part);
+      if (detail !== undefined) readOf(detail).set(container, { atMs: nowMs, version: undefined });
+    },
+    isDetail: (kind) => details.has(kind),
   };
+}
+
+function detailsOf({ detail }: Reader): readonly Detail[] {
+  return detail === undefined ? [] : [detail].flat();
 }
 
 /** A number from 0 to 1 for each id, so that reads by age are spread evenly. */

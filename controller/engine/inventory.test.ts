@@ -22,9 +22,18 @@ const lb = (id: string, more: Partial<Found> = {}): Found => ({
   ...more,
 });
 
-function stand(details = false) {
+/** @param details true, or the ages of two kinds of details */
+function stand(details: boolean | readonly [number, number] = false) {
+  const [age, otherAge] = typeof details === 'boolean' ? [100_000] : details;
   const clock = fakeClock();
   const state = { list: [] as Found[], read: [] as string[], fails: false, isFresh: false };
+  const detail = (kind: string, maxAgeMs: number, shown: string) => ({
+    ...{ kind: 'lb', parts: [kind], maxAgeMs },
+    async read({ id }: Found) {
+      state.read.push(`${id}${shown}`);
+      return [{ kind, id: `${kind} of ${id}`, within: id, status: 'ready' as const, body: '' }];
+    },
+  });
   const reader: Reader = {
     kinds: ['lb'],
     async all() {
@@ -32,21 +41,12 @@ function stand(details = false) {
       return state.list;
     },
     of: async () => ({ found: state.list, isFresh: state.isFresh }),
-    ...(details && {
-      detail: {
-        kind: 'lb',
-        parts: ['part'],
-        maxAgeMs: 100_000,
-        async read({ id }: Found) {
-          state.read.push(id);
-          return [{ kind: 'part', id: `part of ${id}`, within: id, status: 'ready' as const, body: '' }];
-        },
-      },
-    }),
+    ...(details && { detail: [detail('part', age!, ''), ...(otherAge ? [detail('more', otherAge, ' more')] : [])] }),
   };
   const kinds = new Map([
     kind('lb', { settleMs: 1000 }),
     kind('part', { within: 'lb' }),
+    kind('more', { within: 'lb' }),
     kind('slow', { gone: 'later' }),
   ]);
   return { clock, state, inventory: createInventory({ readers: [reader], kinds, cluster: 'c1', clock }) };
@@ -97,6 +97,36 @@ describe('the inventory', () => {
     state.list = [];
     await inventory.audit();
     assert.deepEqual(inventory.all(), []);
+  });
+
+  it('reads details with age although a version tells of some changes, and each kind of details by its own', async () => {
+    const { clock, state, inventory } = stand([100_000, 1_000_000]);
+    state.list = [lb('a', { version: '1' })];
+    await inventory.audit();
+    assert.deepEqual(state.read.splice(0), ['a', 'a more']);
+    await clock.advance(100_000);
+    await inventory.audit();
+    assert.deepEqual(state.read.splice(0), ['a']);
+    assert.deepEqual(
+      inventory
+        .all()
+        .map(({ kind: of }) => of)
+        .sort(),
+      ['lb', 'more', 'part'],
+    );
+    state.list = [lb('a', { version: '2' })];
+    await inventory.audit();
+    assert.deepEqual(state.read.splice(0), ['a', 'a more']);
+  });
+
+  it('reads details of what may be taken over, and of nothing else that is not ours', async () => {
+    const { state, inventory } = stand(true);
+    const { owner: _, ...foreign } = lb('a');
+    state.list = [foreign, { ...foreign, id: 'b', adoptable: true }];
+    await inventory.audit();
+    assert.deepEqual(state.read.splice(0), ['b']);
+    await inventory.look(query([]));
+    assert.deepEqual(state.read.splice(0), ['b']);
   });
 
   it('takes an answer for newer than a list that began before, or that may not show it yet', async () => {

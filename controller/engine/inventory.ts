@@ -116,7 +116,8 @@ export function createInventory(parts: InventoryParts): Inventory {
   async function read(began: Moment, ask: (reader: Reader) => Promise<Reading>, query: Query | undefined) {
     const ids = new Set(query?.ids.map(identityOf));
     const isOurs = (one: Found) =>
-      query === undefined ? one.owner?.cluster === cluster : isOwnedBy(one, query.owner) || ids.has(identityOf(one));
+      one.adoptable ||
+      (query === undefined ? one.owner?.cluster === cluster : isOwnedBy(one, query.owner) || ids.has(identityOf(one)));
     const readings = await Promise.all(
       readers.map(async (reader) => {
         const reading = await ask(reader);
@@ -130,7 +131,7 @@ export function createInventory(parts: InventoryParts): Inventory {
     const isComplete = (kind: string | undefined) => query === undefined || complete.has(kind ?? '');
     const fresh = new Set(readings.flatMap((reading) => (reading.isFresh ? reading.kinds : [])));
     const isFresh = (kind: string) => fresh.has(kind);
-    const detailed = new Set(parts.map(({ container }) => container));
+    const detailed = new Set(parts.flatMap(({ container, kinds: read }) => read.map((kind) => `${kind} in ${container}`)));
     const slots = new Set(query?.search ? query.slots : []);
     listed = undefined;
     const shown = take(
@@ -143,7 +144,7 @@ export function createInventory(parts: InventoryParts): Inventory {
       const container = containerOf(one);
       const isGone = container !== undefined && !shown.has(container);
       const isAsked = ids.has(container ?? '') || isComplete(kinds.get(one.kind)?.within);
-      if (container !== undefined && details.isDetail(one.kind)) return detailed.has(container) || (isAsked && isGone);
+      if (container !== undefined && details.isDetail(one.kind)) return detailed.has(`${one.kind} in ${container}`) || (isAsked && isGone);
       if (isComplete(one.kind) || ids.has(identityOf(one)) || one.slots?.some((slot) => slots.has(slot))) return true;
       return container !== undefined && (isAsked || !isGone);
     }
@@ -193,7 +194,7 @@ export function createInventory(parts: InventoryParts): Inventory {
       for (const one of found) {
         entries.set(identityOf(one), { kind: one.kind, found: one, ...at, answered: true });
         const container = details.isDetail(one.kind) ? containerOf(one) : undefined;
-        if (container !== undefined) details.noted(container, at.atMs);
+        if (container !== undefined) details.noted(one.kind, container, at.atMs);
       }
     },
     noteGone(found) {

@@ -96,6 +96,8 @@ export interface Found<B = unknown> {
    * A resource of others with a consent mark, for any cluster. It never counts as one of ours that lost its marks.
    */
   readonly lent?: boolean;
+  /** The classic controller made it for this cluster: its details are read as those of ours are. */
+  readonly adoptable?: boolean;
   /** Kept on purpose when its Service went. */
   readonly retained?: boolean;
   /** Shown in the status of its Service because of it: a replacement then needs consent to another address. */
@@ -205,7 +207,8 @@ export interface Kind<S = unknown, B = unknown> {
   heldBy?(found: Found<B>): string | undefined;
   /**
    * Users of a shared resource as the cloud shows them: UIDs of Services, or other names. It is deleted with the last
-   * user, whether every Service is known or not. Undefined: not known; `remove` reads the users before its call.
+   * user, whether every Service is known or not. Undefined: not known; it is deleted once every Service is known and
+   * none desires it, or with a Service that is deleted; `remove` reads the users before its call.
    */
   usedBy?(found: Found<B>): readonly string[] | undefined;
 }
@@ -241,7 +244,7 @@ export interface Reader {
   readonly kinds: readonly string[];
   all(cluster: string, io: ReadIo): Promise<readonly Found[]>;
   of(query: Query, io: ReadIo): Promise<Reading>;
-  readonly detail?: Detail;
+  readonly detail?: Detail | readonly Detail[];
 }
 
 /** Parts that no list shows: one call per container, repeated when its version changes or the answer is old. */

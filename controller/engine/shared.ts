@@ -56,7 +56,7 @@ export function createShared({ kinds, everyoneDeclared }: SharedParts): Shared {
       const { usedBy } = kinds.get(found.kind) ?? {};
       if (usedBy === undefined) return everyoneDeclared() ? 'yes' : 'later';
       const users = usedBy(found);
-      if (users === undefined) return going === undefined ? 'no' : 'yes';
+      if (users === undefined) return going !== undefined || everyoneDeclared() ? 'yes' : 'no';
       return users.every((user) => user === going?.service) ? 'yes' : 'no';
     },
     settled({ service }) {

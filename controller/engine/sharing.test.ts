@@ -21,7 +21,7 @@ function worldOf() {
   const clock = fakeClock();
   const world: World = { things: new Set(), calls: [] };
   /** Called before each mutating call. */
-  const hooks = { before: (_: string): Promise<void> | void => undefined };
+  const hooks = { before: (_: string): Promise<void> | void => undefined, hidesUsers: false };
   const found = (id: string): Found => {
     const [kind = '', name = ''] = id.split(' ');
     const owner = kind === 'balancer' ? ownerOf(name) : kind === 'group' ? everybody : ownerOf(name.slice(0, 1));
@@ -52,7 +52,8 @@ function worldOf() {
   const group: Kind = {
     ...kindOf('group'),
     merge: ([spec]) => spec,
-    usedBy: () => [...world.things].flatMap((id) => (id.startsWith('balancer ') ? id.slice(9) : [])),
+    usedBy: () =>
+      hooks.hidesUsers ? undefined : [...world.things].flatMap((id) => (id.startsWith('balancer ') ? id.slice(9) : [])),
   };
   const rule: Kind = {
     ...kindOf('rule'),
@@ -74,6 +75,7 @@ function worldOf() {
     ],
     documents: [],
     desire(rules) {
+      if (rules.includes('nothing')) return { wants: [], refusals: [] };
       const wants: Want[] = [
         { kind: 'group', key: 'main', spec: undefined, summary: 'group' },
         { kind: 'balancer', key: 'main', needs: ['group/main'], spec: undefined, summary: 'balancer' },
@@ -110,6 +112,22 @@ describe('what all Services share', () => {
     await during(engine.reconcile({ owner: ownerOf('b'), desired: undefined }));
     assert.deepEqual([...world.things], []);
     assert.deepEqual(world.calls.slice(-2), ['delete balancer b', 'delete group'], 'in one go, and last');
+  });
+
+  it('goes where the cloud does not show who uses it, once every Service is known and none wants it', async () => {
+    const { world, hooks, open, during } = worldOf();
+    hooks.hidesUsers = true;
+    world.things.add('group');
+    const request = { owner: ownerOf('a'), desired: ['nothing'] };
+    await during(open(false).reconcile(request));
+    assert.deepEqual([...world.things], ['group']);
+    const engine = open();
+    engine.declare({ owner: ownerOf('b'), desired: [] });
+    await during(engine.reconcile(request));
+    assert.deepEqual([...world.things], ['group']);
+    engine.declare({ owner: ownerOf('b'), desired: ['nothing'] });
+    await during(engine.reconcile(request));
+    assert.deepEqual([...world.things], []);
   });
 
   it('stays when another Service has come to want it before its removal is sent', async () => {
