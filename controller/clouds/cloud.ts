@@ -107,8 +107,6 @@ export interface Cloud extends CloudIdentity {
   readonly loadBalancers?: LoadBalancers | undefined;
   /** The same as resources, from which whoever opens the cloud makes `loadBalancers`. */
   readonly loadBalancerDriver?: LoadBalancerDriver | undefined;
-  /** Where only some of its load balancers are of the driver: all of them, from those that are made of it. */
-  readonly combineLoadBalancers?: ((made: LoadBalancers) => LoadBalancers) | undefined;
   readonly routes?: Routes | undefined;
   /**
    * Files besides the cloud config that contain or select the credential (clouds.yaml, the shared credentials file, a

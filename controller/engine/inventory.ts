@@ -131,7 +131,9 @@ export function createInventory(parts: InventoryParts): Inventory {
     const isComplete = (kind: string | undefined) => query === undefined || complete.has(kind ?? '');
     const fresh = new Set(readings.flatMap((reading) => (reading.isFresh ? reading.kinds : [])));
     const isFresh = (kind: string) => fresh.has(kind);
-    const detailed = new Set(parts.flatMap(({ container, kinds: read }) => read.map((kind) => `${kind} in ${container}`)));
+    const detailed = new Set(
+      parts.flatMap(({ container, kinds: read }) => read.map((kind) => `${kind} in ${container}`)),
+    );
     const slots = new Set(query?.search ? query.slots : []);
     listed = undefined;
     const shown = take(
@@ -144,7 +146,8 @@ export function createInventory(parts: InventoryParts): Inventory {
       const container = containerOf(one);
       const isGone = container !== undefined && !shown.has(container);
       const isAsked = ids.has(container ?? '') || isComplete(kinds.get(one.kind)?.within);
-      if (container !== undefined && details.isDetail(one.kind)) return detailed.has(`${one.kind} in ${container}`) || (isAsked && isGone);
+      if (container !== undefined && details.isDetail(one.kind))
+        return detailed.has(`${one.kind} in ${container}`) || (isAsked && isGone);
       if (isComplete(one.kind) || ids.has(identityOf(one)) || one.slots?.some((slot) => slots.has(slot))) return true;
       return container !== undefined && (isAsked || !isGone);
     }

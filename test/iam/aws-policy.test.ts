@@ -8,14 +8,10 @@ import { iamActions } from '../../controller/clouds/aws/iam-actions.ts';
 import { iamProof } from '../../controller/clouds/aws/iam-proofs.ts';
 import { cloudModule } from '../../controller/clouds/aws/index.ts';
 import { keys } from '../../controller/clouds/aws/load-balancer-annotations.ts';
-import { assemble, type NlbObserved } from '../../controller/clouds/aws/nlb/observed.ts';
-import { planNlbRemoval } from '../../controller/clouds/aws/nlb/removal.ts';
 import type { OpenedCloud } from '../../controller/clouds/cloud.ts';
-import * as classic from '../clouds/aws/fake/classic/machine.ts';
 import { answerError, running, startFakeEc2 } from '../clouds/aws/fake/fake-ec2.ts';
-import { drive, ensure, managed, plain } from '../clouds/aws/fake/nlb/driven.ts';
-import { desired, member, port } from '../clouds/aws/fake/nlb/example.ts';
-import { createRecordingCalls, type RecordingCalls } from '../clouds/aws/fake/nlb/recording-calls.ts';
+import * as classic from '../clouds/aws/fake/machine.ts';
+import { group } from '../clouds/aws/fake/network-facts.ts';
 import { type AwsCall, noteTags, requestsOf, type TagLedger } from './aws-requests.ts';
 import { type AccessRequest, allows, type Policy } from './policy.ts';
 
@@ -58,53 +54,53 @@ async function open(url: string): Promise<OpenedCloud> {
   return cloud;
 }
 
-/** A network load balancer through its life, at calls that are recorded. */
-async function nlbLife(context: typeof managed): Promise<RecordingCalls> {
-  const calls = createRecordingCalls();
+/** A network load balancer through its life: the calls that were sent. */
+async function networkLife(config: typeof classic.plainConfig) {
+  const { network, port, member } = classic;
+  const m = classic.machine({ config, more: [group('sg-allowed')] });
   const certificate = 'arn:aws:acm:eu-west-1:123456789012:certificate/1';
-  const wishes = [
-    desired({ ports: [port(80, 30080), port(81, 30081)], annotations: { [keys.subnets]: 'subnet-a' } }),
-    desired({ annotations: { [keys.subnets]: 'subnet-a,subnet-b' } }),
-    desired({
+  for (const asked of [
+    network({ ports: [port(80), port(81)], annotations: { [keys.subnets]: 'subnet-a' } }),
+    network({ annotations: { [keys.subnets]: 'subnet-a,subnet-b' } }),
+    network({
       members: [member(2), member(3)],
       annotations: {
         ...{ [keys.crossZone]: 'true', [keys.targetGroupAttributes]: 'proxy_protocol_v2.enabled=true' },
-        ...{ [keys.sslCertificate]: certificate, [keys.healthyThreshold]: '4' },
+        ...{ [keys.sslCertificate]: certificate, [keys.healthyThreshold]: '4', [keys.additionalTags]: 'a=b' },
       },
     }),
-    desired({ families: ['IPv4', 'IPv6'], annotations: { [keys.subnets]: 'subnet-a' } }),
-    desired({ annotations: context === managed ? { [keys.securityGroups]: 'sg-allowed' } : {} }),
-    desired({ ports: [port(443, 31443)] }),
-  ];
-  let observed: NlbObserved | undefined;
-  for (const wish of wishes) observed = calls.later((await ensure(calls, wish, observed, context)).observed);
-  const remove = (one: NlbObserved | undefined, retain: boolean) =>
-    drive(calls, one, (now) => (now ? planNlbRemoval(now, retain) : { steps: [], refusals: [], waitMs: undefined }));
-  await remove(observed, true);
-  // Another one, with a foreign tenant, too: it is marked, unmarked, and deleted.
-  const second = calls.later((await ensure(calls, desired(), undefined, context)).observed)!;
-  const own = second.pieces.own!;
-  const guest = { ...own.listeners[0]!, arn: 'arn:guest', port: 8443, group: 'arn:guest', tags: {} };
-  const shared = assemble({ ...second.pieces, own: { ...own, listeners: [...own.listeners, guest] } });
-  const left = await remove(shared, false);
-  const back = await ensure(calls, desired(), left.observed, context);
-  const alone = back.observed!.pieces;
-  const listeners = alone.own!.listeners.filter(({ arn }) => arn !== guest.arn);
-  await remove(assemble({ ...alone, own: { ...alone.own!, listeners } }), false);
-  return calls;
+    network({ families: ['IPv4', 'IPv6'], annotations: { [keys.subnets]: 'subnet-a' } }),
+    network({ annotations: config === classic.managedConfig ? { [keys.securityGroups]: 'sg-allowed' } : {} }),
+    network({ ports: [port(443, 31_443)] }),
+  ])
+    await m.ensure(asked);
+  // Another Service uses it, too, and goes.
+  const id = m.networkBalancer()!.arn;
+  m.networkBalancer()!.tags.set('mooring.dev/attachable-by', 'uid-c/default');
+  const attach = { id, allowed: false };
+  const guest = classic.desiredOf('u2', { attach, ports: [port(8443)], annotations: { [keys.type]: 'nlb' } });
+  await m.ensure(guest);
+  await m.remove(guest);
+  await m.remove(network());
+  await m.ensure(network());
+  await m.remove(network({ retain: true }));
+  return m.aws.sent;
 }
 
-describe('the shipped IAM policy', () => {
-  for (const [what, context] of [
-    ['with security groups', managed],
-    ['without security groups', plain],
+describe('the IAM policy that is shipped', () => {
+  for (const [what, config] of [
+    ['with security groups', classic.managedConfig],
+    ['without security groups', classic.plainConfig],
   ] as const) {
-    it(`allows every call in the life of a network load balancer ${what}`, async () => {
-      const { sent } = await nlbLife(context);
-      const calls = sent.map((call) => ({ ...call, service: serviceOf(call.operation) }));
-      const ledger: TagLedger = new Map([['security-group/sg-nodes', tag('cluster-a')]]);
+    it(`allows every call of a network load balancer ${what}, through its life`, async () => {
+      const sent = await networkLife(config);
+      const calls = sent.map((call) => {
+        const operation = call.operation.replace('v2 ', '');
+        return { ...call, operation, service: serviceOf(operation) };
+      });
+      const ledger: TagLedger = new Map([['security-group/sg-nodes', tag('c1')]]);
       const outputs = sent.map(({ output }) => output);
-      holdCalls(calls, outputs, 'cluster-a', ledger);
+      holdCalls(calls, outputs, 'c1', ledger);
     });
   }
 

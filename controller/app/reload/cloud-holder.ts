@@ -58,7 +58,7 @@ export function createCloudHolder(first: Cloud, onClose: () => void): CloudHolde
     if (one !== held && one.calls === 0) one.cloud.close();
   }
 
-  const cloud: Required<Omit<Cloud, 'loadBalancerDriver' | 'combineLoadBalancers'>> = {
+  const cloud: Required<Omit<Cloud, 'loadBalancerDriver'>> = {
     name: first.name,
     scope: first.scope,
     account: first.account,

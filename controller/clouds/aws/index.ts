@@ -124,7 +124,6 @@ async function open(file: CloudConfigFile | undefined, context: CloudContext): P
         }),
     },
     loadBalancerDriver: balancers.driver,
-    combineLoadBalancers: balancers.combined,
     routes: createRoutes(parts),
     files: source.files,
     ping: (signal) => proveCredential(ec2, signal),

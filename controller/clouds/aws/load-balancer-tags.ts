@@ -16,7 +16,7 @@ export function isReservedTag(key: string): boolean {
  */
 export function tagsFor(
   { owner, service }: { readonly owner: Owner; readonly service: string },
-  cluster: ClusterTags,
+  cluster: Pick<ClusterTags, 'owned'>,
   additional: Tags = {},
 ): Tags {
   return {

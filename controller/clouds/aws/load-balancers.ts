@@ -1,222 +1,291 @@
-import type { LoadBalancerDriver } from '../load-balancer-driver.ts';
-import type { LoadBalancerStep } from '../load-balancer-step.ts';
-import type {
-  DesiredLoadBalancer,
-  DesiredMember,
-  LoadBalancerPlan,
-  LoadBalancers,
-  NodeLabel,
-  ObservedLoadBalancer,
-  Refusal,
-} from '../load-balancers.ts';
-import { createClassicDriver } from './classic/driver.ts';
-import { annotationPrefix, keys } from './load-balancer-annotations.ts';
-import { createNetworkLoadBalancers } from './nlb/network-load-balancers.ts';
-import { isDoneWith, type NlbObserved } from './nlb/observed.ts';
-import type { NlbStep } from './nlb/step.ts';
+import { aws } from '../../../common/provider-id/aws.ts';
+import type { Comparison, Desire, Found, Kind, Refusal, Want } from '../../engine/resource.ts';
+import type { Adopting, Asked, LoadBalancerDriver } from '../load-balancer-driver.ts';
+import { type DesiredLoadBalancer, type ObservedMember, ownerTags } from '../load-balancers.ts';
+import { createClassicKinds } from './classic/balancer-kinds.ts';
+import type { ClassicLoadBalancer } from './classic/classic-load-balancer.ts';
+import { desireClassic } from './classic/desire.ts';
+import { createClassicQueries } from './classic/queries.ts';
+import { classicKinds, isClassic } from './classic/resources.ts';
+import { annotationDefinitions, annotationPrefix, keys } from './load-balancer-annotations.ts';
+import { type AskedFor, createLoadBalancerReader } from './load-balancer-reader.ts';
+import { isClassicControllers } from './load-balancer-tags.ts';
+import { createLoadBalancerView, defaultName, type LoadBalancerView, slotOf } from './load-balancer-view.ts';
+import { createNetworkBalancerKinds } from './nlb/balancer-kinds.ts';
+import { desireNetwork } from './nlb/desire.ts';
+import { createListenerKind } from './nlb/listener-kind.ts';
+import { createTagMarks } from './nlb/marks.ts';
+import { isNetwork, type NetworkLoadBalancer, type TargetGroup, type TargetList } from './nlb/network-load-balancer.ts';
+import { createNlbQueries } from './nlb/queries.ts';
+import { networkKinds } from './nlb/resources.ts';
+import { createTargetGroupKinds } from './nlb/target-group-kinds.ts';
 import { readNodeLabels } from './node-labels.ts';
 import type { AwsParts } from './parts.ts';
-import { createGroupUsers } from './security-groups/group-users.ts';
+import { type BalancerType, createCarriers } from './security-groups/carriers.ts';
+import { createGroupKinds, type GroupKindsParts } from './security-groups/group-kinds.ts';
+import { type FrontBody, frontKeys, frontName, type NodeRule } from './security-groups/group-resources.ts';
 import { createNetworkReads, type NetworkReads } from './security-groups/network-reads.ts';
+import { createNodeRuleKind } from './security-groups/node-rule-kind.ts';
 import { createSecurityGroupCalls } from './security-groups/security-group-calls.ts';
+import { type DesireParts, keep, ownOf } from './standing.ts';
 
-/** What a Service has of either kind; as a rule of one alone. */
-export interface AwsObserved extends ObservedLoadBalancer {
-  readonly nlb: NlbObserved | undefined;
-  readonly classic: ObservedLoadBalancer | undefined;
-}
+/** AWS's quota of members, of either type; an account may have more. */
+const maxMembers = 1000;
 
-export type AwsStep = NlbStep | LoadBalancerStep;
-
-type Kind = 'nlb' | 'classic';
-type AwsPlan = LoadBalancerPlan<AwsStep>;
-
-/** Load balancers of AWS: classic ones, and network ones for Services whose annotation asks for them. */
 export interface AwsLoadBalancers {
-  /** Of the classic ones. */
   readonly driver: LoadBalancerDriver;
-  /** Both kinds, with the classic ones that are made of the driver. */
-  combined(classic: LoadBalancers): LoadBalancers<AwsObserved, AwsStep>;
   /** What lookups of instances have shown. */
   readonly noteInstance: NetworkReads['noteInstance'];
+  readonly reads: NetworkReads;
 }
 
+/**
+ * Load balancers of AWS as resources: network ones for Services whose annotation asks for them, classic ones for
+ * others. Both share the rules on the nodes' security groups.
+ */
 export function createLoadBalancers(parts: AwsParts): AwsLoadBalancers {
+  const { config, allowedGroups } = parts;
   const reads = createNetworkReads(parts);
-  const users = createGroupUsers(parts);
-  const network = { reads, users, groups: createSecurityGroupCalls(parts, reads, users) };
-  const nlb = createNetworkLoadBalancers({ ...parts, network });
-  return {
-    driver: createClassicDriver(parts, network),
-    combined: (classic) => combine(nlb, classic),
-    noteInstance: reads.noteInstance,
+  const carriers = createCarriers(parts);
+  const view = createLoadBalancerView(reads, carriers);
+  const calls = createSecurityGroupCalls(parts, reads, carriers);
+  const [classicQueries, queries] = [createClassicQueries(parts), createNlbQueries(parts, reads)];
+  const marks = createTagMarks(parts, view);
+  const common = { parts, reads, carriers, groups: calls, view };
+  const classic = createClassicKinds({ ...common, queries: classicQueries });
+  const network = createNetworkBalancerKinds({ ...common, queries, marks });
+  const groups: GroupKindsParts = { reads, calls, view, carriersOf: carriers.of };
+  /** By which providerIDs instances became members, for those that EC2 does not show any more. */
+  const providerIds = new Map<string, string>();
+  const asked: AskedFor = { hosts: new Set(), types: new Map() };
+  const desireParts: DesireParts = {
+    ...{ config, allowedGroups, view, lastSubnets: reads.lastSubnets },
+    idOf(providerID) {
+      const id = instanceIn(parts.region, providerID);
+      if (id !== undefined) providerIds.set(id, providerID);
+      return id;
+    },
   };
-}
-
-function combine(
-  nlb: ReturnType<typeof createNetworkLoadBalancers>,
-  classic: LoadBalancers,
-): LoadBalancers<AwsObserved, AwsStep> {
-  const planKind = (kind: Kind, desired: DesiredLoadBalancer, observed: AwsObserved | undefined): AwsPlan =>
-    kind === 'nlb' ? nlb.plan(desired, observed?.nlb) : classic.plan(desired, observed?.classic);
-  const planRemovalOf = (kind: Kind, observed: AwsObserved, retain: boolean): AwsPlan => {
-    if (kind === 'nlb') return observed.nlb ? nlb.planRemoval(observed.nlb, { retain }) : nothing;
-    return observed.classic ? classic.planRemoval(observed.classic, { retain }) : nothing;
+  const providerIdOf = (id: string) => {
+    const zone = reads.knownInstances([id]).get(id)?.zone;
+    // What accepts providerIDs takes a bare id, too.
+    return zone ? `aws:///${zone}/${id}` : (providerIds.get(id) ?? id);
   };
-
-  function plan(asked: DesiredLoadBalancer, observed: AwsObserved | undefined): AwsPlan {
-    const type = asked.annotations[keys.type]?.trim() ?? '';
-    if (type === 'nlb-ip' || type === 'external') {
-      const message =
-        `${keys.type}: ${JSON.stringify(type)} is of the AWS load balancer controller, which has to serve it; ` +
-        'expected nlb, or nothing for a classic one';
-      return { ...nothing, refusals: [{ reason: 'Unsupported', message }] };
-    }
-    const refusals = labelRefusals(asked);
-    if (refusals.length > 0 && !stands(observed)) return { ...nothing, refusals };
-    const desired = refusals.length > 0 ? { ...asked, members: remaining(asked, observed) } : asked;
-    const kind = desired.attach ? kindOfId(desired.attach.id) : type === 'nlb' ? 'nlb' : 'classic';
-    const planned = planBeside(kind, desired, observed);
-    return { ...planned, refusals: [...refusals, ...planned.refusals] };
-  }
-
-  /** @param kind the one that is wanted; there may be something of the other */
-  function planBeside(kind: Kind, desired: DesiredLoadBalancer, observed: AwsObserved | undefined): AwsPlan {
-    const other: Kind = kind === 'nlb' ? 'classic' : 'nlb';
-    const planned = planKind(kind, desired, observed);
-    if (!observed?.[other]?.owner) return planned;
-    if (!hasParts(observed[other])) return stands(observed[kind]) ? withoutFront(planned, observed, other) : planned;
-    if (!stands(observed[other]) || stands(observed[kind])) {
-      // What is left of the other kind goes, and what both share stays.
-      const left = planRemovalOf(other, observed, false).steps.filter(
-        ({ resource }) => !resource.startsWith('security group'),
-      );
-      return { ...planned, steps: [...left, ...planned.steps] };
-    }
-    // Nothing is deleted before it is certain that something comes in its place.
-    if (desired.mayChangeAddress && planned.steps.length > 0) {
-      const removal = planRemovalOf(other, observed, false);
-      return removal.steps.length > 0 || removal.waitMs !== undefined ? removal : planned;
-    }
-    const names = { nlb: 'a network', classic: 'a classic' };
-    const message =
-      `${keys.type}: ${desired.service} has ${names[other]} load balancer; ` + `${names[kind]} one has another address`;
-    const refusal: Refusal = { reason: 'AddressWouldChange', message };
-    const instead = planKind(other, desired, observed);
-    const why = desired.mayChangeAddress ? planned.refusals : [refusal];
-    return { ...instead, refusals: [...why, ...instead.refusals] };
-  }
-
-  /** The group that was in front of a load balancer of the other kind goes when nothing holds it any more. */
-  function withoutFront(planned: AwsPlan, observed: AwsObserved, other: Kind): AwsPlan {
-    const { steps, waitMs } = planRemovalOf(other, observed, false);
-    const last = steps.at(-1);
-    const goes = waitMs === undefined && last?.action === 'delete' && last.resource === 'security group';
-    return {
-      ...planned,
-      steps: goes ? [...planned.steps, last] : planned.steps,
-      waitMs: planned.waitMs ?? (goes ? undefined : waitMs),
-    };
-  }
-
-  return {
-    annotations: classic.annotations,
+  const members = createMemberLists(providerIdOf);
+  const driver: LoadBalancerDriver = {
+    annotations: annotationDefinitions,
     annotationPrefixes: [annotationPrefix],
-    nodeLabels: (annotations): readonly NodeLabel[] => readNodeLabels(annotations) ?? [],
-    maxMembers: Math.min(nlb.maxMembers ?? 1000, classic.maxMembers ?? 1000),
+    nodeLabels: (annotations) => readNodeLabels(annotations) ?? [],
+    maxMembers,
+    // A member that leaves is deregistered at once; AWS lets its connections end.
     drains: false,
-    settleMs: Math.max(nlb.settleMs, classic.settleMs),
-    async observeAll(cluster, signal, adoptable) {
-      const [networks, classics] = await Promise.all([
-        nlb.observeAll(cluster, signal, adoptable),
-        classic.observeAll(cluster, signal, adoptable),
-      ]);
-      const byService = new Map<string, { nlb?: NlbObserved; classic?: ObservedLoadBalancer }>();
-      const rest: AwsObserved[] = [];
-      for (const one of networks) {
-        if (one.owner) byService.set(one.owner.service, { nlb: one });
-        else rest.push(composed(one, undefined)!);
-      }
-      for (const one of classics) {
-        if (one.owner) byService.set(one.owner.service, { ...byService.get(one.owner.service), classic: one });
-        else rest.push(composed(undefined, one)!);
-      }
-      return [...[...byService.values()].flatMap((both) => composed(both.nlb, both.classic) ?? []), ...rest];
+    main: classicKinds.balancer,
+    kinds: [
+      eitherBalancer(classic.balancer as Kind, network.balancer as Kind),
+      ...[classic.attributes, network.attributes, createListenerKind(parts, marks, view) as Kind],
+      ...createTargetGroupKinds({ parts, reads, queries, marks, view }),
+      ...createGroupKinds(groups),
+      createNodeRuleKind(groups) as Kind,
+    ],
+    readers: [createLoadBalancerReader({ ...common, classic: classicQueries, network: queries, providerIdOf, asked })],
+    documents: [],
+    desire(given) {
+      const { attach, owner } = given.desired;
+      if (attach !== undefined) asked.hosts.add(attach.id);
+      const types = asked.types.get(owner.service) ?? new Set();
+      asked.types.set(owner.service, types.add(typeOf(given.desired)));
+      return desireOf(given, desireParts);
     },
-    async observe(ref, signal) {
-      const [network_, classic_] = await Promise.all([nlb.observe(ref, signal), classic.observe(ref, signal)]);
-      return composed(network_, classic_);
+    poll: async () => new Map(),
+    slots: ({ name }) => [slotOf(name)],
+    show({ body, address }) {
+      const { name, tags, createdAtMs, hostname } = body as ClassicLoadBalancer | NetworkLoadBalancer;
+      const service = tags[ownerTags.serviceName] ?? tags[ownerTags.retained];
+      const ingress = address === undefined || hostname === '' ? [] : [{ hostname: address }];
+      return { name, ingress, createdAtMs, service };
     },
-    plan,
-    planRemoval(observed, { retain }) {
-      const first: Kind = stands(observed.classic) ? 'classic' : 'nlb';
-      const removal = planRemovalOf(first, observed, retain);
-      if (removal.steps.length > 0 || removal.waitMs !== undefined) return removal;
-      return planRemovalOf(first === 'nlb' ? 'classic' : 'nlb', observed, retain);
+    members,
+    adopts: (found, adopting) => adoptedKey(found, adopting, view),
+  };
+  return { driver, noteInstance: reads.noteInstance, reads };
+}
+
+/** The instance of a providerID, when this region could hold it. */
+function instanceIn(region: string, providerID: string): string | undefined {
+  const known = aws.parse(providerID);
+  const isHere = known !== undefined && (known.zone === undefined || known.zone.startsWith(region));
+  return isHere ? known.instanceId : undefined;
+}
+
+/** One kind for both types: a Service has one load balancer, and a change of its type is a replacement. */
+function eitherBalancer(classic: Kind, network: Kind): Kind {
+  const of = (one: unknown) => (isNetwork(one) || isNetworkSpec(one) ? network : classic);
+  return {
+    kind: classic.kind,
+    again: 'safe',
+    compare(found, spec, pointsAt): Comparison {
+      if (spec === undefined) return { same: true };
+      if (isNetwork(found.body) === isNetworkSpec(spec)) return of(spec).compare(found, spec, pointsAt);
+      const type = isNetwork(found.body) ? 'network' : 'classic';
+      // Names are unique over both types.
+      return { replace: `it is a ${type} one`, first: 'break' };
     },
-    declare: (desired, isEveryone, lent) => classic.declare?.(desired.filter(asksForClassic), isEveryone, lent),
-    async apply(step, observed, options) {
-      if (isNlb(step)) {
-        const after = await nlb.apply(step, observed?.nlb, options);
-        options.onStep?.(step);
-        return composed(after, observed?.classic);
-      }
-      const after = await classic.apply(step, observed?.classic, options);
-      return composed(observed?.nlb, after);
-    },
+    fresh: (want) => of(want.spec).fresh!(want),
+    create: (want, inside, io) => of(want.spec).create!(want, inside, io),
+    update: (found, change, io) => of(found.body).update!(found, change, io),
+    remove: (found, io) => of(found.body).remove!(found, io),
+    mark: (found, as, want, io) => of(found.body).mark!(found, as, want, io),
   };
 }
 
-function asksForClassic({ annotations, attach }: DesiredLoadBalancer): boolean {
-  if (attach !== undefined) return kindOfId(attach.id) === 'classic';
-  return !['nlb', 'nlb-ip', 'external'].includes(annotations[keys.type]?.trim() ?? '');
-}
-
-function isNlb<One extends { readonly kind: 'nlb' }>(one: One | object): one is One {
-  return 'kind' in one && one.kind === 'nlb';
-}
-
-function labelRefusals({ annotations }: DesiredLoadBalancer): Refusal[] {
-  if (readNodeLabels(annotations) !== undefined) return [];
-  const value = JSON.stringify(annotations[keys.targetNodeLabels]);
-  const message = `${keys.targetNodeLabels}: ${value}, expected key=value pairs with commas, an empty value = any`;
-  return [{ reason: 'Unsupported', message }];
-}
-
-/** Where the Nodes meant are unknown, no member joins; former members are removed all the same. */
-function remaining({ members }: DesiredLoadBalancer, observed: AwsObserved | undefined): readonly DesiredMember[] {
-  const held = new Set(observed?.members.map(({ providerID }) => providerID));
-  return members.filter(({ providerID }) => held.has(providerID)).map((member) => ({ ...member, addresses: [] }));
+function isNetworkSpec(spec: unknown): boolean {
+  return typeof spec === 'object' && spec !== null && 'addressType' in spec && !('listeners' in spec);
 }
 
 /** ARNs are of network load balancers; classic ones have none and go by their names. */
-function kindOfId(id: string): Kind {
-  return id.startsWith('arn:') ? 'nlb' : 'classic';
+function typeOf({ attach, annotations }: DesiredLoadBalancer): BalancerType {
+  const isNetwork = attach ? attach.id.startsWith('arn:') : annotations[keys.type]?.trim() === 'nlb';
+  return isNetwork ? 'network' : 'classic';
 }
 
-/** A load balancer of ours, or with listeners of ours; one that was left to others serves them alone. */
-function stands(observed: NlbObserved | ObservedLoadBalancer | AwsObserved | undefined): boolean {
-  if (observed?.owner === undefined || observed.id === undefined) return false;
-  return !(isNlb<NlbObserved>(observed) && isDoneWith(observed));
+/** Pure. */
+function desireOf(given: Asked, parts: DesireParts): Desire {
+  const { desired } = given;
+  const type = desired.annotations[keys.type]?.trim() ?? '';
+  const refusals: Refusal[] = [];
+  const refuse = (message: string) => void refusals.push({ reason: 'Unsupported', message });
+  const balancers = ownOf<unknown>(given, classicKinds.balancer);
+  const has: Readonly<Record<BalancerType, boolean>> = {
+    classic: balancers.some(({ body }) => isClassic(body)),
+    network: balancers.some(({ body }) => isNetwork(body)) || ownOf(given, networkKinds.listener).length > 0,
+  };
+  if (type === 'nlb-ip' || type === 'external') {
+    const of = 'is of the AWS load balancer controller, which has to serve it';
+    refuse(`${keys.type}: ${JSON.stringify(type)} ${of}; expected nlb, or nothing for a classic one`);
+    return { wants: standing(given), refusals };
+  }
+  if (readNodeLabels(desired.annotations) === undefined) {
+    const value = JSON.stringify(desired.annotations[keys.targetNodeLabels]);
+    const expected = 'expected key=value pairs, separated by commas; an empty value = any';
+    refuse(`${keys.targetNodeLabels}: ${value}, ${expected}`);
+    if (!has.classic && !has.network) return { wants: standing(given), refusals };
+  }
+  const asked = refusals.length === 0 ? given : { ...given, desired: { ...desired, members: remaining(given, parts) } };
+  const kind = typeOf(desired);
+  const other = kind === 'network' ? 'classic' : 'network';
+  const desire = { classic: desireClassic, network: desireNetwork };
+  const planned = desire[kind](asked, parts);
+  const told = [...refusals, ...planned.refusals];
+  if (has[kind] || !has[other]) return { ...planned, refusals: told };
+  // Nothing is deleted before it is certain that something comes in its place.
+  const isCertain = planned.wants.some(({ kind: of, spec, use }) => of === classicKinds.balancer && (spec ?? use));
+  if (desired.mayChangeAddress && isCertain) return { ...planned, refusals: told };
+  const names = { network: 'a network', classic: 'a classic' };
+  const current = `${desired.service} has ${names[other]} load balancer`;
+  const message = `${keys.type}: ${current}; ${names[kind]} one has another address`;
+  const instead = desire[other](asked, parts);
+  const why: readonly Refusal[] = desired.mayChangeAddress
+    ? told
+    : [...refusals, { reason: 'AddressWouldChange', message }];
+  return { ...instead, refusals: [...why, ...instead.refusals] };
 }
 
-/** More than the security group that was in front of it. */
-function hasParts(observed: NlbObserved | ObservedLoadBalancer | undefined): boolean {
-  if (observed?.owner === undefined) return false;
-  return observed.id !== undefined || (isNlb<NlbObserved>(observed) && observed.pieces.groups.length > 0);
+/** Everything of this Service as it stands. */
+function standing(asked: Asked): readonly Want[] {
+  const { balancer, listener, attributes, targetGroup, targets, groupAttributes } = networkKinds;
+  const within: Readonly<Record<string, string>> = {
+    ...{ [listener]: balancer, [attributes]: balancer, [classicKinds.attributes]: balancer },
+    ...{ [targets]: targetGroup, [groupAttributes]: targetGroup },
+  };
+  return asked.mine().flatMap((found): Want[] => {
+    const inside = within[found.kind];
+    const name = inside === balancer ? `${balancer}/main` : `${inside}/${found.key}`;
+    return [{ ...keep(found), ...(inside !== undefined && { within: name }) }];
+  });
 }
 
-function composed(nlb: NlbObserved | undefined, classic: ObservedLoadBalancer | undefined): AwsObserved | undefined {
-  const parts = [nlb, classic].filter((part) => part !== undefined);
-  const [first] = parts;
-  if (!first) return undefined;
-  const main = parts.find(stands) ?? parts.find(({ owner }) => owner !== undefined) ?? first;
-  const { id, name, owner, state, ingress, members, attached, adopted, retained, createdAtMs, service } = main;
-  return {
-    ...{ nlb, classic, id, name, owner, state, ingress, members, attached, retained, createdAtMs, service },
-    ...(adopted !== undefined && { adopted }),
-    ...(classic?.notes !== undefined && { notes: classic.notes }),
+/** Where it cannot be told which Nodes are meant, none joins; what is no member any more goes all the same. */
+function remaining(asked: Asked, { idOf }: DesireParts) {
+  const instances = ownOf<ClassicLoadBalancer>(asked, classicKinds.balancer).flatMap(
+    ({ body }) => body.instances ?? [],
+  );
+  const targets = ownOf<TargetList>(asked, networkKinds.targets).flatMap(({ body }) => body.targets);
+  const held = new Set([...instances, ...targets.map(({ providerID }) => idOf(providerID) ?? providerID)]);
+  return asked.desired.members
+    .filter(({ providerID }) => held.has(idOf(providerID) ?? ''))
+    .map((member) => ({ ...member, addresses: [] }));
+}
+
+/** Name, tags and address have to agree; what belongs to the load balancer shows its address. */
+function adoptedKey(found: Found, { owner, service, proof, known }: Adopting, view: LoadBalancerView) {
+  const { marks } = view;
+  if (marks === undefined) return undefined;
+  const name = defaultName(owner.service);
+  const carrier = view.carrier(name);
+  const isAddress = (hostname: string | undefined) => hostname !== undefined && proof.addresses.includes(hostname);
+  const isTheirs =
+    isAddress(carrier?.hostname) &&
+    carrier!.tags !== undefined &&
+    isClassicControllers(carrier!.tags, service, marks.tags);
+  switch (found.kind) {
+    case classicKinds.balancer: {
+      const balancer = found.body as ClassicLoadBalancer | NetworkLoadBalancer;
+      const isIt = balancer.name === name && isAddress(balancer.hostname);
+      return isIt && isClassicControllers(balancer.tags, service, marks.tags) ? 'main' : undefined;
+    }
+    case networkKinds.targetGroup: {
+      const { loadBalancers, tags, name: its } = found.body as TargetGroup;
+      const isIt = isTheirs && loadBalancers.includes(carrier!.id);
+      // Until the load balancer itself is marked.
+      const isLeft = known(classicKinds.balancer).some(({ id, owner: of }) => id === carrier?.id && of === undefined);
+      return isIt && isLeft && isClassicControllers(tags, service, marks.tags) ? its : undefined;
+    }
+    case classicKinds.front: {
+      const { carrier: its, tags, name: groupName } = found.body as FrontBody;
+      if (its === undefined || its.id !== carrier?.id || !isTheirs || !view.isCluster(tags)) return undefined;
+      if (groupName === frontName(name)) return frontKeys.classic;
+      return isClassicControllers(tags, service, marks.tags) ? frontKeys.network : undefined;
+    }
+    case classicKinds.rule: {
+      const its = (found.body as NodeRule).carrier;
+      return its !== undefined && its.id === carrier?.id && isTheirs ? found.key : undefined;
+    }
+    default:
+      return undefined;
+  }
+}
+
+/** Hundreds of Services have equal sets of thousands of members: one array for all of them. */
+function createMemberLists(providerIdOf: (id: string) => string): LoadBalancerDriver['members'] {
+  const lists = new WeakMap<readonly unknown[], readonly ObservedMember[]>();
+  const listed = (list: readonly unknown[], make: () => readonly ObservedMember[]) => {
+    const held = lists.get(list) ?? make();
+    lists.set(list, held);
+    return held;
+  };
+  return (found) => {
+    const groups = found.flatMap((one) =>
+      one.kind === networkKinds.targets ? [(one.body as TargetList).targets] : [],
+    );
+    const [first] = groups;
+    if (first !== undefined && groups.every((targets) => targets === first))
+      return listed(first, () => merged([first]));
+    if (first !== undefined) return merged(groups);
+    const classic = found.find(({ kind, body }) => kind === classicKinds.balancer && isClassic(body));
+    if (classic === undefined) return [];
+    const { instances } = classic.body as ClassicLoadBalancer;
+    return listed(instances, () =>
+      instances.map((id) => ({ providerID: providerIdOf(id), draining: false, healthy: undefined })),
+    );
   };
 }
 
-const nothing: AwsPlan = { steps: [], refusals: [], waitMs: undefined };
+/** One that is healthy on all ports is healthy. */
+function merged(groups: readonly TargetList['targets'][]): readonly ObservedMember[] {
+  const members = new Map<string, boolean | undefined>();
+  for (const { providerID, healthy } of groups.flat()) {
+    const before = members.has(providerID) ? members.get(providerID) : true;
+    members.set(providerID, before === false || healthy === false ? false : before && healthy);
+  }
+  return [...members].map(([providerID, healthy]) => ({ providerID, draining: false, healthy }));
+}

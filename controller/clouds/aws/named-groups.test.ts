@@ -1,33 +1,24 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import * as classic from '../../../test/clouds/aws/fake/classic/machine.ts';
-import { clusterTag, group, rule } from '../../../test/clouds/aws/fake/network-facts.ts';
-import { ensure, managed } from '../../../test/clouds/aws/fake/nlb/driven.ts';
-import { desired } from '../../../test/clouds/aws/fake/nlb/example.ts';
-import { createRecordingCalls, nodeGroup } from '../../../test/clouds/aws/fake/nlb/recording-calls.ts';
+import * as classic from '../../../test/clouds/aws/fake/machine.ts';
+import { group, rule } from '../../../test/clouds/aws/fake/network-facts.ts';
 import { ownerTags } from '../load-balancers.ts';
 import { keys } from './load-balancer-annotations.ts';
-import { planNlb } from './nlb/plan.ts';
-import { type IngressRule, rulesOf } from './security-groups/ingress-rule.ts';
+import type { IngressRule } from './security-groups/ingress-rule.ts';
 import { descriptions } from './security-groups/rule-descriptions.ts';
 
 const database = group('sg-database');
-const uid = desired().owner.cluster;
-/** In the tests of classic load balancers the UID is another one. */
+const uid = classic.owner.cluster;
 const tagged = (value: string) => group('sg-tagged', { tags: { [ownerTags.consent]: value } });
 
 describe('a Service of a network load balancer that names a security group', () => {
-  const naming = (ids: string) => desired({ annotations: { [keys.securityGroups]: ids } });
-  const world = (more = [database]) => createRecordingCalls(undefined, undefined, more);
-  const plan = (ids: string, groups: readonly ReturnType<typeof group>[]) =>
-    planNlb(naming(ids), undefined, {
-      ...managed,
-      permissions: { ...managed.permissions, groups: new Map(groups.map((one) => [one.id, one])) },
-    });
+  const naming = (ids: string) => classic.network({ annotations: { [keys.securityGroups]: ids } });
+  const world = (more = [database]) =>
+    classic.machine({ config: classic.managedConfig, more: [group('sg-allowed'), ...more] });
 
-  it('gets no load balancer where the operator has not allowed the group, and is told by whom it is allowed', () => {
-    const { steps, refusals } = plan('sg-allowed,sg-database', [database]);
-    assert.deepEqual(steps, []);
+  it('gets no load balancer where the operator has not allowed the group, and is told by whom it is allowed', async () => {
+    const { sent, refusals } = await world().ensure(naming('sg-allowed,sg-database'));
+    assert.deepEqual(sent, []);
     assert.deepEqual(
       refusals.map(({ message }) => message),
       [
@@ -45,62 +36,49 @@ describe('a Service of a network load balancer that names a security group', () 
     [`${uid}/evil`, false],
     ['another/default', false],
   ] as const) {
-    it(`${isAllowed ? 'may' : 'may not'} use a group with the tag ${value}`, () => {
-      assert.equal(plan('sg-tagged', [tagged(value)]).refusals.length === 0, isAllowed);
+    it(`${isAllowed ? 'may' : 'may not'} use a group with the tag ${value}`, async () => {
+      const { refusals } = await world([tagged(value)]).ensure(naming('sg-tagged'));
+      assert.equal(refusals.length === 0, isAllowed);
     });
   }
 
-  it('gets none either where the groups were not read before its load balancer is made', async () => {
-    const calls = world();
-    await assert.rejects(ensure(calls, naming('sg-database')), {
-      kind: 'Invalid',
-      message: /security group sg-database is not for default\/web/,
-    });
-    assert.deepEqual(calls.sent, []);
+  it('may not use a group for the tag of the cluster alone', async () => {
+    const { refusals, sent } = await world().ensure(naming('sg-nodes'));
+    assert.deepEqual([refusals.length, sent], [1, []]);
   });
 
   it('keeps the load balancer that stands as it is', async () => {
-    const calls = world();
-    const first = await ensure(calls, desired());
-    const sent = calls.sent.length;
-    const { refusals } = await ensure(calls, naming('sg-database'), calls.later(first.observed));
+    const { ensure } = world();
+    await ensure(classic.network());
+    const { refusals, sent } = await ensure(naming('sg-database'));
     assert.match(refusals[0]?.message ?? '', /sg-database is not for default\/web/);
-    assert.equal(calls.sent.length, sent);
+    assert.deepEqual(sent, []);
   });
 
   it('keeps a group that its own load balancer carries already, with a remark', async () => {
-    const calls = world();
-    const first = await ensure(calls, naming('sg-allowed'));
-    const forbidden = { ...managed, permissions: { allowed: new Set<string>(), groups: undefined } };
-    const { steps, refusals, remarks } = planNlb(naming('sg-allowed'), calls.later(first.observed), forbidden);
-    assert.deepEqual([steps, refusals], [[], []]);
-    assert.match(remarks?.join() ?? '', /security group sg-allowed stays, since the load balancer carries it/);
-    const other = planNlb(naming('sg-allowed,sg-database'), calls.later(first.observed), forbidden);
-    assert.deepEqual(other.steps, []);
+    const { ensure, restart } = world();
+    await ensure(naming('sg-allowed'));
+    restart(new Set());
+    const { sent, refusals, remarks } = await ensure(naming('sg-allowed'));
+    assert.deepEqual([sent, refusals], [[], []]);
+    assert.match(remarks.join(), /security group sg-allowed stays, since the load balancer carries it/);
+    const other = await ensure(naming('sg-allowed,sg-database'));
+    assert.deepEqual(other.sent, []);
     assert.match(other.refusals[0]?.message ?? '', /sg-database is not for/);
   });
 
   it("is let in to the nodes from that group by the Service's own ports alone", async () => {
-    const calls = world();
-    await ensure(calls, naming('sg-allowed'));
-    assert.deepEqual(
-      calls.sent.flatMap(({ operation, input }) =>
-        operation === 'AuthorizeSecurityGroupIngress' && input['GroupId'] === nodeGroup
-          ? rulesOf(input['IpPermissions'] as Parameters<typeof rulesOf>[0]).map(
-              ({ protocol, fromPort, source }) => `${protocol} ${fromPort} ${source}`,
-            )
-          : [],
-      ),
-      ['tcp 30080 sg-allowed', 'tcp 10256 sg-allowed', 'icmp 3 sg-allowed'],
-    );
+    const { ensure, rulesOfNodes } = world();
+    await ensure(naming('sg-allowed'));
+    assert.deepEqual(rulesOfNodes(), ['tcp 30080 sg-allowed', 'tcp 10256 sg-allowed', 'icmp 3 sg-allowed']);
   });
 
   it('opens no port of the nodes themselves for its health check', async () => {
-    const calls = world();
+    const { ensure, aws } = world();
     const annotations = { [keys.securityGroups]: 'sg-allowed', [keys.healthPort]: '10250' };
-    const { refusals } = await ensure(calls, desired({ annotations }));
+    const { refusals } = await ensure(classic.network({ annotations }));
     assert.match(refusals[0]?.message ?? '', /health check port 10250 is one of the nodes themselves/);
-    assert.ok(!JSON.stringify(calls.sent).includes('"FromPort":10250'));
+    assert.ok(!JSON.stringify(aws.sent.map(({ input }) => input)).includes('"FromPort":10250'));
   });
 });
 
@@ -182,13 +160,4 @@ describe('a Service of a classic load balancer that names a security group', () 
       }
     }
   });
-});
-
-it('the tag of the cluster on a group is no consent to carry it', () => {
-  const nodes = group('sg-nodes-of-cluster', { tags: clusterTag });
-  const { refusals } = planNlb(desired({ annotations: { [keys.securityGroups]: nodes.id } }), undefined, {
-    ...managed,
-    permissions: { ...managed.permissions, groups: new Map([[nodes.id, nodes]]) },
-  });
-  assert.equal(refusals.length, 1);
 });

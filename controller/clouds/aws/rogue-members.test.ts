@@ -5,12 +5,12 @@ import {
   member as classicMember,
   desired as classicWish,
   machine,
+  managedConfig,
+  network,
   plainConfig,
-} from '../../../test/clouds/aws/fake/classic/machine.ts';
+  port,
+} from '../../../test/clouds/aws/fake/machine.ts';
 import { clusterTag } from '../../../test/clouds/aws/fake/network-facts.ts';
-import { ensure, managed, plain } from '../../../test/clouds/aws/fake/nlb/driven.ts';
-import { desired, member } from '../../../test/clouds/aws/fake/nlb/example.ts';
-import { createRecordingCalls, nodeGroup } from '../../../test/clouds/aws/fake/nlb/recording-calls.ts';
 
 /**
  * A Node may register with the providerID of any instance of the account: here one outside the cluster, with its own
@@ -53,41 +53,28 @@ describe('a Node that names an instance which is no node of the cluster', () => 
     assert.ok(sent.includes('RegisterInstancesWithLoadBalancer'));
   });
 
-  for (const [title, context] of [
-    ['with security groups', managed],
-    ['without security groups', plain],
+  for (const [title, config] of [
+    ['with security groups', managedConfig],
+    ['without security groups', plainConfig],
   ] as const) {
     it(`is refused as a target of a network load balancer ${title}, and its group stays closed`, async () => {
-      const rogue = member(9);
-      const isRogue = (id: string) => rogue.providerID.endsWith(id);
-      const calls = createRecordingCalls(
-        (id) => (isRogue(id) ? ['sg-database'] : [nodeGroup]),
-        (id) => (isRogue(id) ? {} : { 'kubernetes.io/cluster/cluster-a': 'owned' }),
-      );
-      await assert.rejects(
-        ensure(calls, desired({ members: [member(1), rogue] }), undefined, context),
-        refusalOf(rogue.providerID),
-      );
-      const targets = calls.sent.filter(({ operation }) => operation === 'RegisterTargets');
-      assert.deepEqual(targets, []);
-      const opened = calls.sent.flatMap(({ operation, input }) =>
-        operation === 'AuthorizeSecurityGroupIngress' ? [input['GroupId']] : [],
-      );
-      assert.ok(!opened.includes('sg-database'), String(opened));
-      const { steps } = await ensure(calls, desired(), undefined, context);
-      assert.ok(steps.some(({ call }) => call.does === 'register targets'));
+      const m = machine({ config, instance: (id) => (id === 'i-9' ? database : node) });
+      const rogueId = classicMember(9).providerID;
+      await assert.rejects(m.ensure(network({ members: [classicMember(1), classicMember(9)] })), refusalOf(rogueId));
+      assert.ok(!m.aws.sent.some(({ operation }) => operation === 'v2 RegisterTargets'));
+      assert.deepEqual(m.ingressOf('sg-persons'), []);
+      await m.ensure(network());
+      assert.deepEqual(m.targets(), [['i-1', 'i-2']]);
     });
   }
 
   it('stays a target for other ports where an earlier version has taken it in', async () => {
-    const legacy = member(9);
-    let tags: Readonly<Record<string, string>> = { 'kubernetes.io/cluster/cluster-a': 'owned' };
-    const calls = createRecordingCalls(undefined, () => tags);
-    const before = await ensure(calls, desired({ members: [legacy] }), undefined, managed);
-    tags = {};
-    const wish = desired({ members: [legacy] });
-    const ports = [...wish.ports, { ...wish.ports[0]!, name: 'more', port: 81, nodePort: 30081 }];
-    await ensure(calls, { ...wish, ports }, before.observed, managed);
-    assert.ok(!calls.sent.some(({ operation }) => operation === 'DeregisterTargets'));
+    let known = node;
+    const m = machine({ config: managedConfig, instance: () => known });
+    await m.ensure(network({ members: [classicMember(9)] }));
+    known = { ...node, groups: ['sg-persons'], tags: {} as typeof node.tags };
+    m.restart();
+    await m.ensure(network({ members: [classicMember(9)], ports: [port(80), port(81)] }));
+    assert.deepEqual(m.targets(), [['i-9'], ['i-9']]);
   });
 });

@@ -6,7 +6,6 @@ import { createEngineLoadBalancers } from './load-balancers.ts';
 interface Driven {
   readonly name: string;
   readonly loadBalancerDriver?: LoadBalancerDriver | undefined;
-  readonly combineLoadBalancers?: ((made: LoadBalancers) => LoadBalancers) | undefined;
   readonly loadBalancers?: LoadBalancers | undefined;
   close(): void;
 }
@@ -20,7 +19,7 @@ export function withLoadBalancers<C extends Driven>(cloud: C, clock: Clock): C {
   const made = createEngineLoadBalancers({ driver, cloud: cloud.name, clock, signal });
   return {
     ...cloud,
-    loadBalancers: cloud.combineLoadBalancers?.(made) ?? made,
+    loadBalancers: made,
     close() {
       closing.abort();
       cloud.close();

@@ -104,8 +104,12 @@ export async function listAll({ readers }: LoadBalancerDriver, cluster: string):
   const lists = await Promise.all(
     readers.map(async ({ all, detail }) => {
       const list = await all(cluster, {});
-      const ours = list.filter(({ kind, owner }) => kind === detail?.kind && owner?.cluster === cluster);
-      return [list, ...(await Promise.all(ours.map((one) => detail!.read(one, {}))))].flat();
+      const ours = list.filter(({ owner }) => owner?.cluster === cluster);
+      const details = [detail ?? []].flat();
+      const due = details.flatMap((one) =>
+        ours.flatMap((found) => (found.kind === one.kind ? one.read(found, {}) : [])),
+      );
+      return [list, ...(await Promise.all(due))].flat();
     }),
   );
   return lists.flat();

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { balancerName, carriedBy, desired, machine, port } from '../../../../test/clouds/aws/fake/classic/machine.ts';
+import { balancerName, carriedBy, desired, machine, port } from '../../../../test/clouds/aws/fake/machine.ts';
 import { clusterTag, group, rule } from '../../../../test/clouds/aws/fake/network-facts.ts';
 import { ownerTags } from '../../load-balancers.ts';
 import { keys } from '../load-balancer-annotations.ts';

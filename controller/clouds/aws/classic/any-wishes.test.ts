@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { desired, machine, member, port } from '../../../../test/clouds/aws/fake/classic/machine.ts';
+import { desired, machine, member, port } from '../../../../test/clouds/aws/fake/machine.ts';
 import { keys } from '../load-balancer-annotations.ts';
 
 describe('any sequence of desired states of a Service', () => {

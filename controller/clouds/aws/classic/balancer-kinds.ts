@@ -9,31 +9,47 @@ import { CloudError } from '../../../../common/cloud-error.ts';
 import type { Answer, Found, Kind, Want, WriteIo } from '../../../engine/resource.ts';
 import { type Owner, ownerTags } from '../../load-balancers.ts';
 import { ownedBy, sdkTags, type Tags, tagsFor } from '../load-balancer-tags.ts';
+import type { LoadBalancerView } from '../load-balancer-view.ts';
 import type { AwsParts } from '../parts.ts';
 import { demandAllowed } from '../security-groups/allowed-groups.ts';
+import type { Carriers } from '../security-groups/carriers.ts';
+import type { NetworkReads } from '../security-groups/network-reads.ts';
 import { refuseClosedNodes } from '../security-groups/node-group.ts';
-import type { SharedNetwork } from '../security-groups/shared-network.ts';
+import type { SecurityGroupCalls } from '../security-groups/security-group-calls.ts';
 import { chooseSubnets } from '../subnets.ts';
 import { attributesChanged, describeAttributes } from './attributes.ts';
 import { applyChange, isNoInstance, type Send, sdkListener } from './balancer-calls.ts';
 import { type BalancerChange, compareBalancer } from './balancer-changes.ts';
 import { type BalancerSpec, freshBalancer, type Member } from './balancer-spec.ts';
 import { type Attributes, type ClassicLoadBalancer, sdkAttributes } from './classic-load-balancer.ts';
-import type { ClassicReader } from './reader.ts';
-import { type AttributesBody, type ClassicView, classicKinds, showAttributes } from './resources.ts';
+import type { ClassicQueries } from './queries.ts';
+import { carrierOf } from './queries.ts';
+import { type AttributesBody, classicKinds, showAttributes, showBalancer } from './resources.ts';
 
 export interface BalancerKindsParts {
   readonly parts: Pick<AwsParts, 'config' | 'allowedGroups' | 'elb'>;
-  readonly network: Pick<SharedNetwork, 'reads' | 'users' | 'groups'>;
-  readonly reader: Pick<ClassicReader, 'get'>;
-  readonly view: ClassicView;
+  readonly reads: NetworkReads;
+  readonly carriers: Carriers;
+  readonly groups: Pick<SecurityGroupCalls, 'carrying'>;
+  readonly queries: Pick<ClassicQueries, 'get'>;
+  readonly view: LoadBalancerView;
 }
 
 type FoundBalancer = Found<ClassicLoadBalancer>;
 
+export interface ClassicKinds {
+  /** Of load balancers of this type alone. */
+  readonly balancer: Kind<BalancerSpec | undefined, ClassicLoadBalancer>;
+  readonly attributes: Kind;
+}
+
 /** The load balancer itself, and its attributes. */
-export function createBalancerKinds({ parts, network, reader, view }: BalancerKindsParts): readonly Kind[] {
-  const { reads } = network;
+export function createClassicKinds(given: BalancerKindsParts): ClassicKinds {
+  const { parts, reads, carriers, queries, view } = given;
+  const take = (one: ClassicLoadBalancer): Found[] => {
+    carriers.take('classic', carrierOf(one));
+    return showBalancer(one, view);
+  };
 
   function sender({ permit, signal }: WriteIo): Send {
     return (operation, command) => parts.elb().change(operation, command, { permit, signal });
@@ -76,10 +92,10 @@ export function createBalancerKinds({ parts, network, reader, view }: BalancerKi
       Tags: sdkTags(tags),
     });
     const make = () => sender(io)('CreateLoadBalancer', command);
-    const { DNSName: hostname } = await network.groups.carrying({ name, groups }, make);
+    const { DNSName: hostname } = await given.groups.carrying(name, groups, make);
     const fresh = freshBalancer({ ...spec!, subnets, groups });
     if (hostname === undefined) throw invalid('CreateLoadBalancer', `the answer has no DNSName for ${name}`);
-    return { id: hostname, found: view.take({ ...fresh, hostname, tags }) };
+    return { id: hostname, found: take({ ...fresh, hostname, tags }) };
   }
 
   async function update({ body }: FoundBalancer, call: BalancerChange, io: WriteIo): Promise<Answer> {
@@ -90,23 +106,23 @@ export function createBalancerKinds({ parts, network, reader, view }: BalancerKi
         const spec = { service: body.tags[ownerTags.serviceName] ?? '' } as BalancerSpec;
         demandGroups(groups, body.securityGroups, spec, io);
         const make = () => applyChange(body, { ...call, groups }, send);
-        return { found: view.take(await network.groups.carrying({ name: body.name, groups }, make)) };
+        return { found: take(await given.groups.carrying(body.name, groups, make)) };
       }
       case 'register instances':
         await demandNodes(call.instances, io);
-        return { found: view.take(await applyChange(body, call, send)) };
+        return { found: take(await applyChange(body, call, send)) };
       case 'deregister instances':
         try {
-          return { found: view.take(await applyChange(body, call, send)) };
+          return { found: take(await applyChange(body, call, send)) };
         } catch (error) {
           // An instance that is gone, or is not there any more.
           if (!isNoInstance(error)) throw error;
-          const there = await reader.get(body.name, { urgency: 'change', signal: io.signal });
+          const there = await queries.get(body.name, { urgency: 'change', signal: io.signal });
           if (there === undefined || call.instances.some((id) => there.instances.includes(id))) throw error;
-          return { found: view.take(there) };
+          return { found: take(there) };
         }
       default:
-        return { found: view.take(await applyChange(body, call, send)) };
+        return { found: take(await applyChange(body, call, send)) };
     }
   }
 
@@ -133,14 +149,14 @@ export function createBalancerKinds({ parts, network, reader, view }: BalancerKi
       const Tags = keys.map((Key) => ({ Key })) as [{ Key: string }];
       await sender(io)('RemoveTags', new RemoveTagsCommand({ ...names, Tags }));
       const left = Object.entries(body.tags).filter(([key]) => !keys.some((one) => one === key));
-      return { found: view.take({ ...body, tags: Object.fromEntries(left) }) };
+      return { found: take({ ...body, tags: Object.fromEntries(left) }) };
     }
     const tags = as === 'ours' ? tagsOf(io.owner, want!.spec!) : { [ownerTags.retained]: service };
     await sender(io)('AddTags', new AddTagsCommand({ ...names, Tags: sdkTags(tags) }));
-    return { found: view.take({ ...body, tags: { ...body.tags, ...tags } }) };
+    return { found: take({ ...body, tags: { ...body.tags, ...tags } }) };
   }
 
-  const balancer: Kind<BalancerSpec | undefined, ClassicLoadBalancer> = {
+  const balancer: ClassicKinds['balancer'] = {
     kind: classicKinds.balancer,
     again: 'safe',
     compare({ body, owner }, spec) {
@@ -153,8 +169,7 @@ export function createBalancerKinds({ parts, network, reader, view }: BalancerKi
     async remove({ body }, io) {
       // Answers without a fault where there is none.
       await sender(io)('DeleteLoadBalancer', new DeleteLoadBalancerCommand({ LoadBalancerName: body.name }));
-      network.users.left(body.name);
-      view.forget(body.name);
+      carriers.left('classic', body.name);
       return {};
     },
     mark,
@@ -180,7 +195,7 @@ export function createBalancerKinds({ parts, network, reader, view }: BalancerKi
       return { found: [showAttributes(id, name, { ...attributes, ...changed })] };
     },
   };
-  return [balancer, attributes] as unknown as readonly Kind[];
+  return { balancer, attributes: attributes as Kind };
 }
 
 function invalid(operation: string, message: string): CloudError {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { desiredOf, machine, member, port } from '../../../../test/clouds/aws/fake/classic/machine.ts';
+import { desiredOf, machine, member, port } from '../../../../test/clouds/aws/fake/machine.ts';
 import { clusterTag } from '../../../../test/clouds/aws/fake/network-facts.ts';
 
 const ports = [port(80), port(443)];
@@ -35,12 +35,12 @@ describe('calls for classic load balancers, of two ports and twenty nodes', () =
   });
 
   it('are one for a node more that a lookup has shown', async () => {
-    const { counted, ensure, network } = await running();
+    const { counted, ensure, reads } = await running();
     await ensure(wanted('one'));
     const InstanceId = 'i-21';
     const Tags = Object.entries(clusterTag).map(([Key, Value]) => ({ Key, Value }));
     const Placement = { AvailabilityZone: 'eu-west-1a' };
-    network.reads.noteInstance({ InstanceId, Placement, Tags, SecurityGroups: [{ GroupId: 'sg-nodes' }] });
+    reads.noteInstance({ InstanceId, Placement, Tags, SecurityGroups: [{ GroupId: 'sg-nodes' }] });
     const cost = await counted(() => ensure(wanted('one', { members: [...members, member(21)] })));
     assert.ok(cost <= 1, `one node more ${cost}`);
   });

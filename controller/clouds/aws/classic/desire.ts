@@ -4,19 +4,29 @@ import type { DesiredLoadBalancer } from '../../load-balancers.ts';
 import { ownerTags } from '../../load-balancers.ts';
 import { keys } from '../load-balancer-annotations.ts';
 import type { Tags } from '../load-balancer-tags.ts';
+import { slotOf } from '../load-balancer-view.ts';
 import { judgeGroups } from '../security-groups/allowed-groups.ts';
+import { desireNodeRules, isOpenFrom } from '../security-groups/desire-node-rules.ts';
+import { frontRules } from '../security-groups/front-rules.ts';
 import type { GroupSpec } from '../security-groups/group-kinds.ts';
-import { frontName } from '../security-groups/group-resources.ts';
-import { nodeGroupsOf } from '../security-groups/node-group.ts';
-import { frontRules } from '../security-groups/own-group.ts';
-import { trafficGroupName, trafficGroupTags } from '../security-groups/traffic-group.ts';
+import { frontKeys, frontName } from '../security-groups/group-resources.ts';
+import { trafficGroupSpec } from '../security-groups/traffic-group.ts';
+import {
+  type DesireParts as CommonParts,
+  keep,
+  known,
+  ownOf,
+  type Standing as StandingOf,
+  standingOf,
+} from '../standing.ts';
 import { chooseSubnets } from '../subnets.ts';
 import type { BalancerSpec, Member } from './balancer-spec.ts';
 import type { ClassicLoadBalancer } from './classic-load-balancer.ts';
-import { desireNodeRules } from './desire-node-rules.ts';
-import { classicKinds, slotOf } from './resources.ts';
-import { type ClassicSettings, readClassicSettings } from './settings.ts';
-import { type DesireParts, keep, known, ownOf, personsGroups, type Standing, standingOf } from './standing.ts';
+import { classicKinds, isClassic } from './resources.ts';
+import { type ClassicConfig, type ClassicSettings, readClassicSettings } from './settings.ts';
+
+type DesireParts = CommonParts<ClassicConfig>;
+type Standing = StandingOf<ClassicLoadBalancer>;
 
 const everybody = ['0.0.0.0/0'];
 const balancerName: ResourceName = `${classicKinds.balancer}/main`;
@@ -28,7 +38,7 @@ export function desireClassic(given: Asked, parts: DesireParts): Desire {
   const mine = given.mine();
   const asked: Asked = { ...given, mine: () => mine };
   const { desired } = asked;
-  const standing = standingOf(asked);
+  const standing = standingOf(asked, isClassic, frontKeys.classic);
   const read = readClassicSettings(desired, parts.config);
   const settings = permitted(read, desired, parts, standing);
   const { members, strangers } = sortMembers(desired, parts);
@@ -39,8 +49,8 @@ export function desireClassic(given: Asked, parts: DesireParts): Desire {
   if (balancer === undefined) {
     // Something else than what was meant is not made.
     if (settings.refusals.length > 0 || desired.attach || !settings.listeners?.length) return kept();
-    const inTheWay = known<ClassicLoadBalancer>(asked, classicKinds.balancer).find(({ slots }) =>
-      slots?.includes(slotOf(desired.name)),
+    const inTheWay = known<ClassicLoadBalancer>(asked, classicKinds.balancer).find(
+      (one) => one.slots?.includes(slotOf(desired.name)) && !mine.includes(one),
     );
     if (inTheWay !== undefined) {
       const wasKept = inTheWay.retained ? ' any more: it was kept on purpose' : '';
@@ -53,7 +63,7 @@ export function desireClassic(given: Asked, parts: DesireParts): Desire {
   const subnets = subnetsOf(settings, balancer, parts, refusals);
   const front = desireFront(asked, settings, standing, parts);
   refusals.push(...front.refusals);
-  const rules = desireNodeRules({ asked, settings, standing, parts, members, groups: front.groups });
+  const rules = nodeRules(asked, settings, standing, parts, members, front.groups);
   refusals.push(...rules.refusals);
   const spec: BalancerSpec = {
     ...{
@@ -178,6 +188,45 @@ function subnetsOf(
   return undefined;
 }
 
+/** What the groups of the nodes let in for it: everything from the traffic group, or its own ports from a person's. */
+function nodeRules(
+  asked: Asked,
+  settings: ClassicSettings,
+  { balancer, front, traffic, groups: all, isAdopted }: Standing,
+  { view, config }: DesireParts,
+  members: readonly Member[],
+  groups: readonly string[],
+) {
+  const { desired } = asked;
+  const instances = [...new Set([...members.map(({ id }) => id), ...(balancer?.instances ?? [])])];
+  const source = [traffic, trafficResource].find((one) => one !== undefined && groups.includes(one));
+  const isOwn = source !== undefined || (front !== undefined && groups.includes(front.id));
+  // A group of a person is let in to the ports of this Service alone.
+  const clients = (isOwn ? [] : (personsGroups(settings, config) ?? groups)).slice(0, 1);
+  // Where the load balancer reaches members, as it is and as it is to be.
+  const listeners = [...(settings.listeners ?? []), ...(balancer?.listeners ?? [])];
+  const ports = [...new Set(listeners.map(({ instancePort }) => instancePort))];
+  const probed = [settings.health, balancer?.health].flatMap((check) => /:(\d+)/.exec(check?.target ?? '')?.[1] ?? []);
+  const health = [...new Set(probed.map(Number))].filter((port) => !ports.includes(port));
+  const isShared = desired.trafficPolicy === 'Cluster' && desired.annotations[keys.healthPort] === undefined;
+  return desireNodeRules({
+    ...{ asked, instances, groups, clients, traffic, isAdopted, checks: clients, front: front?.id, needs: [] },
+    ...{ facts: { ...view.facts(instances), groups: all }, carried: balancer?.securityGroups ?? [] },
+    ports: ports.map((port) => ({ protocol: 'tcp', port })),
+    health: health.map((port) => ({ port, shared: isShared })),
+    isDisabled: config.disableSecurityGroupIngress,
+  });
+}
+
+/** Instead of a group of its own. Undefined: the annotation is not understood, or there are none. */
+function personsGroups(
+  { securityGroups }: ClassicSettings,
+  config: Pick<ClassicConfig, 'elbSecurityGroup'>,
+): readonly string[] | undefined {
+  if (securityGroups === undefined || securityGroups.length > 0) return securityGroups;
+  return config.elbSecurityGroup === undefined ? undefined : [config.elbSecurityGroup];
+}
+
 interface FrontGroups {
   readonly wants: readonly Want[];
   readonly refusals: readonly Refusal[];
@@ -195,7 +244,9 @@ function desireFront(asked: Asked, settings: ClassicSettings, standing: Standing
   const { balancer, front, groups: all } = standing;
   const { config, view } = parts;
   const carried = balancer?.securityGroups ?? [];
-  const kept = ownOf(asked, classicKinds.front).map(keep);
+  const kept = ownOf(asked, classicKinds.front)
+    .filter(({ id }) => id === front?.id)
+    .map(keep);
   // What is not understood opens and closes nothing.
   if (settings.securityGroups === undefined) return { wants: kept, refusals: [], groups: carried };
   const added = settings.extraSecurityGroups;
@@ -228,10 +279,10 @@ function desireFront(asked: Asked, settings: ClassicSettings, standing: Standing
   ];
   const groups = [front?.id ?? frontResource];
   if (!config.disableSecurityGroupIngress && needsTrafficGroup(standing, view)) {
-    const trafficName = trafficGroupName(desired.owner.cluster, desired.clusterName);
+    const ofAll: GroupSpec = trafficGroupSpec(desired.owner.cluster, desired.clusterName);
     wants.push({
-      ...{ kind: classicKinds.traffic, key: 'main', slot: 'traffic group', summary: `security group ${trafficName}` },
-      spec: { name: trafficName, ...trafficGroupTags(desired.owner.cluster, desired.clusterName) } satisfies GroupSpec,
+      ...{ kind: classicKinds.traffic, key: 'main', slot: 'traffic group', spec: ofAll },
+      summary: `security group ${ofAll.name}`,
     });
     groups.push(standing.traffic ?? trafficResource);
   }
@@ -242,10 +293,8 @@ function desireFront(asked: Asked, settings: ClassicSettings, standing: Standing
 /** Where it stands already and every node's group lets in everything from its own group, it needs none. */
 function needsTrafficGroup({ balancer, front, traffic, groups: all }: Standing, view: DesireParts['view']): boolean {
   if (balancer === undefined || (traffic !== undefined && balancer.securityGroups.includes(traffic))) return true;
-  const { groups } = nodeGroupsOf(balancer.instances, { ...view.facts(balancer.instances), groups: all });
-  const isOpen = (nodes: string) =>
-    all.get(nodes)?.ingress.some(({ protocol, source }) => protocol === '-1' && source === front?.id);
-  return !(front !== undefined && groups.length > 0 && groups.every(isOpen));
+  const { instances } = balancer;
+  return front === undefined || !isOpenFrom(front.id, instances, { ...view.facts(instances), groups: all });
 }
 
 /** What everything that is made for one Service carries. */

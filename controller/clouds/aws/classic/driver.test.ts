@@ -1,13 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import {
-  desired,
-  desiredOf,
-  machine,
-  member,
-  plainConfig,
-  port,
-} from '../../../../test/clouds/aws/fake/classic/machine.ts';
+import { desired, desiredOf, machine, member, plainConfig, port } from '../../../../test/clouds/aws/fake/machine.ts';
 import { clusterTag, group } from '../../../../test/clouds/aws/fake/network-facts.ts';
 import { ownerTags } from '../../load-balancers.ts';
 import { WithheldError } from '../../permit.ts';
@@ -230,15 +223,16 @@ describe('a classic load balancer', () => {
     assert.match(refusals[0]?.message ?? '', /subnets: "subnet-nowhere"/);
   });
 
-  it('has a group of its own beside one that another kind of load balancer of this Service left', async () => {
+  it('has a group of its own, and one that a load balancer of the other type has left goes', async () => {
     const { service, cluster } = desired().owner;
     const tags = { [ownerTags.cluster]: cluster, [ownerTags.service]: service };
     const left = group('sg-left', { name: 'k8s-default-web-0123456789', tags });
     const { ensure, remove, groups } = machine({ more: [left] });
     await ensure(desired());
-    assert.equal(groups().length, 5);
+    assert.equal(groups().length, 4);
+    assert.ok(!groups().includes(left.id));
     await remove(desired());
-    assert.deepEqual(groups(), ['sg-left', 'sg-nodes', 'sg-persons']);
+    assert.deepEqual(groups(), ['sg-nodes', 'sg-persons']);
   });
 
   it('has tags with its owner and those that a person adds', async () => {
@@ -364,7 +358,7 @@ describe('the group that all load balancers of a cluster carry', () => {
     await remove(desired());
     assert.equal(rulesOfNodes().length, 1);
     const traffic = [...aws.groups.values()].find(({ name }) => name.startsWith('k8s-traffic-'))!;
-    aws.networkBalancers.push({ name: 'network', groups: [traffic.id] });
+    aws.region.balancers.set('arn', { arn: 'arn', name: 'network', groups: [traffic.id], places: [] } as never);
     restart();
     await remove(desiredOf('u2'));
     assert.equal(rulesOfNodes().length, 1);

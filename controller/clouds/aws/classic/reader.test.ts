@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { FakeBalancer } from '../../../../test/clouds/aws/fake/classic/fake-aws.ts';
-import { desiredOf, machine, owner } from '../../../../test/clouds/aws/fake/classic/machine.ts';
+import type { FakeBalancer } from '../../../../test/clouds/aws/fake/fake-aws.ts';
+import { desiredOf, machine, owner } from '../../../../test/clouds/aws/fake/machine.ts';
 import { group } from '../../../../test/clouds/aws/fake/network-facts.ts';
 import { ownerTags } from '../../load-balancers.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { desired, machine, plainConfig } from '../../../../test/clouds/aws/fake/classic/machine.ts';
+import { desired, machine, plainConfig } from '../../../../test/clouds/aws/fake/machine.ts';
 import { keys } from '../load-balancer-annotations.ts';
 
 describe('invalid values of a classic load balancer', () => {

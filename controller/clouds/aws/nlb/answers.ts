@@ -5,10 +5,10 @@ import type {
   TargetHealthDescription,
 } from '@aws-sdk/client-elastic-load-balancing-v2';
 import type { Tags } from '../load-balancer-tags.ts';
-import type { Listener, LoadBalancer, Place, TargetGroup } from './observed.ts';
+import type { Listener, NetworkLoadBalancer, Place, TargetGroup } from './network-load-balancer.ts';
 
 /** What AWS says about a load balancer, as ours; listeners and attributes are read apart. */
-export function loadBalancerOf(answer: ElbLoadBalancer, tags: Tags): LoadBalancer {
+export function loadBalancerOf(answer: ElbLoadBalancer, tags: Tags): NetworkLoadBalancer {
   return {
     arn: answer.LoadBalancerArn ?? '',
     name: answer.LoadBalancerName ?? '',
@@ -30,13 +30,12 @@ export function loadBalancerOf(answer: ElbLoadBalancer, tags: Tags): LoadBalance
     securityGroups: answer.SecurityGroups ?? [],
     createdAtMs: answer.CreatedTime?.getTime(),
     tags,
-    listeners: [],
-    attributes: {},
+    attributes: undefined,
   };
 }
 
 /** `active_impaired` serves, with less than it should have; AWS looks after that. */
-function stateOf(code: string | undefined): LoadBalancer['state'] {
+function stateOf(code: string | undefined): NetworkLoadBalancer['state'] {
   return code === 'provisioning' || code === 'failed' ? code : 'active';
 }
 
@@ -75,8 +74,6 @@ export function targetGroupOf(answer: ElbTargetGroup, tags: Tags): TargetGroup {
     },
     loadBalancers: answer.LoadBalancerArns ?? [],
     tags,
-    targets: [],
-    attributes: {},
   };
 }
 

@@ -19,7 +19,7 @@ import type { AwsParts } from '../parts.ts';
 import type { NetworkReads } from '../security-groups/network-reads.ts';
 import type { ReadOptions } from '../service-calls.ts';
 import { listenerOf, targetsOf } from './answers.ts';
-import type { Listener, Target } from './observed.ts';
+import type { Listener } from './network-load-balancer.ts';
 
 /** As many as one call of DescribeTags takes. */
 const arnsPerCall = 20;
@@ -48,12 +48,12 @@ export interface NlbQueries {
   /**
    * Of one load balancer, with their tags.
    *
-   * @param known these keep the tags that they had
+   * @param known ARNs of target groups: listeners that forward to one of these are left out
    */
-  listeners(arn: string, options: ReadOptions, known?: readonly Listener[]): Promise<readonly Listener[]>;
+  listeners(arn: string, options: ReadOptions, known?: readonly string[]): Promise<readonly Listener[]>;
   attributes(arn: string, options: ReadOptions): Promise<Tags>;
-  /** Of one target group, without their providerIDs. */
-  targets(arn: string, options: ReadOptions): Promise<readonly Target[]>;
+  /** Of one target group. */
+  targets(arn: string, options: ReadOptions): Promise<ReturnType<typeof targetsOf>>;
   groupAttributes(arn: string, options: ReadOptions): Promise<Tags>;
   /** Throws a CloudError `Unavailable` where it is there all the same. */
   proveGone(arn: string, options: ReadOptions): Promise<void>;
@@ -128,22 +128,18 @@ export function createNlbQueries(
   async function listeners(
     arn: string,
     options: ReadOptions,
-    known: readonly Listener[] = [],
+    known: readonly string[] = [],
   ): Promise<readonly Listener[]> {
-    const tagsBefore = new Map(known.map(({ arn: one, tags }) => [one, tags]));
-    const answers = await everyPage('DescribeListeners', async (Marker) => {
+    const all = await everyPage('DescribeListeners', async (Marker) => {
       const command = new DescribeListenersCommand({ LoadBalancerArn: arn, Marker });
       const answer = await parts.elbv2().read('DescribeListeners', command, options);
       return { items: answer.Listeners ?? [], next: answer.NextMarker };
     });
+    const answers = all.filter((answer) => !known.includes(listenerOf(answer, {}).group ?? ''));
     const arns = answers.map(({ ListenerArn = '' }) => ListenerArn);
-    const tags = await tagsOf(
-      arns.filter((one) => !tagsBefore.has(one)),
-      options,
-    );
+    const tags = await tagsOf(arns, options);
     return answers.flatMap((answer) => {
-      const one = answer.ListenerArn ?? '';
-      const its = tagsBefore.get(one) ?? tags.get(one);
+      const its = tags.get(answer.ListenerArn ?? '');
       return its ? [listenerOf(answer, its)] : [];
     });
   }
@@ -154,10 +150,10 @@ export function createNlbQueries(
     return tagMap(answer.Attributes);
   }
 
-  async function targets(arn: string, options: ReadOptions): Promise<readonly Target[]> {
+  async function targets(arn: string, options: ReadOptions) {
     const command = new DescribeTargetHealthCommand({ TargetGroupArn: arn });
     const answer = await parts.elbv2().read('DescribeTargetHealth', command, options);
-    return targetsOf(answer.TargetHealthDescriptions).map((one) => ({ ...one, providerID: '' }));
+    return targetsOf(answer.TargetHealthDescriptions);
   }
 
   async function groupAttributes(arn: string, options: ReadOptions): Promise<Tags> {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { desired } from '../../../../test/clouds/aws/fake/nlb/example.ts';
+import { desired } from '../../../../test/clouds/aws/fake/nlb-example.ts';
 import { keys } from '../load-balancer-annotations.ts';
 import { type NlbSettings, readNlbSettings } from './settings.ts';
 

@@ -61,7 +61,10 @@ const classicOnly: readonly (readonly [string, string])[] = [
   [keys.idleTimeout, `${only}; a network one has 350 seconds`],
 ];
 
-/** Reads what a Service asks of its network load balancer. Bad values become refusals that name annotation, value and what is possible. */
+/**
+ * Reads what a Service asks of its network load balancer. Bad values become refusals that name annotation, value and
+ * what is possible.
+ */
 export function readNlbSettings(desired: DesiredLoadBalancer, options: { readonly managed: boolean }): NlbSettings {
   const { annotations } = desired;
   const refusals: Refusal[] = [];
@@ -102,7 +105,9 @@ export function readNlbSettings(desired: DesiredLoadBalancer, options: { readonl
   if (desired.address !== undefined)
     refusals.push({
       reason: 'Unsupported',
-      message: `spec.loadBalancerIP: ${JSON.stringify(desired.address)}: name Elastic IPs in ${keys.eipAllocations}, or private addresses in ${keys.privateAddresses}`,
+      message:
+        `spec.loadBalancerIP: ${JSON.stringify(desired.address)}: name Elastic IPs in ${keys.eipAllocations}, ` +
+        `or private addresses in ${keys.privateAddresses}`,
     });
   if (desired.sessionAffinity !== undefined)
     refusals.push({

@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { ensure, managed, summaries } from '../../../../test/clouds/aws/fake/nlb/driven.ts';
-import { desired, member, port } from '../../../../test/clouds/aws/fake/nlb/example.ts';
-import { createRecordingCalls } from '../../../../test/clouds/aws/fake/nlb/recording-calls.ts';
+import { machine, managedConfig, member, network, port } from '../../../../test/clouds/aws/fake/machine.ts';
+import { group } from '../../../../test/clouds/aws/fake/network-facts.ts';
 import { keys } from '../load-balancer-annotations.ts';
-import { planNlb } from './plan.ts';
 
 describe('a value that cannot be read changes nothing that stands', () => {
   const good = {
@@ -50,21 +48,18 @@ describe('a value that cannot be read changes nothing that stands', () => {
   };
   for (const key of Object.keys(good)) {
     it(key, async () => {
-      const calls = createRecordingCalls();
-      const ports = [port(80, 30080), port(443, 30443)];
-      const first = await ensure(calls, desired({ ports, annotations: good }));
+      const m = machine({ config: managedConfig, more: [group('sg-allowed')] });
+      const ports = [port(80), port(443)];
+      const members = [1, 2].map((one) => member(one, { addresses: [`10.0.0.${one}`] }));
+      const first = await m.ensure(network({ ports, members, annotations: good }));
       assert.deepEqual(first.refusals, []);
-      const typo = desired({ ports, annotations: { ...good, [key]: bad[key]! }, mayChangeAddress: true });
-      const plan = planNlb(typo, calls.later(first.observed), managed);
-      assert.ok(plan.refusals.length > 0);
-      assert.deepEqual(
-        plan.steps.map(({ summary }) => summary),
-        [],
-      );
-      const members = [member(1), member(3)];
-      const after = await ensure(calls, { ...typo, members }, calls.later(first.observed));
+      const typo = network({ ports, members, annotations: { ...good, [key]: bad[key]! }, mayChangeAddress: true });
+      const { sent, refusals } = await m.ensure(typo);
+      assert.ok(refusals.length > 0);
+      assert.deepEqual(sent, []);
+      const after = await m.ensure({ ...typo, members: [members[0]!, member(3, { addresses: ['10.0.0.3'] })] });
       assert.equal(after.observed?.members.length, 2);
-      assert.deepEqual([...new Set(summaries(after))], ['update targets']);
+      assert.deepEqual(new Set(after.sent), new Set(['v2 RegisterTargets', 'v2 DeregisterTargets']));
     });
   }
 });

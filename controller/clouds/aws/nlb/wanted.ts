@@ -2,22 +2,8 @@ import type { DesiredLoadBalancer, DesiredPort, Refusal } from '../../load-balan
 import type { HealthProbe } from '../config-values.ts';
 import { keys } from '../load-balancer-annotations.ts';
 import { type TargetGroupKey, targetGroupName } from './names.ts';
-import type { Listener, TargetGroup } from './observed.ts';
+import type { Health, Listener, TargetGroup } from './network-load-balancer.ts';
 import type { NlbSettings } from './settings.ts';
-
-/** How the members of a target group are probed. */
-export interface Health {
-  readonly protocol: string;
-  /** A number or `traffic-port`. */
-  readonly port: string;
-  /** Undefined with TCP. */
-  readonly path: string | undefined;
-  readonly healthy: number;
-  readonly unhealthy: number;
-  readonly interval: number;
-  /** Seconds; undefined = whatever AWS has chosen. */
-  readonly timeout: number | undefined;
-}
 
 export interface WantedGroup extends TargetGroupKey {
   readonly name: string;
@@ -40,6 +26,8 @@ export interface WantedOptions {
   readonly clusterId: string;
   /** What the cloud config says; undefined = nothing: the contract's own check. */
   readonly probe: HealthProbe | undefined;
+  /** Protocol of the listener that stands on a port; undefined where none of this Service does. */
+  readonly standing: (port: number) => string | undefined;
 }
 
 /** Upstream's numbers; faster where a node's own health decides. */
@@ -48,7 +36,10 @@ const defaults = {
   Local: { healthy: 2, unhealthy: 2, interval: 10 },
 } as const;
 
-/** The listeners of a Service, one for each port number, with the target group of each; and the ports that cannot be served. */
+/**
+ * The listeners of a Service, one for each port number, with the target group of each; and the ports that cannot be
+ * served.
+ */
 export function wantedListeners(
   desired: DesiredLoadBalancer,
   settings: NlbSettings,
@@ -76,16 +67,20 @@ export function wantedListeners(
     const same = servable.filter(({ port }) => port === number);
     const tcp = same.find(({ protocol }) => protocol === 'TCP');
     const udp = same.find(({ protocol }) => protocol === 'UDP');
-    const first = tcp ?? udp!;
-    const tls = tcp && tlsFor(tcp, settings);
     let both = tcp !== undefined && udp !== undefined;
+    // What stands stays where the two cannot be served together.
+    const isUdpFirst = tcp === undefined || (both && options.standing(number) === 'UDP');
+    const other = isUdpFirst ? tcp : udp;
+    let tls = tcp && tlsFor(tcp, settings);
     if (both && tls) {
-      refuse(udp!, `TLS ends on port ${number}; UDP cannot be served there too, see ${keys.sslPorts}`);
+      refuse(other!, `TLS ends on port ${number}, where UDP cannot be served too, see ${keys.sslPorts}`);
       both = false;
     } else if (both && tcp!.nodePort !== udp!.nodePort) {
-      refuse(udp!, `TCP and UDP of one port need one node port, not ${tcp!.nodePort} and ${udp!.nodePort}`);
+      refuse(other!, `TCP and UDP of one port need one node port, not ${tcp!.nodePort} and ${udp!.nodePort}`);
       both = false;
     }
+    const first = !both && isUdpFirst ? udp! : tcp!;
+    if (first === udp) tls = undefined;
     const protocol = tls ? 'TLS' : both ? 'TCP_UDP' : (first.protocol as 'TCP' | 'UDP');
     const targetProtocol = tls ? (tls.toMembers ? 'TLS' : 'TCP') : protocol;
     const key: TargetGroupKey = {
@@ -155,15 +150,6 @@ function attributesOf(settings: NlbSettings, protocol: string): Record<string, s
   };
 }
 
-/** What a new target group has before anybody sets anything. */
-export function defaultAttributes({
-  targetType,
-  protocol,
-}: Pick<WantedGroup, 'targetType' | 'protocol'>): Readonly<Record<string, string>> {
-  const preserved = targetType === 'instance' || protocol === 'UDP' || protocol === 'TCP_UDP';
-  return { 'preserve_client_ip.enabled': String(preserved), 'proxy_protocol_v2.enabled': 'false' };
-}
-
 const frontKeys = [keys.sslCertificate, keys.sslPorts, keys.sslPolicy];
 const groupKeys = [
   ...[keys.targetType, keys.backendProtocol, keys.sslCertificate, keys.sslPorts, keys.healthProtocol],
@@ -178,8 +164,8 @@ export interface StandingListener {
 }
 
 /**
- * What an annotation says that cannot be read stays as it is: TLS, and how members are reached and probed. Where nothing stands yet, nothing is made in its place:
- * undefined.
+ * What an annotation says that cannot be read stays as it is: TLS, and how members are reached and probed. Where
+ * nothing stands yet, nothing is made in its place: undefined.
  */
 export function asItStands(
   wanted: WantedListener,

@@ -1,12 +1,10 @@
-import { CloudError } from '../../../../common/cloud-error.ts';
 import type { Answer, Change, Comparison, Found, Kind, WriteIo } from '../../../engine/resource.ts';
 import { ownerTags } from '../../load-balancers.ts';
 import { ownedBy, type Tags } from '../load-balancer-tags.ts';
 import { type FrontBody, type GroupView, groupKinds, showGroups } from './group-resources.ts';
-import { type IngressRule, missingRules } from './ingress-rule.ts';
-import type { NetworkFacts, ObservedSecurityGroup } from './network-facts.ts';
+import { describeRule, type IngressRule, missingRules } from './ingress-rule.ts';
+import type { ObservedSecurityGroup } from './network-facts.ts';
 import type { NetworkReads } from './network-reads.ts';
-import { plannedCall, type SecurityGroupCall } from './security-group-call.ts';
 import type { SecurityGroupCalls } from './security-group-calls.ts';
 
 /** A security group that one Service has, or all have. Undefined: as it stands. */
@@ -19,65 +17,41 @@ export interface GroupSpec {
 }
 
 export interface GroupKindsParts {
-  readonly reads: Pick<NetworkReads, 'vpc' | 'lastGroups' | 'noteGroup'>;
-  readonly calls: Pick<SecurityGroupCalls, 'apply'>;
-  /** Runs one after the other what is about the same group. */
-  inTurn<T>(group: string, work: () => Promise<T>): Promise<T>;
-  view(): GroupView;
+  readonly reads: Pick<NetworkReads, 'lastGroups'>;
+  readonly calls: SecurityGroupCalls;
+  readonly view: GroupView & { nameOf(service: string): string };
   /** Names of the load balancers that carry a group; undefined = not known yet. */
   carriersOf(group: string): readonly string[] | undefined;
-  /** UID of the Service of a load balancer; its name, where that is not known. */
-  userOf(loadBalancer: string): string;
-  /** Name of the load balancer of a Service. */
-  nameOf(service: string): string;
 }
 
 /** For how long a list may not show a change of security groups. */
 export const groupsSettleMs = 10_000;
 
-/** Makes one call about groups, by what is known of them, and answers what the groups that it names show then. */
-export function callGroups(parts: GroupKindsParts, call: SecurityGroupCall, io: WriteIo): Promise<GroupsAnswer> {
-  return parts.inTurn('group' in call ? call.group : call.name, () => callGroupsNow(parts, call, io));
+/** What a group shows, rules in it included, after a call has changed it. */
+export function showGroup({ reads, view }: GroupKindsParts, id: string): Found[] {
+  const shown = showGroups(reads.lastGroups()?.values() ?? [], view);
+  return shown.filter((one) => one.id === id || one.id.startsWith(`${id} `));
 }
 
-interface GroupsAnswer {
-  readonly facts: NetworkFacts;
-  readonly found: readonly Found[];
-  readonly id: string;
-}
-
-async function callGroupsNow(
-  { reads, calls, view }: GroupKindsParts,
-  call: SecurityGroupCall,
-  { permit, signal }: WriteIo,
-): Promise<GroupsAnswer> {
-  const groups = reads.lastGroups() ?? new Map<string, ObservedSecurityGroup>();
-  const nobody = { isCluster: () => false, mayBeNode: () => false, users: undefined, busy: new Set<string>() };
-  const known = { vpcId: await reads.vpc({ signal }), groups, instances: new Map(), ...nobody };
-  const facts = await calls.apply(call, known, { permit, signal });
-  const isIt = ({ id, name }: ObservedSecurityGroup) => ('group' in call ? id === call.group : name === call.name);
-  const after = [...facts.groups.values()].find(isIt);
-  const id = after?.id ?? ('group' in call ? call.group : '');
-  reads.noteGroup(id, after);
-  const shown = showGroups((reads.lastGroups() ?? groups).values(), view());
-  return { facts, id, found: shown.filter((one) => one.id === id || one.id.startsWith(`${id} `)) };
+/** UID of the Service of a load balancer; its name, where that is not known. */
+export function userOf({ view }: GroupKindsParts, loadBalancer: string): string {
+  return view.ownerOf(loadBalancer)?.service ?? loadBalancer;
 }
 
 export function createGroupKinds(parts: GroupKindsParts): readonly Kind[] {
-  async function remove(found: Found<ObservedSecurityGroup>, unless: Unless, io: WriteIo): Promise<Answer> {
-    const { id, name } = found.body;
-    const call = { does: 'delete security group', group: id, unless } as const;
-    const { facts } = await callGroups(parts, call, io);
-    if (!facts.groups.has(id)) return {};
-    // The load balancer's network interfaces go some time after it.
-    if (facts.busy.has(id)) throw refusal('Busy', `security group ${name} (${id}) is still in use`, facts.busyMs);
-    throw refusal('Conflict', `security group ${name} (${id}) is carried by another load balancer meanwhile`);
-  }
+  const { calls } = parts;
+  const changed = async (call: Promise<ObservedSecurityGroup | undefined>, id: string): Promise<Answer> => {
+    await call;
+    return { found: showGroup(parts, id) };
+  };
 
-  async function create({ name, description, tags }: GroupSpec, io: WriteIo): Promise<Answer> {
-    const call = { does: 'create security group', name, description, tags } as const;
-    const { found, id } = await callGroups(parts, call, io);
-    return { id, found };
+  async function create(spec: GroupSpec, io: WriteIo): Promise<Answer> {
+    const { id } = await calls.create(spec, io);
+    return { id, found: showGroup(parts, id) };
+  }
+  async function remove({ id }: Found, io: WriteIo): Promise<Answer> {
+    await calls.remove(id, io);
+    return {};
   }
 
   const front: Kind<GroupSpec | undefined, FrontBody> = {
@@ -87,26 +61,19 @@ export function createGroupKinds(parts: GroupKindsParts): readonly Kind[] {
     compare: ({ body, owner }, spec) => compareFront(body, spec, owner !== undefined),
     fresh: (want) => ({ body: { id: '', name: '', tags: want.spec?.tags ?? {}, ingress: [], carrier: undefined } }),
     create: (want, _, io) => create(want.spec!, io),
-    async update({ id }, { what, body }, io) {
-      const call: SecurityGroupCall =
-        what === 'tags'
-          ? { does: 'tag security group', group: id, tags: body as Tags }
-          : what === 'open'
-            ? { does: 'authorize ingress', group: id, rules: body as IngressRule[], shared: false }
-            : { does: 'revoke ingress', group: id, rules: body as IngressRule[], unless: undefined };
-      return { found: (await callGroups(parts, call, io)).found };
+    update({ id }, { what, body }, io) {
+      if (what === 'tags') return changed(calls.tag(id, body as Tags, io), id);
+      const rules = body as readonly IngressRule[];
+      return changed(what === 'open' ? calls.authorize(id, rules, io) : calls.revoke(id, rules, undefined, io), id);
     },
-    remove: (found, io) => remove(found, undefined, io),
-    async mark({ id, body }, as, want, io) {
+    remove,
+    mark({ id, body }, as, want, io) {
+      if (as === 'ours') return changed(calls.tag(id, (want?.spec as GroupSpec | undefined)?.tags ?? {}, io), id);
+      // Its owner's tags go when it says that it was kept: until then it is found by them.
+      if (body.tags[ownerTags.retained] !== undefined)
+        return changed(calls.untag(id, [ownerTags.service, ownerTags.serviceName], io), id);
       const service = body.tags[ownerTags.serviceName] ?? body.name;
-      const isTold = body.tags[ownerTags.retained] !== undefined;
-      const call: SecurityGroupCall =
-        as === 'ours'
-          ? { does: 'tag security group', group: id, tags: (want?.spec as GroupSpec | undefined)?.tags ?? {} }
-          : isTold
-            ? { does: 'untag security group', group: id, keys: [ownerTags.service, ownerTags.serviceName] }
-            : { does: 'tag security group', group: id, tags: { [ownerTags.retained]: service } };
-      return { found: (await callGroups(parts, call, io)).found };
+      return changed(calls.tag(id, { [ownerTags.retained]: service }, io), id);
     },
   };
 
@@ -115,44 +82,35 @@ export function createGroupKinds(parts: GroupKindsParts): readonly Kind[] {
     again: 'safe',
     settleMs: groupsSettleMs,
     merge: ([spec]) => spec,
-    usedBy: ({ id }) => parts.carriersOf(id)?.map(parts.userOf),
+    usedBy: ({ id }) => parts.carriersOf(id)?.map((name) => userOf(parts, name)),
     compare: () => ({ same: true }),
     create: (want, _, io) => create(want.spec!, io),
-    remove: (found, io) =>
-      remove(found, { by: 'users of a group', group: found.id, but: parts.nameOf(io.owner.service) }, io),
+    remove,
   };
 
   const others: Kind = { kind: groupKinds.others, again: 'safe', compare: () => ({ same: true }) };
   return [front, traffic, others] as readonly Kind[];
 }
 
-type Unless = (SecurityGroupCall & { does: 'delete security group' })['unless'];
-
 function compareFront(body: FrontBody, spec: GroupSpec | undefined, isOurs: boolean): Comparison {
   if (spec === undefined) return { same: true };
   const changes: Change[] = [];
-  const change = (what: string, phase: Change['phase'], about: unknown) => {
-    const group = body.id || spec.name;
-    const call: SecurityGroupCall =
-      what === 'tags'
-        ? { does: 'tag security group', group, tags: about as Tags }
-        : what === 'open'
-          ? { does: 'authorize ingress', group, rules: about as IngressRule[], shared: false }
-          : { does: 'revoke ingress', group, rules: about as IngressRule[], unless: undefined };
-    changes.push({ what, phase, summary: plannedCall(call, body.name || spec.name).summary, body: about });
-  };
+  const name = `security group ${body.name || spec.name}`;
   // Stripped by hand: the load balancer that carries it tells whose it is.
   const owner = { cluster: spec.tags[ownerTags.cluster] ?? '', service: spec.tags[ownerTags.service] ?? '' };
-  if (isOurs && !ownedBy(body.tags, owner)) change('tags', 'set', spec.tags);
-  if (spec.rules !== undefined) {
-    const missing = missingRules(spec.rules, body.ingress);
-    const extra = missingRules(body.ingress, spec.rules);
-    if (missing.length > 0) change('open', 'grow', missing);
-    if (extra.length > 0) change('close', 'shrink', extra);
-  }
+  if (isOurs && !ownedBy(body.tags, owner))
+    changes.push({ what: 'tags', phase: 'set', summary: `tag ${name}`, body: spec.tags });
+  const { rules } = spec;
+  const missing = rules === undefined ? [] : missingRules(rules, body.ingress);
+  const extra = rules === undefined ? [] : missingRules(body.ingress, rules);
+  if (missing.length > 0)
+    changes.push({ what: 'open', phase: 'grow', summary: `${name}: let in ${listed(missing)}`, body: missing });
+  if (extra.length > 0)
+    changes.push({ what: 'close', phase: 'shrink', summary: `${name}: stop letting in ${listed(extra)}`, body: extra });
   return changes.length > 0 ? { changes } : { same: true };
 }
 
-function refusal(kind: 'Busy' | 'Conflict', message: string, retryAfterMs?: number): CloudError {
-  return new CloudError({ kind, cloud: 'aws', operation: 'DeleteSecurityGroup', message, retryAfterMs });
+function listed(rules: readonly IngressRule[]): string {
+  const shown = rules.slice(0, 6).map(describeRule).join(', ');
+  return rules.length > 6 ? `${shown} and ${rules.length - 6} more` : shown;
 }

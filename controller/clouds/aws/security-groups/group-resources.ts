@@ -1,6 +1,8 @@
 import { everyService, type Found, type Reference } from '../../../engine/resource.ts';
 import { type Owner, ownerTags } from '../../load-balancers.ts';
-import { ownerIn, type Tags } from '../load-balancer-tags.ts';
+import { ownerIn, serviceNameTag, type Tags } from '../load-balancer-tags.ts';
+import { partNameForm, targetGroupPrefix } from '../nlb/names.ts';
+import type { Carrier } from './carriers.ts';
 import { type IngressRule, ruleKey } from './ingress-rule.ts';
 import type { ObservedSecurityGroup } from './network-facts.ts';
 import { clientOf, descriptions, healthOf } from './rule-descriptions.ts';
@@ -22,8 +24,8 @@ export const groupKinds = {
 export interface NodeRule {
   readonly group: ObservedSecurityGroup;
   readonly rule: IngressRule;
-  /** Id of the load balancer whose group in front it lets in. */
-  readonly carrier: string | undefined;
+  /** The load balancer whose group in front it lets in. */
+  readonly carrier: Carrier | undefined;
 }
 
 /** What has to be known beside the groups. */
@@ -33,11 +35,18 @@ export interface GroupView {
   isCluster(tags: Tags): boolean;
   /** Whether an instance that may be a member has this group. */
   isOfNodes(group: string): boolean;
-  /** Whose load balancer has that name. */
+  /** Whose load balancer has, or would have, that name. */
   ownerOf(loadBalancer: string): Owner | undefined;
-  /** The load balancer of that name, where it carries this group: its id. */
-  carrierOf(loadBalancer: string, group: string): string | undefined;
+  /** The load balancer of that name. */
+  carrier(loadBalancer: string): Carrier | undefined;
+  /** Load balancers that carry a group. */
+  carriersOf(group: string): readonly Carrier[];
+  /** ARNs. */
+  targetGroupsOf(owner: Owner): readonly string[];
 }
+
+/** Keys of the group in front of a load balancer of either type: each has names of its own. */
+export const frontKeys = { classic: 'main', network: 'network' } as const;
 
 /** The name that the classic controller gives to the group in front of a classic load balancer. */
 export function frontName(loadBalancer: string): string {
@@ -45,8 +54,8 @@ export function frontName(loadBalancer: string): string {
 }
 
 export interface FrontBody extends ObservedSecurityGroup {
-  /** Id of the load balancer of its name that carries it. */
-  readonly carrier: string | undefined;
+  /** The load balancer that its name is made for, where that carries it. */
+  readonly carrier: Carrier | undefined;
 }
 
 /** Groups as resources: those in front, the traffic group, others, and in these the rules that are the controller's. */
@@ -54,9 +63,8 @@ export function showGroups(groups: Iterable<ObservedSecurityGroup>, view: GroupV
   const all = [...groups];
   const fronts = new Map<string, Front>();
   for (const group of all) {
-    if (!isFrontName(group)) continue;
-    const carrier = view.carrierOf(group.name.slice(frontName('').length), group.id);
-    fronts.set(group.id, { owner: frontOwner(group, view), carrier });
+    const front = frontOf(group, view);
+    if (front !== undefined) fronts.set(group.id, front);
   }
   const traffic = all.find(({ tags }) => isTrafficGroup(tags, view.cluster))?.id;
   return all.flatMap((group): Found[] => {
@@ -68,30 +76,35 @@ export function showGroups(groups: Iterable<ObservedSecurityGroup>, view: GroupV
   });
 }
 
-interface Front {
+interface Front extends Pick<FrontBody, 'carrier'> {
   readonly owner: Owner | undefined;
-  /** Id of the load balancer of its name that carries it. */
-  readonly carrier: string | undefined;
+  readonly key: string;
 }
 
-function isFrontName({ name }: ObservedSecurityGroup): boolean {
-  return name.startsWith(frontName(''));
-}
-
-/** By its tags; where these were stripped, by the load balancer of its name that carries it. */
-function frontOwner(group: ObservedSecurityGroup, view: GroupView): Owner | undefined {
+/** By its name, and by its tags; where these were stripped, by the load balancer of its name that carries it. */
+function frontOf(group: ObservedSecurityGroup, view: GroupView): Front | undefined {
+  const isClassic = group.name.startsWith(frontName(''));
+  if (!isClassic && !partNameForm.test(group.name)) return undefined;
+  const key = isClassic ? frontKeys.classic : frontKeys.network;
+  const carrier = view.carriersOf(group.id).find(({ name, tags }) => {
+    if (isClassic) return frontName(name) === group.name;
+    const service = tags?.[ownerTags.serviceName] ?? tags?.[serviceNameTag];
+    return service !== undefined && group.name.startsWith(targetGroupPrefix(service));
+  });
   const tagged = ownerIn(group.tags, view.cluster);
-  if (tagged !== undefined || group.tags[ownerTags.cluster] !== undefined) return tagged;
-  const loadBalancer = group.name.slice(frontName('').length);
-  return view.carrierOf(loadBalancer, group.id) === undefined ? undefined : view.ownerOf(loadBalancer);
+  const isTagged = tagged !== undefined || group.tags[ownerTags.cluster] !== undefined;
+  const owner = isTagged || carrier === undefined ? tagged : view.ownerOf(carrier.name);
+  // Other controllers give such names, too.
+  const isFront = isClassic || owner !== undefined || carrier !== undefined || isTagged;
+  return isFront ? { owner, carrier, key } : undefined;
 }
 
-function showFront(group: ObservedSecurityGroup, { owner, carrier }: Front): Found<FrontBody> {
+function showFront(group: ObservedSecurityGroup, { owner, carrier, key }: Front): Found<FrontBody> {
   return {
     kind: groupKinds.front,
     id: group.id,
     // Only its name and its load balancer give stripped tags back: the Service's annotations can name any group.
-    ...(owner === undefined ? { lent: true } : { owner, key: 'main' }),
+    ...(owner === undefined ? { lent: true } : { owner, key }),
     slots: [`security group ${group.name}`],
     status: 'ready',
     retained: owner === undefined && group.tags[ownerTags.retained] !== undefined,
@@ -121,7 +134,7 @@ interface RuleContext {
   readonly traffic: string | undefined;
 }
 
-/** Undefined for rules of persons, of network load balancers and of other controllers. */
+/** Undefined for rules of persons and of other controllers. */
 function showRule(group: ObservedSecurityGroup, rule: IngressRule, context: RuleContext): Found<NodeRule> | undefined {
   const { view, traffic } = context;
   const owner = ownerOfRule(group, rule, context);
@@ -130,13 +143,17 @@ function showRule(group: ObservedSecurityGroup, rule: IngressRule, context: Rule
   if (owner === undefined && carrier === undefined) return undefined;
   const key = nodeRuleKey(group.id, rule.source === traffic ? { ...rule, source: groupKinds.traffic } : rule);
   const loadBalancer = clientOf(rule) ?? healthOf(rule);
-  const balancer = loadBalancer === undefined ? undefined : view.carrierOf(loadBalancer, rule.source);
+  const balancer = loadBalancer === undefined ? undefined : view.carrier(loadBalancer)?.id;
   const refs: Reference[] = [];
   if (rule.source === traffic) refs.push({ role: 'source', kind: groupKinds.traffic, id: rule.source });
   else if (context.fronts.has(rule.source)) refs.push({ role: 'source', kind: groupKinds.front, id: rule.source });
   // The load balancer, or its rules, tell that it is here: shared rules go first, and the load balancer last.
   else if (balancer !== undefined)
     refs.push({ role: 'of', kind: balancerKind, id: balancer, loose: true, proof: true });
+  // One that uses a load balancer of others is known by its target groups.
+  if (owner !== undefined && loadBalancer !== undefined)
+    for (const id of view.targetGroupsOf(owner))
+      refs.push({ role: 'of', kind: targetGroupKind, id, loose: true, proof: true });
   if (owner?.service === everyService) {
     for (const client of neededFor(rule, group))
       refs.push({ role: 'for', kind: groupKinds.rule, id: nodeRuleKey(group.id, client), loose: true, proof: true });
@@ -153,8 +170,9 @@ function showRule(group: ObservedSecurityGroup, rule: IngressRule, context: Rule
   };
 }
 
-/** Of the kind of load balancers that have groups in front. */
+/** Of load balancers of either type. */
 export const balancerKind = 'load balancer';
+export const targetGroupKind = 'target group';
 
 function ownerOfRule(
   group: ObservedSecurityGroup,

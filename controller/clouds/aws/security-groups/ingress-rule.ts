@@ -1,6 +1,9 @@
 import type { IpPermission } from '@aws-sdk/client-ec2';
 
-/** One rule of a security group: who may come in, by what. EC2 keeps each combination of protocol, ports and source once. */
+/**
+ * One rule of a security group: who may come in, by what. EC2 keeps each combination of protocol, ports and source
+ * once.
+ */
 export interface IngressRule {
   /** `tcp`, `udp`, `icmp`, `icmpv6`, a protocol's number, or `-1` = all. */
   readonly protocol: string;

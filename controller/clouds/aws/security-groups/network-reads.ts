@@ -22,13 +22,16 @@ import { createTogether } from './together.ts';
 
 /** What load balancers have to know of the VPC. All throw a CloudError. */
 export interface NetworkReads {
-  /** Security groups as they are now, in one call for each thousand; instances as remembered. `users` is left out. */
+  /** Security groups as they are now, in one call for each thousand; instances as remembered. */
   facts(instanceIds: readonly string[], options?: ReadOptions): Promise<NetworkFacts>;
   /** Security groups as last read, by id; undefined before the first read. */
   lastGroups(): ReadonlyMap<string, ObservedSecurityGroup> | undefined;
   /** What a call has made of one; undefined = it is gone. */
   noteGroup(id: string, group: ObservedSecurityGroup | undefined): void;
-  /** Zones and security groups of instances, remembered for ten minutes, and beyond where they are not shown any more. Those that were never seen are left out. */
+  /**
+   * Zones and security groups of instances, remembered for ten minutes, and beyond where they are not shown any more.
+   * Those that were never seen are left out.
+   */
   instances(ids: readonly string[], options?: ReadOptions): Promise<ReadonlyMap<string, InstanceFacts>>;
   /** Of these, what is remembered. */
   knownInstances(ids: readonly string[]): ReadonlyMap<string, InstanceFacts>;
@@ -58,6 +61,8 @@ export function createNetworkReads(
   let vpcId: string | undefined;
   let subnetsSeen: { readonly atMs: number; readonly subnets: readonly Subnet[] } | undefined;
   const instancesSeen = new Map<string, { readonly atMs: number; readonly facts: InstanceFacts }>();
+  /** Reads under way, by instance id. */
+  const reading = new Map<string, Promise<void>>();
   let groupsSeen: ReadonlyMap<string, ObservedSecurityGroup> | undefined;
   // Services that are looked at together share one read that begins after the last of them asked.
   const groupsTogether = createTogether(readGroups);
@@ -143,7 +148,25 @@ export function createNetworkReads(
       if (seen === undefined || now - seen.atMs >= instancesFreshMs) missing.add(id);
     }
     for (const [id, { atMs }] of instancesSeen) if (now - atMs >= forgetInstancesMs) instancesSeen.delete(id);
-    await inParallel(2, chunks([...missing], idsPerFilter), async (some) => {
+    // Target groups of one Service register the same instances side by side.
+    const others = [...missing].flatMap((id) => reading.get(id) ?? []);
+    const asked = [...missing].filter((id) => !reading.has(id));
+    const work = describe(asked, now, options);
+    for (const id of asked) reading.set(id, work);
+    try {
+      await Promise.all([work, ...new Set(others)]);
+    } finally {
+      for (const id of asked) reading.delete(id);
+    }
+    for (const id of missing) {
+      const seen = instancesSeen.get(id);
+      if (seen !== undefined) found.set(id, seen.facts);
+    }
+    return found;
+  }
+
+  async function describe(ids: readonly string[], now: number, options: ReadOptions): Promise<void> {
+    await inParallel(2, chunks(ids, idsPerFilter), async (some) => {
       const Filters = [{ Name: 'instance-id', Values: some }];
       const reservations = await everyPage('DescribeInstances', async (NextToken) => {
         const command = new DescribeInstancesCommand({ Filters, MaxResults: pageSize, NextToken });
@@ -153,12 +176,9 @@ export function createNetworkReads(
       const described = reservations.flatMap((one) => one.Instances ?? []);
       for (const instance of described) {
         const { InstanceId = '' } = instance;
-        const facts = instanceFacts(instance);
-        instancesSeen.set(InstanceId, { atMs: now, facts });
-        found.set(InstanceId, facts);
+        instancesSeen.set(InstanceId, { atMs: now, facts: instanceFacts(instance) });
       }
     });
-    return found;
   }
 
   return {
@@ -183,13 +203,12 @@ export function createNetworkReads(
     },
     lastSubnets: () => subnetsSeen?.subnets,
     async facts(instanceIds, options = {}) {
-      const [groups, known, cluster, id] = await Promise.all([
+      const [groups, known, cluster] = await Promise.all([
         groupsTogether(options),
         instances(instanceIds, options),
         parts.cluster(options.signal),
-        vpc(options),
       ]);
-      return { vpcId: id, groups, instances: known, ...markedBy(cluster), users: undefined, busy: new Set() };
+      return { groups, instances: known, ...markedBy(cluster) };
     },
   };
 }

@@ -8,7 +8,10 @@ export interface NodeGroups {
   readonly problems: readonly string[];
 }
 
-/** The groups of all these instances, each once. Instances that nothing is known of are left out: they are gone, or are looked up before they are registered. */
+/**
+ * The groups of all these instances, each once. Instances that nothing is known of are left out: they are gone, or are
+ * looked up before they are registered.
+ */
 export function nodeGroupsOf(instances: readonly string[], facts: NetworkFacts): NodeGroups {
   const groups = new Set<string>();
   const problems = new Map<string, string>();
@@ -24,8 +27,8 @@ export function nodeGroupsOf(instances: readonly string[], facts: NetworkFacts):
 }
 
 /**
- * Why load balancers may not let in some of these instances, by their ids: no group of theirs may be opened. Of instances that nothing is known of AWS itself says whether they
- * are there.
+ * Why load balancers may not let in some of these instances, by their ids: no group of theirs may be opened. Of
+ * instances that nothing is known of AWS itself says whether they are there.
  */
 function closedNodes(instances: Iterable<string>, facts: NetworkFacts): ReadonlyMap<string, string> {
   const closed = new Map<string, string>();
@@ -41,7 +44,8 @@ function closedNodes(instances: Iterable<string>, facts: NetworkFacts): Readonly
  * Before instances become members.
  *
  * @param members by instance id: their providerIDs
- * @throws CloudError that names those that no group of theirs may be opened for; the others can be sent again without them
+ * @throws CloudError that names those that no group of theirs may be opened for; the others can be sent again without
+ *   them
  */
 export function refuseClosedNodes(members: ReadonlyMap<string, string>, facts: NetworkFacts, operation: string): void {
   const closed = closedNodes(members.keys(), facts);
@@ -52,8 +56,9 @@ export function refuseClosedNodes(members: ReadonlyMap<string, string>, facts: N
 }
 
 /**
- * The one that carries the cluster's tag. Where none does, the only one of an instance that carries that tag itself: the classic controller sees no other instances. What a
- * kubelet says of its Node proves nothing here, since it may name any instance of the account.
+ * The one that carries the cluster's tag. Where none does, the only one of an instance that carries that tag itself:
+ * the classic controller sees no other instances. What a kubelet says of its Node proves nothing here, since it may
+ * name any instance of the account.
  */
 function nodeGroupOf(
   { groups: ids, tags }: InstanceFacts,

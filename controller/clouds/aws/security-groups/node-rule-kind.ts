@@ -1,9 +1,9 @@
 import { everyService, type Found, type Kind } from '../../../engine/resource.ts';
-import { callGroups, type GroupKindsParts, groupsSettleMs } from './group-kinds.ts';
+import { type GroupKindsParts, groupsSettleMs, showGroup, userOf } from './group-kinds.ts';
 import { groupKinds, type NodeRule, usersOfRule } from './group-resources.ts';
 import { type IngressRule, ruleKey } from './ingress-rule.ts';
 import { descriptions } from './rule-descriptions.ts';
-import type { Needed } from './security-group-call.ts';
+import type { Needed } from './security-group-calls.ts';
 
 export interface NodeRuleSpec {
   /** Id of the group of the nodes. */
@@ -17,8 +17,9 @@ export interface NodeRuleSpec {
  * the cloud shows; that is read again right before.
  */
 export function createNodeRuleKind(parts: GroupKindsParts): Kind<NodeRuleSpec | undefined, NodeRule> {
+  const { calls, view } = parts;
   /** Known with the first read. */
-  const cluster = () => parts.view().cluster;
+  const cluster = () => view.cluster;
   const isTraffic = ({ body: { rule } }: Found<NodeRule>) => rule.description === descriptions.traffic(cluster());
 
   /** Who may need them still: looked at right before they are taken away. */
@@ -26,7 +27,7 @@ export function createNodeRuleKind(parts: GroupKindsParts): Kind<NodeRuleSpec | 
     const [first] = found as readonly [Found<NodeRule>];
     if (first.owner?.service !== everyService) return undefined;
     const { source } = first.body.rule;
-    if (isTraffic(first)) return { by: 'users of a group', group: source, but, unlessAdmitted: true };
+    if (isTraffic(first)) return { by: 'carriers', group: source, but };
     if (!isOfOneSource(first)) return { by: 'client rules', but };
     return { by: 'client rules', but, sources: [source] };
   }
@@ -38,7 +39,7 @@ export function createNodeRuleKind(parts: GroupKindsParts): Kind<NodeRuleSpec | 
     merge: ([spec]) => spec,
     usedBy(found) {
       if (found.owner?.service !== everyService) return [];
-      const users = usersOfRule(found.body, cluster(), parts.carriersOf)?.map(parts.userOf);
+      const users = usersOfRule(found.body, cluster(), parts.carriersOf)?.map((name) => userOf(parts, name));
       // A person's rule may stand for that of the clients of a network load balancer: then no user shows.
       const mayBeHidden = !isTraffic(found) && !found.body.rule.source.startsWith('sg-');
       return users?.length === 0 && mayBeHidden ? undefined : users;
@@ -64,15 +65,14 @@ export function createNodeRuleKind(parts: GroupKindsParts): Kind<NodeRuleSpec | 
         rules.set(ruleKey({ ...rule, source }), { ...rule, source });
       }
       const group = first!.want.spec!.group;
-      const call = { does: 'authorize ingress', group, rules: [...rules.values()], shared: false } as const;
-      return { found: (await callGroups(parts, call, io)).found };
+      await calls.authorize(group, [...rules.values()], io);
+      return { found: showGroup(parts, group) };
     },
     async removeMany(found, io) {
       const group = found[0]!.body.group.id;
       const rules = found.map(({ body }) => body.rule);
-      const needed = unless(found, parts.nameOf(io.owner.service));
-      const call = { does: 'revoke ingress', group, rules, unless: needed } as const;
-      return { found: (await callGroups(parts, call, io)).found };
+      await calls.revoke(group, rules, unless(found, view.nameOf(io.owner.service)), io);
+      return { found: showGroup(parts, group) };
     },
   };
 }

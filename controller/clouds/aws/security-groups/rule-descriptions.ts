@@ -2,8 +2,9 @@ import type { IngressRule } from './ingress-rule.ts';
 import type { ObservedSecurityGroup } from './network-facts.ts';
 
 /**
- * A rule on a group of the nodes says in its description whose it is, since rules themselves cannot be told by tags in one read of their groups. Those of one network load
- * balancer are spelt as the classic controller spells them, so that either takes them for its own; the shared ones name the cluster.
+ * A rule on a group of the nodes says in its description whose it is, since rules themselves cannot be told by tags in
+ * one read of their groups. Those of one network load balancer are spelt as the classic controller spells them, so that
+ * either takes them for its own; the shared ones name the cluster.
  */
 const nlbPrefix = 'kubernetes.io/rule/nlb/';
 const clientPrefix = `${nlbPrefix}client=`;

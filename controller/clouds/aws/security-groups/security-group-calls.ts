@@ -14,287 +14,221 @@ import { tagMap } from '../cluster-tags.ts';
 import { codeOf } from '../errors.ts';
 import { sdkTags, type Tags } from '../load-balancer-tags.ts';
 import type { AwsParts } from '../parts.ts';
-import type { Carrier, UsersOfGroups } from './group-users.ts';
-import { missingRules, permissionsOf, ruleKey, rulesOf } from './ingress-rule.ts';
-import { findGroup, type NetworkFacts, type ObservedSecurityGroup, withGroup, withoutGroup } from './network-facts.ts';
+import type { Carriers } from './carriers.ts';
+import { type IngressRule, missingRules, permissionsOf, ruleKey, rulesOf } from './ingress-rule.ts';
+import type { ObservedSecurityGroup } from './network-facts.ts';
 import type { NetworkReads } from './network-reads.ts';
 import { clientOf, hasOwnRules } from './rule-descriptions.ts';
-import type { Needed, SecurityGroupCall } from './security-group-call.ts';
 
-/** How long the network interfaces of a load balancer that was deleted hold its groups; the cloud says no better than by refusing. */
+/** How long the network interfaces of a deleted load balancer hold its groups; AWS tells only by refusing. */
 const firstBusyMs = 5000;
 const longestBusyMs = 300_000;
-/** After that it is somebody else. */
+/** After that something else uses the group. */
 const patienceMs = 600_000;
 
-/** The calls that change security groups. */
+/** What makes a shared rule needed. `but`: name of the load balancer that does not count. */
+export type Needed =
+  /** Those that carry this group, unless rules of their own let them in from it. */
+  | { readonly by: 'carriers'; readonly group: string; readonly but: string }
+  /** Rules for clients of these sources; undefined = of any. */
+  | { readonly by: 'client rules'; readonly but: string; readonly sources?: readonly string[] };
+
+/**
+ * The calls that change security groups. Each answers the group as it is then, and what reads have shown of it follows.
+ * Repeated after a lost answer each finds what it made. All throw a CloudError or a WithheldError.
+ */
 export interface SecurityGroupCalls {
+  /** The cluster's tags are added. */
+  create(
+    group: { readonly name: string; readonly description: string; readonly tags: Tags },
+    options: ApplyOptions,
+  ): Promise<ObservedSecurityGroup>;
+  tag(id: string, tags: Tags, options: ApplyOptions): Promise<ObservedSecurityGroup>;
+  untag(id: string, keys: readonly string[], options: ApplyOptions): Promise<ObservedSecurityGroup>;
+  authorize(id: string, rules: readonly IngressRule[], options: ApplyOptions): Promise<ObservedSecurityGroup>;
+  /** `needed`: looked at right before; nothing is sent where something needs them. Undefined: the group is gone. */
+  revoke(
+    id: string,
+    rules: readonly IngressRule[],
+    needed: Needed | undefined,
+    options: ApplyOptions,
+  ): Promise<ObservedSecurityGroup | undefined>;
+  /** @throws CloudError `Busy` while something still uses it */
+  remove(id: string, options: ApplyOptions): Promise<void>;
   /**
-   * Makes the one call, and answers the facts after it. Repeated after a lost answer it finds what it made. Without a call where somebody turns out to need what was to
-   * go. A group that cannot be deleted yet is `busy` in the answer. Throws a CloudError or a WithheldError.
+   * Makes a load balancer that will carry these groups: it counts from before, and no removal decided before is left.
    */
-  apply(call: SecurityGroupCall, facts: NetworkFacts, options: ApplyOptions): Promise<NetworkFacts>;
-  /**
-   * Makes a load balancer that will carry these groups, or has it carry them. From before until it is gone its use of them counts, and what is answered beside are the
-   * facts as they are when it is made: what somebody removed meanwhile is missing in them.
-   */
-  joining<Made>(
-    carrier: Carrier,
-    facts: NetworkFacts,
-    make: () => Promise<Made>,
-    signal?: AbortSignal,
-  ): Promise<{ readonly made: Made; readonly facts: NetworkFacts }>;
-  /**
-   * The same where what groups let in is planned anew from what is known: it answers when no removal is under way that
-   * was decided before.
-   */
-  carrying<Made>(carrier: Carrier, make: () => Promise<Made>): Promise<Made>;
-  /** It is gone, or was not there when it was looked for. Answers the facts without it. */
-  left(loadBalancer: string, facts: NetworkFacts): NetworkFacts;
+  carrying<Made>(name: string, groups: readonly string[], make: () => Promise<Made>): Promise<Made>;
 }
 
 export function createSecurityGroupCalls(
   { ec2, cluster, context: { clock } }: Pick<AwsParts, 'context' | 'ec2' | 'cluster'>,
-  reads: Pick<NetworkReads, 'facts'>,
-  users: UsersOfGroups,
+  reads: Pick<NetworkReads, 'vpc' | 'facts' | 'lastGroups' | 'noteGroup'>,
+  carriers: Pick<Carriers, 'of' | 'read' | 'carrying'>,
 ): SecurityGroupCalls {
-  let turn: Promise<unknown> = Promise.resolve();
+  const turns = new Map<string, Promise<unknown>>();
   /** Groups that could not be deleted, by id: since when, monotonic, and how often that was tried. */
   const inUse = new Map<string, { readonly sinceMs: number; readonly tries: number }>();
 
-  /** One at a time: whether a shared rule is needed, and taking it away, must not overlap with somebody's beginning to need it. */
-  function inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const mine = turn.then(work, work);
-    turn = mine.catch(() => {});
+  /** Runs what is about the same thing one after the other. */
+  function inTurn<T>(thing: string, work: () => Promise<T>): Promise<T> {
+    const mine = (turns.get(thing) ?? Promise.resolve()).then(work, work);
+    const ended = mine.catch(() => undefined);
+    turns.set(thing, ended);
+    void ended.then(() => turns.get(thing) === ended && turns.delete(thing));
     return mine;
   }
+  /** Whether a shared rule is needed, and taking it away, must not overlap with the start of another need. */
+  const inRemovalTurn = <T>(work: () => Promise<T>) => inTurn('removals', work);
 
-  /** One group as it is now; undefined when it is gone. */
+  function known(id: string, operation: string): ObservedSecurityGroup {
+    const group = reads.lastGroups()?.get(id);
+    if (group !== undefined) return group;
+    throw new CloudError({ kind: 'Conflict', cloud: 'aws', operation, message: `security group ${id} is not there` });
+  }
+  function noted(group: ObservedSecurityGroup): ObservedSecurityGroup {
+    reads.noteGroup(group.id, group);
+    return group;
+  }
+
+  /** As it is now; undefined when it is gone. */
   async function reread(id: string, signal: AbortSignal | undefined): Promise<ObservedSecurityGroup | undefined> {
     const command = new DescribeSecurityGroupsCommand({ GroupIds: [id] });
     try {
       const { SecurityGroups } = await ec2.read('DescribeSecurityGroups', command, { urgency: 'change', signal });
       const [group] = SecurityGroups ?? [];
-      if (group === undefined) return undefined;
-      const { GroupName = '', Tags, IpPermissions } = group;
-      return { id, name: GroupName, tags: tagMap(Tags), ingress: rulesOf(IpPermissions) };
+      if (group !== undefined) {
+        const { GroupName = '', Tags, IpPermissions } = group;
+        return noted({ id, name: GroupName, tags: tagMap(Tags), ingress: rulesOf(IpPermissions) });
+      }
     } catch (error) {
-      if (isCloudError(error) && error.kind === 'NotFound') return undefined;
-      throw error;
+      if (!isCloudError(error) || error.kind !== 'NotFound') throw error;
     }
+    reads.noteGroup(id, undefined);
+    return undefined;
   }
 
-  async function refreshed(facts: NetworkFacts, id: string, signal: AbortSignal | undefined): Promise<NetworkFacts> {
-    const group = await reread(id, signal);
-    return group === undefined ? withoutGroup(facts, id) : withGroup(facts, group);
-  }
-
-  /** Whether somebody needs it, and the facts that show that. `reread`: they hold the group itself as it is now. */
-  async function lookWhoNeeds(
-    needed: Needed,
-    group: string,
-    facts: NetworkFacts,
-    signal: AbortSignal | undefined,
-  ): Promise<{ readonly facts: NetworkFacts; readonly isNeeded: boolean; readonly reread: boolean }> {
-    if (needed.by === 'users of a group') {
-      const fresh = { ...facts, users: await users.read({ urgency: 'change', signal }) };
-      const there = facts.groups.get(group);
-      const isAdmitted = (name: string) =>
-        needed.unlessAdmitted === true && there !== undefined && hasOwnRules(there, needed.group, name);
-      const others = (fresh.users.get(needed.group) ?? []).filter((name) => name !== needed.but);
-      const isNeeded = others.some((name) => !isAdmitted(name));
-      return { facts: fresh, isNeeded, reread: false };
+  async function isNeeded(needed: Needed, id: string, signal: AbortSignal | undefined): Promise<boolean> {
+    const isOther = (name: string | undefined) => name !== undefined && name !== needed.but;
+    if (needed.by === 'carriers') {
+      await carriers.read({ urgency: 'change', signal });
+      const there = reads.lastGroups()?.get(id);
+      const isAdmitted = (name: string) => there !== undefined && hasOwnRules(there, needed.group, name);
+      return (carriers.of(needed.group) ?? []).some((name) => isOther(name) && !isAdmitted(name));
     }
-    const fresh = await refreshed(facts, group, signal);
-    const { but, sources } = needed;
-    const others = (fresh.groups.get(group)?.ingress ?? []).filter(
-      (rule) => ![undefined, but].includes(clientOf(rule)),
-    );
-    const isNeeded = others.some(({ source }) => sources?.includes(source) ?? true);
-    return { facts: fresh, isNeeded, reread: true };
-  }
-
-  async function create(
-    { name, description, tags }: SecurityGroupCall & { does: 'create security group' },
-    facts: NetworkFacts,
-    options: ApplyOptions,
-  ): Promise<NetworkFacts> {
-    const { owned } = await cluster(options.signal);
-    const all = { ...owned, ...tags };
-    const command = new CreateSecurityGroupCommand({
-      GroupName: name,
-      Description: description,
-      VpcId: facts.vpcId,
-      TagSpecifications: [{ ResourceType: 'security-group', Tags: sdkTags(all) }],
-    });
-    try {
-      const { GroupId: id = '' } = await ec2.change('CreateSecurityGroup', command, options);
-      return withGroup(facts, { id, name, tags: all, ingress: [] });
-    } catch (error) {
-      if (codeOf(error) !== 'InvalidGroup.Duplicate') throw error;
-      const fresh = await reads.facts([], { urgency: 'change', signal: options.signal });
-      const there = findGroup(fresh, name);
-      if (there === undefined || !isSameOwner(there.tags, tags)) throw error;
-      return { ...facts, groups: fresh.groups };
-    }
+    const others = ((await reread(id, signal))?.ingress ?? []).filter((rule) => isOther(clientOf(rule)));
+    return others.some(({ source }) => needed.sources?.includes(source) ?? true);
   }
 
   async function changeRules(
-    call: SecurityGroupCall & { does: 'authorize ingress' | 'revoke ingress' },
-    facts: NetworkFacts,
+    does: 'AuthorizeSecurityGroupIngress' | 'RevokeSecurityGroupIngress',
+    id: string,
+    rules: readonly IngressRule[],
     options: ApplyOptions,
-  ): Promise<NetworkFacts> {
-    const { id, name, tags, ingress } = groupIn(facts, call.group, call.does);
-    const { rules } = call;
+  ): Promise<ObservedSecurityGroup> {
+    known(id, does);
+    const adds = does === 'AuthorizeSecurityGroupIngress';
     const request = { GroupId: id, IpPermissions: permissionsOf(rules) };
-    const adds = call.does === 'authorize ingress';
     try {
-      if (adds) {
-        await ec2.change('AuthorizeSecurityGroupIngress', new AuthorizeSecurityGroupIngressCommand(request), options);
-      } else await ec2.change('RevokeSecurityGroupIngress', new RevokeSecurityGroupIngressCommand(request), options);
+      if (adds) await ec2.change(does, new AuthorizeSecurityGroupIngressCommand(request), options);
+      else await ec2.change(does, new RevokeSecurityGroupIngressCommand(request), options);
     } catch (error) {
       const code = codeOf(error);
       if (code !== 'InvalidPermission.Duplicate' && code !== 'InvalidPermission.NotFound') throw error;
-      const fresh = await refreshed(facts, id, options.signal);
-      const there = fresh.groups.get(id)?.ingress ?? [];
+      const fresh = await reread(id, options.signal);
+      const there = fresh?.ingress ?? [];
       const left = adds ? missingRules(rules, there) : missingRules(rules, missingRules(rules, there));
-      if (left.length === 0) return fresh;
-      // Some are there and some are not: what is left shows when it is looked at anew.
-      const message = `${code}: security group ${name} has changed meanwhile`;
-      throw new CloudError({ kind: 'Conflict', cloud: 'aws', operation: call.does, message, cause: error });
+      if (left.length === 0 && fresh !== undefined) return fresh;
+      // Some are there and some are not: the next plan tells what is left.
+      const message = `${code}: security group ${id} has changed meanwhile`;
+      throw new CloudError({ kind: 'Conflict', cloud: 'aws', operation: does, message, cause: error });
     }
+    const group = known(id, does);
     const gone = new Set(rules.map(ruleKey));
-    const after = adds ? [...ingress, ...rules] : ingress.filter((rule) => !gone.has(ruleKey(rule)));
-    return withGroup(facts, { id, name, tags, ingress: after });
-  }
-
-  async function remove(
-    call: SecurityGroupCall & { does: 'delete security group' },
-    facts: NetworkFacts,
-    options: ApplyOptions,
-  ): Promise<NetworkFacts> {
-    const id = findGroup(facts, call.group)?.id ?? call.group;
-    try {
-      await ec2.change('DeleteSecurityGroup', new DeleteSecurityGroupCommand({ GroupId: id }), options);
-    } catch (error) {
-      const code = codeOf(error);
-      // The load balancer's network interfaces go some time after it.
-      if (code === 'DependencyViolation')
-        return { ...facts, busy: new Set([...facts.busy, id]), busyMs: waitFor(id, facts) };
-      if (code !== 'InvalidGroup.NotFound') throw error;
-    }
-    inUse.delete(id);
-    return withoutGroup(facts, id);
+    const others = group.ingress.filter((rule) => !gone.has(ruleKey(rule)));
+    return noted({ ...group, ingress: adds ? [...others, ...rules] : others });
   }
 
   /** @throws CloudError when it has been in use for longer than any load balancer takes to go */
-  function waitFor(id: string, facts: NetworkFacts): number {
+  function busy(id: string): CloudError {
     const now = clock.monotonic();
     const { sinceMs, tries } = inUse.get(id) ?? { sinceMs: now, tries: 0 };
     inUse.set(id, { sinceMs, tries: tries + 1 });
-    const waitMs = Math.min(firstBusyMs * 2 ** tries, longestBusyMs);
-    if (now - sinceMs < patienceMs) return waitMs;
-    const message = `DependencyViolation: security group ${facts.groups.get(id)?.name ?? ''} (${id}) is used by something else, a rule of another group or a network interface`;
-    throw new CloudError({
-      kind: 'Conflict',
-      cloud: 'aws',
-      operation: 'DeleteSecurityGroup',
-      message,
-      retryAfterMs: waitMs,
+    const isLate = now - sinceMs >= patienceMs;
+    const name = `security group ${reads.lastGroups()?.get(id)?.name ?? ''} (${id})`;
+    const message = isLate
+      ? `DependencyViolation: ${name} is used by something else, a rule of another group or a network interface`
+      : `${name} is still in use`;
+    return new CloudError({
+      ...{ kind: isLate ? 'Conflict' : 'Busy', cloud: 'aws', operation: 'DeleteSecurityGroup', message },
+      retryAfterMs: Math.min(firstBusyMs * 2 ** tries, longestBusyMs),
     });
-  }
-
-  async function tag(
-    call: SecurityGroupCall & { does: 'tag security group' },
-    facts: NetworkFacts,
-    options: ApplyOptions,
-  ): Promise<NetworkFacts> {
-    const group = groupIn(facts, call.group, call.does);
-    const command = new CreateTagsCommand({ Resources: [group.id], Tags: sdkTags(call.tags) });
-    await ec2.change('CreateTags', command, options);
-    return withGroup(facts, { ...group, tags: { ...group.tags, ...call.tags } });
-  }
-
-  async function untag(
-    call: SecurityGroupCall & { does: 'untag security group' },
-    facts: NetworkFacts,
-    options: ApplyOptions,
-  ): Promise<NetworkFacts> {
-    const group = groupIn(facts, call.group, call.does);
-    const command = new DeleteTagsCommand({ Resources: [group.id], Tags: call.keys.map((Key) => ({ Key })) });
-    await ec2.change('DeleteTags', command, options);
-    const left = Object.entries(group.tags).filter(([key]) => !call.keys.includes(key));
-    return withGroup(facts, { ...group, tags: Object.fromEntries(left) });
-  }
-
-  async function apply(call: SecurityGroupCall, facts: NetworkFacts, options: ApplyOptions): Promise<NetworkFacts> {
-    const { signal } = options;
-    switch (call.does) {
-      case 'create security group':
-        return create(call, facts, options);
-      case 'tag security group':
-        return tag(call, facts, options);
-      case 'untag security group':
-        return untag(call, facts, options);
-      case 'authorize ingress':
-        if (!call.shared) return changeRules(call, facts, options);
-        return inTurn(async () => {
-          const after = await changeRules(call, facts, options);
-          return refreshed(after, groupIn(after, call.group, call.does).id, signal);
-        });
-      case 'revoke ingress':
-        return inTurn(async () => {
-          const look = call.unless && (await lookWhoNeeds(call.unless, call.group, facts, signal));
-          if (look?.isNeeded) return look.facts;
-          const after = await changeRules(call, look?.facts ?? facts, options);
-          return look?.reread ? after : refreshed(after, call.group, signal);
-        });
-      case 'delete security group':
-        return inTurn(async () => {
-          const look = call.unless && (await lookWhoNeeds(call.unless, call.group, facts, signal));
-          return look?.isNeeded ? look.facts : remove(call, look?.facts ?? facts, options);
-        });
-    }
-  }
-
-  async function join<Made>(carrier: Carrier, make: () => Promise<Made>): Promise<Made> {
-    const before = users.joinedBefore(carrier.name);
-    users.joins(carrier);
-    const made = await make().catch((error: unknown) => {
-      if (!mayHaveHappened(error)) users.forgetJoining(carrier.name, before);
-      throw error;
-    });
-    await inTurn(async () => undefined);
-    return made;
   }
 
   return {
-    apply: async (call, facts, options) => ({ ...(await apply(call, facts, options)), ...knownUsers(users) }),
-    carrying: join,
-    async joining(carrier, facts, make, signal) {
-      const made = await join(carrier, make);
-      const fresh = await inTurn(() => reads.facts([], { urgency: 'change', signal }));
-      return { made, facts: { ...facts, groups: fresh.groups, ...knownUsers(users) } };
+    async create({ name, description, tags }, options) {
+      const all = { ...(await cluster(options.signal)).owned, ...tags };
+      const command = new CreateSecurityGroupCommand({
+        GroupName: name,
+        Description: description,
+        VpcId: await reads.vpc({ urgency: 'change', signal: options.signal }),
+        TagSpecifications: [{ ResourceType: 'security-group', Tags: sdkTags(all) }],
+      });
+      try {
+        const { GroupId: id = '' } = await ec2.change('CreateSecurityGroup', command, options);
+        return noted({ id, name, tags: all, ingress: [] });
+      } catch (error) {
+        if (codeOf(error) !== 'InvalidGroup.Duplicate') throw error;
+        const { groups } = await reads.facts([], { urgency: 'change', signal: options.signal });
+        const there = [...groups.values()].find((group) => group.name === name);
+        if (there === undefined || !isSameOwner(there.tags, tags)) throw error;
+        return there;
+      }
     },
-    left(loadBalancer, facts) {
-      users.left(loadBalancer);
-      return { ...facts, ...knownUsers(users) };
+    tag: (id, tags, options) =>
+      inTurn(id, async () => {
+        known(id, 'CreateTags');
+        await ec2.change('CreateTags', new CreateTagsCommand({ Resources: [id], Tags: sdkTags(tags) }), options);
+        const group = known(id, 'CreateTags');
+        return noted({ ...group, tags: { ...group.tags, ...tags } });
+      }),
+    untag: (id, keys, options) =>
+      inTurn(id, async () => {
+        const Tags = keys.map((Key) => ({ Key }));
+        await ec2.change('DeleteTags', new DeleteTagsCommand({ Resources: [id], Tags }), options);
+        const group = known(id, 'DeleteTags');
+        return noted({
+          ...group,
+          tags: Object.fromEntries(Object.entries(group.tags).filter(([key]) => !keys.includes(key))),
+        });
+      }),
+    authorize: (id, rules, options) =>
+      inTurn(id, () => changeRules('AuthorizeSecurityGroupIngress', id, rules, options)),
+    revoke: (id, rules, needed, options) =>
+      inTurn(id, () =>
+        inRemovalTurn(async () => {
+          if (needed !== undefined && (await isNeeded(needed, id, options.signal))) return reads.lastGroups()?.get(id);
+          return changeRules('RevokeSecurityGroupIngress', id, rules, options);
+        }),
+      ),
+    remove: (id, options) =>
+      inRemovalTurn(async () => {
+        try {
+          await ec2.change('DeleteSecurityGroup', new DeleteSecurityGroupCommand({ GroupId: id }), options);
+        } catch (error) {
+          const code = codeOf(error);
+          if (code === 'DependencyViolation') throw busy(id);
+          if (code !== 'InvalidGroup.NotFound') throw error;
+        }
+        inUse.delete(id);
+        reads.noteGroup(id, undefined);
+      }),
+    async carrying(name, groups, make) {
+      const made = await carriers.carrying(name, groups, make);
+      await inRemovalTurn(async () => undefined);
+      return made;
     },
   };
-}
-
-function knownUsers(users: UsersOfGroups): Pick<NetworkFacts, 'users'> {
-  return { users: users.known() };
-}
-
-function mayHaveHappened(error: unknown): boolean {
-  return isCloudError(error) && (error.kind === 'Timeout' || error.kind === 'Unavailable');
-}
-
-function groupIn(facts: NetworkFacts, ref: string, operation: string): ObservedSecurityGroup {
-  const group = findGroup(facts, ref);
-  if (group !== undefined) return group;
-  throw new CloudError({ kind: 'Conflict', cloud: 'aws', operation, message: `security group ${ref} is not there` });
 }
 
 /** Whether both are of the same cluster and Service, or of the same cluster as a whole. */

@@ -172,7 +172,7 @@ export const elbV2Actions: Readonly<Record<string, Action>> = {
         ['deregistration_delay.connection_termination.enabled', 'false'],
         ['stickiness.enabled', 'false'],
         ['stickiness.type', 'source_ip'],
-        ['preserve_client_ip.enabled', String(TargetType === 'instance')],
+        ['preserve_client_ip.enabled', String(TargetType === 'instance' || /UDP/.test(Protocol ?? ''))],
         ['proxy_protocol_v2.enabled', 'false'],
       ]),
       tags: tagsIn(request.Tags),

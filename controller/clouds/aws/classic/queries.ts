@@ -1,0 +1,140 @@
+import {
+  DescribeLoadBalancerAttributesCommand,
+  DescribeLoadBalancersCommand,
+  DescribeTagsCommand,
+  type LoadBalancerDescription,
+} from '@aws-sdk/client-elastic-load-balancing';
+import { CloudError, isCloudError } from '../../../../common/cloud-error.ts';
+import type { Found, ReadIo } from '../../../engine/resource.ts';
+import { chunks, inParallel } from '../../parallel.ts';
+import { tagMap } from '../cluster-tags.ts';
+import type { Tags } from '../load-balancer-tags.ts';
+import { everyPage } from '../pages.ts';
+import type { AwsParts } from '../parts.ts';
+import type { Carrier } from '../security-groups/carriers.ts';
+import type { ReadOptions } from '../service-calls.ts';
+import { type ClassicLoadBalancer, readAttributes, readLoadBalancer } from './classic-load-balancer.ts';
+import { showAttributes } from './resources.ts';
+
+/** DescribeTags takes so many names. */
+const namesPerTagsCall = 20;
+const callsAtOnce = 4;
+
+/** What AWS is asked about classic load balancers. All throw a CloudError. */
+export interface ClassicQueries {
+  /** One by its name, with its tags; undefined when it is not there. */
+  get(name: string, options: ReadOptions): Promise<ClassicLoadBalancer | undefined>;
+  /** All of the region, with their tags. */
+  list(options: ReadOptions): Promise<readonly ClassicLoadBalancer[]>;
+  attributesOf(balancer: Found<ClassicLoadBalancer>, io: ReadIo): Promise<readonly Found[]>;
+}
+
+/** As a list of both types shows it. */
+export function carrierOf({ name, hostname, securityGroups, tags }: ClassicLoadBalancer): Carrier {
+  return { name, id: hostname, hostname, groups: securityGroups, tags };
+}
+
+export function createClassicQueries(parts: Pick<AwsParts, 'elb'>): ClassicQueries {
+  async function tagsOf(names: readonly string[], options: ReadOptions): Promise<ReadonlyMap<string, Tags>> {
+    const found = new Map<string, Tags>();
+    await inParallel(callsAtOnce, chunks(names, namesPerTagsCall), async (some) => {
+      for (const [name, tags] of await tagsOfSome(some, options)) found.set(name, tags);
+    });
+    return found;
+  }
+
+  /**
+   * One that has gone since it was listed is left out, and does not spoil the others. What is said to have gone and is
+   * there makes the whole answer worth nothing.
+   */
+  async function tagsOfSome(
+    names: readonly string[],
+    options: ReadOptions,
+  ): Promise<readonly (readonly [string, Tags])[]> {
+    const command = new DescribeTagsCommand({ LoadBalancerNames: [...names] });
+    try {
+      const { TagDescriptions } = await parts.elb().read('DescribeTags', command, options);
+      const found = new Map(
+        (TagDescriptions ?? []).map(({ LoadBalancerName = '', Tags: tags }) => [LoadBalancerName, tagMap(tags)]),
+      );
+      const missing = names.find((name) => !found.has(name));
+      if (missing !== undefined) throw incomplete(missing);
+      return [...found];
+    } catch (error) {
+      if (!isCloudError(error) || error.kind !== 'NotFound') throw error;
+      const [name = ''] = names;
+      if (names.length === 1) {
+        if ((await describe(name, options)) !== undefined) throw incomplete(name);
+        return [];
+      }
+      const each = await inParallel(callsAtOnce, names, (one) => tagsOfSome([one], options));
+      return each.flat();
+    }
+  }
+
+  async function describe(name: string, options: ReadOptions): Promise<LoadBalancerDescription | undefined> {
+    const command = new DescribeLoadBalancersCommand({ LoadBalancerNames: [name] });
+    try {
+      const { LoadBalancerDescriptions } = await parts.elb().read('DescribeLoadBalancers', command, options);
+      return LoadBalancerDescriptions?.find(({ LoadBalancerName }) => LoadBalancerName === name);
+    } catch (error) {
+      if (isCloudError(error) && error.kind === 'NotFound') return undefined;
+      throw error;
+    }
+  }
+
+  async function get(name: string, options: ReadOptions): Promise<ClassicLoadBalancer | undefined> {
+    const described = await describe(name, options);
+    if (described === undefined) return undefined;
+    const [found] = await tagsOfSome([name], options);
+    if (found === undefined) return undefined;
+    return { ...readLoadBalancer(described), tags: found[1], attributes: undefined };
+  }
+
+  async function list(options: ReadOptions) {
+    const all = await everyPage('DescribeLoadBalancers', async (marker) => {
+      const command = new DescribeLoadBalancersCommand({ PageSize: 400, Marker: marker });
+      const answer = await parts.elb().read('DescribeLoadBalancers', command, options);
+      return { items: (answer.LoadBalancerDescriptions ?? []).map(readLoadBalancer), next: answer.NextMarker };
+    });
+    const tags = await tagsOf(
+      all.map(({ name }) => name),
+      options,
+    );
+    const instances = shareLists();
+    return all.flatMap((one): ClassicLoadBalancer[] => {
+      const its = tags.get(one.name);
+      if (its === undefined) return [];
+      return [{ ...one, instances: instances(one.instances), tags: its, attributes: undefined }];
+    });
+  }
+
+  return { get, list, attributesOf };
+
+  async function attributesOf({ id, body }: Found<ClassicLoadBalancer>, { signal }: ReadIo): Promise<Found[]> {
+    const command = new DescribeLoadBalancerAttributesCommand({ LoadBalancerName: body.name });
+    try {
+      const answer = await parts.elb().read('DescribeLoadBalancerAttributes', command, { signal });
+      return [showAttributes(id, body.name, readAttributes(answer.LoadBalancerAttributes))];
+    } catch (error) {
+      if (isCloudError(error) && error.kind === 'NotFound') return [];
+      throw error;
+    }
+  }
+}
+
+function incomplete(name: string): CloudError {
+  const message = `the answer leaves out load balancer ${name}, which is there`;
+  return new CloudError({ kind: 'Unavailable', cloud: 'aws', operation: 'DescribeTags', message });
+}
+
+/** Hundreds of Services have equal sets of thousands of members: one array for all of them. */
+function shareLists(): (list: readonly string[]) => readonly string[] {
+  const lists = new Map<string, readonly string[]>();
+  return (list) => {
+    const key = list.join(' ');
+    const held = lists.get(key) ?? list;
+    lists.set(key, held);
+    return held;
+  };
+}

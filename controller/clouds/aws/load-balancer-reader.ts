@@ -1,0 +1,355 @@
+import { everyService, type Found, type Query, type Reader, type ReadIo } from '../../engine/resource.ts';
+import { ownerTags } from '../load-balancers.ts';
+import type { ClassicLoadBalancer } from './classic/classic-load-balancer.ts';
+import { type ClassicQueries, carrierOf as classicCarrier } from './classic/queries.ts';
+import { classicKinds, isClassic, showBalancer } from './classic/resources.ts';
+import { ownerIn } from './load-balancer-tags.ts';
+import { type LoadBalancerView, slotOf } from './load-balancer-view.ts';
+import { loadBalancerOf, targetGroupOf } from './nlb/answers.ts';
+import { carrierOf as networkCarrier } from './nlb/balancer-kinds.ts';
+import { partNameForm } from './nlb/names.ts';
+import type { NetworkLoadBalancer, Target, TargetGroup } from './nlb/network-load-balancer.ts';
+import { type NlbQueries, unlessGone } from './nlb/queries.ts';
+import {
+  networkKinds,
+  showAttributes,
+  showGroupAttributes,
+  showListener,
+  showNetworkBalancer,
+  showTargetGroup,
+  showTargets,
+} from './nlb/resources.ts';
+import type { AwsParts } from './parts.ts';
+import type { BalancerType, Carriers } from './security-groups/carriers.ts';
+import type { NetworkReads } from './security-groups/network-reads.ts';
+import type { ReadOptions } from './service-calls.ts';
+
+/** Each costs calls of its own, and only a person changes them behind us. */
+const attributesMaxAgeMs = 3_600_000;
+/** Targets are read again with each audit, unless there are so many that one call a second would not be enough. */
+const msPerTargetGroup = 1000;
+/** As this controller and the classic one name load balancers of Services. */
+const nameForm = /^a[0-9a-z]{1,31}$/;
+
+export interface LoadBalancerReaderParts {
+  readonly parts: Pick<AwsParts, 'cluster' | 'region'>;
+  readonly reads: NetworkReads;
+  readonly carriers: Carriers;
+  readonly view: LoadBalancerView;
+  readonly classic: ClassicQueries;
+  readonly network: NlbQueries;
+  /** Of an instance. */
+  providerIdOf(id: string): string;
+  readonly asked: AskedFor;
+}
+
+/** What Services have asked for since the last complete read. */
+export interface AskedFor {
+  /** ARNs of load balancers that others made. */
+  readonly hosts: Set<string>;
+  /** Types of load balancers, by UID of the Service. */
+  readonly types: Map<string, Set<BalancerType>>;
+}
+
+const groupKinds = [classicKinds.front, classicKinds.traffic, classicKinds.rule, classicKinds.others];
+
+/** Load balancers of both types with the security groups of the VPC, since each shows whose the other is. */
+export function createLoadBalancerReader(given: LoadBalancerReaderParts): Reader {
+  const { parts, reads, carriers, view, classic, network } = given;
+  const arnForm = new RegExp(
+    `^arn:[\\w-]+:elasticloadbalancing:${parts.region}:\\d{12}:loadbalancer/(net|app|gwy)/[\\w-]+/\\w+$`,
+  );
+  /**
+   * Of all target groups, as listed last: which of them forward to a load balancer tells when its listeners changed.
+   */
+  let groups: readonly TargetGroup[] = [];
+  let lists = new Map<string, readonly Target[]>();
+  /** What was read of a load balancer beside a list. */
+  const inside = new WeakMap<Found, readonly Found[]>();
+
+  async function setMarks(cluster: string, signal: AbortSignal | undefined): Promise<void> {
+    view.setMarks({ cluster, tags: await parts.cluster(signal) });
+  }
+
+  /** Ours, or of the classic controller of this cluster. */
+  const mayBeOurs = ({ tags }: Pick<NetworkLoadBalancer, 'tags'>) =>
+    ownerIn(tags, view.cluster) !== undefined || view.marks?.tags.owns(tags) === true;
+
+  /** What planning has to know of the members and the subnets of load balancers that are, or may become, ours. */
+  async function readAround(
+    classics: readonly ClassicLoadBalancer[],
+    networks: readonly NetworkLoadBalancer[],
+    options: ReadOptions,
+  ): Promise<void> {
+    const own = classics.filter(mayBeOurs);
+    const isNeeded = own.length > 0 || networks.some(mayBeOurs);
+    const ids = new Set(own.flatMap(({ instances }) => instances));
+    await Promise.all([reads.instances([...ids], options), isNeeded ? reads.subnets(options) : undefined]);
+  }
+
+  /** Network load balancers, and target groups, with the tags of those whose names may be of a Service. */
+  async function listNetwork(options: ReadOptions) {
+    const [balancers, listed] = await Promise.all([
+      network.loadBalancers({}, options),
+      network.targetGroups({}, options),
+    ]);
+    const named = balancers.filter(
+      ({ Type, LoadBalancerName = '', LoadBalancerArn = '' }) =>
+        given.asked.hosts.has(LoadBalancerArn) || (Type === 'network' && nameForm.test(LoadBalancerName)),
+    );
+    const namedGroups = listed.filter(({ TargetGroupName = '' }) => partNameForm.test(TargetGroupName));
+    const arns = [
+      ...named.map(({ LoadBalancerArn = '' }) => LoadBalancerArn),
+      ...namedGroups.map(({ TargetGroupArn = '' }) => TargetGroupArn),
+    ];
+    const tags = new Map(await network.tagsOf(arns, options));
+    const shown = namedGroups.flatMap((answer) => {
+      const its = tags.get(answer.TargetGroupArn ?? '');
+      return its ? [targetGroupOf(answer, its)] : [];
+    });
+    // Others have made them, and Services of this cluster have parts on them.
+    const bound = new Set(
+      shown.flatMap((group) => (ownerIn(group.tags, view.cluster) === undefined ? [] : group.loadBalancers)),
+    );
+    const hosts = balancers.filter(
+      ({ LoadBalancerArn = '' }) => bound.has(LoadBalancerArn) && !tags.has(LoadBalancerArn),
+    );
+    for (const [arn, its] of await network.tagsOf(
+      hosts.map(({ LoadBalancerArn = '' }) => LoadBalancerArn),
+      options,
+    ))
+      tags.set(arn, its);
+    const all = [...named, ...hosts].flatMap((answer) => {
+      const its = tags.get(answer.LoadBalancerArn ?? '');
+      return its ? [loadBalancerOf(answer, its)] : [];
+    });
+    const known = new Map(all.map((one) => [one.arn, networkCarrier(one)]));
+    const others = balancers.map(
+      ({ LoadBalancerName: name = '', LoadBalancerArn: id = '', DNSName = '', SecurityGroups }) => ({
+        ...{ name, id, hostname: DNSName, groups: SecurityGroups ?? [], tags: undefined },
+        ...known.get(id),
+      }),
+    );
+    return { all, groups: shown, others };
+  }
+
+  function noteGroups(next: readonly TargetGroup[], isComplete: boolean): void {
+    const arns = new Set(next.map(({ arn }) => arn));
+    groups = isComplete ? next : [...groups.filter(({ arn }) => !arns.has(arn)), ...next];
+    view.noteTargetGroups(new Map(next.map(({ arn, tags }) => [arn, ownerIn(tags, view.cluster)])), isComplete);
+  }
+
+  /** Those that are not ours have no details of their own, but parts of ours. */
+  async function showAll(balancers: readonly NetworkLoadBalancer[], isWhole: boolean, io: ReadIo): Promise<Found[]> {
+    const shown = balancers.map((one) => showNetworkBalancer(one, view, groups));
+    await Promise.all(
+      shown.map(async (found) => {
+        if (isWhole || (found.owner === undefined && !found.adoptable)) inside.set(found, await insideOf(found, io));
+      }),
+    );
+    return shown.flatMap((found) => [found, ...(inside.get(found) ?? [])]);
+  }
+
+  async function insideOf(found: Found<NetworkLoadBalancer>, { signal }: ReadIo): Promise<readonly Found[]> {
+    const { arn, name, type } = found.body;
+    const isOwn = found.owner !== undefined || mayBeOurs(found.body);
+    const read = await unlessProvedGone(arn, { signal }, async () => {
+      const [listeners, attributes] = await Promise.all([
+        type === 'network' ? network.listeners(arn, { signal }) : [],
+        isOwn ? network.attributes(arn, { signal }) : undefined,
+      ]);
+      return [
+        ...listeners.map((one) => showListener(one, found.body, view)),
+        ...(attributes === undefined ? [] : [showAttributes(arn, { name, attributes })]),
+      ];
+    });
+    return read ?? [];
+  }
+
+  async function targetsIn({ body }: Found<TargetGroup>, { signal }: ReadIo): Promise<readonly Found[]> {
+    const { arn, name, targetType } = body;
+    const seen = await unlessProvedGone(arn, { signal }, () => network.targets(arn, { signal }));
+    if (seen === undefined) return [];
+    const ids = seen.map(({ id }) => id);
+    const isIp = targetType === 'ip';
+    const byAddress = isIp ? await network.instancesByAddress(ids, { signal }) : undefined;
+    if (!isIp) await reads.instances(ids, { signal });
+    const providerID = (id: string) => (isIp ? (byAddress?.get(id) ?? `aws:////${id}`) : given.providerIdOf(id));
+    const targets = seen.map((one) => ({ ...one, providerID: providerID(one.id) }));
+    // Many target groups have the same targets; held once, they take little.
+    const key = targets.map(({ id, healthy }) => `${id} ${healthy}`).join();
+    const shared = lists.get(key) ?? targets;
+    lists.set(key, shared);
+    return [showTargets(arn, { name, targets: shared })];
+  }
+
+  async function groupAttributesOf({ body }: Found<TargetGroup>, { signal }: ReadIo): Promise<readonly Found[]> {
+    const { arn, name } = body;
+    const attributes = await unlessProvedGone(arn, { signal }, () => network.groupAttributes(arn, { signal }));
+    return attributes === undefined ? [] : [showGroupAttributes(arn, { name, attributes })];
+  }
+
+  async function unlessProvedGone<Answer>(
+    arn: string,
+    options: ReadOptions,
+    run: () => Promise<Answer>,
+  ): Promise<Answer | undefined> {
+    const answer = await unlessGone(undefined, run);
+    if (answer === undefined) await network.proveGone(arn, options);
+    return answer;
+  }
+
+  return {
+    kinds: [classicKinds.balancer, networkKinds.targetGroup, ...groupKinds],
+    async all(cluster, io) {
+      const options: ReadOptions = { urgency: 'refresh', signal: io.signal };
+      await setMarks(cluster, io.signal);
+      const [classics, listed] = await Promise.all([
+        classic.list(options),
+        listNetwork(options),
+        reads.facts([], options),
+      ]);
+      await readAround(classics, listed.all, options);
+      carriers.listed('classic', classics.map(classicCarrier));
+      carriers.listed('network', listed.others);
+      noteGroups(listed.groups, true);
+      lists = new Map();
+      given.asked.types.clear();
+      return [
+        ...classics.flatMap((one) => showBalancer(one, view)),
+        ...(await showAll(listed.all, false, io)),
+        ...listed.groups.map((one) => showTargetGroup(one, view)),
+        ...view.showGroups(),
+      ];
+    },
+    async of({ owner, ids, slots, removing }, io) {
+      const options: ReadOptions = { signal: io.signal };
+      await setMarks(owner.cluster, io.signal);
+      const asked = slots.flatMap((slot) => (slot.startsWith(slotOf('')) ? slot.slice(slotOf('').length) : []));
+      const own = [view.nameOf(owner.service)];
+      const names = owner.service === everyService ? [] : [...new Set(asked.length > 0 ? asked : own)];
+      const arns = ids.flatMap(({ kind, id }) => (kind === networkKinds.balancer && arnForm.test(id) ? [id] : []));
+      const types = typesOf(owner.service, ids);
+      const [read, networks] = await Promise.all([
+        types.has('classic') ? Promise.all(names.map((name) => classic.get(name, options))) : [],
+        types.has('network') ? lookAtNetwork(owner, arns, names, ids, options) : { all: [], groups: [] },
+        reads.facts([], options),
+      ]);
+      const classics = read.flatMap((one) => one ?? []);
+      await readAround(classics, networks.all, options);
+      for (const one of classics) carriers.take('classic', classicCarrier(one));
+      for (const one of networks.all) carriers.take('network', networkCarrier(one));
+      for (const name of names) {
+        if (types.has('classic') && !classics.some((one) => one.name === name)) carriers.left('classic', name);
+        if (types.has('network') && !networks.all.some((one) => one.name === name)) carriers.left('network', name);
+      }
+      noteGroups(networks.groups, false);
+      return {
+        found: [
+          ...classics.flatMap((one) => showBalancer(one, view)),
+          ...(await showAll(networks.all, removing, io)),
+          ...networks.groups.map((one) =>
+            showTargetGroup(
+              one,
+              view,
+              networks.all.some(({ arn }) => one.loadBalancers.includes(arn)),
+            ),
+          ),
+          ...view.showGroups(),
+        ],
+        complete: groupKinds,
+      };
+    },
+    detail: [
+      {
+        kind: classicKinds.balancer,
+        parts: [classicKinds.attributes, networkKinds.attributes, networkKinds.listener],
+        maxAgeMs: attributesMaxAgeMs,
+        async read(container, io) {
+          if (isClassic(container.body)) return classic.attributesOf(container as Found<ClassicLoadBalancer>, io);
+          return inside.get(container) ?? insideOf(container as Found<NetworkLoadBalancer>, io);
+        },
+      },
+      {
+        kind: networkKinds.targetGroup,
+        parts: [networkKinds.targets],
+        get maxAgeMs() {
+          return Math.min(attributesMaxAgeMs, groups.length * msPerTargetGroup);
+        },
+        read: (container, io) => targetsIn(container as Found<TargetGroup>, io),
+      },
+      {
+        kind: networkKinds.targetGroup,
+        parts: [networkKinds.groupAttributes],
+        maxAgeMs: attributesMaxAgeMs,
+        read: (container, io) => groupAttributesOf(container as Found<TargetGroup>, io),
+      },
+    ],
+  };
+
+  /** Of load balancers that a Service may have: both, unless what it has or has asked for tells. */
+  function typesOf(service: string, ids: Query['ids']): ReadonlySet<BalancerType> {
+    const types = new Set<BalancerType>(given.asked.types.get(service));
+    for (const { kind, id } of ids) {
+      if (kind === networkKinds.targetGroup || id.startsWith('arn:')) types.add('network');
+      else if (kind === classicKinds.balancer) types.add('classic');
+    }
+    if (types.size > 0 || service === everyService) return types;
+    return new Set(['classic', 'network'] as const);
+  }
+
+  /** By the ids that are known and by name; target groups of this Service, and of those that show no owner yet. */
+  async function lookAtNetwork(
+    owner: { readonly cluster: string; readonly service: string },
+    arns: readonly string[],
+    names: readonly string[],
+    ids: readonly { readonly kind: string; readonly id: string }[],
+    options: ReadOptions,
+  ) {
+    const [byArn, listed] = await Promise.all([
+      Promise.all(arns.map((arn) => network.loadBalancers({ LoadBalancerArns: [arn] }, options))),
+      network.targetGroups({}, options),
+    ]);
+    const answers = new Map(byArn.flat().map((answer) => [answer.LoadBalancerArn ?? '', answer]));
+    // A name is given once.
+    const missing = names.filter((name) => ![...answers.values()].some((one) => one.LoadBalancerName === name));
+    for (const name of missing)
+      for (const answer of await network.loadBalancers({ Names: [name] }, options))
+        answers.set(answer.LoadBalancerArn ?? '', answer);
+    const wanted = new Set(ids.flatMap(({ kind, id }) => (kind === networkKinds.targetGroup ? [id] : [])));
+    const ofOthers = new Set(
+      groups.flatMap(({ arn, tags }) => {
+        const its = ownerIn(tags, owner.cluster);
+        return its !== undefined && its.service !== owner.service ? [arn] : [];
+      }),
+    );
+    const candidates = listed.filter(
+      ({ TargetGroupName = '', TargetGroupArn = '' }) =>
+        wanted.has(TargetGroupArn) || (partNameForm.test(TargetGroupName) && !ofOthers.has(TargetGroupArn)),
+    );
+    const tags = new Map(
+      await network.tagsOf(
+        [...candidates.map(({ TargetGroupArn = '' }) => TargetGroupArn), ...answers.keys()],
+        options,
+      ),
+    );
+    const shown = candidates.flatMap((answer) => {
+      const its = tags.get(answer.TargetGroupArn ?? '');
+      return its ? [targetGroupOf(answer, its)] : [];
+    });
+    // Its own on a load balancer that was not asked for.
+    const elsewhere = shown
+      .filter((group) => group.tags[ownerTags.service] === owner.service)
+      .flatMap(({ loadBalancers }) => loadBalancers)
+      .filter((arn) => !answers.has(arn));
+    for (const arn of new Set(elsewhere))
+      for (const answer of await network.loadBalancers({ LoadBalancerArns: [arn] }, options)) answers.set(arn, answer);
+    const more = [...answers.keys()].filter((arn) => !tags.has(arn));
+    for (const [arn, its] of await network.tagsOf(more, options)) tags.set(arn, its);
+    const all = [...answers].flatMap(([arn, answer]) => {
+      const its = tags.get(arn);
+      return its ? [loadBalancerOf(answer, its)] : [];
+    });
+    return { all, groups: shown };
+  }
+}

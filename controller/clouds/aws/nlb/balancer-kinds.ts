@@ -1,0 +1,236 @@
+import {
+  CreateLoadBalancerCommand,
+  DeleteLoadBalancerCommand,
+  ModifyLoadBalancerAttributesCommand,
+  SetIpAddressTypeCommand,
+  SetSecurityGroupsCommand,
+  SetSubnetsCommand,
+  type SubnetMapping,
+} from '@aws-sdk/client-elastic-load-balancing-v2';
+import { CloudError } from '../../../../common/cloud-error.ts';
+import type { Answer, Found, Kind, WriteIo } from '../../../engine/resource.ts';
+import { ownerTags } from '../../load-balancers.ts';
+import { keys } from '../load-balancer-annotations.ts';
+import { ownedBy, sdkTags, serviceNameTag, type Tags } from '../load-balancer-tags.ts';
+import type { LoadBalancerView } from '../load-balancer-view.ts';
+import type { AwsParts } from '../parts.ts';
+import { demandAllowed } from '../security-groups/allowed-groups.ts';
+import type { Carrier, Carriers } from '../security-groups/carriers.ts';
+import type { NetworkReads } from '../security-groups/network-reads.ts';
+import type { SecurityGroupCalls } from '../security-groups/security-group-calls.ts';
+import { chooseSubnets } from '../subnets.ts';
+import { loadBalancerOf } from './answers.ts';
+import { compareAttributes, compareNetwork, type NetworkSpec, type PlaceSpec } from './balancer-spec.ts';
+import type { TagMarks } from './marks.ts';
+import type { NetworkLoadBalancer } from './network-load-balancer.ts';
+import type { NlbQueries } from './queries.ts';
+import { type BalancerAttributes, networkKinds, showAttributes, showNetworkBalancer } from './resources.ts';
+
+export interface NetworkKindsParts {
+  readonly parts: Pick<AwsParts, 'config' | 'allowedGroups' | 'elbv2'>;
+  readonly reads: NetworkReads;
+  readonly carriers: Carriers;
+  readonly groups: Pick<SecurityGroupCalls, 'carrying'>;
+  readonly queries: NlbQueries;
+  readonly marks: TagMarks;
+  readonly view: LoadBalancerView;
+}
+
+export interface NetworkBalancerKinds {
+  /** Of load balancers of this type alone. */
+  readonly balancer: Kind<NetworkSpec | undefined, NetworkLoadBalancer>;
+  readonly attributes: Kind;
+}
+
+/** As a list of both types shows it. */
+export function carrierOf({ arn, name, hostname, securityGroups, tags }: NetworkLoadBalancer): Carrier {
+  return { name, id: arn, hostname, groups: securityGroups, tags };
+}
+
+/** The load balancer itself, and its attributes. */
+export function createNetworkBalancerKinds(given: NetworkKindsParts): NetworkBalancerKinds {
+  const { parts, reads, carriers, queries, marks, view } = given;
+  const options = ({ permit, signal }: WriteIo) => ({ permit, signal });
+
+  function take(balancer: NetworkLoadBalancer): Found {
+    carriers.take('network', carrierOf(balancer));
+    return showNetworkBalancer(balancer, view);
+  }
+
+  /** A security group by its id, or by the name of the resource that makes it. */
+  function groupIds(
+    groups: readonly string[],
+    carried: readonly string[],
+    service: string,
+    operation: string,
+    io: WriteIo,
+  ): string[] {
+    const ids = groups.map((group) => (group.startsWith('sg-') ? group : io.idOf(group)));
+    const permissions = { allowed: parts.allowedGroups, groups: reads.lastGroups() };
+    demandAllowed(ids, { owner: io.owner, service }, permissions, carried, operation);
+    return ids;
+  }
+
+  async function create(spec: NetworkSpec, io: WriteIo): Promise<Answer> {
+    const { name, addressType } = spec;
+    const scheme = spec.scheme ?? 'internet-facing';
+    const groups = groupIds(spec.groups ?? [], [], spec.service, 'CreateLoadBalancer', io);
+    const tags = marks.of(io.owner, spec);
+    const command = new CreateLoadBalancerCommand({
+      ...{ Name: name, Type: 'network', Scheme: scheme, IpAddressType: addressType },
+      SubnetMappings: await mappings(spec.place, scheme === 'internal', addressType, io),
+      ...(groups.length > 0 && { SecurityGroups: groups }),
+      Tags: sdkTags(tags),
+    });
+    const make = () => parts.elbv2().change('CreateLoadBalancer', command, options(io));
+    const { LoadBalancers } = await given.groups.carrying(name, groups, make);
+    const [answer] = LoadBalancers ?? [];
+    if (answer?.LoadBalancerArn === undefined) throw invalid('CreateLoadBalancer', `the answer has no ARN for ${name}`);
+    const made = loadBalancerOf(answer, tags);
+    // With the defaults, of which what differs is one of its first changes.
+    return { id: made.arn, found: [take(made), showAttributes(made.arn, { name, attributes: {} })] };
+  }
+
+  /** One for each subnet, in the order of their zones. */
+  async function mappings(
+    place: PlaceSpec | undefined,
+    internal: boolean,
+    addressType: string,
+    { signal }: WriteIo,
+  ): Promise<SubnetMapping[]> {
+    const { subnets = [], eips = [], privateAddresses = [] } = place ?? {};
+    const choice = chooseSubnets(await reads.subnets({ urgency: 'change', signal }), {
+      ...{ internal, named: subnets, ipv6: addressType === 'dualstack', isCluster: view.isCluster },
+      fallback: parts.config.subnetId,
+    });
+    const operation = 'CreateLoadBalancer';
+    if ('problem' in choice)
+      throw invalid(operation, subnets.length > 0 ? `${keys.subnets}: ${choice.problem}` : choice.problem);
+    const ids = choice.subnets.map(({ id }) => id);
+    for (const [key, asked] of [
+      [keys.eipAllocations, eips],
+      [keys.privateAddresses, privateAddresses],
+    ] as const) {
+      if (asked.length === 0 || asked.length === ids.length) continue;
+      const expected = `expected ${ids.length}: one for each of ${ids.join(', ')}`;
+      throw invalid(operation, `${key}: ${asked.length} given, ${expected}`);
+    }
+    return ids.map((SubnetId, at) => ({
+      SubnetId,
+      ...(eips[at] !== undefined && { AllocationId: eips[at] }),
+      ...(privateAddresses[at] !== undefined && { PrivateIPv4Address: privateAddresses[at] }),
+    }));
+  }
+
+  async function update({ body: there }: Found<NetworkLoadBalancer>, what: string, body: unknown, io: WriteIo) {
+    const LoadBalancerArn = there.arn;
+    switch (what) {
+      case 'attributes': {
+        const attributes = body as Tags;
+        await modifyAttributes(there.arn, attributes, io);
+        return { found: [take(there), showAttributes(there.arn, { name: there.name, attributes })] };
+      }
+      case 'security groups': {
+        const service = there.tags[ownerTags.serviceName] ?? '';
+        const groups = groupIds(body as string[], there.securityGroups, service, 'SetSecurityGroups', io);
+        const command = new SetSecurityGroupsCommand({ LoadBalancerArn, SecurityGroups: groups });
+        const make = () => parts.elbv2().change('SetSecurityGroups', command, options(io));
+        await given.groups.carrying(there.name, groups, make);
+        return { found: [take({ ...there, securityGroups: groups })] };
+      }
+      case 'subnets': {
+        const isInternal = there.scheme === 'internal';
+        const SubnetMappings = await mappings(body as PlaceSpec, isInternal, there.addressType, io);
+        const command = new SetSubnetsCommand({ LoadBalancerArn, SubnetMappings });
+        const answer = await parts.elbv2().change('SetSubnets', command, options(io));
+        const { places } = loadBalancerOf({ AvailabilityZones: answer.AvailabilityZones ?? [] }, {});
+        return { found: [take({ ...there, places })] };
+      }
+      case 'address type': {
+        const addressType = body as NetworkSpec['addressType'];
+        const command = new SetIpAddressTypeCommand({ LoadBalancerArn, IpAddressType: addressType });
+        await parts.elbv2().change('SetIpAddressType', command, options(io));
+        return { found: [take({ ...there, addressType })] };
+      }
+      default: {
+        await marks.add(there.arn, body as Tags, io);
+        return { found: [take({ ...there, tags: { ...there.tags, ...(body as Tags) } })] };
+      }
+    }
+  }
+
+  async function modifyAttributes(LoadBalancerArn: string, attributes: Tags, io: WriteIo): Promise<void> {
+    const command = new ModifyLoadBalancerAttributesCommand({ LoadBalancerArn, Attributes: sdkTags(attributes) });
+    await parts.elbv2().change('ModifyLoadBalancerAttributes', command, options(io));
+  }
+
+  /** Its listeners go with it: those of others are looked for right before. */
+  async function remove({ body: { arn, name, tags } }: Found<NetworkLoadBalancer>, io: WriteIo): Promise<Answer> {
+    const groups = view.targetGroupsOf(io.owner);
+    const listeners = await queries.listeners(arn, { urgency: 'change', signal: io.signal }, groups);
+    const others = listeners.filter(({ tags: its }) => {
+      // The classic controller marks all that it makes for one Service alike.
+      const isOfClassic = its[ownerTags.cluster] === undefined && its[serviceNameTag] === tags[serviceNameTag];
+      return !ownedBy(its, io.owner) && !isOfClassic;
+    });
+    if (others.length > 0) {
+      const ports = others.map(({ protocol, port }) => `${protocol} ${port}`).join(', ');
+      const message = `load balancer ${name} stays: listeners ${ports} are of others`;
+      throw new CloudError({ kind: 'Conflict', cloud: 'aws', operation: 'DeleteLoadBalancer', message });
+    }
+    const command = new DeleteLoadBalancerCommand({ LoadBalancerArn: arn });
+    await parts.elbv2().change('DeleteLoadBalancer', command, options(io));
+    carriers.left('network', name);
+    return {};
+  }
+
+  const balancer: NetworkBalancerKinds['balancer'] = {
+    kind: networkKinds.balancer,
+    again: 'safe',
+    compare(found, spec) {
+      if (spec === undefined) return { same: true };
+      const compared = compareNetwork(found.body, spec);
+      if ('replace' in compared) return compared;
+      const changes = [...('changes' in compared ? compared.changes : []), ...marks.changes(found, spec, spec.name)];
+      return changes.length > 0 ? { changes } : { same: true };
+    },
+    fresh: ({ spec }) => ({ body: freshBalancer(spec!) }),
+    create: ({ spec }, _, io) => create(spec!, io),
+    update: (found, { what, body }, io) => update(found, what, body, io),
+    remove,
+    mark: async (found, as, want, io) => ({ found: [take(await marks.mark(found, as, want, io))] }),
+  };
+
+  const attributes: Kind<Tags | undefined, BalancerAttributes> = {
+    kind: networkKinds.attributes,
+    within: networkKinds.balancer,
+    // A new one has the defaults, and what differs is one of its first changes.
+    inline: true,
+    again: 'safe',
+    compare({ body }, asked) {
+      const changes = asked === undefined ? [] : compareAttributes(body.name, body.attributes, asked);
+      return changes.length > 0 ? { changes } : { same: true };
+    },
+    async update({ id, body }, change, io) {
+      const changed = change.body as Tags;
+      await modifyAttributes(id, changed, io);
+      return { found: [showAttributes(id, { ...body, attributes: { ...body.attributes, ...changed } })] };
+    },
+  };
+  return { balancer, attributes: attributes as Kind };
+}
+
+/** As it is right after it was made. */
+function freshBalancer({ name, scheme, addressType, groups, place }: NetworkSpec): NetworkLoadBalancer {
+  const address = { eip: undefined, privateAddress: undefined };
+  const places = (place?.subnets ?? []).map((subnet) => ({ zone: '', subnet, ...address }));
+  return {
+    ...{ arn: '', name, type: 'network', hostname: '', scheme: scheme ?? 'internet-facing', state: 'provisioning' },
+    ...{ vpcId: '', addressType, places, securityGroups: groups ?? [], createdAtMs: undefined, tags: {} },
+    attributes: {},
+  };
+}
+
+function invalid(operation: string, message: string): CloudError {
+  return new CloudError({ kind: 'Invalid', cloud: 'aws', operation, message });
+}

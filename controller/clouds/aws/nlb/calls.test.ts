@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { desiredOf, machine, managedConfig, member, port } from '../../../../test/clouds/aws/fake/machine.ts';
+import { clusterTag } from '../../../../test/clouds/aws/fake/network-facts.ts';
+import { keys } from '../load-balancer-annotations.ts';
+
+const ports = [port(80), port(443)];
+const members = Array.from({ length: 20 }, (_, at) => member(at + 1));
+const annotations = { [keys.type]: 'nlb' };
+const wanted = (service: string, more = {}) => desiredOf(service, { ports, members, annotations, ...more });
+
+/** As the controller works: from its last read of everything, and with what the lookups of Nodes have shown. */
+async function running() {
+  const m = machine({ config: managedConfig });
+  await m.audit();
+  m.aws.reads.length = 0;
+  const cost = () => m.aws.reads.splice(0).length + m.aws.sent.splice(0).length;
+  async function counted<T>(work: () => Promise<T>): Promise<number> {
+    cost();
+    await work();
+    return cost();
+  }
+  async function ensure(asked: ReturnType<typeof wanted>): Promise<void> {
+    for (let [step] = m.balancers.plan(asked, undefined).steps; step; [step] = m.balancers.plan(asked, undefined).steps)
+      await m.during(m.balancers.apply(step, undefined, { permit: () => {} }));
+  }
+  return { ...m, counted, ensure };
+}
+
+describe('calls for network load balancers with security groups, of two ports and twenty nodes', () => {
+  it('are at most 15 for the first of a cluster, and 10 for each further one', async () => {
+    const { counted, ensure } = await running();
+    const first = await counted(() => ensure(wanted('one')));
+    const further = await counted(() => ensure(wanted('two')));
+    assert.ok(first <= 15, `first ${first}`);
+    assert.ok(further <= 10, `further ${further}`);
+  });
+
+  it('are one for each port for a node more that a lookup has shown', async () => {
+    const { counted, ensure, reads } = await running();
+    await ensure(wanted('one'));
+    const Tags = Object.entries(clusterTag).map(([Key, Value]) => ({ Key, Value }));
+    const Placement = { AvailabilityZone: 'eu-west-1a' };
+    reads.noteInstance({ InstanceId: 'i-21', Placement, Tags, SecurityGroups: [{ GroupId: 'sg-nodes' }] });
+    const cost = await counted(() => ensure(wanted('one', { members: [...members, member(21)] })));
+    assert.ok(cost <= 2, `one node more ${cost}`);
+  });
+
+  it('are at most 9 for a deletion, its proof included', async () => {
+    const { counted, ensure, balancers, during } = await running();
+    for (const service of ['one', 'two']) await ensure(wanted(service));
+    const { owner } = wanted('one');
+    const cost = await counted(async () => {
+      const observed = { owner } as Parameters<typeof balancers.planRemoval>[0];
+      const plan = () => balancers.planRemoval(observed, { retain: false });
+      for (let [step] = plan().steps; step; [step] = plan().steps)
+        await during(balancers.apply(step, undefined, { permit: () => {} }));
+    });
+    assert.ok(cost <= 9, `deletion ${cost}`);
+  });
+
+  it('are at most 5 for an audit and one for the targets of each group, and nothing is to be done then', async () => {
+    const { counted, ensure, audit, balancers, aws } = await running();
+    const services = ['one', 'two', 'three', 'four', 'five'];
+    for (const service of services) await ensure(wanted(service));
+    const first = await counted(audit);
+    const second = await counted(audit);
+    assert.ok(second <= 5 + 10, `audit ${second}, after ${first}`);
+    for (const service of services) assert.deepEqual(balancers.plan(wanted(service), undefined).steps, []);
+    assert.deepEqual(aws.sent, []);
+  });
+});

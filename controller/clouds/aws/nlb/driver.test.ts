@@ -1,0 +1,492 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import {
+  desired as classic,
+  desiredOf,
+  machine,
+  managedConfig,
+  member,
+  network,
+  plainConfig,
+  port,
+} from '../../../../test/clouds/aws/fake/machine.ts';
+import { group } from '../../../../test/clouds/aws/fake/network-facts.ts';
+import { type DesiredLoadBalancer, ownerTags } from '../../load-balancers.ts';
+import { toCloudError } from '../errors.ts';
+import { keys } from '../load-balancer-annotations.ts';
+
+const managed = () => machine({ config: managedConfig });
+const udp = (number: number, nodePort = 30_000 + number) => {
+  return { ...port(number, nodePort), name: `u${number}`, protocol: 'UDP' as const };
+};
+const inputOf = (m: ReturnType<typeof machine>, operation: string) =>
+  m.aws.sent.findLast((call) => call.operation === `v2 ${operation}`)?.input;
+const reasons = (refusals: readonly { readonly reason: string }[]) => refusals.map(({ reason }) => reason);
+
+describe('a network load balancer', () => {
+  it('is made after its groups, its listeners when all targets are registered, and its nodes let it in last', async () => {
+    const m = managed();
+    const { sent, refusals, observed } = await m.ensure(network());
+    assert.deepEqual(sent.toSorted(), [
+      'AuthorizeSecurityGroupIngress',
+      'AuthorizeSecurityGroupIngress',
+      'CreateSecurityGroup',
+      'CreateSecurityGroup',
+      'v2 CreateListener',
+      'v2 CreateLoadBalancer',
+      'v2 CreateTargetGroup',
+      'v2 RegisterTargets',
+    ]);
+    assert.ok(sent.indexOf('v2 RegisterTargets') < sent.indexOf('v2 CreateListener'));
+    assert.equal(sent.at(-1), 'AuthorizeSecurityGroupIngress');
+    assert.deepEqual([refusals, observed?.members.length], [[], 2]);
+    const balancer = inputOf(m, 'CreateLoadBalancer');
+    assert.deepEqual(
+      [balancer?.['Scheme'], balancer?.['Type'], balancer?.['IpAddressType']],
+      ['internet-facing', 'network', 'ipv4'],
+    );
+    const made = inputOf(m, 'CreateTargetGroup');
+    assert.deepEqual(
+      [made?.['HealthCheckProtocol'], made?.['HealthCheckPort'], made?.['HealthCheckPath']],
+      ['HTTP', '10256', '/healthz'],
+    );
+    assert.deepEqual(
+      m.rulesOfNodes().map((rule) => rule.split(' ')[0]),
+      ['-1'],
+    );
+  });
+
+  it('costs no mutating call when nothing has changed, after a restart too', async () => {
+    for (const config of [managedConfig, plainConfig]) {
+      const { ensure, restart, audit } = machine({ config });
+      await ensure(network());
+      restart();
+      await audit();
+      assert.deepEqual((await ensure(network())).sent, []);
+    }
+  });
+
+  it('without groups has the nodes let in clients, health checks and what tells packet sizes, and nothing else', async () => {
+    const m = machine();
+    await m.ensure(network({ sourceRanges: ['192.0.2.0/24'] }));
+    assert.deepEqual(m.rulesOfNodes(), [
+      ...['tcp 30080 192.0.2.0/24', 'icmp 3 192.0.2.0/24', 'tcp 10256 10.0.0.0/24', 'tcp 10256 10.0.1.0/24'].toSorted(
+        (a, b) => m.rulesOfNodes().indexOf(a) - m.rulesOfNodes().indexOf(b),
+      ),
+    ]);
+    assert.deepEqual(m.groups(), ['sg-nodes', 'sg-persons']);
+    await m.remove(network());
+    assert.deepEqual(m.rulesOfNodes(), []);
+  });
+
+  it('without groups refuses source ranges where members do not see clients', async () => {
+    const annotations = { [keys.targetType]: 'ip' };
+    const m = machine();
+    const refused = await m.ensure(network({ annotations, sourceRanges: ['192.0.2.0/24'] }));
+    assert.deepEqual([refused.sent, refused.refusals.length], [[], 1]);
+    assert.match(refused.refusals[0]!.message, /loadBalancerSourceRanges.*NLBSecurityGroupMode/);
+    assert.deepEqual((await m.ensure(network({ annotations }))).refusals, []);
+    const withGroup = await managed().ensure(network({ annotations, sourceRanges: ['192.0.2.0/24'] }));
+    assert.deepEqual(withGroup.refusals, []);
+  });
+
+  it('turns a listener to another target group when that has all its targets, and then the old one goes', async () => {
+    const m = managed();
+    await m.ensure(network());
+    m.aws.setHook(({ operation }) => {
+      if (operation === 'v2 ModifyListener')
+        assert.deepEqual(m.targets(), [
+          ['i-1', 'i-2'],
+          ['i-1', 'i-2'],
+        ]);
+      return undefined;
+    });
+    const { sent } = await m.ensure(network({ ports: [port(80, 31_999)] }));
+    assert.deepEqual(sent, [
+      ...['v2 CreateTargetGroup', 'v2 RegisterTargets', 'v2 ModifyListener', 'v2 DeleteTargetGroup'],
+    ]);
+  });
+
+  it('is changed in place where that is possible', async () => {
+    const m = managed();
+    await m.ensure(network());
+    const annotations = { [keys.crossZone]: 'true', [keys.targetGroupAttributes]: 'proxy_protocol_v2.enabled=true' };
+    const { sent } = await m.ensure(network({ healthCheck: { port: 32_000, path: '/healthz' }, annotations }));
+    assert.deepEqual(sent.toSorted(), [
+      ...['v2 ModifyLoadBalancerAttributes', 'v2 ModifyTargetGroup', 'v2 ModifyTargetGroupAttributes'],
+    ]);
+    assert.deepEqual(
+      (await m.ensure(network({ healthCheck: { port: 32_000, path: '/healthz' }, annotations }))).sent,
+      [],
+    );
+  });
+
+  const protocols: readonly (readonly [string, Partial<DesiredLoadBalancer>, readonly string[], RegExp | undefined])[] =
+    [
+      [
+        'serves TCP and UDP of one port and one node port by one listener',
+        { ports: [port(53), udp(53)] },
+        ['TCP_UDP 53'],
+        undefined,
+      ],
+      [
+        'serves TCP alone where UDP has another node port',
+        { ports: [port(53), udp(53, 31_053)] },
+        ['TCP 53'],
+        /30053 and 31053/,
+      ],
+      [
+        'has two listeners for TCP and UDP on ports of their own',
+        { ports: [port(80), udp(53)] },
+        ['TCP 80', 'UDP 53'],
+        undefined,
+      ],
+      ['refuses SCTP', { ports: [port(80), { ...udp(90), protocol: 'SCTP' }] }, ['TCP 80'], /SCTP/],
+      ['refuses a port without a node port', { ports: [port(80), port(81, 0)] }, ['TCP 80'], /no node port/],
+      [
+        'ends TLS on the ports that are named',
+        {
+          ports: [port(80), port(443)],
+          annotations: {
+            [keys.sslCertificate]: 'arn:aws:acm:eu-west-1:123456789012:certificate/1',
+            [keys.sslPorts]: '443',
+            [keys.sslPolicy]: 'ELBSecurityPolicy-TLS13-1-2-2021-06',
+          },
+        },
+        ['TCP 80', 'TLS 443'],
+        undefined,
+      ],
+      ['refuses UDP beside IPv6', { families: ['IPv4', 'IPv6'], ports: [port(80), udp(53)] }, ['TCP 80'], /IPv6/],
+    ];
+  for (const [what, fields, listeners, refused] of protocols) {
+    it(what, async () => {
+      const m = managed();
+      const { refusals } = await m.ensure(network(fields));
+      assert.deepEqual(m.listeners(), listeners);
+      assert.equal(refusals.length, refused ? 1 : 0);
+      if (refused) assert.match(refusals[0]!.message, refused);
+      if (refused) assert.equal(refusals[0]!.ports?.length, 1);
+      assert.deepEqual((await m.ensure(network(fields))).sent, []);
+    });
+  }
+
+  it('keeps UDP that stands when TCP joins it on another node port', async () => {
+    const m = managed();
+    await m.ensure(network({ ports: [udp(53)] }));
+    const { sent, refusals } = await m.ensure(network({ ports: [port(53, 31_053), udp(53)] }));
+    assert.deepEqual([sent, m.listeners()], [[], ['UDP 53']]);
+    assert.deepEqual(refusals[0]?.ports, [{ port: 53, protocol: 'TCP' }]);
+  });
+
+  it('gets back at the next audit the listener and the targets that a person took away', async () => {
+    const m = managed();
+    await m.ensure(network());
+    await m.audit();
+    const [listener] = m.aws.region.listeners.keys();
+    m.aws.region.listeners.delete(listener!);
+    const [targetGroup] = m.aws.region.targetGroups.values();
+    targetGroup!.targets.delete('i-1');
+    await m.clock.advance(300_000);
+    await m.audit();
+    const { sent } = await m.ensure(network());
+    assert.deepEqual(sent.toSorted(), ['v2 CreateListener', 'v2 RegisterTargets']);
+    assert.deepEqual([m.listeners(), m.targets()], [['TCP 80'], [['i-1', 'i-2']]]);
+  });
+
+  it('gets back its marks that a person has taken off, on itself and on its parts', async () => {
+    const m = managed();
+    await m.ensure(network());
+    const { region } = m.aws;
+    const [balancer, listener, targetGroup] = [region.balancers, region.listeners, region.targetGroups].map(
+      (all) => [...all.values()][0]!,
+    );
+    const front = [...m.aws.groups.values()].find(({ name }) => name.startsWith('k8s-default-web-'))!;
+    for (const strip of [
+      () => balancer!.tags.clear(),
+      () => listener!.tags.clear(),
+      () => targetGroup!.tags.clear(),
+      () => m.aws.groups.set(front.id, { ...m.aws.groups.get(front.id)!, tags: {} }),
+    ]) {
+      strip();
+      await m.clock.advance(300_000);
+      await m.audit();
+      const { refusals } = await m.ensure(network());
+      assert.deepEqual(refusals, []);
+      for (const one of [balancer, listener, targetGroup]) assert.equal(one!.tags.get(ownerTags.service), 'uid-s');
+      assert.equal(m.aws.groups.get(front.id)?.tags[ownerTags.service], 'uid-s');
+    }
+    await m.remove(network());
+    assert.deepEqual([m.groups(), region.targetGroups.size], [['sg-nodes', 'sg-persons'], 0]);
+  });
+
+  it('has IPv6 addresses beside IPv4 where the Service has both families', async () => {
+    const m = managed();
+    const first = await m.ensure(network());
+    const both = await m.ensure(network({ families: ['IPv4', 'IPv6'] }));
+    assert.equal(inputOf(m, 'SetIpAddressType')?.['IpAddressType'], 'dualstack');
+    assert.equal(both.observed?.id, first.observed?.id);
+  });
+
+  it('has targets by address where the annotation asks for it', async () => {
+    const m = managed();
+    const members = [member(1, { addresses: ['10.0.0.1'] }), member(2, { addresses: ['10.0.0.2'] })];
+    await m.ensure(network({ members, annotations: { [keys.targetType]: 'ip' } }));
+    assert.deepEqual(m.targets(), [['10.0.0.1', '10.0.0.2']]);
+  });
+
+  it('stands on Elastic IPs, one for each subnet', async () => {
+    const m = managed();
+    await m.ensure(network({ annotations: { [keys.eipAllocations]: 'eipalloc-1,eipalloc-2' } }));
+    assert.deepEqual(inputOf(m, 'CreateLoadBalancer')?.['SubnetMappings'], [
+      { SubnetId: 'subnet-a', AllocationId: 'eipalloc-1' },
+      { SubnetId: 'subnet-b', AllocationId: 'eipalloc-2' },
+    ]);
+    const few = network({ annotations: { [keys.eipAllocations]: 'eipalloc-1' } });
+    await assert.rejects(managed().ensure(few), /eip-allocations: 1 given, expected 2/);
+  });
+
+  const addresses: readonly (readonly [string, Record<string, string>])[] = [
+    ['another scheme', { [keys.internal]: 'true' }],
+    ['other addresses', { [keys.eipAllocations]: 'eipalloc-8,eipalloc-9' }],
+    ['a subnet less', { [keys.subnets]: 'subnet-a' }],
+  ];
+  for (const [what, annotations] of addresses) {
+    it(`is refused ${what} without consent while the rest is done, and gets it with consent`, async () => {
+      const m = managed();
+      const first = await m.ensure(network());
+      const refusal = await m.ensure(network({ annotations, ports: [port(81)] }));
+      assert.deepEqual(reasons(refusal.refusals), ['AddressWouldChange']);
+      assert.equal(refusal.observed?.id, first.observed?.id);
+      assert.deepEqual(m.listeners(), ['TCP 81']);
+      const given = await m.ensure(network({ annotations, mayChangeAddress: true }));
+      assert.deepEqual(given.refusals, []);
+      assert.ok(given.sent.length > 0);
+      assert.deepEqual(m.listeners(), ['TCP 80']);
+      assert.deepEqual((await m.ensure(network({ annotations, mayChangeAddress: true }))).sent, []);
+    });
+  }
+
+  it('names a member of another place, and goes on without it', async () => {
+    const stranger = member(3, { providerID: 'gce://project/zone/vm' });
+    const { observed, refusals } = await managed().ensure(network({ members: [member(1), stranger] }));
+    assert.equal(observed?.members.length, 1);
+    assert.match(refusals[0]!.message, /gce/);
+  });
+
+  it('lets a draining member go, and neither adds nor removes one that is known by its id alone', async () => {
+    const m = managed();
+    await m.ensure(network());
+    const members = [member(1, { draining: true }), member(2, { addresses: [] }), member(3, { addresses: [] })];
+    const { observed } = await m.ensure(network({ members }));
+    assert.deepEqual(
+      observed?.members.map(({ providerID }) => providerID),
+      [member(2).providerID],
+    );
+  });
+
+  it('registers and deregisters a hundred targets in each call, new ones first', async () => {
+    const m = managed();
+    const members = Array.from({ length: 250 }, (_, at) => member(at + 1));
+    await m.ensure(network({ members }));
+    const registered = m.aws.sent.filter(({ operation }) => operation === 'v2 RegisterTargets');
+    assert.deepEqual(
+      registered.map(({ input }) => (input['Targets'] as unknown[]).length),
+      [100, 100, 50],
+    );
+    const { sent } = await m.ensure(network({ members: [...members.slice(120), member(999)] }));
+    assert.deepEqual(sent, ['v2 RegisterTargets', 'v2 DeregisterTargets', 'v2 DeregisterTargets']);
+  });
+
+  it('keeps what serves where a value cannot be read, and makes nothing of it', async () => {
+    const m = managed();
+    await m.ensure(network({ annotations: { [keys.crossZone]: 'true' } }));
+    const unclear = network({ annotations: { [keys.crossZone]: 'perhaps' } });
+    const { sent, refusals } = await m.ensure(unclear);
+    assert.deepEqual([sent, refusals.length], [[], 1]);
+    assert.deepEqual((await managed().ensure(unclear)).sent, []);
+  });
+
+  it('gives up its own group when the Service brings another, and the group goes', async () => {
+    const m = machine({ config: managedConfig, more: [group('sg-allowed')] });
+    await m.ensure(network());
+    await m.ensure(network({ annotations: { [keys.securityGroups]: 'sg-allowed' } }));
+    assert.deepEqual(m.groups(), ['sg-allowed', 'sg-nodes', 'sg-persons']);
+    assert.ok(
+      m.rulesOfNodes().every((rule) => rule.endsWith('sg-allowed')),
+      m.rulesOfNodes().join(),
+    );
+    await m.remove(network());
+    assert.deepEqual(m.rulesOfNodes(), []);
+  });
+
+  it('loses our tags where it is retained, and keeps its groups and rules', async () => {
+    const m = managed();
+    await m.ensure(network({ retain: true }));
+    const [groups, rules] = [m.groups(), m.rulesOfNodes()];
+    await m.remove(network({ retain: true }));
+    assert.equal(m.networkBalancer()?.tags.get(ownerTags.service), undefined);
+    assert.equal(m.networkBalancer()?.tags.get(ownerTags.retained), 'default/web');
+    assert.deepEqual([m.groups(), m.rulesOfNodes(), m.listeners()], [groups, rules, ['TCP 80']]);
+    const { refusals, sent } = await m.ensure(network());
+    assert.deepEqual([new Set(reasons(refusals)), sent], [new Set(['ForeignLoadBalancer']), []]);
+  });
+
+  it('sends nothing without a permit', async () => {
+    const m = managed();
+    await assert.rejects(
+      m.ensure(network(), () => {
+        throw toCloudError(new Error('no'), 'a call');
+      }),
+    );
+    assert.deepEqual(m.aws.sent, []);
+  });
+
+  it('is made again where AWS could not make it, without consent since it serves no address', async () => {
+    const m = managed();
+    const { observed } = await m.ensure(network());
+    const read = m.aws.network.read;
+    Object.assign(m.aws.network, {
+      async read(...given: Parameters<typeof read>) {
+        const answer = (await read(...given)) as { LoadBalancers?: { LoadBalancerArn: string; State: unknown }[] };
+        for (const one of answer.LoadBalancers ?? [])
+          if (one.LoadBalancerArn === observed?.id) one.State = { Code: 'failed' };
+        return answer;
+      },
+    });
+    m.restart();
+    const again = await m.ensure(network());
+    assert.ok(again.sent.includes('v2 DeleteLoadBalancer'));
+    assert.notEqual(again.observed?.id, observed?.id);
+    assert.deepEqual(m.listeners(), ['TCP 80']);
+  });
+});
+
+describe('a Service that asks for another type of load balancer', () => {
+  const typed = { classic: classic(), network: network() } as const;
+
+  for (const [from, to] of [
+    ['network', 'classic'],
+    ['classic', 'network'],
+  ] as const) {
+    it(`keeps its ${from} one without consent, and has a ${to} one in its place with it`, async () => {
+      const m = managed();
+      const first = await m.ensure(typed[from]);
+      const refused = await m.ensure(typed[to]);
+      assert.deepEqual([reasons(refused.refusals), refused.sent], [['AddressWouldChange'], []]);
+      const second = await m.ensure({ ...typed[to], mayChangeAddress: true });
+      assert.deepEqual(second.refusals, []);
+      assert.notEqual(second.observed?.id, first.observed?.id);
+      const there = [m.balancer() !== undefined, m.networkBalancer() !== undefined];
+      assert.deepEqual(there, [to === 'classic', to === 'network']);
+      assert.equal(m.groups().length, 4);
+      m.restart();
+      assert.deepEqual((await m.ensure({ ...typed[to], mayChangeAddress: true })).sent, []);
+      await m.remove(typed[to]);
+      assert.deepEqual([m.groups(), m.rulesOfNodes()], [['sg-nodes', 'sg-persons'], []]);
+      assert.equal(m.aws.region.targetGroups.size, 0);
+    });
+
+    it(`comes from a ${from} to a ${to} one after a crash at any call`, async () => {
+      const asked = { ...typed[to], mayChangeAddress: true };
+      const clean = managed();
+      await clean.ensure(typed[from]);
+      const { sent } = await clean.ensure(asked);
+      for (let call = 1; call <= sent.length; call += 1) {
+        const m = managed();
+        await m.ensure(typed[from]);
+        let left = call;
+        const crash = () => {
+          left -= 1;
+          if (left < 0) throw new Error('crash');
+        };
+        await m.ensure(asked, crash).catch(() => undefined);
+        m.restart();
+        await m.ensure(asked);
+        assert.deepEqual(m.groups().length, 4, `at call ${call}`);
+        assert.equal(m.balancer() !== undefined, to === 'classic');
+        assert.equal(m.networkBalancer() !== undefined, to === 'network');
+        await m.remove(asked);
+        assert.deepEqual([m.groups(), m.rulesOfNodes()], [['sg-nodes', 'sg-persons'], []], `at call ${call}`);
+      }
+    });
+  }
+
+  it('keeps all that stands where the type is of another controller', async () => {
+    const m = managed();
+    for (const asked of [typed.network, desiredOf('u2')]) {
+      await m.ensure(asked);
+      const { sent, refusals } = await m.ensure({ ...asked, annotations: { [keys.type]: 'external' } });
+      assert.deepEqual([sent, reasons(refusals)], [[], ['Unsupported']]);
+    }
+  });
+
+  it('shares the rule on the nodes with Services of the other type, and the last one takes it away', async () => {
+    const m = managed();
+    await m.ensure(typed.network);
+    const { sent } = await m.ensure(desiredOf('u2'));
+    assert.equal(sent.filter((operation) => operation.startsWith('Authorize')).length, 1);
+    assert.equal(m.rulesOfNodes().length, 1);
+    await m.remove(typed.network);
+    assert.equal(m.rulesOfNodes().length, 1);
+    await m.remove(desiredOf('u2'));
+    assert.deepEqual([m.groups(), m.rulesOfNodes()], [['sg-nodes', 'sg-persons'], []]);
+  });
+});
+
+describe('a network load balancer that other Services use', () => {
+  async function shared(config = managedConfig) {
+    const m = machine({ config });
+    const { observed } = await m.ensure(network());
+    m.networkBalancer()!.tags.set(ownerTags.consent, 'uid-c/default');
+    const attach = { id: observed!.id!, allowed: false };
+    const guest = desiredOf('u2', { ports: [port(8443)], attach, annotations: { [keys.type]: 'nlb' } });
+    assert.deepEqual((await m.ensure(guest)).refusals, []);
+    return { m, guest };
+  }
+
+  it('stays, and says whose listeners are in the way, until the last of them has gone', async () => {
+    for (const config of [managedConfig, plainConfig]) {
+      const { m, guest } = await shared(config);
+      const { sent, refusals, observed } = await m.remove(network());
+      assert.deepEqual([sent.filter((one) => one.startsWith('v2')), reasons(refusals)], [[], ['Conflict']]);
+      assert.match(refusals[0]!.message, /stays: listener\/8443 are of others/);
+      assert.equal(observed?.owner?.service, 'uid-s');
+      assert.deepEqual((await m.ensure(guest)).sent, []);
+      await m.remove(guest);
+      assert.deepEqual(m.listeners(), ['TCP 80']);
+      await m.remove(network());
+      assert.deepEqual([m.groups(), m.rulesOfNodes()], [['sg-nodes', 'sg-persons'], []]);
+      assert.deepEqual([m.networkBalancer(), m.aws.region.targetGroups.size], [undefined, 0]);
+    }
+  });
+
+  it('is not deleted where another Service came after it was planned', async () => {
+    const m = managed();
+    await m.ensure(network());
+    const [listener] = m.aws.region.listeners.values();
+    m.aws.setHook(() => undefined);
+    const tags = new Map([...listener!.tags, [ownerTags.service, 'u2']]);
+    const arn = `${listener!.arn}2`;
+    m.aws.region.listeners.set(arn, { ...listener!, arn, port: '8443', group: 'arn-of-others', tags });
+    const observed = { owner: network().owner } as never;
+    const [step] = m.balancers.planRemoval(observed, { retain: false }).steps;
+    await m.during(m.balancers.apply(step!, observed, { permit: () => {} })).catch(() => undefined);
+    assert.ok(m.networkBalancer());
+    assert.ok(!m.aws.sent.some(({ operation }) => operation === 'v2 DeleteLoadBalancer'));
+  });
+
+  it('leaves a listener that stands and adds none once the consent is gone', async () => {
+    const { m, guest } = await shared();
+    m.networkBalancer()!.tags.set(ownerTags.consent, 'uid-c');
+    m.restart();
+    const kept = await m.ensure(guest);
+    assert.deepEqual([kept.sent, reasons(kept.refusals)], [[], ['ClusterWideConsent']]);
+    const more = await m.ensure({ ...guest, ports: [...guest.ports, port(9443)] });
+    assert.deepEqual([more.sent, reasons(more.refusals)], [[], ['ForeignLoadBalancer']]);
+    m.networkBalancer()!.tags.delete(ownerTags.consent);
+    m.restart();
+    const gone = await m.ensure(guest);
+    assert.deepEqual([gone.sent, reasons(gone.refusals)], [[], ['ForeignLoadBalancer']]);
+    assert.deepEqual(m.listeners(), ['TCP 80', 'TCP 8443']);
+  });
+});

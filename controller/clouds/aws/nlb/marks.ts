@@ -1,0 +1,78 @@
+import { AddTagsCommand, RemoveTagsCommand } from '@aws-sdk/client-elastic-load-balancing-v2';
+import type { Change, Found, Want, WriteIo } from '../../../engine/resource.ts';
+import { type Owner, ownerTags } from '../../load-balancers.ts';
+import { sdkTags, type Tags, tagsFor } from '../load-balancer-tags.ts';
+import type { LoadBalancerView } from '../load-balancer-view.ts';
+import type { AwsParts } from '../parts.ts';
+
+/** What everything that is made for one Service is tagged with. */
+export interface TagSpec {
+  /** `namespace/name` */
+  readonly service: string;
+  /** Beside the owner's. */
+  readonly tags: Tags;
+}
+
+interface Tagged {
+  readonly arn: string;
+  readonly tags: Tags;
+}
+
+/** Tags of load balancers, listeners and target groups. */
+export interface TagMarks {
+  /** All that one of ours carries. */
+  of(owner: Owner, spec: TagSpec): Tags;
+  /** What is missing of one of ours; of one that is not marked yet, nothing. */
+  changes(found: Found<Tagged>, spec: TagSpec, name: string): readonly Change[];
+  add(arn: string, tags: Tags, io: WriteIo): Promise<void>;
+  /** As it is then. */
+  mark<Body extends Tagged>(
+    found: Found<Body>,
+    as: 'ours' | 'retained',
+    want: Want<TagSpec | undefined> | undefined,
+    io: WriteIo,
+  ): Promise<Body>;
+}
+
+const ofOwner = [ownerTags.service, ownerTags.serviceName];
+
+export function createTagMarks(parts: Pick<AwsParts, 'elbv2'>, view: Pick<LoadBalancerView, 'marks'>): TagMarks {
+  const of: TagMarks['of'] = (owner, { service, tags }) => tagsFor({ owner, service }, view.marks!.tags, tags);
+
+  async function add(arn: string, tags: Tags, { permit, signal }: WriteIo): Promise<void> {
+    const command = new AddTagsCommand({ ResourceArns: [arn], Tags: sdkTags(tags) });
+    await parts.elbv2().change('AddTags', command, { permit, signal });
+  }
+
+  return {
+    of,
+    add,
+    changes({ owner, body }, spec, name) {
+      if (owner === undefined || view.marks === undefined) return [];
+      const missing = Object.entries(of(owner, spec)).filter(([key, value]) => body.tags[key] !== value);
+      if (missing.length === 0) return [];
+      const summary = `tags of ${name}: ${missing.map(([key, value]) => `${key}=${value}`).join(', ')}`;
+      return [{ what: 'tags', phase: 'set', summary, body: Object.fromEntries(missing) }];
+    },
+    async mark({ within, body }, as, want, io) {
+      const { arn, tags } = body;
+      if (as === 'ours') {
+        const added = of(io.owner, want!.spec!);
+        await add(arn, added, io);
+        return { ...body, tags: { ...tags, ...added } };
+      }
+      // The load balancer says that it was kept before its owner's tags go: until then it is found by them.
+      if (within === undefined && arn.includes(':loadbalancer/') && tags[ownerTags.retained] === undefined) {
+        const kept = { [ownerTags.cluster]: io.owner.cluster, [ownerTags.retained]: tags[ownerTags.serviceName] ?? '' };
+        await add(arn, kept, io);
+        return { ...body, tags: { ...tags, ...kept } };
+      }
+      const command = new RemoveTagsCommand({ ResourceArns: [arn], TagKeys: ofOwner });
+      const { permit, signal } = io;
+      if (ofOwner.some((key) => tags[key] !== undefined))
+        await parts.elbv2().change('RemoveTags', command, { permit, signal });
+      const left = Object.entries(tags).filter(([key]) => !ofOwner.some((one) => one === key));
+      return { ...body, tags: Object.fromEntries(left) };
+    },
+  };
+}

@@ -1,0 +1,129 @@
+import type { Found } from '../../../engine/resource.ts';
+import { ownerTags } from '../../load-balancers.ts';
+import { isClassicControllers, ownerIn, serviceNameTag, type Tags } from '../load-balancer-tags.ts';
+import { isRetained, type LoadBalancerView, slotOf } from '../load-balancer-view.ts';
+import { balancerKind, groupKinds, targetGroupKind } from '../security-groups/group-resources.ts';
+import type {
+  Listener,
+  NetworkLoadBalancer,
+  TargetGroup,
+  TargetGroupAttributes,
+  TargetList,
+} from './network-load-balancer.ts';
+
+export const networkKinds = {
+  ...groupKinds,
+  balancer: balancerKind,
+  /** Of one load balancer; no list shows them. */
+  attributes: 'network attributes',
+  listener: 'listener',
+  targetGroup: targetGroupKind,
+  /** Of one target group; no list shows them. */
+  targets: 'targets',
+  groupAttributes: 'target group attributes',
+} as const;
+
+/** The classic controller of this cluster made it for a Service, and no tag of ours is on it. */
+function isAdoptable(tags: Tags, { marks }: Pick<LoadBalancerView, 'marks'>): boolean {
+  const service = tags[serviceNameTag];
+  return service !== undefined && marks !== undefined && isClassicControllers(tags, service, marks.tags);
+}
+
+/** @param groups all target groups: which of them forward to it changes with its listeners */
+export function showNetworkBalancer(
+  balancer: NetworkLoadBalancer,
+  view: LoadBalancerView,
+  groups: readonly Pick<TargetGroup, 'arn' | 'loadBalancers'>[] = [],
+): Found<NetworkLoadBalancer> {
+  const { arn, name, hostname, securityGroups, tags, state } = balancer;
+  const owner = ownerIn(tags, view.cluster);
+  const used = groups.flatMap((group) => (group.loadBalancers.includes(arn) ? [group.arn] : []));
+  return {
+    kind: networkKinds.balancer,
+    id: arn,
+    ...(owner !== undefined && { owner, key: 'main' }),
+    slots: [slotOf(name)],
+    refs: view.groupRefs(securityGroups),
+    status: state === 'failed' ? 'failed' : 'ready',
+    version: used.sort().join(' '),
+    lent: tags[ownerTags.consent] !== undefined,
+    adoptable: isAdoptable(tags, view),
+    retained: isRetained(tags, view.cluster),
+    // One that has failed serves no address that could be lost.
+    ...(state !== 'failed' && { address: hostname }),
+    body: { ...balancer, attributes: undefined },
+  };
+}
+
+export interface BalancerAttributes {
+  /** Of the load balancer. */
+  readonly name: string;
+  readonly attributes: Readonly<Record<string, string>>;
+}
+
+export function showAttributes(arn: string, body: BalancerAttributes): Found<BalancerAttributes> {
+  return { kind: networkKinds.attributes, id: arn, key: 'main', within: arn, status: 'ready', body };
+}
+
+/**
+ * Its tags say whose it is. Where these were stripped by hand, the load balancer that it is on and the target group
+ * that it forwards to do, if both are of one Service.
+ */
+export function showListener(
+  listener: Listener,
+  on: Pick<NetworkLoadBalancer, 'arn' | 'tags'>,
+  view: Pick<LoadBalancerView, 'cluster' | 'targetGroupsOf'>,
+): Found<Listener> {
+  const { arn, port, group = '', tags } = listener;
+  const host = tags[ownerTags.cluster] === undefined ? ownerIn(on.tags, view.cluster) : undefined;
+  const isStripped = host !== undefined && view.targetGroupsOf(host).includes(group);
+  const owner = ownerIn(tags, view.cluster) ?? (isStripped ? host : undefined);
+  // The classic controller marks all that it makes for one Service alike.
+  const isOfClassic = tags[serviceNameTag] !== undefined && tags[serviceNameTag] === on.tags[serviceNameTag];
+  return {
+    kind: networkKinds.listener,
+    id: arn,
+    ...(owner !== undefined && { owner }),
+    ...((owner !== undefined || (isOfClassic && tags[ownerTags.cluster] === undefined)) && { key: String(port) }),
+    within: on.arn,
+    slots: [listenerSlot(on.arn, port)],
+    refs: group === '' ? [] : [{ role: 'group', kind: networkKinds.targetGroup, id: group }],
+    status: 'ready',
+    body: listener,
+  };
+}
+
+/** @param on ARN of the load balancer, or `{within}` */
+export function listenerSlot(on: string, port: number): string {
+  return `${on} ${port}`;
+}
+
+export function targetGroupSlot(name: string): string {
+  return `target group ${name}`;
+}
+
+/** @param isNear of a load balancer that is looked at */
+export function showTargetGroup(
+  group: TargetGroup,
+  view: Pick<LoadBalancerView, 'cluster' | 'marks'>,
+  isNear = true,
+): Found<TargetGroup> {
+  const owner = ownerIn(group.tags, view.cluster);
+  return {
+    kind: networkKinds.targetGroup,
+    id: group.arn,
+    ...(owner !== undefined && { owner, key: group.name }),
+    slots: [targetGroupSlot(group.name)],
+    adoptable: isNear && isAdoptable(group.tags, view),
+    status: 'ready',
+    body: group,
+  };
+}
+
+export function showTargets(arn: string, body: TargetList): Found<TargetList> {
+  return { kind: networkKinds.targets, id: arn, key: body.name, within: arn, status: 'ready', body };
+}
+
+export function showGroupAttributes(arn: string, body: TargetGroupAttributes): Found<TargetGroupAttributes> {
+  return { kind: networkKinds.groupAttributes, id: arn, key: body.name, within: arn, status: 'ready', body };
+}

@@ -1,0 +1,231 @@
+import {
+  CreateTargetGroupCommand,
+  DeleteTargetGroupCommand,
+  DeregisterTargetsCommand,
+  ModifyTargetGroupAttributesCommand,
+  ModifyTargetGroupCommand,
+  RegisterTargetsCommand,
+} from '@aws-sdk/client-elastic-load-balancing-v2';
+import { CloudError, isCloudError } from '../../../../common/cloud-error.ts';
+import { aws } from '../../../../common/provider-id/aws.ts';
+import type { Answer, Change, Comparison, Found, Kind, WriteIo } from '../../../engine/resource.ts';
+import { codeOf } from '../errors.ts';
+import { ownerIn, sdkTags, type Tags } from '../load-balancer-tags.ts';
+import type { LoadBalancerView } from '../load-balancer-view.ts';
+import type { AwsParts } from '../parts.ts';
+import type { NetworkReads } from '../security-groups/network-reads.ts';
+import { refuseClosedNodes } from '../security-groups/node-group.ts';
+import { targetGroupOf } from './answers.ts';
+import type { TagMarks } from './marks.ts';
+import type { Health, TargetGroup, TargetGroupAttributes, TargetList } from './network-load-balancer.ts';
+import type { NlbQueries } from './queries.ts';
+import { networkKinds, showGroupAttributes, showTargetGroup, showTargets } from './resources.ts';
+import {
+  compareAttributes,
+  compareTargets,
+  defaultAttributes,
+  type FirstTargets,
+  firstChanges,
+  type NewTarget,
+  type TargetChange,
+  type TargetGroupSpec,
+  type TargetsSpec,
+  withChange,
+} from './target-group-spec.ts';
+import type { WantedGroup } from './wanted.ts';
+
+/** How soon a target group can be deleted that a deleted listener still uses. */
+const inUseMs = 5000;
+
+export interface TargetGroupKindsParts {
+  readonly parts: Pick<AwsParts, 'config' | 'elbv2'>;
+  readonly reads: Pick<NetworkReads, 'vpc' | 'instances'>;
+  readonly queries: Pick<NlbQueries, 'targets'>;
+  readonly marks: TagMarks;
+  readonly view: LoadBalancerView;
+}
+
+export function createTargetGroupKinds({ parts, reads, queries, marks, view }: TargetGroupKindsParts): readonly Kind[] {
+  const elbv2 = () => parts.elbv2();
+  const options = ({ permit, signal }: WriteIo) => ({ permit, signal });
+
+  function take(group: TargetGroup): Found {
+    view.noteTargetGroups(new Map([[group.arn, ownerIn(group.tags, view.cluster)]]), false);
+    return showTargetGroup(group, view);
+  }
+
+  async function create(spec: TargetGroupSpec, io: WriteIo): Promise<Answer> {
+    const { name, protocol, nodePort, targetType, ipType, health } = spec.group;
+    const tags = marks.of(io.owner, spec);
+    const command = new CreateTargetGroupCommand({
+      ...{ Name: name, Protocol: protocol as 'TCP', Port: nodePort, TargetType: targetType },
+      VpcId: spec.vpcId ?? (await reads.vpc({ urgency: 'change', signal: io.signal })),
+      ...(ipType === 'ipv6' && { IpAddressType: 'ipv6' }),
+      ...healthRequest(health),
+      Tags: sdkTags(tags),
+    });
+    const { TargetGroups } = await elbv2().change('CreateTargetGroup', command, options(io));
+    const made = targetGroupOf(TargetGroups?.[0] ?? {}, tags);
+    const attributes = defaultAttributes(spec.group);
+    const shown = [showTargets(made.arn, { name, targets: [] }), showGroupAttributes(made.arn, { name, attributes })];
+    return { id: made.arn, found: [take(made), ...shown] };
+  }
+
+  async function setAttributes(arn: string, there: TargetGroupAttributes, changed: Tags, io: WriteIo): Promise<Answer> {
+    const request = { TargetGroupArn: arn, Attributes: sdkTags(changed) };
+    const command = new ModifyTargetGroupAttributesCommand(request);
+    await elbv2().change('ModifyTargetGroupAttributes', command, options(io));
+    return { found: [showGroupAttributes(arn, { ...there, attributes: { ...there.attributes, ...changed } })] };
+  }
+
+  async function change(arn: string, there: TargetList, call: TargetChange, io: WriteIo): Promise<Answer> {
+    if (call.does === 'register') await register(arn, call.targets, call.trusted, io);
+    else {
+      try {
+        const command = new DeregisterTargetsCommand({ TargetGroupArn: arn, Targets: call.ids.map((Id) => ({ Id })) });
+        await elbv2().change('DeregisterTargets', command, options(io));
+      } catch (error) {
+        if (codeOf(error) !== 'InvalidTarget') throw error;
+        // AWS itself lets go of an instance that is terminated.
+        const left = await queries.targets(arn, { urgency: 'change', signal: io.signal });
+        if (left.some(({ id }) => call.ids.includes(id))) throw error;
+      }
+    }
+    return { found: [showTargets(arn, withChange(there, call))] };
+  }
+
+  async function register(
+    TargetGroupArn: string,
+    targets: readonly NewTarget[],
+    trusted: readonly string[],
+    io: WriteIo,
+  ): Promise<void> {
+    const members = new Map(targets.map(({ providerID }) => [instanceOf(providerID), providerID]));
+    const ids = [...members.keys()];
+    // Their security groups tell what is to be let in, and whether it may be.
+    await reads.instances(ids, { urgency: 'change', signal: io.signal });
+    // A member of this Service is one for its other ports, too.
+    for (const id of trusted) members.delete(id);
+    if (!parts.config.disableSecurityGroupIngress) refuseClosedNodes(members, view.facts(ids), 'RegisterTargets');
+    const command = new RegisterTargetsCommand({ TargetGroupArn, Targets: targets.map(({ id }) => ({ Id: id })) });
+    try {
+      await elbv2().change('RegisterTargets', command, options(io));
+    } catch (error) {
+      throw refusedTargets(error, targets);
+    }
+  }
+
+  const group: Kind<TargetGroupSpec | undefined, TargetGroup> = {
+    kind: networkKinds.targetGroup,
+    again: 'safe',
+    compare(found, spec) {
+      if (spec === undefined) return { same: true };
+      const { body: there } = found;
+      const { name, health } = spec.group;
+      const changes: Change[] = [...marks.changes(found, spec, `target group ${name}`)];
+      if (!isSameHealth(health, there.health)) {
+        const summary = `target group ${name}: probe from ${describe(there.health)} to ${describe(health)}`;
+        changes.push({ what: 'health check', phase: 'set', summary, body: health });
+      }
+      // Of one that was just made; of others these are a resource of their own.
+      if (found.id === '') changes.push(...firstChanges(spec));
+      return comparison(changes);
+    },
+    fresh: ({ spec }) => ({ body: freshGroup(spec!) }),
+    create: ({ spec }, _, io) => create(spec!, io),
+    async update({ body: there }, { what, body }, io) {
+      if (what === 'tags') {
+        await marks.add(there.arn, body as Tags, io);
+        return { found: [take({ ...there, tags: { ...there.tags, ...(body as Tags) } })] };
+      }
+      if (what === 'attributes')
+        return setAttributes(there.arn, { name: there.name, attributes: {} }, body as Tags, io);
+      if (what !== 'health check') {
+        const { call, before } = body as FirstTargets;
+        return change(there.arn, before, call, io);
+      }
+      const health = body as Health;
+      const command = new ModifyTargetGroupCommand({ TargetGroupArn: there.arn, ...healthRequest(health) });
+      await elbv2().change('ModifyTargetGroup', command, options(io));
+      const timeout = health.timeout ?? there.health.timeout;
+      return { found: [take({ ...there, health: { ...health, timeout } })] };
+    },
+    async remove({ id }, io) {
+      try {
+        const command = new DeleteTargetGroupCommand({ TargetGroupArn: id });
+        await elbv2().change('DeleteTargetGroup', command, options(io));
+      } catch (error) {
+        if (!isCloudError(error) || codeOf(error) !== 'ResourceInUse') throw error;
+        const { operation, message, cause } = error;
+        throw new CloudError({ kind: 'Busy', cloud: 'aws', operation, message, retryAfterMs: inUseMs, cause });
+      }
+      view.noteTargetGroups(new Map([[id, undefined]]), false);
+      return {};
+    },
+    mark: async (found, as, want, io) => ({ found: [take(await marks.mark(found, as, want, io))] }),
+  };
+
+  const within = networkKinds.targetGroup;
+  // A new group has the defaults and no targets, and what differs is among its first changes.
+  const targets: Kind<TargetsSpec | undefined, TargetList> = {
+    ...{ kind: networkKinds.targets, within, inline: true, again: 'safe' },
+    compare: ({ body }, spec) => comparison(spec === undefined ? [] : compareTargets(body, spec.members)),
+    update: ({ id, body: there }, { body }, io) => change(id, there, body as TargetChange, io),
+  };
+  const attributes: Kind<WantedGroup | undefined, TargetGroupAttributes> = {
+    ...{ kind: networkKinds.groupAttributes, within, inline: true, again: 'safe' },
+    compare: ({ body }, spec) => comparison(spec === undefined ? [] : compareAttributes(body, spec)),
+    update: ({ id, body: there }, { body }, io) => setAttributes(id, there, body as Tags, io),
+  };
+  return [group, targets, attributes] as unknown as readonly Kind[];
+}
+
+function comparison(changes: readonly Change[]): Comparison {
+  return changes.length > 0 ? { changes } : { same: true };
+}
+
+function freshGroup({ group }: TargetGroupSpec): TargetGroup {
+  const { name, protocol, nodePort, targetType, ipType, health } = group;
+  return { arn: '', name, protocol, port: nodePort, targetType, ipType, health, loadBalancers: [], tags: {} };
+}
+
+function healthRequest({ protocol, port, path, healthy, unhealthy, interval, timeout }: Health) {
+  return {
+    ...{ HealthCheckProtocol: protocol as 'TCP', HealthCheckPort: port, HealthCheckIntervalSeconds: interval },
+    ...{ HealthyThresholdCount: healthy, UnhealthyThresholdCount: unhealthy },
+    ...(path !== undefined && { HealthCheckPath: path }),
+    ...(timeout !== undefined && { HealthCheckTimeoutSeconds: timeout }),
+  };
+}
+
+function isSameHealth(asked: Health, there: Health): boolean {
+  return (
+    asked.port === there.port &&
+    (asked.path === undefined || asked.path === there.path) &&
+    asked.healthy === there.healthy &&
+    asked.unhealthy === there.unhealthy &&
+    (asked.timeout === undefined || asked.timeout === there.timeout)
+  );
+}
+
+function describe({ protocol, port, path, interval, healthy, unhealthy, timeout }: Health): string {
+  const times = `every ${interval} s${timeout === undefined ? '' : `, ${timeout} s each`}`;
+  return `${protocol} ${port}${path ?? ''} ${times}, ${healthy} up, ${unhealthy} down`;
+}
+
+function instanceOf(providerID: string): string {
+  return aws.parse(providerID)?.instanceId ?? providerID;
+}
+
+/** Names the members that AWS does not take: its message has them. */
+function refusedTargets(error: unknown, targets: readonly NewTarget[]): unknown {
+  if (!isCloudError(error) || codeOf(error) !== 'InvalidTarget') return error;
+  const { kind, operation } = error;
+  const message = error.cause instanceof Error ? error.cause.message : error.message;
+  const words = new Set(message.match(/i-[0-9a-z]+|[0-9a-f.:]+/g) ?? []);
+  const named = targets.filter(({ id }) => words.has(id));
+  const subjects = (named.length === 0 && targets.length === 1 ? targets : named).map(({ providerID }) => providerID);
+  return new CloudError({
+    ...{ kind, cloud: 'aws', operation, message: `InvalidTarget: ${message}`, subjects, cause: error },
+  });
+}

@@ -1,0 +1,145 @@
+import { aws } from '../../../../common/provider-id/aws.ts';
+import type { Change } from '../../../engine/resource.ts';
+import type { DesiredMember } from '../../load-balancers.ts';
+import { chunks } from '../../parallel.ts';
+import type { TagSpec } from './marks.ts';
+import type { TargetGroupAttributes, TargetList } from './network-load-balancer.ts';
+import type { WantedGroup } from './wanted.ts';
+
+/** As upstream; one call takes as many as a request may carry. */
+const targetsPerCall = 100;
+
+export interface NewTarget {
+  readonly id: string;
+  readonly providerID: string;
+}
+
+/** What the members of a Service come to in one target group. */
+export interface Targets {
+  /** Everything that is to serve. */
+  readonly targets: readonly NewTarget[];
+  /** Ids of instances that stay where they are, and are added nowhere. */
+  readonly kept: ReadonlySet<string>;
+  /** Ids of instances that serve this Service on any port already. */
+  readonly trusted: readonly string[];
+}
+
+export interface TargetsSpec {
+  readonly group: WantedGroup;
+  readonly members: Targets;
+}
+
+export interface TargetGroupSpec extends TagSpec, TargetsSpec {
+  /** Undefined = the one of the cluster. */
+  readonly vpcId: string | undefined;
+}
+
+/** Exactly one call each. */
+export type TargetChange =
+  | { readonly does: 'register'; readonly targets: readonly NewTarget[]; readonly trusted: readonly string[] }
+  | { readonly does: 'deregister'; readonly ids: readonly string[] };
+
+/** Members as targets of a group. Those that drain are let go: AWS itself then drains them. */
+export function targetsOf(
+  members: readonly DesiredMember[],
+  { targetType, ipType }: Pick<WantedGroup, 'targetType' | 'ipType'>,
+  trusted: readonly string[],
+): Targets {
+  const targets = new Map<string, NewTarget>();
+  const kept = new Set<string>();
+  for (const { providerID, addresses, draining } of members) {
+    const instanceId = aws.parse(providerID)?.instanceId;
+    if (draining || instanceId === undefined) continue;
+    if (addresses.length === 0) {
+      kept.add(instanceId);
+      continue;
+    }
+    const isOfFamily = (address: string) => address.includes(':') === (ipType === 'ipv6');
+    const id = targetType === 'instance' ? instanceId : addresses.find(isOfFamily);
+    if (id !== undefined) targets.set(id, { id, providerID });
+  }
+  return { targets: [...targets.values()], kept, trusted };
+}
+
+/** What a new target group has. */
+export function defaultAttributes({
+  targetType,
+  protocol,
+}: Pick<WantedGroup, 'targetType' | 'protocol'>): Readonly<Record<string, string>> {
+  const preserved = targetType === 'instance' || protocol === 'UDP' || protocol === 'TCP_UDP';
+  return { 'preserve_client_ip.enabled': String(preserved), 'proxy_protocol_v2.enabled': 'false' };
+}
+
+/**
+ * What differs, each a call; targets are registered before others are deregistered, so that a group is never empty in
+ * between. Pure.
+ */
+export function compareTargets({ name, targets: there }: TargetList, asked: Targets): readonly Change[] {
+  const ids = new Set(there.map(({ id }) => id));
+  const stay = new Set(asked.targets.map(({ id }) => id));
+  const missing = asked.targets.filter(({ id }) => !ids.has(id));
+  const extra = there.filter(
+    ({ id, providerID }) => !stay.has(id) && !asked.kept.has(aws.parse(providerID)?.instanceId ?? id),
+  );
+  return [
+    ...chunks(missing, targetsPerCall).map((targets, at): Change => {
+      const body: TargetChange = { does: 'register', targets, trusted: asked.trusted };
+      const summary = `target group ${name}: register ${listed(targets)}`;
+      return { what: `register ${at + 1}`, phase: 'grow', summary, body };
+    }),
+    ...chunks(extra, targetsPerCall).map((targets, at): Change => {
+      const body: TargetChange = { does: 'deregister', ids: targets.map(({ id }) => id) };
+      const summary = `target group ${name}: deregister ${listed(targets)}`;
+      return { what: `deregister ${at + 1}`, phase: 'shrink', summary, body };
+    }),
+  ];
+}
+
+/** Pure. */
+export function compareAttributes(
+  { name, attributes: there }: TargetGroupAttributes,
+  group: WantedGroup,
+): readonly Change[] {
+  const defaults = defaultAttributes(group);
+  const body = Object.fromEntries(
+    Object.entries(group.attributes).filter(([key, value]) => (there[key] ?? defaults[key]) !== value),
+  );
+  const shown = Object.entries(body).map(([key, value]) => `${key}=${value}`);
+  if (shown.length === 0) return [];
+  return [{ what: 'attributes', phase: 'set', summary: `target group ${name}: ${shown.join(', ')}`, body }];
+}
+
+/** The targets after that change. */
+export function withChange(there: TargetList, call: TargetChange): TargetList {
+  if (call.does === 'deregister')
+    return { ...there, targets: there.targets.filter(({ id }) => !call.ids.includes(id)) };
+  const known = new Set(there.targets.map(({ id }) => id));
+  const added = call.targets.filter(({ id }) => !known.has(id)).map((one) => ({ ...one, healthy: undefined }));
+  return { ...there, targets: [...there.targets, ...added] };
+}
+
+/** The registration of targets with a group that was just made, and those that are registered by then. */
+export interface FirstTargets {
+  readonly call: TargetChange;
+  readonly before: TargetList;
+}
+
+/** What a new group needs; targets go one call after the other, and each answers what all before it have made. Pure. */
+export function firstChanges({ group, members }: TargetsSpec): readonly Change[] {
+  const { name } = group;
+  let before: TargetList = { name, targets: [] };
+  let after: readonly string[] = [];
+  const registered = compareTargets(before, members).map((change): Change => {
+    const body: FirstTargets = { call: change.body as TargetChange, before };
+    before = withChange(before, body.call);
+    const first = { ...change, body, after };
+    after = [change.what];
+    return first;
+  });
+  return [...compareAttributes({ name, attributes: defaultAttributes(group) }, group), ...registered];
+}
+
+function listed(targets: readonly { readonly id: string }[]): string {
+  const shown = targets.slice(0, 5).map(({ id }) => id);
+  return targets.length > 5 ? `${shown.join(', ')} and ${targets.length - 5} more` : shown.join(', ');
+}

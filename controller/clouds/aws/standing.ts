@@ -1,0 +1,70 @@
+import type { Found, Want } from '../../engine/resource.ts';
+import type { Asked } from '../load-balancer-driver.ts';
+import type { AwsConfig } from './config.ts';
+import { ownedBy, type Tags } from './load-balancer-tags.ts';
+import type { LoadBalancerView } from './load-balancer-view.ts';
+import { balancerKind, type FrontBody, groupKinds } from './security-groups/group-resources.ts';
+import type { ObservedSecurityGroup } from './security-groups/network-facts.ts';
+import type { Subnet } from './subnets.ts';
+
+export interface DesireParts<Config extends Partial<AwsConfig> = AwsConfig> {
+  readonly config: Config;
+  /** Groups that the operator allows every Service. */
+  readonly allowedGroups: ReadonlySet<string>;
+  readonly view: Pick<LoadBalancerView, 'facts' | 'marks' | 'isCluster'>;
+  /** As last read. */
+  lastSubnets(): readonly Subnet[] | undefined;
+  /** The instance id, when this scope could hold it. */
+  idOf(providerID: string): string | undefined;
+}
+
+/** What one Service has, as far as it is known. */
+export interface Standing<Balancer> {
+  readonly balancer: Balancer | undefined;
+  /** Taken over from the classic controller, and without our tags yet. */
+  readonly isAdopted: boolean;
+  /** The group in front of it. */
+  readonly front: FrontBody | undefined;
+  /** Id of the cluster's traffic group. */
+  readonly traffic: string | undefined;
+  /** All of the VPC, by id. */
+  readonly groups: ReadonlyMap<string, ObservedSecurityGroup>;
+}
+
+/** @param frontKey of the group in front of a load balancer of this type */
+export function standingOf<Balancer extends { readonly tags: Tags }>(
+  asked: Asked,
+  isOfType: (body: unknown) => body is Balancer,
+  frontKey: string,
+): Standing<Balancer> {
+  const { owner } = asked.desired;
+  const own = ownOf<unknown>(asked, balancerKind).flatMap(({ body }) => (isOfType(body) ? [body] : []))[0];
+  const front = ownOf<FrontBody>(asked, groupKinds.front).find(({ key = frontKey }) => key === frontKey);
+  const [traffic] = known(asked, groupKinds.traffic);
+  const all = [groupKinds.front, groupKinds.traffic, groupKinds.others].flatMap((kind) =>
+    known<ObservedSecurityGroup>(asked, kind),
+  );
+  // Where a part carries our tags, those of the load balancer were stripped by hand.
+  const isMarked = asked.mine().some((one) => one.owner?.service === owner.service);
+  return {
+    balancer: own,
+    isAdopted: own !== undefined && !ownedBy(own.tags, owner) && !isMarked,
+    front: front?.body,
+    traffic: traffic?.id,
+    groups: new Map(all.map(({ id, body }) => [id, body])),
+  };
+}
+
+/** Of this Service, of one kind. */
+export function ownOf<Body>(asked: Asked, kind: string): readonly Found<Body>[] {
+  return asked.mine().filter((one) => one.kind === kind) as readonly Found<Body>[];
+}
+
+export function known<Body>(asked: Asked, kind: string): readonly Found<Body>[] {
+  return asked.known(kind) as readonly Found<Body>[];
+}
+
+/** As it stands. */
+export function keep({ kind, key = 'main', id }: Found): Want {
+  return { kind, key, spec: undefined, summary: `${kind} ${id}` };
+}
