@@ -30,7 +30,7 @@ export interface ShownLoadBalancer {
 }
 
 /** Which Service, by which proof, takes over what the classic controller made. */
-export type Adopting = Pick<LoadBalancerRef, 'owner' | 'service'> &
+export type Adopting = Pick<LoadBalancerRef, 'owner' | 'service' | 'name' | 'id'> &
   Pick<Asked, 'known'> & { readonly proof: AdoptionProof };
 
 type Facts = Pick<LoadBalancers, 'annotations' | 'annotationPrefixes' | 'nodeLabels' | 'maxMembers' | 'drains'>;
@@ -50,8 +50,9 @@ export interface LoadBalancerDriver extends Driver<Asked>, Facts {
    * hostname in place of addresses) has to be kept with the marks.
    *
    * @param parts of this Service, the load balancer itself included where it is its own
+   * @param known everything of that kind that was read, of others, too
    */
-  show(main: Found, parts: readonly Found[]): ShownLoadBalancer;
+  show(main: Found, parts: readonly Found[], known: Asked['known']): ShownLoadBalancer;
   /** The same array for equal lists of many load balancers saves much work. */
   members(parts: readonly Found[]): readonly ObservedMember[];
   /** The Service's key of a resource of the classic controller, proved by the resource's marks and addresses. Pure. */

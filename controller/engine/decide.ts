@@ -152,8 +152,15 @@ function decideOnce(
     return refuse('Foreign', name, `${slot} is taken by ${holder.kind} ${holder.id}`);
   }
 
+  /** In a container that has failed and is mended nothing can be changed before. */
+  function isInFailed({ within }: Want): boolean {
+    const container = within === undefined ? undefined : decided.get(within);
+    return container?.is === 'keep' && container.found.status === 'failed';
+  }
+
   function make(want: Want, kind: Kind): Decision {
     const name = nameOf(want);
+    if (isInFailed(want)) return wait(name, `${want.within} has failed`, pendingAgainMs);
     // The plan adds the refusal.
     if (match.unproven.some((one) => match.recordedNames(one).includes(name))) return blocked;
     const claimed = claim(want, kind);
@@ -185,6 +192,7 @@ function decideOnce(
     if (current.status === 'deleting') return wait(name, 'it is being deleted', pendingAgainMs);
     if (current.status === 'pending')
       return wait(name, 'the cloud is at work on it', kind.pendingMs ?? pendingAgainMs, current.operation);
+    if (isInFailed(want)) return { is: 'keep', found: current, changes: [], isMarked: true };
     const cause = (current.refs ?? []).find((ref) => !ref.loose && broken.has(identityOf(ref)));
     const causeName = cause && broken.get(identityOf(cause));
     const compared: Comparison =

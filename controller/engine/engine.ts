@@ -57,6 +57,10 @@ export interface Engine<D> {
   journalOf(owner: Owner): JournalState;
   /** When the latest read that shows this owner began. */
   lookedAtMs(owner: Owner): number;
+  /** Whether this process waits for the end of that operation: until then no read would tell more. */
+  isWaitedFor(operation: string): boolean;
+  /** Whether what is known of this owner may be wrong: the outcome of a call was not clear. */
+  isStale(owner: Owner): boolean;
   /** Everything that is known. */
   found(): FoundIndex;
   /** Which of it belongs to this owner. */
@@ -172,6 +176,8 @@ export function createEngine<D>(engine: EngineParts<D>): Engine<D> {
     take: journals.take,
     lookedAtMs: inventory.lookedAtMs,
     journalOf: (owner) => journals.now(owner).state,
+    isWaitedFor: operations.isWaitedFor,
+    isStale: (owner) => inventory.isStale(owner, new Set()),
     found,
     match: (owner, adopts) => matchFound({ kinds, owner, found: found(), journal: journals.now(owner).state, adopts }),
   };

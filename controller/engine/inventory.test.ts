@@ -239,11 +239,24 @@ describe('a removal', () => {
     await inventory.audit();
     const told = () => inventory.all().map(({ status, operation, body }) => [status, operation, body]);
     assert.deepEqual(told(), [['pending', 'op', 'new']]);
-    inventory.release('lb a');
+    inventory.release('lb a', true);
     assert.deepEqual(told(), [['ready', undefined, 'new']]);
     await clock.advance(5000);
     await inventory.audit();
     assert.deepEqual(told(), [['ready', undefined, 'old']]);
+  });
+
+  it('that an operation has failed on is what the next read shows, however soon that comes', async () => {
+    const { state, inventory } = stand();
+    state.list = [lb('a', { status: 'failed' })];
+    inventory.note([lb('a', { body: 'new', status: 'pending' })]);
+    inventory.hold('lb a', 'op');
+    inventory.release('lb a', false);
+    await inventory.audit();
+    assert.deepEqual(
+      inventory.all().map(({ status, body }) => [status, body]),
+      [['failed', 'old']],
+    );
   });
 });
 
@@ -296,6 +309,36 @@ describe('operations', () => {
       ['good', 'bad'],
     ]);
     assert.equal(clock.pending, 0);
+  });
+});
+
+describe('operations of one kind', () => {
+  it('are asked for when the last one of them had ended, and not before', async () => {
+    const clock = fakeClock();
+    let endsAtMs = 0;
+    const pollsMs: number[] = [];
+    const operations = createOperations({
+      clock,
+      async poll(ids) {
+        pollsMs.push(clock.monotonic());
+        return new Map(ids.map((id) => [id, clock.monotonic() >= endsAtMs ? 'done' : 'running']));
+      },
+    });
+    const run = async (id: string) => {
+      const startedMs = clock.monotonic();
+      endsAtMs = startedMs + 40_000;
+      pollsMs.length = 0;
+      const ended = operations.end(id, { like: 'create', ms: 20_000 });
+      assert.ok(operations.isWaitedFor(id));
+      await clock.advance(60_000);
+      await ended;
+      assert.ok(!operations.isWaitedFor(id));
+      return pollsMs.map((atMs) => atMs - startedMs);
+    };
+    const first = await run('a');
+    assert.equal(first[0], 20_000);
+    assert.ok(first.length <= 8 && first.at(-1)! < 46_000, first.join());
+    assert.equal((await run('b')).length, 1);
   });
 });
 

@@ -57,9 +57,12 @@ export interface Inventory {
   note(found: readonly Found[]): void;
   /** A removal has succeeded. */
   noteGone(found: Found): void;
-  /** An operation of ours works on it: until `release`, reads do not change what our answer said of it. */
+  /**
+   * An operation of ours works on it: until `release`, reads do not change what our answer said of it. Where it failed,
+   * the next read tells what is there.
+   */
   hold(identity: string, operation: string): void;
-  release(identity: string): void;
+  release(identity: string, isDone: boolean): void;
   /** The outcome of a call is unknown: this owner, or this kind, is stale until a read succeeds. */
   invalidate(subject: Owner | { readonly kind: string }): void;
   isStale(owner: Owner, kinds: ReadonlySet<string>): boolean;
@@ -212,16 +215,21 @@ export function createInventory(parts: InventoryParts): Inventory {
       listed = undefined;
       held.set(identity, operation);
     },
-    release(identity) {
+    release(identity, isDone) {
       listed = undefined;
       held.delete(identity);
       const at = now();
       for (const [one, entry] of entries) {
         const { found } = entry;
         if (one !== identity && (found === undefined || containerOf(found) !== identity)) continue;
-        const ended = one === identity &&
-          found?.status === 'pending' && { found: { ...found, status: 'ready' as const } };
-        entries.set(one, { ...entry, ...(entry.answered && at), ...ended });
+        const ended = one === identity && found?.status === 'pending' && isDone;
+        if (!isDone) entries.set(one, { ...entry, answered: false });
+        else
+          entries.set(one, {
+            ...entry,
+            ...(entry.answered && at),
+            ...(ended && { found: { ...found, status: 'ready' } }),
+          });
       }
     },
     invalidate(subject) {

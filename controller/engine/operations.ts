@@ -1,6 +1,6 @@
 import { CloudError, isCloudError } from '../../common/cloud-error.ts';
-import { type Clock, sleep } from '../../common/process/clock.ts';
-import type { OperationState, ReadIo } from './resource.ts';
+import type { Clock } from '../../common/process/clock.ts';
+import type { Answer, OperationState, ReadIo } from './resource.ts';
 
 export interface OperationsParts {
   readonly clock: Clock;
@@ -8,72 +8,116 @@ export interface OperationsParts {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Waits for the end of operations: one poll asks for all of them. */
+/** Waits for the end of operations: one poll asks for all whose turn it is. */
 export interface Operations {
-  /** Resolves when it has ended; rejects with its error, or when polling fails. */
-  end(operation: string): Promise<void>;
+  /** Resolves when it has ended; rejects with its error, or when polling fails. @param lasts how long, as far as known */
+  end(operation: string, lasts?: Answer['lasts']): Promise<void>;
+  /** Whether its end is waited for. */
+  isWaitedFor(operation: string): boolean;
+}
+
+interface Waiting {
+  readonly promise: Promise<void>;
+  readonly sinceMs: number;
+  readonly like: string | undefined;
+  dueMs: number;
+  delayMs: number;
+  asked: number;
+  failures: number;
+  resolve(): void;
+  reject(error: unknown): void;
 }
 
 const firstMs = 250;
 const maxMs = 5000;
+/** Those whose turn comes so soon are asked for with the others. */
+const togetherMs = 250;
 const maxFailures = 4;
 const longestMs = 900_000;
+/** It may have ended before it was asked for the first time. */
+const sooner = 0.8;
 
 export function createOperations({ clock, poll, signal }: OperationsParts): Operations {
-  interface Waiting {
-    readonly promise: Promise<void>;
-    readonly untilMs: number;
-    resolve(): void;
-    reject(error: unknown): void;
-  }
   const waiting = new Map<string, Waiting>();
-  let isRunning = false;
-  let delayMs = firstMs;
+  /** How long the last operation of that kind lasted. */
+  const lasted = new Map<string, number>();
+  let isAsking = false;
+  let timer: { cancel(): void } | undefined;
+  const nowMs = () => clock.monotonic();
 
   function close(id: string, state: OperationState | { readonly error: unknown }): void {
     const one = waiting.get(id);
     waiting.delete(id);
+    if (one?.like !== undefined && state === 'done')
+      lasted.set(one.like, (nowMs() - one.sinceMs) * (one.asked === 1 ? sooner : 1));
     if (state === 'done') one?.resolve();
     else one?.reject(typeof state === 'object' && 'error' in state ? state.error : state);
   }
 
   async function ask(): Promise<void> {
-    const states = await poll([...waiting.keys()], { signal });
-    for (const [id, { untilMs }] of [...waiting]) {
-      const state = states.get(id) ?? 'done';
-      if (state !== 'running') close(id, state);
-      else if (clock.monotonic() >= untilMs) close(id, timeout(id));
-    }
-  }
-
-  async function run(): Promise<void> {
-    isRunning = true;
-    let failures = 0;
-    while (waiting.size > 0) {
-      try {
-        await sleep(clock, delayMs, signal);
-        delayMs = Math.min(delayMs * 1.5, maxMs);
-        await ask();
-        failures = 0;
-      } catch (error) {
-        failures += 1;
-        if (failures < maxFailures && isCloudError(error) && !signal?.aborted) continue;
-        for (const id of [...waiting.keys()]) close(id, { error });
+    const due = [...waiting].filter(([, { dueMs }]) => dueMs <= nowMs() + togetherMs);
+    const ids = due.map(([id]) => id);
+    try {
+      const states = await poll(ids, { signal });
+      for (const [id, one] of due) {
+        one.asked += 1;
+        one.failures = 0;
+        const state = states.get(id) ?? 'done';
+        if (state !== 'running') close(id, state);
+        else if (nowMs() >= one.sinceMs + longestMs) close(id, timeout(id));
+        else later(one);
+      }
+    } catch (error) {
+      for (const [id, one] of due) {
+        one.failures += 1;
+        if (one.failures >= maxFailures || !isCloudError(error) || signal?.aborted) close(id, { error });
+        else later(one);
       }
     }
-    isRunning = false;
   }
 
+  function later(one: Waiting): void {
+    one.dueMs = nowMs() + one.delayMs;
+    one.delayMs = Math.min(one.delayMs * 1.5, maxMs);
+  }
+
+  /** Wakes when the next one is due. */
+  function arm(): void {
+    timer?.cancel();
+    timer = undefined;
+    if (waiting.size === 0 || isAsking) return;
+    const dueMs = Math.min(...[...waiting.values()].map((one) => one.dueMs));
+    timer = clock.setTimer(Math.max(0, dueMs - nowMs()), () => void turn());
+  }
+
+  async function turn(): Promise<void> {
+    isAsking = true;
+    await ask();
+    isAsking = false;
+    arm();
+  }
+
+  const stopped = () => {
+    const error = new CloudError({ kind: 'Unavailable', cloud: '', operation: 'poll', message: 'interrupted' });
+    for (const id of [...waiting.keys()]) close(id, { error });
+    arm();
+  };
+  signal?.addEventListener('abort', stopped, { once: true });
+
   return {
-    end(operation) {
+    isWaitedFor: (operation) => waiting.has(operation),
+    end(operation, lasts) {
       const known = waiting.get(operation);
       if (known !== undefined) return known.promise;
-      delayMs = firstMs;
       const { promise, resolve, reject } = Promise.withResolvers<void>();
-      waiting.set(operation, { promise, resolve, reject, untilMs: clock.monotonic() + longestMs });
       // A rejection after every caller has given up must not end the process.
       promise.catch(() => undefined);
-      if (!isRunning) void run();
+      const aboutMs = lasts === undefined ? firstMs : Math.min(lasted.get(lasts.like) ?? lasts.ms, 2 * lasts.ms);
+      const delayMs = Math.min(maxMs, Math.max(firstMs, lasts === undefined ? firstMs * 1.5 : aboutMs / 6));
+      const times = { sinceMs: nowMs(), dueMs: nowMs() + aboutMs, delayMs, asked: 0, failures: 0 };
+      waiting.set(operation, { promise, like: lasts?.like, ...times, resolve, reject });
+      if (signal?.aborted) stopped();
+      else arm();
       return promise;
     },
   };

@@ -111,6 +111,67 @@ describe('a plan', () => {
     );
   });
 
+  it('takes away what outlives another after it, and only when that one can go', () => {
+    const kinds = [
+      kindNamed('lb'),
+      kindNamed('vip', { within: 'lb' }),
+      kindNamed('guest', { within: 'lb' }),
+      kindNamed('ip'),
+    ];
+    const vip = found('vip', 'x', { within: 'lb-1' });
+    const ip = found('ip', 'x', { address: '1.1.1.1', refs: [refTo('vip', { loose: true, outlives: true })] });
+    const all = [found('lb', 'x'), vip, ip];
+    const plan = planOf(kinds, [], all, { removing: true });
+    assert.deepEqual(orderOf(plan), ['delete lb lb-1', 'delete ip ip-1']);
+    const guest = found('guest', 'x', { within: 'lb-1', owner: { ...owner, service: 'u2' } });
+    const used = planOf(kinds, [], [...all, guest], { removing: true });
+    assert.deepEqual([used.steps, used.refusals.map(({ reason }) => reason)], [[], ['InUse']]);
+    const replaced = planOf(kinds, [want('lb', 'x'), want('vip', 'x', { within: 'lb/k' })], all);
+    assert.deepEqual(orderOf(replaced), ['delete ip ip-1'], 'its target stays');
+  });
+
+  it('changes nothing in a container that has failed and is mended first', () => {
+    const kinds = [
+      kindNamed('lb', { locks: true }),
+      kindNamed('part', { within: 'lb' }),
+      kindNamed('other', { within: 'lb' }),
+    ];
+    const wants = [
+      want('lb', 'mended'),
+      want('part', 'new', { within: 'lb/k' }),
+      want('other', 'x', { within: 'lb/k' }),
+    ];
+    const all = [found('lb', 'x', { status: 'failed' }), found('part', 'old', { within: 'lb-1' })];
+    const plan = planOf(kinds, wants, all);
+    assert.deepEqual(orderOf(plan), ['update lb/k lb-1 value']);
+    assert.deepEqual(
+      plan.waits.map(({ name }) => name),
+      ['other/k'],
+    );
+  });
+
+  it('takes its own parts out of what stays for the sake of others, but for those that only go with it', () => {
+    const remove = async () => ({});
+    const kinds = [
+      kindNamed('lb', { remove }),
+      kindNamed('part', { within: 'lb', remove }),
+      kindNamed('vip', { within: 'lb' }),
+    ];
+    const guest = found('part', 'x', { id: 'guest', within: 'lb-1', owner: { ...owner, service: 'u2' } });
+    const all = [
+      found('lb', 'x'),
+      found('part', 'x', { within: 'lb-1' }),
+      found('vip', 'x', { within: 'lb-1' }),
+      guest,
+    ];
+    const plan = planOf(kinds, [], all, { removing: true });
+    assert.deepEqual(orderOf(plan), ['delete part part-1']);
+    assert.deepEqual(
+      plan.refusals.map(({ reason }) => reason),
+      ['InUse'],
+    );
+  });
+
   it('a loose reference survives the replacement of its target', () => {
     const kinds = [kindNamed('pool'), kindNamed('address')];
     const wants = [want('pool', 'b', { first: 'break' }), want('address', 'x', { needs: ['pool/k'] })];

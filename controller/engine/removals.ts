@@ -175,12 +175,20 @@ export function planRemovals(
   /** Parts that are deleted with their container need no step. */
   function goesWithContainer(found: Found): boolean {
     const container = match.containerOf(found);
-    return container !== undefined && (going.has(container) || goesWithContainer(container)) && !retain;
+    if (container === undefined || retain) return false;
+    // It stays for the sake of others: what is ours in it goes.
+    return (going.has(container) && foreignPartsOf(container).length === 0) || goesWithContainer(container);
+  }
+
+  /** Nothing takes it away alone. */
+  function onlyGoesWithContainer(found: Found): boolean {
+    const { within, remove, removeMany, document } = kinds.get(found.kind)!;
+    return within !== undefined && remove === undefined && removeMany === undefined && document === undefined;
   }
 
   const whys = new Map(replaced.map(({ found, why }) => [found, why]));
   for (const found of going) {
-    if (goesWithContainer(found)) continue;
+    if (goesWithContainer(found) || onlyGoesWithContainer(found)) continue;
     if (removing && retain) retainOne(found);
     else removeOne(found, whys.get(found));
   }
@@ -195,6 +203,14 @@ export function planRemovals(
       if (otherGone !== undefined && otherGone !== gone) graph.require(gone, otherGone);
       // It is being deleted already: what it refers to can go afterwards.
       if (isFirm && otherGone === undefined && going.has(other)) graph.require(gone, notNow);
+    }
+  }
+  const goingBy = new Map([...going].map((found) => [identityOf(found), found]));
+  for (const found of going) {
+    const gone = deletes.get(identityOf(found));
+    for (const ref of gone === undefined ? [] : (found.refs ?? [])) {
+      const target = ref.outlives && goingBy.get(identityOf(ref));
+      if (target) graph.require(gone!, deleteOf(target) ?? notNow);
     }
   }
   for (const { found, for: maker, first } of replaced) {

@@ -67,6 +67,8 @@ export interface Reference {
   readonly loose?: true;
   /** The target proves the ownership of this resource: it is deleted after it, even where the reference is loose. */
   readonly proof?: true;
+  /** Where both go, this goes after its target, and stays for as long as the target cannot go. */
+  readonly outlives?: true;
 }
 
 /** One resource as a cloud shows it. */
@@ -137,6 +139,11 @@ export interface Answer {
   readonly found?: readonly Found[];
   /** The effect is complete when this operation has ended. */
   readonly operation?: string;
+  /**
+   * How long that operation lasts, so that it is asked for when it may have ended: as long as the last one of those that
+   * are alike, or about so many milliseconds where there was none.
+   */
+  readonly lasts?: { readonly like: string; readonly ms: number };
   /**
    * What the cloud refused of a call for many, by the ids that were sent, where the rest was done. Where nothing was
    * done because of some of it, throw a CloudError with `subjects`: the rest is sent again without them.
@@ -272,7 +279,9 @@ export interface Refusal {
     /** It is done, with a consent that is not enough for something new. */
     | 'ClusterWideConsent'
     /** The cloud accepted it several times and did not do it. */
-    | 'NoEffect';
+    | 'NoEffect'
+    /** What it asks to keep goes with its Service; the rest is done. */
+    | 'RetentionNotAllowed';
   readonly message: string;
   readonly name?: ResourceName;
   /** Ports of the Service that are not served because of it. */

@@ -82,7 +82,7 @@ export async function runPlan(core: Core, run: Run): Promise<RunResult> {
       try {
         sent += 1;
         const outcome = await send(step, holdUntil);
-        if (outcome === 'done') core.effects.accepted(owner.service, step);
+        if (outcome === 'done' || outcome === 'going') core.effects.accepted(owner.service, step);
         return outcome;
       } catch (error) {
         const isSoon = isCloudError(error) && (error.retryAfterMs ?? 0) <= longestBusyMs;

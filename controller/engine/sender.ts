@@ -158,13 +158,20 @@ export function createSender(core: Core, run: Run): Sender {
     const id = step.found?.id || ids.get(step.name);
     const held = lockOf(step) ?? (id === undefined ? undefined : identityOf({ kind: step.kind, id }));
     if (held !== undefined) inventory.hold(held, answer.operation);
-    const ended = operations.end(answer.operation).finally(() => {
-      if (held !== undefined) inventory.release(held);
-    });
-    const noted = ended.then(note, (error: unknown) => {
-      inventory.invalidate(owner);
-      throw error;
-    });
+    const release = (isDone: boolean) => {
+      if (held !== undefined) inventory.release(held, isDone);
+    };
+    const noted = operations.end(answer.operation, answer.lasts).then(
+      () => {
+        release(true);
+        note();
+      },
+      (error: unknown) => {
+        release(false);
+        inventory.invalidate(owner);
+        throw error;
+      },
+    );
     noted.catch(() => undefined);
     return noted;
   }

@@ -176,6 +176,9 @@ describe('load balancers of a cloud that has a driver', () => {
     const seen = await world.during(client.apply(step!, undefined, { ...world.permitted, onStep }));
     assert.equal(seen?.state, 'provisioning');
     assert.deepEqual(told, ['create address', 'create load balancer'], 'each call is told, and none twice');
+    const calls = world.calls.total();
+    assert.equal((await client.observe(refOf(desired, seen.id)))?.state, 'provisioning');
+    assert.equal(world.calls.total(), calls, 'a read would tell nothing that its operation does not');
     const { steps, waitMs } = client.plan({ ...desired, ports: [port80, https] }, seen);
     assert.deepEqual([steps, (waitMs ?? 0) > 0], [[], true]);
     await world.clock.advance(60_000);

@@ -15,7 +15,7 @@ import { createEngine, type Engine } from '../engine.ts';
 import type { JournalState } from '../journal.ts';
 import { isUseName } from '../owner.ts';
 import type { Request, Result } from '../request.ts';
-import { everyService, type Found, kindOf, type Reader, type ResourceName } from '../resource.ts';
+import { everyService, type Found, isOwnedBy, kindOf, type Reader, type ResourceName } from '../resource.ts';
 import { isRecorded } from '../sender.ts';
 import { parseNotes, printNotes } from './notes.ts';
 import { type EngineStep, marksOnly, planOf, stepOf } from './translate.ts';
@@ -45,6 +45,8 @@ interface Session {
   settledFor: string | undefined;
   /** A read has just shown that nothing is left. */
   isGone: boolean;
+  /** Its worker was given back while the cloud was at work. */
+  isParked: boolean;
 }
 
 export interface EngineLoadBalancersParts {
@@ -58,6 +60,8 @@ export interface EngineLoadBalancersParts {
 
 /** What was read no longer ago is not read again because a Service asks for something else. */
 const freshMs = 10_000;
+/** How soon one is planned for again whose load balancer the cloud is at work on: without a call. */
+const waitedForMs = 1000;
 /** No step is taken before what it needs was read by its controller's own audit. */
 const auditMs = Number.POSITIVE_INFINITY;
 
@@ -121,7 +125,7 @@ export function createEngineLoadBalancers(
         tried: [],
         unsaved: undefined,
       },
-      ...{ restsUntilMs: Number.NEGATIVE_INFINITY, settledFor: undefined, isGone: false },
+      ...{ restsUntilMs: Number.NEGATIVE_INFINITY, settledFor: undefined, isGone: false, isParked: false },
     };
     sessions.set(owner.service, made);
     return made;
@@ -186,7 +190,8 @@ export function createEngineLoadBalancers(
     const { adopts } = driver;
     if (ref?.adopt === undefined || adopts === undefined) return undefined;
     const known = knownOf(owner.cluster);
-    const adopting = { owner, service: ref.service, proof: ref.adopt, known };
+    const { service, name, id, adopt: proof } = ref;
+    const adopting = { owner, service, name, id, proof, known };
     const isServed = known(driver.main).some((one) => one.owner?.service === owner.service);
     return (found) => (isServed && found.kind === driver.main ? undefined : adopts(found, adopting));
   }
@@ -220,7 +225,7 @@ export function createEngineLoadBalancers(
     const told = { ...planOf(owner.service, plan, wants), ...(remarks !== undefined && { remarks }) };
     // It carries its marks from the first change on that it needs anyway.
     if (desired !== undefined && request.adopts !== undefined && marksOnly(plan)) return { ...told, steps: [] };
-    const restMs = session.restsUntilMs - nowMs();
+    const restMs = Math.max(session.restsUntilMs - nowMs(), isWaitedFor(owner) ? waitedForMs : 0);
     return restMs > 0 ? { ...told, steps: [], waitMs: Math.ceil(restMs) } : told;
   }
 
@@ -239,7 +244,7 @@ export function createEngineLoadBalancers(
     const mains = mainsOf(engine.found().ofKind(driver.main));
     // Found without a mark of ours.
     const isAdopted = (found: Found) => ref?.adopt !== undefined && found.owner === undefined;
-    const seen = viewOf({ driver, owner, ours: ours(session), mains, isAdopted, ref });
+    const seen = viewOf({ driver, owner, ours: ours(session), mains, isAdopted, ref, known: knownOf(owner.cluster) });
     if (seen === undefined) return undefined;
     // Written with the Service from here on, so that it is no news when it is read there.
     const notes = printNotes(engine.journalOf(owner));
@@ -257,19 +262,33 @@ export function createEngineLoadBalancers(
     for (const ref of adoptable) sessionOf(ref.owner).ref = ref;
     const found = engine.found().all;
     const mains = mainsOf(found);
+    const known = knownOf(cluster);
     const groups = byService(driver.kinds, found, cluster);
     const owned = [...groups].flatMap(([service, ours]) => {
       // What all share is left over when nothing uses it any more.
       if (service === everyService && !ours.every(isUnused)) return [];
       const owner = { cluster, service };
-      return viewOf({ driver, owner, ours, mains, isAdopted: () => false, ref: sessions.get(service)?.ref }) ?? [];
+      return (
+        viewOf({ driver, owner, ours, mains, isAdopted: () => false, ref: sessions.get(service)?.ref, known }) ?? []
+      );
     });
     const adopted = adoptable.flatMap((ref) => {
       const seen = view(sessionOf(ref.owner));
       return seen?.adopted ? [seen] : [];
     });
     const takers = new Set(adopted.map(({ owner }) => owner?.service));
-    return [...owned.filter(({ owner }) => !takers.has(owner?.service)), ...adopted, ...retainedViews(driver, found)];
+    return [
+      ...owned.filter(({ owner }) => !takers.has(owner?.service)),
+      ...adopted,
+      ...retainedViews(driver, found, known),
+    ];
+  }
+
+  /** The end of an operation of this process shows by itself. */
+  function isWaitedFor(owner: Owner): boolean {
+    const engine = engineOf(owner.cluster);
+    const mains = engine.found().ofKind(driver.main);
+    return mains.some((one) => isOwnedBy(one, owner) && engine.isWaitedFor(one.operation ?? ''));
   }
 
   async function observe(ref: LoadBalancerRef, aborting?: AbortSignal): Promise<ObservedLoadBalancer | undefined> {
@@ -281,6 +300,11 @@ export function createEngineLoadBalancers(
       sessions.delete(owner.service);
       return undefined;
     }
+    if (isWaitedFor(owner)) return view(session);
+    const { isParked } = session;
+    session.isParked = false;
+    // Its end was seen, and nothing else has happened since.
+    if (isParked && !engineOf(owner.cluster).isStale(owner)) return view(session);
     const ids = [id, attachTo].flatMap((one) => (one === undefined ? [] : [{ kind: driver.main, id: one }]));
     await unlessAborted(engineOf(owner.cluster).look(owner, ids, driver.slots(ref)), aborting);
     return view(session);
@@ -298,6 +322,7 @@ export function createEngineLoadBalancers(
     await lookAtChange(session, request, options.signal);
     const result = await unlessAborted(engineOf(owner.cluster).reconcile(request), options.signal);
     session.restsUntilMs = result.state === 'waiting' ? nowMs() + (result.againInMs ?? 0) : Number.NEGATIVE_INFINITY;
+    session.isParked = result.state === 'waiting' && isWaitedFor(owner);
     session.isGone = request.desired === undefined && result.state === 'settled';
     if (result.state === 'settled') session.settledFor = printOf(request);
     const error = errorOf(result);
@@ -311,7 +336,8 @@ export function createEngineLoadBalancers(
   /** Where the Service asks for something else than it has, what was changed by hand meanwhile is put right with it. */
   async function lookAtChange({ owner, ref, settledFor }: Session, request: Request<Asked>, aborting?: AbortSignal) {
     const engine = engineOf(owner.cluster);
-    if (settledFor === undefined || settledFor === printOf(request)) return;
+    // What goes is read before, and after, by itself.
+    if (request.desired === undefined || settledFor === undefined || settledFor === printOf(request)) return;
     if (nowMs() - engine.lookedAtMs(owner) < freshMs) return;
     const slots = ref === undefined ? [] : driver.slots(ref);
     await unlessAborted(engine.look(owner, [], slots), aborting);

@@ -19,6 +19,7 @@ const reasons = {
   Conflict: 'Conflict',
   ClusterWideConsent: 'ClusterWideConsent',
   NoEffect: 'NoEffect',
+  RetentionNotAllowed: 'RetentionNotAllowed',
 } as const satisfies Record<EngineRefusal['reason'], Refusal['reason']>;
 
 export function stepOf(service: string, step: Step): EngineStep {

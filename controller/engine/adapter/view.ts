@@ -1,4 +1,4 @@
-import type { LoadBalancerDriver } from '../../clouds/load-balancer-driver.ts';
+import type { Asked, LoadBalancerDriver } from '../../clouds/load-balancer-driver.ts';
 import type { LoadBalancerRef, ObservedLoadBalancer, Owner } from '../../clouds/load-balancers.ts';
 import { type Found, identityOf, type Kind } from '../resource.ts';
 
@@ -14,10 +14,12 @@ export interface ViewInput {
   /** Without our marks, and ours by adoption. */
   readonly isAdopted: (found: Found) => boolean;
   readonly ref?: LoadBalancerRef | undefined;
+  readonly known: Asked['known'];
 }
 
 /** What one Service has, as its controller sees it; undefined where there is nothing. Pure. */
-export function viewOf({ driver, owner, ours, mains, isAdopted, ref }: ViewInput): ObservedLoadBalancer | undefined {
+export function viewOf(input: ViewInput): ObservedLoadBalancer | undefined {
+  const { driver, owner, ours, mains, isAdopted, ref, known } = input;
   const own = ours.filter(({ kind }) => kind === driver.main);
   const mine = own.find(({ status }) => status !== 'deleting') ?? own[0];
   const others = ours.flatMap(({ within }) => mains.get(within ?? '') ?? []).filter((one) => !own.includes(one));
@@ -30,7 +32,7 @@ export function viewOf({ driver, owner, ours, mains, isAdopted, ref }: ViewInput
   const isAttached = host !== undefined && (mine === undefined || host.id === ref?.attachTo);
   const main = (isAttached ? host : mine) ?? asked[0];
   if (main === undefined && ours.length === 0) return undefined;
-  const shown = main && driver.show(main, ours);
+  const shown = main && driver.show(main, ours, known);
   const isNamed = main !== undefined && !isAttached && main !== mine;
   return {
     id: main?.id,
@@ -48,12 +50,16 @@ export function viewOf({ driver, owner, ours, mains, isAdopted, ref }: ViewInput
 }
 
 /** What was kept on purpose and has no Service any more. Pure. */
-export function retainedViews(driver: LoadBalancerDriver, found: readonly Found[]): readonly ObservedLoadBalancer[] {
+export function retainedViews(
+  driver: LoadBalancerDriver,
+  found: readonly Found[],
+  known: Asked['known'],
+): readonly ObservedLoadBalancer[] {
   const kept = found.filter((one) => one.retained === true && one.within === undefined);
   const used = new Set(kept.flatMap(({ refs = [] }) => refs.map(identityOf)));
   return kept.flatMap((one): ObservedLoadBalancer[] => {
     if (used.has(identityOf(one))) return [];
-    const { name, createdAtMs, service } = driver.show(one, []);
+    const { name, createdAtMs, service } = driver.show(one, [], known);
     return [
       {
         ...{ id: one.kind === driver.main ? one.id : undefined, name, owner: undefined, state: states[one.status] },

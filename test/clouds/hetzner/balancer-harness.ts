@@ -204,7 +204,10 @@ export function createBalancerHarness(options: HarnessOptions = {}): BalancerHar
     const proof = { clusterName: 'kubernetes', addresses: adopt ?? [] };
     const adopts =
       adopt &&
-      ((found: Found) => current!.adopts!(found, { owner: of, service: desired?.service ?? '', known, proof }));
+      ((found: Found) => {
+        const { service = '', name = '' } = desired ?? {};
+        return current!.adopts!(found, { owner: of, service, name, id: undefined, known, proof });
+      });
     const ours = () => {
       const { all, isOurs } = mine.match(of, adopts);
       return all.filter((one) => isOurs(one) && (one.owner === undefined || one.owner.service === of.service));
@@ -260,6 +263,7 @@ export function createBalancerHarness(options: HarnessOptions = {}): BalancerHar
       return current!.show(
         main,
         all.filter(({ within }) => within === main.id),
+        engine.found().ofKind,
       ).ingress;
     },
     nodeLabels: () => current!.nodeLabels!(latest?.annotations ?? {}),
