@@ -18,7 +18,7 @@ import { type OpenStackConfig, readConfig } from './config.ts';
 import { reachOf, type SettingName } from './credential.ts';
 import { createFlavors } from './flavors.ts';
 import { createGates } from './gates.ts';
-import { createLoadBalancers } from './load-balancers/index.ts';
+import { createLoadBalancerDriver } from './load-balancers/driver.ts';
 import { createReader } from './reader.ts';
 import { createRoutes } from './routes/index.ts';
 import { isHyphenatedUuid } from './uuid.ts';
@@ -94,7 +94,7 @@ export async function openOpenStack({
         return lookupPass({ ...options, cloud: 'openstack', refs, reader, listAbove, targetOf });
       },
     },
-    ...(loadBalancer.enabled ? { loadBalancers: createLoadBalancers(parts) } : {}),
+    loadBalancerDriver: loadBalancer.enabled ? createLoadBalancerDriver(parts) : undefined,
     ...(routerId === undefined ? {} : { routes: createRoutes({ client, routerId, serverIdOf, providerIDOf }) }),
     files: config.files,
     ping: async (signal) => {

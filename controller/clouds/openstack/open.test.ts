@@ -108,8 +108,8 @@ describe('opening OpenStack', () => {
 
   it('has load balancers unless they are switched off, and routes where a router is named', async () => {
     const parts = async (extra: string) => {
-      const { loadBalancers, routes } = await open(conf(extra));
-      return [loadBalancers !== undefined, routes?.tagged];
+      const { loadBalancerDriver, routes } = await open(conf(extra));
+      return [loadBalancerDriver !== undefined, routes?.tagged];
     };
     assert.deepEqual(await parts(''), [true, undefined]);
     assert.deepEqual(

@@ -37,8 +37,14 @@ async function balancerLife(config: string, mayFailOver: boolean): Promise<FakeO
   const harness = await octaviaHarness(config);
   const { vms, octavia, fake } = harness;
   let refuseRule = true;
-  // Another request has made the rule.
+  let isChanged = false;
+  // Another request has made the rule, and changed a port.
   fake.fault = ({ method, path }, response) => {
+    const changed = method === 'PUT' ? fake.ports.find(({ id }) => path === `/ports/${id}`) : undefined;
+    if (changed && !isChanged) {
+      isChanged = true;
+      Object.assign(changed, { securityGroups: ['theirs'], revision: 9 });
+    }
     if (!refuseRule || method !== 'POST' || path !== '/security-group-rules') return undefined;
     refuseRule = false;
     response.writeHead(409, { 'content-type': 'application/json' });
@@ -64,6 +70,11 @@ async function balancerLife(config: string, mayFailOver: boolean): Promise<FakeO
   const id = await harness.world.createForeignLoadBalancer('shared', undefined);
   await harness.ensure({ attach: { id, allowed: true }, ports: [port(8443, 30443)], members: [memberOf(first!)] });
   await harness.ensure({ members: [memberOf(vms[1]!)] });
+  await harness.remove();
+  // Kept without its Service, with its group.
+  harness.record.id = undefined;
+  harness.desired = { ...harness.desired, attach: undefined, retain: true };
+  await harness.ensure();
   await harness.remove();
   await harness.close();
   return fake;
@@ -158,7 +169,6 @@ describe('the shipped access rules of an application credential', () => {
     ['network', 'POST', '/ports'],
     ['network', 'DELETE', '/routers/some-id'],
     ['network', 'PUT', '/routers/some-id/add_router_interface'],
-    ['network', 'PUT', '/security-groups/some-id'],
     ['network', 'PUT', '/networks/some-id'],
     ['network', 'POST', '/rbac-policies'],
     ['load-balancer', 'POST', '/lbaas/l7policies'],

@@ -39,20 +39,26 @@ describe('the security group of a Service', () => {
     assert.equal((await harness.ensure()).calls, 0);
   });
 
-  it('follows ports and members, additions first', async () => {
-    const { vms } = await open();
+  it('follows ports and members, and closes what is not needed any more after what is new', async () => {
+    const { vms, fake } = await open();
     await harness.ensure();
-    const { steps } = await harness.ensure({ ports: [port(80, 30081)], members: [memberOf(vms[0]!)] });
-    const kinds = steps.map(({ action, resource }) => `${action} ${resource}`);
-    assert.deepEqual(kinds.slice(-3), ['create security group rule', 'update port', 'delete security group rule']);
+    fake.calls.length = 0;
+    const { calls } = await harness.ensure({ ports: [port(80, 30081)], members: [memberOf(vms[0]!)] });
     assert.deepEqual(ingress(), ['tcp 30081 10.20.0.0/16']);
     assert.deepEqual(groupsOn(vms[1]!.providerID), []);
+    const rules = fake.calls.filter(({ path, method }) => path.startsWith('/security-group-rules') && method !== 'GET');
+    assert.deepEqual(
+      rules.map(({ method }) => method),
+      ['POST', 'DELETE'],
+    );
+    assert.ok(calls <= 4, `${calls} calls: two rules, a port, and the members of the pool`);
   });
 
   it('goes last, and from every port', async () => {
     const { vms, edge } = await open();
     await harness.ensure();
-    await harness.remove();
+    const { calls } = await harness.remove();
+    assert.ok(calls <= 5, `${calls} calls: the load balancer, the floating IP, two ports and the group`);
     assert.equal(edge.groups.size, 0);
     for (const { providerID } of vms) assert.deepEqual(groupsOn(providerID), []);
   });

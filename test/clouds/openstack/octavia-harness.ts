@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
-import type { DesiredLoadBalancer, LoadBalancerRef } from '../../../controller/clouds/load-balancers.ts';
-import type { OctaviaObserved } from '../../../controller/clouds/openstack/load-balancers/observed.ts';
+import type {
+  DesiredLoadBalancer,
+  LoadBalancerRef,
+  ObservedLoadBalancer,
+} from '../../../controller/clouds/load-balancers.ts';
 import { desiredFor, newOwner } from '../suite/desired.ts';
 import { type Driven, type Driving, ensure, printStep, refOf, remove, type ServiceRecord } from '../suite/drive.ts';
 import type { CloudVm, CloudWorld } from '../suite/world.ts';
@@ -23,7 +26,7 @@ export interface OctaviaHarness {
   ensure(fields?: Partial<DesiredLoadBalancer>): Promise<Driven>;
   remove(): Promise<Driven>;
   driving(fields?: Partial<Driving>): Promise<Driving>;
-  observe(fields?: Partial<LoadBalancerRef>): Promise<OctaviaObserved | undefined>;
+  observe(fields?: Partial<LoadBalancerRef>): Promise<ObservedLoadBalancer | undefined>;
   /** The one load balancer as the API shows its fields. */
   only(): { readonly id: string; readonly fields: Record<string, unknown>; readonly status: string };
   /** Calls since the last time that this was asked, `METHOD /path`. */
@@ -67,7 +70,7 @@ export async function octaviaHarness(config = ''): Promise<OctaviaHarness> {
     async observe(fields = {}) {
       const { balancers } = await driving();
       const ref = { ...refOf(harness.desired, record), ...fields };
-      return (await world.during(balancers.observe(ref))) as OctaviaObserved | undefined;
+      return world.during(balancers.observe(ref));
     },
     only() {
       const [one, ...others] = inner.octavia.balancers.values();

@@ -4,7 +4,7 @@ import { ownerTags } from '../../../controller/clouds/load-balancers.ts';
 import { keys } from '../../../controller/clouds/openstack/load-balancers/annotations.ts';
 import { tag } from '../../../controller/clouds/openstack/load-balancers/tags.ts';
 import { desiredFor, newOwner, port } from '../suite/desired.ts';
-import { ensure, remove } from '../suite/drive.ts';
+import { ensure, refOf, remove, type ServiceRecord } from '../suite/drive.ts';
 import { floatingIpFor } from './fake/fake-floating-ips.ts';
 import type { FakeCall } from './fake/openstack-state.ts';
 import { networkId, subnetId } from './fake-world.ts';
@@ -172,7 +172,7 @@ describe('kinds of Octavia load balancers', () => {
     assert.deepEqual(reasons(kept), ['Unsupported']);
     assert.deepEqual(
       kept.steps.map(({ resource }) => resource),
-      ['members'],
+      ['pool'],
     );
   });
 
@@ -275,11 +275,12 @@ describe('kinds of Octavia load balancers', () => {
     for (;;) {
       const plan = balancers.planRemoval(observed!, { retain: false });
       const [step] = plan.steps;
-      if (step) observed = await harness.world.during(balancers.apply(step, observed, { permit: () => {} }));
+      const attempt = step && balancers.apply(step, observed, { permit: () => {} });
+      if (attempt) observed = await harness.world.during(attempt.catch(() => observed));
       else {
         await harness.world.pass(plan.waitMs ?? 0);
         if (plan.waitMs === undefined) break;
-        observed = await harness.observe();
+        observed = await harness.world.during(balancers.observe(refOf(harness.desired, harness.record)));
       }
       if (observed === undefined) break;
     }
@@ -290,7 +291,7 @@ describe('kinds of Octavia load balancers', () => {
   });
 
   for (const keep of ['false', 'true']) {
-    it(`end with their last tenant after their Service, and the floating IP unless retained: ${keep}`, async () => {
+    it(`one of ours whose Service goes while another uses it stays until that one has left, and says so; its floating IP is to stay: ${keep}`, async () => {
       const { octavia, edge } = await open();
       await harness.ensure({ annotations: { [keys.keepFloatingIp]: keep } });
       const own = harness.only();
@@ -299,11 +300,13 @@ describe('kinds of Octavia load balancers', () => {
         ...{ ports: [port(443, 30443)], attach: { id: own.id, allowed: false } },
       });
       await ensure(await harness.driving({ desired: other, record: { id: undefined } }));
-      await harness.remove();
+      const waits = await harness.remove();
       assert.deepEqual([octavia.balancers.size, edge.floatingIps.size], [1, 1]);
+      assert.deepEqual(reasons(waits), ['Conflict']);
       const still = await ensure(await harness.driving({ desired: other, record: { id: undefined } }));
       assert.deepEqual([still.calls, still.refusals], [0, []]);
       await remove(await harness.driving({ desired: other, record: { id: undefined } }));
+      await harness.remove();
       assert.deepEqual([octavia.balancers.size, edge.floatingIps.size], [0, keep === 'true' ? 1 : 0]);
     });
   }
@@ -321,37 +324,18 @@ describe('kinds of Octavia load balancers', () => {
   it('give an address that two Services name to the first, and tell the second', async () => {
     const { fake, edge } = await open();
     const free = floatingIpFor(fake, edge, { tags: [tag(ownerTags.consent, `${harness.world.cluster}/default`)] });
-    const { balancers } = await harness.driving();
-    const wishes = [1, 2].map(() =>
-      desiredFor(newOwner(harness.world.cluster), harness.vms, { address: free.address }),
-    );
-    const ready = [];
-    for (const desired of wishes) {
-      const { owner, name, service, address } = desired;
-      const look = () =>
-        harness.world.during(balancers.observe({ owner, name, service, address, id: undefined, attachTo: undefined }));
-      let observed = await look();
-      for (;;) {
-        const plan = balancers.plan(desired, observed);
-        const [step] = plan.steps;
-        if (step?.resource === 'floating IP') {
-          ready.push({ step, observed });
-          break;
-        }
-        if (step) observed = await harness.world.during(balancers.apply(step, observed, { permit: () => {} }));
-        else {
-          await harness.world.pass(plan.waitMs ?? 1);
-          observed = await look();
-        }
-      }
-    }
-    const [first, second] = ready;
-    await harness.world.during(balancers.apply(first!.step, first!.observed, { permit: () => {} }));
+    const both = [1, 2].map(() => desiredFor(newOwner(harness.world.cluster), harness.vms, { address: free.address }));
+    const records = both.map((): ServiceRecord => ({ id: undefined }));
+    const run = (how: typeof ensure) =>
+      Promise.all(both.map(async (desired, at) => how(await harness.driving({ desired, record: records[at]! }))));
+    const driven = await run(ensure);
+    assert.deepEqual(driven.map(reasons).toSorted(), [[], ['Conflict']]);
+    const winner = driven.find((one) => one.refusals.length === 0);
+    assert.deepEqual(winner?.observed?.ingress, [{ ip: free.address }]);
     const held = free.portId;
-    await assert.rejects(harness.world.during(balancers.apply(second!.step, second!.observed, { permit: () => {} })), {
-      kind: 'Conflict',
-    });
+    assert.deepEqual((await run(ensure)).map(reasons).toSorted(), [[], ['Conflict']]);
     assert.equal(free.portId, held);
-    for (const desired of wishes) await remove(await harness.driving({ desired, record: { id: undefined } }));
+    await run(remove);
+    assert.deepEqual([edge.floatingIps.size, harness.octavia.balancers.size], [1, 0]);
   });
 });

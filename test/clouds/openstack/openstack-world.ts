@@ -6,6 +6,7 @@ import { seededRandom } from '../../../common/process/random.ts';
 import type { CloudCall, CloudConfigFile, CloudContext } from '../../../controller/clouds/cloud.ts';
 import { readConfig } from '../../../controller/clouds/openstack/config.ts';
 import { openOpenStack } from '../../../controller/clouds/openstack/index.ts';
+import { withLoadBalancers } from '../../../controller/engine/adapter/with-load-balancers.ts';
 import { sentCalls } from '../suite/sent-calls.ts';
 import type { CloudCapabilities, CloudVm, CloudWorld, InventoryItem } from '../suite/world.ts';
 
@@ -77,7 +78,7 @@ export function openStackWorld(parts: OpenStackWorldParts): CloudWorld {
     async open() {
       const config = await readConfig(file, env, parts.readText);
       if ('reportOnly' in config) throw new Error(config.reportOnly);
-      const client = await openOpenStack({ config, context, wrapHttp: () => sent.http });
+      const client = withLoadBalancers(await openOpenStack({ config, context, wrapHttp: () => sent.http }), clock);
       clients.push(client);
       return client;
     },

@@ -69,8 +69,7 @@ export const annotationDefinitions: readonly AnnotationDefinition[] = [
   {
     key: keys.loadBalancerId,
     values: 'the id of its own load balancer, as the classic controller writes it',
-    meaning:
-      'Remembers the load balancer. To use one that somebody else made, name it in mooring.dev/load-balancer-id.',
+    meaning: 'Remembers the load balancer. To use a foreign one, name it in mooring.dev/load-balancer-id.',
   },
   {
     key: keys.loadBalancerAddress,

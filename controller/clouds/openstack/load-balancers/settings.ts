@@ -3,9 +3,9 @@ import type { DesiredLoadBalancer, IpFamily, Refusal } from '../../load-balancer
 import type { LoadBalancerConfig, Placement } from '../load-balancer-config.ts';
 import { isUuid } from '../uuid.ts';
 import { keys, values } from './annotations.ts';
-import { isEverybody, type Timeouts } from './answer.ts';
 import type { Features } from './features.ts';
 import { parseNodeSelector } from './node-labels.ts';
+import { isEverybody, type Timeouts } from './octavia-answer.ts';
 
 /** `PROXY` and `PROXYV2` are the protocols of Octavia's pools. */
 export type ProxyProtocol = 'none' | 'PROXY' | 'PROXYV2';

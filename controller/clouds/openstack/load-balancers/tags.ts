@@ -55,7 +55,9 @@ export function without(tags: Tags, keys: readonly string[]): string[] {
   return tags.filter((one) => !keys.some((key) => one.startsWith(`${key}=`)));
 }
 
-/** Octavia answers them in an order of its own. */
-export function sameTags(a: Tags, b: Tags): boolean {
-  return a.length === b.length && a.toSorted().join('\n') === b.toSorted().join('\n');
+/** Of what stays without its Service. */
+export function retainedTags(tags: readonly string[]): string[] {
+  const service = tagValue(tags, ownerTags.serviceName);
+  const rest = without(tags, [ownerTags.cluster, ownerTags.service, ownerTags.serviceName, ownerTags.retained]);
+  return [...rest, tag(ownerTags.retained, service ?? 'unknown')];
 }

@@ -236,28 +236,35 @@ function rules(edge: FakeEdge, call: FakeCall, response: ServerResponse): 'answe
     }
     return answerNeutronError(response, 404, 'SecurityGroupRuleNotFound', `Security group rule ${id} does not exist`);
   }
-  const { security_group_id: groupId, ...fields } = (JSON.parse(call.body) as { security_group_rule: Json })
-    .security_group_rule;
-  const group = edge.groups.get(String(groupId));
-  if (!group)
-    return answerNeutronError(
-      response,
-      404,
-      'SecurityGroupNotFound',
-      `Security group ${String(groupId)} does not exist`,
-    );
-  const same = group.rules.find((rule) => JSON.stringify(rule.fields) === JSON.stringify(fields));
-  if (same) {
-    return answerNeutronError(
-      response,
-      409,
-      'SecurityGroupRuleExists',
-      `Security group rule already exists. Rule id is ${same.id}.`,
-    );
+  // Several in one call are made together, or none of them.
+  const { security_group_rule: single, security_group_rules: several } = JSON.parse(call.body) as Record<
+    string,
+    Json
+  > & {
+    readonly security_group_rules?: readonly Json[];
+  };
+  const asked = (several ?? [single ?? {}]).map(({ security_group_id: groupId, ...fields }) => ({
+    group: edge.groups.get(String(groupId)),
+    groupId,
+    fields,
+  }));
+  for (const { group, groupId, fields } of asked) {
+    if (!group) {
+      const message = `Security group ${String(groupId)} does not exist`;
+      return answerNeutronError(response, 404, 'SecurityGroupNotFound', message);
+    }
+    const same = group.rules.find((rule) => JSON.stringify(rule.fields) === JSON.stringify(fields));
+    if (same) {
+      const message = `Security group rule already exists. Rule id is ${same.id}.`;
+      return answerNeutronError(response, 409, 'SecurityGroupRuleExists', message);
+    }
   }
-  const made: FakeGroupRule = { id: randomUUID(), fields };
-  group.rules.push(made);
-  return answerJson(response, 201, { security_group_rule: ruleJson(group, made) });
+  const made = asked.map(({ group, fields }) => {
+    const rule: FakeGroupRule = { id: randomUUID(), fields };
+    group!.rules.push(rule);
+    return ruleJson(group!, rule);
+  });
+  return answerJson(response, 201, several ? { security_group_rules: made } : { security_group_rule: made[0] });
 }
 
 function matching(query: URLSearchParams): (item: Json) => boolean {

@@ -1,0 +1,50 @@
+import { type Found, isOwnedBy } from '../../../engine/resource.ts';
+import type { Adopting } from '../../load-balancer-driver.ts';
+import { ownerTags } from '../../load-balancers.ts';
+import type { LoadBalancerConfig } from '../load-balancer-config.ts';
+import { type FloatingIp, floatingAddressAt } from '../network/floating-ip.ts';
+import { networkKinds } from '../network/network-kinds.ts';
+import { adoptedNetworkKey } from '../network/network-resources.ts';
+import { classicName } from './names.ts';
+import type { LoadBalancer } from './octavia-answer.ts';
+import { octaviaKinds } from './resources.ts';
+import { tagValue } from './tags.ts';
+
+/** The key of what the classic controller made for this Service. Pure. */
+export function adoptedKey(found: Found, adopting: Adopting, config: LoadBalancerConfig): string | undefined {
+  if (found.kind === networkKinds.floatingIp && !isWithIt(found.body as FloatingIp, adopting, config)) return undefined;
+  if (found.kind !== octaviaKinds.loadBalancer) return adoptedNetworkKey(found, adopting);
+  if (!isAdoptable(found.body as LoadBalancer, adopting, config)) return undefined;
+  const twins = adopting
+    .known(octaviaKinds.loadBalancer)
+    .filter(({ body }) => isAdoptable(body as LoadBalancer, adopting, config));
+  // Of several that agree none, unless one is recorded.
+  return twins.length === 1 || adopting.id === found.id ? 'main' : undefined;
+}
+
+/** Whether a floating IP is on the load balancer that is taken over, or that is gone by now. */
+function isWithIt({ portId }: FloatingIp, adopting: Adopting, config: LoadBalancerConfig): boolean {
+  const { name, service, owner, proof, known } = adopting;
+  const balancers = known(octaviaKinds.loadBalancer) as readonly Found<LoadBalancer>[];
+  const names = [name, classicName({ service, clusterName: proof.clusterName })];
+  if (portId === undefined) return !balancers.some((one) => one.owner === undefined && names.includes(one.body.name));
+  const carrier = balancers.find(({ body }) => body.vipPortId === portId);
+  return carrier !== undefined && (isOwnedBy(carrier, owner) || adoptedKey(carrier, adopting, config) !== undefined);
+}
+
+/** Its name and tag as that controller gives them to this Service, its address as the Service shows it, and no marks. */
+function isAdoptable(
+  one: LoadBalancer,
+  { name, service, proof, known }: Adopting,
+  config: LoadBalancerConfig,
+): boolean {
+  const { clusterName, addresses } = proof;
+  if (addresses.length === 0) return false;
+  if (one.name !== classicName({ service, clusterName }) && one.name !== name) return false;
+  if (!one.tags.includes(one.name)) return false;
+  const marks = [ownerTags.service, ownerTags.retained, ownerTags.cluster];
+  if (marks.some((key) => tagValue(one.tags, key) !== undefined)) return false;
+  const address = floatingAddressAt(one.vipPortId, known('floating IP')) ?? one.vipAddress;
+  const { ingressHostnameSuffix: suffix } = config;
+  return addresses.includes(address) || (suffix !== undefined && addresses.includes(`${address}.${suffix}`));
+}

@@ -1,0 +1,133 @@
+import type { Change, Comparison, Found } from '../../../engine/resource.ts';
+import type { JsonObject } from '../json.ts';
+import { differences } from './differences.ts';
+import type { Member, Pool } from './octavia-answer.ts';
+import { isMonitor, persistenceBody } from './octavia-bodies.ts';
+import type { NewMember, NewMonitor, PoolSpec } from './specs.ts';
+
+/** What one call changes of a pool. */
+export type PoolChange =
+  | { readonly does: 'set pool'; readonly fields: JsonObject }
+  | { readonly does: 'set members'; readonly members: readonly NewMember[] }
+  | { readonly does: 'add member' | 'set member'; readonly member: NewMember; readonly id: string }
+  | { readonly does: 'remove member'; readonly id: string }
+  | { readonly does: 'add monitor' | 'set monitor'; readonly monitor: NewMonitor }
+  | { readonly does: 'remove monitor' };
+
+export function comparePool({ body }: Found<Pool>, spec: PoolSpec, isSerial: boolean): Comparison {
+  const members = memberChanges(body, spec, isSerial);
+  const changes = [...settingChanges(body, spec), ...members, ...monitorChanges(body, spec, members)];
+  return changes.length === 0 ? { same: true } : { changes };
+}
+
+const change = (what: string, summary: string, body: PoolChange, after?: readonly string[]): Change => ({
+  ...{ what, phase: 'set', summary, body },
+  ...(after !== undefined && { after }),
+});
+
+function settingChanges(pool: Pool, spec: PoolSpec): Change[] {
+  const { algorithm, persistence } = spec;
+  const wanted = {
+    ...(algorithm !== undefined && pool.algorithm !== algorithm && { algorithm }),
+    ...(!samePersistence(pool, spec) && { persistence: persistence ?? null }),
+  };
+  if (Object.keys(wanted).length === 0 && pool.status !== 'ERROR') return [];
+  const fields = {
+    ...((wanted.algorithm ?? (pool.status === 'ERROR' && pool.algorithm)) && {
+      lb_algorithm: wanted.algorithm ?? pool.algorithm,
+    }),
+    ...('persistence' in wanted && { session_persistence: persistence ? persistenceBody(persistence) : null }),
+  };
+  return [change('settings', `pool ${pool.name}: ${differences(pool, wanted)}`, { does: 'set pool', fields })];
+}
+
+/** A time that we have set is kept up to date; the classic controller sets none. */
+function samePersistence({ persistence: there, tags }: Pool, { persistence: wanted, tags: ours }: PoolSpec): boolean {
+  if (there?.type !== wanted?.type) return false;
+  const isClassic = !ours.every((one) => tags.includes(one));
+  return isClassic || there?.timeout === wanted?.timeout;
+}
+
+const placeOf = ({ address, port }: Pick<Member, 'address' | 'port'>) => `${address} ${port}`;
+
+/** As Octavia tells members apart: by address and port. One call for all of them, or one for each. */
+function memberChanges(pool: Pool, { members: wanted }: PoolSpec, isSerial: boolean): Change[] {
+  // Not read: it is not known what has to change.
+  if (pool.members === undefined) return [];
+  const there = new Map(pool.members.map((one) => [placeOf(one), one]));
+  const kept = new Set(wanted.map(placeOf));
+  const added = wanted.filter((one) => !there.has(placeOf(one)));
+  const removed = pool.members.filter((one) => !kept.has(placeOf(one)));
+  const changed = wanted.filter((one) => differs(there.get(placeOf(one)), one));
+  if (added.length + removed.length + changed.length === 0) return [];
+  if (!isSerial) {
+    const parts = [
+      added.length > 0 && `${added.length} added`,
+      removed.length > 0 && `${removed.length} removed`,
+      changed.length > 0 && `${changed.length} changed`,
+    ];
+    const summary = `members of pool ${pool.name}: ${parts.filter(Boolean).join(', ')}, ${wanted.length} in all`;
+    return [change('members', summary, { does: 'set members', members: wanted })];
+  }
+  const of = `pool ${pool.name}`;
+  return [
+    ...added.map((member) => {
+      const summary = `add member ${member.name} (${member.address}) to ${of}`;
+      return change(`member ${placeOf(member)}`, summary, { does: 'add member', member, id: '' });
+    }),
+    ...changed.map((member) => {
+      const { name, weight, monitorPort = 'its own port' } = member;
+      const summary = `member ${name} of ${of}: weight ${weight}, checked on ${monitorPort}`;
+      const { id } = there.get(placeOf(member))!;
+      return change(`member ${placeOf(member)}`, summary, { does: 'set member', member, id });
+    }),
+    ...removed.map((member) => {
+      const summary = `delete member ${member.address} of ${of}`;
+      return change(`member ${placeOf(member)}`, summary, { does: 'remove member', id: member.id });
+    }),
+  ];
+}
+
+function differs(there: Member | undefined, { weight, monitorPort, providerID }: NewMember): boolean {
+  if (there === undefined) return false;
+  return (
+    there.weight !== weight ||
+    there.monitorPort !== monitorPort ||
+    (there.providerID !== undefined && there.providerID !== providerID) ||
+    there.status === 'ERROR'
+  );
+}
+
+/** A check that members do not answer yet would take them all out: the port first, then who looks at it. */
+function monitorChanges(pool: Pool, { monitor: wanted }: PoolSpec, members: readonly Change[]): Change[] {
+  const { name, monitor: there } = pool;
+  const isUnread = there === undefined && pool.monitorId !== undefined;
+  if (wanted === undefined || isUnread) return [];
+  const isOther = there !== undefined && (wanted === 'none' || there.type !== wanted.type);
+  const remove = isOther
+    ? [change('no monitor', `delete the health monitor (${there.type}) of pool ${name}`, { does: 'remove monitor' })]
+    : [];
+  if (!isMonitor(wanted)) return remove;
+  const after = [...members, ...remove].map(({ what }) => what);
+  if (there === undefined || isOther) {
+    const summary = `add a health monitor (${wanted.type}) to pool ${name}`;
+    return [...remove, change('monitor', summary, { does: 'add monitor', monitor: wanted }, after)];
+  }
+  const { name: _, path, ...times } = wanted;
+  const isSame =
+    there.status !== 'ERROR' &&
+    Object.entries(times).every(([key, value]) => there[key as keyof typeof times] === value) &&
+    (wanted.type !== 'HTTP' || there.path === path);
+  if (isSame) return [];
+  const summary = `health monitor of pool ${name}: ${differences(there, { ...times, path })}`;
+  return [change('monitor', summary, { does: 'set monitor', monitor: wanted }, after)];
+}
+
+/** Members as they are shown after they were sent. */
+export function shownMembers(sent: readonly NewMember[], before: readonly Member[]): readonly Member[] {
+  const there = new Map(before.map((one) => [placeOf(one), one]));
+  return sent.map(({ address, port, weight, monitorPort, providerID }): Member => {
+    const { id = '', healthy } = there.get(placeOf({ address, port })) ?? {};
+    return { id, address, port, weight, monitorPort, status: 'ACTIVE', healthy, providerID };
+  });
+}

@@ -1,0 +1,90 @@
+import { isIP } from 'node:net';
+import type { Want } from '../../../engine/resource.ts';
+import type { Asked } from '../../load-balancer-driver.ts';
+import type { LoadBalancerConfig } from '../load-balancer-config.ts';
+import type { Features } from '../load-balancers/features.ts';
+import { classicGroupDescription, ownerMark, securityGroupName, withMark } from '../load-balancers/names.ts';
+import type { Settings } from '../load-balancers/settings.ts';
+import type { GroupMemberSpec } from './group-member-kind.ts';
+import type { NetworkFacts } from './network-facts.ts';
+import { groupName, networkKinds } from './network-kinds.ts';
+import { groupSlot, type Ingress, type ServerPort, textOfRule } from './security-group.ts';
+import type { SecurityGroupSpec } from './security-group-kind.ts';
+
+export interface GroupInput {
+  readonly asked: Asked;
+  readonly settings: Pick<Settings, 'family' | 'placement' | 'monitor'>;
+  readonly features: Pick<Features, 'layer4' | 'httpMonitor' | 'httpMonitorOnUdp'>;
+  readonly config: Pick<LoadBalancerConfig, 'manageSecurityGroups'>;
+  readonly facts: NetworkFacts | undefined;
+  /** Subnet of the VIP, where it is known. */
+  readonly vipSubnetId: string | undefined;
+  /** Server of this scope by providerID. */
+  serverIdOf(providerID: string): string | undefined;
+}
+
+/**
+ * The Service's own security group: ingress to its node ports from where the load balancer sends (the members' subnet;
+ * with provider ovn the clients themselves), on every port of a member. Pure.
+ */
+export function desireGroup(input: GroupInput): readonly Want[] {
+  const { asked, config, settings } = input;
+  const { desired } = asked;
+  if (!config.manageSecurityGroups) return [];
+  const name = securityGroupName(desired.owner, desired.service);
+  const rules = rulesFor(input);
+  const spec: SecurityGroupSpec = {
+    ...{ name, description: withMark(classicGroupDescription(desired), ownerMark(desired.owner)), rules },
+    // A monitor that is not understood stays as it is, and has to reach the members.
+    mayClose: settings.monitor !== undefined,
+  };
+  const group: Want = {
+    ...{ kind: networkKinds.group, key: 'main', slot: groupSlot(name), spec, summary: `security group ${name}` },
+  };
+  return [group, ...membersOf(input, rules !== undefined)];
+}
+
+/** The group on the ports of members. */
+function membersOf({ asked, serverIdOf }: GroupInput, mayChange: boolean): readonly Want[] {
+  const { desired, known, mine } = asked;
+  const standing = new Set(mine().flatMap(({ kind, key }) => (kind === networkKinds.member && key ? [key] : [])));
+  const addresses = new Set(desired.members.flatMap((member) => member.addresses));
+  const servers = new Map(desired.members.map((member) => [serverIdOf(member.providerID), member]));
+  return (known(networkKinds.serverPort) as readonly { readonly body: ServerPort }[]).flatMap(({ body }): Want[] => {
+    const member = servers.get(body.serverId);
+    const isMember = member !== undefined && body.addresses.some((one) => addresses.has(one));
+    const want: Want<GroupMemberSpec> = {
+      ...{ kind: networkKinds.member, key: body.id, needs: [groupName], spec: { port: body } },
+      summary: `the group on port ${body.id} of server ${body.serverId}`,
+    };
+    // Nothing is taken away while it is not known what should be there: of a Node without addresses, too.
+    if (standing.has(body.id)) return isMember || !mayChange || member?.addresses.length === 0 ? [want] : [];
+    return mayChange && isMember && body.isSecured ? [want] : [];
+  });
+}
+
+/** Undefined while the subnet of the members cannot be seen. */
+function rulesFor(input: GroupInput): readonly Ingress[] | undefined {
+  const { asked, settings, features, facts, vipSubnetId } = input;
+  const { ports, sourceRanges, healthCheck } = asked.desired;
+  const { family, placement, monitor } = settings;
+  const subnetId = placement?.memberSubnetId ?? placement?.subnetId ?? vipSubnetId;
+  const subnet = facts?.subnets.find(({ id }) => id === subnetId)?.cidr;
+  if (placement === undefined || (subnet === undefined && !features.layer4)) return undefined;
+  const anywhere = family === 'IPv6' ? '::/0' : '0.0.0.0/0';
+  const fitting = sourceRanges.filter((range) => isIP(range.split('/')[0]!) === (family === 'IPv6' ? 6 : 4));
+  const clients = sourceRanges.length === 0 ? [anywhere] : fitting;
+  const rules = new Map<string, Ingress>();
+  const add = (protocol: string, port: number, prefix: string) => {
+    const rule: Ingress = { ethertype: family, protocol, from: port, to: port, prefix };
+    rules.set(textOfRule(rule), rule);
+  };
+  for (const { protocol, nodePort } of ports) {
+    if (nodePort === 0) continue;
+    for (const source of features.layer4 ? clients : [subnet!]) add(protocol.toLowerCase(), nodePort, source);
+    const usesHttp = features.httpMonitor && (protocol === 'TCP' || features.httpMonitorOnUdp);
+    if (monitor !== undefined && monitor !== 'none' && usesHttp && subnet !== undefined)
+      add('tcp', healthCheck.port, subnet);
+  }
+  return [...rules.values()];
+}

@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { Placement } from '../load-balancer-config.ts';
+import { floatingPools, type NetworkFacts, type Subnet } from './network-facts.ts';
+
+const subnet = (id: string, networkId: string, more: Partial<Subnet> = {}): Subnet => ({
+  ...{ id, name: id, networkId, cidr: '203.0.113.0/24', version: 4, tags: [] },
+  ...more,
+});
+const facts: NetworkFacts = {
+  external: [
+    { id: 'empty', name: 'empty', subnetIds: [] },
+    { id: 'six', name: 'six', subnetIds: ['s6'] },
+    { id: 'public', name: 'public', subnetIds: ['blue-1', 'blue-2', 'red'] },
+    { id: 'hidden', name: 'hidden', subnetIds: ['h1'] },
+  ],
+  subnets: [
+    subnet('s6', 'six', { version: 6, cidr: 'fd00::/64' }),
+    subnet('blue-1', 'public', { tags: ['a'] }),
+    subnet('blue-2', 'public', { tags: ['a', 'b'] }),
+    subnet('red', 'public', { tags: ['b'] }),
+  ],
+};
+
+const textOf = (placement: Placement, among = facts) => {
+  const pools = floatingPools(placement, among);
+  return 'problem' in pools
+    ? pools.problem
+    : pools.map(({ networkId, subnetId }) => `${networkId} ${subnetId}`).join(', ');
+};
+
+describe('where a floating IP comes from', () => {
+  for (const [what, placement, expected] of [
+    ['is the first external network with a subnet of IPv4 where nothing is said', {}, 'public undefined'],
+    ['is a network that is named', { floatingNetworkId: 'hidden' }, 'hidden undefined'],
+    ['is a subnet that is named, which tells its network', { floatingSubnetId: 'red' }, 'public red'],
+    [
+      'is a subnet that is not visible, in a network that is named',
+      { floatingNetworkId: 'hidden', floatingSubnetId: 'h1' },
+      'hidden h1',
+    ],
+    [
+      'is nowhere where the subnet is of another network',
+      { floatingNetworkId: 'hidden', floatingSubnetId: 'red' },
+      'subnet red is not of network hidden',
+    ],
+    ['is each subnet that fits a pattern, in turn', { floatingSubnet: 'blue-*' }, 'public blue-1, public blue-2'],
+    ['is what has all tags', { floatingSubnetTags: '&a,b' }, 'public blue-2'],
+    ['is what fits tags and a pattern', { floatingSubnet: '!blue-*', floatingSubnetTags: 'b' }, 'public red'],
+    [
+      'is nowhere where nothing fits a pattern',
+      { floatingSubnet: 'green' },
+      'no subnet of network public that this project may see fits green',
+    ],
+  ] as const satisfies readonly (readonly [string, Placement, string])[]) {
+    it(what, () => assert.equal(textOf(placement), expected));
+  }
+
+  it('may be a network whose subnets this project cannot see', () => {
+    assert.equal(textOf({}, { ...facts, external: facts.external.slice(3) }), 'hidden undefined');
+  });
+
+  it('is nowhere without an external network that has a subnet of IPv4', () => {
+    assert.match(textOf({}, { ...facts, external: facts.external.slice(0, 2) }), /no external network/);
+  });
+});
