@@ -20,6 +20,7 @@ export const octaviaCapabilities: NonNullable<CloudCapabilities['loadBalancers']
   drains: true,
   retain: true,
   refusesMembers: false,
+  calls: { first: 2, further: 2, member: 2, removal: 2 },
 };
 
 /** Follows [Global] of a cloud.conf: with health monitors, so that there are changes of them. */

@@ -7,6 +7,7 @@ import type { CloudCall, CloudConfigFile, CloudContext } from '../../../controll
 import { readConfig } from '../../../controller/clouds/openstack/config.ts';
 import { openOpenStack } from '../../../controller/clouds/openstack/index.ts';
 import { withLoadBalancers } from '../../../controller/engine/adapter/with-load-balancers.ts';
+import { withDriver } from '../suite/recorded-driver.ts';
 import { sentCalls } from '../suite/sent-calls.ts';
 import type { CloudCapabilities, CloudVm, CloudWorld, InventoryItem } from '../suite/world.ts';
 
@@ -75,10 +76,13 @@ export function openStackWorld(parts: OpenStackWorldParts): CloudWorld {
 
   return {
     cluster,
-    async open() {
+    async open(wrap) {
       const config = await readConfig(file, env, parts.readText);
       if ('reportOnly' in config) throw new Error(config.reportOnly);
-      const client = withLoadBalancers(await openOpenStack({ config, context, wrapHttp: () => sent.http }), clock);
+      const client = withLoadBalancers(
+        withDriver(await openOpenStack({ config, context, wrapHttp: () => sent.http }), wrap),
+        clock,
+      );
       clients.push(client);
       return client;
     },
