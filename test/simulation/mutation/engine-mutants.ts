@@ -102,6 +102,22 @@ export const engineMutants: readonly Mutant[] = [
     ],
   },
   {
+    name: 'engine: what another cluster has marked for a Service is its own',
+    by: plans,
+    edits: [[`${folder}/owner.ts`, '    one.owner.cluster === owner.cluster &&\n', '']],
+  },
+  {
+    name: 'engine: whatever is marked is its own',
+    by: plans,
+    edits: [
+      [
+        `${folder}/owner.ts`,
+        'if (one.owner !== undefined) return marked(one);',
+        'if (one.owner !== undefined) return true;',
+      ],
+    ],
+  },
+  {
     name: 'engine: what proves ownership goes first',
     by: plans,
     edits: [[`${folder}/match.ts`, 'if (ref.loose && !ref.proof) continue;', 'if (ref.loose) continue;']],

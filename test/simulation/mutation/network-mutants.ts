@@ -50,6 +50,12 @@ export const networkMutants: readonly Mutant[] = [
         'if (one.owner !== undefined) return marked(one);',
         'if (one.owner !== undefined) return true;',
       ],
+      // Either of the two in the engine keeps it.
+      [
+        'controller/engine/index-found.ts',
+        'near: (service) => [service, everyService, undefined].flatMap((one) => byService.get(one) ?? []),',
+        'near: (service) => (service === everyService ? [] : all),',
+      ],
     ],
   },
   {
