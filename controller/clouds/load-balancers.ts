@@ -209,6 +209,8 @@ export interface LoadBalancerRef {
    * adopted: the resources that that controller created for it count as ours.
    */
   readonly adopt?: AdoptionProof | undefined;
+  /** Everything of it is to be deleted: what goes with its load balancer need not be read. */
+  readonly removing?: boolean;
 }
 
 /**

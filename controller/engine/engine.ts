@@ -51,7 +51,7 @@ export interface Engine<D> {
   /** Reads everything now. Throws the CloudError of a read. */
   audit(): Promise<void>;
   /** Reads one owner now: all known ids, these, and what its marks and slots show. Throws the CloudError of a read. */
-  look(owner: Owner, ids: Query['ids'], slots: Query['slots']): Promise<void>;
+  look(owner: Owner, query: Omit<Query, 'owner' | 'search'>): Promise<void>;
   /** Takes the record of an owner that another process has written. */
   take(owner: Owner, stored: JournalState | undefined): void;
   journalOf(owner: Owner): JournalState;
@@ -172,7 +172,7 @@ export function createEngine<D>(engine: EngineParts<D>): Engine<D> {
       return planning.planOf(request, journals.now(request.owner));
     },
     audit: knowledge.audit,
-    look: (owner, ids, slots) => knowledge.find(owner, journals.now(owner), { ids, slots, removing: false }),
+    look: (owner, query) => knowledge.find(owner, journals.now(owner), query),
     take: journals.take,
     lookedAtMs: inventory.lookedAtMs,
     journalOf: (owner) => journals.now(owner).state,

@@ -76,7 +76,9 @@ export function createCloudCalls(
 
     async function read() {
       const atMs = clock.monotonic();
-      const observed = await cloud.loadBalancers.observe(refOf(cluster, service, adopts), signal);
+      const removing = situation.intent !== 'ensure' && situation.retention.kind !== 'granted';
+      const ref = { ...refOf(cluster, service, adopts), removing };
+      const observed = await cloud.loadBalancers.observe(ref, signal);
       const isOurs = observed?.owner?.service === service.uid;
       missingSinceMs = isOurs ? undefined : (missingSinceMs ?? atMs);
       return { observed, isOurs, atMs };

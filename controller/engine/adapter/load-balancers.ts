@@ -292,7 +292,7 @@ export function createEngineLoadBalancers(
   }
 
   async function observe(ref: LoadBalancerRef, aborting?: AbortSignal): Promise<ObservedLoadBalancer | undefined> {
-    const { owner, id, notes, attachTo } = ref;
+    const { owner, id, notes, attachTo, removing = false } = ref;
     const session = sessionOf(owner);
     session.ref = ref;
     remember(session, notes, true);
@@ -306,7 +306,7 @@ export function createEngineLoadBalancers(
     // Its end was seen, and nothing else has happened since.
     if (isParked && !engineOf(owner.cluster).isStale(owner)) return view(session);
     const ids = [id, attachTo].flatMap((one) => (one === undefined ? [] : [{ kind: driver.main, id: one }]));
-    await unlessAborted(engineOf(owner.cluster).look(owner, ids, driver.slots(ref)), aborting);
+    await unlessAborted(engineOf(owner.cluster).look(owner, { ids, slots: driver.slots(ref), removing }), aborting);
     return view(session);
   }
 
@@ -340,7 +340,7 @@ export function createEngineLoadBalancers(
     if (request.desired === undefined || settledFor === undefined || settledFor === printOf(request)) return;
     if (nowMs() - engine.lookedAtMs(owner) < freshMs) return;
     const slots = ref === undefined ? [] : driver.slots(ref);
-    await unlessAborted(engine.look(owner, [], slots), aborting);
+    await unlessAborted(engine.look(owner, { ids: [], slots, removing: false }), aborting);
   }
 
   /** The one that tells most of what went wrong. */

@@ -80,6 +80,16 @@ describe('calls to OpenStack', () => {
       assert.equal(await harness.observe({ id: observed?.id }), undefined);
     }));
 
+  it('of a Service that is to go leave out what goes with its load balancer', () =>
+    withHarness(async (harness) => {
+      const balancers = await opened(harness);
+      const { desired, world } = harness;
+      const before = await made(harness, balancers, desired);
+      harness.calls();
+      await world.during(balancers.observe({ ...refOf(desired, { id: before?.id }), removing: true }));
+      assertAtMost(harness, { changes: 0, reads: 4 });
+    }));
+
   it('are one small read in a removal right after a read of that Service', () =>
     withHarness(async (harness) => {
       const balancers = await opened(harness);

@@ -81,8 +81,9 @@ export async function look({
   desired,
   record,
   adopt,
-}: Pick<Driving, 'world' | 'balancers' | 'desired' | 'record' | 'adopt'>): Promise<ObservedLoadBalancer | undefined> {
-  return world.during(balancers.observe(refOf(desired, record, adopt)));
+  removing = false,
+}: Pick<Driving, 'world' | 'balancers' | 'desired' | 'record' | 'adopt'> & { readonly removing?: boolean }) {
+  return world.during(balancers.observe({ ...refOf(desired, record, adopt), removing }));
 }
 
 /** Observes, plans and applies until the plan is empty, as the controller does. Throws a Crash where it was told to. */
@@ -93,7 +94,7 @@ export function ensure(driving: Driving): Promise<Driven> {
 /** Removes everything of ours, or gives it up where it is to be retained. */
 export function remove(driving: Driving): Promise<Driven> {
   const { balancers, desired } = driving;
-  return drive(driving, (observed) =>
+  return drive({ ...driving, removing: !desired.retain }, (observed) =>
     observed === undefined
       ? { steps: [], refusals: [], waitMs: undefined }
       : balancers.planRemoval(observed, { retain: desired.retain }),
@@ -101,7 +102,7 @@ export function remove(driving: Driving): Promise<Driven> {
 }
 
 async function drive(
-  driving: Driving,
+  driving: Driving & { readonly removing?: boolean },
   planFor: (observed: ObservedLoadBalancer | undefined) => LoadBalancerPlan,
 ): Promise<Driven> {
   const { world, balancers, record, crash, permit: outer = () => {}, onStep } = driving;
