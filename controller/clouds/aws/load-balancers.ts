@@ -12,7 +12,7 @@ import { type AskedFor, createLoadBalancerReader } from './load-balancer-reader.
 import { isClassicControllers } from './load-balancer-tags.ts';
 import { createLoadBalancerView, defaultName, type LoadBalancerView, slotOf } from './load-balancer-view.ts';
 import { createNetworkBalancerKinds } from './nlb/balancer-kinds.ts';
-import { desireNetwork } from './nlb/desire.ts';
+import { desireNetwork, guestsRefusal } from './nlb/desire.ts';
 import { createListenerKind } from './nlb/listener-kind.ts';
 import { createTagMarks } from './nlb/marks.ts';
 import { isNetwork, type NetworkLoadBalancer, type TargetGroup, type TargetList } from './nlb/network-load-balancer.ts';
@@ -179,13 +179,14 @@ function desireOf(given: Asked, parts: DesireParts): Desire {
   if (has[kind] || !has[other]) return { ...planned, refusals: told };
   // Nothing is deleted before it is certain that something comes in its place.
   const isCertain = planned.wants.some(({ kind: of, spec, use }) => of === classicKinds.balancer && (spec ?? use));
-  if (desired.mayChangeAddress && isCertain) return { ...planned, refusals: told };
+  const inTheWay = kind === 'classic' ? guestsRefusal(asked) : undefined;
+  if (desired.mayChangeAddress && isCertain && inTheWay === undefined) return { ...planned, refusals: told };
   const names = { network: 'a network', classic: 'a classic' };
   const current = `${desired.service} has ${names[other]} load balancer`;
   const message = `${keys.type}: ${current}; ${names[kind]} one has another address`;
   const instead = desire[other](asked, parts);
   const why: readonly Refusal[] = desired.mayChangeAddress
-    ? told
+    ? [...told, ...(inTheWay === undefined ? [] : [inTheWay])]
     : [...refusals, { reason: 'AddressWouldChange', message }];
   return { ...instead, refusals: [...why, ...instead.refusals] };
 }

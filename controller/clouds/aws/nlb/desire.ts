@@ -191,13 +191,28 @@ function specOf(context: Context, firewall: Firewall): NetworkSpec {
   if (balancer === undefined) return spec;
   const other = addressChange(balancer, spec);
   const lost = spec.place === undefined ? [] : lostSubnets(balancer, spec.place);
-  const isCertain = settings.refusals.length === 0 && listeners.length > 0 && firewall.refusals.length === 0;
+  const inTheWay = other === undefined ? undefined : guestsRefusal(asked);
+  const isCertain =
+    settings.refusals.length === 0 && listeners.length > 0 && firewall.refusals.length === 0 && inTheWay === undefined;
   if ((other === undefined && lost.length === 0) || (mayChangeAddress && isCertain)) return spec;
   if (!mayChangeAddress && balancer.state !== 'failed') {
     const why = other ?? `its addresses in ${lost.join(', ')} would go, see ${keys.subnets}`;
     refusals.push({ reason: 'AddressWouldChange', message: `load balancer ${name} (${balancer.arn}): ${why}` });
-  }
+  } else if (inTheWay !== undefined) refusals.push(inTheWay);
   return { ...spec, scheme: undefined, place: undefined };
+}
+
+/** Why its own load balancer cannot be replaced: others have listeners on it. Until they have gone, it serves. */
+export function guestsRefusal(asked: Asked): Refusal | undefined {
+  const own = ownOf<unknown>(asked, networkKinds.balancer).find(({ body }) => isNetwork(body));
+  if (own === undefined) return undefined;
+  const mine = new Set(ownOf(asked, networkKinds.listener).map(({ id }) => id));
+  const guests = known<Listener>(asked, networkKinds.listener).filter(
+    ({ id, within }) => within === own.id && !mine.has(id),
+  );
+  if (guests.length === 0) return undefined;
+  const listeners = guests.map(({ body: { protocol, port } }) => `${protocol} ${port}`).join(', ');
+  return { reason: 'InUse', message: `load balancer ${own.id} stays: listeners ${listeners} are of others` };
 }
 
 function summaryOf(

@@ -460,6 +460,22 @@ describe('a network load balancer that other Services use', () => {
     }
   });
 
+  for (const [what, annotations] of [
+    ['another scheme', { [keys.type]: 'nlb', [keys.internal]: 'true' }],
+    ['a classic load balancer', {}],
+  ] as const) {
+    it(`goes on serving its own Service, too, where that asks for ${what}`, async () => {
+      const { m, guest } = await shared();
+      const asked = { ...network(), annotations, mayChangeAddress: true };
+      const { sent, refusals } = await m.ensure(asked);
+      assert.deepEqual([sent, reasons(refusals)], [[], ['Conflict']]);
+      assert.match(refusals[0]!.message, /stays: listeners TCP 8443 are of others/);
+      assert.deepEqual(m.listeners(), ['TCP 80', 'TCP 8443']);
+      await m.remove(guest);
+      assert.deepEqual((await m.ensure(asked)).refusals, []);
+    });
+  }
+
   it('is not deleted where another Service came after it was planned', async () => {
     const m = managed();
     await m.ensure(network());
