@@ -29,7 +29,7 @@ import {
 import { listenerSlot, networkKinds, targetGroupSlot } from './resources.ts';
 import { type NlbSettings, readNlbSettings } from './settings.ts';
 import { type TargetGroupSpec, type TargetsSpec, targetsOf } from './target-group-spec.ts';
-import { asItStands, type WantedListener, wantedListeners } from './wanted.ts';
+import { asItStands, standingListener, type WantedListener, wantedListeners } from './wanted.ts';
 
 const ownName: ResourceName = `${networkKinds.balancer}/main`;
 const hostName: ResourceName = `${networkKinds.balancer}/host`;
@@ -278,11 +278,23 @@ function useOf({ arn: id, name }: NetworkLoadBalancer): Want {
 }
 
 function firewallOf(context: Context, on: NetworkLoadBalancer | undefined, isAttached: boolean): Firewall {
-  const { asked, settings, listeners, standing, parts } = context;
+  const { asked, settings, standing, parts } = context;
+  const listeners = [...context.listeners, ...(on === undefined ? [] : keptListeners(context, on))];
   const members = asked.desired.members.flatMap(({ providerID }) => parts.idOf(providerID) ?? []);
   const instances = [...new Set([...members, ...targetInstances(asked)])];
   const needs = [...new Set(listeners.map(({ group }) => `${networkKinds.targetGroup}/${group.name}`))];
   return desireFirewall({ asked, settings, listeners, standing, parts, on, isAttached, instances, needs });
+}
+
+/** Those that are asked for and cannot be served so, as they stand: what lets traffic in stays with them. */
+function keptListeners({ asked, listeners }: Context, on: NetworkLoadBalancer): readonly WantedListener[] {
+  const groups = ownOf<TargetGroup>(asked, networkKinds.targetGroup);
+  return ownListeners(asked, on).flatMap(({ body: { port, protocol, certificate, group: arn } }) => {
+    const group = groups.find(({ id }) => id === arn)?.body;
+    const isAsked = asked.desired.ports.some((one) => one.port === port);
+    if (!isAsked || group === undefined || listeners.some((one) => one.port === port)) return [];
+    return [standingListener({ port, protocol, certificate }, group)];
+  });
 }
 
 /** Ids of instances that serve the Service on any port. */

@@ -178,6 +178,27 @@ describe('a network load balancer', () => {
     assert.deepEqual(refusals[0]?.ports, [{ port: 53, protocol: 'TCP' }]);
   });
 
+  it('lets clients reach a port that stands and cannot be served as it is asked for now', async () => {
+    for (const config of [managedConfig, plainConfig]) {
+      for (const [before, after] of [
+        [network({ ports: [port(80), port(81)] }), network({ ports: [port(80, 0), port(81)] })],
+        [network({ ports: [port(80), udp(53)] }), network({ ports: [port(80), udp(53)], families: ['IPv4', 'IPv6'] })],
+      ] as const) {
+        const m = machine({ config });
+        await m.ensure(before);
+        const front = [...m.aws.groups.values()].find(({ name }) => name.startsWith('k8s-default-web-'));
+        const open = () => [...m.keysOf('sg-nodes'), ...(front ? m.keysOf(front.id) : [])];
+        const [first, listeners] = [open(), m.listeners()];
+        const { refusals } = await m.ensure(after);
+        assert.deepEqual([reasons(refusals), m.listeners()], [['Unsupported'], listeners]);
+        for (const rule of first) assert.ok(open().includes(rule), rule);
+        assert.deepEqual((await m.ensure(after)).sent, []);
+        await m.remove(after);
+        assert.deepEqual([m.groups(), m.rulesOfNodes()], [['sg-nodes', 'sg-persons'], []]);
+      }
+    }
+  });
+
   it('gets back at the next audit the listener and the targets that a person took away', async () => {
     const m = managed();
     await m.ensure(network());
@@ -448,12 +469,13 @@ describe('a network load balancer that other Services use', () => {
     for (const config of [managedConfig, plainConfig]) {
       const { m, guest } = await shared(config);
       const { sent, refusals, observed } = await m.remove(network());
-      assert.deepEqual([sent.filter((one) => one.startsWith('v2')), reasons(refusals)], [[], ['Conflict']]);
+      const ofElb = sent.filter((one) => one.startsWith('v2'));
+      assert.deepEqual([ofElb, reasons(refusals)], [['v2 DeleteListener', 'v2 DeleteTargetGroup'], ['Conflict']]);
       assert.match(refusals[0]!.message, /stays: listener\/8443 are of others/);
       assert.equal(observed?.owner?.service, 'uid-s');
       assert.deepEqual((await m.ensure(guest)).sent, []);
+      assert.deepEqual(m.listeners(), ['TCP 8443']);
       await m.remove(guest);
-      assert.deepEqual(m.listeners(), ['TCP 80']);
       await m.remove(network());
       assert.deepEqual([m.groups(), m.rulesOfNodes()], [['sg-nodes', 'sg-persons'], []]);
       assert.deepEqual([m.networkBalancer(), m.aws.region.targetGroups.size], [undefined, 0]);

@@ -163,6 +163,21 @@ export interface StandingListener {
   readonly group: TargetGroup | undefined;
 }
 
+/** One that is there, in the words of those that are asked for. */
+export function standingListener(
+  { port, protocol, certificate }: Pick<Listener, 'port' | 'protocol' | 'certificate'>,
+  { name, port: nodePort, protocol: toTargets, targetType, ipType, health }: TargetGroup,
+): WantedListener {
+  return {
+    ...{ port, protocol: protocol as WantedListener['protocol'], certificate, policy: undefined },
+    group: {
+      ...{ name, port, nodePort, protocol: toTargets, health, attributes: {} },
+      ...{ targetType: targetType === 'ip' ? 'ip' : 'instance', ipType: ipType === 'ipv6' ? 'ipv6' : 'ipv4' },
+      ...{ healthProtocol: health.protocol, healthInterval: health.interval },
+    },
+  };
+}
+
 /**
  * What an annotation says that cannot be read stays as it is: TLS, and how members are reached and probed. Where
  * nothing stands yet, nothing is made in its place: undefined.
