@@ -18,6 +18,7 @@ import {
   showNetworkBalancer,
   showTargetGroup,
   showTargets,
+  targetGroupSlot,
 } from './nlb/resources.ts';
 import type { AwsParts } from './parts.ts';
 import type { BalancerType, Carriers } from './security-groups/carriers.ts';
@@ -232,7 +233,7 @@ export function createLoadBalancerReader(given: LoadBalancerReaderParts): Reader
       const types = typesOf(owner.service, ids);
       const [read, networks] = await Promise.all([
         types.has('classic') ? Promise.all(names.map((name) => classic.get(name, options))) : [],
-        types.has('network') ? lookAtNetwork(owner, arns, names, ids, options) : { all: [], groups: [] },
+        types.has('network') ? lookAtNetwork({ owner, ids, slots }, arns, names, options) : { all: [], groups: [] },
         reads.facts([], options),
       ]);
       const classics = read.flatMap((one) => one ?? []);
@@ -298,12 +299,11 @@ export function createLoadBalancerReader(given: LoadBalancerReaderParts): Reader
     return new Set(['classic', 'network'] as const);
   }
 
-  /** By the ids that are known and by name; target groups of this Service, and of those that show no owner yet. */
+  /** By the ids that are known and by name; target groups of this Service, and of those that may be its own. */
   async function lookAtNetwork(
-    owner: { readonly cluster: string; readonly service: string },
+    { owner, ids, slots }: Pick<Query, 'owner' | 'ids' | 'slots'>,
     arns: readonly string[],
     names: readonly string[],
-    ids: readonly { readonly kind: string; readonly id: string }[],
     options: ReadOptions,
   ) {
     const [byArn, listed] = await Promise.all([
@@ -317,15 +317,18 @@ export function createLoadBalancerReader(given: LoadBalancerReaderParts): Reader
       for (const answer of await network.loadBalancers({ Names: [name] }, options))
         answers.set(answer.LoadBalancerArn ?? '', answer);
     const wanted = new Set(ids.flatMap(({ kind, id }) => (kind === networkKinds.targetGroup ? [id] : [])));
-    const ofOthers = new Set(
-      groups.flatMap(({ arn, tags }) => {
-        const its = ownerIn(tags, owner.cluster);
-        return its !== undefined && its.service !== owner.service ? [arn] : [];
-      }),
-    );
+    const listedBefore = new Map(groups.map(({ arn, tags }) => [arn, ownerIn(tags, owner.cluster)]));
+    /** What was made since the last list, and what may be its own: regions hold thousands of such names. */
+    const mayBeIts = (arn: string, on: readonly string[]) => {
+      const its = listedBefore.get(arn);
+      if (its !== undefined) return its.service === owner.service;
+      return !listedBefore.has(arn) || on.some((one) => answers.has(one));
+    };
     const candidates = listed.filter(
-      ({ TargetGroupName = '', TargetGroupArn = '' }) =>
-        wanted.has(TargetGroupArn) || (partNameForm.test(TargetGroupName) && !ofOthers.has(TargetGroupArn)),
+      ({ TargetGroupName = '', TargetGroupArn = '', LoadBalancerArns = [] }) =>
+        wanted.has(TargetGroupArn) ||
+        slots.includes(targetGroupSlot(TargetGroupName)) ||
+        (partNameForm.test(TargetGroupName) && mayBeIts(TargetGroupArn, LoadBalancerArns)),
     );
     const tags = new Map(
       await network.tagsOf(

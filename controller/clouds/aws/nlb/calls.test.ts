@@ -59,6 +59,22 @@ describe('calls for network load balancers with security groups, of two ports an
     assert.ok(cost <= 9, `deletion ${cost}`);
   });
 
+  it('are no more for one Service where the region holds hundreds of target groups of other controllers', async () => {
+    const { counted, ensure, audit, aws, balancers, during, refOf } = await running();
+    await ensure(wanted('one'));
+    await audit();
+    const look = () => counted(() => during(balancers.observe(refOf(wanted('one')))));
+    const before = await look();
+    const [its] = aws.region.targetGroups.values();
+    for (let at = 0; at < 200; at += 1) {
+      const name = `k8s-other-service-${String(at).padStart(10, '0')}`;
+      const arn = its!.arn.replace(its!.name, name);
+      aws.region.targetGroups.set(arn, { ...its!, arn, name, tags: new Map([['elbv2.k8s.aws/cluster', 'x']]) });
+    }
+    await audit();
+    assert.equal(await look(), before);
+  });
+
   it('are at most 5 for an audit and one for the targets of each group, and nothing is to be done then', async () => {
     const { counted, ensure, audit, balancers, aws } = await running();
     const services = ['one', 'two', 'three', 'four', 'five'];
