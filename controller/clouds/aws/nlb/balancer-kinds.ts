@@ -170,7 +170,8 @@ export function createNetworkBalancerKinds(given: NetworkKindsParts): NetworkBal
     const listeners = await queries.listeners(arn, { urgency: 'change', signal: io.signal }, groups);
     const others = listeners.filter(({ tags: its }) => {
       // The classic controller marks all that it makes for one Service alike.
-      const isOfClassic = its[ownerTags.cluster] === undefined && its[serviceNameTag] === tags[serviceNameTag];
+      const service = its[ownerTags.cluster] === undefined ? its[serviceNameTag] : undefined;
+      const isOfClassic = service !== undefined && service === tags[serviceNameTag];
       return !ownedBy(its, io.owner) && !isOfClassic;
     });
     if (others.length > 0) {
