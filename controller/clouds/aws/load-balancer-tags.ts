@@ -29,6 +29,13 @@ export function tagsFor(
   };
 }
 
+/** Tags that say whose it is, where no more is known of the Service than what it carries. */
+export function ownerTagsOf(owner: Owner, cluster: Pick<ClusterTags, 'owned'>, there: Tags): Tags {
+  const service = there[ownerTags.serviceName] ?? there[serviceNameTag];
+  if (service !== undefined) return tagsFor({ owner, service }, cluster);
+  return { ...cluster.owned, [ownerTags.cluster]: owner.cluster, [ownerTags.service]: owner.service };
+}
+
 /** Whose it is, where it is of this cluster. */
 export function ownerIn(tags: Tags, cluster: string): Owner | undefined {
   const service = tags[ownerTags.service];

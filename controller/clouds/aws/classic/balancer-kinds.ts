@@ -8,7 +8,7 @@ import {
 import { CloudError } from '../../../../common/cloud-error.ts';
 import type { Answer, Found, Kind, Want, WriteIo } from '../../../engine/resource.ts';
 import { type Owner, ownerTags } from '../../load-balancers.ts';
-import { ownedBy, sdkTags, type Tags, tagsFor } from '../load-balancer-tags.ts';
+import { ownedBy, ownerTagsOf, sdkTags, type Tags, tagsFor } from '../load-balancer-tags.ts';
 import type { LoadBalancerView } from '../load-balancer-view.ts';
 import type { AwsParts } from '../parts.ts';
 import { demandAllowed } from '../security-groups/allowed-groups.ts';
@@ -151,7 +151,11 @@ export function createClassicKinds(given: BalancerKindsParts): ClassicKinds {
       const left = Object.entries(body.tags).filter(([key]) => !keys.some((one) => one === key));
       return { found: take({ ...body, tags: Object.fromEntries(left) }) };
     }
-    const tags = as === 'ours' ? tagsOf(io.owner, want!.spec!) : { [ownerTags.retained]: service };
+    const spec = want?.spec;
+    // One that stays as it stands has no spec.
+    const ours = () =>
+      spec === undefined ? ownerTagsOf(io.owner, view.marks!.tags, body.tags) : tagsOf(io.owner, spec);
+    const tags = as === 'ours' ? ours() : { [ownerTags.retained]: service };
     await sender(io)('AddTags', new AddTagsCommand({ ...names, Tags: sdkTags(tags) }));
     return { found: take({ ...body, tags: { ...body.tags, ...tags } }) };
   }

@@ -240,6 +240,24 @@ describe('a network load balancer', () => {
     assert.deepEqual([m.groups(), region.targetGroups.size], [['sg-nodes', 'sg-persons'], 0]);
   });
 
+  it('gets back its marks where what the Service asks for cannot be served, too', async () => {
+    for (const asked of [network(), classic()]) {
+      const m = managed();
+      await m.ensure(asked);
+      if (m.balancer()) m.aws.balancers.set(m.balancer()!.description.LoadBalancerName, { ...m.balancer()!, tags: {} });
+      m.networkBalancer()?.tags.clear();
+      await m.clock.advance(300_000);
+      await m.audit();
+      const { refusals } = await m.ensure({ ...asked, annotations: { [keys.type]: 'external' } });
+      assert.deepEqual(reasons(refusals), ['Unsupported']);
+      const service = m.networkBalancer()?.tags.get(ownerTags.service) ?? m.balancer()?.tags[ownerTags.service];
+      assert.equal(service, 'uid-s');
+      assert.deepEqual((await m.ensure(asked)).refusals, []);
+      await m.remove(asked);
+      assert.deepEqual(m.groups(), ['sg-nodes', 'sg-persons']);
+    }
+  });
+
   it('has IPv6 addresses beside IPv4 where the Service has both families', async () => {
     const m = managed();
     const first = await m.ensure(network());
@@ -511,6 +529,21 @@ describe('a network load balancer that other Services use', () => {
     await m.during(m.balancers.apply(step!, observed, { permit: () => {} })).catch(() => undefined);
     assert.ok(m.networkBalancer());
     assert.ok(!m.aws.sent.some(({ operation }) => operation === 'v2 DeleteLoadBalancer'));
+  });
+
+  it('stays for the listener of a person where all its tags were taken off', async () => {
+    const m = managed();
+    await m.ensure(network());
+    const [listener] = m.aws.region.listeners.values();
+    const arn = `${listener!.arn}2`;
+    const ofPerson = { ...listener!, arn, port: '8443', group: 'arn-of-others', tags: new Map() };
+    m.aws.region.listeners.set(arn, ofPerson);
+    m.networkBalancer()!.tags.clear();
+    await m.clock.advance(300_000);
+    await m.audit();
+    await m.remove(network()).catch(() => undefined);
+    assert.ok(m.networkBalancer());
+    assert.ok(m.listeners().includes('TCP 8443'));
   });
 
   it('leaves a listener that stands and adds none once the consent is gone', async () => {

@@ -1,7 +1,7 @@
 import { AddTagsCommand, RemoveTagsCommand } from '@aws-sdk/client-elastic-load-balancing-v2';
 import type { Change, Found, Want, WriteIo } from '../../../engine/resource.ts';
 import { type Owner, ownerTags } from '../../load-balancers.ts';
-import { sdkTags, type Tags, tagsFor } from '../load-balancer-tags.ts';
+import { ownerTagsOf, sdkTags, type Tags, tagsFor } from '../load-balancer-tags.ts';
 import type { LoadBalancerView } from '../load-balancer-view.ts';
 import type { AwsParts } from '../parts.ts';
 
@@ -57,7 +57,9 @@ export function createTagMarks(parts: Pick<AwsParts, 'elbv2'>, view: Pick<LoadBa
     async mark({ within, body }, as, want, io) {
       const { arn, tags } = body;
       if (as === 'ours') {
-        const added = of(io.owner, want!.spec!);
+        // One that stays as it stands has no spec.
+        const spec = want?.spec;
+        const added = spec === undefined ? ownerTagsOf(io.owner, view.marks!.tags, tags) : of(io.owner, spec);
         await add(arn, added, io);
         return { ...body, tags: { ...tags, ...added } };
       }

@@ -1,6 +1,6 @@
 import type { Answer, Change, Comparison, Found, Kind, WriteIo } from '../../../engine/resource.ts';
 import { ownerTags } from '../../load-balancers.ts';
-import { ownedBy, type Tags } from '../load-balancer-tags.ts';
+import { ownedBy, ownerTagsOf, type Tags } from '../load-balancer-tags.ts';
 import { type FrontBody, type GroupView, groupKinds, showGroups } from './group-resources.ts';
 import { describeRule, type IngressRule, missingRules } from './ingress-rule.ts';
 import type { ObservedSecurityGroup } from './network-facts.ts';
@@ -68,7 +68,10 @@ export function createGroupKinds(parts: GroupKindsParts): readonly Kind[] {
     },
     remove,
     mark({ id, body }, as, want, io) {
-      if (as === 'ours') return changed(calls.tag(id, (want?.spec as GroupSpec | undefined)?.tags ?? {}, io), id);
+      const spec = want?.spec as GroupSpec | undefined;
+      // One that stays as it stands has no spec.
+      const tags = spec?.tags ?? ownerTagsOf(io.owner, { owned: {} }, body.tags);
+      if (as === 'ours') return changed(calls.tag(id, tags, io), id);
       // Its owner's tags go when it says that it was kept: until then it is found by them.
       if (body.tags[ownerTags.retained] !== undefined)
         return changed(calls.untag(id, [ownerTags.service, ownerTags.serviceName], io), id);
