@@ -370,6 +370,29 @@ describe('a network load balancer', () => {
     assert.deepEqual([new Set(reasons(refusals)), sent], [new Set(['ForeignLoadBalancer']), []]);
   });
 
+  it('says so where a listener of others keeps its target group, and asks less and less often', async () => {
+    const m = managed();
+    await m.ensure(network());
+    let tries = 0;
+    m.aws.setHook(({ operation }) => {
+      if (operation !== 'v2 DeleteTargetGroup') return undefined;
+      tries += 1;
+      throw toCloudError(Object.assign(new Error('it is used by a listener'), { name: 'ResourceInUse' }), operation);
+    });
+    const observed = { owner: network().owner } as never;
+    const errors: unknown[] = [];
+    for (let minute = 0; minute < 10; minute += 1) {
+      const plan = m.balancers.planRemoval(observed, { retain: false });
+      if (plan.steps[0]) {
+        const work = m.balancers.apply(plan.steps[0], observed, { permit: () => {} });
+        await m.during(work.catch((error: unknown) => errors.push(error)));
+      }
+      await m.clock.advance(60_000);
+    }
+    assert.match(String(errors.at(-1)), /DeleteTargetGroup.*used by a listener/);
+    assert.ok(tries < 20, `${tries}`);
+  });
+
   it('sends nothing without a permit', async () => {
     const m = managed();
     await assert.rejects(

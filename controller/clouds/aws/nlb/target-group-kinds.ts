@@ -10,6 +10,7 @@ import { CloudError, isCloudError } from '../../../../common/cloud-error.ts';
 import { aws } from '../../../../common/provider-id/aws.ts';
 import type { Answer, Change, Comparison, Found, Kind, WriteIo } from '../../../engine/resource.ts';
 import { codeOf } from '../errors.ts';
+import { createInUse } from '../in-use.ts';
 import { ownerIn, sdkTags, type Tags } from '../load-balancer-tags.ts';
 import type { LoadBalancerView } from '../load-balancer-view.ts';
 import type { AwsParts } from '../parts.ts';
@@ -34,11 +35,11 @@ import {
 } from './target-group-spec.ts';
 import type { WantedGroup } from './wanted.ts';
 
-/** How soon a target group can be deleted that a deleted listener still uses. */
-const inUseMs = 5000;
+/** How soon a target group can be deleted that a deleted listener still uses; after that another one does. */
+const patience = { firstMs: 5000, longestMs: 60_000, wholeMs: 120_000 };
 
 export interface TargetGroupKindsParts {
-  readonly parts: Pick<AwsParts, 'config' | 'elbv2'>;
+  readonly parts: Pick<AwsParts, 'context' | 'config' | 'elbv2'>;
   readonly reads: Pick<NetworkReads, 'vpc' | 'instances'>;
   readonly queries: Pick<NlbQueries, 'targets'>;
   readonly marks: TagMarks;
@@ -47,6 +48,7 @@ export interface TargetGroupKindsParts {
 
 export function createTargetGroupKinds({ parts, reads, queries, marks, view }: TargetGroupKindsParts): readonly Kind[] {
   const elbv2 = () => parts.elbv2();
+  const inUse = createInUse(parts.context.clock, patience);
   const options = ({ permit, signal }: WriteIo) => ({ permit, signal });
 
   function take(group: TargetGroup): Found {
@@ -157,8 +159,11 @@ export function createTargetGroupKinds({ parts, reads, queries, marks, view }: T
       } catch (error) {
         if (!isCloudError(error) || codeOf(error) !== 'ResourceInUse') throw error;
         const { operation, message, cause } = error;
-        throw new CloudError({ kind: 'Busy', cloud: 'aws', operation, message, retryAfterMs: inUseMs, cause });
+        const { isLate, retryAfterMs } = inUse.refused(id);
+        const kind = isLate ? 'Conflict' : 'Busy';
+        throw new CloudError({ kind, cloud: 'aws', operation, message, retryAfterMs, cause });
       }
+      inUse.ended(id);
       view.noteTargetGroups(new Map([[id, undefined]]), false);
       return {};
     },

@@ -12,6 +12,7 @@ import { ownerTags } from '../../load-balancers.ts';
 import type { ApplyOptions } from '../../permit.ts';
 import { tagMap } from '../cluster-tags.ts';
 import { codeOf } from '../errors.ts';
+import { createInUse } from '../in-use.ts';
 import { sdkTags, type Tags } from '../load-balancer-tags.ts';
 import type { AwsParts } from '../parts.ts';
 import type { Carriers } from './carriers.ts';
@@ -21,10 +22,7 @@ import type { NetworkReads } from './network-reads.ts';
 import { clientOf, hasOwnRules } from './rule-descriptions.ts';
 
 /** How long the network interfaces of a deleted load balancer hold its groups; AWS tells only by refusing. */
-const firstBusyMs = 5000;
-const longestBusyMs = 300_000;
-/** After that something else uses the group. */
-const patienceMs = 600_000;
+const patience = { firstMs: 5000, longestMs: 300_000, wholeMs: 600_000 };
 
 /** What makes a shared rule needed. `but`: name of the load balancer that does not count. */
 export type Needed =
@@ -67,8 +65,7 @@ export function createSecurityGroupCalls(
   carriers: Pick<Carriers, 'of' | 'read' | 'carrying'>,
 ): SecurityGroupCalls {
   const turns = new Map<string, Promise<unknown>>();
-  /** Groups that could not be deleted, by id: since when, monotonic, and how often that was tried. */
-  const inUse = new Map<string, { readonly sinceMs: number; readonly tries: number }>();
+  const inUse = createInUse(clock, patience);
 
   /** Runs what is about the same thing one after the other. */
   function inTurn<T>(thing: string, work: () => Promise<T>): Promise<T> {
@@ -151,17 +148,14 @@ export function createSecurityGroupCalls(
 
   /** @throws CloudError when it has been in use for longer than any load balancer takes to go */
   function busy(id: string): CloudError {
-    const now = clock.monotonic();
-    const { sinceMs, tries } = inUse.get(id) ?? { sinceMs: now, tries: 0 };
-    inUse.set(id, { sinceMs, tries: tries + 1 });
-    const isLate = now - sinceMs >= patienceMs;
+    const { isLate, retryAfterMs } = inUse.refused(id);
     const name = `security group ${reads.lastGroups()?.get(id)?.name ?? ''} (${id})`;
     const message = isLate
       ? `DependencyViolation: ${name} is used by something else, a rule of another group or a network interface`
       : `${name} is still in use`;
     return new CloudError({
       ...{ kind: isLate ? 'Conflict' : 'Busy', cloud: 'aws', operation: 'DeleteSecurityGroup', message },
-      retryAfterMs: Math.min(firstBusyMs * 2 ** tries, longestBusyMs),
+      retryAfterMs,
     });
   }
 
@@ -220,7 +214,7 @@ export function createSecurityGroupCalls(
           if (code === 'DependencyViolation') throw busy(id);
           if (code !== 'InvalidGroup.NotFound') throw error;
         }
-        inUse.delete(id);
+        inUse.ended(id);
         reads.noteGroup(id, undefined);
       }),
     async carrying(name, groups, make) {
