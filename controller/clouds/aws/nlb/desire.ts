@@ -19,6 +19,7 @@ import { type DesireParts, keep, known, ownOf, type Standing, standingOf } from 
 import { addressChange, lostSubnets, type NetworkSpec } from './balancer-spec.ts';
 import { desireFirewall, type Firewall } from './desire-firewall.ts';
 import type { ListenerSpec } from './listener-kind.ts';
+import { targetGroupName } from './names.ts';
 import {
   isNetwork,
   type Listener,
@@ -121,7 +122,25 @@ function serves(asked: Asked, { arn }: NetworkLoadBalancer): boolean {
   return ownOf(asked, networkKinds.listener).some(({ within }) => within === arn);
 }
 
-function ownWants(context: Context, hosts: readonly NetworkLoadBalancer[]): readonly Want[] {
+/** A target group serves one load balancer: a Service that moves from another one has a second one here. */
+function movedTo(context: Context, on: NetworkLoadBalancer | undefined): Context {
+  const { asked, parts } = context;
+  const groups = new Map(ownOf<TargetGroup>(asked, networkKinds.targetGroup).map(({ id, body }) => [id, body.name]));
+  const here = new Set<string>();
+  const elsewhere = new Set<string>();
+  for (const { within, body } of ownOf<Listener>(asked, networkKinds.listener))
+    (within === on?.arn ? here : elsewhere).add(groups.get(body.group ?? '') ?? '');
+  const clusterId = `${parts.view.marks?.tags.id ?? ''} moved`;
+  const listeners = context.listeners.map((one): WantedListener => {
+    const name = targetGroupName(clusterId, asked.desired.service, one.group);
+    const isSecond = here.has(name) || elsewhere.has(one.group.name);
+    return isSecond ? { ...one, group: { ...one.group, name } } : one;
+  });
+  return { ...context, listeners };
+}
+
+function ownWants(given: Context, hosts: readonly NetworkLoadBalancer[]): readonly Want[] {
+  const context = movedTo(given, given.standing.balancer);
   const { asked, settings, standing, listeners, refusals } = context;
   const { desired } = asked;
   const { balancer } = standing;
@@ -130,7 +149,7 @@ function ownWants(context: Context, hosts: readonly NetworkLoadBalancer[]): read
     const uses = `${desired.service} uses load balancer ${host.arn}, which somebody else made`;
     refusals.push({ reason: 'AddressWouldChange', message: `${uses}; one of its own has another address` });
     const { may } = accessTo({ what: `load balancer ${host.arn}`, consent: host.tags[ownerTags.consent] }, desired);
-    return hostWants(context, host, may === 'use');
+    return hostWants(given, host, may === 'use');
   }
   if (balancer === undefined) {
     // Something else than what was meant is not made.
@@ -266,10 +285,10 @@ function attachedWants(context: Context, hosts: readonly NetworkLoadBalancer[]):
 function hostWants(given: Context, host: NetworkLoadBalancer, mayAdd: boolean): readonly Want[] {
   const ports = new Set(ownListeners(given.asked, host).map(({ body }) => body.port));
   const listeners = mayAdd ? given.listeners : given.listeners.filter(({ port }) => ports.has(port));
-  const context = { ...given, listeners };
+  const context = movedTo({ ...given, listeners }, host);
   const firewall = firewallOf(context, host, true);
   given.refusals.push(...firewall.refusals);
-  return [useOf(host), ...firewall.wants, ...partsOn(context, hostName, host, listeners)];
+  return [useOf(host), ...firewall.wants, ...partsOn(context, hostName, host, context.listeners)];
 }
 
 function useOf({ arn: id, name }: NetworkLoadBalancer): Want {

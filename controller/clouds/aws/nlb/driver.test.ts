@@ -539,6 +539,34 @@ describe('a network load balancer that other Services use', () => {
     });
   }
 
+  it('takes a Service that had one of its own, and gives it back, each served all the time', async () => {
+    for (const config of [managedConfig, plainConfig]) {
+      const m = machine({ config });
+      const { observed } = await m.ensure(
+        desiredOf('u2', { ports: [port(8443)], annotations: { [keys.type]: 'nlb' } }),
+      );
+      m.networkBalancer('au2')!.tags.set(ownerTags.consent, 'uid-c/default');
+      const attach = { id: observed!.id!, allowed: false };
+      const own = network({ mayChangeAddress: true });
+      const attached = network({ mayChangeAddress: true, attach });
+      await m.ensure(network());
+      const absent = { ...attach, id: `${attach.id}9` };
+      const refused = await m.ensure(network({ mayChangeAddress: true, attach: absent }));
+      assert.deepEqual([refused.sent, reasons(refused.refusals)], [[], ['Unsupported']]);
+      for (const asked of [attached, own, attached]) {
+        const { sent, refusals } = await m.ensure(asked);
+        assert.deepEqual(refusals, []);
+        const removals = sent.filter((one) => /Delete(Listener|LoadBalancer)/.test(one));
+        assert.ok(sent.indexOf('v2 CreateListener') < sent.indexOf(removals[0]!));
+        assert.deepEqual([m.listeners(), m.targets().length], [['TCP 80', 'TCP 8443'], 2]);
+        m.restart();
+        assert.deepEqual((await m.ensure(asked)).sent, []);
+      }
+      await m.remove(attached);
+      assert.deepEqual([m.listeners(), m.targets().length], [['TCP 8443'], 1]);
+    }
+  });
+
   it('is not deleted where another Service came after it was planned', async () => {
     const m = managed();
     await m.ensure(network());
