@@ -1,3 +1,4 @@
+import { aws } from '../../../common/provider-id/aws.ts';
 import { everyService, type Found, type Query, type Reader, type ReadIo } from '../../engine/resource.ts';
 import { ownerTags } from '../load-balancers.ts';
 import type { ClassicLoadBalancer } from './classic/classic-load-balancer.ts';
@@ -174,7 +175,9 @@ export function createLoadBalancerReader(given: LoadBalancerReaderParts): Reader
     const ids = seen.map(({ id }) => id);
     const isIp = targetType === 'ip';
     const byAddress = isIp ? await network.instancesByAddress(ids, { signal }) : undefined;
-    if (!isIp) await reads.instances(ids, { signal });
+    // The nodes' security groups tell what lets the load balancer in.
+    const instances = byAddress && [...byAddress.values()].flatMap((one) => aws.parse(one)?.instanceId ?? []);
+    await reads.instances(instances ?? ids, { signal });
     const providerID = (id: string) => (isIp ? (byAddress?.get(id) ?? `aws:////${id}`) : given.providerIdOf(id));
     const targets = seen.map((one) => ({ ...one, providerID: providerID(one.id) }));
     // Many target groups have the same targets; held once, they take little.

@@ -9,10 +9,14 @@ import {
   TerminateInstancesCommand,
 } from '@aws-sdk/client-ec2';
 import { ElasticLoadBalancingClient, RemoveTagsCommand } from '@aws-sdk/client-elastic-load-balancing';
-import { ElasticLoadBalancingV2Client } from '@aws-sdk/client-elastic-load-balancing-v2';
+import {
+  ElasticLoadBalancingV2Client,
+  RemoveTagsCommand as RemoveNetworkTagsCommand,
+} from '@aws-sdk/client-elastic-load-balancing-v2';
 import { sleep, systemClock } from '../../../common/process/clock.ts';
 import { silentLog } from '../../../common/process/log.ts';
 import { cloudModule } from '../../../controller/clouds/aws/index.ts';
+import { networkKinds } from '../../../controller/clouds/aws/nlb/resources.ts';
 import { balancerKind } from '../../../controller/clouds/aws/security-groups/group-resources.ts';
 import type { CloudCall, OpenedCloud } from '../../../controller/clouds/cloud.ts';
 import { type LoadBalancers, ownerTags } from '../../../controller/clouds/load-balancers.ts';
@@ -26,6 +30,9 @@ import { askMoto, type Exchange, errorAnswer, type MotoProxy, type MotoRule, sta
 
 export const region = 'eu-west-1';
 export const awsKeys = { accessKeyId: 'testing', secretAccessKey: 'testing' };
+
+/** Kinds behind version 2 of the API that carry tags. */
+const tagged = new Set<string>([networkKinds.balancer, networkKinds.targetGroup, networkKinds.listener]);
 
 export interface AwsWorldOptions {
   /** URL of moto, or of the fake in this process. */
@@ -138,7 +145,13 @@ export async function startAwsWorld(options: AwsWorldOptions): Promise<AwsWorld>
     async stripMarks({ kind, id, body }) {
       const keys = [ownerTags.cluster, ownerTags.service, ownerTags.serviceName].map((Key) => ({ Key }));
       if (id.startsWith('sg-')) await ec2.send(new DeleteTagsCommand({ Resources: [id], Tags: keys }));
-      else if (kind === balancerKind) {
+      else if (id.startsWith('arn:')) {
+        // Of targets and attributes the id is that of what they belong to.
+        if (!tagged.has(kind)) return false;
+        await clients.elbv2.send(
+          new RemoveNetworkTagsCommand({ ResourceArns: [id], TagKeys: keys.map(({ Key }) => Key) }),
+        );
+      } else if (kind === balancerKind) {
         const LoadBalancerNames = [(body as { readonly name: string }).name];
         await clients.elb.send(new RemoveTagsCommand({ LoadBalancerNames, Tags: keys as [{ Key: string }] }));
       } else return false;

@@ -273,6 +273,19 @@ describe('a network load balancer', () => {
     assert.deepEqual(m.targets(), [['10.0.0.1', '10.0.0.2']]);
   });
 
+  it('with targets by address knows the groups of its nodes after a restart too', async () => {
+    const m = machine({ config: plainConfig });
+    const annotations = { [keys.targetType]: 'ip' };
+    const members = [member(1, { addresses: ['10.0.0.1'] })];
+    await m.ensure(network({ members, annotations }));
+    assert.ok(m.rulesOfNodes().length > 0);
+    m.restart();
+    const { sent } = await m.ensure(network({ members, annotations, ports: [port(80, 30_081)] }));
+    assert.ok(sent.includes('AuthorizeSecurityGroupIngress'));
+    assert.ok(m.rulesOfNodes().includes('tcp 30081 0.0.0.0/0'));
+    assert.ok(!m.rulesOfNodes().includes('tcp 30080 0.0.0.0/0'));
+  });
+
   it('stands on Elastic IPs, one for each subnet', async () => {
     const m = managed();
     await m.ensure(network({ annotations: { [keys.eipAllocations]: 'eipalloc-1,eipalloc-2' } }));
@@ -506,12 +519,12 @@ describe('a network load balancer that other Services use', () => {
     return { m, guest };
   }
 
-  it('stays, and says whose listeners are in the way, until the last of them has gone', async () => {
+  it('loses its own listener, stays, and says whose are in the way, until the last of them has gone', async () => {
     for (const config of [managedConfig, plainConfig]) {
       const { m, guest } = await shared(config);
       const { sent, refusals, observed } = await m.remove(network());
-      const ofElb = sent.filter((one) => one.startsWith('v2'));
-      assert.deepEqual([ofElb, reasons(refusals)], [['v2 DeleteListener', 'v2 DeleteTargetGroup'], ['Conflict']]);
+      const own = ['v2 DeleteListener', 'v2 DeleteTargetGroup'];
+      assert.deepEqual([sent.filter((one) => one.startsWith('v2')), reasons(refusals)], [own, ['Conflict']]);
       assert.match(refusals[0]!.message, /stays: listener\/8443 are of others/);
       assert.equal(observed?.owner?.service, 'uid-s');
       assert.deepEqual((await m.ensure(guest)).sent, []);
