@@ -44,8 +44,14 @@ export interface Whole {
 /** @param cluster what other clusters have kept is none of ours to count; undefined = it is not known */
 export function foundAll({ loadBalancer, listeners = [], pools = [] }: Whole, cluster?: string): readonly Found[] {
   const users = new Map(listeners.map((one) => [one.poolId, one]));
+  const parts = [...listeners, ...pools].filter(({ tags }) => ownerOf(tags) !== undefined);
+  // Parts carry the name that a load balancer of their Service has. One with another name was lent to it, also when its
+  // consent has ended: a record, which users can write, would claim it otherwise.
+  const isOfOthers = parts.length > 0 && !parts.some(({ tags }) => tags.includes(loadBalancer.name));
+  const [main, ...rest] = foundLoadBalancer(loadBalancer, cluster);
   return [
-    ...foundLoadBalancer(loadBalancer, cluster),
+    ...(main === undefined ? [] : [{ ...main, ...(isOfOthers && main.owner === undefined && { lent: true }) }]),
+    ...rest,
     ...listeners.map((one) => foundListener(one, originOf('listener', one, loadBalancer))),
     ...pools.map((one) => {
       const user = users.get(one.id);
