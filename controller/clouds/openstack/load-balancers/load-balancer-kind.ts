@@ -29,8 +29,10 @@ export function createLoadBalancerKinds({
   subnetOf,
   sent,
 }: LoadBalancerKindParts): readonly [Kind<LoadBalancerSpec, LoadBalancer>, Kind<undefined, VipPort>] {
-  /** The credential may not do it, or the driver cannot. */
-  let mayFailOver = true;
+  /** Refused for all, since the credential may not do it, for a provider that cannot, or for one load balancer. */
+  const noFailover = new Set<string>();
+  const mayFailOver = ({ id, provider }: LoadBalancer) =>
+    !['all', `provider ${provider}`, id].some((one) => noFailover.has(one));
 
   async function setTags(found: Found<LoadBalancer>, tags: readonly string[], io: WriteIo): Promise<Answer> {
     const operation = 'PUT /lbaas/loadbalancers/{id}';
@@ -43,9 +45,12 @@ export function createLoadBalancerKinds({
       await calls.send('PUT', `loadbalancers/${found.id}/failover`, io);
     } catch (error) {
       const { status } = faultOf(error) ?? {};
-      const isRefused = isCloudError(error) && (error.kind === 'Forbidden' || [400, 404, 501].includes(status ?? 0));
-      if (!isRefused) throw error;
-      mayFailOver = false;
+      if (!isCloudError(error)) throw error;
+      // One that is not found is gone, or a proxy has answered.
+      if (error.kind === 'Forbidden') noFailover.add('all');
+      else if (status === 501) noFailover.add(`provider ${found.body.provider}`);
+      else if (status === 400) noFailover.add(found.id);
+      else throw error;
       // It has to be planned for in another way.
       const { operation, message } = error;
       throw new CloudError({ kind: 'Stale', cloud: 'openstack', operation, message, cause: error.cause });
@@ -64,7 +69,7 @@ export function createLoadBalancerKinds({
     ...{ kind: octaviaKinds.loadBalancer, locks: true, again: 'look', settleMs },
     compare({ body, status }, spec): Comparison {
       if (status === 'failed') {
-        if (!mayFailOver) return { replace: 'it is in ERROR', first: 'break' };
+        if (!mayFailOver(body)) return { replace: 'it is in ERROR', first: 'break' };
         const summary = `fail over load balancer ${body.name}, which is in ERROR`;
         return { changes: [{ what: 'failover', phase: 'set', summary }] };
       }
