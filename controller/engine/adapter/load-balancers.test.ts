@@ -65,6 +65,21 @@ describe('load balancers of a cloud that has a driver', () => {
     assert.match(saved.at(-1)!.notes!, /^ids:address\/external%20IPv4=addr-/);
   });
 
+  it('write nothing with what an apply was given that has ended', async () => {
+    const world = newWorld();
+    const client = world.connect();
+    const desired = desiredWith({ members: membersOf(world, 1), record: { id: undefined, notes: undefined } });
+    const [first] = client.plan(desired, undefined).steps;
+    let hasEnded = false;
+    const save = async () => {
+      if (hasEnded) throw new Error('the Service has changed meanwhile');
+    };
+    const made = await world.during(client.apply(first!, undefined, { ...world.permitted, save }));
+    hasEnded = true;
+    const seen = await world.during(client.observe(refOf(desired)));
+    assert.deepEqual([seen?.id, seen?.notes], [made!.id, made!.notes]);
+  });
+
   for (const [by, isLent] of [
     ['nobody', false],
     ['a consent tag', true],

@@ -31,6 +31,8 @@ interface Session {
   request: Request<Asked> | undefined;
   ref: LoadBalancerRef | undefined;
   options: ApplyOptions | undefined;
+  /** What an apply was given to save with is good until its end. */
+  isApplying: boolean;
   /** Notes that this process has read or written: others are news. */
   readonly notes: Set<string | undefined>;
   /** As they stand with the Service. */
@@ -80,7 +82,9 @@ export function createEngineLoadBalancers(
     (reader): Reader => ({
       ...reader,
       async of(query, io) {
-        await flush(sessionOf(query.owner));
+        const session = sessionOf(query.owner);
+        // Otherwise it is written with what was answered.
+        if (session.isApplying) await flush(session);
         return reader.of(query, io);
       },
     }),
@@ -120,6 +124,7 @@ export function createEngineLoadBalancers(
         request: undefined,
         ref: undefined,
         options: undefined,
+        isApplying: false,
         notes: new Set(),
         lastNotes: undefined,
         tried: [],
@@ -318,9 +323,22 @@ export function createEngineLoadBalancers(
     const session = sessions.get(step.service);
     if (session?.request === undefined) throw failure('Conflict', step.summary, 'it was planned by another process');
     session.options = options;
-    const { owner, request } = session;
-    await lookAtChange(session, request, options.signal);
-    const result = await unlessAborted(engineOf(owner.cluster).reconcile(request), options.signal);
+    session.isApplying = true;
+    try {
+      return await carryOut(session, session.request, options.signal);
+    } finally {
+      if (session.options === options) session.isApplying = false;
+    }
+  }
+
+  async function carryOut(
+    session: Session,
+    request: Request<Asked>,
+    aborting: AbortSignal | undefined,
+  ): Promise<ObservedLoadBalancer | undefined> {
+    const { owner } = request;
+    await lookAtChange(session, request, aborting);
+    const result = await unlessAborted(engineOf(owner.cluster).reconcile(request), aborting);
     session.restsUntilMs = result.state === 'waiting' ? nowMs() + (result.againInMs ?? 0) : Number.NEGATIVE_INFINITY;
     session.isParked = result.state === 'waiting' && isWaitedFor(owner);
     session.isGone = request.desired === undefined && result.state === 'settled';
