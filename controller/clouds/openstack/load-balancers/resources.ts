@@ -55,11 +55,20 @@ export function foundAll({ loadBalancer, listeners = [], pools = [] }: Whole, cl
     ...listeners.map((one) => foundListener(one, originOf('listener', one, loadBalancer))),
     ...pools.map((one) => {
       const user = users.get(one.id);
-      const origin = originOf('pool', one, loadBalancer);
-      const isBare = user !== undefined && !origin.isClassic && ownerOf(one.tags) === undefined;
-      return foundPool(one, isBare ? originOf('listener', user, loadBalancer) : origin, user);
+      return foundPool(one, originOfPool(one, user, loadBalancer), user);
     }),
   ];
+}
+
+/** A pool without marks is of its listener's Service, but for one that a person has put behind a listener on a lent one. */
+function originOfPool(pool: Pool, user: Listener | undefined, loadBalancer: LoadBalancer): Origin {
+  const origin = originOf('pool', pool, loadBalancer);
+  const isMarked = ownerOf(pool.tags) !== undefined || tagValue(pool.tags, ownerTags.retained) !== undefined;
+  if (user === undefined || isMarked) return origin;
+  const owner = ownerOf(user.tags);
+  if (owner === undefined) return origin.isClassic ? origin : originOf('listener', user, loadBalancer);
+  const isOnItsOwn = ownerOf(loadBalancer.tags)?.service === owner.service;
+  return isOnItsOwn || origin.isClassic ? { owner, isClassic: false } : { owner: undefined, isClassic: false };
 }
 
 const statuses: Readonly<Record<string, Found['status']>> = {
