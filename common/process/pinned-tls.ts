@@ -13,7 +13,7 @@ const handshakeTimeoutMs = 30_000;
 export function connectPinned(thumbprint: string, clock: Clock = systemClock()): Agent['createConnection'] {
   return (options, callback) => {
     const socket = connect({ ...(options as ConnectionOptions), rejectUnauthorized: false });
-    // The agent does not have the socket yet, so nobody else ends it, and it holds one of the agent's places.
+    // The HTTP agent does not have the socket yet, so only this code can end it, and it takes one of the agent's slots.
     const timer = clock.setTimer(handshakeTimeoutMs, () => {
       socket.destroy(new Error(`no TLS handshake within ${handshakeTimeoutMs / 1000} s`));
     });

@@ -103,9 +103,9 @@ export interface Cloud extends CloudIdentity {
    */
   accepts(providerID: string): boolean;
   readonly instances: Instances;
-  /** Undefined: this cloud has none, or its configuration disables them. A new cloud has a driver in its place. */
+  /** Undefined: this cloud has none, or its configuration disables them. Clouds give a driver; these are made of it. */
   readonly loadBalancers?: LoadBalancers | undefined;
-  /** The same as resources, from which whoever opens the cloud makes `loadBalancers`. */
+  /** For the engine: `withLoadBalancers` makes `loadBalancers` of it when the cloud is opened. */
   readonly loadBalancerDriver?: LoadBalancerDriver | undefined;
   readonly routes?: Routes | undefined;
   /**
@@ -135,8 +135,8 @@ export interface OpenedCloud extends Omit<Cloud, keyof CloudIdentity> {
   /**
    * Reads the account of the credential from the cloud, because a credential of another account works as well and finds
    * nothing. Needs no permission, where the cloud lets it be so. Later calls with a credential of another account are
-   * refused: by the cloud's own code where it reads credentials again, otherwise by whoever opens it anew. Throws a
-   * CloudError. Safe to repeat.
+   * refused: by the cloud's own code where it reads credentials again, otherwise by the code that opens it again.
+   * Throws a CloudError. Safe to repeat.
    */
   identify(signal?: AbortSignal): Promise<CloudIdentity>;
 }

@@ -5,14 +5,14 @@ import { type Answer, type Found, identityOf, type Kind, nameOf, type Want, type
 
 export interface BatchesParts {
   readonly clock: Clock;
-  /** Asked right before the call: it must stay after all, or is gone already. */
+  /** Asked right before a removal is sent: whether it must stay after all, or is gone already. */
   mustStay(found: Found): boolean;
-  /** Asked right before the call: another Service has created it meanwhile. */
+  /** Asked right before a create is sent: the resource, where another Service has created it meanwhile. */
   isThere(want: Want, kind: Kind): Found | undefined;
   /** From now on it counts as being deleted; or no longer, because the call failed. */
   setDeleting(found: Found, isDeleting: boolean): void;
   note(answer: Answer, removed: readonly Found[]): void;
-  /** What is known of that kind is old. */
+  /** The reads of that kind count as old. */
   invalidate(kind: string): void;
   end(operation: string): Promise<void>;
 }

@@ -28,7 +28,7 @@ export interface Core {
   /** Everything that was found. */
   found(): FoundIndex;
   permit(owner: Owner): Permit;
-  /** Asked right before its removal is sent: whether other Services want it by then. */
+  /** Asked right before its removal is sent: whether other Services need it by then. */
   mustStay(found: Found): boolean;
   /** From now on it counts as being deleted; or no longer, because the call failed. */
   setDeleting(found: Found, isDeleting: boolean): void;

@@ -19,7 +19,7 @@ export interface DocumentsParts {
 /** The documents of a scope: what they hold, and one write at a time for each. */
 export interface Documents {
   audit(): Promise<void>;
-  /** Reads the documents whose state a write has left unknown, and wanted ones that were never read. */
+  /** Reads the documents whose state a write has left unknown, and desired ones that were never read. */
   refresh(wanted: readonly { readonly type: DocumentType; readonly name: string }[]): Promise<void>;
   found(): readonly Found[];
   /** Resolves when the edits are in the document; throws where they, or their permit, are refused. */
@@ -85,7 +85,7 @@ function createWriter(type: DocumentType, name: string, parts: DocumentsParts): 
   let state: { readonly now: Version | undefined } | undefined;
   let last: Version | undefined;
   let writes = 0;
-  /** Their edits were refused: they go alone until one has passed. */
+  /** Owners whose edits were refused: each is sent alone until one has succeeded. */
   const offenders = new Set<string>();
   const queue = createQueue<readonly Edit[], void>({ clock, next, send });
 

@@ -46,7 +46,7 @@ export interface Engine<D> {
   declare(request: Request<D>): void;
   /** What `reconcile` would do. Reads only. */
   plan(request: Request<D>): Promise<Plan>;
-  /** The same from what is known, without a read. */
+  /** The same from what was read before, without a read. */
   planNow(request: Request<D>): Plan;
   /** Reads everything now. Throws the CloudError of a read. */
   audit(): Promise<void>;
@@ -59,9 +59,9 @@ export interface Engine<D> {
   lookedAtMs(owner: Owner): number;
   /** Whether this process waits for the end of that operation: until then no read would tell more. */
   isWaitedFor(operation: string): boolean;
-  /** Whether what is known of this owner may be wrong: the outcome of a call was not clear. */
+  /** Whether the outcome of a call was unclear, so that this owner has to be read before anything is decided. */
   isStale(owner: Owner): boolean;
-  /** Everything that is known. */
+  /** Everything that was found. */
   found(): FoundIndex;
   /** Which of it belongs to this owner. */
   match(owner: Owner, adopts: Request<D>['adopts']): Match;

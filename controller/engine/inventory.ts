@@ -19,7 +19,7 @@ export interface Moment {
   readonly atMs: number;
 }
 
-/** What is known of one resource. `found` undefined: it is gone, although a list may still show it. */
+/** The newest read or answer about one resource. `found` undefined: it is gone, although a list may still show it. */
 interface Entry extends Moment {
   readonly kind: string;
   readonly found: Found | undefined;
@@ -53,7 +53,7 @@ export interface Inventory {
   lookedAtMs(owner: Owner): number;
   /** What the last narrow read of this owner asked for; undefined where an audit is newer. */
   lookOf(owner: Owner): Look | undefined;
-  /** Success answers of our own. */
+  /** Records the answers of successful calls of our own. */
   note(found: readonly Found[]): void;
   /** A removal has succeeded. */
   noteGone(found: Found): void;
@@ -115,7 +115,7 @@ export function createInventory(parts: InventoryParts): Inventory {
     return shown;
   }
 
-  /** Reads all lists, and the details whose turn it is. What should have been shown and was not is gone. */
+  /** Reads all lists, and the details that are due. What a complete list should show and does not show is gone. */
   async function read(began: Moment, ask: (reader: Reader) => Promise<Reading>, query: Query | undefined) {
     const ids = new Set(query?.ids.map(identityOf));
     const isOurs = (one: Found) =>

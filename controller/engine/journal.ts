@@ -22,12 +22,12 @@ export interface Journal {
   /** Before creates that are not safe to repeat. Saved together with the first claim. */
   intend(names: readonly ResourceName[]): void;
   made(name: ResourceName, id: string): void;
-  /** Certain: it was never sent, or refused. */
+  /** The create was certainly not done: it was never sent, or was refused. */
   notMade(name: ResourceName): void;
-  /** The answer was lost: it may show from now on. */
+  /** The answer to the create was lost: its result may show from now on. */
   unknown(name: ResourceName): void;
   gone(kind: string, id: string): void;
-  /** Everything that was tried shows by now, or never will. */
+  /** The results of all creates that were tried show by now, or never will. */
   seen(): void;
   /** Nothing is left and nothing can show any more. */
   clear(): void;
@@ -91,7 +91,7 @@ function createJournal(
   /** Since when the result of a create may be missing in lists. */
   const unseenSince = new Map(state.tried.map((name) => [name, startedAtMs]));
 
-  /** What counts is when the search began, not when the decision is taken. */
+  /** The begin of the search counts, not the time of the decision. */
   function leftMs(since: number | undefined, settleMs: number, lookedAtMs: number): number {
     if (since === undefined || lookedAtMs >= since + settleMs) return 0;
     return Math.max(1, since + settleMs - nowMs());

@@ -7,7 +7,7 @@ export interface MatchInput extends OwnershipInput {
   readonly adopts?: ((found: Found) => string | undefined) | undefined;
 }
 
-/** Which found resource is which of ours. */
+/** Which found resources belong to one owner, and under which names. */
 export interface Match extends Ownership {
   /** Ours of that name, best first: there are several where the answer to a create was lost. */
   candidates(name: ResourceName): readonly Found[];
@@ -17,7 +17,7 @@ export interface Match extends Ownership {
   readonly unmarked: ReadonlySet<Found>;
   /** Recorded, unmarked, and nothing proves it ours. */
   readonly unproven: readonly Found[];
-  /** What of everything found can belong to this owner. */
+  /** The found resources that can belong to this owner. */
   readonly near: readonly Found[];
   /** Everything found. */
   readonly all: readonly Found[];

@@ -10,7 +10,11 @@ export interface OperationsParts {
 
 /** Waits for the end of operations: one poll asks for all whose turn it is. */
 export interface Operations {
-  /** Resolves when it has ended; rejects with its error, or when polling fails. @param lasts how long, as far as known */
+  /**
+   * Resolves when the operation has ended; rejects with its error, or when polling fails.
+   *
+   * @param lasts how long, where the cloud or an earlier operation tells
+   */
   end(operation: string, lasts?: Answer['lasts']): Promise<void>;
   /** Whether its end is waited for. */
   isWaitedFor(operation: string): boolean;

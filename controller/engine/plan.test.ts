@@ -75,7 +75,7 @@ describe('a plan', () => {
     ]);
   });
 
-  it('keeps what it cannot read the desired state of, with all that needs it, and creates nothing that needs it', () => {
+  it('keeps resources whose desired state is unreadable, with all that need them, and creates none of both', () => {
     const kinds = [kindNamed('pool'), kindNamed('listener')];
     const pool = want('pool', '?', { asItStands: true });
     const wants = [pool, want('listener', 'y', { needs: ['pool/k'] })];

@@ -8,10 +8,10 @@ import type { Request } from './request.ts';
 import { type Desire, kindOf } from './resource.ts';
 import type { Plan, Wait } from './step.ts';
 
-/** Plans for one owner, from what is known. */
+/** Plans for one owner, from what was read. */
 export interface Planning<D> {
   declare(request: Request<D>): void;
-  /** Reads what has to be read first. Throws the CloudError of a read. */
+  /** Reads what a plan needs and is missing or old. Throws the CloudError of a read. */
   know(request: Request<D>, journal: Journal): Promise<void>;
   planOf(request: Request<D>, journal: Journal): Plan;
 }
@@ -38,7 +38,7 @@ export function createPlanning<D>(driver: Driver<D>, core: Core, knowledge: Know
       isWanted: shared.isWanted,
       isWithoutEffect: (subject) => effects.isWithout(owner.service, subject),
     });
-    // What is not wanted any more, or differs by now, may have been made, and not show yet.
+    // A create that is no longer desired, or desired differently, may have happened and not show yet.
     const late = journal.unseen.map((name) => ({ name, ms: unseenMs(name) }));
     if (desired === undefined) {
       const settleMs = Math.max(0, ...driver.kinds.map((kind) => kind.settleMs ?? 0));

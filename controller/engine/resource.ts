@@ -140,8 +140,8 @@ export interface Answer {
   /** The effect is complete when this operation has ended. */
   readonly operation?: string;
   /**
-   * How long that operation lasts, so that it is asked for when it may have ended: as long as the last one of those that
-   * are alike, or about so many milliseconds where there was none.
+   * How long that operation lasts, so that it is polled when it may have ended: as long as the last operation with the
+   * same `like`, or about `ms` milliseconds where there was none.
    */
   readonly lasts?: { readonly like: string; readonly ms: number };
   /**

@@ -93,7 +93,7 @@ export function createSender(core: Core, run: Run): Sender {
     return end === 'late' ? 'going' : 'done';
   }
 
-  /** A Service that wants it meanwhile waits until it is gone. */
+  /** A Service that needs it meanwhile waits until it is gone. */
   async function removeShared(step: Step, kind: Kind, io: WriteIo): Promise<Answer> {
     core.setDeleting(step.found!, true);
     try {

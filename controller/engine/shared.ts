@@ -6,11 +6,11 @@ export interface SharedParts {
   everyoneDeclared(): boolean;
 }
 
-/** What all Services want of shared resources. */
+/** The desired specs of shared resources, of all Services together. */
 export interface Shared {
-  /** Everything that an owner wants now; nothing = its removal. */
+  /** Everything that an owner desires now; nothing = its removal. */
   declare(owner: Owner, wants: readonly Want[]): void;
-  /** The union of what all Services want; nothing of `standing` is left out until every Service is known. */
+  /** The union of what all Services desire; nothing of `standing` is left out until every Service is known. */
   specOf(want: Want, standing: Found | undefined): unknown;
   isWanted(name: ResourceName): boolean;
   /** @param going the owner that is being removed */

@@ -18,15 +18,15 @@ export interface Step {
   /** Starts when all other steps have ended: additions go before removals. */
   readonly last?: true;
   readonly want?: Want;
-  /** What the same create creates, too. */
+  /** Resources that the same create makes, too. */
   readonly inside?: readonly Want[];
-  /** What it changes, marks or deletes. */
+  /** The resource that it changes, marks or deletes. */
   readonly found?: Found;
   readonly change?: Change;
   readonly as?: 'ours' | 'retained';
   readonly document?: string;
   readonly edits?: readonly PlannedEdit[];
-  /** Nothing but the journal will tell that it is ours. */
+  /** The created resource has no marks: only the journal records that it is ours. */
   readonly unmarked?: true;
   readonly summary: string;
 }
@@ -37,7 +37,7 @@ export interface Wait {
   readonly ms: number;
   /** It ends with this operation. */
   readonly operation?: string | undefined;
-  /** Another read would not tell more. */
+  /** Another read would show nothing new. */
   readonly isOurs?: true;
 }
 

@@ -8,7 +8,7 @@ import type { LoadBalancerCondition, ServiceChange } from './service-patches.ts'
  *
  * - `observe`: read what the cloud has for this Service
  * - `write`: a change of the Service without which the cloud may not be called
- * - `apply`: the next mutating call
+ * - `apply`: the cloud carries out what was planned, from this step on
  * - `settle`: nothing more to do now: write the condition; after `againInMs` observe again
  * - `release`: proved gone: the finalizer and everything else of ours is removed from the Service
  */
@@ -24,7 +24,7 @@ export type Action =
   | {
       readonly do: 'apply';
       readonly step: LoadBalancerStep;
-      /** All steps as planned now; only the first is certain. */
+      /** All steps as planned now; those after the first may change with its answer. */
       readonly steps: readonly LoadBalancerStep[];
     }
   | {

@@ -121,7 +121,7 @@ describe('load balancers of a cloud that has a driver', () => {
     assert.deepEqual(forgotten?.owner, desired.owner, 'from now on by their own marks');
   });
 
-  it('whose change the cloud accepts without doing it are said to be so after three tries, and all else is done', async () => {
+  it('report NoEffect after three changes that the cloud accepted without doing them, and do all else', async () => {
     const state = { count: 0 };
     const world = newWorld({ through: ignoring((method, url) => method === 'PUT' && url.includes('/members'), state) });
     const client = world.connect();

@@ -21,33 +21,33 @@ import { parseNotes, printNotes } from './notes.ts';
 import { type EngineStep, marksOnly, planOf, stepOf } from './translate.ts';
 import { byService, retainedViews, viewOf } from './view.ts';
 
-/** More than a Service has: each is asked for by its id. */
+/** More than a Service has. It bounds the reads by id that a forged record can cause. */
 const maxRecorded = 20;
 
-/** What is remembered of one Service between calls. */
+/** What is remembered of one Service between calls of its controller. */
 interface Session {
   readonly owner: Owner;
-  /** What was planned for last: `apply` carries that out. */
+  /** The request of the latest plan: `apply` carries it out. */
   request: Request<Asked> | undefined;
   ref: LoadBalancerRef | undefined;
   options: ApplyOptions | undefined;
   /** What an apply was given to save with is good until its end. */
   isApplying: boolean;
-  /** Notes that this process has read or written: others are news. */
+  /** Notes that this process has read or written. Any others were written by another process. */
   readonly notes: Set<string | undefined>;
-  /** As they stand with the Service. */
+  /** The notes as the Service's record has them now. */
   lastNotes: string | undefined;
-  /** Creates that stand there. */
+  /** Names of creates that those notes list as possibly sent. */
   tried: readonly string[];
-  /** Not written yet. */
+  /** The journal's state that is not in the record yet. */
   unsaved: JournalState | undefined;
-  /** The cloud, or another Service, is waited for: nothing is sent before. */
+  /** Nothing is sent before: the cloud, or another Service, is waited for. Monotonic milliseconds. */
   restsUntilMs: number;
-  /** What it asked for when all was as asked for last, but for its members. */
+  /** The request, without members, for which everything was last up to date. */
   settledFor: string | undefined;
   /** A read has just shown that nothing is left. */
   isGone: boolean;
-  /** Its worker was given back while the cloud was at work. */
+  /** `apply` returned while an operation of the cloud was still running. */
   isParked: boolean;
 }
 
@@ -60,17 +60,17 @@ export interface EngineLoadBalancersParts {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** What was read no longer ago is not read again because a Service asks for something else. */
+/** A read that is no older is not repeated when the Service changes. */
 const freshMs = 10_000;
-/** How soon one is planned for again whose load balancer the cloud is at work on: without a call. */
+/** When to plan again while an operation of the cloud runs on the load balancer. Planning makes no call. */
 const waitedForMs = 1000;
-/** No step is taken before what it needs was read by its controller's own audit. */
+/** The engine makes no audit by itself: the service task does, by `observeAll`. */
 const auditMs = Number.POSITIVE_INFINITY;
 
 /**
- * The load balancers of a cloud whose driver is a table of resources, behind the contract that controllers know. One
- * `apply` lets the engine carry out all that is planned for that Service, independent calls side by side; it answers
- * when all is done, or when the cloud has to be waited for. Plans come from all that is known, not from `observed`.
+ * Puts the engine, with a cloud's driver, behind the contract of the services' controller. One `apply` lets the engine
+ * carry out everything that is planned for that Service, independent calls side by side. It resolves when all is done,
+ * or when the cloud has to be waited for. Plans are made from everything that was read, not from `observed` alone.
  */
 export function createEngineLoadBalancers(
   parts: EngineLoadBalancersParts,
@@ -104,7 +104,7 @@ export function createEngineLoadBalancers(
       journal: { load: async () => undefined, save },
       everyoneDeclared: () => isEveryoneDeclared,
       onStep(owner, step, outcome) {
-        // The cloud has taken note of it, and says when to ask again.
+        // Calls that the cloud accepted, including those that it finishes later.
         const isTaken =
           outcome === 'done' || outcome === 'going' || (typeof outcome === 'object' && isWait(outcome.error));
         if (isTaken) sessions.get(owner.service)?.options?.onStep?.(stepOf(owner.service, step));
@@ -143,12 +143,12 @@ export function createEngineLoadBalancers(
   }
 
   /**
-   * What creates may have been sent has to stand before they are; ids before the next read, or with what is written of
-   * the Service at the end.
+   * Creates are recorded before they are sent. Ids are recorded before the next read, or with the last write to the
+   * Service.
    */
   async function save(owner: Owner, state: JournalState): Promise<void> {
     const session = sessionOf(owner);
-    // The record goes as a whole when nothing is left.
+    // When nothing is left, the controller removes the whole record.
     if (!state.claimed || session.request?.desired === undefined) return;
     const isUrgent = state.tried.some((name) => !session.tried.includes(name));
     session.unsaved = state;
@@ -164,7 +164,7 @@ export function createEngineLoadBalancers(
     try {
       await options.save({ id: unsaved.ids[ownName], notes });
     } catch (error) {
-      // It goes on later; whatever else is wrong, the Service is another one by now, or is written anyway.
+      // A withheld write is repeated later. After any other failure the Service was replaced, or is written anyway.
       if (error instanceof WithheldError) session.unsaved ??= unsaved;
       throw error;
     }
@@ -173,14 +173,17 @@ export function createEngineLoadBalancers(
     session.tried = unsaved.tried;
   }
 
-  /** Users can write the record: it proves neither parts of what others made, nor what is lent to them. */
+  /**
+   * Users can write the record, so it proves no ownership of parts of a foreign load balancer, nor of a load balancer
+   * that is lent to them.
+   */
   function mayBeOwn([name, id]: readonly [ResourceName, string]): boolean {
     const kind = kinds.get(kindOf(name));
     if (kind === undefined || !isRecorded(kind) || isUseName(name)) return false;
     return kind.kind !== driver.main || (name === ownName && !lent.has(id));
   }
 
-  /** Another process may have written what the Service says now. */
+  /** Takes over notes that another process wrote. */
   function remember(session: Session, notes: string | undefined, isClaimed: boolean): void {
     session.lastNotes = notes;
     if (session.notes.has(notes)) return;
@@ -205,7 +208,7 @@ export function createEngineLoadBalancers(
     return { desired, known: knownOf(desired.owner.cluster), mine: () => ours(session) };
   }
 
-  /** What is found of one Service. */
+  /** Everything found that belongs to one Service. */
   function ours(session: Session): readonly Found[] {
     const { owner } = session;
     const { near, isOurs } = engineOf(owner.cluster).match(owner, adoptsOf(session));
@@ -228,7 +231,7 @@ export function createEngineLoadBalancers(
     const plan = engineOf(owner.cluster).planNow(request);
     const { wants = [], remarks } = desired === undefined ? {} : driver.desire(desired);
     const told = { ...planOf(owner.service, plan, wants), ...(remarks !== undefined && { remarks }) };
-    // It carries its marks from the first change on that it needs anyway.
+    // What is adopted gets its marks together with the first change that is needed anyway.
     if (desired !== undefined && request.adopts !== undefined && marksOnly(plan)) return { ...told, steps: [] };
     const restMs = Math.max(session.restsUntilMs - nowMs(), isWaitedFor(owner) ? waitedForMs : 0);
     return restMs > 0 ? { ...told, steps: [], waitMs: Math.ceil(restMs) } : told;
@@ -247,11 +250,11 @@ export function createEngineLoadBalancers(
     const { owner, ref } = session;
     const engine = engineOf(owner.cluster);
     const mains = mainsOf(engine.found().ofKind(driver.main));
-    // Found without a mark of ours.
+    // Adopted and without a mark of ours yet.
     const isAdopted = (found: Found) => ref?.adopt !== undefined && found.owner === undefined;
     const seen = viewOf({ driver, owner, ours: ours(session), mains, isAdopted, ref, known: knownOf(owner.cluster) });
     if (seen === undefined) return undefined;
-    // Written with the Service from here on, so that it is no news when it is read there.
+    // The controller writes these notes to the Service, so they are not another process's when they are read there.
     const notes = printNotes(engine.journalOf(owner));
     session.notes.add(notes);
     return notes === undefined ? seen : { ...seen, notes };
@@ -270,7 +273,7 @@ export function createEngineLoadBalancers(
     const known = knownOf(cluster);
     const groups = byService(driver.kinds, found, cluster);
     const owned = [...groups].flatMap(([service, ours]) => {
-      // What all share is left over when nothing uses it any more.
+      // A resource that all Services share is an orphan only when nothing uses it any more.
       if (service === everyService && !ours.every(isUnused)) return [];
       const owner = { cluster, service };
       return (
@@ -289,7 +292,7 @@ export function createEngineLoadBalancers(
     ];
   }
 
-  /** The end of an operation of this process shows by itself. */
+  /** An operation of this process runs on its load balancer: its end is polled, so no read is needed. */
   function isWaitedFor(owner: Owner): boolean {
     const engine = engineOf(owner.cluster);
     const mains = engine.found().ofKind(driver.main);
@@ -308,7 +311,7 @@ export function createEngineLoadBalancers(
     if (isWaitedFor(owner)) return view(session);
     const { isParked } = session;
     session.isParked = false;
-    // Its end was seen, and nothing else has happened since.
+    // The end of the operation was seen, and nothing else has changed since.
     if (isParked && !engineOf(owner.cluster).isStale(owner)) return view(session);
     const ids = [id, attachTo].flatMap((one) => (one === undefined ? [] : [{ kind: driver.main, id: one }]));
     await unlessAborted(engineOf(owner.cluster).look(owner, { ids, slots: driver.slots(ref), removing }), aborting);
@@ -351,20 +354,20 @@ export function createEngineLoadBalancers(
     return session.isGone ? undefined : view(session);
   }
 
-  /** Where the Service asks for something else than it has, what was changed by hand meanwhile is put right with it. */
+  /** Reads before a change of the Service, so that what a person changed in the cloud is put right with it. */
   async function lookAtChange({ owner, ref, settledFor }: Session, request: Request<Asked>, aborting?: AbortSignal) {
     const engine = engineOf(owner.cluster);
-    // What goes is read before, and after, by itself.
+    // A deletion has reads of its own, before and after.
     if (request.desired === undefined || settledFor === undefined || settledFor === printOf(request)) return;
     if (nowMs() - engine.lookedAtMs(owner) < freshMs) return;
     const slots = ref === undefined ? [] : driver.slots(ref);
     await unlessAborted(engine.look(owner, { ids: [], slots, removing: false }), aborting);
   }
 
-  /** The one that tells most of what went wrong. */
+  /** The error that explains most; undefined where nothing failed. */
   function errorOf({ state, errors, refused }: Result): unknown {
     if (state === 'settled' || state === 'refused') return undefined;
-    // It is waited for, and nothing is wrong.
+    // The cloud is waited for, and nothing failed.
     if (state === 'waiting' && refused.length === 0 && errors.every(isWait)) return undefined;
     const found =
       errors.find((error) => error instanceof WithheldError) ??
@@ -384,7 +387,7 @@ export function createEngineLoadBalancers(
     return new CloudError({ kind, cloud, operation, message, subjects });
   }
 
-  /** What is under way goes on to its end, and changes nothing any more without a permit. */
+  /** Rejects when the caller gives up. The work itself goes on, and sends no changing call without a permit. */
   async function unlessAborted<T>(work: Promise<T>, aborting: AbortSignal | undefined): Promise<T> {
     if (aborting === undefined) return work;
     const aborted = untilAborted(aborting).then(() => Promise.reject(failure('Unavailable', 'wait', 'interrupted')));
@@ -429,7 +432,7 @@ function printOf({ desired }: Request<Asked>): string {
   return JSON.stringify({ ...desired?.desired, members: undefined, record: undefined });
 }
 
-/** The cloud says when it is to be asked again. */
+/** The cloud is busy and says when to try again. */
 function isWait(error: unknown): boolean {
   return isCloudError(error) && error.kind === 'Busy' && error.retryAfterMs !== undefined;
 }

@@ -13,7 +13,7 @@ export function printNotes({ ids, tried }: Pick<JournalState, 'ids' | 'tried'>):
   return parts.length === 0 ? undefined : parts.join(';');
 }
 
-/** What cannot be read counts as not written: marks tell then. */
+/** Ignores what does not parse: then only marks prove ownership. */
 export function parseNotes(text: string | undefined): Pick<JournalState, 'ids' | 'tried'> {
   const ids: Record<string, string> = {};
   const tried: string[] = [];

@@ -4,7 +4,7 @@ import { inOrder } from '../order.ts';
 import { type Refusal as EngineRefusal, nameOf, type Want } from '../resource.ts';
 import type { Plan, Step } from '../step.ts';
 
-/** A step of the engine as its controller sees it: which Service it is of tells what it is carried out for. */
+/** A step of the engine in the contract's shape, with the UID of its Service: `apply` finds the request by it. */
 export interface EngineStep extends LoadBalancerStep {
   /** UID. */
   readonly service: string;
@@ -48,7 +48,7 @@ export function planOf(service: string, plan: Plan, wants: readonly Want[]): Loa
   };
 }
 
-/** It takes over what the classic controller made, and does nothing else yet. */
+/** The plan only adds our marks to what is adopted. */
 export function marksOnly({ steps }: Plan): boolean {
   return steps.every((step) => step.do === 'mark' && step.as === 'ours');
 }

@@ -7,7 +7,7 @@ const states = { ready: 'active', pending: 'provisioning', failed: 'failed', del
 export interface ViewInput {
   readonly driver: LoadBalancerDriver;
   readonly owner: Owner;
-  /** What of all that is found is of this owner. */
+  /** Everything found that belongs to this owner. */
   readonly ours: readonly Found[];
   /** Load balancers of anybody, by id. */
   readonly mains: ReadonlyMap<string, Found>;
@@ -17,7 +17,7 @@ export interface ViewInput {
   readonly known: Asked['known'];
 }
 
-/** What one Service has, as its controller sees it; undefined where there is nothing. Pure. */
+/** The load balancer of one Service in the contract's shape; undefined where there is none. Pure. */
 export function viewOf(input: ViewInput): ObservedLoadBalancer | undefined {
   const { driver, owner, ours, mains, isAdopted, ref, known } = input;
   const own = ours.filter(({ kind }) => kind === driver.main);
@@ -49,7 +49,7 @@ export function viewOf(input: ViewInput): ObservedLoadBalancer | undefined {
   };
 }
 
-/** What was kept on purpose and has no Service any more. Pure. */
+/** Load balancers that were retained when their Services were deleted. Pure. */
 export function retainedViews(
   driver: LoadBalancerDriver,
   found: readonly Found[],

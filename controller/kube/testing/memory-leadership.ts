@@ -14,7 +14,7 @@ export function memoryLease(): MemoryLease {
 }
 
 /**
- * Somebody who leads for ever, by this Lease.
+ * A leadership that is never lost, with this Lease.
  *
  * @param onWrite called after each write with what it changed
  */

@@ -35,7 +35,7 @@ export function createTcpServers(): TcpServers {
     const server = createServer({ noDelay: true }, (socket) => {
       sockets.add(socket);
       socket.once('close', () => sockets.delete(socket));
-      // Whoever uses the socket hears of its end by 'close'.
+      // The user of the socket is told of its end by 'close'.
       socket.on('error', () => {});
       entry.endpoint.onConnection(socket);
     });

@@ -37,7 +37,7 @@ export function printMembers(members: readonly { readonly providerID: string; re
     .join(' ');
 }
 
-/** Member sets of these Nodes, that have yet to start, with a budget that lets nobody go. */
+/** Member sets of these Nodes, not started yet, with a budget that allows no removal. */
 export function memberSetsOf(nodes: NodeList, clock: Clock, changes: Partial<MemberSetsOptions> = {}): MemberSets {
   return createMemberSets({
     nodes,
