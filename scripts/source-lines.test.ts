@@ -9,7 +9,6 @@ const exempt = [
   'controller/clouds/aws/nlb/',
   'controller/clouds/aws/security-groups/',
   'controller/clouds/openstack/load-balancers/',
-  'controller/engine/',
 ];
 
 const paths = sourceFiles();

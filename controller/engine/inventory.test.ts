@@ -99,7 +99,7 @@ describe('the inventory', () => {
     assert.deepEqual(inventory.all(), []);
   });
 
-  it('reads old details again although a version shows some changes, and each kind of details by its own age', async () => {
+  it('reads old details again although versions show some changes, and each kind by its own age', async () => {
     const { clock, state, inventory } = stand([100_000, 1_000_000]);
     state.list = [lb('a', { version: '1' })];
     await inventory.audit();

@@ -54,7 +54,7 @@ export async function examine(
   suspect: Suspect,
   lookup: Lookup,
   scope: string,
-  sight: CredentialVisibility,
+  visibility: CredentialVisibility,
   askedMs: number,
 ): Promise<Finding> {
   const { clock } = context;
@@ -77,7 +77,7 @@ export async function examine(
 
   const nowMs = clock.monotonic();
   const stored = reportOf(context, node);
-  const series = continued(suspect.series, state, live, sight.canary, nowMs);
+  const series = continued(suspect.series, state, live, visibility.canary, nowMs);
   suspect.series = series;
   const reportAgeMs = stored === undefined ? Number.POSITIVE_INFINITY : readAtMs - stored.receivedMonotonicMs;
   const leaseUnchangedMs =
@@ -103,8 +103,8 @@ export async function examine(
     askedMs,
     firstMs: series.firstMs,
     firstWithCanaryMs: series.firstWithCanaryMs,
-    ...sight,
-    recorded: isOnRecord(context, node, scope, state === 'gone' || sight.canary === 'found'),
+    ...visibility,
+    recorded: isOnRecord(context, node, scope, state === 'gone' || visibility.canary === 'found'),
     nodeAgeMs: ageMs(node, serverNowMs, nowMs - suspect.sinceMs),
     silence,
     sinceLifeMs,
@@ -118,13 +118,13 @@ export async function examine(
   if (verdict.act === 'wait') {
     if (verdict.restart) suspect.series = undefined;
     const { reason, checkInMs } = verdict;
-    return { kind: 'wait', node, reason, message: messageOf(reason, node, stored, scope, sight), checkInMs };
+    return { kind: 'wait', node, reason, message: messageOf(reason, node, stored, scope, visibility), checkInMs };
   }
   const what =
     lookup.state === 'gone' ? `the cloud shows it ${lookup.terminalState}` : 'the cloud has no such instance';
   const evidence = `${what}, first seen ${Math.round((nowMs - series.firstMs) / 1000)} s ago; no sign of life for ${
     Number.isFinite(sinceLifeMs) ? `${Math.round(sinceLifeMs / 1000)} s` : 'ever since it joined'
-  }${lookup.state === 'absent' ? `; canary ${sight.canary}` : ''}`;
+  }${lookup.state === 'absent' ? `; canary ${visibility.canary}` : ''}`;
   return { kind: 'delete', node, budget: verdict.budget, evidence, state, readAtMs };
 }
 

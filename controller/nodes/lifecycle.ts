@@ -169,8 +169,8 @@ export function createLifecycle(context: NodeContext, options: LifecycleOptions)
         if (lookup.state === 'found' && lookup.power !== 'stopped') return foundAlive(suspect, node, lookup, scope);
         if (lookup.state === 'found') await effects.found(node);
         if (lookup.state === 'found' && carriesPowerTaints(node)) return retry(suspect);
-        const sight = { canary: canaryOf(ref(node), others, answers), shown };
-        examined.push({ suspect, node, finding: await examine(context, suspect, lookup, scope, sight, askedMs) });
+        const visibility = { canary: canaryOf(ref(node), others, answers), shown };
+        examined.push({ suspect, node, finding: await examine(context, suspect, lookup, scope, visibility, askedMs) });
       }),
     );
     await effects.apply(examined);
