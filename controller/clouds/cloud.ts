@@ -103,7 +103,7 @@ export interface Cloud extends CloudIdentity {
    */
   accepts(providerID: string): boolean;
   readonly instances: Instances;
-  /** Undefined: this cloud has none, or its configuration disables them. Clouds give a driver; these are made of it. */
+  /** Undefined: this cloud has none, or its configuration disables them. Made of `loadBalancerDriver`. */
   readonly loadBalancers?: LoadBalancers | undefined;
   /** For the engine: `withLoadBalancers` makes `loadBalancers` of it when the cloud is opened. */
   readonly loadBalancerDriver?: LoadBalancerDriver | undefined;

@@ -229,8 +229,9 @@ export interface AdoptionProof {
 }
 
 /**
- * The load balancers of one configured cloud. A cloud implements it with its own types of observed state and steps, and
- * the controller passes them only to the cloud that created them.
+ * The load balancers of one configured cloud, as their controller sees them. The engine's adapter implements it for
+ * every cloud, from the cloud's LoadBalancerDriver. The controller passes observed states and steps only to the cloud
+ * that created them.
  */
 export interface LoadBalancers<
   O extends ObservedLoadBalancer = ObservedLoadBalancer,
@@ -273,8 +274,8 @@ export interface LoadBalancers<
    */
   observe(ref: LoadBalancerRef, signal?: AbortSignal): Promise<O | undefined>;
   /**
-   * The steps to `desired`; empty when it is there. From `observed`, or, where the engine keeps the inventory, from all
-   * that was read. Makes no call.
+   * The steps to `desired`; empty when nothing differs. Planned from everything that was read, `observed` included.
+   * Makes no call.
    */
   plan(desired: DesiredLoadBalancer, observed: O | undefined): LoadBalancerPlan<S>;
   /**
@@ -291,11 +292,10 @@ export interface LoadBalancers<
    */
   declare?(desired: readonly DesiredLoadBalancer[], isEveryone: boolean, lent: ReadonlySet<string>): void;
   /**
-   * Applies a step and, where the cloud can, all other steps of its plan that are possible, independent ones side by
-   * side; reports each call by `onStep`. The caller plans again until no step is left. Idempotent: repeated after a
-   * lost answer, it finds what the first try created. Returns the state after it; undefined when nothing is left.
-   * Throws a CloudError (`subjects` names members that the cloud refuses) or a WithheldError; after either, observe
-   * before planning again.
+   * Applies a step and all other steps of its plan that are possible now, independent ones side by side; reports each
+   * call by `onStep`. The caller plans again until no step is left. Idempotent: repeated after a lost answer, it finds
+   * what the first try created. Returns the state after it; undefined when nothing is left. Throws a CloudError
+   * (`subjects` names members that the cloud refuses) or a WithheldError; after either, observe before planning again.
    */
   apply(step: S, observed: O | undefined, options: ApplyOptions): Promise<O | undefined>;
 }

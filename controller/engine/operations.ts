@@ -34,11 +34,11 @@ interface Waiting {
 
 const firstMs = 250;
 const maxMs = 5000;
-/** Those whose turn comes so soon are asked for with the others. */
+/** Operations that are due within this time are polled together with those that are due now. */
 const togetherMs = 250;
 const maxFailures = 4;
 const longestMs = 900_000;
-/** It may have ended before it was asked for the first time. */
+/** Share of the time until a first poll that shows the end: the operation may have ended earlier. */
 const sooner = 0.8;
 
 export function createOperations({ clock, poll, signal }: OperationsParts): Operations {
