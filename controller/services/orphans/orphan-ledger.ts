@@ -7,17 +7,17 @@ export const orphanLedgerKey = annotations.orphanLedger;
 /** When orphans were first seen, in seconds since 1970; by the key of `sightingKey`. */
 export type OrphanLedger = ReadonlyMap<string, number>;
 
-/** What the annotation holds at the most, some 13 KB; others are told of and wait for a place. */
+/** The most that the annotation holds, some 13 KB. Further orphans are reported, and recorded when there is room. */
 const maxSightings = 512;
-/** Of sightings in scopes that are no longer swept. */
+/** The longest that sightings in scopes that are no longer swept are kept. */
 const maxAgeSeconds = 90 * 86_400;
 
-/** Of one Service's resources in one scope; short, and begins alike for all of a scope. */
+/** The key of one Service's resources in one scope: short, with the same beginning for all of a scope. */
 export function sightingKey(scope: string, service: string): string {
   return `${scopeKey(scope)}${digest(service).slice(0, 12)}`;
 }
 
-/** What the keys of a scope begin with. */
+/** The beginning of all keys of a scope. */
 export function scopeKey(scope: string): string {
   return digest(scope).slice(0, 6);
 }

@@ -124,8 +124,8 @@ export const nodeMutants: readonly Mutant[] = [
     edits: [
       [
         'controller/nodes/lifecycle.ts',
-        'examine(context, suspect, lookup, scope, sight, askedMs)',
-        'examine(context, suspect, lookup, scope, sight, Math.max(askedMs, clock.monotonic()))',
+        'examine(context, suspect, lookup, scope, visibility, askedMs)',
+        'examine(context, suspect, lookup, scope, visibility, Math.max(askedMs, clock.monotonic()))',
       ],
     ],
   },
