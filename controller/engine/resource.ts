@@ -7,13 +7,14 @@ import type { Permit } from '../clouds/permit.ts';
  *
  * Everything that a cloud keeps for a cluster is a resource: a load balancer, a listener, a public address, a rule.
  * A cloud is a table of resource kinds, readers that show what is there, and a pure function from what a Service asks
- * for to the resources that serve it. The engine compares, orders the calls, sends them, and survives what goes wrong:
+ * for to the resources that serve it. The engine compares, orders the calls, sends them, and recovers from failures:
  *
  * inventory.ts and details.ts hold what was read, knowledge.ts decides what to read first; owner.ts and match.ts tell
  * which of it is ours; decide.ts compares; plan.ts, removals.ts, drafts.ts and order.ts turn the difference into steps;
  * run.ts and sender.ts send them; operations.ts waits for long operations, queue.ts, document.ts and batch.ts share
- * calls between Services; failure.ts says what errors mean; shared.ts holds what several Services want of one resource,
- * effects.ts what the cloud accepts without doing it; journal.ts and records.ts keep what has to survive a crash;
+ * calls between Services; failure.ts says what errors mean; shared.ts merges what several Services desire of one
+ * resource; effects.ts counts calls that the cloud accepts without effect; journal.ts and records.ts keep what has to
+ * survive a crash;
  * reconcile.ts is the loop around all of it, core.ts what all parts need, and engine.ts puts them together.
  */
 
@@ -50,16 +51,16 @@ export interface Want<S = unknown> {
   readonly asItStands?: true;
   /** Ports of the Service that are not served without it. */
   readonly ports?: Refusal['ports'];
-  /** Until the found resource has our marks, one of these specs is as good. */
+  /** Other specs that count as equal until the found resource has our marks. */
   readonly asGood?: readonly S[];
   readonly spec: S;
   /** For people: `listener 80`. */
   readonly summary: string;
 }
 
-/** What one found resource refers to. */
+/** A reference from one found resource to another. */
 export interface Reference {
-  /** What for: `pool`, `groups`. */
+  /** The purpose of the reference: `pool`, `groups`. */
   readonly role: string;
   readonly kind: string;
   readonly id: string;
@@ -67,7 +68,7 @@ export interface Reference {
   readonly loose?: true;
   /** The target proves the ownership of this resource: it is deleted after it, even where the reference is loose. */
   readonly proof?: true;
-  /** Where both go, this goes after its target, and stays for as long as the target cannot go. */
+  /** When both are deleted, this one is deleted after its target, and stays while the target cannot be deleted. */
   readonly outlives?: true;
 }
 
@@ -133,8 +134,8 @@ export interface Answer {
   /** Id of what was created. */
   readonly id?: string;
   /**
-   * Where it is missing, the owner is read again. A removal needs none. With an `operation` it is believed at its end,
-   * too, so leave it out where the end adds something, such as an address.
+   * Where it is missing, the owner is read again. A removal needs none. With an `operation` it also counts as the state
+   * at the operation's end, so leave it out where the end adds something, such as an address.
    */
   readonly found?: readonly Found[];
   /** The effect is complete when this operation has ended. */

@@ -108,7 +108,7 @@ describe('what a Service asks of its load balancer', () => {
     assert.doesNotMatch(JSON.stringify(told), /203\.0\.113/);
   });
 
-  it('keeps a client for three hours where nobody says how long', () => {
+  it('keeps a client for three hours where the Service gives no timeout', () => {
     assert.deepEqual(desired({ spec: { sessionAffinity: 'ClientIP' } }).sessionAffinity, { timeoutSeconds: 10_800 });
   });
 

@@ -89,7 +89,7 @@ describe('the cloud that serves a Service', () => {
     assert.equal(chosen(exampleService({ metadata: recorded('host/region/999 lb-1') }), upgraded), 'ScopeNotServed');
   });
 
-  it('is the recorded one for ever, and nobody else where that is not configured', () => {
+  it('is always the recorded one, and no other where that one is not configured', () => {
     const service = exampleService({ metadata: recorded('os/1 lb-1') });
     assert.equal(chosen(service, one, two), 'os/1');
     assert.equal(chosen(service, one), 'ScopeNotServed');

@@ -60,7 +60,7 @@ describe('a change of a Service', () => {
     ['of an annotation that a cloud reads', {}, { metadata: { annotations: { 'example.com/read': '1' } } }, true],
     ['of our condition', {}, { status: { conditions: [{ type: 'CloudLoadBalancer', status: 'True' }] } }, true],
     // Less than upstream.
-    ['of an annotation that nobody reads', {}, { metadata: { annotations: { 'example.com/x': '1' } } }, false],
+    ['of an annotation that no cloud reads', {}, { metadata: { annotations: { 'example.com/x': '1' } } }, false],
     ['of the external IPs (kube-proxy’s)', {}, { spec: { externalIPs: ['192.0.2.7'] } }, false],
     // As upstream.
     ['of labels', {}, { metadata: { labels: { a: 'b' } } }, false],

@@ -36,7 +36,7 @@ export function removeAction(situation: Situation): Action {
     }
     if (plan.waitMs !== undefined)
       return settle('Deleting', 'the cloud is at work on its removal', { againInMs: plan.waitMs });
-    // Nothing of ours is left, according to an answer that may be old: only a read of this very load balancer proves it.
+    // Nothing of ours is left, according to an answer that may be old: only a read of this load balancer proves it.
     return isProof ? release(situation) : { do: 'observe' };
   }
   if (!isProof) return { do: 'observe' };

@@ -101,7 +101,7 @@ describe('a load balancer that was renamed by hand', () => {
 });
 
 describe('a load balancer that is retained', () => {
-  it('gets a name that says so, and is nobody else’s afterwards', async () => {
+  it('gets a name that says so, and belongs to no Service afterwards', async () => {
     const harness = await createBalancerHarness();
     await harness.settle();
     const { id } = harness.balancer();

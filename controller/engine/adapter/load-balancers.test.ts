@@ -201,7 +201,7 @@ describe('load balancers of a cloud that has a driver', () => {
     assert.equal(observed?.state, 'active');
   });
 
-  it('are proved gone once: whoever asks right after a removal gets its answer', async () => {
+  it('are proved gone once: a read right after a removal gets the answer of the removal', async () => {
     const world = newWorld(timings);
     const client = world.connect();
     const desired = desiredWith();

@@ -71,7 +71,7 @@ describe('where a Node stands towards load balancers', () => {
     assert.equal(eligibility.kind === 'member' && eligibility.scope, 'twin');
   });
 
-  it('a Node of a report-only cloud is nobody`s member', () => {
+  it('a Node of a report-only cloud is a member of no load balancer', () => {
     assert.equal(said(eligibilityOf(memberNode('a'), [{ ...one, api: undefined }])), 'Foreign');
   });
 

@@ -49,7 +49,7 @@ describe('a member whose Node is gone', () => {
     await clock.advance(1000);
     first.print(held(names));
     await clock.advance(40_000);
-    // Let go, they still wait for somebody else to serve.
+    // Released by the budget, they still wait for a replacement.
     assert.equal(first.print(held(names)), names.join(' '));
     await clock.advance(120_000);
     const drained = (first.print(held(names))?.match(/n\d+(?=~)/g) ?? []) as string[];

@@ -53,7 +53,7 @@ describe('a member whose Node is gone, and that needs no budget', () => {
     assert.equal(state.writes, 0);
   });
 
-  it('goes on draining when its Node is registered anew but not initialised', async () => {
+  it('goes on draining when its Node is registered again but not initialised', async () => {
     const { clock, nodes, remove, lead } = memberWorld(named(10).map((name) => memberNode(name)));
     const { print } = lead();
     nodes.put(memberNode('n000', marked));

@@ -61,7 +61,7 @@ describe('a Service that chooses its members by labels', () => {
     assert.equal(ask([], held(['a', 'b'])), 'a b c');
   });
 
-  it('is not disturbed by labels that nobody chooses by', async () => {
+  it('ignores labels by which no Service chooses', async () => {
     const { clock, nodes, ask, changes } = world(['a', 'edge']);
     ask(edge);
     const before = changes();

@@ -188,7 +188,7 @@ describe('a drain', () => {
     assert.deepEqual(play({ active: ['a'], leaving: ['l'] }, 'a l'), ['0s a l~', '30s a']);
   });
 
-  it('begins anew after a restart, and nothing flaps', () => {
+  it('starts its waits again after a restart without any flapping member', () => {
     assert.deepEqual(play({ active: ['a'], leaving: ['l'] }, 'a l~'), ['0s a l~', '30s a']);
   });
 
@@ -220,7 +220,7 @@ describe('make before break', () => {
     assert.equal(ask({ active: ['a', 'n'], leaving: ['l'] }, 'a l'), 'a l~ n');
   });
 
-  it('with Local, nobody waits for one that the cloud refuses', () => {
+  it('with Local, no leaving member waits for one that the cloud refuses', () => {
     const local = { trafficPolicy: 'Local' } as const;
     const fleet = { active: ['a', 'r'], leaving: ['l'] };
     assert.equal(ask(fleet, 'a+ l+', local), 'a l r');
@@ -239,7 +239,7 @@ describe('make before break', () => {
     assert.equal(ask({ active: ['a', 'n'], leaving: ['l'] }, 'a! l+ n+', local), 'a l~ n');
   });
 
-  it('has the load balancer read anew while only health checks can tell', () => {
+  it('has the load balancer read again while only health checks can tell', () => {
     const set = setOf({ active: ['n'], leaving: ['l'] });
     let drainTimes: DrainTimes | undefined;
     const look = (text: string) => {
@@ -276,7 +276,7 @@ describe('whatever a load balancer holds', () => {
     drains: fc.boolean(),
   });
 
-  it('nobody joins but active ones, and nobody goes but those that were let go', () => {
+  it('only active members join, and only released ones leave', () => {
     fc.assert(
       fc.property(worlds, ({ phases, held, trafficPolicy, maxMembers, drains }) => {
         const pick = (phase: string) => names.filter((_, at) => phases[at] === phase);

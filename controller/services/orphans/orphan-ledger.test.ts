@@ -16,7 +16,7 @@ describe('the ledger of orphans', () => {
     assert.equal(later.get(sightingKey('here', 'c')), now + 500);
   });
 
-  it('begins anew for one that was no orphan in between', () => {
+  it('starts again for a load balancer that was no orphan in between', () => {
     const first = afterRead(none, 'here', ['a'], now);
     const none_ = afterRead(first, 'here', [], now + 10);
     assert.equal(afterRead(none_, 'here', ['a'], now + 20).get(sightingKey('here', 'a')), now + 20);
@@ -41,7 +41,7 @@ describe('the ledger of orphans', () => {
     assert.equal(parseSightings(printSightings(ledger)).size, ledger.size);
   });
 
-  it('drops what somebody else wrote into the annotation', () => {
+  it('drops foreign text in the annotation', () => {
     const good = printSightings(afterRead(none, 'here', ['a'], now));
     assert.equal(parseSightings(`rubbish,,x@1,${good},@5,0123@`).size, 1);
     fc.assert(fc.property(fc.string(), (text) => parseSightings(text).size >= 0));
