@@ -4,13 +4,6 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { repositoryRoot, sourceFiles } from './source-files.ts';
 
-/** These folders still have longer lines. A folder without any leaves the list, and none joins it. */
-const exempt = [
-  'controller/clouds/aws/nlb/',
-  'controller/clouds/aws/security-groups/',
-  'controller/clouds/openstack/load-balancers/',
-];
-
 const paths = sourceFiles();
 const sources = paths
   .filter((path) => /\.(ts|mjs|sh|ya?ml)$|^\.ci\/run$/.test(path))
@@ -20,12 +13,7 @@ test('no line of the sources is longer than 120 characters, comments and texts i
   const long = sources.flatMap(({ path, lines }) =>
     lines.flatMap((line, at) => ([...line].length > 120 ? [`${path}:${at + 1}`] : [])),
   );
-  assert.deepEqual(
-    long.filter((place) => !exempt.some((folder) => place.startsWith(folder))),
-    [],
-  );
-  const done = exempt.filter((folder) => !long.some((place) => place.startsWith(folder)));
-  assert.deepEqual(done, [], 'these folders have no longer line any more: take them out of `exempt`');
+  assert.deepEqual(long, []);
 });
 
 test('no comment names a file of ours that does not exist', () => {

@@ -16,7 +16,7 @@ describe('a Service of a network load balancer that names a security group', () 
   const world = (more = [database]) =>
     classic.machine({ config: classic.managedConfig, more: [group('sg-allowed'), ...more] });
 
-  it('gets no load balancer where the operator has not allowed the group, and is told by whom it is allowed', async () => {
+  it('gets no load balancer where the operator has not allowed the group, and is told who can allow it', async () => {
     const { sent, refusals } = await world().ensure(naming('sg-allowed,sg-database'));
     assert.deepEqual(sent, []);
     assert.deepEqual(

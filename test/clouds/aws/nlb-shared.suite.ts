@@ -23,7 +23,7 @@ interface User {
 /** What each controller does for a Service that goes, one call to the cloud or one read after the other. */
 type Going = AsyncGenerator<string, 'gone' | 'stays'>;
 
-/** As the controller does it: after the last change it reads once more, and lets the Service go only by what that shows. */
+/** As the controller does it: after the last change it reads once more, and only that read lets the Service go. */
 async function* going(
   world: AwsWorld,
   { desired, id }: User,

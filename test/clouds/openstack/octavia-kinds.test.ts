@@ -291,7 +291,7 @@ describe('kinds of Octavia load balancers', () => {
   });
 
   for (const keep of ['false', 'true']) {
-    it(`one of ours whose Service goes while another uses it stays until that one has left, and says so; its floating IP is to stay: ${keep}`, async () => {
+    it(`stays until the last other Service has left it, and says so; keep-floatingip: ${keep}`, async () => {
       const { octavia, edge } = await open();
       await harness.ensure({ annotations: { [keys.keepFloatingIp]: keep } });
       const own = harness.only();

@@ -54,7 +54,7 @@ describe('A load balancer of Octavia that was lent to a Service', () => {
     );
   });
 
-  it('keeps the pool of a Service whose tags were taken off, when the Service that owns all of it is made again', async () => {
+  it('keeps a pool whose tags were taken off, when the Service of its load balancer is made again', async () => {
     harness = await octaviaHarness(`[LoadBalancer]\nsubnet-id = ${subnetId}\n`);
     await harness.ensure();
     const own = harness.only();

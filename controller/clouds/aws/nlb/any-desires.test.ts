@@ -54,7 +54,7 @@ describe('any two desires of one Service for a network load balancer', () => {
     ['with security groups', managedConfig],
     ['without', plainConfig],
   ] as const) {
-    it(`${what}: the change ends, keeps identity and address, leaves nothing to do, and removal leaves nothing`, async () => {
+    it(`${what}: the change ends, keeps identity and address, and removal leaves nothing`, async () => {
       await fc.assert(
         fc.asyncProperty(desires, desires, async (from, to) => {
           const m = machine({ config });

@@ -24,7 +24,7 @@ const inputOf = (m: ReturnType<typeof machine>, operation: string) =>
 const reasons = (refusals: readonly { readonly reason: string }[]) => refusals.map(({ reason }) => reason);
 
 describe('a network load balancer', () => {
-  it('is made after its groups, its listeners when all targets are registered, and its nodes let it in last', async () => {
+  it('is made after its groups, its listeners after all targets, and the rules of its nodes last', async () => {
     const m = managed();
     const { sent, refusals, observed } = await m.ensure(network());
     assert.deepEqual(sent.toSorted(), [
@@ -66,7 +66,7 @@ describe('a network load balancer', () => {
     }
   });
 
-  it('without groups has the nodes let in clients, health checks and what tells packet sizes, and nothing else', async () => {
+  it('without groups lets clients, health checks and path MTU messages reach the nodes, and nothing else', async () => {
     const m = machine();
     await m.ensure(network({ sourceRanges: ['192.0.2.0/24'] }));
     assert.deepEqual(m.rulesOfNodes(), [

@@ -188,7 +188,7 @@ describe('whatever rules persons have made', () => {
     });
 
   for (const config of [plainConfig, managedConfig]) {
-    it(`none of them is ever revoked, and all is done in the end, ${config === plainConfig ? 'without' : 'with'} groups`, async () => {
+    it(`revokes none of them and ends settled, ${config === plainConfig ? 'without' : 'with'} groups`, async () => {
       await fc.assert(
         fc.asyncProperty(persons, asked, asked, asked, async (theirs, first, second, third) => {
           const m = machine({ config });

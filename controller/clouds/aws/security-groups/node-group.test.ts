@@ -45,7 +45,7 @@ describe('the security group of a node', () => {
     });
   }
 
-  it("is none where neither instance nor group carries the cluster's tag, as of a database that a rogue Node names", () => {
+  it("is none where neither instance nor group carries the cluster's tag, even if a rogue Node names it", () => {
     const facts = factsWith({
       'i-1': [['sg-nodes'], {}],
       'i-db': [['sg-database'], { 'kubernetes.io/cluster/another': 'owned' }],

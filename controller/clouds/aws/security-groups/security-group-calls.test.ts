@@ -139,7 +139,7 @@ describe('calls about security groups', () => {
     assert.equal(gone.groups.size, 0);
   });
 
-  it('try a group that stays in use ever less often, and say after ten minutes that something else uses it', async () => {
+  it('try a group in use ever less often, and say after ten minutes that something else uses it', async () => {
     const clock = fakeClock();
     const known = [group('sg-1', { name: 'k8s-elb-a1' })];
     const { calls } = callsOf({ clock, known, refuse: { DeleteSecurityGroup: 'DependencyViolation' } });

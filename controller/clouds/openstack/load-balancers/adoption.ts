@@ -32,7 +32,7 @@ function isWithIt({ portId }: FloatingIp, adopting: Adopting, config: LoadBalanc
   return carrier !== undefined && (isOwnedBy(carrier, owner) || adoptedKey(carrier, adopting, config) !== undefined);
 }
 
-/** Its name and tag as that controller gives them to this Service, its address as the Service shows it, and no marks. */
+/** It has the name and tag of that controller for this Service, the address that the Service shows, and no marks. */
 function isAdoptable(
   one: LoadBalancer,
   { name, service, proof, known }: Adopting,

@@ -54,7 +54,8 @@ export const values = {
   hostname: 'a DNS name',
   nodeSelector: 'labels such as role=ingress,gpu; one without a value may have any',
   container:
-    "the URL of a container or secret of the key manager (any text unless container-store is barbican); empty = the cloud config's is not used",
+    'the URL of a container or secret of the key manager (any text unless container-store is barbican); ' +
+    "empty = the cloud config's is not used",
   class: 'the name of a [LoadBalancerClass] of the cloud config',
   subnetName: 'a name, a glob, or ~ and a regular expression; ! in front negates',
   subnetTags: 'tags, separated by commas: any of them; & in front all, ! none, !& not all',

@@ -175,7 +175,9 @@ export function desireOf(asked: Asked, parts: DesireParts): Desire {
       ...{ kind: octaviaKinds.loadBalancer, key: 'main', spec, asGood: [{ ...spec, isClassic: true }] },
       // One in ERROR is made again, unless that would cost it an address that is shown.
       ...(current?.status === 'failed' && !address.survives && { carriesAddress: true }),
-      summary: `${address.vip ? 'internal ' : ''}load balancer ${name} for ${service}: ${shown}; ${desired.members.length} members`,
+      summary:
+        `${address.vip ? 'internal ' : ''}load balancer ${name} for ${service}: ${shown}; ` +
+        `${desired.members.length} members`,
     };
     const vipPort: Want = {
       ...{ kind: octaviaKinds.vipPort, key: 'main', within: ownName, spec: undefined },

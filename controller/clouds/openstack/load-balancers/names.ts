@@ -5,7 +5,7 @@ const longest = 255;
 
 export type Named = Pick<DesiredLoadBalancer, 'service' | 'clusterName'>;
 
-/** `kube_service_<cluster>_<namespace>_<service>`, as the classic controller names (and tags) the load balancer of a Service. */
+/** `kube_service_<cluster>_<namespace>_<service>`: the classic controller's name and tag for a Service's load balancer. */
 export function classicName({ service, clusterName }: Named): string {
   return cut(`${classicPrefix}${clusterName}_${service.replace('/', '_')}`);
 }
@@ -33,7 +33,10 @@ export function loadBalancerDescription({ service, clusterName }: Named): string
   return cut(`Kubernetes external service ${service} from cluster ${clusterName}`);
 }
 
-/** Its first six words tell the classic controller that it may delete it; found by the whole of it, so it holds nothing that may change. */
+/**
+ * Its first six words tell the classic controller that it may delete it. It is found by the whole text, which therefore
+ * holds nothing that may change.
+ */
 export function floatingIpDescription(
   { owner, service }: Pick<DesiredLoadBalancer, 'owner' | 'service'>,
   keep = false,
@@ -56,8 +59,8 @@ export function securityGroupName(owner: Owner, service: string): string {
 }
 
 /**
- * A classic description with whose it is at its end: Neutron takes tags only after it made something, and what has no owner from its first moment on could be left
- * behind by a crash.
+ * A classic description that ends in its owner: Neutron takes tags only after a create, and a crash in between would
+ * leave something without an owner behind.
  */
 export function withMark(description: string, mark: string): string {
   return `${description.slice(0, longest - mark.length - 1)} ${mark}`;

@@ -60,7 +60,7 @@ export function foundAll({ loadBalancer, listeners = [], pools = [] }: Whole, cl
   ];
 }
 
-/** A pool without marks is of its listener's Service, but for one that a person has put behind a listener on a lent one. */
+/** A pool without marks is of its listener's Service, unless a person put it behind a listener of a lent one. */
 function originOfPool(pool: Pool, user: Listener | undefined, loadBalancer: LoadBalancer): Origin {
   const origin = originOf('pool', pool, loadBalancer);
   const isMarked = ownerOf(pool.tags) !== undefined || tagValue(pool.tags, ownerTags.retained) !== undefined;

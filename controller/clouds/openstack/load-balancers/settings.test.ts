@@ -148,7 +148,9 @@ describe('settings of an Octavia load balancer', () => {
     const other = uuid.replace(/1$/, '2');
     const { placement } = read({
       annotations: { [keys.class]: 'a', [keys.floatingNetworkId]: other, [keys.subnetId]: other },
-      config: `[LoadBalancer]\nmember-subnet-id = ${other}\nfloating-subnet = f\n[LoadBalancerClass "a"]\nfloating-network-id = ${uuid}\nsubnet-id = ${uuid}\n`,
+      config:
+        `[LoadBalancer]\nmember-subnet-id = ${other}\nfloating-subnet = f\n` +
+        `[LoadBalancerClass "a"]\nfloating-network-id = ${uuid}\nsubnet-id = ${uuid}\n`,
     });
     assert.deepEqual(placement, {
       floatingNetworkId: uuid,
@@ -231,7 +233,7 @@ describe('settings of an Octavia load balancer', () => {
     assert.deepEqual([told(settings), settings.tlsRef], [[], 'vault/tls/web']);
   });
 
-  it('a node selector comes from the annotation, otherwise from the configuration, and what cannot be read asks for nothing', () => {
+  it('a node selector comes from the annotation, else from the configuration; an unreadable one asks for nothing', () => {
     const { config } = loadBalancerConfigOf(parseGcfg('[LoadBalancer]\nnode-selector = a=b,c\n', 'cloud.conf'));
     const labels = nodeLabels(config);
     assert.deepEqual(labels({}), [

@@ -17,7 +17,10 @@ export interface MonitorTimes {
   readonly maxRetriesDown: number;
 }
 
-/** What annotations and configuration ask for. Undefined = not understood or not possible: what is there stays, and without it nothing is made. */
+/**
+ * What annotations and configuration ask for. Undefined = not understood or not possible: what exists stays, and without
+ * it nothing is created.
+ */
 export interface Settings {
   readonly family: IpFamily;
   readonly internal: boolean | undefined;
@@ -131,7 +134,8 @@ export function readSettings(desired: DesiredLoadBalancer, { config, features }:
   if (!needs(!features.layer4, keys.forwardedFor, 'HTTP', off)) forwardedFor = undefined;
   if (proxyProtocol !== undefined && proxyProtocol !== 'none' && forwardedFor) {
     refuse(
-      `${keys.forwardedFor}: "true": not together with ${keys.proxyProtocol}: ${JSON.stringify(given(keys.proxyProtocol))}`,
+      `${keys.forwardedFor}: "true": not together with ${keys.proxyProtocol}: ` +
+        JSON.stringify(given(keys.proxyProtocol)),
     );
     proxyProtocol = undefined;
     forwardedFor = undefined;
@@ -185,7 +189,9 @@ export function readSettings(desired: DesiredLoadBalancer, { config, features }:
   function keepsFloatingIp(): boolean | undefined {
     const keeps = read<boolean>(keys.keepFloatingIp, values.flag, false, flag);
     if (keeps !== true || desired.mayKeepAddress) return keeps;
-    const message = `${keys.keepFloatingIp}: "true": --allow-keep-address names neither the namespace nor the class of ${desired.service}; the floating IP goes when the Service goes`;
+    const message =
+      `${keys.keepFloatingIp}: "true": --allow-keep-address names neither the namespace nor the class of ` +
+      `${desired.service}; the floating IP goes when the Service goes`;
     remarks.push({ reason: 'RetentionNotAllowed', message });
     return false;
   }

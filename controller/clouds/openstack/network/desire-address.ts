@@ -111,7 +111,8 @@ export function desireAddress({ asked, settings, facts, own }: AddressInput): Ad
       return done(keepAttached(attached), false);
     const pools = placement && facts && floatingPools(placement, facts);
     const problem = pools !== undefined && 'problem' in pools ? pools.problem : undefined;
-    const noPool = `no floating IP for load balancer ${label}: ${problem}; it has its VIP ${own?.body.vipAddress ?? ''} alone`;
+    const vip = own?.body.vipAddress ?? '';
+    const noPool = `no floating IP for load balancer ${label}: ${problem}; it has its VIP ${vip} alone`;
     if (shown !== undefined && !mayChangeAddress) {
       // Where there never was a floating IP to be had, the VIP is what there is.
       if (attached === undefined && named === undefined && problem !== undefined) return refused('Unsupported', noPool);
@@ -121,7 +122,8 @@ export function desireAddress({ asked, settings, facts, own }: AddressInput): Ad
     const taken = mine.find(({ body }) => body.isElsewhere && body.portId !== vipPort);
     if (taken !== undefined && !mayChangeAddress) {
       const { address, portId } = taken.body;
-      const message = `floating IP ${address} of ${service} is on port ${portId} of others; another one would be another address`;
+      const place = `floating IP ${address} of ${service} is on port ${portId} of others`;
+      const message = `${place}; another one would be another address`;
       return refused('Conflict', message);
     }
     if (named !== undefined) return ofNamed(named, pools === undefined || 'problem' in pools ? [] : pools);

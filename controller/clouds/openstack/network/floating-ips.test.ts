@@ -287,7 +287,7 @@ describe('floating IPs, whatever Services ask for and persons do', () => {
     failing: fc.option(fc.nat(3)),
   });
 
-  it('keep the address without consent, leave those of others as they are, and are all gone or kept in the end', async () => {
+  it('keep the address without consent, leave those of others alone, and are all gone or kept in the end', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(asked, { minLength: 1, maxLength: 5 }), async (requests) => {
         const harness = networkHarness();

@@ -56,8 +56,8 @@ export function networkSlots({ owner, service, address }: LoadBalancerRef): read
 }
 
 /**
- * The key under which something that the classic controller made is that Service's: a floating IP on the VIP of its load
- * balancer, a group by its name; both as that controller describes them. Pure.
+ * The key under which something that the classic controller made is that Service's: a floating IP on the VIP of its
+ * load balancer, a group by its name; both as that controller describes them. Pure.
  */
 export function adoptedNetworkKey(found: Found, adopting: Adopting): string | undefined {
   const { owner, service, proof, known } = adopting;

@@ -13,8 +13,8 @@ export interface ServerAddress {
 
 export interface ServerAddresses {
   /**
-   * Id of the subnet of the first of these addresses that a port of its server has: two networks of one project may have
-   * one range. Kept for an hour.
+   * Id of the subnet of the first of these addresses that a port of its server has: two networks of one project may
+   * have one range. Kept for an hour.
    *
    * @throws CloudError `Invalid` where no port has any of them
    */
@@ -49,7 +49,8 @@ export function createServerAddresses(neutron: Neutron, clock: Clock): ServerAdd
       const id = known(near);
       if (id !== undefined) return id;
       const addresses = near.map(({ address }) => address).join(', ');
-      const message = `no subnet for the VIP: name subnet-id in the cloud config; no port has any of the members' addresses ${addresses}`;
+      const why = `no port has any of the members' addresses ${addresses}`;
+      const message = `no subnet for the VIP: name subnet-id in the cloud config; ${why}`;
       throw new CloudError({ kind: 'Invalid', cloud: 'openstack', operation: 'create load balancer', message });
     },
     async serversOf(addresses, io) {
