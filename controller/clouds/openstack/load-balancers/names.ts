@@ -5,7 +5,7 @@ const longest = 255;
 
 export type Named = Pick<DesiredLoadBalancer, 'service' | 'clusterName'>;
 
-/** `kube_service_<cluster>_<namespace>_<service>`: the classic controller's name and tag for a Service's load balancer. */
+/** `kube_service_<cluster>_<namespace>_<service>`: the classic controller's name and tag of a load balancer. */
 export function classicName({ service, clusterName }: Named): string {
   return cut(`${classicPrefix}${clusterName}_${service.replace('/', '_')}`);
 }

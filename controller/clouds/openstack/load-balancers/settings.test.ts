@@ -233,7 +233,7 @@ describe('settings of an Octavia load balancer', () => {
     assert.deepEqual([told(settings), settings.tlsRef], [[], 'vault/tls/web']);
   });
 
-  it('a node selector comes from the annotation, else from the configuration; an unreadable one asks for nothing', () => {
+  it('a node selector is that of the annotation or of the configuration; an unreadable one asks for nothing', () => {
     const { config } = loadBalancerConfigOf(parseGcfg('[LoadBalancer]\nnode-selector = a=b,c\n', 'cloud.conf'));
     const labels = nodeLabels(config);
     assert.deepEqual(labels({}), [

@@ -18,8 +18,8 @@ export interface MonitorTimes {
 }
 
 /**
- * What annotations and configuration ask for. Undefined = not understood or not possible: what exists stays, and without
- * it nothing is created.
+ * What annotations and configuration ask for. Undefined = not understood or not possible: what exists stays, and
+ * without it nothing is created.
  */
 export interface Settings {
   readonly family: IpFamily;
