@@ -172,6 +172,21 @@ describe('a plan', () => {
     );
   });
 
+  for (const first of ['make', 'break'] as const)
+    it(`goes on serving with what is to be replaced while others use it, where the ${first} comes first`, () => {
+      const remove = async () => ({});
+      const kinds = [kindNamed('lb', { remove }), kindNamed('part', { within: 'lb', remove })];
+      const guest = found('part', 'x', { id: 'guest', within: 'lb-1', owner: { ...owner, service: 'u2' } });
+      const all = [found('lb', 'a'), found('part', 'x', { within: 'lb-1' }), guest];
+      const wants = [want('lb', 'b', { first }), want('part', 'x', { within: 'lb/k' })];
+      const plan = planOf(kinds, wants, all);
+      assert.ok(!orderOf(plan).some((step) => step.startsWith('delete')), orderOf(plan).join(', '));
+      assert.deepEqual(
+        plan.refusals.map(({ reason }) => reason),
+        ['InUse'],
+      );
+    });
+
   it('a loose reference survives the replacement of its target', () => {
     const kinds = [kindNamed('pool'), kindNamed('address')];
     const wants = [want('pool', 'b', { first: 'break' }), want('address', 'x', { needs: ['pool/k'] })];

@@ -68,6 +68,12 @@ export function planRemovals(
     if (!match.isOurs(root)) return root !== found && !decisions.used.has(root);
     return lent.includes(root.kind);
   }
+  /** Its container is to be replaced and stays for the sake of others: until it can go, it goes on serving. */
+  function isInKept(found: Found): boolean {
+    const container = match.containerOf(found);
+    if (container === undefined) return false;
+    return (replacing.has(container) && foreignPartsOf(container).length > 0) || isInKept(container);
+  }
   /** Whether refusals keep the Service from its new container. What the cloud cannot do did not work before either. */
   function isUnserved(found: Found): boolean {
     const { kind } = rootOf(found);
@@ -92,6 +98,10 @@ export function planRemovals(
         shrinkShared(found);
         return false;
       }
+    }
+    if (!removing && isInKept(found)) {
+      serving.add(found);
+      return false;
     }
     // A blocked resource keeps what it refers to.
     if (!removing && match.referrers(found).some((other) => isBlockedName(nameOf(other)))) return false;
