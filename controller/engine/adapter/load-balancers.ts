@@ -347,10 +347,9 @@ export function createEngineLoadBalancers(
     session.isGone = request.desired === undefined && result.state === 'settled';
     if (result.state === 'settled') session.settledFor = printOf(request);
     const error = errorOf(result);
-    if (error !== undefined) {
-      await flush(session);
-      throw error;
-    }
+    // An id is saved before the next read, which may fail; what is settled is written with the Service.
+    if (error !== undefined || result.state === 'waiting') await flush(session);
+    if (error !== undefined) throw error;
     return session.isGone ? undefined : view(session);
   }
 
