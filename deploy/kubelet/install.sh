@@ -207,9 +207,10 @@ install() {
 	id=$(cat "$here/VERSION")-$(sha_of "$here/SHA256SUMS" | cut -c 1-12)
 	# In an image for another kind of machine it cannot run.
 	if [ -z "$root" ]; then
-		"$here/bin/node" --version >/dev/null 2>&1 ||
+		if ! "$here/bin/node" --version >/dev/null 2>&1; then
 			needs='take the package for its architecture; glibc 2.28 or later is needed, and a file system without noexec'
 			fail "$here/bin/node does not run on this machine ($(uname -m)): $needs"
+		fi
 	fi
 	if [ -e "$base" ] && [ ! -f "$state" ] && [ -n "$(ls -A "$base" 2>/dev/null)" ]; then
 		fail "$prefix is not empty and not ours: choose another folder with --prefix"
