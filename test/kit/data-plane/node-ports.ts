@@ -24,18 +24,20 @@ export function nodeEndpoints(
   services: Iterable<WatchedService>,
   podsOf: PodPlacement,
 ): Map<string, Endpoint> {
-  const wanted = new Map<string, Endpoint>();
+  const served = new Map<string, Endpoint>();
+  // Opened after all that they tell of, so that nothing is healthy before it answers.
+  const checked = new Map<string, Endpoint>();
   const all = [...services];
   for (const { name, host } of nodes) {
-    const open = (port: number, onConnection: Endpoint['onConnection']) =>
-      wanted.set(`${host}:${port}`, { host, port, onConnection });
-    open(proxyHealthPort, (socket) => answerHealth(() => true, socket));
+    const open = (endpoints: Map<string, Endpoint>, port: number, onConnection: Endpoint['onConnection']) =>
+      endpoints.set(`${host}:${port}`, { host, port, onConnection });
+    open(checked, proxyHealthPort, (socket) => answerHealth(() => true, socket));
     for (const { key, policy, nodePorts, healthCheckNodePort } of all) {
       const local = podsOf(key)?.has(name) ?? true;
       const serves = policy === 'Local' ? local : (podsOf(key)?.size ?? 1) > 0;
-      if (serves) for (const port of nodePorts) open(port, (socket) => answerLines(name, socket));
-      if (healthCheckNodePort > 0) open(healthCheckNodePort, (socket) => answerHealth(() => local, socket));
+      if (serves) for (const port of nodePorts) open(served, port, (socket) => answerLines(name, socket));
+      if (healthCheckNodePort > 0) open(checked, healthCheckNodePort, (socket) => answerHealth(() => local, socket));
     }
   }
-  return wanted;
+  return new Map([...served, ...checked]);
 }
