@@ -145,6 +145,18 @@ describe('the configuration of vSphere', () => {
     await assert.rejects(accepted(`[Global]\nuser = u\npassword = p\n${sections}`), /server: vc is in two sections/);
   });
 
+  it('takes two vCenters on one host at different ports', async () => {
+    const sections = '[VirtualCenter "a"]\nserver = vc\nport = 8443\n[VirtualCenter "b"]\nserver = vc\nport = 9443\n';
+    const { vcenters } = await accepted(`[Global]\nuser = u\npassword = p\n${sections}`);
+    assert.deepEqual(
+      vcenters.map(({ server, port }) => [server, port]),
+      [
+        ['vc', 8443],
+        ['vc', 9443],
+      ],
+    );
+  });
+
   it('takes the one vCenter of [Global], and the environment before the file', async () => {
     const text = '[Global]\nserver = vc\nuser = u\npassword = p\n';
     const env = {

@@ -85,13 +85,22 @@ export async function readConfig(
   const nodes = readSection(config, 'nodes');
   const named = config.sections.filter(({ name, subsection }) => /^(virtual|v)center$/.test(name) && subsection);
   const only = global.text('server');
-  const servers = named.map(({ name, subsection = '' }) =>
-    (readSection(config, name, subsection).text('server') ?? subsection).toLowerCase(),
+  // Several vCenters can answer on one host, at ports of their own.
+  const places = named.map(({ name, subsection = '' }) => {
+    const own = readSection(config, name, subsection);
+    const server = (own.text('server') ?? subsection).toLowerCase();
+    return { server, port: layered(own, global).text('port') };
+  });
+  const twice = places.find(({ server, port }, at) =>
+    places.slice(0, at).some((other) => other.server === server && other.port === port),
   );
-  const twice = servers.find((server, at) => servers.indexOf(server) !== at);
-  if (twice !== undefined) throw global.error('server', `${twice} is in two sections, expected one for each vCenter`);
-  if (only !== undefined && !servers.includes(only.toLowerCase()))
-    named.push({ name: 'virtualcenter', subsection: only, entries: [] });
+  if (twice !== undefined)
+    throw global.error('server', `${twice.server} is in two sections, expected one for each vCenter`);
+  const onlyPort = global.text('port');
+  const isNamed = places.some(
+    ({ server, port }) => server === only?.toLowerCase() && (onlyPort === undefined || port === onlyPort),
+  );
+  if (only !== undefined && !isNamed) named.push({ name: 'virtualcenter', subsection: only, entries: [] });
   if (named.length === 0)
     return { reportOnly: `no vCenter: tried ${file?.path ?? '--cloud-config'} and VSPHERE_VCENTER` };
   const secrets = await readSecrets(global.text('secrets-directory'), files);
