@@ -167,10 +167,7 @@ export function createEngine<D>(engine: EngineParts<D>): Engine<D> {
       await planning.know(request, journal);
       return planning.planOf(request, journal);
     },
-    planNow(request) {
-      planning.declare(request);
-      return planning.planOf(request, journals.now(request.owner));
-    },
+    planNow: (request) => planning.planNow(request, journals.now(request.owner)),
     audit: knowledge.audit,
     look: (owner, query) => knowledge.find(owner, journals.now(owner), query),
     take: journals.take,

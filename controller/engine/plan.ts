@@ -166,12 +166,22 @@ export function makePlan(input: PlanInput): Plan {
   const removals = planRemovals(input, decisions, drafts, replaced);
   const steps = finish(drafts, insides);
   proveAcyclic(steps);
+  const refusals = [...input.refusals, ...decisions.refusals, ...removals.refusals, ...unprovenOf(input, decisions)];
   return {
     steps,
-    refusals: [...input.refusals, ...decisions.refusals, ...removals.refusals, ...unprovenOf(input, decisions)],
+    refusals: withPorts(refusals, input.wants),
     waits: [...decisions.waits, ...removals.waits] satisfies readonly Wait[],
     bound: Object.fromEntries(decisions.bound),
   };
+}
+
+/** A refused resource that serves ports names them. */
+function withPorts(refusals: readonly Refusal[], wants: readonly Want[]): readonly Refusal[] {
+  const portsOf = new Map(wants.map((want) => [nameOf(want), want.ports]));
+  return refusals.map((refusal) => {
+    const ports = refusal.ports ?? portsOf.get(refusal.name ?? '');
+    return ports === undefined ? refusal : { ...refusal, ports };
+  });
 }
 
 /** A recorded resource that nothing proves ours stays, and is named. */

@@ -14,6 +14,8 @@ export interface Planning<D> {
   /** Reads what a plan needs and is missing or old. Throws the CloudError of a read. */
   know(request: Request<D>, journal: Journal): Promise<void>;
   planOf(request: Request<D>, journal: Journal): Plan;
+  /** Declares and plans. */
+  planNow(request: Request<D>, journal: Journal): Plan;
 }
 
 export function createPlanning<D>(driver: Driver<D>, core: Core, knowledge: Knowledge): Planning<D> {
@@ -22,9 +24,9 @@ export function createPlanning<D>(driver: Driver<D>, core: Core, knowledge: Know
   const desireOf = ({ desired }: Request<D>): Desire =>
     desired === undefined ? { wants: [], refusals: [] } : driver.desire(desired);
 
-  function planOf(request: Request<D>, journal: Journal): Plan {
+  function planOf(request: Request<D>, journal: Journal, desire = desireOf(request)): Plan {
     const { owner, desired } = request;
-    const { wants, refusals } = desireOf(request);
+    const { wants, refusals, remarks } = desire;
     const match = matchFound({ kinds, owner, found: core.found(), journal: journal.state, adopts: request.adopts });
     const unseenMs = (name: string) =>
       journal.unseenMs(name, kinds.get(kindOf(name))?.settleMs ?? 0, inventory.lookedAtMs(owner));
@@ -47,7 +49,7 @@ export function createPlanning<D>(driver: Driver<D>, core: Core, knowledge: Know
     const unseen = late.flatMap(({ name, ms }): Wait[] =>
       ms > 0 ? [{ name, why: 'what an earlier try may have made does not show yet', ms }] : [],
     );
-    return { ...plan, waits: [...plan.waits, ...unseen] };
+    return { ...plan, waits: [...plan.waits, ...unseen], ...(remarks !== undefined && { remarks }) };
   }
 
   async function know(request: Request<D>, journal: Journal): Promise<void> {
@@ -61,6 +63,14 @@ export function createPlanning<D>(driver: Driver<D>, core: Core, knowledge: Know
     });
   }
 
-  const declare = (request: Request<D>) => shared.declare(request.owner, desireOf(request).wants);
-  return { declare, know, planOf };
+  return {
+    declare: (request) => shared.declare(request.owner, desireOf(request).wants),
+    know,
+    planOf: (request, journal) => planOf(request, journal),
+    planNow(request, journal) {
+      const desire = desireOf(request);
+      shared.declare(request.owner, desire.wants);
+      return planOf(request, journal, desire);
+    },
+  };
 }

@@ -51,6 +51,8 @@ export type Outcome = 'done' | 'skipped' | 'going' | 'parked' | { readonly error
 export interface Plan {
   readonly steps: readonly Step[];
   readonly refusals: readonly Refusal[];
+  /** Shown in the condition, although everything is done. */
+  readonly remarks?: readonly string[];
   readonly waits: readonly Wait[];
   /** Ids of what is there, by name. */
   readonly bound: Readonly<Record<ResourceName, string>>;

@@ -229,8 +229,7 @@ export function createEngineLoadBalancers(
     const { owner, desired } = request;
     session.request = request;
     const plan = engineOf(owner.cluster).planNow(request);
-    const { wants = [], remarks } = desired === undefined ? {} : driver.desire(desired);
-    const told = { ...planOf(owner.service, plan, wants), ...(remarks !== undefined && { remarks }) };
+    const told = planOf(owner.service, plan);
     // What is adopted gets its marks together with the first change that is needed anyway.
     if (desired !== undefined && request.adopts !== undefined && marksOnly(plan)) return { ...told, steps: [] };
     const restMs = Math.max(session.restsUntilMs - nowMs(), isWaitedFor(owner) ? waitedForMs : 0);
@@ -238,8 +237,7 @@ export function createEngineLoadBalancers(
   }
 
   function isUnused(found: Found): boolean {
-    const kind = driver.kinds.find((one) => one.kind === found.kind);
-    return kind?.usedBy?.(found)?.length === 0;
+    return kinds.get(found.kind)?.usedBy?.(found)?.length === 0;
   }
 
   function mainsOf(found: readonly Found[]): ReadonlyMap<string, Found> {

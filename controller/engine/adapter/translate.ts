@@ -1,7 +1,7 @@
 import type { LoadBalancerStep } from '../../clouds/load-balancer-step.ts';
 import type { LoadBalancerPlan, Refusal } from '../../clouds/load-balancers.ts';
 import { inOrder } from '../order.ts';
-import { type Refusal as EngineRefusal, nameOf, type Want } from '../resource.ts';
+import type { Refusal as EngineRefusal } from '../resource.ts';
 import type { Plan, Step } from '../step.ts';
 
 /** A step of the engine in the contract's shape, with the UID of its Service: `apply` finds the request by it. */
@@ -29,21 +29,23 @@ export function stepOf(service: string, step: Step): EngineStep {
 }
 
 /** Pure. */
-export function planOf(service: string, plan: Plan, wants: readonly Want[]): LoadBalancerPlan<EngineStep> {
+export function planOf(service: string, plan: Plan): LoadBalancerPlan<EngineStep> {
   const early = plan.steps.filter(({ last }) => !last).map(({ id }) => id);
   const steps = inOrder(
     plan.steps,
     ({ id }) => id,
     ({ after, follows, last }) => [...after, ...follows, ...(last ? early : [])],
   );
-  const portsOf = new Map(wants.flatMap((want) => (want.ports === undefined ? [] : [[nameOf(want), want.ports]])));
   const waits = plan.waits.map(({ ms }) => ms);
   return {
     steps: steps.map((step) => stepOf(service, step)),
-    refusals: plan.refusals.map(({ reason, message, name, ports }): Refusal => {
-      const unserved = ports ?? portsOf.get(name ?? '');
-      return { reason: reasons[reason], message, ...(unserved !== undefined && { ports: unserved }) };
-    }),
+    refusals: plan.refusals.map(
+      ({ reason, message, ports }): Refusal => ({
+        ...{ reason: reasons[reason], message },
+        ...(ports !== undefined && { ports }),
+      }),
+    ),
+    ...(plan.remarks !== undefined && { remarks: plan.remarks }),
     waitMs: waits.length === 0 ? undefined : Math.min(...waits),
   };
 }
