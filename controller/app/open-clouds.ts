@@ -11,9 +11,9 @@ import {
   identified,
 } from '../clouds/cloud.ts';
 import { cloudModules } from '../clouds/registry.ts';
-import { withLoadBalancers } from '../engine/adapter/with-load-balancers.ts';
 import type { ConfiguredCloud } from '../model/configured-cloud.ts';
 import { reportScope } from '../model/scope-record.ts';
+import { withLoadBalancers } from '../services/balancers/with-load-balancers.ts';
 import type { CloudRequest } from './options/options.ts';
 import { createReloadingCloud, type ReloadParts } from './reload/reloading-cloud.ts';
 

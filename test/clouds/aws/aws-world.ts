@@ -20,7 +20,7 @@ import { networkKinds } from '../../../controller/clouds/aws/nlb/resources.ts';
 import { balancerKind } from '../../../controller/clouds/aws/security-groups/group-resources.ts';
 import type { CloudCall, OpenedCloud } from '../../../controller/clouds/cloud.ts';
 import { type LoadBalancers, ownerTags } from '../../../controller/clouds/load-balancers.ts';
-import { withLoadBalancers } from '../../../controller/engine/adapter/with-load-balancers.ts';
+import { withLoadBalancers } from '../../../controller/services/balancers/with-load-balancers.ts';
 import { withDriver } from '../suite/recorded-driver.ts';
 import type { CloudWorld } from '../suite/world.ts';
 import { classicBalancers, networkBalancers } from './aws-balancers.ts';

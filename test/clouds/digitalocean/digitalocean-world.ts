@@ -9,7 +9,7 @@ import { prefix } from '../../../controller/clouds/digitalocean/annotations.ts';
 import { readConfig } from '../../../controller/clouds/digitalocean/config.ts';
 import { openDigitalOcean } from '../../../controller/clouds/digitalocean/index.ts';
 import { parseName } from '../../../controller/clouds/digitalocean/names.ts';
-import { withLoadBalancers } from '../../../controller/engine/adapter/with-load-balancers.ts';
+import { withLoadBalancers } from '../../../controller/services/balancers/with-load-balancers.ts';
 import { withDriver } from '../suite/recorded-driver.ts';
 import { sentCalls } from '../suite/sent-calls.ts';
 import type { CloudCapabilities, CloudWorld, InventoryItem } from '../suite/world.ts';

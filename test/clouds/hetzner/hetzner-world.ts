@@ -11,7 +11,7 @@ import { readConfig } from '../../../controller/clouds/hetzner/config.ts';
 import { openHetzner } from '../../../controller/clouds/hetzner/index.ts';
 import { kindNames } from '../../../controller/clouds/hetzner/load-balancers/balancer.ts';
 import { type Labels, labelKeys, unmarked } from '../../../controller/clouds/hetzner/load-balancers/labels.ts';
-import { withLoadBalancers } from '../../../controller/engine/adapter/with-load-balancers.ts';
+import { withLoadBalancers } from '../../../controller/services/balancers/with-load-balancers.ts';
 import { withDriver } from '../suite/recorded-driver.ts';
 import { sentCalls } from '../suite/sent-calls.ts';
 import type { CloudCapabilities, CloudWorld, InventoryItem } from '../suite/world.ts';

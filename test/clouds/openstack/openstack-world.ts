@@ -6,7 +6,7 @@ import { seededRandom } from '../../../common/process/random.ts';
 import type { CloudCall, CloudConfigFile, CloudContext } from '../../../controller/clouds/cloud.ts';
 import { readConfig } from '../../../controller/clouds/openstack/config.ts';
 import { openOpenStack } from '../../../controller/clouds/openstack/index.ts';
-import { withLoadBalancers } from '../../../controller/engine/adapter/with-load-balancers.ts';
+import { withLoadBalancers } from '../../../controller/services/balancers/with-load-balancers.ts';
 import { withDriver } from '../suite/recorded-driver.ts';
 import { sentCalls } from '../suite/sent-calls.ts';
 import type { CloudCapabilities, CloudVm, CloudWorld, InventoryItem } from '../suite/world.ts';

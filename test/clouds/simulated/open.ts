@@ -3,7 +3,7 @@ import {
   createSimulatedCloud,
   type SimulatedCloudParts,
 } from '../../../controller/clouds/simulated/simulated-cloud.ts';
-import { withLoadBalancers } from '../../../controller/engine/adapter/with-load-balancers.ts';
+import { withLoadBalancers } from '../../../controller/services/balancers/with-load-balancers.ts';
 import { withDriver } from '../suite/recorded-driver.ts';
 import type { WrapDriver } from '../suite/world.ts';
 

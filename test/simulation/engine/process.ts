@@ -6,7 +6,6 @@ import { createProcessMetrics } from '../../../controller/app/process-metrics.ts
 import { createReplica, type ReplicaOptions } from '../../../controller/app/replica.ts';
 import type { Cloud } from '../../../controller/clouds/cloud.ts';
 import { createSimulatedCloud } from '../../../controller/clouds/simulated/simulated-cloud.ts';
-import { withLoadBalancers } from '../../../controller/engine/adapter/with-load-balancers.ts';
 import { parseIpamOptions } from '../../../controller/ipam/ipam-options.ts';
 import type { Elector } from '../../../controller/kube/elector.ts';
 import { writeTimeoutMs } from '../../../controller/kube/write-api.ts';
@@ -14,6 +13,7 @@ import { parseClusterCidrs } from '../../../controller/model/cluster-cidrs.ts';
 import type { ConfiguredCloud } from '../../../controller/model/configured-cloud.ts';
 import { type Budget, parseBudget } from '../../../controller/model/deletion-budget.ts';
 import { reportScope } from '../../../controller/model/scope-record.ts';
+import { withLoadBalancers } from '../../../controller/services/balancers/with-load-balancers.ts';
 import { strictPolicy } from '../../../controller/services/operator-policy.ts';
 import type { SimulatedCloud } from '../../kit/cloud/cloud.ts';
 import { cloudHttp } from '../wires/cloud-wire.ts';

@@ -22,7 +22,7 @@ import type {
   Refusal,
 } from '../../../../controller/clouds/load-balancers.ts';
 import type { Permit } from '../../../../controller/clouds/permit.ts';
-import { createEngineLoadBalancers } from '../../../../controller/engine/adapter/load-balancers.ts';
+import { createEngineLoadBalancers } from '../../../../controller/services/balancers/load-balancers.ts';
 import { createFakeAws, type FakeBalancer } from './fake-aws.ts';
 import { clusterTag, group, rule } from './network-facts.ts';
 

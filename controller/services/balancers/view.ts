@@ -1,6 +1,6 @@
 import type { Asked, LoadBalancerDriver } from '../../clouds/load-balancer-driver.ts';
 import type { LoadBalancerRef, ObservedLoadBalancer, Owner } from '../../clouds/load-balancers.ts';
-import { type Found, identityOf, type Kind } from '../resource.ts';
+import { type Found, identityOf, type Kind } from '../../engine/resource.ts';
 
 const states = { ready: 'active', pending: 'provisioning', failed: 'failed', deleting: 'deleting' } as const;
 

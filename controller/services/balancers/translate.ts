@@ -1,8 +1,8 @@
 import type { LoadBalancerStep } from '../../clouds/load-balancer-step.ts';
 import type { LoadBalancerPlan, Refusal } from '../../clouds/load-balancers.ts';
-import { inOrder } from '../order.ts';
-import type { Refusal as EngineRefusal } from '../resource.ts';
-import type { Plan, Step } from '../step.ts';
+import { inOrder } from '../../engine/order.ts';
+import type { Refusal as EngineRefusal } from '../../engine/resource.ts';
+import type { Plan, Step } from '../../engine/step.ts';
 
 /** A step of the engine in the contract's shape, with the UID of its Service: `apply` finds the request by it. */
 export interface EngineStep extends LoadBalancerStep {

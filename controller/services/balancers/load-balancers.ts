@@ -11,12 +11,12 @@ import type {
   Owner,
 } from '../../clouds/load-balancers.ts';
 import { type ApplyOptions, WithheldError } from '../../clouds/permit.ts';
-import { createEngine, type Engine } from '../engine.ts';
-import type { JournalState } from '../journal.ts';
-import { isUseName } from '../owner.ts';
-import type { Request, Result } from '../request.ts';
-import { everyService, type Found, isOwnedBy, kindOf, type Reader, type ResourceName } from '../resource.ts';
-import { isRecorded } from '../sender.ts';
+import { createEngine, type Engine } from '../../engine/engine.ts';
+import type { JournalState } from '../../engine/journal.ts';
+import { isUseName } from '../../engine/owner.ts';
+import type { Request, Result } from '../../engine/request.ts';
+import { everyService, type Found, isOwnedBy, kindOf, type Reader, type ResourceName } from '../../engine/resource.ts';
+import { isRecorded } from '../../engine/sender.ts';
 import { parseNotes, printNotes } from './notes.ts';
 import { type EngineStep, marksOnly, planOf, stepOf } from './translate.ts';
 import { byService, retainedViews, viewOf } from './view.ts';

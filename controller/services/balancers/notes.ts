@@ -1,4 +1,4 @@
-import type { JournalState } from '../journal.ts';
+import type { JournalState } from '../../engine/journal.ts';
 
 /**
  * The journal as it stands with a Service: `ids:NAME=ID,NAME=ID` and, where creates may have been sent whose ids are
