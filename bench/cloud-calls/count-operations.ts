@@ -112,10 +112,7 @@ async function countBalancers(balancers: LoadBalancers, parts: BalancerParts): P
   const all = await counted('nothing changed, all Services', async () => {
     const seen = await world.during(balancers.observeAll(world.cluster));
     for (const wish of wishes) {
-      const { steps } = balancers.plan(
-        wish,
-        seen.find(({ owner }) => owner?.service === wish.owner.service),
-      );
+      const { steps } = balancers.plan(wish);
       if (steps.length > 0) throw new Error(`something is to be changed though nothing is: ${steps[0]?.summary}`);
     }
     return seen;
@@ -140,7 +137,7 @@ async function ensure(
   desired: DesiredLoadBalancer,
   known: ObservedLoadBalancer | undefined,
 ): Promise<ObservedLoadBalancer | undefined> {
-  const { observed } = await settle(balancers, world, desired, known, (seen) => balancers.plan(desired, seen));
+  const { observed } = await settle(balancers, world, desired, known, () => balancers.plan(desired));
   return observed;
 }
 
@@ -152,8 +149,12 @@ async function remove(
   id: string | undefined,
 ): Promise<void> {
   const known = await world.during(balancers.observe(refOf(desired, id)));
-  const { observed, isAsked } = await settle(balancers, world, desired, known, (seen) =>
-    seen ? balancers.planRemoval(seen, { retain: false }) : { steps: [], refusals: [], waitMs: undefined },
+  const { observed, isAsked } = await settle(
+    balancers,
+    world,
+    desired,
+    known,
+    (seen) => seen?.owner && balancers.planRemoval(seen.owner, { retain: false }),
   );
   const left = isAsked ? observed : await world.during(balancers.observe(refOf(desired, id)));
   if (left?.owner) throw new Error('it is there after it was removed');
@@ -170,14 +171,14 @@ async function settle(
   world: CloudWorld,
   desired: DesiredLoadBalancer,
   known: ObservedLoadBalancer | undefined,
-  planFor: (observed: ObservedLoadBalancer | undefined) => LoadBalancerPlan,
+  planFor: (observed: ObservedLoadBalancer | undefined) => LoadBalancerPlan | undefined,
 ): Promise<Settled> {
   let observed = known;
   let isAsked = false;
   for (let round = 0; round < maxRounds; round += 1) {
-    const { steps, waitMs, refusals } = planFor(observed);
-    const [step] = steps;
-    if (step) observed = await world.during(balancers.apply(step, observed, { permit }));
+    const plan = planFor(observed);
+    const { waitMs, refusals = [] } = plan ?? {};
+    if (plan?.steps.length) observed = await world.during(balancers.apply(plan, { permit }));
     else if (waitMs === undefined) {
       if (refusals.length > 0) throw new Error(refusals.map(({ message }) => message).join('; '));
       return { observed, isAsked };
@@ -185,7 +186,7 @@ async function settle(
       await world.pass(waitMs);
       observed = await world.during(balancers.observe(refOf(desired, observed?.id ?? known?.id)));
     }
-    isAsked = step === undefined;
+    isAsked = !plan?.steps.length;
   }
   throw new Error(`no end after ${maxRounds} rounds`);
 }

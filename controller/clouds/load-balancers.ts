@@ -169,9 +169,20 @@ export interface Refusal {
   readonly ports?: readonly { readonly port: number; readonly protocol: Protocol }[];
 }
 
-export interface LoadBalancerPlan<S extends LoadBalancerStep = LoadBalancerStep> {
-  /** In the order of execution. Only the first is certain: the next plan starts from the state after it. */
-  readonly steps: readonly S[];
+/** What a Service asks of its cloud. */
+export interface LoadBalancerRequest {
+  readonly owner: Owner;
+  /** Undefined: everything of ours goes. */
+  readonly desired: DesiredLoadBalancer | undefined;
+  /** With nothing desired: only our parts and tags go. */
+  readonly retain: boolean;
+}
+
+export interface LoadBalancerPlan {
+  /** What was planned: `apply` carries it out. */
+  readonly request: LoadBalancerRequest;
+  /** In an order in which they could be executed one by one. Only the first ones are certain. */
+  readonly steps: readonly LoadBalancerStep[];
   readonly refusals: readonly Refusal[];
   /** Remarks for the condition, although nothing is refused. */
   readonly remarks?: readonly string[];
@@ -229,14 +240,10 @@ export interface AdoptionProof {
 }
 
 /**
- * The load balancers of one configured cloud, as their controller sees them. The engine's adapter implements it for
- * every cloud, from the cloud's LoadBalancerDriver. The controller passes observed states and steps only to the cloud
- * that created them.
+ * The load balancers of one configured cloud, as their controller sees them: the engine with the cloud's
+ * LoadBalancerDriver.
  */
-export interface LoadBalancers<
-  O extends ObservedLoadBalancer = ObservedLoadBalancer,
-  S extends LoadBalancerStep = LoadBalancerStep,
-> {
+export interface LoadBalancers {
   /** Other annotations never cause a reconcile. */
   readonly annotations: readonly AnnotationDefinition[];
   /**
@@ -265,39 +272,40 @@ export interface LoadBalancers<
    * @param adoptable Services with an `adopt`: the resources that the classic controller created for them are found,
    *   too, in the same calls; those that do not match are left out
    */
-  observeAll(cluster: string, signal?: AbortSignal, adoptable?: readonly LoadBalancerRef[]): Promise<readonly O[]>;
+  observeAll(
+    cluster: string,
+    signal?: AbortSignal,
+    adoptable?: readonly LoadBalancerRef[],
+  ): Promise<readonly ObservedLoadBalancer[]>;
   /**
    * All resources of one Service, by the recorded id and by search, including foreign ones with the desired name.
    * Undefined when there are none: proved by a read of the recorded id where there is one; a search alone proves it
    * only after `settleMs`. With `adopt`, a resource with the recorded id that does not match is returned without an
    * owner. Throws a CloudError. Reads only.
    */
-  observe(ref: LoadBalancerRef, signal?: AbortSignal): Promise<O | undefined>;
+  observe(ref: LoadBalancerRef, signal?: AbortSignal): Promise<ObservedLoadBalancer | undefined>;
+  /** The steps to `desired`, from everything that was read; empty when nothing differs. Makes no call. */
+  plan(desired: DesiredLoadBalancer): LoadBalancerPlan;
   /**
-   * The steps to `desired`; empty when nothing differs. Planned from everything that was read, `observed` included.
-   * Makes no call.
+   * The steps that delete everything of this Service. With `retain`, or if it is attached, they remove only our parts
+   * and tags. Empty steps and no `waitMs` when nothing of ours is left. Makes no call.
    */
-  plan(desired: DesiredLoadBalancer, observed: O | undefined): LoadBalancerPlan<S>;
-  /**
-   * The steps that delete everything of ours. With `retain`, or if it is attached, they remove only our parts and tags.
-   * Empty steps and no `waitMs` when nothing of ours is left. Makes no call.
-   */
-  planRemoval(observed: O, options: { readonly retain: boolean }): LoadBalancerPlan<S>;
+  planRemoval(owner: Owner, options: { readonly retain: boolean }): LoadBalancerPlan;
   /**
    * Takes the desires of a cluster's Services, before the first of them is worked on and after each read of all.
    * `isEveryone`: all existing Services are included; until then nothing shrinks that Services share. Without members.
-   * Undefined: Services share nothing.
    *
    * @param lent ids of load balancers that the operator lends: no record makes them a Service's own
    */
-  declare?(desired: readonly DesiredLoadBalancer[], isEveryone: boolean, lent: ReadonlySet<string>): void;
+  declare(desired: readonly DesiredLoadBalancer[], isEveryone: boolean, lent: ReadonlySet<string>): void;
   /**
-   * Applies a step and all other steps of its plan that are possible now, independent ones side by side; reports each
-   * call by `onStep`. The caller plans again until no step is left. Idempotent: repeated after a lost answer, it finds
-   * what the first try created. Returns the state after it; undefined when nothing is left. Throws a CloudError
-   * (`subjects` names members that the cloud refuses) or a WithheldError; after either, observe before planning again.
+   * Plans again, from newer reads where these are due, and carries out everything that is possible now, independent
+   * calls side by side; reports each call by `onStep`. The caller plans again until no step is left. Idempotent:
+   * repeated after a lost answer, it finds what the first try created. Returns the state after it; undefined when
+   * nothing is left. Throws a CloudError (`subjects` names members that the cloud refuses) or a WithheldError; after
+   * either, observe before planning again.
    */
-  apply(step: S, observed: O | undefined, options: ApplyOptions): Promise<O | undefined>;
+  apply(plan: LoadBalancerPlan, options: ApplyOptions): Promise<ObservedLoadBalancer | undefined>;
 }
 
 /** Tags on every resource that is created for a Service. */

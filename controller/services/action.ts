@@ -1,4 +1,4 @@
-import type { LoadBalancerStep } from '../clouds/load-balancer-step.ts';
+import type { LoadBalancerPlan } from '../clouds/load-balancers.ts';
 import type { LoadBalancerReason } from './reasons.ts';
 import type { LoadBalancerRecord } from './record.ts';
 import type { LoadBalancerCondition, ServiceChange } from './service-patches.ts';
@@ -8,7 +8,7 @@ import type { LoadBalancerCondition, ServiceChange } from './service-patches.ts'
  *
  * - `observe`: read what the cloud has for this Service
  * - `write`: a change of the Service without which the cloud may not be called
- * - `apply`: the cloud carries out what was planned, from this step on
+ * - `apply`: the cloud carries out what was planned
  * - `settle`: nothing more to do now: write the condition; after `againInMs` observe again
  * - `release`: proved gone: the finalizer and everything else of ours is removed from the Service
  */
@@ -21,12 +21,7 @@ export type Action =
       /** This is the very first claim: nothing can have been created for this Service yet. */
       readonly first: boolean;
     }
-  | {
-      readonly do: 'apply';
-      readonly step: LoadBalancerStep;
-      /** All steps as planned now; those after the first may change with its answer. */
-      readonly steps: readonly LoadBalancerStep[];
-    }
+  | { readonly do: 'apply'; readonly plan: LoadBalancerPlan }
   | {
       readonly do: 'settle';
       readonly change: ServiceChange;

@@ -1,6 +1,7 @@
 import { CloudError, isCloudError } from '../../common/cloud-error.ts';
 import { errorFields } from '../../common/process/log.ts';
 import type { CloudRecord, LoadBalancerStep } from '../clouds/load-balancer-step.ts';
+import type { LoadBalancerPlan } from '../clouds/load-balancers.ts';
 import type { Permit } from '../clouds/permit.ts';
 import { externalReferencesOf, isPaused, type ServiceView } from '../model/service-view.ts';
 import { createPermit } from '../runtime/leader-permit.ts';
@@ -20,17 +21,6 @@ import { type Situation, storedRecord } from './situation.ts';
 const unprovedMs = 300_000;
 const unprovedRetryMs = 60_000;
 
-/** What one pass over a Service has done in a row. */
-export interface Done {
-  observed: number;
-  /** The last step, as text. */
-  step: string | undefined;
-}
-
-export function nothingDone(): Done {
-  return { observed: 0, step: undefined };
-}
-
 export interface CloudCallParts {
   readonly reporter: Pick<ConditionReporter, 'emit'>;
   readonly work: Pick<ServiceWork, 'begin'>;
@@ -43,14 +33,14 @@ export interface CloudCallParts {
  */
 export interface CloudCalls {
   observe(situation: Situation, signal: AbortSignal): Promise<void>;
-  /** Applies a step. Members that the cloud refuses are noted, and are no failure. */
+  /** Carries out a plan. Members that the cloud refuses are noted, and are no failure. */
   apply(
     situation: Situation,
-    step: LoadBalancerStep,
+    plan: LoadBalancerPlan,
     options: { readonly gone: boolean; readonly signal: AbortSignal },
   ): Promise<void>;
-  /** Throws when the action was just done without a visible effect, so that no answer of a cloud causes a busy loop. */
-  checkProgress(situation: Situation, action: Action, done: Done): void;
+  /** The error of a Service for which there is always one thing more to do, so that no answer causes a busy loop. */
+  noEnd(situation: Situation, action: Action): CloudError;
 }
 
 export function createCloudCalls(
@@ -128,14 +118,15 @@ export function createCloudCalls(
 
   async function apply(
     situation: Situation,
-    step: LoadBalancerStep,
+    plan: LoadBalancerPlan,
     { gone, signal }: { readonly gone: boolean; readonly signal: AbortSignal },
   ): Promise<void> {
     const { service, cloud, observation, intent } = situation;
     const { scope, loadBalancers } = cloud;
     const begins = work.begin(service, intent === 'ensure' ? 'ensure' : 'remove', situation.members);
-    if (begins && step.action === 'create' && intent === 'ensure' && isMissing(situation))
-      reporter.emit(service, 'LoadBalancerMissing', 'The load balancer was removed by somebody else', 'Warning');
+    const creates = plan.steps.some(({ action }) => action === 'create');
+    if (begins && creates && intent === 'ensure' && isMissing(situation))
+      reporter.emit(service, 'LoadBalancerMissing', 'The load balancer was deleted in the cloud', 'Warning');
     const permit = permitFor(service, gone);
     const atMs = clock.monotonic();
     const onStep = ({ action, resource, summary, target }: LoadBalancerStep) => {
@@ -144,7 +135,7 @@ export function createCloudCalls(
     };
     const save = gone ? undefined : (record: CloudRecord) => kube.save(situation, record);
     try {
-      const observed = await loadBalancers.apply(step, observation?.observed, { permit, signal, save, onStep });
+      const observed = await loadBalancers.apply(plan, { permit, signal, save, onStep });
       observations.put(scope, service.uid, answered(observed, atMs, observation?.readReferences));
     } catch (error) {
       observations.invalidate(scope, service.uid, { mayHaveCreated: mayHaveCreated(error) });
@@ -165,21 +156,15 @@ export function createCloudCalls(
     return isRead && storedRecord(service)?.id !== undefined;
   }
 
-  function checkProgress(situation: Situation, action: Action, done: Done): void {
-    done.observed = action.do === 'observe' ? done.observed + 1 : 0;
-    const step = action.do === 'apply' ? JSON.stringify(action.step) : undefined;
-    const isRepeated = step !== undefined && step === done.step;
-    done.step = step ?? done.step;
-    if (!isRepeated && done.observed < 3) return;
-    const { service, cloud } = situation;
+  function noEnd({ service, cloud }: Situation, action: Action): CloudError {
     observations.invalidate(cloud.scope, service.uid, { mayHaveCreated: true });
-    throw new CloudError({
+    return new CloudError({
       kind: 'Conflict',
       cloud: cloud.name,
-      operation: action.do === 'apply' ? action.step.summary : 'observe',
+      operation: action.do === 'apply' ? (action.plan.steps[0]?.summary ?? 'apply') : action.do,
       message: 'the cloud accepted the change and does not show it',
     });
   }
 
-  return { observe, apply, checkProgress };
+  return { observe, apply, noEnd };
 }

@@ -23,7 +23,6 @@ export function declareServices(
   services: Iterable<ServiceView>,
   { cluster, clouds, loadBalancerClasses, policy }: DeclareParts,
 ): void {
-  if (cloud.loadBalancers.declare === undefined) return;
   let isEveryone = true;
   const all: DesiredLoadBalancer[] = [];
   for (const service of services) {

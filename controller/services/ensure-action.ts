@@ -28,21 +28,19 @@ export function ensureAction(situation: Situation): Action {
   const record = storedRecord(service);
   if (record === undefined || !hasFinalizer(service)) return claimAction(situation, record);
   if (observation === undefined || mustRead(observation, record, service)) return { do: 'observe' };
-  const { observed } = observation;
   const unprovedMs = unprovedForMs(situation, record, observation);
   if (unprovedMs > 0) {
     const { reason, message } = service.condition ?? unproved;
     return settle(reason as LoadBalancerReason, message, { againInMs: unprovedMs });
   }
   if (isAdoptionLost(situation, record)) return adoptionMismatch(record);
-  const plan = cloud.loadBalancers.plan(desired.desired, observed);
+  const plan = cloud.loadBalancers.plan(desired.desired);
   const change = recordChange(situation, record);
-  const [step] = plan.steps;
-  if (step === undefined) return ensuredAction(situation, plan, change);
+  if (plan.steps.length === 0) return ensuredAction(situation, plan, change);
   // The id first: after a crash, the next leader need not search.
   if (change.record !== undefined) return { do: 'write', change, what: 'its id', first: false };
-  if (step.action === 'delete' && isOld(situation, observation)) return { do: 'observe' };
-  return { do: 'apply', step, steps: plan.steps };
+  if (plan.steps.some(({ action }) => action === 'delete') && isOld(situation, observation)) return { do: 'observe' };
+  return { do: 'apply', plan };
 }
 
 /** The record as it should be, where it is not. */

@@ -12,7 +12,8 @@ import type { Situation } from './situation.ts';
 import { exampleService, finalized, recorded } from './testing/example-service.ts';
 
 const scope = 'x/1';
-const nothing: LoadBalancerPlan = { steps: [], refusals: [], waitMs: undefined };
+const request = { owner: { cluster: '', service: '' }, desired: undefined, retain: false };
+const nothing: LoadBalancerPlan = { request, steps: [], refusals: [], waitMs: undefined };
 const create: LoadBalancerStep = { action: 'create', resource: 'load balancer', target: 'a', summary: 'create' };
 const remove: LoadBalancerStep = { action: 'delete', resource: 'load balancer', target: 'a', summary: 'delete' };
 
@@ -86,7 +87,7 @@ function next({
   if (given.told && action.do === 'settle') return `${action.condition.reason}: ${action.condition.message}`;
   if (action.do === 'settle') return `settle ${action.condition.reason} ${action.againInMs ?? ''}`.trim();
   if (action.do === 'write') return `write ${action.what}${action.first ? ', first' : ''}`;
-  return action.do === 'apply' ? `apply ${action.step.action}` : action.do;
+  return action.do === 'apply' ? `apply ${action.plan.steps[0]?.action}` : action.do;
 }
 
 const pending = { ...finalized, ...recorded(`${scope} pending`) };

@@ -24,10 +24,9 @@ export function removeAction(situation: Situation): Action {
   if (observed !== undefined && isOurs(situation, observed)) {
     if (retention.kind === 'full')
       return settle('RetentionLimitReached', retention.message, { againInMs: refusedRetryMs });
-    const plan = cloud.loadBalancers.planRemoval(observed, { retain: retention.kind === 'granted' });
-    const [step] = plan.steps;
-    if (step !== undefined)
-      return isOld(situation, observation) ? { do: 'observe' } : { do: 'apply', step, steps: plan.steps };
+    const owner = { cluster: situation.cluster.uid, service: service.uid };
+    const plan = cloud.loadBalancers.planRemoval(owner, { retain: retention.kind === 'granted' });
+    if (plan.steps.length > 0) return isOld(situation, observation) ? { do: 'observe' } : { do: 'apply', plan };
     const left = plan.refusals.filter(({ reason }) => reason === 'Conflict' || reason === 'NoEffect');
     const [refusal] = left;
     if (refusal !== undefined) {

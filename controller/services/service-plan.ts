@@ -33,7 +33,7 @@ export function planService(situation: Situation): ServicePlan {
       case 'observe':
         return { ...none, mustObserve: true };
       case 'apply':
-        return { ...none, steps: action.steps, writes: [...writes, ...later(situation, service)] };
+        return { ...none, steps: action.plan.steps, writes: [...writes, ...later(situation, service)] };
       case 'settle':
         return { ...none, writes: [...writes, ...describe(service, action.change)], condition: action.condition };
       case 'release':

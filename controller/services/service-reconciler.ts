@@ -3,7 +3,7 @@ import { errorFields } from '../../common/process/log.ts';
 import { isKubeError } from '../kube/api.ts';
 import { isPaused, type ServiceView } from '../model/service-view.ts';
 import { backOffAfter, backOffLeftMs } from './back-off.ts';
-import { createCloudCalls, nothingDone } from './cloud-calls.ts';
+import { createCloudCalls } from './cloud-calls.ts';
 import { createConditionReporter } from './condition-reporter.ts';
 import { failureOf } from './failures.ts';
 import { noteGone } from './gone-services.ts';
@@ -34,9 +34,6 @@ export interface ServiceReconciler {
 
 /** The next look at a Service while everything is paused. */
 const pausedAgainMs = 5000;
-/** More than any plan has; then other Services get their turn. */
-const maxTurns = 100;
-const nextTurnMs = 1000;
 
 export function createServiceReconciler(context: ServiceContext, options: ReconcilerOptions): ServiceReconciler {
   const { clock, log, services, clouds, metrics } = context;
@@ -79,15 +76,15 @@ export function createServiceReconciler(context: ServiceContext, options: Reconc
       const delayMs = service && backOffLeftMs(states.get(service.uid)?.backOff, service, clock.monotonic());
       if (delayMs) return delayMs;
       if (subject.gone && (await isBack(subject))) return undefined;
-      const done = nothingDone();
-      for (let turn = 0; turn < maxTurns && !signal.aborted; turn += 1) {
+      const pass = { turns: 0, applied: undefined };
+      while (!signal.aborted) {
         service = subject.now();
         if (service === undefined || isPaused(service)) return undefined;
         if (context.paused()) return pausedAgainMs;
-        const end = await turns.take(subject, service, done, signal);
+        const end = await turns.take(subject, service, pass, signal);
         if (end.kind === 'rest') return end.afterMs;
       }
-      return nextTurnMs;
+      return undefined;
     } catch (error) {
       if (service === undefined) throw error;
       return failed(subject, service, error);

@@ -1,6 +1,7 @@
+import type { LoadBalancerPlan } from '../clouds/load-balancers.ts';
 import { attachTo, isPaused, type ServiceView } from '../model/service-view.ts';
 import type { Action } from './action.ts';
-import type { CloudCalls, Done } from './cloud-calls.ts';
+import type { CloudCalls } from './cloud-calls.ts';
 import type { ConditionReporter } from './condition-reporter.ts';
 import { logPlan } from './dry-run.ts';
 import { intentOf } from './intent.ts';
@@ -29,10 +30,17 @@ export interface Subject {
 /** How a turn ended: `again` = decide again at once; `rest` = until an event, or for `afterMs`. */
 export type Turn = { readonly kind: 'again' } | { readonly kind: 'rest'; readonly afterMs: number | undefined };
 
+/** Turns that were taken for one Service in a row. */
+export interface Pass {
+  turns: number;
+  /** The steps that were applied last, as text. */
+  applied: string | undefined;
+}
+
 /** One action for one Service. */
 export interface ServiceTurns {
   /** Decides on the one next action and performs it. Throws a CloudError, KubeError or WithheldError. */
-  take(subject: Subject, service: ServiceView, done: Done, signal: AbortSignal): Promise<Turn>;
+  take(subject: Subject, service: ServiceView, pass: Pass, signal: AbortSignal): Promise<Turn>;
   /** Writes a condition and what goes with it, where it differs. Throws a KubeError. */
   show(service: ServiceView, change: ServiceChange, condition: LoadBalancerCondition): Promise<Turn>;
 }
@@ -50,6 +58,9 @@ export interface ServiceTurnParts {
 /** The next try for a Service that the cache shows and the API server does not. */
 const unconfirmedAgainMs = 30_000;
 
+/** A Service needs fewer than ten. */
+const maxTurns = 20;
+
 /** With these the work is done. */
 const complete: ReadonlySet<LoadBalancerReason> = new Set([
   'Ensured',
@@ -61,6 +72,16 @@ const complete: ReadonlySet<LoadBalancerReason> = new Set([
 ]);
 
 const again: Turn = { kind: 'again' };
+/** False where the same steps follow each other, or there is always one thing more to do. */
+function isProgress(pass: Pass, action: Action): boolean {
+  const steps = action.do === 'apply' ? JSON.stringify(action.plan.steps) : undefined;
+  const isRepeated = steps !== undefined && steps === pass.applied;
+  pass.applied = steps ?? pass.applied;
+  pass.turns += 1;
+  return !isRepeated && pass.turns <= maxTurns;
+}
+
+const isCreating = ({ steps }: LoadBalancerPlan) => steps.some(({ action }) => action === 'create');
 const rest = (afterMs?: number | undefined): Turn => ({ kind: 'rest', afterMs });
 
 export function createServiceTurns(
@@ -72,7 +93,7 @@ export function createServiceTurns(
   const { states, observations } = options;
   const { situationOf, kube, calls, audits, reporter, work, retentions } = parts;
 
-  async function take(subject: Subject, service: ServiceView, done: Done, signal: AbortSignal): Promise<Turn> {
+  async function take(subject: Subject, service: ServiceView, pass: Pass, signal: AbortSignal): Promise<Turn> {
     const intent = subject.gone ? 'remove' : intentOf(service, options.loadBalancerClasses);
     if (intent === 'none') {
       states.forget(service.uid);
@@ -93,12 +114,12 @@ export function createServiceTurns(
       state.loggedPlan = logPlan(log, situation, state.loggedPlan);
       return rest();
     }
-    calls.checkProgress(situation, action, done);
-    const turn = await perform(subject, situation, action, signal);
-    if (turn.kind === 'rest' && lookAgain) observations.invalidate(cloud.scope, service.uid);
-    return turn.kind === 'again' || againInMs === undefined
-      ? turn
-      : rest(Math.min(againInMs, turn.afterMs ?? Number.POSITIVE_INFINITY));
+    if (!isProgress(pass, action)) throw calls.noEnd(situation, action);
+    const end = await perform(subject, situation, action, signal);
+    if (end.kind === 'rest' && lookAgain) observations.invalidate(cloud.scope, service.uid);
+    return end.kind === 'again' || againInMs === undefined
+      ? end
+      : rest(Math.min(againInMs, end.afterMs ?? Number.POSITIVE_INFINITY));
   }
 
   async function awaitRead(subject: Subject, service: ServiceView, { scope }: ServingCloud): Promise<Turn> {
@@ -128,9 +149,8 @@ export function createServiceTurns(
         return again;
       }
       case 'apply':
-        if (action.steps.some((step) => step.action === 'create') && !subject.gone && !(await kube.confirm(service)))
-          return rest(unconfirmedAgainMs);
-        await calls.apply(situation, action.step, { gone: subject.gone, signal });
+        if (!subject.gone && isCreating(action.plan) && !(await kube.confirm(service))) return rest(unconfirmedAgainMs);
+        await calls.apply(situation, action.plan, { gone: subject.gone, signal });
         return again;
       case 'settle':
         return settle(subject, situation, action);

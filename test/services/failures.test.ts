@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { annotations } from '../../common/well-known.ts';
+import type { ObservedLoadBalancer } from '../../controller/clouds/load-balancers.ts';
 import { assertConverged } from './harness/converged.ts';
 import { createWorld, type Replica, type World } from './harness/world.ts';
 
@@ -49,17 +50,21 @@ describe('failures of Services', () => {
     await world.close();
     const step = { action: 'update', resource: 'pool', target: 'p', summary: 'set the pool' } as const;
     let tries = 0;
+    let shown: ObservedLoadBalancer | undefined;
     world = createWorld({
       through: (loadBalancers) => ({
         ...loadBalancers,
-        observe: async ({ owner }) => ({
-          ...{ id: 'lb-1', name: 'x', owner, state: 'active', ingress: [{ ip: '192.0.2.1' }], members: [] },
-          ...{ attached: false, retained: false, createdAtMs: undefined, service: undefined },
-        }),
-        plan: () => ({ steps: [step], refusals: [], waitMs: undefined }),
-        async apply(_, observed) {
+        async observe({ owner }) {
+          shown = {
+            ...{ id: 'lb-1', name: 'x', owner, state: 'active', ingress: [{ ip: '192.0.2.1' }], members: [] },
+            ...{ attached: false, retained: false, createdAtMs: undefined, service: undefined },
+          };
+          return shown;
+        },
+        plan: (desired) => ({ ...loadBalancers.plan(desired), steps: [step], waitMs: undefined }),
+        async apply() {
           tries += 1;
-          return observed;
+          return shown;
         },
       }),
     });

@@ -103,14 +103,14 @@ function sharingCloud() {
       async ensure(service: ReturnType<typeof serviceOf>) {
         const desired = desiredOf(service, { cluster, cloud, policy, members: [], retain: false });
         assert.ok(desired.ok);
-        const [step] = loadBalancers.plan(desired.desired, undefined).steps;
-        if (step !== undefined) await run(loadBalancers.apply(step, undefined, permitted));
+        const plan = loadBalancers.plan(desired.desired);
+        if (plan.steps.length > 0) await run(loadBalancers.apply(plan, permitted));
       },
       async remove(service: string) {
         const ref = { owner: { cluster: cluster.uid, service }, name: 'x', service, id: service, attachTo: undefined };
         const seen = (await loadBalancers.observe(ref)) as ObservedLoadBalancer;
-        const [step] = loadBalancers.planRemoval(seen, { retain: false }).steps;
-        if (step !== undefined) await run(loadBalancers.apply(step, seen, permitted).catch(() => undefined));
+        const plan = loadBalancers.planRemoval(seen.owner!, { retain: false });
+        if (plan.steps.length > 0) await run(loadBalancers.apply(plan, permitted).catch(() => undefined));
       },
     };
   };

@@ -220,7 +220,7 @@ describe('teardown', () => {
       ...loadBalancers!,
       declare(desired, isEveryone, lent) {
         calls.push(`declare ${desired.map(({ service }) => service).sort()} ${isEveryone} ${[...lent]}`);
-        loadBalancers!.declare?.(desired, isEveryone, lent);
+        loadBalancers!.declare(desired, isEveryone, lent);
       },
       planRemoval: (...args) => {
         calls.push('plan');

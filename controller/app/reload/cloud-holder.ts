@@ -23,7 +23,7 @@ interface Held {
 }
 
 /**
- * Observations and plans of the previous cloud are applied through the new one: they are plain data of the same code.
+ * Plans of the previous cloud are applied through the new one: they are plain data, and the new one plans again.
  * All members are listed here, so that the compiler reports a new member of the contract.
  */
 export function createCloudHolder(first: Cloud, onClose: () => void): CloudHolder {
@@ -125,9 +125,9 @@ function heldLoadBalancers(now: () => LoadBalancers, call: Call): Required<LoadB
     nodeLabels: (annotations) => now().nodeLabels?.(annotations) ?? [],
     observeAll: (...args) => call((cloud) => balancersOf(cloud).observeAll(...args)),
     observe: (...args) => call((cloud) => balancersOf(cloud).observe(...args)),
-    declare: (...args) => now().declare?.(...args),
-    plan: (desired, observed) => now().plan(desired, observed),
-    planRemoval: (observed, options) => now().planRemoval(observed, options),
+    declare: (...args) => now().declare(...args),
+    plan: (desired) => now().plan(desired),
+    planRemoval: (owner, options) => now().planRemoval(owner, options),
     apply: (...args) => call((cloud) => balancersOf(cloud).apply(...args)),
   };
 }

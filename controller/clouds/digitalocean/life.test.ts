@@ -161,7 +161,7 @@ describe('a load balancer of DigitalOcean', () => {
     const harness = await createBalancerHarness();
     const { loadBalancers } = await harness.world.open();
     const annotations = { algorithm: 'round_robin', 'healthcheck-path': '/x' };
-    const plan = loadBalancers!.plan(harness.desired({ annotations }), undefined);
+    const plan = loadBalancers!.plan(harness.desired({ annotations }));
     assert.deepEqual(plan.remarks, [
       'service.beta.kubernetes.io/do-loadbalancer-algorithm has no effect: the cloud chooses',
       'service.beta.kubernetes.io/do-loadbalancer-healthcheck-path has no effect without ' +

@@ -35,9 +35,9 @@ async function survive(
       fresh = true;
       if (observed?.owner) recorded = observed.id ?? recorded;
       if (!desired && !observed) return { crashes, recorded };
-      const plan = desired ? client.plan(desired, observed) : client.planRemoval(observed!, { retain });
+      const plan = desired ? client.plan(desired) : client.planRemoval(ref.owner, { retain });
       if (plan.steps[0]) {
-        observed = await world.during(client.apply(plan.steps[0], observed, world.permitted));
+        observed = await world.during(client.apply(plan, world.permitted));
       } else if (plan.waitMs !== undefined) {
         await world.clock.advance(plan.waitMs);
         fresh = false;

@@ -14,7 +14,7 @@ import {
   refOf,
   reserve,
 } from '../../../test/clouds/simulated/world.ts';
-import { type DesiredLoadBalancer, ownerTags } from '../load-balancers.ts';
+import { type DesiredLoadBalancer, type LoadBalancerPlan, ownerTags } from '../load-balancers.ts';
 import { WithheldError } from '../permit.ts';
 
 test('a refused member is named by its providerID, and nothing is changed', async () => {
@@ -66,9 +66,9 @@ test('a resource that a person deleted is created again with its address, and no
   assert.deepEqual(does(applied), ['create load balancer']);
   assert.deepEqual(now?.ingress, observed?.ingress);
   world.network.loadBalancers.forget(now!.id!);
-  const { steps } = client.plan(desiredWith({ ports: [https] }), now);
-  assert.ok(does(steps).includes('delete listener'), 'it has yet to hear of it');
-  const after = await world.during(client.apply(steps[0]!, now, world.permitted));
+  const plan = client.plan(desiredWith({ ports: [https] }));
+  assert.ok(does(plan.steps).includes('delete listener'), 'it has yet to hear of it');
+  const after = await world.during(client.apply(plan, world.permitted));
   assert.deepEqual([after?.state, after?.ingress], ['active', observed?.ingress]);
 });
 
@@ -79,8 +79,7 @@ test('a call without a permit is never sent', async () => {
   const permit = () => {
     throw withheld;
   };
-  const { steps } = client.plan(desiredWith(), undefined);
-  await assert.rejects(world.during(client.apply(steps[0]!, undefined, { permit })), withheld);
+  await assert.rejects(world.during(client.apply(client.plan(desiredWith()), { permit })), withheld);
   assert.equal(world.calls.total('addresses.create') + world.calls.total('load-balancers.create'), 0);
 });
 
@@ -90,8 +89,8 @@ test('a foreign change in between is observed, and our own is made on the new st
   const { observed } = await reach(world, client, desiredWith());
   const { loadBalancers } = world.network;
   loadBalancers.update(observed!.id!, { tags: { ...loadBalancers.store.get(observed!.id!)!.tags, x: 'y' } });
-  const { steps } = client.plan(desiredWith({ ports: [{ ...http, nodePort: 31_000 }] }), observed);
-  await world.during(client.apply(steps[0]!, observed, world.permitted));
+  const plan = client.plan(desiredWith({ ports: [{ ...http, nodePort: 31_000 }] }));
+  await world.during(client.apply(plan, world.permitted));
   const now = loadBalancers.store.get(observed!.id!)!;
   assert.deepEqual([now.tags['x'], now.listeners[0]?.memberPort], ['y', 31_000]);
   assert.equal(world.calls.snapshot()['listeners.update']?.[409], 1);
@@ -101,15 +100,14 @@ test('every step can be sent again after it took effect', async () => {
   const world = newWorld();
   const client = world.connect();
   const members = membersOf(world, 2);
-  const applied = (...[step, seen, options]: Parameters<typeof client.apply>) =>
-    world.during(client.apply(step, seen, options));
+  const applied = (plan: LoadBalancerPlan) => world.during(client.apply(plan, world.permitted));
   const twice = async (desired: DesiredLoadBalancer) => {
     let observed = await client.observe(refOf(desired));
     for (;;) {
-      const step = client.plan(desired, observed).steps[0];
-      if (!step) return observed;
-      const first = await applied(step, observed, world.permitted);
-      const second = await applied(step, observed, world.permitted);
+      const plan = client.plan(desired);
+      if (plan.steps.length === 0) return observed;
+      const first = await applied(plan);
+      const second = await applied(plan);
       assert.deepEqual(second && { ...second, pieces: undefined }, first && { ...first, pieces: undefined });
       observed = second;
     }
@@ -123,10 +121,10 @@ test('every step can be sent again after it took effect', async () => {
   );
   let observed = await client.observe(refOf(desiredWith()));
   for (;;) {
-    const step = observed && client.planRemoval(observed, { retain: false }).steps[0];
-    if (!step) break;
-    await applied(step, observed, world.permitted);
-    observed = await applied(step, observed, world.permitted);
+    const plan = observed && client.planRemoval(observed.owner!, { retain: false });
+    if (!plan?.steps.length) break;
+    await applied(plan);
+    observed = await applied(plan);
   }
   assert.equal(observed, undefined);
   assert.deepEqual(world.network.addresses.store.all(), []);

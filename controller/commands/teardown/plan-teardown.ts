@@ -148,7 +148,7 @@ function loadBalancerItem(
   const owningService = services.get(owner.service);
   if (owningService && isPaused(owningService)) return { scope, what, why: 'its Service is paused' };
   const retain = owningService !== undefined && isRetained(owningService);
-  const { steps } = loadBalancers.planRemoval(observed, { retain });
+  const { steps } = loadBalancers.planRemoval(owner, { retain });
   return {
     kind: 'load balancer',
     scope,

@@ -36,10 +36,10 @@ describe('load balancers of a cloud that has a driver', () => {
     const client = world.connect();
     const desired = desiredWith({ ports: [port80, https], members: membersOf(world, 2) });
     await client.observe(refOf(desired));
-    const [first] = client.plan(desired, undefined).steps;
+    const plan = client.plan(desired);
     const told: string[] = [];
     const onStep = ({ action, resource }: LoadBalancerStep) => void told.push(`${action} ${resource}`);
-    const seen = await world.during(client.apply(first!, undefined, { ...world.permitted, onStep }));
+    const seen = await world.during(client.apply(plan, { ...world.permitted, onStep }));
     assert.deepEqual([seen?.state, seen?.members.length], ['active', 2]);
     assert.deepEqual(told, ['create address', 'create load balancer']);
     assert.ok(world.calls.total('load-balancers.get') <= 5, 'polls until it was done');
@@ -51,17 +51,14 @@ describe('load balancers of a cloud that has a driver', () => {
     const desired = desiredWith({ members: membersOf(world, 1), record: { id: undefined, notes: undefined } });
     const saved: CloudRecord[] = [];
     const save = async (record: CloudRecord) => void saved.push(record);
-    const [first] = client.plan(desired, undefined).steps;
-    const made: ObservedLoadBalancer | undefined = await world.during(
-      client.apply(first!, undefined, { ...world.permitted, save }),
-    );
+    const plan = client.plan(desired);
+    const made: ObservedLoadBalancer | undefined = await world.during(client.apply(plan, { ...world.permitted, save }));
     assert.equal(saved.length, 0, 'nothing but what is answered');
     assert.match(made!.notes!, /^ids:address.*load%20balancer\/main=lb-/);
 
     const other = desiredWith({ owner: { cluster, service: 'other' }, ports: [port80, https] });
     world.sandbox.faults.add({ operation: 'load-balancers.create', effect: { kind: 'error', status: 500 } });
-    const [step] = client.plan(other, undefined).steps;
-    await assert.rejects(world.during(client.apply(step!, undefined, { ...world.permitted, save })), /HTTP 500/);
+    await assert.rejects(world.during(client.apply(client.plan(other), { ...world.permitted, save })), /HTTP 500/);
     assert.match(saved.at(-1)!.notes!, /^ids:address\/external%20IPv4=addr-/);
   });
 
@@ -69,12 +66,12 @@ describe('load balancers of a cloud that has a driver', () => {
     const world = newWorld();
     const client = world.connect();
     const desired = desiredWith({ members: membersOf(world, 1), record: { id: undefined, notes: undefined } });
-    const [first] = client.plan(desired, undefined).steps;
+    const plan = client.plan(desired);
     let hasEnded = false;
     const save = async () => {
       if (hasEnded) throw new Error('the Service has changed meanwhile');
     };
-    const made = await world.during(client.apply(first!, undefined, { ...world.permitted, save }));
+    const made = await world.during(client.apply(plan, { ...world.permitted, save }));
     hasEnded = true;
     const seen = await world.during(client.observe(refOf(desired)));
     assert.deepEqual([seen?.id, seen?.notes], [made!.id, made!.notes]);
@@ -95,9 +92,9 @@ describe('load balancers of a cloud that has a driver', () => {
       const tags = { ...stored.tags, 'mooring.dev/attachable-by': `${cluster}/default` };
       if (by === 'a consent tag') Object.assign(stored, { tags });
       const next = world.connect();
-      next.declare?.([], true, new Set(by === 'the operator' ? [id] : []));
-      const seen = await next.observe({ ...refOf(desired, id), notes: observed!.notes });
-      const { steps } = next.planRemoval(seen!, { retain: false });
+      next.declare([], true, new Set(by === 'the operator' ? [id] : []));
+      await next.observe({ ...refOf(desired, id), notes: observed!.notes });
+      const { steps } = next.planRemoval(desired.owner, { retain: false });
       assert.equal(
         steps.some(({ resource }) => resource === 'load balancer'),
         !isLent,
@@ -114,8 +111,8 @@ describe('load balancers of a cloud that has a driver', () => {
     const next = world.connect();
     const seen = await next.observe({ ...refOf(desired, record.id), notes: record.notes });
     assert.deepEqual(seen?.owner, desired.owner);
-    const told = next.plan({ ...desired, record }, seen);
-    await world.during(next.apply(told.steps[0]!, seen, world.permitted));
+    const told = next.plan({ ...desired, record });
+    await world.during(next.apply(told, world.permitted));
     assert.equal(world.network.loadBalancers.store.get(observed!.id!)?.tags['mooring.dev/service'], 'default/web');
     const forgotten = await world.connect().observe(refOf(desired, record.id));
     assert.deepEqual(forgotten?.owner, desired.owner, 'from now on by their own marks');
@@ -147,8 +144,8 @@ describe('load balancers of a cloud that has a driver', () => {
       permits += 1;
       if (permits > 1) throw new WithheldError('Paused', 'paused');
     };
-    const [step] = client.plan(desired, undefined).steps;
-    await assert.rejects(world.during(client.apply(step!, undefined, { permit })), { name: 'WithheldError' });
+    const plan = client.plan(desired);
+    await assert.rejects(world.during(client.apply(plan, { permit })), { name: 'WithheldError' });
     assert.equal(world.network.addresses.store.all().length, 1);
     assert.equal(world.network.loadBalancers.store.all().length, 0);
   });
@@ -157,24 +154,23 @@ describe('load balancers of a cloud that has a driver', () => {
     const world = newWorld();
     const client = world.connect();
     const desired = desiredWith({ members: membersOf(world, 1), ports: [port80, https] });
-    const [first] = client.plan(desired, undefined).steps;
-    const made = await world.during(client.apply(first!, undefined, world.permitted));
+    const plan = client.plan(desired);
+    const made = await world.during(client.apply(plan, world.permitted));
     const { loadBalancers } = world.network;
     const [listener] = loadBalancers.store.get(made!.id!)!.listeners;
     loadBalancers.deleteListener(made!.id!, listener!.id);
     await world.clock.advance(60_000);
     const more = { ...desired, sessionAffinity: { timeoutSeconds: 60 } };
-    const [step] = client.plan(more, made).steps;
-    await world.during(client.apply(step!, made, world.permitted));
+    await world.during(client.apply(client.plan(more), world.permitted));
     assert.equal(loadBalancers.store.get(made!.id!)?.listeners.length, 2);
   });
 
   it('give their worker back when it is told to stop', async () => {
     const world = newWorld({ loadBalancerTimings: { provisioningMs: 600_000 } });
     const client = world.connect();
-    const [step] = client.plan(desiredWith(), undefined).steps;
+    const plan = client.plan(desiredWith());
     const stopping = new AbortController();
-    const work = client.apply(step!, undefined, { ...world.permitted, signal: stopping.signal });
+    const work = client.apply(plan, { ...world.permitted, signal: stopping.signal });
     work.catch(() => undefined);
     await world.clock.advance(1000);
     stopping.abort();
@@ -185,16 +181,16 @@ describe('load balancers of a cloud that has a driver', () => {
     const world = newWorld({ loadBalancerTimings: { provisioningMs: 60_000 } });
     const client = world.connect();
     const desired = desiredWith({ members: membersOf(world, 1) });
-    const [step] = client.plan(desired, undefined).steps;
+    const plan = client.plan(desired);
     const told: string[] = [];
     const onStep = ({ action, resource }: LoadBalancerStep) => void told.push(`${action} ${resource}`);
-    const seen = await world.during(client.apply(step!, undefined, { ...world.permitted, onStep }));
+    const seen = await world.during(client.apply(plan, { ...world.permitted, onStep }));
     assert.equal(seen?.state, 'provisioning');
     assert.deepEqual(told, ['create address', 'create load balancer'], 'each call is told, and none twice');
     const calls = world.calls.total();
     assert.equal((await client.observe(refOf(desired, seen.id)))?.state, 'provisioning');
     assert.equal(world.calls.total(), calls, 'a read would tell nothing that its operation does not');
-    const { steps, waitMs } = client.plan({ ...desired, ports: [port80, https] }, seen);
+    const { steps, waitMs } = client.plan({ ...desired, ports: [port80, https] });
     assert.deepEqual([steps, (waitMs ?? 0) > 0], [[], true]);
     await world.clock.advance(60_000);
     const { observed } = await reach(world, client, { ...desired, ports: [port80, https] }, seen?.id);

@@ -1,4 +1,4 @@
-import { CloudError, isCloudError } from '../../../common/cloud-error.ts';
+import { CloudError } from '../../../common/cloud-error.ts';
 import type { Clock } from '../../../common/process/clock.ts';
 import { untilAborted } from '../../../common/process/until.ts';
 import type { Asked, LoadBalancerDriver } from '../../clouds/load-balancer-driver.ts';
@@ -6,52 +6,27 @@ import type {
   DesiredLoadBalancer,
   LoadBalancerPlan,
   LoadBalancerRef,
+  LoadBalancerRequest,
   LoadBalancers,
   ObservedLoadBalancer,
   Owner,
 } from '../../clouds/load-balancers.ts';
 import { type ApplyOptions, WithheldError } from '../../clouds/permit.ts';
 import { createEngine, type Engine } from '../../engine/engine.ts';
-import type { JournalState } from '../../engine/journal.ts';
 import { isUseName } from '../../engine/owner.ts';
-import type { Request, Result } from '../../engine/request.ts';
+import type { Request } from '../../engine/request.ts';
 import { everyService, type Found, isOwnedBy, kindOf, type Reader, type ResourceName } from '../../engine/resource.ts';
 import { isRecorded } from '../../engine/sender.ts';
+import { errorOf, isWait } from './failures.ts';
 import { parseNotes, printNotes } from './notes.ts';
-import { type EngineStep, marksOnly, planOf, stepOf } from './translate.ts';
-import { byService, retainedViews, viewOf } from './view.ts';
+import { byService, retainedViews, viewOf } from './observed-view.ts';
+import { marksOnly, planOf, stepOf } from './plan-view.ts';
+import { createSession, flush, recordState, type Session } from './session.ts';
 
 /** More than a Service has. It bounds the reads by id that a forged record can cause. */
 const maxRecorded = 20;
 
-/** What is remembered of one Service between calls of its controller. */
-interface Session {
-  readonly owner: Owner;
-  /** The request of the latest plan: `apply` carries it out. */
-  request: Request<Asked> | undefined;
-  ref: LoadBalancerRef | undefined;
-  options: ApplyOptions | undefined;
-  /** What an apply was given to save with is good until its end. */
-  isApplying: boolean;
-  /** Notes that this process has read or written. Any others were written by another process. */
-  readonly notes: Set<string | undefined>;
-  /** The notes as the Service's record has them now. */
-  lastNotes: string | undefined;
-  /** Names of creates that those notes list as possibly sent. */
-  tried: readonly string[];
-  /** The journal's state that is not in the record yet. */
-  unsaved: JournalState | undefined;
-  /** Nothing is sent before: the cloud, or another Service, is waited for. Monotonic milliseconds. */
-  restsUntilMs: number;
-  /** The request, without members, for which everything was last up to date. */
-  settledFor: string | undefined;
-  /** A read has just shown that nothing is left. */
-  isGone: boolean;
-  /** `apply` returned while an operation of the cloud was still running. */
-  isParked: boolean;
-}
-
-export interface EngineLoadBalancersParts {
+export interface LoadBalancersParts {
   readonly driver: LoadBalancerDriver;
   /** Name of the cloud, for errors. */
   readonly cloud: string;
@@ -68,13 +43,10 @@ const waitedForMs = 1000;
 const auditMs = Number.POSITIVE_INFINITY;
 
 /**
- * Puts the engine, with a cloud's driver, behind the contract of the services' controller. One `apply` lets the engine
- * carry out everything that is planned for that Service, independent calls side by side. It resolves when all is done,
- * or when the cloud has to be waited for. Plans are made from everything that was read, not from `observed` alone.
+ * The load balancers of one cloud: the engine with the cloud's driver. One `apply` lets the engine carry out everything
+ * that a Service asks for. It resolves when all is done, or when the cloud has to be waited for.
  */
-export function createEngineLoadBalancers(
-  parts: EngineLoadBalancersParts,
-): LoadBalancers<ObservedLoadBalancer, EngineStep> {
+export function createEngineLoadBalancers(parts: LoadBalancersParts): LoadBalancers {
   const { driver, cloud, clock, signal } = parts;
   const ownName = `${driver.main}/main`;
   const kinds = new Map(driver.kinds.map((kind) => [kind.kind, kind]));
@@ -84,7 +56,7 @@ export function createEngineLoadBalancers(
       async of(query, io) {
         const session = sessionOf(query.owner);
         // Otherwise it is written with what was answered.
-        if (session.isApplying) await flush(session);
+        if (session.isApplying) await flush(session, ownName);
         return reader.of(query, io);
       },
     }),
@@ -101,13 +73,13 @@ export function createEngineLoadBalancers(
     const made = createEngine<Asked>({
       ...{ driver: { ...driver, readers }, cluster, clock, auditMs },
       permit: (owner) => (timeoutMs) => permitOf(owner)(timeoutMs),
-      journal: { load: async () => undefined, save },
+      journal: { load: async () => undefined, save: (owner, state) => recordState(sessionOf(owner), state, ownName) },
       everyoneDeclared: () => isEveryoneDeclared,
       onStep(owner, step, outcome) {
         // Calls that the cloud accepted, including those that it finishes later.
         const isTaken =
           outcome === 'done' || outcome === 'going' || (typeof outcome === 'object' && isWait(outcome.error));
-        if (isTaken) sessions.get(owner.service)?.options?.onStep?.(stepOf(owner.service, step));
+        if (isTaken) sessions.get(owner.service)?.options?.onStep?.(stepOf(step));
       },
       ...(signal !== undefined && { signal }),
     });
@@ -116,61 +88,15 @@ export function createEngineLoadBalancers(
   }
 
   function sessionOf(owner: Owner): Session {
-    const held = sessions.get(owner.service);
-    if (held !== undefined) return held;
-    const made: Session = {
-      ...{
-        owner,
-        request: undefined,
-        ref: undefined,
-        options: undefined,
-        isApplying: false,
-        notes: new Set(),
-        lastNotes: undefined,
-        tried: [],
-        unsaved: undefined,
-      },
-      ...{ restsUntilMs: Number.NEGATIVE_INFINITY, settledFor: undefined, isGone: false, isParked: false },
-    };
-    sessions.set(owner.service, made);
-    return made;
+    const session = sessions.get(owner.service) ?? createSession(owner);
+    sessions.set(owner.service, session);
+    return session;
   }
 
   function permitOf({ service }: Owner): ApplyOptions['permit'] {
     const permit = sessions.get(service)?.options?.permit;
     if (permit === undefined) throw new WithheldError('Fenced', 'not sent: nothing was asked for in this process');
     return permit;
-  }
-
-  /**
-   * Creates are recorded before they are sent. Ids are recorded before the next read, or with the last write to the
-   * Service.
-   */
-  async function save(owner: Owner, state: JournalState): Promise<void> {
-    const session = sessionOf(owner);
-    // When nothing is left, the controller removes the whole record.
-    if (!state.claimed || session.request?.desired === undefined) return;
-    const isUrgent = state.tried.some((name) => !session.tried.includes(name));
-    session.unsaved = state;
-    if (isUrgent) await flush(session);
-  }
-
-  async function flush(session: Session): Promise<void> {
-    const { unsaved, options } = session;
-    session.unsaved = undefined;
-    if (unsaved === undefined || options?.save === undefined) return;
-    const notes = printNotes(unsaved);
-    if (notes === session.lastNotes) return;
-    try {
-      await options.save({ id: unsaved.ids[ownName], notes });
-    } catch (error) {
-      // A withheld write is repeated later. After any other failure the Service was replaced, or is written anyway.
-      if (error instanceof WithheldError) session.unsaved ??= unsaved;
-      throw error;
-    }
-    session.notes.add(notes);
-    session.lastNotes = notes;
-    session.tried = unsaved.tried;
   }
 
   /**
@@ -220,18 +146,20 @@ export function createEngineLoadBalancers(
     return (kind) => engine.found().ofKind(kind);
   }
 
-  function requestOf(session: Session, desired: DesiredLoadBalancer): Request<Asked> {
-    const { owner, mayChangeAddress } = desired;
-    return { owner, desired: askedFor(session, desired), mayChangeAddress, adopts: adoptsOf(session) };
+  function engineRequest(session: Session, { owner, desired, retain }: LoadBalancerRequest): Request<Asked> {
+    const adopts = adoptsOf(session);
+    if (desired === undefined) return { owner, desired, retain, adopts };
+    return { owner, desired: askedFor(session, desired), mayChangeAddress: desired.mayChangeAddress, adopts };
   }
 
-  function planned(session: Session, request: Request<Asked>): LoadBalancerPlan<EngineStep> {
+  function planned(request: LoadBalancerRequest): LoadBalancerPlan {
     const { owner, desired } = request;
-    session.request = request;
-    const plan = engineOf(owner.cluster).planNow(request);
-    const told = planOf(owner.service, plan);
+    const session = sessionOf(owner);
+    const asked = engineRequest(session, request);
+    const plan = engineOf(owner.cluster).planNow(asked);
+    const told = planOf(request, plan);
     // What is adopted gets its marks together with the first change that is needed anyway.
-    if (desired !== undefined && request.adopts !== undefined && marksOnly(plan)) return { ...told, steps: [] };
+    if (desired !== undefined && asked.adopts !== undefined && marksOnly(plan)) return { ...told, steps: [] };
     const restMs = Math.max(session.restsUntilMs - nowMs(), isWaitedFor(owner) ? waitedForMs : 0);
     return restMs > 0 ? { ...told, steps: [], waitMs: Math.ceil(restMs) } : told;
   }
@@ -317,16 +245,22 @@ export function createEngineLoadBalancers(
   }
 
   async function apply(
-    step: EngineStep,
-    _: ObservedLoadBalancer | undefined,
+    { request }: LoadBalancerPlan,
     options: ApplyOptions,
   ): Promise<ObservedLoadBalancer | undefined> {
-    const session = sessions.get(step.service);
-    if (session?.request === undefined) throw failure('Conflict', step.summary, 'it was planned by another process');
+    const session = sessions.get(request.owner.service);
+    if (session === undefined)
+      throw new CloudError({
+        kind: 'Conflict',
+        cloud,
+        operation: 'apply',
+        message: 'it was planned by another process',
+      });
     session.options = options;
     session.isApplying = true;
+    session.isGoing = request.desired === undefined;
     try {
-      return await carryOut(session, session.request, options.signal);
+      return await carryOut(session, request, options.signal);
     } finally {
       if (session.options === options) session.isApplying = false;
     }
@@ -334,25 +268,30 @@ export function createEngineLoadBalancers(
 
   async function carryOut(
     session: Session,
-    request: Request<Asked>,
+    request: LoadBalancerRequest,
     aborting: AbortSignal | undefined,
   ): Promise<ObservedLoadBalancer | undefined> {
     const { owner } = request;
+    const engine = engineOf(owner.cluster);
     await lookAtChange(session, request, aborting);
-    const result = await unlessAborted(engineOf(owner.cluster).reconcile(request), aborting);
+    const result = await unlessAborted(engine.reconcile(engineRequest(session, request)), aborting);
     session.restsUntilMs = result.state === 'waiting' ? nowMs() + (result.againInMs ?? 0) : Number.NEGATIVE_INFINITY;
     session.isParked = result.state === 'waiting' && isWaitedFor(owner);
     session.isGone = request.desired === undefined && result.state === 'settled';
     if (result.state === 'settled') session.settledFor = printOf(request);
-    const error = errorOf(result);
+    const error = errorOf(result, cloud);
     // An id is saved before the next read, which may fail; what is settled is written with the Service.
-    if (error !== undefined || result.state === 'waiting') await flush(session);
+    if (error !== undefined || result.state === 'waiting') await flush(session, ownName);
     if (error !== undefined) throw error;
     return session.isGone ? undefined : view(session);
   }
 
   /** Reads before a change of the Service, so that what a person changed in the cloud is put right with it. */
-  async function lookAtChange({ owner, ref, settledFor }: Session, request: Request<Asked>, aborting?: AbortSignal) {
+  async function lookAtChange(
+    { owner, ref, settledFor }: Session,
+    request: LoadBalancerRequest,
+    aborting: AbortSignal | undefined,
+  ): Promise<void> {
     const engine = engineOf(owner.cluster);
     // A deletion has reads of its own, before and after.
     if (request.desired === undefined || settledFor === undefined || settledFor === printOf(request)) return;
@@ -361,33 +300,11 @@ export function createEngineLoadBalancers(
     await unlessAborted(engine.look(owner, { ids: [], slots, removing: false }), aborting);
   }
 
-  /** The error that explains most; undefined where nothing failed. */
-  function errorOf({ state, errors, refused }: Result): unknown {
-    if (state === 'settled' || state === 'refused') return undefined;
-    // The cloud is waited for, and nothing failed.
-    if (state === 'waiting' && refused.length === 0 && errors.every(isWait)) return undefined;
-    const found =
-      errors.find((error) => error instanceof WithheldError) ??
-      errors.find((error) => isCloudError(error) && error.subjects.length > 0) ??
-      errors.find((error) => !isCloudError(error)) ??
-      errors[0];
-    if (found !== undefined || refused.length === 0) return found;
-    return failure('Invalid', 'set members', `refused: ${refused.join(', ')}`, refused);
-  }
-
-  function failure(
-    kind: 'Conflict' | 'Invalid' | 'Unavailable',
-    operation: string,
-    message: string,
-    subjects: readonly string[] = [],
-  ) {
-    return new CloudError({ kind, cloud, operation, message, subjects });
-  }
-
   /** Rejects when the caller gives up. The work itself goes on, and sends no changing call without a permit. */
   async function unlessAborted<T>(work: Promise<T>, aborting: AbortSignal | undefined): Promise<T> {
     if (aborting === undefined) return work;
-    const aborted = untilAborted(aborting).then(() => Promise.reject(failure('Unavailable', 'wait', 'interrupted')));
+    const interrupted = { kind: 'Unavailable', cloud, operation: 'wait', message: 'interrupted' } as const;
+    const aborted = untilAborted(aborting).then(() => Promise.reject(new CloudError(interrupted)));
     aborted.catch(() => undefined);
     return Promise.race([work, aborted]);
   }
@@ -406,30 +323,24 @@ export function createEngineLoadBalancers(
       const live = new Set(desired.map(({ owner }) => owner.service));
       for (const { owner } of sessions.values())
         if (!live.has(owner.service)) engineOf(owner.cluster).declare({ owner, desired: undefined });
-      for (const one of desired) engineOf(one.owner.cluster).declare(requestOf(sessionOf(one.owner), one));
+      for (const one of desired)
+        engineOf(one.owner.cluster).declare(engineRequest(sessionOf(one.owner), ensuring(one)));
       isEveryoneDeclared = isEveryone;
     },
     plan(desired) {
-      const session = sessionOf(desired.owner);
       // One without an id or notes only says that something may be made from now on.
       const { id, notes } = desired.record ?? { id: undefined, notes: undefined };
-      if (desired.record !== undefined) remember(session, notes, id !== undefined || notes !== undefined);
-      return planned(session, requestOf(session, desired));
+      if (desired.record !== undefined)
+        remember(sessionOf(desired.owner), notes, id !== undefined || notes !== undefined);
+      return planned(ensuring(desired));
     },
-    planRemoval({ owner }, { retain }) {
-      if (owner === undefined) return { steps: [], refusals: [], waitMs: undefined };
-      const session = sessionOf(owner);
-      return planned(session, { owner, desired: undefined, retain, adopts: adoptsOf(session) });
-    },
+    planRemoval: (owner, { retain }) => planned({ owner, desired: undefined, retain }),
     apply,
   };
 }
 
-function printOf({ desired }: Request<Asked>): string {
-  return JSON.stringify({ ...desired?.desired, members: undefined, record: undefined });
-}
+const ensuring = (desired: DesiredLoadBalancer) => ({ owner: desired.owner, desired, retain: false });
 
-/** The cloud is busy and says when to try again. */
-function isWait(error: unknown): boolean {
-  return isCloudError(error) && error.kind === 'Busy' && error.retryAfterMs !== undefined;
+function printOf({ desired }: LoadBalancerRequest): string {
+  return JSON.stringify({ ...desired, members: undefined, record: undefined });
 }

@@ -81,14 +81,13 @@ export async function removeLoadBalancer(removal: Removal): Promise<RemovalOutco
     const why = changed ? undefined : await removal.mayGo?.(observed);
     if (why !== undefined) return { kind: 'kept', why };
     for (let count = 0; ; count += 1) {
-      const plan = loadBalancers.planRemoval(observed, { retain: removal.retain ?? false });
-      const [step] = plan.steps;
-      if (step === undefined) {
+      const plan = loadBalancers.planRemoval(of.owner, { retain: removal.retain ?? false });
+      if (plan.steps.length === 0) {
         if (plan.waitMs !== undefined) return plan.waitMs;
         return count === 0 ? { kind: 'gone' } : 0;
       }
       if (count >= maxStepsPerRead) return 1000;
-      observed = await loadBalancers.apply(step, observed, { permit, signal, onStep: removal.onStep });
+      observed = await loadBalancers.apply(plan, { permit, signal, onStep: removal.onStep });
       changed = true;
       if (observed === undefined) return 0;
     }

@@ -189,8 +189,7 @@ function asking(loadBalancers: LoadBalancers, kind: 'nlb'): LoadBalancers {
   const annotation = { 'service.beta.kubernetes.io/aws-load-balancer-type': kind };
   return {
     ...loadBalancers,
-    plan: (desired, observed) =>
-      loadBalancers.plan({ ...desired, annotations: { ...annotation, ...desired.annotations } }, observed),
+    plan: (desired) => loadBalancers.plan({ ...desired, annotations: { ...annotation, ...desired.annotations } }),
   };
 }
 

@@ -128,7 +128,7 @@ describe('network load balancers on moto', () => {
       const balancers = await example.fresh();
       const classic = { ...example.desired, annotations: { [keys.type]: 'clb' } };
       await balancers.observe(refOf(example.desired, example.record));
-      const plan = balancers.plan(classic, first);
+      const plan = balancers.plan(classic);
       assert.deepEqual(
         plan.refusals.map(({ reason }) => reason),
         ['AddressWouldChange'],
@@ -161,8 +161,8 @@ describe('network load balancers on moto', () => {
           ['Conflict'],
         );
         assert.equal(changed.observed?.id, id);
-        const [step] = balancers.planRemoval(early!, { retain: false }).steps;
-        const after = await balancers.apply(step!, early, { permit: () => {} });
+        const plan = balancers.planRemoval(early!.owner!, { retain: false });
+        const after = await balancers.apply(plan, { permit: () => {} });
         assert.equal(after?.id, id);
         await remove(await example.driving());
         assert.deepEqual(await listenersOf(id), ['TCP 80', 'TCP 8443']);
@@ -238,7 +238,7 @@ describe('network load balancers on moto', () => {
           assert.equal(observed?.id, arn);
           assert.equal(observed.adopted, true);
           assert.deepEqual(observed.owner, example.desired.owner);
-          const { steps } = balancers.plan(example.desired, observed);
+          const { steps } = balancers.plan(example.desired);
           // The nodes of this network let nobody in yet; nothing else is to be done.
           const kinds = ['listener', 'load balancer', 'node rule', 'target group'];
           assert.deepEqual([...new Set(steps.map(({ resource }) => resource))].sort(), kinds);
@@ -246,9 +246,9 @@ describe('network load balancers on moto', () => {
         example.desired = { ...example.desired, ports: [port(80, 30080), port(443, 30443)] };
         let observed = alone;
         for (let rounds = 0; rounds < 30; rounds += 1) {
-          const [step] = balancers.plan(example.desired, observed).steps;
-          if (!step) break;
-          observed = await balancers.apply(step, observed, { permit: () => {} });
+          const plan = balancers.plan(example.desired);
+          if (plan.steps.length === 0) break;
+          observed = await balancers.apply(plan, { permit: () => {} });
         }
         assert.equal(observed?.id, arn);
         const { TagDescriptions } = await world.clients.elbv2.send(new DescribeTagsCommand({ ResourceArns: [arn] }));
@@ -269,12 +269,11 @@ describe('network load balancers on moto', () => {
               const balancers = await example.fresh();
               let observed = await balancers.observe(ref);
               while (observed?.owner && calls < most) {
-                const { steps, waitMs } = balancers.planRemoval(observed, { retain });
-                if (!steps[0] && waitMs === undefined) break;
-                if (steps[0]) calls += 1;
-                observed = steps[0]
-                  ? await balancers.apply(steps[0], observed, { permit: () => {} })
-                  : await balancers.observe(ref);
+                const plan = balancers.planRemoval(observed.owner, { retain });
+                const isDue = plan.steps.length > 0;
+                if (!isDue && plan.waitMs === undefined) break;
+                if (isDue) calls += 1;
+                observed = isDue ? await balancers.apply(plan, { permit: () => {} }) : await balancers.observe(ref);
               }
             };
             await pass(crashAfter);

@@ -35,11 +35,11 @@ async function* going(
     yield 'read';
     for (let calls = 0; ; calls += 1) {
       const ours = observed?.owner?.service === desired.owner.service;
-      const plan = ours && observed ? balancers.planRemoval(observed, { retain: desired.retain }) : undefined;
+      const plan = ours && observed ? balancers.planRemoval(observed.owner!, { retain: desired.retain }) : undefined;
       const [step] = plan?.steps ?? [];
-      if (step) {
+      if (plan !== undefined && step) {
         try {
-          observed = await balancers.apply(step, observed, { permit });
+          observed = await balancers.apply(plan, { permit });
         } catch (error) {
           if (!isCloudError(error)) throw error;
           await world.pass(error.retryAfterMs ?? 1000);

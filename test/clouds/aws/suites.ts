@@ -117,11 +117,12 @@ async function removeLeftover({ cluster, open, pass }: CloudWorld, service: stri
     let left = all.find(({ owner }) => owner?.service === service);
     if (left === undefined) return;
     while (left !== undefined) {
-      const { steps, waitMs = 0 } = loadBalancers.planRemoval(left, { retain: false });
-      const [step] = steps;
-      if (step === undefined) await pass(waitMs);
-      if (step === undefined) break;
-      left = await loadBalancers.apply(step, left, { permit: () => {} });
+      const plan = loadBalancers.planRemoval(left.owner!, { retain: false });
+      if (plan.steps.length === 0) {
+        await pass(plan.waitMs ?? 0);
+        break;
+      }
+      left = await loadBalancers.apply(plan, { permit: () => {} });
     }
   }
 }

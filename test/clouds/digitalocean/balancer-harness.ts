@@ -68,8 +68,8 @@ export async function createBalancerHarness(env: Readonly<Record<string, string>
       const steps: string[] = [];
       const onStep = ({ summary }: LoadBalancerStep) => void steps.push(summary);
       let seen = await world.during(balancers.observe({ ...refOf(desired, record), adopt }));
-      const [step] = seen?.adopted ? balancers.plan(desired, seen).steps : [];
-      if (step !== undefined) seen = await world.during(balancers.apply(step, seen, { permit: () => {}, onStep }));
+      const plan = seen?.adopted ? balancers.plan(desired) : undefined;
+      if (plan?.steps.length) seen = await world.during(balancers.apply(plan, { permit: () => {}, onStep }));
       return { seen, steps };
     },
     async restart() {

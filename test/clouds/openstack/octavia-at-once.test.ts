@@ -36,7 +36,7 @@ function timedWorld() {
 interface Work {
   readonly desired: DesiredLoadBalancer;
   observed: ObservedLoadBalancer | undefined;
-  readonly planFor: (observed: ObservedLoadBalancer | undefined) => LoadBalancerPlan;
+  readonly planFor: (observed: ObservedLoadBalancer | undefined) => LoadBalancerPlan | undefined;
 }
 
 /** Brings all of it to its end side by side, each looked at when its own plan says so. */
@@ -46,14 +46,13 @@ async function settle(world: CloudWorld, clock: Clock, balancers: LoadBalancers,
   async function turn(work: Work, looks: boolean): Promise<void> {
     if (looks) work.observed = await balancers.observe(refOf(work.desired, { id: ids.get(work) }));
     for (;;) {
-      const { steps, waitMs } = work.planFor(work.observed);
-      const [step] = steps;
-      if (step === undefined) {
-        if (waitMs === undefined) dueMs.delete(work);
-        else dueMs.set(work, clock.monotonic() + waitMs);
+      const plan = work.planFor(work.observed);
+      if (!plan?.steps.length) {
+        if (plan?.waitMs === undefined) dueMs.delete(work);
+        else dueMs.set(work, clock.monotonic() + plan.waitMs);
         return;
       }
-      work.observed = await balancers.apply(step, work.observed, { permit: () => {} });
+      work.observed = await balancers.apply(plan, { permit: () => {} });
       ids.set(work, ids.get(work) ?? work.observed?.id);
     }
   }
@@ -77,7 +76,7 @@ describe(`${count} Services of two ports at once`, () => {
       spent();
       const plan = (desired: DesiredLoadBalancer, observed: ObservedLoadBalancer | undefined): Work => ({
         ...{ desired, observed },
-        planFor: (now) => balancers.plan(desired, now),
+        planFor: () => balancers.plan(desired),
       });
       const works = Array.from({ length: count }, () =>
         plan(desiredFor(newOwner(world.cluster), vms, { ports }), undefined),
@@ -96,8 +95,7 @@ describe(`${count} Services of two ports at once`, () => {
       const removals = grown.map(
         ({ desired, observed }): Work => ({
           ...{ desired, observed },
-          planFor: (now) =>
-            now ? balancers.planRemoval(now, { retain: false }) : { steps: [], refusals: [], waitMs: undefined },
+          planFor: (now) => now && balancers.planRemoval(now.owner!, { retain: false }),
         }),
       );
       await settle(world, clock, balancers, removals);

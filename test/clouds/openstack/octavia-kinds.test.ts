@@ -273,9 +273,8 @@ describe('kinds of Octavia load balancers', () => {
     const { observed: shared } = await ensure(sharing);
     let observed = stale;
     for (;;) {
-      const plan = balancers.planRemoval(observed!, { retain: false });
-      const [step] = plan.steps;
-      const attempt = step && balancers.apply(step, observed, { permit: () => {} });
+      const plan = balancers.planRemoval(observed!.owner!, { retain: false });
+      const attempt = plan.steps.length > 0 && balancers.apply(plan, { permit: () => {} });
       if (attempt) observed = await harness.world.during(attempt.catch(() => observed));
       else {
         await harness.world.pass(plan.waitMs ?? 0);

@@ -51,16 +51,15 @@ export async function settle(
   balancers: LoadBalancers,
   desired: DesiredLoadBalancer,
   known: ObservedLoadBalancer | undefined,
-  planFor: (observed: ObservedLoadBalancer | undefined) => LoadBalancerPlan,
+  planFor: (observed: ObservedLoadBalancer | undefined) => LoadBalancerPlan | undefined,
 ): Promise<ObservedLoadBalancer | undefined> {
   let observed = known;
   for (let round = 0; round < 50; round += 1) {
-    const { steps, waitMs } = planFor(observed);
-    const [step] = steps;
-    if (step) observed = await world.during(balancers.apply(step, observed, { permit: () => {} }));
-    else if (waitMs === undefined) return observed;
+    const plan = planFor(observed);
+    if (plan?.steps.length) observed = await world.during(balancers.apply(plan, { permit: () => {} }));
+    else if (plan?.waitMs === undefined) return observed;
     else {
-      await world.pass(waitMs);
+      await world.pass(plan.waitMs);
       observed = await world.during(balancers.observe(refOf(desired, { id: observed?.id ?? known?.id })));
     }
   }
@@ -68,7 +67,7 @@ export async function settle(
 }
 
 export const made = (harness: OctaviaHarness, balancers: LoadBalancers, desired: DesiredLoadBalancer) =>
-  settle(harness, balancers, desired, undefined, (observed) => balancers.plan(desired, observed));
+  settle(harness, balancers, desired, undefined, () => balancers.plan(desired));
 
 /** A process that has seen that there is nothing. */
 export async function opened(harness: OctaviaHarness): Promise<LoadBalancers> {

@@ -120,16 +120,15 @@ export function refOf(desired: DesiredLoadBalancer, id?: string): LoadBalancerRe
 
 type Client = ReturnType<World['connect']>;
 
-/** What a controller does: observe, apply the first step, plan again from its answer, wait while the cloud works. */
+/** What a controller does: observe, apply the plan, plan again, wait while the cloud works. */
 export async function reach(world: World, client: Client, desired: DesiredLoadBalancer, id?: string) {
   const applied: LoadBalancerStep[] = [];
   let observed = await client.observe(refOf(desired, id));
   for (let round = 0; round < 60; round += 1) {
-    const plan = client.plan(desired, observed);
-    const step = plan.steps[0];
-    if (step) {
+    const plan = client.plan(desired);
+    if (plan.steps.length > 0) {
       const onStep = (one: LoadBalancerStep) => void applied.push(one);
-      observed = await world.during(client.apply(step, observed, { ...world.permitted, onStep }));
+      observed = await world.during(client.apply(plan, { ...world.permitted, onStep }));
     } else if (plan.waitMs !== undefined) {
       await world.clock.advance(plan.waitMs);
       observed = await client.observe(refOf(desired, observed?.id ?? id));
@@ -151,13 +150,13 @@ export async function remove(
   const applied: LoadBalancerStep[] = [];
   let now: ObservedLoadBalancer | undefined = observed;
   for (let round = 0; round < 60 && now; round += 1) {
-    const { steps, waitMs } = client.planRemoval(now, { retain });
-    const step = steps[0];
-    if (step) {
+    if (now.owner === undefined) break;
+    const plan = client.planRemoval(now.owner, { retain });
+    if (plan.steps.length > 0) {
       const onStep = (one: LoadBalancerStep) => void applied.push(one);
-      now = await world.during(client.apply(step, now, { ...world.permitted, onStep }));
-    } else if (waitMs !== undefined) {
-      await world.clock.advance(waitMs);
+      now = await world.during(client.apply(plan, { ...world.permitted, onStep }));
+    } else if (plan.waitMs !== undefined) {
+      await world.clock.advance(plan.waitMs);
       now = await client.observe({ ...ref, id: now.id ?? ref.id });
     } else {
       break;

@@ -43,8 +43,8 @@ export interface Driving {
   readonly crash?: CrashPoint;
   /** Asked before each mutating call, beside what counts them. */
   readonly permit?: Permit;
-  /** Called before each step is applied. */
-  readonly onStep?: (step: LoadBalancerStep, observed: ObservedLoadBalancer | undefined) => Promise<void>;
+  /** Called before each plan is applied. */
+  readonly onPlan?: (plan: LoadBalancerPlan) => Promise<void>;
 }
 
 export interface Driven {
@@ -88,24 +88,23 @@ export async function look({
 
 /** Observes, plans and applies until the plan is empty, as the controller does. Throws a Crash where it was told to. */
 export function ensure(driving: Driving): Promise<Driven> {
-  return drive(driving, (observed) => driving.balancers.plan(driving.desired, observed));
+  return drive(driving, () => driving.balancers.plan(driving.desired));
 }
 
 /** Removes everything of ours, or gives it up where it is to be retained. */
 export function remove(driving: Driving): Promise<Driven> {
   const { balancers, desired } = driving;
-  return drive({ ...driving, removing: !desired.retain }, (observed) =>
-    observed === undefined
-      ? { steps: [], refusals: [], waitMs: undefined }
-      : balancers.planRemoval(observed, { retain: desired.retain }),
+  return drive(
+    { ...driving, removing: !desired.retain },
+    (observed) => observed?.owner && balancers.planRemoval(observed.owner, { retain: desired.retain }),
   );
 }
 
 async function drive(
   driving: Driving & { readonly removing?: boolean },
-  planFor: (observed: ObservedLoadBalancer | undefined) => LoadBalancerPlan,
+  planFor: (observed: ObservedLoadBalancer | undefined) => LoadBalancerPlan | undefined,
 ): Promise<Driven> {
-  const { world, balancers, record, crash, permit: outer = () => {}, onStep } = driving;
+  const { world, balancers, record, crash, permit: outer = () => {}, onPlan } = driving;
   const steps: LoadBalancerStep[] = [];
   const failures: string[] = [];
   let calls = 0;
@@ -129,18 +128,18 @@ async function drive(
   let observed = await look(driving);
   for (let round = 0; round < maxRounds; round += 1) {
     const plan = planFor(observed);
-    const [step] = plan.steps;
-    if (step === undefined) {
-      if (plan.waitMs === undefined) return { observed, calls, steps, refusals: plan.refusals };
+    const [step] = plan?.steps ?? [];
+    if (plan === undefined || step === undefined) {
+      if (plan?.waitMs === undefined) return { observed, calls, steps, refusals: plan?.refusals ?? [] };
       await world.pass(plan.waitMs);
       observed = await look(driving);
       continue;
     }
-    await onStep?.(step, observed);
+    await onPlan?.(plan);
     try {
       const made: LoadBalancerStep[] = [];
       const told = (one: LoadBalancerStep) => void made.push(one);
-      observed = await world.during(balancers.apply(step, observed, { permit, save, onStep: told }));
+      observed = await world.during(balancers.apply(plan, { permit, save, onStep: told }));
       if (isDead || (crash?.at === 'after' && crash.call === calls)) throw new Crash();
       steps.push(...(made.length > 0 ? made : [step]));
       // An attached one is not ours to record.

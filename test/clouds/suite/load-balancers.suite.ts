@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { annotations } from '../../../common/well-known.ts';
+import type { LoadBalancerPlan } from '../../../controller/clouds/load-balancers.ts';
 import { desiredFor, memberOf, newOwner, port } from './desired.ts';
 import { ensure, look, printStep, remove, withheld } from './drive.ts';
 import { type SuiteContext, sorted, withExample } from './suite-context.ts';
@@ -13,7 +14,7 @@ export function balancerFacts({ world }: SuiteContext): void {
         const driving = await example.driving();
         const { balancers, desired } = driving;
         assert.equal(await look(driving), undefined);
-        const plan = balancers.plan(desired, undefined);
+        const plan = balancers.plan(desired);
         assert.ok(plan.steps.length > 0);
         assert.deepEqual(plan.refusals, []);
         for (const step of plan.steps) {
@@ -40,12 +41,12 @@ export function balancerFacts({ world }: SuiteContext): void {
       withExample(world(), async (example) => {
         const { desired } = example;
         const balancers = await example.fresh();
-        const plan = balancers.plan(desired, undefined);
-        assert.deepEqual(structuredClone(plan.steps), plan.steps);
-        assert.deepEqual(balancers.plan(desired, undefined), plan);
-        const { observed } = await ensure(await example.driving());
+        const plan = balancers.plan(desired);
+        assert.deepEqual(structuredClone(plan), plan);
+        assert.deepEqual(balancers.plan(desired), plan);
+        await ensure(await example.driving());
         const changed = { ...desired, ports: [port(80, 30080), port(443, 30443)] };
-        assert.deepEqual(balancers.plan(changed, observed), balancers.plan(changed, observed));
+        assert.deepEqual(balancers.plan(changed), balancers.plan(changed));
       }));
 
     it('are the same by id, by search and in the list, for a new process', () =>
@@ -64,7 +65,7 @@ export function balancerFacts({ world }: SuiteContext): void {
           assert.equal(seen.id, observed.id);
           assert.deepEqual(seen.ingress, observed.ingress);
           assert.deepEqual(seen.owner, observed.owner);
-          const plan = balancers.plan(example.desired, seen);
+          const plan = balancers.plan(example.desired);
           assert.deepEqual(plan.steps.map(printStep), []);
           assert.equal(plan.waitMs, undefined);
         }
@@ -100,17 +101,18 @@ export function balancerFacts({ world }: SuiteContext): void {
       withExample(world(), async (example) => {
         const balancers = await example.fresh();
         let refused = 0;
-        const onStep: Parameters<typeof ensure>[0]['onStep'] = async (step, observed) => {
+        const onPlan = async (plan: LoadBalancerPlan) => {
           const before = example.world.mutations();
-          const attempt = example.world.during(balancers.apply(step, observed, { permit: withheld }));
-          await assert.rejects(attempt, { name: 'WithheldError' }, printStep(step));
-          assert.equal(example.world.mutations(), before, printStep(step));
+          const attempt = example.world.during(balancers.apply(plan, { permit: withheld }));
+          const steps = plan.steps.map(printStep).join();
+          await assert.rejects(attempt, { name: 'WithheldError' }, steps);
+          assert.equal(example.world.mutations(), before, steps);
           refused += 1;
         };
-        const driven = [await ensure(await example.driving({ balancers, onStep }))];
+        const driven = [await ensure(await example.driving({ balancers, onPlan }))];
         example.desired = { ...example.desired, members: example.vms.slice(1).map((vm) => memberOf(vm)) };
-        driven.push(await ensure(await example.driving({ balancers, onStep })));
-        driven.push(await remove(await example.driving({ balancers, onStep })));
+        driven.push(await ensure(await example.driving({ balancers, onPlan })));
+        driven.push(await remove(await example.driving({ balancers, onPlan })));
         assert.ok(refused >= 3);
       }));
 

@@ -392,12 +392,11 @@ describe('a network load balancer', () => {
       tries += 1;
       throw toCloudError(Object.assign(new Error('it is used by a listener'), { name: 'ResourceInUse' }), operation);
     });
-    const observed = { owner: network().owner } as never;
     const errors: unknown[] = [];
     for (let minute = 0; minute < 10; minute += 1) {
-      const plan = m.balancers.planRemoval(observed, { retain: false });
+      const plan = m.balancers.planRemoval(network().owner, { retain: false });
       if (plan.steps[0]) {
-        const work = m.balancers.apply(plan.steps[0], observed, { permit: () => {} });
+        const work = m.balancers.apply(plan, { permit: () => {} });
         await m.during(work.catch((error: unknown) => errors.push(error)));
       }
       await m.clock.advance(60_000);
@@ -588,9 +587,8 @@ describe('a network load balancer that other Services use', () => {
     const tags = new Map([...listener!.tags, [ownerTags.service, 'u2']]);
     const arn = `${listener!.arn}2`;
     m.aws.region.listeners.set(arn, { ...listener!, arn, port: '8443', group: 'arn-of-others', tags });
-    const observed = { owner: network().owner } as never;
-    const [step] = m.balancers.planRemoval(observed, { retain: false }).steps;
-    await m.during(m.balancers.apply(step!, observed, { permit: () => {} })).catch(() => undefined);
+    const plan = m.balancers.planRemoval(network().owner, { retain: false });
+    await m.during(m.balancers.apply(plan, { permit: () => {} })).catch(() => undefined);
     assert.ok(m.networkBalancer());
     assert.ok(!m.aws.sent.some(({ operation }) => operation === 'v2 DeleteLoadBalancer'));
   });

@@ -17,7 +17,9 @@ import type {
   DesiredLoadBalancer,
   DesiredMember,
   DesiredPort,
+  LoadBalancerPlan,
   LoadBalancerRef,
+  LoadBalancers,
   ObservedLoadBalancer,
   Refusal,
 } from '../../../../controller/clouds/load-balancers.ts';
@@ -125,7 +127,7 @@ export function machine(options: MachineOptions = {}) {
   let process = open();
   /** Services that live, by UID: the controller declares all of them. */
   const live = new Map<string, DesiredLoadBalancer>();
-  const declare = () => process.balancers.declare?.([...live.values()], true, new Set());
+  const declare = () => process.balancers.declare([...live.values()], true, new Set());
 
   function refOf(asked: DesiredLoadBalancer, adopt?: AdoptionProof): LoadBalancerRef {
     const { service, name } = asked;
@@ -134,10 +136,7 @@ export function machine(options: MachineOptions = {}) {
 
   async function drive(
     ref: LoadBalancerRef,
-    planFor: (
-      balancers: ReturnType<typeof createEngineLoadBalancers>,
-      observed: ObservedLoadBalancer | undefined,
-    ) => ReturnType<ReturnType<typeof createEngineLoadBalancers>['plan']> | undefined,
+    planFor: (balancers: LoadBalancers, observed: ObservedLoadBalancer | undefined) => LoadBalancerPlan | undefined,
     permit: Permit = () => {},
   ): Promise<Worked> {
     const before = aws.sent.length;
@@ -145,11 +144,10 @@ export function machine(options: MachineOptions = {}) {
     let observed = await during(balancers.observe(ref));
     for (let round = 0; round < mostRounds; round += 1) {
       const plan = planFor(balancers, observed);
-      const [step] = plan?.steps ?? [];
-      if (step !== undefined) {
-        assert.deepEqual(structuredClone(step), step);
+      if (plan?.steps.length) {
+        assert.deepEqual(structuredClone(plan), plan);
         try {
-          observed = await during(balancers.apply(step, observed, { permit }));
+          observed = await during(balancers.apply(plan, { permit }));
           continue;
         } catch (error) {
           if (!isCloudError(error) || error.subjects.length > 0 || error.kind === 'Invalid') throw error;
@@ -197,20 +195,20 @@ export function machine(options: MachineOptions = {}) {
     audit: () => during(process.balancers.observeAll(owner.cluster)),
     /** What would be done now. */
     async plan(asked: DesiredLoadBalancer): Promise<readonly LoadBalancerStep[]> {
-      const observed = await during(process.balancers.observe(refOf(asked)));
-      return process.balancers.plan(asked, observed).steps;
+      await during(process.balancers.observe(refOf(asked)));
+      return process.balancers.plan(asked).steps;
     },
     ensure(asked: DesiredLoadBalancer, permit?: Permit, adopt?: AdoptionProof) {
       live.set(asked.owner.service, asked);
       declare();
-      return drive(refOf(asked, adopt), (balancers, observed) => balancers.plan(asked, observed), permit);
+      return drive(refOf(asked, adopt), (balancers) => balancers.plan(asked), permit);
     },
     remove(asked: DesiredLoadBalancer, permit?: Permit, adopt?: AdoptionProof) {
       live.delete(asked.owner.service);
       declare();
       return drive(
         refOf(asked, adopt),
-        (balancers, observed) => observed && balancers.planRemoval(observed, { retain: asked.retain }),
+        (balancers, observed) => observed?.owner && balancers.planRemoval(observed.owner, { retain: asked.retain }),
         permit,
       );
     },

@@ -1,14 +1,8 @@
 import type { LoadBalancerStep } from '../../clouds/load-balancer-step.ts';
-import type { LoadBalancerPlan, Refusal } from '../../clouds/load-balancers.ts';
+import type { LoadBalancerPlan, LoadBalancerRequest, Refusal } from '../../clouds/load-balancers.ts';
 import { inOrder } from '../../engine/order.ts';
 import type { Refusal as EngineRefusal } from '../../engine/resource.ts';
 import type { Plan, Step } from '../../engine/step.ts';
-
-/** A step of the engine in the contract's shape, with the UID of its Service: `apply` finds the request by it. */
-export interface EngineStep extends LoadBalancerStep {
-  /** UID. */
-  readonly service: string;
-}
 
 const actions = { create: 'create', update: 'update', mark: 'update', edit: 'update', delete: 'delete' } as const;
 const reasons = {
@@ -22,14 +16,15 @@ const reasons = {
   RetentionNotAllowed: 'RetentionNotAllowed',
 } as const satisfies Record<EngineRefusal['reason'], Refusal['reason']>;
 
-export function stepOf(service: string, step: Step): EngineStep {
+/** A step of the engine in the contract's shape. */
+export function stepOf(step: Step): LoadBalancerStep {
   const { kind, found, document, name, summary } = step;
   const target = found?.id || document || name.slice(name.indexOf('/') + 1);
-  return { action: actions[step.do], resource: kind, target, summary, service };
+  return { action: actions[step.do], resource: kind, target, summary };
 }
 
-/** Pure. */
-export function planOf(service: string, plan: Plan): LoadBalancerPlan<EngineStep> {
+/** A plan of the engine in the contract's shape. Pure. */
+export function planOf(request: LoadBalancerRequest, plan: Plan): LoadBalancerPlan {
   const early = plan.steps.filter(({ last }) => !last).map(({ id }) => id);
   const steps = inOrder(
     plan.steps,
@@ -38,7 +33,8 @@ export function planOf(service: string, plan: Plan): LoadBalancerPlan<EngineStep
   );
   const waits = plan.waits.map(({ ms }) => ms);
   return {
-    steps: steps.map((step) => stepOf(service, step)),
+    request,
+    steps: steps.map(stepOf),
     refusals: plan.refusals.map(
       ({ reason, message, ports }): Refusal => ({
         ...{ reason: reasons[reason], message },

@@ -1,0 +1,71 @@
+import type { LoadBalancerRef, Owner } from '../../clouds/load-balancers.ts';
+import { type ApplyOptions, WithheldError } from '../../clouds/permit.ts';
+import type { JournalState } from '../../engine/journal.ts';
+import { printNotes } from './notes.ts';
+
+/** What is remembered of one Service between calls of its controller. */
+export interface Session {
+  readonly owner: Owner;
+  ref: LoadBalancerRef | undefined;
+  /** Of the latest apply. */
+  options: ApplyOptions | undefined;
+  /** What an apply was given to save with is good until its end. */
+  isApplying: boolean;
+  /** Everything of it is to go: when nothing is left, the controller removes the whole record. */
+  isGoing: boolean;
+  /** Notes that this process has read or written. Any others were written by another process. */
+  readonly notes: Set<string | undefined>;
+  /** The notes as the Service's record has them now. */
+  lastNotes: string | undefined;
+  /** Names of creates that those notes list as possibly sent. */
+  tried: readonly string[];
+  /** The journal's state that is not in the record yet. */
+  unsaved: JournalState | undefined;
+  /** Nothing is sent before: the cloud, or another Service, is waited for. Monotonic milliseconds. */
+  restsUntilMs: number;
+  /** The request, without members, for which everything was last up to date. */
+  settledFor: string | undefined;
+  /** A read has just shown that nothing is left. */
+  isGone: boolean;
+  /** `apply` returned while an operation of the cloud was still running. */
+  isParked: boolean;
+}
+
+export function createSession(owner: Owner): Session {
+  return {
+    ...{ owner, ref: undefined, options: undefined, isApplying: false, isGoing: false, notes: new Set() },
+    ...{ lastNotes: undefined, tried: [], unsaved: undefined, restsUntilMs: Number.NEGATIVE_INFINITY },
+    ...{ settledFor: undefined, isGone: false, isParked: false },
+  };
+}
+
+/**
+ * Creates are recorded before they are sent. Ids are recorded before the next read, or with the last write to the
+ * Service. Throws what the write throws.
+ *
+ * @param main name of the Service's own load balancer
+ */
+export async function recordState(session: Session, state: JournalState, main: string): Promise<void> {
+  if (!state.claimed || session.isGoing) return;
+  session.unsaved = state;
+  if (state.tried.some((name) => !session.tried.includes(name))) await flush(session, main);
+}
+
+/** Writes what is not recorded yet. Throws what the write throws. */
+export async function flush(session: Session, main: string): Promise<void> {
+  const { unsaved, options } = session;
+  session.unsaved = undefined;
+  if (unsaved === undefined || options?.save === undefined) return;
+  const notes = printNotes(unsaved);
+  if (notes === session.lastNotes) return;
+  try {
+    await options.save({ id: unsaved.ids[main], notes });
+  } catch (error) {
+    // A withheld write is repeated later. After any other failure the Service was replaced, or is written anyway.
+    if (error instanceof WithheldError) session.unsaved ??= unsaved;
+    throw error;
+  }
+  session.notes.add(notes);
+  session.lastNotes = notes;
+  session.tried = unsaved.tried;
+}
