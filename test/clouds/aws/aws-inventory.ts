@@ -101,7 +101,9 @@ export async function describeNetworkLoadBalancer({ elbv2 }: AwsClients, arn: st
   const balancer = all.LoadBalancers?.find(({ LoadBalancerArn }) => LoadBalancerArn === arn);
   if (balancer === undefined) return undefined;
   const { Listeners } = await elbv2.send(new DescribeListenersCommand({ LoadBalancerArn: arn }));
-  const { TargetGroups = [] } = await elbv2.send(new DescribeTargetGroupsCommand({ LoadBalancerArn: arn }));
+  // Moto answers TargetGroupNotFound where it is asked for those of a load balancer without listeners.
+  const groups = await elbv2.send(new DescribeTargetGroupsCommand({}));
+  const TargetGroups = (groups.TargetGroups ?? []).filter(({ LoadBalancerArns }) => LoadBalancerArns?.includes(arn));
   const { TagDescriptions } = await elbv2.send(new DescribeTagsCommand({ ResourceArns: [arn] }));
   const targets = [];
   for (const { TargetGroupArn } of TargetGroups) {

@@ -161,11 +161,16 @@ describe('network load balancers on moto', () => {
           ['Conflict'],
         );
         assert.equal(changed.observed?.id, id);
+        assert.deepEqual(await listenersOf(id), ['TCP 80', 'TCP 8443']);
         const plan = balancers.planRemoval(early!.owner!, { retain: false });
         const after = await balancers.apply(plan, { permit: () => {} });
         assert.equal(after?.id, id);
-        await remove(await example.driving());
-        assert.deepEqual(await listenersOf(id), ['TCP 80', 'TCP 8443']);
+        const removed = await remove(await example.driving());
+        assert.deepEqual(
+          removed.refusals.map(({ reason }) => reason),
+          ['Conflict'],
+        );
+        assert.deepEqual(await listenersOf(id), ['TCP 8443']);
         assert.deepEqual((await ensure(await other.driving())).calls, 0);
       });
       await world.deleteLoadBalancer(id!);
