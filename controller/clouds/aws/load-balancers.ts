@@ -12,7 +12,8 @@ import { type AskedFor, createLoadBalancerReader } from './load-balancer-reader.
 import { isClassicControllers } from './load-balancer-tags.ts';
 import { createLoadBalancerView, defaultName, type LoadBalancerView, slotOf } from './load-balancer-view.ts';
 import { createNetworkBalancerKinds } from './nlb/balancer-kinds.ts';
-import { desireNetwork, guestsRefusal } from './nlb/desire.ts';
+import { desireNetwork } from './nlb/desire.ts';
+import { guestsRefusal } from './nlb/desire-spec.ts';
 import { createListenerKind } from './nlb/listener-kind.ts';
 import { createTagMarks } from './nlb/marks.ts';
 import { isNetwork, type NetworkLoadBalancer, type TargetGroup, type TargetList } from './nlb/network-load-balancer.ts';

@@ -1,0 +1,79 @@
+import { aws } from '../../../../common/provider-id/aws.ts';
+import type { Found, Refusal, ResourceName, Want } from '../../../engine/resource.ts';
+import type { Asked } from '../../load-balancer-driver.ts';
+import type { Refusal as ToldRefusal } from '../../load-balancers.ts';
+import { type DesireParts, known, ownOf, type Standing } from '../standing.ts';
+import { targetGroupName } from './names.ts';
+import {
+  isNetwork,
+  type Listener,
+  type NetworkLoadBalancer,
+  type TargetGroup,
+  type TargetList,
+} from './network-load-balancer.ts';
+import { networkKinds } from './resources.ts';
+import type { NlbSettings } from './settings.ts';
+import type { WantedListener } from './wanted.ts';
+
+export const ownName: ResourceName = `${networkKinds.balancer}/main`;
+export const hostName: ResourceName = `${networkKinds.balancer}/host`;
+
+/** Everything that is needed to tell what serves one Service. */
+export interface Context {
+  readonly asked: Asked;
+  readonly settings: NlbSettings;
+  readonly standing: Standing<NetworkLoadBalancer>;
+  readonly listeners: readonly WantedListener[];
+  readonly parts: DesireParts;
+  readonly refusals: Refusal[];
+}
+
+export function told({ reason, ...refusal }: ToldRefusal): Refusal {
+  if (reason === 'RetentionNotAllowed') return { ...refusal, reason: 'Unsupported' };
+  return { ...refusal, reason: reason === 'ForeignLoadBalancer' ? 'Foreign' : reason };
+}
+
+/** Network load balancers of others: those with listeners of this Service first. */
+export function hostsOf(asked: Asked): readonly NetworkLoadBalancer[] {
+  const own = new Set(ownOf(asked, networkKinds.balancer).map(({ id }) => id));
+  const others = known<unknown>(asked, networkKinds.balancer).flatMap(({ body }) =>
+    isNetwork(body) && !own.has(body.arn) ? [body] : [],
+  );
+  return [...others.filter((one) => serves(asked, one)), ...others.filter((one) => !serves(asked, one))];
+}
+
+export function serves(asked: Asked, { arn }: NetworkLoadBalancer): boolean {
+  return ownOf(asked, networkKinds.listener).some(({ within }) => within === arn);
+}
+
+export function ownListeners(asked: Asked, { arn }: NetworkLoadBalancer): readonly Found<Listener>[] {
+  return ownOf<Listener>(asked, networkKinds.listener).filter(({ within }) => within === arn);
+}
+
+/** Ids of instances that serve the Service on any port. */
+export function targetInstances(asked: Asked): readonly string[] {
+  const targets = ownOf<TargetList>(asked, networkKinds.targets).flatMap(({ body }) => body.targets);
+  return [...new Set(targets.flatMap(({ providerID }) => aws.parse(providerID)?.instanceId ?? []))];
+}
+
+/** A target group serves one load balancer: a Service that moves from another one has a second one here. */
+export function movedTo(context: Context, on: NetworkLoadBalancer | undefined): Context {
+  const { asked, parts } = context;
+  const groups = new Map(ownOf<TargetGroup>(asked, networkKinds.targetGroup).map(({ id, body }) => [id, body.name]));
+  const here = new Set<string>();
+  const elsewhere = new Set<string>();
+  for (const { within, body } of ownOf<Listener>(asked, networkKinds.listener))
+    (within === on?.arn ? here : elsewhere).add(groups.get(body.group ?? '') ?? '');
+  const clusterId = `${parts.view.marks?.tags.id ?? ''} moved`;
+  const listeners = context.listeners.map((one): WantedListener => {
+    const name = targetGroupName(clusterId, asked.desired.service, one.group);
+    const isSecond = here.has(name) || elsewhere.has(one.group.name);
+    return isSecond ? { ...one, group: { ...one.group, name } } : one;
+  });
+  return { ...context, listeners };
+}
+
+export function useOf({ arn: id, name }: NetworkLoadBalancer): Want {
+  const use = { id, allowed: true };
+  return { kind: networkKinds.balancer, key: 'host', use, spec: undefined, summary: `load balancer ${name}` };
+}
