@@ -1,37 +1,19 @@
 import { type Desire, nameOf, type Refusal, type ResourceName, type Want } from '../../../engine/resource.ts';
 import type { Asked } from '../../load-balancer-driver.ts';
 import type { DesiredLoadBalancer } from '../../load-balancers.ts';
-import { ownerTags } from '../../load-balancers.ts';
 import { keys } from '../load-balancer-annotations.ts';
-import type { Tags } from '../load-balancer-tags.ts';
 import { slotOf } from '../load-balancer-view.ts';
 import { judgeGroups } from '../security-groups/allowed-groups.ts';
-import { desireNodeRules, isOpenFrom } from '../security-groups/desire-node-rules.ts';
-import { frontRules } from '../security-groups/front-rules.ts';
-import type { GroupSpec } from '../security-groups/group-kinds.ts';
-import { frontKeys, frontName } from '../security-groups/group-resources.ts';
-import { trafficGroupSpec } from '../security-groups/traffic-group.ts';
-import {
-  type DesireParts as CommonParts,
-  keep,
-  known,
-  ownOf,
-  type Standing as StandingOf,
-  standingOf,
-} from '../standing.ts';
+import { frontKeys } from '../security-groups/group-resources.ts';
+import { keep, known, ownOf, standingOf } from '../standing.ts';
 import { chooseSubnets } from '../subnets.ts';
 import type { BalancerSpec, Member } from './balancer-spec.ts';
 import type { ClassicLoadBalancer } from './classic-load-balancer.ts';
+import { type DesireParts, desireFront, nodeRules, type Standing } from './desire-firewall.ts';
 import { classicKinds, isClassic } from './resources.ts';
-import { type ClassicConfig, type ClassicSettings, readClassicSettings } from './settings.ts';
+import { type ClassicSettings, readClassicSettings } from './settings.ts';
 
-type DesireParts = CommonParts<ClassicConfig>;
-type Standing = StandingOf<ClassicLoadBalancer>;
-
-const everybody = ['0.0.0.0/0'];
 const balancerName: ResourceName = `${classicKinds.balancer}/main`;
-const frontResource: ResourceName = `${classicKinds.front}/main`;
-const trafficResource: ResourceName = `${classicKinds.traffic}/main`;
 
 /** The resources that serve a Service by a classic load balancer. What is not understood stays as it is. Pure. */
 export function desireClassic(given: Asked, parts: DesireParts): Desire {
@@ -123,7 +105,7 @@ function permitted(
   };
 }
 
-export interface SortedMember extends Member {
+interface SortedMember extends Member {
   /** Of one that is known by its id alone, what is there stays. */
   readonly isActive: boolean;
 }
@@ -186,124 +168,6 @@ function subnetsOf(
   // It goes on where it stands.
   refusals.push({ reason: 'Unsupported', message: `subnets: ${choice.problem}` });
   return undefined;
-}
-
-/** What the groups of the nodes let in for it: everything from the traffic group, or its own ports from a person's. */
-function nodeRules(
-  asked: Asked,
-  settings: ClassicSettings,
-  { balancer, front, traffic, groups: all, isAdopted }: Standing,
-  { view, config }: DesireParts,
-  members: readonly Member[],
-  groups: readonly string[],
-) {
-  const { desired } = asked;
-  const instances = [...new Set([...members.map(({ id }) => id), ...(balancer?.instances ?? [])])];
-  const source = [traffic, trafficResource].find((one) => one !== undefined && groups.includes(one));
-  const isOwn = source !== undefined || (front !== undefined && groups.includes(front.id));
-  // A group of a person is let in to the ports of this Service alone.
-  const clients = (isOwn ? [] : (personsGroups(settings, config) ?? groups)).slice(0, 1);
-  // Where the load balancer reaches members, as it is and as it is to be.
-  const listeners = [...(settings.listeners ?? []), ...(balancer?.listeners ?? [])];
-  const ports = [...new Set(listeners.map(({ instancePort }) => instancePort))];
-  const probed = [settings.health, balancer?.health].flatMap((check) => /:(\d+)/.exec(check?.target ?? '')?.[1] ?? []);
-  const health = [...new Set(probed.map(Number))].filter((port) => !ports.includes(port));
-  const isShared = desired.trafficPolicy === 'Cluster' && desired.annotations[keys.healthPort] === undefined;
-  return desireNodeRules({
-    ...{ asked, instances, groups, clients, traffic, isAdopted, checks: clients, front: front?.id, needs: [] },
-    ...{ facts: { ...view.facts(instances), groups: all }, carried: balancer?.securityGroups ?? [] },
-    ports: ports.map((port) => ({ protocol: 'tcp', port })),
-    health: health.map((port) => ({ port, shared: isShared })),
-    isDisabled: config.disableSecurityGroupIngress,
-  });
-}
-
-/** Instead of a group of its own. Undefined: the annotation is not understood, or there are none. */
-function personsGroups(
-  { securityGroups }: ClassicSettings,
-  config: Pick<ClassicConfig, 'elbSecurityGroup'>,
-): readonly string[] | undefined {
-  if (securityGroups === undefined || securityGroups.length > 0) return securityGroups;
-  return config.elbSecurityGroup === undefined ? undefined : [config.elbSecurityGroup];
-}
-
-interface FrontGroups {
-  readonly wants: readonly Want[];
-  readonly refusals: readonly Refusal[];
-  /** That the load balancer is to carry: ids, or names of resources that are still to be made. */
-  readonly groups: readonly string[];
-}
-
-/**
- * The security groups of the load balancer: a person's, where the annotation or the cloud config names them, left as
- * they are; else one of its own, and the traffic group of the cluster. One that reaches its nodes by another rule (the
- * classic controller makes one for each load balancer) goes on so.
- */
-function desireFront(asked: Asked, settings: ClassicSettings, standing: Standing, parts: DesireParts): FrontGroups {
-  const { desired } = asked;
-  const { balancer, front, groups: all } = standing;
-  const { config, view } = parts;
-  const carried = balancer?.securityGroups ?? [];
-  const kept = ownOf(asked, classicKinds.front)
-    .filter(({ id }) => id === front?.id)
-    .map(keep);
-  // What is not understood opens and closes nothing.
-  if (settings.securityGroups === undefined) return { wants: kept, refusals: [], groups: carried };
-  const added = settings.extraSecurityGroups;
-  const given = personsGroups(settings, config);
-  // Its own goes when the load balancer carries the others.
-  const isCarried = front !== undefined && carried.includes(front.id);
-  if (given !== undefined)
-    return {
-      wants: isCarried ? kept : [],
-      refusals: [],
-      groups: [...new Set([...given, ...(added ?? carried.filter((id) => id !== front?.id))])],
-    };
-  const name = frontName(desired.name);
-  const inTheWay = front === undefined && [...all.values()].find((one) => one.name === name);
-  if (inTheWay) {
-    const why = `has the name that the one of ${desired.service} needs, and its tags do not say that it is of it`;
-    const message = `security group ${name} (${inTheWay.id}) ${why}`;
-    return { wants: kept, refusals: [{ reason: 'Foreign', message }], groups: carried };
-  }
-  const sources = desired.sourceRanges.length > 0 ? desired.sourceRanges : everybody;
-  const ports = desired.ports.filter(({ protocol, nodePort }) => protocol === 'TCP' && nodePort !== 0);
-  const spec: GroupSpec = {
-    name,
-    description: `Security group for Kubernetes ELB ${desired.name} (${desired.service})`,
-    tags: { ...settings.tags, 'kubernetes.io/service-name': desired.service, ...ownTags(desired) },
-    rules: frontRules(ports, sources),
-  };
-  const wants: Want[] = [
-    { kind: classicKinds.front, key: 'main', slot: `security group ${name}`, spec, summary: `security group ${name}` },
-  ];
-  const groups = [front?.id ?? frontResource];
-  if (!config.disableSecurityGroupIngress && needsTrafficGroup(standing, view)) {
-    const ofAll: GroupSpec = trafficGroupSpec(desired.owner.cluster, desired.clusterName);
-    wants.push({
-      ...{ kind: classicKinds.traffic, key: 'main', slot: 'traffic group', spec: ofAll },
-      summary: `security group ${ofAll.name}`,
-    });
-    groups.push(standing.traffic ?? trafficResource);
-  }
-  const extra = (added ?? carried).filter((id) => !groups.includes(id));
-  return { wants, refusals: [], groups: [...groups, ...extra] };
-}
-
-/** Where it stands already and every node's group lets in everything from its own group, it needs none. */
-function needsTrafficGroup({ balancer, front, traffic, groups: all }: Standing, view: DesireParts['view']): boolean {
-  if (balancer === undefined || (traffic !== undefined && balancer.securityGroups.includes(traffic))) return true;
-  const { instances } = balancer;
-  return front === undefined || !isOpenFrom(front.id, instances, { ...view.facts(instances), groups: all });
-}
-
-/** What everything that is made for one Service carries. */
-function ownTags({ owner, service }: Pick<DesiredLoadBalancer, 'owner' | 'service'>): Tags {
-  return {
-    [ownerTags.cluster]: owner.cluster,
-    [ownerTags.service]: owner.service,
-    [ownerTags.serviceName]: service,
-  };
 }
 
 function summaryOf({ name, service, internal, listeners = [] }: BalancerSpec): string {
