@@ -6,7 +6,7 @@ import { loadBalancerConfigOf } from '../load-balancer-config.ts';
 import { annotationDefinitions, keys } from './annotations.ts';
 import { featuresOf, minorOf } from './features.ts';
 import { nodeLabels } from './node-labels.ts';
-import { nameMatcher, readSettings, type Settings, tagMatcher } from './settings.ts';
+import { readSettings, type Settings } from './settings.ts';
 
 const uuid = '00000000-0000-4000-8000-000000000001';
 
@@ -256,32 +256,4 @@ describe('settings of an Octavia load balancer', () => {
     const described = annotationDefinitions.map(({ key }) => key);
     assert.deepEqual(described.toSorted(), Object.values(keys).toSorted());
   });
-});
-
-describe('patterns for subnets', () => {
-  for (const [pattern, name, expected] of [
-    ['blue', 'blue', true],
-    ['blue', 'blue-1', false],
-    ['blue-*', 'blue-1', true],
-    ['b?ue', 'blue', true],
-    ['a.c', 'abc', false],
-    ['~bl(ue|ack)', 'black', true],
-    ['~bl', 'blue', false],
-    ['!blue*', 'red', true],
-    ['!~b.*', 'blue', false],
-  ] as const) {
-    it(`${pattern} and ${name}`, () => assert.equal(nameMatcher(pattern)?.(name), expected));
-  }
-  for (const [filter, tags, expected] of [
-    ['a,b', ['b'], true],
-    ['a,b', ['c'], false],
-    ['&a,b', ['a'], false],
-    ['&a,b', ['a', 'b', 'c'], true],
-    ['!a,b', ['a'], false],
-    ['!a,b', ['c'], true],
-    ['!&a,b', ['a'], true],
-    ['!&a,b', ['a', 'b'], false],
-  ] as const) {
-    it(`${filter} and ${tags.join(', ')}`, () => assert.equal(tagMatcher(filter)(tags), expected));
-  }
 });

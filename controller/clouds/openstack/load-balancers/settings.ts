@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import type { DesiredLoadBalancer, IpFamily, Refusal } from '../../load-balancers.ts';
 import type { LoadBalancerConfig, Placement } from '../load-balancer-config.ts';
+import { nameMatcher } from '../network/subnet-filters.ts';
 import { isUuid } from '../uuid.ts';
 import { keys, values } from './annotations.ts';
 import type { Features } from './features.ts';
@@ -273,37 +274,4 @@ export function readSettings(desired: DesiredLoadBalancer, { config, features }:
       return refuse(`${shown}: none is ${family}, as the address of the load balancer is`);
     return fitting.some(isEverybody) ? [] : fitting;
   }
-}
-
-/** How a pattern for names of subnets is meant; undefined when it cannot be read. */
-export function nameMatcher(pattern: string): ((name: string) => boolean) | undefined {
-  const negated = pattern.startsWith('!');
-  const rest = negated ? pattern.slice(1) : pattern;
-  const text = rest.startsWith('~') ? rest.slice(1) : globForm(rest);
-  try {
-    const form = new RegExp(`^(?:${text})$`);
-    return (name) => form.test(name) !== negated;
-  } catch {
-    return undefined;
-  }
-}
-
-function globForm(glob: string): string {
-  const literal = glob.replaceAll(/[.+^${}()|\\]/g, '\\$&');
-  return literal.replaceAll('*', '.*').replaceAll('?', '.').replaceAll('[!', '[^');
-}
-
-/** `a,b` any; `&a,b` all; `!a,b` none; `!&a,b` not all. */
-export function tagMatcher(filter: string): (tags: readonly string[]) => boolean {
-  const negated = filter.startsWith('!');
-  const rest = negated ? filter.slice(1) : filter;
-  const all = rest.startsWith('&');
-  const wanted = (all ? rest.slice(1) : rest)
-    .split(',')
-    .map((one) => one.trim())
-    .filter((one) => one !== '');
-  return (tags) => {
-    const has = (one: string) => tags.includes(one);
-    return (all ? wanted.every(has) : wanted.some(has)) !== negated;
-  };
 }

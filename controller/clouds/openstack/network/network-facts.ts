@@ -3,8 +3,8 @@ import type { Clock } from '../../../../common/process/clock.ts';
 import type { ReadIo } from '../../../engine/resource.ts';
 import { type JsonObject, textOf, textsOf } from '../json.ts';
 import type { Placement } from '../load-balancer-config.ts';
-import { nameMatcher, tagMatcher } from '../load-balancers/settings.ts';
 import type { Neutron } from './neutron.ts';
+import { nameMatcher, tagMatcher } from './subnet-filters.ts';
 
 export interface Subnet {
   readonly id: string;
