@@ -1,14 +1,11 @@
 import { aws } from '../../../common/provider-id/aws.ts';
 import { everyService, type Found, type Query, type Reader, type ReadIo } from '../../engine/resource.ts';
-import { ownerTags } from '../load-balancers.ts';
 import type { ClassicLoadBalancer } from './classic/classic-load-balancer.ts';
 import { type ClassicQueries, carrierOf as classicCarrier } from './classic/queries.ts';
 import { classicKinds, isClassic, showBalancer } from './classic/resources.ts';
 import { ownerIn } from './load-balancer-tags.ts';
 import { type LoadBalancerView, slotOf } from './load-balancer-view.ts';
-import { loadBalancerOf, targetGroupOf } from './nlb/answers.ts';
 import { carrierOf as networkCarrier } from './nlb/balancer-kinds.ts';
-import { partNameForm } from './nlb/names.ts';
 import type { NetworkLoadBalancer, Target, TargetGroup } from './nlb/network-load-balancer.ts';
 import { type NlbQueries, unlessGone } from './nlb/queries.ts';
 import {
@@ -19,8 +16,8 @@ import {
   showNetworkBalancer,
   showTargetGroup,
   showTargets,
-  targetGroupSlot,
 } from './nlb/resources.ts';
+import { findNetwork, listNetwork } from './nlb/search.ts';
 import type { AwsParts } from './parts.ts';
 import type { BalancerType, Carriers } from './security-groups/carriers.ts';
 import type { NetworkReads } from './security-groups/network-reads.ts';
@@ -30,8 +27,6 @@ import type { ReadOptions } from './service-calls.ts';
 const attributesMaxAgeMs = 3_600_000;
 /** Targets are read again with each audit, unless there are so many that one call a second would not be enough. */
 const msPerTargetGroup = 1000;
-/** As this controller and the classic one name load balancers of Services. */
-const nameForm = /^a[0-9a-z]{1,31}$/;
 
 export interface LoadBalancerReaderParts {
   readonly parts: Pick<AwsParts, 'cluster' | 'region'>;
@@ -87,52 +82,6 @@ export function createLoadBalancerReader(given: LoadBalancerReaderParts): Reader
     const isNeeded = own.length > 0 || networks.some(mayBeOurs);
     const ids = new Set(own.flatMap(({ instances }) => instances));
     await Promise.all([reads.instances([...ids], options), isNeeded ? reads.subnets(options) : undefined]);
-  }
-
-  /** Network load balancers, and target groups, with the tags of those whose names may be of a Service. */
-  async function listNetwork(options: ReadOptions) {
-    const [balancers, listed] = await Promise.all([
-      network.loadBalancers({}, options),
-      network.targetGroups({}, options),
-    ]);
-    const named = balancers.filter(
-      ({ Type, LoadBalancerName = '', LoadBalancerArn = '' }) =>
-        given.asked.hosts.has(LoadBalancerArn) || (Type === 'network' && nameForm.test(LoadBalancerName)),
-    );
-    const namedGroups = listed.filter(({ TargetGroupName = '' }) => partNameForm.test(TargetGroupName));
-    const arns = [
-      ...named.map(({ LoadBalancerArn = '' }) => LoadBalancerArn),
-      ...namedGroups.map(({ TargetGroupArn = '' }) => TargetGroupArn),
-    ];
-    const tags = new Map(await network.tagsOf(arns, options));
-    const shown = namedGroups.flatMap((answer) => {
-      const its = tags.get(answer.TargetGroupArn ?? '');
-      return its ? [targetGroupOf(answer, its)] : [];
-    });
-    // Others have made them, and Services of this cluster have parts on them.
-    const bound = new Set(
-      shown.flatMap((group) => (ownerIn(group.tags, view.cluster) === undefined ? [] : group.loadBalancers)),
-    );
-    const hosts = balancers.filter(
-      ({ LoadBalancerArn = '' }) => bound.has(LoadBalancerArn) && !tags.has(LoadBalancerArn),
-    );
-    for (const [arn, its] of await network.tagsOf(
-      hosts.map(({ LoadBalancerArn = '' }) => LoadBalancerArn),
-      options,
-    ))
-      tags.set(arn, its);
-    const all = [...named, ...hosts].flatMap((answer) => {
-      const its = tags.get(answer.LoadBalancerArn ?? '');
-      return its ? [loadBalancerOf(answer, its)] : [];
-    });
-    const known = new Map(all.map((one) => [one.arn, networkCarrier(one)]));
-    const others = balancers.map(
-      ({ LoadBalancerName: name = '', LoadBalancerArn: id = '', DNSName = '', SecurityGroups }) => ({
-        ...{ name, id, hostname: DNSName, groups: SecurityGroups ?? [], tags: undefined },
-        ...known.get(id),
-      }),
-    );
-    return { all, groups: shown, others };
   }
 
   function noteGroups(next: readonly TargetGroup[], isComplete: boolean): void {
@@ -210,7 +159,7 @@ export function createLoadBalancerReader(given: LoadBalancerReaderParts): Reader
       await setMarks(cluster, io.signal);
       const [classics, listed] = await Promise.all([
         classic.list(options),
-        listNetwork(options),
+        listNetwork(network, { cluster, hosts: given.asked.hosts }, options),
         reads.facts([], options),
       ]);
       await readAround(classics, listed.all, options);
@@ -236,7 +185,9 @@ export function createLoadBalancerReader(given: LoadBalancerReaderParts): Reader
       const types = typesOf(owner.service, ids);
       const [read, networks] = await Promise.all([
         types.has('classic') ? Promise.all(names.map((name) => classic.get(name, options))) : [],
-        types.has('network') ? lookAtNetwork({ owner, ids, slots }, arns, names, options) : { all: [], groups: [] },
+        types.has('network')
+          ? findNetwork(network, () => groups, { owner, ids, slots }, arns, names, options)
+          : { all: [], groups: [] },
         reads.facts([], options),
       ]);
       const classics = read.flatMap((one) => one ?? []);
@@ -300,62 +251,5 @@ export function createLoadBalancerReader(given: LoadBalancerReaderParts): Reader
     }
     if (types.size > 0 || service === everyService) return types;
     return new Set(['classic', 'network'] as const);
-  }
-
-  /** By the ids that are known and by name; target groups of this Service, and of those that may be its own. */
-  async function lookAtNetwork(
-    { owner, ids, slots }: Pick<Query, 'owner' | 'ids' | 'slots'>,
-    arns: readonly string[],
-    names: readonly string[],
-    options: ReadOptions,
-  ) {
-    const [byArn, listed] = await Promise.all([
-      Promise.all(arns.map((arn) => network.loadBalancers({ LoadBalancerArns: [arn] }, options))),
-      network.targetGroups({}, options),
-    ]);
-    const answers = new Map(byArn.flat().map((answer) => [answer.LoadBalancerArn ?? '', answer]));
-    // A name is given once.
-    const missing = names.filter((name) => ![...answers.values()].some((one) => one.LoadBalancerName === name));
-    for (const name of missing)
-      for (const answer of await network.loadBalancers({ Names: [name] }, options))
-        answers.set(answer.LoadBalancerArn ?? '', answer);
-    const wanted = new Set(ids.flatMap(({ kind, id }) => (kind === networkKinds.targetGroup ? [id] : [])));
-    const listedBefore = new Map(groups.map(({ arn, tags }) => [arn, ownerIn(tags, owner.cluster)]));
-    /** What was made since the last list, and what may be its own: regions hold thousands of such names. */
-    const mayBeIts = (arn: string, on: readonly string[]) => {
-      const its = listedBefore.get(arn);
-      if (its !== undefined) return its.service === owner.service;
-      return !listedBefore.has(arn) || on.some((one) => answers.has(one));
-    };
-    const candidates = listed.filter(
-      ({ TargetGroupName = '', TargetGroupArn = '', LoadBalancerArns = [] }) =>
-        wanted.has(TargetGroupArn) ||
-        slots.includes(targetGroupSlot(TargetGroupName)) ||
-        (partNameForm.test(TargetGroupName) && mayBeIts(TargetGroupArn, LoadBalancerArns)),
-    );
-    const tags = new Map(
-      await network.tagsOf(
-        [...candidates.map(({ TargetGroupArn = '' }) => TargetGroupArn), ...answers.keys()],
-        options,
-      ),
-    );
-    const shown = candidates.flatMap((answer) => {
-      const its = tags.get(answer.TargetGroupArn ?? '');
-      return its ? [targetGroupOf(answer, its)] : [];
-    });
-    // Its own on a load balancer that was not asked for.
-    const elsewhere = shown
-      .filter((group) => group.tags[ownerTags.service] === owner.service)
-      .flatMap(({ loadBalancers }) => loadBalancers)
-      .filter((arn) => !answers.has(arn));
-    for (const arn of new Set(elsewhere))
-      for (const answer of await network.loadBalancers({ LoadBalancerArns: [arn] }, options)) answers.set(arn, answer);
-    const more = [...answers.keys()].filter((arn) => !tags.has(arn));
-    for (const [arn, its] of await network.tagsOf(more, options)) tags.set(arn, its);
-    const all = [...answers].flatMap(([arn, answer]) => {
-      const its = tags.get(arn);
-      return its ? [loadBalancerOf(answer, its)] : [];
-    });
-    return { all, groups: shown };
   }
 }
