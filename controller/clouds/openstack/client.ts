@@ -1,14 +1,13 @@
 import { CloudError, isCloudError } from '../../../common/cloud-error.ts';
-import type { Clock } from '../../../common/process/clock.ts';
 import { type Http, type HttpAnswer, HttpFailure, type HttpRequest } from '../../../common/process/http.ts';
 import type { CloudCall } from '../cloud.ts';
 import type { Permit } from '../permit.ts';
 import type { Urgency } from '../urgency.ts';
-import { authRequest, type Credential } from './credential.ts';
-import { errorOf, isKeystoneNotFound, jsonOf } from './fault.ts';
+import { errorOf, jsonOf } from './fault.ts';
 import type { Gates } from './gates.ts';
 import { fieldsOf, listOf, objectOf, objectsOf, textOf } from './json.ts';
-import { endpointOf, readSession, rootOf, type ServiceType, type Session } from './session.ts';
+import { endpointOf, rootOf, type ServiceType, type Session } from './session.ts';
+import { createTokens, type TokensOptions } from './tokens.ts';
 
 /** Name and values of a query; a name may repeat. */
 export type Query = readonly (readonly [string, string])[];
@@ -67,14 +66,10 @@ export interface OpenStackClient {
 type Asked = Pick<GetRequest, 'operation' | 'urgency' | 'signal'> &
   Partial<Pick<ChangeRequest, 'permit' | 'timeoutMs'>> & { readonly service: ServiceType | 'identity' };
 
-export interface ClientOptions {
+export interface ClientOptions extends TokensOptions {
   readonly http: Http;
-  readonly clock: Clock;
   readonly gates: Gates;
   readonly onCall: (call: CloudCall) => void;
-  /** Ends in `/v3`. */
-  readonly authUrl: string;
-  readonly credential: Credential;
   readonly interface: string;
   readonly region: string | undefined;
   readonly timeoutMs: number;
@@ -85,18 +80,11 @@ export interface ClientOptions {
 /** From here on Nova puts the flavour's name and properties into the server, so no flavour has to be read. */
 const computeMicroversion = '2.47';
 const maxBytes = 64 * 1024 * 1024;
-/** Keystone may lock an account after a few refusals. */
-const refusalHoldsMs = 10_000;
-const renewalRetryMs = 10_000;
 
 export function createClient(options: ClientOptions): OpenStackClient {
-  const { http, clock, gates, onCall, credential } = options;
-  let current: Session | undefined;
-  let asking: Promise<Session> | undefined;
-  let refused: { readonly until: number; readonly error: CloudError } | undefined;
+  const { http, clock, gates, onCall } = options;
+  const tokens = createTokens(options, exchange);
   let microversions = true;
-  let project: string | undefined;
-
   const listed = new Map<ServiceType, Promise<readonly string[]>>();
 
   /** One exchange, counted and gated. Answers 2xx, 300, 401, 404 and 406; throws for everything else. */
@@ -127,61 +115,6 @@ export function createClient(options: ClientOptions): OpenStackClient {
     return gates[service].run(operation, send, { ...(urgency === undefined ? {} : { urgency }), signal });
   }
 
-  async function authenticate(): Promise<Session> {
-    const operation = 'POST /auth/tokens';
-    if (refused !== undefined && clock.monotonic() < refused.until) throw refused.error;
-    const answer = await exchange(
-      { service: 'identity', operation, urgency: 'change' },
-      {
-        method: 'POST',
-        url: `${options.authUrl}/auth/tokens`,
-        headers: { 'content-type': 'application/json', accept: 'application/json' },
-        body: JSON.stringify(authRequest(credential)),
-      },
-    );
-    if (answer.status >= 300) {
-      // Keystone's own 404 is an application credential it does not know; any other is no Keystone.
-      if (answer.status !== 401 && !isKeystoneNotFound(errorOf(operation, answer))) {
-        throw errorOf(operation, answer, 'Unavailable');
-      }
-      refused = { until: clock.monotonic() + refusalHoldsMs, error: errorOf(operation, answer, 'Unauthorized') };
-      throw refused.error;
-    }
-    const fresh = readSession(answer.header('x-subject-token'), jsonOf(answer, operation), clock, operation);
-    const wanted = 'destination' in credential ? credential.destination : undefined;
-    const [named, told] = wanted && 'id' in wanted ? [wanted.id, fresh.projectId] : [wanted?.name, fresh.projectName];
-    if (named !== told && named !== undefined) {
-      const message = `the credential is of project ${told}, the configuration names ${named}`;
-      throw new CloudError({ kind: 'Invalid', cloud: 'openstack', operation, message });
-    }
-    if (project !== undefined && fresh.projectId !== project) {
-      const message =
-        `the token is of project ${fresh.projectId}, this process serves project ${project}: a restart serves the ` +
-        'new one';
-      throw new CloudError({ kind: 'Unauthorized', cloud: 'openstack', operation, message });
-    }
-    return fresh;
-  }
-
-  /** Whoever needs a token waits for the one request under way. */
-  function session(): Promise<Session> {
-    if (current !== undefined && clock.monotonic() < current.renewAt) return Promise.resolve(current);
-    asking ??= authenticate()
-      .catch((error: unknown) => {
-        // While Keystone is away the old token serves to its end.
-        if (current === undefined || clock.monotonic() >= current.expiresAt) throw error;
-        return { ...current, renewAt: clock.monotonic() + renewalRetryMs };
-      })
-      .then((fresh) => {
-        current = fresh;
-        return fresh;
-      })
-      .finally(() => {
-        asking = undefined;
-      });
-    return asking;
-  }
-
   function sendOnce(request: GetRequest | ChangeRequest, known: Session): Promise<HttpAnswer> {
     const url = new URL(endpointOf(known, request.service, options) + request.path);
     for (const [name, value] of request.query ?? []) url.searchParams.append(name, value);
@@ -209,16 +142,15 @@ export function createClient(options: ClientOptions): OpenStackClient {
 
   /** A 2xx answer; a token that is refused is renewed once. */
   async function answered(request: GetRequest | ChangeRequest): Promise<HttpAnswer> {
-    let known = await orAborted(session(), request);
+    let known = await tokens.sessionFor(request);
     let answer = await sendOnce(request, known);
     if (answer.status === 406 && request.service === 'compute' && microversions) {
       microversions = false;
       answer = await sendOnce(request, known);
     }
     if (answer.status === 401) {
-      // Another request may have renewed it meanwhile.
-      if (current?.token === known.token) current = undefined;
-      known = await orAborted(session(), request);
+      tokens.drop(known.token);
+      known = await tokens.sessionFor(request);
       answer = await sendOnce(request, known);
     }
     if (answer.status >= 300) throw errorOf(request.operation, answer);
@@ -236,7 +168,7 @@ export function createClient(options: ClientOptions): OpenStackClient {
 
   async function readVersions(service: ServiceType, signal: AbortSignal | undefined): Promise<readonly string[]> {
     const operation = `GET ${service} versions`;
-    const known = await orAborted(session(), { operation, signal });
+    const known = await tokens.sessionFor({ operation, signal });
     const url = rootOf(endpointOf(known, service, options));
     const headers = { accept: 'application/json', 'x-auth-token': known.token };
     const answer = await exchange({ service, operation, signal }, { url, headers });
@@ -294,18 +226,9 @@ export function createClient(options: ClientOptions): OpenStackClient {
     change,
     list,
     versions,
-    session,
-    async project(signal) {
-      const operation = 'POST /auth/tokens';
-      const { projectId } = await orAborted(session(), { operation, signal });
-      if (projectId === undefined) {
-        const message = 'the token is of no project; expected a credential scoped to a project';
-        throw new CloudError({ kind: 'Invalid', cloud: 'openstack', operation, message });
-      }
-      project = projectId;
-      return projectId;
-    },
-    endpoint: async (service) => endpointOf(await session(), service, options),
+    session: tokens.session,
+    project: tokens.project,
+    endpoint: async (service) => endpointOf(await tokens.session(), service, options),
   };
 }
 
@@ -314,22 +237,4 @@ function nextLink(links: unknown): string | undefined {
     if (rel === 'next') return textOf(href);
   }
   return undefined;
-}
-
-/** A wait for a token that others wait for too, given up alone. */
-async function orAborted<Value>(
-  promise: Promise<Value>,
-  { signal, operation }: Pick<GetRequest, 'signal' | 'operation'>,
-): Promise<Value> {
-  if (signal === undefined) return promise;
-  const aborted = Promise.withResolvers<never>();
-  const onAbort = () =>
-    aborted.reject(new CloudError({ kind: 'Unavailable', cloud: 'openstack', operation, message: 'given up' }));
-  signal.addEventListener('abort', onAbort, { once: true });
-  try {
-    if (signal.aborted) onAbort();
-    return await Promise.race([aborted.promise, promise]);
-  } finally {
-    signal.removeEventListener('abort', onAbort);
-  }
 }
