@@ -1,21 +1,13 @@
-import { isIP } from 'node:net';
-import ipaddr from 'ipaddr.js';
 import type { Found, Refusal, Want } from '../../engine/resource.ts';
-import { type Access, accessTo, isKeptFor, nameHolder } from '../access.ts';
+import { type Access, accessTo, nameHolder } from '../access.ts';
 import type { Asked } from '../load-balancer-driver.ts';
-import { type IpFamily, ownerTags, type Refusal as ToldRefusal } from '../load-balancers.ts';
-import { addressKey, kinds, listenerKey, type Part } from './found.ts';
+import { ownerTags } from '../load-balancers.ts';
+import { desireAddresses, sameAddress, told } from './desire-addresses.ts';
+import { kinds, listenerKey, type Part } from './found.ts';
 import { readSettings } from './load-balancer-annotations.ts';
-import {
-  type Address,
-  addressName,
-  type Listener,
-  type LoadBalancer,
-  type Pool,
-  type Scheme,
-} from './load-balancer-answer.ts';
+import type { Address, Listener, LoadBalancer, Pool, Scheme } from './load-balancer-answer.ts';
 import type { MemberSets } from './member-sets.ts';
-import type { AddressSpec, ListenerSpec, LoadBalancerSpec, PoolSpec } from './specs.ts';
+import type { ListenerSpec, LoadBalancerSpec, PoolSpec } from './specs.ts';
 
 interface Desire {
   readonly wants: readonly Want[];
@@ -28,14 +20,13 @@ const hostName = `${kinds.loadBalancer}/host`;
 /** The resources that serve a Service: a load balancer of its own, or parts of one that others made. Pure. */
 export function desireOf(asked: Asked, sets: MemberSets): Desire {
   const { desired } = asked;
-  const { owner, attach, service } = desired;
+  const { attach, service } = desired;
   const settings = readSettings(desired);
   const own = asked.mine();
   const bodies = <B>(found: readonly Found[], kind: string) =>
     found.flatMap((one) => (one.kind === kind ? [one.body as B] : []));
   const balancers = bodies<LoadBalancer>(asked.known(kinds.loadBalancer), kinds.loadBalancer);
   const listeners = bodies<Part<Listener>>(asked.known(kinds.listener), kinds.listener);
-  const addresses = bodies<Address>(asked.known(kinds.address), kinds.address);
   const pools = bodies<Part<Pool>>(own, kinds.pool);
   const ownIds = new Set(own.map(({ id }) => id));
   const isOurs = ({ id }: { readonly id: string }) => ownIds.has(id);
@@ -46,16 +37,12 @@ export function desireOf(asked: Asked, sets: MemberSets): Desire {
   const current = mine.find(({ name }) => name === desired.name) ?? mine[0];
   const hosts = balancers.filter((one) => !isOurs(one) && withParts.has(one.id));
 
-  const isLost =
-    current?.state === 'failed' &&
-    current.addresses.some(
-      ({ id, ip, family }) =>
-        (id === undefined || !isOurs({ id })) &&
-        desired.families.includes(family) &&
-        !(desired.address !== undefined && sameAddress(ip, desired.address)),
-    );
-
   const refusals: Refusal[] = [...settings.refusals.map(told), ...strangers()];
+  const addresses = desireAddresses({
+    ...{ desired, current, isOurs, refusals },
+    all: bodies<Address>(asked.known(kinds.address), kinds.address),
+    own: bodies<Address>(own, kinds.address),
+  });
   const refuse = (reason: Refusal['reason'], message: string) => refusals.push({ reason, message });
 
   function strangers(): Refusal[] {
@@ -116,7 +103,7 @@ export function desireOf(asked: Asked, sets: MemberSets): Desire {
   function instead(): readonly Want[] {
     if (current !== undefined) return ofItsOwn();
     const [used] = hosts;
-    return used === undefined ? keptAddresses() : partsIn(used, false);
+    return used === undefined ? addresses.kept() : partsIn(used, false);
   }
 
   function partsIn(there: LoadBalancer, mayAdd: boolean): readonly Want[] {
@@ -173,12 +160,12 @@ export function desireOf(asked: Asked, sets: MemberSets): Desire {
         'Foreign',
         `load balancer ${id} has the name ${name}, and its tags do not say that it is of ${service}${kept}`,
       );
-      return keptAddresses();
+      return addresses.kept();
     }
     const scheme = schemeOf();
-    if (scheme === undefined) return keptAddresses();
-    const placed = placedIn(scheme);
-    if (placed === undefined) return keptAddresses();
+    if (scheme === undefined) return addresses.kept();
+    const placed = addresses.placedIn(scheme);
+    if (placed === undefined) return addresses.kept();
     const spec: LoadBalancerSpec = {
       ...{ name: desired.name, service, scheme, families: desired.families },
       addresses: Object.fromEntries([...placed].map(([family, want]) => [family, `${want.kind}/${want.key}`])),
@@ -188,7 +175,7 @@ export function desireOf(asked: Asked, sets: MemberSets): Desire {
       ...{ kind: kinds.loadBalancer, key: 'main', needs, slot: `name ${desired.name}`, spec },
       summary: `${scheme} load balancer ${desired.name} for ${service}`,
       // One that has failed is made again, unless that would cost it an address that the Service does not name.
-      ...(isLost && { carriesAddress: true }),
+      ...(addresses.isLost && { carriesAddress: true }),
     };
     return [...placed.values(), loadBalancer, ...partsOf(ownName, current, true)];
   }
@@ -212,107 +199,8 @@ export function desireOf(asked: Asked, sets: MemberSets): Desire {
     const { address } = desired;
     if (address === undefined || ips.some((ip) => sameAddress(ip, address))) return undefined;
     // With another family than those it has, the named address can join.
-    const named = namedAddress();
+    const named = addresses.named();
     if (named !== undefined && !current.addresses.some(({ family }) => family === named.family)) return undefined;
     return `from ${ips.join(', ')} to ${address}, which spec.loadBalancerIP names`;
   }
-
-  function namedAddress(): Address | undefined {
-    const { address } = desired;
-    if (address === undefined) return undefined;
-    return addresses.find(({ ip }) => sameAddress(ip, address));
-  }
-
-  /**
-   * The address of each family; empty for an address that lives and dies with the load balancer. Undefined: nothing is
-   * created.
-   */
-  function placedIn(scheme: Scheme): ReadonlyMap<IpFamily, Want> | undefined {
-    const isReplaced = current !== undefined && current.scheme !== scheme;
-    const named = nameOfAddress(scheme);
-    if (named === 'refused' && current === undefined) return undefined;
-    const placed = new Map<IpFamily, Want>();
-    for (const family of desired.families) {
-      const held = isReplaced ? undefined : current?.addresses.find((one) => one.family === family);
-      const isNamed = typeof named === 'object' && named.family === family;
-      if (isNamed && (held === undefined || desired.mayChangeAddress || held.id === named.id))
-        placed.set(family, useOf(named));
-      else if (held === undefined) placed.set(family, reserved(scheme, family));
-      else if (held.id !== undefined) {
-        const known = addresses.find(({ id }) => id === held.id);
-        const isLent = known !== undefined && !(isLost && desired.mayChangeAddress && !isOurs(known));
-        placed.set(family, isLent ? useOf(known) : reserved(scheme, family));
-      }
-    }
-    return placed;
-  }
-
-  function reserved(scheme: Scheme, family: IpFamily): Want<AddressSpec> {
-    const spec = { scheme, family, service, name: addressName(desired.name, family, scheme) };
-    return { kind: kinds.address, key: addressKey(spec), spec, summary: `${scheme} ${family} address` };
-  }
-
-  function useOf({ id, ip, scheme, family }: Address): Want {
-    const use = { id, allowed: true };
-    if (!isOurs({ id }))
-      return { kind: kinds.address, key: `named ${family}`, use, spec: undefined, summary: `address ${ip}` };
-    const same = bodies<Address>(own, kinds.address).filter((one) => one.scheme === scheme && one.family === family);
-    const want = reserved(scheme, family);
-    // Of several that an earlier try has left, the one that serves stays.
-    return same.length > 1 ? { ...want, use } : want;
-  }
-
-  /** What it has reserved stays, as long as nothing can be made of it. */
-  function keptAddresses(): readonly Want[] {
-    const kept = bodies<Address>(own, kinds.address);
-    return [...new Map(kept.map((one) => [addressKey(one), reserved(one.scheme, one.family)])).values()];
-  }
-
-  /** The address that the Service names, where it names one and may have it. */
-  function nameOfAddress(scheme: Scheme): Address | 'refused' | undefined {
-    const { address } = desired;
-    if (address === undefined || current?.addresses.some(({ ip }) => sameAddress(ip, address))) {
-      const there = namedAddress();
-      return there !== undefined && current?.addresses.some(({ id }) => id === there.id) ? there : undefined;
-    }
-    const named = namedAddress();
-    const refusal = refusalOfNamed(named, scheme);
-    if (refusal === undefined) return named;
-    refusals.push(refusal);
-    return 'refused';
-  }
-
-  function refusalOfNamed(named: Address | undefined, scheme: Scheme): Refusal | undefined {
-    const field = `spec.loadBalancerIP: ${JSON.stringify(desired.address)}`;
-    const unsupported = (message: string): Refusal => ({ reason: 'Unsupported', message: `${field} ${message}` });
-    if (isIP(desired.address ?? '') === 0) return unsupported('is no IP address');
-    if (named === undefined) return unsupported('is no reserved address of this region');
-    if (!desired.families.includes(named.family))
-      return unsupported(`is ${named.family}, expected ${desired.families.join(' or ')}`);
-    const { id, tags } = named;
-    const isKept = tags[ownerTags.cluster] === owner.cluster && isKeptFor(tags[ownerTags.retained], service);
-    if (!isOurs(named) && !isKept) {
-      const may = accessTo({ what: `${field}: address ${id}`, consent: tags[ownerTags.consent] }, desired);
-      if (may.may !== 'use') return told(may.refusal);
-    }
-    if (named.scheme !== scheme) return unsupported(`is ${named.scheme}, and the load balancer is ${scheme}`);
-    if (named.usedBy !== undefined && named.usedBy !== current?.id)
-      return { reason: 'Conflict', message: `${field} is in use by load balancer ${named.usedBy}` };
-    return undefined;
-  }
-}
-
-function told({ reason, message, ports }: ToldRefusal): Refusal {
-  const engineReason =
-    reason === 'ForeignLoadBalancer' ? 'Foreign' : reason === 'RetentionNotAllowed' ? 'Unsupported' : reason;
-  return { reason: engineReason, message, ...(ports !== undefined && { ports }) };
-}
-
-/** However they are spelt. */
-function sameAddress(a: string, b: string): boolean {
-  return a === b || (isIP(a) === 6 && isIP(b) === 6 && spelling(a) === spelling(b));
-}
-
-function spelling(address: string): string {
-  return ipaddr.IPv6.parse(address).toRFC5952String();
 }
