@@ -103,27 +103,28 @@ interface BalancerParts {
 async function countBalancers(balancers: LoadBalancers, parts: BalancerParts): Promise<void> {
   const { world, size, vms, spare, counted } = parts;
   const ports = Array.from({ length: size.ports }, (_, index) => port(80 + index, 30_080 + index));
-  const wishes = Array.from({ length: size.services }, () => desiredFor(newOwner(world.cluster), vms, { ports }));
-  const [first, second, ...others] = wishes as [DesiredLoadBalancer, ...DesiredLoadBalancer[]];
+  const all = Array.from({ length: size.services }, () => desiredFor(newOwner(world.cluster), vms, { ports }));
+  const [first, second, ...others] = all as [DesiredLoadBalancer, ...DesiredLoadBalancer[]];
   const made = await counted('first ensure', () => ensure(balancers, world, first, undefined));
   // What a process learns with the first load balancer of all is known from then on.
   if (second) await counted('first ensure, each further Service', () => ensure(balancers, world, second, undefined));
-  for (const wish of others) await ensure(balancers, world, wish, undefined);
-  const all = await counted('nothing changed, all Services', async () => {
+  for (const desired of others) await ensure(balancers, world, desired, undefined);
+  const observed = await counted('nothing changed, all Services', async () => {
     const seen = await world.during(balancers.observeAll(world.cluster));
-    for (const wish of wishes) {
-      const { steps } = balancers.plan(wish);
+    for (const desired of all) {
+      const { steps } = balancers.plan(desired);
       if (steps.length > 0) throw new Error(`something is to be changed though nothing is: ${steps[0]?.summary}`);
     }
     return seen;
   });
-  const known = all.find(({ owner }) => owner?.service === first.owner.service) ?? made;
+  const known = observed.find(({ owner }) => owner?.service === first.owner.service) ?? made;
   const grown = { ...first, members: [...vms, spare].map((vm) => memberOf(vm)) };
   await counted('one node more, one Service', () => ensure(balancers, world, grown, known));
   await counted('deletion, proof included', () => remove(balancers, world, first, known?.id));
-  const idOf = (wish: DesiredLoadBalancer) => all.find(({ owner }) => owner?.service === wish.owner.service)?.id;
+  const idOf = (desired: DesiredLoadBalancer) =>
+    observed.find(({ owner }) => owner?.service === desired.owner.service)?.id;
   if (second) await counted('deletion, each further Service', () => remove(balancers, world, second, idOf(second)));
-  for (const wish of others) await remove(balancers, world, wish, idOf(wish));
+  for (const desired of others) await remove(balancers, world, desired, idOf(desired));
 }
 
 function refOf({ owner, name, service }: DesiredLoadBalancer, id: string | undefined): LoadBalancerRef {

@@ -206,8 +206,8 @@ export function attachTo(service: ServiceView): string | undefined {
  * when it refers to none.
  */
 export function externalReferencesOf(service: ServiceView): string | undefined {
-  const wish = `${attachTo(service) ?? ''} ${service.loadBalancerIP}`;
-  return wish === ' ' ? undefined : wish;
+  const references = `${attachTo(service) ?? ''} ${service.loadBalancerIP}`;
+  return references === ' ' ? undefined : references;
 }
 
 export function serviceTarget(service: ServiceView): EventTarget {

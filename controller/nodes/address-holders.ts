@@ -32,7 +32,7 @@ interface Holding {
    */
   readonly since: number | undefined;
   /** The Node had the address when it was first observed, so its age is unknown. */
-  readonly atFirstSight: boolean;
+  readonly atFirstObservation: boolean;
 }
 
 /**
@@ -41,7 +41,7 @@ interface Holding {
 function precedes(one: Holding, other: Holding): boolean {
   if (one.since === undefined || other.since === undefined) {
     if (one.since !== other.since) return one.since !== undefined;
-  } else if (!(one.atFirstSight && other.atFirstSight)) return one.since < other.since;
+  } else if (!(one.atFirstObservation && other.atFirstObservation)) return one.since < other.since;
   if (one.createdAtMs !== other.createdAtMs) return one.createdAtMs < other.createdAtMs;
   return one.nodeName < other.nodeName;
 }
@@ -88,12 +88,12 @@ export function createAddressHolders(): AddressHolders {
       // A Node without addresses may be older than the write that is under way.
       if (shown.length === 0) return;
       const since = isUninitialized(node) ? undefined : ++count;
-      const atFirstSight = event.type === 'added';
-      hold({ nodeName: event.key, createdAtMs: node.createdAtMs, since, atFirstSight }, shown);
+      const atFirstObservation = event.type === 'added';
+      hold({ nodeName: event.key, createdAtMs: node.createdAtMs, since, atFirstObservation }, shown);
     },
     take({ name, createdAtMs }, addresses, alive) {
       const requested = ips(addresses);
-      const asking = { nodeName: name, createdAtMs, since: undefined, atFirstSight: false };
+      const asking = { nodeName: name, createdAtMs, since: undefined, atFirstObservation: false };
       for (const address of requested) {
         const holders = holdersOf.get(address);
         const own = holders?.get(name) ?? asking;

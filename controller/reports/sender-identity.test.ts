@@ -78,8 +78,8 @@ describe('the identity of a sender', () => {
   });
 
   it("refuses another ServiceAccount's token, of the same name elsewhere too", async () => {
-    for (const wish of [{ serviceAccount: 'default' }, { namespace: 'shop' }]) {
-      const refusal = await refusalOf(reviewer.issue({ node: 'a', ...wish }));
+    for (const other of [{ serviceAccount: 'default' }, { namespace: 'shop' }]) {
+      const refusal = await refusalOf(reviewer.issue({ node: 'a', ...other }));
       assert.deepEqual([refusal.code, refusal.status], ['ForeignServiceAccount', 403]);
     }
   });

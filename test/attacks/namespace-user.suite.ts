@@ -188,7 +188,7 @@ async function attack(world: World, check: Check): Promise<void> {
   );
 }
 
-interface Wish {
+interface ServiceFields {
   readonly annotations?: Readonly<Record<string, string>>;
   readonly ports?: readonly number[];
   readonly loadBalancerIP?: string;
@@ -223,7 +223,10 @@ async function userOf(world: World, namespace: string) {
   const user = {
     ask: async (method: string, where: string) =>
       (await rest.call(method, `/api/v1/namespaces/${where}/services`, undefined, { token })).status,
-    async create(name: string, { annotations: told = {}, ports = [80], loadBalancerIP, finalizers: held }: Wish) {
+    async create(
+      name: string,
+      { annotations: told = {}, ports = [80], loadBalancerIP, finalizers: held }: ServiceFields,
+    ) {
       const spec = {
         ...{ type: 'LoadBalancer', selector: { app: name }, ...(loadBalancerIP && { loadBalancerIP }) },
         ports: ports.map((port) => ({ name: `p${port}`, port })),

@@ -14,7 +14,7 @@ import { base, exampleNames, examples } from './manifests.ts';
 import { configMaps, worksAndRecovers } from './own-objects.ts';
 
 /** The attributes of a SelfSubjectAccessReview. */
-interface Wish {
+interface Right {
   readonly verb: string;
   readonly group: string;
   readonly resource: string;
@@ -23,7 +23,7 @@ interface Wish {
 }
 
 /** Rights that would be handy and are not given. */
-const withheld: readonly Wish[] = [
+const withheld: readonly Right[] = [
   { verb: 'create', group: '', resource: 'nodes' },
   { verb: 'update', group: '', resource: 'nodes' },
   { verb: 'list', group: '', resource: 'pods' },
@@ -155,7 +155,7 @@ async function controllerRights(client: Client): Promise<void> {
   for (const { verbs, ...of } of permissions) {
     for (const verb of verbs) assert.ok(await mayI(client, token, { verb, ...of }), `may not ${verb} ${of.resource}`);
   }
-  for (const wish of withheld) assert.ok(!(await mayI(client, token, wish)), `may ${wish.verb} ${wish.resource}`);
+  for (const right of withheld) assert.ok(!(await mayI(client, token, right)), `may ${right.verb} ${right.resource}`);
 }
 
 async function agentRights(client: Client): Promise<void> {
@@ -225,7 +225,7 @@ async function tokenOf(client: Client, account: string): Promise<string> {
   return String(object.status?.['token']);
 }
 
-async function mayI(client: Client, token: string, { resource, ...rest }: Wish): Promise<boolean> {
+async function mayI(client: Client, token: string, { resource, ...rest }: Right): Promise<boolean> {
   const [name, subresource] = resource.split('/');
   const { status, text, object } = await client.call('POST', '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews', {
     token,

@@ -9,7 +9,7 @@ export interface BoundObject {
   readonly uid: string;
 }
 
-export interface TokenWish {
+export interface TokenRequest {
   readonly account?: string;
   readonly namespace?: string;
   readonly audience?: string | undefined;
@@ -27,9 +27,9 @@ export interface Cluster {
   deletePod(pod: BoundObject): void;
   putSecret(): BoundObject;
   /** For longer than any run. */
-  issue(wish: TokenWish): string;
+  issue(request: TokenRequest): string;
   /** The same, so long ago that it has ended. */
-  issueLongAgo(wish: TokenWish): string;
+  issueLongAgo(request: TokenRequest): string;
   stop(): Promise<void>;
 }
 
@@ -62,8 +62,8 @@ export async function startCluster(): Promise<Cluster> {
     return JSON.parse(answer.body);
   }
 
-  function issue(wish: TokenWish, expirationSeconds = tokenSeconds): string {
-    const { account = names.agent, namespace = names.namespace, audience, bound } = wish;
+  function issue(request: TokenRequest, expirationSeconds = tokenSeconds): string {
+    const { account = names.agent, namespace = names.namespace, audience, bound } = request;
     const spec = {
       expirationSeconds,
       audiences: [audience ?? names.audience],
@@ -121,11 +121,11 @@ export async function startCluster(): Promise<Cluster> {
       }).metadata;
       return { kind: 'Secret', name, uid };
     },
-    issue: (wish) => issue(wish),
-    issueLongAgo(wish) {
+    issue: (request) => issue(request),
+    issueLongAgo(request) {
       offsetMs = -3_600_000;
       try {
-        return issue(wish, 600);
+        return issue(request, 600);
       } finally {
         offsetMs = 0;
       }

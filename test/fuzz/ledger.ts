@@ -36,7 +36,7 @@ export function createLedger(): Ledger {
     note(one, outcome) {
       const { sender, report } = one;
       if (sender === undefined || report === undefined) return;
-      // Whoever sends more than a report may hear of the rest alone.
+      // A sender of more than a report may get an answer to the rest alone.
       const possible = one.outcomes.has('kept') && (outcome === 'silence' || one.kind === 'wild');
       if (outcome !== 'kept' && !possible) return;
       const { agentId, sequence } = report as { readonly agentId: string; readonly sequence: number };

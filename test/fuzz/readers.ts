@@ -5,7 +5,7 @@ import type { Dice } from './dice.ts';
 import { canary } from './evil-values.ts';
 import type { Lane } from './lane.ts';
 
-/** Somebody who asks for what not everybody may read, and the status that each path must have for him. */
+/** A client that asks for what few may read, and the status that each path must answer it. */
 export interface Reader {
   /** Undefined = no header at all. */
   readonly authorization: Buffer | undefined;

@@ -108,17 +108,17 @@ describe('the IAM policy that is shipped', () => {
     const { ensure: make, remove, aws: cloud } = classic.machine();
     const arn = 'arn:aws:acm:eu-west-1:1:certificate/';
     const tls = { [keys.sslCertificate]: `${arn}a`, [keys.sslPolicy]: 'P1', [keys.proxyProtocol]: '*' };
-    const wish = (annotations: Record<string, string>, more = {}) => classic.desired({ annotations, ...more });
+    const desired = (annotations: Record<string, string>, more = {}) => classic.desired({ annotations, ...more });
     for (const next of [
-      wish({}),
-      wish({ ...tls, [keys.subnets]: 'subnet-a', [keys.idleTimeout]: '300', [keys.additionalTags]: 'a=b' }),
-      wish({ ...tls, [keys.sslCertificate]: `${arn}b`, [keys.subnets]: 'subnet-b' }),
-      wish({ [keys.securityGroups]: 'sg-persons' }, { members: [classic.member(3)], ports: [classic.port(8080)] }),
+      desired({}),
+      desired({ ...tls, [keys.subnets]: 'subnet-a', [keys.idleTimeout]: '300', [keys.additionalTags]: 'a=b' }),
+      desired({ ...tls, [keys.sslCertificate]: `${arn}b`, [keys.subnets]: 'subnet-b' }),
+      desired({ [keys.securityGroups]: 'sg-persons' }, { members: [classic.member(3)], ports: [classic.port(8080)] }),
     ])
       await make(next);
-    await remove(wish({}));
-    await make(wish({}));
-    await remove(wish({}, { retain: true }));
+    await remove(desired({}));
+    await make(desired({}));
+    await remove(desired({}, { retain: true }));
     const isOfGroups = /SecurityGroup(Ingress)?$|^(Create|Delete)Tags$/;
     const calls = cloud.sent
       .filter(({ operation }) => !isOfGroups.test(operation))

@@ -205,7 +205,7 @@ describe('the sweep of orphans', () => {
     assert.equal(lease.annotations[orphanLedgerKey], undefined);
   });
 
-  it('remembers the first sight through restarts', async () => {
+  it('remembers across restarts when it first observed an orphan', async () => {
     await strip('web');
     const first = await begin({ deleteOrphans: true });
     await world.clock.advance(20 * hour);

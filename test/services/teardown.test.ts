@@ -114,7 +114,7 @@ describe('teardown', () => {
     const { loadBalancers, addresses, routes } = world.cloud.network;
     return {
       loadBalancers: loadBalancers.store.all().map(({ tags, name }) => tags[ownerTags.retained] ?? name),
-      addresses: addresses.store.all().map(({ tags }) => tags[ownerTags.retained] ?? 'somebody'),
+      addresses: addresses.store.all().map(({ tags }) => tags[ownerTags.retained] ?? 'no Service'),
       routes: routes.store.all().map(({ destination }) => destination),
     };
   }

@@ -10,7 +10,7 @@ export const restartMs = 40_000;
 /** Until what was made last counts as an orphan, and a sweep after that. */
 const youngMs = 750_000;
 const dayMs = 86_400_000;
-/** A leader's own ten minutes of sight, and a budget that lets one go at a time. */
+/** A leader's own ten minutes of observation, and a budget that lets one go at a time. */
 const sweepMs = 1_800_000;
 /** Longer than two absences without a canary, and than a Node takes to be called unreachable. */
 const blackoutMs = 720_000;

@@ -36,7 +36,7 @@ export const iamActions: readonly IamAction[] = [
   {
     action: 'ec2:ModifyInstanceAttribute',
     capabilities: ['routes'],
-    without: 'instances drop packets of pods until somebody turns off their check of source and destination',
+    without: 'instances drop packets of pods until their check of source and destination is turned off',
   },
   {
     action: 'ec2:ModifyNetworkInterfaceAttribute',

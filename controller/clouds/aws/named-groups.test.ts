@@ -107,10 +107,10 @@ describe('a Service of a classic load balancer that names a security group', () 
 
   it('keeps a group that its own load balancer carries already, with a remark', async () => {
     const { ensure: make, restart } = machine();
-    const wish = naming('sg-allowed', keys.extraSecurityGroups);
-    await make(wish);
+    const desired = naming('sg-allowed', keys.extraSecurityGroups);
+    await make(desired);
     restart(new Set());
-    const { sent, refusals, remarks } = await make(wish);
+    const { sent, refusals, remarks } = await make(desired);
     assert.deepEqual([sent, refusals], [[], []]);
     assert.match(remarks.join(), /security group sg-allowed stays/);
   });

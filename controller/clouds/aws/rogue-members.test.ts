@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { isCloudError } from '../../../common/cloud-error.ts';
 import {
+  desired as classicDesired,
   member as classicMember,
-  desired as classicWish,
   machine,
   managedConfig,
   network,
@@ -32,16 +32,16 @@ describe('a Node that names an instance which is no node of the cluster', () => 
   it('is refused as a member of a classic load balancer before anything is sent for it', async () => {
     const { ensure: ensureClassic, aws } = rogue();
     const members = [classicMember(1), classicMember(9)];
-    await assert.rejects(ensureClassic(classicWish({ members })), refusalOf(classicMember(9).providerID));
+    await assert.rejects(ensureClassic(classicDesired({ members })), refusalOf(classicMember(9).providerID));
     assert.ok(!aws.sent.some(({ operation }) => operation === 'RegisterInstancesWithLoadBalancer'));
   });
 
   it('leaves the members that are there where they are, and its group closed', async () => {
     const { ensure: ensureClassic, aws, ingressOf } = rogue();
-    await ensureClassic(classicWish({ members: [classicMember(1)] }));
-    await assert.rejects(ensureClassic(classicWish({ members: [classicMember(1), classicMember(9)] })));
+    await ensureClassic(classicDesired({ members: [classicMember(1)] }));
+    await assert.rejects(ensureClassic(classicDesired({ members: [classicMember(1), classicMember(9)] })));
     // What the controller does then: it leaves out the one that is named.
-    await ensureClassic(classicWish({ members: [classicMember(1), classicMember(2)] }));
+    await ensureClassic(classicDesired({ members: [classicMember(1), classicMember(2)] }));
     assert.ok(!aws.sent.some(({ operation }) => operation === 'DeregisterInstancesFromLoadBalancer'));
     assert.deepEqual(ingressOf('sg-persons'), []);
   });
@@ -49,7 +49,7 @@ describe('a Node that names an instance which is no node of the cluster', () => 
   it('is a member where the operator looks after the groups of the nodes', async () => {
     const config = { ...plainConfig, disableSecurityGroupIngress: true };
     const { ensure: ensureClassic } = machine({ config, instance: () => database });
-    const { sent } = await ensureClassic(classicWish());
+    const { sent } = await ensureClassic(classicDesired());
     assert.ok(sent.includes('RegisterInstancesWithLoadBalancer'));
   });
 

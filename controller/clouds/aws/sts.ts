@@ -17,7 +17,7 @@ export function createSts(config: STSClientConfig, options: ServiceCallsOptions)
   const ask = (signal: AbortSignal | undefined) =>
     calls.read('GetCallerIdentity', new GetCallerIdentityCommand({}), { signal });
   return {
-    identity: async (signal) => (await ask(signal)).Arn ?? 'nobody',
+    identity: async (signal) => (await ask(signal)).Arn ?? 'an identity without an ARN',
     async account(signal) {
       const { Account: account = '' } = await ask(signal);
       if (/^\d{12}$/.test(account)) return account;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { chooseSubnets, type Subnet, type SubnetWish } from './subnets.ts';
+import { chooseSubnets, type Subnet, type SubnetRequest } from './subnets.ts';
 
 const cluster = { 'kubernetes.io/cluster/c1': 'owned' };
 const isCluster = (tags: Subnet['tags']) => 'kubernetes.io/cluster/c1' in tags;
@@ -10,18 +10,18 @@ function subnet(id: string, zone: string, fields: Partial<Subnet> = {}): Subnet 
   return { id, zone, cidrs: ['10.0.0.0/24'], ipv6Cidrs: [], public: true, tags: {}, ...fields };
 }
 
-function wish(fields: Partial<SubnetWish> = {}): SubnetWish {
+function request(fields: Partial<SubnetRequest> = {}): SubnetRequest {
   return { internal: false, named: [], ipv6: false, isCluster, ...fields };
 }
 
-function idsOf(subnets: readonly Subnet[], fields: Partial<SubnetWish> = {}): readonly string[] | string {
-  const choice = chooseSubnets(subnets, wish(fields));
+function idsOf(subnets: readonly Subnet[], fields: Partial<SubnetRequest> = {}): readonly string[] | string {
+  const choice = chooseSubnets(subnets, request(fields));
   return 'problem' in choice ? choice.problem : choice.subnets.map(({ id }) => id);
 }
 
 describe('chooseSubnets', () => {
   const roleTag = { 'kubernetes.io/role/elb': '1' };
-  const cases: readonly [string, readonly Subnet[], Partial<SubnetWish>, readonly string[] | RegExp][] = [
+  const cases: readonly [string, readonly Subnet[], Partial<SubnetRequest>, readonly string[] | RegExp][] = [
     [
       'one a zone, in the order of the zones',
       [subnet('subnet-2', 'eu-west-1b'), subnet('subnet-1', 'eu-west-1a')],
@@ -142,8 +142,8 @@ describe('chooseSubnets', () => {
         const subnets = kinds.map(({ zone, isPublic, tags }, at) =>
           subnet(`subnet-${at}`, zone, { public: isPublic, tags }),
         );
-        const choice = chooseSubnets(subnets, wish({ internal }));
-        assert.deepEqual(chooseSubnets(subnets.toReversed(), wish({ internal })), choice);
+        const choice = chooseSubnets(subnets, request({ internal }));
+        assert.deepEqual(chooseSubnets(subnets.toReversed(), request({ internal })), choice);
         const chosen = 'problem' in choice ? [] : choice.subnets;
         assert.equal(new Set(chosen.map(({ zone }) => zone)).size, chosen.length);
         for (const { zone, tags, public: open } of chosen) {

@@ -13,7 +13,7 @@ export interface Subnet {
 }
 
 /** Where a load balancer is to stand. */
-export interface SubnetWish {
+export interface SubnetRequest {
   readonly internal: boolean;
   /** Ids (`subnet-…`) or values of the tag `Name`, as the annotation has them; empty = found by tags. */
   readonly named: readonly string[];
@@ -35,33 +35,33 @@ const clusterPrefix = 'kubernetes.io/cluster/';
  * wins, then the one with the cluster's tag, then the lowest id. Zones of other kinds (local, wavelength) are left out,
  * since these load balancers do not exist there. Pure.
  */
-export function chooseSubnets(subnets: readonly Subnet[], wish: SubnetWish): SubnetChoice {
-  if (wish.named.length > 0) return named(subnets, wish);
+export function chooseSubnets(subnets: readonly Subnet[], request: SubnetRequest): SubnetChoice {
+  if (request.named.length > 0) return named(subnets, request);
   const tagged = subnets.filter(
-    ({ tags }) => wish.isCluster(tags) || !Object.keys(tags).some((key) => key.startsWith(clusterPrefix)),
+    ({ tags }) => request.isCluster(tags) || !Object.keys(tags).some((key) => key.startsWith(clusterPrefix)),
   );
-  const ours = tagged.length > 0 ? tagged : subnets.filter(({ id }) => id === wish.fallback);
-  const role = wish.internal ? 'kubernetes.io/role/internal-elb' : 'kubernetes.io/role/elb';
+  const ours = tagged.length > 0 ? tagged : subnets.filter(({ id }) => id === request.fallback);
+  const role = request.internal ? 'kubernetes.io/role/internal-elb' : 'kubernetes.io/role/elb';
   const byZone = new Map<string, Subnet>();
   for (const subnet of ours) {
-    if (!isOrdinaryZone(subnet.zone) || (!wish.internal && !subnet.public)) continue;
-    if (wish.ipv6 && subnet.ipv6Cidrs.length === 0) continue;
+    if (!isOrdinaryZone(subnet.zone) || (!request.internal && !subnet.public)) continue;
+    if (request.ipv6 && subnet.ipv6Cidrs.length === 0) continue;
     const other = byZone.get(subnet.zone);
     if (other === undefined || isBefore(subnet, other)) byZone.set(subnet.zone, subnet);
   }
   const chosen = [...byZone.values()].sort((a, b) => (a.zone < b.zone ? -1 : 1));
   if (chosen.length > 0) return { subnets: chosen };
-  const kind = `${wish.internal ? '' : 'public '}subnet${wish.ipv6 ? ' with IPv6' : ''}`;
+  const kind = `${request.internal ? '' : 'public '}subnet${request.ipv6 ? ' with IPv6' : ''}`;
   return { problem: `no ${kind} of this cluster, or of no cluster, in an ordinary zone of the VPC` };
 
   function isBefore(one: Subnet, other: Subnet): boolean {
-    const rank = ({ tags }: Subnet) => (Object.hasOwn(tags, role) ? 2 : 0) + (wish.isCluster(tags) ? 1 : 0);
+    const rank = ({ tags }: Subnet) => (Object.hasOwn(tags, role) ? 2 : 0) + (request.isCluster(tags) ? 1 : 0);
     const difference = rank(one) - rank(other);
     return difference !== 0 ? difference > 0 : one.id < other.id;
   }
 }
 
-function named(subnets: readonly Subnet[], { named: names, ipv6 }: SubnetWish): SubnetChoice {
+function named(subnets: readonly Subnet[], { named: names, ipv6 }: SubnetRequest): SubnetChoice {
   const chosen: Subnet[] = [];
   for (const name of names) {
     const hits = subnets.filter(({ id, tags }) => (name.startsWith('subnet-') ? id === name : tags['Name'] === name));

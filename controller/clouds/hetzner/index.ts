@@ -70,7 +70,7 @@ export function openHetzner({ config, context, wrapHttp = (http) => http }: Hetz
     const target = targetOf({ by: 'providerID', providerID });
     return target.ask === 'id' && !isDedicated(target.id) ? target.id : undefined;
   };
-  const sight = { shown: false };
+  const visibility = { shown: false };
   const oneServer = { path: '/servers', query: [['per_page', '1']] } as const;
   return {
     name: 'hetzner',
@@ -88,7 +88,7 @@ export function openHetzner({ config, context, wrapHttp = (http) => http }: Hetz
     instances: {
       batchSize: 1000,
       lookup: (refs, options) => {
-        const servers = createServers({ client, config, network, sight });
+        const servers = createServers({ client, config, network, visibility });
         const reader = createMachineReader('hetzner', robot === undefined ? [servers] : [servers, robot]);
         return lookupPass({ ...options, cloud: 'hetzner', refs, reader, listAbove, targetOf });
       },

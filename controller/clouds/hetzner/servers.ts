@@ -16,11 +16,11 @@ export interface ServerOptions {
   readonly config: Pick<HetznerConfig, 'families' | 'zones'>;
   /** Whose addresses are internal ones. */
   readonly network: Network | undefined;
-  readonly sight: Sight;
+  readonly visibility: Visibility;
 }
 
 /** What one token has shown, over all its passes. */
-export interface Sight {
+export interface Visibility {
   /** Some server that was asked for by its number. */
   shown: boolean;
 }
@@ -40,7 +40,7 @@ const namesAtOnce = 3;
  * the project of a token, so without a network a server counts as absent only after this token has shown one that was
  * asked for by its number.
  */
-export function createServers({ client, config, network, sight }: ServerOptions): Machines {
+export function createServers({ client, config, network, visibility }: ServerOptions): Machines {
   const path = '/servers';
   let list: Promise<ReadonlyMap<string, Seen>> | undefined;
 
@@ -60,7 +60,7 @@ export function createServers({ client, config, network, sight }: ServerOptions)
     holds: (id) => !isDedicated(id),
     async all(ids, signal) {
       const seen = await all(signal);
-      sight.shown ||= ids.some((id) => seen.has(id));
+      visibility.shown ||= ids.some((id) => seen.has(id));
       return seen;
     },
     async named(names, signal) {
@@ -74,10 +74,10 @@ export function createServers({ client, config, network, sight }: ServerOptions)
       try {
         const answer = await client.call({ path: `${path}/${id}`, signal });
         const server = answer.object('server');
-        sight.shown ||= server.id('id') === id;
+        visibility.shown ||= server.id('id') === id;
         return readServer(server, 'id', config, networkId);
       } catch (error) {
-        const provesAbsence = network !== undefined || sight.shown;
+        const provesAbsence = network !== undefined || visibility.shown;
         if (!isCloudError(error) || error.kind !== 'NotFound' || provesAbsence) throw error;
         const message = `server ${id} is not there, but this token has shown no other one yet`;
         throw new CloudError({ kind: 'Unavailable', cloud, operation: 'GET /servers/{id}', message, cause: error });

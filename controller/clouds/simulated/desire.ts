@@ -57,8 +57,8 @@ export function desireOf(asked: Asked, sets: MemberSets): Desire {
   if (attach === undefined || attach.id === current?.id) {
     const [used] = hosts;
     if (attach === undefined && current === undefined && used !== undefined && !desired.mayChangeAddress) {
-      const whose = `uses load balancer ${used.id}, which somebody else made`;
-      refuse('AddressWouldChange', `${service} ${whose}; one of its own has another address`);
+      const what = `load balancer ${used.name} (${used.id}) serves ${service} and is not provably its own`;
+      refuse('AddressWouldChange', `${what}; one of its own has another address`);
       return done(partsIn(used, accessOf(used).may === 'use'));
     }
     return done(ofItsOwn());

@@ -233,7 +233,7 @@ function watchOver(world: World, before: DesiredLoadBalancer | undefined, after:
 
 test('any state is reached from any other in few steps, one at a time, and removal leaves nothing', async () => {
   await fc.assert(
-    fc.asyncProperty(fc.array(anyDesired, { minLength: 1, maxLength: 4 }), async (wishes) => {
+    fc.asyncProperty(fc.array(anyDesired, { minLength: 1, maxLength: 4 }), async (states) => {
       const world = newWorld({ loadBalancerTimings: { provisioningMs: 100, deletingMs: 100 } });
       const all = membersOf(world, 5);
       const theirs = hostOf(world);
@@ -241,10 +241,10 @@ test('any state is reached from any other in few steps, one at a time, and remov
       const hosted = world.network.loadBalancers.store.get(theirs)!;
       let recorded: string | undefined;
       let previous: DesiredLoadBalancer | undefined;
-      for (const { members, attached, ...wish } of wishes) {
+      for (const { members, attached, ...rest } of states) {
         const chosen = new Map(members.map(({ index, draining }) => [index, { ...all[index]!, draining }]));
         const attach = attached ? { attach: { id: theirs, allowed: false } } : {};
-        const desired = desiredWith({ ...wish, ...attach, members: [...chosen.values()] });
+        const desired = desiredWith({ ...rest, ...attach, members: [...chosen.values()] });
         const before = world.permits.length;
         const unwatch = watchOver(world, previous, desired);
         previous = desired;
@@ -274,8 +274,8 @@ const checked = { sessionAffinity: undefined, healthCheck: { port: 10256, path: 
 const portOf = (name: string, port: number, nodePort: number) => ({
   ...{ name, protocol: 'TCP' as const, port, nodePort, appProtocol: undefined },
 });
-type Wish = typeof anyDesired extends fc.Arbitrary<infer W> ? W : never;
-const hiddenByTheList: [Wish, Wish, { skip: number; times: number; effect: Effect }[]] = [
+type State = typeof anyDesired extends fc.Arbitrary<infer W> ? W : never;
+const hiddenByTheList: [State, State, { skip: number; times: number; effect: Effect }[]] = [
   { ...plain, ...checked, families: ['IPv4', 'IPv6'], ports: [portOf('https', 443, 30443)] },
   { ...plain, ...checked, families: ['IPv4'], ports: [portOf('alt', 8080, 0)] },
   [
@@ -298,9 +298,9 @@ test('every failure on the way leads to the same end without doubles', async () 
         if (disturbed) for (const fault of faults) world.sandbox.faults.add({ operation: '*', ...fault });
         const all = membersOf(world, 5);
         let recorded: string | undefined;
-        for (const { members, attached: _, ...wish } of [first, second]) {
+        for (const { members, attached: _, ...rest } of [first, second]) {
           const chosen = new Map(members.map(({ index, draining }) => [index, { ...all[index]!, draining }]));
-          const desired = desiredWith({ ...wish, mayChangeAddress: false, members: [...chosen.values()] });
+          const desired = desiredWith({ ...rest, mayChangeAddress: false, members: [...chosen.values()] });
           ({ recorded } = await survive(world, desired, { ...refOf(desired), id: recorded }));
           world.sandbox.faults.clear();
           await world.clock.advance(1000);

@@ -24,12 +24,12 @@ function kindIs(kind: string) {
 test('a route is created in one call, read as ours, and deleted in one', async () => {
   const world = newWorld();
   const routes = world.open().routes!;
-  const wish = desired(world);
-  const made = await routes.create(wish, world.permitted);
+  const desiredRoute = desired(world);
+  const made = await routes.create(desiredRoute, world.permitted);
   const shown = {
     id: made.id,
-    destination: wish.destination,
-    providerID: wish.providerID,
+    destination: desiredRoute.destination,
+    providerID: desiredRoute.providerID,
     blackhole: false,
     ours: true,
   };
@@ -78,29 +78,32 @@ test('the quota is read where the cloud tells it, and one route too many is Quot
 test('a destination of another route is a conflict, ours or foreign', async () => {
   const world = newWorld();
   const routes = world.open().routes!;
-  const wish = desired(world);
-  const instanceId = wish.providerID.split('/').at(-1)!;
-  const spec = { destination: wish.destination, instanceId, description: '', tags: {}, clientToken: undefined };
+  const desiredRoute = desired(world);
+  const instanceId = desiredRoute.providerID.split('/').at(-1)!;
+  const spec = { destination: desiredRoute.destination, instanceId, description: '', tags: {}, clientToken: undefined };
   const { route } = world.network.routes.create(place, spec);
-  await assert.rejects(routes.create(wish, world.permitted), kindIs('Conflict'));
+  await assert.rejects(routes.create(desiredRoute, world.permitted), kindIs('Conflict'));
   world.network.routes.setTags(route.id, { [ownerTags.cluster]: cluster });
-  assert.equal((await routes.create(wish, world.permitted)).id, route.id);
+  assert.equal((await routes.create(desiredRoute, world.permitted)).id, route.id);
   await assert.rejects(routes.create(desired(world), world.permitted), kindIs('Conflict'));
   world.network.routes.setBroken(route.id, true);
-  await assert.rejects(routes.create(wish, world.permitted), kindIs('Conflict'));
+  await assert.rejects(routes.create(desiredRoute, world.permitted), kindIs('Conflict'));
 });
 
 test('a route whose instance is gone is a blackhole', async () => {
   const world = newWorld();
   const routes = world.open().routes!;
-  const wish = desired(world);
-  await routes.create(wish, world.permitted);
-  world.sandbox.model.terminate(wish.providerID.split('/').at(-1)!);
+  const desiredRoute = desired(world);
+  await routes.create(desiredRoute, world.permitted);
+  world.sandbox.model.terminate(desiredRoute.providerID.split('/').at(-1)!);
   assert.deepEqual(
     (await routes.observe(cluster)).routes.map(({ blackhole }) => blackhole),
     [true],
   );
-  await assert.rejects(routes.create({ ...wish, destination: '10.244.9.0/24' }, world.permitted), kindIs('Invalid'));
+  await assert.rejects(
+    routes.create({ ...desiredRoute, destination: '10.244.9.0/24' }, world.permitted),
+    kindIs('Invalid'),
+  );
 });
 
 test('a route to an instance of another place, or without a permit, is never sent', async () => {
@@ -145,7 +148,7 @@ test('a route is created once despite every lost answer', async () => {
     fc.asyncProperty(fc.array(effect, { maxLength: 5 }), async (effects) => {
       const world = newWorld();
       for (const one of effects) world.sandbox.faults.add({ operation: 'routes.*', times: 1, effect: one });
-      const wish = desired(world);
+      const desiredRoute = desired(world);
       const insist = async <T>(run: () => Promise<T>): Promise<T> => {
         for (let attempt = 0; ; attempt += 1) {
           try {
@@ -155,7 +158,7 @@ test('a route is created once despite every lost answer', async () => {
           }
         }
       };
-      const made = await insist(() => world.open().routes!.create(wish, world.permitted));
+      const made = await insist(() => world.open().routes!.create(desiredRoute, world.permitted));
       assert.deepEqual(
         world.network.routes.store.all().map(({ id }) => id),
         [made.id],

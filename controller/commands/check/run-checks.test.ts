@@ -43,7 +43,7 @@ function cloudWith(lookup: (providerID: string) => Lookup): ConfiguredCloud {
 const found: Lookup = { state: 'found', instance: exampleInstance(), power: 'running', request: 'id' };
 const { signal } = new AbortController();
 
-async function sightOf(nodes: readonly object[], lookup: (providerID: string) => Lookup) {
+async function visibilityOf(nodes: readonly object[], lookup: (providerID: string) => Lookup) {
   const lines = await runChecks(apiWith(nodes), [cloudWith(lookup)], permissions, signal);
   return lines.find(({ name }) => name === 'living nodes');
 }
@@ -51,21 +51,21 @@ async function sightOf(nodes: readonly object[], lookup: (providerID: string) =>
 describe('check', () => {
   it('fails when the cloud shows none of the instances of Ready Nodes', async () => {
     const nodes = [node('a', 'simulated://sim-1/i-1', 'True'), node('b', 'simulated://sim-1/i-2', 'True')];
-    const line = await sightOf(nodes, () => ({ state: 'absent' }));
+    const line = await visibilityOf(nodes, () => ({ state: 'absent' }));
     assert.equal(line?.ok, false);
     assert.match(line?.message ?? '', /2 Ready Nodes.*another project/);
   });
 
   it('is content with one that shows', async () => {
     const nodes = [node('a', 'simulated://sim-1/i-1', 'True'), node('b', 'simulated://sim-1/i-2', 'True')];
-    const line = await sightOf(nodes, (id) => (id.endsWith('i-2') ? found : { state: 'absent' }));
+    const line = await visibilityOf(nodes, (id) => (id.endsWith('i-2') ? found : { state: 'absent' }));
     assert.equal(line?.ok, true);
     assert.match(line?.message ?? '', /Node b/);
   });
 
   it('does not judge by Nodes that may be gone, or that are of another cloud', async () => {
     const nodes = [node('a', 'simulated://sim-1/i-1', 'Unknown'), node('b', 'aws:///z/i-0', 'True')];
-    assert.equal(await sightOf(nodes, () => ({ state: 'absent' })), undefined);
+    assert.equal(await visibilityOf(nodes, () => ({ state: 'absent' })), undefined);
   });
 });
 

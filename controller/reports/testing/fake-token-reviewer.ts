@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Clock } from '../../../common/process/clock.ts';
 import { type KubeApi, type KubeCall, KubeError } from '../../kube/api.ts';
 
-export interface TokenWish {
+export interface TokenRequest {
   readonly node: string;
   readonly namespace?: string;
   readonly serviceAccount?: string;
@@ -30,7 +30,7 @@ export interface FakeTokenReviewer {
   deleteNode(name: string): void;
   nodeUid(name: string): string | undefined;
   /** A token of a pod on that node; the node's uid is inside if the Node exists. */
-  issue(wish: TokenWish): string;
+  issue(request: TokenRequest): string;
   deletePodOf(token: string): void;
   /** Changes an issued token's extras, as a broken reviewer might. */
   tamper(token: string, change: (extra: Record<string, string[]>) => void): void;
@@ -110,19 +110,19 @@ export function fakeTokenReviewer(clock: Clock): FakeTokenReviewer {
     },
     deleteNode: (name) => void nodes.delete(name),
     nodeUid: (name) => nodes.get(name),
-    issue(wish) {
-      const { namespace = 'kube-system', serviceAccount = 'mooring-agent', audiences = ['mooring'] } = wish;
-      const uid = nodes.get(wish.node);
+    issue(request) {
+      const { namespace = 'kube-system', serviceAccount = 'mooring-agent', audiences = ['mooring'] } = request;
+      const uid = nodes.get(request.node);
       const pod = id('pod');
       const jti = id('jti');
-      const exp = Math.floor(clock.now() / 1000) + (wish.lifetimeSeconds ?? 3600);
+      const exp = Math.floor(clock.now() / 1000) + (request.lifetimeSeconds ?? 3600);
       const claims = { aud: audiences, exp, jti, sub: `system:serviceaccount:${namespace}:${serviceAccount}` };
       const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
       const token = `${encode({ alg: 'RS256' })}.${encode(claims)}.${randomBytes(32).toString('base64url')}`;
       const prefix = 'authentication.kubernetes.io/';
       const extra: Record<string, string[]> = { [`${prefix}credential-id`]: [`JTI=${jti}`] };
-      if (!wish.unbound) {
-        extra[`${prefix}node-name`] = [wish.node];
+      if (!request.unbound) {
+        extra[`${prefix}node-name`] = [request.node];
         if (uid !== undefined) extra[`${prefix}node-uid`] = [uid];
         extra[`${prefix}pod-name`] = [`${pod}-name`];
         extra[`${prefix}pod-uid`] = [pod];

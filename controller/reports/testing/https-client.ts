@@ -26,17 +26,17 @@ function parsed(text: string): unknown {
 }
 
 /** One request over a TLS connection of its own to 127.0.0.1, verified by `ca` and name. For tests. */
-export function ask(wish: TestRequest): Promise<TestAnswer> {
+export function ask(options: TestRequest): Promise<TestAnswer> {
   return new Promise((resolve, reject) => {
     const outgoing = request(
       {
         host: '127.0.0.1',
-        port: wish.port,
-        path: wish.path,
-        method: wish.method ?? 'GET',
-        ca: wish.ca,
-        servername: wish.servername ?? 'mooring-controller.kube-system.svc',
-        headers: { ...wish.headers },
+        port: options.port,
+        path: options.path,
+        method: options.method ?? 'GET',
+        ca: options.ca,
+        servername: options.servername ?? 'mooring-controller.kube-system.svc',
+        headers: { ...options.headers },
         agent: false,
       },
       (incoming) => {
@@ -52,6 +52,6 @@ export function ask(wish: TestRequest): Promise<TestAnswer> {
       },
     );
     outgoing.on('error', reject);
-    outgoing.end(wish.body);
+    outgoing.end(options.body);
   });
 }

@@ -24,7 +24,7 @@ export interface ReportServerHarness {
   readonly lines: readonly string[];
   /** Changed by the test: at first it leads. */
   readonly leadership: { leading: boolean; url: string | undefined };
-  send(wish: Omit<TestRequest, 'port' | 'ca'>): Promise<TestAnswer>;
+  send(options: Omit<TestRequest, 'port' | 'ca'>): Promise<TestAnswer>;
   /** Sends a report. `ca`: of whom the server has its certificate, where that is not the first authority. */
   post(
     token: string | undefined,
@@ -121,7 +121,7 @@ export function reportServerHarness(): (changes?: Partial<ReportServerOptions>) 
       lines,
       leadership,
       dial,
-      send: (wish) => ask({ port, ca, ...wish }),
+      send: (options) => ask({ port, ca, ...options }),
       post: (token, body, headers = {}, by = ca) =>
         ask({
           port,

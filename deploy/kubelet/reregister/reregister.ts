@@ -61,7 +61,7 @@ export async function reregister(options: ReregisterOptions, dependencies: Rereg
     if (answer.kind === 'there') return 'there';
     if (answer.kind === 'unknown') return unknown(answer.reason, log);
   }
-  // Somebody may have restarted or stopped it in the meantime.
+  // It may have been restarted or stopped in the meantime.
   const late = await waitReason();
   if (late !== undefined) {
     log.warn('the Node is gone, but the kubelet is not restarted now', { node: first.node, reason: late });

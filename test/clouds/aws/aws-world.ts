@@ -139,7 +139,7 @@ export async function startAwsWorld(options: AwsWorldOptions): Promise<AwsWorld>
     refuseCredential: proxy.refuseCredential,
     inventory: () => inventoryOf(clients, network.vpcId),
     createForeignLoadBalancer: (name, consent) =>
-      foreign.create(name, consent ? { [ownerTags.consent]: consent } : { team: 'somebody-else' }),
+      foreign.create(name, consent ? { [ownerTags.consent]: consent } : { team: 'other' }),
     describeLoadBalancer: foreign.describe,
     deleteLoadBalancer: foreign.delete,
     async stripMarks({ kind, id, body }) {

@@ -180,8 +180,8 @@ describe('features of classic load balancers on moto', () => {
       const internal = { ...desired, annotations: { [keys.internal]: 'true' } };
       const { refusals, calls } = await ensure(await driving(internal));
       assert.deepEqual([refusals.map(({ reason }) => reason), calls], [['AddressWouldChange'], 0]);
-      const anew = await ensured({ ...internal, mayChangeAddress: true });
-      assert.notDeepEqual(anew.observed?.ingress, observed?.ingress);
+      const replaced = await ensured({ ...internal, mayChangeAddress: true });
+      assert.notDeepEqual(replaced.observed?.ingress, observed?.ingress);
       assert.equal((await described(desired.name)).Scheme, 'internal');
     }));
 

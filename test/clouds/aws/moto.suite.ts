@@ -105,10 +105,10 @@ describe('AWS against moto', () => {
       { by: 'name', name: `${ids[1]}.ec2.internal` },
       { by: 'name', name: 'nobody.ec2.internal' },
     ]);
-    const [byDns, byId, nobody] = [...lookups.values()];
+    const [byDns, byId, missing] = [...lookups.values()];
     assert.ok(byDns?.state === 'found' && byDns.instance.id === ids[0]);
     assert.ok(byId?.state === 'found' && byId.instance.id === ids[1]);
-    assert.ok(nobody?.state === 'unknown' && nobody.error.kind === 'NotFound');
+    assert.ok(missing?.state === 'unknown' && missing.error.kind === 'NotFound');
   });
 
   it('follows an instance that stops and starts again', async () => {

@@ -244,7 +244,7 @@ describe('network load balancers on moto', () => {
           assert.equal(observed.adopted, true);
           assert.deepEqual(observed.owner, example.desired.owner);
           const { steps } = balancers.plan(example.desired);
-          // The nodes of this network let nobody in yet; nothing else is to be done.
+          // The nodes of this network have no rules for clients yet; nothing else is to be done.
           const kinds = ['listener', 'load balancer', 'node rule', 'target group'];
           assert.deepEqual([...new Set(steps.map(({ resource }) => resource))].sort(), kinds);
         }

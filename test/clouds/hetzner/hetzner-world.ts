@@ -197,7 +197,7 @@ function foreignBalancer(fake: FakeHetzner, id: number, name: string, labels: Js
 
 /** A consent tag of other clouds, as labels. */
 function labelsFor(consent: string | undefined): Json {
-  if (consent === undefined) return { team: 'somebody-else' };
+  if (consent === undefined) return { team: 'other' };
   const entries = consent.split(' ').map((entry) => entry.split('/'));
   const namespaces = entries.flatMap(([, namespace]) => namespace ?? []);
   const names = entries.flatMap(([, , name]) => name ?? []);

@@ -93,11 +93,11 @@ async function routesLife(atomic: boolean): Promise<FakeOpenStack> {
   const cloud = await world.open();
   assert.ok(cloud.routes && fake);
   const always = { permit: () => {} };
-  const wish: DesiredRoute = {
+  const route: DesiredRoute = {
     ...{ cluster: 'c', node: 'node-1', nodeUid: 'u', destination: '10.244.1.0/24' },
     ...{ providerID: vm.providerID, addresses: vm.addresses },
   };
-  const made = await world.during(cloud.routes.create(wish, always));
+  const made = await world.during(cloud.routes.create(route, always));
   await world.during(cloud.routes.remove(made, always));
   await world.during(cloud.check());
   await world.close();

@@ -160,8 +160,8 @@ describe(`OpenStack, cloud ${process.env['OS_CLOUD']}`, () => {
   it('answers unknown for everything with a refused credential', async () => {
     const own =
       connection.config.credential.method === 'application_credential' ? 'application-credential-secret' : 'password';
-    const nobody = 'application-credential-id = nobody\napplication-credential-secret';
-    for (const secret of [own, nobody]) {
+    const unknown = 'application-credential-id = unknown\napplication-credential-secret';
+    for (const secret of [own, unknown]) {
       const wrong = await open(`[Global]\nuse-clouds = true\n${secret} = wrong\n`);
       const lookups = await wrong.instances.lookup([ref(ids[0]!), ref(randomUUID())]);
       for (const lookup of lookups.values()) {

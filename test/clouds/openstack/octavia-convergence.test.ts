@@ -34,7 +34,7 @@ const annotations = fc.record(
   { requiredKeys: [] },
 );
 
-interface Wish {
+interface State {
   readonly ports: DesiredPort[];
   readonly annotations: Record<string, string>;
   readonly members: readonly boolean[];
@@ -44,7 +44,7 @@ interface Wish {
   readonly ranges: boolean;
 }
 
-const wish: fc.Arbitrary<Wish> = fc.record({
+const state: fc.Arbitrary<State> = fc.record({
   ports,
   annotations: annotations as fc.Arbitrary<Record<string, string>>,
   members: fc.tuple(fc.boolean(), fc.boolean()),
@@ -90,7 +90,7 @@ const damage = fc.constantFrom<Damage>(
 
 function desiredOf(
   harness: OctaviaHarness,
-  { members, draining, sticky, local, ranges, ...rest }: Wish,
+  { members, draining, sticky, local, ranges, ...rest }: State,
 ): DesiredLoadBalancer {
   return {
     ...harness.desired,
@@ -138,7 +138,7 @@ describe('Octavia load balancers, whatever a Service desires and whatever happen
     await fc.assert(
       fc.asyncProperty(
         config,
-        fc.array(fc.record({ wish, crash: fc.integer({ min: 1, max: 12 }), after: fc.boolean(), damage }), {
+        fc.array(fc.record({ state, crash: fc.integer({ min: 1, max: 12 }), after: fc.boolean(), damage }), {
           minLength: 1,
           maxLength: 4,
         }),
@@ -150,7 +150,7 @@ describe('Octavia load balancers, whatever a Service desires and whatever happen
             const before = JSON.stringify(await harness.world.inventory());
             let address: string | undefined;
             for (const round of rounds) {
-              harness.desired = desiredOf(harness, round.wish);
+              harness.desired = desiredOf(harness, round.state);
               hurt(harness, round.damage);
               try {
                 await ensure(
@@ -197,7 +197,7 @@ describe('Octavia load balancers, whatever a Service desires and whatever happen
 
   it('converge in one process despite faults and foreign changes, so a new process changes nothing', async () => {
     const fault = fc.constantFrom<'nothing' | 'before' | 'lost'>('nothing', 'before', 'lost');
-    const round = fc.record({ wish, fault, call: fc.integer({ min: 1, max: 8 }), damage, list: fc.boolean() });
+    const round = fc.record({ state, fault, call: fc.integer({ min: 1, max: 8 }), damage, list: fc.boolean() });
     await fc.assert(
       fc.asyncProperty(
         config,
@@ -222,7 +222,7 @@ describe('Octavia load balancers, whatever a Service desires and whatever happen
               return { world, balancers, desired: harness.desired, record, permit };
             };
             for (const each of rounds) {
-              harness.desired = desiredOf(harness, each.wish);
+              harness.desired = desiredOf(harness, each.state);
               hurt(harness, each.damage);
               if (each.list) await world.during(balancers.observeAll(world.cluster));
               const { fault: at, call } = each;

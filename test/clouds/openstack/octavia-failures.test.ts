@@ -53,9 +53,9 @@ describe('an Octavia load balancer in ERROR', () => {
     assert.deepEqual(reasons(kept), ['AddressWouldChange']);
     assert.equal(kept.observed?.id, before.observed?.id);
     assert.deepEqual(kept.observed?.ingress, before.observed?.ingress);
-    const anew = await harness.ensure({ mayChangeAddress: true });
-    assert.notEqual(anew.observed?.id, before.observed?.id);
-    assert.deepEqual(anew.refusals, []);
+    const replaced = await harness.ensure({ mayChangeAddress: true });
+    assert.notEqual(replaced.observed?.id, before.observed?.id);
+    assert.deepEqual(replaced.refusals, []);
   });
 
   it('is replaced without consent when its address was never shown', async () => {

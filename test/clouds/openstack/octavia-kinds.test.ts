@@ -69,8 +69,8 @@ describe('kinds of Octavia load balancers', () => {
     const { observed } = await harness.ensure({ annotations: { [keys.portId]: uuid(5), [keys.internal]: 'true' } });
     assert.deepEqual(observed?.ingress, [{ ip: '10.20.9.9' }]);
     harness.octavia.breakDown(harness.only().id);
-    const anew = await harness.ensure();
-    assert.deepEqual(anew.observed?.ingress, [{ ip: '10.20.9.9' }]);
+    const replaced = await harness.ensure();
+    assert.deepEqual(replaced.observed?.ingress, [{ ip: '10.20.9.9' }]);
     await harness.remove();
     assert.ok(fake.ports.some(({ id }) => id === uuid(5)));
   });

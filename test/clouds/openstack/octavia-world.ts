@@ -30,7 +30,7 @@ create-monitor = true
 
 type Json = Record<string, unknown>;
 
-const theirs = { team: 'somebody-else' };
+const theirs = { team: 'other' };
 const tagsFor = (consent: string | undefined) =>
   consent ? [tag(ownerTags.consent, consent)] : [tag('team', theirs.team)];
 
@@ -141,7 +141,7 @@ export function fakeOctaviaWorld(fake: FakeOpenStack): FakeOctaviaWorld {
 }
 
 function ownerWord(description: string): string {
-  return markIn(description) === undefined ? 'of somebody' : 'of a cluster';
+  return markIn(description) === undefined ? 'of others' : 'of a cluster';
 }
 
 function floatingItem(description: string, portId: unknown): InventoryItem {

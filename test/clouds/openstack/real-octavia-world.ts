@@ -85,7 +85,7 @@ export function realOctaviaWorld({ call, list }: Connection, cluster: string): O
       for (const one of floating) {
         const mark = markIn(String(one['description']));
         if (mark?.cluster !== cluster && !addresses.has(String(one['id'])) && !vips.has(one['port_id'])) continue;
-        const whose = mark?.cluster === cluster ? 'of a cluster' : 'of somebody';
+        const whose = mark?.cluster === cluster ? 'of a cluster' : 'of others';
         items.push({ kind: 'floating IP', name: `${whose}, ${one['port_id'] ? 'attached' : 'free'}` });
       }
       for (const id of seen) {
@@ -105,7 +105,7 @@ export function realOctaviaWorld({ call, list }: Connection, cluster: string): O
         loadbalancer: {
           name,
           vip_subnet_id: subnets[0]?.['id'],
-          tags: consent ? [tag(ownerTags.consent, consent)] : [tag('team', 'somebody-else')],
+          tags: consent ? [tag(ownerTags.consent, consent)] : [tag('team', 'other')],
           listeners: [
             {
               ...{ name: 'theirs', protocol: 'TCP', protocol_port: 9000 },
@@ -131,11 +131,11 @@ export function realOctaviaWorld({ call, list }: Connection, cluster: string): O
     deleteLoadBalancer: remove,
     async freeAddress(consent) {
       const [network] = await list('network', '/networks?router:external=true', 'networks');
-      const wish = { floating_network_id: network?.['id'], description: 'of somebody' };
-      const answer = await call('network', 'POST', '/floatingips', { floatingip: wish });
+      const fields = { floating_network_id: network?.['id'], description: 'of others' };
+      const answer = await call('network', 'POST', '/floatingips', { floatingip: fields });
       const one = answer?.['floatingip'] as Json;
       addresses.add(String(one['id']));
-      const tags = consent ? [tag(ownerTags.consent, consent)] : [tag('team', 'somebody-else')];
+      const tags = consent ? [tag(ownerTags.consent, consent)] : [tag('team', 'other')];
       await call('network', 'PUT', `/floatingips/${String(one['id'])}/tags`, { tags });
       return String(one['floating_ip_address']);
     },

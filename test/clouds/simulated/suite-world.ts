@@ -104,7 +104,7 @@ export function simulatedWorld({
     async createForeignLoadBalancer(name, consent) {
       const { loadBalancer } = loadBalancers.create(here, {
         name,
-        tags: consent ? { [ownerTags.consent]: consent } : { team: 'somebody-else' },
+        tags: consent ? { [ownerTags.consent]: consent } : { team: 'other' },
         scheme: 'external',
         families: ['IPv4'],
         addresses: [],
@@ -160,7 +160,7 @@ export function simulatedWorld({
       for (const one of its) if (one.id !== undefined) addresses.setTags(one.id, tags);
     },
     async freeAddress(consent) {
-      const tags = consent ? { [ownerTags.consent]: consent } : { team: 'somebody-else' };
+      const tags = consent ? { [ownerTags.consent]: consent } : { team: 'other' };
       return addresses.reserve(here, { family: 'IPv4', scheme: 'external', tags }).address.ip;
     },
     async createForeignRoute(destination, vm: CloudVm) {
@@ -191,7 +191,7 @@ function inventory({ network: { loadBalancers, addresses, routes } }: SimulatedC
     ]);
   const reserved = addresses.store.all().map(({ family, tags }) => ({
     kind: 'address',
-    name: `${family} of ${tags[ownerTags.cluster] === undefined ? 'somebody' : 'a cluster'}`,
+    name: `${family} of ${tags[ownerTags.cluster] === undefined ? 'others' : 'a cluster'}`,
   }));
   const table = routes.store.all().map(({ destination }) => ({ kind: 'route', name: destination }));
   return [...balancers, ...reserved, ...table];

@@ -25,7 +25,7 @@ export function kindFacts({ world, capabilities }: SuiteContext): void {
     it('is shown after its create as it was asked for, or as the driver says that a create leaves it', (t) =>
       withExample(world(), async (example) => {
         const kinds = await creatableKinds(example);
-        if (kinds === undefined) return t.skip('the cloud has no driver yet');
+        if (kinds === undefined) return t.skip('this world gives no driver');
         const created = new Set<string>();
         const name = 'lent';
         const id = loadBalancers.attach

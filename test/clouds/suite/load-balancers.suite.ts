@@ -153,7 +153,7 @@ export function balancerFacts({ world }: SuiteContext): void {
 
     it('are not proved by a record that names a foreign one', () =>
       withExample(world(), async (example) => {
-        const foreign = await example.world.createForeignLoadBalancer('somebody-elses', undefined);
+        const foreign = await example.world.createForeignLoadBalancer('foreign', undefined);
         const before = await example.world.describeLoadBalancer(foreign);
         try {
           const driving = await example.driving({ record: { id: foreign } });

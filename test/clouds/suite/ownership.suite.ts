@@ -11,7 +11,7 @@ async function withForeign(
   /** What its tag says after the UID of the cluster, several times with blanks in between; undefined = it has none. */
   consent: '' | `/${string}` | undefined,
   body: (id: string) => Promise<void>,
-  name = 'somebody-elses',
+  name = 'foreign',
 ): Promise<void> {
   const { cluster } = example.world;
   const tag = consent

@@ -1,6 +1,6 @@
 import type { NetworkInterface } from './instance.ts';
 
-export interface AllocationWish {
+export interface AllocationRequest {
   readonly interfaceCount: number;
   readonly external: boolean;
   readonly dualStack: boolean;
@@ -8,7 +8,7 @@ export interface AllocationWish {
 
 /** Hands out addresses and MACs that no other instance of this cloud has had. One number gives one set. */
 export interface AddressAllocator {
-  allocate(regionIndex: number, wish: AllocationWish): NetworkInterface[];
+  allocate(regionIndex: number, request: AllocationRequest): NetworkInterface[];
   mac(): string;
 }
 
@@ -25,14 +25,14 @@ export function addressAllocator(): AddressAllocator {
 
   return {
     mac,
-    allocate(regionIndex, wish) {
+    allocate(regionIndex, request) {
       const allocated: NetworkInterface[] = [];
-      for (let index = 0; index < wish.interfaceCount; index += 1) {
+      for (let index = 0; index < request.interfaceCount; index += 1) {
         const address = mac();
         const internal = [internalV4(regionIndex, interfaces)];
-        if (wish.dualStack) internal.push(internalV6(regionIndex, interfaces));
+        if (request.dualStack) internal.push(internalV6(regionIndex, interfaces));
         const external: string[] = [];
-        if (wish.external && index === 0) {
+        if (request.external && index === 0) {
           externals += 1;
           external.push(externalV4(externals));
         }

@@ -107,14 +107,14 @@ function pastView(model: CloudModel, { project, region }: ApiCall, ageMs: number
   };
 }
 
-interface Sight {
+interface Visibility {
   readonly blind: boolean;
   /** Lists are those of this moment. */
   readonly asOf: number | undefined;
   readonly endsFailed: boolean;
 }
 
-function networkView(network: Network, place: string, { blind, asOf, endsFailed }: Sight): NetworkView {
+function networkView(network: Network, place: string, { blind, asOf, endsFailed }: Visibility): NetworkView {
   function view<R extends Resource>(store: Pick<ResourceStore<R>, 'get' | 'inPlace' | 'inPlaceAsOf'>): ResourceView<R> {
     return {
       list: () => (blind ? [] : asOf === undefined ? store.inPlace(place) : store.inPlaceAsOf(place, asOf)),

@@ -13,7 +13,7 @@ import {
   sourceRanges,
 } from './load-balancer-spec.ts';
 import type { Network } from './network.ts';
-import { answer, inSight, type NetworkCall, type NetworkView, seen } from './network-call.ts';
+import { answer, type NetworkCall, type NetworkView, seen, visibleIn } from './network-call.ts';
 import { loadBalancerToWire, pageOf, tagFilter, wholeNumber } from './network-wire.ts';
 import { notFound } from './refused.ts';
 import type { Answer, WireRequest } from './wire.ts';
@@ -46,7 +46,7 @@ export function recogniseLoadBalancers(
   if (id === undefined && method === 'POST') {
     const run = (view: NetworkView) => {
       const spec = loadBalancerSpec(bodyOf(request.body));
-      const { loadBalancer, made } = loadBalancers.create(inSight(view, place), spec, { fails: view.endsFailed });
+      const { loadBalancer, made } = loadBalancers.create(visibleIn(view, place), spec, { fails: view.endsFailed });
       return shown(made ? 201 : 200, loadBalancer);
     };
     return { operation: 'load-balancers.create', run };

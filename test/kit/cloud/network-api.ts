@@ -2,7 +2,7 @@ import { bodyOf, changedTags, oneOf, optionalText, tagsOf } from './body.ts';
 import { recogniseLoadBalancers } from './load-balancer-api.ts';
 import { families, nameOf, schemes } from './load-balancer-spec.ts';
 import type { Network } from './network.ts';
-import { answer, inSight, type NetworkCall, type NetworkView, seen } from './network-call.ts';
+import { answer, type NetworkCall, type NetworkView, seen, visibleIn } from './network-call.ts';
 import { addressToWire, hasTag, pageOf, routeToWire, tagFilter } from './network-wire.ts';
 import { routeSpec, type SimulatedRoute } from './route-model.ts';
 import type { WireRequest } from './wire.ts';
@@ -55,7 +55,7 @@ function recogniseAddresses(
   if (id === undefined && method === 'POST') {
     const run = (view: NetworkView) => {
       const fields = bodyOf(body);
-      const { address, made } = addresses.reserve(inSight(view, place), {
+      const { address, made } = addresses.reserve(visibleIn(view, place), {
         name: fields['name'] === undefined ? undefined : nameOf(fields),
         family: oneOf(fields, 'family', families, 'IPv4'),
         scheme: oneOf(fields, 'scheme', schemes, 'external'),
@@ -112,7 +112,7 @@ function recogniseRoutes(
   }
   if (id === undefined && method === 'POST') {
     const run = (view: NetworkView) => {
-      const { route, made } = routes.create(inSight(view, place), routeSpec(bodyOf(body)));
+      const { route, made } = routes.create(visibleIn(view, place), routeSpec(bodyOf(body)));
       return answer(made ? 201 : 200, toWire(route));
     };
     return { operation: 'routes.create', run };

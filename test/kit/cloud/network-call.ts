@@ -28,7 +28,7 @@ export function answer(status: number, value: unknown): Answer {
 }
 
 /** The place, for those who may make something there. */
-export function inSight(view: NetworkView, place: string): string {
+export function visibleIn(view: NetworkView, place: string): string {
   if (view.blind) throw new Refused(403, 'forbidden', 'the credential is of another project');
   return place;
 }

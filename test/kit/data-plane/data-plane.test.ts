@@ -158,7 +158,7 @@ test('clients outside the source ranges are refused', async (t) => {
 test("with the PROXY protocol the node sees the client's address; without it, the load balancer's", async (t) => {
   const { target, plane, healthOf } = await start(t, {}, { proxyProtocol: true });
   await until('all are healthy', () => healthOf().every((healthy) => healthy === true));
-  const from = plane.clientAddress('somebody');
+  const from = plane.clientAddress('a client');
   assert.equal((await ask({ ...target, from })).client, from);
 });
 

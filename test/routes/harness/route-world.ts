@@ -88,7 +88,7 @@ export interface RouteWorld extends World {
   addMany(count: number): SimulatedInstance[];
   /** The first Nodes of `addMany` are deleted, and their VMs stay. */
   removeMany(count: number): void;
-  /** Somebody takes every route out of the table. */
+  /** Every route goes from the table by a foreign change. */
   loseRoutes(): void;
   setPodCIDRs(name: string, podCIDRs: readonly string[]): void;
   routes(): SimulatedRoute[];
@@ -302,7 +302,7 @@ export function createRouteWorld(options: RouteWorldOptions = {}): RouteWorld {
       cloud.network.routes.create(place, {
         destination,
         instanceId: vm.id,
-        description: 'somebody`s own',
+        description: 'of others',
         tags: {},
         clientToken: undefined,
       }).route,

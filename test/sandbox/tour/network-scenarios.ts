@@ -129,7 +129,7 @@ export const drain: Scenario = {
       const leftMs = Date.now();
       await world.shutDown(leaving.name);
       world.cloud.model.terminate(leaving.id);
-      // Whoever still sent it connections would be found out now.
+      // A connection that still goes to it fails from now on.
       await new Promise((resolve) => setTimeout(resolve, 2000));
       const { short, kept, lines, failures, lastOpened } = await traffic.stop();
       assertThat(

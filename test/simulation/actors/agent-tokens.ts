@@ -108,7 +108,7 @@ export function createAgentTokens(truth: Truth, cluster: Cluster, dice: Dice): A
     },
     forAnotherAudience(name) {
       const now = mounted.get(name);
-      return now && issue(names.agent, now.pod, 'somebody-else').token;
+      return now && issue(names.agent, now.pod, 'another-pod').token;
     },
   };
 }

@@ -51,7 +51,7 @@ export function createServices(truth: Truth, cluster: Cluster, dice: Dice, regio
   const collection = core.store.collection('services');
   let counter = 0;
   let inTheWay: string | undefined;
-  /** Somebody makes a route to the range of each Node that registers, before the controller does. */
+  /** A foreign writer makes a route to the range of each Node that registers, before the controller does. */
   let grabbing = false;
   const grabbed: string[] = [];
 
@@ -61,7 +61,7 @@ export function createServices(truth: Truth, cluster: Cluster, dice: Dice, regio
     if (!grabbing || type !== 'ADDED' || destination === '' || vm === undefined) return;
     const quota = cloud.network.quotas.limit('routes') !== undefined;
     if (quota || routes.store.inPlace(foreignPlace).some((route) => route.destination === destination)) return;
-    const description = 'of somebody else';
+    const description = 'of others';
     grabbed.push(
       routes.create(foreignPlace, { destination, instanceId: vm.id, description, tags: {}, clientToken: undefined })
         .route.id,
@@ -97,11 +97,11 @@ export function createServices(truth: Truth, cluster: Cluster, dice: Dice, regio
     }));
   }
 
-  function create(name: string, type = dice.chance(0.85) ? 'LoadBalancer' : 'ClusterIP', wish = dice.random()): string {
-    const attach = type === 'LoadBalancer' && wish < 0.12 && name.includes('late');
+  function create(name: string, type = dice.chance(0.85) ? 'LoadBalancer' : 'ClusterIP', roll = dice.random()): string {
+    const attach = type === 'LoadBalancer' && roll < 0.12 && name.includes('late');
     const scope = `${endpoint}/demo/${attach ? 'sim-1' : dice.pick(regions)}`;
     // One without consent, now and then.
-    const host = wish < 0.02 ? loadBalancers.store.all().find(({ name }) => name === 'foreign-0')?.id : shared;
+    const host = roll < 0.02 ? loadBalancers.store.all().find(({ name }) => name === 'foreign-0')?.id : shared;
     cluster.ask('POST', path, {
       apiVersion: 'v1',
       kind: 'Service',
@@ -111,7 +111,7 @@ export function createServices(truth: Truth, cluster: Cluster, dice: Dice, regio
         annotations: {
           ...(regions.length > 1 ? { [annotations.cloud]: scope } : {}),
           ...(attach ? { [annotations.loadBalancerId]: host } : {}),
-          ...(type === 'LoadBalancer' && wish > 0.88 ? { [annotations.loadBalancerRetain]: 'true' } : {}),
+          ...(type === 'LoadBalancer' && roll > 0.88 ? { [annotations.loadBalancerRetain]: 'true' } : {}),
         },
       },
       spec: {
@@ -281,7 +281,7 @@ export function createServices(truth: Truth, cluster: Cluster, dice: Dice, regio
     const destination = dice.chance(0.5) ? `10.${dice.whole(90, 99)}.0.0/16` : `10.244.${dice.whole(200, 250)}.0/24`;
     const taken = routes.store.inPlace(foreignPlace).some((route) => route.destination === destination);
     if (vm === undefined || taken) return 'nothing happens';
-    const description = 'of somebody else';
+    const description = 'of others';
     routes.create(foreignPlace, { destination, instanceId: vm.id, description, tags: {}, clientToken: undefined });
     return `a foreign route to ${destination} is made`;
   }

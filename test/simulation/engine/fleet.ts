@@ -29,7 +29,7 @@ export interface Place {
 export interface Fleet {
   readonly places: readonly Place[];
   start(): void;
-  /** Whoever believes that it leads and runs. */
+  /** Processes that run and believe that they lead. */
   leaders(): Process[];
   crash(place: Place): void;
   /** SIGTERM; it is started again when it has ended. */
@@ -44,7 +44,7 @@ export interface Fleet {
   wallOffsetOf(identity: string): number;
   /** The holder of the Lease; after its deletion the last one. */
   holder(): string;
-  /** Somebody deletes it. Answers false when it is not there, or a process has not read it yet. */
+  /** Deletes it. Answers false when it is not there, or a process has not read it yet. */
   deleteLease(): boolean;
   /**
    * The Lease was deleted, and a process that never read it started before the last holder's term ran out: it cannot

@@ -94,7 +94,7 @@ describe('reports in the simulation', () => {
     assert.equal(served, 'NotLeader');
     assert.deepEqual(taken, { outcome: 'NotLeader', location: answer.headers['location'] });
     harness.leadership.url = undefined;
-    const nobody = await send(harness.reviewer.issue({ node: 'a' }), wholeReport);
-    assert.deepEqual([nobody.served, nobody.taken.outcome], ['NoLeader', 'NoLeader']);
+    const refused = await send(harness.reviewer.issue({ node: 'a' }), wholeReport);
+    assert.deepEqual([refused.served, refused.taken.outcome], ['NoLeader', 'NoLeader']);
   });
 });

@@ -17,7 +17,7 @@ const dayMs = 86_400_000;
 const reactMs = 20_000;
 /** Those that were let go together may be removed one after the other. */
 const drainMs = 20_000;
-/** Whoever leads has heard by then what a Service asks for, and what was under way has ended. */
+/** By then the leader knows what a Service asks for, and changes under way have ended. */
 const knownMs = 100_000;
 /** How long the Node of a member that is still there must be gone. */
 const vanishedMs = 30_000;

@@ -86,7 +86,7 @@ export function targetsOf(
     const { State: state, Reason: reason } = TargetHealth ?? {};
     if (id === undefined || state === 'draining') return [];
     if (state === 'unused' && reason === 'Target.NotRegistered') return [];
-    // Nobody probes what no listener uses.
+    // AWS probes no target that no listener uses.
     const unprobed = state === undefined || state === 'initial' || state === 'unavailable';
     const unknown = unprobed || reason === 'Target.NotInUse';
     return [{ id, healthy: unknown ? undefined : state === 'healthy' }];

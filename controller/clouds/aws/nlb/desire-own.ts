@@ -17,8 +17,9 @@ export function ownWants(given: Context, hosts: readonly NetworkLoadBalancer[]):
   const { balancer } = standing;
   const [host] = hosts.filter((one) => serves(asked, one));
   if (balancer === undefined && host !== undefined && !desired.mayChangeAddress) {
-    const uses = `${desired.service} uses load balancer ${host.arn}, which somebody else made`;
-    refusals.push({ reason: 'AddressWouldChange', message: `${uses}; one of its own has another address` });
+    const what = `load balancer ${host.name} (${host.arn}) serves ${desired.service}`;
+    const message = `${what} and is not provably its own; one of its own has another address`;
+    refusals.push({ reason: 'AddressWouldChange', message });
     const { may } = accessTo({ what: `load balancer ${host.arn}`, consent: host.tags[ownerTags.consent] }, desired);
     return hostWants(given, host, may === 'use');
   }

@@ -28,21 +28,21 @@ const pageSize = 400;
 export const callsAtOnce = 4;
 
 /** Names or ARNs; without either, all. */
-export interface BalancerWish {
+export interface BalancerFilter {
   readonly Names?: string[];
   readonly LoadBalancerArns?: string[];
 }
 
 /** Names or ARNs; without either, all. */
-export interface GroupWish {
+export interface GroupFilter {
   readonly Names?: string[];
   readonly TargetGroupArns?: string[];
 }
 
 /** What AWS is asked about network load balancers. What does not exist is left out. All throw a CloudError. */
 export interface NlbQueries {
-  loadBalancers(wish: BalancerWish, options: ReadOptions): Promise<ElbLoadBalancer[]>;
-  targetGroups(wish: GroupWish, options: ReadOptions): Promise<ElbTargetGroup[]>;
+  loadBalancers(filter: BalancerFilter, options: ReadOptions): Promise<ElbLoadBalancer[]>;
+  targetGroups(filter: GroupFilter, options: ReadOptions): Promise<ElbTargetGroup[]>;
   /** By ARN. */
   tagsOf(arns: readonly string[], options: ReadOptions): Promise<ReadonlyMap<string, Tags>>;
   /**
@@ -65,12 +65,12 @@ export function createNlbQueries(
   parts: Pick<AwsParts, 'ec2' | 'elbv2'>,
   network: Pick<NetworkReads, 'vpc'>,
 ): NlbQueries {
-  async function loadBalancers(wish: BalancerWish, options: ReadOptions): Promise<ElbLoadBalancer[]> {
-    const single = wish.Names !== undefined || wish.LoadBalancerArns !== undefined;
+  async function loadBalancers(filter: BalancerFilter, options: ReadOptions): Promise<ElbLoadBalancer[]> {
+    const single = filter.Names !== undefined || filter.LoadBalancerArns !== undefined;
     return unlessGone([], () =>
       everyPage('DescribeLoadBalancers', async (Marker) => {
         const command = new DescribeLoadBalancersCommand({
-          ...wish,
+          ...filter,
           ...(single ? {} : { PageSize: pageSize }),
           Marker,
         });
@@ -80,12 +80,12 @@ export function createNlbQueries(
     );
   }
 
-  async function targetGroups(wish: GroupWish, options: ReadOptions): Promise<ElbTargetGroup[]> {
+  async function targetGroups(filter: GroupFilter, options: ReadOptions): Promise<ElbTargetGroup[]> {
     return unlessGone([], () =>
       everyPage('DescribeTargetGroups', async (Marker) => {
         const command = new DescribeTargetGroupsCommand({
-          ...wish,
-          ...(wish.Names || wish.TargetGroupArns ? {} : { PageSize: pageSize }),
+          ...filter,
+          ...(filter.Names || filter.TargetGroupArns ? {} : { PageSize: pageSize }),
           Marker,
         });
         const answer = await parts.elbv2().read('DescribeTargetGroups', command, options);

@@ -6,7 +6,7 @@ import type { Tags } from '../load-balancer-tags.ts';
 export type Scheme = 'internet-facing' | 'internal';
 
 /** What the annotations ask of a probe; undefined = not said. */
-export interface HealthWish {
+export interface HealthSettings {
   readonly protocol: 'HTTP' | 'HTTPS' | 'TCP' | undefined;
   /** A number or `traffic-port`. */
   readonly port: string | undefined;
@@ -17,7 +17,7 @@ export interface HealthWish {
   readonly interval: number | undefined;
 }
 
-export interface TlsWish {
+export interface TlsSettings {
   readonly certificate: string;
   readonly policy: string | undefined;
   /** Numbers and names of ports; undefined = all. */
@@ -36,11 +36,11 @@ export interface NlbSettings {
   readonly privateAddresses: readonly string[];
   readonly crossZone: boolean;
   readonly accessLog: { readonly bucket: string; readonly prefix: string } | undefined;
-  readonly tls: TlsWish | undefined;
+  readonly tls: TlsSettings | undefined;
   readonly tags: Tags;
   readonly preserveClientIp: boolean | undefined;
   readonly proxyProtocol: boolean;
-  readonly health: HealthWish;
+  readonly health: HealthSettings;
   /** Keys of annotations whose values mean nothing: what they are about stays as it is. */
   readonly unclear: ReadonlySet<string>;
   /** What is asked for and not done; without it, something else than what was meant would be made. */
@@ -175,7 +175,7 @@ export function readNlbSettings(desired: DesiredLoadBalancer, options: { readonl
     return { bucket, prefix: text(keys.accessLogPrefix) ?? '' };
   }
 
-  function readTls(): TlsWish | undefined {
+  function readTls(): TlsSettings | undefined {
     const certificate = text(keys.sslCertificate);
     if (certificate === undefined) return undefined;
     if (!/^arn:[\w-]+:(acm|iam):[^\s,]+$/.test(certificate))
@@ -236,7 +236,7 @@ export function readNlbSettings(desired: DesiredLoadBalancer, options: { readonl
     return { preserveClientIp, proxyProtocol: known.get('proxy_protocol_v2') ?? false };
   }
 
-  function readHealth(): HealthWish {
+  function readHealth(): HealthSettings {
     const protocol = text(keys.healthProtocol)?.toUpperCase();
     const knownProtocol = protocol === 'HTTP' || protocol === 'HTTPS' || protocol === 'TCP' ? protocol : undefined;
     if (protocol !== undefined && knownProtocol === undefined)

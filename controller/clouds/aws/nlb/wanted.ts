@@ -122,7 +122,7 @@ function healthOf(
   const plain = { protocol: 'TCP', port: 'traffic-port', path: '/' };
   const shared = trafficPolicy === 'Cluster' && probe?.mode === 'Shared' ? probe : undefined;
   const said = protocol !== undefined || port !== undefined || path !== undefined;
-  // Whoever says a part of it means the rest as the classic controller has it.
+  // Where the annotations name a part of it, the rest is as the classic controller has it.
   const base = trafficPolicy === 'Cluster' && (said || probe?.mode === 'ServiceNodePort') ? plain : own;
   const chosen = shared
     ? { protocol: 'HTTP', port: String(shared.port), path: shared.path }

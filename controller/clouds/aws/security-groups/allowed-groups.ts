@@ -22,8 +22,8 @@ export interface GroupPermissions {
 
 /**
  * Whether a load balancer of this Service may carry a group: it is the controller's own, the operator allows it, or its
- * consent tag names the cluster, the namespace or the Service. Whoever may write Services would otherwise put a load
- * balancer into any group of the VPC, and reach whatever that group is let in to.
+ * consent tag names the cluster, the namespace or the Service. Every user that may write Services could otherwise
+ * put a load balancer into any group of the VPC, and reach whatever that group is let in to.
  */
 function mayCarry(id: string, { owner, service }: GroupUser, { allowed, groups }: GroupPermissions): boolean {
   if (allowed.has(id) || groups === undefined) return true;

@@ -48,7 +48,7 @@ export function createCarriers(parts: Pick<AwsParts, 'elb' | 'elbv2'>): Carriers
 
   const all = () => [...lists.classic.values(), ...lists.network.values()];
 
-  /** Whoever reads no tags leaves those that are known. */
+  /** A list without tags keeps the tags that are known. */
   function listed(type: BalancerType, carriers: readonly Carrier[]): void {
     const before = lists[type];
     complete.add(type);

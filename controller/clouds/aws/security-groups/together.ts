@@ -1,8 +1,8 @@
 import type { ReadOptions } from '../service-calls.ts';
 
 /**
- * Lets those who ask at the same time share one read. Nobody gets an answer to a request that was sent before he asked:
- * while one is under way, all that come wait for the next. One that gives up leaves the others their read.
+ * Calls at the same time share one read. No call gets the answer of a request that was sent before it: while one is
+ * under way, all new calls wait for the next. A call that gives up leaves the others their read.
  */
 export function createTogether<Answer>(
   read: (options: ReadOptions) => Promise<Answer>,

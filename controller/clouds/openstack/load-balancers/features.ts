@@ -1,6 +1,6 @@
 /** What this Octavia and the driver behind a load balancer can do. */
 export interface Features {
-  /** `v2.26`, for people; undefined while nobody has asked. */
+  /** `v2.26`, for people; undefined until it has been asked for. */
   readonly version: string | undefined;
   readonly tags: boolean;
   readonly timeouts: boolean;

@@ -42,7 +42,7 @@ describe('names of OpenStack things', () => {
     assert.deepEqual(markIn(cut), { ...owner, keep: false });
   });
 
-  it('a mark counts at the end alone, and one that was kept names nobody', () => {
+  it('a mark counts at the end alone, and a retained one names no Service', () => {
     assert.equal(markIn('Floating IP for Kubernetes external service a/b from cluster c'), undefined);
     assert.equal(markIn(`${ownerMark(owner)} and more`), undefined);
     assert.deepEqual(markIn(withMark('x', retainedMark(owner))), {

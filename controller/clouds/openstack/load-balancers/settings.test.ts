@@ -48,7 +48,7 @@ function read({ annotations = {}, config = '', minor = 26, desired = {} }: Given
 const told = ({ refusals }: Settings) => refusals.map(({ reason, message }) => `${reason}: ${message}`);
 
 describe('settings of an Octavia load balancer', () => {
-  it('are the classic controller’s where nobody says anything', () => {
+  it('are the classic controller’s without annotations and configuration', () => {
     const settings = read({});
     assert.deepEqual(told(settings), []);
     assert.equal(settings.internal, false);
@@ -134,7 +134,7 @@ describe('settings of an Octavia load balancer', () => {
     assert.equal(settings.proxyProtocol, undefined);
   });
 
-  it('a configuration that makes every Service internal is told to whoever asks for another', () => {
+  it('a configuration that makes every Service internal is told to a Service that asks for another', () => {
     const settings = read({
       annotations: { [keys.internal]: 'false' },
       config: '[LoadBalancer]\ninternal-lb = true\n',

@@ -39,7 +39,7 @@ export function ownerIn(tags: Tags, cluster: string): Owner | undefined {
   return tags.includes(tag(ownerTags.cluster, cluster)) && service !== undefined ? { cluster, service } : undefined;
 }
 
-/** Whether somebody is named whom this is of; the classic controller's names count. */
+/** Whether tags name an owner; the classic controller's names count. */
 export function namesOwner(tags: Tags): boolean {
   return tags.some((one) => one.startsWith(`${ownerTags.service}=`) || one.startsWith(classicPrefix));
 }

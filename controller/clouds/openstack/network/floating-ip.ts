@@ -112,7 +112,7 @@ function linked(found: readonly Found[], cluster: string): readonly Found[] {
   });
 }
 
-/** What is on that port, whoever's it is. */
+/** The address of the floating IP on that port, of any owner. */
 export function floatingAddressAt(portId: string, known: readonly Found[]): string | undefined {
   return (known as readonly Found<FloatingIp>[]).find(({ body }) => portId !== '' && body.portId === portId)?.body
     .address;

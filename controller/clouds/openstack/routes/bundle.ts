@@ -26,7 +26,7 @@ export function createBundles<Change, Result>(
   async function runAll(): Promise<void> {
     if (running) return;
     running = true;
-    // Whoever asks in this very moment goes along.
+    // Changes of the same moment go in the same request.
     await Promise.resolve();
     while (waiting.length > 0) {
       const all = waiting.splice(0);

@@ -170,7 +170,7 @@ for (const atomic of [true, false]) {
                 return inner(request);
               }),
             );
-            // Somebody else's pair on a port and route in the table.
+            // A foreign pair on a port, and a foreign route in the table.
             world.fake.ports.find(({ id }) => id === 'p0')!.pairs = [{ ip_address: '172.16.0.1' }];
             world.fake.routers.get('r1')!.routes = [{ destination: '172.30.0.0/16', nexthop: addressOf(3) }];
             const ends = await Promise.all(
@@ -435,7 +435,7 @@ describe('routes of a router', () => {
     const router = world.fake.routers.get('r1')!;
     const routes = world.routes();
     const made = await routes.create(desired(1), always);
-    // Somebody takes it away and puts another in.
+    // A foreign change replaces it by another.
     router.routes = [{ destination: range(2), nexthop: addressOf(3) }];
     router.revision += 1;
     assert.equal((await routes.create(desired(1), always)).id, made.id);

@@ -82,7 +82,7 @@ function json(fake: FakeOpenStack, one: FakeFloatingIp): Json {
 function floatingIps(fake: FakeOpenStack, edge: FakeEdge, call: FakeCall, response: ServerResponse): 'answered' {
   const { method, path, query } = call;
   const [, , id = ''] = path.split('/');
-  const wish = call.body === '' ? {} : (JSON.parse(call.body) as { floatingip: Json }).floatingip;
+  const request = call.body === '' ? {} : (JSON.parse(call.body) as { floatingip: Json }).floatingip;
   const busy = (port: unknown, but?: string) =>
     [...edge.floatingIps.values()].some(
       (one) => one.portId === port && port !== null && port !== undefined && one.id !== but,
@@ -92,7 +92,7 @@ function floatingIps(fake: FakeOpenStack, edge: FakeEdge, call: FakeCall, respon
       response,
       409,
       'FloatingIPPortAlreadyAssociated',
-      `Cannot associate floating IP with port ${String(wish['port_id'])}, as that fixed IP already has a floating ` +
+      `Cannot associate floating IP with port ${String(request['port_id'])}, as that fixed IP already has a floating ` +
         'IP on external network.',
     );
   if (id === '' && method === 'GET') {
@@ -107,11 +107,11 @@ function floatingIps(fake: FakeOpenStack, edge: FakeEdge, call: FakeCall, respon
     return 'answered';
   }
   if (id === '') {
-    if (wish['floating_ip_address'] && !edge.mayNameAddresses) {
+    if (request['floating_ip_address'] && !edge.mayNameAddresses) {
       const message = '(rule:create_floatingip and rule:create_floatingip:floating_ip_address) is disallowed by policy';
       return answerNeutronError(response, 403, 'PolicyNotAuthorized', message);
     }
-    if (edge.fullSubnets.has(String(wish['subnet_id']))) {
+    if (edge.fullSubnets.has(String(request['subnet_id']))) {
       return answerNeutronError(
         response,
         409,
@@ -119,21 +119,21 @@ function floatingIps(fake: FakeOpenStack, edge: FakeEdge, call: FakeCall, respon
         'No more IP addresses available on network.',
       );
     }
-    if (!fake.externalNetworks.has(String(wish['floating_network_id']))) {
+    if (!fake.externalNetworks.has(String(request['floating_network_id']))) {
       return answerNeutronError(
         response,
         400,
         'BadRequest',
-        `Network ${String(wish['floating_network_id'])} is not a valid external network`,
+        `Network ${String(request['floating_network_id'])} is not a valid external network`,
       );
     }
     for (const one of edge.floatingIps.values()) json(fake, one);
-    if (busy(wish['port_id'])) return conflict();
+    if (busy(request['port_id'])) return conflict();
     const made = floatingIpFor(fake, edge, {
-      networkId: String(wish['floating_network_id']),
-      portId: (wish['port_id'] as string | undefined) ?? null,
-      description: String(wish['description'] ?? ''),
-      ...(wish['floating_ip_address'] ? { address: String(wish['floating_ip_address']) } : {}),
+      networkId: String(request['floating_network_id']),
+      portId: (request['port_id'] as string | undefined) ?? null,
+      description: String(request['description'] ?? ''),
+      ...(request['floating_ip_address'] ? { address: String(request['floating_ip_address']) } : {}),
     });
     return answerJson(response, 201, { floatingip: json(fake, made) });
   }
@@ -146,15 +146,15 @@ function floatingIps(fake: FakeOpenStack, edge: FakeEdge, call: FakeCall, respon
     return 'answered';
   }
   if (method === 'PUT') {
-    if (busy(wish['port_id'], id)) return conflict();
+    if (busy(request['port_id'], id)) return conflict();
     const asked = /^revision_number=(\d+)$/.exec(String(call.headers['if-match'] ?? ''))?.[1];
     if (asked !== undefined && Number(asked) !== (one.revision ?? 0)) {
       const message = `Constrained to ${asked}, but current revision is ${one.revision ?? 0}`;
       return answerNeutronError(response, 412, 'RevisionNumberConstraintFailed', message);
     }
     one.revision = (one.revision ?? 0) + 1;
-    if ('port_id' in wish) one.portId = wish['port_id'] as string | null;
-    if ('description' in wish) one.description = String(wish['description']);
+    if ('port_id' in request) one.portId = request['port_id'] as string | null;
+    if ('description' in request) one.description = String(request['description']);
   }
   return answerJson(response, 200, { floatingip: json(fake, one) });
 }
@@ -187,7 +187,7 @@ function groupJson(group: FakeGroup): Json {
 function groups(fake: FakeOpenStack, edge: FakeEdge, call: FakeCall, response: ServerResponse): 'answered' {
   const { method, path, query } = call;
   const [, , id = ''] = path.split('/');
-  const wish = call.body === '' ? {} : (JSON.parse(call.body) as { security_group: Json }).security_group;
+  const request = call.body === '' ? {} : (JSON.parse(call.body) as { security_group: Json }).security_group;
   if (id === '' && method === 'GET') {
     const items = [...edge.groups.values()].map(groupJson).filter(matching(query));
     answerPage(
@@ -202,7 +202,7 @@ function groups(fake: FakeOpenStack, edge: FakeEdge, call: FakeCall, response: S
   if (id === '') {
     const egress = (ethertype: string) => ({ id: randomUUID(), fields: { direction: 'egress', ethertype } });
     const made: FakeGroup = {
-      ...{ id: randomUUID(), name: String(wish['name']), description: String(wish['description'] ?? '') },
+      ...{ id: randomUUID(), name: String(request['name']), description: String(request['description'] ?? '') },
       rules: [egress('IPv4'), egress('IPv6')],
     };
     edge.groups.set(made.id, made);
@@ -219,7 +219,7 @@ function groups(fake: FakeOpenStack, edge: FakeEdge, call: FakeCall, response: S
     response.end('');
     return 'answered';
   }
-  if (method === 'PUT' && 'description' in wish) one.description = String(wish['description']);
+  if (method === 'PUT' && 'description' in request) one.description = String(request['description']);
   return answerJson(response, 200, { security_group: groupJson(one) });
 }
 

@@ -25,8 +25,8 @@ const layer4Refuses = [
   'timeout_tcp_inspect',
 ];
 
-export function create(fake: FakeOpenStack, octavia: FakeOctavia, wish: Json): FakeBalancer {
-  const { listeners = [], pools: _, ...rest } = wish as { listeners?: Json[]; pools?: Json[] } & Json;
+export function create(fake: FakeOpenStack, octavia: FakeOctavia, request: Json): FakeBalancer {
+  const { listeners = [], pools: _, ...rest } = request as { listeners?: Json[]; pools?: Json[] } & Json;
   const provider = String(rest['provider'] ?? 'amphora');
   if (!octavia.providers.has(provider)) throw new OctaviaFault(400, `Provider '${provider}' is not enabled.`);
   if (provider === 'ovn' && rest['flavor_id'])
@@ -66,9 +66,9 @@ export function create(fake: FakeOpenStack, octavia: FakeOctavia, wish: Json): F
     looksLeft: octavia.looks,
     becomes: octavia.nextBecomes,
   };
-  for (const wished of listeners) {
-    const pool = wished['default_pool'] as Json | undefined;
-    const listener = listenerFor(octavia, made, wished);
+  for (const asked of listeners) {
+    const pool = asked['default_pool'] as Json | undefined;
+    const listener = listenerFor(octavia, made, asked);
     made.listeners.push(listener);
     if (!pool) continue;
     checkPool(made, pool);
@@ -112,9 +112,9 @@ function freeAddress(fake: FakeOpenStack, cidr: string): string {
 
 const transport = (protocol: unknown) => (protocol === 'UDP' || protocol === 'SCTP' ? protocol : 'TCP');
 
-export function listenerFor(octavia: FakeOctavia, balancer: FakeBalancer, wish: Json): FakeListener {
-  checkListener(balancer, wish, wish);
-  const { protocol, protocol_port: port } = wish;
+export function listenerFor(octavia: FakeOctavia, balancer: FakeBalancer, request: Json): FakeListener {
+  checkListener(balancer, request, request);
+  const { protocol, protocol_port: port } = request;
   if (protocol === 'SCTP' && octavia.minor < 23)
     throw new OctaviaFault(400, `Invalid input for field/attribute protocol. Value: '${protocol}'.`);
   const clash = balancer.listeners.find(
@@ -127,12 +127,12 @@ export function listenerFor(octavia: FakeOctavia, balancer: FakeBalancer, wish: 
         `protocol_port ${String(port)}`,
     );
   }
-  const fields = { ...listenerFields(wish), allowed_cidrs: cidrsOf(wish) };
-  return { ...thing(fields), poolId: (wish['default_pool_id'] as string | undefined) ?? null };
+  const fields = { ...listenerFields(request), allowed_cidrs: cidrsOf(request) };
+  return { ...thing(fields), poolId: (request['default_pool_id'] as string | undefined) ?? null };
 }
 
-export function cidrsOf(wish: Json): unknown {
-  const cidrs = wish['allowed_cidrs'] as string[] | undefined | null;
+export function cidrsOf(request: Json): unknown {
+  const cidrs = request['allowed_cidrs'] as string[] | undefined | null;
   return cidrs && cidrs.length > 0 ? cidrs : null;
 }
 
@@ -171,24 +171,24 @@ export function checkListener(balancer: FakeBalancer, whole: Json, given: Json):
   }
 }
 
-export function checkPool(balancer: FakeBalancer, wish: Json): void {
+export function checkPool(balancer: FakeBalancer, request: Json): void {
   const ovn = balancer.fields['provider'] === 'ovn';
-  const sourceIpPort = wish['lb_algorithm'] === 'SOURCE_IP_PORT';
+  const sourceIpPort = request['lb_algorithm'] === 'SOURCE_IP_PORT';
   if (ovn !== sourceIpPort) {
     const who = ovn ? 'OVN' : 'Amphora';
     throw new OctaviaFault(
       501,
       `Provider '${ovn ? 'ovn' : 'amphora'}' does not support a requested option: ${who} provider does not support ` +
-        `${String(wish['lb_algorithm'])} algorithm.`,
+        `${String(request['lb_algorithm'])} algorithm.`,
     );
   }
 }
 
-export function checkMonitor(balancer: FakeBalancer, wish: Json): void {
-  if (balancer.fields['provider'] === 'ovn' && !['TCP', 'UDP-CONNECT'].includes(String(wish['type']))) {
+export function checkMonitor(balancer: FakeBalancer, request: Json): void {
+  if (balancer.fields['provider'] === 'ovn' && !['TCP', 'UDP-CONNECT'].includes(String(request['type']))) {
     throw new OctaviaFault(
       501,
-      `Provider 'ovn' does not support a requested option: OVN provider does not support ${String(wish['type'])} ` +
+      `Provider 'ovn' does not support a requested option: OVN provider does not support ${String(request['type'])} ` +
         'health monitor type.',
     );
   }
@@ -196,26 +196,26 @@ export function checkMonitor(balancer: FakeBalancer, wish: Json): void {
 
 export const memberKey = (fields: Json) => `${String(fields['address'])} ${String(fields['protocol_port'])}`;
 
-export function taken(wish: Json): OctaviaFault {
+export function taken(request: Json): OctaviaFault {
   return new OctaviaFault(
     409,
-    `Another member on this pool is already using ip ${String(wish['address'])} on protocol_port ` +
-      `${String(wish['protocol_port'])}`,
+    `Another member on this pool is already using ip ${String(request['address'])} on protocol_port ` +
+      `${String(request['protocol_port'])}`,
   );
 }
 
 /** A batch: what is there by address and port is updated, and whatever it does not name is set back to its default. */
-export function membersFor(pool: FakePool | undefined, wishes: readonly Json[]): FakeMember[] {
+export function membersFor(pool: FakePool | undefined, requests: readonly Json[]): FakeMember[] {
   const seen = new Set<string>();
-  return wishes.map((wish) => {
-    if (seen.has(memberKey(wish))) throw taken(wish);
-    seen.add(memberKey(wish));
-    if (wish['address'] === '169.254.169.254')
+  return requests.map((request) => {
+    if (seen.has(memberKey(request))) throw taken(request);
+    seen.add(memberKey(request));
+    if (request['address'] === '169.254.169.254')
       throw new OctaviaFault(400, '169.254.169.254 is not a valid option for member address');
-    const there = pool?.members.find(({ fields }) => memberKey(fields) === memberKey(wish));
-    if (!there) return thing(memberFields(wish));
-    const { subnet_id: _, ...changes } = memberFields(wish);
-    const tags = 'tags' in wish ? changes['tags'] : there.fields['tags'];
+    const there = pool?.members.find(({ fields }) => memberKey(fields) === memberKey(request));
+    if (!there) return thing(memberFields(request));
+    const { subnet_id: _, ...changes } = memberFields(request);
+    const tags = 'tags' in request ? changes['tags'] : there.fields['tags'];
     const fields = { ...there.fields, ...changes, tags, updated_at: timestamp() };
     return { id: there.id, status: 'PENDING_UPDATE', fields };
   });

@@ -15,7 +15,7 @@ interface Worker {
   readonly takes: FakeTimes | undefined;
 }
 
-/** Somebody looks at it: work may come to its end. */
+/** A read of the load balancer: its work may come to an end. */
 export function look(fake: FakeOpenStack, octavia: Worker, one: FakeBalancer): void {
   if (!one.status.startsWith('PENDING')) return;
   const { takes } = octavia;

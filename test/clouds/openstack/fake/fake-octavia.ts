@@ -185,9 +185,9 @@ function handle(fake: FakeOpenStack, octavia: FakeOctavia, call: FakeCall, respo
     case 'GET listeners':
       return page(balancers.flatMap((balancer) => balancer.listeners.map((each) => listenerJson(balancer, each))));
     case 'POST listeners': {
-      const wish = one('listener');
-      const { found: balancer } = find('Load Balancer', (each) => [each], String(wish['loadbalancer_id']));
-      const made = listenerFor(octavia, balancer, wish);
+      const request = one('listener');
+      const { found: balancer } = find('Load Balancer', (each) => [each], String(request['loadbalancer_id']));
+      const made = listenerFor(octavia, balancer, request);
       change(balancer);
       balancer.listeners.push(made);
       return answer(201, 'listener', listenerJson(balancer, made));
@@ -211,14 +211,14 @@ function handle(fake: FakeOpenStack, octavia: FakeOctavia, call: FakeCall, respo
     case 'GET pools':
       return page(balancers.flatMap((balancer) => balancer.pools.map((each) => poolJson(balancer, each))));
     case 'POST pools': {
-      const wish = one('pool');
+      const request = one('pool');
       // As the releases up to Octavia 11 fail here.
-      if ('members' in wish || 'healthmonitor' in wish)
+      if ('members' in request || 'healthmonitor' in request)
         throw new OctaviaFault(500, "'dict' object has no attribute '_sa_instance_state'");
-      const { found: balancer } = find('Load Balancer', (each) => [each], String(wish['loadbalancer_id']));
-      checkPool(balancer, wish);
+      const { found: balancer } = find('Load Balancer', (each) => [each], String(request['loadbalancer_id']));
+      checkPool(balancer, request);
       change(balancer);
-      const made: FakePool = { ...thing(poolFields(wish)), members: [], monitor: undefined };
+      const made: FakePool = { ...thing(poolFields(request)), members: [], monitor: undefined };
       balancer.pools.push(made);
       return answer(201, 'pool', poolJson(balancer, made));
     }
@@ -250,9 +250,9 @@ function handle(fake: FakeOpenStack, octavia: FakeOctavia, call: FakeCall, respo
       return page(poolOf().found.members.map(memberJson));
     case 'PUT pools/id/members': {
       const { balancer, found } = poolOf();
-      const wishes = (body['members'] ?? []) as unknown as readonly Json[];
-      if (wishes.length + found.members.length === 0) return answer(202);
-      const made = membersFor(found, wishes);
+      const requests = (body['members'] ?? []) as unknown as readonly Json[];
+      if (requests.length + found.members.length === 0) return answer(202);
+      const made = membersFor(found, requests);
       change(balancer);
       found.status = 'PENDING_UPDATE';
       found.fields['updated_at'] = timestamp();
@@ -261,10 +261,10 @@ function handle(fake: FakeOpenStack, octavia: FakeOctavia, call: FakeCall, respo
     }
     case 'POST pools/id/members': {
       const { balancer, found } = poolOf();
-      const wish = one('member');
-      if (found.members.some((each) => memberKey(each.fields) === memberKey(wish))) throw taken(wish);
+      const request = one('member');
+      if (found.members.some((each) => memberKey(each.fields) === memberKey(request))) throw taken(request);
       change(balancer);
-      const made = thing(memberFields(wish));
+      const made = thing(memberFields(request));
       found.members.push(made);
       found.fields['updated_at'] = timestamp();
       return answer(201, 'member', memberJson(made));
@@ -294,12 +294,12 @@ function handle(fake: FakeOpenStack, octavia: FakeOctavia, call: FakeCall, respo
         ),
       );
     case 'POST healthmonitors': {
-      const wish = one('healthmonitor');
-      const { balancer, found } = poolOf(String(wish['pool_id']));
-      checkMonitor(balancer, wish);
+      const request = one('healthmonitor');
+      const { balancer, found } = poolOf(String(request['pool_id']));
+      checkMonitor(balancer, request);
       if (found.monitor) throw new OctaviaFault(409, 'This pool already has a health monitor');
       change(balancer);
-      found.monitor = thing(monitorFields(wish));
+      found.monitor = thing(monitorFields(request));
       return answer(201, 'healthmonitor', monitorJson(found, found.monitor));
     }
     case 'GET healthmonitors/id':

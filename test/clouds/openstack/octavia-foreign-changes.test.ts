@@ -16,15 +16,15 @@ describe('foreign changes at Octavia, and the answers of a lagging replica', () 
       const observed = await made(harness, balancers, desired);
       await world.pass(lagMs);
       const [pool] = harness.octavia.balancers.values().next().value?.pools ?? [];
-      for (const seeing of [
+      for (const read of [
         async () => world.during(balancers.observe(refOf(desired, { id: observed?.id }))),
         async () => (await world.during(balancers.observeAll(world.cluster)))[0],
       ]) {
-        await seeing();
+        await read();
         assert.deepEqual(balancers.plan(desired).steps, []);
         pool!.members[0]!.fields['weight'] = 7;
         pool!.fields['updated_at'] = timestamp();
-        await seeing();
+        await read();
         assert.match(balancers.plan(desired).steps[0]?.summary ?? '', /1 changed/);
         pool!.members[0]!.fields['weight'] = 1;
         pool!.fields['updated_at'] = timestamp();
@@ -47,7 +47,7 @@ describe('foreign changes at Octavia, and the answers of a lagging replica', () 
       );
     }));
 
-  it('a monitor that somebody changes is seen by a list of everything', () =>
+  it('shows a foreign change of a monitor in the next list of everything', () =>
     withHarness(async (harness) => {
       const balancers = await opened(harness);
       const { desired, world } = harness;
@@ -185,7 +185,7 @@ describe('foreign changes at Octavia, and the answers of a lagging replica', () 
       assert.equal(harness.octavia.balancers.size, 1);
     }));
 
-  it('what a member came to is seen when its pool has changed', () =>
+  it('shows the provisioning status of a member when its pool has changed', () =>
     withHarness(async (harness) => {
       const balancers = await opened(harness);
       const { desired, world } = harness;

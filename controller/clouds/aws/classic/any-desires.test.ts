@@ -27,11 +27,14 @@ describe('any sequence of desired states of a Service', () => {
     },
     { requiredKeys: [] },
   );
-  const wish = fc
+  const anyDesired = fc
     .record({
       annotations: annotation.map(
-        (all) =>
-          Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined)) as Record<string, string>,
+        (fields) =>
+          Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Record<
+            string,
+            string
+          >,
       ),
       ports: fc.uniqueArray(fc.constantFrom(80, 81, 443, 8080), { minLength: 1 }),
       shift: fc.constantFrom(0, 1000),
@@ -50,7 +53,7 @@ describe('any sequence of desired states of a Service', () => {
 
   it('converges with members added before others go, and removal keeps what persons created', () =>
     fc.assert(
-      fc.asyncProperty(fc.array(wish, { minLength: 1, maxLength: 4 }), async (wishes) => {
+      fc.asyncProperty(fc.array(anyDesired, { minLength: 1, maxLength: 4 }), async (all) => {
         const persons = ['tcp 22 192.0.2.0/24', '-1 * sg-persons'];
         const { aws, ensure, remove, rulesOfNodes, groups, balancer } = machine({ persons });
         const before = rulesOfNodes();
@@ -58,7 +61,7 @@ describe('any sequence of desired states of a Service', () => {
           ((balancer()?.description['Instances'] ?? []) as { InstanceId: string }[]).map(
             ({ InstanceId }) => InstanceId,
           );
-        for (const wanted of wishes) {
+        for (const wanted of all) {
           const ids = wanted.members.map(({ providerID }) => providerID.slice(providerID.lastIndexOf('/') + 1));
           aws.setHook(({ operation }) => {
             if (operation === 'DeleteLoadBalancer') assert.ok(wanted.mayChangeAddress);
