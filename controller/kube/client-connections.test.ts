@@ -5,9 +5,9 @@ import { silentLog } from '../../common/process/log.ts';
 import { testCa } from '../../common/testing/certificates.ts';
 import { fakeClock } from '../../common/testing/fake-clock.ts';
 import { createKubeClient } from './client.ts';
-import { fixedConnection } from './connection.ts';
 import { maxCallSockets } from './pools.ts';
 import { clientHarness, failure } from './testing/client-harness.ts';
+import { fixedConnection } from './testing/fixed-connection.ts';
 import { answerJson, startTestServer } from './testing/test-server.ts';
 
 describe('the connections of the client', () => {

@@ -3,8 +3,8 @@ import { describe, it } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { fakeClock } from '../../common/testing/fake-clock.ts';
 import { type CallRecord, resourceOf } from './client.ts';
-import { fixedConnection } from './connection.ts';
 import { clientHarness, failure } from './testing/client-harness.ts';
+import { fixedConnection } from './testing/fixed-connection.ts';
 import { answerJson, statusObject } from './testing/test-server.ts';
 
 describe('the client of the Kubernetes API', () => {

@@ -22,16 +22,3 @@ export interface KubeConnection {
    */
   credentials(refused?: Credentials): Credentials | Promise<Credentials>;
 }
-
-/** A connection whose credentials never change. */
-export function fixedConnection(options: {
-  readonly server: string;
-  readonly token?: string;
-  readonly tls?: TlsMaterial;
-}): KubeConnection {
-  const fixed: Credentials = {
-    headers: options.token === undefined ? {} : { authorization: `Bearer ${options.token}` },
-    tls: options.tls ?? {},
-  };
-  return { server: options.server.replace(/\/+$/, ''), credentials: () => fixed };
-}

@@ -4,8 +4,8 @@ import { describe, it } from 'node:test';
 import { systemClock } from '../../common/process/clock.ts';
 import { silentLog } from '../../common/process/log.ts';
 import { createKubeClient } from './client.ts';
-import { fixedConnection } from './connection.ts';
 import { createListWatch } from './list-watch.ts';
+import { fixedConnection } from './testing/fixed-connection.ts';
 import { answerJson, startTestServer, statusObject } from './testing/test-server.ts';
 
 function node(name: string, version: number, uid = `uid-${name}`): unknown {

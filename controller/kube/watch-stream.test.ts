@@ -7,7 +7,7 @@ import { silentLog } from '../../common/process/log.ts';
 import { fakeClock } from '../../common/testing/fake-clock.ts';
 import { KubeError, type WatchCall, type WatchEvent } from './api.ts';
 import { type CallRecord, createKubeClient } from './client.ts';
-import { fixedConnection } from './connection.ts';
+import { fixedConnection } from './testing/fixed-connection.ts';
 import { answerJson, startTestServer, statusObject, type TestServer } from './testing/test-server.ts';
 import { lineReader, parseWatchLine } from './watch-stream.ts';
 

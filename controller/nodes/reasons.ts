@@ -151,4 +151,3 @@ export const eventReasons = {
   ShutdownTaintRemoved: 'The instance is powered on again.',
   TopologyDrift: 'The instance has another zone or region than the labels.',
 } as const;
-export type EventReason = keyof typeof eventReasons;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { type Permit, WithheldError } from '../clouds/permit.ts';
-import { allOf, createPermit } from './leader-permit.ts';
+import { createPermit } from './leader-permit.ts';
 
 function reasonOf(permit: Permit, timeoutMs: number): string {
   try {
@@ -35,12 +35,5 @@ describe('a permit', () => {
     assert.equal(reasonOf(permit, 1), 'sent');
     paused = true;
     assert.equal(reasonOf(permit, 1), 'Paused');
-  });
-
-  it('allows a call only if all of several permits do', () => {
-    const leads = createPermit({ fence: { timeLeftMs: () => 15_000 }, paused: () => false, dryRun: false });
-    const lost = createPermit({ fence: { timeLeftMs: () => 0 }, paused: () => false, dryRun: false });
-    assert.equal(reasonOf(allOf(leads, leads), 1), 'sent');
-    assert.equal(reasonOf(allOf(leads, lost), 1), 'Fenced');
   });
 });

@@ -30,10 +30,3 @@ export function createPermit({ fence, paused, dryRun }: PermitOptions): Permit {
     throw new WithheldError('Fenced', `not sent: ${why}`);
   };
 }
-
-/** A permit that requires all of these permits. */
-export function allOf(...permits: readonly Permit[]): Permit {
-  return (timeoutMs) => {
-    for (const permit of permits) permit(timeoutMs);
-  };
-}

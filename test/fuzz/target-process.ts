@@ -9,7 +9,7 @@ import { createMetricRegistry } from '../../common/process/metrics.ts';
 import { names } from '../../common/well-known.ts';
 import { isNotFound, type KubeObject } from '../../controller/kube/api.ts';
 import { createKubeClient } from '../../controller/kube/client.ts';
-import { fixedConnection } from '../../controller/kube/connection.ts';
+import { fixedConnection } from '../../controller/kube/testing/fixed-connection.ts';
 import { createReportMetrics } from '../../controller/reports/metrics.ts';
 import { createIdentity } from '../../controller/reports/sender-identity.ts';
 import { createReportServer, type ReportLimits } from '../../controller/reports/server.ts';

@@ -5,7 +5,7 @@ import { silentLog } from '../../../common/process/log.ts';
 import { type TestCa, testCa } from '../../../common/testing/certificates.ts';
 import { type KubeApi, KubeError } from '../api.ts';
 import { createKubeClient } from '../client.ts';
-import { fixedConnection } from '../connection.ts';
+import { fixedConnection } from './fixed-connection.ts';
 import { answerJson, type SeenRequest, startTestServer, type TestServer } from './test-server.ts';
 
 type Handler = Parameters<typeof startTestServer>[0];

@@ -31,8 +31,6 @@ export async function services(harness: OctaviaHarness, count: number): Promise<
   return all;
 }
 
-export const compared = 'GET /lbaas/loadbalancers/ID/status';
-
 /** Fails where more was sent since the calls were last asked for: changes, or reads. */
 export function assertAtMost(
   harness: OctaviaHarness,

@@ -4,7 +4,6 @@ import {
   classicName,
   floatingIpDescription,
   isPieceName,
-  leftMark,
   markIn,
   ownerMark,
   pieceName,
@@ -56,7 +55,7 @@ describe('names of OpenStack things', () => {
     assert.equal(markIn(named)?.keptFor, 'team-b/api');
     assert.equal(markIn(named)?.service, undefined);
     assert.equal(markIn(withMark(description, retainedMark(owner)))?.keptFor, 'team-a/web');
-    assert.equal(markIn(withMark(description, leftMark(owner)))?.keptFor, undefined);
+    assert.equal(markIn(withMark(description, `[mooring ${owner.cluster} left]`))?.keptFor, undefined);
     const longest = withMark(`${description}${'x'.repeat(300)}`, retainedMark(owner, long));
     assert.deepEqual([longest.length, markIn(longest)?.keptFor], [255, long]);
   });

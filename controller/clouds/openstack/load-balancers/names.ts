@@ -80,11 +80,6 @@ export function retainedMark({ cluster }: Pick<Owner, 'cluster'>, service?: stri
   return `[mooring ${cluster} retained${service === undefined ? '' : ` ${service}`}]`;
 }
 
-/** On what others still use, and nobody has asked to keep. */
-export function leftMark({ cluster }: Pick<Owner, 'cluster'>): string {
-  return `[mooring ${cluster} left]`;
-}
-
 const markForm = /\[mooring (\S+) (\S+?)( keep)?\]$/;
 const retainedForm = /\[mooring (\S+) retained(?: (\S+\/\S+))?\]$/;
 

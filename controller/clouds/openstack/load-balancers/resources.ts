@@ -13,8 +13,6 @@ export const octaviaKinds = {
   listener: 'listener',
 } as const;
 
-export const vipPortName = `${octaviaKinds.vipPort}/main`;
-
 /** What Neutron knows the VIP by. */
 export interface VipPort {
   readonly loadBalancer: LoadBalancer;

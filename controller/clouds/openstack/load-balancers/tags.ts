@@ -9,8 +9,6 @@ export const octaviaTags = {
   /** On a load balancer whose VIP is the address that its Service shows; put on when it is certain. */
   address: 'mooring.dev/address',
   hostname: 'mooring.dev/hostname',
-  /** On a load balancer of ours whose own Service went while others used it: the last of them ends it. */
-  leftToOthers: 'mooring.dev/left-to-others',
   /** On listeners and pools: the port of the Service that they are for. */
   port: 'mooring.dev/port',
   /** On members. */
@@ -31,12 +29,6 @@ export function ownerTagsOf({ cluster, service }: Owner): string[] {
 
 export function ownedBy(tags: Tags, { cluster, service }: Owner): boolean {
   return tags.includes(tag(ownerTags.cluster, cluster)) && tags.includes(tag(ownerTags.service, service));
-}
-
-/** The owner that tags name, of this cluster. */
-export function ownerIn(tags: Tags, cluster: string): Owner | undefined {
-  const service = tagValue(tags, ownerTags.service);
-  return tags.includes(tag(ownerTags.cluster, cluster)) && service !== undefined ? { cluster, service } : undefined;
 }
 
 /** Whether tags name an owner; the classic controller's names count. */

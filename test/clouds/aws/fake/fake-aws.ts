@@ -34,8 +34,6 @@ export interface SentCall {
   output?: unknown;
 }
 
-export type FakeAws = ReturnType<typeof createFakeAws>;
-
 /** Security groups and load balancers of one VPC: what clients of the SDK would answer. Each call is one turn. */
 export function createFakeAws({ groups: first, instance, subnets }: FakeAwsOptions) {
   const groups = new Map(first.map((group) => [group.id, group]));

@@ -1,6 +1,6 @@
 import type { Random } from '../../../../common/process/random.ts';
 import type { FieldError } from '../api-error.ts';
-import { duplicate, forbiddenField, invalidValue, required, tooLong } from '../field-error.ts';
+import { forbiddenField, invalidValue, required, tooLong } from '../field-error.ts';
 import { at, type JsonObject, listOf, objectOf, textOf } from '../json.ts';
 import type { Resource } from '../store/resource.ts';
 
@@ -134,15 +134,4 @@ export function validateMetaUpdate(meta: JsonObject, old: JsonObject): FieldErro
 
 function sameParts(meta: JsonObject, old: JsonObject): boolean {
   return ['labels', 'annotations', 'finalizers', 'ownerReferences'].every((part) => meta[part] === old[part]);
-}
-
-/** Reports the second and later of equal entries. */
-export function duplicates(field: string, keys: readonly string[]): FieldError[] {
-  const seen = new Set<string>();
-  const errors: FieldError[] = [];
-  keys.forEach((key, index) => {
-    if (seen.has(key)) errors.push(duplicate(`${field}[${index}]`, key));
-    seen.add(key);
-  });
-  return errors;
 }
