@@ -1,0 +1,169 @@
+import type { Clock } from '../../../common/process/clock.ts';
+import type { Asked, LoadBalancerDriver } from '../../clouds/load-balancer-driver.ts';
+import type { DesiredLoadBalancer, LoadBalancerRequest, Owner } from '../../clouds/load-balancers.ts';
+import { type Permit, WithheldError } from '../../clouds/permit.ts';
+import { createEngine, type Engine } from '../../engine/engine.ts';
+import { isUseName } from '../../engine/owner.ts';
+import type { Request } from '../../engine/request.ts';
+import { type Found, kindOf, type Reader, type ResourceName } from '../../engine/resource.ts';
+import { isRecorded } from '../../engine/sender.ts';
+import { isWait } from './failures.ts';
+import { parseNotes } from './notes.ts';
+import { stepOf } from './plan-view.ts';
+import { createSession, flush, recordState, type Session } from './session.ts';
+
+export interface ServiceEnginesParts {
+  readonly driver: LoadBalancerDriver;
+  readonly clock: Clock;
+  /** Aborts when the cloud is closed. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** The engine of each cluster, with the session of each Service: its permit, its record and what it takes over. */
+export interface ServiceEngines {
+  engineOf(cluster: string): Engine<Asked>;
+  /** Made where there is none. */
+  sessionOf(owner: Owner): Session;
+  get(service: string): Session | undefined;
+  forget(service: string): void;
+  /** Takes over notes that another process wrote. */
+  remember(session: Session, notes: string | undefined, isClaimed: boolean): void;
+  /** Writes to the Service what is not recorded yet. Throws what the write throws. */
+  flush(session: Session): Promise<void>;
+  requestOf(session: Session, request: LoadBalancerRequest): Request<Asked>;
+  /** Everything found that belongs to one Service. */
+  ours(session: Session): readonly Found[];
+  knownOf(cluster: string): Asked['known'];
+  /** As `declare` of LoadBalancers. */
+  declare(desired: readonly DesiredLoadBalancer[], isEveryone: boolean, lent: ReadonlySet<string>): void;
+}
+
+/** More than a Service has. It bounds the reads by id that a forged record can cause. */
+const maxRecorded = 20;
+/** The engine makes no audit by itself: the service task does, by `observeAll`. */
+const auditMs = Number.POSITIVE_INFINITY;
+
+/** What a Service asks for, as a request. */
+export const ensuring = (desired: DesiredLoadBalancer): LoadBalancerRequest => ({
+  ...{ owner: desired.owner, desired, retain: false },
+});
+
+export function createServiceEngines({ driver, clock, signal }: ServiceEnginesParts): ServiceEngines {
+  const ownName = `${driver.main}/main`;
+  const kinds = new Map(driver.kinds.map((kind) => [kind.kind, kind]));
+  const readers = driver.readers.map(
+    (reader): Reader => ({
+      ...reader,
+      async of(query, io) {
+        const session = sessionOf(query.owner);
+        // Otherwise it is written with what was answered.
+        if (session.isApplying) await flush(session, ownName);
+        return reader.of(query, io);
+      },
+    }),
+  );
+  const engines = new Map<string, Engine<Asked>>();
+  const sessions = new Map<string, Session>();
+  let isEveryoneDeclared = false;
+  let lent: ReadonlySet<string> = new Set();
+
+  function engineOf(cluster: string): Engine<Asked> {
+    const held = engines.get(cluster);
+    if (held !== undefined) return held;
+    const made = createEngine<Asked>({
+      ...{ driver: { ...driver, readers }, cluster, clock, auditMs },
+      permit: (owner) => (timeoutMs) => permitOf(owner)(timeoutMs),
+      journal: { load: async () => undefined, save: (owner, state) => recordState(sessionOf(owner), state, ownName) },
+      everyoneDeclared: () => isEveryoneDeclared,
+      onStep(owner, step, outcome) {
+        // Calls that the cloud accepted, including those that it finishes later.
+        const isTaken =
+          outcome === 'done' || outcome === 'going' || (typeof outcome === 'object' && isWait(outcome.error));
+        if (isTaken) sessions.get(owner.service)?.options?.onStep?.(stepOf(step));
+      },
+      ...(signal !== undefined && { signal }),
+    });
+    engines.set(cluster, made);
+    return made;
+  }
+
+  function sessionOf(owner: Owner): Session {
+    const session = sessions.get(owner.service) ?? createSession(owner);
+    sessions.set(owner.service, session);
+    return session;
+  }
+
+  function permitOf({ service }: Owner): Permit {
+    const permit = sessions.get(service)?.options?.permit;
+    if (permit === undefined) throw new WithheldError('Fenced', 'not sent: nothing was asked for in this process');
+    return permit;
+  }
+
+  /**
+   * Users can write the record, so it proves no ownership of parts of a foreign load balancer, nor of a load balancer
+   * that is lent to them.
+   */
+  function mayBeOwn([name, id]: readonly [ResourceName, string]): boolean {
+    const kind = kinds.get(kindOf(name));
+    if (kind === undefined || !isRecorded(kind) || isUseName(name)) return false;
+    return kind.kind !== driver.main || (name === ownName && !lent.has(id));
+  }
+
+  /** Takes over notes that another process wrote. */
+  function remember(session: Session, notes: string | undefined, isClaimed: boolean): void {
+    session.lastNotes = notes;
+    if (session.notes.has(notes)) return;
+    session.notes.add(notes);
+    const { ids: written, tried } = parseNotes(notes);
+    const ids = Object.fromEntries(Object.entries(written).filter(mayBeOwn).slice(0, maxRecorded));
+    session.tried = tried;
+    engineOf(session.owner.cluster).take(session.owner, { claimed: isClaimed, ids, tried });
+  }
+
+  function adoptsOf({ ref, owner }: Session): Request<Asked>['adopts'] {
+    const { adopts } = driver;
+    if (ref?.adopt === undefined || adopts === undefined) return undefined;
+    const known = knownOf(owner.cluster);
+    const { service, name, id, adopt: proof } = ref;
+    const adopting = { owner, service, name, id, proof, known };
+    const isServed = known(driver.main).some((one) => one.owner?.service === owner.service);
+    return (found) => (isServed && found.kind === driver.main ? undefined : adopts(found, adopting));
+  }
+
+  function askedFor(session: Session, desired: DesiredLoadBalancer): Asked {
+    return { desired, known: knownOf(desired.owner.cluster), mine: () => ours(session) };
+  }
+
+  /** Everything found that belongs to one Service. */
+  function ours(session: Session): readonly Found[] {
+    const { owner } = session;
+    const { near, isOurs } = engineOf(owner.cluster).match(owner, adoptsOf(session));
+    return near.filter((one) => isOurs(one) && (one.owner === undefined || one.owner.service === owner.service));
+  }
+
+  function knownOf(cluster: string): Asked['known'] {
+    const engine = engineOf(cluster);
+    return (kind) => engine.found().ofKind(kind);
+  }
+
+  function requestOf(session: Session, { owner, desired, retain }: LoadBalancerRequest): Request<Asked> {
+    const adopts = adoptsOf(session);
+    if (desired === undefined) return { owner, desired, retain, adopts };
+    return { owner, desired: askedFor(session, desired), mayChangeAddress: desired.mayChangeAddress, adopts };
+  }
+
+  return {
+    ...{ engineOf, sessionOf, remember, requestOf, ours, knownOf },
+    get: (service) => sessions.get(service),
+    forget: (service) => void sessions.delete(service),
+    flush: (session) => flush(session, ownName),
+    declare(desired, isEveryone, lentIds) {
+      lent = lentIds;
+      const live = new Set(desired.map(({ owner }) => owner.service));
+      for (const { owner } of sessions.values())
+        if (!live.has(owner.service)) engineOf(owner.cluster).declare({ owner, desired: undefined });
+      for (const one of desired) engineOf(one.owner.cluster).declare(requestOf(sessionOf(one.owner), ensuring(one)));
+      isEveryoneDeclared = isEveryone;
+    },
+  };
+}
