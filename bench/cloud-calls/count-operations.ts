@@ -149,7 +149,7 @@ async function remove(
   desired: DesiredLoadBalancer,
   id: string | undefined,
 ): Promise<void> {
-  const known = await world.during(balancers.observe(refOf(desired, id)));
+  const known = await world.during(balancers.observe({ ...refOf(desired, id), removing: true }));
   const { observed, isAsked } = await settle(
     balancers,
     world,

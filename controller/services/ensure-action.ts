@@ -10,7 +10,6 @@ import type { ServiceChange } from './service-patches.ts';
 import {
   howToAdopt,
   isAdoptionLost,
-  isOld,
   isOurs,
   recordOf,
   type Situation,
@@ -39,7 +38,6 @@ export function ensureAction(situation: Situation): Action {
   if (plan.steps.length === 0) return ensuredAction(situation, plan, change);
   // The id first: after a crash, the next leader need not search.
   if (change.record !== undefined) return { do: 'write', change, what: 'its id', first: false };
-  if (plan.steps.some(({ action }) => action === 'delete') && isOld(situation, observation)) return { do: 'observe' };
   return { do: 'apply', plan };
 }
 

@@ -242,7 +242,7 @@ describe('the next thing to do for a Service that wants a load balancer', () => 
     [
       'something is to go, says the list of everything',
       { metadata: ours, observation: observation({ source: 'list', observed: observed() }), plan: steps(remove) },
-      'observe',
+      'apply delete',
     ],
     [
       'something is to go',
@@ -269,19 +269,14 @@ describe('the next thing to do for a Service that wants none any more', () => {
   for (const [what, given, expected] of [
     ['nothing has been read yet', gone, 'observe'],
     [
-      'it is in the list of everything, which others may have outdated',
+      'it is in the list of everything',
       { ...gone, observation: observation({ source: 'list', observed: observed() }), removal: steps(remove) },
-      'observe',
+      'apply delete',
     ],
     [
       'it is there',
       { ...gone, observation: observation({ observed: observed() }), removal: steps(remove) },
       'apply delete',
-    ],
-    [
-      'it was there a minute ago',
-      { ...gone, observation: observation({ observed: observed() }), removal: steps(remove), nowMs: 60_000 },
-      'observe',
     ],
     [
       'one of its parts has just been removed',

@@ -3,7 +3,6 @@ import type { ServiceChange } from './service-patches.ts';
 import {
   howToAdopt,
   isAdoptionLost,
-  isOld,
   isOurs,
   maxProofAgeMs,
   recordOf,
@@ -26,7 +25,7 @@ export function removeAction(situation: Situation): Action {
       return settle('RetentionLimitReached', retention.message, { againInMs: refusedRetryMs });
     const owner = { cluster: situation.cluster.uid, service: service.uid };
     const plan = cloud.loadBalancers.planRemoval(owner, { retain: retention.kind === 'granted' });
-    if (plan.steps.length > 0) return isOld(situation, observation) ? { do: 'observe' } : { do: 'apply', plan };
+    if (plan.steps.length > 0) return { do: 'apply', plan };
     const left = plan.refusals.filter(({ reason }) => reason === 'Conflict' || reason === 'NoEffect');
     const [refusal] = left;
     if (refusal !== undefined) {

@@ -40,14 +40,6 @@ export function isOurs({ cluster, service }: Situation, observed: ObservedLoadBa
   return observed?.owner?.cluster === cluster.uid && observed.owner.service === service.uid;
 }
 
-/**
- * Others may have begun to use what would be deleted, so a list of everything or an older read is no ground for a
- * deletion.
- */
-export function isOld({ nowMs }: Situation, { source, atMs }: Observation): boolean {
-  return source === 'list' || nowMs - atMs >= maxProofAgeMs;
-}
-
 /** The record that the observation asks for. */
 export function recordOf({ service, cloud, observation }: Situation): string {
   const { id, adopted, notes = storedRecord(service)?.notes } = observation?.observed ?? {};

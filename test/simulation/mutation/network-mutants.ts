@@ -21,7 +21,7 @@ export const networkMutants: readonly Mutant[] = [
     edits: [
       [
         'controller/services/remove-action.ts',
-        "return isOld(situation, observation) ? { do: 'observe' } : { do: 'apply', plan };",
+        "if (plan.steps.length > 0) return { do: 'apply', plan };",
         'return release(situation);',
       ],
     ],
