@@ -11,7 +11,7 @@ import { type Owner, ownerTags } from '../../load-balancers.ts';
 import { ownedBy, ownerTagsOf, sdkTags, type Tags, tagsFor } from '../load-balancer-tags.ts';
 import type { LoadBalancerView } from '../load-balancer-view.ts';
 import type { AwsParts } from '../parts.ts';
-import { demandAllowed } from '../security-groups/allowed-groups.ts';
+import { allowedIds } from '../security-groups/allowed-groups.ts';
 import type { Carriers } from '../security-groups/carriers.ts';
 import type { NetworkReads } from '../security-groups/network-reads.ts';
 import { refuseClosedNodes } from '../security-groups/node-group.ts';
@@ -60,16 +60,10 @@ export function createClassicKinds(given: BalancerKindsParts): ClassicKinds {
     return tagsFor({ owner, service }, view.marks!.tags, tags);
   }
 
-  /** A security group by its id, or by the name of the resource that makes it. */
-  function groupIds(groups: readonly string[], io: WriteIo): readonly string[] {
-    return groups.map((group) => (group.startsWith('sg-') ? group : io.idOf(group)));
-  }
-
-  function demandGroups(ids: readonly string[], carried: readonly string[], spec: BalancerSpec, io: WriteIo): void {
-    const groups = reads.lastGroups();
-    const user = { owner: io.owner, service: spec.service };
-    demandAllowed(ids, user, { allowed: parts.allowedGroups, groups }, carried, 'security groups');
-  }
+  const groupIds = (groups: readonly string[], carried: readonly string[], service: string, io: WriteIo) => {
+    const permissions = { allowed: parts.allowedGroups, groups: reads.lastGroups() };
+    return allowedIds(groups, { service, carried, operation: 'security groups' }, permissions, io);
+  };
 
   async function create({ spec }: Want<BalancerSpec | undefined>, io: WriteIo): Promise<Answer> {
     const { signal, owner } = io;
@@ -80,14 +74,13 @@ export function createClassicKinds(given: BalancerKindsParts): ClassicKinds {
     });
     if ('problem' in choice) throw invalid('CreateLoadBalancer', choice.problem);
     const subnets = choice.subnets.map(({ id }) => id);
-    const groups = groupIds(asked.groups, io);
-    demandGroups(groups, [], spec!, io);
+    const groups = groupIds(asked.groups, [], asked.service, io);
     const tags = tagsOf(owner, asked);
     const command = new CreateLoadBalancerCommand({
       LoadBalancerName: name,
       Listeners: listeners.map(sdkListener),
       Subnets: subnets,
-      SecurityGroups: [...groups],
+      SecurityGroups: groups,
       ...(internal && { Scheme: 'internal' }),
       Tags: sdkTags(tags),
     });
@@ -102,9 +95,8 @@ export function createClassicKinds(given: BalancerKindsParts): ClassicKinds {
     const send = sender(io);
     switch (call.does) {
       case 'apply security groups': {
-        const groups = groupIds(call.groups, io);
-        const spec = { service: body.tags[ownerTags.serviceName] ?? '' } as BalancerSpec;
-        demandGroups(groups, body.securityGroups, spec, io);
+        const service = body.tags[ownerTags.serviceName] ?? '';
+        const groups = groupIds(call.groups, body.securityGroups, service, io);
         const make = () => applyChange(body, { ...call, groups }, send);
         return { found: take(await given.groups.carrying(body.name, groups, make)) };
       }

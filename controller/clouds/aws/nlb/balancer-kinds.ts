@@ -14,7 +14,7 @@ import { keys } from '../load-balancer-annotations.ts';
 import { ownedBy, sdkTags, serviceNameTag, type Tags } from '../load-balancer-tags.ts';
 import type { LoadBalancerView } from '../load-balancer-view.ts';
 import type { AwsParts } from '../parts.ts';
-import { demandAllowed } from '../security-groups/allowed-groups.ts';
+import { allowedIds, type GroupsUse } from '../security-groups/allowed-groups.ts';
 import type { Carrier, Carriers } from '../security-groups/carriers.ts';
 import type { NetworkReads } from '../security-groups/network-reads.ts';
 import type { SecurityGroupCalls } from '../security-groups/security-group-calls.ts';
@@ -57,24 +57,13 @@ export function createNetworkBalancerKinds(given: NetworkKindsParts): NetworkBal
     return showNetworkBalancer(balancer, view);
   }
 
-  /** A security group by its id, or by the name of the resource that makes it. */
-  function groupIds(
-    groups: readonly string[],
-    carried: readonly string[],
-    service: string,
-    operation: string,
-    io: WriteIo,
-  ): string[] {
-    const ids = groups.map((group) => (group.startsWith('sg-') ? group : io.idOf(group)));
-    const permissions = { allowed: parts.allowedGroups, groups: reads.lastGroups() };
-    demandAllowed(ids, { owner: io.owner, service }, permissions, carried, operation);
-    return ids;
-  }
+  const groupIds = (groups: readonly string[], use: GroupsUse, io: WriteIo) =>
+    allowedIds(groups, use, { allowed: parts.allowedGroups, groups: reads.lastGroups() }, io);
 
   async function create(spec: NetworkSpec, io: WriteIo): Promise<Answer> {
-    const { name, addressType } = spec;
+    const { name, service, addressType } = spec;
     const scheme = spec.scheme ?? 'internet-facing';
-    const groups = groupIds(spec.groups ?? [], [], spec.service, 'CreateLoadBalancer', io);
+    const groups = groupIds(spec.groups ?? [], { service, carried: [], operation: 'CreateLoadBalancer' }, io);
     const tags = marks.of(io.owner, spec);
     const command = new CreateLoadBalancerCommand({
       ...{ Name: name, Type: 'network', Scheme: scheme, IpAddressType: addressType },
@@ -132,7 +121,8 @@ export function createNetworkBalancerKinds(given: NetworkKindsParts): NetworkBal
       }
       case 'security groups': {
         const service = there.tags[ownerTags.serviceName] ?? '';
-        const groups = groupIds(body as string[], there.securityGroups, service, 'SetSecurityGroups', io);
+        const use = { service, carried: there.securityGroups, operation: 'SetSecurityGroups' };
+        const groups = groupIds(body as string[], use, io);
         const command = new SetSecurityGroupsCommand({ LoadBalancerArn, SecurityGroups: groups });
         const make = () => parts.elbv2().change('SetSecurityGroups', command, options(io));
         await given.groups.carrying(there.name, groups, make);

@@ -1,4 +1,5 @@
 import { CloudError } from '../../../../common/cloud-error.ts';
+import type { WriteIo } from '../../../engine/resource.ts';
 import { claimantOf, consentFor } from '../../consent.ts';
 import { type Owner, ownerTags, type Refusal } from '../../load-balancers.ts';
 import { ownedBy } from '../load-balancer-tags.ts';
@@ -65,25 +66,34 @@ export function judgeGroups(
   return { refusals, remarks };
 }
 
+/** What a load balancer gets its groups for. */
+export interface GroupsUse {
+  readonly service: string;
+  /** Ids that it carries. */
+  readonly carried: readonly string[];
+  readonly operation: string;
+}
+
 /**
- * Right before a load balancer gets these groups, by what was read since.
+ * Ids of groups, right before a load balancer gets them, by what was read since.
  *
- * @param carried ids that it carries
+ * @param groups ids, or names of resources that make them
  * @throws CloudError that names those that it may not carry
  */
-export function demandAllowed(
-  ids: readonly string[],
-  user: GroupUser,
+export function allowedIds(
+  groups: readonly string[],
+  { service, carried, operation }: GroupsUse,
   permissions: GroupPermissions,
-  carried: readonly string[],
-  operation: string,
-): void {
-  const forbidden = ids.filter((id) => !carried.includes(id) && !mayCarry(id, user, permissions));
-  if (forbidden.length === 0) return;
-  const message = forbidden
-    .map((id) => `security group ${id} is not for ${user.service}; ${howToAllow(id, user)}`)
+  io: Pick<WriteIo, 'idOf' | 'owner'>,
+): string[] {
+  const user = { owner: io.owner, service };
+  const ids = groups.map((group) => (group.startsWith('sg-') ? group : io.idOf(group)));
+  const message = ids
+    .filter((id) => !carried.includes(id) && !mayCarry(id, user, permissions))
+    .map((id) => `security group ${id} is not for ${service}; ${howToAllow(id, user)}`)
     .join('; ');
-  throw new CloudError({ kind: 'Invalid', cloud: 'aws', operation, message });
+  if (message !== '') throw new CloudError({ kind: 'Invalid', cloud: 'aws', operation, message });
+  return ids;
 }
 
 function howToAllow(id: string, { owner, service }: GroupUser): string {
