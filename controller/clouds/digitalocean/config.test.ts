@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { CloudConfigError } from '../cloud.ts';
+import { configRefusal } from '../testing/config-refusal.ts';
 import { readConfig } from './config.ts';
 
 type Texts = Readonly<Record<string, string>>;
@@ -9,14 +9,7 @@ const token = 'dop_v1_s3cret';
 const read = (env: Texts, text?: string, files: Texts = {}) =>
   readConfig(text === undefined ? undefined : { path: 'do.yaml', text }, env, async (path) => files[path]);
 
-async function refusalOf(...args: Parameters<typeof read>): Promise<string> {
-  const error = await read(...args).then(
-    () => assert.fail('it was taken'),
-    (failure: unknown) => failure,
-  );
-  assert.ok(error instanceof CloudConfigError, String(error));
-  return error.message;
-}
+const refusalOf = (...args: Parameters<typeof read>) => configRefusal(read(...args));
 
 describe('the configuration of DigitalOcean', () => {
   it('needs a token alone, by either name', async () => {

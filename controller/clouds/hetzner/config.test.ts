@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { CloudConfigError } from '../cloud.ts';
+import { configRefusal } from '../testing/config-refusal.ts';
 import { type HetznerConfig, readConfig } from './config.ts';
 
 const token = 't0k3n'.repeat(13).slice(0, 64);
@@ -15,14 +15,7 @@ async function config(...args: Parameters<typeof read>): Promise<HetznerConfig> 
   return result;
 }
 
-async function refusalOf(...args: Parameters<typeof read>): Promise<string> {
-  const error = await read(...args).then(
-    () => assert.fail('it was taken'),
-    (failure: unknown) => failure,
-  );
-  assert.ok(error instanceof CloudConfigError, String(error));
-  return error.message;
-}
+const refusalOf = (...args: Parameters<typeof read>) => configRefusal(read(...args));
 
 describe('the configuration of Hetzner', () => {
   it('needs only a token, and has the defaults of the classic controller', async () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { FakeCall } from '../../../test/clouds/hetzner/fake-api.ts';
+import type { FakeCall } from '../../../test/clouds/fake-http.ts';
 import { type HetznerWorld, hetznerWorld } from '../../../test/clouds/hetzner/hetzner-world.ts';
 import type { CloudVm } from '../../../test/clouds/suite/world.ts';
 import type { DesiredRoute, Routes } from '../routes.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { CloudConfigError } from '../cloud.ts';
+import { configRefusal } from '../testing/config-refusal.ts';
 import { readConfig, type VSphereConfig } from './config.ts';
 
 type Env = Record<string, string>;
@@ -21,15 +21,7 @@ async function accepted(text: string | undefined, env?: Env, folders?: Folders):
   return config;
 }
 
-async function refusal(text: string, env?: Env, folders?: Folders): Promise<string> {
-  try {
-    await read(text, env, folders);
-  } catch (error) {
-    assert.ok(error instanceof CloudConfigError, String(error));
-    return error.message;
-  }
-  throw new Error('it was accepted');
-}
+const refusal = (...args: Parameters<typeof read>) => configRefusal(read(...args));
 
 const ini = `# the classic controller's
 [Global]

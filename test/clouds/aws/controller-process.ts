@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -11,6 +11,7 @@ import { createKubeRest, type KubeRest } from '../../kit/world/kube-rest.ts';
 import { createKubelet, type Kubelet } from '../../kit/world/kubelet.ts';
 import { applyManifests, serviceAccountToken } from '../../kit/world/manifests.ts';
 import { startNodeMonitor } from '../../kit/world/node-monitor.ts';
+import { until } from '../../kit/world/scenario.ts';
 import { controllerMain, shortened } from '../../kit/world/shortened.ts';
 import type { AwsWorld } from './aws-world.ts';
 
@@ -32,6 +33,8 @@ export interface ControllerProcess {
   /** The kubelet of a node; made when it is asked for first. */
   kubelet(name: string): Kubelet;
   readonly running: boolean;
+  /** Waits until `probe` answers; throws with the end of the log when the controller ends first. */
+  until<T>(what: string, timeoutMs: number, probe: () => Promise<T | undefined | false>): Promise<T>;
   /** Runs another command of the program with the same configuration: its exit code and what it printed. */
   command(name: string, ...more: readonly string[]): Promise<{ readonly code: number; readonly output: string }>;
   /** What it has logged. */
@@ -82,6 +85,16 @@ export async function prepareController(
     logFile,
     get running() {
       return child?.running === true;
+    },
+    async until(what, timeoutMs, probe) {
+      try {
+        return await until(what, timeoutMs, async () => {
+          if (!child?.running) throw new Error('the controller has ended');
+          return probe();
+        });
+      } catch (error) {
+        throw new Error(`${String(error)}\n${(await readFile(logFile, 'utf8')).slice(-3000)}`);
+      }
     },
     start() {
       if (child?.running) throw new Error('a controller runs already');

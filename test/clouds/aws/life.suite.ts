@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
-import { readFile } from 'node:fs/promises';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { iamActions } from '../../../controller/clouds/aws/iam-actions.ts';
-import { conditionOf, type NodeObject, taintKeys, until } from '../../kit/world/scenario.ts';
+import { conditionOf, type NodeObject, taintKeys } from '../../kit/world/scenario.ts';
 import { type AwsWorld, startAwsWorld } from './aws-world.ts';
 import { classicRules } from './classic-rules.ts';
 import { type ControllerProcess, clusterCidr, prepareController } from './controller-process.ts';
@@ -58,16 +57,7 @@ describe('the shipped controller on AWS, against moto', () => {
     const { body } = await controller.rest.call('GET', `${services}/${name}`);
     return body?.status?.loadBalancer?.ingress?.[0]?.hostname;
   }
-  async function wait<T>(what: string, timeoutMs: number, probe: () => Promise<T | undefined | false>): Promise<T> {
-    try {
-      return await until(what, timeoutMs, async () => {
-        assert.ok(controller.running, 'the controller has ended');
-        return probe();
-      });
-    } catch (error) {
-      throw new Error(`${String(error)}\n${(await readFile(controller.logFile, 'utf8')).slice(-3000)}`);
-    }
-  }
+  const wait: ControllerProcess['until'] = (...args) => controller.until(...args);
   const changes = () => world.proxy.calls.filter(mutates).map(({ action }) => action);
 
   it('initialises its nodes, and creates routes for their pods', async () => {

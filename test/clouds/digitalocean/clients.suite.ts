@@ -3,9 +3,10 @@ import { execFile } from 'node:child_process';
 import { after, before, describe, it } from 'node:test';
 import { promisify } from 'node:util';
 import { systemClock } from '../../../common/process/clock.ts';
+import { type ListeningFake, listen } from '../fake-http.ts';
 import { type RunningPrism, startPrism } from '../start-prism.ts';
 import type { FakeAccount } from './fake/fake-account.ts';
-import { createFakeDigitalOcean, type ListeningFake, listen, token } from './fake/fake-digitalocean.ts';
+import { createFakeDigitalOcean, token } from './fake/fake-digitalocean.ts';
 
 const { PRISM: script, DIGITALOCEAN_OPENAPI: document, DIGITALOCEAN_GO_CLIENT: program } = process.env;
 const run = promisify(execFile);

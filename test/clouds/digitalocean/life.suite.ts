@@ -4,10 +4,11 @@ import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { systemClock } from '../../../common/process/clock.ts';
 import { parseName } from '../../../controller/clouds/digitalocean/names.ts';
-import { type NodeObject, taintKeys, until } from '../../kit/world/scenario.ts';
+import { type NodeObject, taintKeys } from '../../kit/world/scenario.ts';
 import { type ControllerProcess, prepareController } from '../aws/controller-process.ts';
+import { type ListeningFake, listen } from '../fake-http.ts';
 import type { FakeAccount } from './fake/fake-account.ts';
-import { createFakeDigitalOcean, type ListeningFake, listen, token } from './fake/fake-digitalocean.ts';
+import { createFakeDigitalOcean, token } from './fake/fake-digitalocean.ts';
 import type { FakeDroplet } from './fake/fake-droplets.ts';
 
 const services = '/api/v1/namespaces/default/services';
@@ -35,16 +36,8 @@ describe('the shipped controller on a fake DigitalOcean', () => {
     await served?.close();
   });
 
-  async function wait<T>(what: string, probe: () => Promise<T | undefined | false>, ms = 60_000): Promise<T> {
-    try {
-      return await until(what, ms, async () => {
-        assert.ok(controller.running, 'the controller has ended');
-        return probe();
-      });
-    } catch (error) {
-      throw new Error(`${String(error)}\n${(await readFile(controller.logFile, 'utf8')).slice(-3000)}`);
-    }
-  }
+  const wait = <T>(what: string, probe: () => Promise<T | undefined | false>, ms = 60_000) =>
+    controller.until(what, ms, probe);
   const changes = () => fake.calls.filter(({ method }) => method !== 'GET').length;
   const balancer = () => [...fake.balancers.values()][0];
   async function nodeNamed(name: string): Promise<NodeObject | undefined> {

@@ -2,10 +2,11 @@ import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { sleep, systemClock } from '../../../common/process/clock.ts';
 import { createHttp } from '../../../common/process/http.ts';
+import { listen } from '../fake-http.ts';
 import { startPrism } from '../start-prism.ts';
 import { cloudSuite } from '../suite/cloud-suite.ts';
 import { digitalOceanCapabilities, digitalOceanWorld } from './digitalocean-world.ts';
-import { createFakeDigitalOcean, listen, token } from './fake/fake-digitalocean.ts';
+import { createFakeDigitalOcean, token } from './fake/fake-digitalocean.ts';
 
 /**
  * The conformance suite through Prism: what Mooring sends and what the fake answers are as the vendor's document has

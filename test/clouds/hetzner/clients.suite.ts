@@ -4,8 +4,9 @@ import { join } from 'node:path';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { promisify } from 'node:util';
 import { systemClock } from '../../../common/process/clock.ts';
+import { type ListeningFake, listen } from '../fake-http.ts';
 import { type RunningPrism, startPrism } from '../start-prism.ts';
-import { createFakeHetzner, type ListeningFake, listen, token } from './fake-hetzner.ts';
+import { createFakeHetzner, token } from './fake-hetzner.ts';
 import type { FakeHetzner } from './fake-project.ts';
 
 /** Each drives the fake by itself and, where Prism is there, through it. */

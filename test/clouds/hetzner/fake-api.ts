@@ -1,22 +1,5 @@
 import type { Clock } from '../../../common/process/clock.ts';
-
-export type Json = Record<string, unknown>;
-
-/** One call as the fake has it. */
-export interface FakeCall {
-  readonly method: string;
-  /** After `/v1` or, of the robot, after `/robot`. */
-  readonly path: string;
-  readonly query: URLSearchParams;
-  readonly body: Json;
-  readonly authorization: string;
-}
-
-export interface FakeAnswer {
-  readonly status: number;
-  readonly body?: unknown;
-  readonly headers?: Readonly<Record<string, string>>;
-}
+import type { FakeAnswer, Json } from '../fake-http.ts';
 
 /** An error answer of the API. */
 export class FakeRefusal extends Error {

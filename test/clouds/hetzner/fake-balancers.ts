@@ -1,12 +1,5 @@
-import {
-  type FakeAnswer,
-  type FakeCall,
-  FakeRefusal,
-  invalidInput,
-  type Json,
-  labelsOf,
-  notFound,
-} from './fake-api.ts';
+import type { FakeAnswer, FakeCall, Json } from '../fake-http.ts';
+import { FakeRefusal, invalidInput, labelsOf, notFound } from './fake-api.ts';
 import { balancerTypes, type FakeLocation, locations, named } from './fake-catalog.ts';
 import { takeAddress } from './fake-networks.ts';
 import type { FakeHetzner } from './fake-project.ts';

@@ -1,4 +1,5 @@
-import { type Json, notFound } from './fake-api.ts';
+import type { Json } from '../fake-http.ts';
+import { notFound } from './fake-api.ts';
 
 const price = { net: '0.0100', gross: '0.0119' };
 

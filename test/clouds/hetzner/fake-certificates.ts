@@ -1,4 +1,5 @@
-import { type FakeAnswer, type FakeCall, FakeRefusal, invalidInput, type Json, labelsOf } from './fake-api.ts';
+import type { FakeAnswer, FakeCall, Json } from '../fake-http.ts';
+import { FakeRefusal, invalidInput, labelsOf } from './fake-api.ts';
 import type { FakeHetzner } from './fake-project.ts';
 import type { FakeCertificate } from './fake-resources.ts';
 

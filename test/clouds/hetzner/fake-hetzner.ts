@@ -1,19 +1,6 @@
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { Clock } from '../../../common/process/clock.ts';
-import { HttpFailure } from '../../../common/process/http.ts';
-import {
-  createActions,
-  type FakeAnswer,
-  type FakeCall,
-  FakeRefusal,
-  invalidInput,
-  type Json,
-  labelsOf,
-  notFound,
-  pageOf,
-  selects,
-} from './fake-api.ts';
+import { type FakeAnswer, type FakeCall, httpOf, type Json } from '../fake-http.ts';
+import { createActions, FakeRefusal, invalidInput, labelsOf, notFound, pageOf, selects } from './fake-api.ts';
 import { actOnBalancer, changeBalancer, createBalancer, showBalancer } from './fake-balancers.ts';
 import { balancerTypes, type FakeLocation, locations } from './fake-catalog.ts';
 import { changeCertificate, createCertificate, showCertificate } from './fake-certificates.ts';
@@ -180,56 +167,7 @@ export function createFakeHetzner(clock: Clock): FakeHetzner {
       fake.networks.set(network.id, network);
       return network;
     },
-    async http(request) {
-      if (request.signal?.aborted) throw new HttpFailure('aborted', 'request was given up');
-      const url = new URL(request.url);
-      const {
-        status,
-        body,
-        headers = {},
-      } = answer({
-        ...{ method: request.method ?? 'GET', path: url.pathname, query: url.searchParams },
-        ...{ body: JSON.parse(request.body ?? '{}'), authorization: request.headers?.['authorization'] ?? '' },
-      });
-      return {
-        status,
-        header: (name) => headers[name.toLowerCase()] ?? null,
-        text: body === undefined ? '' : typeof body === 'string' ? body : JSON.stringify(body),
-      };
-    },
+    http: httpOf(answer),
   };
   return fake;
-}
-
-export interface ListeningFake {
-  /** `http://127.0.0.1:12345`. */
-  readonly url: string;
-  close(): Promise<void>;
-}
-
-/** Serves a fake on a socket, for clients that are not ours. */
-export async function listen(fake: FakeHetzner): Promise<ListeningFake> {
-  const server = createServer((request, response) => {
-    const parts: Buffer[] = [];
-    request.on('data', (part: Buffer) => parts.push(part));
-    request.on('end', () => {
-      const url = new URL(request.url ?? '/', 'http://hetzner.test');
-      const text = Buffer.concat(parts).toString();
-      const { status, body, headers } = fake.answer({
-        ...{ method: request.method ?? 'GET', path: url.pathname, query: url.searchParams },
-        ...{ body: text === '' ? {} : JSON.parse(text), authorization: request.headers.authorization ?? '' },
-      });
-      response.writeHead(status, { 'content-type': 'application/json', ...headers });
-      response.end(body === undefined ? '' : typeof body === 'string' ? body : JSON.stringify(body));
-    });
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    close: () => {
-      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-      server.closeAllConnections();
-      return closed;
-    },
-  };
 }

@@ -1,5 +1,6 @@
 import ipaddr from 'ipaddr.js';
-import { FakeRefusal, invalidInput, type Json } from './fake-api.ts';
+import type { Json } from '../fake-http.ts';
+import { FakeRefusal, invalidInput } from './fake-api.ts';
 
 export interface FakeNetwork {
   readonly id: number;

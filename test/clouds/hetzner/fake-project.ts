@@ -1,5 +1,6 @@
 import type { Http } from '../../../common/process/http.ts';
-import type { FakeActions, FakeAnswer, FakeCall, Json } from './fake-api.ts';
+import type { FakeAnswer, FakeCall, Json } from '../fake-http.ts';
+import type { FakeActions } from './fake-api.ts';
 import type { FakeNetwork } from './fake-networks.ts';
 import type { FakeBalancer, FakeCertificate } from './fake-resources.ts';
 import type { FakeDedicatedServer } from './fake-robot.ts';

@@ -1,4 +1,4 @@
-import type { Json } from './fake-api.ts';
+import type { Json } from '../fake-http.ts';
 import type { FakeBalancerType, FakeLocation } from './fake-catalog.ts';
 
 export interface FakeTarget {

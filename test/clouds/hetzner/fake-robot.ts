@@ -1,4 +1,5 @@
-import { type FakeAnswer, type FakeCall, FakeRefusal } from './fake-api.ts';
+import type { FakeAnswer, FakeCall } from '../fake-http.ts';
+import { FakeRefusal } from './fake-api.ts';
 
 /** A dedicated server, in the robot's own words. */
 export interface FakeDedicatedServer {

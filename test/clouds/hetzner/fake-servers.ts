@@ -1,4 +1,4 @@
-import type { Json } from './fake-api.ts';
+import type { Json } from '../fake-http.ts';
 import { datacentreOf, type FakeLocation, serverType } from './fake-catalog.ts';
 
 export interface FakeServer {

@@ -3,9 +3,10 @@ import { readFile } from 'node:fs/promises';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { systemClock } from '../../../common/process/clock.ts';
-import { conditionOf, type NodeObject, taintKeys, until } from '../../kit/world/scenario.ts';
+import { conditionOf, type NodeObject, taintKeys } from '../../kit/world/scenario.ts';
 import { type ControllerProcess, clusterCidr, prepareController } from '../aws/controller-process.ts';
-import { createFakeHetzner, type ListeningFake, listen, robotUser, token } from './fake-hetzner.ts';
+import { type ListeningFake, listen } from '../fake-http.ts';
+import { createFakeHetzner, robotUser, token } from './fake-hetzner.ts';
 import type { FakeNetwork } from './fake-networks.ts';
 import type { FakeHetzner } from './fake-project.ts';
 import type { FakeServer } from './fake-servers.ts';
@@ -42,16 +43,7 @@ describe('the shipped controller on a fake Hetzner Cloud', () => {
     return status === 200 ? body : undefined;
   }
   const changes = () => fake.calls.filter(({ method }) => method !== 'GET').map(({ path }) => path);
-  async function wait<T>(what: string, timeoutMs: number, probe: () => Promise<T | undefined | false>): Promise<T> {
-    try {
-      return await until(what, timeoutMs, async () => {
-        assert.ok(controller.running, 'the controller has ended');
-        return probe();
-      });
-    } catch (error) {
-      throw new Error(`${String(error)}\n${(await readFile(controller.logFile, 'utf8')).slice(-3000)}`);
-    }
-  }
+  const wait: ControllerProcess['until'] = (...args) => controller.until(...args);
 
   it('initialises its nodes, and creates routes for their pods', async () => {
     for (const { id, name, privateNets } of servers) {

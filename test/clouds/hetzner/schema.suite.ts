@@ -2,9 +2,10 @@ import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { sleep, systemClock } from '../../../common/process/clock.ts';
 import { createHttp } from '../../../common/process/http.ts';
+import { listen } from '../fake-http.ts';
 import { startPrism } from '../start-prism.ts';
 import { cloudSuite } from '../suite/cloud-suite.ts';
-import { createFakeHetzner, listen } from './fake-hetzner.ts';
+import { createFakeHetzner } from './fake-hetzner.ts';
 import { hetznerCapabilities, hetznerWorld } from './hetzner-world.ts';
 
 /**

@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
-import { readFile } from 'node:fs/promises';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { systemClock } from '../../../common/process/clock.ts';
-import { until } from '../../kit/world/scenario.ts';
 import { type ControllerProcess, prepareController } from '../aws/controller-process.ts';
-import { createFakeHetzner, type ListeningFake, listen, token } from './fake-hetzner.ts';
+import { type ListeningFake, listen } from '../fake-http.ts';
+import { createFakeHetzner, token } from './fake-hetzner.ts';
 import type { FakeHetzner } from './fake-project.ts';
 
 const services = '/api/v1/namespaces/default/services';
@@ -30,16 +29,7 @@ describe('the shipped controller and Services on a fake Hetzner Cloud', () => {
     await served?.close();
   });
 
-  async function wait<T>(what: string, probe: () => Promise<T | undefined | false>): Promise<T> {
-    try {
-      return await until(what, 60_000, async () => {
-        assert.ok(controller.running, 'the controller has ended');
-        return probe();
-      });
-    } catch (error) {
-      throw new Error(`${String(error)}\n${(await readFile(controller.logFile, 'utf8')).slice(-3000)}`);
-    }
-  }
+  const wait = <T>(what: string, probe: () => Promise<T | undefined | false>) => controller.until(what, 60_000, probe);
   const changes = () =>
     fake.calls.filter(({ method, path }) => method !== 'GET' && path.includes('/load_balancers')).length;
   const balancer = () => [...fake.balancers.values()][0];

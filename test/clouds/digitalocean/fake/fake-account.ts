@@ -1,5 +1,5 @@
 import type { Http } from '../../../../common/process/http.ts';
-import type { FakeAnswer, FakeCall, Json } from './fake-api.ts';
+import type { FakeAnswer, FakeCall, Json } from '../../fake-http.ts';
 import type { FakeDroplet } from './fake-droplets.ts';
 
 export interface FakeBalancer {

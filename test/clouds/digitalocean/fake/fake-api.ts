@@ -1,20 +1,4 @@
-export type Json = Record<string, unknown>;
-
-/** One call as the fake has it. */
-export interface FakeCall {
-  readonly method: string;
-  /** With `/v2`. */
-  readonly path: string;
-  readonly query: URLSearchParams;
-  readonly body: Json;
-  readonly authorization: string;
-}
-
-export interface FakeAnswer {
-  readonly status: number;
-  readonly body?: unknown;
-  readonly headers?: Readonly<Record<string, string>>;
-}
+import type { FakeAnswer, FakeCall, Json } from '../../fake-http.ts';
 
 const ids: Readonly<Record<number, string>> = {
   ...{

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import type { FakeAnswer, FakeCall, Json } from '../../fake-http.ts';
 import type { FakeAccount, FakeBalancer } from './fake-account.ts';
-import { type FakeAnswer, type FakeCall, FakeRefusal, invalid, type Json, notFound } from './fake-api.ts';
+import { FakeRefusal, invalid, notFound } from './fake-api.ts';
 import { showRegion } from './fake-droplets.ts';
 
 const path = /^[A-Za-z0-9][A-Za-z0-9.-]{0,254}$/;

@@ -1,9 +1,7 @@
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { Clock } from '../../../../common/process/clock.ts';
-import { HttpFailure } from '../../../../common/process/http.ts';
+import { type FakeAnswer, type FakeCall, httpOf, type Json } from '../../fake-http.ts';
 import type { FakeAccount } from './fake-account.ts';
-import { type FakeAnswer, type FakeCall, FakeRefusal, type Json, notFound, pageOf } from './fake-api.ts';
+import { FakeRefusal, notFound, pageOf } from './fake-api.ts';
 import { answerBalancer, createBalancer, showBalancer } from './fake-balancers.ts';
 import { type FakeDroplet, networksOf, showDroplet } from './fake-droplets.ts';
 
@@ -85,21 +83,9 @@ export function createFakeDigitalOcean(clock: Clock): FakeAccount {
       fake.droplets.set(id, droplet);
       return droplet;
     },
-    async http({ url, method = 'GET', headers = {}, body, signal }) {
-      if (signal?.aborted) throw new HttpFailure('aborted', 'given up');
-      const { pathname, searchParams } = new URL(url);
-      const { status, ...rest } = answer({
-        ...{ method, path: pathname, query: searchParams, authorization: headers['authorization'] ?? '' },
-        body: body === undefined ? {} : JSON.parse(body),
-      });
-      return { status, header: (name) => rest.headers?.[name.toLowerCase()] ?? null, text: textOf(rest.body) };
-    },
+    http: httpOf(answer),
   };
   return fake;
-}
-
-function textOf(body: unknown): string {
-  return body === undefined ? '' : typeof body === 'string' ? body : JSON.stringify(body);
 }
 
 function showAccount(team: string): Json {
@@ -120,37 +106,5 @@ function showVpc(id: string): Json {
   return {
     ...{ id, urn: `do:vpc:${id}`, name: 'env.prod-vpc', description: '', region, ip_range: '10.108.0.0/16' },
     ...{ default: true, created_at: '2026-02-08T16:02:37Z' },
-  };
-}
-
-export interface ListeningFake {
-  readonly url: string;
-  close(): Promise<void>;
-}
-
-/** The fake behind a socket. */
-export async function listen(fake: FakeAccount): Promise<ListeningFake> {
-  const server = createServer((request, response) => {
-    const chunks: Buffer[] = [];
-    request.on('data', (chunk: Buffer) => chunks.push(chunk));
-    request.on('end', () => {
-      const { pathname, searchParams } = new URL(request.url ?? '/', 'http://fake');
-      const text = Buffer.concat(chunks).toString();
-      const { status, headers, body } = fake.answer({
-        ...{ method: request.method ?? 'GET', path: pathname, query: searchParams },
-        ...{ body: text === '' ? {} : JSON.parse(text), authorization: request.headers.authorization ?? '' },
-      });
-      response.writeHead(status, { 'content-type': 'application/json', ...headers });
-      response.end(textOf(body));
-    });
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    close: () => {
-      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-      server.closeAllConnections();
-      return closed;
-    },
   };
 }

@@ -1,4 +1,4 @@
-import type { Json } from './fake-api.ts';
+import type { Json } from '../../fake-http.ts';
 
 export interface FakeDroplet {
   readonly id: number;
