@@ -1,11 +1,6 @@
+import type { Refusal } from '../engine/resource.ts';
 import { claimantOf, consentFor, printConsent } from './consent.ts';
-import {
-  type DesiredLoadBalancer,
-  type DesiredPort,
-  ownerTags,
-  type Protocol,
-  type Refusal,
-} from './load-balancers.ts';
+import { type DesiredLoadBalancer, type DesiredPort, ownerTags, type Protocol } from './load-balancers.ts';
 
 /**
  * What a Service may do with a resource that it did not create.
@@ -41,19 +36,18 @@ export function accessTo({ what, consent, allowed, served = [] }: ConsentRequest
     const unlisted =
       allowed === undefined ? '' : `, and --attachable-load-balancers does not name it for ${desired.service}`;
     const message = `${what} has no tag ${ownerTags.consent} with ${whole} or ${printConsent(claimant)}${unlisted}`;
-    return { may: 'nothing', refusal: { reason: 'ForeignLoadBalancer', message } };
+    return { may: 'nothing', refusal: { reason: 'Foreign', message } };
   }
   const remedy = `make it ${whole}, or run the controller with --allow-cluster-wide-attach`;
   const message = `${what}: its tag ${ownerTags.consent} names the whole cluster; ${remedy}`;
   const isServed = ({ port, protocol }: DesiredPort) =>
     served.some((one) => one.port === port && one.protocol === protocol);
   const ports = desired.ports.filter((port) => !isServed(port));
-  if (ports.length === desired.ports.length)
-    return { may: 'nothing', refusal: { reason: 'ForeignLoadBalancer', message } };
+  if (ports.length === desired.ports.length) return { may: 'nothing', refusal: { reason: 'Foreign', message } };
   if (ports.length > 0)
     return {
       may: 'keep',
-      refusal: { reason: 'ForeignLoadBalancer', message: `${message}; until then no port is added`, ports },
+      refusal: { reason: 'Foreign', message: `${message}; until then no port is added`, ports },
     };
   return { may: 'keep', refusal: { reason: 'ClusterWideConsent', message: `${message}; what is there stays` } };
 }

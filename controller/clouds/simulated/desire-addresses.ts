@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import type { Refusal, Want } from '../../engine/resource.ts';
 import { accessTo, isKeptFor } from '../access.ts';
-import { type DesiredLoadBalancer, type IpFamily, ownerTags, type Refusal as ToldRefusal } from '../load-balancers.ts';
+import { type DesiredLoadBalancer, type IpFamily, ownerTags } from '../load-balancers.ts';
 import { addressKey, kinds } from './found.ts';
 import { type Address, addressName, type LoadBalancer, type Scheme } from './load-balancer-answer.ts';
 import type { AddressSpec } from './specs.ts';
@@ -116,19 +116,13 @@ export function desireAddresses({ desired, current, isOurs, all, own, refusals }
     const isKept = tags[ownerTags.cluster] === owner.cluster && isKeptFor(tags[ownerTags.retained], service);
     if (!isOurs(named) && !isKept) {
       const may = accessTo({ what: `${field}: address ${id}`, consent: tags[ownerTags.consent] }, desired);
-      if (may.may !== 'use') return told(may.refusal);
+      if (may.may !== 'use') return may.refusal;
     }
     if (named.scheme !== scheme) return unsupported(`is ${named.scheme}, and the load balancer is ${scheme}`);
     if (named.usedBy !== undefined && named.usedBy !== current?.id)
       return { reason: 'Conflict', message: `${field} is in use by load balancer ${named.usedBy}` };
     return undefined;
   }
-}
-
-export function told({ reason, message, ports }: ToldRefusal): Refusal {
-  const engineReason =
-    reason === 'ForeignLoadBalancer' ? 'Foreign' : reason === 'RetentionNotAllowed' ? 'Unsupported' : reason;
-  return { reason: engineReason, message, ...(ports !== undefined && { ports }) };
 }
 
 /** However they are spelt. */

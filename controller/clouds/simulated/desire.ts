@@ -1,18 +1,13 @@
-import type { Found, Refusal, Want } from '../../engine/resource.ts';
+import type { Desire, Found, Refusal, Want } from '../../engine/resource.ts';
 import { type Access, accessTo, nameHolder } from '../access.ts';
 import type { Asked } from '../load-balancer-driver.ts';
 import { ownerTags } from '../load-balancers.ts';
-import { desireAddresses, sameAddress, told } from './desire-addresses.ts';
+import { desireAddresses, sameAddress } from './desire-addresses.ts';
 import { kinds, listenerKey, type Part } from './found.ts';
 import { readSettings } from './load-balancer-annotations.ts';
 import type { Address, Listener, LoadBalancer, Pool, Scheme } from './load-balancer-answer.ts';
 import type { MemberSets } from './member-sets.ts';
 import type { ListenerSpec, LoadBalancerSpec, PoolSpec } from './specs.ts';
-
-interface Desire {
-  readonly wants: readonly Want[];
-  readonly refusals: readonly Refusal[];
-}
 
 const ownName = `${kinds.loadBalancer}/main`;
 const hostName = `${kinds.loadBalancer}/host`;
@@ -37,7 +32,7 @@ export function desireOf(asked: Asked, sets: MemberSets): Desire {
   const current = mine.find(({ name }) => name === desired.name) ?? mine[0];
   const hosts = balancers.filter((one) => !isOurs(one) && withParts.has(one.id));
 
-  const refusals: Refusal[] = [...settings.refusals.map(told), ...strangers()];
+  const refusals: Refusal[] = [...settings.refusals, ...strangers()];
   const addresses = desireAddresses({
     ...{ desired, current, isOurs, refusals },
     all: bodies<Address>(asked.known(kinds.address), kinds.address),
@@ -69,7 +64,7 @@ export function desireOf(asked: Asked, sets: MemberSets): Desire {
     return done(instead());
   }
   const access = accessOf(target, attach.allowed);
-  if (access.may !== 'use') refusals.push(told(access.refusal));
+  if (access.may !== 'use') refusals.push(access.refusal);
   if (access.may === 'nothing') return done(instead());
   const elsewhere = current ?? hosts.find((one) => one !== target);
   if (elsewhere !== undefined && !desired.mayChangeAddress && served(target.id).length === 0) {

@@ -1,4 +1,5 @@
-import type { DesiredLoadBalancer, NodeLabel, Refusal } from '../load-balancers.ts';
+import type { Refusal } from '../../engine/resource.ts';
+import type { DesiredLoadBalancer, NodeLabel } from '../load-balancers.ts';
 import { keys, takes } from './annotations.ts';
 import type { Scheme } from './load-balancer-answer.ts';
 import { parseNodeLabels } from './node-labels.ts';

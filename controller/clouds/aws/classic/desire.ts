@@ -93,14 +93,11 @@ function permitted(
     judgeGroups(key, ids ?? [], { owner, service }, { allowed: allowedGroups, groups }, carried);
   const instead = judge(keys.securityGroups, settings.securityGroups);
   const extra = judge(keys.extraSecurityGroups, settings.extraSecurityGroups);
-  const foreign = [...instead.refusals, ...extra.refusals].map(
-    ({ message }): Refusal => ({ reason: 'Foreign', message }),
-  );
   return {
     ...settings,
     securityGroups: instead.refusals.length > 0 ? undefined : settings.securityGroups,
     extraSecurityGroups: extra.refusals.length > 0 ? undefined : settings.extraSecurityGroups,
-    refusals: [...settings.refusals, ...foreign],
+    refusals: [...settings.refusals, ...instead.refusals, ...extra.refusals],
     remarks: [...settings.remarks, ...instead.remarks, ...extra.remarks],
   };
 }

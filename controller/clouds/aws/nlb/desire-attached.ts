@@ -1,7 +1,7 @@
 import type { Refusal, Want } from '../../../engine/resource.ts';
 import { accessTo } from '../../access.ts';
 import { ownerTags } from '../../load-balancers.ts';
-import { type Context, ownListeners, serves, told } from './desire-context.ts';
+import { type Context, ownListeners, serves } from './desire-context.ts';
 import { ownWants } from './desire-own.ts';
 import { hostWants, keepAll } from './desire-parts.ts';
 import type { NetworkLoadBalancer } from './network-load-balancer.ts';
@@ -32,7 +32,7 @@ export function attachedWants(context: Context, hosts: readonly NetworkLoadBalan
   const served = desired.ports.filter(({ port }) => numbers.has(port));
   const consent = host.tags[ownerTags.consent];
   const access = accessTo({ what: `load balancer ${id}`, consent, allowed, served }, desired);
-  if (access.may !== 'use') refusals.push(told(access.refusal));
+  if (access.may !== 'use') refusals.push(access.refusal);
   if (access.may === 'nothing') return instead();
   const elsewhere = standing.balancer ?? hosts.find((one) => one !== host && serves(asked, one));
   if (elsewhere !== undefined && !desired.mayChangeAddress && numbers.size === 0) {

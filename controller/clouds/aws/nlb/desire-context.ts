@@ -1,7 +1,6 @@
 import { aws } from '../../../../common/provider-id/aws.ts';
 import type { Found, Refusal, ResourceName, Want } from '../../../engine/resource.ts';
 import type { Asked } from '../../load-balancer-driver.ts';
-import type { Refusal as ToldRefusal } from '../../load-balancers.ts';
 import { type DesireParts, known, ownOf, type Standing } from '../standing.ts';
 import { targetGroupName } from './names.ts';
 import {
@@ -26,11 +25,6 @@ export interface Context {
   readonly listeners: readonly WantedListener[];
   readonly parts: DesireParts;
   readonly refusals: Refusal[];
-}
-
-export function told({ reason, ...refusal }: ToldRefusal): Refusal {
-  if (reason === 'RetentionNotAllowed') return { ...refusal, reason: 'Unsupported' };
-  return { ...refusal, reason: reason === 'ForeignLoadBalancer' ? 'Foreign' : reason };
 }
 
 /** Network load balancers of others: those with listeners of this Service first. */

@@ -1,4 +1,5 @@
-import type { DesiredLoadBalancer, Refusal } from '../../load-balancers.ts';
+import type { Refusal } from '../../../engine/resource.ts';
+import type { DesiredLoadBalancer } from '../../load-balancers.ts';
 import { itemsOf, namesNoSubnet, passedOver, readAdditionalTags, readInternal } from '../annotation-values.ts';
 import { keys } from '../load-balancer-annotations.ts';
 import type { Tags } from '../load-balancer-tags.ts';

@@ -1,4 +1,5 @@
-import type { DesiredLoadBalancer, DesiredPort, Refusal } from '../../load-balancers.ts';
+import type { Refusal } from '../../../engine/resource.ts';
+import type { DesiredLoadBalancer, DesiredPort } from '../../load-balancers.ts';
 import type { HealthProbe } from '../config-values.ts';
 import { keys } from '../load-balancer-annotations.ts';
 import { type TargetGroupKey, targetGroupName } from './names.ts';

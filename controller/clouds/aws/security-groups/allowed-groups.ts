@@ -1,7 +1,7 @@
 import { CloudError } from '../../../../common/cloud-error.ts';
-import type { WriteIo } from '../../../engine/resource.ts';
+import type { Refusal, WriteIo } from '../../../engine/resource.ts';
 import { claimantOf, consentFor } from '../../consent.ts';
-import { type Owner, ownerTags, type Refusal } from '../../load-balancers.ts';
+import { type Owner, ownerTags } from '../../load-balancers.ts';
 import { ownedBy } from '../load-balancer-tags.ts';
 import type { ObservedSecurityGroup } from './network-facts.ts';
 import { isTrafficGroup } from './traffic-group.ts';
@@ -60,7 +60,7 @@ export function judgeGroups(
       remarks.push(`${key}: security group ${id} stays, since the load balancer carries it; ${howToAllow(id, user)}`);
     } else {
       const message = `${key}: security group ${id} is not for ${user.service}; ${howToAllow(id, user)}`;
-      refusals.push({ reason: 'ForeignLoadBalancer', message });
+      refusals.push({ reason: 'Foreign', message });
     }
   }
   return { refusals, remarks };

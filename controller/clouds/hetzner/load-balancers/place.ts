@@ -80,22 +80,10 @@ export function placeOf(
   return { place: onHost(asked, access.may === 'use' || isKept), refusals: told };
 }
 
-function refusalOf({
-  reason,
-  message,
-  ports,
-}: {
-  readonly reason: string;
-  readonly message: string;
-  readonly ports?: Refusal['ports'];
-}): Refusal {
+function refusalOf({ message, ...refusal }: Refusal): Refusal {
   const { consent, consentNamespace, consentService } = labelKeys;
   const labels = `here its parts stand in the labels ${consent}, ${consentNamespace} and ${consentService}`;
-  return {
-    reason: reason === 'ClusterWideConsent' ? reason : 'Foreign',
-    message: `${message}; ${labels}`,
-    ...(ports !== undefined && { ports }),
-  };
+  return { ...refusal, message: `${message}; ${labels}` };
 }
 
 /** One of that name, as the classic controller takes it, where its labels say that it is meant to be used. */

@@ -1,7 +1,6 @@
 import { type Desire, type Found, nameOf, type Refusal, type Want } from '../../../engine/resource.ts';
 import { type Access, accessTo } from '../../access.ts';
 import type { Asked } from '../../load-balancer-driver.ts';
-import type { Refusal as ToldRefusal } from '../../load-balancers.ts';
 import type { LoadBalancerConfig } from '../load-balancer-config.ts';
 import { desireAddress } from '../network/desire-address.ts';
 import { desireGroup } from '../network/desire-group.ts';
@@ -49,7 +48,7 @@ export function desireOf(asked: Asked, parts: DesireParts): Desire {
   const settings = readSettings(desired, { config, features });
   const wanted: Wanted = { desired, settings, features, config, serverIdOf };
   const facts = parts.facts();
-  const refusals: Refusal[] = [...settings.refusals, ...settings.remarks].map(told);
+  const refusals: Refusal[] = [...settings.refusals, ...settings.remarks];
   refusals.push(...memberRefusals(wanted));
   const refuse = (reason: Refusal['reason'], message: string) => void refusals.push({ reason, message });
   const served = (id: string) =>
@@ -71,7 +70,7 @@ export function desireOf(asked: Asked, parts: DesireParts): Desire {
     return done(instead());
   }
   const access = accessOf(target, attach.allowed);
-  if (access.may !== 'use') refusals.push(told(access.refusal));
+  if (access.may !== 'use') refusals.push(access.refusal);
   if (access.may === 'nothing') return done(instead());
   const elsewhere = current ?? hosts.find((one) => one !== target);
   const joins = served(target.id).length === 0;
@@ -254,8 +253,4 @@ function currentOf(mine: readonly Found[], recorded: string | undefined): Found<
   const there = all.filter(({ status }) => status !== 'deleting');
   const shown = there.find(({ address }) => address !== undefined);
   return there.find(({ id }) => id === recorded) ?? shown ?? there[0] ?? all[0];
-}
-
-function told({ reason, ...rest }: ToldRefusal): Refusal {
-  return { ...rest, reason: reason === 'ForeignLoadBalancer' ? 'Foreign' : reason };
 }

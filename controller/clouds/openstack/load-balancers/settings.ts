@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
-import type { DesiredLoadBalancer, IpFamily, Refusal } from '../../load-balancers.ts';
+import type { Refusal } from '../../../engine/resource.ts';
+import type { DesiredLoadBalancer, IpFamily } from '../../load-balancers.ts';
 import type { LoadBalancerConfig, Placement } from '../load-balancer-config.ts';
 import { nameMatcher } from '../network/subnet-filters.ts';
 import { isUuid } from '../uuid.ts';

@@ -170,7 +170,7 @@ export function desireAddress({ asked, settings, facts, own }: AddressInput): Ad
     const isKept = mark?.cluster === owner.cluster && isKeptFor(mark.keptFor, service);
     if (!isMine(chosen) && !isKept) {
       const access = accessTo({ what: `${field}: floating IP ${id}`, consent: consentOf(body.tags) }, desired);
-      if (access.may !== 'use') return { reason: reasonOf(access.refusal.reason), message: access.refusal.message };
+      if (access.may !== 'use') return access.refusal;
     }
     if (body.portId === undefined || body.portId === vipPort) return undefined;
     return { reason: 'Conflict', message: `${field} is in use by port ${body.portId}` };
@@ -182,10 +182,6 @@ export function desireAddress({ asked, settings, facts, own }: AddressInput): Ad
   }
   if (wantsVip === undefined) return done(standing());
   return wantsVip ? ofVip() : ofFloatingIp();
-}
-
-function reasonOf(reason: string): Refusal['reason'] {
-  return reason === 'ClusterWideConsent' ? 'ClusterWideConsent' : 'Foreign';
 }
 
 /** Where it is certain that there will be no floating IP: of one that is taken over, it shows so. */
