@@ -45,6 +45,8 @@ export type OperationName =
 
 const permit = () => {};
 const maxRounds = 200;
+/** A read is no ground for a deletion after this time. */
+const longAgoMs = 61_000;
 
 /** Does each thing once, as the controller does it, with a client that has nothing left to learn about its account. */
 export async function countOperations({ world, calls }: CountedWorld, size: Size): Promise<OperationCost[]> {
@@ -138,56 +140,41 @@ async function ensure(
   desired: DesiredLoadBalancer,
   known: ObservedLoadBalancer | undefined,
 ): Promise<ObservedLoadBalancer | undefined> {
-  const { observed } = await settle(balancers, world, desired, known, () => balancers.plan(desired));
-  return observed;
+  return (await settle(balancers, world, desired, known?.id, () => balancers.plan(desired))) ?? known;
 }
 
-/** Asked for before anything is deleted, and by its id at the end: only then the finalizer goes. */
+/** Long after the last read, so that the engine reads again before it deletes. The Service goes after a last read. */
 async function remove(
   balancers: LoadBalancers,
   world: CloudWorld,
   desired: DesiredLoadBalancer,
   id: string | undefined,
 ): Promise<void> {
-  const known = await world.during(balancers.observe({ ...refOf(desired, id), removing: true }));
-  const { observed, isAsked } = await settle(
-    balancers,
-    world,
-    desired,
-    known,
-    (seen) => seen?.owner && balancers.planRemoval(seen.owner, { retain: false }),
-  );
-  const left = isAsked ? observed : await world.during(balancers.observe(refOf(desired, id)));
+  await world.pass(longAgoMs);
+  await settle(balancers, world, desired, id, () => balancers.planRemoval(desired.owner, { retain: false }));
+  const left = await world.during(balancers.observe({ ...refOf(desired, id), removing: true }));
   if (left?.owner) throw new Error('it is there after it was removed');
-}
-
-interface Settled {
-  readonly observed: ObservedLoadBalancer | undefined;
-  /** That is what the cloud said when it was asked, not what came of a step. */
-  readonly isAsked: boolean;
 }
 
 async function settle(
   balancers: LoadBalancers,
   world: CloudWorld,
   desired: DesiredLoadBalancer,
-  known: ObservedLoadBalancer | undefined,
-  planFor: (observed: ObservedLoadBalancer | undefined) => LoadBalancerPlan | undefined,
-): Promise<Settled> {
-  let observed = known;
-  let isAsked = false;
+  id: string | undefined,
+  planFor: () => LoadBalancerPlan,
+): Promise<ObservedLoadBalancer | undefined> {
+  let observed: ObservedLoadBalancer | undefined;
   for (let round = 0; round < maxRounds; round += 1) {
-    const plan = planFor(observed);
-    const { waitMs, refusals = [] } = plan ?? {};
-    if (plan?.steps.length) observed = await world.during(balancers.apply(plan, { permit }));
+    const plan = planFor();
+    const { waitMs, refusals } = plan;
+    if (plan.steps.length > 0) observed = await world.during(balancers.apply(plan, { permit }));
     else if (waitMs === undefined) {
       if (refusals.length > 0) throw new Error(refusals.map(({ message }) => message).join('; '));
-      return { observed, isAsked };
+      return observed;
     } else {
       await world.pass(waitMs);
-      observed = await world.during(balancers.observe(refOf(desired, observed?.id ?? known?.id)));
+      observed = await world.during(balancers.observe(refOf(desired, observed?.id ?? id)));
     }
-    isAsked = !plan?.steps.length;
   }
   throw new Error(`no end after ${maxRounds} rounds`);
 }
