@@ -25,7 +25,7 @@ export interface MemberSets {
   known(digest: string): readonly ObservedMember[] | undefined;
   /** @returns the list to hold: the one that is known with the same health, or this one from now on */
   learn(digest: string, members: readonly ObservedMember[]): readonly ObservedMember[];
-  /** Forgets all others. */
+  /** Forgets all others but those that were asked for since the last call: their changes may be under way. */
   keep(digests: ReadonlySet<string>): void;
 }
 
@@ -33,6 +33,8 @@ export interface MemberSets {
 export function createMemberSets(idOf: (providerID: string) => string | undefined): MemberSets {
   const byMembers = new WeakMap<readonly DesiredMember[], MemberSet>();
   const lists = new Map<string, readonly ObservedMember[]>();
+  /** Digests that were asked for since `keep`. */
+  const asked = new Set<string>();
 
   function learn(digest: string, members: readonly ObservedMember[]): readonly ObservedMember[] {
     const isTold = members.some(({ healthy }) => healthy !== undefined);
@@ -45,7 +47,10 @@ export function createMemberSets(idOf: (providerID: string) => string | undefine
   return {
     of(members) {
       const known = byMembers.get(members);
-      if (known !== undefined && lists.has(known.digest)) return known;
+      if (known !== undefined && lists.has(known.digest)) {
+        asked.add(known.digest);
+        return known;
+      }
       const wire = members.flatMap(({ providerID, draining }): WireMember[] => {
         const instanceId = idOf(providerID);
         return instanceId === undefined ? [] : [{ instanceId, weight: draining ? 0 : 1 }];
@@ -56,12 +61,17 @@ export function createMemberSets(idOf: (providerID: string) => string | undefine
       const list = held.map(({ providerID, draining }) => ({ providerID, draining, healthy: undefined }));
       const made = { wire, digest, members: learn(digest, list) };
       byMembers.set(members, made);
+      asked.add(digest);
       return made;
     },
     known: (digest) => lists.get(digest),
     learn,
     keep(digests) {
-      for (const key of lists.keys()) if (!digests.has(key.split(' ')[0]!)) lists.delete(key);
+      for (const key of lists.keys()) {
+        const [digest = ''] = key.split(' ');
+        if (!digests.has(digest) && !asked.has(digest)) lists.delete(key);
+      }
+      asked.clear();
     },
   };
 }
