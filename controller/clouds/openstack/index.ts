@@ -1,16 +1,15 @@
-import { readFile } from 'node:fs/promises';
 import type { AgentOptions } from 'node:https';
 import { createHttp, type Http } from '../../../common/process/http.ts';
 import { openstack } from '../../../common/provider-id/openstack.ts';
-import {
-  CloudConfigError,
-  type CloudConfigFile,
-  type CloudContext,
-  type CloudModule,
-  type InstanceRef,
-  type OpenedCloud,
-  type ReportOnlyCloud,
+import type {
+  CloudConfigFile,
+  CloudContext,
+  CloudModule,
+  InstanceRef,
+  OpenedCloud,
+  ReportOnlyCloud,
 } from '../cloud.ts';
+import { configFilesOf } from '../config-files.ts';
 import { lookupPass, type Target } from '../lookup-pass.ts';
 import { checkOpenStack } from './check.ts';
 import { createClient } from './client.ts';
@@ -43,7 +42,7 @@ export interface OpenStackParts {
 }
 
 async function open(file: CloudConfigFile | undefined, context: CloudContext): Promise<OpenedCloud | ReportOnlyCloud> {
-  const config = await readConfig(file, context.env, readText);
+  const config = await readConfig(file, context.env, configFilesOf('openstack').readText);
   if ('reportOnly' in config) return config;
   const log = context.log.with({ cloud: 'openstack' });
   for (const warning of config.warnings) log.warn(warning);
@@ -120,7 +119,7 @@ function targetIn(region: string | undefined, ref: InstanceRef): Target {
 
 async function tlsOptions({ tls, wording }: OpenStackConfig): Promise<AgentOptions> {
   const needed = async (setting: SettingName, path: string): Promise<string> => {
-    const text = await readText(path);
+    const text = await configFilesOf('openstack').readText(path);
     if (text === undefined) throw wording.wrong(setting, `${JSON.stringify(path)}: no such file`);
     return text;
   };
@@ -130,14 +129,4 @@ async function tlsOptions({ tls, wording }: OpenStackConfig): Promise<AgentOptio
     ...(tls.keyFile === undefined ? {} : { key: await needed('key', tls.keyFile) }),
     ...(tls.insecure ? { rejectUnauthorized: false } : {}),
   };
-}
-
-async function readText(path: string): Promise<string | undefined> {
-  try {
-    return await readFile(path, 'utf8');
-  } catch (error) {
-    const code = error instanceof Error && 'code' in error ? error.code : undefined;
-    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
-    throw new CloudConfigError(`openstack: ${path}: cannot be read (${String(code)})`);
-  }
 }
