@@ -102,3 +102,8 @@ function firstLine(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error);
   return (message.split('\n', 1)[0] ?? '').slice(0, 300);
 }
+
+/** What the cloud answered, or what a Service asks for, cannot be used. */
+export function invalid(operation: string, message: string): CloudError {
+  return new CloudError({ kind: 'Invalid', cloud: 'aws', operation, message });
+}

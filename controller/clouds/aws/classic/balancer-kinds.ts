@@ -5,9 +5,9 @@ import {
   ModifyLoadBalancerAttributesCommand,
   RemoveTagsCommand,
 } from '@aws-sdk/client-elastic-load-balancing';
-import { CloudError } from '../../../../common/cloud-error.ts';
 import type { Answer, Found, Kind, Want, WriteIo } from '../../../engine/resource.ts';
 import { type Owner, ownerTags } from '../../load-balancers.ts';
+import { invalid } from '../errors.ts';
 import { ownedBy, ownerTagsOf, sdkTags, type Tags, tagsFor } from '../load-balancer-tags.ts';
 import type { LoadBalancerView } from '../load-balancer-view.ts';
 import type { AwsParts } from '../parts.ts';
@@ -192,8 +192,4 @@ export function createClassicKinds(given: BalancerKindsParts): ClassicKinds {
     },
   };
   return { balancer, attributes: attributes as Kind };
-}
-
-function invalid(operation: string, message: string): CloudError {
-  return new CloudError({ kind: 'Invalid', cloud: 'aws', operation, message });
 }

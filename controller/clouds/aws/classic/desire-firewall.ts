@@ -1,13 +1,10 @@
 import type { Refusal, ResourceName, Want } from '../../../engine/resource.ts';
 import type { Asked } from '../../load-balancer-driver.ts';
-import { type DesiredLoadBalancer, ownerTags } from '../../load-balancers.ts';
 import { keys } from '../load-balancer-annotations.ts';
-import type { Tags } from '../load-balancer-tags.ts';
+import { desireFront, desireTraffic, trafficResource } from '../security-groups/desire-front.ts';
 import { desireNodeRules, isOpenFrom } from '../security-groups/desire-node-rules.ts';
 import { frontRules } from '../security-groups/front-rules.ts';
-import type { GroupSpec } from '../security-groups/group-kinds.ts';
-import { frontName } from '../security-groups/group-resources.ts';
-import { trafficGroupSpec } from '../security-groups/traffic-group.ts';
+import { frontKeys, frontName } from '../security-groups/group-resources.ts';
 import { type DesireParts as CommonParts, keep, ownOf, type Standing as StandingOf } from '../standing.ts';
 import type { Member } from './balancer-spec.ts';
 import type { ClassicLoadBalancer } from './classic-load-balancer.ts';
@@ -19,7 +16,6 @@ export type Standing = StandingOf<ClassicLoadBalancer>;
 
 const everybody = ['0.0.0.0/0'];
 const frontResource: ResourceName = `${classicKinds.front}/main`;
-const trafficResource: ResourceName = `${classicKinds.traffic}/main`;
 
 /** What the groups of the nodes let in for it: everything from the traffic group, or its own ports from a person's. */
 export function nodeRules(
@@ -72,14 +68,14 @@ interface FrontGroups {
  * they are; else one of its own, and the traffic group of the cluster. One that reaches its nodes by another rule (the
  * classic controller makes one for each load balancer) goes on so.
  */
-export function desireFront(
+export function desireGroups(
   asked: Asked,
   settings: ClassicSettings,
   standing: Standing,
   parts: DesireParts,
 ): FrontGroups {
   const { desired } = asked;
-  const { balancer, front, groups: all } = standing;
+  const { balancer, front } = standing;
   const { config, view } = parts;
   const carried = balancer?.securityGroups ?? [];
   const kept = ownOf(asked, classicKinds.front)
@@ -97,31 +93,21 @@ export function desireFront(
       refusals: [],
       groups: [...new Set([...given, ...(added ?? carried.filter((id) => id !== front?.id))])],
     };
-  const name = frontName(desired.name);
-  const inTheWay = front === undefined && [...all.values()].find((one) => one.name === name);
-  if (inTheWay) {
-    const why = `has the name that the one of ${desired.service} needs, and its tags do not say that it is of it`;
-    const message = `security group ${name} (${inTheWay.id}) ${why}`;
-    return { wants: kept, refusals: [{ reason: 'Foreign', message }], groups: carried };
-  }
   const sources = desired.sourceRanges.length > 0 ? desired.sourceRanges : everybody;
   const ports = desired.ports.filter(({ protocol, nodePort }) => protocol === 'TCP' && nodePort !== 0);
-  const spec: GroupSpec = {
-    name,
-    description: `Security group for Kubernetes ELB ${desired.name} (${desired.service})`,
-    tags: { ...settings.tags, 'kubernetes.io/service-name': desired.service, ...ownTags(desired) },
-    rules: frontRules(ports, sources),
-  };
-  const wants: Want[] = [
-    { kind: classicKinds.front, key: 'main', slot: `security group ${name}`, spec, summary: `security group ${name}` },
-  ];
+  const own = desireFront(desired, standing, {
+    ...{
+      name: frontName(desired.name),
+      key: frontKeys.classic,
+      rules: frontRules(ports, sources),
+      tags: settings.tags,
+    },
+  });
+  if ('refusal' in own) return { wants: kept, refusals: [own.refusal], groups: carried };
+  const wants: Want[] = [own.want];
   const groups = [front?.id ?? frontResource];
   if (!config.disableSecurityGroupIngress && needsTrafficGroup(standing, view)) {
-    const ofAll: GroupSpec = trafficGroupSpec(desired.owner.cluster, desired.clusterName);
-    wants.push({
-      ...{ kind: classicKinds.traffic, key: 'main', slot: 'traffic group', spec: ofAll },
-      summary: `security group ${ofAll.name}`,
-    });
+    wants.push(desireTraffic(desired));
     groups.push(standing.traffic ?? trafficResource);
   }
   const extra = (added ?? carried).filter((id) => !groups.includes(id));
@@ -133,13 +119,4 @@ function needsTrafficGroup({ balancer, front, traffic, groups: all }: Standing, 
   if (balancer === undefined || (traffic !== undefined && balancer.securityGroups.includes(traffic))) return true;
   const { instances } = balancer;
   return front === undefined || !isOpenFrom(front.id, instances, { ...view.facts(instances), groups: all });
-}
-
-/** What everything that is made for one Service carries. */
-function ownTags({ owner, service }: Pick<DesiredLoadBalancer, 'owner' | 'service'>): Tags {
-  return {
-    [ownerTags.cluster]: owner.cluster,
-    [ownerTags.service]: owner.service,
-    [ownerTags.serviceName]: service,
-  };
 }

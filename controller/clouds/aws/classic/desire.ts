@@ -9,7 +9,7 @@ import { keep, known, ownOf, standingOf } from '../standing.ts';
 import { chooseSubnets } from '../subnets.ts';
 import type { BalancerSpec, Member } from './balancer-spec.ts';
 import type { ClassicLoadBalancer } from './classic-load-balancer.ts';
-import { type DesireParts, desireFront, nodeRules, type Standing } from './desire-firewall.ts';
+import { type DesireParts, desireGroups, nodeRules, type Standing } from './desire-firewall.ts';
 import { classicKinds, isClassic } from './resources.ts';
 import { type ClassicSettings, readClassicSettings } from './settings.ts';
 
@@ -43,7 +43,7 @@ export function desireClassic(given: Asked, parts: DesireParts): Desire {
   }
   const scheme = schemeOf(settings, desired, balancer, refusals);
   const subnets = subnetsOf(settings, balancer, parts, refusals);
-  const front = desireFront(asked, settings, standing, parts);
+  const front = desireGroups(asked, settings, standing, parts);
   refusals.push(...front.refusals);
   const rules = nodeRules(asked, settings, standing, parts, members, front.groups);
   refusals.push(...rules.refusals);

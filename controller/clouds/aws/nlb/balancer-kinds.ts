@@ -10,6 +10,7 @@ import {
 import { CloudError } from '../../../../common/cloud-error.ts';
 import type { Answer, Found, Kind, WriteIo } from '../../../engine/resource.ts';
 import { ownerTags } from '../../load-balancers.ts';
+import { invalid } from '../errors.ts';
 import { keys } from '../load-balancer-annotations.ts';
 import { ownedBy, sdkTags, serviceNameTag, type Tags } from '../load-balancer-tags.ts';
 import type { LoadBalancerView } from '../load-balancer-view.ts';
@@ -220,8 +221,4 @@ function freshBalancer({ name, scheme, addressType, groups, place }: NetworkSpec
     ...{ vpcId: '', addressType, places, securityGroups: groups ?? [], createdAtMs: undefined, tags: {} },
     attributes: {},
   };
-}
-
-function invalid(operation: string, message: string): CloudError {
-  return new CloudError({ kind: 'Invalid', cloud: 'aws', operation, message });
 }

@@ -2,12 +2,10 @@ import type { Refusal, ResourceName, Want } from '../../../engine/resource.ts';
 import type { Asked } from '../../load-balancer-driver.ts';
 import type { DesiredLoadBalancer } from '../../load-balancers.ts';
 import { keys } from '../load-balancer-annotations.ts';
-import { tagsFor } from '../load-balancer-tags.ts';
+import { desireFront, desireTraffic, trafficResource } from '../security-groups/desire-front.ts';
 import { desireNodeRules, isOpenFrom } from '../security-groups/desire-node-rules.ts';
 import { frontRules } from '../security-groups/front-rules.ts';
-import type { GroupSpec } from '../security-groups/group-kinds.ts';
 import { frontKeys, groupKinds } from '../security-groups/group-resources.ts';
-import { trafficGroupSpec } from '../security-groups/traffic-group.ts';
 import { type DesireParts, keep, ownOf, type Standing } from '../standing.ts';
 import { securityGroupName } from './names.ts';
 import type { NetworkLoadBalancer } from './network-load-balancer.ts';
@@ -15,7 +13,6 @@ import type { NlbSettings } from './settings.ts';
 import type { WantedListener } from './wanted.ts';
 
 const frontResource: ResourceName = `${groupKinds.front}/${frontKeys.network}`;
-const trafficResource: ResourceName = `${groupKinds.traffic}/main`;
 const everybody = { IPv4: '0.0.0.0/0', IPv6: '::/0' } as const;
 
 export interface FirewallInput {
@@ -97,32 +94,20 @@ export function desireFirewall(input: FirewallInput): Firewall {
     // Those that a person gave it, where this controller gives none.
     if (!parts.config.managedNlbSecurityGroups && front === undefined) return carriedNow;
     const name = front?.name ?? securityGroupName(desired.clusterName, desired.service, desired.owner.service);
-    const inTheWay = front === undefined && [...all.values()].find((one) => one.name === name);
-    if (inTheWay) {
-      const why = `has the name that the one of ${desired.service} needs, and its tags do not say that it is of it`;
-      refusals.push({ reason: 'Foreign', message: `security group ${name} (${inTheWay.id}) ${why}` });
-      return carriedNow;
-    }
     const ports = listeners.flatMap(({ port, protocol }) =>
       protocolsOf(protocol).map((one) => ({ protocol: one, port })),
     );
-    const { owner, service } = desired;
-    const spec: GroupSpec = {
-      name,
-      description: `Security group for Kubernetes ELB ${desired.name} (${service})`,
-      tags: tagsFor({ owner, service }, { owned: {} }, settings.tags),
-      rules: frontRules(ports, clientsOf(desired)),
-    };
-    const slot = `security group ${name}`;
-    wants.push({ kind: groupKinds.front, key: frontKeys.network, slot, spec, summary: slot });
+    const rules = frontRules(ports, clientsOf(desired));
+    const own = desireFront(desired, standing, { name, key: frontKeys.network, rules, tags: settings.tags });
+    if ('refusal' in own) {
+      refusals.push(own.refusal);
+      return carriedNow;
+    }
+    wants.push(own.want);
     // What reaches the nodes already needs no group more.
     const isOpen = front !== undefined && carriedNow.includes(front.id) && isOpenFrom(front.id, instances, facts);
     if (isOpen && !(traffic !== undefined && carriedNow.includes(traffic))) return carriedNow;
-    const ofAll: GroupSpec = trafficGroupSpec(owner.cluster, desired.clusterName);
-    wants.push({
-      ...{ kind: groupKinds.traffic, key: 'main', slot: 'traffic group', spec: ofAll },
-      summary: `security group ${ofAll.name}`,
-    });
+    wants.push(desireTraffic(desired));
     return [front?.id ?? frontResource, traffic ?? trafficResource];
   }
 
