@@ -1,56 +1,108 @@
+import type { Refusal } from '../../engine/resource.ts';
 import { keys } from './load-balancer-annotations.ts';
 import { isReservedTag, type Tags } from './load-balancer-tags.ts';
 
-type Annotations = Readonly<Record<string, string>>;
+/** The annotations of one Service. A bad value becomes a refusal with key, value and what is possible. */
+export interface AnnotationValues {
+  readonly refusals: Refusal[];
+  /** Values that the classic controller passes over without a word: what is made is what it would make. */
+  readonly remarks: string[];
+  /** Keys of bad values. */
+  readonly unclear: Set<string>;
+  /** Undefined where it is missing or blank. */
+  text(key: string): string | undefined;
+  refuse(key: string, expected: string): undefined;
+  passOver(key: string, why: string): void;
+  // Undefined for a bad value; the default where there is none.
+  flag(key: string, byDefault?: boolean): boolean | undefined;
+  whole(key: string, least: number, most: number, byDefault?: number): number | undefined;
+  /** Different items, separated by commas. */
+  list(key: string, form: RegExp, expected: string): readonly string[] | undefined;
+  /** Ids of security groups. */
+  groups(key: string): readonly string[] | undefined;
+  /** Whether the load balancer is reached from inside alone. */
+  internal(): boolean | undefined;
+  /** Ids or Name tags; empty = discovered. */
+  subnets(): readonly string[] | undefined;
+  /** Pairs without a key are left out, as the classic controller does. */
+  tags(): Tags;
+}
 
 /** The items of a list separated by commas, without blank ones. */
 export function itemsOf(text: string | undefined): readonly string[] {
   return (text ?? '').split(',').flatMap((item) => item.trim() || []);
 }
 
-/** Where a load balancer is reached from, or what was expected of an annotation of which this cannot be told. */
-export function readInternal(
-  annotations: Annotations,
-): { readonly internal: boolean } | { readonly key: string; readonly expected: string } {
-  const text = annotations[keys.internal]?.trim();
-  const internal = text === undefined || text === '' ? undefined : text !== 'false';
-  const scheme = annotations[keys.scheme]?.trim() || undefined;
-  if (scheme === undefined) return { internal: internal ?? false };
-  if (scheme !== 'internal' && scheme !== 'internet-facing')
-    return { key: keys.scheme, expected: 'expected internal or internet-facing' };
-  if (internal !== undefined && internal !== (scheme === 'internal'))
-    return {
-      key: keys.scheme,
-      expected: `contradicts ${keys.internal}: ${JSON.stringify(annotations[keys.internal])}`,
-    };
-  return { internal: scheme === 'internal' };
-}
-
-/** Named, and empty: the classic controller discovers none then, so none can be meant. */
-export function namesNoSubnet(annotations: Annotations): boolean {
-  return annotations[keys.subnets] !== undefined && itemsOf(annotations[keys.subnets]).length === 0;
-}
-
-/** Pairs without a key are left out, as the classic controller does. */
-export function readAdditionalTags(
-  annotations: Annotations,
-): { readonly tags: Tags; readonly keyless: readonly string[] } | { readonly expected: string } {
-  const pairs = itemsOf(annotations[keys.additionalTags]).map((pair) => {
-    const at = pair.indexOf('=');
-    return at < 0
-      ? { pair, key: pair, value: '' }
-      : { pair, key: pair.slice(0, at).trim(), value: pair.slice(at + 1).trim() };
-  });
-  const keyed = pairs.filter(({ key }) => key !== '');
-  if (keyed.some(({ key }) => isReservedTag(key) || key.length > 128))
-    return { expected: 'expected key=value pairs, no key of aws:, kubernetes.io/ or mooring.dev/' };
-  return {
-    tags: Object.fromEntries(keyed.map(({ key, value }) => [key, value])),
-    keyless: pairs.flatMap(({ pair, key }) => (key === '' ? [pair] : [])),
+export function readAnnotations(annotations: Readonly<Record<string, string>>): AnnotationValues {
+  const refusals: Refusal[] = [];
+  const remarks: string[] = [];
+  const unclear = new Set<string>();
+  const shown = (key: string) => `${key}: ${JSON.stringify(annotations[key])}`;
+  const text = (key: string): string | undefined => annotations[key]?.trim() || undefined;
+  const refuse = (key: string, expected: string): undefined => {
+    unclear.add(key);
+    refusals.push({ reason: 'Unsupported', message: `${shown(key)}, ${expected}` });
   };
-}
-
-/** What is said of values that the classic controller passes over: what is made is what it would make. */
-export function passedOver(annotations: Annotations, key: string, why: string): string {
-  return `${key}: ${JSON.stringify(annotations[key])}: ${why}`;
+  const passOver = (key: string, why: string) => void remarks.push(`${shown(key)}: ${why}`);
+  const list: AnnotationValues['list'] = (key, form, expected) => {
+    const items = itemsOf(annotations[key]);
+    if (items.every((item) => form.test(item)) && new Set(items).size === items.length) return items;
+    return refuse(key, expected);
+  };
+  return {
+    ...{ refusals, remarks, unclear, text, refuse, passOver, list },
+    flag(key, byDefault) {
+      const value = text(key);
+      if (value === undefined) return byDefault;
+      if (/^(1|t|true)$/i.test(value)) return true;
+      if (/^(0|f|false)$/i.test(value)) return false;
+      return refuse(key, 'expected true or false');
+    },
+    whole(key, least, most, byDefault) {
+      const value = text(key);
+      if (value === undefined) return byDefault;
+      if (/^\d+$/.test(value) && Number(value) >= least && Number(value) <= most) return Number(value);
+      return refuse(key, `expected a number, ${least} to ${most}`);
+    },
+    groups(key) {
+      const named = itemsOf(annotations[key]);
+      const ids = [...new Set(named)];
+      if (!ids.every((id) => /^sg-[0-9a-z]+$/.test(id))) return refuse(key, 'expected ids sg-…');
+      if (named.length > ids.length) passOver(key, 'a group that is named twice is used once');
+      return ids;
+    },
+    internal() {
+      const given = annotations[keys.internal]?.trim();
+      const internal = given === undefined || given === '' ? undefined : given !== 'false';
+      const scheme = text(keys.scheme);
+      if (scheme === undefined) return internal ?? false;
+      if (scheme !== 'internal' && scheme !== 'internet-facing')
+        return refuse(keys.scheme, 'expected internal or internet-facing');
+      if (internal !== undefined && internal !== (scheme === 'internal'))
+        return refuse(keys.scheme, `contradicts ${shown(keys.internal)}`);
+      return scheme === 'internal';
+    },
+    subnets() {
+      // Named, and empty: the classic controller discovers none then, so none can be meant.
+      if (annotations[keys.subnets] !== undefined && itemsOf(annotations[keys.subnets]).length === 0)
+        return refuse(keys.subnets, 'expected subnet ids or Name tags, or no annotation');
+      return list(keys.subnets, /^.+$/, 'expected different subnet ids or Name tags');
+    },
+    tags() {
+      const pairs = itemsOf(annotations[keys.additionalTags]).map((pair) => {
+        const at = pair.indexOf('=');
+        return at < 0
+          ? { pair, key: pair, value: '' }
+          : { pair, key: pair.slice(0, at).trim(), value: pair.slice(at + 1).trim() };
+      });
+      const keyed = pairs.filter(({ key }) => key !== '');
+      if (keyed.some(({ key }) => isReservedTag(key) || key.length > 128)) {
+        refuse(keys.additionalTags, 'expected key=value pairs, no key of aws:, kubernetes.io/ or mooring.dev/');
+        return {};
+      }
+      const keyless = pairs.flatMap(({ pair, key }) => (key === '' ? [pair] : []));
+      if (keyless.length > 0) passOver(keys.additionalTags, `no key in ${JSON.stringify(keyless.join(','))}`);
+      return Object.fromEntries(keyed.map(({ key, value }) => [key, value]));
+    },
+  };
 }

@@ -1,6 +1,6 @@
 import type { Refusal } from '../../../engine/resource.ts';
 import type { DesiredLoadBalancer, DesiredPort } from '../../load-balancers.ts';
-import { itemsOf, namesNoSubnet, passedOver, readAdditionalTags, readInternal } from '../annotation-values.ts';
+import { readAnnotations } from '../annotation-values.ts';
 import type { AwsConfig } from '../config.ts';
 import { keys } from '../load-balancer-annotations.ts';
 import type { Tags } from '../load-balancer-tags.ts';
@@ -50,38 +50,15 @@ const only = 'of a network load balancer only';
  */
 export function readClassicSettings(desired: DesiredLoadBalancer, config: ClassicConfig): ClassicSettings {
   const { annotations } = desired;
-  const refusals: Refusal[] = [];
+  const values = readAnnotations(annotations);
+  const { refusals, remarks, text, refuse, flag, whole } = values;
   const notes: Refusal[] = [];
-  const remarks: string[] = [];
-  const text = (key: string): string | undefined => annotations[key]?.trim() || undefined;
-  const refuse = (key: string, expected: string): undefined => {
-    refusals.push({ reason: 'Unsupported', message: `${key}: ${JSON.stringify(annotations[key])}, ${expected}` });
-  };
   const note = (message: string, ports?: readonly DesiredPort[]) =>
     notes.push({
       reason: 'Unsupported',
       message,
       ...(ports && { ports: ports.map(({ port, protocol }) => ({ port, protocol })) }),
     });
-  const flag = (key: string, fallback: boolean): boolean | undefined => {
-    const value = text(key);
-    if (value === undefined) return fallback;
-    if (/^(1|t|true)$/i.test(value)) return true;
-    if (/^(0|f|false)$/i.test(value)) return false;
-    return refuse(key, 'expected true or false');
-  };
-  const whole = (key: string, least: number, most: number, fallback: number): number | undefined => {
-    const value = text(key);
-    if (value === undefined) return fallback;
-    if (/^\d+$/.test(value) && Number(value) >= least && Number(value) <= most) return Number(value);
-    return refuse(key, `expected a number, ${least} to ${most}`);
-  };
-  const list = (key: string, form: RegExp, expected: string): readonly string[] | undefined => {
-    const items = itemsOf(annotations[key]);
-    if (items.every((item) => form.test(item)) && new Set(items).size === items.length) return items;
-    return refuse(key, expected);
-  };
-
   refuseFields();
   const served = servedPorts();
   const backend = text(keys.backendProtocol)?.toLowerCase();
@@ -92,37 +69,23 @@ export function readClassicSettings(desired: DesiredLoadBalancer, config: Classi
   const health = readHealth(config.healthProbe);
   const proxy = text(keys.proxyProtocol);
   if (proxy !== undefined && proxy !== '*') refuse(keys.proxyProtocol, 'expected * (all ports), or no annotation');
-  const read = readInternal(annotations);
-  if ('key' in read) refuse(read.key, read.expected);
-  if (namesNoSubnet(annotations)) refuse(keys.subnets, 'expected subnet ids or Name tags, or no annotation');
 
   return {
-    internal: 'internal' in read ? read.internal : undefined,
-    subnets: namesNoSubnet(annotations)
-      ? undefined
-      : list(keys.subnets, /^.+$/, 'expected different subnet ids or Name tags'),
-    securityGroups: groups(keys.securityGroups),
-    extraSecurityGroups: groups(keys.extraSecurityGroups),
+    internal: values.internal(),
+    subnets: values.subnets(),
+    securityGroups: values.groups(keys.securityGroups),
+    extraSecurityGroups: values.groups(keys.extraSecurityGroups),
     listeners,
     sslPolicy: text(keys.sslPolicy),
     proxyProtocol: proxy === undefined ? false : proxy === '*' ? true : undefined,
     attributes: readAttributes(),
     health,
     classicHealth: config.healthProbe === undefined ? readHealth({ mode: 'ServiceNodePort' }) : undefined,
-    tags: readTags(),
+    tags: values.tags(),
     refusals: unrepeated(refusals),
     notes,
     remarks,
   };
-
-  function groups(key: string): readonly string[] | undefined {
-    const named = itemsOf(annotations[key]);
-    const ids = [...new Set(named)];
-    if (!ids.every((id) => /^sg-[0-9a-z]+$/.test(id))) return refuse(key, 'expected ids sg-…');
-    if (named.length > ids.length)
-      remarks.push(passedOver(annotations, key, 'a group that is named twice is used once'));
-    return ids;
-  }
 
   function refuseFields(): void {
     const refuseField = (message: string) => refusals.push({ reason: 'Unsupported', message });
@@ -176,8 +139,7 @@ export function readClassicSettings(desired: DesiredLoadBalancer, config: Classi
     // With none left, TLS would end nowhere, and clients would be answered in plain text.
     if (strange.length > 0 && strange.length === names.length)
       refuse(keys.sslPorts, `expected numbers or names of the Service's ports: ${[...known].join(', ')}`);
-    else if (strange.length > 0)
-      remarks.push(passedOver(annotations, keys.sslPorts, `the Service has no port ${strange.join(', ')}`));
+    else if (strange.length > 0) values.passOver(keys.sslPorts, `the Service has no port ${strange.join(', ')}`);
     if (
       refusals.some(({ message }) =>
         [keys.sslCertificate, keys.sslPorts, keys.backendProtocol].some((key) => message.startsWith(key)),
@@ -266,17 +228,6 @@ export function readClassicSettings(desired: DesiredLoadBalancer, config: Classi
       emitInterval: every === undefined ? undefined : Number(every),
       prefix: text(keys.accessLogPrefix),
     };
-  }
-
-  function readTags(): Tags {
-    const tags = readAdditionalTags(annotations);
-    if ('expected' in tags) {
-      refuse(keys.additionalTags, tags.expected);
-      return {};
-    }
-    if (tags.keyless.length > 0)
-      remarks.push(passedOver(annotations, keys.additionalTags, `no key in ${JSON.stringify(tags.keyless.join(','))}`));
-    return tags.tags;
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Refusal } from '../../../engine/resource.ts';
 import type { DesiredLoadBalancer } from '../../load-balancers.ts';
-import { itemsOf, namesNoSubnet, passedOver, readAdditionalTags, readInternal } from '../annotation-values.ts';
+import { itemsOf, readAnnotations } from '../annotation-values.ts';
 import { keys } from '../load-balancer-annotations.ts';
 import type { Tags } from '../load-balancer-tags.ts';
 
@@ -68,35 +68,10 @@ const classicOnly: readonly (readonly [string, string])[] = [
  */
 export function readNlbSettings(desired: DesiredLoadBalancer, options: { readonly managed: boolean }): NlbSettings {
   const { annotations } = desired;
-  const refusals: Refusal[] = [];
+  const values = readAnnotations(annotations);
+  const { refusals, remarks, unclear, text, refuse, passOver, flag, whole } = values;
   const notes: Refusal[] = [];
-  const remarks: string[] = [];
-  const unclear = new Set<string>();
-  const text = (key: string): string | undefined => annotations[key]?.trim() || undefined;
-  const refuse = (key: string, expected: string): undefined => {
-    unclear.add(key);
-    refusals.push({ reason: 'Unsupported', message: `${key}: ${JSON.stringify(annotations[key])}, ${expected}` });
-  };
-  const flag = (key: string): boolean | undefined => {
-    const value = text(key);
-    if (value === undefined) return undefined;
-    if (/^(1|t|true)$/i.test(value)) return true;
-    if (/^(0|f|false)$/i.test(value)) return false;
-    return refuse(key, 'expected true or false');
-  };
-  const whole = (key: string, least: number, most: number): number | undefined => {
-    const value = text(key);
-    if (value === undefined) return undefined;
-    const number = Number(value);
-    if (/^\d+$/.test(value) && number >= least && number <= most) return number;
-    return refuse(key, `expected a number, ${least} to ${most}`);
-  };
-  const list = (key: string, form: RegExp, expected: string): readonly string[] => {
-    const items = itemsOf(annotations[key]);
-    if (items.every((item) => form.test(item)) && new Set(items).size === items.length) return items;
-    refuse(key, expected);
-    return [];
-  };
+  const list = (...args: Parameters<typeof values.list>) => values.list(...args) ?? [];
 
   for (const [key, why] of classicOnly)
     if (text(key) !== undefined)
@@ -116,9 +91,7 @@ export function readNlbSettings(desired: DesiredLoadBalancer, options: { readonl
       message: 'spec.sessionAffinity: ClientIP is not possible with load balancers of AWS, expected None',
     });
 
-  const read = readInternal(annotations);
-  if ('key' in read) refuse(read.key, read.expected);
-  const scheme: Scheme = 'internal' in read && read.internal ? 'internal' : 'internet-facing';
+  const scheme: Scheme = values.internal() ? 'internal' : 'internet-facing';
   const eips = list(keys.eipAllocations, /^eipalloc-[0-9a-z]+$/, 'expected different ids eipalloc-…');
   if (eips.length > 0 && scheme === 'internal')
     refuse(keys.eipAllocations, `not possible with an internal load balancer; expected ${keys.privateAddresses}`);
@@ -129,20 +102,15 @@ export function readNlbSettings(desired: DesiredLoadBalancer, options: { readonl
   );
   if (privateAddresses.length > 0 && scheme === 'internet-facing')
     refuse(keys.privateAddresses, `possible only with an internal load balancer; set ${keys.internal} to true`);
-  const subnets = list(keys.subnets, /^.+$/, 'expected different subnet ids or Name tags');
-  if (namesNoSubnet(annotations)) refuse(keys.subnets, 'expected subnet ids or Name tags, or no annotation');
+  const subnets = values.subnets() ?? [];
   for (const [key, given] of [
     [keys.eipAllocations, eips],
     [keys.privateAddresses, privateAddresses],
   ] as const)
     if (given.length > 0 && subnets.length > 0 && given.length !== subnets.length && !unclear.has(key))
       refuse(key, `expected as many as the ${subnets.length} subnets of ${keys.subnets}`);
-  const named = itemsOf(annotations[keys.securityGroups]);
-  const securityGroups = [...new Set(named)];
-  if (!securityGroups.every((id) => /^sg-[0-9a-z]+$/.test(id))) refuse(keys.securityGroups, 'expected ids sg-…');
-  else if (named.length > securityGroups.length)
-    remarks.push(passedOver(annotations, keys.securityGroups, 'a group that is named twice is used once'));
-  if (securityGroups.length > 0 && !options.managed)
+  const securityGroups = values.groups(keys.securityGroups);
+  if (itemsOf(annotations[keys.securityGroups]).length > 0 && !options.managed)
     refuse(keys.securityGroups, 'possible only with NLBSecurityGroupMode = Managed in the cloud config');
 
   const targetTypeText = text(keys.targetType) ?? 'instance';
@@ -152,7 +120,7 @@ export function readNlbSettings(desired: DesiredLoadBalancer, options: { readonl
     scheme,
     targetType: targetTypeText === 'ip' ? ('ip' as const) : ('instance' as const),
     subnets,
-    securityGroups: unclear.has(keys.securityGroups) ? [] : securityGroups,
+    securityGroups: unclear.has(keys.securityGroups) ? [] : (securityGroups ?? []),
     eips: unclear.has(keys.eipAllocations) ? [] : eips,
     privateAddresses: unclear.has(keys.privateAddresses) ? [] : privateAddresses,
     crossZone: flag(keys.crossZone) ?? false,
@@ -188,16 +156,13 @@ export function readNlbSettings(desired: DesiredLoadBalancer, options: { readonl
     // With none left, TLS would end nowhere, and clients would be answered in plain text.
     if (strange.length > 0 && strange.length === ports.length)
       refuse(keys.sslPorts, `expected numbers or names of the Service's ports: ${[...known].join(', ')}`);
-    else if (strange.length > 0)
-      remarks.push(passedOver(annotations, keys.sslPorts, `the Service has no port ${strange.join(', ')}`));
+    else if (strange.length > 0) passOver(keys.sslPorts, `the Service has no port ${strange.join(', ')}`);
     const backend = text(keys.backendProtocol)?.toLowerCase();
     const ofClassic = backend === 'http' || backend === 'https';
     if (backend !== undefined && backend !== 'ssl' && backend !== 'tcp' && !ofClassic)
       refuse(keys.backendProtocol, 'expected ssl or tcp with a network load balancer');
     else if (ofClassic)
-      remarks.push(
-        passedOver(annotations, keys.backendProtocol, 'without effect on a network load balancer, where ssl or tcp is'),
-      );
+      passOver(keys.backendProtocol, 'without effect on a network load balancer, where ssl or tcp is');
     return {
       certificate,
       policy: text(keys.sslPolicy),
@@ -207,14 +172,7 @@ export function readNlbSettings(desired: DesiredLoadBalancer, options: { readonl
   }
 
   function readTags(): Tags {
-    const read = readAdditionalTags(annotations);
-    if ('expected' in read) {
-      refuse(keys.additionalTags, read.expected);
-      return {};
-    }
-    if (read.keyless.length > 0)
-      remarks.push(passedOver(annotations, keys.additionalTags, `no key in ${JSON.stringify(read.keyless.join(','))}`));
-    const { tags } = read;
+    const tags = values.tags();
     if (Object.keys(tags).length > 40) {
       refuse(keys.additionalTags, 'expected 40 tags at the most: AWS allows 50 in all');
       return {};
