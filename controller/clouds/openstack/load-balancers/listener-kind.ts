@@ -5,8 +5,8 @@ import { differences } from './differences.ts';
 import { type Listener, readListener } from './octavia-answer.ts';
 import { listenerBody, listenerFields } from './octavia-bodies.ts';
 import type { OctaviaCalls } from './octavia-calls.ts';
-import { partSettleMs, working } from './octavia-work.ts';
-import { foundListener, octaviaKinds } from './resources.ts';
+import { working } from './octavia-work.ts';
+import { foundListener, octaviaKinds, ofLoadBalancer } from './resources.ts';
 import type { ListenerSpec } from './specs.ts';
 import { retainedTags } from './tags.ts';
 
@@ -22,13 +22,8 @@ export function createListenerKind(calls: OctaviaCalls, config: LoadBalancerConf
     return { ...found, key: key!, slots: slots!, refs: now ?? refs!, body };
   };
   return {
-    ...{
-      kind: octaviaKinds.listener,
-      within: octaviaKinds.loadBalancer,
-      inline: true,
-      again: 'safe',
-      settleMs: partSettleMs,
-    },
+    kind: octaviaKinds.listener,
+    ...ofLoadBalancer,
     alone: () => config.serialCalls,
     compare: compareListener,
     async create({ spec }, _, io) {

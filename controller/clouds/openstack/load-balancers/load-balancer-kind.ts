@@ -8,9 +8,9 @@ import { classicPrefix } from './names.ts';
 import { type LoadBalancer, type Member, readListener, readLoadBalancer, readPool } from './octavia-answer.ts';
 import { isMonitor, loadBalancerBody } from './octavia-bodies.ts';
 import type { OctaviaCalls } from './octavia-calls.ts';
-import { partSettleMs, settleMs, working } from './octavia-work.ts';
+import { settleMs, working } from './octavia-work.ts';
 import { shownMembers } from './pool-changes.ts';
-import { foundAll, foundLoadBalancer, octaviaKinds, type VipPort, type Whole } from './resources.ts';
+import { foundAll, foundLoadBalancer, octaviaKinds, ofLoadBalancer, type VipPort, type Whole } from './resources.ts';
 import type { ListenerSpec, LoadBalancerSpec, PoolSpec } from './specs.ts';
 import { octaviaTags, ownerTagsOf, retainedTags, tag, tagValue, without } from './tags.ts';
 
@@ -135,13 +135,8 @@ export function createLoadBalancerKinds({
     },
   };
   const vipPort: Kind<undefined, VipPort> = {
-    ...{
-      kind: octaviaKinds.vipPort,
-      within: octaviaKinds.loadBalancer,
-      inline: true,
-      again: 'safe',
-      settleMs: partSettleMs,
-    },
+    kind: octaviaKinds.vipPort,
+    ...ofLoadBalancer,
     compare: () => ({ same: true }),
   };
   return [loadBalancer, vipPort];

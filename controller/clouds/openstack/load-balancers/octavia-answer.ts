@@ -19,13 +19,16 @@ export interface Member {
   readonly providerID: string | undefined;
 }
 
-export interface Monitor {
-  readonly id: string;
-  readonly type: string;
+export interface MonitorTimes {
   readonly delay: number;
   readonly timeout: number;
   readonly maxRetries: number;
   readonly maxRetriesDown: number;
+}
+
+export interface Monitor extends MonitorTimes {
+  readonly id: string;
+  readonly type: string;
   readonly path: string | undefined;
   readonly status: Status;
   readonly tags: readonly string[];

@@ -3,8 +3,6 @@ import type { LoadBalancer } from './octavia-answer.ts';
 
 /** A create whose answer was lost may still be on its way for so long. */
 export const settleMs = 60_000;
-/** A replica of Octavia's database may lag behind for so long. */
-export const partSettleMs = 10_000;
 
 /** Roughly, with amphorae: the start of a VM, a reload, another VM, the end of a VM. */
 const amphoraMs = { create: 30_000, change: 2_500, failover: 60_000, delete: 10_000 } as const;

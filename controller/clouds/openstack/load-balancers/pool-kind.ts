@@ -3,9 +3,9 @@ import type { LoadBalancerConfig } from '../load-balancer-config.ts';
 import { type Member, type Pool, readMember, readMonitor, readPool } from './octavia-answer.ts';
 import { memberBody, monitorBody, poolBody, timesBody } from './octavia-bodies.ts';
 import type { OctaviaCalls } from './octavia-calls.ts';
-import { partSettleMs, working } from './octavia-work.ts';
+import { working } from './octavia-work.ts';
 import { comparePool, type PoolChange, shownMembers } from './pool-changes.ts';
-import { foundPool, octaviaKinds } from './resources.ts';
+import { foundPool, octaviaKinds, ofLoadBalancer } from './resources.ts';
 import type { NewMember, PoolSpec } from './specs.ts';
 import { retainedTags } from './tags.ts';
 
@@ -64,13 +64,8 @@ export function createPoolKind(
   }
 
   return {
-    ...{
-      kind: octaviaKinds.pool,
-      within: octaviaKinds.loadBalancer,
-      inline: true,
-      again: 'safe',
-      settleMs: partSettleMs,
-    },
+    kind: octaviaKinds.pool,
+    ...ofLoadBalancer,
     alone: () => config.serialCalls,
     compare: (found, spec) => comparePool(found, spec, config.serialCalls),
     // Releases up to Octavia 11 fail where it is made with what is in it.

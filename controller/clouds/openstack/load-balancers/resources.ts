@@ -13,6 +13,14 @@ export const octaviaKinds = {
   listener: 'listener',
 } as const;
 
+/** What all kinds of parts have; a replica of Octavia's database may lag behind for so long. */
+export const ofLoadBalancer = {
+  within: octaviaKinds.loadBalancer,
+  inline: true,
+  again: 'safe',
+  settleMs: 10_000,
+} as const;
+
 /** What Neutron knows the VIP by. */
 export interface VipPort {
   readonly loadBalancer: LoadBalancer;

@@ -7,17 +7,10 @@ import { isUuid } from '../uuid.ts';
 import { keys, values } from './annotations.ts';
 import type { Features } from './features.ts';
 import { parseNodeSelector } from './node-labels.ts';
-import { isEverybody, type Timeouts } from './octavia-answer.ts';
+import { isEverybody, type MonitorTimes, type Timeouts } from './octavia-answer.ts';
 
 /** `PROXY` and `PROXYV2` are the protocols of Octavia's pools. */
 export type ProxyProtocol = 'none' | 'PROXY' | 'PROXYV2';
-
-export interface MonitorTimes {
-  readonly delay: number;
-  readonly timeout: number;
-  readonly maxRetries: number;
-  readonly maxRetriesDown: number;
-}
 
 /**
  * What annotations and configuration ask for. Undefined = not understood or not possible: what exists stays, and

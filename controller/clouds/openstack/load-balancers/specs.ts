@@ -1,6 +1,6 @@
 import type { ResourceName } from '../../../engine/resource.ts';
 import type { Placement } from '../load-balancer-config.ts';
-import type { Pool, Timeouts } from './octavia-answer.ts';
+import type { MonitorTimes, Pool, Timeouts } from './octavia-answer.ts';
 
 /** What a Service asks of a load balancer of its own. */
 export interface LoadBalancerSpec {
@@ -37,13 +37,9 @@ export interface NewMember {
   readonly providerID: string;
 }
 
-export interface NewMonitor {
+export interface NewMonitor extends MonitorTimes {
   readonly name: string;
   readonly type: string;
-  readonly delay: number;
-  readonly timeout: number;
-  readonly maxRetries: number;
-  readonly maxRetriesDown: number;
   /** Of an HTTP check, which expects 200. */
   readonly path: string | undefined;
 }
