@@ -1,5 +1,5 @@
-import type { Tags } from '../load-balancer-tags.ts';
-import type { Attributes, ClassicLoadBalancer, HealthCheck, Listener } from './classic-load-balancer.ts';
+import type { ClassicLoadBalancer } from './classic-load-balancer.ts';
+import type { ClassicSettings } from './settings.ts';
 
 export interface Member {
   /** Of the instance. */
@@ -7,26 +7,22 @@ export interface Member {
   readonly providerID: string;
 }
 
+type Understood = Pick<
+  ClassicSettings,
+  'internal' | 'listeners' | 'sslPolicy' | 'proxyProtocol' | 'attributes' | 'health' | 'tags'
+>;
+
 /** What one Service asks of its classic load balancer. Undefined = not understood, or not known yet: it stays. */
-export interface BalancerSpec {
+export interface BalancerSpec extends Understood {
   readonly name: string;
   /** `namespace/name` */
   readonly service: string;
-  readonly internal: boolean | undefined;
   /** Ids or Name tags, for one that is still to be made; empty = discovered. */
   readonly namedSubnets: readonly string[];
   /** Ids, for one that stands. */
   readonly subnets: readonly string[] | undefined;
   /** Ids; names of resources that are still to be made. */
   readonly groups: readonly string[];
-  readonly listeners: readonly Listener[] | undefined;
-  /** Name of a predefined security policy. */
-  readonly sslPolicy: string | undefined;
-  readonly proxyProtocol: boolean | undefined;
-  readonly attributes: Attributes;
-  readonly health: HealthCheck | undefined;
-  /** Beside the owner's. */
-  readonly tags: Tags;
   /** Everything that may be a member. */
   readonly members: readonly Member[];
   /** Of these, what is to be registered. Of the others, what is there stays. */
