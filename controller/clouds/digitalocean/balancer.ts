@@ -1,7 +1,7 @@
-import ipaddr from 'ipaddr.js';
 import { digitalocean } from '../../../common/provider-id/digitalocean.ts';
 import type { Found } from '../../engine/resource.ts';
 import type { AnswerFields } from '../answer-fields.ts';
+import { canonical } from '../ip-address.ts';
 import type { ObservedMember } from '../load-balancers.ts';
 import { type Mark, parseName } from './names.ts';
 
@@ -43,7 +43,9 @@ export function foundBalancer(fields: AnswerFields): Found<Balancer> {
   const name = fields.text('name');
   const mark = parseName(name);
   const droplets = ((fields.json()['droplet_ids'] ?? []) as readonly unknown[]).map(Number);
-  const addresses = [fields.optionalText('ip'), fields.optionalText('ipv6')].flatMap((ip) => canonical(ip) ?? []);
+  const addresses = [fields.optionalText('ip'), fields.optionalText('ipv6')].flatMap((ip) =>
+    ip === undefined ? [] : canonical(ip),
+  );
   const rules = fields.optionalObjects('forwarding_rules');
   const status = statuses[fields.text('status')] ?? 'ready';
   const body: Balancer = {
@@ -69,9 +71,4 @@ export function foundBalancer(fields: AnswerFields): Found<Balancer> {
 export function foundCertificate(fields: AnswerFields): Found<Certificate> {
   const body = { id: fields.text('id'), name: fields.text('name') };
   return { kind: kindNames.certificate, id: body.id, status: 'ready', lent: true, body };
-}
-
-/** As a Service's status shows it, however it is written. */
-export function canonical(ip: string | undefined): string | undefined {
-  return ip !== undefined && ipaddr.isValid(ip) ? ipaddr.parse(ip).toString() : ip;
 }

@@ -10,10 +10,11 @@ import {
   type ReadIo,
 } from '../../engine/resource.ts';
 import { flagOf } from '../annotation-reader.ts';
+import { canonical } from '../ip-address.ts';
 import type { Adopting, LoadBalancerDriver, ShownLoadBalancer } from '../load-balancer-driver.ts';
 import type { Ingress } from '../load-balancers.ts';
 import { annotations, disownAnnotation, idAnnotation, prefix } from './annotations.ts';
-import { type Balancer, canonical, foundBalancer, foundCertificate, kindNames } from './balancer.ts';
+import { type Balancer, foundBalancer, foundCertificate, kindNames } from './balancer.ts';
 import { balancerKind, balancersPath } from './balancers.ts';
 import { cloud, type DigitalOceanClient } from './client.ts';
 import { type DigitalOceanConfig, uuid } from './config.ts';
@@ -142,7 +143,7 @@ function adopts({ kind, id, body }: Found, { owner, proof }: Adopting): string |
   const isDisowned = flagOf(said[disownAnnotation] ?? '') === true;
   if (mark !== undefined || isDisowned || !(isUsual || isSaid)) return undefined;
   const shown = new Set(proof.addresses.map(canonical));
-  const isNamed = shown.size > 0 && ![...shown].some((one) => ipaddr.isValid(one ?? ''));
+  const isNamed = shown.size > 0 && ![...shown].some(ipaddr.isValid);
   return addresses.some((ip) => shown.has(ip)) || (isNamed && isUsual) ? 'main' : undefined;
 }
 

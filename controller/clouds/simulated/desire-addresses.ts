@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
-import ipaddr from 'ipaddr.js';
 import type { Refusal, Want } from '../../engine/resource.ts';
 import { accessTo, isKeptFor } from '../access.ts';
+import { sameAddress } from '../ip-address.ts';
 import { type DesiredLoadBalancer, type IpFamily, ownerTags } from '../load-balancers.ts';
 import { addressKey, kinds } from './found.ts';
 import { type Address, addressName, type LoadBalancer, type Scheme } from './load-balancer-answer.ts';
@@ -123,13 +123,4 @@ export function desireAddresses({ desired, current, isOurs, all, own, refusals }
       return { reason: 'Conflict', message: `${field} is in use by load balancer ${named.usedBy}` };
     return undefined;
   }
-}
-
-/** However they are spelt. */
-export function sameAddress(a: string, b: string): boolean {
-  return a === b || (isIP(a) === 6 && isIP(b) === 6 && spelling(a) === spelling(b));
-}
-
-function spelling(address: string): string {
-  return ipaddr.IPv6.parse(address).toRFC5952String();
 }

@@ -1,8 +1,9 @@
 import type { Desire, Found, Refusal, Want } from '../../engine/resource.ts';
 import { type Access, accessTo, nameHolder } from '../access.ts';
+import { sameAddress } from '../ip-address.ts';
 import type { Asked } from '../load-balancer-driver.ts';
 import { ownerTags } from '../load-balancers.ts';
-import { desireAddresses, sameAddress } from './desire-addresses.ts';
+import { desireAddresses } from './desire-addresses.ts';
 import { kinds, listenerKey, type Part } from './found.ts';
 import { readSettings } from './load-balancer-annotations.ts';
 import type { Address, Listener, LoadBalancer, Pool, Scheme } from './load-balancer-answer.ts';

@@ -1,6 +1,6 @@
-import ipaddr from 'ipaddr.js';
 import type { Found, Reference } from '../../../engine/resource.ts';
 import type { AnswerFields } from '../../answer-fields.ts';
+import { canonical } from '../../ip-address.ts';
 import { isRetained, type Labels, labelKeys, ownerOf } from './labels.ts';
 
 /** Kinds of resources. All but certificates and dedicated servers are a load balancer or parts of one. */
@@ -84,11 +84,6 @@ export function readBalancer(fields: AnswerFields): Balancer {
     services: fields.objects('services').map(readService),
     targets: fields.objects('targets').flatMap(readTarget),
   };
-}
-
-/** Its addresses as a Service's status shows them, however they are written. */
-export function canonical(ip: string): string {
-  return ipaddr.isValid(ip) ? ipaddr.parse(ip).toString() : ip;
 }
 
 function addressOf(fields: AnswerFields | undefined): PublicAddress | undefined {

@@ -1,10 +1,11 @@
 import ipaddr from 'ipaddr.js';
 import type { Found, Kind } from '../../../engine/resource.ts';
+import { canonical } from '../../ip-address.ts';
 import type { Adopting, LoadBalancerDriver, ShownLoadBalancer } from '../../load-balancer-driver.ts';
 import type { Ingress, ObservedMember } from '../../load-balancers.ts';
 import { annotations, prefix } from '../annotations.ts';
 import type { HetznerClient } from '../client.ts';
-import { type Balancer, canonical, kindNames, type Service, type Target } from './balancer.ts';
+import { type Balancer, kindNames, type Service, type Target } from './balancer.ts';
 import { balancerKind } from './balancers.ts';
 import { type Certificate, certificateKind } from './certificates.ts';
 import { claimKind } from './claims.ts';

@@ -1,11 +1,12 @@
 import { isIP } from 'node:net';
 import type { Found, Refusal, Want } from '../../../engine/resource.ts';
 import { accessTo, isKeptFor } from '../../access.ts';
+import { sameAddress } from '../../ip-address.ts';
 import type { Asked } from '../../load-balancer-driver.ts';
 import { markIn } from '../load-balancers/names.ts';
 import type { Settings } from '../load-balancers/settings.ts';
 import { consentOf, octaviaTags, tagValue } from '../load-balancers/tags.ts';
-import { type FloatingIp, floatingIpSlot, sameAddress } from './floating-ip.ts';
+import { type FloatingIp, floatingIpSlot } from './floating-ip.ts';
 import type { FloatingIpSpec } from './floating-ip-kind.ts';
 import { type FloatingPool, floatingPools, type NetworkFacts } from './network-facts.ts';
 import { networkKinds, vipPortName } from './network-kinds.ts';

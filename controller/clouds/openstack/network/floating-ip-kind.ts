@@ -1,10 +1,11 @@
 import { isCloudError } from '../../../../common/cloud-error.ts';
 import type { Comparison, Found, Kind, ResourceName, WriteIo } from '../../../engine/resource.ts';
+import { sameAddress } from '../../ip-address.ts';
 import type { Owner } from '../../load-balancers.ts';
 import { faultOf } from '../fault.ts';
 import type { JsonObject } from '../json.ts';
 import { floatingIpDescription, markIn, retainedMark, serviceIn, withMark } from '../load-balancers/names.ts';
-import { type FloatingIp, foundFloatingIp, readFloatingIp, sameAddress } from './floating-ip.ts';
+import { type FloatingIp, foundFloatingIp, readFloatingIp } from './floating-ip.ts';
 import type { FloatingPool } from './network-facts.ts';
 import { networkKinds } from './network-kinds.ts';
 import type { Neutron } from './neutron.ts';

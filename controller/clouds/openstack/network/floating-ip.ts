@@ -1,4 +1,3 @@
-import { isIP } from 'node:net';
 import type { Found } from '../../../engine/resource.ts';
 import type { ShownLoadBalancer } from '../../load-balancer-driver.ts';
 import { type JsonObject, numberOf, textOf, textsOf } from '../json.ts';
@@ -122,12 +121,4 @@ export function floatingAddressAt(portId: string, known: readonly Found[]): stri
 export function showFloatingIp({ body }: Found): ShownLoadBalancer {
   const { address, description } = body as FloatingIp;
   return { name: address, ingress: [], service: markIn(description)?.keptFor };
-}
-
-export function sameAddress(a: string, b: string): boolean {
-  return a === b || (isIP(a) === 6 && isIP(b) === 6 && expanded(a) === expanded(b));
-}
-
-function expanded(address: string): string {
-  return new URL(`http://[${address}]`).hostname;
 }

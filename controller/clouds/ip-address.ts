@@ -1,0 +1,12 @@
+import { isIP } from 'node:net';
+import ipaddr from 'ipaddr.js';
+
+/** One text for one address, as a Service's status shows it; what is none is left as it is. */
+export function canonical(ip: string): string {
+  return ipaddr.isValid(ip) ? ipaddr.parse(ip).toString() : ip;
+}
+
+/** However they are spelt. */
+export function sameAddress(a: string, b: string): boolean {
+  return a === b || (isIP(a) === 6 && isIP(b) === 6 && canonical(a) === canonical(b));
+}
