@@ -8,8 +8,10 @@ import type { RateLimiter } from './rate-limiter.ts';
 import type { Urgency } from './urgency.ts';
 
 export interface ApiRequest {
-  /** From the base URL, with a slash first. Ids stand in it, numbers or UUIDs; names only in the query. */
+  /** From the base URL, with a slash first. Ids stand in it, numbers or UUIDs; names only with an `operation`. */
   readonly path: string;
+  /** For metrics and errors: no ids and names in it. Default: method and path, with `{id}` for each id. */
+  readonly operation?: string;
   /** Default `GET`. */
   readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** Names and values; a name may repeat. */
@@ -42,8 +44,8 @@ export interface JsonApiOptions {
   readonly onCall: (call: CloudCall) => void;
   /** Base URL without a slash at the end. */
   readonly endpoint: string;
-  /** Value of the header. */
-  readonly authorization: string;
+  /** Value of the header; as a function it is read again for each request, and throws a CloudError. */
+  readonly authorization: string | (() => Promise<string>);
   readonly timeoutMs: number;
   /** Of a mutating call. */
   readonly mutationTimeoutMs: number;
@@ -64,12 +66,13 @@ export function createJsonApi(options: JsonApiOptions): JsonApi {
     for (const [name, value] of query) url.searchParams.append(name, value);
     const limitMs = permit === undefined ? timeoutMs : Math.min(timeoutMs, mutationTimeoutMs);
     const json = body === undefined ? {} : { body: JSON.stringify(body) };
-    const headers = {
-      ...{ authorization, accept: 'application/json' },
-      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-    };
 
     async function exchange(): Promise<unknown> {
+      const headers = {
+        authorization: typeof authorization === 'string' ? authorization : await authorization(),
+        accept: 'application/json',
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      };
       permit?.(limitMs);
       const startedAt = clock.monotonic();
       let code = 'unreachable';
@@ -97,8 +100,10 @@ export function createJsonApi(options: JsonApiOptions): JsonApi {
 }
 
 /** For metrics and errors: `GET /servers/{id}`. */
-export function operationOf({ method = 'GET', path }: Pick<ApiRequest, 'method' | 'path'>): string {
-  return `${method} ${path.replace(/\/(?:\d+|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?=\/|$)/gi, '/{id}')}`;
+export function operationOf({ method = 'GET', path, operation }: Pick<ApiRequest, 'method' | 'path' | 'operation'>) {
+  return (
+    operation ?? `${method} ${path.replace(/\/(?:\d+|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?=\/|$)/gi, '/{id}')}`
+  );
 }
 
 function parse(cloud: string, operation: string, text: string): unknown {
