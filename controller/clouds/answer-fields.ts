@@ -8,6 +8,8 @@ export interface AnswerPlace {
   readonly operation: string;
   /** From there to the value: `server.private_net`. Default `answer`. */
   readonly path?: string;
+  /** It holds secrets: errors show no value. */
+  readonly secret?: boolean;
 }
 
 /**
@@ -41,15 +43,20 @@ export interface AnswerFields {
 }
 
 /** @throws CloudError where the value is no object */
-export function answerFields(value: unknown, { cloud, operation, path = 'answer' }: AnswerPlace): AnswerFields {
+export function answerFields(
+  value: unknown,
+  { cloud, operation, path = 'answer', secret = false }: AnswerPlace,
+): AnswerFields {
   const wrong = (name: string, found: unknown, expected: string) => {
-    const shown = found === undefined ? 'missing' : (JSON.stringify(found)?.slice(0, 80) ?? String(found));
+    const value = () => (secret ? 'it is none' : (JSON.stringify(found)?.slice(0, 80) ?? String(found)));
+    const shown = found === undefined ? 'missing' : value();
     const message = `${path}${name === '' ? '' : `.${name}`}: ${shown}, expected ${expected}`;
     return new CloudError({ kind: 'Invalid', cloud, operation, message });
   };
   if (typeof value !== 'object' || value === null || Array.isArray(value)) throw wrong('', value, 'an object');
   const fields = value as Readonly<Record<string, unknown>>;
-  const below = (name: string, one: unknown) => answerFields(one, { cloud, operation, path: `${path}.${name}` });
+  const below = (name: string, one: unknown) =>
+    answerFields(one, { cloud, operation, path: `${path}.${name}`, secret });
 
   function optionalText(name: string): string | undefined {
     const found = fields[name] ?? '';
