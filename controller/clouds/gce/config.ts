@@ -1,0 +1,111 @@
+import type { CloudConfigFile } from '../cloud.ts';
+import { type GcfgReader, parseGcfg, readSection, unknownKeys } from '../gcfg.ts';
+
+/** What the configuration says, complete with its defaults. */
+export interface GceConfig {
+  /** Id or number. Undefined: that of the surroundings. */
+  readonly project: string | undefined;
+  /** The project of the network, if it is another (Shared VPC). */
+  readonly networkProject: string | undefined;
+  /** Name. Undefined: that of the VM where the controller runs. */
+  readonly network: string | undefined;
+  /** Which VMs a name without providerID may mean. Undefined: all of the project. */
+  readonly named: { readonly zone: string } | { readonly region: string } | undefined;
+  /** IPv6 addresses go first. */
+  readonly ipv6First: boolean;
+  /** The names of all VMs of the cluster begin so: lists leave out others. */
+  readonly namePrefix: string | undefined;
+  /** Base URLs without a slash at the end. Undefined: Google's. */
+  readonly endpoint: string | undefined;
+  readonly resourceManagerEndpoint: string | undefined;
+  readonly credentialFile: string | undefined;
+  /** The classic controller's own source of tokens. */
+  readonly tokenSource: { readonly url: string; readonly body: string } | undefined;
+  /** For the log. */
+  readonly warnings: readonly string[];
+}
+
+/** Keys of the classic controller that change nothing here, and why. */
+const withoutMeaning: Readonly<Record<string, string>> = {
+  'subnetwork-name': 'no load balancers are made',
+  'secondary-range-name': 'it has no meaning in the classic controller either',
+  'node-tags': 'no firewall rules are made',
+  'container-api-endpoint': 'GKE is not called',
+  'alpha-features': 'no alpha API is called',
+};
+const globalKeys = [
+  ...['token-url', 'token-body', 'project-id', 'network-project-id', 'network-name', 'stack-type', 'local-zone'],
+  ...['node-instance-prefix', 'regional', 'multizone', 'api-endpoint', ...Object.keys(withoutMeaning)],
+];
+const knownKeys: ReadonlyMap<string, ReadonlySet<string>> = new Map([
+  ['global', new Set(globalKeys)],
+  ['mooring', new Set(['credential-file', 'resource-manager-endpoint'])],
+]);
+/** Project ids of domains have a colon: `example.com:project`. */
+export const projectPattern = /^(?:[a-z0-9.-]+:)?[a-z0-9][a-z0-9-]*$/;
+export const namePattern = /^[a-z]([-a-z0-9]{0,61}[a-z0-9])?$/;
+export const zonePattern = /^[a-z]+(-[a-z0-9]+)+$/;
+
+/**
+ * `gce.conf` of the classic controller, with a section `[mooring]` for what that one does not know.
+ *
+ * @throws CloudConfigError
+ */
+export function readConfig(file: CloudConfigFile | undefined): GceConfig {
+  const config = parseGcfg(file?.text ?? '', file?.path ?? 'gce.conf');
+  const [global, mooring] = [readSection(config, 'global'), readSection(config, 'mooring')];
+  const url = URL.parse(global.text('network-name') ?? '');
+  const [, host, network] = /\/projects\/([^/]+)\/global\/networks\/([^/]+)$/.exec(url?.pathname ?? '') ?? [];
+  if (url !== null && network === undefined) throw expected(global, 'network-name', 'a name or the URL of a network');
+  const zone = matching(global, 'local-zone', zonePattern, 'a zone such as us-central1-a');
+  const wide = global.boolean('multizone') === true || global.boolean('regional') === true;
+  const unknown = unknownKeys(config, knownKeys);
+  return {
+    project: matching(global, 'project-id', projectPattern, 'the id or number of a project'),
+    networkProject: matching(global, 'network-project-id', projectPattern, 'the id or number of a project') ?? host,
+    network: network ?? matching(global, 'network-name', namePattern, 'a name or the URL of a network'),
+    named: zone === undefined ? undefined : wide ? { region: zone.replace(/-[^-]*$/, '') } : { zone },
+    ipv6First: matching(global, 'stack-type', /^IPV4$|^IPV6$|^IPV4_IPV6$/, 'IPV4, IPV6 or IPV4_IPV6') === 'IPV6',
+    namePrefix: matching(global, 'node-instance-prefix', /^[a-z][-a-z0-9]*$/, 'the beginning of the names of VMs'),
+    endpoint: endpointOf(global, 'api-endpoint'),
+    resourceManagerEndpoint: endpointOf(mooring, 'resource-manager-endpoint'),
+    credentialFile: mooring.text('credential-file'),
+    tokenSource: tokenSourceOf(global),
+    warnings: [
+      ...Object.entries(withoutMeaning)
+        .filter(([key]) => global.has(key))
+        .map(([key, why]) => `${key} has no effect: ${why}`),
+      ...(unknown.length > 0 ? [`unknown in the cloud config: ${unknown.join(', ')}`] : []),
+    ],
+  };
+}
+
+function tokenSourceOf(global: GcfgReader): GceConfig['tokenSource'] {
+  // The classic controller's word for the credentials of the surroundings.
+  if ((global.text('token-url') ?? 'nil') === 'nil') return undefined;
+  return { url: endpointOf(global, 'token-url')!, body: global.text('token-body') ?? '' };
+}
+
+function matching(reader: GcfgReader, key: string, pattern: RegExp, what: string): string | undefined {
+  const value = reader.text(key);
+  if (value === undefined || pattern.test(value)) return value;
+  throw expected(reader, key, what);
+}
+
+function endpointOf(reader: GcfgReader, key: string): string | undefined {
+  const value = reader.text(key);
+  if (value === undefined) return undefined;
+  if (isPlainUrl(value)) return value.replace(/\/+$/, '');
+  // Not shown: what is wrong with it may be a password in it.
+  throw reader.error(key, 'it is none, expected an http or https URL without user, query and fragment');
+}
+
+/** An http or https URL that can be shown. */
+export function isPlainUrl(text: string): boolean {
+  const url = URL.parse(text);
+  return url !== null && /^https?:$/.test(url.protocol) && !url.username && !url.password && !url.search && !url.hash;
+}
+
+function expected(reader: GcfgReader, key: string, what: string): Error {
+  return reader.error(key, `${JSON.stringify(reader.text(key))}, expected ${what}`);
+}

@@ -1,0 +1,71 @@
+import { type Clock, sleep } from '../../../../common/process/clock.ts';
+import { notFound } from './fake-api.ts';
+
+interface FakeOperation {
+  readonly name: string;
+  readonly type: string;
+  readonly target: string;
+  readonly startedAt: number;
+  readonly endsAt: number;
+  readonly error: { readonly code: string; readonly message: string; readonly status: number } | undefined;
+  readonly effect: () => void;
+  done: boolean;
+}
+
+/** Global operations: each takes its time, and has its effect when it ends. */
+export interface FakeOperations {
+  /** How long one takes. */
+  durationMs: number;
+  /** How long `wait` waits at the most. */
+  waitMs: number;
+  /** The next operation ends with this error and without an effect. */
+  failNext: FakeOperation['error'];
+  start(type: string, target: string, effect: () => void): object;
+  isPending(target: string): boolean;
+  wait(name: string, project: string): Promise<object>;
+  settle(): void;
+}
+
+export function createOperations(clock: Clock, nextId: () => string): FakeOperations {
+  const operations = new Map<string, FakeOperation>();
+  function show({ name, type, target, done, error }: FakeOperation) {
+    const link = `https://www.googleapis.com/compute/v1/projects/proj/global/operations/${name}`;
+    const failure = error && {
+      error: { errors: [{ code: error.code, message: error.message }] },
+      ...{ httpErrorStatusCode: error.status, httpErrorMessage: 'FAILED' },
+    };
+    return {
+      ...{ kind: 'compute#operation', id: nextId(), name, operationType: type, selfLink: link, targetLink: target },
+      ...{ status: done ? 'DONE' : 'RUNNING', progress: done ? 100 : 0, ...(done ? failure : {}) },
+    };
+  }
+  const self: FakeOperations = {
+    ...{ durationMs: 1500, waitMs: 120_000, failNext: undefined },
+    start(type, target, effect) {
+      const [startedAt, error] = [clock.now(), self.failNext];
+      self.failNext = undefined;
+      const times = { startedAt, endsAt: startedAt + self.durationMs };
+      const operation = { name: `operation-${nextId()}`, type, target, ...times, error, effect, done: false };
+      operations.set(operation.name, operation);
+      self.settle();
+      return show(operation);
+    },
+    isPending: (target) => [...operations.values()].some((one) => !one.done && one.target === target),
+    async wait(name, project) {
+      const operation = operations.get(name);
+      if (operation === undefined) throw notFound(`projects/${project}/global/operations/${name}`);
+      const ms = Math.min(operation.endsAt - clock.now(), self.waitMs);
+      if (ms > 0) await sleep(clock, ms);
+      self.settle();
+      return show(operation);
+    },
+    settle() {
+      for (const operation of operations.values()) {
+        if (operation.done || clock.now() < operation.endsAt) continue;
+        operation.done = true;
+        if (operation.error === undefined) operation.effect();
+      }
+    },
+  };
+  return self;
+}
