@@ -54,7 +54,6 @@ const examples: readonly Example[] = [
     [`azure:///${group.toUpperCase()}/RG/${machine}/N`],
     `azure:///${group}/rg/${machine}/other`,
   ),
-  example('gce', 'p/z-1/n', 'gce://p/z-1/n', ['gce://p/z-1/n.c.p.internal'], 'gce://p/z-2/n'),
   example('huaweicloud', uuid, `huaweicloud://${uuid}`, [uuid], uuid.replace('0', '1')),
   example('nocloud', 'hrobot://32', 'hrobot://32', [], 'hrobot://33'),
   example('oci', ocid, `oci://${ocid}`, [ocid], `${ocid}q`),

@@ -1,0 +1,146 @@
+import { CloudError } from '../../../common/cloud-error.ts';
+import { sleep } from '../../../common/process/clock.ts';
+import { restOrAbort } from '../../../common/process/until.ts';
+import type { AnswerFields } from '../answer-fields.ts';
+import { type ApiRequest, createJsonApi, type JsonApi, type JsonApiOptions, operationOf } from '../json-api.ts';
+import type { ApplyOptions } from '../permit.ts';
+import { cloud, errorOf, errorOfOperation } from './fault.ts';
+
+/** A collection that was read over all zones. */
+export interface AggregatedList {
+  readonly items: readonly AnswerFields[];
+  /** Zones whose items are missing, perhaps some of them only. */
+  readonly unreachable: ReadonlySet<string>;
+}
+
+/** Calls to Compute Engine. */
+export interface GceClient extends JsonApi {
+  /** Every item of one list: complete, or throws. One call for 500 items. Reads only. */
+  list(request: ApiRequest): Promise<readonly AnswerFields[]>;
+  /** Every item of a collection in all zones that could be reached. One call for 500 items. Reads only. */
+  aggregated(request: ApiRequest, collection: string): Promise<AggregatedList>;
+  /**
+   * Makes a change, and waits until its operation has ended. Throws what the operation ended with, and `Timeout` after
+   * two minutes.
+   *
+   * @param project of the global operation
+   */
+  change(request: ApiRequest, project: string, options: ApplyOptions): Promise<void>;
+}
+
+export interface GceClientOptions extends Omit<JsonApiOptions, 'cloud' | 'errorOf' | 'timeoutMs' | 'authorization'> {
+  token(): Promise<string>;
+  /** The API refused a token. */
+  onUnauthorized(): void;
+}
+
+const timeoutMs = 30_000;
+/** `wait` answers when the operation has ended, or after two minutes. */
+const waitTimeoutMs = 130_000;
+const longestOperationMs = 120_000;
+const pollMs = 1000;
+/** The most that a page holds. */
+const perPage = '500';
+const partial = 'UNREACHABLE';
+
+export function createClient(options: GceClientOptions): GceClient {
+  const { clock, token, onUnauthorized } = options;
+  const shared = {
+    ...{ ...options, cloud },
+    authorization: async () => `Bearer ${await token()}`,
+    errorOf(operation: string, answer: Parameters<typeof errorOf>[1]) {
+      if (answer.status === 401) onUnauthorized();
+      return errorOf(operation, answer, clock.now());
+    },
+  };
+  const api = createJsonApi({ ...shared, timeoutMs });
+  const waiting = createJsonApi({ ...shared, timeoutMs: waitTimeoutMs });
+
+  async function* pages(request: ApiRequest): AsyncGenerator<AnswerFields> {
+    const tokens = new Set<string>();
+    for (let next: string | undefined; ; ) {
+      const paging: [string, string][] = [['maxResults', perPage]];
+      if (next !== undefined) paging.push(['pageToken', next]);
+      const page = await api.call({ ...request, query: [...(request.query ?? []), ...paging] });
+      yield page;
+      next = page.optionalText('nextPageToken');
+      if (next === undefined) return;
+      if (tokens.has(next)) throw unavailable(request, 'the pages go in a circle');
+      tokens.add(next);
+    }
+  }
+
+  async function finished(operation: AnswerFields, name: string, project: string, signal: AbortSignal | undefined) {
+    const startedAt = clock.monotonic();
+    const id = operation.text('name');
+    const path = `/projects/${project}/global/operations/${encodeURIComponent(id)}/wait`;
+    const request = { method: 'POST', path, operation: 'globalOperations.wait', urgency: 'change', signal } as const;
+    for (let now = operation; ; ) {
+      if (now.text('status') === 'DONE') {
+        const error = errorOfOperation(name, now);
+        if (error !== undefined) throw error;
+        return;
+      }
+      if (clock.monotonic() - startedAt >= longestOperationMs) {
+        const message = `operation ${id} runs for more than ${longestOperationMs / 1000} s`;
+        throw new CloudError({ kind: 'Timeout', cloud, operation: name, message });
+      }
+      const askedAt = clock.monotonic();
+      now = await waiting.call(request);
+      // An answer that came at once is of a server that does not wait.
+      if (clock.monotonic() - askedAt < pollMs && now.text('status') !== 'DONE')
+        await (signal === undefined ? sleep(clock, pollMs) : restOrAbort(clock, pollMs, signal));
+    }
+  }
+
+  return {
+    ...api,
+    async list(request) {
+      const items: AnswerFields[] = [];
+      for await (const page of pages(request)) {
+        const missing = warningOf(page);
+        if (missing !== undefined) throw unavailable(request, `the list is not complete: ${missing}`);
+        items.push(...page.optionalObjects('items'));
+      }
+      return items;
+    },
+    async aggregated(request, collection) {
+      const items: AnswerFields[] = [];
+      const unreachable = new Set<string>();
+      const query = [...(request.query ?? []), ['returnPartialSuccess', 'true']] as const;
+      for await (const page of pages({ ...request, query })) {
+        const scopes = page.optionalObject('items');
+        const zones = page.json()['unreachables'] == null ? [] : page.texts('unreachables');
+        const missing = warningOf(page);
+        if (missing !== undefined && zones.length === 0)
+          throw unavailable(request, `the list is not complete: ${missing}`);
+        for (const zone of zones) unreachable.add(lastSegment(zone));
+        for (const name of Object.keys(scopes?.json() ?? {})) {
+          const scope = scopes!.object(name);
+          if (warningOf(scope) !== undefined) unreachable.add(lastSegment(name));
+          items.push(...scope.optionalObjects(collection));
+        }
+      }
+      return { items, unreachable };
+    },
+    async change(request, project, { permit, signal }) {
+      const operation = await api.call({ ...request, permit, signal });
+      await finished(operation, operationOf(request), project, signal);
+    },
+  };
+}
+
+/** What is missing; undefined: nothing. Each zone without items has a warning. */
+function warningOf(page: AnswerFields): string | undefined {
+  const warning = page.optionalObject('warning');
+  const code = warning?.optionalText('code') ?? (warning === undefined ? undefined : partial);
+  return code === 'NO_RESULTS_ON_PAGE' ? undefined : code;
+}
+
+export function lastSegment(path: string): string {
+  return path.slice(path.lastIndexOf('/') + 1);
+}
+
+function unavailable(request: ApiRequest, message: string): CloudError {
+  return new CloudError({ kind: 'Unavailable', cloud, operation: operationOf(request), message });
+}

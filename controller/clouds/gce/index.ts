@@ -1,0 +1,158 @@
+import { CloudError } from '../../../common/cloud-error.ts';
+import { createHttp, type Http } from '../../../common/process/http.ts';
+import { gce } from '../../../common/provider-id/gce.ts';
+import type {
+  CloudConfigFile,
+  CloudContext,
+  CloudModule,
+  InstanceRef,
+  OpenedCloud,
+  ReportOnlyCloud,
+} from '../cloud.ts';
+import { configFilesOf } from '../config-files.ts';
+import { createExchange } from '../exchange.ts';
+import { createJsonApi } from '../json-api.ts';
+import { lookupPass, type Target } from '../lookup-pass.ts';
+import { createMachineReader } from '../machines.ts';
+import { createRateLimiter } from '../rate-limiter.ts';
+import type { CallLimits } from '../token-bucket.ts';
+import type { ReadText } from '../variables.ts';
+import { checkGce } from './check.ts';
+import { createClient, lastSegment } from './client.ts';
+import { type GceConfig, namePattern, readConfig, zonePattern } from './config.ts';
+import { findCredential } from './credentials/find-credentials.ts';
+import { createMetadataServer } from './credentials/metadata-server.ts';
+import { createTokenCache } from './credentials/token-cache.ts';
+import { cloud, errorOf } from './fault.ts';
+import { createVms } from './vms.ts';
+
+/**
+ * Compute Engine: the VMs and routes of one project. Opening asks the VM's metadata service where nothing else names a
+ * credential, for at most three seconds. It does not call Compute Engine.
+ */
+export const cloudModule: CloudModule = { name: cloud, open };
+
+/** Up to so many VMs are asked for one by one; more, and all of their zone or of the project are listed. */
+const listAbove = 5;
+/** More than the routes that are worked on at once: each may wait for its operation, and reads have to pass. */
+const maxSockets = 64;
+/** A project has 1,500 calls a minute of each kind, which others use, too. */
+const limits: CallLimits = { perSecond: 10, burst: 300 };
+
+export interface GceParts {
+  readonly config: GceConfig;
+  readonly context: CloudContext;
+  readonly readText: ReadText;
+  /** Around every exchange, for worlds that lose answers or count calls. */
+  readonly wrapHttp?: (http: Http) => Http;
+}
+
+async function open(file: CloudConfigFile | undefined, context: CloudContext): Promise<OpenedCloud | ReportOnlyCloud> {
+  const config = readConfig(file);
+  for (const warning of config.warnings) context.log.warn(warning, { cloud });
+  return openGce({ config, context, readText: configFilesOf(cloud).readText });
+}
+
+/** One project. */
+export async function openGce(parts: GceParts): Promise<OpenedCloud | ReportOnlyCloud> {
+  const { config, context, readText, wrapHttp = (http) => http } = parts;
+  const { clock, random, onCall, onWait, env, mutationTimeoutMs = 10_000 } = context;
+  const pool = { keepAlive: true, maxSockets };
+  const { http: bare, close } = createHttp({ clock, plain: pool, tls: pool });
+  const http = wrapHttp(bare);
+  const unlimited = () => createRateLimiter({ cloud, clock, random });
+  const exchange = createExchange({ ...{ cloud, http, clock, onCall }, gate: unlimited() });
+  const metadata = createMetadataServer(exchange, env['GCE_METADATA_HOST'] || '169.254.169.254');
+  const credential = await findCredential(config, env, metadata, { exchange, clock, readText }).catch((error) => {
+    close();
+    throw error;
+  });
+  if ('tried' in credential) {
+    close();
+    return { reportOnly: `no credential of Google Cloud: tried ${credential.tried}`, retryable: true };
+  }
+  const tokens = createTokenCache(credential.tokens, clock);
+  const endpoint = config.endpoint ?? `https://compute.${credential.universe}/compute/v1`;
+  const client = createClient({
+    ...{ http, clock, onCall, endpoint, mutationTimeoutMs, token: tokens.get, onUnauthorized: tokens.forget },
+    gate: createRateLimiter({ cloud, clock, random, limits, onWait }),
+  });
+  const resourceManager = createJsonApi({
+    ...{ cloud, http, clock, onCall, mutationTimeoutMs, gate: unlimited(), timeoutMs: 15_000 },
+    endpoint: config.resourceManagerEndpoint ?? `https://cloudresourcemanager.${credential.universe}`,
+    authorization: async () => `Bearer ${await tokens.get()}`,
+    errorOf: (operation, answer) => errorOf(operation, answer, clock.now()),
+  });
+  const named = config.project ?? env['GOOGLE_CLOUD_PROJECT'] ?? credential.project;
+  /** The project's id: of a number only the API tells it. */
+  let project = named === undefined || /^\d+$/.test(named) ? undefined : named;
+  let network: { readonly project: string; readonly name: string } | undefined;
+
+  async function readProject(signal: AbortSignal | undefined): Promise<string> {
+    const path = `/projects/${encodeURIComponent(named ?? (await metadata.read('project/project-id')))}`;
+    const query = [['fields', 'name']] as const;
+    const found = await client.call({ path, operation: 'projects.get', query, signal });
+    return found.text('name');
+  }
+  async function readNetwork() {
+    const host = config.networkProject ?? projectId();
+    if (config.network !== undefined) return { project: host, name: config.network };
+    const name = await metadata.read('instance/network-interfaces/0/network').catch((cause: unknown) => {
+      const message = 'network-name: missing, and no metadata service tells it; expected the name of the network';
+      throw new CloudError({ kind: 'Invalid', cloud, operation: 'routes', message, cause });
+    });
+    return { project: host, name: lastSegment(name) };
+  }
+  const networkOnce = async () => {
+    network ??= await readNetwork();
+    return network;
+  };
+  const projectId = () => {
+    if (project !== undefined) return project;
+    throw new CloudError({
+      kind: 'Unavailable',
+      cloud,
+      operation: 'projects.get',
+      message: 'the project is not known',
+    });
+  };
+  const targetOf = (ref: InstanceRef) => targetIn(project, ref);
+  const idOf = (providerID: string) => {
+    const target = targetOf({ by: 'providerID', providerID });
+    return target.ask === 'id' ? target.id : undefined;
+  };
+  return {
+    name: cloud,
+    async identify(signal) {
+      project = await readProject(signal);
+      return { scope: `${new URL(endpoint).host}/${project}`, account: project };
+    },
+    accepts: (providerID) => idOf(providerID) !== undefined,
+    instances: {
+      batchSize: 1000,
+      async lookup(refs, options) {
+        const reader = createMachineReader(cloud, [createVms({ client, config, project: project ?? '' })]);
+        return lookupPass({ ...options, cloud, refs, reader, listAbove, targetOf });
+      },
+    },
+    files: credential.files,
+    ping: async (signal) => void (await readProject(signal)),
+    check: (signal) =>
+      checkGce(
+        { client, resourceManager, from: credential.from, endpoint, project: readProject, network: networkOnce },
+        signal,
+      ),
+    close,
+  };
+}
+
+/** A host name may stand for the VM's name, as with the classic controller. */
+function targetIn(project: string | undefined, ref: InstanceRef): Target {
+  if (ref.by === 'name') return { ask: 'name', name: ref.name.split('.', 1)[0]! };
+  const id = gce.parse(ref.providerID)?.instanceId;
+  const [of, zone = '', name = ''] = id?.split('/') ?? [];
+  // They become a part of a path.
+  if (id !== undefined && of === project && zonePattern.test(zone) && namePattern.test(name))
+    return { ask: 'id', id, by: 'providerID' };
+  return { ask: 'nothing', problem: `${JSON.stringify(ref.providerID)} is no instance of project ${project}` };
+}

@@ -1,0 +1,120 @@
+import { isIP } from 'node:net';
+import type { compute_v1 } from '@googleapis/compute';
+import ipaddr from 'ipaddr.js';
+import { CloudError } from '../../../common/cloud-error.ts';
+import type { NodeAddress, PowerState } from '../../../common/instance.ts';
+import { gceRegion, gce as providerId } from '../../../common/provider-id/gce.ts';
+import type { AnswerFields } from '../answer-fields.ts';
+import type { Seen } from '../machines.ts';
+import { lastSegment } from './client.ts';
+import type { GceConfig } from './config.ts';
+import { cloud } from './fault.ts';
+
+export interface InstanceView {
+  /** The project's id. */
+  readonly project: string;
+  readonly ipv6First: boolean;
+}
+
+/** What is asked for: metadata alone may have 512 KiB a VM. */
+export const instanceFields = (
+  ['id', 'name', 'zone', 'status', 'machineType', 'hostname', 'canIpForward'] satisfies (keyof Vm)[] as string[]
+)
+  .concat(
+    `networkInterfaces(${(
+      ['network', 'networkIP', 'ipv6Address', 'ipv6AccessType', 'aliasIpRanges'] satisfies (keyof Interface)[]
+    ).join()},accessConfigs/natIP,ipv6AccessConfigs/externalIpv6)`,
+    'resourceStatus/effectiveInstanceMetadata/vmDnsSettingMetadataValue',
+  )
+  .join();
+type Vm = compute_v1.Schema$Instance;
+type Interface = compute_v1.Schema$NetworkInterface;
+
+/** PENDING_STOP, STOPPING, SUSPENDING, STAGING, ... change. A preempted VM is TERMINATED. */
+const powers: Readonly<Record<string, PowerState>> = {
+  RUNNING: 'running',
+  STOPPED: 'stopped',
+  SUSPENDED: 'stopped',
+  TERMINATED: 'stopped',
+};
+
+/** The VM's id here: names are unique within project and zone. Throws a CloudError `Invalid`. */
+export function idOf(vm: AnswerFields, { project }: Pick<InstanceView, 'project'>): string {
+  return `${project}/${lastSegment(vm.text('zone'))}/${vm.text('name')}`;
+}
+
+/** A VM as the API shows it. Throws a CloudError `Invalid` that names the field. */
+export function readInstance(vm: AnswerFields, request: 'list' | 'id', view: InstanceView): Seen {
+  const id = idOf(vm, view);
+  const zone = lastSegment(vm.text('zone'));
+  return {
+    state: 'found',
+    power: powers[vm.text('status')] ?? 'changing',
+    request,
+    instance: {
+      ...{ cloud, id, name: vm.text('name'), providerID: providerId.print({ instanceId: id }) },
+      // A VM that is created again under the same name has another number.
+      ...{ incarnation: vm.text('id'), zone, region: gceRegion(zone), type: lastSegment(vm.text('machineType')) },
+      addresses: addressesOf(vm, view, zone),
+    },
+  };
+}
+
+/** In the order of the agent and of the classic controller; alias ranges are pods' and are left out. */
+function addressesOf(vm: AnswerFields, { project, ipv6First }: InstanceView, zone: string): NodeAddress[] {
+  const [v4, v6]: NodeAddress[][] = [[], []];
+  for (const nic of vm.objects('networkInterfaces')) {
+    const internal = nic.optionalText('networkIP');
+    if (internal !== undefined) v4!.push({ type: 'InternalIP', address: addressOf('networkIP', internal) });
+    for (const access of nic.optionalObjects('accessConfigs')) {
+      const external = access.optionalText('natIP');
+      if (external !== undefined) v4!.push({ type: 'ExternalIP', address: addressOf('natIP', external) });
+    }
+    const ipv6 = ipv6Of(nic);
+    if (ipv6 !== undefined) v6!.push({ type: 'InternalIP', address: addressOf('ipv6Address', ipv6) });
+  }
+  const hostname = hostnameOf(vm, project, zone);
+  const names: NodeAddress[] = [
+    { type: 'InternalDNS', address: hostname },
+    { type: 'Hostname', address: hostname },
+  ];
+  const all = ipv6First ? [...v6!, ...v4!, ...names] : [...v4!, ...names, ...v6!];
+  return all.filter(
+    (one, at) => all.findIndex(({ type, address }) => type === one.type && address === one.address) === at,
+  );
+}
+
+/** Both kinds of IPv6 address are the one that the VM has itself. */
+function ipv6Of(nic: AnswerFields): string | undefined {
+  const external = nic.optionalObjects('ipv6AccessConfigs').at(-1)?.optionalText('externalIpv6');
+  return nic.optionalText('ipv6AccessType') === 'EXTERNAL' ? external : nic.optionalText('ipv6Address');
+}
+
+/**
+ * The internal DNS name, as the metadata service tells it: the VM's own host name, or one in the zone or, in old
+ * projects, in the project (cloud.google.com/compute/docs/internal-dns).
+ */
+function hostnameOf(vm: AnswerFields, project: string, zone: string): string {
+  const own = vm.optionalText('hostname');
+  if (own !== undefined) return own;
+  const setting = vm
+    .optionalObject('resourceStatus')
+    ?.optionalObject('effectiveInstanceMetadata')
+    ?.optionalText('vmDnsSettingMetadataValue');
+  const [id = '', domain] = project.split(':').reverse();
+  const inProject = `c.${domain === undefined ? id : `${id}.${domain}`}.internal`;
+  const isGlobal = setting?.replaceAll('_', '').toLowerCase() === 'globaldefault';
+  return `${vm.text('name')}.${isGlobal ? '' : `${zone}.`}${inProject}`;
+}
+
+function addressOf(field: string, text: string): string {
+  if (isIP(text) !== 0) return ipaddr.parse(text).toString();
+  const message = `${field}: ${JSON.stringify(text)}, expected an IP address`;
+  throw new CloudError({ kind: 'Invalid', cloud, operation: 'lookup', message });
+}
+
+/** Whether a name may mean a VM in this zone. */
+export function isNamed(named: GceConfig['named'], zone: string): boolean {
+  if (named === undefined) return true;
+  return 'zone' in named ? named.zone === zone : named.region === gceRegion(zone);
+}

@@ -1,0 +1,115 @@
+import { CloudError } from '../../../common/cloud-error.ts';
+import type { AnswerFields } from '../answer-fields.ts';
+import type { ApiRequest } from '../json-api.ts';
+import { type Machines, readable, type Seen } from '../machines.ts';
+import type { GceClient } from './client.ts';
+import { type GceConfig, namePattern } from './config.ts';
+import { cloud, saysMissing } from './fault.ts';
+import { type InstanceView, idOf, instanceFields, isNamed, readInstance } from './instance.ts';
+
+export interface VmOptions {
+  readonly client: GceClient;
+  readonly config: Pick<GceConfig, 'named' | 'namePrefix' | 'ipv6First'>;
+  /** The project's id. */
+  readonly project: string;
+}
+
+/** VMs by our ids, and the zones whose VMs are missing. */
+interface Read {
+  readonly seen: ReadonlyMap<string, Seen>;
+  readonly unreachable: ReadonlySet<string>;
+}
+
+/** Up to so many names are searched one by one. */
+const namesAtOnce = 3;
+const zoneOf = (id: string) => id.split('/')[1]!;
+const nowhere: ReadonlySet<string> = new Set();
+
+/**
+ * VMs of one project, for one pass: each list is read at most once. VMs of one zone are listed there; those of several,
+ * over all zones.
+ */
+export function createVms({ client, config, project }: VmOptions): Machines {
+  const view: InstanceView = { project, ipv6First: config.ipv6First };
+  const lists = new Map<string, Promise<Read>>();
+
+  async function search(zone: string | undefined, filter: string | undefined, options: Partial<ApiRequest>) {
+    const [paging, where] = ['nextPageToken', filter === undefined ? [] : [['filter', filter] as const]];
+    let [items, unreachable]: [readonly AnswerFields[], ReadonlySet<string>] = [[], nowhere];
+    if (zone === undefined) {
+      const fields = `items/*/instances(${instanceFields}),items/*/warning/code,unreachables,warning/code,${paging}`;
+      const path = `/projects/${project}/aggregated/instances`;
+      const request = {
+        ...options,
+        path,
+        operation: 'instances.aggregatedList',
+        query: [...where, ['fields', fields]],
+      };
+      ({ items, unreachable } = await client.aggregated(request as ApiRequest, 'instances'));
+    } else {
+      const fields = `items(${instanceFields}),warning/code,${paging}`;
+      const path = `/projects/${project}/zones/${zone}/instances`;
+      const query = [...where, ['fields', fields] as const];
+      items = await client.list({ ...options, path, operation: 'instances.list', query });
+    }
+    const seen = items.map(
+      async (vm) => [idOf(vm, view), await readable(() => readInstance(vm, 'list', view))] as const,
+    );
+    return { seen: new Map(await Promise.all(seen)), unreachable };
+  }
+  function all(zone: string | undefined, signal: AbortSignal | undefined): Promise<Read> {
+    const { namePrefix } = config;
+    const filter = namePrefix === undefined ? undefined : `name eq ${namePrefix}.*`;
+    const read = lists.get(zone ?? '') ?? search(zone, filter, { urgency: 'refresh', signal });
+    lists.set(zone ?? '', read);
+    return read;
+  }
+  const notReached = (zone: string): Seen => {
+    const message = `zone ${zone} was not reached`;
+    return {
+      state: 'unknown',
+      error: new CloudError({ kind: 'Unavailable', cloud, operation: 'instances.aggregatedList', message }),
+    };
+  };
+
+  return {
+    holds: () => true,
+    async all(ids, signal) {
+      const zones = new Set(ids.map(zoneOf));
+      const { seen, unreachable } = await all(zones.size === 1 ? [...zones][0] : undefined, signal);
+      const missing = ids.filter((id) => !seen.has(id) && unreachable.has(zoneOf(id)));
+      return new Map([...seen, ...missing.map((id) => [id, notReached(zoneOf(id))] as const)]);
+    },
+    async named(names, signal) {
+      const possible = names.filter((name) => namePattern.test(name));
+      const { named } = config;
+      const zone = named !== undefined && 'zone' in named ? named.zone : undefined;
+      const reads =
+        possible.length > namesAtOnce
+          ? [await all(zone, signal)]
+          : await Promise.all(possible.map((name) => search(zone, `name = "${name}"`, { signal })));
+      return reads.flatMap(({ seen, unreachable }) => [
+        ...[...seen].flatMap(([id, one]) => (isNamed(named, zoneOf(id)) ? [one] : [])),
+        ...[...unreachable].flatMap((name) => (isNamed(named, name) ? [notReached(name)] : [])),
+      ]);
+    },
+    async get(id, signal) {
+      const [, zone, name] = id.split('/');
+      const resource = `zones/${zone}/instances/${name}`;
+      const path = `/projects/${project}/${resource}`;
+      try {
+        const query = [['fields', instanceFields]] as const;
+        return readInstance(await client.call({ path, operation: 'instances.get', query, signal }), 'id', view);
+      } catch (error) {
+        throw provedMissing(error, resource);
+      }
+    },
+  };
+}
+
+/** The error, but `NotFound` only where the API says it of this very resource. */
+export function provedMissing(error: unknown, resource: string): unknown {
+  if (!(error instanceof CloudError) || error.kind !== 'NotFound' || saysMissing(error, resource)) return error;
+  const message = `404, but not about ${resource}: ${error.message}`;
+  return new CloudError({ kind: 'Unavailable', cloud, operation: error.operation, message, cause: error });
+}
