@@ -24,6 +24,7 @@ import { findCredential } from './credentials/find-credentials.ts';
 import { createMetadataServer } from './credentials/metadata-server.ts';
 import { createTokenCache } from './credentials/token-cache.ts';
 import { cloud, errorOf } from './fault.ts';
+import { createRoutes } from './routes.ts';
 import { createVms } from './vms.ts';
 
 /**
@@ -135,6 +136,7 @@ export async function openGce(parts: GceParts): Promise<OpenedCloud | ReportOnly
         return lookupPass({ ...options, cloud, refs, reader, listAbove, targetOf });
       },
     },
+    routes: createRoutes({ client, clock, project: projectId, network: networkOnce, idOf }),
     files: credential.files,
     ping: async (signal) => void (await readProject(signal)),
     check: (signal) =>

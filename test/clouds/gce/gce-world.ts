@@ -16,7 +16,7 @@ import { createFakeGce, type FakeGce, zones } from './fake/fake-gce.ts';
 export const gceCapabilities: CloudCapabilities = {
   deletedVm: 'absent',
   loadBalancers: undefined,
-  routes: undefined,
+  routes: { tags: true, blackholes: true, quota: false },
   enumerateFaults: false,
 };
 

@@ -1,6 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { compute_v1 } from '@googleapis/compute';
+import ipaddr from 'ipaddr.js';
 import type { Clock } from '../../../../common/process/clock.ts';
 import { type Http, HttpFailure } from '../../../../common/process/http.ts';
 import { type FakeAnswer, type FakeCall, FakeRefusal, filtered, notFound, pageOf } from './fake-api.ts';
@@ -119,7 +120,7 @@ export function createFakeGce(clock: Clock, project = 'proj'): FakeGce {
     const id = nextId();
     return operations.start('insert', path, () => {
       const links = { network: link(of), nextHopInstance: link(nextHopInstance), selfLink: `${api}/${path}` };
-      fake.routes.set(name, { ...body, ...links, kind: 'compute#route', id });
+      fake.routes.set(name, { ...body, ...links, destRange: shownRange(destRange), kind: 'compute#route', id });
     });
   }
   async function global([collection, name, verb]: readonly string[], { method, query, text }: FakeCall) {
@@ -208,6 +209,12 @@ export function createFakeGce(clock: Clock, project = 'proj'): FakeGce {
     },
   };
   return fake;
+}
+
+/** IPv6 is shown with all of its groups: `fd00:10:1:0:0:0:0:0/64`. */
+function shownRange(range: string): string {
+  const [address = '', bits] = range.split('/');
+  return range.includes(':') ? `${ipaddr.IPv6.parse(address).toNormalizedString()}/${bits}` : range;
 }
 
 const zoneOf = ({ zone }: Vm) => String(zone).split('/').at(-1)!;
