@@ -227,6 +227,17 @@ describe('VMs', () => {
     }
   });
 
+  it('are found by name also where a server applies no filter and shows each to every search', async () => {
+    const { fake, states } = await setUp();
+    for (const name of ['a', 'b']) fake.addVm(name);
+    const { answer } = fake;
+    fake.answer = (call) => {
+      call.query.delete('filter');
+      return answer(call);
+    };
+    assert.deepEqual(await states(byName('a'), byName('b'), byName('c')), ['found', 'found', 'NotFound']);
+  });
+
   it('are unknown by a name while a zone where they may be is not reached', async () => {
     const { fake, states } = await setUp();
     fake.addVm('n');

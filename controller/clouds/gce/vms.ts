@@ -88,10 +88,13 @@ export function createVms({ client, config, project }: VmOptions): Machines {
         possible.length > namesAtOnce
           ? [await all(zone, signal)]
           : await Promise.all(possible.map((name) => search(zone, `name = "${name}"`, { signal })));
-      return reads.flatMap(({ seen, unreachable }) => [
+      // One VM may be in several answers.
+      const seen = new Map(reads.flatMap((read) => [...read.seen]));
+      const unreachable = new Set(reads.flatMap((read) => [...read.unreachable]));
+      return [
         ...[...seen].flatMap(([id, one]) => (isNamed(named, zoneOf(id)) ? [one] : [])),
         ...[...unreachable].flatMap((name) => (isNamed(named, name) ? [notReached(name)] : [])),
-      ]);
+      ];
     },
     async get(id, signal) {
       const [, zone, name] = id.split('/');
