@@ -25,6 +25,8 @@ export interface FakeGce {
   readonly operations: FakeOperations;
   readonly routes: Map<string, Route>;
   readonly project: string;
+  /** What links begin with. */
+  api: string;
   /** Zones whose VMs no list shows. */
   readonly unreachable: Set<string>;
   /** Permissions that the credential lacks. */
@@ -42,7 +44,6 @@ export interface FakeGce {
   answer(call: FakeCall): Promise<FakeAnswer>;
 }
 
-const api = 'https://www.googleapis.com/compute/v1';
 export const zones = ['us-central1-a', 'us-central1-b', 'europe-west1-d'] as const;
 export const network = 'default';
 
@@ -116,16 +117,18 @@ export function createFakeGce(clock: Clock, project = 'proj'): FakeGce {
       throw new FakeRefusal(409, 'alreadyExists', `The resource '${path}' already exists`);
     if (fake.routes.size >= fake.maxRoutes)
       throw new FakeRefusal(403, 'quotaExceeded', `Quota 'ROUTES' exceeded.  Limit: ${fake.maxRoutes}.0 globally.`);
-    const link = (url: string) => `${api}/${url.slice(url.indexOf('projects/'))}`;
+    // A partial URL is one of this project.
+    const pathOf = (url: string) => /projects\/.*$/.exec(url)?.[0] ?? `projects/${project}/${url}`;
+    const link = (url: string) => `${fake.api}/${pathOf(url)}`;
     const id = nextId();
     return operations.start('insert', path, () => {
-      const links = { network: link(of), nextHopInstance: link(nextHopInstance), selfLink: `${api}/${path}` };
+      const links = { network: link(of), nextHopInstance: link(nextHopInstance), selfLink: `${fake.api}/${path}` };
       fake.routes.set(name, { ...body, ...links, destRange: shownRange(destRange), kind: 'compute#route', id });
     });
   }
   async function global([collection, name, verb]: readonly string[], { method, query, text }: FakeCall) {
     if (collection === 'operations' && name !== undefined) {
-      if (verb === 'wait' || method === 'GET') return operations.wait(name, project);
+      if (verb === 'wait' || method === 'GET') return operations.read(name, project, verb === 'wait');
     }
     if (collection !== 'routes') throw notFound(`projects/${project}/global/${collection}/${name ?? ''}`);
     if (method === 'POST') return insertRoute(JSON.parse(text));
@@ -148,7 +151,9 @@ export function createFakeGce(clock: Clock, project = 'proj'): FakeGce {
     if (scope === 'aggregated' && rest[0] === 'instances') return aggregated(call);
     if (scope === 'global') return global(rest, call);
     if (scope === 'zones' && rest.length === 0)
-      return { items: zones.map((name) => ({ name, region: `${api}/projects/${project}/regions/${regionOf(name)}` })) };
+      return {
+        items: zones.map((name) => ({ name, region: `${fake.api}/projects/${project}/regions/${regionOf(name)}` })),
+      };
     if (scope === 'zones') return zonal(rest[0]!, rest.slice(1), call);
     throw notFound(`projects/${project}/${scope}`);
   }
@@ -160,17 +165,24 @@ export function createFakeGce(clock: Clock, project = 'proj'): FakeGce {
 
   const fake: FakeGce = {
     ...{ calls: [], identity, operations, routes: new Map(), project, unreachable: new Set(), denied: new Set() },
-    ...{ lagMs: 0, maxRoutes: 250, fault: undefined, nextId, vm: standing },
+    ...{
+      api: 'https://www.googleapis.com/compute/v1',
+      lagMs: 0,
+      maxRoutes: 250,
+      fault: undefined,
+      nextId,
+      vm: standing,
+    },
     addVm(name, { in: zone = zones[0], ...more } = {}) {
       const id = nextId();
       const number = Number(BigInt(id) % 60_000n);
-      const path = `${api}/projects/${project}/zones/${zone}`;
+      const path = `${fake.api}/projects/${project}/zones/${zone}`;
       const wire: Vm = {
         ...{ kind: 'compute#instance', id, name, zone: path, status: 'RUNNING', canIpForward: true },
         ...{ machineType: `${path}/machineTypes/e2-standard-4`, selfLink: `${path}/instances/${name}` },
         networkInterfaces: [
           {
-            ...{ name: 'nic0', network: `${api}/projects/${project}/global/networks/${network}` },
+            ...{ name: 'nic0', network: `${fake.api}/projects/${project}/global/networks/${network}` },
             networkIP: `10.128.${number >> 8}.${number % 256}`,
             accessConfigs: [{ type: 'ONE_TO_ONE_NAT', natIP: `203.0.${number >> 8}.${number % 256}` }],
           },

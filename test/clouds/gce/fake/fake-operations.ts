@@ -22,7 +22,8 @@ export interface FakeOperations {
   failNext: FakeOperation['error'];
   start(type: string, target: string, effect: () => void): object;
   isPending(target: string): boolean;
-  wait(name: string, project: string): Promise<object>;
+  /** @param waits until it has ended, but not for longer than `waitMs` */
+  read(name: string, project: string, waits: boolean): Promise<object>;
   settle(): void;
 }
 
@@ -51,10 +52,10 @@ export function createOperations(clock: Clock, nextId: () => string): FakeOperat
       return show(operation);
     },
     isPending: (target) => [...operations.values()].some((one) => !one.done && one.target === target),
-    async wait(name, project) {
+    async read(name, project, waits) {
       const operation = operations.get(name);
       if (operation === undefined) throw notFound(`projects/${project}/global/operations/${name}`);
-      const ms = Math.min(operation.endsAt - clock.now(), self.waitMs);
+      const ms = waits ? Math.min(operation.endsAt - clock.now(), self.waitMs) : 0;
       if (ms > 0) await sleep(clock, ms);
       self.settle();
       return show(operation);

@@ -1,0 +1,160 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"reflect"
+	"strings"
+	"sync/atomic"
+
+	"github.com/GoogleCloudPlatform/k8s-cloud-provider/pkg/cloud"
+	"github.com/GoogleCloudPlatform/k8s-cloud-provider/pkg/cloud/filter"
+	"github.com/GoogleCloudPlatform/k8s-cloud-provider/pkg/cloud/meta"
+	ga "google.golang.org/api/compute/v1"
+	"google.golang.org/api/googleapi"
+)
+
+const project = "proj"
+
+var (
+	zones    = []string{"us-central1-a", "us-central1-b", "europe-west1-d"}
+	numbers  atomic.Int64
+	reasons  = map[int]string{400: "invalid", 404: "notFound", 409: "alreadyExists", 412: "conditionNotMet"}
+	wordings = map[int]string{404: "The resource '%s' was not found", 409: "The resource '%s' already exists"}
+)
+
+// serveMock puts Google's mock behind its own API: each method is called by its name, each body is read as its type, and
+// a field that the type does not have is refused. Operations have ended when they are answered; filters, pages and field
+// masks are not applied.
+func serveMock() error {
+	m := cloud.NewMockGCE(&cloud.SingleProjectRouter{ID: project})
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	fmt.Println(listener.Addr())
+	return http.Serve(listener, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { answer(m, w, r) }))
+}
+
+func answer(m *cloud.MockGCE, w http.ResponseWriter, r *http.Request) {
+	path := strings.TrimPrefix(r.URL.Path, "/compute/v1/")
+	p := strings.Split(path, "/")
+	switch {
+	case len(p) < 2 || p[0] != "projects" || p[1] != project:
+		fail(w, 404, path, "")
+	case len(p) == 2:
+		send(w, 200, &ga.Project{Name: project, Id: 881234567890})
+	case len(p) == 4 && p[2] == "aggregated" && p[3] == "instances":
+		aggregated(m, w)
+	case len(p) >= 4 && p[2] == "global":
+		call(m, w, r, path, p[3], p[4:], func(name string) *meta.Key { return meta.GlobalKey(name) }, "")
+	case len(p) >= 5 && p[2] == "zones":
+		call(m, w, r, path, p[4], p[5:], func(name string) *meta.Key { return meta.ZonalKey(name, p[3]) }, p[3])
+	default:
+		fail(w, 404, path, "")
+	}
+}
+
+func aggregated(m *cloud.MockGCE, w http.ResponseWriter) {
+	items := map[string]any{}
+	for _, zone := range zones {
+		found, err := m.Instances().List(context.Background(), zone, filter.None)
+		if err != nil {
+			failWith(w, err, "")
+			return
+		}
+		items["zones/"+zone] = map[string]any{"instances": found}
+		if len(found) == 0 {
+			items["zones/"+zone] = map[string]any{"warning": map[string]string{"code": "NO_RESULTS_ON_PAGE"}}
+		}
+	}
+	send(w, 200, map[string]any{"kind": "compute#instanceAggregatedList", "items": items})
+}
+
+func call(m *cloud.MockGCE, w http.ResponseWriter, r *http.Request, path, collection string, rest []string, key func(string) *meta.Key, zone string) {
+	if collection == "operations" {
+		send(w, 200, &ga.Operation{Name: rest[0], Status: "DONE", Progress: 100})
+		return
+	}
+	service := reflect.ValueOf(m).MethodByName(strings.ToUpper(collection[:1]) + collection[1:])
+	if !service.IsValid() {
+		fail(w, 404, path, "")
+		return
+	}
+	methods := service.Call(nil)[0]
+	ctx := reflect.ValueOf(context.Background())
+	run := func(method string, in ...reflect.Value) (reflect.Value, bool) {
+		out := methods.MethodByName(method).Call(append([]reflect.Value{ctx}, in...))
+		if err, ok := out[len(out)-1].Interface().(error); ok {
+			failWith(w, err, path)
+			return reflect.Value{}, false
+		}
+		return out[0], true
+	}
+	switch {
+	case r.Method == "GET" && len(rest) == 0:
+		in := []reflect.Value{reflect.ValueOf(filter.None)}
+		if zone != "" {
+			in = append([]reflect.Value{reflect.ValueOf(zone)}, in...)
+		}
+		if items, ok := run("List", in...); ok {
+			send(w, 200, map[string]any{"items": items.Interface()})
+		}
+	case r.Method == "GET" && len(rest) == 1:
+		if found, ok := run("Get", reflect.ValueOf(key(rest[0]))); ok {
+			send(w, 200, found.Interface())
+		}
+	case r.Method == "DELETE" && len(rest) == 1:
+		if _, ok := run("Delete", reflect.ValueOf(key(rest[0]))); ok {
+			done(w)
+		}
+	case r.Method == "POST" && len(rest) == 0:
+		body := reflect.New(methods.MethodByName("Insert").Type().In(2).Elem())
+		text, _ := io.ReadAll(r.Body)
+		decoder := json.NewDecoder(bytes.NewReader(text))
+		decoder.DisallowUnknownFields()
+		if err := decoder.Decode(body.Interface()); err != nil {
+			fail(w, 400, path, "Invalid JSON payload: "+err.Error())
+			return
+		}
+		name := body.Elem().FieldByName("Name").String()
+		path += "/" + name
+		if _, ok := run("Insert", reflect.ValueOf(key(name)), body); ok {
+			done(w)
+		}
+	default:
+		fail(w, 404, path, "")
+	}
+}
+
+func done(w http.ResponseWriter) {
+	send(w, 200, &ga.Operation{Name: fmt.Sprintf("operation-%d", numbers.Add(1)), Status: "DONE", Progress: 100})
+}
+
+// failWith tells the mock's errors in the words of the API; the mock has words of its own.
+func failWith(w http.ResponseWriter, err error, path string) {
+	if refused, ok := err.(*googleapi.Error); ok {
+		fail(w, refused.Code, path, refused.Message)
+		return
+	}
+	fail(w, 400, path, err.Error())
+}
+
+func fail(w http.ResponseWriter, code int, path, message string) {
+	if wording, ok := wordings[code]; ok {
+		message = fmt.Sprintf(wording, path)
+	}
+	errors := []any{map[string]string{"message": message, "domain": "global", "reason": reasons[code]}}
+	send(w, code, map[string]any{"error": map[string]any{"code": code, "message": message, "errors": errors}})
+}
+
+func send(w http.ResponseWriter, code int, body any) {
+	w.Header().Set("content-type", "application/json")
+	w.WriteHeader(code)
+	json.NewEncoder(w).Encode(body)
+}
