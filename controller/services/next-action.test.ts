@@ -92,6 +92,7 @@ function next({
 
 const pending = { ...finalized, ...recorded(`${scope} pending`) };
 const ours = { ...finalized, ...recorded(`${scope} lb-1`) };
+const notOurs: LoadBalancerPlan = { ...nothing, refusals: [{ reason: 'ForeignLoadBalancer', message: 'x' }] };
 const steps = (...list: LoadBalancerStep[]): LoadBalancerPlan => ({ ...nothing, steps: list });
 
 describe('what is told although everything is done', () => {
@@ -294,8 +295,13 @@ describe('the next thing to do for a Service that wants none any more', () => {
       'observe',
     ],
     [
-      'nothing of ours is left, asked',
+      'nothing of ours is left of what the last read showed, by a later read of others',
       { ...gone, observation: observation({ observed: observed(), readId: 'lb-1' }) },
+      'observe',
+    ],
+    [
+      'all that is left is not provably ours, read just now',
+      { ...gone, observation: observation({ observed: observed(), readId: 'lb-1' }), removal: notOurs },
       'release',
     ],
     ['deleted, says the last call', { ...gone, observation: observation({ source: 'answer' }) }, 'observe'],
@@ -304,7 +310,7 @@ describe('the next thing to do for a Service that wants none any more', () => {
     ['gone by its id, long ago', { ...gone, observation: observation({ readId: 'lb-1' }), nowMs: 60_000 }, 'observe'],
     ['gone by another id', { ...gone, observation: observation({ readId: 'lb-0' }) }, 'observe'],
     [
-      'somebody else’s by its id',
+      "another Service's by its id",
       {
         ...gone,
         observation: observation({ readId: 'lb-1', observed: observed({ owner: undefined }) }),

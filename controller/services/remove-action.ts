@@ -34,8 +34,9 @@ export function removeAction(situation: Situation): Action {
     }
     if (plan.waitMs !== undefined)
       return settle('Deleting', 'the cloud is at work on its removal', { againInMs: plan.waitMs });
-    // Nothing of ours is left, according to an answer that may be old: only a read of this load balancer proves it.
-    return isProof ? release(situation) : { do: 'observe' };
+    // What stays is named. Else the plan knows more than the read did, perhaps from the read of another Service by a
+    // credential that sees nothing: only a read of this load balancer proves that nothing is left.
+    return isProof && plan.refusals.length > 0 ? release(situation) : { do: 'observe' };
   }
   if (!isProof) return { do: 'observe' };
   if (record.id !== undefined) return observation.readId === record.id ? release(situation) : { do: 'observe' };
