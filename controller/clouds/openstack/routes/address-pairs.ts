@@ -1,14 +1,14 @@
 import { isCloudError } from '../../../../common/cloud-error.ts';
+import { type PendingChange, sendTogether } from '../../change-batches.ts';
 import { inParallel } from '../../parallel.ts';
 import type { OpenStackClient } from '../client.ts';
 import { isThingNotFound } from '../fault.ts';
-import { type Passenger, sendTogether } from './bundle.ts';
 import { type HopPort, pairsWith, readHopPort } from './hop-ports.ts';
 
 /** What one port is to let through, and no more, and for whom. */
 export interface PairChange<Change, Result> {
   readonly port: HopPort;
-  readonly passenger: Passenger<Change, Result>;
+  readonly passenger: PendingChange<Change, Result>;
   readonly add?: string;
   readonly remove?: string;
 }

@@ -1,9 +1,9 @@
 import { CloudError } from '../../../../common/cloud-error.ts';
+import { createBatches, type PendingChange } from '../../change-batches.ts';
 import type { ApplyOptions } from '../../permit.ts';
 import type { DesiredRoute, ObservedRoute, Routes, RouteTable } from '../../routes.ts';
 import type { OpenStackClient } from '../client.ts';
 import { changeAddressPairs, type PairChange } from './address-pairs.ts';
-import { createBundles, type Passenger } from './bundle.ts';
 import { covers, isIpv6, normalCidr, sameAddress } from './cidr.ts';
 import { createAbilities, type ReadOptions, type RouteAbilities } from './extensions.ts';
 import { type HopPort, type Interfaces, interfacesOf, lets, portsAt, portsOfServers, rangesOf } from './hop-ports.ts';
@@ -26,7 +26,7 @@ export interface RouteOptions {
 type Change =
   | { readonly action: 'add'; readonly desired: DesiredRoute; readonly serverId: string; readonly destination: string }
   | { readonly action: 'remove'; readonly route: OpenStackRoute };
-type Rider = Passenger<Change, OpenStackRoute>;
+type Rider = PendingChange<Change, OpenStackRoute>;
 
 /** The router and where it has interfaces, as they were read. */
 interface View extends Interfaces {
@@ -45,7 +45,7 @@ const operation = 'routes';
  */
 export function createRoutes({ client, routerId, serverIdOf, providerIDOf }: RouteOptions): Routes<OpenStackRoute> {
   const abilitiesOf = createAbilities(client);
-  const ask = createBundles<Change, OpenStackRoute>(run);
+  const ask = createBatches<Change, OpenStackRoute>('openstack', run);
   /** As last read or written. A write that is meant for its revision finds out when it is not so any more. */
   let known: View | undefined;
 

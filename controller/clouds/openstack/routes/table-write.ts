@@ -1,6 +1,6 @@
 import { isCloudError } from '../../../../common/cloud-error.ts';
+import { type PendingChange, sendTogether } from '../../change-batches.ts';
 import type { OpenStackClient } from '../client.ts';
-import { type Passenger, sendTogether } from './bundle.ts';
 import { normalCidr, sameAddress } from './cidr.ts';
 import type { RouteAbilities } from './extensions.ts';
 import { type ExtraRoute, type Router, readRouter, routerOf } from './router.ts';
@@ -9,7 +9,7 @@ import { type ExtraRoute, type Router, readRouter, routerOf } from './router.ts'
 export interface TableChange<Change, Result> {
   readonly action: 'add' | 'remove';
   readonly route: ExtraRoute;
-  readonly passenger: Passenger<Change, Result>;
+  readonly passenger: PendingChange<Change, Result>;
 }
 
 export interface TableWriteParts {

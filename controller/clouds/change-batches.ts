@@ -1,8 +1,8 @@
-import { CloudError } from '../../../../common/cloud-error.ts';
-import type { Permit } from '../../permit.ts';
+import { CloudError } from '../../common/cloud-error.ts';
+import type { Permit } from './permit.ts';
 
 /** One change that shares its calls with others that were asked for meanwhile. */
-export interface Passenger<Change, Result> {
+export interface PendingChange<Change, Result> {
   readonly change: Change;
   readonly permit: Permit;
   resolve(result: Result): void;
@@ -17,10 +17,11 @@ export interface Passenger<Change, Result> {
  *
  * @param run its signal aborts when every caller has given up
  */
-export function createBundles<Change, Result>(
-  run: (bundle: readonly Passenger<Change, Result>[], signal: AbortSignal) => Promise<void>,
+export function createBatches<Change, Result>(
+  cloud: string,
+  run: (batch: readonly PendingChange<Change, Result>[], signal: AbortSignal) => Promise<void>,
 ): (change: Change, permit: Permit, signal?: AbortSignal) => Promise<Result> {
-  const waiting: (Passenger<Change, Result> & { readonly signal: AbortSignal | undefined })[] = [];
+  const waiting: (PendingChange<Change, Result> & { readonly signal: AbortSignal | undefined })[] = [];
   let running = false;
 
   async function runAll(): Promise<void> {
@@ -30,21 +31,21 @@ export function createBundles<Change, Result>(
     await Promise.resolve();
     while (waiting.length > 0) {
       const all = waiting.splice(0);
-      for (const passenger of all) if (passenger.signal?.aborted) passenger.reject(givenUp());
-      const bundle = all.filter(({ done }) => !done);
-      if (bundle.length === 0) continue;
+      for (const pending of all) if (pending.signal?.aborted) pending.reject(givenUp(cloud));
+      const batch = all.filter(({ done }) => !done);
+      if (batch.length === 0) continue;
       const over = new AbortController();
       const look = () => {
-        if (bundle.every(({ signal }) => signal?.aborted)) over.abort();
+        if (batch.every(({ signal }) => signal?.aborted)) over.abort();
       };
-      for (const { signal } of bundle) signal?.addEventListener('abort', look, { once: true });
+      for (const { signal } of batch) signal?.addEventListener('abort', look, { once: true });
       try {
-        await run(bundle, over.signal);
-        for (const passenger of bundle) passenger.reject(new Error('left without an answer'));
+        await run(batch, over.signal);
+        for (const pending of batch) pending.reject(new Error('left without an answer'));
       } catch (error) {
-        for (const passenger of bundle) passenger.reject(error);
+        for (const pending of batch) pending.reject(error);
       } finally {
-        for (const { signal } of bundle) signal?.removeEventListener('abort', look);
+        for (const { signal } of batch) signal?.removeEventListener('abort', look);
       }
     }
     running = false;
@@ -72,8 +73,8 @@ export function createBundles<Change, Result>(
     });
 }
 
-function givenUp(): CloudError {
-  return new CloudError({ kind: 'Unavailable', cloud: 'openstack', operation: 'routes', message: 'given up' });
+function givenUp(cloud: string): CloudError {
+  return new CloudError({ kind: 'Unavailable', cloud, operation: 'routes', message: 'given up' });
 }
 
 /** A change of the batch lost its permit: the batch has to be put together again without it. */
@@ -84,18 +85,18 @@ class Regroup extends Error {}
  * refused, and the others go without them. Throws what `send` throws.
  */
 export async function sendTogether<Change, Result, Answer>(
-  passengers: readonly Passenger<Change, Result>[],
-  send: (going: readonly Passenger<Change, Result>[], permit: Permit) => Promise<Answer>,
-): Promise<{ readonly going: readonly Passenger<Change, Result>[]; readonly answer: Answer } | undefined> {
+  pendings: readonly PendingChange<Change, Result>[],
+  send: (going: readonly PendingChange<Change, Result>[], permit: Permit) => Promise<Answer>,
+): Promise<{ readonly going: readonly PendingChange<Change, Result>[]; readonly answer: Answer } | undefined> {
   for (;;) {
-    const going = passengers.filter(({ done }) => !done);
+    const going = pendings.filter(({ done }) => !done);
     if (going.length === 0) return undefined;
     const permit: Permit = (timeoutMs) => {
-      for (const passenger of going) {
+      for (const pending of going) {
         try {
-          passenger.permit(timeoutMs);
+          pending.permit(timeoutMs);
         } catch (error) {
-          passenger.reject(error);
+          pending.reject(error);
         }
       }
       if (going.some(({ done }) => done)) throw new Regroup();
