@@ -1,0 +1,30 @@
+const words = (text: string) => text.trim().split(/\s+/);
+
+/** Keys of the classic controller's azure.json that are read. */
+export const usedKeys = words(`cloud resourceManagerEndpoint tenantId subscriptionId resourceGroup location vmType
+  aadClientId aadClientSecret aadClientCertPath aadClientCertPassword useManagedIdentityExtension
+  userAssignedIdentityID useFederatedWorkloadIdentityExtension aadFederatedTokenFile routeTableName
+  routeTableResourceGroup networkResourceSubscriptionID networkResourceTenantID identitySystem
+  auxiliaryTokenProvider aadMSIDataPlaneIdentityPath disableAzureStackCloud`);
+
+/** Of load balancers and their networks, which are not managed yet. */
+export const balancerKeys = words(`vnetName vnetResourceGroup subnetName securityGroupName securityGroupResourceGroup
+  primaryScaleSetName primaryAvailabilitySetName loadBalancerSku loadBalancerName loadBalancerResourceGroup
+  loadBalancerBackendPoolConfigurationType multipleStandardLoadBalancerConfigurations maximumLoadBalancerRuleCount
+  excludeMasterFromStandardLB disableOutboundSNAT preConfiguredBackendPoolLoadBalancerTypes
+  clusterServiceLoadBalancerHealthProbeMode clusterServiceSharedLoadBalancerHealthProbePort
+  clusterServiceSharedLoadBalancerHealthProbePath enableMigrateToIPBasedBackendPoolAPI
+  loadBalancerBackendPoolUpdateIntervalInSeconds privateLinkServiceResourceGroup putVMSSVMBatchSize
+  extendedLocationName extendedLocationType`);
+
+/** Of the classic controller's caches, retries and waits. Ours need no settings. */
+export const mechanismKeys = words(`cloudConfigType useInstanceMetadata userAgent tags tagsMap systemTags
+  cloudProviderBackoff cloudProviderBackoffRetries cloudProviderBackoffExponent cloudProviderBackoffDuration
+  cloudProviderBackoffJitter cloudProviderRateLimit cloudProviderRateLimitQPS cloudProviderRateLimitBucket
+  cloudProviderRateLimitQPSWrite cloudProviderRateLimitBucketWrite routeUpdateIntervalInSeconds
+  routeUpdateWaitingInSeconds vmCacheTTLInSeconds vmssCacheTTLInSeconds vmssVirtualMachinesCacheTTLInSeconds
+  vmssFlexCacheTTLInSeconds vmssFlexVMCacheTTLInSeconds availabilitySetsCacheTTLInSeconds
+  nonVmssUniformNodesCacheTTLInSeconds loadBalancerCacheTTLInSeconds nsgCacheTTLInSeconds
+  routeTableCacheTTLInSeconds publicIPCacheTTLInSeconds plsCacheTTLInSeconds disableAPICallCache
+  disableAvailabilitySetNodes enableVmssFlexNodes listVmssVirtualMachinesWithoutInstanceView
+  nodeInstanceNotFoundGracePeriodInSeconds`);

@@ -1,0 +1,165 @@
+import assert from 'node:assert/strict';
+import { createPrivateKey } from 'node:crypto';
+import { describe, it } from 'node:test';
+import { issueApplicationCertificate } from '../../../test/clouds/azure/fake/application-certificate.ts';
+import { CloudConfigError } from '../cloud.ts';
+import { readConfig } from './config.ts';
+
+type Texts = Readonly<Record<string, string>>;
+const subscription = '8d10da13-8125-4ba9-a717-bf7490507b3d';
+const tenant = '72f988bf-86f1-41af-91ab-2d7cd011db47';
+const secret = 'client~s3cret.Q8';
+const base = { subscriptionId: subscription, resourceGroup: 'RG', tenantId: tenant };
+const withSecret = { ...base, aadClientId: 'app', aadClientSecret: secret };
+
+const read = (json: object, env: Texts = {}, files: Texts = {}) =>
+  readConfig({ path: 'azure.json', text: JSON.stringify(json) }, env, async (path) => files[path]);
+
+async function configOf(...args: Parameters<typeof read>) {
+  const config = await read(...args);
+  assert.ok(!('reportOnly' in config), JSON.stringify(config));
+  return config;
+}
+
+async function refusalOf(...args: Parameters<typeof read>): Promise<string> {
+  const error = await read(...args).then(
+    () => assert.fail('it was accepted'),
+    (failure: unknown) => failure,
+  );
+  assert.ok(error instanceof CloudConfigError, String(error));
+  assert.ok(!error.message.includes(secret), 'the secret is shown');
+  return error.message;
+}
+
+describe('the configuration of Azure', () => {
+  it('needs a subscription, a resource group and a credential, and has the defaults of the classic one', async () => {
+    assert.deepEqual(await configOf(withSecret), {
+      environment: {
+        endpoint: 'https://management.azure.com',
+        authority: 'https://login.microsoftonline.com',
+        audience: 'https://management.azure.com',
+      },
+      ...{ authority: undefined, subscription, tenant, resourceGroup: 'rg', location: undefined, vmType: 'vmss' },
+      ...{ routeTable: undefined, files: [], warnings: [] },
+      credential: { kind: 'secret', clientId: 'app', tenant, secret },
+    });
+  });
+
+  it('is report-only without a file, and without a credential', async () => {
+    assert.deepEqual(await readConfig(undefined, {}, async () => undefined), {
+      reportOnly: 'no azure.json: --cloud-config names none',
+    });
+    const found = await read(base);
+    assert.ok('reportOnly' in found);
+    assert.match(found.reportOnly, /azure\.json and the environment have none/);
+  });
+
+  it('reads YAML, and keys in any case', async () => {
+    const text = `SubscriptionID: ${subscription}\nresourcegroup: rg\nUseManagedIdentityExtension: "true"\n`;
+    const config = await readConfig({ path: 'azure.yaml', text }, {}, async () => undefined);
+    assert.ok('credential' in config);
+    assert.deepEqual(config.credential, { kind: 'managed', identity: undefined, endpoint: 'http://169.254.169.254' });
+  });
+
+  it('knows the sovereign clouds by name, and any cloud by its endpoint', async () => {
+    const endpointOf = async (more: object) => (await configOf({ ...withSecret, ...more })).environment.endpoint;
+    assert.equal(await endpointOf({ cloud: 'AzureChinaCloud' }), 'https://management.chinacloudapi.cn');
+    assert.equal(await endpointOf({ cloud: 'AZUREUSGOVERNMENTCLOUD' }), 'https://management.usgovcloudapi.net');
+    const own = { cloud: 'Ours', resourceManagerEndpoint: 'https://arm.example.com/' };
+    assert.deepEqual((await configOf({ ...withSecret, ...own })).environment, {
+      ...{ endpoint: 'https://arm.example.com', name: 'Ours' },
+    });
+    assert.match(await refusalOf({ ...withSecret, cloud: 'Ours' }), /cloud: "Ours", expected AzurePublicCloud/);
+    assert.match(await refusalOf({ ...withSecret, cloud: 'AzureStackCloud' }), /Azure Stack are not spoken/);
+  });
+
+  it('takes the route table of another resource group and subscription', async () => {
+    const other = '00000000-0000-4000-8000-000000000001';
+    const more = { routeTableName: 'pods', routeTableResourceGroup: 'Net', networkResourceSubscriptionID: other };
+    const { routeTable } = await configOf({ ...withSecret, ...more, location: 'West Europe' });
+    assert.deepEqual(routeTable, { subscription: other, resourceGroup: 'net', name: 'pods', location: 'westeurope' });
+  });
+
+  it('prefers workload identity, then managed identity, then secret, then certificate', async () => {
+    const all = { ...withSecret, useManagedIdentityExtension: true, userAssignedIdentityID: 'uid' };
+    const federated = { AZURE_FEDERATED_TOKEN_FILE: '/token', AZURE_CLIENT_ID: 'id', AZURE_TENANT_ID: 'example.com' };
+    const kindOf = async (json: object, env: Texts = {}) => (await configOf(json, env)).credential;
+    assert.deepEqual(await kindOf(all, federated), {
+      ...{ kind: 'federated', clientId: 'id', tenant: 'example.com', tokenFile: '/token' },
+    });
+    assert.deepEqual(
+      await kindOf({ ...all, useFederatedWorkloadIdentityExtension: true, aadFederatedTokenFile: '/t' }),
+      {
+        ...{ kind: 'federated', clientId: 'app', tenant, tokenFile: '/t' },
+      },
+    );
+    assert.deepEqual(await kindOf(all), { kind: 'managed', identity: 'uid', endpoint: 'http://169.254.169.254' });
+    assert.equal((await kindOf(withSecret, { AZURE_CLIENT_SECRET: 'other' })).kind, 'secret');
+  });
+
+  it('reads a client certificate with its key from one PEM file, also an encrypted key', async () => {
+    const { certificate, key } = await issueApplicationCertificate();
+    const cipher = { type: 'pkcs8', format: 'pem', cipher: 'aes-256-cbc', passphrase: secret } as const;
+    const locked = createPrivateKey(key).export(cipher).toString();
+    const files = { '/app.pem': key + certificate, '/locked.pem': certificate + locked, '/app.pfx': '\u0000\u0001' };
+    const json = { ...base, aadClientId: 'app', aadClientCertPath: '/app.pem' };
+    const config = await configOf(json, {}, files);
+    assert.equal(config.credential.kind, 'certificate');
+    assert.deepEqual(config.files, ['/app.pem']);
+    const withPassword = { ...json, aadClientCertPath: '/locked.pem', aadClientCertPassword: secret };
+    assert.equal((await configOf(withPassword, {}, files)).credential.kind, 'certificate');
+    const wrongOne = { ...withPassword, aadClientCertPassword: 'x' };
+    assert.match(await refusalOf(wrongOne, {}, files), /that aadClientCertPassword opens/);
+    assert.match(await refusalOf({ ...json, aadClientCertPath: '/app.pfx' }, {}, files), /openssl pkcs12/);
+    assert.match(await refusalOf({ ...json, aadClientCertPath: '/none' }, {}, files), /a file that can be read/);
+    const other = await issueApplicationCertificate();
+    const mixed = { '/app.pem': certificate + other.key };
+    assert.match(await refusalOf(json, {}, mixed), /a certificate of the key beside it/);
+  });
+
+  it('names all bad values at once', async () => {
+    const message = await refusalOf({
+      ...{ subscriptionId: 'mine', resourceGroup: 'a/b', tenantId: 'a b', vmType: 'aks', identitySystem: 'ADFS' },
+      ...{ networkResourceTenantID: 'other', auxiliaryTokenProvider: { vaultName: 'v' }, location: '../x' },
+      ...{ aadMSIDataPlaneIdentityPath: '/x', useManagedIdentityExtension: 'perhaps', routeTableName: '..' },
+      ...{ resourceManagerEndpoint: 'ftp://x', aadClientSecret: secret },
+    });
+    for (const expected of [
+      /subscriptionId: "mine", expected the UUID/,
+      /resourceGroup: "a\/b", expected the name/,
+      /tenantId: "a b", expected the id or domain/,
+      /vmType: "aks", expected standard, vmss or vmssflex/,
+      /identitySystem: "ADFS", expected azure_ad/,
+      /networkResourceTenantID: "other", expected the same/,
+      /auxiliaryTokenProvider: \{"vaultName":"v"\}, expected none/,
+      /aadMSIDataPlaneIdentityPath: "\/x", expected another/,
+      /useManagedIdentityExtension: "perhaps", expected true or false/,
+      /routeTableName: "\.\.", expected the name/,
+      /resourceManagerEndpoint: "ftp:\/\/x", expected an http or https URL/,
+      /aadClientId: missing, expected the id/,
+      /location: "..\/x", expected the name of a region/,
+    ])
+      assert.match(message, expected);
+  });
+
+  it('names what is missing, and shows no secret of the wrong type', async () => {
+    assert.match(await refusalOf({}), /subscriptionId: missing.*resourceGroup: missing/);
+    assert.match(await refusalOf({ ...withSecret, aadClientSecret: { value: secret } }), /aadClientSecret: it is none/);
+  });
+
+  it('refuses what is neither JSON nor YAML without showing it', async () => {
+    const broken = { path: 'azure.json', text: `{"aadClientSecret": "${secret}", ]` };
+    await assert.rejects(
+      readConfig(broken, {}, async () => undefined),
+      (error: Error) => {
+        return /neither JSON nor YAML/.test(error.message) && !error.message.includes(secret);
+      },
+    );
+  });
+
+  it('warns of unknown keys, and not of those that it leaves to the classic controller', async () => {
+    const more = { loadBalancerSku: 'standard', vmCacheTTLInSeconds: 60, tagsMap: { a: 'b' }, enableFoo: true };
+    const { warnings } = await configOf({ ...withSecret, ...more });
+    assert.deepEqual(warnings, ['azure.json: unknown keys have no effect: enableFoo']);
+  });
+});
