@@ -6,6 +6,7 @@ import { CloudConfigError, type CloudModule } from './cloud.ts';
  */
 export const cloudModules: ReadonlyMap<string, () => Promise<CloudModule>> = new Map([
   ['aws', loading('aws', () => import('./aws/index.ts'))],
+  ['azure', loading('azure', () => import('./azure/index.ts'))],
   ['digitalocean', loading('digitalocean', () => import('./digitalocean/index.ts'))],
   ['gce', loading('gce', () => import('./gce/index.ts'))],
   ['hetzner', loading('hetzner', () => import('./hetzner/index.ts'))],

@@ -1,0 +1,43 @@
+import { createChecks } from '../checks.ts';
+import type { Capability, CheckResult } from '../cloud.ts';
+import { type ArmClient, versions } from './client.ts';
+import type { AzureConfig } from './config.ts';
+import { missingActions, type NeededAction, vmActions } from './permissions.ts';
+import { groupPath } from './resource-id.ts';
+
+/** A read of each kind, and every action that the roles of the credential lack: nothing is changed. */
+export async function checkAzure(
+  client: ArmClient,
+  config: AzureConfig,
+  signal: AbortSignal | undefined,
+): Promise<readonly CheckResult[]> {
+  const { results, prove } = createChecks();
+  const { subscription, resourceGroup } = config;
+
+  /** One line for each capability, so that a cluster without it passes. */
+  async function proveActions(place: string, group: string, needed: readonly NeededAction[]): Promise<void> {
+    const capabilities = [...new Set(needed.flatMap(({ neededFor }) => neededFor))];
+    const path = groupPath(place, group, 'Microsoft.Authorization/permissions');
+    const request = { operation: 'GET permissions', path, version: versions.authorization, signal };
+    const reading = client.list(request);
+    for (const capability of capabilities)
+      await prove(about(`permissions in ${group}`, capability), 'see deploy/iam/azure.json', async () => {
+        const own = needed.filter(({ neededFor }) => neededFor.includes(capability));
+        const missing = missingActions(await reading, own);
+        if (missing.length === 0) return `all ${own.length} actions are allowed`;
+        throw new Error(`not allowed: ${missing.map(({ action }) => action).join(', ')}`);
+      });
+  }
+
+  await prove({ name: 'virtual machines' }, 'see resourceGroup and the role of the credential', async () => {
+    const path = groupPath(subscription, resourceGroup, 'Microsoft.Compute/virtualMachines');
+    const request = { operation: 'GET virtualMachines', path, version: versions.compute, signal };
+    return `${(await client.list(request)).length} in ${resourceGroup}`;
+  });
+  await proveActions(subscription, resourceGroup, vmActions);
+  return results;
+}
+
+function about(name: string, capability: Capability): Pick<CheckResult, 'name' | 'neededFor'> {
+  return { name, neededFor: [capability] };
+}

@@ -1,0 +1,224 @@
+import { CloudError, isCloudError } from '../../../common/cloud-error.ts';
+import { type Clock, sleep } from '../../../common/process/clock.ts';
+import { type Http, type HttpAnswer, HttpFailure } from '../../../common/process/http.ts';
+import { restOrAbort } from '../../../common/process/until.ts';
+import { type AnswerFields, answerFields } from '../answer-fields.ts';
+import type { CloudCall } from '../cloud.ts';
+import type { Permit } from '../permit.ts';
+import type { RateLimiter } from '../rate-limiter.ts';
+import type { Urgency } from '../urgency.ts';
+import { cloud, errorOf, errorOfOperation, retryAfterMsOf } from './fault.ts';
+import type { Tokens } from './tokens.ts';
+
+/** Versions of the APIs that are spoken. */
+export const versions = {
+  compute: '2024-07-01',
+  network: '2024-05-01',
+  /** Of network interfaces and addresses of scale sets, which Compute shows. */
+  scaleSetNetwork: '2018-10-01',
+  resources: '2022-12-01',
+  authorization: '2022-04-01',
+} as const;
+
+export interface ArmRequest {
+  /** For metrics and errors, without names: `GET virtualMachines/{name}`. */
+  readonly operation: string;
+  /** From the endpoint: a resource id, each segment encoded. */
+  readonly path: string;
+  readonly version: string;
+  readonly query?: Readonly<Record<string, string>>;
+  /** Default `need`, and `change` for what has a permit. */
+  readonly urgency?: Urgency | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface ArmWrite extends ArmRequest {
+  readonly body: unknown;
+  /** Called right before the request is sent. */
+  readonly permit: Permit;
+  /** The version that was read; undefined: the resource must not be there yet. */
+  readonly etag: string | undefined;
+}
+
+/** Calls to Resource Manager, none of them repeated. Each fails with a CloudError, or with what the permit throws. */
+export interface ArmClient {
+  get(request: ArmRequest): Promise<AnswerFields>;
+  /** Every item on every page: complete, or throws. */
+  list(request: ArmRequest): Promise<readonly AnswerFields[]>;
+  /**
+   * Writes a resource as a whole, and resolves when the operation that this starts has succeeded. `Stale` where the
+   * etag is no longer that of the resource; `Timeout` when the operation takes more than two minutes.
+   */
+  put(request: ArmWrite): Promise<void>;
+}
+
+export interface ArmOptions {
+  readonly http: Http;
+  readonly clock: Clock;
+  readonly gate: RateLimiter;
+  readonly tokens: Tokens;
+  readonly endpoint: string;
+  readonly mutationTimeoutMs: number;
+  readonly onCall: (call: CloudCall) => void;
+}
+
+interface Sent {
+  readonly operation: string;
+  readonly url: string;
+  readonly method: 'GET' | 'PUT';
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly permit?: Permit;
+  readonly urgency: Urgency;
+  readonly signal: AbortSignal | undefined;
+}
+
+const timeoutMs = 30_000;
+const maxBytes = 32 * 1024 * 1024;
+/** More pages than a subscription can have: the links lead in a circle. */
+const maxPages = 2000;
+const [firstPollMs, leastPollMs, mostPollMs] = [1000, 500, 30_000];
+const longestOperationMs = 120_000;
+
+export function createClient(options: ArmOptions): ArmClient {
+  const { http, clock, gate, tokens, endpoint, mutationTimeoutMs, onCall } = options;
+  const { origin } = new URL(endpoint);
+
+  function send(sent: Sent): Promise<HttpAnswer> {
+    const { operation, method, url, permit, body, signal, urgency } = sent;
+    const limitMs = permit === undefined ? timeoutMs : Math.min(timeoutMs, mutationTimeoutMs);
+    const json = body === undefined ? {} : { body: JSON.stringify(body) };
+
+    async function exchange(): Promise<HttpAnswer> {
+      const token = await tokens.get();
+      permit?.(limitMs);
+      const headers = {
+        ...{ authorization: `Bearer ${token}`, accept: 'application/json', ...sent.headers },
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      };
+      const startedAt = clock.monotonic();
+      let code = 'unreachable';
+      try {
+        const answer = await http({ method, url, headers, ...json, timeoutMs: limitMs, maxBytes, signal });
+        code = answer.status < 300 ? 'ok' : String(answer.status);
+        if (answer.status === 401) tokens.refused(token);
+        if (answer.status >= 300) throw errorOf(operation, answer, clock.now());
+        return answer;
+      } catch (cause) {
+        if (!(cause instanceof HttpFailure)) throw cause;
+        if (cause.kind === 'timeout') code = 'timeout';
+        const kind = cause.kind === 'timeout' ? 'Timeout' : 'Unavailable';
+        throw new CloudError({ kind, cloud, operation, message: cause.message, cause });
+      } finally {
+        onCall({ cloud, operation, code, seconds: (clock.monotonic() - startedAt) / 1000 });
+      }
+    }
+    return gate.run(operation, exchange, { urgency, signal });
+  }
+
+  function urlOf({ path, version, query = {} }: ArmRequest): string {
+    const url = new URL(endpoint + path);
+    url.searchParams.set('api-version', version);
+    for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
+    return url.href;
+  }
+
+  /** A link of an answer goes where the token may go: to Resource Manager itself. */
+  function followed(operation: string, link: string): string {
+    const url = URL.parse(link);
+    if (url?.origin === origin && url.username === '' && url.password === '') return url.href;
+    // Whatever stands in its query may be a token of its own.
+    const shown = JSON.stringify(link.replace(/\?.*$/s, '').slice(0, 100));
+    throw failure('Invalid', operation, `link: ${shown}, expected a URL at ${origin}`);
+  }
+
+  async function read(request: ArmRequest, url = urlOf(request)): Promise<AnswerFields> {
+    const { operation, urgency = 'need', signal } = request;
+    return fieldsOf(operation, await send({ operation, url, method: 'GET', urgency, signal }));
+  }
+
+  async function list(request: ArmRequest): Promise<readonly AnswerFields[]> {
+    const items: AnswerFields[] = [];
+    const seen = new Set<string>();
+    let url = urlOf(request);
+    for (;;) {
+      seen.add(url);
+      const page = await read(request, url);
+      items.push(...page.objects('value'));
+      const next = page.optionalText('nextLink');
+      if (next === undefined) return items;
+      url = followed(request.operation, next);
+      if (seen.has(url) || seen.size >= maxPages)
+        throw failure('Invalid', request.operation, 'nextLink: leads to a page that was read already');
+    }
+  }
+
+  async function put(request: ArmWrite): Promise<void> {
+    const { operation, body, permit, etag, urgency = 'change', signal } = request;
+    const headers = etag === undefined ? { 'if-none-match': '*' } : { 'if-match': etag };
+    const url = urlOf(request);
+    const answer = await send({ operation, url, method: 'PUT', body, headers, permit, urgency, signal });
+    const state = answer.status === 200 || answer.status === 201 ? stateOf(fieldsOf(operation, answer)) : 'running';
+    if (state === 'done') return;
+    const operationLink = answer.header('azure-asyncoperation');
+    const location = answer.header('location');
+    const link = operationLink ?? location;
+    const polled = link === null ? url : followed(operation, link);
+    await finished(answer, operationLink !== null ? 'operation' : location !== null ? 'location' : 'resource');
+
+    async function finished(started: HttpAnswer, kind: 'operation' | 'location' | 'resource'): Promise<void> {
+      const startedAt = clock.monotonic();
+      let waitMs = retryAfterMsOf(started, clock.now()) ?? firstPollMs;
+      for (;;) {
+        if (clock.monotonic() - startedAt >= longestOperationMs)
+          throw failure('Timeout', operation, `the operation runs for more than ${longestOperationMs / 1000} s`);
+        await rest(Math.min(Math.max(waitMs, leastPollMs), mostPollMs));
+        const polling = { operation: `${operation} (poll)`, url: polled, method: 'GET', urgency, signal } as const;
+        // A poll that fails tells nothing of the operation.
+        const polledAnswer = await send(polling).catch((error: unknown) => {
+          if (!isCloudError(error) || !error.retryable || signal?.aborted) throw error;
+          waitMs = error.retryAfterMs ?? waitMs * 2;
+          return undefined;
+        });
+        if (polledAnswer === undefined) continue;
+        waitMs = retryAfterMsOf(polledAnswer, clock.now()) ?? Math.min(waitMs * 1.5, mostPollMs);
+        if (kind === 'location' && polledAnswer.status === 202) continue;
+        if (kind === 'location') return;
+        const fields = fieldsOf(operation, polledAnswer);
+        const status = kind === 'operation' ? statusOf(fields.text('status')) : stateOf(fields);
+        if (status === 'done') return;
+        if (status === 'failed') throw errorOfOperation(operation, fields.json()['error'] ?? { code: 'Failed' });
+      }
+    }
+    function rest(ms: number): Promise<void> {
+      return signal === undefined ? sleep(clock, ms) : restOrAbort(clock, ms, signal);
+    }
+  }
+
+  return { get: (request) => read(request), list, put };
+}
+
+type OperationState = 'running' | 'done' | 'failed';
+
+function statusOf(status: string): OperationState {
+  if (/^succeeded$/i.test(status)) return 'done';
+  return /^(failed|canceled)$/i.test(status) ? 'failed' : 'running';
+}
+
+/** That of a resource; one without a state needs no operation. */
+function stateOf(resource: AnswerFields): OperationState {
+  return statusOf(resource.optionalObject('properties')?.optionalText('provisioningState') ?? 'Succeeded');
+}
+
+function fieldsOf(operation: string, { text }: HttpAnswer): AnswerFields {
+  try {
+    return answerFields(JSON.parse(text), { cloud, operation });
+  } catch (error) {
+    if (isCloudError(error)) throw error;
+    throw failure('Unavailable', operation, 'the answer is not JSON, or not all of it');
+  }
+}
+
+function failure(kind: CloudError['kind'], operation: string, message: string): CloudError {
+  return new CloudError({ kind, cloud, operation, message });
+}

@@ -1,0 +1,111 @@
+import { randomUUID } from 'node:crypto';
+import { CloudError } from '../../../common/cloud-error.ts';
+import { createHttp, type Http } from '../../../common/process/http.ts';
+import { azure as providerId } from '../../../common/provider-id/azure.ts';
+import type {
+  CloudConfigFile,
+  CloudContext,
+  CloudIdentity,
+  CloudModule,
+  InstanceRef,
+  OpenedCloud,
+  ReportOnlyCloud,
+} from '../cloud.ts';
+import { configFilesOf } from '../config-files.ts';
+import { lookupPass, type Target } from '../lookup-pass.ts';
+import { createMachineReader } from '../machines.ts';
+import { createRateLimiter } from '../rate-limiter.ts';
+import type { CallLimits } from '../token-bucket.ts';
+import type { ReadText } from '../variables.ts';
+import { checkAzure } from './check.ts';
+import { createClient, versions } from './client.ts';
+import { type AzureConfig, readConfig } from './config.ts';
+import { createDiscovery } from './discovery.ts';
+import { cloud } from './fault.ts';
+import { readVmId } from './resource-id.ts';
+import { createTokens } from './tokens.ts';
+import { createVirtualMachines } from './virtual-machines.ts';
+
+/** Azure: the VMs and scale sets of one subscription, and one route table. Opening makes no call. */
+export const cloudModule: CloudModule = { name: cloud, open };
+
+/** Up to so many VMs are asked for one by one; more, and their resource groups and scale sets are listed. */
+const listAbove = 2;
+/** As many as routes are worked on at once: a call that waits here was permitted too early. */
+const maxSockets = 48;
+/** Resource Manager gives a credential 250 reads at once and 25 a second in a subscription, which others use, too. */
+const limits: CallLimits = { perSecond: 10, burst: 150 };
+
+export interface AzureParts {
+  readonly config: AzureConfig;
+  readonly context: CloudContext;
+  readonly readText: ReadText;
+  /** Around every exchange, for worlds that lose answers or count calls. */
+  readonly wrapHttp?: (http: Http) => Http;
+}
+
+async function open(file: CloudConfigFile | undefined, context: CloudContext): Promise<OpenedCloud | ReportOnlyCloud> {
+  const { readText } = configFilesOf(cloud);
+  const config = await readConfig(file, context.env, readText);
+  if ('reportOnly' in config) return config;
+  for (const warning of config.warnings) context.log.warn(warning, { cloud });
+  return openAzure({ config, context, readText });
+}
+
+/** One subscription. Makes no call. */
+export function openAzure({ config, context, readText, wrapHttp = (http) => http }: AzureParts): OpenedCloud {
+  const { clock, random, onCall, onWait, mutationTimeoutMs = 10_000 } = context;
+  const pool = { keepAlive: true, maxSockets };
+  const { http: bare, close } = createHttp({ clock, plain: pool, tls: pool });
+  const http = wrapHttp(bare);
+  const { environment, subscription, tenant, authority } = config;
+  const { endpoint } = environment;
+  const discover = 'name' in environment ? createDiscovery(http, endpoint, environment.name) : async () => environment;
+  const tokens = createTokens({
+    ...{ http, clock, credential: config.credential, readText, onCall, uniqueId: randomUUID },
+    async environment() {
+      const found = await discover();
+      return authority === undefined ? found : { ...found, authority };
+    },
+  });
+  const gate = createRateLimiter({ cloud, clock, random, limits, onWait });
+  const client = createClient({ http, clock, gate, tokens, endpoint, mutationTimeoutMs, onCall });
+
+  async function identify(signal?: AbortSignal): Promise<CloudIdentity> {
+    const path = `/subscriptions/${subscription}`;
+    const request = { operation: 'GET subscriptions/{id}', path, version: versions.resources, signal };
+    const answer = await client.get(request);
+    const owner = answer.optionalText('tenantId');
+    const isTenantId = /^[0-9a-f-]{36}$/i.test(tenant ?? '');
+    if (isTenantId && owner !== undefined && owner.toLowerCase() !== tenant?.toLowerCase()) {
+      const message = `subscription ${subscription} belongs to tenant ${owner}, expected ${tenant}: see tenantId`;
+      throw new CloudError({ kind: 'Invalid', cloud, operation: request.operation, message });
+    }
+    return { scope: `${new URL(endpoint).host}/${subscription}`, account: subscription };
+  }
+
+  return {
+    name: cloud,
+    identify,
+    accepts: (providerID) => targetIn(subscription, { by: 'providerID', providerID }).ask === 'id',
+    instances: {
+      batchSize: 1000,
+      lookup: (refs, options) => {
+        const reader = createMachineReader(cloud, [createVirtualMachines(client, config)]);
+        const targetOf = (ref: InstanceRef) => targetIn(subscription, ref);
+        return lookupPass({ ...options, cloud, refs, reader, listAbove, targetOf });
+      },
+    },
+    files: config.files,
+    ping: async (signal) => void (await identify(signal)),
+    check: (signal) => checkAzure(client, config, signal),
+    close,
+  };
+}
+
+function targetIn(subscription: string, ref: InstanceRef): Target {
+  if (ref.by === 'name') return { ask: 'name', name: ref.name.toLowerCase() };
+  const id = readVmId(providerId.parse(ref.providerID)?.instanceId ?? '');
+  if (id?.subscription === subscription) return { ask: 'id', id: id.id, by: 'providerID' };
+  return { ask: 'nothing', problem: `${JSON.stringify(ref.providerID)} is no VM of subscription ${subscription}` };
+}

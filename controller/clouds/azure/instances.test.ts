@@ -1,0 +1,221 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { type AzureWorldOptions, azureWorld } from '../../../test/clouds/azure/azure-world.ts';
+import { type FakeVm, subscription } from '../../../test/clouds/azure/fake/fake-state.ts';
+import type { InstanceRef, Lookup } from '../cloud.ts';
+import { cloudModule } from './index.ts';
+
+const byId = (id: string): InstanceRef => ({ by: 'providerID', providerID: `azure://${id}` });
+
+async function setUp(options: AzureWorldOptions = {}) {
+  const world = azureWorld(options);
+  const cloud = await world.open();
+  const lookup = async (...refs: InstanceRef[]): Promise<Lookup[]> => {
+    const found = await world.during(cloud.instances.lookup(refs));
+    return refs.map((ref) => found.get(ref.by === 'name' ? `name:${ref.name}` : ref.providerID)!);
+  };
+  const one = async (vm: FakeVm) => (await lookup(byId(vm.id)))[0]!;
+  return { ...world, world, cloud, lookup, one, close: () => world.close() };
+}
+
+function shortOf(lookup: Lookup | undefined): string {
+  return lookup?.state === 'unknown' ? `unknown ${lookup.error.kind}` : String(lookup?.state);
+}
+
+describe('VMs of Azure', () => {
+  it('have the addresses of each interface, the primary one first, each with its public one', async () => {
+    const { addVm, one } = await setUp();
+    const vm = addVm({ interfaces: 2, families: ['IPv4', 'IPv6'], isPublic: true });
+    vm.interfaces.reverse();
+    // Further addresses of an interface are pods'.
+    const { configurations } = vm.interfaces[1]!;
+    configurations.push({ ...configurations[0]!, name: 'pod', primary: false, address: '10.0.99.99' });
+    const found = await one(vm);
+    assert.ok(found.state === 'found');
+    assert.deepEqual(
+      found.instance.addresses.map(({ type, address }) => `${type} ${address}`),
+      [
+        ...['Hostname node-1', 'InternalIP 10.0.0.1', 'ExternalIP 198.51.0.1', 'InternalIP fd00:0::1'],
+        ...['ExternalIP 2001:db8:ff::1', 'InternalIP 10.1.0.1', 'ExternalIP 198.51.10.1', 'InternalIP fd00:1::1'],
+        'ExternalIP 2001:db8:ff::1',
+      ],
+    );
+  });
+
+  it('have the number of their fault domain as a zone where there are no zones, by list and by id', async () => {
+    const { fake, addVm, lookup, close } = await setUp();
+    const flex = fake.addSet('domains', 'Flexible');
+    const vms = [1, 2, 3].map(() => addVm({ set: flex, zone: '' }));
+    for (const [at, vm] of vms.entries()) vm.faultDomain = at;
+    const zones = (found: Lookup[]) => found.map((each) => each.state === 'found' && each.instance.zone);
+    assert.deepEqual(zones(await lookup(...vms.map(({ id }) => byId(id)))), ['0', '1', '2']);
+    assert.deepEqual(zones(await lookup(byId(vms[1]!.id))), ['1']);
+    await close();
+  });
+
+  for (const [power, expected] of [
+    ['running', 'running'],
+    ['starting', 'changing'],
+    ['stopping', 'changing'],
+    ['deallocating', 'changing'],
+    ['stopped', 'stopped'],
+    ['deallocated', 'stopped'],
+  ] as const)
+    it(`that are ${power} are ${expected}, of each kind, by list and by id`, async () => {
+      const { fake, addVm, lookup, one } = await setUp();
+      const vms = [addVm(), addVm({ set: fake.addSet('p', 'Uniform') }), addVm({ set: fake.addSet('f', 'Flexible') })];
+      for (const vm of vms) vm.power = power;
+      const all = await lookup(...vms.map(({ id }) => byId(id)));
+      for (const found of [...all, ...(await Promise.all(vms.map(one)))])
+        assert.equal(found.state === 'found' && found.power, expected);
+    });
+
+  it('that are being deleted are still there', async () => {
+    const { addVm, one } = await setUp();
+    const vm = addVm();
+    vm.provisioning = 'Deleting';
+    const found = await one(vm);
+    assert.equal(found.state === 'found' && found.power, 'changing');
+  });
+
+  it('are the same ones in any case of their ids, and are written as the API writes them', async () => {
+    const { fake, lookup } = await setUp();
+    const vm = fake.addVm('Node-A');
+    const [upper] = await lookup(byId(vm.id.toUpperCase().replace('/SUBSCRIPTIONS/', '/subscriptions/')));
+    assert.ok(upper?.state === 'found', shortOf(upper));
+    assert.equal(upper.instance.providerID, `azure://${vm.id}`);
+    const [named] = await lookup({ by: 'name', name: 'node-a' });
+    assert.equal(named?.state === 'found' && named.instance.providerID, `azure://${vm.id}`);
+  });
+
+  it('are another incarnation when they are created again under the same name', async () => {
+    const { fake, addVm, one } = await setUp();
+    const vm = addVm();
+    const first = await one(vm);
+    fake.deleteVm(vm.id);
+    const second = await one(fake.addVm(vm.name));
+    assert.ok(first.state === 'found' && second.state === 'found');
+    assert.equal(first.instance.providerID, second.instance.providerID);
+    assert.notEqual(first.instance.incarnation, second.instance.incarnation);
+  });
+
+  it('of another resource group are found by their ids', async () => {
+    const { fake, addVm, lookup } = await setUp();
+    fake.groups.add('other');
+    const vms = [addVm(), addVm({ group: 'other' }), addVm({ group: 'other' })];
+    const found = await lookup(...vms.map(({ id }) => byId(id)));
+    assert.deepEqual(found.map(shortOf), ['found', 'found', 'found']);
+  });
+
+  it('of a resource group or subscription that is missing are unknown, not absent', async () => {
+    const { lookup, cloud } = await setUp();
+    const id = `/subscriptions/${subscription}/resourceGroups/nowhere/providers/Microsoft.Compute/virtualMachines/vm`;
+    assert.equal(shortOf((await lookup(byId(id)))[0]), 'unknown Unavailable');
+    const other = `azure://${id.replace(subscription, '00000000-0000-4000-8000-000000000001')}`;
+    assert.equal(cloud.accepts(other), false);
+    assert.equal(cloud.accepts(`azure://${id.replace(/vm$/, '..')}`), false);
+  });
+
+  it('of a uniform scale set are absent when the instance or the whole set is deleted', async () => {
+    const { fake, addVm, lookup, one } = await setUp();
+    const set = fake.addSet('p', 'Uniform');
+    const [kept, ...gone] = [addVm({ set }), addVm({ set }), addVm({ set }), addVm({ set })] as const;
+    for (const { id } of gone) fake.deleteVm(id);
+    const ids = [kept, ...gone].map(({ id }) => byId(id));
+    assert.deepEqual((await lookup(...ids)).map(shortOf), ['found', 'absent', 'absent', 'absent']);
+    fake.deleteVm(kept.id);
+    fake.sets.delete(set.id.toLowerCase());
+    assert.deepEqual((await lookup(...ids)).map(shortOf), ['absent', 'absent', 'absent', 'absent']);
+    assert.equal(shortOf(await one(kept)), 'absent');
+  });
+
+  it('whose interface or public address is missing are unknown, and the others stay readable', async () => {
+    const { fake, addVm, lookup, one } = await setUp();
+    const vms = [addVm({ isPublic: true }), addVm(), addVm()];
+    fake.publicAddresses.delete(vms[0]!.interfaces[0]!.configurations[0]!.publicId!.toLowerCase());
+    assert.deepEqual((await lookup(...vms.map(({ id }) => byId(id)))).map(shortOf), [
+      ...['unknown Unavailable', 'found', 'found'],
+    ]);
+    assert.equal(shortOf(await one(vms[0]!)), 'unknown Unavailable');
+  });
+
+  it('have their power states asked for one by one where the role reaches the resource group alone', async () => {
+    const { fake, addVm, lookup } = await setUp();
+    fake.reachesSubscription = false;
+    const vms = [addVm(), addVm(), addVm()];
+    vms[1]!.power = 'deallocated';
+    const found = await lookup(...vms.map(({ id }) => byId(id)));
+    assert.deepEqual(
+      found.map((each) => each.state === 'found' && each.power),
+      ['running', 'stopped', 'running'],
+    );
+  });
+
+  it('are read in few calls, however many there are', async () => {
+    const { fake, addVm, lookup } = await setUp();
+    fake.pageSize = 1000;
+    const set = fake.addSet('p', 'Uniform');
+    const vms = Array.from({ length: 200 }, (_, each) => addVm(each % 2 === 0 ? {} : { set }));
+    const found = await lookup(...vms.map(({ id }) => byId(id)));
+    assert.equal(found.filter(({ state }) => state === 'found').length, 200);
+    const calls = fake.calls.filter(({ path }) => path.startsWith('/subscriptions/'));
+    // Both lists of VMs, the list of power states, and both lists of interfaces.
+    assert.equal(calls.length, 5);
+  });
+
+  it('of one scale set that cannot be read are unknown, and the others are found', async () => {
+    const { fake, addVm, lookup } = await setUp();
+    const set = fake.addSet('p', 'Uniform');
+    const vms = [addVm(), addVm(), addVm({ set })];
+    fake.fault = ({ path }) => (path.includes('virtualMachineScaleSets') ? { status: 503 } : undefined);
+    const found = await lookup(...vms.map(({ id }) => byId(id)));
+    assert.deepEqual(found.map(shortOf), ['found', 'found', 'unknown Unavailable']);
+  });
+
+  it('are found by name in the kinds that vmType names', async () => {
+    for (const [vmType, expected] of [
+      ['vmss', ['found', 'found', 'found']],
+      ['standard', ['found', 'unknown NotFound', 'found']],
+      ['vmssflex', ['found', 'unknown NotFound', 'found']],
+    ] as const) {
+      const { fake, addVm, lookup } = await setUp({ json: { vmType } });
+      const vms = [addVm(), addVm({ set: fake.addSet('p', 'Uniform') }), addVm({ set: fake.addSet('f', 'Flexible') })];
+      const found = await lookup(...vms.map(({ computerName }) => ({ by: 'name', name: computerName }) as const));
+      assert.deepEqual(found.map(shortOf), expected, vmType);
+    }
+  });
+});
+
+describe('the cloud of Azure', () => {
+  it('is named by host and subscription, and refuses a subscription of another tenant', async () => {
+    const { world, cloud } = await setUp();
+    const scope = `management.azure.test/${subscription}`;
+    assert.deepEqual(await world.during(cloud.identify()), { scope, account: subscription });
+    const { world: other, cloud: strange } = await setUp({ json: { tenantId: subscription } });
+    await assert.rejects(other.during(strange.identify()), { kind: 'Invalid', message: /belongs to tenant/ });
+  });
+
+  it('is report-only without a configuration', async () => {
+    const { clock } = await setUp();
+    const log = { warn() {} } as never;
+    const opened = await cloudModule.open(undefined, { clock, random: () => 0, log, env: {}, onCall() {} });
+    assert.ok('reportOnly' in opened);
+  });
+
+  it('names each missing action in its check, for nodes and for routes', async () => {
+    const { fake, world, cloud } = await setUp();
+    const checks = async () => {
+      const results = await world.during(cloud.check());
+      return results.map(({ name, ok, message }) => `${ok ? 'ok' : 'not'} ${name}: ${message}`);
+    };
+    assert.ok((await checks()).every((line) => line.startsWith('ok ')));
+    fake.permissions = [
+      { actions: ['*/read'], notActions: ['Microsoft.Compute/virtualMachineScaleSets/*'] },
+      { actions: ['Microsoft.Network/routeTables/*'] },
+    ];
+    const lines = await checks();
+    const lacking = lines.filter((line) => line.startsWith('not '));
+    assert.equal(lacking.length, 2);
+    for (const line of lacking) assert.match(line, /not allowed: Microsoft\.Compute\/virtualMachineScaleSets\/read/);
+  });
+});

@@ -1,0 +1,90 @@
+import { CloudError, isCloudError } from '../../../common/cloud-error.ts';
+import type { AnswerFields } from '../answer-fields.ts';
+import { inParallel } from '../parallel.ts';
+import type { Urgency } from '../urgency.ts';
+import { type ArmClient, versions } from './client.ts';
+import { cloud } from './fault.ts';
+import { pathOf } from './resource-id.ts';
+
+export interface ReadOptions {
+  readonly urgency?: Urgency | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Network interfaces and public addresses by their ids, for one pass: no list is read twice. */
+export interface NetworkResources {
+  /** By id in lower case; what is not there is not in the answer. Throws a CloudError. */
+  read(ids: readonly string[], options: ReadOptions): Promise<ReadonlyMap<string, AnswerFields>>;
+}
+
+interface Place {
+  /** The list that it stands in. */
+  readonly collection: string;
+  readonly path: string;
+  readonly version: string;
+  readonly kind: string;
+}
+
+/** Up to so many of one list are asked for one by one. */
+const getUpTo = 2;
+const callsAtOnce = 4;
+
+export function createNetworkResources(client: ArmClient): NetworkResources {
+  const lists = new Map<string, Promise<ReadonlyMap<string, AnswerFields>>>();
+
+  function list(place: Place, options: ReadOptions): Promise<ReadonlyMap<string, AnswerFields>> {
+    const key = place.collection.toLowerCase();
+    const known = lists.get(key);
+    if (known !== undefined) return known;
+    const { collection: path, version, kind } = place;
+    const reading = client
+      .list({ operation: `GET ${kind}`, path, version, ...options })
+      .then((items) => new Map(items.map((item) => [item.text('id').toLowerCase(), item])));
+    lists.set(key, reading);
+    return reading;
+  }
+
+  async function one({ path, version, kind }: Place, options: ReadOptions): Promise<AnswerFields | undefined> {
+    try {
+      return await client.get({ operation: `GET ${kind}/{name}`, path, version, ...options });
+    } catch (error) {
+      if (isCloudError(error) && error.kind === 'NotFound') return undefined;
+      throw error;
+    }
+  }
+
+  return {
+    async read(ids, options) {
+      const found = new Map<string, AnswerFields>();
+      const places = new Map(ids.map((id) => [id.toLowerCase(), placeOf(id)]));
+      const byList = Map.groupBy(places, ([, { collection }]) => collection.toLowerCase());
+      await inParallel(callsAtOnce, [...byList.values()], async (some) => {
+        const listed = some.length <= getUpTo ? undefined : await list(some[0]![1], options);
+        for (const [id, place] of some) {
+          const item = listed === undefined ? await one(place, options) : listed.get(id);
+          if (item !== undefined) found.set(id, item);
+        }
+      });
+      return found;
+    },
+  };
+}
+
+const ofGroup = /^(.*\/providers\/Microsoft\.Network\/(networkInterfaces|publicIPAddresses))\/[^/]+$/i;
+const ofScaleSet =
+  /^(.*\/providers\/Microsoft\.Compute\/virtualMachineScaleSets\/[^/]+)\/virtualMachines\/.*\/(networkInterfaces|publicIPAddresses)\/[^/]+$/i;
+
+function placeOf(id: string): Place {
+  const path = pathOf(id);
+  const inGroup = ofGroup.exec(path ?? '');
+  if (path !== undefined && inGroup !== null)
+    return { collection: inGroup[1]!, path, version: versions.network, kind: inGroup[2]! };
+  const inSet = ofScaleSet.exec(path ?? '');
+  if (path === undefined || inSet === null) {
+    const message = `id: ${JSON.stringify(id.slice(0, 200))}, expected that of a network interface or public address`;
+    throw new CloudError({ kind: 'Invalid', cloud, operation: 'lookup', message });
+  }
+  const [, scaleSet = '', kind = ''] = inSet;
+  const collection = `${scaleSet}/${kind.toLowerCase() === 'publicipaddresses' ? 'publicipaddresses' : kind}`;
+  return { collection, path, version: versions.scaleSetNetwork, kind: `scale set ${kind}` };
+}

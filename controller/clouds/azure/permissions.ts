@@ -1,0 +1,56 @@
+import type { AnswerFields } from '../answer-fields.ts';
+import type { Capability } from '../cloud.ts';
+
+/** One action of Azure's roles, and what is not possible without it. */
+export interface NeededAction {
+  readonly action: string;
+  readonly neededFor: readonly Capability[];
+}
+
+const nodes = ['nodes'] as const;
+const both = ['nodes', 'routes'] as const;
+const routes = ['routes'] as const;
+
+/** In the resource group of the VMs. */
+export const vmActions: readonly NeededAction[] = [
+  { action: 'Microsoft.Compute/virtualMachines/read', neededFor: both },
+  { action: 'Microsoft.Compute/virtualMachineScaleSets/read', neededFor: both },
+  { action: 'Microsoft.Compute/virtualMachineScaleSets/virtualMachines/read', neededFor: nodes },
+  { action: 'Microsoft.Compute/virtualMachineScaleSets/networkInterfaces/read', neededFor: both },
+  { action: 'Microsoft.Compute/virtualMachineScaleSets/publicIPAddresses/read', neededFor: nodes },
+  { action: 'Microsoft.Compute/virtualMachineScaleSets/virtualMachines/networkInterfaces/read', neededFor: both },
+  {
+    action:
+      'Microsoft.Compute/virtualMachineScaleSets/virtualMachines/networkInterfaces/ipConfigurations/' +
+      'publicIPAddresses/read',
+    neededFor: nodes,
+  },
+  { action: 'Microsoft.Network/networkInterfaces/read', neededFor: both },
+  { action: 'Microsoft.Network/publicIPAddresses/read', neededFor: nodes },
+];
+
+/** In the resource group of the route table. */
+export const tableActions: readonly NeededAction[] = [
+  { action: 'Microsoft.Network/routeTables/read', neededFor: routes },
+  { action: 'Microsoft.Network/routeTables/write', neededFor: routes },
+];
+
+/** Those of the actions that none of the permissions has. Each has actions with wildcards, and exceptions from them. */
+export function missingActions(
+  permissions: readonly AnswerFields[],
+  needed: readonly NeededAction[],
+): readonly NeededAction[] {
+  const granted = permissions.map((one) => {
+    const patterns = (name: string) => (one.json()[name] == null ? [] : one.texts(name).map(patternOf));
+    return { actions: patterns('actions'), exceptions: patterns('notActions') };
+  });
+  return needed.filter(({ action }) => {
+    const matches = (patterns: readonly RegExp[]) => patterns.some((pattern) => pattern.test(action));
+    return !granted.some(({ actions, exceptions }) => matches(actions) && !matches(exceptions));
+  });
+}
+
+function patternOf(text: string): RegExp {
+  const parts = text.split('*').map((part) => part.replace(/[^\w/]/g, '\\$&'));
+  return new RegExp(`^${parts.join('.*')}$`, 'i');
+}

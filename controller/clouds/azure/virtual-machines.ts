@@ -1,0 +1,243 @@
+import { CloudError, isCloudError } from '../../../common/cloud-error.ts';
+import type { NodeAddress, PowerState } from '../../../common/instance.ts';
+import { azure as providerId } from '../../../common/provider-id/azure.ts';
+import type { AnswerFields } from '../answer-fields.ts';
+import { type Machines, readable, type Seen } from '../machines.ts';
+import { inParallel } from '../parallel.ts';
+import { type ArmClient, versions } from './client.ts';
+import type { AzureConfig } from './config.ts';
+import { cloud } from './fault.ts';
+import { createNetworkResources, type ReadOptions } from './network-resources.ts';
+import { groupPath, pathOf, readVmId, type VmId } from './resource-id.ts';
+import { uniformScaleSets } from './scale-sets.ts';
+import { interfacesOf, readAddresses, type VmAddress } from './vm-addresses.ts';
+
+const callsAtOnce = 4;
+const withView = { $expand: 'instanceView' };
+
+/**
+ * VMs of one subscription, for one pass: stand-alone ones and those of flexible scale sets, by lists of resource
+ * groups; instances of uniform scale sets, by lists of the sets. Which resource groups and sets is what the ids say;
+ * names are looked for in the resource group of the configuration.
+ */
+export function createVirtualMachines(client: ArmClient, config: AzureConfig): Machines {
+  const network = createNetworkResources(client);
+  const lists = new Map<string, Promise<readonly AnswerFields[]>>();
+  let statuses: Promise<ReadonlyMap<string, AnswerFields>> | undefined;
+
+  const setPath = ({ subscription, resourceGroup }: Pick<VmId, 'subscription' | 'resourceGroup'>, set: string) =>
+    `${groupPath(subscription, resourceGroup, 'Microsoft.Compute/virtualMachineScaleSets')}/${encodeURIComponent(set)}`;
+
+  /** Of one resource group, without power states, or of one uniform scale set, with them. */
+  function listOf(id: Omit<VmId, 'id' | 'name'>, options: ReadOptions): Promise<readonly AnswerFields[]> {
+    const { scaleSet } = id;
+    const path =
+      scaleSet === undefined
+        ? groupPath(id.subscription, id.resourceGroup, 'Microsoft.Compute/virtualMachines')
+        : `${setPath(id, scaleSet)}/virtualMachines`;
+    const kind = scaleSet === undefined ? 'virtualMachines' : 'virtualMachineScaleSets/{name}/virtualMachines';
+    const query = scaleSet === undefined ? {} : withView;
+    const key = path.toLowerCase();
+    const known = lists.get(key);
+    if (known !== undefined) return known;
+    const reading = client
+      .list({ operation: `GET ${kind}`, path, version: versions.compute, query, ...options })
+      .catch((error: unknown) => {
+        // A set that is not there has no instances: each is asked for by its id then.
+        if (scaleSet !== undefined && isCloudError(error) && error.kind === 'NotFound') return [];
+        throw error;
+      });
+    lists.set(key, reading);
+    return reading;
+  }
+
+  async function one(id: VmId, options: ReadOptions): Promise<AnswerFields> {
+    const operation =
+      id.scaleSet === undefined
+        ? 'GET virtualMachines/{name}'
+        : 'GET virtualMachineScaleSets/{name}/virtualMachines/{id}';
+    const path = pathOf(id.id)!;
+    return client.get({ operation, path, version: versions.compute, query: withView, ...options });
+  }
+
+  /** The power states of all VMs of the subscription, in one list; none where the role reaches a part of it alone. */
+  function allStatuses(options: ReadOptions): Promise<ReadonlyMap<string, AnswerFields>> {
+    statuses ??= client
+      .list({
+        ...{ operation: 'GET virtualMachines (states)', version: versions.compute, query: { statusOnly: 'true' } },
+        path: `/subscriptions/${config.subscription}/providers/Microsoft.Compute/virtualMachines`,
+        ...options,
+      })
+      .then(
+        (items) => new Map(items.map((item) => [item.text('id').toLowerCase(), item])),
+        (error: unknown) => {
+          if (isCloudError(error) && error.kind === 'Forbidden') return new Map();
+          throw error;
+        },
+      );
+    return statuses;
+  }
+
+  /** The VM with its instance view, from the list where it is there, else from a request of its own. */
+  async function viewed(vm: AnswerFields, options: ReadOptions): Promise<AnswerFields> {
+    const own = viewOf(vm);
+    if (own !== undefined) return own;
+    const id = idOf(vm);
+    const listed = (await allStatuses(options)).get(id.id.toLowerCase());
+    const view = listed && viewOf(listed);
+    // Without zones the fault domain is the zone, and that of a group of VMs never changes with the request.
+    const needsDomain = vm.json()['zones'] == null && isGrouped(vm.object('properties'));
+    if (view !== undefined && (!needsDomain || view.json()['platformFaultDomain'] != null)) return view;
+    const shown = viewOf(await one(id, options));
+    if (shown !== undefined) return shown;
+    throw new CloudError({ kind: 'Invalid', cloud, operation: 'lookup', message: `${id.id}: no instanceView` });
+  }
+
+  /** All facts of these VMs; a VM that cannot be read is `unknown`, and leaves the others as they are. */
+  async function facts(
+    vms: readonly AnswerFields[],
+    request: 'list' | 'id',
+    options: ReadOptions,
+  ): Promise<readonly Seen[]> {
+    const refs = vms.map((vm) => interfacesOf(vm));
+    const addresses = await readAddresses(network, refs, options);
+    return inParallel(callsAtOnce, vms, (vm) =>
+      readable(async () => {
+        const own = addresses[vms.indexOf(vm)]!;
+        if (own instanceof CloudError) throw own;
+        return readVm(vm, await viewed(vm, options).catch(notAbsent), own, request);
+      }),
+    );
+  }
+
+  async function named(names: readonly string[], signal: AbortSignal | undefined): Promise<readonly Seen[]> {
+    const options = { signal };
+    const { subscription, resourceGroup } = config;
+    const group = { subscription, resourceGroup, scaleSet: undefined };
+    const wanted = new Set(names);
+    const all = [...(await listOf(group, options))];
+    const sets = await uniformScaleSets(client, config, options);
+    const lists = await inParallel(callsAtOnce, sets, (scaleSet) => listOf({ ...group, scaleSet }, options));
+    all.push(...lists.flat());
+    return facts(
+      all.filter((vm) => wanted.has(nameOf(vm))),
+      'list',
+      options,
+    );
+  }
+
+  return {
+    holds: (id) => readVmId(id) !== undefined,
+    async all(ids, signal) {
+      const options: ReadOptions = { urgency: 'refresh', signal };
+      const seen = new Map<string, Seen>();
+      const wanted = ids.map((id) => ({ id, place: readVmId(id)! }));
+      const places = Map.groupBy(wanted, ({ place }) => `${place.resourceGroup}/${place.scaleSet ?? ''}`.toLowerCase());
+      await inParallel(callsAtOnce, [...places.values()], async (some) => {
+        try {
+          const listed = await listOf(some[0]!.place, options);
+          const byId = new Map(listed.map((vm) => [vm.text('id').toLowerCase(), vm]));
+          const found = some.flatMap(({ id }) => byId.get(id.toLowerCase()) ?? []);
+          const read = await facts(found, 'list', options);
+          const lookups = new Map(found.map((vm, at) => [vm.text('id').toLowerCase(), read[at]!]));
+          for (const { id } of some) {
+            const one = lookups.get(id.toLowerCase());
+            if (one !== undefined) seen.set(id, asAsked(id, one));
+          }
+        } catch (error) {
+          if (!isCloudError(error)) throw error;
+          // The other resource groups and scale sets stay readable.
+          for (const { id } of some) seen.set(id, { state: 'unknown', error });
+        }
+      });
+      return seen;
+    },
+    named,
+    async get(id, signal) {
+      const options = { signal };
+      const vm = await one(readVmId(id)!, options);
+      const [seen] = await facts([vm], 'id', options).catch(notAbsent);
+      return asAsked(id, seen!);
+    },
+  };
+}
+
+/** What belongs to a VM may be missing without the VM's being absent. */
+function notAbsent(error: unknown): never {
+  if (!isCloudError(error) || error.kind !== 'NotFound') throw error;
+  const { operation, message } = error;
+  throw new CloudError({ kind: 'Unavailable', cloud, operation, message, cause: error });
+}
+
+/** Names compare without case: an instance has the id that it was asked for by. */
+function asAsked(id: string, seen: Seen): Seen {
+  if (seen.state !== 'found' || seen.instance.id.toLowerCase() !== id.toLowerCase()) return seen;
+  return { ...seen, instance: { ...seen.instance, id } };
+}
+
+function viewOf(vm: AnswerFields): AnswerFields | undefined {
+  const view = vm.optionalObject('properties')?.optionalObject('instanceView');
+  return view?.json()['statuses'] === undefined ? undefined : view;
+}
+
+function idOf(vm: AnswerFields): VmId {
+  const id = readVmId(vm.text('id'));
+  if (id !== undefined) return id;
+  const message = `id: ${JSON.stringify(vm.text('id').slice(0, 200))}, expected that of a VM`;
+  throw new CloudError({ kind: 'Invalid', cloud, operation: 'lookup', message });
+}
+
+/** The name of its Node, as the classic controller has it: in a scale set the host name, which Kubernetes has folded. */
+function nameOf(vm: AnswerFields): string {
+  const properties = vm.object('properties');
+  const host = properties.optionalObject('osProfile')?.optionalText('computerName');
+  const inSet = readVmId(vm.text('id'))?.scaleSet !== undefined || properties.json()['virtualMachineScaleSet'] != null;
+  return ((inSet ? host : undefined) ?? vm.text('name')).toLowerCase();
+}
+
+function readVm(vm: AnswerFields, view: AnswerFields, addresses: readonly VmAddress[], request: 'list' | 'id'): Seen {
+  const { id } = idOf(vm);
+  const properties = vm.object('properties');
+  const name = nameOf(vm);
+  const region = vm.text('location').toLowerCase();
+  const type = vm.optionalObject('sku')?.optionalText('name') ?? sizeOf(properties);
+  const [zone] = vm.json()['zones'] == null ? [] : vm.texts('zones');
+  const faultDomain = view.optionalNumber('platformFaultDomain');
+  const place = zone === undefined ? faultDomain?.toString() : `${region}-${zone}`.toLowerCase();
+  const shown: NodeAddress[] = [{ type: 'Hostname', address: name }];
+  for (const { internal, external } of addresses) {
+    shown.push({ type: 'InternalIP', address: internal });
+    if (external !== undefined) shown.push({ type: 'ExternalIP', address: external });
+  }
+  return {
+    state: 'found',
+    power: powerOf(view, properties.optionalText('provisioningState')),
+    request,
+    instance: {
+      ...{ cloud, id, name, providerID: providerId.print({ instanceId: id }), region, addresses: shown },
+      // A VM that is created again under the same name has the same resource id.
+      incarnation: properties.text('vmId').toLowerCase(),
+      ...(place === undefined ? {} : { zone: place }),
+      ...(type === undefined ? {} : { type }),
+    },
+  };
+}
+
+/** In an availability set or a flexible scale set, whose VMs have fault domains. */
+function isGrouped(properties: AnswerFields): boolean {
+  const { availabilitySet, virtualMachineScaleSet } = properties.json();
+  return availabilitySet != null || virtualMachineScaleSet != null;
+}
+
+function sizeOf(properties: AnswerFields): string | undefined {
+  return properties.optionalObject('hardwareProfile')?.optionalText('vmSize');
+}
+
+/** Stopped is what has come to rest; a VM that is being deleted still exists. */
+function powerOf(view: AnswerFields, provisioning: string | undefined): PowerState {
+  const codes = view.objects('statuses').map((status) => status.optionalText('code')?.toLowerCase() ?? '');
+  const power = codes.find((code) => code.startsWith('powerstate/'))?.slice('powerstate/'.length);
+  if (/^deleting$/i.test(provisioning ?? '')) return 'changing';
+  if (power === 'running') return 'running';
+  return power === 'stopped' || power === 'deallocated' ? 'stopped' : 'changing';
+}
