@@ -2,8 +2,9 @@ import { createChecks } from '../checks.ts';
 import type { Capability, CheckResult } from '../cloud.ts';
 import { type ArmClient, versions } from './client.ts';
 import type { AzureConfig } from './config.ts';
-import { missingActions, type NeededAction, vmActions } from './permissions.ts';
+import { missingActions, type NeededAction, tableActions, vmActions } from './permissions.ts';
 import { groupPath } from './resource-id.ts';
+import { createRouteTableClient } from './route-table.ts';
 
 /** A read of each kind, and every action that the roles of the credential lack: nothing is changed. */
 export async function checkAzure(
@@ -12,7 +13,7 @@ export async function checkAzure(
   signal: AbortSignal | undefined,
 ): Promise<readonly CheckResult[]> {
   const { results, prove } = createChecks();
-  const { subscription, resourceGroup } = config;
+  const { subscription, resourceGroup, routeTable } = config;
 
   /** One line for each capability, so that a cluster without it passes. */
   async function proveActions(place: string, group: string, needed: readonly NeededAction[]): Promise<void> {
@@ -35,6 +36,16 @@ export async function checkAzure(
     return `${(await client.list(request)).length} in ${resourceGroup}`;
   });
   await proveActions(subscription, resourceGroup, vmActions);
+  if (routeTable === undefined) return results;
+  await prove(about('route table', 'routes'), 'see routeTableName', async () => {
+    const { etag, routes } = await createRouteTableClient(client, routeTable).read({ signal });
+    if (etag !== undefined) return `${routeTable.name}: ${routes.length} routes`;
+    if (routeTable.location !== undefined) return `${routeTable.name} is not there: the first route creates it`;
+    throw new Error(
+      `${routeTable.name} is not in ${routeTable.resourceGroup}, and no location says where to create it`,
+    );
+  });
+  await proveActions(routeTable.subscription, routeTable.resourceGroup, tableActions);
   return results;
 }
 

@@ -131,12 +131,12 @@ describe('throttling of Azure', () => {
     await assert.rejects(world.during(cloud.ping!()), { kind: 'Throttled' });
     world.fake.fault = undefined;
     const before = world.fake.calls.length;
-    await assert.rejects(world.during(cloud.ping!()), (error: CloudError) => {
+    await assert.rejects(world.during(cloud.routes!.observe('c')), (error: CloudError) => {
       return error.kind === 'Throttled' && error.retryAfterMs! > 20_000;
     });
     assert.equal(world.fake.calls.length, before);
     await world.pass(30_000);
-    await world.during(cloud.ping!());
+    await world.during(cloud.routes!.observe('c'));
     await world.close();
   });
 });

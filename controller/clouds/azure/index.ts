@@ -23,6 +23,7 @@ import { type AzureConfig, readConfig } from './config.ts';
 import { createDiscovery } from './discovery.ts';
 import { cloud } from './fault.ts';
 import { readVmId } from './resource-id.ts';
+import { createRoutes } from './routes.ts';
 import { createTokens } from './tokens.ts';
 import { createVirtualMachines } from './virtual-machines.ts';
 
@@ -58,7 +59,7 @@ export function openAzure({ config, context, readText, wrapHttp = (http) => http
   const pool = { keepAlive: true, maxSockets };
   const { http: bare, close } = createHttp({ clock, plain: pool, tls: pool });
   const http = wrapHttp(bare);
-  const { environment, subscription, tenant, authority } = config;
+  const { environment, subscription, tenant, routeTable, authority } = config;
   const { endpoint } = environment;
   const discover = 'name' in environment ? createDiscovery(http, endpoint, environment.name) : async () => environment;
   const tokens = createTokens({
@@ -96,6 +97,7 @@ export function openAzure({ config, context, readText, wrapHttp = (http) => http
         return lookupPass({ ...options, cloud, refs, reader, listAbove, targetOf });
       },
     },
+    ...(routeTable === undefined ? {} : { routes: createRoutes({ client, clock, config, table: routeTable }) }),
     files: config.files,
     ping: async (signal) => void (await identify(signal)),
     check: (signal) => checkAzure(client, config, signal),

@@ -217,5 +217,20 @@ describe('the cloud of Azure', () => {
     const lacking = lines.filter((line) => line.startsWith('not '));
     assert.equal(lacking.length, 2);
     for (const line of lacking) assert.match(line, /not allowed: Microsoft\.Compute\/virtualMachineScaleSets\/read/);
+    fake.permissions = [{ actions: ['*/read'] }];
+    const [writing] = (await checks()).filter((line) => line.startsWith('not '));
+    assert.match(writing ?? '', /not allowed: Microsoft\.Network\/routeTables\/write; see deploy\/iam/);
+  });
+
+  it('says in its check where the route table is missing', async () => {
+    const { fake, world, cloud } = await setUp();
+    fake.tables.clear();
+    const found = async (checked: typeof cloud) =>
+      (await world.during(checked.check())).find(({ name }) => name === 'route table');
+    assert.match((await found(cloud))?.message ?? '', /the first route creates it/);
+    const { world: other, cloud: nowhere } = await setUp({ json: { location: '' } });
+    other.fake.tables.clear();
+    const results = await other.during(nowhere.check());
+    assert.equal(results.find(({ name }) => name === 'route table')?.ok, false);
   });
 });

@@ -15,7 +15,7 @@ import { type FakeTable, type FakeVm, location, subscription, tenant } from './f
 export const azureCapabilities: CloudCapabilities = {
   deletedVm: 'absent',
   loadBalancers: undefined,
-  routes: undefined,
+  routes: { tags: false, blackholes: false, quota: false },
   enumerateFaults: true,
 };
 

@@ -1,0 +1,90 @@
+import type { RoutePropertiesFormat } from '@azure/arm-network';
+import ipaddr from 'ipaddr.js';
+import { CloudError, isCloudError } from '../../../common/cloud-error.ts';
+import type { AnswerFields } from '../answer-fields.ts';
+import type { Permit } from '../permit.ts';
+import { type ArmClient, versions } from './client.ts';
+import type { RouteTablePlace } from './config.ts';
+import { cloud } from './fault.ts';
+import type { ReadOptions } from './network-resources.ts';
+import { groupPath } from './resource-id.ts';
+
+/** One route as Resource Manager keeps it; fields that are not read stay in it. */
+export interface StoredRoute {
+  readonly name: string;
+  readonly properties: Readonly<RoutePropertiesFormat>;
+}
+
+/** A route table as one document. */
+export interface TableDocument {
+  /** Undefined: it is not there yet. */
+  readonly etag: string | undefined;
+  readonly routes: readonly StoredRoute[];
+  /** Everything that was read. */
+  readonly json: Readonly<Record<string, unknown>>;
+}
+
+/** Reads and writes the route table of a configuration. Each throws a CloudError. */
+export interface RouteTableClient {
+  read(options: ReadOptions): Promise<TableDocument>;
+  /** Writes the document with other routes: `Stale` when it has changed since it was read. */
+  write(
+    document: TableDocument,
+    routes: readonly StoredRoute[],
+    options: { readonly permit: Permit; readonly signal: AbortSignal | undefined },
+  ): Promise<void>;
+}
+
+export function createRouteTableClient(client: ArmClient, place: RouteTablePlace): RouteTableClient {
+  const { subscription, resourceGroup, name, location } = place;
+  const path = `${groupPath(subscription, resourceGroup, 'Microsoft.Network/routeTables')}/${encodeURIComponent(name)}`;
+  const version = versions.network;
+
+  return {
+    async read(options) {
+      const operation = 'GET routeTables/{name}';
+      try {
+        return documentOf(await client.get({ operation, path, version, ...options }));
+      } catch (error) {
+        if (!isCloudError(error) || error.kind !== 'NotFound') throw error;
+        return { etag: undefined, routes: [], json: {} };
+      }
+    },
+    async write({ etag, json }, routes, { permit, signal }) {
+      const operation = 'PUT routeTables/{name}';
+      if (etag === undefined && location === undefined) {
+        const message = `there is no route table ${name} in ${resourceGroup}, and no location in azure.json to create it`;
+        throw new CloudError({ kind: 'Invalid', cloud, operation, message });
+      }
+      const properties = { ...(json['properties'] as object | undefined), routes };
+      const body = { ...(etag === undefined ? { location } : json), properties };
+      await client.put({ operation, path, version, body, etag, permit, signal });
+    },
+  };
+}
+
+function documentOf(answer: AnswerFields): TableDocument {
+  const routes = answer
+    .object('properties')
+    .optionalObjects('routes')
+    .map((route): StoredRoute => {
+      // Named where they are wrong, and kept as they are.
+      route.text('name');
+      route.object('properties').text('nextHopType');
+      return route.json() as unknown as StoredRoute;
+    });
+  return { etag: answer.text('etag'), routes, json: answer.json() };
+}
+
+/** One text for one range; undefined for what is none, as service tags are. */
+export function normalCidr(text: string): string | undefined {
+  if (!ipaddr.isValidCIDR(text)) return undefined;
+  const bits = text.split('/')[1];
+  if (ipaddr.IPv4.isValidCIDR(text)) return `${ipaddr.IPv4.networkAddressFromCIDR(text)}/${bits}`;
+  return `${ipaddr.IPv6.networkAddressFromCIDR(text).toRFC5952String()}/${bits}`;
+}
+
+/** One text for one address. */
+export function comparable(address: string): string {
+  return ipaddr.isValid(address) ? ipaddr.parse(address).toString() : address;
+}
