@@ -22,7 +22,7 @@ export async function checkAzure(
     const request = { operation: 'GET permissions', path, version: versions.authorization, signal };
     const reading = client.list(request);
     for (const capability of capabilities)
-      await prove(about(`permissions in ${group}`, capability), 'see deploy/iam/azure.json', async () => {
+      await prove(about(`permissions in ${group}`, capability), 'see deploy/iam/azure-role.json', async () => {
         const own = needed.filter(({ neededFor }) => neededFor.includes(capability));
         const missing = missingActions(await reading, own);
         if (missing.length === 0) return `all ${own.length} actions are allowed`;

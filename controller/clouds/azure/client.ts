@@ -163,39 +163,53 @@ export function createClient(options: ArmOptions): ArmClient {
     const operationLink = answer.header('azure-asyncoperation');
     const location = answer.header('location');
     const link = operationLink ?? location;
-    const polled = link === null ? url : followed(operation, link);
-    await finished(answer, operationLink !== null ? 'operation' : location !== null ? 'location' : 'resource');
-
-    async function finished(started: HttpAnswer, kind: 'operation' | 'location' | 'resource'): Promise<void> {
-      const startedAt = clock.monotonic();
-      let waitMs = retryAfterMsOf(started, clock.now()) ?? firstPollMs;
-      for (;;) {
-        if (clock.monotonic() - startedAt >= longestOperationMs)
-          throw failure('Timeout', operation, `the operation runs for more than ${longestOperationMs / 1000} s`);
-        await rest(Math.min(Math.max(waitMs, leastPollMs), mostPollMs));
+    const startedAt = clock.monotonic();
+    let kind: 'operation' | 'location' | 'resource' =
+      operationLink !== null ? 'operation' : location !== null ? 'location' : 'resource';
+    let polled = link === null ? url : followed(operation, link);
+    let waitMs = retryAfterMsOf(answer, clock.now()) ?? firstPollMs;
+    for (;;) {
+      if (clock.monotonic() - startedAt >= longestOperationMs)
+        throw failure('Timeout', operation, `the operation runs for more than ${longestOperationMs / 1000} s`);
+      await rest(Math.min(Math.max(waitMs, leastPollMs), mostPollMs));
+      try {
         const polling = { operation: `${operation} (poll)`, url: polled, method: 'GET', urgency, signal } as const;
-        // A poll that fails tells nothing of the operation.
-        const polledAnswer = await send(polling).catch((error: unknown) => {
-          if (!isCloudError(error) || !error.retryable || signal?.aborted) throw error;
-          waitMs = error.retryAfterMs ?? waitMs * 2;
-          return undefined;
-        });
-        if (polledAnswer === undefined) continue;
-        waitMs = retryAfterMsOf(polledAnswer, clock.now()) ?? Math.min(waitMs * 1.5, mostPollMs);
-        if (kind === 'location' && polledAnswer.status === 202) continue;
-        if (kind === 'location') return;
-        const fields = fieldsOf(operation, polledAnswer);
+        const poll = await send(polling);
+        waitMs = retryAfterMsOf(poll, clock.now()) ?? Math.min(waitMs * 1.5, mostPollMs);
+        if (kind === 'location' && poll.status !== 202) return;
+        if (kind === 'location') continue;
+        const fields = fieldsOf(operation, poll);
         const status = kind === 'operation' ? statusOf(fields.text('status')) : stateOf(fields);
         if (status === 'done') return;
-        if (status === 'failed') throw errorOfOperation(operation, fields.json()['error'] ?? { code: 'Failed' });
+        if (status === 'failed') throw new FailedOperation(fields.json()['error'] ?? { code: 'Failed' });
+      } catch (error) {
+        if (error instanceof FailedOperation) throw errorOfOperation(operation, error.answer);
+        // A poll that fails tells nothing of the operation.
+        const hidden = isCloudError(error) && (error.kind === 'Forbidden' || error.kind === 'NotFound');
+        if (!isCloudError(error) || !(error.retryable || hidden) || signal?.aborted) throw error;
+        waitMs = error.retryAfterMs ?? waitMs * 2;
+        if (!hidden || kind === 'resource') continue;
+        // The operation is the location's: a role of a resource group alone does not show it.
+        kind = 'resource';
+        polled = url;
       }
     }
+
     function rest(ms: number): Promise<void> {
       return signal === undefined ? sleep(clock, ms) : restOrAbort(clock, ms, signal);
     }
   }
 
   return { get: (request) => read(request), list, put };
+}
+
+class FailedOperation extends Error {
+  readonly answer: unknown;
+
+  constructor(answer: unknown) {
+    super('the operation has failed');
+    this.answer = answer;
+  }
 }
 
 type OperationState = 'running' | 'done' | 'failed';

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { CloudError } from '../../../common/cloud-error.ts';
+import { CloudError, isCloudError } from '../../../common/cloud-error.ts';
 import { createHttp, type Http } from '../../../common/process/http.ts';
 import { azure as providerId } from '../../../common/provider-id/azure.ts';
 import type {
@@ -22,7 +22,7 @@ import { createClient, versions } from './client.ts';
 import { type AzureConfig, readConfig } from './config.ts';
 import { createDiscovery } from './discovery.ts';
 import { cloud } from './fault.ts';
-import { readVmId } from './resource-id.ts';
+import { groupPath, readVmId } from './resource-id.ts';
 import { createRoutes } from './routes.ts';
 import { createTokens } from './tokens.ts';
 import { createVirtualMachines } from './virtual-machines.ts';
@@ -36,6 +36,8 @@ const listAbove = 2;
 const maxSockets = 48;
 /** Resource Manager gives a credential 250 reads at once and 25 a second in a subscription, which others use, too. */
 const limits: CallLimits = { perSecond: 10, burst: 150 };
+
+const identification = 'GET subscriptions/{id}';
 
 export interface AzureParts {
   readonly config: AzureConfig;
@@ -72,15 +74,25 @@ export function openAzure({ config, context, readText, wrapHttp = (http) => http
   const gate = createRateLimiter({ cloud, clock, random, limits, onWait });
   const client = createClient({ http, clock, gate, tokens, endpoint, mutationTimeoutMs, onCall });
 
+  /** Of the subscription. Undefined where the role shows the resource group alone: it names the subscription as well. */
+  async function tenantOf(signal: AbortSignal | undefined): Promise<string | undefined> {
+    try {
+      const request = { operation: identification, path: `/subscriptions/${subscription}`, signal };
+      return (await client.get({ ...request, version: versions.resources })).optionalText('tenantId');
+    } catch (error) {
+      if (!isCloudError(error) || error.kind !== 'Forbidden') throw error;
+      const path = groupPath(subscription, config.resourceGroup, 'Microsoft.Compute/virtualMachines');
+      await client.get({ operation: 'GET virtualMachines', path, version: versions.compute, signal });
+      return undefined;
+    }
+  }
+
   async function identify(signal?: AbortSignal): Promise<CloudIdentity> {
-    const path = `/subscriptions/${subscription}`;
-    const request = { operation: 'GET subscriptions/{id}', path, version: versions.resources, signal };
-    const answer = await client.get(request);
-    const owner = answer.optionalText('tenantId');
+    const owner = await tenantOf(signal);
     const isTenantId = /^[0-9a-f-]{36}$/i.test(tenant ?? '');
     if (isTenantId && owner !== undefined && owner.toLowerCase() !== tenant?.toLowerCase()) {
       const message = `subscription ${subscription} belongs to tenant ${owner}, expected ${tenant}: see tenantId`;
-      throw new CloudError({ kind: 'Invalid', cloud, operation: request.operation, message });
+      throw new CloudError({ kind: 'Invalid', cloud, operation: identification, message });
     }
     return { scope: `${new URL(endpoint).host}/${subscription}`, account: subscription };
   }

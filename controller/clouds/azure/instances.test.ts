@@ -219,7 +219,7 @@ describe('the cloud of Azure', () => {
     for (const line of lacking) assert.match(line, /not allowed: Microsoft\.Compute\/virtualMachineScaleSets\/read/);
     fake.permissions = [{ actions: ['*/read'] }];
     const [writing] = (await checks()).filter((line) => line.startsWith('not '));
-    assert.match(writing ?? '', /not allowed: Microsoft\.Network\/routeTables\/write; see deploy\/iam/);
+    assert.match(writing ?? '', /not allowed: Microsoft\.Network\/routeTables\/write; see deploy\/iam\/azure-role/);
   });
 
   it('says in its check where the route table is missing', async () => {

@@ -144,6 +144,22 @@ describe('routes of Azure', () => {
       assert.equal(table.routes.length, 1);
     });
 
+  it('are there when their operation has ended, which a role of the resource group does not show', async () => {
+    const { fake, addVm, create, clock, table } = await setUp();
+    fake.operationMs = 5000;
+    for (const [status, code] of [
+      [403, 'AuthorizationFailed'],
+      [404, 'ResourceNotFound'],
+    ] as const) {
+      const body = { error: { code, message: 'no' } };
+      fake.fault = ({ path }) => (path.includes('/operations/') ? { status, body } : undefined);
+      const before = clock.monotonic();
+      await create(addVm(), `10.244.${status - 400}.0/24`);
+      assert.ok(clock.monotonic() - before >= 5000);
+    }
+    assert.equal(table.routes.length, 2);
+  });
+
   it('fail with the error of their operation', async () => {
     const { fake, addVm, create } = await setUp();
     const vm = addVm();

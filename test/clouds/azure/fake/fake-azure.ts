@@ -31,6 +31,8 @@ export interface FakeAzure extends FakeInventory {
   /** What the credential may do; its role reaches the whole subscription, or its resource groups alone. */
   permissions: readonly Json[];
   reachesSubscription: boolean;
+  /** Actions that a role in the resource group has, in lower case. Undefined: all, and in the subscription too. */
+  allowed: ReadonlySet<string> | undefined;
   pageSize: number;
   maxRoutes: number;
   /** How long an operation takes. */
@@ -261,7 +263,7 @@ export function createFakeAzure(clock: Clock): FakeAzure {
     ...inventory,
     ...{ login: createFakeLogin(clock), calls: [], tables: new Map(), reachesSubscription: true },
     ...{ permissions: [{ actions: ['*'], notActions: [] }], pageSize: 50, maxRoutes: 400, operationMs: 1500 },
-    ...{ failNext: undefined, told: 'Azure-AsyncOperation', fault: undefined },
+    ...{ failNext: undefined, told: 'Azure-AsyncOperation', fault: undefined, allowed: undefined },
     addVm: (name, options = {}) => addVm(inventory, name, options),
     addSet: (name, mode, group = 'rg') => addSet(inventory, name, mode, group),
     deleteVm: (id) => deleteVm(inventory, id),
@@ -281,6 +283,7 @@ export function createFakeAzure(clock: Clock): FakeAzure {
         if (login !== undefined) return login;
         if (!fake.login.accepts(call.headers['authorization'] ?? ''))
           throw new FakeRefusal(401, 'InvalidAuthenticationToken', 'The access token is invalid.');
+        assertAllowed(call, fake.allowed);
         return answerManager(call);
       } catch (error) {
         if (error instanceof FakeRefusal) return answerOf(error);
@@ -305,6 +308,19 @@ export function createFakeAzure(clock: Clock): FakeAzure {
 }
 
 const textOf = (body: unknown) => (body === undefined ? '' : typeof body === 'string' ? body : JSON.stringify(body));
+
+/** The action of a request is made of the types in its path. */
+function assertAllowed({ method, path }: FakeCall, allowed: ReadonlySet<string> | undefined): void {
+  if (allowed === undefined) return;
+  const [, , , ...rest] = path.split('/');
+  const [group, , , provider, ...types] = rest;
+  const isInGroup = group?.toLowerCase() === 'resourcegroups' && provider !== undefined;
+  const kinds = types.filter((_, at) => at % 2 === 0);
+  const action = [provider, ...kinds, method === 'GET' ? 'read' : 'write'].join('/');
+  if (isInGroup && allowed.has(action.toLowerCase())) return;
+  const message = `The client does not have authorization to perform action '${action}' over scope '${path}'.`;
+  throw new FakeRefusal(403, 'AuthorizationFailed', message);
+}
 
 function ownProperties(route: Json): Json {
   const { provisioningState: _, ...properties } = route['properties'] as Json;

@@ -87,7 +87,7 @@ export function createFakeLogin(clock: Clock): FakeLogin {
       const { path, origin, text, method } = call;
       if (path === '/metadata/endpoints') return { status: 200, body: endpointsAt(origin) };
       if (path === '/metadata/identity/oauth2/token') return ofVm(call);
-      if (/\/\.well-known\/openid-configuration$/.test(path)) return { status: 200, body: openIdAt(origin) };
+      if (/\/\.well-known\/openid-configuration$/.test(path)) return { status: 200, body: openIdAt(origin, path) };
       if (method !== 'POST' || !/^\/[^/]+\/oauth2\/(v2\.0\/)?token$/.test(path)) return undefined;
       return ofApplication(new URLSearchParams(text), `${origin}${path}`);
     },
@@ -106,12 +106,15 @@ function endpointsAt(origin: string): Json[] {
   return [{ name: 'AzurePublicCloud', authentication, resourceManager: origin }];
 }
 
-function openIdAt(origin: string): Json {
+/** @param path `/adfs/.well-known/openid-configuration`, `/TENANT/v2.0/.well-known/openid-configuration` */
+function openIdAt(origin: string, path: string): Json {
+  const [, of = '', version] = path.split('/');
+  const isAdfs = version !== 'v2.0';
   return {
-    issuer: `${origin}/adfs`,
-    token_endpoint: `${origin}/adfs/oauth2/token`,
-    authorization_endpoint: `${origin}/adfs/oauth2/authorize`,
-    device_authorization_endpoint: `${origin}/adfs/oauth2/devicecode`,
+    issuer: isAdfs ? `${origin}/${of}` : `${origin}/${of}/v2.0`,
+    token_endpoint: `${origin}/${of}/oauth2/${isAdfs ? '' : 'v2.0/'}token`,
+    authorization_endpoint: `${origin}/${of}/oauth2/authorize`,
+    device_authorization_endpoint: `${origin}/${of}/oauth2/devicecode`,
     tenant,
   };
 }

@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { describe, it } from 'node:test';
+import { tableActions, vmActions } from '../../controller/clouds/azure/permissions.ts';
+import { azureWorld } from '../clouds/azure/azure-world.ts';
+
+describe('the role for Azure that is shipped', () => {
+  it('has each action that check asks for, and that of asking, and no more', async () => {
+    const actions = await shippedActions();
+    const checked = [...vmActions, ...tableActions].map(({ action }) => action);
+    assert.deepEqual(actions.toSorted(), [...checked, 'Microsoft.Authorization/permissions/read'].toSorted());
+  });
+
+  it('is enough in the resource group alone, for lookups of each kind, routes and check', async () => {
+    const actions = await shippedActions();
+    const world = azureWorld();
+    const { fake } = world;
+    fake.permissions = [{ actions, notActions: [] }];
+    const used = new Set<string>();
+    // Every action is used: without it something fails.
+    const allowed = new Set(actions.map((action) => action.toLowerCase()));
+    fake.allowed = Object.assign(allowed, {
+      has: (action: string) => Set.prototype.has.call(allowed, action) && used.add(action) !== undefined,
+    });
+    const cloud = await world.open();
+    await world.during(cloud.identify());
+    const set = fake.addSet('p', 'Uniform');
+    const vms = [1, 2, 3, 4, 5, 6].map((each) =>
+      world.addVm(each % 2 === 0 ? { set, isPublic: true } : { isPublic: true }),
+    );
+    const ids = vms.map(({ id }) => `azure://${id}`);
+    const found = await world.during(
+      cloud.instances.lookup(ids.map((providerID) => ({ by: 'providerID', providerID }))),
+    );
+    const named = vms.map(({ computerName: name }) => ({ by: 'name', name }) as const);
+    const byName = await world.during(cloud.instances.lookup(named));
+    for (const { state } of [...found.values(), ...byName.values()]) assert.equal(state, 'found');
+    for (const providerID of ids) {
+      const one = await world.during(cloud.instances.lookup([{ by: 'providerID', providerID }]));
+      assert.equal(one.get(providerID)?.state, 'found');
+    }
+    for (const [at, providerID] of ids.entries()) {
+      const destination = `10.244.${at}.0/24`;
+      const desired = { cluster: 'c', node: `n${at}`, nodeUid: 'u', destination, providerID, addresses: [] };
+      await world.during(cloud.routes!.create(desired, { permit() {} }));
+    }
+    assert.equal((await world.during(cloud.routes!.observe('c'))).routes.length, ids.length);
+    const checks = await world.during(cloud.check());
+    assert.ok(
+      checks.every(({ ok }) => ok),
+      JSON.stringify(checks),
+    );
+    assert.deepEqual([...used].toSorted(), [...allowed].toSorted());
+    await world.close();
+  });
+});
+
+async function shippedActions(): Promise<readonly string[]> {
+  const file = new URL('../../deploy/iam/azure-role.json', import.meta.url);
+  return (JSON.parse(await readFile(file, 'utf8')) as { Actions: string[] }).Actions;
+}
