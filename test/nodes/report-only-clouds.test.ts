@@ -28,8 +28,6 @@ interface Example {
 const addresses = [{ type: 'InternalIP' as const, address: '10.0.0.7' }];
 const uuid = '0f1e2d3c-4b5a-4678-9789-0a1b2c3d4e5f';
 const ocid = 'ocid1.instance.oc1.phx.anyhqljrabcdefghijklmnop';
-const group = 'subscriptions/8d10da13-8125-4ba9-a717-bf7490507b3d/resourceGroups';
-const machine = 'providers/Microsoft.Compute/virtualMachines';
 
 function example(cloud: string, id: string, providerID: string, forms: readonly string[], other: string): Example {
   const instance = {
@@ -47,13 +45,6 @@ function example(cloud: string, id: string, providerID: string, forms: readonly 
 
 const examples: readonly Example[] = [
   example('alibaba', 'i-bp1', 'cn-hangzhou.i-bp1', ['alicloud://cn-hangzhou.i-bp1'], 'cn-hangzhou.i-bp2'),
-  example(
-    'azure',
-    `/${group}/rg/${machine}/n`,
-    `azure:///${group}/rg/${machine}/n`,
-    [`azure:///${group.toUpperCase()}/RG/${machine}/N`],
-    `azure:///${group}/rg/${machine}/other`,
-  ),
   example('huaweicloud', uuid, `huaweicloud://${uuid}`, [uuid], uuid.replace('0', '1')),
   example('nocloud', 'hrobot://32', 'hrobot://32', [], 'hrobot://33'),
   example('oci', ocid, `oci://${ocid}`, [ocid], `${ocid}q`),

@@ -5,7 +5,9 @@ import type { HttpAnswer } from '../../../common/process/http.ts';
 import { azureWorld } from '../../../test/clouds/azure/azure-world.ts';
 import type { FakeAnswer, Json } from '../../../test/clouds/azure/fake/fake-api.ts';
 import { subscription } from '../../../test/clouds/azure/fake/fake-state.ts';
+import { versions } from './client.ts';
 import { errorOf } from './fault.ts';
+import { groupPath } from './resource-id.ts';
 
 const vmList = /\/providers\/Microsoft\.Compute\/virtualMachines$/;
 
@@ -43,7 +45,8 @@ describe('lists of Azure', () => {
   });
 
   it('end where their links lead in a circle', async () => {
-    const nextLink = `http://management.azure.test/subscriptions/${subscription}/resourceGroups/rg/providers/Microsoft.Compute/virtualMachines?api-version=2024-07-01`;
+    const path = groupPath(subscription, 'rg', 'Microsoft.Compute/virtualMachines');
+    const nextLink = `http://management.azure.test${path}?api-version=${versions.compute}`;
     const { states } = await listing(() => ({ status: 200, body: { value: [], nextLink } }));
     assert.deepEqual(states, Array(5).fill('Invalid'));
   });

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { createPrivateKey } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
 import { describe, it } from 'node:test';
 import { issueApplicationCertificate } from '../../../test/clouds/azure/fake/application-certificate.ts';
 import { CloudConfigError } from '../cloud.ts';
 import { readConfig } from './config.ts';
+import { balancerKeys, mechanismKeys, usedKeys } from './config-keys.ts';
 
 type Texts = Readonly<Record<string, string>>;
 const subscription = '8d10da13-8125-4ba9-a717-bf7490507b3d';
@@ -155,6 +157,16 @@ describe('the configuration of Azure', () => {
         return /neither JSON nor YAML/.test(error.message) && !error.message.includes(secret);
       },
     );
+  });
+
+  it('has every key of the classic controller, each in the docs', async () => {
+    const page = await readFile(new URL('../../../docs/clouds/azure.md', import.meta.url), 'utf8');
+    const all = [...usedKeys, ...balancerKeys, ...mechanismKeys];
+    assert.deepEqual(
+      all.filter((key) => !page.includes(`\`${key}\``)),
+      [],
+    );
+    assert.equal(new Set(all).size, all.length);
   });
 
   it('warns of unknown keys, and not of those that it leaves to the classic controller', async () => {

@@ -74,7 +74,7 @@ export function openAzure({ config, context, readText, wrapHttp = (http) => http
   const gate = createRateLimiter({ cloud, clock, random, limits, onWait });
   const client = createClient({ http, clock, gate, tokens, endpoint, mutationTimeoutMs, onCall });
 
-  /** Of the subscription. Undefined where the role shows the resource group alone: it names the subscription as well. */
+  /** Of the subscription. Undefined where the role shows the resource group alone, which is proof enough. */
   async function tenantOf(signal: AbortSignal | undefined): Promise<string | undefined> {
     try {
       const request = { operation: identification, path: `/subscriptions/${subscription}`, signal };

@@ -72,7 +72,7 @@ export function createNetworkResources(client: ArmClient): NetworkResources {
 
 const ofGroup = /^(.*\/providers\/Microsoft\.Network\/(networkInterfaces|publicIPAddresses))\/[^/]+$/i;
 const ofScaleSet =
-  /^(.*\/providers\/Microsoft\.Compute\/virtualMachineScaleSets\/[^/]+)\/virtualMachines\/.*\/(networkInterfaces|publicIPAddresses)\/[^/]+$/i;
+  /^(.*\/virtualMachineScaleSets\/[^/]+)\/virtualMachines\/.*\/(networkInterfaces|publicIPAddresses)\/[^/]+$/i;
 
 function placeOf(id: string): Place {
   const path = pathOf(id);

@@ -53,7 +53,7 @@ export function createRouteTableClient(client: ArmClient, place: RouteTablePlace
     async write({ etag, json }, routes, { permit, signal }) {
       const operation = 'PUT routeTables/{name}';
       if (etag === undefined && location === undefined) {
-        const message = `there is no route table ${name} in ${resourceGroup}, and no location in azure.json to create it`;
+        const message = `no route table ${name} is in ${resourceGroup}, and azure.json has no location to create it`;
         throw new CloudError({ kind: 'Invalid', cloud, operation, message });
       }
       const properties = { ...(json['properties'] as object | undefined), routes };

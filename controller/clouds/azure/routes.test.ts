@@ -205,7 +205,7 @@ describe('routes of Azure', () => {
     const nowhere = await setUp({ json: { location: '' } });
     nowhere.fake.tables.clear();
     const attempt = nowhere.create(nowhere.addVm(), '10.244.0.0/24');
-    await assert.rejects(attempt, { kind: 'Invalid', message: /no location/ });
+    await assert.rejects(attempt, { kind: 'Invalid', message: /has no location/ });
   });
 
   it('of which one is refused, or may not be sent, do not fail the others that go along', async () => {

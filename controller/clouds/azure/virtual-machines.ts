@@ -187,7 +187,7 @@ function idOf(vm: AnswerFields): VmId {
   throw new CloudError({ kind: 'Invalid', cloud, operation: 'lookup', message });
 }
 
-/** The name of its Node, as the classic controller has it: in a scale set the host name, which Kubernetes has folded. */
+/** The name of its Node, as the classic controller has it: in a scale set the host name, in lower case. */
 function nameOf(vm: AnswerFields): string {
   const properties = vm.object('properties');
   const host = properties.optionalObject('osProfile')?.optionalText('computerName');

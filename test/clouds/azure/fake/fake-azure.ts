@@ -164,7 +164,8 @@ export function createFakeAzure(clock: Clock): FakeAzure {
   function putTable(call: FakeCall, name: string, there: FakeTable | undefined): FakeAnswer {
     const { 'if-match': match, 'if-none-match': none } = call.headers;
     if (there?.operation !== undefined) {
-      const message = `Operation PutRouteTableOperation is updating resource ${there.id}. The call can be retried in 2 seconds.`;
+      const what = `Operation PutRouteTableOperation is updating resource ${there.id}.`;
+      const message = `${what} The call can be retried in 2 seconds.`;
       const details = [{ code: 'RetryableErrorDueToAnotherOperation', message }];
       throw new FakeRefusal(429, 'RetryableError', 'A retryable error occurred.', { details });
     }
@@ -268,7 +269,8 @@ export function createFakeAzure(clock: Clock): FakeAzure {
     addSet: (name, mode, group = 'rg') => addSet(inventory, name, mode, group),
     deleteVm: (id) => deleteVm(inventory, id),
     addTable(name, group = 'rg') {
-      const id = `/subscriptions/${subscription}/resourceGroups/${group}/providers/Microsoft.Network/routeTables/${name}`;
+      const groupId = `/subscriptions/${subscription}/resourceGroups/${group}`;
+      const id = `${groupId}/providers/Microsoft.Network/routeTables/${name}`;
       const table = { id, name, version: 1, routes: [], tags: {}, properties: {}, operation: undefined };
       fake.tables.set(id.toLowerCase(), table);
       return table;

@@ -59,7 +59,7 @@ export function addVm(inventory: FakeInventory, wanted: string, options: VmOptio
     : `${providers(group)}/Microsoft.Compute/virtualMachines/${name}`;
   const computerName = isUniform ? `${set.prefix}${set.last.toString(36).padStart(6, '0')}` : wanted;
   const hash = createHash('sha256').update(`vm ${number}`).digest('hex');
-  const vmId = `${hash.slice(0, 8)}-${hash.slice(8, 12)}-4${hash.slice(13, 16)}-8${hash.slice(17, 20)}-${hash.slice(20, 32)}`;
+  const vmId = hash.replace(/^(.{8})(.{4}).(.{3}).(.{3})(.{12}).*$/, '$1-$2-4$3-8$4-$5');
   const vm: FakeVm = {
     ...{ id, group, name, set, instanceId, vmId, computerName, size: 'Standard_D2s_v5', power: 'running' },
     ...{ provisioning: 'Succeeded', zones: zone === '' ? undefined : [zone], faultDomain: zone === '' ? 1 : undefined },
