@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { type AzureWorldOptions, azureWorld } from '../../../test/clouds/azure/azure-world.ts';
+import type { FakeCall, Json } from '../../../test/clouds/azure/fake/fake-api.ts';
 import { type FakeVm, subscription } from '../../../test/clouds/azure/fake/fake-state.ts';
 import type { InstanceRef, Lookup } from '../cloud.ts';
 import { cloudModule } from './index.ts';
@@ -137,6 +138,49 @@ describe('VMs of Azure', () => {
       ...['unknown Unavailable', 'found', 'found'],
     ]);
     assert.equal(shortOf(await one(vms[0]!)), 'unknown Unavailable');
+  });
+
+  it('that are malformed are unknown, and the others stay readable', async () => {
+    const { fake, addVm, lookup, world } = await setUp();
+    const vms = Array.from({ length: 6 }, () => addVm());
+    const bodyOf = (call: FakeCall): Json => {
+      fake.fault = undefined;
+      fake.pageSize = 10;
+      const { body } = fake.answer(call);
+      fake.fault = fault;
+      return body as Json;
+    };
+    const spoilt = (items: unknown, at: number, spoil: (properties: Json) => void) => {
+      spoil((items as readonly { readonly properties: Json }[])[at]!.properties);
+    };
+    const fault = (call: FakeCall) => {
+      const { path, query } = call;
+      if (!/\/(virtualMachines|networkInterfaces)$/.test(path) || query.has('statusOnly')) return undefined;
+      const body = bodyOf(call);
+      if (path.endsWith('/networkInterfaces'))
+        spoilt(body['value'], 1, (one) => Object.assign(one, { ipConfigurations: 7 }));
+      else {
+        spoilt(body['value'], 2, (one) => Object.assign(one, { networkProfile: 'none' }));
+        spoilt(body['value'], 3, (one) => Object.assign(one, { vmId: 7 }));
+        const elsewhere = { networkInterfaces: [{ id: '/subscriptions/../x' }] };
+        spoilt(body['value'], 4, (one) => Object.assign(one, { networkProfile: elsewhere }));
+      }
+      return { status: 200, body };
+    };
+    fake.fault = fault;
+    const found = await lookup(...vms.map(({ id }) => byId(id)));
+    assert.deepEqual(found.map(shortOf), [
+      ...['found', 'unknown Invalid', 'unknown Invalid', 'unknown Invalid', 'unknown Unavailable', 'found'],
+    ]);
+    await world.close();
+  });
+
+  it('of a scale set whose interfaces have no list are unknown, not absent', async () => {
+    const { fake, addVm, one } = await setUp();
+    const vm = addVm({ set: fake.addSet('p', 'Uniform'), interfaces: 3 });
+    const body = { error: { code: 'NotFound', message: 'Resource not found.' } };
+    fake.fault = ({ path }) => (path.endsWith('/p/networkInterfaces') ? { status: 404, body } : undefined);
+    assert.equal(shortOf(await one(vm)), 'unknown Unavailable');
   });
 
   it('have their power states asked for one by one where the role reaches the resource group alone', async () => {

@@ -1,9 +1,8 @@
-import { CloudError, isCloudError } from '../../../common/cloud-error.ts';
+import { isCloudError } from '../../../common/cloud-error.ts';
 import type { AnswerFields } from '../answer-fields.ts';
 import { inParallel } from '../parallel.ts';
 import type { Urgency } from '../urgency.ts';
 import { type ArmClient, versions } from './client.ts';
-import { cloud } from './fault.ts';
 import { pathOf } from './resource-id.ts';
 
 export interface ReadOptions {
@@ -13,7 +12,7 @@ export interface ReadOptions {
 
 /** Network interfaces and public addresses by their ids, for one pass: no list is read twice. */
 export interface NetworkResources {
-  /** By id in lower case; what is not there is not in the answer. Throws a CloudError. */
+  /** By id in lower case; what is not there, or no such id, is not in the answer. Throws a CloudError. */
   read(ids: readonly string[], options: ReadOptions): Promise<ReadonlyMap<string, AnswerFields>>;
 }
 
@@ -56,7 +55,7 @@ export function createNetworkResources(client: ArmClient): NetworkResources {
   return {
     async read(ids, options) {
       const found = new Map<string, AnswerFields>();
-      const places = new Map(ids.map((id) => [id.toLowerCase(), placeOf(id)]));
+      const places = new Map(ids.flatMap((id) => placed(id)));
       const byList = Map.groupBy(places, ([, { collection }]) => collection.toLowerCase());
       await inParallel(callsAtOnce, [...byList.values()], async (some) => {
         const listed = some.length <= getUpTo ? undefined : await list(some[0]![1], options);
@@ -74,17 +73,20 @@ const ofGroup = /^(.*\/providers\/Microsoft\.Network\/(networkInterfaces|publicI
 const ofScaleSet =
   /^(.*\/virtualMachineScaleSets\/[^/]+)\/virtualMachines\/.*\/(networkInterfaces|publicIPAddresses)\/[^/]+$/i;
 
-function placeOf(id: string): Place {
+function placed(id: string): [string, Place][] {
+  const place = placeOf(id);
+  return place === undefined ? [] : [[id.toLowerCase(), place]];
+}
+
+/** Undefined for what is no id of a network interface or public address. */
+function placeOf(id: string): Place | undefined {
   const path = pathOf(id);
-  const inGroup = ofGroup.exec(path ?? '');
-  if (path !== undefined && inGroup !== null)
-    return { collection: inGroup[1]!, path, version: versions.network, kind: inGroup[2]! };
-  const inSet = ofScaleSet.exec(path ?? '');
-  if (path === undefined || inSet === null) {
-    const message = `id: ${JSON.stringify(id.slice(0, 200))}, expected that of a network interface or public address`;
-    throw new CloudError({ kind: 'Invalid', cloud, operation: 'lookup', message });
-  }
-  const [, scaleSet = '', kind = ''] = inSet;
-  const collection = `${scaleSet}/${kind.toLowerCase() === 'publicipaddresses' ? 'publicipaddresses' : kind}`;
-  return { collection, path, version: versions.scaleSetNetwork, kind: `scale set ${kind}` };
+  if (path === undefined) return undefined;
+  const [, collection, kind = ''] = ofGroup.exec(path) ?? [];
+  if (collection !== undefined) return { collection, path, version: versions.network, kind };
+  const [, scaleSet, inSet = ''] = ofScaleSet.exec(path) ?? [];
+  if (scaleSet === undefined) return undefined;
+  const below = inSet.toLowerCase() === 'publicipaddresses' ? 'publicipaddresses' : inSet;
+  const version = versions.scaleSetNetwork;
+  return { collection: `${scaleSet}/${below}`, path, version, kind: `scale set ${inSet}` };
 }

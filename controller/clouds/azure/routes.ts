@@ -13,7 +13,7 @@ import { createNetworkResources, type ReadOptions } from './network-resources.ts
 import { groupPath, pathOf, readVmId } from './resource-id.ts';
 import { comparable, createRouteTableClient, normalCidr, type StoredRoute } from './route-table.ts';
 import { uniformScaleSets } from './scale-sets.ts';
-import { interfacesOf, readAddresses } from './vm-addresses.ts';
+import { readAddresses } from './vm-addresses.ts';
 
 /** A route of the table, and the words that it is stored under. */
 export interface AzureRoute extends ObservedRoute {
@@ -119,8 +119,8 @@ export function createRoutes({ client, clock, config, table: place }: RouteOptio
       throw invalid(`providerID: ${providerID}, expected a VM of resource group ${config.resourceGroup}`);
     const path = pathOf(id.id)!;
     const vm = await client.get({ operation: 'GET VM', path, version: versions.compute, ...options });
-    const [addresses] = await readAddresses(createNetworkResources(client), [interfacesOf(vm)], options);
-    if (addresses instanceof CloudError) throw addresses;
+    const [addresses] = await readAddresses(createNetworkResources(client), [vm], options);
+    if (isCloudError(addresses)) throw addresses;
     const found = addresses?.find((address) => address.family === family);
     if (found === undefined) throw invalid(`${providerID} has no ${family} address`);
     return found.internal;

@@ -10,7 +10,7 @@ import { cloud } from './fault.ts';
 import { createNetworkResources, type ReadOptions } from './network-resources.ts';
 import { groupPath, pathOf, readVmId, type VmId } from './resource-id.ts';
 import { uniformScaleSets } from './scale-sets.ts';
-import { interfacesOf, readAddresses, type VmAddress } from './vm-addresses.ts';
+import { readAddresses, type VmAddress } from './vm-addresses.ts';
 
 const callsAtOnce = 4;
 const withView = { $expand: 'instanceView' };
@@ -99,12 +99,11 @@ export function createVirtualMachines(client: ArmClient, config: AzureConfig): M
     request: 'list' | 'id',
     options: ReadOptions,
   ): Promise<readonly Seen[]> {
-    const refs = vms.map((vm) => interfacesOf(vm));
-    const addresses = await readAddresses(network, refs, options);
-    return inParallel(callsAtOnce, vms, (vm) =>
+    const addresses = await readAddresses(network, vms, options);
+    return inParallel(callsAtOnce, [...vms.entries()], ([at, vm]) =>
       readable(async () => {
-        const own = addresses[vms.indexOf(vm)]!;
-        if (own instanceof CloudError) throw own;
+        const own = addresses[at]!;
+        if (isCloudError(own)) throw own;
         return readVm(vm, await viewed(vm, options).catch(notAbsent), own, request);
       }),
     );

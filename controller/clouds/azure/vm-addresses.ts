@@ -1,10 +1,10 @@
-import { CloudError } from '../../../common/cloud-error.ts';
+import { CloudError, isCloudError } from '../../../common/cloud-error.ts';
 import type { AnswerFields } from '../answer-fields.ts';
 import { cloud } from './fault.ts';
 import type { NetworkResources, ReadOptions } from './network-resources.ts';
 
 /** What a VM says of one of its network interfaces. */
-export interface InterfaceRef {
+interface InterfaceRef {
   readonly id: string;
   readonly primary: boolean;
 }
@@ -17,7 +17,7 @@ export interface VmAddress {
 }
 
 /** The interfaces of a VM, the primary one first. */
-export function interfacesOf(vm: AnswerFields): readonly InterfaceRef[] {
+function interfacesOf(vm: AnswerFields): readonly InterfaceRef[] {
   const profile = vm.object('properties').optionalObject('networkProfile');
   const refs = (profile?.optionalObjects('networkInterfaces') ?? []).map((ref) => {
     const primary = ref.optionalObject('properties')?.optionalFlag('primary') ?? false;
@@ -27,39 +27,45 @@ export function interfacesOf(vm: AnswerFields): readonly InterfaceRef[] {
 }
 
 /**
- * The addresses of many VMs, by the ids of their first interfaces in lower case, in few calls: the first address of
- * each family of each interface. The others of an interface are pods'. A VM whose interface is missing gets the error.
- * Throws a CloudError.
+ * The addresses of many VMs in the order of the VMs, in few calls: the first address of each family of each interface.
+ * The others of an interface are pods'. A VM of which something is missing or malformed gets the error in its place.
+ * Throws a CloudError where a list cannot be read.
  */
 export async function readAddresses(
   resources: NetworkResources,
-  vms: readonly (readonly InterfaceRef[])[],
+  vms: readonly AnswerFields[],
   options: ReadOptions,
 ): Promise<readonly (readonly VmAddress[] | CloudError)[]> {
-  const interfaces = await resources.read(
-    vms.flatMap((refs) => refs.map(({ id }) => id)),
-    options,
+  const refs = vms.map((vm) => attempt(() => interfacesOf(vm)));
+  const ids = refs.flatMap((some) => (isCloudError(some) ? [] : some.map(({ id }) => id)));
+  const interfaces = await resources.read(ids, options);
+  const first = new Map([...interfaces].map(([id, one]) => [id, attempt(() => firstOfFamilies(one))]));
+  const publicIds = [...first.values()].flatMap((some) =>
+    isCloudError(some) ? [] : some.flatMap(({ publicId }) => publicId ?? []),
   );
-  const first = new Map([...interfaces].map(([id, one]) => [id, firstOfFamilies(one)]));
-  const publicIds = [...first.values()].flatMap((some) => some.flatMap(({ publicId }) => publicId ?? []));
   const publicOnes = await resources.read(publicIds, options);
 
-  return vms.map((refs) => {
-    const addresses: VmAddress[] = [];
-    for (const { id } of refs) {
-      const own = first.get(id.toLowerCase());
-      if (own === undefined) return unavailable(`network interface ${id} is not there`);
-      for (const { family, internal, publicId } of own) {
-        const shown = publicId === undefined ? undefined : publicOnes.get(publicId.toLowerCase());
-        if (publicId !== undefined && shown === undefined)
-          return unavailable(`public address ${publicId} is not there`);
-        // One that is attached to no running VM may have none.
-        const external = shown?.optionalObject('properties')?.optionalText('ipAddress');
-        addresses.push({ family, internal, external });
-      }
-    }
-    return addresses;
-  });
+  function addressesOf(id: string): readonly VmAddress[] {
+    const own = first.get(id.toLowerCase()) ?? missing(`network interface ${id}`);
+    if (isCloudError(own)) throw own;
+    return own.map(({ family, internal, publicId }) => {
+      if (publicId === undefined) return { family, internal, external: undefined };
+      const shown = publicOnes.get(publicId.toLowerCase());
+      if (shown === undefined) throw missing(`public address ${publicId}`);
+      // One of a deallocated VM may have no address.
+      return { family, internal, external: shown.optionalObject('properties')?.optionalText('ipAddress') };
+    });
+  }
+  return refs.map((some) => (isCloudError(some) ? some : attempt(() => some.flatMap(({ id }) => addressesOf(id)))));
+}
+
+function attempt<T>(read: () => T): T | CloudError {
+  try {
+    return read();
+  } catch (error) {
+    if (isCloudError(error)) return error;
+    throw error;
+  }
 }
 
 interface FirstAddress extends Omit<VmAddress, 'external'> {
@@ -87,6 +93,6 @@ function firstOfFamilies(one: AnswerFields): readonly FirstAddress[] {
   });
 }
 
-function unavailable(message: string): CloudError {
-  return new CloudError({ kind: 'Unavailable', cloud, operation: 'lookup', message });
+function missing(what: string): CloudError {
+  return new CloudError({ kind: 'Unavailable', cloud, operation: 'lookup', message: `${what} is not there` });
 }
