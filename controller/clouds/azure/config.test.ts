@@ -137,7 +137,7 @@ describe('the configuration of Azure', () => {
       /aadMSIDataPlaneIdentityPath: "\/x", expected another/,
       /useManagedIdentityExtension: "perhaps", expected true or false/,
       /routeTableName: "\.\.", expected the name/,
-      /resourceManagerEndpoint: "ftp:\/\/x", expected an http or https URL/,
+      /resourceManagerEndpoint: it is none, expected an http or https URL/,
       /aadClientId: missing, expected the id/,
       /location: "..\/x", expected the name of a region/,
     ])
@@ -146,6 +146,7 @@ describe('the configuration of Azure', () => {
 
   it('names what is missing, and shows no secret of the wrong type', async () => {
     assert.match(await refusalOf({}), /subscriptionId: missing.*resourceGroup: missing/);
+    assert.match(await refusalOf({ ...withSecret, subscriptionId: '' }), /subscriptionId: "", expected the UUID/);
     assert.match(await refusalOf({ ...withSecret, aadClientSecret: { value: secret } }), /aadClientSecret: it is none/);
   });
 
@@ -167,6 +168,19 @@ describe('the configuration of Azure', () => {
       [],
     );
     assert.equal(new Set(all).size, all.length);
+  });
+
+  it('names bad values of the environment', async () => {
+    const message = await refusalOf(withSecret, {
+      ...{
+        AZURE_TENANT_ID: 'a b',
+        AZURE_AUTHORITY_HOST: 'login',
+        AZURE_POD_IDENTITY_AUTHORITY_HOST: 'http://u:client~s3cret.Q8@x',
+      },
+    });
+    assert.match(message, /tenantId: "a b", expected the id or domain/);
+    assert.match(message, /AZURE_AUTHORITY_HOST: it is none, expected an http or https URL/);
+    assert.match(message, /AZURE_POD_IDENTITY_AUTHORITY_HOST: it is none, expected an http or https URL/);
   });
 
   it('warns of unknown keys, and not of those that it leaves to the classic controller', async () => {

@@ -66,8 +66,7 @@ export async function readConfig(
   const problems: string[] = [];
   const files: string[] = [];
 
-  function wrong(key: string, expected: string): undefined {
-    const value = given.get(key.toLowerCase())?.value;
+  function wrong(key: string, expected: string, value = given.get(key.toLowerCase())?.value): undefined {
     const shown = secretKeys.has(key.toLowerCase()) ? 'it is none' : (JSON.stringify(value) ?? 'missing');
     problems.push(`${key}: ${shown}, expected ${expected}`);
     return undefined;
@@ -79,7 +78,10 @@ export async function readConfig(
   }
   function matching(key: string, pattern: RegExp, expected: string, variable?: string): string | undefined {
     const value = text(key, variable);
-    return value === undefined || pattern.test(value) ? value : wrong(key, expected);
+    return value === undefined || pattern.test(value) ? value : wrong(key, expected, value);
+  }
+  function required(key: string, pattern: RegExp, expected: string): string {
+    return (text(key) === undefined ? wrong(key, expected) : matching(key, pattern, expected))?.toLowerCase() ?? '';
   }
   function flag(key: string): boolean {
     const value = given.get(key.toLowerCase())?.value ?? false;
@@ -91,13 +93,13 @@ export async function readConfig(
     if (parsed === undefined) return undefined;
     const plain = parsed?.username === '' && parsed.password === '' && parsed.search === '' && parsed.hash === '';
     if (plain && /^https?:$/.test(parsed.protocol)) return parsed.href.replace(/\/+$/, '');
-    return wrong(key, 'an http or https URL without user, query and fragment');
+    // It may have a password in it.
+    problems.push(`${key}: it is none, expected an http or https URL without user, query and fragment`);
+    return undefined;
   }
 
-  const subscription = matching('subscriptionId', uuid, 'the UUID of a subscription')?.toLowerCase();
-  const resourceGroup = matching('resourceGroup', resourceName, 'the name of a resource group')?.toLowerCase();
-  if (!given.has('subscriptionid')) wrong('subscriptionId', 'the UUID of a subscription');
-  if (!given.has('resourcegroup')) wrong('resourceGroup', 'the name of a resource group');
+  const subscription = required('subscriptionId', uuid, 'the UUID of a subscription');
+  const resourceGroup = required('resourceGroup', resourceName, 'the name of a resource group');
   const tenant = matching('tenantId', tenantName, 'the id or domain of a tenant', 'AZURE_TENANT_ID');
   const endpoint = url('resourceManagerEndpoint', text('resourceManagerEndpoint'));
   const name = text('cloud') ?? '';
@@ -150,7 +152,7 @@ export async function readConfig(
     const federated = tokenFile !== undefined || flag('useFederatedWorkloadIdentityExtension');
     if (!federated && flag('useManagedIdentityExtension')) {
       const identity = text('userAssignedIdentityID');
-      return { kind: 'managed', identity, endpoint: imdsOf(env) };
+      return { kind: 'managed', identity, endpoint: imds };
     }
     const clientId = matching('aadClientId', /^[\w.-]+$/, 'the id of an application', 'AZURE_CLIENT_ID');
     const secret = text('aadClientSecret', 'AZURE_CLIENT_SECRET');
@@ -166,8 +168,11 @@ export async function readConfig(
     if (secret !== undefined) return { kind: 'secret', clientId, tenant, secret };
     return certificate(clientId, tenant, certificatePath!);
   }
-  const credential = await credentialOf();
   const authority = url('AZURE_AUTHORITY_HOST', env['AZURE_AUTHORITY_HOST'] || undefined);
+  const imdsHost = env['AZURE_POD_IDENTITY_AUTHORITY_HOST'] || 'http://169.254.169.254';
+  // Where a VM gets tokens of its identities.
+  const imds = url('AZURE_POD_IDENTITY_AUTHORITY_HOST', imdsHost) ?? '';
+  const credential = await credentialOf();
 
   if (problems.length > 0) throw new CloudConfigError(`azure: ${file.path}: ${problems.join('; ')}`);
   if (credential === undefined) {
@@ -176,14 +181,14 @@ export async function readConfig(
   }
   const unknown = [...given].flatMap(([key, { written }]) => (keys.has(key) ? [] : [written]));
   return {
-    ...{ environment: environment!, authority, subscription: subscription!, tenant, resourceGroup: resourceGroup! },
+    ...{ environment: environment!, authority, subscription, tenant, resourceGroup },
     ...{ location, vmType: vmType as AzureConfig['vmType'], credential, files },
     routeTable:
       tableName === undefined
         ? undefined
         : {
-            subscription: networkSubscription?.toLowerCase() ?? subscription!,
-            resourceGroup: (tableGroup ?? resourceGroup!).toLowerCase(),
+            subscription: networkSubscription?.toLowerCase() ?? subscription,
+            resourceGroup: (tableGroup ?? resourceGroup).toLowerCase(),
             ...{ name: tableName, location },
           },
     warnings: unknown.length === 0 ? [] : [`${file.path}: unknown keys have no effect: ${unknown.join(', ')}`],
@@ -192,11 +197,6 @@ export async function readConfig(
 
 function isVmType(text: string): text is AzureConfig['vmType'] {
   return ['standard', 'vmss', 'vmssflex'].includes(text);
-}
-
-/** Where a VM gets tokens of its identities. */
-function imdsOf(env: Env): string {
-  return (env['AZURE_POD_IDENTITY_AUTHORITY_HOST'] || 'http://169.254.169.254').replace(/\/+$/, '');
 }
 
 interface GivenKey {

@@ -30,7 +30,7 @@ describe('VMs of Azure', () => {
     vm.interfaces.reverse();
     // Further addresses of an interface are pods'.
     const { configurations } = vm.interfaces[1]!;
-    configurations.push({ ...configurations[0]!, name: 'pod', primary: false, address: '10.0.99.99' });
+    configurations.unshift({ ...configurations[0]!, name: 'pod', primary: false, address: '10.0.99.99' });
     const found = await one(vm);
     assert.ok(found.state === 'found');
     assert.deepEqual(

@@ -256,7 +256,10 @@ export function createFakeAzure(clock: Clock): FakeAzure {
       );
     return page(
       call,
-      all.map((vm) => ({ id: vm.id, name: vm.name, location, properties: { instanceView: viewJson(vm) } })),
+      all.map((vm) => {
+        const { statuses } = viewJson(vm);
+        return { id: vm.id, name: vm.name, location, properties: { instanceView: { statuses } } };
+      }),
     );
   }
 
