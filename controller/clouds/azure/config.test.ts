@@ -3,7 +3,7 @@ import { createPrivateKey } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { describe, it } from 'node:test';
 import { issueApplicationCertificate } from '../../../test/clouds/azure/fake/application-certificate.ts';
-import { CloudConfigError } from '../cloud.ts';
+import { configRefusal } from '../testing/config-refusal.ts';
 import { readConfig } from './config.ts';
 import { balancerKeys, mechanismKeys, usedKeys } from './config-keys.ts';
 
@@ -24,13 +24,9 @@ async function configOf(...args: Parameters<typeof read>) {
 }
 
 async function refusalOf(...args: Parameters<typeof read>): Promise<string> {
-  const error = await read(...args).then(
-    () => assert.fail('it was accepted'),
-    (failure: unknown) => failure,
-  );
-  assert.ok(error instanceof CloudConfigError, String(error));
-  assert.ok(!error.message.includes(secret), 'the secret is shown');
-  return error.message;
+  const message = await configRefusal(read(...args));
+  assert.ok(!message.includes(secret), 'the secret is shown');
+  return message;
 }
 
 describe('the configuration of Azure', () => {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { type AzureWorldOptions, azureWorld } from '../../../test/clouds/azure/azure-world.ts';
-import type { FakeCall, Json } from '../../../test/clouds/azure/fake/fake-api.ts';
 import { type FakeVm, subscription } from '../../../test/clouds/azure/fake/fake-state.ts';
+import type { Json, ReceivedCall } from '../../../test/clouds/fake-http.ts';
 import type { InstanceRef, Lookup } from '../cloud.ts';
 import { cloudModule } from './index.ts';
 
@@ -143,7 +143,7 @@ describe('VMs of Azure', () => {
   it('that are malformed are unknown, and the others stay readable', async () => {
     const { fake, addVm, lookup, world } = await setUp();
     const vms = Array.from({ length: 6 }, () => addVm());
-    const bodyOf = (call: FakeCall): Json => {
+    const bodyOf = (call: ReceivedCall): Json => {
       fake.fault = undefined;
       fake.pageSize = 10;
       const { body } = fake.answer(call);
@@ -153,7 +153,7 @@ describe('VMs of Azure', () => {
     const spoilt = (items: unknown, at: number, spoil: (properties: Json) => void) => {
       spoil((items as readonly { readonly properties: Json }[])[at]!.properties);
     };
-    const fault = (call: FakeCall) => {
+    const fault = (call: ReceivedCall) => {
       const { path, query } = call;
       if (!/\/(virtualMachines|networkInterfaces)$/.test(path) || query.has('statusOnly')) return undefined;
       const body = bodyOf(call);

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { type AzureWorldOptions, azureWorld } from '../../../test/clouds/azure/azure-world.ts';
-import type { FakeAnswer, FakeCall, Json } from '../../../test/clouds/azure/fake/fake-api.ts';
 import type { FakeVm } from '../../../test/clouds/azure/fake/fake-state.ts';
+import type { FakeAnswer, Json, ReceivedCall } from '../../../test/clouds/fake-http.ts';
 import { WithheldError } from '../permit.ts';
 import { routeName } from './routes.ts';
 
@@ -110,7 +110,7 @@ describe('routes of Azure', () => {
       const { fake, addVm, create, puts, clock } = await setUp();
       const body = { error: { code, message: 'busy' } };
       const times: number[] = [];
-      fake.fault = ({ method }: FakeCall): FakeAnswer | undefined => {
+      fake.fault = ({ method }: ReceivedCall): FakeAnswer | undefined => {
         if (method !== 'PUT') return undefined;
         times.push(clock.monotonic());
         return times.length < 3 ? { status, headers: { 'retry-after': retryAfter }, body } : undefined;

@@ -12,8 +12,9 @@ import { readConfig } from '../../../controller/clouds/azure/config.ts';
 import { openAzure } from '../../../controller/clouds/azure/index.ts';
 import type { Lookup, OpenedCloud } from '../../../controller/clouds/cloud.ts';
 import { issueServingCertificate } from '../../kit/kube-api/http/certificates.ts';
+import { type ListeningFake, listen } from '../fake-http.ts';
 import { azureJson } from './azure-world.ts';
-import { createFakeAzure, type FakeAzure, type ListeningFake, listen } from './fake/fake-azure.ts';
+import { createFakeAzure, type FakeAzure } from './fake/fake-azure.ts';
 import { application } from './fake/fake-login.ts';
 import { type FakeVm, subscription, tenant } from './fake/fake-state.ts';
 

@@ -3,10 +3,11 @@ import { readFile } from 'node:fs/promises';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { systemClock } from '../../../common/process/clock.ts';
-import { conditionOf, type NodeObject, taintKeys, until } from '../../kit/world/scenario.ts';
+import { conditionOf, type NodeObject, taintKeys } from '../../kit/world/scenario.ts';
 import { type ControllerProcess, clusterCidr, prepareController } from '../aws/controller-process.ts';
+import { type ListeningFake, listen } from '../fake-http.ts';
 import { azureJson } from './azure-world.ts';
-import { createFakeAzure, type FakeAzure, type ListeningFake, listen } from './fake/fake-azure.ts';
+import { createFakeAzure, type FakeAzure } from './fake/fake-azure.ts';
 import { application } from './fake/fake-login.ts';
 import type { FakeTable, FakeVm } from './fake/fake-state.ts';
 
@@ -43,20 +44,9 @@ describe('the shipped controller on a fake Azure', () => {
     return status === 200 ? body : undefined;
   }
   const writes = () => fake.calls.filter(({ method }) => method === 'PUT').length;
-  async function wait<T>(what: string, timeoutMs: number, probe: () => Promise<T | undefined | false>): Promise<T> {
-    try {
-      return await until(what, timeoutMs, async () => {
-        assert.ok(controller.running, 'the controller has ended');
-        return probe();
-      });
-    } catch (error) {
-      throw new Error(`${String(error)}\n${(await readFile(controller.logFile, 'utf8')).slice(-3000)}`);
-    }
-  }
-
   it('initialises a Node of each kind of VM, and creates routes for their pods', async () => {
     for (const { id, computerName: name, interfaces } of vms) {
-      const node = await wait(`${name} is a node with a network`, 60_000, async () => {
+      const node = await controller.until(`${name} is a node with a network`, 60_000, async () => {
         const seen = await nodeNamed(name);
         return conditionOf(seen, 'NetworkUnavailable')?.status === 'False' ? seen : undefined;
       });
@@ -77,7 +67,7 @@ describe('the shipped controller on a fake Azure', () => {
     await controller.stopProcess();
     const [heard, before] = [fake.calls.length, writes()];
     controller.start();
-    await wait('it has looked at the route table', 60_000, async () =>
+    await controller.until('it has looked at the route table', 60_000, async () =>
       fake.calls.slice(heard).some(({ path }) => path.toLowerCase() === table.id.toLowerCase()),
     );
     await sleep(8000);
@@ -102,7 +92,9 @@ describe('the shipped controller on a fake Azure', () => {
     const { computerName: name } = vms[1]!;
     vms[1]!.power = 'deallocated';
     controller.kubelet(name).stop();
-    await wait('it carries the taint', 90_000, async () => taintKeys(await nodeNamed(name)).includes(shutdown));
+    await controller.until('it carries the taint', 90_000, async () =>
+      taintKeys(await nodeNamed(name)).includes(shutdown),
+    );
   });
 
   it('leaves every node and route when its credential is refused', async () => {
@@ -120,8 +112,8 @@ describe('the shipped controller on a fake Azure', () => {
     const { id, computerName: name } = vms[2]!;
     fake.deleteVm(id);
     controller.kubelet(name).stop();
-    await wait('its node is gone', 480_000, async () => (await nodeNamed(name)) === undefined);
-    await wait('its route is gone', 60_000, async () => table.routes.length === 2);
+    await controller.until('its node is gone', 480_000, async () => (await nodeNamed(name)) === undefined);
+    await controller.until('its route is gone', 60_000, async () => table.routes.length === 2);
     assert.ok(await nodeNamed(vms[0]!.computerName));
   });
 

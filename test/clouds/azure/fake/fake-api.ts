@@ -1,23 +1,4 @@
-export type Json = Record<string, unknown>;
-
-/** One request as the fake has it. */
-export interface FakeCall {
-  readonly method: string;
-  readonly path: string;
-  readonly query: URLSearchParams;
-  /** As it was sent. */
-  readonly text: string;
-  /** By names in lower case. */
-  readonly headers: Readonly<Record<string, string>>;
-  /** Where the fake was reached: `http://127.0.0.1:1234`. */
-  readonly origin: string;
-}
-
-export interface FakeAnswer {
-  readonly status: number;
-  readonly body?: unknown;
-  readonly headers?: Readonly<Record<string, string>>;
-}
+import type { FakeAnswer, Json, ReceivedCall } from '../../fake-http.ts';
 
 /** An error answer of Resource Manager. */
 export class FakeRefusal extends Error {
@@ -45,7 +26,7 @@ export function answerOf({ status, code, message, details, headers }: FakeRefusa
 }
 
 /** One page of a list, with the link to the next one. Items keep their places while pages are read. */
-export function pageOf(items: readonly Json[], { query, origin, path }: FakeCall, pageSize: number): FakeAnswer {
+export function pageOf(items: readonly Json[], { query, origin, path }: ReceivedCall, pageSize: number): FakeAnswer {
   const from = Number(query.get('$skiptoken') ?? 0);
   const next = new URL(path, origin);
   for (const [name, value] of query) next.searchParams.set(name, value);

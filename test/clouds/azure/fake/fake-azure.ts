@@ -1,9 +1,7 @@
-import { createServer as createPlainServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { createServer as createTlsServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
 import type { Clock } from '../../../../common/process/clock.ts';
-import { type Http, HttpFailure } from '../../../../common/process/http.ts';
-import { answerOf, type FakeAnswer, type FakeCall, FakeRefusal, type Json, pageOf } from './fake-api.ts';
+import type { Http } from '../../../../common/process/http.ts';
+import { type FakeAnswer, httpOf, type Json, type ReceivedCall } from '../../fake-http.ts';
+import { answerOf, FakeRefusal, pageOf } from './fake-api.ts';
 import { createFakeLogin, type FakeLogin } from './fake-login.ts';
 import { addSet, addVm, createInventory, deleteVm, type FakeInventory, type VmOptions } from './fake-machines.ts';
 import {
@@ -25,7 +23,7 @@ import {
 
 export interface FakeAzure extends FakeInventory {
   readonly login: FakeLogin;
-  readonly calls: FakeCall[];
+  readonly calls: ReceivedCall[];
   /** By ids in lower case. */
   readonly tables: Map<string, FakeTable>;
   /** What the credential may do; its role reaches the whole subscription, or its resource groups alone. */
@@ -42,12 +40,12 @@ export interface FakeAzure extends FakeInventory {
   /** How a started operation is told of: by its own URL, by that of its result, or by the resource alone. */
   told: 'Azure-AsyncOperation' | 'Location' | 'neither';
   /** Answers instead of the API. */
-  fault: ((call: FakeCall) => FakeAnswer | undefined) | undefined;
+  fault: ((call: ReceivedCall) => FakeAnswer | undefined) | undefined;
   addVm(name: string, options?: VmOptions): FakeVm;
   addSet(name: string, mode: FakeSet['mode'], group?: string): FakeSet;
   deleteVm(id: string): void;
   addTable(name: string, group?: string): FakeTable;
-  answer(call: FakeCall): FakeAnswer;
+  answer(call: ReceivedCall): FakeAnswer;
   readonly http: Http;
 }
 
@@ -67,7 +65,7 @@ export function createFakeAzure(clock: Clock): FakeAzure {
     }
   }
 
-  const page = (call: FakeCall, items: Iterable<Json>) => pageOf([...items], call, fake.pageSize);
+  const page = (call: ReceivedCall, items: Iterable<Json>) => pageOf([...items], call, fake.pageSize);
   const inGroup = <One extends { readonly id: string }>(all: Iterable<One>, group: string): One[] =>
     [...all].filter(({ id }) => id.split('/')[4]?.toLowerCase() === group.toLowerCase());
 
@@ -76,7 +74,7 @@ export function createFakeAzure(clock: Clock): FakeAzure {
     return new FakeRefusal(404, 'ResourceNotFound', message);
   }
 
-  function answerCompute(call: FakeCall, group: string, rest: readonly string[]): FakeAnswer {
+  function answerCompute(call: ReceivedCall, group: string, rest: readonly string[]): FakeAnswer {
     const [type = '', name, subtype, ...more] = rest;
     const withView = call.query.get('$expand')?.toLowerCase() === 'instanceview';
     if (type.toLowerCase() === 'virtualmachines') {
@@ -132,7 +130,7 @@ export function createFakeAzure(clock: Clock): FakeAzure {
     return { status: 200, body: publicAddressJson(address) };
   }
 
-  function answerNetwork(call: FakeCall, group: string, [type = '', name]: readonly string[]): FakeAnswer {
+  function answerNetwork(call: ReceivedCall, group: string, [type = '', name]: readonly string[]): FakeAnswer {
     const kind = type.toLowerCase();
     if (kind === 'networkinterfaces') {
       const standing = [...vms.values()].filter(({ instanceId }) => instanceId === undefined);
@@ -161,7 +159,7 @@ export function createFakeAzure(clock: Clock): FakeAzure {
     return { status: 200, body: tableJson(table) };
   }
 
-  function putTable(call: FakeCall, name: string, there: FakeTable | undefined): FakeAnswer {
+  function putTable(call: ReceivedCall, name: string, there: FakeTable | undefined): FakeAnswer {
     const { 'if-match': match, 'if-none-match': none } = call.headers;
     if (there?.operation !== undefined) {
       const what = `Operation PutRouteTableOperation is updating resource ${there.id}.`;
@@ -176,7 +174,7 @@ export function createFakeAzure(clock: Clock): FakeAzure {
         'PreconditionFailed',
         'Precondition failed. Etag provided in If-Match does not match.',
       );
-    const body: Json = JSON.parse(call.text);
+    const { body } = call;
     if (body['location'] !== location) throw new FakeRefusal(400, 'LocationRequired', 'The location is wrong.');
     const { routes = [], provisioningState: _, ...properties } = (body['properties'] ?? {}) as Json;
     assertRoutes(routes as readonly Json[], fake.maxRoutes);
@@ -219,7 +217,7 @@ export function createFakeAzure(clock: Clock): FakeAzure {
     return { status: 200, body: error === undefined ? { status: 'Succeeded' } : { status: 'Failed', error } };
   }
 
-  function answerManager(call: FakeCall): FakeAnswer {
+  function answerManager(call: ReceivedCall): FakeAnswer {
     if (!knownVersions.test(call.query.get('api-version') ?? ''))
       throw new FakeRefusal(400, 'MissingApiVersionParameter', 'The api-version query parameter is required.');
     const [, , id = '', ...rest] = call.path.split('/').map(decodeURIComponent);
@@ -241,7 +239,7 @@ export function createFakeAzure(clock: Clock): FakeAzure {
   }
 
   function answerSubscription(
-    call: FakeCall,
+    call: ReceivedCall,
     [provider = '', type = '', , kind = '', id = '']: readonly string[],
   ): FakeAnswer {
     if (/^locations$/i.test(type)) return answerOperation(kind, id);
@@ -295,27 +293,13 @@ export function createFakeAzure(clock: Clock): FakeAzure {
         throw error;
       }
     },
-    async http(request) {
-      if (request.signal?.aborted) throw new HttpFailure('aborted', 'request was given up');
-      const { pathname: path, searchParams: query, origin } = new URL(request.url);
-      const {
-        status,
-        body,
-        headers = {},
-      } = fake.answer({
-        ...{ method: request.method ?? 'GET', path, query, origin, text: request.body ?? '' },
-        headers: request.headers ?? {},
-      });
-      return { status, header: (name) => headers[name.toLowerCase()] ?? null, text: textOf(body) };
-    },
+    http: httpOf((call) => fake.answer(call)),
   };
   return fake;
 }
 
-const textOf = (body: unknown) => (body === undefined ? '' : typeof body === 'string' ? body : JSON.stringify(body));
-
 /** The action of a request is made of the types in its path. */
-function assertAllowed({ method, path }: FakeCall, allowed: ReadonlySet<string> | undefined): void {
+function assertAllowed({ method, path }: ReceivedCall, allowed: ReadonlySet<string> | undefined): void {
   if (allowed === undefined) return;
   const [, , , ...rest] = path.split('/');
   const [group, , , provider, ...types] = rest;
@@ -351,41 +335,4 @@ function assertRoutes(routes: readonly Json[], most: number): void {
       seen.add(key);
     }
   }
-}
-
-export interface ListeningFake {
-  /** `https://127.0.0.1:12345`. */
-  readonly url: string;
-  close(): Promise<void>;
-}
-
-/** Serves a fake on a socket. @param tls certificate and key in PEM, for clients that send no token in the clear */
-export async function listen(
-  fake: FakeAzure,
-  tls?: { readonly cert: string; readonly key: string },
-): Promise<ListeningFake> {
-  const scheme = tls === undefined ? 'http' : 'https';
-  const respond = (request: IncomingMessage, response: ServerResponse) => {
-    const parts: Buffer[] = [];
-    request.on('data', (part: Buffer) => parts.push(part));
-    request.on('end', () => {
-      const origin = `${scheme}://${request.headers.host}`;
-      const { pathname: path, searchParams: query } = new URL(request.url ?? '/', origin);
-      const headers = Object.fromEntries(Object.entries(request.headers).map(([name, value]) => [name, String(value)]));
-      const text = Buffer.concat(parts).toString();
-      const answer = fake.answer({ method: request.method ?? 'GET', path, query, origin, text, headers });
-      response.writeHead(answer.status, { 'content-type': 'application/json', ...answer.headers });
-      response.end(textOf(answer.body));
-    });
-  };
-  const server = tls === undefined ? createPlainServer(respond) : createTlsServer(tls, respond);
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return {
-    url: `${scheme}://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    close: () => {
-      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-      server.closeAllConnections();
-      return closed;
-    },
-  };
 }

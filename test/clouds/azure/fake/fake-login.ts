@@ -1,6 +1,6 @@
 import { constants, verify, X509Certificate } from 'node:crypto';
 import type { Clock } from '../../../../common/process/clock.ts';
-import type { FakeAnswer, FakeCall, Json } from './fake-api.ts';
+import type { FakeAnswer, Json, ReceivedCall } from '../../fake-http.ts';
 import { tenant } from './fake-state.ts';
 
 export const application = {
@@ -12,7 +12,7 @@ export const application = {
 /** Where tokens are issued: to applications by the authority, to VMs by their metadata service. */
 export interface FakeLogin {
   /** Undefined for a path of something else. */
-  answer(call: FakeCall): FakeAnswer | undefined;
+  answer(call: ReceivedCall): FakeAnswer | undefined;
   accepts(authorization: string): boolean;
   /** Every token that was issued so far is refused from now on. */
   revoke(): void;
@@ -72,7 +72,7 @@ export function createFakeLogin(clock: Clock): FakeLogin {
     );
   }
 
-  function ofVm({ query, headers }: FakeCall): FakeAnswer {
+  function ofVm({ query, headers }: ReceivedCall): FakeAnswer {
     if (headers['metadata'] !== 'true' || !query.get('resource'))
       return { status: 400, body: { error: 'bad_request' } };
     const identity = query.get('client_id') ?? query.get('msi_res_id') ?? '';

@@ -1,4 +1,4 @@
-import type { Json } from './fake-api.ts';
+import type { Json } from '../../fake-http.ts';
 
 export const subscription = '8d10da13-8125-4ba9-a717-bf7490507b3d';
 export const tenant = '72f988bf-86f1-41af-91ab-2d7cd011db47';
