@@ -113,13 +113,13 @@ export function createVirtualMachines(client: ArmClient, config: AzureConfig): M
     const options = { signal };
     const { subscription, resourceGroup } = config;
     const group = { subscription, resourceGroup, scaleSet: undefined };
-    const wanted = new Set(names);
+    const searched = new Set(names);
     const all = [...(await listOf(group, options))];
     const sets = await uniformScaleSets(client, config, options);
     const lists = await inParallel(callsAtOnce, sets, (scaleSet) => listOf({ ...group, scaleSet }, options));
     all.push(...lists.flat());
     return facts(
-      all.filter((vm) => wanted.has(nameOf(vm))),
+      all.filter((vm) => searched.has(nameOf(vm))),
       'list',
       options,
     );
@@ -130,8 +130,10 @@ export function createVirtualMachines(client: ArmClient, config: AzureConfig): M
     async all(ids, signal) {
       const options: ReadOptions = { urgency: 'refresh', signal };
       const seen = new Map<string, Seen>();
-      const wanted = ids.map((id) => ({ id, place: readVmId(id)! }));
-      const places = Map.groupBy(wanted, ({ place }) => `${place.resourceGroup}/${place.scaleSet ?? ''}`.toLowerCase());
+      const targets = ids.map((id) => ({ id, place: readVmId(id)! }));
+      const places = Map.groupBy(targets, ({ place }) =>
+        `${place.resourceGroup}/${place.scaleSet ?? ''}`.toLowerCase(),
+      );
       await inParallel(callsAtOnce, [...places.values()], async (some) => {
         try {
           const listed = await listOf(some[0]!.place, options);

@@ -46,18 +46,18 @@ export function addSet(inventory: FakeInventory, name: string, mode: FakeSet['mo
 }
 
 /** In a uniform scale set the name is what the set makes of it. */
-export function addVm(inventory: FakeInventory, wanted: string, options: VmOptions): FakeVm {
+export function addVm(inventory: FakeInventory, ownName: string, options: VmOptions): FakeVm {
   const { group = options.set?.group ?? 'rg', set, zone = '1' } = options;
   inventory.counter += 1;
   const number = inventory.counter;
   const isUniform = set?.mode === 'Uniform';
   if (set !== undefined) set.last += 1;
   const instanceId = isUniform ? String(set.last) : undefined;
-  const name = isUniform ? `${set.name}_${instanceId}` : wanted;
+  const name = isUniform ? `${set.name}_${instanceId}` : ownName;
   const id = isUniform
     ? `${set.id}/virtualMachines/${instanceId}`
     : `${providers(group)}/Microsoft.Compute/virtualMachines/${name}`;
-  const computerName = isUniform ? `${set.prefix}${set.last.toString(36).padStart(6, '0')}` : wanted;
+  const computerName = isUniform ? `${set.prefix}${set.last.toString(36).padStart(6, '0')}` : ownName;
   const hash = createHash('sha256').update(`vm ${number}`).digest('hex');
   const vmId = hash.replace(/^(.{8})(.{4}).(.{3}).(.{3})(.{12}).*$/, '$1-$2-4$3-8$4-$5');
   const vm: FakeVm = {
