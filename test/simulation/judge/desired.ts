@@ -70,6 +70,9 @@ export function unmetNodes(truth: Truth, machines: Machines, scenario: Scenario)
     if (conditionOf(node, 'instanceMissing')?.status === 'True')
       say(`its VM is there and is called missing (${shown(node)})`);
     if (vm.power === 'stopped' && !node.shutdown) say('its VM is off, the shutdown taint is not on');
+    // It waits for room in the budget.
+    if (vm.power === 'stopped' && scenario.outOfServiceTaint && !node.outOfService)
+      say('its VM is off, the out-of-service taint is not on');
   }
   return unmet;
 }
