@@ -116,6 +116,17 @@ describe('routes', () => {
     );
   });
 
+  it('of the same cluster to VMs of another project are not ours: its own configuration keeps them', async () => {
+    const { fake, create, observe } = await setUp();
+    const { id } = await create();
+    const link = 'https://www.googleapis.com/compute/v1/projects/other/zones/us-central1-a/instances/n';
+    fake.routes.set(id, { ...fake.routes.get(id)!, nextHopInstance: link });
+    assert.deepEqual(
+      (await observe()).map(({ id: name, providerID, ours }) => [name, providerID, ours]),
+      [[id, undefined, false]],
+    );
+  });
+
   it('of other networks are left out; those without an instance of this project have no providerID', async () => {
     const { fake, create, observe } = await setUp();
     const { id } = await create();
