@@ -84,7 +84,7 @@ export async function openGce(parts: GceParts): Promise<OpenedCloud | ReportOnly
     authorization: async () => `Bearer ${await tokens.get()}`,
     errorOf: (operation, answer) => errorOf(operation, answer, clock.now()),
   });
-  const named = config.project ?? env['GOOGLE_CLOUD_PROJECT'] ?? credential.project;
+  const named = config.project ?? (env['GOOGLE_CLOUD_PROJECT'] || credential.project);
   /** The project's id: of a number only the API tells it. */
   let project = named === undefined || /^\d+$/.test(named) ? undefined : named;
   let network: { readonly project: string; readonly name: string } | undefined;

@@ -283,6 +283,12 @@ describe('the cloud', () => {
     }
   });
 
+  it("is of the key's project where GOOGLE_CLOUD_PROJECT is empty", async () => {
+    const conf = configFor(origin).replace('project-id = proj', '');
+    const env = { GOOGLE_APPLICATION_CREDENTIALS: '/key.json', GOOGLE_CLOUD_PROJECT: '' };
+    assert.equal((await setUp({ conf, env })).cloud.account, 'proj');
+  });
+
   it("is of the key's project where none is configured, and of the VM's with its service account", async () => {
     const conf = configFor(origin).replace('project-id = proj', '');
     assert.equal((await setUp({ conf })).cloud.account, 'proj');
