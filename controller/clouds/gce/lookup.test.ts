@@ -254,6 +254,13 @@ describe('VMs', () => {
     assert.equal(fake.calls[0]!.query.get('filter'), 'name eq k8s-.*');
   });
 
+  it('are found by name whatever node-instance-prefix says, also many at once', async () => {
+    const { fake, states } = await setUp({ conf: configFor(origin, 'node-instance-prefix = k8s-') });
+    const names = ['k8s-a', 'b', 'c', 'd', 'e'];
+    for (const name of names) fake.addVm(name);
+    assert.deepEqual(await states(...names.map(byName)), Array(5).fill('found'));
+  });
+
   it('that cannot be read spoil no other one', async () => {
     const { fake, states } = await setUp();
     for (const name of 'abcde') fake.addVm(name);

@@ -57,11 +57,15 @@ export function createVms({ client, config, project }: VmOptions): Machines {
     );
     return { seen: new Map(await Promise.all(seen)), unreachable };
   }
-  function all(zone: string | undefined, signal: AbortSignal | undefined): Promise<Read> {
-    const { namePrefix } = config;
-    const filter = namePrefix === undefined ? undefined : `name eq ${namePrefix}.*`;
-    const read = lists.get(zone ?? '') ?? search(zone, filter, { urgency: 'refresh', signal });
-    lists.set(zone ?? '', read);
+  function all(
+    zone: string | undefined,
+    signal: AbortSignal | undefined,
+    namePrefix = config.namePrefix,
+  ): Promise<Read> {
+    const filter = namePrefix ? `name eq ${namePrefix}.*` : undefined;
+    const key = `${zone ?? ''} ${namePrefix ?? ''}`;
+    const read = lists.get(key) ?? search(zone, filter, { urgency: 'refresh', signal });
+    lists.set(key, read);
     return read;
   }
   const notReached = (zone: string): Seen => {
@@ -82,11 +86,11 @@ export function createVms({ client, config, project }: VmOptions): Machines {
     },
     async named(names, signal) {
       const possible = names.filter((name) => namePattern.test(name));
-      const { named } = config;
+      const { named, namePrefix = '' } = config;
       const zone = named !== undefined && 'zone' in named ? named.zone : undefined;
       const reads =
         possible.length > namesAtOnce
-          ? [await all(zone, signal)]
+          ? [await all(zone, signal, possible.every((name) => name.startsWith(namePrefix)) ? namePrefix : '')]
           : await Promise.all(possible.map((name) => search(zone, `name = "${name}"`, { signal })));
       // One VM may be in several answers.
       const seen = new Map(reads.flatMap((read) => [...read.seen]));
