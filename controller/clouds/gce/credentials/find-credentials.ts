@@ -47,7 +47,8 @@ export async function findCredential(
   }
   const folder = env['CLOUDSDK_CONFIG'] || (env['HOME'] ? join(env['HOME'], '.config/gcloud') : undefined);
   const wellKnown = folder === undefined ? undefined : join(folder, 'application_default_credentials.json');
-  const text = wellKnown === undefined ? undefined : await parts.readText(wellKnown);
+  // Nothing names this file, and the home of another user cannot be read.
+  const text = wellKnown === undefined ? undefined : await parts.readText(wellKnown).catch(() => undefined);
   if (wellKnown !== undefined && text !== undefined)
     return ofFile(wellKnown, parseCredentialFile(wellKnown, text), 'the file of gcloud');
   if (await metadata.answers()) return { ...surroundings, tokens: vm, from: "the VM's service account" };

@@ -28,7 +28,11 @@ function setUp(files: Readonly<Record<string, string>> = {}) {
     onCall: ({ operation }) => void calls.push(operation),
   });
   const all = new Map(Object.entries(files));
-  const readText = async (path: string) => all.get(path);
+  const unreadable = new Set<string>();
+  const readText = async (path: string) => {
+    if (unreadable.has(path)) throw new CloudConfigError(`gce: ${path}: cannot be read (EACCES)`);
+    return all.get(path);
+  };
   const find = (env: Readonly<Record<string, string>>, conf = '') =>
     findCredential(readConfig({ path: 'gce.conf', text: conf }), env, createMetadataServer(exchange, 'metadata.test'), {
       exchange,
@@ -39,7 +43,7 @@ function setUp(files: Readonly<Record<string, string>> = {}) {
     fake.identity.metadata.set('project/project-id', 'proj');
     fake.identity.metadata.set('instance/service-accounts/default/token', 'token');
   };
-  return { clock, fake, files: all, find, calls, onVm };
+  return { clock, fake, files: all, unreadable, find, calls, onVm };
 }
 
 /** The one that is found, opened. */
@@ -74,6 +78,14 @@ describe('the credential', () => {
     files.set('/own.json', key);
     const own = await found(find(env, '[mooring]\ncredential-file = /own.json'));
     assert.equal(own.from, 'credential-file (service_account)');
+  });
+
+  it('of the VM is used where the file of gcloud cannot be read: nothing names that file', async () => {
+    const { find, onVm, unreadable } = setUp();
+    onVm();
+    unreadable.add('/root/.config/gcloud/application_default_credentials.json').add('/key.json');
+    assert.equal((await found(find({ HOME: '/root' }))).from, "the VM's service account");
+    await assert.rejects(find({ GOOGLE_APPLICATION_CREDENTIALS: '/key.json' }), /EACCES/);
   });
 
   it('is refused where the file that is named is not there', async () => {
