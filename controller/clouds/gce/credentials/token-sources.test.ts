@@ -201,6 +201,14 @@ describe('a token', () => {
       assert.equal((await failureOf(tokens())).kind, kind);
     });
 
+  it('ends when its seconds have passed, also where they come as a text', async () => {
+    const { fake } = setUp();
+    const world = setUp({ '/key.json': keyFile(fake, origin) });
+    const { tokens } = await found(world.find({ GOOGLE_APPLICATION_CREDENTIALS: '/key.json' }));
+    world.fake.fault = () => ({ status: 200, body: { access_token: 'ya29.x', expires_in: '3599' } });
+    assert.equal((await tokens()).lifeMs, 3_599_000);
+  });
+
   it('is not shown where the rest of the answer cannot be read', async () => {
     const { fake } = setUp();
     const world = setUp({ '/key.json': keyFile(fake, origin) });

@@ -24,7 +24,9 @@ export const googleFields: TokenFields = { token: 'accessToken', expiry: 'expire
 export function readToken(operation: string, text: string, { token, expiry }: TokenFields, nowMs: number): Token {
   const fields = jsonObject(text);
   const [value, expires] = [fields?.[token], fields?.[expiry]];
-  const lifeMs = typeof expires === 'string' ? Date.parse(expires) - nowMs : Number(expires ?? Number.NaN) * 1000;
+  // Some services give the seconds as a text, which would be read as a year.
+  const isTime = typeof expires === 'string' && !/^\d+$/.test(expires);
+  const lifeMs = isTime ? Date.parse(expires) - nowMs : Number(expires ?? Number.NaN) * 1000;
   // Neither is shown: the answer holds the token.
   if (typeof value !== 'string' || !/^[\x21-\x7e]+$/.test(value)) throw bad(operation, token, 'a token');
   if (!Number.isFinite(lifeMs)) throw bad(operation, expiry, 'when the token ends');
