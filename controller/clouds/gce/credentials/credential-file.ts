@@ -65,7 +65,7 @@ export function parseCredentialFile(path: string, text: string): CredentialFile 
     return {
       credential: credentialOf(path, fields),
       project: fields.optionalText('project_id') ?? fields.optionalText('quota_project_id'),
-      universe: fields.optionalText('universe_domain') ?? 'googleapis.com',
+      universe: universeOf(path, fields),
     };
   } catch (error) {
     throw isCloudError(error) ? new CloudConfigError(error.message) : error;
@@ -106,7 +106,10 @@ function externalAccount(path: string, fields: AnswerFields): ExternalAccount {
   const source = fields.object('credential_source');
   const format = source.optionalObject('format');
   const [file, url] = [source.optionalText('file'), urlOf(path, source, 'url')];
-  if ((file === undefined) === (url === undefined)) throw wrong(path, 'credential_source', 'either a file or a url');
+  // That of AWS has a URL, too, which answers no token.
+  const isAws = source.optionalText('environment_id') !== undefined;
+  if (isAws || (file === undefined) === (url === undefined))
+    throw wrong(path, 'credential_source', 'either a file or a url, and not that of AWS');
   const tokenUrl = urlOf(path, fields, 'token_url');
   if (tokenUrl === undefined) throw wrong(path, 'token_url', 'a URL');
   const id = fields.optionalText('client_id');
@@ -120,6 +123,13 @@ function externalAccount(path: string, fields: AnswerFields): ExternalAccount {
       fields.optionalObject('service_account_impersonation')?.optionalNumber('token_lifetime_seconds') ?? 3600,
     client: id === undefined ? undefined : { id, secret: fields.optionalText('client_secret') ?? '' },
   };
+}
+
+/** It becomes the end of host names. */
+function universeOf(path: string, fields: AnswerFields): string {
+  const found = fields.optionalText('universe_domain') ?? 'googleapis.com';
+  if (/^[a-z0-9-]+(\.[a-z0-9-]+)+$/.test(found)) return found;
+  throw wrong(path, 'universe_domain', 'a domain such as googleapis.com');
 }
 
 function urlOf(path: string, fields: AnswerFields, name: string): string | undefined {

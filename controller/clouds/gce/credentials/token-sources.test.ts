@@ -252,6 +252,16 @@ describe('a credential file', () => {
       /\.credential_source: it is none, expected either a file or a url/,
     ],
     [
+      'the source of AWS',
+      { ...federated, credential_source: { environment_id: 'aws1', url: 'http://169.254.169.254/hush' } },
+      /\.credential_source: it is none, expected either a file or a url/,
+    ],
+    [
+      'a universe that is no domain',
+      { ...federated, credential_source: { file: '/a' }, universe_domain: 'hush@example.com' },
+      /\.universe_domain: it is none, expected a domain/,
+    ],
+    [
       'a URL with a password',
       { ...federated, token_url: 'https://me:hush@example.com', credential_source: { file: '/a' } },
       /\.token_url: it is none, expected an http or https URL/,
