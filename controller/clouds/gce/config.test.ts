@@ -89,6 +89,9 @@ describe('the configuration of Compute Engine', () => {
   for (const [text, expected] of [
     ['project-id = My Project', /\[global\] project-id: "My Project", expected the id or number of a project/],
     ['local-zone = here', /local-zone: "here", expected a zone/],
+    ['local-zone = us-central1', /local-zone: "us-central1", expected a zone/],
+    ['network-name = https://a.example/projects/P/global/networks/a', /network-name: .*, expected a name or the URL/],
+    ['network-name = https://a.example/projects/p/global/networks/A', /network-name: .*, expected a name or the URL/],
     ['network-name = https://example.com/a', /network-name: .*, expected a name or the URL of a network/],
     ['network-name = a/b', /network-name: "a\/b", expected a name or the URL of a network/],
     ['stack-type = IPv5', /stack-type: "IPv5", expected IPV4, IPV6 or IPV4_IPV6/],

@@ -44,7 +44,7 @@ const knownKeys: ReadonlyMap<string, ReadonlySet<string>> = new Map([
 /** Project ids of domains have a colon: `example.com:project`. */
 export const projectPattern = /^(?:[a-z0-9.-]+:)?[a-z0-9][a-z0-9-]*$/;
 export const namePattern = /^[a-z]([-a-z0-9]{0,61}[a-z0-9])?$/;
-export const zonePattern = /^[a-z]+(-[a-z0-9]+)+$/;
+export const zonePattern = /^[a-z]+(-[a-z0-9]+){2,}$/;
 
 /**
  * `gce.conf` of the classic controller, with a section `[mooring]` for what that one does not know.
@@ -56,7 +56,8 @@ export function readConfig(file: CloudConfigFile | undefined): GceConfig {
   const [global, mooring] = [readSection(config, 'global'), readSection(config, 'mooring')];
   const url = URL.parse(global.text('network-name') ?? '');
   const [, host, network] = /\/projects\/([^/]+)\/global\/networks\/([^/]+)$/.exec(url?.pathname ?? '') ?? [];
-  if (url !== null && network === undefined) throw expected(global, 'network-name', 'a name or the URL of a network');
+  const isNetwork = projectPattern.test(host ?? '') && namePattern.test(network ?? '');
+  if (url !== null && !isNetwork) throw expected(global, 'network-name', 'a name or the URL of a network');
   const zone = matching(global, 'local-zone', zonePattern, 'a zone such as us-central1-a');
   const wide = global.boolean('multizone') === true || global.boolean('regional') === true;
   const unknown = unknownKeys(config, knownKeys);
