@@ -261,6 +261,25 @@ describe('VMs', () => {
     assert.deepEqual(await states(...names.map(byName)), Array(5).fill('found'));
   });
 
+  it('are found by their ids whatever node-instance-prefix says, also more than are proved in one pass', async () => {
+    const { fake, states } = await setUp({ conf: configFor(origin, 'node-instance-prefix = k8s-') });
+    const names = Array.from({ length: 25 }, (_, at) => `n${at}`);
+    for (const name of names) fake.addVm(name);
+    assert.deepEqual(await states(...names.map((name) => byId(name))), Array(25).fill('found'));
+  });
+
+  it('that have no name or zone in a list spoil no other one', async () => {
+    const { fake, states } = await setUp();
+    for (const name of 'abcdef') fake.addVm(name);
+    const { answer } = fake;
+    fake.answer = async (call) => {
+      const { status, body } = await answer(call);
+      if (call.path.endsWith('/instances')) (body as { items: object[] }).items.push({ name: 'g' }, { zone: 'z' });
+      return { status, body };
+    };
+    assert.deepEqual(await states(...[...'abcdef'].map((name) => byId(name))), Array(6).fill('found'));
+  });
+
   it('that cannot be read spoil no other one', async () => {
     const { fake, states } = await setUp();
     for (const name of 'abcde') fake.addVm(name);

@@ -23,6 +23,7 @@ interface Read {
 /** Up to so many names are searched one by one. */
 const namesAtOnce = 3;
 const zoneOf = (id: string) => id.split('/')[1]!;
+const nameOf = (id: string) => id.split('/')[2]!;
 const nowhere: ReadonlySet<string> = new Set();
 
 /**
@@ -53,20 +54,29 @@ export function createVms({ client, config, project }: VmOptions): Machines {
       items = await client.list({ ...options, path, operation: 'instances.list', query });
     }
     const seen = items.map(
-      async (vm) => [idOf(vm, view), await readable(() => readInstance(vm, 'list', view))] as const,
+      async (vm, at) => [keyOf(vm, at), await readable(() => readInstance(vm, 'list', view))] as const,
     );
     return { seen: new Map(await Promise.all(seen)), unreachable };
   }
-  function all(
-    zone: string | undefined,
-    signal: AbortSignal | undefined,
-    namePrefix = config.namePrefix,
-  ): Promise<Read> {
-    const filter = namePrefix ? `name eq ${namePrefix}.*` : undefined;
-    const key = `${zone ?? ''} ${namePrefix ?? ''}`;
+  function all(zone: string | undefined, prefix: string, signal: AbortSignal | undefined): Promise<Read> {
+    const filter = prefix === '' ? undefined : `name eq ${prefix}.*`;
+    const key = `${zone ?? ''} ${prefix}`;
     const read = lists.get(key) ?? search(zone, filter, { urgency: 'refresh', signal });
     lists.set(key, read);
     return read;
+  }
+  /** One without zone or name has a key that is no id: it may be any VM. */
+  function keyOf(vm: AnswerFields, at: number): string {
+    try {
+      return idOf(vm, view);
+    } catch {
+      return `//${at}`;
+    }
+  }
+  /** The prefix, where few of the names begin otherwise: each of those costs a request of its own. */
+  function prefixOf(names: readonly string[], others: number): string {
+    const { namePrefix = '' } = config;
+    return names.filter((name) => !name.startsWith(namePrefix)).length > others ? '' : namePrefix;
   }
   const notReached = (zone: string): Seen => {
     const message = `zone ${zone} was not reached`;
@@ -80,17 +90,18 @@ export function createVms({ client, config, project }: VmOptions): Machines {
     holds: () => true,
     async all(ids, signal) {
       const zones = new Set(ids.map(zoneOf));
-      const { seen, unreachable } = await all(zones.size === 1 ? [...zones][0] : undefined, signal);
+      const prefix = prefixOf(ids.map(nameOf), namesAtOnce);
+      const { seen, unreachable } = await all(zones.size === 1 ? [...zones][0] : undefined, prefix, signal);
       const missing = ids.filter((id) => !seen.has(id) && unreachable.has(zoneOf(id)));
       return new Map([...seen, ...missing.map((id) => [id, notReached(zoneOf(id))] as const)]);
     },
     async named(names, signal) {
       const possible = names.filter((name) => namePattern.test(name));
-      const { named, namePrefix = '' } = config;
+      const { named } = config;
       const zone = named !== undefined && 'zone' in named ? named.zone : undefined;
       const reads =
         possible.length > namesAtOnce
-          ? [await all(zone, signal, possible.every((name) => name.startsWith(namePrefix)) ? namePrefix : '')]
+          ? [await all(zone, prefixOf(possible, 0), signal)]
           : await Promise.all(possible.map((name) => search(zone, `name = "${name}"`, { signal })));
       // One VM may be in several answers.
       const seen = new Map(reads.flatMap((read) => [...read.seen]));
