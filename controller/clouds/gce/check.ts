@@ -14,7 +14,7 @@ export interface CheckParts {
   network(): Promise<{ readonly project: string; readonly name: string }>;
 }
 
-/** The project, each permission by its name, and the network of the routes. */
+/** The project, each permission by its name in the project that needs it, and the routes of the network's project. */
 export async function checkGce(
   { client, resourceManager, from, endpoint, project, network }: CheckParts,
   signal: AbortSignal | undefined,
@@ -24,10 +24,16 @@ export async function checkGce(
   await prove({ name: 'project' }, advice, async () => `${await project(signal)}, read at ${endpoint}`);
   for (const { neededFor, names } of permissions)
     await prove({ name: `permissions for ${neededFor}`, neededFor: [neededFor] }, advice, async () => {
-      const where = neededFor === 'routes' ? (await network()).project : await project(signal);
-      const missing = await missingOf(resourceManager, where, names, signal);
-      if (missing.length > 0) throw new Error(`missing in project ${where}: ${missing.join(', ')}`);
-      return `granted in project ${where}: ${names.join(', ')}`;
+      const own = await project(signal);
+      const host = neededFor === 'routes' ? (await network()).project : own;
+      const granted: string[] = [];
+      for (const where of new Set([host, own])) {
+        const some = names.filter((name) => (isOfVms(name) ? own : host) === where);
+        const missing = await missingOf(resourceManager, where, some, signal);
+        if (missing.length > 0) throw new Error(`missing in project ${where}: ${missing.join(', ')}`);
+        granted.push(`granted in project ${where}: ${some.join(', ')}`);
+      }
+      return granted.join('; ');
     });
   await prove({ name: 'network', neededFor: ['routes'] }, 'see network-name and network-project-id', async () => {
     const { project: host, name } = await network();
@@ -38,6 +44,9 @@ export async function checkGce(
   });
   return results;
 }
+
+/** The VMs are not in the project of a Shared VPC. */
+const isOfVms = (name: string) => name.startsWith('compute.instances.');
 
 /** Reads only: a test of permissions is a POST, and needs no permission. */
 async function missingOf(

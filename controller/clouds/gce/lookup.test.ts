@@ -362,6 +362,23 @@ describe('the cloud', () => {
     );
   });
 
+  it('checks the permissions for routes in a Shared VPC, and the one on the VMs in their own project', async () => {
+    const { fake, cloud, during } = await setUp({ conf: configFor(origin, 'network-project-id = host') });
+    const tested = new Map<string, readonly string[]>();
+    fake.fault = ({ path, text }) => {
+      const [, project] = /projects\/(\w+):testIamPermissions$/.exec(path) ?? [];
+      if (project === undefined) return undefined;
+      const { permissions } = JSON.parse(text);
+      tested.set(project, [...(tested.get(project) ?? []), ...permissions]);
+      return { status: 200, body: { permissions: project === 'host' ? permissions : [] } };
+    };
+    const [, , routes] = await during(cloud.check());
+    assert.match(routes!.message, /^missing in project proj: compute\.instances\.use;/);
+    assert.ok(tested.get('host')!.includes('compute.routes.create'));
+    assert.ok(!tested.get('host')!.includes('compute.instances.use'));
+    assert.ok(!tested.get('proj')!.includes('compute.routes.create'));
+  });
+
   it('checks without an exception where nothing is reached, and shows no token', async () => {
     const { fake, cloud, during } = await setUp();
     fake.fault = () => ({ status: 403, body: '{"error": {"message": "no"}}' });
