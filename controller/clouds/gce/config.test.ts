@@ -65,6 +65,11 @@ describe('the configuration of Compute Engine', () => {
     assert.equal(read('[global]\ntoken-url = nil').tokenSource, undefined);
   });
 
+  it('keeps token-url as it is written: a slash at its end belongs to it', () => {
+    const { tokenSource } = read('[global]\ntoken-url = https://tokens.example.com/token/');
+    assert.equal(tokenSource?.url, 'https://tokens.example.com/token/');
+  });
+
   it('names every key that has no effect, and every unknown one', () => {
     const { warnings } = read(`[global]
       subnetwork-name = s

@@ -84,7 +84,7 @@ export function readConfig(file: CloudConfigFile | undefined): GceConfig {
 function tokenSourceOf(global: GcfgReader): GceConfig['tokenSource'] {
   // The classic controller's word for the credentials of the surroundings.
   if ((global.text('token-url') ?? 'nil') === 'nil') return undefined;
-  return { url: endpointOf(global, 'token-url')!, body: global.text('token-body') ?? '' };
+  return { url: plainUrl(global, 'token-url')!, body: global.text('token-body') ?? '' };
 }
 
 function matching(reader: GcfgReader, key: string, pattern: RegExp, what: string): string | undefined {
@@ -94,9 +94,12 @@ function matching(reader: GcfgReader, key: string, pattern: RegExp, what: string
 }
 
 function endpointOf(reader: GcfgReader, key: string): string | undefined {
+  return plainUrl(reader, key)?.replace(/\/+$/, '');
+}
+
+function plainUrl(reader: GcfgReader, key: string): string | undefined {
   const value = reader.text(key);
-  if (value === undefined) return undefined;
-  if (isPlainUrl(value)) return value.replace(/\/+$/, '');
+  if (value === undefined || isPlainUrl(value)) return value;
   // Not shown: what is wrong with it may be a password in it.
   throw reader.error(key, 'it is none, expected an http or https URL without user, query and fragment');
 }
