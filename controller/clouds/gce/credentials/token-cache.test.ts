@@ -46,6 +46,16 @@ describe('the cache of tokens', () => {
     await assert.rejects(cache.get(), /down/);
   });
 
+  it('serves no token that has ended, also where the last renewal failed right before', async () => {
+    const { clock, state, cache } = setUp();
+    await cache.get();
+    state.fails = true;
+    await clock.advance(3_595_000);
+    assert.equal(await cache.get(), 'token-1');
+    await clock.advance(5000);
+    await assert.rejects(cache.get(), /down/);
+  });
+
   it('forgets a refused token, but not one that was read a moment ago', async () => {
     const { clock, cache } = setUp();
     await cache.get();

@@ -33,7 +33,7 @@ export function createTokenCache(source: TokenSource, clock: Clock): TokenCache 
       return value;
     } catch (error) {
       if (held === undefined || clock.monotonic() >= held.expiresAt) throw error;
-      held.renewAt = clock.monotonic() + retryMs;
+      held.renewAt = Math.min(clock.monotonic() + retryMs, held.expiresAt);
       return held.value;
     }
   }
