@@ -95,7 +95,10 @@ describe('refusals of Azure', () => {
     [409, 'AnotherOperationInProgress', 'Busy'],
     [409, 'Conflict', 'Conflict'],
     [409, 'QuotaExceeded', 'QuotaExceeded'],
+    [410, 'Gone', 'Unavailable'],
+    [410, 'ResourceNotFound', 'Unavailable'],
     [412, 'PreconditionFailed', 'Stale'],
+    [412, 'ConditionNotMet', 'Stale'],
     [429, 'TooManyRequests', 'Throttled'],
     [429, 'SubscriptionRequestsThrottledLimitExceeded', 'Throttled'],
     [429, 'RetryableError', 'Busy'],
@@ -117,9 +120,10 @@ describe('refusals of Azure', () => {
     assert.equal(refusal(503, '', { retryAfter: 'soon' }).retryAfterMs, undefined);
   });
 
-  it('of a proxy are told by their status, and a 404 of one proves nothing', () => {
+  it('of a proxy are told by their status, and a 404 or 410 of one proves nothing', () => {
     const answer = { text: '<html>', header: () => null };
     assert.equal(errorOf('GET x', { ...answer, status: 404 }, now).kind, 'Unavailable');
+    assert.equal(errorOf('GET x', { ...answer, status: 410 }, now).kind, 'Unavailable');
     assert.equal(errorOf('GET x', { ...answer, status: 502 }, now).kind, 'Unavailable');
   });
 });

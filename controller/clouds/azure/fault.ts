@@ -60,9 +60,7 @@ function errorOfRefusal(
     .toReversed()
     .map((one) => kindOfCode(one.code, status))
     .find((kind) => kind !== undefined);
-  // A 404 without the API's own word for it is of a proxy or a wrong endpoint.
-  const byStatus = status === undefined || status === 404 ? 'Unavailable' : kindOfHttpStatus(status);
-  const kind = named ?? byStatus;
+  const kind = named ?? kindOfStatus(status);
   const seconds = /retried in (\d+) seconds/.exec(refusals.map((one) => one.message).join(' '))?.[1];
   return new CloudError({
     kind,
@@ -75,6 +73,14 @@ function errorOfRefusal(
     retryAfterMs: askedMs ?? (seconds === undefined ? undefined : Number(seconds) * 1000),
     cause: { status, code, message } satisfies Refusal,
   });
+}
+
+/** For answers without a code that tells more. */
+function kindOfStatus(status: number | undefined): CloudErrorKind {
+  if (status === 412) return 'Stale';
+  // A 404 or 410 without the API's own word for it is of a proxy or a wrong endpoint.
+  if (status === undefined || status === 404 || status === 410) return 'Unavailable';
+  return kindOfHttpStatus(status);
 }
 
 function kindOfCode(code: string, status: number | undefined): CloudErrorKind | undefined {
