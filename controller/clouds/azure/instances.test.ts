@@ -79,6 +79,25 @@ describe('VMs of Azure', () => {
     assert.equal(found.state === 'found' && found.power, 'changing');
   });
 
+  it('that are switched off while an operation is at work on them have not come to rest', async () => {
+    const { fake, addVm, lookup, one } = await setUp();
+    const vms = [addVm(), addVm({ set: fake.addSet('p', 'Uniform') }), addVm({ set: fake.addSet('f', 'Flexible') })];
+    for (const vm of vms) vm.power = 'deallocated';
+    const powers = async () => {
+      const all = [...(await lookup(...vms.map(({ id }) => byId(id)))), await one(vms[0]!)];
+      return all.map((found) => found.state === 'found' && found.power);
+    };
+    for (const [provisioning, expected] of [
+      ['Updating', 'changing'],
+      ['Creating', 'changing'],
+      ['Failed', 'stopped'],
+      ['Succeeded', 'stopped'],
+    ] as const) {
+      for (const vm of vms) vm.provisioning = provisioning;
+      assert.deepEqual(await powers(), Array(4).fill(expected), provisioning);
+    }
+  });
+
   it('are the same ones in any case of their ids, and are written as the API writes them', async () => {
     const { fake, lookup } = await setUp();
     const vm = fake.addVm('Node-A');

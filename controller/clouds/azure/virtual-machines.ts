@@ -234,11 +234,12 @@ function sizeOf(properties: AnswerFields): string | undefined {
   return properties.optionalObject('hardwareProfile')?.optionalText('vmSize');
 }
 
-/** Stopped is what has come to rest; a VM that is being deleted still exists. */
+/** Stopped is what has come to rest: no operation starts, moves or deletes it. */
 function powerOf(view: AnswerFields, provisioning: string | undefined): PowerState {
   const codes = view.objects('statuses').map((status) => status.optionalText('code')?.toLowerCase() ?? '');
   const power = codes.find((code) => code.startsWith('powerstate/'))?.slice('powerstate/'.length);
   if (/^deleting$/i.test(provisioning ?? '')) return 'changing';
   if (power === 'running') return 'running';
-  return power === 'stopped' || power === 'deallocated' ? 'stopped' : 'changing';
+  const isAtRest = /^(succeeded|failed|canceled)$/i.test(provisioning ?? 'Succeeded');
+  return isAtRest && (power === 'stopped' || power === 'deallocated') ? 'stopped' : 'changing';
 }
