@@ -111,7 +111,7 @@ export function createTokens(options: TokenOptions): Tokens {
 }
 
 function tokenOf(answer: HttpAnswer, startedAt: number): Token {
-  const fields = answerFields(parsed(answer.text), { cloud, operation });
+  const fields = answerFields(parsed(answer.text), { cloud, operation, secret: true });
   // The metadata service writes numbers as texts.
   const seconds = Number(fields.json()['expires_in']);
   if (!(seconds > 0)) {
