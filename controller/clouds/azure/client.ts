@@ -212,7 +212,7 @@ class FailedOperation extends Error {
   }
 }
 
-type OperationState = 'running' | 'done' | 'failed';
+export type OperationState = 'running' | 'done' | 'failed';
 
 function statusOf(status: string): OperationState {
   if (/^succeeded$/i.test(status)) return 'done';
@@ -220,7 +220,7 @@ function statusOf(status: string): OperationState {
 }
 
 /** That of a resource; one without a state needs no operation. */
-function stateOf(resource: AnswerFields): OperationState {
+export function stateOf(resource: AnswerFields): OperationState {
   return statusOf(resource.optionalObject('properties')?.optionalText('provisioningState') ?? 'Succeeded');
 }
 

@@ -3,7 +3,7 @@ import ipaddr from 'ipaddr.js';
 import { CloudError, isCloudError } from '../../../common/cloud-error.ts';
 import type { AnswerFields } from '../answer-fields.ts';
 import type { Permit } from '../permit.ts';
-import { type ArmClient, versions } from './client.ts';
+import { type ArmClient, type OperationState, stateOf, versions } from './client.ts';
 import type { RouteTablePlace } from './config.ts';
 import { cloud } from './fault.ts';
 import type { ReadOptions } from './network-resources.ts';
@@ -19,6 +19,8 @@ export interface StoredRoute {
 export interface TableDocument {
   /** Undefined: it is not there yet. */
   readonly etag: string | undefined;
+  /** Of the last write: the routes of one that runs, or has failed, are shown like any others. */
+  readonly state: OperationState;
   readonly routes: readonly StoredRoute[];
   /** Everything that was read. */
   readonly json: Readonly<Record<string, unknown>>;
@@ -47,7 +49,7 @@ export function createRouteTableClient(client: ArmClient, place: RouteTablePlace
         return documentOf(await client.get({ operation, path, version, ...options }));
       } catch (error) {
         if (!isCloudError(error) || error.kind !== 'NotFound') throw error;
-        return { etag: undefined, routes: [], json: {} };
+        return { etag: undefined, state: 'done', routes: [], json: {} };
       }
     },
     async write({ etag, json }, routes, { permit, signal }) {
@@ -73,7 +75,7 @@ function documentOf(answer: AnswerFields): TableDocument {
       route.object('properties').text('nextHopType');
       return route.json() as unknown as StoredRoute;
     });
-  return { etag: answer.text('etag'), routes, json: answer.json() };
+  return { etag: answer.text('etag'), state: stateOf(answer), routes, json: answer.json() };
 }
 
 /** One text for one range; undefined for what is none, as service tags are. */

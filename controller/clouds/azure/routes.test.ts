@@ -168,6 +168,52 @@ describe('routes of Azure', () => {
     await create(vm, '10.244.0.0/24');
   });
 
+  it('of a write that has failed are written again, although the table shows them', async () => {
+    const { fake, world, addVm, create, routes, puts, names } = await setUp();
+    const vm = addVm();
+    for (const told of ['Azure-AsyncOperation', 'neither'] as const) {
+      fake.told = told;
+      fake.failNext = { code: 'InternalServerError', message: 'out of luck' };
+      await assert.rejects(create(vm, '10.244.0.0/24'), { kind: 'Unavailable' });
+      assert.deepEqual(names(), ['node-1____102440024']);
+      const before = puts().length;
+      const route = await create(vm, '10.244.0.0/24');
+      assert.equal(puts().length, before + 1);
+      await create(vm, '10.244.0.0/24');
+      assert.equal(puts().length, before + 1);
+      fake.failNext = { code: 'InternalServerError', message: 'out of luck' };
+      await assert.rejects(world.during(routes.remove(route, always)), { kind: 'Unavailable' });
+      await world.during(routes.remove(route, always));
+      assert.equal(puts().length, before + 3);
+    }
+  });
+
+  it('of a write that has failed are not shown until one has succeeded, and all others are', async () => {
+    const { fake, world, addVm, create, routes, puts } = await setUp();
+    const vm = addVm();
+    const shown = async () => (await world.during(routes.observe('c'))).routes.map(({ destination }) => destination);
+    await create(vm, '10.244.0.0/24');
+    fake.failNext = { code: 'InternalServerError', message: 'out of luck' };
+    await assert.rejects(create(vm, '10.244.1.0/24'), { kind: 'Unavailable' });
+    assert.deepEqual(await shown(), ['10.244.0.0/24']);
+    await create(vm, '10.244.1.0/24');
+    assert.equal(puts().length, 3);
+    assert.deepEqual(await shown(), ['10.244.0.0/24', '10.244.1.0/24']);
+  });
+
+  it('of a write whose answer was lost are there when its operation has ended', async () => {
+    const { fake, world, addVm, create, clock, puts, table } = await setUp();
+    const vm = addVm();
+    fake.operationMs = 5000;
+    world.loseAnswer!(0);
+    await assert.rejects(create(vm, '10.244.0.0/24'), { kind: 'Unavailable' });
+    const before = clock.monotonic();
+    await create(vm, '10.244.0.0/24');
+    assert.ok(clock.monotonic() - before >= 4000);
+    assert.equal(table.operation, undefined);
+    assert.equal(puts().length, 1);
+  });
+
   it('survive polls that fail, and are a timeout after two minutes', async () => {
     const { fake, addVm, create } = await setUp();
     const vm = addVm();

@@ -11,7 +11,7 @@ import type { AzureConfig, RouteTablePlace } from './config.ts';
 import { cloud } from './fault.ts';
 import { createNetworkResources, type ReadOptions } from './network-resources.ts';
 import { groupPath, pathOf, readVmId } from './resource-id.ts';
-import { comparable, createRouteTableClient, normalCidr, type StoredRoute } from './route-table.ts';
+import { comparable, createRouteTableClient, normalCidr, type StoredRoute, type TableDocument } from './route-table.ts';
 import { uniformScaleSets } from './scale-sets.ts';
 import { readAddresses } from './vm-addresses.ts';
 
@@ -44,6 +44,8 @@ const callsAtOnce = 4;
 export function createRoutes({ client, clock, config, table: place }: RouteOptions): Routes<AzureRoute> {
   const table = createRouteTableClient(client, place);
   const change = createBatches<Change, AzureRoute>(cloud, run);
+  /** Names of routes whose write was not seen to succeed, in lower case. */
+  const unsure = new Set<string>();
 
   /** Applies the changes to the table as it is, again and again while others change it. */
   async function run(batch: readonly PendingChange<Change, AzureRoute>[], signal: AbortSignal): Promise<void> {
@@ -68,7 +70,7 @@ export function createRoutes({ client, clock, config, table: place }: RouteOptio
   async function apply(pending: readonly PendingChange<Change, AzureRoute>[], signal: AbortSignal): Promise<void> {
     const document = await table.read({ urgency: 'change', signal });
     const sent = await sendTogether(pending, async (going, permit) => {
-      const routes = folded(document.routes, going);
+      const routes = folded(document.routes, going) ?? unfinished(document, going);
       if (routes !== undefined) await table.write(document, routes, { permit, signal });
     });
     for (const one of sent?.going ?? []) one.resolve(one.change.route);
@@ -131,7 +133,10 @@ export function createRoutes({ client, clock, config, table: place }: RouteOptio
     async observe(_cluster, signal) {
       const options: ReadOptions = { urgency: 'refresh', signal };
       // In this order: the VM of a route that is shown was there before it.
-      const { routes } = await table.read(options);
+      const document = await table.read(options);
+      // The table shows them also where their write runs or has failed: not shown, they are written again.
+      if (document.state === 'done') unsure.clear();
+      const routes = document.routes.filter(({ name }) => !unsure.has(name.toLowerCase()));
       const hops = routes.some(({ properties }) => properties.nextHopType === 'VirtualAppliance');
       const owners = hops ? await readOwners(options) : new Map<string, string>();
       return { quota: undefined, routes: routes.map((route) => shown(route, owners)) };
@@ -143,7 +148,14 @@ export function createRoutes({ client, clock, config, table: place }: RouteOptio
       const nextHop = await nextHopOf(providerID, family, { urgency: 'change', signal });
       const stored = { name: routeName(node, text), prefix: destination, nextHop };
       const route = { id: stored.name, destination, providerID, blackhole: false, ours: undefined, stored };
-      return change({ action: 'add', route }, permit, signal);
+      try {
+        const made = await change({ action: 'add', route }, permit, signal);
+        unsure.delete(stored.name.toLowerCase());
+        return made;
+      } catch (error) {
+        if (isCloudError(error) && error.kind !== 'Conflict') unsure.add(stored.name.toLowerCase());
+        throw error;
+      }
     },
     async remove(route, { permit, signal }) {
       await change({ action: 'remove', route }, permit, signal);
@@ -177,6 +189,19 @@ function folded(
     else reject(conflict(other));
   }
   return after.length === kept.length && kept.length === routes.length ? undefined : after;
+}
+
+/**
+ * The routes to write again: the document has what the changes ask for, but the write that brought it there has failed.
+ * Throws `Busy` while that write runs.
+ */
+function unfinished(
+  { state, routes }: TableDocument,
+  going: readonly PendingChange<Change, AzureRoute>[],
+): readonly StoredRoute[] | undefined {
+  if (state === 'done' || going.every(({ done }) => done)) return undefined;
+  if (state === 'failed') return routes;
+  throw new CloudError({ kind: 'Busy', cloud, operation, message: 'a write of the route table is under way' });
 }
 
 function conflict(other: StoredRoute): CloudError {

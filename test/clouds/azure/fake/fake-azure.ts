@@ -60,6 +60,7 @@ export function createFakeAzure(clock: Clock): FakeAzure {
   function settle(): void {
     for (const table of fake.tables.values()) {
       if (table.operation === undefined || table.operation.endsAt > clock.now()) continue;
+      table.failed = table.operation.error !== undefined;
       table.operation = undefined;
       table.version += 1;
     }
@@ -272,7 +273,7 @@ export function createFakeAzure(clock: Clock): FakeAzure {
     addTable(name, group = 'rg') {
       const groupId = `/subscriptions/${subscription}/resourceGroups/${group}`;
       const id = `${groupId}/providers/Microsoft.Network/routeTables/${name}`;
-      const table = { id, name, version: 1, routes: [], tags: {}, properties: {}, operation: undefined };
+      const table = { id, name, version: 1, routes: [], tags: {}, properties: {}, operation: undefined, failed: false };
       fake.tables.set(id.toLowerCase(), table);
       return table;
     },

@@ -63,6 +63,8 @@ export interface FakeTable {
   properties: Json;
   /** The operation that is at work on it. */
   operation: FakeOperation | undefined;
+  /** The last operation has failed. */
+  failed: boolean;
 }
 
 export interface FakeOperation {
@@ -156,8 +158,8 @@ export function setJson({ id, name, mode, prefix }: FakeSet): Json {
 }
 
 export function tableJson(table: FakeTable): Json {
-  const { id, name, version, routes, tags, properties, operation } = table;
-  const provisioningState = operation === undefined ? 'Succeeded' : 'Updating';
+  const { id, name, version, routes, tags, properties, operation, failed } = table;
+  const provisioningState = operation !== undefined ? 'Updating' : failed ? 'Failed' : 'Succeeded';
   return {
     ...{ name, id, etag: etagOf(version), type: 'Microsoft.Network/routeTables', location, tags },
     properties: {
