@@ -214,6 +214,18 @@ describe('routes of Azure', () => {
     assert.equal(puts().length, 1);
   });
 
+  it('wait no longer than a minute for another operation: a longer time is left to the caller', async () => {
+    const { fake, addVm, create, clock, puts } = await setUp();
+    const vm = addVm();
+    const body = { error: { code: 'AnotherOperationInProgress', message: 'busy' } };
+    fake.fault = ({ method }) =>
+      method === 'PUT' ? { status: 409, headers: { 'retry-after': '86400' }, body } : undefined;
+    const before = clock.monotonic();
+    await assert.rejects(create(vm, '10.244.0.0/24'), { kind: 'Busy', retryAfterMs: 86_400_000 });
+    assert.ok(clock.monotonic() - before < 1000);
+    assert.equal(puts().length, 1);
+  });
+
   it('survive polls that fail, and are a timeout after two minutes', async () => {
     const { fake, addVm, create } = await setUp();
     const vm = addVm();

@@ -35,6 +35,7 @@ interface Change {
 const operation = 'routes';
 const maxTries = 6;
 const busyMs = 2000;
+const longestBusyMs = 60_000;
 const callsAtOnce = 4;
 
 /**
@@ -62,7 +63,11 @@ export function createRoutes({ client, clock, config, table: place }: RouteOptio
           return;
         }
         if ((error.kind !== 'Stale' && error.kind !== 'Busy') || tries === maxTries || signal.aborted) throw error;
-        if (error.kind === 'Busy') await restOrAbort(clock, error.retryAfterMs ?? busyMs * tries, signal);
+        if (error.kind === 'Stale') continue;
+        const waitMs = error.retryAfterMs ?? busyMs * tries;
+        // Every other change would wait behind it, and nothing would say why.
+        if (waitMs > longestBusyMs) throw error;
+        await restOrAbort(clock, waitMs, signal);
       }
     }
   }

@@ -129,7 +129,12 @@ describe('tokens of Azure', () => {
   it('that are none are refused without being shown', async () => {
     const clock = fakeClock();
     const credential: Credential = { kind: 'managed', identity: undefined, endpoint };
-    const answers = [{ access_token: 'two words', expires_in: '60' }, { access_token: 'token' }, 'no JSON', ['two words']];
+    const answers = [
+      { access_token: 'two words', expires_in: '60' },
+      { access_token: 'token' },
+      'no JSON',
+      ['two words'],
+    ];
     for (const body of answers) {
       const text = JSON.stringify(body).replace('"no JSON"', '<html>');
       const tokens = createTokens({
