@@ -22,6 +22,8 @@ export interface TableDocument {
   /** Of the last write: the routes of one that runs, or has failed, are shown like any others. */
   readonly state: OperationState;
   readonly routes: readonly StoredRoute[];
+  /** Ids of the subnets that it is associated with. */
+  readonly subnets: readonly string[];
   /** Everything that was read. */
   readonly json: Readonly<Record<string, unknown>>;
 }
@@ -49,7 +51,7 @@ export function createRouteTableClient(client: ArmClient, place: RouteTablePlace
         return documentOf(await client.get({ operation, path, version, ...options }));
       } catch (error) {
         if (!isCloudError(error) || error.kind !== 'NotFound') throw error;
-        return { etag: undefined, state: 'done', routes: [], json: {} };
+        return { etag: undefined, state: 'done', routes: [], subnets: [], json: {} };
       }
     },
     async write({ etag, json }, routes, { permit, signal }) {
@@ -66,16 +68,15 @@ export function createRouteTableClient(client: ArmClient, place: RouteTablePlace
 }
 
 function documentOf(answer: AnswerFields): TableDocument {
-  const routes = answer
-    .object('properties')
-    .optionalObjects('routes')
-    .map((route): StoredRoute => {
-      // Named where they are wrong, and kept as they are.
-      route.text('name');
-      route.object('properties').text('nextHopType');
-      return route.json() as unknown as StoredRoute;
-    });
-  return { etag: answer.text('etag'), state: stateOf(answer), routes, json: answer.json() };
+  const properties = answer.object('properties');
+  const routes = properties.optionalObjects('routes').map((route): StoredRoute => {
+    // Named where they are wrong, and kept as they are.
+    route.text('name');
+    route.object('properties').text('nextHopType');
+    return route.json() as unknown as StoredRoute;
+  });
+  const subnets = properties.optionalObjects('subnets').map((subnet) => subnet.text('id'));
+  return { etag: answer.text('etag'), state: stateOf(answer), routes, subnets, json: answer.json() };
 }
 
 /** One text for one range; undefined for what is none, as service tags are. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { type AzureWorldOptions, azureWorld } from '../../../test/clouds/azure/azure-world.ts';
-import type { FakeVm } from '../../../test/clouds/azure/fake/fake-state.ts';
+import { type FakeVm, subnetOf } from '../../../test/clouds/azure/fake/fake-state.ts';
 import type { FakeAnswer, Json, ReceivedCall } from '../../../test/clouds/fake-http.ts';
 import { WithheldError } from '../permit.ts';
 import { routeName } from './routes.ts';
@@ -308,6 +308,21 @@ describe('routes of Azure', () => {
     assert.deepEqual(
       seen.map(({ providerID }) => providerID),
       [`azure://${instance.id}`, `azure://${alone.id}`],
+    );
+  });
+
+  it('lead to the VM in the network of the table where another network has the same addresses', async () => {
+    const { addVm, create, table, world, routes } = await setUp();
+    const [before, own, after] = [addVm(), addVm(), addVm()];
+    const [configuration] = own.interfaces[0]!.configurations;
+    for (const { interfaces } of [before, after])
+      interfaces[0]!.configurations[0] = { ...configuration!, network: 'of-another-cluster' };
+    table.properties = { subnets: [{ id: subnetOf('V') }] };
+    await create(own, '10.244.1.0/24');
+    const { routes: seen } = await world.during(routes.observe('c'));
+    assert.deepEqual(
+      seen.map(({ providerID }) => providerID),
+      [`azure://${own.id}`],
     );
   });
 });

@@ -81,8 +81,11 @@ export function createRoutes({ client, clock, config, table: place }: RouteOptio
     for (const one of sent?.going ?? []) one.resolve(one.change.route);
   }
 
-  /** Ids of VMs by their private addresses: those of the resource group, and of its uniform scale sets. */
-  async function readOwners(options: ReadOptions): Promise<ReadonlyMap<string, string>> {
+  /**
+   * Ids of VMs by their private addresses: those of the resource group, and of its uniform scale sets. Networks may have
+   * the same addresses: those of the table come first.
+   */
+  async function readOwners(networks: ReadonlySet<string>, options: ReadOptions): Promise<ReadonlyMap<string, string>> {
     const { subscription, resourceGroup } = config;
     const path = groupPath(subscription, resourceGroup, 'Microsoft.Network/networkInterfaces');
     const request = { operation: 'GET networkInterfaces', path, version: versions.network };
@@ -96,8 +99,12 @@ export function createRoutes({ client, clock, config, table: place }: RouteOptio
       const properties = item.object('properties');
       const vm = azureResourceId(properties.optionalObject('virtualMachine')?.text('id') ?? '');
       for (const each of vm === undefined ? [] : properties.optionalObjects('ipConfigurations')) {
-        const address = each.optionalObject('properties')?.optionalText('privateIPAddress');
-        if (address !== undefined) owners.set(comparable(address), vm!);
+        const own = each.optionalObject('properties');
+        const address = own?.optionalText('privateIPAddress');
+        if (address === undefined) continue;
+        const key = comparable(address);
+        const network = networkOf(own?.optionalObject('subnet')?.optionalText('id') ?? '');
+        if (networks.has(network) || !owners.has(key)) owners.set(key, vm!);
       }
     }
     return owners;
@@ -143,7 +150,9 @@ export function createRoutes({ client, clock, config, table: place }: RouteOptio
       if (document.state === 'done') unsure.clear();
       const routes = document.routes.filter(({ name }) => !unsure.has(name.toLowerCase()));
       const hops = routes.some(({ properties }) => properties.nextHopType === 'VirtualAppliance');
-      const owners = hops ? await readOwners(options) : new Map<string, string>();
+      const owners = hops
+        ? await readOwners(new Set(document.subnets.map(networkOf)), options)
+        : new Map<string, string>();
       return { quota: undefined, routes: routes.map((route) => shown(route, owners)) };
     },
     async create({ node, destination: text, providerID }, { permit, signal }) {
@@ -226,6 +235,11 @@ function isThat({ name, properties }: StoredRoute, { stored }: AzureRoute): bool
 
 function prefixOf({ properties: { addressPrefix = '' } }: StoredRoute): string {
   return normalCidr(addressPrefix) ?? addressPrefix;
+}
+
+/** The id of the network of a subnet, in lower case. */
+function networkOf(subnet: string): string {
+  return subnet.toLowerCase().replace(/\/subnets\/[^/]*$/, '');
 }
 
 function shown(route: StoredRoute, owners: ReadonlyMap<string, string>): AzureRoute {

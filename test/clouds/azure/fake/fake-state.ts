@@ -44,6 +44,8 @@ export interface FakeConfiguration {
   readonly family: 'IPv4' | 'IPv6';
   readonly address: string;
   readonly publicId: string | undefined;
+  /** Default `v`. */
+  readonly network?: string;
 }
 
 export interface FakePublicAddress {
@@ -73,15 +75,18 @@ export interface FakeOperation {
   readonly error: Json | undefined;
 }
 
-function configurationJson({ name, primary, family, address, publicId }: FakeConfiguration, id: string): Json {
+/** @param network name of a virtual network */
+export const subnetOf = (network: string) =>
+  `/subscriptions/${subscription}/resourceGroups/rg/providers/Microsoft.Network/virtualNetworks/${network}/subnets/s`;
+
+function configurationJson(configuration: FakeConfiguration, id: string): Json {
+  const { name, primary, family, address, publicId, network = 'v' } = configuration;
   return {
     ...{ name, id: `${id}/ipConfigurations/${name}` },
     properties: {
       ...{ provisioningState: 'Succeeded', privateIPAddress: address, privateIPAllocationMethod: 'Dynamic', primary },
       privateIPAddressVersion: family,
-      subnet: {
-        id: `/subscriptions/${subscription}/resourceGroups/rg/providers/Microsoft.Network/virtualNetworks/v/subnets/s`,
-      },
+      subnet: { id: subnetOf(network) },
       ...(publicId === undefined ? {} : { publicIPAddress: { id: publicId } }),
     },
   };
