@@ -101,9 +101,10 @@ export function createClient(options: ArmOptions): ArmClient {
       try {
         const answer = await http({ method, url, headers, ...json, timeoutMs: limitMs, maxBytes, signal });
         code = answer.status < 300 ? 'ok' : String(answer.status);
-        if (answer.status === 401) tokens.refused(token);
-        if (answer.status >= 300) throw errorOf(operation, answer, clock.now());
-        return answer;
+        if (answer.status < 300) return answer;
+        const error = errorOf(operation, answer, clock.now());
+        if (answer.status === 401) tokens.refused(token, error);
+        throw error;
       } catch (cause) {
         if (!(cause instanceof HttpFailure)) throw cause;
         if (cause.kind === 'timeout') code = 'timeout';

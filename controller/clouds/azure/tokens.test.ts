@@ -44,6 +44,7 @@ describe('tokens of Azure', () => {
     await world.during(cloud.ping!());
     assert.equal(world.fake.login.issued, 2);
     files['/token'] = '';
+    await world.pass(5000);
     world.fake.login.revoke();
     await assert.rejects(world.during(cloud.ping!()), { kind: 'Unauthorized' });
     await assert.rejects(world.during(cloud.ping!()), { kind: 'Unauthorized', message: /\/token cannot be read/ });
@@ -104,8 +105,24 @@ describe('tokens of Azure', () => {
     const world = azureWorld();
     const cloud = await world.open();
     await world.during(cloud.ping!());
+    await world.pass(5000);
     world.fake.login.revoke();
     await assert.rejects(world.during(cloud.ping!()), { kind: 'Unauthorized' });
+    await world.during(cloud.ping!());
+    assert.equal(world.fake.login.issued, 2);
+    await world.close();
+  });
+
+  it('are not asked for again for five seconds where Resource Manager refuses new ones', async () => {
+    const world = azureWorld();
+    const cloud = await world.open();
+    const body = { error: { code: 'InvalidAuthenticationToken', message: 'no' } };
+    world.fake.fault = ({ path }) => (path.startsWith('/subscriptions/') ? { status: 401, body } : undefined);
+    for (let each = 0; each < 5; each += 1)
+      await assert.rejects(world.during(cloud.ping!()), { kind: 'Unauthorized', message: /401/ });
+    assert.equal(world.fake.login.issued, 1);
+    world.fake.fault = undefined;
+    await world.pass(5000);
     await world.during(cloud.ping!());
     assert.equal(world.fake.login.issued, 2);
     await world.close();

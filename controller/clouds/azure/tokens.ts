@@ -15,8 +15,8 @@ export interface Tokens {
    * it lasts. Throws a CloudError.
    */
   get(): Promise<string>;
-  /** Resource Manager has refused this token: it is not used again. */
-  refused(token: string): void;
+  /** Resource Manager has refused this token: it is not used again. No other one is asked for at once if it was new. */
+  refused(token: string, error: CloudError): void;
 }
 
 export interface TokenOptions {
@@ -31,7 +31,8 @@ export interface TokenOptions {
 
 interface Token {
   readonly text: string;
-  /** On the monotonic clock. */
+  /** On the monotonic clock, like the next two. */
+  readonly since: number;
   readonly renewAt: number;
   readonly expiresAt: number;
 }
@@ -104,8 +105,11 @@ export function createTokens(options: TokenOptions): Tokens {
         throw error;
       }
     },
-    refused(token) {
-      if (current?.text === token) current = undefined;
+    refused(token, error) {
+      if (current?.text !== token) return;
+      const until = current.since + retryMs;
+      if (until > clock.monotonic()) failure = { error, until };
+      current = undefined;
     },
   };
 }
@@ -121,6 +125,7 @@ function tokenOf(answer: HttpAnswer, startedAt: number): Token {
   const lifeMs = seconds * 1000;
   return {
     text: readToken(fields.json()['access_token']),
+    since: startedAt,
     renewAt: startedAt + Math.max(lifeMs / 2, lifeMs - renewBeforeMs),
     expiresAt: startedAt + lifeMs,
   };
