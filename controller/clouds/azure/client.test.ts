@@ -84,6 +84,7 @@ describe('refusals of Azure', () => {
     [400, 'InvalidParameter', 'Invalid'],
     [400, 'RouteTableRoutesLimitReached', 'QuotaExceeded'],
     [401, 'InvalidAuthenticationToken', 'Unauthorized'],
+    [401, 'InvalidAuthenticationTokenTenant', 'Forbidden'],
     [403, 'AuthorizationFailed', 'Forbidden'],
     [403, 'ResourceNotFound', 'Forbidden'],
     [404, 'ResourceNotFound', 'NotFound'],

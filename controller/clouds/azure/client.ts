@@ -103,7 +103,7 @@ export function createClient(options: ArmOptions): ArmClient {
         code = answer.status < 300 ? 'ok' : String(answer.status);
         if (answer.status < 300) return answer;
         const error = errorOf(operation, answer, clock.now());
-        if (answer.status === 401) tokens.refused(token, error);
+        if (error.kind === 'Unauthorized') tokens.refused(token, error);
         throw error;
       } catch (cause) {
         if (!(cause instanceof HttpFailure)) throw cause;

@@ -21,7 +21,8 @@ const kinds: Readonly<Record<string, CloudErrorKind>> = {
   // With status 429, and nothing to do with the number of calls.
   retryableerror: 'Busy',
   preconditionfailed: 'Stale',
-  // A credential of another tenant sees no subscription either.
+  // A credential of another tenant: its token is good, and sees no subscription here.
+  invalidauthenticationtokentenant: 'Forbidden',
   subscriptionnotfound: 'Forbidden',
   invalidsubscriptionid: 'Forbidden',
   scopelocked: 'Forbidden',

@@ -113,6 +113,19 @@ describe('tokens of Azure', () => {
     await world.close();
   });
 
+  it('stay in use where one subscription of another tenant refuses them', async () => {
+    const world = azureWorld();
+    const cloud = await world.open();
+    await world.during(cloud.ping!());
+    await world.pass(60_000);
+    const body = { error: { code: 'InvalidAuthenticationTokenTenant', message: 'from the wrong issuer' } };
+    world.fake.fault = ({ path }) => (path.includes('/routeTables/') ? { status: 401, body } : undefined);
+    await assert.rejects(world.during(cloud.routes!.observe('c')), { kind: 'Forbidden' });
+    await world.during(cloud.ping!());
+    assert.equal(world.fake.login.issued, 1);
+    await world.close();
+  });
+
   it('are not asked for again for five seconds where Resource Manager refuses new ones', async () => {
     const world = azureWorld();
     const cloud = await world.open();
