@@ -48,6 +48,15 @@ describe('routes of Azure', () => {
     );
   });
 
+  it('need no public address, and no right to read one', async () => {
+    const { fake, addVm, create, names } = await setUp();
+    const body = { error: { code: 'AuthorizationFailed', message: 'no' } };
+    fake.fault = ({ path }) => (/publicipaddresses/i.test(path) ? { status: 403, body } : undefined);
+    await create(addVm({ isPublic: true }), '10.244.0.0/24');
+    await create(addVm({ isPublic: true, set: fake.addSet('p', 'Uniform') }), '10.244.1.0/24');
+    assert.equal(names().length, 2);
+  });
+
   it('that gather during a write go with the next one', async () => {
     const { world, addVm, routes, desired, puts, names } = await setUp();
     const vms = Array.from({ length: 20 }, () => addVm());

@@ -133,7 +133,10 @@ export function createRoutes({ client, clock, config, table: place }: RouteOptio
       throw invalid(`providerID: ${providerID}, expected a VM of resource group ${config.resourceGroup}`);
     const path = pathOf(id.id)!;
     const vm = await client.get({ operation: 'GET VM', path, version: versions.compute, ...options });
-    const [addresses] = await readAddresses(createNetworkResources(client), [vm], options);
+    const [addresses] = await readAddresses(createNetworkResources(client), [vm], {
+      ...options,
+      internalOnly: true,
+    });
     if (isCloudError(addresses)) throw addresses;
     const found = addresses?.find((address) => address.family === family);
     if (found === undefined) throw invalid(`${providerID} has no ${family} address`);

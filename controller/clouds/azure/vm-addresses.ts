@@ -26,6 +26,11 @@ function interfacesOf(vm: AnswerFields): readonly InterfaceRef[] {
   return refs.toSorted((one, other) => Number(other.primary) - Number(one.primary));
 }
 
+export interface AddressOptions extends ReadOptions {
+  /** No public address is read, and none is in the answer. Default: no. */
+  readonly internalOnly?: boolean;
+}
+
 /**
  * The addresses of many VMs in the order of the VMs, in few calls: the first address of each family of each interface.
  * The others of an interface are pods'. A VM of which something is missing or malformed gets the error in its place.
@@ -34,14 +39,14 @@ function interfacesOf(vm: AnswerFields): readonly InterfaceRef[] {
 export async function readAddresses(
   resources: NetworkResources,
   vms: readonly AnswerFields[],
-  options: ReadOptions,
+  { internalOnly = false, ...options }: AddressOptions,
 ): Promise<readonly (readonly VmAddress[] | CloudError)[]> {
   const refs = vms.map((vm) => attempt(() => interfacesOf(vm)));
   const ids = refs.flatMap((some) => (isCloudError(some) ? [] : some.map(({ id }) => id)));
   const interfaces = await resources.read(ids, options);
   const first = new Map([...interfaces].map(([id, one]) => [id, attempt(() => firstOfFamilies(one))]));
   const publicIds = [...first.values()].flatMap((some) =>
-    isCloudError(some) ? [] : some.flatMap(({ publicId }) => publicId ?? []),
+    isCloudError(some) || internalOnly ? [] : some.flatMap(({ publicId }) => publicId ?? []),
   );
   const publicOnes = await resources.read(publicIds, options);
 
@@ -49,7 +54,7 @@ export async function readAddresses(
     const own = first.get(id.toLowerCase()) ?? missing(`network interface ${id}`);
     if (isCloudError(own)) throw own;
     return own.map(({ family, internal, publicId }) => {
-      if (publicId === undefined) return { family, internal, external: undefined };
+      if (publicId === undefined || internalOnly) return { family, internal, external: undefined };
       const shown = publicOnes.get(publicId.toLowerCase());
       if (shown === undefined) throw missing(`public address ${publicId}`);
       // One of a deallocated VM may have no address.
