@@ -15,7 +15,7 @@ const routes = ['routes'] as const;
 export const vmActions: readonly NeededAction[] = [
   { action: 'Microsoft.Compute/virtualMachines/read', neededFor: both },
   { action: 'Microsoft.Compute/virtualMachineScaleSets/read', neededFor: both },
-  { action: 'Microsoft.Compute/virtualMachineScaleSets/virtualMachines/read', neededFor: nodes },
+  { action: 'Microsoft.Compute/virtualMachineScaleSets/virtualMachines/read', neededFor: both },
   { action: 'Microsoft.Compute/virtualMachineScaleSets/networkInterfaces/read', neededFor: both },
   { action: 'Microsoft.Compute/virtualMachineScaleSets/publicIPAddresses/read', neededFor: nodes },
   { action: 'Microsoft.Compute/virtualMachineScaleSets/virtualMachines/networkInterfaces/read', neededFor: both },

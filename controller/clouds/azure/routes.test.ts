@@ -320,6 +320,24 @@ describe('routes of Azure', () => {
     );
   });
 
+  it('are not shown without their VMs where the interfaces of a scale set with instances are missing', async () => {
+    const { fake, addVm, create, world, routes } = await setUp();
+    const set = fake.addSet('p', 'Uniform');
+    const vm = addVm({ set });
+    await create(vm, '10.244.1.0/24');
+    const body = { error: { code: 'NotFound', message: 'Resource not found.' } };
+    fake.fault = ({ path }) => (path.endsWith('/p/networkInterfaces') ? { status: 404, body } : undefined);
+    await assert.rejects(world.during(routes.observe('c')), { kind: 'Unavailable' });
+    fake.deleteVm(vm.id);
+    const gone = async () => (await world.during(routes.observe('c'))).routes.map(({ providerID }) => providerID);
+    assert.deepEqual(await gone(), [undefined]);
+    fake.fault = ({ path }) => {
+      if (path.endsWith('/p/networkInterfaces')) fake.sets.delete(set.id.toLowerCase());
+      return undefined;
+    };
+    assert.deepEqual(await gone(), [undefined]);
+  });
+
   it('lead to the VM in the network of the table where another network has the same addresses', async () => {
     const { addVm, create, table, world, routes } = await setUp();
     const [before, own, after] = [addVm(), addVm(), addVm()];

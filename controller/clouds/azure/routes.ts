@@ -113,15 +113,23 @@ export function createRoutes({ client, clock, config, table: place }: RouteOptio
   async function interfacesOfSet(set: string, options: ReadOptions): Promise<readonly AnswerFields[]> {
     const { subscription, resourceGroup } = config;
     const compute = groupPath(subscription, resourceGroup, 'Microsoft.Compute/virtualMachineScaleSets');
-    const path = `${compute}/${encodeURIComponent(set)}/networkInterfaces`;
-    const request = { operation: 'GET scale set networkInterfaces', path, version: versions.scaleSetNetwork };
-    try {
-      return await client.list({ ...request, ...options });
-    } catch (error) {
-      // A set without instances is answered so.
-      if (isCloudError(error) && error.kind === 'NotFound') return [];
-      throw error;
-    }
+    const path = `${compute}/${encodeURIComponent(set)}`;
+    const read = async (kind: string, version: string) => {
+      const request = { operation: `GET scale set ${kind}`, path: `${path}/${kind}`, version };
+      try {
+        return await client.list({ ...request, ...options });
+      } catch (error) {
+        if (isCloudError(error) && error.kind === 'NotFound') return undefined;
+        throw error;
+      }
+    };
+    const interfaces = await read('networkInterfaces', versions.scaleSetNetwork);
+    if (interfaces !== undefined) return interfaces;
+    // A set without instances is answered so. Of one that has some it would make their routes lead nowhere.
+    const instances = await read('virtualMachines', versions.compute);
+    if (instances === undefined || instances.length === 0) return [];
+    const message = `the network interfaces of scale set ${set} are not there`;
+    throw new CloudError({ kind: 'Unavailable', cloud, operation, message });
   }
 
   /** The address that packets for a VM go to, from Resource Manager: a Node may tell of another one. */
