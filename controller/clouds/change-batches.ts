@@ -92,6 +92,8 @@ export async function sendTogether<Change, Result, Answer>(
     const going = pendings.filter(({ done }) => !done);
     if (going.length === 0) return undefined;
     const permit: Permit = (timeoutMs) => {
+      // What `send` has refused meanwhile needs no permit.
+      if (going.some(({ done }) => done)) throw new Regroup();
       for (const pending of going) {
         try {
           pending.permit(timeoutMs);
