@@ -61,6 +61,8 @@ export interface Engine<D> {
   isWaitedFor(operation: string): boolean;
   /** Whether the outcome of a call was unclear, so that this owner has to be read before anything is decided. */
   isStale(owner: Owner): boolean;
+  /** A read of another owner has not shown something of this one: it has to be read before anything is decided. */
+  isDoubtful(owner: Owner): boolean;
   /** Everything that was found. */
   found(): FoundIndex;
   /** Which of it belongs to this owner. */
@@ -175,6 +177,7 @@ export function createEngine<D>(engine: EngineParts<D>): Engine<D> {
     journalOf: (owner) => journals.now(owner).state,
     isWaitedFor: operations.isWaitedFor,
     isStale: (owner) => inventory.isStale(owner, new Set()),
+    isDoubtful: (owner) => knowledge.isDoubtful(owner, journals.now(owner)),
     found,
     match: (owner, adopts) => matchFound({ kinds, owner, found: found(), journal: journals.now(owner).state, adopts }),
   };

@@ -199,6 +199,25 @@ describe('the inventory', () => {
       ['b'],
     );
   });
+
+  it('doubts what the read of one owner does not show of others, until they are read themselves', async () => {
+    const { state, inventory } = stand();
+    const other = { cluster: 'c1', service: 'u2' };
+    const third = { cluster: 'c1', service: 'u3' };
+    const host: Found = { kind: 'lb', id: 'h', status: 'ready', body: 'of others' };
+    const all = [lb('a'), lb('b', { owner: other }), host];
+    const doubts = () => [owner, other, third].map((one) => inventory.isDoubtful(one, one === third ? ['lb h'] : []));
+    state.list = all;
+    await inventory.audit();
+    state.list = [];
+    await inventory.look(query(['a', 'b', 'h']));
+    assert.deepEqual(doubts(), [false, true, true]);
+    state.list = all;
+    await inventory.look({ ...query(['b']), owner: other });
+    assert.deepEqual(doubts(), [false, false, true]);
+    await inventory.audit();
+    assert.deepEqual(doubts(), [false, false, false]);
+  });
 });
 
 describe('a removal', () => {

@@ -66,6 +66,11 @@ export interface Inventory {
   /** The outcome of a call is unknown: this owner, or this kind, is stale until a read succeeds. */
   invalidate(subject: Owner | { readonly kind: string }): void;
   isStale(owner: Owner, kinds: ReadonlySet<string>): boolean;
+  /**
+   * A read of another owner has not shown something of this one, by its marks or with one of these identities, and no
+   * read of this one has succeeded since.
+   */
+  isDoubtful(owner: Owner, identities: readonly string[]): boolean;
   /** This owner has no requests any more. */
   forget(owner: Owner): void;
   get(identity: string): Found | undefined;
@@ -79,6 +84,8 @@ export function createInventory(parts: InventoryParts): Inventory {
   const entries = new Map<string, Entry>();
   const looks = new Map<string, Look>();
   const staleSince = new Map<string, number>();
+  /** When a read of one owner last missed something of others; by their Service, or by identity where no mark tells. */
+  const missedBy = new Map<string, number>();
   const held = new Map<string, string>();
   const details = createDetails(readers);
   let order = 0;
@@ -154,12 +161,18 @@ export function createInventory(parts: InventoryParts): Inventory {
       if (isComplete(one.kind) || ids.has(identityOf(one)) || one.slots?.some((slot) => slots.has(slot))) return true;
       return container !== undefined && (isAsked || !isGone);
     }
+    function drop(identity: string): void {
+      const found = entries.get(identity)?.found;
+      const service = found?.owner?.service;
+      if (query !== undefined && found !== undefined && service !== query.owner.service)
+        missedBy.set(service ?? identity, began.order);
+      entries.delete(identity);
+    }
     for (const [identity, entry] of entries) {
       if (shown.has(identity) || outlives(identity, entry, began, isFresh)) continue;
       if (entry.found !== undefined && !wasAsked(entry.found)) continue;
-      entries.delete(identity);
-      for (const [part, { found }] of entries)
-        if (found !== undefined && containerOf(found) === identity) entries.delete(part);
+      drop(identity);
+      for (const [part, { found }] of entries) if (found !== undefined && containerOf(found) === identity) drop(part);
     }
     for (const [subject, since] of staleSince) {
       const isRead = subject === query?.owner.service || isComplete(subject.replace(/^kind /, ''));
@@ -172,6 +185,7 @@ export function createInventory(parts: InventoryParts): Inventory {
     await read(began, async (reader) => ({ found: await reader.all(cluster, io) }), undefined);
     audited = began;
     for (const [service, look] of looks) if (look.order < began.order) looks.delete(service);
+    for (const [subject, order] of missedBy) if (order < began.order) missedBy.delete(subject);
   }
 
   async function look(query: Query): Promise<void> {
@@ -238,6 +252,10 @@ export function createInventory(parts: InventoryParts): Inventory {
     },
     isStale: ({ service }, wanted) =>
       staleSince.has(service) || [...wanted].some((kind) => staleSince.has(`kind ${kind}`)),
+    isDoubtful({ service }, identities) {
+      const readOrder = looks.get(service)?.order ?? audited?.order ?? 0;
+      return missedBy.size > 0 && [service, ...identities].some((one) => (missedBy.get(one) ?? 0) > readOrder);
+    },
     forget({ service }) {
       looks.delete(service);
       staleSince.delete(service);

@@ -30,6 +30,8 @@ export interface Knowledge {
   find(owner: Owner, journal: Journal, more: Pick<Query, 'ids' | 'slots' | 'removing'>): Promise<void>;
   /** The next read of this owner searches by marks. */
   searchNext(owner: Owner): void;
+  /** A read of another owner has not shown something of this one, and no read of this one has succeeded since. */
+  isDoubtful(owner: Owner, journal: Journal): boolean;
 }
 
 /** By ids, and then by marks. */
@@ -76,6 +78,13 @@ export function createKnowledge(parts: KnowledgeParts): Knowledge {
     return [...recorded, ...used].some((one) => isUnknown(one) && !look?.ids.has(identityOf(one))) ? 'ids' : 'nothing';
   }
 
+  function isDoubtful(owner: Owner, { state }: Journal): boolean {
+    return inventory.isDoubtful(
+      owner,
+      Object.entries(state.ids).map(([name, id]) => identityOf({ kind: kindOf(name), id })),
+    );
+  }
+
   async function look(query: Query): Promise<void> {
     await inventory.look(query);
     searches.delete(query.owner.service);
@@ -90,7 +99,7 @@ export function createKnowledge(parts: KnowledgeParts): Knowledge {
       const shared = new Set([...kinds.values()].filter(({ merge }) => merge !== undefined).map(({ kind }) => kind));
       const wanted = new Set([...wants.map(({ kind }) => kind), ...shared]);
       for (let tries = 0; tries < maxLooks; tries += 1) {
-        const what = missing(subject);
+        const what = isDoubtful(owner, journal) ? 'all' : missing(subject);
         if (what === 'nothing' && !inventory.isStale(owner, wanted)) break;
         const isUnanswered = journal.state.tried.some((name) => journal.state.ids[name] === undefined);
         const isLost = isUnanswered || journal.unseen.length > 0 || searches.has(owner.service);
@@ -113,5 +122,6 @@ export function createKnowledge(parts: KnowledgeParts): Knowledge {
     searchNext: ({ service }) => {
       searches.add(service);
     },
+    isDoubtful,
   };
 }

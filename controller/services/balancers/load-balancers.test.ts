@@ -4,6 +4,7 @@ import type { Http } from '../../../common/process/http.ts';
 import {
   cluster,
   desiredWith,
+  dns,
   https,
   membersOf,
   newWorld,
@@ -11,6 +12,7 @@ import {
   reach,
   refOf,
   remove,
+  theirs,
 } from '../../../test/clouds/simulated/world.ts';
 import type { CloudRecord, LoadBalancerStep } from '../../clouds/load-balancer-step.ts';
 import type { ObservedLoadBalancer } from '../../clouds/load-balancers.ts';
@@ -211,5 +213,29 @@ describe('load balancers of a cloud that has a driver', () => {
     assert.equal(world.calls.total(), calls);
     assert.equal(await client.observe(refOf(desired, observed!.id)), undefined);
     assert.ok(world.calls.total() > calls, 'only right after it');
+  });
+
+  it('are read again before anything is planned where the read of another Service has not shown them', async () => {
+    const world = newWorld();
+    const { sandbox, network, clock } = world;
+    const host = theirs(world, { tags: { 'mooring.dev/attachable-by': `${cluster}/default` } });
+    const client = world.connect();
+    const attach = { id: host.id, allowed: false };
+    const members = membersOf(world, 2);
+    const one = desiredWith({ owner: { cluster, service: 'one' }, attach, members, ports: [https] });
+    const two = desiredWith({ owner: { cluster, service: 'two' }, attach, members, ports: [dns] });
+    await reach(world, client, one);
+    await reach(world, client, two);
+    await client.observe(refOf(two));
+    sandbox.credentials.setMode(sandbox.credential, 'sees-nothing');
+    await client.observe(refOf(one));
+    sandbox.credentials.setMode(sandbox.credential, 'ok');
+    await clock.advance(1000);
+    const before = network.loadBalancers.store.get(host.id);
+    const plan = client.plan({ ...two, members: members.slice(1) });
+    assert.deepEqual([plan.steps, plan.refusals, (plan.waitMs ?? 0) > 0], [[], [], true]);
+    const { applied, observed } = await reach(world, client, plan.request.desired!);
+    assert.deepEqual([observed?.id, observed?.members.length, applied.length], [host.id, 1, 1]);
+    assert.equal(network.loadBalancers.store.get(host.id)?.listeners.length, before?.listeners.length);
   });
 });

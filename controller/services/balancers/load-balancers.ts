@@ -32,6 +32,8 @@ export interface LoadBalancersParts {
 const freshMs = 10_000;
 /** When to plan again while an operation of the cloud runs on the load balancer. Planning makes no call. */
 const waitedForMs = 1000;
+/** When to read a Service of which the read of another one has not shown everything. */
+const doubtfulForMs = 1000;
 /**
  * The load balancers of one cloud: the engine with the cloud's driver. One `apply` lets the engine carry out everything
  * that a Service asks for. It resolves when all is done, or when the cloud has to be waited for.
@@ -47,8 +49,11 @@ export function createEngineLoadBalancers(parts: LoadBalancersParts): LoadBalanc
     const { owner, desired } = request;
     const session = sessionOf(owner);
     const asked = requestOf(session, request);
-    const plan = engineOf(owner.cluster).planNow(asked);
+    const engine = engineOf(owner.cluster);
+    const plan = engine.planNow(asked);
     const told = planOf(request, plan);
+    // Only a read of this Service, with a proof that the credential sees anything, tells what is left of it.
+    if (engine.isDoubtful(owner)) return { ...told, steps: [], refusals: [], waitMs: doubtfulForMs };
     // What is adopted gets its marks together with the first change that is needed anyway.
     if (desired !== undefined && asked.adopts !== undefined && marksOnly(plan)) return { ...told, steps: [] };
     const restMs = Math.max(session.restsUntilMs - nowMs(), isWaitedFor(owner) ? waitedForMs : 0);
