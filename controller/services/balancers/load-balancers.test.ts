@@ -238,4 +238,37 @@ describe('load balancers of a cloud that has a driver', () => {
     assert.deepEqual([observed?.id, observed?.members.length, applied.length], [host.id, 1, 1]);
     assert.equal(network.loadBalancers.store.get(host.id)?.listeners.length, before?.listeners.length);
   });
+
+  it('are not created again because a read inside of an apply shows nothing of them', async () => {
+    let isBlind = false;
+    const world = newWorld({
+      through: (http) => (request) => {
+        if (isBlind && (request.method ?? 'GET') === 'GET') {
+          const { sandbox } = world;
+          sandbox.credentials.setMode(sandbox.credential, 'sees-nothing');
+          return http(request).finally(() => sandbox.credentials.setMode(sandbox.credential, 'ok'));
+        }
+        return http(request);
+      },
+    });
+    const client = world.connect();
+    const desired = desiredWith({ members: membersOf(world, 1) });
+    const { observed } = await reach(world, client, desired);
+    await client.observe(refOf(desired, observed!.id));
+    await world.clock.advance(60_000);
+    const creates = () => world.calls.total('load-balancers.create') + world.calls.total('addresses.create');
+    const before = creates();
+    isBlind = true;
+    const record = { id: observed!.id, notes: observed!.notes };
+    const plan = client.plan({ ...desired, record, ports: [port80, https] });
+    await assert.rejects(world.during(client.apply(plan, world.permitted)), /not found/);
+    assert.equal(creates(), before);
+    isBlind = false;
+    await reach(world, client, plan.request.desired!, observed!.id);
+    assert.equal(creates(), before);
+    world.network.loadBalancers.delete(observed!.id!);
+    await client.observe(refOf(desired, observed!.id));
+    await reach(world, client, desired, observed!.id);
+    assert.ok(creates() > before, 'what a read of its own has missed is created again');
+  });
 });

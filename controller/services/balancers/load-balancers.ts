@@ -40,7 +40,7 @@ const doubtfulForMs = 1000;
  */
 export function createEngineLoadBalancers(parts: LoadBalancersParts): LoadBalancers {
   const { driver, cloud, clock, signal } = parts;
-  const engines = createServiceEngines({ driver, clock, signal });
+  const engines = createServiceEngines({ driver, cloud, clock, signal });
   const { engineOf, sessionOf, requestOf, ours, knownOf } = engines;
   const kinds = new Map(driver.kinds.map((kind) => [kind.kind, kind]));
   const nowMs = () => clock.monotonic();
@@ -154,6 +154,7 @@ export function createEngineLoadBalancers(parts: LoadBalancersParts): LoadBalanc
       });
     session.options = options;
     session.isApplying = true;
+    session.recordedId = request.desired?.record?.id;
     session.isGoing = request.desired === undefined;
     try {
       return await carryOut(session, request, options.signal);

@@ -1,3 +1,4 @@
+import { CloudError } from '../../../common/cloud-error.ts';
 import type { Clock } from '../../../common/process/clock.ts';
 import type { Asked, LoadBalancerDriver } from '../../clouds/load-balancer-driver.ts';
 import type { DesiredLoadBalancer, LoadBalancerRequest, Owner } from '../../clouds/load-balancers.ts';
@@ -5,7 +6,7 @@ import { type Permit, WithheldError } from '../../clouds/permit.ts';
 import { createEngine, type Engine } from '../../engine/engine.ts';
 import { isUseName } from '../../engine/owner.ts';
 import type { Request } from '../../engine/request.ts';
-import { type Found, kindOf, type Reader, type ResourceName } from '../../engine/resource.ts';
+import { type Found, kindOf, type Query, type Reader, type Reading, type ResourceName } from '../../engine/resource.ts';
 import { isRecorded } from '../../engine/sender.ts';
 import { isWait } from './failures.ts';
 import { parseNotes } from './notes.ts';
@@ -14,6 +15,8 @@ import { createSession, flush, recordState, type Session } from './session.ts';
 
 export interface ServiceEnginesParts {
   readonly driver: LoadBalancerDriver;
+  /** Name of the cloud, for errors. */
+  readonly cloud: string;
   readonly clock: Clock;
   /** Aborts when the cloud is closed. */
   readonly signal?: AbortSignal | undefined;
@@ -48,7 +51,7 @@ export const ensuring = (desired: DesiredLoadBalancer): LoadBalancerRequest => (
   ...{ owner: desired.owner, desired, retain: false },
 });
 
-export function createServiceEngines({ driver, clock, signal }: ServiceEnginesParts): ServiceEngines {
+export function createServiceEngines({ driver, cloud, clock, signal }: ServiceEnginesParts): ServiceEngines {
   const ownName = `${driver.main}/main`;
   const kinds = new Map(driver.kinds.map((kind) => [kind.kind, kind]));
   const readers = driver.readers.map(
@@ -58,7 +61,9 @@ export function createServiceEngines({ driver, clock, signal }: ServiceEnginesPa
         const session = sessionOf(query.owner);
         // Otherwise it is written with what was answered.
         if (session.isApplying) await flush(session, ownName);
-        return reader.of(query, io);
+        const reading = await reader.of(query, io);
+        if (reader.kinds.includes(driver.main)) assertShown(session, query, reading);
+        return reading;
       },
     }),
   );
@@ -66,6 +71,19 @@ export function createServiceEngines({ driver, clock, signal }: ServiceEnginesPa
   const sessions = new Map<string, Session>();
   let isEveryoneDeclared = false;
   let lent: ReadonlySet<string> = new Set();
+
+  /**
+   * A read inside of an apply is followed by no proof that the credential sees anything, so what was there and does not
+   * show is not created again because of it. Throws a CloudError.
+   */
+  function assertShown({ isApplying, recordedId: id, owner }: Session, { ids }: Query, { found }: Reading): void {
+    const is = (one: { readonly kind: string; readonly id: string }) => one.kind === driver.main && one.id === id;
+    if (!isApplying || !ids.some(is) || found.some(is)) return;
+    const known = knownOf(owner.cluster)(driver.main).find(is);
+    if (known?.status !== 'ready' && known?.status !== 'failed') return;
+    const message = `${driver.main} ${id} was not found`;
+    throw new CloudError({ kind: 'Conflict', cloud, operation: 'read it again', message });
+  }
 
   function engineOf(cluster: string): Engine<Asked> {
     const held = engines.get(cluster);

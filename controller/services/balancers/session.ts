@@ -11,6 +11,8 @@ export interface Session {
   options: ApplyOptions | undefined;
   /** What an apply was given to save with is good until its end. */
   isApplying: boolean;
+  /** The id that the Service had on record when the latest apply began, unless everything is to go. */
+  recordedId: string | undefined;
   /** Everything of it is to go: when nothing is left, the controller removes the whole record. */
   isGoing: boolean;
   /** Notes that this process has read or written. Any others were written by another process. */
@@ -35,7 +37,7 @@ export function createSession(owner: Owner): Session {
   return {
     ...{ owner, ref: undefined, options: undefined, isApplying: false, isGoing: false, notes: new Set() },
     ...{ lastNotes: undefined, tried: [], unsaved: undefined, restsUntilMs: Number.NEGATIVE_INFINITY },
-    ...{ settledFor: undefined, isGone: false, isParked: false },
+    ...{ recordedId: undefined, settledFor: undefined, isGone: false, isParked: false },
   };
 }
 
