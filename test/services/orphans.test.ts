@@ -205,6 +205,23 @@ describe('the sweep of orphans', () => {
     assert.equal(lease.annotations[orphanLedgerKey], undefined);
   });
 
+  it('does not say that it deleted what stays for the sake of another Service', async () => {
+    await strip('web');
+    const { loadBalancers } = world.cloud.network;
+    const [orphan] = world.loadBalancers();
+    world.services.create('guest', { spec: { type: 'ClusterIP' } });
+    const tags = {
+      'mooring.dev/cluster': world.clusterUid,
+      'mooring.dev/service-uid': world.services.must('guest').metadata.uid ?? '',
+      'mooring.dev/service': 'default/guest',
+    };
+    for (const pool of orphan!.pools) Object.assign(pool, { tags });
+    const { events } = await begin({ deleteOrphans: true });
+    await world.clock.advance(26 * hour);
+    assert.ok(loadBalancers.store.get(orphan!.id), 'the pool of the other Service is in it');
+    assert.ok(!events.some(({ event }) => event.reason === 'DeletedOrphanedLoadBalancer'));
+  });
+
   it('remembers across restarts when it first observed an orphan', async () => {
     await strip('web');
     const first = await begin({ deleteOrphans: true });

@@ -84,7 +84,10 @@ export async function removeLoadBalancer(removal: Removal): Promise<RemovalOutco
       const plan = loadBalancers.planRemoval(of.owner, { retain: removal.retain ?? false });
       if (plan.steps.length === 0) {
         if (plan.waitMs !== undefined) return plan.waitMs;
-        return count === 0 ? { kind: 'gone' } : 0;
+        if (count > 0) return 0;
+        const left = plan.refusals.filter(({ reason }) => reason === 'Conflict' || reason === 'NoEffect');
+        if (left.length > 0) return { kind: 'kept', why: left.map(({ message }) => message).join('; ') };
+        return { kind: 'gone' };
       }
       if (count >= maxStepsPerRead) return 1000;
       observed = await loadBalancers.apply(plan, { permit, signal, onStep: removal.onStep });
