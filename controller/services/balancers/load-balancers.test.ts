@@ -271,4 +271,18 @@ describe('load balancers of a cloud that has a driver', () => {
     await reach(world, client, desired, observed!.id);
     assert.ok(creates() > before, 'what a read of its own has missed is created again');
   });
+
+  it('are read when they were removed by this process and made again by another one', async () => {
+    const world = newWorld();
+    const client = world.connect();
+    const desired = desiredWith();
+    const { observed } = await reach(world, client, desired);
+    await world.clock.advance(10_000);
+    await client.observe(refOf(desired, observed!.id));
+    await remove(world, client, observed!, refOf(desired, observed!.id));
+    const again = await reach(world, world.connect(), desired);
+    await client.observeAll(cluster);
+    const seen = await client.observe(refOf(desired, again.observed!.id));
+    assert.equal(seen?.id, again.observed!.id);
+  });
 });

@@ -98,9 +98,9 @@ export function createEngineLoadBalancers(parts: LoadBalancersParts): LoadBalanc
       // A resource that all Services share is an orphan only when nothing uses it any more.
       if (service === everyService && !ours.every(isUnused)) return [];
       const owner = { cluster, service };
-      return (
-        viewOf({ driver, owner, ours, mains, isAdopted: () => false, ref: engines.get(service)?.ref, known }) ?? []
-      );
+      const session = engines.get(service);
+      if (session !== undefined) session.isGone = false;
+      return viewOf({ driver, owner, ours, mains, isAdopted: () => false, ref: session?.ref, known }) ?? [];
     });
     const adopted = adoptable.flatMap((ref) => {
       const seen = view(sessionOf(ref.owner));
@@ -154,6 +154,7 @@ export function createEngineLoadBalancers(parts: LoadBalancersParts): LoadBalanc
       });
     session.options = options;
     session.isApplying = true;
+    session.isGone = false;
     session.recordedId = request.desired?.record?.id;
     session.isGoing = request.desired === undefined;
     try {
