@@ -23,7 +23,8 @@ interface Held {
 }
 
 /**
- * Plans of the previous cloud are applied through the new one: they are plain data, and the new one plans again.
+ * Plans of the previous cloud are refused by the new one with a Conflict, unless it has planned for that Service itself:
+ * they are plain data, and it plans again.
  * All members are listed here, so that the compiler reports a new member of the contract.
  */
 export function createCloudHolder(first: Cloud, onClose: () => void): CloudHolder {

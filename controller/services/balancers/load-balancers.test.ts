@@ -15,7 +15,7 @@ import {
   theirs,
 } from '../../../test/clouds/simulated/world.ts';
 import type { CloudRecord, LoadBalancerStep } from '../../clouds/load-balancer-step.ts';
-import type { ObservedLoadBalancer } from '../../clouds/load-balancers.ts';
+import type { LoadBalancers, ObservedLoadBalancer } from '../../clouds/load-balancers.ts';
 import { WithheldError } from '../../clouds/permit.ts';
 
 const timings = { loadBalancerTimings: { provisioningMs: 2000, deletingMs: 2000 } };
@@ -284,5 +284,33 @@ describe('load balancers of a cloud that has a driver', () => {
     await client.observeAll(cluster);
     const seen = await client.observe(refOf(desired, again.observed!.id));
     assert.equal(seen?.id, again.observed!.id);
+  });
+
+  it('are read first where what plans for a recorded Service has read nothing yet', async () => {
+    const world = newWorld();
+    const host = theirs(world, { tags: { 'mooring.dev/attachable-by': `${cluster}/default` } });
+    const desired = desiredWith({ attach: { id: host.id, allowed: false }, ports: [https] });
+    const { observed } = await reach(world, world.connect(), desired);
+    const record = { id: observed!.id, notes: observed!.notes };
+    for (const [ask, isDone] of [
+      [(client: LoadBalancers) => client.plan({ ...desired, record }), true],
+      [(client: LoadBalancers) => client.planRemoval(desired.owner, { retain: false }), false],
+    ] as const) {
+      const client = world.connect();
+      const { steps, refusals, waitMs } = ask(client);
+      assert.deepEqual([steps, refusals, (waitMs ?? 0) > 0], [[], [], true]);
+      await client.observe({ ...refOf(desired, record.id), notes: record.notes });
+      assert.deepEqual([ask(client).steps.length === 0, ask(client).refusals], [isDone, []]);
+    }
+  });
+
+  it('are not changed by a plan that another cloud object made, though this one has heard of the Service', async () => {
+    const world = newWorld();
+    const desired = desiredWith({ members: membersOf(world, 1) });
+    const plan = world.connect().plan(desired);
+    const next = world.connect();
+    next.declare([desired], true, new Set());
+    await assert.rejects(world.during(next.apply(plan, world.permitted)), /planned by another/);
+    assert.deepEqual(world.network.addresses.store.all(), []);
   });
 });

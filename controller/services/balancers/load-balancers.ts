@@ -48,12 +48,18 @@ export function createEngineLoadBalancers(parts: LoadBalancersParts): LoadBalanc
   function planned(request: LoadBalancerRequest): LoadBalancerPlan {
     const { owner, desired } = request;
     const session = sessionOf(owner);
+    session.isPlanned = true;
     const asked = requestOf(session, request);
     const engine = engineOf(owner.cluster);
     const plan = engine.planNow(asked);
     const told = planOf(request, plan);
-    // Only a read of this Service, with a proof that the credential sees anything, tells what is left of it.
-    if (engine.isDoubtful(owner)) return { ...told, steps: [], refusals: [], waitMs: doubtfulForMs };
+    // Only a read of this Service, with a proof that the credential sees anything, tells what is left of it. After the
+    // credential was replaced, nothing has been read.
+    if (
+      engine.isDoubtful(owner) ||
+      (engine.lookedAtMs(owner) === Number.NEGATIVE_INFINITY && refersToSomething(desired))
+    )
+      return { ...told, steps: [], refusals: [], waitMs: doubtfulForMs };
     // What is adopted gets its marks together with the first change that is needed anyway.
     if (desired !== undefined && asked.adopts !== undefined && marksOnly(plan)) return { ...told, steps: [] };
     const restMs = Math.max(session.restsUntilMs - nowMs(), isWaitedFor(owner) ? waitedForMs : 0);
@@ -145,7 +151,7 @@ export function createEngineLoadBalancers(parts: LoadBalancersParts): LoadBalanc
     options: ApplyOptions,
   ): Promise<ObservedLoadBalancer | undefined> {
     const session = engines.get(request.owner.service);
-    if (session === undefined)
+    if (session === undefined || (!session.isPlanned && session.ref === undefined))
       throw new CloudError({
         kind: 'Conflict',
         cloud,
@@ -231,4 +237,11 @@ export function createEngineLoadBalancers(parts: LoadBalancersParts): LoadBalanc
 
 function printOf({ desired }: LoadBalancerRequest): string {
   return JSON.stringify({ ...desired, members: undefined, record: undefined });
+}
+
+/** Whether a plan without any read would miss what is certainly there. */
+function refersToSomething(desired: LoadBalancerRequest['desired']): boolean {
+  return (
+    desired === undefined || [desired.record?.id, desired.attach, desired.address].some((one) => one !== undefined)
+  );
 }

@@ -7,6 +7,8 @@ import { printNotes } from './notes.ts';
 export interface Session {
   readonly owner: Owner;
   ref: LoadBalancerRef | undefined;
+  /** Whether a plan was made here, from the Service's record. */
+  isPlanned: boolean;
   /** Of the latest apply. */
   options: ApplyOptions | undefined;
   /** What an apply was given to save with is good until its end. */
@@ -36,8 +38,8 @@ export interface Session {
 export function createSession(owner: Owner): Session {
   return {
     ...{ owner, ref: undefined, options: undefined, isApplying: false, isGoing: false, notes: new Set() },
-    ...{ lastNotes: undefined, tried: [], unsaved: undefined, restsUntilMs: Number.NEGATIVE_INFINITY },
-    ...{ recordedId: undefined, settledFor: undefined, isGone: false, isParked: false },
+    ...{ isParked: false, lastNotes: undefined, tried: [], unsaved: undefined, restsUntilMs: Number.NEGATIVE_INFINITY },
+    ...{ recordedId: undefined, settledFor: undefined, isPlanned: false, isGone: false },
   };
 }
 
