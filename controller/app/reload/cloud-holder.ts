@@ -30,6 +30,8 @@ interface Held {
 export function createCloudHolder(first: Cloud, onClose: () => void): CloudHolder {
   let held: Held = { cloud: first, calls: 0 };
   let credential = 0;
+  /** Ids of load balancers that the operator lends. */
+  let lent: ReadonlySet<string> = new Set();
   /** By key, the latest last. */
   const found = new Map<string, InstanceRef>();
 
@@ -75,7 +77,15 @@ export function createCloudHolder(first: Cloud, onClose: () => void): CloudHolde
         return answers;
       },
     },
-    loadBalancers: first.loadBalancers && heldLoadBalancers(() => balancersOf(held.cloud), call),
+    loadBalancers:
+      first.loadBalancers &&
+      heldLoadBalancers(
+        () => balancersOf(held.cloud),
+        call,
+        (ids) => {
+          lent = ids;
+        },
+      ),
     routes: first.routes && heldRoutes(() => routesOf(held.cloud), call),
     get credential() {
       return credential;
@@ -95,6 +105,8 @@ export function createCloudHolder(first: Cloud, onClose: () => void): CloudHolde
     cloud,
     replace(next) {
       const before = held;
+      // What Services ask for is told after the next complete read; until then nothing shrinks that they share.
+      next.loadBalancers?.declare([], false, lent);
       held = { cloud: next, calls: 0 };
       credential += 1;
       closeIdle(before);
@@ -105,7 +117,11 @@ export function createCloudHolder(first: Cloud, onClose: () => void): CloudHolde
 
 type Call = <T>(run: (cloud: Cloud) => Promise<T>) => Promise<T>;
 
-function heldLoadBalancers(now: () => LoadBalancers, call: Call): Required<LoadBalancers> {
+function heldLoadBalancers(
+  now: () => LoadBalancers,
+  call: Call,
+  onLent: (ids: ReadonlySet<string>) => void,
+): Required<LoadBalancers> {
   return {
     get annotations() {
       return now().annotations;
@@ -126,7 +142,10 @@ function heldLoadBalancers(now: () => LoadBalancers, call: Call): Required<LoadB
     nodeLabels: (annotations) => now().nodeLabels?.(annotations) ?? [],
     observeAll: (...args) => call((cloud) => balancersOf(cloud).observeAll(...args)),
     observe: (...args) => call((cloud) => balancersOf(cloud).observe(...args)),
-    declare: (...args) => now().declare(...args),
+    declare(desired, isEveryone, lent) {
+      onLent(lent);
+      now().declare(desired, isEveryone, lent);
+    },
     plan: (desired) => now().plan(desired),
     planRemoval: (owner, options) => now().planRemoval(owner, options),
     apply: (...args) => call((cloud) => balancersOf(cloud).apply(...args)),
