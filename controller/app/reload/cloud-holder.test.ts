@@ -3,7 +3,7 @@ import { it } from 'node:test';
 import { desiredWith, newWorld, reach, refOf } from '../../../test/clouds/simulated/world.ts';
 import { createCloudHolder } from './cloud-holder.ts';
 
-it("tells a cloud with a new credential what the operator lends, so that no record makes it a Service's own", async () => {
+it("tells a cloud with a new credential what the operator lends, so that no record makes it a Service's", async () => {
   const world = newWorld();
   const desired = desiredWith();
   const { observed } = await reach(world, world.connect(), desired);

@@ -23,8 +23,8 @@ interface Held {
 }
 
 /**
- * Plans of the previous cloud are refused by the new one with a Conflict, unless it has planned for that Service itself:
- * they are plain data, and it plans again.
+ * Plans of the previous cloud are plain data. The new one refuses them with a Conflict until it has read or planned for
+ * that Service itself; then it plans again.
  * All members are listed here, so that the compiler reports a new member of the contract.
  */
 export function createCloudHolder(first: Cloud, onClose: () => void): CloudHolder {
