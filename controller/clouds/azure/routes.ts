@@ -82,8 +82,8 @@ export function createRoutes({ client, clock, config, table: place }: RouteOptio
   }
 
   /**
-   * Ids of VMs by their private addresses: those of the resource group, and of its uniform scale sets. Networks may have
-   * the same addresses: those of the table come first.
+   * Ids of VMs by their private addresses: those of the resource group, and of its uniform scale sets. Networks may
+   * have the same addresses: those of the table come first.
    */
   async function readOwners(networks: ReadonlySet<string>, options: ReadOptions): Promise<ReadonlyMap<string, string>> {
     const { subscription, resourceGroup } = config;
