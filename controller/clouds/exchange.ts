@@ -3,6 +3,7 @@ import type { Clock } from '../../common/process/clock.ts';
 import { type Http, type HttpAnswer, HttpFailure, type HttpRequest } from '../../common/process/http.ts';
 import type { CloudCall } from './cloud.ts';
 import type { RateLimitedCall, RateLimiter } from './rate-limiter.ts';
+import { retryAfterMsOf } from './retry-after.ts';
 
 export interface ExchangeOptions {
   readonly cloud: string;
@@ -28,7 +29,7 @@ export function createExchange({ cloud, http, clock, gate, onCall }: ExchangeOpt
         const answer = await http(request);
         code = answer.status < 300 ? 'ok' : String(answer.status);
         if (answer.status !== 429) return answer;
-        const retryAfterMs = Number(answer.header('retry-after')) * 1000 || undefined;
+        const retryAfterMs = retryAfterMsOf(answer, clock.now());
         throw new CloudError({ kind: 'Throttled', cloud, operation, message: '429', retryAfterMs });
       } catch (cause) {
         if (!(cause instanceof HttpFailure)) throw cause;

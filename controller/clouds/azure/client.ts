@@ -6,8 +6,9 @@ import { type AnswerFields, answerFields } from '../answer-fields.ts';
 import type { CloudCall } from '../cloud.ts';
 import type { Permit } from '../permit.ts';
 import type { RateLimiter } from '../rate-limiter.ts';
+import { retryAfterMsOf } from '../retry-after.ts';
 import type { Urgency } from '../urgency.ts';
-import { cloud, errorOf, errorOfOperation, retryAfterMsOf } from './fault.ts';
+import { cloud, errorOf, errorOfOperation } from './fault.ts';
 import type { Tokens } from './tokens.ts';
 
 /** Versions of the APIs that are spoken. */

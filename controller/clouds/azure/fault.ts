@@ -1,5 +1,6 @@
 import { CloudError, type CloudErrorKind, kindOfHttpStatus } from '../../../common/cloud-error.ts';
 import type { HttpAnswer } from '../../../common/process/http.ts';
+import { retryAfterMsOf } from '../retry-after.ts';
 
 export const cloud = 'azure';
 
@@ -103,12 +104,4 @@ function readError(text: string): { readonly code: string; readonly message: str
     // A proxy's page, or a body that was cut: the status says enough.
     return [];
   }
-}
-
-/** Of seconds or of a date. */
-export function retryAfterMsOf(answer: Pick<HttpAnswer, 'header'>, nowMs: number): number | undefined {
-  const text = answer.header('retry-after');
-  if (text === null) return undefined;
-  const ms = /^\d+$/.test(text) ? Number(text) * 1000 : Date.parse(text) - nowMs;
-  return Number.isFinite(ms) && ms > 0 ? ms : undefined;
 }

@@ -3,10 +3,11 @@ import type { Clock } from '../../../common/process/clock.ts';
 import { type Http, type HttpAnswer, HttpFailure } from '../../../common/process/http.ts';
 import { answerFields } from '../answer-fields.ts';
 import type { CloudCall } from '../cloud.ts';
+import { retryAfterMsOf } from '../retry-after.ts';
 import type { ReadText } from '../variables.ts';
 import { type Credential, tokenRequest } from './credential.ts';
 import type { Environment } from './environment.ts';
-import { cloud, retryAfterMsOf } from './fault.ts';
+import { cloud } from './fault.ts';
 
 /** The tokens of one credential. */
 export interface Tokens {

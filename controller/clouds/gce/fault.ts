@@ -1,6 +1,7 @@
 import { CloudError, type CloudErrorKind, isCloudError, kindOfHttpStatus } from '../../../common/cloud-error.ts';
 import type { HttpAnswer } from '../../../common/process/http.ts';
 import type { AnswerFields } from '../answer-fields.ts';
+import { retryAfterMsOf } from '../retry-after.ts';
 
 export const cloud = 'gce';
 
@@ -89,10 +90,7 @@ function readError(text: string): Refusal {
   }
 }
 
-/** Seconds or a date (RFC 9110, 10.2.3). */
 function restMs(answer: HttpAnswer, nowMs: number): number | undefined {
-  const header = answer.header('retry-after');
-  if (header === null) return undefined;
-  const ms = /^\d+$/.test(header) ? Number(header) * 1000 : Date.parse(header) - nowMs;
-  return Number.isFinite(ms) ? Math.min(Math.max(ms, 1000), longestRestMs) : undefined;
+  const askedMs = retryAfterMsOf(answer, nowMs);
+  return askedMs && Math.min(Math.max(askedMs, 1000), longestRestMs);
 }

@@ -1,0 +1,14 @@
+import type { HttpAnswer } from '../../common/process/http.ts';
+
+/**
+ * How long an answer asks to wait, in milliseconds: seconds or a date (RFC 9110, 10.2.3). Undefined where it does not
+ * ask, or the time is over.
+ *
+ * @param nowMs Unix time
+ */
+export function retryAfterMsOf(answer: Pick<HttpAnswer, 'header'>, nowMs: number): number | undefined {
+  const text = answer.header('retry-after');
+  if (text === null) return undefined;
+  const ms = /^\d+$/.test(text) ? Number(text) * 1000 : Date.parse(text) - nowMs;
+  return Number.isFinite(ms) && ms > 0 ? ms : undefined;
+}
