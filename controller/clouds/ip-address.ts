@@ -10,3 +10,10 @@ export function canonical(ip: string): string {
 export function sameAddress(a: string, b: string): boolean {
   return a === b || (isIP(a) === 6 && isIP(b) === 6 && canonical(a) === canonical(b));
 }
+
+/** One text for one range, without host bits; undefined for what is none. */
+export function normalCidr(text: string): string | undefined {
+  if (!ipaddr.isValidCIDR(text)) return undefined;
+  const family = ipaddr.IPv4.isValidCIDR(text) ? ipaddr.IPv4 : ipaddr.IPv6;
+  return `${family.networkAddressFromCIDR(text)}/${ipaddr.parseCIDR(text)[1]}`;
+}

@@ -1,5 +1,4 @@
 import type { RoutePropertiesFormat } from '@azure/arm-network';
-import ipaddr from 'ipaddr.js';
 import { CloudError, isCloudError } from '../../../common/cloud-error.ts';
 import type { AnswerFields } from '../answer-fields.ts';
 import type { Permit } from '../permit.ts';
@@ -77,17 +76,4 @@ function documentOf(answer: AnswerFields): TableDocument {
   });
   const subnets = properties.optionalObjects('subnets').map((subnet) => subnet.text('id'));
   return { etag: answer.text('etag'), state: stateOf(answer), routes, subnets, json: answer.json() };
-}
-
-/** One text for one range; undefined for what is none, as service tags are. */
-export function normalCidr(text: string): string | undefined {
-  if (!ipaddr.isValidCIDR(text)) return undefined;
-  const bits = text.split('/')[1];
-  if (ipaddr.IPv4.isValidCIDR(text)) return `${ipaddr.IPv4.networkAddressFromCIDR(text)}/${bits}`;
-  return `${ipaddr.IPv6.networkAddressFromCIDR(text).toRFC5952String()}/${bits}`;
-}
-
-/** One text for one address. */
-export function comparable(address: string): string {
-  return ipaddr.isValid(address) ? ipaddr.parse(address).toString() : address;
 }

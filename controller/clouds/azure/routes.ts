@@ -4,6 +4,7 @@ import { restOrAbort } from '../../../common/process/until.ts';
 import { azureResourceId, azure as providerId } from '../../../common/provider-id/azure.ts';
 import type { AnswerFields } from '../answer-fields.ts';
 import { createBatches, type PendingChange, sendTogether } from '../change-batches.ts';
+import { canonical, normalCidr } from '../ip-address.ts';
 import { inParallel } from '../parallel.ts';
 import type { ObservedRoute, Routes } from '../routes.ts';
 import { type ArmClient, versions } from './client.ts';
@@ -11,7 +12,7 @@ import type { AzureConfig, RouteTablePlace } from './config.ts';
 import { cloud } from './fault.ts';
 import { createNetworkResources, type ReadOptions } from './network-resources.ts';
 import { groupPath, pathOf, readVmId } from './resource-id.ts';
-import { comparable, createRouteTableClient, normalCidr, type StoredRoute, type TableDocument } from './route-table.ts';
+import { createRouteTableClient, type StoredRoute, type TableDocument } from './route-table.ts';
 import { uniformScaleSets } from './scale-sets.ts';
 import { readAddresses } from './vm-addresses.ts';
 
@@ -102,7 +103,7 @@ export function createRoutes({ client, clock, config, table: place }: RouteOptio
         const own = each.optionalObject('properties');
         const address = own?.optionalText('privateIPAddress');
         if (address === undefined) continue;
-        const key = comparable(address);
+        const key = canonical(address);
         const network = networkOf(own?.optionalObject('subnet')?.optionalText('id') ?? '');
         if (networks.has(network) || !owners.has(key)) owners.set(key, vm!);
       }
@@ -240,7 +241,7 @@ function isThat({ name, properties }: StoredRoute, { stored }: AzureRoute): bool
   return (
     name.toLowerCase() === stored.name.toLowerCase() &&
     normalCidr(properties.addressPrefix ?? '') === normalCidr(stored.prefix) &&
-    comparable(hop) === comparable(stored.nextHop)
+    canonical(hop) === canonical(stored.nextHop)
   );
 }
 
@@ -256,7 +257,7 @@ function networkOf(subnet: string): string {
 function shown(route: StoredRoute, owners: ReadonlyMap<string, string>): AzureRoute {
   const { name, properties } = route;
   const nextHop = properties.nextHopIpAddress ?? '';
-  const vm = properties.nextHopType === 'VirtualAppliance' ? owners.get(comparable(nextHop)) : undefined;
+  const vm = properties.nextHopType === 'VirtualAppliance' ? owners.get(canonical(nextHop)) : undefined;
   return {
     ...{ id: name, destination: prefixOf(route), ours: undefined },
     providerID: vm === undefined ? undefined : providerId.print({ instanceId: vm }),

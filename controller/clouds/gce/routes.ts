@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import type { compute_v1 } from '@googleapis/compute';
-import ipaddr from 'ipaddr.js';
 import { CloudError, isCloudError } from '../../../common/cloud-error.ts';
 import { type Clock, sleep } from '../../../common/process/clock.ts';
 import { restOrAbort } from '../../../common/process/until.ts';
 import { gce as providerId } from '../../../common/provider-id/gce.ts';
 import type { AnswerFields } from '../answer-fields.ts';
+import { normalCidr } from '../ip-address.ts';
 import type { ApplyOptions } from '../permit.ts';
 import type { DesiredRoute, ObservedRoute, Routes } from '../routes.ts';
 import { type GceClient, lastSegment } from './client.ts';
@@ -156,13 +156,6 @@ function observed(route: AnswerFields, cluster: string, project: string): Observ
 }
 
 const gone = 'NEXT_HOP_INSTANCE_NOT_FOUND';
-
-function normalCidr(text: string): string | undefined {
-  if (!ipaddr.isValidCIDR(text)) return undefined;
-  const bits = text.split('/')[1];
-  const family = ipaddr.IPv4.isValidCIDR(text) ? ipaddr.IPv4 : ipaddr.IPv6;
-  return `${family.networkAddressFromCIDR(text)}/${bits}`;
-}
 
 function invalid(message: string): CloudError {
   return new CloudError({ kind: 'Invalid', cloud, operation: 'routes.insert', message });

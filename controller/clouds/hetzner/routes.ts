@@ -3,6 +3,7 @@ import { CloudError, type CloudErrorKind, isCloudError } from '../../../common/c
 import type { Clock } from '../../../common/process/clock.ts';
 import { hetzner } from '../../../common/provider-id/hetzner.ts';
 import type { AnswerFields } from '../answer-fields.ts';
+import { normalCidr } from '../ip-address.ts';
 import type { ApplyOptions } from '../permit.ts';
 import type { ObservedRoute, Routes } from '../routes.ts';
 import { actionOf, type HetznerClient, rest } from './client.ts';
@@ -111,7 +112,7 @@ export function createRoutes({ client, clock, network, serverIdOf }: RouteOption
     async create({ destination: text, providerID }, options) {
       const serverId = serverIdOf(providerID);
       if (serverId === undefined) throw invalid(`providerID: ${providerID}, expected a server of Hetzner Cloud`);
-      const destination = normalCidr(text);
+      const destination = rangeOf(text);
       if (destination === undefined) throw invalid(`destination: ${JSON.stringify(text)}, expected an IPv4 range`);
       await assertInRange(destination, options.signal);
       const route = { destination, gateway: await gatewayOf(serverId, options.signal) };
@@ -139,16 +140,15 @@ function storedOf(route: AnswerFields): HetznerRoute['stored'] {
 }
 
 function shown(stored: HetznerRoute['stored'], serverId: string | undefined): HetznerRoute {
-  const destination = normalCidr(stored.destination) ?? stored.destination;
+  const destination = rangeOf(stored.destination) ?? stored.destination;
   const id = `${destination}-via-${stored.gateway}`;
   const providerID = serverId === undefined ? undefined : hetzner.print({ instanceId: serverId });
   return { ...{ id, destination, providerID, stored }, blackhole: providerID === undefined, ours: undefined };
 }
 
 /** Undefined: no IPv4 range. A network takes no others. */
-function normalCidr(text: string): string | undefined {
-  if (!ipaddr.IPv4.isValidCIDR(text)) return undefined;
-  return `${ipaddr.IPv4.networkAddressFromCIDR(text)}/${text.split('/')[1]}`;
+function rangeOf(text: string): string | undefined {
+  return ipaddr.IPv4.isValidCIDR(text) ? normalCidr(text) : undefined;
 }
 
 function holds(outer: string, inner: string): boolean {

@@ -1,7 +1,7 @@
 import type { Route as Ec2Route } from '@aws-sdk/client-ec2';
-import ipaddr from 'ipaddr.js';
 import { CloudError } from '../../../../common/cloud-error.ts';
 import { aws } from '../../../../common/provider-id/aws.ts';
+import { normalCidr } from '../../ip-address.ts';
 import type { ObservedRoute } from '../../routes.ts';
 
 /** One entry of the route table. EC2 cannot tag it. */
@@ -9,17 +9,6 @@ export interface AwsRoute extends ObservedRoute {
   readonly table: string;
   /** Ids of whatever it leads to: an instance and its interface, a gateway; empty where EC2 shows none. */
   readonly targets: readonly string[];
-}
-
-/** A CIDR as everybody writes it, so that two may be compared; undefined when it is none. */
-export function normalCidr(text: string): string | undefined {
-  try {
-    const [address, bits] = ipaddr.parseCIDR(text);
-    if (address instanceof ipaddr.IPv4) return `${ipaddr.IPv4.networkAddressFromCIDR(text)}/${bits}`;
-    return `${ipaddr.IPv6.networkAddressFromCIDR(text)}/${bits}`;
-  } catch {
-    return undefined;
-  }
 }
 
 /** An entry as EC2 shows it; undefined for one whose destination is a prefix list, which pod routes cannot meet. */

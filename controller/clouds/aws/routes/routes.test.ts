@@ -10,10 +10,10 @@ import {
   startFakeEc2,
 } from '../../../../test/clouds/aws/fake/fake-ec2.ts';
 import type { CloudContext, OpenedCloud } from '../../cloud.ts';
+import { normalCidr } from '../../ip-address.ts';
 import { WithheldError } from '../../permit.ts';
 import type { DesiredRoute, Routes } from '../../routes.ts';
 import { cloudModule } from '../index.ts';
-import { normalCidr } from './route-view.ts';
 
 const id = (n: number) => `i-${n.toString(16).padStart(17, '0')}`;
 const cluster = '7d5c3a66-1f0e-4b8e-9a51-0c6d1f3b2a10';

@@ -6,13 +6,14 @@ import {
 } from '@aws-sdk/client-ec2';
 import { isCloudError } from '../../../../common/cloud-error.ts';
 import { aws } from '../../../../common/provider-id/aws.ts';
+import { normalCidr } from '../../ip-address.ts';
 import type { ApplyOptions } from '../../permit.ts';
 import type { DesiredRoute, Routes } from '../../routes.ts';
 import { codeOf } from '../errors.ts';
 import type { AwsParts } from '../parts.ts';
 import type { ReadOptions } from '../service-calls.ts';
 import { readRouteTable } from './route-table.ts';
-import { type AwsRoute, destinationFields, normalCidr, routeError, viewOf } from './route-view.ts';
+import { type AwsRoute, destinationFields, routeError, viewOf } from './route-view.ts';
 import { createRoutedInstances, type RoutedInstance } from './routed-instances.ts';
 
 interface Seen {

@@ -1,4 +1,5 @@
 import ipaddr from 'ipaddr.js';
+import { normalCidr as normalised } from '../../ip-address.ts';
 
 /** An address is the range of that address alone. */
 function rangeOf(text: string): readonly [ipaddr.IPv4 | ipaddr.IPv6, number] | undefined {
@@ -11,13 +12,7 @@ function rangeOf(text: string): readonly [ipaddr.IPv4 | ipaddr.IPv6, number] | u
 /** One text for one range; Neutron keeps what it was given. Undefined for what is none. */
 export function normalCidr(text: string): string | undefined {
   const range = rangeOf(text);
-  if (range === undefined) return undefined;
-  const [address, bits] = range;
-  const cidr = `${address.toString()}/${bits}`;
-  const network =
-    address.kind() === 'ipv4' ? ipaddr.IPv4.networkAddressFromCIDR(cidr) : ipaddr.IPv6.networkAddressFromCIDR(cidr);
-  const shown = network instanceof ipaddr.IPv6 ? network.toRFC5952String() : network.toString();
-  return `${shown}/${bits}`;
+  return range && normalised(`${range[0]}/${range[1]}`);
 }
 
 /** Whether every address of `inner` is in `outer`. */
