@@ -206,7 +206,8 @@ describe('the inventory', () => {
     const third = { cluster: 'c1', service: 'u3' };
     const host: Found = { kind: 'lb', id: 'h', status: 'ready', body: 'of others' };
     const all = [lb('a'), lb('b', { owner: other }), host];
-    const doubts = () => [owner, other, third].map((one) => inventory.isDoubtful(one, one === third ? ['lb h'] : []));
+    const doubts = () =>
+      [owner, other, third].map((one) => inventory.isDoubtful(one, () => (one === third ? ['lb h'] : [])));
     state.list = all;
     await inventory.audit();
     state.list = [];

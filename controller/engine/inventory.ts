@@ -70,7 +70,7 @@ export interface Inventory {
    * A read of another owner has not shown something of this one, by its marks or with one of these identities, and no
    * read of this one has succeeded since.
    */
-  isDoubtful(owner: Owner, identities: readonly string[]): boolean;
+  isDoubtful(owner: Owner, identities: () => readonly string[]): boolean;
   /** This owner has no requests any more. */
   forget(owner: Owner): void;
   get(identity: string): Found | undefined;
@@ -253,8 +253,9 @@ export function createInventory(parts: InventoryParts): Inventory {
     isStale: ({ service }, wanted) =>
       staleSince.has(service) || [...wanted].some((kind) => staleSince.has(`kind ${kind}`)),
     isDoubtful({ service }, identities) {
+      if (missedBy.size === 0) return false;
       const readOrder = looks.get(service)?.order ?? audited?.order ?? 0;
-      return missedBy.size > 0 && [service, ...identities].some((one) => (missedBy.get(one) ?? 0) > readOrder);
+      return [service, ...identities()].some((one) => (missedBy.get(one) ?? 0) > readOrder);
     },
     forget({ service }) {
       looks.delete(service);

@@ -79,8 +79,7 @@ export function createKnowledge(parts: KnowledgeParts): Knowledge {
   }
 
   function isDoubtful(owner: Owner, { state }: Journal): boolean {
-    return inventory.isDoubtful(
-      owner,
+    return inventory.isDoubtful(owner, () =>
       Object.entries(state.ids).map(([name, id]) => identityOf({ kind: kindOf(name), id })),
     );
   }

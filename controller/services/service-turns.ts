@@ -71,9 +71,8 @@ const complete: ReadonlySet<LoadBalancerReason> = new Set([
   'NoMembers',
 ]);
 
-const again: Turn = { kind: 'again' };
-/** False where the same steps follow each other, or there is always one thing more to do. */
-function isProgress(pass: Pass, action: Action): boolean {
+/** Notes a turn. False where the same steps follow each other, or there is always one thing more to do. */
+function noteTurn(pass: Pass, action: Action): boolean {
   const steps = action.do === 'apply' ? JSON.stringify(action.plan.steps) : undefined;
   const isRepeated = steps !== undefined && steps === pass.applied;
   pass.applied = steps ?? pass.applied;
@@ -81,6 +80,7 @@ function isProgress(pass: Pass, action: Action): boolean {
   return !isRepeated && pass.turns <= maxTurns;
 }
 
+const again: Turn = { kind: 'again' };
 const isCreating = ({ steps }: LoadBalancerPlan) => steps.some(({ action }) => action === 'create');
 const rest = (afterMs?: number | undefined): Turn => ({ kind: 'rest', afterMs });
 
@@ -114,7 +114,7 @@ export function createServiceTurns(
       state.loggedPlan = logPlan(log, situation, state.loggedPlan);
       return rest();
     }
-    if (!isProgress(pass, action)) throw calls.noEnd(situation, action);
+    if (!noteTurn(pass, action)) throw calls.noEnd(situation, action);
     const end = await perform(subject, situation, action, signal);
     if (end.kind === 'rest' && lookAgain) observations.invalidate(cloud.scope, service.uid);
     return end.kind === 'again' || againInMs === undefined

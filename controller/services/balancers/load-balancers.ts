@@ -34,6 +34,7 @@ const freshMs = 10_000;
 const waitedForMs = 1000;
 /** When to read a Service of which the read of another one has not shown everything. */
 const doubtfulForMs = 1000;
+
 /**
  * The load balancers of one cloud: the engine with the cloud's driver. One `apply` lets the engine carry out everything
  * that a Service asks for. It resolves when all is done, or when the cloud has to be waited for.
@@ -55,11 +56,8 @@ export function createEngineLoadBalancers(parts: LoadBalancersParts): LoadBalanc
     const told = planOf(request, plan);
     // Only a read of this Service, with a proof that the credential sees anything, tells what is left of it. After the
     // credential was replaced, nothing has been read.
-    if (
-      engine.isDoubtful(owner) ||
-      (engine.lookedAtMs(owner) === Number.NEGATIVE_INFINITY && refersToSomething(desired))
-    )
-      return { ...told, steps: [], refusals: [], waitMs: doubtfulForMs };
+    const isUnread = engine.lookedAtMs(owner) === Number.NEGATIVE_INFINITY && refersToSomething(desired);
+    if (engine.isDoubtful(owner) || isUnread) return { ...told, steps: [], refusals: [], waitMs: doubtfulForMs };
     // What is adopted gets its marks together with the first change that is needed anyway.
     if (desired !== undefined && asked.adopts !== undefined && marksOnly(plan)) return { ...told, steps: [] };
     const restMs = Math.max(session.restsUntilMs - nowMs(), isWaitedFor(owner) ? waitedForMs : 0);
@@ -151,13 +149,10 @@ export function createEngineLoadBalancers(parts: LoadBalancersParts): LoadBalanc
     options: ApplyOptions,
   ): Promise<ObservedLoadBalancer | undefined> {
     const session = engines.get(request.owner.service);
-    if (session === undefined || (!session.isPlanned && session.ref === undefined))
-      throw new CloudError({
-        kind: 'Conflict',
-        cloud,
-        operation: 'apply',
-        message: 'it was planned by another process',
-      });
+    if (session === undefined || (!session.isPlanned && session.ref === undefined)) {
+      const message = 'it was planned by another process';
+      throw new CloudError({ kind: 'Conflict', cloud, operation: 'apply', message });
+    }
     session.options = options;
     session.isApplying = true;
     session.isGone = false;

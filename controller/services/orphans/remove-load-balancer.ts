@@ -30,8 +30,8 @@ export type RemovalOutcome = { readonly kind: 'gone' } | { readonly kind: 'kept'
 
 const retried: ReadonlySet<string> = new Set(['Throttled', 'Conflict', 'NotFound', 'Unavailable', 'Timeout']);
 const maxFailures = 8;
-/** More than any plan has. */
-const maxStepsPerRead = 100;
+/** A plan is applied whole, so few are needed. */
+const maxAppliesPerRead = 20;
 const foreign = 'its tags do not say that it is of this cluster and Service';
 const defaultDeadlineMs = 30 * 60_000;
 
@@ -89,7 +89,7 @@ export async function removeLoadBalancer(removal: Removal): Promise<RemovalOutco
         if (left.length > 0) return { kind: 'kept', why: left.map(({ message }) => message).join('; ') };
         return { kind: 'gone' };
       }
-      if (count >= maxStepsPerRead) return 1000;
+      if (count >= maxAppliesPerRead) return 1000;
       observed = await loadBalancers.apply(plan, { permit, signal, onStep: removal.onStep });
       changed = true;
       if (observed === undefined) return 0;
