@@ -76,10 +76,11 @@ export function createLoadBalancerReader(given: LoadBalancerReaderParts): Reader
   async function readAround(
     classics: readonly ClassicLoadBalancer[],
     networks: readonly NetworkLoadBalancer[],
+    withSubnets: boolean,
     options: ReadOptions,
   ): Promise<void> {
     const own = classics.filter(mayBeOurs);
-    const isNeeded = own.length > 0 || networks.some(mayBeOurs);
+    const isNeeded = withSubnets && (own.length > 0 || networks.some(mayBeOurs));
     const ids = new Set(own.flatMap(({ instances }) => instances));
     await Promise.all([reads.instances([...ids], options), isNeeded ? reads.subnets(options) : undefined]);
   }
@@ -162,7 +163,7 @@ export function createLoadBalancerReader(given: LoadBalancerReaderParts): Reader
         listNetwork(network, { cluster, hosts: given.asked.hosts }, options),
         reads.facts([], options),
       ]);
-      await readAround(classics, listed.all, options);
+      await readAround(classics, listed.all, true, options);
       carriers.listed('classic', classics.map(classicCarrier));
       carriers.listed('network', listed.others);
       noteGroups(listed.groups, true);
@@ -191,7 +192,7 @@ export function createLoadBalancerReader(given: LoadBalancerReaderParts): Reader
         reads.facts([], options),
       ]);
       const classics = read.flatMap((one) => one ?? []);
-      await readAround(classics, networks.all, options);
+      await readAround(classics, networks.all, !removing, options);
       for (const one of classics) carriers.take('classic', classicCarrier(one));
       for (const one of networks.all) carriers.take('network', networkCarrier(one));
       for (const name of names) {
