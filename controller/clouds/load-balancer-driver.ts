@@ -9,13 +9,13 @@ import type {
   ObservedMember,
 } from './load-balancers.ts';
 
-/** What one Service asks for, and what is known besides. */
-export interface Asked {
+/** What `desire` decides from: what one Service asks for, and what the readers found. */
+export interface DesireInput {
   readonly desired: DesiredLoadBalancer;
-  /** Everything of that kind that was read, of others, too. */
-  known(kind: string): readonly Found[];
-  /** What of all that is this Service's: by its marks, by its record, or because it takes it over. */
-  mine(): readonly Found[];
+  /** Every resource of that kind that the readers found, whoever owns it. */
+  found(kind: string): readonly Found[];
+  /** The found resources of this Service: by their marks, by its record, or because it takes them over. */
+  own(): readonly Found[];
 }
 
 /** What people and the Service see of a load balancer. */
@@ -29,9 +29,9 @@ export interface ShownLoadBalancer {
   readonly service?: string | undefined;
 }
 
-/** Which Service, by which proof, takes over what the classic controller made. */
-export type Adopting = Pick<LoadBalancerRef, 'owner' | 'service' | 'name' | 'id'> &
-  Pick<Asked, 'known'> & { readonly proof: AdoptionProof };
+/** The Service that takes over resources of the classic controller, its proof, and what the readers found. */
+export type AdoptionInput = Pick<LoadBalancerRef, 'owner' | 'service' | 'name' | 'id'> &
+  Pick<DesireInput, 'found'> & { readonly proof: AdoptionProof };
 
 type Facts = Pick<LoadBalancers, 'annotations' | 'annotationPrefixes' | 'nodeLabels' | 'maxMembers' | 'drains'>;
 
@@ -40,7 +40,7 @@ type Facts = Pick<LoadBalancers, 'annotations' | 'annotationPrefixes' | 'nodeLab
  * functions here are called without a read before: what they need besides annotations and members, the readers have to
  * show, or read before they answer. A refusal of `desire` keeps what it is about as it is by a want with `asItStands`.
  */
-export interface LoadBalancerDriver extends Driver<Asked>, Facts {
+export interface LoadBalancerDriver extends Driver<DesireInput>, Facts {
   /** The kind of the load balancers themselves. A Service's own has the key `main`. */
   readonly main: string;
   /** Slots that a search for one Service asks for: names in the way, addresses that it names. May be none. */
@@ -50,11 +50,11 @@ export interface LoadBalancerDriver extends Driver<Asked>, Facts {
    * hostname in place of addresses) has to be kept with the marks.
    *
    * @param parts of this Service, the load balancer itself included where it is its own
-   * @param known everything of that kind that was read, of others, too
+   * @param found as in `DesireInput`
    */
-  show(main: Found, parts: readonly Found[], known: Asked['known']): ShownLoadBalancer;
+  show(main: Found, parts: readonly Found[], found: DesireInput['found']): ShownLoadBalancer;
   /** The same array for equal lists of many load balancers saves much work. */
   members(parts: readonly Found[]): readonly ObservedMember[];
   /** The Service's key of a resource of the classic controller, proved by the resource's marks and addresses. Pure. */
-  adopts?(found: Found, adopting: Adopting): string | undefined;
+  adopts?(found: Found, input: AdoptionInput): string | undefined;
 }

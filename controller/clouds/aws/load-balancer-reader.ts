@@ -37,11 +37,11 @@ export interface LoadBalancerReaderParts {
   readonly network: NlbQueries;
   /** Of an instance. */
   providerIdOf(id: string): string;
-  readonly asked: AskedFor;
+  readonly toRead: ToRead;
 }
 
-/** What Services have asked for since the last complete read. */
-export interface AskedFor {
+/** What reads must search for, because Services named it since the last complete read. */
+export interface ToRead {
   /** ARNs of load balancers that others made. */
   readonly hosts: Set<string>;
   /** Types of load balancers, by UID of the Service. */
@@ -160,7 +160,7 @@ export function createLoadBalancerReader(given: LoadBalancerReaderParts): Reader
       await setMarks(cluster, io.signal);
       const [classics, listed] = await Promise.all([
         classic.list(options),
-        listNetwork(network, { cluster, hosts: given.asked.hosts }, options),
+        listNetwork(network, { cluster, hosts: given.toRead.hosts }, options),
         reads.facts([], options),
       ]);
       await readAround(classics, listed.all, true, options);
@@ -168,7 +168,7 @@ export function createLoadBalancerReader(given: LoadBalancerReaderParts): Reader
       carriers.listed('network', listed.others);
       noteGroups(listed.groups, true);
       lists = new Map();
-      given.asked.types.clear();
+      given.toRead.types.clear();
       return [
         ...classics.flatMap((one) => showBalancer(one, view)),
         ...(await showAll(listed.all, false, io)),
@@ -245,7 +245,7 @@ export function createLoadBalancerReader(given: LoadBalancerReaderParts): Reader
 
   /** Of load balancers that a Service may have: both, unless what it has or has asked for tells. */
   function typesOf(service: string, ids: Query['ids']): ReadonlySet<BalancerType> {
-    const types = new Set<BalancerType>(given.asked.types.get(service));
+    const types = new Set<BalancerType>(given.toRead.types.get(service));
     for (const { kind, id } of ids) {
       if (kind === networkKinds.targetGroup || id.startsWith('arn:')) types.add('network');
       else if (kind === classicKinds.balancer) types.add('classic');

@@ -1,6 +1,6 @@
 import { aws } from '../../../common/provider-id/aws.ts';
 import type { Comparison, Desire, Found, Kind, Refusal, Want } from '../../engine/resource.ts';
-import type { Adopting, Asked, LoadBalancerDriver } from '../load-balancer-driver.ts';
+import type { AdoptionInput, DesireInput, LoadBalancerDriver } from '../load-balancer-driver.ts';
 import { type DesiredLoadBalancer, type ObservedMember, ownerTags } from '../load-balancers.ts';
 import { createClassicKinds } from './classic/balancer-kinds.ts';
 import type { ClassicLoadBalancer } from './classic/classic-load-balancer.ts';
@@ -8,7 +8,7 @@ import { desireClassic } from './classic/desire.ts';
 import { createClassicQueries } from './classic/queries.ts';
 import { classicKinds, isClassic } from './classic/resources.ts';
 import { annotationDefinitions, annotationPrefix, keys } from './load-balancer-annotations.ts';
-import { type AskedFor, createLoadBalancerReader } from './load-balancer-reader.ts';
+import { createLoadBalancerReader, type ToRead } from './load-balancer-reader.ts';
 import { isClassicControllers } from './load-balancer-tags.ts';
 import { createLoadBalancerView, defaultName, type LoadBalancerView, slotOf } from './load-balancer-view.ts';
 import { createNetworkBalancerKinds } from './nlb/balancer-kinds.ts';
@@ -58,7 +58,7 @@ export function createLoadBalancers(parts: AwsParts): AwsLoadBalancers {
   const groups: GroupKindsParts = { reads, calls, view, carriersOf: carriers.of };
   /** By which providerIDs instances became members, for those that EC2 does not show any more. */
   const providerIds = new Map<string, string>();
-  const asked: AskedFor = { hosts: new Set(), types: new Map() };
+  const toRead: ToRead = { hosts: new Set(), types: new Map() };
   const desireParts: DesireParts = {
     ...{ config, allowedGroups, view, lastSubnets: reads.lastSubnets },
     idOf(providerID) {
@@ -88,14 +88,14 @@ export function createLoadBalancers(parts: AwsParts): AwsLoadBalancers {
       ...createGroupKinds(groups),
       createNodeRuleKind(groups) as Kind,
     ],
-    readers: [createLoadBalancerReader({ ...common, classic: classicQueries, network: queries, providerIdOf, asked })],
+    readers: [createLoadBalancerReader({ ...common, classic: classicQueries, network: queries, providerIdOf, toRead })],
     documents: [],
-    desire(given) {
-      const { attach, owner } = given.desired;
-      if (attach !== undefined) asked.hosts.add(attach.id);
-      const types = asked.types.get(owner.service) ?? new Set();
-      asked.types.set(owner.service, types.add(typeOf(given.desired)));
-      return desireOf(given, desireParts);
+    desire(input) {
+      const { attach, owner } = input.desired;
+      if (attach !== undefined) toRead.hosts.add(attach.id);
+      const types = toRead.types.get(owner.service) ?? new Set();
+      toRead.types.set(owner.service, types.add(typeOf(input.desired)));
+      return desireOf(input, desireParts);
     },
     poll: async () => new Map(),
     slots: ({ name }) => [slotOf(name)],
@@ -106,7 +106,7 @@ export function createLoadBalancers(parts: AwsParts): AwsLoadBalancers {
       return { name, ingress, createdAtMs, service };
     },
     members,
-    adopts: (found, adopting) => adoptedKey(found, adopting, view),
+    adopts: (found, input) => adoptedKey(found, input, view),
   };
   return { driver, noteInstance: reads.noteInstance, reads };
 }
@@ -150,7 +150,7 @@ function typeOf({ attach, annotations }: DesiredLoadBalancer): BalancerType {
 }
 
 /** Pure. */
-function desireOf(given: Asked, parts: DesireParts): Desire {
+function desireOf(given: DesireInput, parts: DesireParts): Desire {
   const { desired } = given;
   const type = desired.annotations[keys.type]?.trim() ?? '';
   const refusals: Refusal[] = [];
@@ -171,21 +171,21 @@ function desireOf(given: Asked, parts: DesireParts): Desire {
     refuse(`${keys.targetNodeLabels}: ${value}, ${expected}`);
     if (!has.classic && !has.network) return { wants: standing(given), refusals };
   }
-  const asked = refusals.length === 0 ? given : { ...given, desired: { ...desired, members: remaining(given, parts) } };
+  const input = refusals.length === 0 ? given : { ...given, desired: { ...desired, members: remaining(given, parts) } };
   const kind = typeOf(desired);
   const other = kind === 'network' ? 'classic' : 'network';
   const desire = { classic: desireClassic, network: desireNetwork };
-  const planned = desire[kind](asked, parts);
+  const planned = desire[kind](input, parts);
   const told = [...refusals, ...planned.refusals];
   if (has[kind] || !has[other]) return { ...planned, refusals: told };
   // Nothing is deleted before it is certain that something comes in its place.
   const isCertain = planned.wants.some(({ kind: of, spec, use }) => of === classicKinds.balancer && (spec ?? use));
-  const inTheWay = kind === 'classic' ? guestsRefusal(asked) : undefined;
+  const inTheWay = kind === 'classic' ? guestsRefusal(input) : undefined;
   if (desired.mayChangeAddress && isCertain && inTheWay === undefined) return { ...planned, refusals: told };
   const names = { network: 'a network', classic: 'a classic' };
   const current = `${desired.service} has ${names[other]} load balancer`;
   const message = `${keys.type}: ${current}; ${names[kind]} one has another address`;
-  const instead = desire[other](asked, parts);
+  const instead = desire[other](input, parts);
   const why: readonly Refusal[] = desired.mayChangeAddress
     ? [...told, ...(inTheWay === undefined ? [] : [inTheWay])]
     : [...refusals, { reason: 'AddressWouldChange', message }];
@@ -193,13 +193,13 @@ function desireOf(given: Asked, parts: DesireParts): Desire {
 }
 
 /** Everything of this Service as it stands. */
-function standing(asked: Asked): readonly Want[] {
+function standing(input: DesireInput): readonly Want[] {
   const { balancer, listener, attributes, targetGroup, targets, groupAttributes } = networkKinds;
   const within: Readonly<Record<string, string>> = {
     ...{ [listener]: balancer, [attributes]: balancer, [classicKinds.attributes]: balancer },
     ...{ [targets]: targetGroup, [groupAttributes]: targetGroup },
   };
-  return asked.mine().flatMap((found): Want[] => {
+  return input.own().flatMap((found): Want[] => {
     const inside = within[found.kind];
     const name = inside === balancer ? `${balancer}/main` : `${inside}/${found.key}`;
     return [{ ...keep(found), ...(inside !== undefined && { within: name }) }];
@@ -207,19 +207,20 @@ function standing(asked: Asked): readonly Want[] {
 }
 
 /** Where it cannot be told which Nodes are meant, none joins; what is no member any more goes all the same. */
-function remaining(asked: Asked, { idOf }: DesireParts) {
-  const instances = ownOf<ClassicLoadBalancer>(asked, classicKinds.balancer).flatMap(
+function remaining(input: DesireInput, { idOf }: DesireParts) {
+  const instances = ownOf<ClassicLoadBalancer>(input, classicKinds.balancer).flatMap(
     ({ body }) => body.instances ?? [],
   );
-  const targets = ownOf<TargetList>(asked, networkKinds.targets).flatMap(({ body }) => body.targets);
+  const targets = ownOf<TargetList>(input, networkKinds.targets).flatMap(({ body }) => body.targets);
   const held = new Set([...instances, ...targets.map(({ providerID }) => idOf(providerID) ?? providerID)]);
-  return asked.desired.members
+  return input.desired.members
     .filter(({ providerID }) => held.has(idOf(providerID) ?? ''))
     .map((member) => ({ ...member, addresses: [] }));
 }
 
 /** Name, tags and address have to agree; what belongs to the load balancer shows its address. */
-function adoptedKey(found: Found, { owner, service, proof, known }: Adopting, view: LoadBalancerView) {
+function adoptedKey(found: Found, input: AdoptionInput, view: LoadBalancerView) {
+  const { owner, service, proof } = input;
   const { marks } = view;
   if (marks === undefined) return undefined;
   const name = defaultName(owner.service);
@@ -239,7 +240,9 @@ function adoptedKey(found: Found, { owner, service, proof, known }: Adopting, vi
       const { loadBalancers, tags, name: its } = found.body as TargetGroup;
       const isIt = isTheirs && loadBalancers.includes(carrier!.id);
       // Until the load balancer itself is marked.
-      const isLeft = known(classicKinds.balancer).some(({ id, owner: of }) => id === carrier?.id && of === undefined);
+      const isLeft = input
+        .found(classicKinds.balancer)
+        .some(({ id, owner: of }) => id === carrier?.id && of === undefined);
       return isIt && isLeft && isClassicControllers(tags, service, marks.tags) ? its : undefined;
     }
     case classicKinds.front: {

@@ -1,5 +1,5 @@
 import type { Found, Want } from '../../engine/resource.ts';
-import type { Asked } from '../load-balancer-driver.ts';
+import type { DesireInput } from '../load-balancer-driver.ts';
 import type { AwsConfig } from './config.ts';
 import { ownedBy, type Tags } from './load-balancer-tags.ts';
 import type { LoadBalancerView } from './load-balancer-view.ts';
@@ -33,19 +33,19 @@ export interface Standing<Balancer> {
 
 /** @param frontKey of the group in front of a load balancer of this type */
 export function standingOf<Balancer extends { readonly tags: Tags }>(
-  asked: Asked,
+  input: DesireInput,
   isOfType: (body: unknown) => body is Balancer,
   frontKey: string,
 ): Standing<Balancer> {
-  const { owner } = asked.desired;
-  const own = ownOf<unknown>(asked, balancerKind).flatMap(({ body }) => (isOfType(body) ? [body] : []))[0];
-  const front = ownOf<FrontBody>(asked, groupKinds.front).find(({ key = frontKey }) => key === frontKey);
-  const [traffic] = known(asked, groupKinds.traffic);
+  const { owner } = input.desired;
+  const own = ownOf<unknown>(input, balancerKind).flatMap(({ body }) => (isOfType(body) ? [body] : []))[0];
+  const front = ownOf<FrontBody>(input, groupKinds.front).find(({ key = frontKey }) => key === frontKey);
+  const [traffic] = foundOf(input, groupKinds.traffic);
   const all = [groupKinds.front, groupKinds.traffic, groupKinds.others].flatMap((kind) =>
-    known<ObservedSecurityGroup>(asked, kind),
+    foundOf<ObservedSecurityGroup>(input, kind),
   );
   // Where a part carries our tags, those of the load balancer were stripped by hand.
-  const isMarked = asked.mine().some((one) => one.owner?.service === owner.service);
+  const isMarked = input.own().some((one) => one.owner?.service === owner.service);
   return {
     balancer: own,
     isAdopted: own !== undefined && !ownedBy(own.tags, owner) && !isMarked,
@@ -56,12 +56,12 @@ export function standingOf<Balancer extends { readonly tags: Tags }>(
 }
 
 /** Of this Service, of one kind. */
-export function ownOf<Body>(asked: Asked, kind: string): readonly Found<Body>[] {
-  return asked.mine().filter((one) => one.kind === kind) as readonly Found<Body>[];
+export function ownOf<Body>(input: DesireInput, kind: string): readonly Found<Body>[] {
+  return input.own().filter((one) => one.kind === kind) as readonly Found<Body>[];
 }
 
-export function known<Body>(asked: Asked, kind: string): readonly Found<Body>[] {
-  return asked.known(kind) as readonly Found<Body>[];
+export function foundOf<Body>(input: DesireInput, kind: string): readonly Found<Body>[] {
+  return input.found(kind) as readonly Found<Body>[];
 }
 
 /** As it stands. */

@@ -1,6 +1,6 @@
 import { digitalocean } from '../../../common/provider-id/digitalocean.ts';
 import { type Desire, type Found, nameOf, type Refusal, type Want } from '../../engine/resource.ts';
-import type { Asked } from '../load-balancer-driver.ts';
+import type { DesireInput } from '../load-balancer-driver.ts';
 import type { DesiredLoadBalancer, DesiredPort } from '../load-balancers.ts';
 import { prefix } from './annotations.ts';
 import { type Balancer, type Certificate, type Json, kindNames } from './balancer.ts';
@@ -19,13 +19,13 @@ export interface DesireOptions {
 }
 
 /** What serves a Service. Pure but for the region. */
-export function desireOf({ desired, known, mine }: Asked, options: DesireOptions): Desire {
+export function desireOf({ desired, found, own }: DesireInput, options: DesireOptions): Desire {
   const { owner, service } = desired;
   const settings = settingsOf(desired);
   const { title, hostname, problems, remarks, fixed } = settings;
   const mark = { owner, service, title, hostname };
   const name = printName(mark);
-  const standing = mine().find(({ kind }) => kind === kindNames.balancer) as Found<Balancer> | undefined;
+  const standing = own().find(({ kind }) => kind === kindNames.balancer) as Found<Balancer> | undefined;
   const main: Want = {
     ...{ kind: kindNames.balancer, key: 'main', slot: `name ${name}`, carriesAddress: true },
     ...{ spec: undefined, summary: `load balancer ${name}` },
@@ -42,7 +42,7 @@ export function desireOf({ desired, known, mine }: Asked, options: DesireOptions
   const certificate = certificateOf(
     settings,
     standing?.body,
-    known(kindNames.certificate) as readonly Found<Certificate>[],
+    found(kindNames.certificate) as readonly Found<Certificate>[],
   );
   const spec: BalancerSpec = {
     ...{ mark, fixed },

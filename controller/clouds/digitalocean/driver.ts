@@ -11,7 +11,7 @@ import {
 } from '../../engine/resource.ts';
 import { flagOf } from '../annotation-reader.ts';
 import { canonical } from '../ip-address.ts';
-import type { Adopting, LoadBalancerDriver, ShownLoadBalancer } from '../load-balancer-driver.ts';
+import type { AdoptionInput, LoadBalancerDriver, ShownLoadBalancer } from '../load-balancer-driver.ts';
 import type { Ingress } from '../load-balancers.ts';
 import { annotations, disownAnnotation, idAnnotation, prefix } from './annotations.ts';
 import { type Balancer, foundBalancer, foundCertificate, kindNames } from './balancer.ts';
@@ -61,8 +61,8 @@ export function createLoadBalancerDriver({ client, config }: LoadBalancerOptions
     kinds: [balancerKind(client), usedKind] as readonly Kind[],
     readers: [createReader({ client, prepare, namesCertificates: () => hasNamed })],
     documents: [],
-    desire(asked) {
-      const desire = desireOf(asked, { ...{ vpc, tags, defaultType }, region: () => region });
+    desire(input) {
+      const desire = desireOf(input, { ...{ vpc, tags, defaultType }, region: () => region });
       hasNamed ||= desire.wants.some(({ kind }) => kind === kindNames.certificate);
       return desire;
     },
@@ -133,7 +133,7 @@ function createReader({ client, prepare, namesCertificates }: ReaderOptions): Re
  * address that the Service shows. Where its status shows a hostname alone, which a user chose, annotations are not
  * believed.
  */
-function adopts({ kind, id, body }: Found, { owner, proof }: Adopting): string | undefined {
+function adopts({ kind, id, body }: Found, { owner, proof }: AdoptionInput): string | undefined {
   if (kind !== kindNames.balancer) return undefined;
   const { name, mark, addresses } = body as Balancer;
   const { annotations: said = {} } = proof;

@@ -1,5 +1,5 @@
 import type { Found } from '../../engine/resource.ts';
-import type { Adopting } from '../load-balancer-driver.ts';
+import type { AdoptionInput } from '../load-balancer-driver.ts';
 import { ownerTags } from '../load-balancers.ts';
 import type { Tags } from './answer-fields.ts';
 import { addressKey, kinds } from './found.ts';
@@ -22,8 +22,8 @@ export function classicName(clusterName: string, service: string): string {
  * The key of what the classic controller made for this Service: name, tags and addresses are those that it would have
  * given, and it has no foreign mark. Pure.
  */
-export function adopts({ kind, body }: Found, adopting: Adopting): string | undefined {
-  const { service, proof } = adopting;
+export function adopts({ kind, body }: Found, input: AdoptionInput): string | undefined {
+  const { service, proof } = input;
   const { clusterName, addresses } = proof;
   const isClassic = (tags: Tags) =>
     tags[classicTags.cluster] === clusterName &&
@@ -31,11 +31,11 @@ export function adopts({ kind, body }: Found, adopting: Adopting): string | unde
     [ownerTags.cluster, ownerTags.service, ownerTags.retained].every((tag) => tags[tag] === undefined);
   if (kind === kinds.address) {
     const address = body as Address;
-    const user = adopting.known(kinds.loadBalancer).find(({ id }) => id === address.usedBy);
+    const user = input.found(kinds.loadBalancer).find(({ id }) => id === address.usedBy);
     // Only with its load balancer, or when that has gone already.
     const isFree = address.usedBy === undefined;
     const isTheirs =
-      user !== undefined && (adopts(user, adopting) !== undefined || user.owner?.service === adopting.owner.service);
+      user !== undefined && (adopts(user, input) !== undefined || user.owner?.service === input.owner.service);
     if (!isClassic(address.tags) || !addresses.includes(address.ip)) return undefined;
     return isFree || isTheirs ? addressKey(address) : undefined;
   }

@@ -1,7 +1,7 @@
 import type { Desire, Found, Refusal, Want } from '../../engine/resource.ts';
 import { type Access, accessTo, nameHolder } from '../access.ts';
 import { sameAddress } from '../ip-address.ts';
-import type { Asked } from '../load-balancer-driver.ts';
+import type { DesireInput } from '../load-balancer-driver.ts';
 import { ownerTags } from '../load-balancers.ts';
 import { desireAddresses } from './desire-addresses.ts';
 import { kinds, listenerKey, type Part } from './found.ts';
@@ -14,15 +14,15 @@ const ownName = `${kinds.loadBalancer}/main`;
 const hostName = `${kinds.loadBalancer}/host`;
 
 /** The resources that serve a Service: a load balancer of its own, or parts of one that others made. Pure. */
-export function desireOf(asked: Asked, sets: MemberSets): Desire {
-  const { desired } = asked;
+export function desireOf(input: DesireInput, sets: MemberSets): Desire {
+  const { desired } = input;
   const { attach, service } = desired;
   const settings = readSettings(desired);
-  const own = asked.mine();
+  const own = input.own();
   const bodies = <B>(found: readonly Found[], kind: string) =>
     found.flatMap((one) => (one.kind === kind ? [one.body as B] : []));
-  const balancers = bodies<LoadBalancer>(asked.known(kinds.loadBalancer), kinds.loadBalancer);
-  const listeners = bodies<Part<Listener>>(asked.known(kinds.listener), kinds.listener);
+  const balancers = bodies<LoadBalancer>(input.found(kinds.loadBalancer), kinds.loadBalancer);
+  const listeners = bodies<Part<Listener>>(input.found(kinds.listener), kinds.listener);
   const pools = bodies<Part<Pool>>(own, kinds.pool);
   const ownIds = new Set(own.map(({ id }) => id));
   const isOurs = ({ id }: { readonly id: string }) => ownIds.has(id);
@@ -36,7 +36,7 @@ export function desireOf(asked: Asked, sets: MemberSets): Desire {
   const refusals: Refusal[] = [...settings.refusals, ...strangers()];
   const addresses = desireAddresses({
     ...{ desired, current, isOurs, refusals },
-    all: bodies<Address>(asked.known(kinds.address), kinds.address),
+    all: bodies<Address>(input.found(kinds.address), kinds.address),
     own: bodies<Address>(own, kinds.address),
   });
   const refuse = (reason: Refusal['reason'], message: string) => refusals.push({ reason, message });

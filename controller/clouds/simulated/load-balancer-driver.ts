@@ -40,7 +40,7 @@ export function createLoadBalancerDriver({
     kinds: createKinds({ transport, region, sets, settleMs }),
     readers,
     documents: [],
-    desire: (asked) => desireOf(asked, sets),
+    desire: (input) => desireOf(input, sets),
     adopts,
     slots: ({ name, address, adopt, service }) => [
       `name ${name}`,

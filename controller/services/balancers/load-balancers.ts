@@ -42,7 +42,7 @@ const doubtfulForMs = 1000;
 export function createEngineLoadBalancers(parts: LoadBalancersParts): LoadBalancers {
   const { driver, cloud, clock, signal } = parts;
   const engines = createServiceEngines({ driver, cloud, clock, signal });
-  const { engineOf, sessionOf, requestOf, ours, knownOf } = engines;
+  const { engineOf, sessionOf, requestOf, ours, foundOf } = engines;
   const kinds = new Map(driver.kinds.map((kind) => [kind.kind, kind]));
   const nowMs = () => clock.monotonic();
 
@@ -78,7 +78,7 @@ export function createEngineLoadBalancers(parts: LoadBalancersParts): LoadBalanc
     const mains = mainsOf(engine.found().ofKind(driver.main));
     // Adopted and without a mark of ours yet.
     const isAdopted = (found: Found) => ref?.adopt !== undefined && found.owner === undefined;
-    const seen = viewOf({ driver, owner, ours: ours(session), mains, isAdopted, ref, known: knownOf(owner.cluster) });
+    const seen = viewOf({ driver, owner, ours: ours(session), mains, isAdopted, ref, found: foundOf(owner.cluster) });
     if (seen === undefined) return undefined;
     // The controller writes these notes to the Service, so they are not another process's when they are read there.
     const notes = printNotes(engine.journalOf(owner));
@@ -94,17 +94,17 @@ export function createEngineLoadBalancers(parts: LoadBalancersParts): LoadBalanc
     const engine = engineOf(cluster);
     await unlessAborted(engine.audit(), aborting);
     for (const ref of adoptable) sessionOf(ref.owner).ref = ref;
-    const found = engine.found().all;
-    const mains = mainsOf(found);
-    const known = knownOf(cluster);
-    const groups = byService(driver.kinds, found, cluster);
+    const all = engine.found().all;
+    const mains = mainsOf(all);
+    const found = foundOf(cluster);
+    const groups = byService(driver.kinds, all, cluster);
     const owned = [...groups].flatMap(([service, ours]) => {
       // A resource that all Services share is an orphan only when nothing uses it any more.
       if (service === everyService && !ours.every(isUnused)) return [];
       const owner = { cluster, service };
       const session = engines.get(service);
       if (session !== undefined) session.isGone = false;
-      return viewOf({ driver, owner, ours, mains, isAdopted: () => false, ref: session?.ref, known }) ?? [];
+      return viewOf({ driver, owner, ours, mains, isAdopted: () => false, ref: session?.ref, found }) ?? [];
     });
     const adopted = adoptable.flatMap((ref) => {
       const seen = view(sessionOf(ref.owner));
@@ -114,7 +114,7 @@ export function createEngineLoadBalancers(parts: LoadBalancersParts): LoadBalanc
     return [
       ...owned.filter(({ owner }) => !takers.has(owner?.service)),
       ...adopted,
-      ...retainedViews(driver, found, known),
+      ...retainedViews(driver, all, found),
     ];
   }
 

@@ -1,4 +1,4 @@
-import type { Asked, LoadBalancerDriver } from '../../clouds/load-balancer-driver.ts';
+import type { DesireInput, LoadBalancerDriver } from '../../clouds/load-balancer-driver.ts';
 import type { LoadBalancerRef, ObservedLoadBalancer, Owner } from '../../clouds/load-balancers.ts';
 import { type Found, identityOf, type Kind } from '../../engine/resource.ts';
 
@@ -14,12 +14,12 @@ export interface ViewInput {
   /** Without our marks, and ours by adoption. */
   readonly isAdopted: (found: Found) => boolean;
   readonly ref?: LoadBalancerRef | undefined;
-  readonly known: Asked['known'];
+  readonly found: DesireInput['found'];
 }
 
 /** The load balancer of one Service in the contract's shape; undefined where there is none. Pure. */
 export function viewOf(input: ViewInput): ObservedLoadBalancer | undefined {
-  const { driver, owner, ours, mains, isAdopted, ref, known } = input;
+  const { driver, owner, ours, mains, isAdopted, ref, found } = input;
   const own = ours.filter(({ kind }) => kind === driver.main);
   const mine = own.find(({ status }) => status !== 'deleting') ?? own[0];
   const others = ours.flatMap(({ within }) => mains.get(within ?? '') ?? []).filter((one) => !own.includes(one));
@@ -32,7 +32,7 @@ export function viewOf(input: ViewInput): ObservedLoadBalancer | undefined {
   const isAttached = host !== undefined && (mine === undefined || host.id === ref?.attachTo);
   const main = (isAttached ? host : mine) ?? asked[0];
   if (main === undefined && ours.length === 0) return undefined;
-  const shown = main && driver.show(main, ours, known);
+  const shown = main && driver.show(main, ours, found);
   const isNamed = main !== undefined && !isAttached && main !== mine;
   return {
     id: main?.id,
@@ -52,14 +52,14 @@ export function viewOf(input: ViewInput): ObservedLoadBalancer | undefined {
 /** Load balancers that were retained when their Services were deleted. Pure. */
 export function retainedViews(
   driver: LoadBalancerDriver,
-  found: readonly Found[],
-  known: Asked['known'],
+  all: readonly Found[],
+  found: DesireInput['found'],
 ): readonly ObservedLoadBalancer[] {
-  const kept = found.filter((one) => one.retained === true && one.within === undefined);
+  const kept = all.filter((one) => one.retained === true && one.within === undefined);
   const used = new Set(kept.flatMap(({ refs = [] }) => refs.map(identityOf)));
   return kept.flatMap((one): ObservedLoadBalancer[] => {
     if (used.has(identityOf(one))) return [];
-    const { name, createdAtMs, service } = driver.show(one, [], known);
+    const { name, createdAtMs, service } = driver.show(one, [], found);
     return [
       {
         ...{ id: one.kind === driver.main ? one.id : undefined, name, owner: undefined, state: states[one.status] },

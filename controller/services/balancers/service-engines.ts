@@ -1,6 +1,6 @@
 import { CloudError } from '../../../common/cloud-error.ts';
 import type { Clock } from '../../../common/process/clock.ts';
-import type { Asked, LoadBalancerDriver } from '../../clouds/load-balancer-driver.ts';
+import type { AdoptionInput, DesireInput, LoadBalancerDriver } from '../../clouds/load-balancer-driver.ts';
 import type { DesiredLoadBalancer, LoadBalancerRequest, Owner } from '../../clouds/load-balancers.ts';
 import { type Permit, WithheldError } from '../../clouds/permit.ts';
 import { createEngine, type Engine } from '../../engine/engine.ts';
@@ -24,7 +24,7 @@ export interface ServiceEnginesParts {
 
 /** The engine of each cluster, with the session of each Service: its permit, its record and what it takes over. */
 export interface ServiceEngines {
-  engineOf(cluster: string): Engine<Asked>;
+  engineOf(cluster: string): Engine<DesireInput>;
   /** Made where there is none. */
   sessionOf(owner: Owner): Session;
   get(service: string): Session | undefined;
@@ -33,10 +33,11 @@ export interface ServiceEngines {
   remember(session: Session, notes: string | undefined, isClaimed: boolean): void;
   /** Writes to the Service what is not recorded yet. Throws what the write throws. */
   flush(session: Session): Promise<void>;
-  requestOf(session: Session, request: LoadBalancerRequest): Request<Asked>;
+  requestOf(session: Session, request: LoadBalancerRequest): Request<DesireInput>;
   /** Everything found that belongs to one Service. */
   ours(session: Session): readonly Found[];
-  knownOf(cluster: string): Asked['known'];
+  /** The resources of one kind that are found in this cluster. */
+  foundOf(cluster: string): DesireInput['found'];
   /** As `declare` of LoadBalancers. */
   declare(desired: readonly DesiredLoadBalancer[], isEveryone: boolean, lent: ReadonlySet<string>): void;
 }
@@ -67,7 +68,7 @@ export function createServiceEngines({ driver, cloud, clock, signal }: ServiceEn
       },
     }),
   );
-  const engines = new Map<string, Engine<Asked>>();
+  const engines = new Map<string, Engine<DesireInput>>();
   const sessions = new Map<string, Session>();
   let isEveryoneDeclared = false;
   let lent: ReadonlySet<string> = new Set();
@@ -79,16 +80,16 @@ export function createServiceEngines({ driver, cloud, clock, signal }: ServiceEn
   function assertShown({ isApplying, recordedId: id, owner }: Session, { ids }: Query, { found }: Reading): void {
     const is = (one: { readonly kind: string; readonly id: string }) => one.kind === driver.main && one.id === id;
     if (!isApplying || !ids.some(is) || found.some(is)) return;
-    const known = knownOf(owner.cluster)(driver.main).find(is);
+    const known = foundOf(owner.cluster)(driver.main).find(is);
     if (known?.status !== 'ready' && known?.status !== 'failed') return;
     const message = `${driver.main} ${id} was not found`;
     throw new CloudError({ kind: 'Conflict', cloud, operation: 'read it again', message });
   }
 
-  function engineOf(cluster: string): Engine<Asked> {
+  function engineOf(cluster: string): Engine<DesireInput> {
     const held = engines.get(cluster);
     if (held !== undefined) return held;
-    const made = createEngine<Asked>({
+    const made = createEngine<DesireInput>({
       ...{ driver: { ...driver, readers }, cluster, clock, auditMs },
       permit: (owner) => (timeoutMs) => permitOf(owner)(timeoutMs),
       journal: { load: async () => undefined, save: (owner, state) => recordState(sessionOf(owner), state, ownName) },
@@ -138,18 +139,17 @@ export function createServiceEngines({ driver, cloud, clock, signal }: ServiceEn
     engineOf(session.owner.cluster).take(session.owner, { claimed: isClaimed, ids, tried });
   }
 
-  function adoptsOf({ ref, owner }: Session): Request<Asked>['adopts'] {
+  function adoptsOf({ ref, owner }: Session): Request<DesireInput>['adopts'] {
     const { adopts } = driver;
     if (ref?.adopt === undefined || adopts === undefined) return undefined;
-    const known = knownOf(owner.cluster);
     const { service, name, id, adopt: proof } = ref;
-    const adopting = { owner, service, name, id, proof, known };
-    const isServed = known(driver.main).some((one) => one.owner?.service === owner.service);
-    return (found) => (isServed && found.kind === driver.main ? undefined : adopts(found, adopting));
+    const input: AdoptionInput = { owner, service, name, id, proof, found: foundOf(owner.cluster) };
+    const isServed = input.found(driver.main).some((one) => one.owner?.service === owner.service);
+    return (found) => (isServed && found.kind === driver.main ? undefined : adopts(found, input));
   }
 
-  function askedFor(session: Session, desired: DesiredLoadBalancer): Asked {
-    return { desired, known: knownOf(desired.owner.cluster), mine: () => ours(session) };
+  function desireInputOf(session: Session, desired: DesiredLoadBalancer): DesireInput {
+    return { desired, found: foundOf(desired.owner.cluster), own: () => ours(session) };
   }
 
   /** Everything found that belongs to one Service. */
@@ -159,19 +159,19 @@ export function createServiceEngines({ driver, cloud, clock, signal }: ServiceEn
     return near.filter((one) => isOurs(one) && (one.owner === undefined || one.owner.service === owner.service));
   }
 
-  function knownOf(cluster: string): Asked['known'] {
+  function foundOf(cluster: string): DesireInput['found'] {
     const engine = engineOf(cluster);
     return (kind) => engine.found().ofKind(kind);
   }
 
-  function requestOf(session: Session, { owner, desired, retain }: LoadBalancerRequest): Request<Asked> {
+  function requestOf(session: Session, { owner, desired, retain }: LoadBalancerRequest): Request<DesireInput> {
     const adopts = adoptsOf(session);
     if (desired === undefined) return { owner, desired, retain, adopts };
-    return { owner, desired: askedFor(session, desired), mayChangeAddress: desired.mayChangeAddress, adopts };
+    return { owner, desired: desireInputOf(session, desired), mayChangeAddress: desired.mayChangeAddress, adopts };
   }
 
   return {
-    ...{ engineOf, sessionOf, remember, requestOf, ours, knownOf },
+    ...{ engineOf, sessionOf, remember, requestOf, ours, foundOf },
     get: (service) => sessions.get(service),
     forget: (service) => void sessions.delete(service),
     flush: (session) => flush(session, ownName),

@@ -4,7 +4,7 @@ import { type FakeClock, fakeClock } from '../../../common/testing/fake-clock.ts
 import { createClient } from '../../../controller/clouds/hetzner/client.ts';
 import { createLoadBalancerDriver } from '../../../controller/clouds/hetzner/load-balancers/driver.ts';
 import { marked } from '../../../controller/clouds/hetzner/load-balancers/labels.ts';
-import type { Asked, LoadBalancerDriver } from '../../../controller/clouds/load-balancer-driver.ts';
+import type { DesireInput, LoadBalancerDriver } from '../../../controller/clouds/load-balancer-driver.ts';
 import type {
   DesiredLoadBalancer,
   DesiredMember,
@@ -75,7 +75,7 @@ export interface BalancerHarness {
   addClassic(more?: Partial<FakeBalancer>): FakeBalancer;
 }
 
-export interface More extends Partial<Omit<Request<Asked>, 'desired' | 'adopts'>> {
+export interface More extends Partial<Omit<Request<DesireInput>, 'desired' | 'adopts'>> {
   /** Addresses of the status, for `--adopt`. */
   readonly adopt?: readonly string[];
 }
@@ -159,7 +159,7 @@ export function createBalancerHarness(options: HarnessOptions = {}): BalancerHar
     };
   }
 
-  function startEngine(): Engine<Asked> {
+  function startEngine(): Engine<DesireInput> {
     const mine = epoch;
     const alive = () => {
       if (mine !== epoch) throw new Crash();
@@ -175,7 +175,7 @@ export function createBalancerHarness(options: HarnessOptions = {}): BalancerHar
       dedicatedServers: dedicated && (async () => dedicated),
     });
     current = driver;
-    return createEngine<Asked>({
+    return createEngine<DesireInput>({
       ...{ driver, cluster, clock, everyoneDeclared: () => true },
       permit: () => () => {
         alive();
@@ -197,23 +197,28 @@ export function createBalancerHarness(options: HarnessOptions = {}): BalancerHar
   let latest: DesiredLoadBalancer | undefined;
   let engine = startEngine();
 
-  function requestOf(desired: DesiredLoadBalancer | undefined, { adopt, ...more }: More): Request<Asked> {
+  function requestOf(desired: DesiredLoadBalancer | undefined, { adopt, ...more }: More): Request<DesireInput> {
     const mine = engine;
     latest = desired;
     const of = desired?.owner ?? owner;
-    const known = (kind: string) => mine.found().ofKind(kind);
+    const foundOf = (kind: string) => mine.found().ofKind(kind);
     const proof = { clusterName: 'kubernetes', addresses: adopt ?? [] };
     const adopts =
       adopt &&
       ((found: Found) => {
         const { service = '', name = '' } = desired ?? {};
-        return current!.adopts!(found, { owner: of, service, name, id: undefined, known, proof });
+        return current!.adopts!(found, { owner: of, service, name, id: undefined, found: foundOf, proof });
       });
     const ours = () => {
       const { all, isOurs } = mine.match(of, adopts);
       return all.filter((one) => isOurs(one) && (one.owner === undefined || one.owner.service === of.service));
     };
-    return { owner: of, desired: desired && { desired, known, mine: ours }, ...(adopts && { adopts }), ...more };
+    return {
+      owner: of,
+      desired: desired && { desired, found: foundOf, own: ours },
+      ...(adopts && { adopts }),
+      ...more,
+    };
   }
   const reconcile: BalancerHarness['reconcile'] = (desired, more = {}) =>
     drive(clock, engine.reconcile(requestOf(desired, more)));

@@ -1,19 +1,19 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { type FakeClock, fakeClock } from '../../../common/testing/fake-clock.ts';
-import type { Asked } from '../../../controller/clouds/load-balancer-driver.ts';
+import type { DesireInput } from '../../../controller/clouds/load-balancer-driver.ts';
 import type { DesiredLoadBalancer } from '../../../controller/clouds/load-balancers.ts';
 import { createClient } from '../../../controller/clouds/openstack/client.ts';
 import { createGates } from '../../../controller/clouds/openstack/gates.ts';
 import { featuresOf } from '../../../controller/clouds/openstack/load-balancers/features.ts';
 import { octaviaTags, tag } from '../../../controller/clouds/openstack/load-balancers/tags.ts';
 import {
+  type AddressContext,
   type AddressDesire,
-  type AddressInput,
   desireAddress,
   type Vip,
 } from '../../../controller/clouds/openstack/network/desire-address.ts';
-import { desireGroup, type GroupInput } from '../../../controller/clouds/openstack/network/desire-group.ts';
+import { desireGroup, type GroupContext } from '../../../controller/clouds/openstack/network/desire-group.ts';
 import { networkKinds, vipPortName } from '../../../controller/clouds/openstack/network/network-kinds.ts';
 import {
   adoptedNetworkKey,
@@ -29,7 +29,7 @@ import { addFloatingIps, type FakeEdge } from './fake/fake-floating-ips.ts';
 import { createFakeOpenStack, fakeHttp, password } from './fake/fake-openstack.ts';
 import type { FakeOpenStack } from './fake/openstack-state.ts';
 
-type Settings = AddressInput['settings'] & GroupInput['settings'];
+type Settings = AddressContext['settings'] & GroupContext['settings'];
 
 /** A load balancer, as far as Neutron sees it. */
 export interface StubBalancer extends Vip {
@@ -50,7 +50,7 @@ export interface NetworkHarness {
   readonly clock: FakeClock;
   /** A new process brings it about; `fields` stay for what follows. */
   ensure(fields?: Partial<DesiredLoadBalancer>, settings?: Partial<Settings>): Promise<Result>;
-  remove(more?: Partial<Request<Asked>>): Promise<Result>;
+  remove(more?: Partial<Request<DesireInput>>): Promise<Result>;
   /** What was last desired of the address. */
   readonly address: AddressDesire | undefined;
   /** Since the last time that this was asked, without those of tokens and lists of networks. */
@@ -88,7 +88,7 @@ export function networkHarness(manageSecurityGroups = false, layer4 = false): Ne
   const features = featuresOf(undefined, layer4 ? 'ovn' : 'amphora');
   const owner = { cluster, service: randomUUID() };
   const stored = new Map<string, JournalState>();
-  let engine: Engine<Asked>;
+  let engine: Engine<DesireInput>;
   let last: AddressDesire | undefined;
   let from = 0;
 
@@ -155,23 +155,23 @@ export function networkHarness(manageSecurityGroups = false, layer4 = false): Ne
     { kind: 'guest', within: 'load balancer', again: 'safe', compare: () => ({ same: true }) },
   ];
 
-  function start(): Engine<Asked> {
+  function start(): Engine<DesireInput> {
     const network = createNetworkResources({ client, config, clock });
-    const driver: Driver<Asked> = {
+    const driver: Driver<DesireInput> = {
       ...{ kinds: [...kinds, ...network.kinds], readers: [network.join(reader)], documents: [] },
       poll: async () => new Map(),
-      desire(asked): Desire {
+      desire(input): Desire {
         const { settings } = harness;
-        const own = asked.mine().find(({ kind }) => kind === 'load balancer') as Found<StubBalancer> | undefined;
+        const own = input.own().find(({ kind }) => kind === 'load balancer') as Found<StubBalancer> | undefined;
         const facts = network.facts();
-        last = desireAddress({ asked, settings, facts, own });
+        last = desireAddress({ input, settings, facts, own });
         const main: Want = { kind: 'load balancer', key: 'main', spec: last.vip, summary: 'load balancer' };
         const vip: Want = {
           ...{ kind: networkKinds.vipPort, key: 'main', within: 'load balancer/main', spec: undefined },
           summary: vipPortName,
         };
         const groups = desireGroup({
-          ...{ asked, settings, features, config, facts, vipSubnetId: subnetId },
+          ...{ input, settings, features, config, facts, vipSubnetId: subnetId },
           serverIdOf: (providerID) => providerID.slice('openstack:///'.length),
         });
         return {
@@ -189,7 +189,7 @@ export function networkHarness(manageSecurityGroups = false, layer4 = false): Ne
     });
   }
 
-  async function settle(desired: Asked | undefined, more: Partial<Request<Asked>> = {}): Promise<Result> {
+  async function settle(desired: DesireInput | undefined, more: Partial<Request<DesireInput>> = {}): Promise<Result> {
     const { mayChangeAddress } = harness.desired;
     let result: Result | undefined;
     for (let tries = 0; tries < 20; tries += 1) {
@@ -210,21 +210,28 @@ export function networkHarness(manageSecurityGroups = false, layer4 = false): Ne
     return work;
   }
 
-  function asked(): Asked {
-    const known: Asked['known'] = (kind) => engine.found().ofKind(kind);
-    const mine: Asked['mine'] = () => {
+  const foundOf: DesireInput['found'] = (kind) => engine.found().ofKind(kind);
+
+  function input(): DesireInput {
+    const own: DesireInput['own'] = () => {
       const { near, isOurs } = engine.match(owner, adopts);
       return near.filter(isOurs);
     };
-    return { desired: harness.desired, known, mine };
+    return { desired: harness.desired, found: foundOf, own };
   }
-  const adopts: Request<Asked>['adopts'] = (found) => {
+  const adopts: Request<DesireInput>['adopts'] = (found) => {
     const { service, clusterName } = harness.desired;
     if (found.kind === 'load balancer') return (found.body as StubBalancer).name === 'classic' ? 'main' : undefined;
     const addresses = [...edge.floatingIps.values()].map(({ address }) => address);
-    const known: Asked['known'] = (kind) => engine.found().ofKind(kind);
     const { name } = harness.desired;
-    return adoptedNetworkKey(found, { owner, service, name, id: undefined, known, proof: { clusterName, addresses } });
+    return adoptedNetworkKey(found, {
+      owner,
+      service,
+      name,
+      id: undefined,
+      found: foundOf,
+      proof: { clusterName, addresses },
+    });
   };
 
   const harness: NetworkHarness = {
@@ -234,7 +241,7 @@ export function networkHarness(manageSecurityGroups = false, layer4 = false): Ne
       harness.desired = { ...harness.desired, ...fields };
       harness.settings = { ...harness.settings, ...settings };
       engine = start();
-      return settle(asked(), { adopts });
+      return settle(input(), { adopts });
     },
     async remove(more) {
       engine = start();

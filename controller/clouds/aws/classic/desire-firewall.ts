@@ -1,5 +1,5 @@
 import type { Refusal, ResourceName, Want } from '../../../engine/resource.ts';
-import type { Asked } from '../../load-balancer-driver.ts';
+import type { DesireInput } from '../../load-balancer-driver.ts';
 import { keys } from '../load-balancer-annotations.ts';
 import { desireFront, desireTraffic, trafficResource } from '../security-groups/desire-front.ts';
 import { desireNodeRules, isOpenFrom } from '../security-groups/desire-node-rules.ts';
@@ -19,14 +19,14 @@ const frontResource: ResourceName = `${classicKinds.front}/main`;
 
 /** What the groups of the nodes let in for it: everything from the traffic group, or its own ports from a person's. */
 export function nodeRules(
-  asked: Asked,
+  input: DesireInput,
   settings: ClassicSettings,
   { balancer, front, traffic, groups: all, isAdopted }: Standing,
   { view, config }: DesireParts,
   members: readonly Member[],
   groups: readonly string[],
 ) {
-  const { desired } = asked;
+  const { desired } = input;
   const instances = [...new Set([...members.map(({ id }) => id), ...(balancer?.instances ?? [])])];
   const source = [traffic, trafficResource].find((one) => one !== undefined && groups.includes(one));
   const isOwn = source !== undefined || (front !== undefined && groups.includes(front.id));
@@ -39,7 +39,7 @@ export function nodeRules(
   const health = [...new Set(probed.map(Number))].filter((port) => !ports.includes(port));
   const isShared = desired.trafficPolicy === 'Cluster' && desired.annotations[keys.healthPort] === undefined;
   return desireNodeRules({
-    ...{ asked, instances, groups, clients, traffic, isAdopted, checks: clients, front: front?.id, needs: [] },
+    ...{ input, instances, groups, clients, traffic, isAdopted, checks: clients, front: front?.id, needs: [] },
     ...{ facts: { ...view.facts(instances), groups: all }, carried: balancer?.securityGroups ?? [] },
     ports: ports.map((port) => ({ protocol: 'tcp', port })),
     health: health.map((port) => ({ port, shared: isShared })),
@@ -69,16 +69,16 @@ interface FrontGroups {
  * classic controller makes one for each load balancer) goes on so.
  */
 export function desireGroups(
-  asked: Asked,
+  input: DesireInput,
   settings: ClassicSettings,
   standing: Standing,
   parts: DesireParts,
 ): FrontGroups {
-  const { desired } = asked;
+  const { desired } = input;
   const { balancer, front } = standing;
   const { config, view } = parts;
   const carried = balancer?.securityGroups ?? [];
-  const kept = ownOf(asked, classicKinds.front)
+  const kept = ownOf(input, classicKinds.front)
     .filter(({ id }) => id === front?.id)
     .map(keep);
   // What is not understood opens and closes nothing.

@@ -1,11 +1,11 @@
 import { type Desire, nameOf, type Refusal, type ResourceName, type Want } from '../../../engine/resource.ts';
-import type { Asked } from '../../load-balancer-driver.ts';
+import type { DesireInput } from '../../load-balancer-driver.ts';
 import type { DesiredLoadBalancer } from '../../load-balancers.ts';
 import { keys } from '../load-balancer-annotations.ts';
 import { slotOf } from '../load-balancer-view.ts';
 import { judgeGroups } from '../security-groups/allowed-groups.ts';
 import { frontKeys } from '../security-groups/group-resources.ts';
-import { keep, known, ownOf, standingOf } from '../standing.ts';
+import { foundOf, keep, ownOf, standingOf } from '../standing.ts';
 import { chooseSubnets } from '../subnets.ts';
 import type { BalancerSpec, Member } from './balancer-spec.ts';
 import type { ClassicLoadBalancer } from './classic-load-balancer.ts';
@@ -16,23 +16,23 @@ import { type ClassicSettings, readClassicSettings } from './settings.ts';
 const balancerName: ResourceName = `${classicKinds.balancer}/main`;
 
 /** The resources that serve a Service by a classic load balancer. What is not understood stays as it is. Pure. */
-export function desireClassic(given: Asked, parts: DesireParts): Desire {
-  const mine = given.mine();
-  const asked: Asked = { ...given, mine: () => mine };
-  const { desired } = asked;
-  const standing = standingOf(asked, isClassic, frontKeys.classic);
+export function desireClassic(given: DesireInput, parts: DesireParts): Desire {
+  const own = given.own();
+  const input: DesireInput = { ...given, own: () => own };
+  const { desired } = input;
+  const standing = standingOf(input, isClassic, frontKeys.classic);
   const read = readClassicSettings(desired, parts.config);
   const settings = permitted(read, desired, parts, standing);
   const { members, strangers } = sortMembers(desired, parts);
   const refusals: Refusal[] = [...settings.refusals, ...settings.notes, ...strangers, ...attachRefusals(desired)];
   const { remarks } = settings;
   const { balancer } = standing;
-  const kept = () => ({ wants: keepAll(asked), refusals, remarks });
+  const kept = () => ({ wants: keepAll(input), refusals, remarks });
   if (balancer === undefined) {
     // Something else than what was meant is not made.
     if (settings.refusals.length > 0 || desired.attach || !settings.listeners?.length) return kept();
-    const inTheWay = known<ClassicLoadBalancer>(asked, classicKinds.balancer).find(
-      (one) => one.slots?.includes(slotOf(desired.name)) && !mine.includes(one),
+    const inTheWay = foundOf<ClassicLoadBalancer>(input, classicKinds.balancer).find(
+      (one) => one.slots?.includes(slotOf(desired.name)) && !own.includes(one),
     );
     if (inTheWay !== undefined) {
       const wasKept = inTheWay.retained ? ' any more: it was kept on purpose' : '';
@@ -43,9 +43,9 @@ export function desireClassic(given: Asked, parts: DesireParts): Desire {
   }
   const scheme = schemeOf(settings, desired, balancer, refusals);
   const subnets = subnetsOf(settings, balancer, parts, refusals);
-  const front = desireGroups(asked, settings, standing, parts);
+  const front = desireGroups(input, settings, standing, parts);
   refusals.push(...front.refusals);
-  const rules = nodeRules(asked, settings, standing, parts, members, front.groups);
+  const rules = nodeRules(input, settings, standing, parts, members, front.groups);
   refusals.push(...rules.refusals);
   const spec: BalancerSpec = {
     ...{
@@ -66,7 +66,7 @@ export function desireClassic(given: Asked, parts: DesireParts): Desire {
     ...(classicHealth !== undefined && { asGood: [{ ...spec, health: classicHealth }] }),
     summary: summaryOf(spec),
   };
-  const hasAttributes = known(asked, classicKinds.attributes).some(({ id }) => id === balancer?.hostname);
+  const hasAttributes = foundOf(input, classicKinds.attributes).some(({ id }) => id === balancer?.hostname);
   const attributes: Want = {
     ...{ kind: classicKinds.attributes, key: 'main', within: balancerName, spec: settings.attributes },
     summary: `attributes of ${desired.name}`,
@@ -76,9 +76,9 @@ export function desireClassic(given: Asked, parts: DesireParts): Desire {
 }
 
 /** Everything of this Service as it stands. */
-function keepAll(asked: Asked): readonly Want[] {
+function keepAll(input: DesireInput): readonly Want[] {
   const kinds = [classicKinds.front, classicKinds.rule, classicKinds.balancer];
-  return kinds.flatMap((kind) => ownOf(asked, kind).map(keep));
+  return kinds.flatMap((kind) => ownOf(input, kind).map(keep));
 }
 
 /** Groups that the Service may not name count as not understood: what stands stays. */

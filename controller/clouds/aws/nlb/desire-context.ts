@@ -1,7 +1,7 @@
 import { aws } from '../../../../common/provider-id/aws.ts';
 import type { Found, Refusal, ResourceName, Want } from '../../../engine/resource.ts';
-import type { Asked } from '../../load-balancer-driver.ts';
-import { type DesireParts, known, ownOf, type Standing } from '../standing.ts';
+import type { DesireInput } from '../../load-balancer-driver.ts';
+import { type DesireParts, foundOf, ownOf, type Standing } from '../standing.ts';
 import { targetGroupName } from './names.ts';
 import {
   isNetwork,
@@ -19,7 +19,7 @@ export const hostName: ResourceName = `${networkKinds.balancer}/host`;
 
 /** Everything that is needed to tell what serves one Service. */
 export interface Context {
-  readonly asked: Asked;
+  readonly input: DesireInput;
   readonly settings: NlbSettings;
   readonly standing: Standing<NetworkLoadBalancer>;
   readonly listeners: readonly WantedListener[];
@@ -28,39 +28,39 @@ export interface Context {
 }
 
 /** Network load balancers of others: those with listeners of this Service first. */
-export function hostsOf(asked: Asked): readonly NetworkLoadBalancer[] {
-  const own = new Set(ownOf(asked, networkKinds.balancer).map(({ id }) => id));
-  const others = known<unknown>(asked, networkKinds.balancer).flatMap(({ body }) =>
+export function hostsOf(input: DesireInput): readonly NetworkLoadBalancer[] {
+  const own = new Set(ownOf(input, networkKinds.balancer).map(({ id }) => id));
+  const others = foundOf<unknown>(input, networkKinds.balancer).flatMap(({ body }) =>
     isNetwork(body) && !own.has(body.arn) ? [body] : [],
   );
-  return [...others.filter((one) => serves(asked, one)), ...others.filter((one) => !serves(asked, one))];
+  return [...others.filter((one) => serves(input, one)), ...others.filter((one) => !serves(input, one))];
 }
 
-export function serves(asked: Asked, { arn }: NetworkLoadBalancer): boolean {
-  return ownOf(asked, networkKinds.listener).some(({ within }) => within === arn);
+export function serves(input: DesireInput, { arn }: NetworkLoadBalancer): boolean {
+  return ownOf(input, networkKinds.listener).some(({ within }) => within === arn);
 }
 
-export function ownListeners(asked: Asked, { arn }: NetworkLoadBalancer): readonly Found<Listener>[] {
-  return ownOf<Listener>(asked, networkKinds.listener).filter(({ within }) => within === arn);
+export function ownListeners(input: DesireInput, { arn }: NetworkLoadBalancer): readonly Found<Listener>[] {
+  return ownOf<Listener>(input, networkKinds.listener).filter(({ within }) => within === arn);
 }
 
 /** Ids of instances that serve the Service on any port. */
-export function targetInstances(asked: Asked): readonly string[] {
-  const targets = ownOf<TargetList>(asked, networkKinds.targets).flatMap(({ body }) => body.targets);
+export function targetInstances(input: DesireInput): readonly string[] {
+  const targets = ownOf<TargetList>(input, networkKinds.targets).flatMap(({ body }) => body.targets);
   return [...new Set(targets.flatMap(({ providerID }) => aws.parse(providerID)?.instanceId ?? []))];
 }
 
 /** A target group serves one load balancer: a Service that moves from another one has a second one here. */
 export function movedTo(context: Context, on: NetworkLoadBalancer | undefined): Context {
-  const { asked, parts } = context;
-  const groups = new Map(ownOf<TargetGroup>(asked, networkKinds.targetGroup).map(({ id, body }) => [id, body.name]));
+  const { input, parts } = context;
+  const groups = new Map(ownOf<TargetGroup>(input, networkKinds.targetGroup).map(({ id, body }) => [id, body.name]));
   const here = new Set<string>();
   const elsewhere = new Set<string>();
-  for (const { within, body } of ownOf<Listener>(asked, networkKinds.listener))
+  for (const { within, body } of ownOf<Listener>(input, networkKinds.listener))
     (within === on?.arn ? here : elsewhere).add(groups.get(body.group ?? '') ?? '');
   const clusterId = `${parts.view.marks?.tags.id ?? ''} moved`;
   const listeners = context.listeners.map((one): WantedListener => {
-    const name = targetGroupName(clusterId, asked.desired.service, one.group);
+    const name = targetGroupName(clusterId, input.desired.service, one.group);
     const isSecond = here.has(name) || elsewhere.has(one.group.name);
     return isSecond ? { ...one, group: { ...one.group, name } } : one;
   });

@@ -1,5 +1,5 @@
 import type { Refusal, ResourceName, Want } from '../../../engine/resource.ts';
-import type { Asked } from '../../load-balancer-driver.ts';
+import type { DesireInput } from '../../load-balancer-driver.ts';
 import type { DesiredLoadBalancer } from '../../load-balancers.ts';
 import { keys } from '../load-balancer-annotations.ts';
 import { desireFront, desireTraffic, trafficResource } from '../security-groups/desire-front.ts';
@@ -15,8 +15,8 @@ import type { WantedListener } from './wanted.ts';
 const frontResource: ResourceName = `${groupKinds.front}/${frontKeys.network}`;
 const everybody = { IPv4: '0.0.0.0/0', IPv6: '::/0' } as const;
 
-export interface FirewallInput {
-  readonly asked: Asked;
+export interface FirewallContext {
+  readonly input: DesireInput;
   readonly settings: NlbSettings;
   readonly listeners: readonly WantedListener[];
   readonly standing: Standing<NetworkLoadBalancer>;
@@ -42,9 +42,9 @@ export interface Firewall {
  * What lets clients reach the load balancer, and it the nodes. One that was made without security groups can never get
  * any: then the nodes' own groups decide who reaches them. Pure.
  */
-export function desireFirewall(input: FirewallInput): Firewall {
-  const { asked, settings, listeners, standing, parts, on, isAttached, instances } = input;
-  const { desired } = asked;
+export function desireFirewall(context: FirewallContext): Firewall {
+  const { input, settings, listeners, standing, parts, on, isAttached, instances } = context;
+  const { desired } = input;
   const { front, traffic, groups: all } = standing;
   const refusals: Refusal[] = [];
   const wants: Want[] = [];
@@ -53,7 +53,7 @@ export function desireFirewall(input: FirewallInput): Firewall {
   const facts = { ...parts.view.facts(instances), groups: all };
   const keepFront = () =>
     wants.push(
-      ...ownOf(asked, groupKinds.front)
+      ...ownOf(input, groupKinds.front)
         .filter(({ id }) => id === front?.id)
         .map(keep),
     );
@@ -75,7 +75,7 @@ export function desireFirewall(input: FirewallInput): Firewall {
     refusals.push({ reason: 'Unsupported', message: `spec.loadBalancerSourceRanges: ${why}` });
   }
   const rules = desireNodeRules({
-    ...{ asked, facts, instances, traffic, front: front?.id, needs: input.needs, isAdopted: standing.isAdopted },
+    ...{ input, facts, instances, traffic, front: front?.id, needs: context.needs, isAdopted: standing.isAdopted },
     ...{ groups: isAttached ? [] : (groups ?? []), carried: isAttached ? [] : carriedNow },
     clients: client !== undefined ? [client] : isBare ? clientsOf(desired) : [],
     checks: client !== undefined ? [client] : subnetCidrs(),

@@ -2,7 +2,7 @@ import type { Want } from '../../../engine/resource.ts';
 import { accessTo } from '../../access.ts';
 import { ownerTags } from '../../load-balancers.ts';
 import { slotOf } from '../load-balancer-view.ts';
-import { known } from '../standing.ts';
+import { foundOf } from '../standing.ts';
 import type { NetworkSpec } from './balancer-spec.ts';
 import { type Context, movedTo, ownName, serves } from './desire-context.ts';
 import { firewallOf, hostWants, keepAll, partsOn } from './desire-parts.ts';
@@ -12,10 +12,10 @@ import { networkKinds } from './resources.ts';
 
 export function ownWants(given: Context, hosts: readonly NetworkLoadBalancer[]): readonly Want[] {
   const context = movedTo(given, given.standing.balancer);
-  const { asked, settings, standing, listeners, refusals } = context;
-  const { desired } = asked;
+  const { input, settings, standing, listeners, refusals } = context;
+  const { desired } = input;
   const { balancer } = standing;
-  const [host] = hosts.filter((one) => serves(asked, one));
+  const [host] = hosts.filter((one) => serves(input, one));
   if (balancer === undefined && host !== undefined && !desired.mayChangeAddress) {
     const what = `load balancer ${host.name} (${host.arn}) serves ${desired.service}`;
     const message = `${what} and is not provably its own; one of its own has another address`;
@@ -25,21 +25,21 @@ export function ownWants(given: Context, hosts: readonly NetworkLoadBalancer[]):
   }
   if (balancer === undefined) {
     // Something else than what was meant is not made.
-    if (settings.refusals.length > 0 || listeners.length === 0) return keepAll(asked);
-    const inTheWay = known(asked, networkKinds.balancer).find(
-      (one) => one.slots?.includes(slotOf(desired.name)) && !asked.mine().includes(one),
+    if (settings.refusals.length > 0 || listeners.length === 0) return keepAll(input);
+    const inTheWay = foundOf(input, networkKinds.balancer).find(
+      (one) => one.slots?.includes(slotOf(desired.name)) && !input.own().includes(one),
     );
     if (inTheWay !== undefined) {
       const kept = inTheWay.retained ? ' any more: it was kept on purpose' : '';
       const why = `and its tags do not say that it is of ${desired.service}${kept}`;
       const message = `load balancer ${inTheWay.id} has the name ${desired.name}, ${why}`;
       refusals.push({ reason: 'Foreign', message });
-      return keepAll(asked);
+      return keepAll(input);
     }
   }
   const firewall = firewallOf(context, balancer, false);
   refusals.push(...firewall.refusals);
-  if (balancer === undefined && firewall.refusals.length > 0) return keepAll(asked);
+  if (balancer === undefined && firewall.refusals.length > 0) return keepAll(input);
   const spec = specOf(context, firewall);
   const want: Want<NetworkSpec> = {
     ...{ kind: networkKinds.balancer, key: 'main', slot: slotOf(desired.name), spec },
@@ -47,7 +47,7 @@ export function ownWants(given: Context, hosts: readonly NetworkLoadBalancer[]):
     needs: (firewall.groups ?? []).filter((group) => !group.startsWith('sg-')),
     summary: summaryOf(spec, listeners),
   };
-  const isRead = known(asked, networkKinds.attributes).some(({ id }) => id === balancer?.arn);
+  const isRead = foundOf(input, networkKinds.attributes).some(({ id }) => id === balancer?.arn);
   const attributes: Want = {
     ...{ kind: networkKinds.attributes, key: 'main', within: ownName, spec: spec.attributes },
     summary: `attributes of ${desired.name}`,

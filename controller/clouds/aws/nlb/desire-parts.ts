@@ -7,9 +7,9 @@ import {
   type Want,
 } from '../../../engine/resource.ts';
 import { nameHolder } from '../../access.ts';
-import type { Asked } from '../../load-balancer-driver.ts';
+import type { DesireInput } from '../../load-balancer-driver.ts';
 import { type DesiredLoadBalancer, ownerTags } from '../../load-balancers.ts';
-import { keep, known, ownOf } from '../standing.ts';
+import { foundOf, keep, ownOf } from '../standing.ts';
 import {
   type Context,
   hostName,
@@ -29,20 +29,20 @@ import { type TargetGroupSpec, type TargetsSpec, targetsOf } from './target-grou
 import { standingListener, type WantedListener } from './wanted.ts';
 
 export function firewallOf(context: Context, on: NetworkLoadBalancer | undefined, isAttached: boolean): Firewall {
-  const { asked, settings, standing, parts } = context;
+  const { input, settings, standing, parts } = context;
   const listeners = [...context.listeners, ...(on === undefined ? [] : keptListeners(context, on))];
-  const members = asked.desired.members.flatMap(({ providerID }) => parts.idOf(providerID) ?? []);
-  const instances = [...new Set([...members, ...targetInstances(asked)])];
+  const members = input.desired.members.flatMap(({ providerID }) => parts.idOf(providerID) ?? []);
+  const instances = [...new Set([...members, ...targetInstances(input)])];
   const needs = [...new Set(listeners.map(({ group }) => `${networkKinds.targetGroup}/${group.name}`))];
-  return desireFirewall({ asked, settings, listeners, standing, parts, on, isAttached, instances, needs });
+  return desireFirewall({ input, settings, listeners, standing, parts, on, isAttached, instances, needs });
 }
 
 /** Those that are asked for and cannot be served so, as they stand: what lets traffic in stays with them. */
-function keptListeners({ asked, listeners }: Context, on: NetworkLoadBalancer): readonly WantedListener[] {
-  const groups = ownOf<TargetGroup>(asked, networkKinds.targetGroup);
-  return ownListeners(asked, on).flatMap(({ body: { port, protocol, certificate, group: arn } }) => {
+function keptListeners({ input, listeners }: Context, on: NetworkLoadBalancer): readonly WantedListener[] {
+  const groups = ownOf<TargetGroup>(input, networkKinds.targetGroup);
+  return ownListeners(input, on).flatMap(({ body: { port, protocol, certificate, group: arn } }) => {
     const group = groups.find(({ id }) => id === arn)?.body;
-    const isAsked = asked.desired.ports.some((one) => one.port === port);
+    const isAsked = input.desired.ports.some((one) => one.port === port);
     if (!isAsked || group === undefined || listeners.some((one) => one.port === port)) return [];
     return [standingListener({ port, protocol, certificate }, group)];
   });
@@ -50,7 +50,7 @@ function keptListeners({ asked, listeners }: Context, on: NetworkLoadBalancer): 
 
 /** Parts on a load balancer of others; where nothing may be added, those alone that stand. */
 export function hostWants(given: Context, host: NetworkLoadBalancer, mayAdd: boolean): readonly Want[] {
-  const ports = new Set(ownListeners(given.asked, host).map(({ body }) => body.port));
+  const ports = new Set(ownListeners(given.input, host).map(({ body }) => body.port));
   const listeners = mayAdd ? given.listeners : given.listeners.filter(({ port }) => ports.has(port));
   const context = movedTo({ ...given, listeners }, host);
   const firewall = firewallOf(context, host, true);
@@ -65,21 +65,21 @@ export function hostWants(given: Context, host: NetworkLoadBalancer, mayAdd: boo
  * healthy yet.
  */
 export function partsOn(
-  { asked, settings, refusals }: Context,
+  { input, settings, refusals }: Context,
   within: ResourceName,
   on: NetworkLoadBalancer | undefined,
   listeners: readonly WantedListener[],
 ): readonly Want[] {
-  const { desired } = asked;
+  const { desired } = input;
   const { service } = desired;
   const { tags } = settings;
-  const there = known<Listener>(asked, networkKinds.listener).filter((one) => one.within === on?.arn);
-  const own = on === undefined ? [] : ownListeners(asked, on);
+  const there = foundOf<Listener>(input, networkKinds.listener).filter((one) => one.within === on?.arn);
+  const own = on === undefined ? [] : ownListeners(input, on);
   const isOwn = new Set(own.map(({ id }) => id));
-  const groups = ownOf<TargetGroup>(asked, networkKinds.targetGroup);
+  const groups = ownOf<TargetGroup>(input, networkKinds.targetGroup);
   const details = [networkKinds.targets, networkKinds.groupAttributes];
-  const isRead = new Set(details.flatMap((kind) => ownOf(asked, kind).map(identityOf)));
-  const trusted = targetInstances(asked);
+  const isRead = new Set(details.flatMap((kind) => ownOf(input, kind).map(identityOf)));
+  const trusted = targetInstances(input);
   const wants = new Map<ResourceName, Want>();
   const add = (want: Want) => void wants.set(nameOf(want), want);
   for (const { group, ...listener } of listeners) {
@@ -115,15 +115,15 @@ export function partsOn(
     if (!ports.has(found.body.port) || wants.has(nameOf(found))) continue;
     add({ ...keep(found), within });
     const group = groups.find(({ id }) => id === found.body.group);
-    if (group !== undefined && !wants.has(nameOf(group))) keepGroup(asked, group).forEach(add);
+    if (group !== undefined && !wants.has(nameOf(group))) keepGroup(input, group).forEach(add);
   }
   return [...wants.values()];
 }
 
-function keepGroup(asked: Asked, group: Found<TargetGroup>): readonly Want[] {
+function keepGroup(input: DesireInput, group: Found<TargetGroup>): readonly Want[] {
   const want = { ...keep(group), key: group.body.name };
   const kinds = [networkKinds.targets, networkKinds.groupAttributes];
-  const inside = kinds.flatMap((kind) => ownOf(asked, kind).filter(({ id }) => id === group.id));
+  const inside = kinds.flatMap((kind) => ownOf(input, kind).filter(({ id }) => id === group.id));
   return [want, ...inside.map((one) => ({ ...keep(one), within: nameOf(want) }))];
 }
 
@@ -142,20 +142,20 @@ function conflictOf(
 }
 
 /** Everything of this Service as it stands. */
-export function keepAll(asked: Asked): readonly Want[] {
-  const own = ownOf<unknown>(asked, networkKinds.balancer).filter(({ body }) => isNetwork(body));
-  const groups = ownOf<TargetGroup>(asked, networkKinds.targetGroup);
-  const hosts = hostsOf(asked).filter((one) => serves(asked, one));
+export function keepAll(input: DesireInput): readonly Want[] {
+  const own = ownOf<unknown>(input, networkKinds.balancer).filter(({ body }) => isNetwork(body));
+  const groups = ownOf<TargetGroup>(input, networkKinds.targetGroup);
+  const hosts = hostsOf(input).filter((one) => serves(input, one));
   const on = new Map([
     ...own.map(({ id }) => [id, ownName] as const),
     ...hosts.map(({ arn }) => [arn, hostName] as const),
   ]);
   return [
-    ...[networkKinds.front, networkKinds.rule].flatMap((kind) => ownOf(asked, kind).map(keep)),
+    ...[networkKinds.front, networkKinds.rule].flatMap((kind) => ownOf(input, kind).map(keep)),
     ...own.map(keep),
     ...hosts.slice(0, 1).map(useOf),
-    ...groups.flatMap((group) => keepGroup(asked, group)),
-    ...ownOf(asked, networkKinds.listener).flatMap((one) => {
+    ...groups.flatMap((group) => keepGroup(input, group)),
+    ...ownOf(input, networkKinds.listener).flatMap((one) => {
       const within = on.get(one.within ?? '');
       return within === undefined ? [] : [{ ...keep(one), within }];
     }),

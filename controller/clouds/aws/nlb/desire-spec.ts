@@ -1,7 +1,7 @@
 import type { Refusal } from '../../../engine/resource.ts';
-import type { Asked } from '../../load-balancer-driver.ts';
+import type { DesireInput } from '../../load-balancer-driver.ts';
 import { keys } from '../load-balancer-annotations.ts';
-import { known, ownOf } from '../standing.ts';
+import { foundOf, ownOf } from '../standing.ts';
 import { addressChange, lostSubnets, type NetworkSpec } from './balancer-spec.ts';
 import type { Context } from './desire-context.ts';
 import type { Firewall } from './desire-firewall.ts';
@@ -11,8 +11,8 @@ import type { WantedListener } from './wanted.ts';
 
 /** As asked for, but for another address without consent, or where nothing certain comes in its place. */
 export function specOf(context: Context, firewall: Firewall): NetworkSpec {
-  const { asked, settings, standing, listeners, refusals } = context;
-  const { service, name, families, mayChangeAddress } = asked.desired;
+  const { input, settings, standing, listeners, refusals } = context;
+  const { service, name, families, mayChangeAddress } = input.desired;
   const { balancer } = standing;
   const { scheme, unclear, subnets, eips, privateAddresses, crossZone, accessLog, tags } = settings;
   const attributes: Record<string, string> = {};
@@ -31,7 +31,7 @@ export function specOf(context: Context, firewall: Firewall): NetworkSpec {
   if (balancer === undefined) return spec;
   const other = addressChange(balancer, spec);
   const lost = spec.place === undefined ? [] : lostSubnets(balancer, spec.place);
-  const inTheWay = other === undefined ? undefined : guestsRefusal(asked);
+  const inTheWay = other === undefined ? undefined : guestsRefusal(input);
   const isCertain =
     settings.refusals.length === 0 && listeners.length > 0 && firewall.refusals.length === 0 && inTheWay === undefined;
   if ((other === undefined && lost.length === 0) || (mayChangeAddress && isCertain)) return spec;
@@ -43,11 +43,11 @@ export function specOf(context: Context, firewall: Firewall): NetworkSpec {
 }
 
 /** Why its own load balancer cannot be replaced: others have listeners on it. Until they have gone, it serves. */
-export function guestsRefusal(asked: Asked): Refusal | undefined {
-  const own = ownOf<unknown>(asked, networkKinds.balancer).find(({ body }) => isNetwork(body));
+export function guestsRefusal(input: DesireInput): Refusal | undefined {
+  const own = ownOf<unknown>(input, networkKinds.balancer).find(({ body }) => isNetwork(body));
   if (own === undefined) return undefined;
-  const mine = new Set(ownOf(asked, networkKinds.listener).map(({ id }) => id));
-  const guests = known<Listener>(asked, networkKinds.listener).filter(
+  const mine = new Set(ownOf(input, networkKinds.listener).map(({ id }) => id));
+  const guests = foundOf<Listener>(input, networkKinds.listener).filter(
     ({ id, within }) => within === own.id && !mine.has(id),
   );
   if (guests.length === 0) return undefined;

@@ -1,5 +1,5 @@
 import type { Desire, Refusal } from '../../../engine/resource.ts';
-import type { Asked } from '../../load-balancer-driver.ts';
+import type { DesireInput } from '../../load-balancer-driver.ts';
 import type { DesiredLoadBalancer } from '../../load-balancers.ts';
 import { keys } from '../load-balancer-annotations.ts';
 import { judgeGroups } from '../security-groups/allowed-groups.ts';
@@ -14,19 +14,19 @@ import { type NlbSettings, readNlbSettings } from './settings.ts';
 import { asItStands, wantedListeners } from './wanted.ts';
 
 /** The resources that serve a Service by a network load balancer. What is not understood stays as it is. Pure. */
-export function desireNetwork(given: Asked, parts: DesireParts): Desire {
-  const mine = given.mine();
-  const asked: Asked = { ...given, mine: () => mine };
-  const { desired } = asked;
+export function desireNetwork(given: DesireInput, parts: DesireParts): Desire {
+  const own = given.own();
+  const input: DesireInput = { ...given, own: () => own };
+  const { desired } = input;
   const { service, attach } = desired;
-  const standing = standingOf(asked, isNetwork, frontKeys.network);
+  const standing = standingOf(input, isNetwork, frontKeys.network);
   const read = readNlbSettings(desired, { managed: parts.config.managedNlbSecurityGroups });
   const settings = permitted(read, desired, parts, standing);
-  const hosts = hostsOf(asked);
+  const hosts = hostsOf(input);
   const on = attach ? hosts.find(({ arn }) => arn === attach.id) : (standing.balancer ?? hosts[0]);
-  const groups = new Map(ownOf<TargetGroup>(asked, networkKinds.targetGroup).map(({ id, body }) => [id, body]));
+  const groups = new Map(ownOf<TargetGroup>(input, networkKinds.targetGroup).map(({ id, body }) => [id, body]));
   const standingOn = (port: number) =>
-    ownOf<Listener>(asked, networkKinds.listener).find(({ within, body }) => within === on?.arn && body.port === port)
+    ownOf<Listener>(input, networkKinds.listener).find(({ within, body }) => within === on?.arn && body.port === port)
       ?.body;
   // What the classic controller made is judged by its own defaults, until it is changed anyway.
   const probe = parts.config.healthProbe ?? (standing.isAdopted ? ({ mode: 'ServiceNodePort' } as const) : undefined);
@@ -41,7 +41,7 @@ export function desireNetwork(given: Asked, parts: DesireParts): Desire {
   });
   const refusals: Refusal[] = [...settings.refusals, ...settings.notes];
   refusals.push(...strangers(desired, parts), ...wanted.refusals);
-  const context: Context = { asked, settings, standing, listeners, parts, refusals };
+  const context: Context = { input, settings, standing, listeners, parts, refusals };
   const wants = attach ? attachedWants(context, hosts) : ownWants(context, hosts);
   return { wants, refusals, remarks: settings.remarks };
 }

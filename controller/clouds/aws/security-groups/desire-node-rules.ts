@@ -1,5 +1,5 @@
 import type { Found, Refusal, ResourceName, Want } from '../../../engine/resource.ts';
-import type { Asked } from '../../load-balancer-driver.ts';
+import type { DesireInput } from '../../load-balancer-driver.ts';
 import { mtuRule } from './front-rules.ts';
 import { groupKinds, type NodeRule, nodeRuleKey } from './group-resources.ts';
 import { type IngressRule, ruleKey } from './ingress-rule.ts';
@@ -9,8 +9,8 @@ import type { NodeRuleSpec } from './node-rule-kind.ts';
 import { descriptions, isOf, isOfAnother } from './rule-descriptions.ts';
 
 /** What the groups of the nodes have to let in for one load balancer. */
-export interface NodeRulesInput {
-  readonly asked: Asked;
+export interface NodeRulesContext {
+  readonly input: DesireInput;
   readonly facts: NetworkFacts;
   /** Ids of instances that are members, or are to be. */
   readonly instances: readonly string[];
@@ -52,10 +52,10 @@ const hostPorts: ReadonlySet<number> = new Set([22, 2379, 2380, 6443, 10250, 102
  * What any other rule lets in already is not let in twice. Rules of its own stay as long as it carries the groups that
  * they are for, and while the group of some member is not known. Pure.
  */
-export function desireNodeRules(input: NodeRulesInput): NodeRules {
-  const { asked, facts, instances, groups, carried, front, traffic, clients } = input;
-  const rules = asked.mine().filter(({ kind }) => kind === groupKinds.rule) as readonly Found<NodeRule>[];
-  if (input.isDisabled) return { wants: rules.map(asItStands), refusals: [] };
+export function desireNodeRules(context: NodeRulesContext): NodeRules {
+  const { input, facts, instances, groups, carried, front, traffic, clients } = context;
+  const rules = input.own().filter(({ kind }) => kind === groupKinds.rule) as readonly Found<NodeRule>[];
+  if (context.isDisabled) return { wants: rules.map(asItStands), refusals: [] };
   const nodes = nodeGroupsOf(instances, facts);
   const refusals = nodes.problems.map((message): Refusal => ({ reason: 'Unsupported', message }));
   const source = [traffic, `${groupKinds.traffic}/main`].find((one) => one !== undefined && groups.includes(one));
@@ -65,9 +65,10 @@ export function desireNodeRules(input: NodeRulesInput): NodeRules {
     const group = facts.groups.get(id);
     // Of another VPC, which this controller does not look into.
     if (group === undefined) continue;
-    for (const want of clients.length === 0 ? trafficRules(group, source, input) : clientRules(group, input)) add(want);
+    for (const want of clients.length === 0 ? trafficRules(group, source, context) : clientRules(group, context))
+      add(want);
   }
-  for (const { port } of clients.length === 0 ? [] : input.health.filter((one) => hostPorts.has(one.port))) {
+  for (const { port } of clients.length === 0 ? [] : context.health.filter((one) => hostPorts.has(one.port))) {
     const message = `health check port ${port} is one of the nodes themselves, and is not opened to load balancers`;
     refusals.push({ reason: 'Unsupported', message });
   }
@@ -99,12 +100,12 @@ function asItStands({ kind, key = '', id }: Found): Want {
 function trafficRules(
   group: ObservedSecurityGroup,
   source: string | undefined,
-  { asked, traffic, groups }: NodeRulesInput,
+  { input, traffic, groups }: NodeRulesContext,
 ): readonly Want[] {
   if (source === undefined) return [];
   const rule: IngressRule = {
     ...{ protocol: '-1', fromPort: -1, toPort: -1, source },
-    description: descriptions.traffic(asked.desired.owner.cluster),
+    description: descriptions.traffic(input.desired.owner.cluster),
   };
   const isOurs = ({ description }: IngressRule) => description === rule.description;
   const isOpen = group.ingress.some(
@@ -117,14 +118,14 @@ function trafficRules(
 }
 
 /** The ports of the Service and of its health check, and what tells senders that their packets are too large. */
-function clientRules(group: ObservedSecurityGroup, input: NodeRulesInput): readonly Want[] {
-  const { asked, clients, checks, ports, health, needs } = input;
-  const { owner, name } = asked.desired;
+function clientRules(group: ObservedSecurityGroup, context: NodeRulesContext): readonly Want[] {
+  const { input, clients, checks, ports, health, needs } = context;
+  const { owner, name } = input.desired;
   const isTraffic = ({ protocol, description }: IngressRule) =>
     protocol === '-1' && description === descriptions.traffic(owner.cluster);
   const isOpen = (client: string) =>
     group.ingress.some((rule) => rule.protocol === '-1' && rule.source === client && !isTraffic(rule));
-  if (input.isAdopted && clients.every(isOpen)) return [];
+  if (context.isAdopted && clients.every(isOpen)) return [];
   const opened = ports.flatMap(({ protocol, port }) =>
     clients.map((source): IngressRule => {
       return { protocol, fromPort: port, toPort: port, source, description: descriptions.client(name) };
@@ -144,7 +145,7 @@ function clientRules(group: ObservedSecurityGroup, input: NodeRulesInput): reado
       !isOfAnother(rule, name) && !isOf(rule, name) && rule.description !== descriptions.mtu && !isTraffic(rule),
   );
   const there = new Set(group.ingress.map(ruleKey));
-  const ofOurs = new Set(asked.known(groupKinds.rule).map(({ id }) => id));
+  const ofOurs = new Set(input.found(groupKinds.rule).map(({ id }) => id));
   /** Ours or shared where it stands; one of a person serves. */
   const isNeeded = (rule: IngressRule, others: readonly IngressRule[]) => {
     if (there.has(ruleKey(rule))) return ofOurs.has(nodeRuleKey(group.id, rule));

@@ -3,7 +3,7 @@ import ipaddr from 'ipaddr.js';
 import { hetzner } from '../../../../common/provider-id/hetzner.ts';
 import { type Found, nameOf, type Refusal, type ResourceName, type Want } from '../../../engine/resource.ts';
 import { canonical } from '../../ip-address.ts';
-import type { Asked } from '../../load-balancer-driver.ts';
+import type { DesireInput } from '../../load-balancer-driver.ts';
 import type { DesiredLoadBalancer, DesiredMember } from '../../load-balancers.ts';
 import { prefix } from '../annotations.ts';
 import { type Balancer, kindNames, type Service, type Target, targetKey } from './balancer.ts';
@@ -33,8 +33,8 @@ const balancer: ResourceName = nameOf({ kind: kindNames.balancer, key: 'main' })
 const claim: ResourceName = nameOf({ kind: kindNames.claim, key: 'main' });
 
 /** What serves a Service. Pure but for the id of the network. */
-export function desireOf(asked: Asked, { defaults, networkId }: DesireOptions): Desire {
-  const { desired, known, mine } = asked;
+export function desireOf(input: DesireInput, { defaults, networkId }: DesireOptions): Desire {
+  const { desired, found, own } = input;
   const { owner, service } = desired;
   const settings = settingsOf(desired.annotations, defaults);
   const name = settings.name ?? desired.name;
@@ -46,10 +46,10 @@ export function desireOf(asked: Asked, { defaults, networkId }: DesireOptions): 
   };
   const refusals: Refusal[] = [...unsupported(desired), ...settings.problems.map(unsupportedValue)];
   // What cannot be read changes nothing, and nothing goes.
-  if (settings.problems.length > 0) return { wants: standing(main, mine()), refusals };
+  if (settings.problems.length > 0) return { wants: standing(main, own()), refusals };
 
-  const held = <B>(kind: string) => mine().filter((one) => one.kind === kind) as readonly Found<B>[];
-  const { place, refusals: ofPlace } = placeOf(asked, settings.name);
+  const held = <B>(kind: string) => own().filter((one) => one.kind === kind) as readonly Found<B>[];
+  const { place, refusals: ofPlace } = placeOf(input, settings.name);
   refusals.push(...ofPlace);
   if (place.is === 'nowhere') return { wants: [], refusals };
   const host = place.is === 'host' ? place.host : undefined;
@@ -62,9 +62,9 @@ export function desireOf(asked: Asked, { defaults, networkId }: DesireOptions): 
   if (settings.usesPrivateIp && !isInNetwork) {
     const where = host ? `load balancer ${host.id} in the network of HCLOUD_NETWORK` : 'HCLOUD_NETWORK beside it';
     refusals.push(unsupportedValue(`${prefix}use-private-ip: "true", expected ${where}`));
-    return { wants: standing(main, mine()), refusals };
+    return { wants: standing(main, own()), refusals };
   }
-  const certificates = certificatesOf(settings, marks, known);
+  const certificates = certificatesOf(settings, marks, found);
   const ports = new Set(held<Service>(kindNames.service).map(({ key }) => key));
   const inside = host ? [claim] : [];
   const part = (want: Want, needs: readonly ResourceName[]): Want => ({
@@ -79,7 +79,7 @@ export function desireOf(asked: Asked, { defaults, networkId }: DesireOptions): 
       ...servicesOf(desired, settings, certificates.map(nameOf))
         .filter(({ key }) => place.is === 'own' || place.mayAdd || ports.has(key))
         .map((want) => part(want, certificates.map(nameOf))),
-      ...targetsOf(desired.members, settings.usesPrivateIp, held<Target>(kindNames.target), known).map((want) =>
+      ...targetsOf(desired.members, settings.usesPrivateIp, held<Target>(kindNames.target), found).map((want) =>
         want.kind === kindNames.target ? part(want, forTargets) : want,
       ),
     ],
@@ -121,9 +121,9 @@ function unsupported({ ports, sourceRanges, sessionAffinity, address }: DesiredL
 }
 
 /** Everything that is there, as it is. */
-function standing(main: Want, mine: readonly Found[]): Want[] {
-  const claimed = mine.find(({ kind }) => kind === kindNames.claim)?.within;
-  const parts = new Map(mine.flatMap((one) => (one.kind === kindNames.balancer ? [] : [[nameOf(one), one]])));
+function standing(main: Want, own: readonly Found[]): Want[] {
+  const claimed = own.find(({ kind }) => kind === kindNames.claim)?.within;
+  const parts = new Map(own.flatMap((one) => (one.kind === kindNames.balancer ? [] : [[nameOf(one), one]])));
   return [
     claimed === undefined ? { ...main, asItStands: true } : { ...main, use: { id: claimed, allowed: true } },
     ...[...parts.values()].map(
@@ -135,10 +135,14 @@ function standing(main: Want, mine: readonly Found[]): Want[] {
   ];
 }
 
-function certificatesOf({ protocol, uploaded = [], managed }: Settings, marks: Marks, known: Asked['known']): Want[] {
+function certificatesOf(
+  { protocol, uploaded = [], managed }: Settings,
+  marks: Marks,
+  found: DesireInput['found'],
+): Want[] {
   if (protocol !== 'https') return [];
   const { certificate: kind } = kindNames;
-  const there = (known(kind) as readonly Found<Certificate>[]).map(({ body, owner }) => ({ ...body, owner }));
+  const there = (found(kind) as readonly Found<Certificate>[]).map(({ body, owner }) => ({ ...body, owner }));
   if (managed === undefined)
     return uploaded.map((key) => {
       const id = there.find((one) => one.id === key || one.name === key)?.id ?? key;
@@ -184,7 +188,7 @@ function targetsOf(
   members: readonly DesiredMember[],
   usesPrivateIp: boolean,
   there: readonly Found<Target>[],
-  known: Asked['known'],
+  found: DesireInput['found'],
 ): Want[] {
   const wants = new Map<ResourceName, Want>();
   const add = (want: Want) => void wants.set(nameOf(want), want);
@@ -210,7 +214,7 @@ function targetsOf(
       add({ kind: kindNames.dedicated, key, use: { id: key, allowed: true }, spec: undefined, summary: id });
     const address = usesPrivateIp
       ? member.addresses.find((one) => ipaddr.IPv4.isValid(one))
-      : known(kindNames.dedicated).find((one) => one.id === key)?.body;
+      : found(kindNames.dedicated).find((one) => one.id === key)?.body;
     if (typeof address === 'string') addTarget(member, 'ip', canonical(address));
     else isAddressUnknown = true;
   }

@@ -1,7 +1,7 @@
 import ipaddr from 'ipaddr.js';
 import type { Found, Kind } from '../../../engine/resource.ts';
 import { canonical } from '../../ip-address.ts';
-import type { Adopting, LoadBalancerDriver, ShownLoadBalancer } from '../../load-balancer-driver.ts';
+import type { AdoptionInput, LoadBalancerDriver, ShownLoadBalancer } from '../../load-balancer-driver.ts';
 import type { Ingress, ObservedMember } from '../../load-balancers.ts';
 import { annotations, prefix } from '../annotations.ts';
 import type { HetznerClient } from '../client.ts';
@@ -45,7 +45,7 @@ export function createLoadBalancerDriver(options: LoadBalancerOptions): LoadBala
     ],
     readers: [createReader({ client, dedicatedServers, prepare })],
     documents: [],
-    desire: (asked) => desireOf(asked, { defaults, networkId: () => networkId }),
+    desire: (input) => desireOf(input, { defaults, networkId: () => networkId }),
     poll: (operations, { signal }) => client.actions(operations, signal),
     ...{ annotations, annotationPrefixes: [prefix], adopts, show, members },
     nodeLabels: (chosen) => settingsOf(chosen, defaults).nodeLabels,
@@ -59,7 +59,7 @@ export function createLoadBalancerDriver(options: LoadBalancerOptions): LoadBala
 const usedKind: Kind = { kind: kindNames.dedicated, again: 'safe', compare: () => ({ same: true }) };
 
 /** By the label of the classic controller, and by an address that the Service shows. */
-function adopts({ kind, body }: Found, { owner, proof }: Adopting): string | undefined {
+function adopts({ kind, body }: Found, { owner, proof }: AdoptionInput): string | undefined {
   if (kind === kindNames.certificate)
     return (body as Certificate).labels[labelKeys.classic] === owner.service ? 'managed' : undefined;
   if (kind !== kindNames.balancer) return undefined;

@@ -1,6 +1,6 @@
 import { type Found, isOwnedBy, type Refusal } from '../../../engine/resource.ts';
 import { accessTo, nameHolder } from '../../access.ts';
-import type { Asked } from '../../load-balancer-driver.ts';
+import type { DesireInput } from '../../load-balancer-driver.ts';
 import type { DesiredLoadBalancer } from '../../load-balancers.ts';
 import { type Balancer, kindNames } from './balancer.ts';
 import { consentOf, isRetainedFor, labelKeys, ownerOf, serviceOf } from './labels.ts';
@@ -19,13 +19,15 @@ export type Place =
  * @param name as the annotation of the classic controller has it
  */
 export function placeOf(
-  { desired, known, mine }: Asked,
+  input: DesireInput,
   name: string | undefined,
 ): { readonly place: Place; readonly refusals: readonly Refusal[] } {
+  const { desired } = input;
   const { owner, service, ports, attach, mayChangeAddress } = desired;
-  const balancers = known(kindNames.balancer) as readonly Found<Balancer>[];
-  const isOwn = mine().some(({ kind }) => kind === kindNames.balancer);
-  const claimed = mine().find(({ kind }) => kind === kindNames.claim)?.within;
+  const balancers = input.found(kindNames.balancer) as readonly Found<Balancer>[];
+  const parts = input.own();
+  const isOwn = parts.some(({ kind }) => kind === kindNames.balancer);
+  const claimed = parts.find(({ kind }) => kind === kindNames.claim)?.within;
   const used = balancers.find((one) => one.id === claimed);
   const own: Place = { is: 'own' };
   const onHost = (host: Found<Balancer>, mayAdd: boolean): Place => ({ is: 'host', host, mayAdd });
@@ -43,31 +45,31 @@ export function placeOf(
     );
   }
 
-  const asked =
+  const requested =
     attach === undefined
       ? namedOf(desired, name, balancers)
       : balancers.find(({ id, body }) => id === attach.id || body.name === attach.id);
-  if (asked === undefined && attach !== undefined)
+  if (requested === undefined && attach !== undefined)
     return instead('Unsupported', `load balancer ${JSON.stringify(attach.id)} does not exist in this project`);
-  if (asked === undefined || isOwnedBy(asked, owner)) {
+  if (requested === undefined || isOwnedBy(requested, owner)) {
     if (isOwn || used === undefined || mayChangeAddress) return { place: own, refusals: [] };
     const message = `${service} uses load balancer ${used.id}, which others made; one of its own has another address`;
     return { place: onHost(used, accessOf(used).may === 'use'), refusals: [{ reason: 'AddressWouldChange', message }] };
   }
-  const { id, body } = asked;
+  const { id, body } = requested;
   const holder = ownerOf(body.labels);
-  if (holder !== undefined && asked !== used)
+  if (holder !== undefined && requested !== used)
     return instead(
       'Conflict',
       `load balancer ${id} is used by ${nameHolder(serviceOf(body.labels), desired)}`,
       ports.map(({ port, protocol }) => ({ port, protocol })),
     );
   const isKept = isRetainedFor(body.labels, service);
-  const access = accessOf(asked);
+  const access = accessOf(requested);
   const told = access.may === 'use' || isKept ? [] : [refusalOf(access.refusal)];
   if (access.may === 'nothing' && !isKept) return instead(told[0]!.reason, told[0]!.message);
   const others =
-    asked === used || isKept ? [] : body.services.filter(({ port }) => !ports.some((one) => one.port === port));
+    requested === used || isKept ? [] : body.services.filter(({ port }) => !ports.some((one) => one.port === port));
   if (others.length > 0) {
     const shown = others.map(({ port }) => port).join(', ');
     return instead(
@@ -75,9 +77,9 @@ export function placeOf(
       `load balancer ${id} serves port ${shown} for others, expected one that serves nothing else`,
     );
   }
-  if ((isOwn || used !== undefined) && asked !== used && !mayChangeAddress)
+  if ((isOwn || used !== undefined) && requested !== used && !mayChangeAddress)
     return instead('AddressWouldChange', `load balancer ${id} has another address than the one that serves ${service}`);
-  return { place: onHost(asked, access.may === 'use' || isKept), refusals: told };
+  return { place: onHost(requested, access.may === 'use' || isKept), refusals: told };
 }
 
 function refusalOf({ message, ...refusal }: Refusal): Refusal {

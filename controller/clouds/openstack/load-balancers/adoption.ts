@@ -1,5 +1,5 @@
 import { type Found, isOwnedBy } from '../../../engine/resource.ts';
-import type { Adopting } from '../../load-balancer-driver.ts';
+import type { AdoptionInput } from '../../load-balancer-driver.ts';
 import { ownerTags } from '../../load-balancers.ts';
 import type { LoadBalancerConfig } from '../load-balancer-config.ts';
 import { type FloatingIp, floatingAddressAt } from '../network/floating-ip.ts';
@@ -11,31 +11,31 @@ import { octaviaKinds } from './resources.ts';
 import { tagValue } from './tags.ts';
 
 /** The key of what the classic controller made for this Service. Pure. */
-export function adoptedKey(found: Found, adopting: Adopting, config: LoadBalancerConfig): string | undefined {
-  if (found.kind === networkKinds.floatingIp && !isWithIt(found.body as FloatingIp, adopting, config)) return undefined;
-  if (found.kind !== octaviaKinds.loadBalancer) return adoptedNetworkKey(found, adopting);
-  if (!isAdoptable(found.body as LoadBalancer, adopting, config)) return undefined;
-  const twins = adopting
-    .known(octaviaKinds.loadBalancer)
-    .filter(({ body }) => isAdoptable(body as LoadBalancer, adopting, config));
+export function adoptedKey(found: Found, input: AdoptionInput, config: LoadBalancerConfig): string | undefined {
+  if (found.kind === networkKinds.floatingIp && !isWithIt(found.body as FloatingIp, input, config)) return undefined;
+  if (found.kind !== octaviaKinds.loadBalancer) return adoptedNetworkKey(found, input);
+  if (!isAdoptable(found.body as LoadBalancer, input, config)) return undefined;
+  const twins = input
+    .found(octaviaKinds.loadBalancer)
+    .filter(({ body }) => isAdoptable(body as LoadBalancer, input, config));
   // Of several that agree none, unless one is recorded.
-  return twins.length === 1 || adopting.id === found.id ? 'main' : undefined;
+  return twins.length === 1 || input.id === found.id ? 'main' : undefined;
 }
 
 /** Whether a floating IP is on the load balancer that is taken over, or that is gone by now. */
-function isWithIt({ portId }: FloatingIp, adopting: Adopting, config: LoadBalancerConfig): boolean {
-  const { name, service, owner, proof, known } = adopting;
-  const balancers = known(octaviaKinds.loadBalancer) as readonly Found<LoadBalancer>[];
+function isWithIt({ portId }: FloatingIp, input: AdoptionInput, config: LoadBalancerConfig): boolean {
+  const { name, service, owner, proof, found } = input;
+  const balancers = found(octaviaKinds.loadBalancer) as readonly Found<LoadBalancer>[];
   const names = [name, classicName({ service, clusterName: proof.clusterName })];
   if (portId === undefined) return !balancers.some((one) => one.owner === undefined && names.includes(one.body.name));
   const carrier = balancers.find(({ body }) => body.vipPortId === portId);
-  return carrier !== undefined && (isOwnedBy(carrier, owner) || adoptedKey(carrier, adopting, config) !== undefined);
+  return carrier !== undefined && (isOwnedBy(carrier, owner) || adoptedKey(carrier, input, config) !== undefined);
 }
 
 /** It has the name and tag of that controller for this Service, the address that the Service shows, and no marks. */
 function isAdoptable(
   one: LoadBalancer,
-  { name, service, proof, known }: Adopting,
+  { name, service, proof, found }: AdoptionInput,
   config: LoadBalancerConfig,
 ): boolean {
   const { clusterName, addresses } = proof;
@@ -44,7 +44,7 @@ function isAdoptable(
   if (!one.tags.includes(one.name)) return false;
   const marks = [ownerTags.service, ownerTags.retained, ownerTags.cluster];
   if (marks.some((key) => tagValue(one.tags, key) !== undefined)) return false;
-  const address = floatingAddressAt(one.vipPortId, known('floating IP')) ?? one.vipAddress;
+  const address = floatingAddressAt(one.vipPortId, found('floating IP')) ?? one.vipAddress;
   const { ingressHostnameSuffix: suffix } = config;
   return addresses.includes(address) || (suffix !== undefined && addresses.includes(`${address}.${suffix}`));
 }

@@ -1,6 +1,6 @@
 import type { Found, Refusal, Want } from '../../../engine/resource.ts';
 import { nameHolder } from '../../access.ts';
-import type { Asked } from '../../load-balancer-driver.ts';
+import type { DesireInput } from '../../load-balancer-driver.ts';
 import type { DesiredPort } from '../../load-balancers.ts';
 import { classicPrefix, serviceOfClassicName } from './names.ts';
 import type { Listener, LoadBalancer, Pool } from './octavia-answer.ts';
@@ -10,7 +10,7 @@ import type { ListenerSpec, PoolSpec } from './specs.ts';
 
 export interface PortsPlace {
   readonly wanted: Wanted;
-  readonly asked: Asked;
+  readonly input: DesireInput;
   /** What of all that is found is this Service's. */
   readonly mine: ReadonlySet<Found>;
   /** `load balancer/main`, or one of others. */
@@ -30,11 +30,11 @@ export function desirePorts(place: PortsPlace): {
   readonly wants: readonly Want[];
   readonly refusals: readonly Refusal[];
 } {
-  const { wanted, asked, mine, within, name, there, mayAdd } = place;
+  const { wanted, input, mine, within, name, there, mayAdd } = place;
   const { desired, settings, features } = wanted;
   const refusals: Refusal[] = [];
   const on = <B>(kind: string) =>
-    (asked.known(kind) as readonly Found<B>[]).filter((one) => there !== undefined && one.within === there.id);
+    (input.found(kind) as readonly Found<B>[]).filter((one) => there !== undefined && one.within === there.id);
   const listeners = on<Listener>(octaviaKinds.listener);
   const pools = on<Pool>(octaviaKinds.pool).filter((one) => mine.has(one));
   const mayMake = mayAdd && settings.refusals.length === 0;

@@ -1,6 +1,6 @@
 import { type Desire, type Found, nameOf, type Refusal, type Want } from '../../../engine/resource.ts';
 import { type Access, accessTo } from '../../access.ts';
-import type { Asked } from '../../load-balancer-driver.ts';
+import type { DesireInput } from '../../load-balancer-driver.ts';
 import type { LoadBalancerConfig } from '../load-balancer-config.ts';
 import { desireAddress } from '../network/desire-address.ts';
 import { desireGroup } from '../network/desire-group.ts';
@@ -29,15 +29,15 @@ const ownName = `${octaviaKinds.loadBalancer}/main`;
 const hostName = `${octaviaKinds.loadBalancer}/host`;
 
 /** The resources that serve a Service: a load balancer of its own, or parts of one that others made. Pure. */
-export function desireOf(asked: Asked, parts: DesireParts): Desire {
-  const { desired } = asked;
+export function desireOf(input: DesireInput, parts: DesireParts): Desire {
+  const { desired } = input;
   const { service, attach } = desired;
   const { config, serverIdOf } = parts;
   // What has no key may be anybody's.
-  const own = asked.mine().filter(({ key }) => key !== undefined);
+  const own = input.own().filter(({ key }) => key !== undefined);
   const mine = new Set(own);
-  const balancers = asked.known(octaviaKinds.loadBalancer) as readonly Found<LoadBalancer>[];
-  const listeners = (asked.known(octaviaKinds.listener) as readonly Found<Listener>[]).filter((one) => mine.has(one));
+  const balancers = input.found(octaviaKinds.loadBalancer) as readonly Found<LoadBalancer>[];
+  const listeners = (input.found(octaviaKinds.listener) as readonly Found<Listener>[]).filter((one) => mine.has(one));
   const current = currentOf(own, desired.record?.id);
   const withParts = new Set(own.flatMap(({ kind, within }) => (kind in partKinds ? [within] : [])));
   const hosts = balancers.filter((one) => !mine.has(one) && withParts.has(one.id));
@@ -137,14 +137,14 @@ export function desireOf(asked: Asked, parts: DesireParts): Desire {
 
   function partsIn(host: Found<LoadBalancer>, mayAdd: boolean): readonly Want[] {
     const { name } = host.body;
-    const ports = desirePorts({ wanted, asked, mine, within: hostName, name, there: host, mayAdd });
+    const ports = desirePorts({ wanted, input, mine, within: hostName, name, there: host, mayAdd });
     refusals.push(...ports.refusals);
     return [useOf(host), ...ports.wants, ...groupOn(host)];
   }
 
   function groupOn(loadBalancer: Found<LoadBalancer> | undefined): readonly Want[] {
     const vipSubnetId = loadBalancer?.body.vipSubnetId || undefined;
-    return desireGroup({ asked, settings, features, facts, config, vipSubnetId, serverIdOf });
+    return desireGroup({ input, settings, features, facts, config, vipSubnetId, serverIdOf });
   }
 
   function ofItsOwn(): readonly Want[] {
@@ -156,7 +156,7 @@ export function desireOf(asked: Asked, parts: DesireParts): Desire {
       );
       if (current === undefined) return standing();
     }
-    const address = desireAddress({ asked, settings, facts, own: current });
+    const address = desireAddress({ input, settings, facts, own: current });
     refusals.push(...address.refusals);
     const mayMake = settings.refusals.length === 0 && settings.placement !== undefined && address.mayMake && isPlaced();
     // Something else than what was meant is not made, and nothing goes for it.
@@ -166,7 +166,7 @@ export function desireOf(asked: Asked, parts: DesireParts): Desire {
       return [...standing().filter((one) => !names.has(nameOf(one))), ...address.wants];
     }
     const name = current?.body.name ?? classicName(desired);
-    const ports = desirePorts({ wanted, asked, mine, within: ownName, name, there: current, mayAdd: true });
+    const ports = desirePorts({ wanted, input, mine, within: ownName, name, there: current, mayAdd: true });
     refusals.push(...ports.refusals);
     const spec = loadBalancerSpec(address.vip);
     const shown = desired.ports.map(({ protocol, port }) => `${protocol} ${port}`).join(', ');
@@ -226,7 +226,7 @@ export function desireOf(asked: Asked, parts: DesireParts): Desire {
       refuse('Unsupported', `${keys.internal}: "true": the address of a shared load balancer is its owner's`);
     if (settings.hostname)
       refuse('Unsupported', `${keys.hostname}: ${JSON.stringify(settings.hostname)}: not on a shared load balancer`);
-    const shown = floatingAddressAt(body.vipPortId, asked.known('floating IP')) ?? body.vipAddress;
+    const shown = floatingAddressAt(body.vipPortId, input.found('floating IP')) ?? body.vipAddress;
     if (desired.address !== undefined && shown !== desired.address) {
       const field = `spec.loadBalancerIP: ${JSON.stringify(desired.address)}`;
       refuse('Unsupported', `${field} is no address of load balancer ${id}`);
@@ -237,7 +237,7 @@ export function desireOf(asked: Asked, parts: DesireParts): Desire {
 
   /** How many other Services use it, by the classic controller's tags, which our listeners carry, too. */
   function sharersOf(host: Found<LoadBalancer>): number {
-    const all = asked.known(octaviaKinds.listener) as readonly Found<Listener>[];
+    const all = input.found(octaviaKinds.listener) as readonly Found<Listener>[];
     const tags = [host.body.tags, ...all.flatMap(({ within, body }) => (within === host.id ? [body.tags] : []))].flat();
     const names = new Set(tags.filter((one) => one.startsWith(classicPrefix)));
     names.delete(classicName(desired));

@@ -47,23 +47,23 @@ export function createLoadBalancerDriver(parts: LoadBalancerParts): LoadBalancer
       ...[createListenerKind(calls, config), createPoolKind(calls, config, reader.sent), ...network.kinds],
     ] as LoadBalancerDriver['kinds'],
     readers: [network.join(reader)],
-    desire: (asked) => desireOf(asked, { config, minor: reader.minor, facts, serverIdOf }),
-    adopts: (found, adopting) => adoptedKey(found, adopting, config),
+    desire: (input) => desireOf(input, { config, minor: reader.minor, facts, serverIdOf }),
+    adopts: (found, input) => adoptedKey(found, input, config),
     slots(ref) {
       const { adopt, name, service } = ref;
       const classic = adopt && [name, classicName({ service, clusterName: adopt.clusterName })];
       return [...(classic ?? []).map((one) => `name ${one}`), ...networkSlots(ref)];
     },
-    show(main, found, known) {
+    show(main, parts, found) {
       if (main.kind !== octaviaKinds.loadBalancer) return showFloatingIp(main);
       const { name, tags, createdAtMs } = main.body as LoadBalancer;
       const service = tagValue(tags, ownerTags.serviceName) ?? tagValue(tags, ownerTags.retained);
-      const isOwn = found.includes(main);
-      const floating = floatingAddressAt((main.body as LoadBalancer).vipPortId, known('floating IP'));
+      const isOwn = parts.includes(main);
+      const floating = floatingAddressAt((main.body as LoadBalancer).vipPortId, found('floating IP'));
       return {
         name,
         createdAtMs,
-        ingress: ingressOf(main, found, floating, config),
+        ingress: ingressOf(main, parts, floating, config),
         service: isOwn ? service : undefined,
       };
     },

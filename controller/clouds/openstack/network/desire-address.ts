@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import type { Found, Refusal, Want } from '../../../engine/resource.ts';
 import { accessTo, isKeptFor } from '../../access.ts';
 import { sameAddress } from '../../ip-address.ts';
-import type { Asked } from '../../load-balancer-driver.ts';
+import type { DesireInput } from '../../load-balancer-driver.ts';
 import { markIn } from '../load-balancers/names.ts';
 import type { Settings } from '../load-balancers/settings.ts';
 import { consentOf, octaviaTags, tagValue } from '../load-balancers/tags.ts';
@@ -21,8 +21,8 @@ export interface Vip {
   readonly tags: readonly string[];
 }
 
-export interface AddressInput {
-  readonly asked: Asked;
+export interface AddressContext {
+  readonly input: DesireInput;
   readonly settings: Pick<Settings, 'family' | 'internal' | 'keepFloatingIp' | 'placement'>;
   readonly facts: NetworkFacts | undefined;
   /** This Service's own load balancer; undefined: it is still to be made. */
@@ -41,12 +41,12 @@ export interface AddressDesire {
 }
 
 /** The address that a Service asks for, on its own load balancer. Another than it shows only with consent. Pure. */
-export function desireAddress({ asked, settings, facts, own }: AddressInput): AddressDesire {
-  const { desired, known } = asked;
+export function desireAddress({ input, settings, facts, own }: AddressContext): AddressDesire {
+  const { desired, found } = input;
   const { owner, service, address: named, mayChangeAddress } = desired;
   const { family, placement, keepFloatingIp: keep } = settings;
-  const all = known(networkKinds.floatingIp) as readonly Found<FloatingIp>[];
-  const mine = asked.mine().filter(({ kind }) => kind === networkKinds.floatingIp) as readonly Found<FloatingIp>[];
+  const all = found(networkKinds.floatingIp) as readonly Found<FloatingIp>[];
+  const mine = input.own().filter(({ kind }) => kind === networkKinds.floatingIp) as readonly Found<FloatingIp>[];
   const isMine = (one: Found) => mine.some(({ id }) => id === one.id);
   const vipPort = own?.body.vipPortId || undefined;
   const attached = vipPort === undefined ? undefined : all.find(({ body }) => body.portId === vipPort);
@@ -82,7 +82,7 @@ export function desireAddress({ asked, settings, facts, own }: AddressInput): Ad
     summary: `attach floating IP ${named ?? attached?.body.address} to load balancer ${label}`,
   };
   /** On the VIP, and not by a mark of ours alone. */
-  const standsOnVip = known(networkKinds.onVip).some(({ within }) => within === vipPort);
+  const standsOnVip = found(networkKinds.onVip).some(({ within }) => within === vipPort);
   function standing(): readonly Want[] {
     return [
       ...(mine.length > 0 ? [floatingIp({}, { asItStands: true })] : []),

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import type { Want } from '../../../engine/resource.ts';
-import type { Asked } from '../../load-balancer-driver.ts';
+import type { DesireInput } from '../../load-balancer-driver.ts';
 import type { LoadBalancerConfig } from '../load-balancer-config.ts';
 import type { Features } from '../load-balancers/features.ts';
 import { classicGroupDescription, ownerMark, securityGroupName, withMark } from '../load-balancers/names.ts';
@@ -11,8 +11,8 @@ import { groupName, networkKinds } from './network-kinds.ts';
 import { groupSlot, type Ingress, type ServerPort, textOfRule } from './security-group.ts';
 import type { SecurityGroupSpec } from './security-group-kind.ts';
 
-export interface GroupInput {
-  readonly asked: Asked;
+export interface GroupContext {
+  readonly input: DesireInput;
   readonly settings: Pick<Settings, 'family' | 'placement' | 'monitor'>;
   readonly features: Pick<Features, 'layer4' | 'httpMonitor' | 'httpMonitorOnUdp'>;
   readonly config: Pick<LoadBalancerConfig, 'manageSecurityGroups'>;
@@ -27,12 +27,12 @@ export interface GroupInput {
  * The Service's own security group: ingress to its node ports from where the load balancer sends (the members' subnet;
  * with provider ovn the clients themselves), on every port of a member. Pure.
  */
-export function desireGroup(input: GroupInput): readonly Want[] {
-  const { asked, config, settings } = input;
-  const { desired } = asked;
+export function desireGroup(context: GroupContext): readonly Want[] {
+  const { input, config, settings } = context;
+  const { desired } = input;
   if (!config.manageSecurityGroups) return [];
   const name = securityGroupName(desired.owner, desired.service);
-  const rules = rulesFor(input);
+  const rules = rulesFor(context);
   const spec: SecurityGroupSpec = {
     ...{ name, description: withMark(classicGroupDescription(desired), ownerMark(desired.owner)), rules },
     // A monitor that is not understood stays as it is, and has to reach the members.
@@ -41,16 +41,16 @@ export function desireGroup(input: GroupInput): readonly Want[] {
   const group: Want = {
     ...{ kind: networkKinds.group, key: 'main', slot: groupSlot(name), spec, summary: `security group ${name}` },
   };
-  return [group, ...membersOf(input, rules !== undefined)];
+  return [group, ...membersOf(context, rules !== undefined)];
 }
 
 /** The group on the ports of members. */
-function membersOf({ asked, serverIdOf }: GroupInput, mayChange: boolean): readonly Want[] {
-  const { desired, known, mine } = asked;
-  const standing = new Set(mine().flatMap(({ kind, key }) => (kind === networkKinds.member && key ? [key] : [])));
+function membersOf({ input, serverIdOf }: GroupContext, mayChange: boolean): readonly Want[] {
+  const { desired, found, own } = input;
+  const standing = new Set(own().flatMap(({ kind, key }) => (kind === networkKinds.member && key ? [key] : [])));
   const addresses = new Set(desired.members.flatMap((member) => member.addresses));
   const servers = new Map(desired.members.map((member) => [serverIdOf(member.providerID), member]));
-  return (known(networkKinds.serverPort) as readonly { readonly body: ServerPort }[]).flatMap(({ body }): Want[] => {
+  return (found(networkKinds.serverPort) as readonly { readonly body: ServerPort }[]).flatMap(({ body }): Want[] => {
     const member = servers.get(body.serverId);
     const isMember = member !== undefined && body.addresses.some((one) => addresses.has(one));
     const want: Want<GroupMemberSpec> = {
@@ -64,9 +64,9 @@ function membersOf({ asked, serverIdOf }: GroupInput, mayChange: boolean): reado
 }
 
 /** Undefined while the subnet of the members cannot be seen. */
-function rulesFor(input: GroupInput): readonly Ingress[] | undefined {
-  const { asked, settings, features, facts, vipSubnetId } = input;
-  const { ports, sourceRanges, healthCheck } = asked.desired;
+function rulesFor(context: GroupContext): readonly Ingress[] | undefined {
+  const { input, settings, features, facts, vipSubnetId } = context;
+  const { ports, sourceRanges, healthCheck } = input.desired;
   const { family, placement, monitor } = settings;
   const subnetId = placement?.memberSubnetId ?? placement?.subnetId ?? vipSubnetId;
   const subnet = facts?.subnets.find(({ id }) => id === subnetId)?.cidr;

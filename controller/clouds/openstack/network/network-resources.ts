@@ -1,6 +1,6 @@
 import type { Clock } from '../../../../common/process/clock.ts';
 import type { Found, Kind, Reader } from '../../../engine/resource.ts';
-import type { Adopting } from '../../load-balancer-driver.ts';
+import type { AdoptionInput } from '../../load-balancer-driver.ts';
 import type { LoadBalancerRef } from '../../load-balancers.ts';
 import type { OpenStackClient } from '../client.ts';
 import type { LoadBalancerConfig } from '../load-balancer-config.ts';
@@ -59,8 +59,8 @@ export function networkSlots({ owner, service, address }: LoadBalancerRef): read
  * The key under which something that the classic controller made is that Service's: a floating IP on the VIP of its
  * load balancer, a group by its name; both as that controller describes them. Pure.
  */
-export function adoptedNetworkKey(found: Found, adopting: Adopting): string | undefined {
-  const { owner, service, proof, known } = adopting;
+export function adoptedNetworkKey(found: Found, input: AdoptionInput): string | undefined {
+  const { owner, service, proof } = input;
   const named = { service, clusterName: proof.clusterName };
   const isClassicGroup = ({ name, description }: SecurityGroup) =>
     name === securityGroupName(owner, service) && description === classicGroupDescription(named);
@@ -72,6 +72,6 @@ export function adoptedNetworkKey(found: Found, adopting: Adopting): string | un
   if (found.kind === networkKinds.group) return isClassicGroup(found.body as SecurityGroup) ? 'main' : undefined;
   if (found.kind !== networkKinds.member) return undefined;
   const { group } = found.body as GroupMember;
-  const there = known(networkKinds.group).find(({ id }) => id === group);
+  const there = input.found(networkKinds.group).find(({ id }) => id === group);
   return there !== undefined && isClassicGroup(there.body as SecurityGroup) ? found.key : undefined;
 }
