@@ -28,9 +28,9 @@ export function createDetails(readers: readonly Reader[]): Details {
   const details = new Map(readers.flatMap(detailsOf).flatMap((detail) => detail.parts.map((part) => [part, detail])));
   const read = new Map<Detail, Map<string, { readonly atMs: number; readonly version: string | undefined }>>();
   const readOf = (detail: Detail) => {
-    const known = read.get(detail) ?? new Map();
-    read.set(detail, known);
-    return known;
+    const containers = read.get(detail) ?? new Map();
+    read.set(detail, containers);
+    return containers;
   };
 
   function isDue(detail: Detail, container: Found, nowMs: number): boolean {

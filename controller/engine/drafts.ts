@@ -53,14 +53,14 @@ export function createDrafts({ kinds, documents }: Pick<PlanInput, 'kinds' | 'do
 
 /** The steps that can be taken, and which of them come last. */
 export function finish({ graph, all }: Drafts, insides: ReadonlyMap<string, readonly Want[]>): readonly Step[] {
-  const known = new Set(all().map(({ id }) => id));
+  const ids = new Set(all().map(({ id }) => id));
   const possible = new Map<string, boolean>();
   const isPossible = (id: string): boolean => {
     const answer = possible.get(id);
     if (answer !== undefined) return answer;
     // Cycles are found later.
     possible.set(id, true);
-    const is = known.has(id) && graph.after(id).every(isPossible);
+    const is = ids.has(id) && graph.after(id).every(isPossible);
     possible.set(id, is);
     return is;
   };

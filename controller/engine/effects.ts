@@ -26,11 +26,11 @@ export function createEffects(nowMs: () => number): Effects {
   >();
   return {
     accepted(service, step) {
-      const mine = seen.get(service) ?? new Map();
-      seen.set(service, mine);
+      const own = seen.get(service) ?? new Map();
+      seen.set(service, own);
       for (const { about, change } of subjectsOf(step)) {
-        const last = mine.get(about);
-        mine.set(about, { change, times: last?.change === change ? last.times + 1 : 1, atMs: nowMs() });
+        const last = own.get(about);
+        own.set(about, { change, times: last?.change === change ? last.times + 1 : 1, atMs: nowMs() });
       }
     },
     isWithout(service, { about, change }) {

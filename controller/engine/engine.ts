@@ -51,12 +51,12 @@ export interface Engine<D> {
   /** Reads everything now. Throws the CloudError of a read. */
   audit(): Promise<void>;
   /** Reads one owner now: all known ids, these, and what its marks and slots show. Throws the CloudError of a read. */
-  look(owner: Owner, query: Omit<Query, 'owner' | 'search'>): Promise<void>;
+  read(owner: Owner, query: Omit<Query, 'owner' | 'search'>): Promise<void>;
   /** Takes the record of an owner that another process has written. */
-  take(owner: Owner, stored: JournalState | undefined): void;
+  replaceJournal(owner: Owner, stored: JournalState | undefined): void;
   journalOf(owner: Owner): JournalState;
   /** When the latest read that shows this owner began. */
-  lookedAtMs(owner: Owner): number;
+  readAtMs(owner: Owner): number;
   /** Whether this process waits for the end of that operation: until then no read would tell more. */
   isWaitedFor(operation: string): boolean;
   /** Whether the outcome of a call was unclear, so that this owner has to be read before anything is decided. */
@@ -110,15 +110,15 @@ export function createEngine<D>(engine: EngineParts<D>): Engine<D> {
   });
   const knowledge = createKnowledge({ inventory, documents, documentTypes, kinds, auditMs, nowMs });
   const live = () => inventory.all().filter((one) => !going.has(identityOf(one)) && one.status !== 'deleting');
-  let known: { readonly things: readonly Found[]; readonly index: FoundIndex } | undefined;
+  let indexed: { readonly things: readonly Found[]; readonly index: FoundIndex } | undefined;
   function found(): FoundIndex {
     const things = inventory.all();
     const parts = documents.found();
     const isPlain = going.size === 0 && parts.length === 0;
-    if (isPlain && known?.things === things) return known.index;
+    if (isPlain && indexed?.things === things) return indexed.index;
     const marked = things.map((one) => (going.has(identityOf(one)) ? { ...one, status: 'deleting' as const } : one));
     const index = indexFound(kinds, [...marked, ...parts]);
-    known = isPlain ? { things, index } : undefined;
+    indexed = isPlain ? { things, index } : undefined;
     return index;
   }
 
@@ -166,14 +166,14 @@ export function createEngine<D>(engine: EngineParts<D>): Engine<D> {
     declare: planning.declare,
     async plan(request) {
       const journal = await journals.of(request.owner);
-      await planning.know(request, journal);
+      await planning.refresh(request, journal);
       return planning.planOf(request, journal);
     },
     planNow: (request) => planning.planNow(request, journals.now(request.owner)),
     audit: knowledge.audit,
-    look: (owner, query) => knowledge.find(owner, journals.now(owner), query),
-    take: journals.take,
-    lookedAtMs: inventory.lookedAtMs,
+    read: (owner, query) => knowledge.find(owner, journals.now(owner), query),
+    replaceJournal: journals.replace,
+    readAtMs: inventory.readAtMs,
     journalOf: (owner) => journals.now(owner).state,
     isWaitedFor: operations.isWaitedFor,
     isStale: (owner) => inventory.isStale(owner, new Set()),

@@ -125,7 +125,7 @@ describe('the inventory', () => {
     state.list = [foreign, { ...foreign, id: 'b', adoptable: true }];
     await inventory.audit();
     assert.deepEqual(state.read.splice(0), ['b']);
-    await inventory.look(query([]));
+    await inventory.read(query([]));
     assert.deepEqual(state.read.splice(0), ['b']);
   });
 
@@ -137,28 +137,28 @@ describe('the inventory', () => {
     inventory.noteGone(lb('b'));
     await clock.advance(500);
     await inventory.audit();
-    const known = () =>
+    const current = () =>
       inventory
         .all()
         .map(({ id, body }) => `${id} ${body}`)
         .sort();
-    assert.deepEqual(known(), ['a new', 'c old']);
+    assert.deepEqual(current(), ['a new', 'c old']);
     await clock.advance(600);
     await inventory.audit();
-    assert.deepEqual(known(), ['a old', 'b old'], 'the list is right in the end');
+    assert.deepEqual(current(), ['a old', 'b old'], 'the list is right in the end');
   });
 
   it('takes a read that lags behind nothing for newer than any answer before it', async () => {
     const { state, inventory } = stand();
     inventory.note([lb('a', { body: 'new' }), lb('b')]);
     state.list = [lb('a', { body: 'newer' })];
-    await inventory.look(query(['a', 'b']));
+    await inventory.read(query(['a', 'b']));
     assert.deepEqual(
       inventory.all().map(({ body }) => body),
       ['new', 'old'],
     );
     state.isFresh = true;
-    await inventory.look(query(['a', 'b']));
+    await inventory.read(query(['a', 'b']));
     assert.deepEqual(
       inventory.all().map(({ body }) => body),
       ['newer'],
@@ -171,7 +171,7 @@ describe('the inventory', () => {
     inventory.noteGone(lb('a'));
     await clock.advance(2000);
     state.list = [];
-    await inventory.look(query([]));
+    await inventory.read(query([]));
     assert.deepEqual(inventory.all(), []);
   });
 
@@ -184,7 +184,7 @@ describe('the inventory', () => {
     state.fails = true;
     await assert.rejects(inventory.audit());
     assert.equal(inventory.isStale(owner, new Set()), true);
-    await inventory.look(query([]));
+    await inventory.read(query([]));
     assert.equal(inventory.isStale(owner, new Set()), false);
   });
 
@@ -193,7 +193,7 @@ describe('the inventory', () => {
     state.list = [lb('a'), lb('b')];
     await inventory.audit();
     state.list = [];
-    await inventory.look(query(['a']));
+    await inventory.read(query(['a']));
     assert.deepEqual(
       inventory.all().map(({ id }) => id),
       ['b'],
@@ -211,10 +211,10 @@ describe('the inventory', () => {
     state.list = all;
     await inventory.audit();
     state.list = [];
-    await inventory.look(query(['a', 'b', 'h']));
+    await inventory.read(query(['a', 'b', 'h']));
     assert.deepEqual(doubts(), [false, true, true]);
     state.list = all;
-    await inventory.look({ ...query(['b']), owner: other });
+    await inventory.read({ ...query(['b']), owner: other });
     assert.deepEqual(doubts(), [false, false, true]);
     await inventory.audit();
     assert.deepEqual(doubts(), [false, false, false]);
@@ -233,7 +233,7 @@ describe('a removal', () => {
       ['deleting'],
     );
     state.list = [];
-    await inventory.look({ ...query([]), ids: [{ kind: 'slow', id: 's' }] });
+    await inventory.read({ ...query([]), ids: [{ kind: 'slow', id: 's' }] });
     assert.deepEqual(inventory.all(), []);
   });
 
@@ -257,13 +257,13 @@ describe('a removal', () => {
     inventory.hold('lb a', 'op');
     await clock.advance(5000);
     await inventory.audit();
-    const told = () => inventory.all().map(({ status, operation, body }) => [status, operation, body]);
-    assert.deepEqual(told(), [['pending', 'op', 'new']]);
+    const shown = () => inventory.all().map(({ status, operation, body }) => [status, operation, body]);
+    assert.deepEqual(shown(), [['pending', 'op', 'new']]);
     inventory.release('lb a', true);
-    assert.deepEqual(told(), [['ready', undefined, 'new']]);
+    assert.deepEqual(shown(), [['ready', undefined, 'new']]);
     await clock.advance(5000);
     await inventory.audit();
-    assert.deepEqual(told(), [['ready', undefined, 'old']]);
+    assert.deepEqual(shown(), [['ready', undefined, 'old']]);
   });
 
   it('that an operation has failed on is what the next read shows, however soon that comes', async () => {
@@ -366,16 +366,16 @@ describe('locks', () => {
   it('are taken in turn', async () => {
     const locks = createLocks();
     const order: string[] = [];
-    const first = await locks.take('a');
-    const second = locks.take('a').then((release) => {
+    const first = await locks.acquire('a');
+    const second = locks.acquire('a').then((release) => {
       order.push('second');
       release();
     });
-    (await locks.take('b'))();
+    (await locks.acquire('b'))();
     order.push('first lets go');
     first();
     await second;
-    (await locks.take('a'))();
+    (await locks.acquire('a'))();
     assert.deepEqual(order, ['first lets go', 'second']);
   });
 });

@@ -28,7 +28,7 @@ interface Entry extends Moment {
 }
 
 /** What a narrow read asked for. */
-interface Look extends Moment {
+interface NarrowRead extends Moment {
   readonly ids: ReadonlySet<string>;
   readonly searched: boolean;
 }
@@ -46,13 +46,13 @@ export interface Inventory {
   /** Reads everything. One audit at a time: callers share it. */
   audit(): Promise<void>;
   /** Reads one owner. */
-  look(query: Query): Promise<void>;
+  read(query: Query): Promise<void>;
   /** When the last complete audit began; undefined before the first. */
   readonly auditedAtMs: number | undefined;
   /** When the latest read that shows this owner began. */
-  lookedAtMs(owner: Owner): number;
+  readAtMs(owner: Owner): number;
   /** What the last narrow read of this owner asked for; undefined where an audit is newer. */
-  lookOf(owner: Owner): Look | undefined;
+  lastReadOf(owner: Owner): NarrowRead | undefined;
   /** Records the answers of successful calls of our own. */
   note(found: readonly Found[]): void;
   /** A removal has succeeded. */
@@ -82,7 +82,7 @@ export function createInventory(parts: InventoryParts): Inventory {
   const { readers, kinds, cluster, clock } = parts;
   const io = { signal: parts.signal };
   const entries = new Map<string, Entry>();
-  const looks = new Map<string, Look>();
+  const narrowReads = new Map<string, NarrowRead>();
   const staleSince = new Map<string, number>();
   /** When a read of one owner last missed something of others; by their Service, or by identity where no mark tells. */
   const missedBy = new Map<string, number>();
@@ -110,7 +110,7 @@ export function createInventory(parts: InventoryParts): Inventory {
     return !isFresh(entry.kind) && entry.answered && entry.atMs + (kinds.get(entry.kind)?.settleMs ?? 0) > read.atMs;
   }
 
-  function take(found: readonly Found[], read: Moment, isFresh: IsFresh): ReadonlySet<string> {
+  function apply(found: readonly Found[], read: Moment, isFresh: IsFresh): ReadonlySet<string> {
     const shown = new Set<string>();
     for (const one of found) {
       const identity = identityOf(one);
@@ -123,14 +123,14 @@ export function createInventory(parts: InventoryParts): Inventory {
   }
 
   /** Reads all lists, and the details that are due. What a complete list should show and does not show is gone. */
-  async function read(began: Moment, ask: (reader: Reader) => Promise<Reading>, query: Query | undefined) {
+  async function readWith(began: Moment, readOne: (reader: Reader) => Promise<Reading>, query: Query | undefined) {
     const ids = new Set(query?.ids.map(identityOf));
     const isOurs = (one: Found) =>
       one.adoptable ||
       (query === undefined ? one.owner?.cluster === cluster : isOwnedBy(one, query.owner) || ids.has(identityOf(one)));
     const readings = await Promise.all(
       readers.map(async (reader) => {
-        const reading = await ask(reader);
+        const reading = await readOne(reader);
         const due = query?.removing ? [] : reading.found.filter(isOurs);
         const parts = await details.read(reader, due, { nowMs: began.atMs, all: query !== undefined }, io);
         return { ...reading, kinds: reader.kinds, parts };
@@ -146,20 +146,20 @@ export function createInventory(parts: InventoryParts): Inventory {
     );
     const slots = new Set(query?.search ? query.slots : []);
     listed = undefined;
-    const shown = take(
+    const shown = apply(
       [...readings, ...parts].flatMap(({ found }) => found),
       began,
       isFresh,
     );
 
-    function wasAsked(one: Found): boolean {
+    function isCovered(one: Found): boolean {
       const container = containerOf(one);
       const isGone = container !== undefined && !shown.has(container);
-      const isAsked = ids.has(container ?? '') || isComplete(kinds.get(one.kind)?.within);
+      const isContainerRead = ids.has(container ?? '') || isComplete(kinds.get(one.kind)?.within);
       if (container !== undefined && details.isDetail(one.kind))
-        return detailed.has(`${one.kind} in ${container}`) || (isAsked && isGone);
+        return detailed.has(`${one.kind} in ${container}`) || (isContainerRead && isGone);
       if (isComplete(one.kind) || ids.has(identityOf(one)) || one.slots?.some((slot) => slots.has(slot))) return true;
-      return container !== undefined && (isAsked || !isGone);
+      return container !== undefined && (isContainerRead || !isGone);
     }
     function drop(identity: string): void {
       const found = entries.get(identity)?.found;
@@ -170,7 +170,7 @@ export function createInventory(parts: InventoryParts): Inventory {
     }
     for (const [identity, entry] of entries) {
       if (shown.has(identity) || outlives(identity, entry, began, isFresh)) continue;
-      if (entry.found !== undefined && !wasAsked(entry.found)) continue;
+      if (entry.found !== undefined && !isCovered(entry.found)) continue;
       drop(identity);
       for (const [part, { found }] of entries) if (found !== undefined && containerOf(found) === identity) drop(part);
     }
@@ -182,17 +182,17 @@ export function createInventory(parts: InventoryParts): Inventory {
 
   async function readAll(): Promise<void> {
     const began = now();
-    await read(began, async (reader) => ({ found: await reader.all(cluster, io) }), undefined);
+    await readWith(began, async (reader) => ({ found: await reader.all(cluster, io) }), undefined);
     audited = began;
-    for (const [service, look] of looks) if (look.order < began.order) looks.delete(service);
+    for (const [service, read] of narrowReads) if (read.order < began.order) narrowReads.delete(service);
     for (const [subject, order] of missedBy) if (order < began.order) missedBy.delete(subject);
   }
 
-  async function look(query: Query): Promise<void> {
+  async function readOwner(query: Query): Promise<void> {
     const began = now();
-    await read(began, (reader) => reader.of(query, io), query);
+    await readWith(began, (reader) => reader.of(query, io), query);
     const ids = new Set(query.ids.map(identityOf));
-    looks.set(query.owner.service, { ...began, ids, searched: query.search });
+    narrowReads.set(query.owner.service, { ...began, ids, searched: query.search });
   }
 
   return {
@@ -202,12 +202,12 @@ export function createInventory(parts: InventoryParts): Inventory {
       });
       return auditing;
     },
-    look,
+    read: readOwner,
     get auditedAtMs() {
       return audited?.atMs;
     },
-    lookedAtMs: ({ service }) => looks.get(service)?.atMs ?? audited?.atMs ?? Number.NEGATIVE_INFINITY,
-    lookOf: ({ service }) => looks.get(service),
+    readAtMs: ({ service }) => narrowReads.get(service)?.atMs ?? audited?.atMs ?? Number.NEGATIVE_INFINITY,
+    lastReadOf: ({ service }) => narrowReads.get(service),
     note(found) {
       listed = undefined;
       const at = now();
@@ -250,15 +250,15 @@ export function createInventory(parts: InventoryParts): Inventory {
       order += 1;
       staleSince.set('kind' in subject ? `kind ${subject.kind}` : subject.service, order);
     },
-    isStale: ({ service }, wanted) =>
-      staleSince.has(service) || [...wanted].some((kind) => staleSince.has(`kind ${kind}`)),
+    isStale: ({ service }, kindNames) =>
+      staleSince.has(service) || [...kindNames].some((kind) => staleSince.has(`kind ${kind}`)),
     isDoubtful({ service }, identities) {
       if (missedBy.size === 0) return false;
-      const readOrder = looks.get(service)?.order ?? audited?.order ?? 0;
+      const readOrder = narrowReads.get(service)?.order ?? audited?.order ?? 0;
       return [service, ...identities()].some((one) => (missedBy.get(one) ?? 0) > readOrder);
     },
     forget({ service }) {
-      looks.delete(service);
+      narrowReads.delete(service);
       staleSince.delete(service);
     },
     get: (identity) => entries.get(identity)?.found,

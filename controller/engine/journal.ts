@@ -33,10 +33,10 @@ export interface Journal {
   clear(): void;
   /** Creates that may show only later. */
   readonly unseen: readonly ResourceName[];
-  /** For how long a search may still miss what a create made; `lookedAtMs`: when the latest search began. */
-  unseenMs(name: ResourceName, settleMs: number, lookedAtMs: number): number;
+  /** For how long a search may still miss what a create made; `searchedAtMs`: when the latest search began. */
+  unseenMs(name: ResourceName, settleMs: number, searchedAtMs: number): number;
   /** For how long a search may still miss what an earlier process made, or has removed. */
-  inheritedMs(settleMs: number, lookedAtMs: number): number;
+  inheritedMs(settleMs: number, searchedAtMs: number): number;
   save(): Promise<void>;
 }
 
@@ -48,7 +48,7 @@ export interface Journals {
   /** The loaded one; otherwise an empty one. */
   now(owner: Owner): Journal;
   /** Replaces what was loaded: another process has written it. */
-  take(owner: Owner, stored: JournalState | undefined): void;
+  replace(owner: Owner, stored: JournalState | undefined): void;
   forget(owner: Owner): void;
 }
 
@@ -57,7 +57,7 @@ export function createJournals(store: JournalStore, nowMs: () => number): Journa
   const startedAtMs = nowMs();
   const journals = new Map<string, Journal>();
 
-  function take(owner: Owner, stored: JournalState | undefined): Journal {
+  function replace(owner: Owner, stored: JournalState | undefined): Journal {
     // Another process may have acted right before it wrote this.
     const sinceMs = journals.has(owner.service) ? nowMs() : startedAtMs;
     const journal = createJournal(store, owner, stored, sinceMs, nowMs);
@@ -67,13 +67,13 @@ export function createJournals(store: JournalStore, nowMs: () => number): Journa
 
   return {
     async of(owner) {
-      const known = journals.get(owner.service);
-      if (known !== undefined) return known;
+      const loaded = journals.get(owner.service);
+      if (loaded !== undefined) return loaded;
       const stored = await store.load(owner);
-      return journals.get(owner.service) ?? take(owner, stored);
+      return journals.get(owner.service) ?? replace(owner, stored);
     },
     now: (owner) => journals.get(owner.service) ?? createJournal(store, owner, undefined, startedAtMs, nowMs),
-    take: (owner, stored) => void take(owner, stored),
+    replace: (owner, stored) => void replace(owner, stored),
     forget: ({ service }) => void journals.delete(service),
   };
 }
@@ -92,8 +92,8 @@ function createJournal(
   const unseenSince = new Map(state.tried.map((name) => [name, startedAtMs]));
 
   /** The begin of the search counts, not the time of the decision. */
-  function leftMs(since: number | undefined, settleMs: number, lookedAtMs: number): number {
-    if (since === undefined || lookedAtMs >= since + settleMs) return 0;
+  function leftMs(since: number | undefined, settleMs: number, searchedAtMs: number): number {
+    if (since === undefined || searchedAtMs >= since + settleMs) return 0;
     return Math.max(1, since + settleMs - nowMs());
   }
   const without = (name: ResourceName) => state.tried.filter((one) => one !== name);
@@ -133,8 +133,8 @@ function createJournal(
     get unseen() {
       return [...unseenSince.keys()];
     },
-    unseenMs: (name, settleMs, lookedAtMs) => leftMs(unseenSince.get(name), settleMs, lookedAtMs),
-    inheritedMs: (settleMs, lookedAtMs) => leftMs(stored?.claimed ? startedAtMs : undefined, settleMs, lookedAtMs),
+    unseenMs: (name, settleMs, searchedAtMs) => leftMs(unseenSince.get(name), settleMs, searchedAtMs),
+    inheritedMs: (settleMs, searchedAtMs) => leftMs(stored?.claimed ? startedAtMs : undefined, settleMs, searchedAtMs),
     async save() {
       const text = JSON.stringify(state);
       if (text === saved) return;

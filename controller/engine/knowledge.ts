@@ -35,7 +35,7 @@ export interface Knowledge {
 }
 
 /** By ids, and then by marks. */
-const maxLooks = 2;
+const maxReads = 2;
 
 export function createKnowledge(parts: KnowledgeParts): Knowledge {
   const { inventory, documents, documentTypes, kinds } = parts;
@@ -62,7 +62,7 @@ export function createKnowledge(parts: KnowledgeParts): Knowledge {
 
   /** An audit does not show what carries no marks, so it does not prove that a recorded id is gone. */
   function missing({ owner, wants, journal, adopting }: Subject): 'nothing' | 'ids' | 'all' {
-    const look = inventory.lookOf(owner);
+    const lastRead = inventory.lastReadOf(owner);
     const used = wants.flatMap(({ kind, use }) => (use === undefined ? [] : [{ kind, id: use.id }]));
     const recorded = Object.entries(journal.state.ids).map(([name, id]) => ({ kind: kindOf(name), id }));
     const isUnknown = (one: { readonly kind: string; readonly id: string }) =>
@@ -70,12 +70,14 @@ export function createKnowledge(parts: KnowledgeParts): Knowledge {
     const hasNone = !inventory.all().some((one) => isOwnedBy(one, owner));
     const inOwnKinds = wants.some(({ kind }) => kinds.get(kind)?.document === undefined);
     const isUnrecorded = recorded.length === 0 && !journal.isFirstClaim;
-    if (!look?.searched) {
+    if (!lastRead?.searched) {
       if (hasNone && inOwnKinds && (adopting || isUnrecorded)) return 'all';
       // Its id shows nothing: its replacement has its marks.
-      if (recorded.some((one) => isUnknown(one) && look?.ids.has(identityOf(one)))) return 'all';
+      if (recorded.some((one) => isUnknown(one) && lastRead?.ids.has(identityOf(one)))) return 'all';
     }
-    return [...recorded, ...used].some((one) => isUnknown(one) && !look?.ids.has(identityOf(one))) ? 'ids' : 'nothing';
+    return [...recorded, ...used].some((one) => isUnknown(one) && !lastRead?.ids.has(identityOf(one)))
+      ? 'ids'
+      : 'nothing';
   }
 
   function isDoubtful(owner: Owner, { state }: Journal): boolean {
@@ -84,8 +86,8 @@ export function createKnowledge(parts: KnowledgeParts): Knowledge {
     );
   }
 
-  async function look(query: Query): Promise<void> {
-    await inventory.look(query);
+  async function read(query: Query): Promise<void> {
+    await inventory.read(query);
     searches.delete(query.owner.service);
   }
 
@@ -97,14 +99,14 @@ export function createKnowledge(parts: KnowledgeParts): Knowledge {
       if (auditedAtMs === undefined || parts.nowMs() - auditedAtMs >= parts.auditMs) await audit();
       const shared = new Set([...kinds.values()].filter(({ merge }) => merge !== undefined).map(({ kind }) => kind));
       const wanted = new Set([...wants.map(({ kind }) => kind), ...shared]);
-      for (let tries = 0; tries < maxLooks; tries += 1) {
+      for (let tries = 0; tries < maxReads; tries += 1) {
         const what = isDoubtful(owner, journal) ? 'all' : missing(subject);
         if (what === 'nothing' && !inventory.isStale(owner, wanted)) break;
         const isUnanswered = journal.state.tried.some((name) => journal.state.ids[name] === undefined);
         const isLost = isUnanswered || journal.unseen.length > 0 || searches.has(owner.service);
         const search = what === 'all' || isLost || subject.adopting;
         const slots = wants.flatMap(({ slot }) => slot ?? []);
-        await look({ owner, ids: idsOf(subject), slots, search, removing: subject.removing });
+        await read({ owner, ids: idsOf(subject), slots, search, removing: subject.removing });
       }
       await documents.refresh(
         wants.flatMap((want) => {
@@ -114,9 +116,9 @@ export function createKnowledge(parts: KnowledgeParts): Knowledge {
       );
     },
     find(owner, journal, { ids, slots, removing }) {
-      const known = idsOf({ owner, journal, wants: [] });
-      const all = new Map([...known, ...ids].map((one) => [identityOf(one), one]));
-      return look({ owner, ids: [...all.values()], slots, search: true, removing });
+      const own = idsOf({ owner, journal, wants: [] });
+      const all = new Map([...own, ...ids].map((one) => [identityOf(one), one]));
+      return read({ owner, ids: [...all.values()], slots, search: true, removing });
     },
     searchNext: ({ service }) => {
       searches.add(service);

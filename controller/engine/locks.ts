@@ -1,13 +1,13 @@
 /** One change at a time in each container that locks itself. */
 export interface Locks {
   /** Resolves when all before have let go; answers how to let go. */
-  take(name: string): Promise<() => void>;
+  acquire(name: string): Promise<() => void>;
 }
 
 export function createLocks(): Locks {
   const tails = new Map<string, Promise<void>>();
   return {
-    async take(name) {
+    async acquire(name) {
       const before = tails.get(name);
       const { promise, resolve } = Promise.withResolvers<void>();
       tails.set(name, promise);

@@ -26,7 +26,7 @@ interface Waiting {
   readonly like: string | undefined;
   dueMs: number;
   delayMs: number;
-  asked: number;
+  polls: number;
   failures: number;
   resolve(): void;
   reject(error: unknown): void;
@@ -45,7 +45,7 @@ export function createOperations({ clock, poll, signal }: OperationsParts): Oper
   const waiting = new Map<string, Waiting>();
   /** How long the last operation of that kind lasted. */
   const lasted = new Map<string, number>();
-  let isAsking = false;
+  let isPolling = false;
   let timer: { cancel(): void } | undefined;
   const nowMs = () => clock.monotonic();
 
@@ -53,18 +53,18 @@ export function createOperations({ clock, poll, signal }: OperationsParts): Oper
     const one = waiting.get(id);
     waiting.delete(id);
     if (one?.like !== undefined && state === 'done')
-      lasted.set(one.like, (nowMs() - one.sinceMs) * (one.asked === 1 ? sooner : 1));
+      lasted.set(one.like, (nowMs() - one.sinceMs) * (one.polls === 1 ? sooner : 1));
     if (state === 'done') one?.resolve();
     else one?.reject(typeof state === 'object' && 'error' in state ? state.error : state);
   }
 
-  async function ask(): Promise<void> {
+  async function pollDue(): Promise<void> {
     const due = [...waiting].filter(([, { dueMs }]) => dueMs <= nowMs() + togetherMs);
     const ids = due.map(([id]) => id);
     try {
       const states = await poll(ids, { signal });
       for (const [id, one] of due) {
-        one.asked += 1;
+        one.polls += 1;
         one.failures = 0;
         const state = states.get(id) ?? 'done';
         if (state !== 'running') close(id, state);
@@ -89,15 +89,15 @@ export function createOperations({ clock, poll, signal }: OperationsParts): Oper
   function arm(): void {
     timer?.cancel();
     timer = undefined;
-    if (waiting.size === 0 || isAsking) return;
+    if (waiting.size === 0 || isPolling) return;
     const dueMs = Math.min(...[...waiting.values()].map((one) => one.dueMs));
     timer = clock.setTimer(Math.max(0, dueMs - nowMs()), () => void turn());
   }
 
   async function turn(): Promise<void> {
-    isAsking = true;
-    await ask();
-    isAsking = false;
+    isPolling = true;
+    await pollDue();
+    isPolling = false;
     arm();
   }
 
@@ -111,14 +111,14 @@ export function createOperations({ clock, poll, signal }: OperationsParts): Oper
   return {
     isWaitedFor: (operation) => waiting.has(operation),
     end(operation, lasts) {
-      const known = waiting.get(operation);
-      if (known !== undefined) return known.promise;
+      const waited = waiting.get(operation);
+      if (waited !== undefined) return waited.promise;
       const { promise, resolve, reject } = Promise.withResolvers<void>();
       // A rejection after every caller has given up must not end the process.
       promise.catch(() => undefined);
       const aboutMs = lasts === undefined ? firstMs : Math.min(lasted.get(lasts.like) ?? lasts.ms, 2 * lasts.ms);
       const delayMs = Math.min(maxMs, Math.max(firstMs, lasts === undefined ? firstMs * 1.5 : aboutMs / 6));
-      const times = { sinceMs: nowMs(), dueMs: nowMs() + aboutMs, delayMs, asked: 0, failures: 0 };
+      const times = { sinceMs: nowMs(), dueMs: nowMs() + aboutMs, delayMs, polls: 0, failures: 0 };
       waiting.set(operation, { promise, like: lasts?.like, ...times, resolve, reject });
       if (signal?.aborted) stopped();
       else arm();

@@ -12,7 +12,7 @@ import type { Plan, Wait } from './step.ts';
 export interface Planning<D> {
   declare(request: Request<D>): void;
   /** Reads what a plan needs and is missing or old. Throws the CloudError of a read. */
-  know(request: Request<D>, journal: Journal): Promise<void>;
+  refresh(request: Request<D>, journal: Journal): Promise<void>;
   planOf(request: Request<D>, journal: Journal): Plan;
   /** Declares and plans. */
   planNow(request: Request<D>, journal: Journal): Plan;
@@ -29,7 +29,7 @@ export function createPlanning<D>(driver: Driver<D>, core: Core, knowledge: Know
     const { wants, refusals, remarks } = desire;
     const match = matchFound({ kinds, owner, found: core.found(), journal: journal.state, adopts: request.adopts });
     const unseenMs = (name: string) =>
-      journal.unseenMs(name, kinds.get(kindOf(name))?.settleMs ?? 0, inventory.lookedAtMs(owner));
+      journal.unseenMs(name, kinds.get(kindOf(name))?.settleMs ?? 0, inventory.readAtMs(owner));
     const plan = makePlan({
       ...{ kinds, documents: documentTypes, match, wants, refusals, unseenMs },
       removing: desired === undefined,
@@ -44,7 +44,7 @@ export function createPlanning<D>(driver: Driver<D>, core: Core, knowledge: Know
     const late = journal.unseen.map((name) => ({ name, ms: unseenMs(name) }));
     if (desired === undefined) {
       const settleMs = Math.max(0, ...driver.kinds.map((kind) => kind.settleMs ?? 0));
-      late.push({ name: '*', ms: journal.inheritedMs(settleMs, inventory.lookedAtMs(owner)) });
+      late.push({ name: '*', ms: journal.inheritedMs(settleMs, inventory.readAtMs(owner)) });
     }
     const unseen = late.flatMap(({ name, ms }): Wait[] =>
       ms > 0 ? [{ name, why: 'what an earlier try may have made does not show yet', ms }] : [],
@@ -65,7 +65,7 @@ export function createPlanning<D>(driver: Driver<D>, core: Core, knowledge: Know
 
   return {
     declare: (request) => shared.declare(request.owner, desireOf(request).wants),
-    know,
+    refresh: know,
     planOf: (request, journal) => planOf(request, journal),
     planNow(request, journal) {
       const desire = desireOf(request);

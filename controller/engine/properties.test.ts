@@ -19,18 +19,18 @@ const desired = fc.record({
   algorithm: fc.constantFrom('rr', 'lc'),
   zone: fc.constantFrom('z1', 'z1', 'z2'),
 });
-const asked = fc.tuple(...services.map(() => fc.option(desired, { freq: 5, nil: undefined })));
+const desires = fc.tuple(...services.map(() => fc.option(desired, { freq: 5, nil: undefined })));
 const meddling = fc.record({
   do: fc.constantFrom('delete', 'change', 'fail', 'double'),
   which: fc.nat(20),
 });
 const scenario = fc.record({
-  before: fc.option(asked, { nil: undefined }),
-  now: asked,
+  before: fc.option(desires, { nil: undefined }),
+  now: desires,
   meddled: fc.array(meddling, { maxLength: 2 }),
   hit: fc.option(fc.record({ at: fc.nat(30), fault: fc.constantFrom(...faults) }), { nil: undefined, freq: 6 }),
   edit: fc.option(fc.record({ at: fc.nat(20), how: meddling }), { nil: undefined }),
-  change: fc.option(fc.record({ at: fc.nat(20), to: asked }), { nil: undefined }),
+  change: fc.option(fc.record({ at: fc.nat(20), to: desires }), { nil: undefined }),
   lagMs: fc.constantFrom(0, 3000),
 });
 type Scenario = typeof scenario extends fc.Arbitrary<infer T> ? T : never;
@@ -50,13 +50,13 @@ function meddle({ cloud, documents }: Scene, how: { readonly do: string; readonl
       owner?.cluster === 'c1' && services.includes(owner.service) ? [id] : [],
     ),
   );
-  const mine = [...cloud.things.values()].filter(({ id, within }) => roots.has(id) || roots.has(within ?? ''));
-  const thing = mine[how.which % Math.max(1, mine.length)];
+  const own = [...cloud.things.values()].filter(({ id, within }) => roots.has(id) || roots.has(within ?? ''));
+  const thing = own[how.which % Math.max(1, own.length)];
   if (thing === undefined || cloud.isPending(thing.id) || cloud.isPending(thing.within ?? '')) return;
   if (how.do === 'delete') {
     const inUse = [...cloud.things.values()].some((one) => one.refs.some(({ id }) => id === thing.id));
     if (inUse || documents?.doc?.some(({ body }) => body['address'] === thing.id)) return;
-    for (const part of mine) if (part.within === thing.id) cloud.set(part.id, undefined);
+    for (const part of own) if (part.within === thing.id) cloud.set(part.id, undefined);
     cloud.set(thing.id, undefined);
   } else if (how.do === 'change') {
     const body = Object.fromEntries(
@@ -70,7 +70,7 @@ function meddle({ cloud, documents }: Scene, how: { readonly do: string; readonl
   else if (how.do === 'double' && thing.within === undefined) cloud.add({ ...thing, slots: [] });
 }
 
-function told({ results }: Outcome): string {
+function summaryOf({ results }: Outcome): string {
   return JSON.stringify(
     [...results].map(([service, { state, errors, waits, refusals }]) => [
       service,
@@ -88,7 +88,7 @@ async function play(name: CloudName, one: Scenario): Promise<void> {
   if (one.before !== undefined) {
     const requests = requestsOf(one.before);
     const outcome = await scene.converge(requests);
-    assert.deepEqual(outcome.stuck, [], `before: ${told(outcome)}`);
+    assert.deepEqual(outcome.stuck, [], `before: ${summaryOf(outcome)}`);
     scene.expect(requests, 'before');
     assert.deepEqual(cloud.violations, [], 'before');
     await drive(clock, sleep(clock, 10_000));
@@ -101,7 +101,7 @@ async function play(name: CloudName, one: Scenario): Promise<void> {
     atCall: (n) => n === edit?.at && meddle(scene, edit.how),
     instead: change && { at: change.at, requests: requestsOf(change.to) },
   });
-  assert.deepEqual(first.stuck, [], `does not converge: ${told(first)}`);
+  assert.deepEqual(first.stuck, [], `does not converge: ${summaryOf(first)}`);
   assert.ok(first.calls <= 600, `${first.calls} calls`);
   if (
     one.hit === undefined &&
@@ -118,23 +118,23 @@ async function play(name: CloudName, one: Scenario): Promise<void> {
   await drive(clock, sleep(clock, 10_000));
   // An edit by hand is seen by the next audit.
   const second = await scene.converge(requests);
-  assert.deepEqual(second.stuck, [], `after an edit: ${told(second)}`);
+  assert.deepEqual(second.stuck, [], `after an edit: ${summaryOf(second)}`);
   scene.expect(requests, 'at second');
   await drive(clock, sleep(clock, 10_000));
   const writes = cloud.writes.length;
   const third = await scene.converge(requests);
-  assert.deepEqual(third.stuck, [], `restart: ${told(third)}`);
+  assert.deepEqual(third.stuck, [], `restart: ${summaryOf(third)}`);
   assert.deepEqual(cloud.writes.slice(writes), [], 'a restart writes');
   const removal = requestsOf(services.map(() => undefined));
   const last = await scene.converge(removal, { hit: one.hit && { ...one.hit, at: one.hit.at % 9 } });
-  assert.deepEqual(last.stuck, [], `removal: ${told(last)}`);
+  assert.deepEqual(last.stuck, [], `removal: ${summaryOf(last)}`);
   await drive(clock, sleep(clock, 10_000));
   scene.expect(removal, 'removed');
 }
 
 describe('the engine, whatever it finds and whatever happens', () => {
   for (const name of clouds)
-    it(`makes the ${name} cloud as asked in few calls, touches nothing foreign, and then writes nothing`, async () => {
+    it(`makes the ${name} cloud as desires in few calls, touches nothing foreign, and then writes nothing`, async () => {
       await fc.assert(
         fc.asyncProperty(scenario, (one) => play(name, one)),
         { numRuns, seed },
@@ -173,7 +173,7 @@ describe('the engine, with a fault at every call and at every permit', () => {
           mayChangeAddress: true,
         };
         const first = await scene.converge([request], { hit });
-        assert.deepEqual(first.stuck, [], `${what} ${told(first)}`);
+        assert.deepEqual(first.stuck, [], `${what} ${summaryOf(first)}`);
         const ports = () => inside().map(({ key }) => key);
         assert.deepEqual(ports().sort(), ['443', '80', '9000'], what);
         const writes = cloud.writes.length;
@@ -181,7 +181,7 @@ describe('the engine, with a fault at every call and at every permit', () => {
         await scene.converge([request]);
         assert.deepEqual(cloud.writes.slice(writes), [], `${what}: a restart writes`);
         const last = await scene.converge([{ owner, desired: undefined }], { hit: hit && { ...hit, at: hit.at % 8 } });
-        assert.deepEqual(last.stuck, [], `${what} ${told(last)}`);
+        assert.deepEqual(last.stuck, [], `${what} ${summaryOf(last)}`);
         assert.deepEqual(ports(), ['9000'], what);
         assert.deepEqual([cloud.things.get(host.id), cloud.things.get(theirs.id)], [host, theirs], what);
         const left = [...cloud.things.values()].filter(
@@ -200,11 +200,11 @@ describe('the engine, with a fault at every call and at every permit', () => {
       const request = { owner, desired: served, adopts: adoptsFor('u1'), mayChangeAddress: false };
       const first = await scene.converge([request], { hit });
       const what = JSON.stringify(hit);
-      assert.deepEqual(first.stuck, [], `${what} ${told(first)}`);
+      assert.deepEqual(first.stuck, [], `${what} ${summaryOf(first)}`);
       assert.deepEqual(cloud.things.get(classic.id)?.owner, owner, what);
       scene.expect([request], what);
       const last = await scene.converge([{ owner, desired: undefined, retain: true }], { hit });
-      assert.deepEqual(last.stuck, [], `${what} ${told(last)}`);
+      assert.deepEqual(last.stuck, [], `${what} ${summaryOf(last)}`);
       const kept = cloud.things.get(classic.id);
       assert.deepEqual([kept?.retained, kept?.owner], [true, undefined], what);
     }

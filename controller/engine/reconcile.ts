@@ -58,7 +58,7 @@ export function createReconciler<D>(parts: ReconcilerParts<D>): (owner: Owner) =
         const request = parts.latest(owner);
         const isCurrent = () => parts.latest(owner) === request;
         planning.declare(request);
-        await planning.know(request, journal);
+        await planning.refresh(request, journal);
         if (!isCurrent()) continue;
         plan = planning.planOf(request, journal);
         if (plan.steps.length === 0) {
@@ -84,7 +84,7 @@ export function createReconciler<D>(parts: ReconcilerParts<D>): (owner: Owner) =
           return concluded(request, plan, answer);
         }
         const deletes = plan.steps.some((step) => step.do === 'delete');
-        if (deletes && !isReadForDeletes && nowMs() - inventory.lookedAtMs(owner) > maxProofAgeMs) {
+        if (deletes && !isReadForDeletes && nowMs() - inventory.readAtMs(owner) > maxProofAgeMs) {
           isReadForDeletes = true;
           inventory.invalidate(owner);
           continue;

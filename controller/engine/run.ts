@@ -59,10 +59,10 @@ export async function runPlan(core: Core, run: Run): Promise<RunResult> {
   async function locked(step: Step): Promise<Outcome> {
     const lock = lockOf(step);
     if (lock === undefined) return attempt(step, () => undefined);
-    const taking = core.locks.take(lock);
-    const release = await Promise.race([taking, deadline]);
+    const acquiring = core.locks.acquire(lock);
+    const release = await Promise.race([acquiring, deadline]);
     if (release === 'late') {
-      void taking.then((free) => free());
+      void acquiring.then((free) => free());
       return 'parked';
     }
     let end: Promise<unknown> = Promise.resolve();

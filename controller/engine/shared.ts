@@ -32,12 +32,12 @@ export function createShared({ kinds, everyoneDeclared }: SharedParts): Shared {
 
   return {
     declare({ service }, wants) {
-      const mine = wants.filter(({ kind }) => kinds.get(kind)?.merge !== undefined);
-      const names = new Set(mine.map(nameOf));
+      const own = wants.filter(({ kind }) => kinds.get(kind)?.merge !== undefined);
+      const names = new Set(own.map(nameOf));
       for (const [name, of] of specs) {
         if (!names.has(name) && of.delete(service) && of.size === 0) specs.delete(name);
       }
-      for (const want of mine) {
+      for (const want of own) {
         const of = specs.get(nameOf(want)) ?? new Map<string, unknown>();
         specs.set(nameOf(want), of.set(service, want.spec));
       }

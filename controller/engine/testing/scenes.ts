@@ -70,16 +70,16 @@ export function createScene(name: CloudName, lagMs = 0, wrap: WrapDriver = (driv
       (one) => one.owner?.cluster === cluster && one.owner.service === owner.service,
     );
     const parts = [...cloud.things.values()].filter((one) => roots.some(({ id }) => id === one.within));
-    const mine = new Map([...roots, ...parts].map((one) => [one.id, one]));
+    const own = new Map([...roots, ...parts].map((one) => [one.id, one]));
     const wants = desired === undefined ? [] : driverOf(cloud, true).desire(desired).wants;
     const kept = wants.filter(({ kind }) => !['rule', 'pool', 'frontend'].includes(kind) || name === 'composite');
     assert.deepEqual(
-      [...mine.values()].map(nameOf).sort(),
+      [...own.values()].map(nameOf).sort(),
       kept.map(nameOf).sort(),
       `${what}: things of ${owner.service}`,
     );
     for (const want of kept) {
-      const thing = [...mine.values()].find((one) => nameOf(one) === nameOf(want))!;
+      const thing = [...own.values()].find((one) => nameOf(one) === nameOf(want))!;
       const { body, refs = {}, fixed } = want.spec as Spec;
       const sorted = (all: object) =>
         JSON.stringify(all, (_, value) => (Array.isArray(value) ? [...value].sort() : value));
@@ -87,7 +87,7 @@ export function createScene(name: CloudName, lagMs = 0, wrap: WrapDriver = (driv
       assert.equal(sorted(pick), sorted(body), `${what}: ${nameOf(want)}`);
       if (fixed !== undefined) assert.equal(thing.body['fixed'], fixed, `${what}: ${nameOf(want)}`);
       const pointsAt = Object.fromEntries(
-        thing.refs.map(({ role, id }) => [role, nameOf(mine.get(id) ?? { kind: id })]),
+        thing.refs.map(({ role, id }) => [role, nameOf(own.get(id) ?? { kind: id })]),
       );
       assert.deepEqual(pointsAt, refs, `${what}: references of ${nameOf(want)}`);
     }

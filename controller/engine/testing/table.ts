@@ -180,7 +180,7 @@ export function tableKind(cloud: FakeCloud, options: TableOptions): Kind<Spec, T
 
 /** Lists show what is marked for this cluster, and its parts; a search shows what holds a slot, too. */
 export function tableReader(cloud: FakeCloud, kinds: readonly string[], cluster: string): Reader {
-  const mine = (list: readonly Thing[], is: (one: Thing) => boolean) => {
+  const withParts = (list: readonly Thing[], is: (one: Thing) => boolean) => {
     const roots = new Set(list.filter((one) => kinds.includes(one.kind) && is(one)).map(({ id }) => id));
     return list.filter((one) => roots.has(one.id) || (one.within !== undefined && roots.has(one.within)));
   };
@@ -188,7 +188,7 @@ export function tableReader(cloud: FakeCloud, kinds: readonly string[], cluster:
     kinds,
     async all() {
       await cloud.list();
-      return mine(cloud.listed(), ({ owner }) => owner?.cluster === cluster).map((one) => foundOf(cloud, one));
+      return withParts(cloud.listed(), ({ owner }) => owner?.cluster === cluster).map((one) => foundOf(cloud, one));
     },
     async of({ owner, ids, slots, search }) {
       const byId = ids.filter(({ kind }) => kinds.includes(kind));
@@ -199,12 +199,12 @@ export function tableReader(cloud: FakeCloud, kinds: readonly string[], cluster:
         const isNear = (one: Thing) =>
           (one.owner?.cluster === cluster && [owner.service, everyService].includes(one.owner.service)) ||
           one.slots.some((slot) => slots.includes(slot));
-        for (const one of mine(cloud.listed(), isNear)) seen.set(one.id, one);
+        for (const one of withParts(cloud.listed(), isNear)) seen.set(one.id, one);
       }
       // Reads by id do not lag.
-      const asked = new Set(byId.map(({ id }) => id));
-      for (const one of mine([...cloud.things.values()], ({ id }) => asked.has(id))) seen.set(one.id, one);
-      for (const id of asked) if (!cloud.things.has(id)) seen.delete(id);
+      const read = new Set(byId.map(({ id }) => id));
+      for (const one of withParts([...cloud.things.values()], ({ id }) => read.has(id))) seen.set(one.id, one);
+      for (const id of read) if (!cloud.things.has(id)) seen.delete(id);
       return { found: [...seen.values()].map((one) => foundOf(cloud, one)) };
     },
   };

@@ -119,10 +119,10 @@ export function createWorld(
 
     function startProcess() {
       epoch += 1;
-      const mine = epoch;
+      const started = epoch;
       const abort = new AbortController();
       const alive = () => {
-        if (mine !== epoch) throw new Crash();
+        if (started !== epoch) throw new Crash();
       };
       const engine = start({
         signal: abort.signal,
@@ -167,15 +167,15 @@ export function createWorld(
         throw new Crash();
       }
       for (const request of requests) engine.declare(request);
-      return { engine, mine, abort };
+      return { engine, started, abort };
     }
 
     let current = startProcess();
     let todo = [...requests];
-    let asked = requests;
-    for (let round = 0; round < maxRounds && (todo.length > 0 || asked !== requests); round += 1) {
-      if (asked !== requests) todo = [...requests];
-      asked = requests;
+    let requested = requests;
+    for (let round = 0; round < maxRounds && (todo.length > 0 || requested !== requests); round += 1) {
+      if (requested !== requests) todo = [...requests];
+      requested = requests;
       const answers = await Promise.all(
         todo.map(async (request) => {
           try {
@@ -185,7 +185,7 @@ export function createWorld(
           }
         }),
       );
-      if (current.mine !== epoch) {
+      if (current.started !== epoch) {
         // What an old process has sent may still arrive; its timers must not.
         current.abort.abort();
         await sleep(clock, 500);
@@ -206,7 +206,7 @@ export function createWorld(
         todo.push(request);
         waitMs = Math.max(waitMs, result?.againInMs ?? 2000);
       }
-      if (asked !== requests) todo = [...requests];
+      if (requested !== requests) todo = [...requests];
       if (todo.length > 0) await sleep(clock, waitMs);
     }
     cloud.setHook(undefined);

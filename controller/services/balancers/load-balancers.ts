@@ -56,7 +56,7 @@ export function createEngineLoadBalancers(parts: LoadBalancersParts): LoadBalanc
     const told = planOf(request, plan);
     // Only a read of this Service, with a proof that the credential sees anything, tells what is left of it. After the
     // credential was replaced, nothing has been read.
-    const isUnread = engine.lookedAtMs(owner) === Number.NEGATIVE_INFINITY && refersToSomething(desired);
+    const isUnread = engine.readAtMs(owner) === Number.NEGATIVE_INFINITY && refersToSomething(desired);
     if (engine.isDoubtful(owner) || isUnread) return { ...told, steps: [], refusals: [], waitMs: doubtfulForMs };
     // What is adopted gets its marks together with the first change that is needed anyway.
     if (desired !== undefined && asked.adopts !== undefined && marksOnly(plan)) return { ...told, steps: [] };
@@ -140,7 +140,7 @@ export function createEngineLoadBalancers(parts: LoadBalancersParts): LoadBalanc
     // The end of the operation was seen, and nothing else has changed since.
     if (isParked && !engineOf(owner.cluster).isStale(owner)) return view(session);
     const ids = [id, attachTo].flatMap((one) => (one === undefined ? [] : [{ kind: driver.main, id: one }]));
-    await unlessAborted(engineOf(owner.cluster).look(owner, { ids, slots: driver.slots(ref), removing }), aborting);
+    await unlessAborted(engineOf(owner.cluster).read(owner, { ids, slots: driver.slots(ref), removing }), aborting);
     return view(session);
   }
 
@@ -194,9 +194,9 @@ export function createEngineLoadBalancers(parts: LoadBalancersParts): LoadBalanc
     const engine = engineOf(owner.cluster);
     // A deletion has reads of its own, before and after.
     if (request.desired === undefined || settledFor === undefined || settledFor === printOf(request)) return;
-    if (nowMs() - engine.lookedAtMs(owner) < freshMs) return;
+    if (nowMs() - engine.readAtMs(owner) < freshMs) return;
     const slots = ref === undefined ? [] : driver.slots(ref);
-    await unlessAborted(engine.look(owner, { ids: [], slots, removing: false }), aborting);
+    await unlessAborted(engine.read(owner, { ids: [], slots, removing: false }), aborting);
   }
 
   /** Rejects when the caller gives up. The work itself goes on, and sends no changing call without a permit. */

@@ -136,7 +136,7 @@ export function createServiceEngines({ driver, cloud, clock, signal }: ServiceEn
     const { ids: written, tried } = parseNotes(notes);
     const ids = Object.fromEntries(Object.entries(written).filter(mayBeOwn).slice(0, maxRecorded));
     session.tried = tried;
-    engineOf(session.owner.cluster).take(session.owner, { claimed: isClaimed, ids, tried });
+    engineOf(session.owner.cluster).replaceJournal(session.owner, { claimed: isClaimed, ids, tried });
   }
 
   function adoptsOf({ ref, owner }: Session): Request<DesireInput>['adopts'] {

@@ -76,7 +76,7 @@ export const engineMutants: readonly Mutant[] = [
   {
     name: 'engine: settle time counts from the decision',
     by: inventory,
-    edits: [[`${folder}/journal.ts`, 'lookedAtMs >= since + settleMs)', 'nowMs() >= since + settleMs)']],
+    edits: [[`${folder}/journal.ts`, 'searchedAtMs >= since + settleMs)', 'nowMs() >= since + settleMs)']],
   },
   {
     name: 'engine: a resource waits for all of the kinds that it needs',
