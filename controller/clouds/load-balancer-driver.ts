@@ -14,6 +14,9 @@ export interface DesireInput {
   readonly desired: DesiredLoadBalancer;
   /** Every resource of that kind that the readers found, whoever owns it. */
   found(kind: string): readonly Found[];
+  get(kind: string, id: string): Found | undefined;
+  /** The found resource that holds that slot, whoever owns it. */
+  holderOf(slot: string): Found | undefined;
   /** The found resources of this Service: by their marks, by its record, or because it takes them over. */
   own(): readonly Found[];
 }

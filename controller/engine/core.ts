@@ -4,7 +4,7 @@ import type { Batches } from './batch.ts';
 import type { Documents } from './document.ts';
 import type { DocumentType } from './driver.ts';
 import type { Effects } from './effects.ts';
-import type { FoundIndex } from './index-found.ts';
+import type { FoundIndex } from './found-index.ts';
 import type { Inventory } from './inventory.ts';
 import type { Locks } from './locks.ts';
 import type { Operations } from './operations.ts';
@@ -25,8 +25,8 @@ export interface Core {
   readonly operations: Operations;
   readonly shared: Shared;
   readonly effects: Effects;
-  /** Everything that was found. */
-  found(): FoundIndex;
+  /** Everything that was found, as it is known now. */
+  readonly found: FoundIndex;
   permit(owner: Owner): Permit;
   /** Asked right before its removal is sent: whether other Services need it by then. */
   mustStay(found: Found): boolean;

@@ -4,8 +4,9 @@ import { type Clock, sleep } from '../../common/process/clock.ts';
 import type { Permit } from '../clouds/permit.ts';
 import type { DocumentType, Edit, Version } from './driver.ts';
 import { isFoldedAgain, isRefusal } from './failure.ts';
+import type { LiveIndex } from './found-index.ts';
 import { createQueue, type Job } from './queue.ts';
-import type { Found, ReadIo } from './resource.ts';
+import { type Found, identityOf, type ReadIo } from './resource.ts';
 
 export interface DocumentsParts {
   readonly types: readonly DocumentType[];
@@ -13,6 +14,8 @@ export interface DocumentsParts {
   readonly clock: Clock;
   /** Resolves when that operation has ended. */
   end(operation: string): Promise<void>;
+  /** Follows what the documents hold. */
+  readonly index: Pick<LiveIndex, 'set'>;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -21,7 +24,6 @@ export interface Documents {
   audit(): Promise<void>;
   /** Reads the documents whose state a write has left unknown, and desired ones that were never read. */
   refresh(wanted: readonly { readonly type: DocumentType; readonly name: string }[]): Promise<void>;
-  found(): readonly Found[];
   /** Resolves when the edits are in the document; throws where they, or their permit, are refused. */
   submit(type: DocumentType, name: string, edits: readonly Edit[], permit: Permit, service: string): Promise<void>;
 }
@@ -64,7 +66,6 @@ export function createDocuments(parts: DocumentsParts): Documents {
       for (const { type, name } of wanted) writerOf(type, name);
       await Promise.all([...documents.values()].map((writer) => writer.refresh()));
     },
-    found: () => [...documents.values()].flatMap((writer) => writer.found()),
     submit: (type, name, edits, permit, service) => writerOf(type, name).submit(edits, permit, service),
   };
 }
@@ -74,16 +75,15 @@ interface DocumentWriter {
   readonly writes: number;
   know(state: Version | undefined, writes: number): void;
   refresh(): Promise<void>;
-  found(): readonly Found[];
   submit(edits: readonly Edit[], permit: Permit, service: string): Promise<void>;
 }
 
 /** One write at a time, with all edits that wait; the version guards it. */
 function createWriter(type: DocumentType, name: string, parts: DocumentsParts): DocumentWriter {
-  const { clock, signal } = parts;
+  const { clock, index, signal } = parts;
   const io: ReadIo = { signal };
   let state: { readonly now: Version | undefined } | undefined;
-  let last: Version | undefined;
+  let shown: readonly Found[] = [];
   let writes = 0;
   /** Owners whose edits were refused: each is sent alone until one has succeeded. */
   const offenders = new Set<string>();
@@ -91,7 +91,11 @@ function createWriter(type: DocumentType, name: string, parts: DocumentsParts): 
 
   function know(now: Version | undefined): Version | undefined {
     state = { now };
-    last = now;
+    const next = now === undefined ? [] : type.parse(name, now.doc, parts.cluster);
+    const left = new Set(next.map(identityOf));
+    for (const identity of shown.map(identityOf)) if (!left.has(identity)) index.set(identity, undefined);
+    for (const one of next) index.set(identityOf(one), one);
+    shown = next;
     return now;
   }
   const read = async () => know(await type.read(name, io));
@@ -162,7 +166,6 @@ function createWriter(type: DocumentType, name: string, parts: DocumentsParts): 
         if (writes === writesThen) know(now);
       }
     },
-    found: () => (last === undefined ? [] : type.parse(name, last.doc, parts.cluster)),
     submit,
   };
 }

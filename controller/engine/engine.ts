@@ -5,7 +5,7 @@ import type { Core } from './core.ts';
 import { createDocuments } from './document.ts';
 import type { Driver } from './driver.ts';
 import { createEffects } from './effects.ts';
-import { type FoundIndex, indexFound } from './index-found.ts';
+import { createFoundIndex, type FoundIndex } from './found-index.ts';
 import { createInventory } from './inventory.ts';
 import { createJournals, type JournalState, type JournalStore } from './journal.ts';
 import { createKnowledge } from './knowledge.ts';
@@ -16,7 +16,7 @@ import { createPlanning } from './planning.ts';
 import { createReconciler } from './reconcile.ts';
 import { createRecords } from './records.ts';
 import type { Request, Result } from './request.ts';
-import { type Found, identityOf, nameOf, type Owner, type Query } from './resource.ts';
+import { type Found, identityOf, nameOf, type Owner, type Query, type Want } from './resource.ts';
 import { createShared } from './shared.ts';
 import type { Outcome, Plan, Step } from './step.ts';
 
@@ -63,8 +63,8 @@ export interface Engine<D> {
   isStale(owner: Owner): boolean;
   /** A read of another owner has not shown something of this one: it has to be read before anything is decided. */
   isDoubtful(owner: Owner): boolean;
-  /** Everything that was found. */
-  found(): FoundIndex;
+  /** Everything that was found, as it is known now. */
+  readonly found: FoundIndex;
   /** Which of it belongs to this owner. */
   match(owner: Owner, adopts: Request<D>['adopts']): Match;
 }
@@ -74,54 +74,39 @@ export function createEngine<D>(engine: EngineParts<D>): Engine<D> {
   const kinds = new Map(driver.kinds.map((kind) => [kind.kind, kind]));
   const documentTypes = new Map(driver.documents.map((type) => [type.document, type]));
   const nowMs = () => clock.monotonic();
-  const inventory = createInventory({ readers: driver.readers, kinds, cluster, clock, signal });
+  const found = createFoundIndex(kinds);
+  const inventory = createInventory({ readers: driver.readers, kinds, cluster, clock, index: found, signal });
   const operations = createOperations({ clock, poll: (ids, io) => driver.poll(ids, io), signal });
   const end = (operation: string) => operations.end(operation);
-  const documents = createDocuments({ types: driver.documents, cluster, clock, end, signal });
+  const documents = createDocuments({ types: driver.documents, cluster, clock, end, index: found, signal });
   const shared = createShared({ kinds, everyoneDeclared: () => engine.everyoneDeclared() });
   const effects = createEffects(nowMs);
   const journals = createJournals(engine.journal, nowMs);
-  /** Identities of what is being deleted: a Service that wants one of them waits. */
-  const going = new Set<string>();
-  const mustStay = (found: Found) =>
-    inventory.get(identityOf(found)) === undefined ||
-    (kinds.get(found.kind)?.merge !== undefined &&
-      shared.isWanted(nameOf(found)) &&
-      live().filter((one) => nameOf(one) === nameOf(found)).length < 2);
-  const setDeleting = (found: Found, is: boolean) =>
-    void (is ? going.add(identityOf(found)) : going.delete(identityOf(found)));
+  const isLive = ({ status }: Found) => status !== 'deleting';
+  const namesakesOf = (one: Found | Want) => found.ofKind(one.kind).filter((other) => nameOf(other) === nameOf(one));
+  const mustStay = (one: Found) =>
+    inventory.get(identityOf(one)) === undefined ||
+    (kinds.get(one.kind)?.merge !== undefined &&
+      shared.isWanted(nameOf(one)) &&
+      namesakesOf(one).filter(isLive).length < 2);
+  const setDeleting = (one: Found, is: boolean) => inventory.setDeleting(identityOf(one), is);
   const batches = createBatches({
     clock,
     mustStay,
     isThere: (want, kind) =>
-      kind.merge === undefined
-        ? undefined
-        : live().find((one) => nameOf(one) === nameOf(want) && one.owner !== undefined),
+      kind.merge === undefined ? undefined : namesakesOf(want).find((one) => isLive(one) && one.owner !== undefined),
     setDeleting,
     note(answer, removed) {
-      for (const found of removed) {
-        inventory.noteGone(found);
-        going.delete(identityOf(found));
+      for (const one of removed) {
+        inventory.noteGone(one);
+        setDeleting(one, false);
       }
       inventory.note(answer.found ?? []);
     },
     invalidate: (kind) => inventory.invalidate({ kind }),
     end,
   });
-  const knowledge = createKnowledge({ inventory, documents, documentTypes, kinds, auditMs, nowMs });
-  const live = () => inventory.all().filter((one) => !going.has(identityOf(one)) && one.status !== 'deleting');
-  let indexed: { readonly things: readonly Found[]; readonly index: FoundIndex } | undefined;
-  function found(): FoundIndex {
-    const things = inventory.all();
-    const parts = documents.found();
-    const isPlain = going.size === 0 && parts.length === 0;
-    if (isPlain && indexed?.things === things) return indexed.index;
-    const marked = things.map((one) => (going.has(identityOf(one)) ? { ...one, status: 'deleting' as const } : one));
-    const index = indexFound(kinds, [...marked, ...parts]);
-    indexed = isPlain ? { things, index } : undefined;
-    return index;
-  }
-
+  const knowledge = createKnowledge({ inventory, found, documents, documentTypes, kinds, auditMs, nowMs });
   const core: Core = {
     ...{ kinds, documentTypes, clock, signal, inventory, documents, batches, operations, shared, effects },
     ...{ locks: createLocks(), found, mustStay, setDeleting, onStep: engine.onStep },
@@ -179,6 +164,6 @@ export function createEngine<D>(engine: EngineParts<D>): Engine<D> {
     isStale: (owner) => inventory.isStale(owner, new Set()),
     isDoubtful: (owner) => knowledge.isDoubtful(owner, journals.now(owner)),
     found,
-    match: (owner, adopts) => matchFound({ kinds, owner, found: found(), journal: journals.now(owner).state, adopts }),
+    match: (owner, adopts) => matchFound({ kinds, owner, found, journal: journals.now(owner).state, adopts }),
   };
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { fakeClock } from '../../common/testing/fake-clock.ts';
+import { createFoundIndex } from './found-index.ts';
 import { createInventory } from './inventory.ts';
 import { createJournals } from './journal.ts';
 import { createLocks } from './locks.ts';
@@ -49,7 +50,9 @@ function stand(details: boolean | readonly [number, number] = false) {
     kind('more', { within: 'lb' }),
     kind('slow', { gone: 'later' }),
   ]);
-  return { clock, state, inventory: createInventory({ readers: [reader], kinds, cluster: 'c1', clock }) };
+  const index = createFoundIndex(kinds);
+  const inventory = createInventory({ readers: [reader], kinds, cluster: 'c1', clock, index });
+  return { clock, state, inventory, index };
 }
 const query = (ids: readonly string[]) => ({
   owner,
@@ -72,18 +75,14 @@ describe('the inventory', () => {
   });
 
   it('details are read again when their version has changed or with age, spread evenly', async () => {
-    const { clock, state, inventory } = stand(true);
+    const { clock, state, inventory, index } = stand(true);
     const ids = Array.from({ length: 20 }, (_, at) => `lb-${at}`);
     state.list = [lb('v', { version: '1' }), ...ids.map((id) => lb(id))];
     await inventory.audit();
     assert.equal(state.read.splice(0).length, 21);
     await inventory.audit();
     assert.deepEqual(state.read, []);
-    assert.equal(
-      inventory.all().filter((one) => one.kind === 'part').length,
-      21,
-      'what was not read again is still known',
-    );
+    assert.equal(index.all.filter((one) => one.kind === 'part').length, 21, 'what was not read again is still known');
     state.list = [lb('v', { version: '2' }), ...ids.map((id) => lb(id))];
     await inventory.audit();
     assert.deepEqual(state.read.splice(0), ['v']);
@@ -96,24 +95,18 @@ describe('the inventory', () => {
     assert.ok(state.read.length >= 18);
     state.list = [];
     await inventory.audit();
-    assert.deepEqual(inventory.all(), []);
+    assert.deepEqual(index.all, []);
   });
 
   it('reads old details again although versions show some changes, and each kind by its own age', async () => {
-    const { clock, state, inventory } = stand([100_000, 1_000_000]);
+    const { clock, state, inventory, index } = stand([100_000, 1_000_000]);
     state.list = [lb('a', { version: '1' })];
     await inventory.audit();
     assert.deepEqual(state.read.splice(0), ['a', 'a more']);
     await clock.advance(100_000);
     await inventory.audit();
     assert.deepEqual(state.read.splice(0), ['a']);
-    assert.deepEqual(
-      inventory
-        .all()
-        .map(({ kind: of }) => of)
-        .sort(),
-      ['lb', 'more', 'part'],
-    );
+    assert.deepEqual(index.all.map(({ kind: of }) => of).sort(), ['lb', 'more', 'part']);
     state.list = [lb('a', { version: '2' })];
     await inventory.audit();
     assert.deepEqual(state.read.splice(0), ['a', 'a more']);
@@ -130,18 +123,14 @@ describe('the inventory', () => {
   });
 
   it('takes an answer for newer than a list that began before, or that may not show it yet', async () => {
-    const { clock, state, inventory } = stand();
+    const { clock, state, inventory, index } = stand();
     state.list = [lb('a'), lb('b')];
     await inventory.audit();
     inventory.note([lb('a', { body: 'new' }), lb('c')]);
     inventory.noteGone(lb('b'));
     await clock.advance(500);
     await inventory.audit();
-    const current = () =>
-      inventory
-        .all()
-        .map(({ id, body }) => `${id} ${body}`)
-        .sort();
+    const current = () => index.all.map(({ id, body }) => `${id} ${body}`).sort();
     assert.deepEqual(current(), ['a new', 'c old']);
     await clock.advance(600);
     await inventory.audit();
@@ -149,30 +138,30 @@ describe('the inventory', () => {
   });
 
   it('takes a read that lags behind nothing for newer than any answer before it', async () => {
-    const { state, inventory } = stand();
+    const { state, inventory, index } = stand();
     inventory.note([lb('a', { body: 'new' }), lb('b')]);
     state.list = [lb('a', { body: 'newer' })];
     await inventory.read(query(['a', 'b']));
     assert.deepEqual(
-      inventory.all().map(({ body }) => body),
+      index.all.map(({ body }) => body),
       ['new', 'old'],
     );
     state.isFresh = true;
     await inventory.read(query(['a', 'b']));
     assert.deepEqual(
-      inventory.all().map(({ body }) => body),
+      index.all.map(({ body }) => body),
       ['newer'],
     );
   });
 
   it('does not show parts again when it forgets that what held them has gone', async () => {
-    const { clock, state, inventory } = stand();
+    const { clock, state, inventory, index } = stand();
     inventory.note([lb('a'), { kind: 'part', id: 'p', within: 'a', owner, key: 'p', status: 'ready', body: '' }]);
     inventory.noteGone(lb('a'));
     await clock.advance(2000);
     state.list = [];
     await inventory.read(query([]));
-    assert.deepEqual(inventory.all(), []);
+    assert.deepEqual(index.all, []);
   });
 
   it('an owner stays stale until a read that began later has succeeded', async () => {
@@ -189,13 +178,13 @@ describe('the inventory', () => {
   });
 
   it('takes for gone what a read by its id does not show, and no more than that', async () => {
-    const { state, inventory } = stand();
+    const { state, inventory, index } = stand();
     state.list = [lb('a'), lb('b')];
     await inventory.audit();
     state.list = [];
     await inventory.read(query(['a']));
     assert.deepEqual(
-      inventory.all().map(({ id }) => id),
+      index.all.map(({ id }) => id),
       ['b'],
     );
   });
@@ -223,41 +212,41 @@ describe('the inventory', () => {
 
 describe('a removal', () => {
   it('that lasts longer than its answer is over when a read no longer shows the resource', async () => {
-    const { state, inventory } = stand();
+    const { state, inventory, index } = stand();
     const slow: Found = { kind: 'slow', id: 's', owner, key: 's', status: 'ready', body: '' };
     state.list = [slow];
     await inventory.audit();
     inventory.noteGone(slow);
     assert.deepEqual(
-      inventory.all().map(({ status }) => status),
+      index.all.map(({ status }) => status),
       ['deleting'],
     );
     state.list = [];
     await inventory.read({ ...query([]), ids: [{ kind: 'slow', id: 's' }] });
-    assert.deepEqual(inventory.all(), []);
+    assert.deepEqual(index.all, []);
   });
 
   it('takes the parts along at once, and a list that is late brings them back no more', async () => {
-    const { clock, state, inventory } = stand();
+    const { clock, state, inventory, index } = stand();
     const part: Found = { kind: 'part', id: 'p', within: 'a', status: 'ready', body: '' };
     state.list = [lb('a'), part];
     await inventory.audit();
     inventory.noteGone(lb('a'));
-    assert.deepEqual(inventory.all(), []);
+    assert.deepEqual(index.all, []);
     await clock.advance(500);
     await inventory.audit();
-    assert.deepEqual(inventory.all(), []);
+    assert.deepEqual(index.all, []);
   });
 
   it('that an operation goes on with leaves what our answer said alone until it has ended', async () => {
-    const { clock, state, inventory } = stand();
+    const { clock, state, inventory, index } = stand();
     state.list = [lb('a')];
     await inventory.audit();
     inventory.note([lb('a', { body: 'new', status: 'pending' })]);
     inventory.hold('lb a', 'op');
     await clock.advance(5000);
     await inventory.audit();
-    const shown = () => inventory.all().map(({ status, operation, body }) => [status, operation, body]);
+    const shown = () => index.all.map(({ status, operation, body }) => [status, operation, body]);
     assert.deepEqual(shown(), [['pending', 'op', 'new']]);
     inventory.release('lb a', true);
     assert.deepEqual(shown(), [['ready', undefined, 'new']]);
@@ -267,14 +256,14 @@ describe('a removal', () => {
   });
 
   it('that an operation has failed on is what the next read shows, however soon that comes', async () => {
-    const { state, inventory } = stand();
+    const { state, inventory, index } = stand();
     state.list = [lb('a', { status: 'failed' })];
     inventory.note([lb('a', { body: 'new', status: 'pending' })]);
     inventory.hold('lb a', 'op');
     inventory.release('lb a', false);
     await inventory.audit();
     assert.deepEqual(
-      inventory.all().map(({ status, body }) => [status, body]),
+      index.all.map(({ status, body }) => [status, body]),
       [['failed', 'old']],
     );
   });

@@ -1,5 +1,6 @@
 import type { Clock } from '../../common/process/clock.ts';
 import { createDetails } from './details.ts';
+import type { LiveIndex } from './found-index.ts';
 import {
   type Found,
   identityOf,
@@ -38,6 +39,8 @@ export interface InventoryParts {
   readonly kinds: ReadonlyMap<string, Kind>;
   readonly cluster: string;
   readonly clock: Clock;
+  /** Follows what is found here. */
+  readonly index: Pick<LiveIndex, 'set'>;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -63,6 +66,8 @@ export interface Inventory {
    */
   hold(identity: string, operation: string): void;
   release(identity: string, isDone: boolean): void;
+  /** From now on it counts as being deleted; or no longer, because the call failed. */
+  setDeleting(identity: string, isDeleting: boolean): void;
   /** The outcome of a call is unknown: this owner, or this kind, is stale until a read succeeds. */
   invalidate(subject: Owner | { readonly kind: string }): void;
   isStale(owner: Owner, kinds: ReadonlySet<string>): boolean;
@@ -74,22 +79,22 @@ export interface Inventory {
   /** This owner has no requests any more. */
   forget(owner: Owner): void;
   get(identity: string): Found | undefined;
-  /** The same array until something changes. */
-  all(): readonly Found[];
 }
 
 export function createInventory(parts: InventoryParts): Inventory {
-  const { readers, kinds, cluster, clock } = parts;
+  const { readers, kinds, cluster, clock, index } = parts;
   const io = { signal: parts.signal };
   const entries = new Map<string, Entry>();
+  /** Identities of the parts of each container. */
+  const partsOf = new Map<string, Set<string>>();
   const narrowReads = new Map<string, NarrowRead>();
   const staleSince = new Map<string, number>();
   /** When a read of one owner last missed something of others; by their Service, or by identity where no mark tells. */
   const missedBy = new Map<string, number>();
   const held = new Map<string, string>();
+  const deleting = new Set<string>();
   const details = createDetails(readers);
   let order = 0;
-  let listed: readonly Found[] | undefined;
   let audited: Moment | undefined;
   let auditing: Promise<void> | undefined;
 
@@ -101,6 +106,36 @@ export function createInventory(parts: InventoryParts): Inventory {
   function containerOf({ kind, within }: Found): string | undefined {
     const container = kinds.get(kind)?.within;
     return container === undefined || within === undefined ? undefined : identityOf({ kind: container, id: within });
+  }
+
+  function put(identity: string, entry: Entry | undefined): void {
+    const before = entries.get(identity)?.found;
+    const last = before && containerOf(before);
+    const container = entry?.found && containerOf(entry.found);
+    if (last !== undefined && last !== container) {
+      partsOf.get(last)?.delete(identity);
+      if (partsOf.get(last)?.size === 0) partsOf.delete(last);
+    }
+    if (container !== undefined) partsOf.set(container, (partsOf.get(container) ?? new Set()).add(identity));
+    if (entry === undefined) entries.delete(identity);
+    else entries.set(identity, entry);
+    show(identity);
+  }
+
+  function show(identity: string): void {
+    index.set(identity, shownOf(identity));
+    for (const part of partsOf.get(identity) ?? []) show(part);
+  }
+
+  /** As planning sees it. */
+  function shownOf(identity: string): Found | undefined {
+    const found = entries.get(identity)?.found;
+    const container = found && entries.get(containerOf(found) ?? '');
+    // Parts are deleted with their container.
+    if (found === undefined || (container !== undefined && container.found === undefined)) return undefined;
+    if (deleting.has(identity)) return { ...found, status: 'deleting' };
+    const operation = held.get(identity);
+    return operation === undefined ? found : { ...found, status: 'pending', operation };
   }
 
   /** An answer of our own is newer than reads that began before they could show it. */
@@ -117,7 +152,7 @@ export function createInventory(parts: InventoryParts): Inventory {
       shown.add(identity);
       const entry = entries.get(identity);
       if (entry === undefined || !outlives(identity, entry, read, isFresh))
-        entries.set(identity, { kind: one.kind, found: one, ...read, answered: false });
+        put(identity, { kind: one.kind, found: one, ...read, answered: false });
     }
     return shown;
   }
@@ -145,7 +180,6 @@ export function createInventory(parts: InventoryParts): Inventory {
       parts.flatMap(({ container, kinds: read }) => read.map((kind) => `${kind} in ${container}`)),
     );
     const slots = new Set(query?.search ? query.slots : []);
-    listed = undefined;
     const shown = apply(
       [...readings, ...parts].flatMap(({ found }) => found),
       began,
@@ -166,13 +200,13 @@ export function createInventory(parts: InventoryParts): Inventory {
       const service = found?.owner?.service;
       if (query !== undefined && found !== undefined && service !== query.owner.service)
         missedBy.set(service ?? identity, began.order);
-      entries.delete(identity);
+      put(identity, undefined);
     }
     for (const [identity, entry] of entries) {
       if (shown.has(identity) || outlives(identity, entry, began, isFresh)) continue;
       if (entry.found !== undefined && !isCovered(entry.found)) continue;
+      for (const part of partsOf.get(identity) ?? []) drop(part);
       drop(identity);
-      for (const [part, { found }] of entries) if (found !== undefined && containerOf(found) === identity) drop(part);
     }
     for (const [subject, since] of staleSince) {
       const isRead = subject === query?.owner.service || isComplete(subject.replace(/^kind /, ''));
@@ -209,42 +243,45 @@ export function createInventory(parts: InventoryParts): Inventory {
     readAtMs: ({ service }) => narrowReads.get(service)?.atMs ?? audited?.atMs ?? Number.NEGATIVE_INFINITY,
     lastReadOf: ({ service }) => narrowReads.get(service),
     note(found) {
-      listed = undefined;
       const at = now();
       for (const one of found) {
-        entries.set(identityOf(one), { kind: one.kind, found: one, ...at, answered: true });
+        put(identityOf(one), { kind: one.kind, found: one, ...at, answered: true });
         const container = details.isDetail(one.kind) ? containerOf(one) : undefined;
         if (container !== undefined) details.noted(one.kind, container, at.atMs);
       }
     },
     noteGone(found) {
-      listed = undefined;
       const at = now();
       const identity = identityOf(found);
       const later = kinds.get(found.kind)?.gone === 'later';
       const left: Found | undefined = later ? { ...found, status: 'deleting' } : undefined;
-      entries.set(identity, { kind: found.kind, found: left, ...at, answered: !later });
+      put(identity, { kind: found.kind, found: left, ...at, answered: !later });
     },
-    hold: (identity, operation) => {
-      listed = undefined;
+    hold(identity, operation) {
       held.set(identity, operation);
+      show(identity);
     },
     release(identity, isDone) {
-      listed = undefined;
       held.delete(identity);
       const at = now();
-      for (const [one, entry] of entries) {
+      for (const one of [identity, ...(partsOf.get(identity) ?? [])]) {
+        const entry = entries.get(one);
+        if (entry === undefined) continue;
         const { found } = entry;
-        if (one !== identity && (found === undefined || containerOf(found) !== identity)) continue;
         const ended = one === identity && found?.status === 'pending' && isDone;
-        if (!isDone) entries.set(one, { ...entry, answered: false });
+        if (!isDone) put(one, { ...entry, answered: false });
         else
-          entries.set(one, {
+          put(one, {
             ...entry,
             ...(entry.answered && at),
             ...(ended && { found: { ...found, status: 'ready' } }),
           });
       }
+    },
+    setDeleting(identity, is) {
+      if (is) deleting.add(identity);
+      else deleting.delete(identity);
+      show(identity);
     },
     invalidate(subject) {
       order += 1;
@@ -262,19 +299,5 @@ export function createInventory(parts: InventoryParts): Inventory {
       staleSince.delete(service);
     },
     get: (identity) => entries.get(identity)?.found,
-    all() {
-      if (listed !== undefined) return listed;
-      const list: Found[] = [];
-      for (const [identity, { found }] of entries) {
-        if (found === undefined) continue;
-        const container = entries.get(containerOf(found) ?? '');
-        // Parts are deleted with their container.
-        if (container !== undefined && container.found === undefined) continue;
-        const operation = held.get(identity);
-        list.push(operation === undefined ? found : { ...found, status: 'pending', operation });
-      }
-      listed = list;
-      return list;
-    },
   };
 }

@@ -1,11 +1,13 @@
 import type { Documents } from './document.ts';
 import type { DocumentType } from './driver.ts';
+import type { FoundIndex } from './found-index.ts';
 import type { Inventory } from './inventory.ts';
 import type { Journal } from './journal.ts';
-import { identityOf, isOwnedBy, type Kind, kindOf, type Owner, type Query, type Want } from './resource.ts';
+import { type Found, identityOf, isOwnedBy, type Kind, kindOf, type Owner, type Query, type Want } from './resource.ts';
 
 export interface KnowledgeParts {
   readonly inventory: Inventory;
+  readonly found: FoundIndex;
   readonly documents: Documents;
   readonly documentTypes: ReadonlyMap<string, DocumentType>;
   readonly kinds: ReadonlyMap<string, Kind>;
@@ -38,19 +40,24 @@ export interface Knowledge {
 const maxReads = 2;
 
 export function createKnowledge(parts: KnowledgeParts): Knowledge {
-  const { inventory, documents, documentTypes, kinds } = parts;
+  const { inventory, found, documents, documentTypes, kinds } = parts;
   const searches = new Set<string>();
 
   const audit = async () => {
     await Promise.all([inventory.audit(), documents.audit()]);
   };
 
+  /** What is marked as this owner's, without the parts of documents: these are read whole. */
+  function ownOf(owner: Owner): readonly Found[] {
+    const isPart = ({ kind }: Found) => kinds.get(kind)?.document !== undefined;
+    return found.near(owner.service).filter((one) => isOwnedBy(one, owner) && !isPart(one));
+  }
+
   /** All known ids of an owner, and the containers that show its parts: they may be lent. */
   function idsOf({ owner, wants, journal }: Pick<Subject, 'owner' | 'wants' | 'journal'>): Query['ids'] {
     const ids = new Map<string, { readonly kind: string; readonly id: string }>();
     const add = (kind: string, id: string) => void ids.set(identityOf({ kind, id }), { kind, id });
-    for (const one of inventory.all()) {
-      if (!isOwnedBy(one, owner)) continue;
+    for (const one of ownOf(owner)) {
       add(one.kind, one.id);
       const container = kinds.get(one.kind)?.within;
       if (container !== undefined && one.within !== undefined) add(container, one.within);
@@ -67,7 +74,7 @@ export function createKnowledge(parts: KnowledgeParts): Knowledge {
     const recorded = Object.entries(journal.state.ids).map(([name, id]) => ({ kind: kindOf(name), id }));
     const isUnknown = (one: { readonly kind: string; readonly id: string }) =>
       inventory.get(identityOf(one)) === undefined;
-    const hasNone = !inventory.all().some((one) => isOwnedBy(one, owner));
+    const hasNone = ownOf(owner).length === 0;
     const inOwnKinds = wants.some(({ kind }) => kinds.get(kind)?.document === undefined);
     const isUnrecorded = recorded.length === 0 && !journal.isFirstClaim;
     if (!lastRead?.searched) {

@@ -1,4 +1,4 @@
-import type { FoundIndex } from './index-found.ts';
+import type { FoundIndex } from './found-index.ts';
 import type { JournalState } from './journal.ts';
 import {
   everyService,

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { indexFound } from './index-found.ts';
+import { createFoundIndex } from './found-index.ts';
 import { matchFound } from './match.ts';
 import { inOrder } from './order.ts';
 import { makePlan } from './plan.ts';
 import type { PlanInput } from './plan-input.ts';
-import { type Found, type Kind, nameOf, type Want } from './resource.ts';
+import { type Found, identityOf, type Kind, nameOf, type Want } from './resource.ts';
 import type { Step } from './step.ts';
 
 const owner = { cluster: 'c1', service: 'u1' };
@@ -31,13 +31,19 @@ const found = (kind: string, body: string, more: Partial<Found> = {}): Found => 
 };
 const refTo = (kind: string, more: object = {}) => ({ role: kind, kind, id: `${kind}-1`, ...more });
 
+function indexOf(kinds: ReadonlyMap<string, Kind>, all: readonly Found[]) {
+  const index = createFoundIndex(kinds);
+  for (const one of all) index.set(identityOf(one), one);
+  return index;
+}
+
 function planOf(kinds: readonly Kind[], wants: readonly Want[], all: readonly Found[], more: Partial<PlanInput> = {}) {
   const byName = new Map(kinds.map((kind) => [kind.kind, kind]));
   const journal = { claimed: true, ids: {}, tried: [] };
   return makePlan({
     kinds: byName,
     documents: new Map(),
-    match: matchFound({ kinds: byName, owner, found: indexFound(byName, all), journal }),
+    match: matchFound({ kinds: byName, owner, found: indexOf(byName, all), journal }),
     wants,
     refusals: [],
     removing: false,
@@ -238,7 +244,7 @@ describe('a plan', () => {
     const match = matchFound({
       kinds: byName,
       owner,
-      found: indexFound(byName, [classic]),
+      found: indexOf(byName, [classic]),
       journal: { claimed: false, ids: {}, tried: [] },
       adopts: () => 'k',
     });
@@ -254,7 +260,7 @@ describe('a plan', () => {
     const match = matchFound({
       kinds: byName,
       owner,
-      found: indexFound(byName, [classic]),
+      found: indexOf(byName, [classic]),
       journal,
       adopts: () => 'k',
     });

@@ -11,7 +11,7 @@ import type { Plan, Wait } from './step.ts';
 /** Plans for one owner, from what was read. */
 export interface Planning<D> {
   declare(request: Request<D>): void;
-  /** Reads what a plan needs and is missing or old. Throws the CloudError of a read. */
+  /** Declares, and reads what a plan needs and is missing or old. Throws the CloudError of a read. */
   refresh(request: Request<D>, journal: Journal): Promise<void>;
   planOf(request: Request<D>, journal: Journal): Plan;
   /** Declares and plans. */
@@ -27,7 +27,7 @@ export function createPlanning<D>(driver: Driver<D>, core: Core, knowledge: Know
   function planOf(request: Request<D>, journal: Journal, desire = desireOf(request)): Plan {
     const { owner, desired } = request;
     const { wants, refusals, remarks } = desire;
-    const match = matchFound({ kinds, owner, found: core.found(), journal: journal.state, adopts: request.adopts });
+    const match = matchFound({ kinds, owner, found: core.found, journal: journal.state, adopts: request.adopts });
     const unseenMs = (name: string) =>
       journal.unseenMs(name, kinds.get(kindOf(name))?.settleMs ?? 0, inventory.readAtMs(owner));
     const plan = makePlan({
@@ -52,8 +52,9 @@ export function createPlanning<D>(driver: Driver<D>, core: Core, knowledge: Know
     return { ...plan, waits: [...plan.waits, ...unseen], ...(remarks !== undefined && { remarks }) };
   }
 
-  async function know(request: Request<D>, journal: Journal): Promise<void> {
+  async function refresh(request: Request<D>, journal: Journal): Promise<void> {
     const { wants } = desireOf(request);
+    shared.declare(request.owner, wants);
     await knowledge.refresh({
       owner: request.owner,
       wants,
@@ -65,7 +66,7 @@ export function createPlanning<D>(driver: Driver<D>, core: Core, knowledge: Know
 
   return {
     declare: (request) => shared.declare(request.owner, desireOf(request).wants),
-    refresh: know,
+    refresh,
     planOf: (request, journal) => planOf(request, journal),
     planNow(request, journal) {
       const desire = desireOf(request);

@@ -57,7 +57,6 @@ export function createReconciler<D>(parts: ReconcilerParts<D>): (owner: Owner) =
       for (let round = 0; round < maxRounds && !signal?.aborted; round += 1) {
         const request = parts.latest(owner);
         const isCurrent = () => parts.latest(owner) === request;
-        planning.declare(request);
         await planning.refresh(request, journal);
         if (!isCurrent()) continue;
         plan = planning.planOf(request, journal);

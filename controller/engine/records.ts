@@ -41,15 +41,14 @@ export function createRecords({ kinds, inventory, found }: Core): Records {
   return {
     intend,
     async conclude(owner, journal, plan, removing) {
-      const there = new Map(found().all.map((one) => [identityOf(one), one]));
       for (const [name, id] of Object.entries(plan.bound)) {
-        const one = there.get(identityOf({ kind: kindOf(name), id }));
+        const one = found.get(identityOf({ kind: kindOf(name), id }));
         const isOwn = one !== undefined && isRecorded(kinds.get(one.kind)!) && isOwnedBy(one, owner);
         if (isOwn ? journal.state.ids[name] !== id : journal.state.tried.includes(name)) journal.made(name, id);
       }
       for (const [name, id] of Object.entries(journal.state.ids)) {
         const isUsed = isUseName(name) && isUseOver(name, id, journal);
-        if (isUsed || !there.has(identityOf({ kind: kindOf(name), id }))) journal.gone(kindOf(name), id);
+        if (isUsed || found.get(identityOf({ kind: kindOf(name), id })) === undefined) journal.gone(kindOf(name), id);
       }
       if (plan.waits.length === 0 && removing && !isLeft(plan)) journal.clear();
       else if (plan.waits.length === 0) journal.seen();

@@ -208,7 +208,7 @@ export function createSender(core: Core, run: Run): Sender {
   }
 
   function standingOf(put: Want): Found | undefined {
-    return documents.found().find((one) => one.kind === put.kind && one.key === put.key);
+    return core.found.ofKind(put.kind).find(({ key }) => key === put.key);
   }
 
   return { send, lockOf, settleGone, refused };

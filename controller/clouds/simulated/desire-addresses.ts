@@ -11,7 +11,8 @@ export interface AddressInput {
   readonly desired: DesiredLoadBalancer;
   readonly current: LoadBalancer | undefined;
   /** Of the region. */
-  readonly all: readonly Address[];
+  all(): readonly Address[];
+  get(id: string): Address | undefined;
   readonly own: readonly Address[];
   isOurs(one: { readonly id: string }): boolean;
   /** Takes what is refused. */
@@ -33,7 +34,7 @@ export interface DesiredAddresses {
 }
 
 /** The addresses that a load balancer of a Service's own has, and those that it shall have. Pure. */
-export function desireAddresses({ desired, current, isOurs, all, own, refusals }: AddressInput): DesiredAddresses {
+export function desireAddresses({ desired, current, isOurs, all, get, own, refusals }: AddressInput): DesiredAddresses {
   const { owner, service } = desired;
   const isLost =
     current?.state === 'failed' &&
@@ -48,7 +49,7 @@ export function desireAddresses({ desired, current, isOurs, all, own, refusals }
   function namedAddress(): Address | undefined {
     const { address } = desired;
     if (address === undefined) return undefined;
-    return all.find(({ ip }) => sameAddress(ip, address));
+    return all().find(({ ip }) => sameAddress(ip, address));
   }
 
   function placedIn(scheme: Scheme): ReadonlyMap<IpFamily, Want> | undefined {
@@ -63,7 +64,7 @@ export function desireAddresses({ desired, current, isOurs, all, own, refusals }
         placed.set(family, useOf(named));
       else if (held === undefined) placed.set(family, reserved(scheme, family));
       else if (held.id !== undefined) {
-        const known = all.find(({ id }) => id === held.id);
+        const known = get(held.id);
         const isLent = known !== undefined && !(isLost && desired.mayChangeAddress && !isOurs(known));
         placed.set(family, isLent ? useOf(known) : reserved(scheme, family));
       }

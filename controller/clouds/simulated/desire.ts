@@ -21,22 +21,22 @@ export function desireOf(input: DesireInput, sets: MemberSets): Desire {
   const own = input.own();
   const bodies = <B>(found: readonly Found[], kind: string) =>
     found.flatMap((one) => (one.kind === kind ? [one.body as B] : []));
-  const balancers = bodies<LoadBalancer>(input.found(kinds.loadBalancer), kinds.loadBalancer);
-  const listeners = bodies<Part<Listener>>(input.found(kinds.listener), kinds.listener);
+  const balancerOf = (id: string) => input.get(kinds.loadBalancer, id)?.body as LoadBalancer | undefined;
+  const listeners = bodies<Part<Listener>>(own, kinds.listener);
   const pools = bodies<Part<Pool>>(own, kinds.pool);
   const ownIds = new Set(own.map(({ id }) => id));
   const isOurs = ({ id }: { readonly id: string }) => ownIds.has(id);
-  const served = (id: string) => listeners.filter((one) => one.within.id === id && isOurs(one));
-  const parts = [...pools, ...listeners.filter(isOurs)];
-  const withParts = new Set(parts.map(({ within }) => within.id));
+  const served = (id: string) => listeners.filter((one) => one.within.id === id);
+  const withParts = new Set([...pools, ...listeners].map(({ within }) => within.id));
   const mine = bodies<LoadBalancer>(own, kinds.loadBalancer);
   const current = mine.find(({ name }) => name === desired.name) ?? mine[0];
-  const hosts = balancers.filter((one) => !isOurs(one) && withParts.has(one.id));
+  const hosts = [...withParts].flatMap((id) => (ownIds.has(id) ? [] : (balancerOf(id) ?? [])));
 
   const refusals: Refusal[] = [...settings.refusals, ...strangers()];
   const addresses = desireAddresses({
     ...{ desired, current, isOurs, refusals },
-    all: bodies<Address>(input.found(kinds.address), kinds.address),
+    all: () => bodies<Address>(input.found(kinds.address), kinds.address),
+    get: (id) => input.get(kinds.address, id)?.body as Address | undefined,
     own: bodies<Address>(own, kinds.address),
   });
   const refuse = (reason: Refusal['reason'], message: string) => refusals.push({ reason, message });
@@ -59,8 +59,8 @@ export function desireOf(input: DesireInput, sets: MemberSets): Desire {
     }
     return done(ofItsOwn());
   }
-  const target = balancers.find(({ id, state }) => id === attach.id && state !== 'deleting');
-  if (target === undefined) {
+  const target = balancerOf(attach.id);
+  if (target === undefined || target.state === 'deleting') {
     refuse('Unsupported', `load balancer ${JSON.stringify(attach.id)} does not exist in this region`);
     return done(instead());
   }
@@ -123,7 +123,7 @@ export function desireOf(input: DesireInput, sets: MemberSets): Desire {
     const isUnderstood = mayAdd && proxyProtocol !== undefined && tls !== undefined;
     const wanted = desired.ports.flatMap((port): Want<ListenerSpec>[] => {
       const key = listenerKey(port);
-      const held = listeners.find((one) => one.within.id === there?.id && listenerKey(one) === key);
+      const held = input.holderOf(`${there?.id} ${key}`)?.body as Part<Listener> | undefined;
       const isForeign = held !== undefined && !isOurs(held);
       if (held !== undefined && isForeign) {
         const holder = nameHolder(held.tags[ownerTags.serviceName], desired);
@@ -148,8 +148,8 @@ export function desireOf(input: DesireInput, sets: MemberSets): Desire {
   }
 
   function ofItsOwn(): readonly Want[] {
-    const inTheWay = balancers.find(({ name, state }) => name === desired.name && state !== 'deleting');
-    if (current === undefined && inTheWay !== undefined) {
+    const inTheWay = input.holderOf(`name ${desired.name}`)?.body as LoadBalancer | undefined;
+    if (current === undefined && inTheWay !== undefined && inTheWay.state !== 'deleting') {
       const { id, name, tags } = inTheWay;
       const kept = tags[ownerTags.retained] === undefined ? '' : ' any more: it was kept on purpose';
       refuse(

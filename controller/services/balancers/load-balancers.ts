@@ -75,7 +75,7 @@ export function createEngineLoadBalancers(parts: LoadBalancersParts): LoadBalanc
   function view(session: Session): ObservedLoadBalancer | undefined {
     const { owner, ref } = session;
     const engine = engineOf(owner.cluster);
-    const mains = mainsOf(engine.found().ofKind(driver.main));
+    const mains = mainsOf(engine.found.ofKind(driver.main));
     // Adopted and without a mark of ours yet.
     const isAdopted = (found: Found) => ref?.adopt !== undefined && found.owner === undefined;
     const seen = viewOf({ driver, owner, ours: ours(session), mains, isAdopted, ref, found: foundOf(owner.cluster) });
@@ -94,7 +94,7 @@ export function createEngineLoadBalancers(parts: LoadBalancersParts): LoadBalanc
     const engine = engineOf(cluster);
     await unlessAborted(engine.audit(), aborting);
     for (const ref of adoptable) sessionOf(ref.owner).ref = ref;
-    const all = engine.found().all;
+    const all = engine.found.all;
     const mains = mainsOf(all);
     const found = foundOf(cluster);
     const groups = byService(driver.kinds, all, cluster);
@@ -121,7 +121,7 @@ export function createEngineLoadBalancers(parts: LoadBalancersParts): LoadBalanc
   /** An operation of this process runs on its load balancer: its end is polled, so no read is needed. */
   function isWaitedFor(owner: Owner): boolean {
     const engine = engineOf(owner.cluster);
-    const mains = engine.found().ofKind(driver.main);
+    const mains = engine.found.ofKind(driver.main);
     return mains.some((one) => isOwnedBy(one, owner) && engine.isWaitedFor(one.operation ?? ''));
   }
 

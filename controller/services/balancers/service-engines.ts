@@ -4,9 +4,18 @@ import type { AdoptionInput, DesireInput, LoadBalancerDriver } from '../../cloud
 import type { DesiredLoadBalancer, LoadBalancerRequest, Owner } from '../../clouds/load-balancers.ts';
 import { type Permit, WithheldError } from '../../clouds/permit.ts';
 import { createEngine, type Engine } from '../../engine/engine.ts';
+import type { FoundIndex } from '../../engine/found-index.ts';
 import { isUseName } from '../../engine/owner.ts';
 import type { Request } from '../../engine/request.ts';
-import { type Found, kindOf, type Query, type Reader, type Reading, type ResourceName } from '../../engine/resource.ts';
+import {
+  type Found,
+  identityOf,
+  kindOf,
+  type Query,
+  type Reader,
+  type Reading,
+  type ResourceName,
+} from '../../engine/resource.ts';
 import { isRecorded } from '../../engine/sender.ts';
 import { isWait } from './failures.ts';
 import { parseNotes } from './notes.ts';
@@ -50,6 +59,12 @@ const auditMs = Number.POSITIVE_INFINITY;
 /** What a Service asks for, as a request. */
 export const ensuring = (desired: DesiredLoadBalancer): LoadBalancerRequest => ({
   ...{ owner: desired.owner, desired, retain: false },
+});
+
+/** What a driver may ask of everything that was found. */
+export const queriesOf = ({ ofKind, get, holderOf }: FoundIndex): Pick<DesireInput, 'found' | 'get' | 'holderOf'> => ({
+  ...{ found: ofKind, holderOf },
+  get: (kind, id) => get(identityOf({ kind, id })),
 });
 
 export function createServiceEngines({ driver, cloud, clock, signal }: ServiceEnginesParts): ServiceEngines {
@@ -149,7 +164,7 @@ export function createServiceEngines({ driver, cloud, clock, signal }: ServiceEn
   }
 
   function desireInputOf(session: Session, desired: DesiredLoadBalancer): DesireInput {
-    return { desired, found: foundOf(desired.owner.cluster), own: () => ours(session) };
+    return { ...queriesOf(engineOf(desired.owner.cluster).found), desired, own: () => ours(session) };
   }
 
   /** Everything found that belongs to one Service. */
@@ -161,7 +176,7 @@ export function createServiceEngines({ driver, cloud, clock, signal }: ServiceEn
 
   function foundOf(cluster: string): DesireInput['found'] {
     const engine = engineOf(cluster);
-    return (kind) => engine.found().ofKind(kind);
+    return (kind) => engine.found.ofKind(kind);
   }
 
   function requestOf(session: Session, { owner, desired, retain }: LoadBalancerRequest): Request<DesireInput> {

@@ -18,6 +18,7 @@ import type { JournalState } from '../../../controller/engine/journal.ts';
 import type { Request, Result } from '../../../controller/engine/request.ts';
 import { type Found, isOwnedBy } from '../../../controller/engine/resource.ts';
 import { Crash, drive, type Hit } from '../../../controller/engine/testing/world.ts';
+import { queriesOf } from '../../../controller/services/balancers/service-engines.ts';
 import type { FakeCall, Json } from '../fake-http.ts';
 import { desiredFor, port } from '../suite/desired.ts';
 import { pageOf } from './fake-api.ts';
@@ -201,7 +202,7 @@ export function createBalancerHarness(options: HarnessOptions = {}): BalancerHar
     const mine = engine;
     latest = desired;
     const of = desired?.owner ?? owner;
-    const foundOf = (kind: string) => mine.found().ofKind(kind);
+    const foundOf = (kind: string) => mine.found.ofKind(kind);
     const proof = { clusterName: 'kubernetes', addresses: adopt ?? [] };
     const adopts =
       adopt &&
@@ -215,7 +216,7 @@ export function createBalancerHarness(options: HarnessOptions = {}): BalancerHar
     };
     return {
       owner: of,
-      desired: desired && { desired, found: foundOf, own: ours },
+      desired: desired && { ...queriesOf(mine.found), desired, own: ours },
       ...(adopts && { adopts }),
       ...more,
     };
@@ -263,13 +264,13 @@ export function createBalancerHarness(options: HarnessOptions = {}): BalancerHar
     },
     audit: () => drive(clock, engine.audit()),
     ingress() {
-      const { all } = engine.found();
+      const { all } = engine.found;
       const main = all.find((one) => one.kind === 'load balancer' && isOwnedBy(one, owner));
       assert.ok(main, 'there is no load balancer of the Service');
       return current!.show(
         main,
         all.filter(({ within }) => within === main.id),
-        engine.found().ofKind,
+        engine.found.ofKind,
       ).ingress;
     },
     nodeLabels: () => current!.nodeLabels!(latest?.annotations ?? {}),

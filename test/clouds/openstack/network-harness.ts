@@ -24,6 +24,7 @@ import { createEngine, type Engine } from '../../../controller/engine/engine.ts'
 import type { JournalState } from '../../../controller/engine/journal.ts';
 import type { Request, Result } from '../../../controller/engine/request.ts';
 import type { Desire, Found, Kind, Owner, Reader, Want } from '../../../controller/engine/resource.ts';
+import { queriesOf } from '../../../controller/services/balancers/service-engines.ts';
 import { desiredFor } from '../suite/desired.ts';
 import { addFloatingIps, type FakeEdge } from './fake/fake-floating-ips.ts';
 import { createFakeOpenStack, fakeHttp, password } from './fake/fake-openstack.ts';
@@ -210,14 +211,14 @@ export function networkHarness(manageSecurityGroups = false, layer4 = false): Ne
     return work;
   }
 
-  const foundOf: DesireInput['found'] = (kind) => engine.found().ofKind(kind);
+  const foundOf: DesireInput['found'] = (kind) => engine.found.ofKind(kind);
 
   function input(): DesireInput {
     const own: DesireInput['own'] = () => {
       const { near, isOurs } = engine.match(owner, adopts);
       return near.filter(isOurs);
     };
-    return { desired: harness.desired, found: foundOf, own };
+    return { ...queriesOf(engine.found), desired: harness.desired, own };
   }
   const adopts: Request<DesireInput>['adopts'] = (found) => {
     const { service, clusterName } = harness.desired;
