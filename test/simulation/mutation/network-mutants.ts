@@ -52,9 +52,9 @@ export const networkMutants: readonly Mutant[] = [
       ],
       // Either of the two in the engine keeps it.
       [
-        'controller/engine/index-found.ts',
-        'near: (service) => [service, everyService, undefined].flatMap((one) => byService.get(one) ?? []),',
-        'near: (service) => (service === everyService ? [] : all),',
+        'controller/engine/found-index.ts',
+        'near: (service) => [service, everyService, undefined].flatMap((one) => byService.of(one)),',
+        'near: (service) => (service === everyService ? [] : all.of("all")),',
       ],
     ],
   },
