@@ -59,7 +59,8 @@ export function createReconciler<D>(parts: ReconcilerParts<D>): (owner: Owner) =
         const isCurrent = () => parts.latest(owner) === request;
         await planning.refresh(request, journal);
         if (!isCurrent()) continue;
-        plan = planning.planOf(request, journal);
+        // What it asks for may depend on what was read.
+        plan = planning.planNow(request, journal);
         if (plan.steps.length === 0) {
           const [operation] = plan.waits.flatMap((wait) => wait.operation ?? []);
           if (operation !== undefined) {
