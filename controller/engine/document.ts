@@ -21,7 +21,10 @@ export interface DocumentsParts {
 
 /** The documents of a scope: what they hold, and one write at a time for each. */
 export interface Documents {
+  /** Reads all of them. Callers share a read that has not begun yet. */
   audit(): Promise<void>;
+  /** Whether they have been read at all: a part that does not show before may exist. */
+  readonly isAudited: boolean;
   /** Reads the documents whose state a write has left unknown, and desired ones that were never read. */
   refresh(wanted: readonly { readonly type: DocumentType; readonly name: string }[]): Promise<void>;
   /** Resolves when the edits are in the document; throws where they, or their permit, are refused. */
@@ -48,19 +51,35 @@ export function createDocuments(parts: DocumentsParts): Documents {
     return writer;
   }
 
+  async function readAll(): Promise<void> {
+    await Promise.all(
+      types.map(async (type) => {
+        const began = new Map([...documents].map(([id, writer]) => [id, writer.writes]));
+        const all = await type.all(parts.cluster, { signal: parts.signal });
+        const shown = new Map(all.map((one) => [`${type.document} ${one.name}`, one]));
+        for (const { name } of all) writerOf(type, name);
+        for (const [id, writer] of documents)
+          if (id.startsWith(`${type.document} `)) writer.know(shown.get(id), began.get(id) ?? 0);
+      }),
+    );
+    isAudited = true;
+  }
+  let running: Promise<void> | undefined;
+  let next: Promise<void> | undefined;
+  async function readNext(): Promise<void> {
+    await running?.catch(() => undefined);
+    running = next;
+    next = undefined;
+    return readAll();
+  }
+
   return {
-    async audit() {
-      await Promise.all(
-        types.map(async (type) => {
-          const began = new Map([...documents].map(([id, writer]) => [id, writer.writes]));
-          const all = await type.all(parts.cluster, { signal: parts.signal });
-          const shown = new Map(all.map((one) => [`${type.document} ${one.name}`, one]));
-          for (const { name } of all) writerOf(type, name);
-          for (const [id, writer] of documents)
-            if (id.startsWith(`${type.document} `)) writer.know(shown.get(id), began.get(id) ?? 0);
-        }),
-      );
-      isAudited = true;
+    audit() {
+      next ??= readNext();
+      return next;
+    },
+    get isAudited() {
+      return isAudited;
     },
     async refresh(wanted) {
       for (const { type, name } of wanted) writerOf(type, name);

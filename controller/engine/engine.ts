@@ -50,7 +50,10 @@ export interface Engine<D> {
   planNow(request: Request<D>): Plan;
   /** Reads everything now. Throws the CloudError of a read. */
   audit(): Promise<void>;
-  /** Reads one owner now: all known ids, these, and what its marks and slots show. Throws the CloudError of a read. */
+  /**
+   * Reads one owner now: all known ids, these, and what its marks and slots show; documents are read completely. Throws
+   * the CloudError of a read.
+   */
   read(owner: Owner, query: Omit<Query, 'owner' | 'search'>): Promise<void>;
   /** Takes the record of an owner that another process has written. */
   replaceJournal(owner: Owner, stored: JournalState | undefined): void;
@@ -156,7 +159,10 @@ export function createEngine<D>(engine: EngineParts<D>): Engine<D> {
     },
     planNow: (request) => planning.planNow(request, journals.now(request.owner)),
     audit: knowledge.audit,
-    read: (owner, query) => knowledge.find(owner, journals.now(owner), query),
+    async read(owner, query) {
+      // Parts of documents have no read of their own.
+      await Promise.all([knowledge.find(owner, journals.now(owner), query), documents.audit()]);
+    },
     replaceJournal: journals.replace,
     readAtMs: inventory.readAtMs,
     journalOf: (owner) => journals.now(owner).state,

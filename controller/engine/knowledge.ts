@@ -104,6 +104,7 @@ export function createKnowledge(parts: KnowledgeParts): Knowledge {
       const { owner, wants, journal } = subject;
       const { auditedAtMs } = inventory;
       if (auditedAtMs === undefined || parts.nowMs() - auditedAtMs >= parts.auditMs) await audit();
+      else if (!documents.isAudited) await documents.audit();
       const shared = new Set([...kinds.values()].filter(({ merge }) => merge !== undefined).map(({ kind }) => kind));
       const wanted = new Set([...wants.map(({ kind }) => kind), ...shared]);
       for (let tries = 0; tries < maxReads; tries += 1) {

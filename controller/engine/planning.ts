@@ -11,7 +11,7 @@ import type { Plan, Wait } from './step.ts';
 /** Plans for one owner, from what was read. */
 export interface Planning<D> {
   declare(request: Request<D>): void;
-  /** Declares, and reads what a plan needs and is missing or old. Throws the CloudError of a read. */
+  /** Reads what a plan needs and is missing or old. Throws the CloudError of a read. */
   refresh(request: Request<D>, journal: Journal): Promise<void>;
   planOf(request: Request<D>, journal: Journal): Plan;
   /** Declares and plans. */
@@ -54,7 +54,6 @@ export function createPlanning<D>(driver: Driver<D>, core: Core, knowledge: Know
 
   async function refresh(request: Request<D>, journal: Journal): Promise<void> {
     const { wants } = desireOf(request);
-    shared.declare(request.owner, wants);
     await knowledge.refresh({
       owner: request.owner,
       wants,

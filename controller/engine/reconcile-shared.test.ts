@@ -22,6 +22,45 @@ describe('what Services share', () => {
     assert.equal(doc.filter(({ kind, owner }) => kind === 'rule' && owner?.service === 'u2').length, 2);
   });
 
+  it('what others change in a document shows with the next read, and reads at once share one list', async () => {
+    const harness = createHarness('document');
+    await harness.settle('u1', desire('u1'));
+    const engine = harness.engine();
+    const query = { ids: [], slots: [], removing: false };
+    await drive(harness.clock, engine.read(ownerOf('u1'), query));
+    assert.equal(engine.found.ofKind('rule').length, 3);
+    harness.documents!.doc = harness.documents!.doc!.filter(({ kind }) => kind !== 'rule');
+    harness.calls();
+    await drive(harness.clock, Promise.all([1, 2, 3].map(() => engine.read(ownerOf('u1'), query))));
+    assert.deepEqual(engine.found.ofKind('rule'), []);
+    assert.equal(harness.calls().filter((call) => call === 'list documents').length, 1);
+  });
+
+  it('a removal reads the documents that a first read has missed', async () => {
+    const harness = createHarness('document');
+    await harness.settle('u1', desire('u1'));
+    harness.restart();
+    harness.trouble({ call: /^list documents/, is: 'Unavailable' });
+    await assert.rejects(harness.reconcile('u1', undefined), { kind: 'Unavailable' });
+    // The other reads have ended meanwhile.
+    await harness.pass(1000);
+    await harness.settle('u1', undefined);
+    assert.deepEqual(
+      harness.documents!.doc?.map(({ owner }) => owner),
+      [undefined],
+    );
+  });
+
+  it('nothing of a Service stays in a document, although its address is retained', async () => {
+    const harness = createHarness('document');
+    await harness.settle('u1', desire('u1'));
+    await harness.settle('u1', undefined, { retain: true });
+    assert.deepEqual(
+      harness.documents!.doc?.map(({ owner }) => owner),
+      [undefined],
+    );
+  });
+
   it('one refused edit does not spoil the common write, and its owner writes alone afterwards', async () => {
     const harness = createHarness('document');
     await harness.settle('u1', desire('u1'));

@@ -144,8 +144,8 @@ export function planRemovals(
         found,
         summary: `keep ${found.kind} ${found.id} without this Service`,
       });
-    // Inside a resource of others it cannot be told from theirs without the record.
-    else if (container !== undefined && !match.isOurs(container)) removeOne(found);
+    // A document stays for the sake of others. In a resource of others, only the record tells it from theirs.
+    else if (kind.document !== undefined || (container !== undefined && !match.isOurs(container))) removeOne(found);
   }
   function removeOne(found: Found, why?: string): void {
     const kind = kinds.get(found.kind)!;
