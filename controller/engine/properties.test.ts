@@ -134,7 +134,7 @@ async function play(name: CloudName, one: Scenario): Promise<void> {
 
 describe('the engine, whatever it finds and whatever happens', () => {
   for (const name of clouds)
-    it(`makes the ${name} cloud as desires in few calls, touches nothing foreign, and then writes nothing`, async () => {
+    it(`gives the ${name} cloud what is desired in few calls, touches nothing foreign, and then rests`, async () => {
       await fc.assert(
         fc.asyncProperty(scenario, (one) => play(name, one)),
         { numRuns, seed },
