@@ -9,15 +9,15 @@ export function untilAborted(signal: AbortSignal): Promise<void> {
 }
 
 /** Resolves after a time, or when the signal aborts, whichever comes first. Never rejects. */
-export function restOrAbort(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
+export function restOrAbort(clock: Clock, ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve) => {
-    if (signal.aborted) return resolve();
+    if (signal?.aborted) return resolve();
     const timer = clock.setTimer(ms, finish);
     function finish() {
       timer.cancel();
-      signal.removeEventListener('abort', finish);
+      signal?.removeEventListener('abort', finish);
       resolve();
     }
-    signal.addEventListener('abort', finish, { once: true });
+    signal?.addEventListener('abort', finish, { once: true });
   });
 }

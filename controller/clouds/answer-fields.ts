@@ -13,6 +13,20 @@ export interface AnswerPlace {
 }
 
 /**
+ * The JSON of an answer.
+ *
+ * @throws CloudError `Unavailable` where it is none: a cut body and a proxy's page look alike
+ */
+export function parseAnswer(text: string, { cloud, operation }: Pick<AnswerPlace, 'cloud' | 'operation'>): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    const message = 'the answer is not JSON, or not all of it';
+    throw new CloudError({ kind: 'Unavailable', cloud, operation, message });
+  }
+}
+
+/**
  * Reads one JSON object of an answer. Each throws a CloudError `Invalid` that names the field, what it holds and what
  * was expected.
  */

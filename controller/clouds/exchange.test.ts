@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { type CloudError, isCloudError } from '../../common/cloud-error.ts';
-import { type HttpAnswer, HttpFailure } from '../../common/process/http.ts';
+import type { HttpAnswer } from '../../common/process/http.ts';
 import { seededRandom } from '../../common/process/random.ts';
 import { fakeClock } from '../../common/testing/fake-clock.ts';
 import type { CloudCall } from './cloud.ts';
@@ -54,20 +54,5 @@ describe('an exchange with a cloud', () => {
       calls.map(({ code }) => code),
       ['429'],
     );
-  });
-
-  it('tells a timeout from a cloud that cannot be reached', async () => {
-    for (const [kind, expected] of [
-      ['timeout', 'Timeout'],
-      ['unreachable', 'Unavailable'],
-      ['too-large', 'Unavailable'],
-    ] as const) {
-      const { errorOf, calls } = exchangeWith(() => {
-        throw new HttpFailure(kind, 'why');
-      });
-      const error = await errorOf();
-      assert.deepEqual([error.kind, error.operation], [expected, 'GET /x']);
-      assert.equal(calls[0]?.code, kind === 'timeout' ? 'timeout' : 'unreachable');
-    }
   });
 });

@@ -1,8 +1,7 @@
-import { CloudError } from '../../common/cloud-error.ts';
-import type { Clock } from '../../common/process/clock.ts';
-import { type Http, type HttpAnswer, HttpFailure } from '../../common/process/http.ts';
-import { type AnswerFields, answerFields } from './answer-fields.ts';
-import type { CloudCall } from './cloud.ts';
+import type { CloudError } from '../../common/cloud-error.ts';
+import type { HttpAnswer } from '../../common/process/http.ts';
+import { type AnswerFields, answerFields, parseAnswer } from './answer-fields.ts';
+import { type CountedHttpOptions, createCountedHttp } from './counted-http.ts';
 import type { Permit } from './permit.ts';
 import type { RateLimiter } from './rate-limiter.ts';
 import type { Urgency } from './urgency.ts';
@@ -36,12 +35,8 @@ export interface JsonApi {
   call(request: ApiRequest): Promise<AnswerFields>;
 }
 
-export interface JsonApiOptions {
-  readonly cloud: string;
-  readonly http: Http;
-  readonly clock: Clock;
+export interface JsonApiOptions extends CountedHttpOptions {
   readonly gate: RateLimiter;
-  readonly onCall: (call: CloudCall) => void;
   /** Base URL without a slash at the end. */
   readonly endpoint: string;
   /** Value of the header; as a function it is read again for each request, and throws a CloudError. */
@@ -56,7 +51,8 @@ export interface JsonApiOptions {
 const maxBytes = 16 * 1024 * 1024;
 
 export function createJsonApi(options: JsonApiOptions): JsonApi {
-  const { cloud, http, clock, gate, onCall, endpoint, authorization, timeoutMs, mutationTimeoutMs } = options;
+  const { cloud, gate, endpoint, authorization, timeoutMs, mutationTimeoutMs } = options;
+  const http = createCountedHttp(options);
 
   function send(request: ApiRequest): Promise<unknown> {
     const { path, method = 'GET', query = [], body, signal, permit } = request;
@@ -74,21 +70,10 @@ export function createJsonApi(options: JsonApiOptions): JsonApi {
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
       };
       permit?.(limitMs);
-      const startedAt = clock.monotonic();
-      let code = 'unreachable';
-      try {
-        const answer = await http({ method, url: url.href, headers, ...json, timeoutMs: limitMs, maxBytes, signal });
-        code = answer.status < 300 ? 'ok' : String(answer.status);
-        if (answer.status >= 300) throw options.errorOf(operation, answer);
-        return answer.text === '' ? undefined : parse(cloud, operation, answer.text);
-      } catch (error) {
-        if (!(error instanceof HttpFailure)) throw error;
-        if (error.kind === 'timeout') code = 'timeout';
-        const kind = error.kind === 'timeout' ? 'Timeout' : 'Unavailable';
-        throw new CloudError({ kind, cloud, operation, message: error.message, cause: error });
-      } finally {
-        onCall({ cloud, operation, code, seconds: (clock.monotonic() - startedAt) / 1000 });
-      }
+      const sent = { method, url: url.href, headers, ...json, timeoutMs: limitMs, maxBytes, signal };
+      const answer = await http(operation, sent);
+      if (answer.status >= 300) throw options.errorOf(operation, answer);
+      return answer.text === '' ? undefined : parseAnswer(answer.text, { cloud, operation });
     }
     return gate.run(operation, exchange, { urgency, signal });
   }
@@ -104,14 +89,4 @@ export function operationOf({ method = 'GET', path, operation }: Pick<ApiRequest
   return (
     operation ?? `${method} ${path.replace(/\/(?:\d+|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?=\/|$)/gi, '/{id}')}`
   );
-}
-
-function parse(cloud: string, operation: string, text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    // A cut body and a proxy's page look alike.
-    const message = 'the answer is not JSON, or not all of it';
-    throw new CloudError({ kind: 'Unavailable', cloud, operation, message });
-  }
 }

@@ -1,9 +1,10 @@
 import { CloudError, isCloudError } from '../../../common/cloud-error.ts';
-import { type Clock, sleep } from '../../../common/process/clock.ts';
-import { type Http, type HttpAnswer, HttpFailure } from '../../../common/process/http.ts';
+import type { Clock } from '../../../common/process/clock.ts';
+import type { Http, HttpAnswer } from '../../../common/process/http.ts';
 import { restOrAbort } from '../../../common/process/until.ts';
-import { type AnswerFields, answerFields } from '../answer-fields.ts';
+import { type AnswerFields, answerFields, parseAnswer } from '../answer-fields.ts';
 import type { CloudCall } from '../cloud.ts';
+import { createCountedHttp } from '../counted-http.ts';
 import type { Permit } from '../permit.ts';
 import type { RateLimiter } from '../rate-limiter.ts';
 import { retryAfterMsOf } from '../retry-after.ts';
@@ -82,7 +83,8 @@ const [firstPollMs, leastPollMs, mostPollMs] = [1000, 500, 30_000];
 const longestOperationMs = 120_000;
 
 export function createClient(options: ArmOptions): ArmClient {
-  const { http, clock, gate, tokens, endpoint, mutationTimeoutMs, onCall } = options;
+  const { clock, gate, tokens, endpoint, mutationTimeoutMs } = options;
+  const http = createCountedHttp({ ...options, cloud });
   const { origin } = new URL(endpoint);
 
   function send(sent: Sent): Promise<HttpAnswer> {
@@ -97,23 +99,11 @@ export function createClient(options: ArmOptions): ArmClient {
         ...{ authorization: `Bearer ${token}`, accept: 'application/json', ...sent.headers },
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
       };
-      const startedAt = clock.monotonic();
-      let code = 'unreachable';
-      try {
-        const answer = await http({ method, url, headers, ...json, timeoutMs: limitMs, maxBytes, signal });
-        code = answer.status < 300 ? 'ok' : String(answer.status);
-        if (answer.status < 300) return answer;
-        const error = errorOf(operation, answer, clock.now());
-        if (error.kind === 'Unauthorized') tokens.refused(token, error);
-        throw error;
-      } catch (cause) {
-        if (!(cause instanceof HttpFailure)) throw cause;
-        if (cause.kind === 'timeout') code = 'timeout';
-        const kind = cause.kind === 'timeout' ? 'Timeout' : 'Unavailable';
-        throw new CloudError({ kind, cloud, operation, message: cause.message, cause });
-      } finally {
-        onCall({ cloud, operation, code, seconds: (clock.monotonic() - startedAt) / 1000 });
-      }
+      const answer = await http(operation, { method, url, headers, ...json, timeoutMs: limitMs, maxBytes, signal });
+      if (answer.status < 300) return answer;
+      const error = errorOf(operation, answer, clock.now());
+      if (error.kind === 'Unauthorized') tokens.refused(token, error);
+      throw error;
     }
     return gate.run(operation, exchange, { urgency, signal });
   }
@@ -173,7 +163,7 @@ export function createClient(options: ArmOptions): ArmClient {
     for (;;) {
       if (clock.monotonic() - startedAt >= longestOperationMs)
         throw failure('Timeout', operation, `the operation runs for more than ${longestOperationMs / 1000} s`);
-      await rest(Math.min(Math.max(waitMs, leastPollMs), mostPollMs));
+      await restOrAbort(clock, Math.min(Math.max(waitMs, leastPollMs), mostPollMs), signal);
       try {
         const polling = { operation: `${operation} (poll)`, url: polled, method: 'GET', urgency, signal } as const;
         const poll = await send(polling);
@@ -195,10 +185,6 @@ export function createClient(options: ArmOptions): ArmClient {
         kind = 'resource';
         polled = url;
       }
-    }
-
-    function rest(ms: number): Promise<void> {
-      return signal === undefined ? sleep(clock, ms) : restOrAbort(clock, ms, signal);
     }
   }
 
@@ -227,12 +213,7 @@ export function stateOf(resource: AnswerFields): OperationState {
 }
 
 function fieldsOf(operation: string, { text }: HttpAnswer): AnswerFields {
-  try {
-    return answerFields(JSON.parse(text), { cloud, operation });
-  } catch (error) {
-    if (isCloudError(error)) throw error;
-    throw failure('Unavailable', operation, 'the answer is not JSON, or not all of it');
-  }
+  return answerFields(parseAnswer(text, { cloud, operation }), { cloud, operation });
 }
 
 function failure(kind: CloudError['kind'], operation: string, message: string): CloudError {

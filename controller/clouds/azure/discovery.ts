@@ -1,6 +1,6 @@
 import { CloudError } from '../../../common/cloud-error.ts';
 import { type Http, HttpFailure } from '../../../common/process/http.ts';
-import { answerFields } from '../answer-fields.ts';
+import { answerFields, parseAnswer } from '../answer-fields.ts';
 import type { Environment } from './environment.ts';
 import { cloud } from './fault.ts';
 
@@ -32,10 +32,9 @@ export function createDiscovery(http: Http, endpoint: string, name: string): () 
     try {
       const answer = await http({ url: `${endpoint}/metadata/endpoints?api-version=2019-05-01`, timeoutMs });
       if (answer.status !== 200) throw failure('Unavailable', `status ${answer.status}`);
-      const list: unknown = JSON.parse(answer.text);
-      return answerFields({ environments: list }, { cloud, operation }).objects('environments');
+      const environments = parseAnswer(answer.text, { cloud, operation });
+      return answerFields({ environments }, { cloud, operation }).objects('environments');
     } catch (cause) {
-      if (cause instanceof SyntaxError) throw failure('Unavailable', 'the answer is not JSON, or not all of it');
       if (!(cause instanceof HttpFailure)) throw cause;
       throw failure(cause.kind === 'timeout' ? 'Timeout' : 'Unavailable', cause.message);
     }

@@ -1,8 +1,9 @@
 import { CloudError, isCloudError, kindOfHttpStatus } from '../../../common/cloud-error.ts';
 import type { Clock } from '../../../common/process/clock.ts';
-import { type Http, type HttpAnswer, HttpFailure } from '../../../common/process/http.ts';
-import { answerFields } from '../answer-fields.ts';
+import type { Http, HttpAnswer } from '../../../common/process/http.ts';
+import { answerFields, parseAnswer } from '../answer-fields.ts';
 import type { CloudCall } from '../cloud.ts';
+import { createCountedHttp } from '../counted-http.ts';
 import { retryAfterMsOf } from '../retry-after.ts';
 import type { ReadText } from '../variables.ts';
 import { type Credential, tokenRequest } from './credential.ts';
@@ -46,7 +47,8 @@ const retryMs = 5000;
 const operation = 'token';
 
 export function createTokens(options: TokenOptions): Tokens {
-  const { http, clock, credential, onCall } = options;
+  const { clock, credential } = options;
+  const http = createCountedHttp({ ...options, cloud });
   let current: Token | undefined;
   let running: Promise<Token> | undefined;
   let failure: { readonly error: unknown; readonly until: number } | undefined;
@@ -58,20 +60,9 @@ export function createTokens(options: TokenOptions): Tokens {
       ...{ environment, readText, nowMs: clock.now(), uniqueId: uniqueId() },
     });
     const startedAt = clock.monotonic();
-    let code = 'unreachable';
-    try {
-      const answer = await http({ ...request, timeoutMs });
-      code = answer.status === 200 ? 'ok' : String(answer.status);
-      if (answer.status !== 200) throw refusalOf(answer, clock.now());
-      return tokenOf(answer, startedAt);
-    } catch (cause) {
-      if (!(cause instanceof HttpFailure)) throw cause;
-      const kind = cause.kind === 'timeout' ? 'Timeout' : 'Unavailable';
-      if (cause.kind === 'timeout') code = 'timeout';
-      throw new CloudError({ kind, cloud, operation, message: cause.message, cause });
-    } finally {
-      onCall({ cloud, operation, code, seconds: (clock.monotonic() - startedAt) / 1000 });
-    }
+    const answer = await http(operation, { ...request, timeoutMs });
+    if (answer.status !== 200) throw refusalOf(answer, clock.now());
+    return tokenOf(answer, startedAt);
   }
 
   function renew(): Promise<Token> {
@@ -156,10 +147,5 @@ function refusalOf(answer: HttpAnswer, nowMs: number): CloudError {
 }
 
 function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text) ?? {};
-  } catch {
-    const message = 'the answer is not JSON, or not all of it';
-    throw new CloudError({ kind: 'Unavailable', cloud, operation, message });
-  }
+  return parseAnswer(text, { cloud, operation }) ?? {};
 }

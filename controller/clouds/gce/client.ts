@@ -1,5 +1,4 @@
 import { CloudError } from '../../../common/cloud-error.ts';
-import { sleep } from '../../../common/process/clock.ts';
 import { restOrAbort } from '../../../common/process/until.ts';
 import type { AnswerFields } from '../answer-fields.ts';
 import { type ApiRequest, createJsonApi, type JsonApi, type JsonApiOptions, operationOf } from '../json-api.ts';
@@ -89,7 +88,7 @@ export function createClient(options: GceClientOptions): GceClient {
       now = await waiting.call(request);
       // An answer that came at once is of a server that does not wait.
       if (clock.monotonic() - askedAt < pollMs && now.text('status') !== 'DONE')
-        await (signal === undefined ? sleep(clock, pollMs) : restOrAbort(clock, pollMs, signal));
+        await restOrAbort(clock, pollMs, signal);
     }
   }
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { compute_v1 } from '@googleapis/compute';
 import { CloudError, isCloudError } from '../../../common/cloud-error.ts';
-import { type Clock, sleep } from '../../../common/process/clock.ts';
+import type { Clock } from '../../../common/process/clock.ts';
 import { restOrAbort } from '../../../common/process/until.ts';
 import { gce as providerId } from '../../../common/provider-id/gce.ts';
 import type { AnswerFields } from '../answer-fields.ts';
@@ -104,7 +104,7 @@ export function createRoutes({ client, clock, project, network, idOf }: RouteOpt
         const made = await standing();
         if (made !== undefined) return made;
         if (tries === takenTries) throw error;
-        await (signal === undefined ? sleep(clock, takenMs) : restOrAbort(clock, takenMs, signal));
+        await restOrAbort(clock, takenMs, signal);
       }
     }
     return { id: name, destination, providerID: route.providerID, blackhole: false, ours: true };

@@ -1,5 +1,4 @@
 import { CloudError } from '../../../common/cloud-error.ts';
-import { type Clock, sleep } from '../../../common/process/clock.ts';
 import { restOrAbort } from '../../../common/process/until.ts';
 import type { OperationState } from '../../engine/resource.ts';
 import type { AnswerFields } from '../answer-fields.ts';
@@ -98,18 +97,13 @@ export function createClient(options: Omit<JsonApiOptions, 'cloud' | 'errorOf' |
           const message = `action ${action} runs for more than ${longestActionMs / 1000} s`;
           throw new CloudError({ kind: 'Timeout', cloud, operation: 'GET /actions', message });
         }
-        await rest(clock, ms, signal);
+        await restOrAbort(clock, ms, signal);
         const state = (await actions([action], signal)).get(action) ?? 'done';
         if (state === 'done') return;
         if (state !== 'running') throw state;
       }
     },
   };
-}
-
-/** Ends early when the signal aborts: the next call fails then. */
-export function rest(clock: Clock, ms: number, signal: AbortSignal | undefined): Promise<void> {
-  return signal === undefined ? sleep(clock, ms) : restOrAbort(clock, ms, signal);
 }
 
 function stateOf(action: AnswerFields): OperationState {

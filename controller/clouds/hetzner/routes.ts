@@ -1,12 +1,13 @@
 import ipaddr from 'ipaddr.js';
 import { CloudError, type CloudErrorKind, isCloudError } from '../../../common/cloud-error.ts';
 import type { Clock } from '../../../common/process/clock.ts';
+import { restOrAbort } from '../../../common/process/until.ts';
 import { hetzner } from '../../../common/provider-id/hetzner.ts';
 import type { AnswerFields } from '../answer-fields.ts';
 import { normalCidr } from '../ip-address.ts';
 import type { ApplyOptions } from '../permit.ts';
 import type { ObservedRoute, Routes } from '../routes.ts';
-import { actionOf, type HetznerClient, rest } from './client.ts';
+import { actionOf, type HetznerClient } from './client.ts';
 import { cloud } from './fault.ts';
 import type { Network } from './network.ts';
 import { privateAddressesOf } from './servers.ts';
@@ -51,7 +52,7 @@ export function createRoutes({ client, clock, network, serverIdOf }: RouteOption
           return;
         } catch (error) {
           if (!isCloudError(error) || error.kind !== 'Busy' || tries === busyTries) throw error;
-          await rest(clock, busyMs, signal);
+          await restOrAbort(clock, busyMs, signal);
         }
       }
     });

@@ -1,6 +1,7 @@
 import { CloudError, isCloudError } from '../../../common/cloud-error.ts';
-import { type Http, type HttpAnswer, HttpFailure, type HttpRequest } from '../../../common/process/http.ts';
+import type { Http, HttpAnswer, HttpRequest } from '../../../common/process/http.ts';
 import type { CloudCall } from '../cloud.ts';
+import { createCountedHttp } from '../counted-http.ts';
 import type { Permit } from '../permit.ts';
 import type { Urgency } from '../urgency.ts';
 import { errorOf, jsonOf } from './fault.ts';
@@ -82,7 +83,8 @@ const computeMicroversion = '2.47';
 const maxBytes = 64 * 1024 * 1024;
 
 export function createClient(options: ClientOptions): OpenStackClient {
-  const { http, clock, gates, onCall } = options;
+  const { gates } = options;
+  const http = createCountedHttp({ ...options, cloud: 'openstack' });
   const tokens = createTokens(options, exchange);
   let microversions = true;
   const listed = new Map<ServiceType, Promise<readonly string[]>>();
@@ -96,21 +98,9 @@ export function createClient(options: ClientOptions): OpenStackClient {
     const timeoutMs = Math.min(longest, asked ?? longest);
     const send = async () => {
       permit?.(timeoutMs);
-      const startedAt = clock.monotonic();
-      let code = 'unreachable';
-      try {
-        const answer = await http({ ...request, timeoutMs, maxBytes, signal });
-        code = answer.status < 300 ? 'ok' : String(answer.status);
-        if (answer.status <= 300 || [401, 404, 406].includes(answer.status)) return answer;
-        throw errorOf(operation, answer);
-      } catch (error) {
-        if (!(error instanceof HttpFailure)) throw error;
-        if (error.kind === 'timeout') code = 'timeout';
-        const kind = error.kind === 'timeout' ? 'Timeout' : 'Unavailable';
-        throw new CloudError({ kind, cloud: 'openstack', operation, message: error.message, cause: error });
-      } finally {
-        onCall({ cloud: 'openstack', operation, code, seconds: (clock.monotonic() - startedAt) / 1000 });
-      }
+      const answer = await http(operation, { ...request, timeoutMs, maxBytes, signal });
+      if (answer.status <= 300 || [401, 404, 406].includes(answer.status)) return answer;
+      throw errorOf(operation, answer);
     };
     return gates[service].run(operation, send, { ...(urgency === undefined ? {} : { urgency }), signal });
   }

@@ -1,15 +1,11 @@
 import { CloudError, isCloudError, kindOfHttpStatus } from '../../../common/cloud-error.ts';
 import type { HttpAnswer } from '../../../common/process/http.ts';
+import { parseAnswer } from '../answer-fields.ts';
 import { objectOf, textOf } from './json.ts';
 
-/** The answer's document. @throws CloudError `Unavailable`: a cut body and a proxy's page look alike */
+/** The answer's document. @throws CloudError `Unavailable` */
 export function jsonOf(answer: HttpAnswer, operation: string): unknown {
-  try {
-    return JSON.parse(answer.text);
-  } catch {
-    const message = 'the answer is not JSON, or not all of it';
-    throw new CloudError({ kind: 'Unavailable', cloud: 'openstack', operation, message });
-  }
+  return parseAnswer(answer.text, { cloud: 'openstack', operation });
 }
 
 /**
