@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
+import { failureOf } from '../../common/testing/cloud-failure.ts';
 import { type FakeAnswer, type SeenRequest, treeAnswer } from '../testing/fake-metadata.ts';
-import { failureOf, never, openBeside, testFaults } from '../testing/source-suite.ts';
+import { never, openBeside, testFaults } from '../testing/source-suite.ts';
 import { alibaba } from './alibaba.ts';
 
 const tree: Readonly<Record<string, string>> = JSON.parse(

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
+import { failureOf } from '../../common/testing/cloud-failure.ts';
 import { fakeClock } from '../../common/testing/fake-clock.ts';
 import { type FakeAnswer, hang, type SeenRequest, treeAnswer } from '../testing/fake-metadata.ts';
-import { failureOf, hurried, never, openBeside, testFaults } from '../testing/source-suite.ts';
+import { hurried, never, openBeside, testFaults } from '../testing/source-suite.ts';
 import { aws } from './aws.ts';
 
 const tree: Readonly<Record<string, string>> = JSON.parse(

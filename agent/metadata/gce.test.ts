@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
+import { failureOf } from '../../common/testing/cloud-failure.ts';
 import { fakeClock, settle } from '../../common/testing/fake-clock.ts';
 import { type FakeAnswer, hang, type SeenRequest } from '../testing/fake-metadata.ts';
-import { failureOf, never, openBeside, testFaults } from '../testing/source-suite.ts';
+import { never, openBeside, testFaults } from '../testing/source-suite.ts';
 import { gce } from './gce.ts';
 
 const text = await readFile(new URL('fixtures/gce.json', import.meta.url), 'utf8');

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
+import { failureOf } from '../../common/testing/cloud-failure.ts';
 import { type FakeAnswer, treeAnswer } from '../testing/fake-metadata.ts';
-import { failureOf, never, openBeside, testFaults } from '../testing/source-suite.ts';
+import { never, openBeside, testFaults } from '../testing/source-suite.ts';
 import { hetzner } from './hetzner.ts';
 
 const fixture = (name: string) => readFile(new URL(`fixtures/hetzner/${name}.yaml`, import.meta.url), 'utf8');

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
+import { failureOf } from '../../common/testing/cloud-failure.ts';
 import { fakeClock } from '../../common/testing/fake-clock.ts';
 import { type FakeAnswer, type SeenRequest, treeAnswer } from '../testing/fake-metadata.ts';
-import { failureOf, hurried, never, openBeside } from '../testing/source-suite.ts';
+import { hurried, never, openBeside } from '../testing/source-suite.ts';
 import { huaweicloud } from './huaweicloud.ts';
 
 const fixture = (name: string) => readFile(new URL(`fixtures/huaweicloud/${name}.json`, import.meta.url), 'utf8');

@@ -7,8 +7,9 @@ import { fileURLToPath } from 'node:url';
 import { systemClock } from '../../common/process/clock.ts';
 import { silentLog } from '../../common/process/log.ts';
 import { seededRandom } from '../../common/process/random.ts';
+import { failureOf } from '../../common/testing/cloud-failure.ts';
 import { startFakeMetadata, treeAnswer } from '../testing/fake-metadata.ts';
-import { failureOf, never, openBeside, testFaults } from '../testing/source-suite.ts';
+import { never, openBeside, testFaults } from '../testing/source-suite.ts';
 import { nocloud } from './nocloud.ts';
 
 const fixtures = fileURLToPath(new URL('fixtures/', import.meta.url));

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
+import { failureOf } from '../../common/testing/cloud-failure.ts';
 import { type FakeAnswer, type SeenRequest, treeAnswer } from '../testing/fake-metadata.ts';
-import { failureOf, never, openBeside, testFaults } from '../testing/source-suite.ts';
+import { never, openBeside, testFaults } from '../testing/source-suite.ts';
 import { oci } from './oci.ts';
 
 const fixture = (name: string) => readFile(new URL(`fixtures/oci/${name}.json`, import.meta.url), 'utf8');

@@ -4,7 +4,8 @@ import fc from 'fast-check';
 import { systemClock } from '../../common/process/clock.ts';
 import { silentLog } from '../../common/process/log.ts';
 import { seededRandom } from '../../common/process/random.ts';
-import { failureOf, never } from '../testing/source-suite.ts';
+import { failureOf } from '../../common/testing/cloud-failure.ts';
+import { never } from '../testing/source-suite.ts';
 import type { SourceOptions } from './source.ts';
 import { vsphere } from './vsphere.ts';
 

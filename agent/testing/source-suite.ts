@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { CloudError, type CloudErrorKind } from '../../common/cloud-error.ts';
+import type { CloudErrorKind } from '../../common/cloud-error.ts';
 import { systemClock } from '../../common/process/clock.ts';
 import { silentLog } from '../../common/process/log.ts';
 import { seededRandom } from '../../common/process/random.ts';
+import { failureOf } from '../../common/testing/cloud-failure.ts';
 import { type FakeClock, fakeClock } from '../../common/testing/fake-clock.ts';
 import type { MetadataSource, SourceKind, SourceOptions } from '../metadata/source.ts';
 import {
@@ -41,16 +42,6 @@ export async function hurried<T>(clock: FakeClock, promise: Promise<T>, stepMs =
   done.catch(() => {});
   while (!settled) await clock.advance(stepMs);
   return done;
-}
-
-/** Settles with the CloudError of a read that must fail. */
-export async function failureOf(reading: Promise<unknown>): Promise<CloudError> {
-  const error = await reading.then(
-    () => assert.fail('the read succeeded'),
-    (reason: unknown) => reason,
-  );
-  assert.ok(error instanceof CloudError, `${error}`);
-  return error;
 }
 
 const faults: readonly (readonly [string, FakeAnswer, CloudErrorKind, RegExp])[] = [

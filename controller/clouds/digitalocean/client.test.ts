@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { isCloudError } from '../../../common/cloud-error.ts';
+import { failureOf } from '../../../common/testing/cloud-failure.ts';
 import { fakeClock } from '../../../common/testing/fake-clock.ts';
 import { createFakeDigitalOcean, token } from '../../../test/clouds/digitalocean/fake/fake-digitalocean.ts';
 import type { FakeCall } from '../../../test/clouds/fake-http.ts';
@@ -20,15 +20,6 @@ function setUp() {
   return { clock, fake, client, calls };
 }
 const droplets = { path: '/v2/droplets' };
-
-async function failureOf(work: Promise<unknown>) {
-  const error = await work.then(
-    () => assert.fail('it succeeded'),
-    (failure: unknown) => failure,
-  );
-  assert.ok(isCloudError(error), String(error));
-  return error;
-}
 
 describe('the client of DigitalOcean', () => {
   it('reads all pages of a list, 200 items each', async () => {

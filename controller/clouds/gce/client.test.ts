@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { isCloudError } from '../../../common/cloud-error.ts';
+import { failureOf } from '../../../common/testing/cloud-failure.ts';
 import { advanceDuring, fakeClock } from '../../../common/testing/fake-clock.ts';
 import { type FakeAnswer, type FakeCall, refusal } from '../../../test/clouds/gce/fake/fake-api.ts';
 import { createFakeGce, network } from '../../../test/clouds/gce/fake/fake-gce.ts';
@@ -32,15 +32,6 @@ const route = {
 };
 const insert = { ...routes, method: 'POST', body: route } as const;
 const always = { permit: () => {} };
-
-async function failureOf(work: Promise<unknown>) {
-  const error = await work.then(
-    () => assert.fail('it succeeded'),
-    (failure: unknown) => failure,
-  );
-  assert.ok(isCloudError(error), String(error));
-  return error;
-}
 
 describe('the client of Compute Engine', () => {
   it('reads all pages of a list, 500 items each, in a zone and over all zones', async () => {

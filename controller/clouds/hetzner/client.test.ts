@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { failureOf } from '../../../common/testing/cloud-failure.ts';
 import { advanceDuring, type FakeClock, fakeClock } from '../../../common/testing/fake-clock.ts';
 import { createFakeHetzner, token } from '../../../test/clouds/hetzner/fake-hetzner.ts';
 import type { FakeHetzner } from '../../../test/clouds/hetzner/fake-project.ts';
@@ -24,14 +25,6 @@ function open(): Parts {
     ...{ mutationTimeoutMs: 5000, onCall: (call) => calls.push(call), gate: { run: (_, call) => call() } },
   });
   return { clock, fake, client, calls };
-}
-
-async function failureOf(promise: Promise<unknown>) {
-  const error: unknown = await promise.then(
-    () => assert.fail('it succeeded'),
-    (failure: unknown) => failure,
-  );
-  return error as Error & { kind: string; retryAfterMs: number | undefined };
 }
 
 describe('calling the API of Hetzner Cloud', () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { generateKeyPairSync } from 'node:crypto';
 import { describe, it } from 'node:test';
-import { isCloudError } from '../../../../common/cloud-error.ts';
+import { failureOf } from '../../../../common/testing/cloud-failure.ts';
 import { fakeClock } from '../../../../common/testing/fake-clock.ts';
 import { keyFile } from '../../../../test/clouds/gce/fake/configuration.ts';
 import { createFakeGce } from '../../../../test/clouds/gce/fake/fake-gce.ts';
@@ -52,15 +52,6 @@ async function found(work: ReturnType<ReturnType<typeof setUp>['find']>) {
   assert.ok('tokens' in credential);
   return credential;
 }
-async function failureOf(work: Promise<unknown>) {
-  const error = await work.then(
-    () => assert.fail('it succeeded'),
-    (failure: unknown) => failure,
-  );
-  assert.ok(isCloudError(error), String(error));
-  return error;
-}
-
 describe('the credential', () => {
   it('is looked for in the order of the auth libraries', async () => {
     const { fake, files, find, onVm } = setUp();
