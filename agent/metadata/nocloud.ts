@@ -1,6 +1,4 @@
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { CloudError } from '../../common/cloud-error.ts';
 import type { Instance } from '../../common/instance.ts';
 import type { Clock } from '../../common/process/clock.ts';
 import { nocloud as providerId } from '../../common/provider-id/nocloud.ts';
@@ -8,8 +6,8 @@ import { createAddressList } from './address-list.ts';
 import { createMetadataClient, createMetadataHttp, maxMetadataBytes } from './client.ts';
 import { fieldsOf, invalid } from './fields.ts';
 import { kernelAddresses } from './kernel-addresses.ts';
-import { isMissing } from './missing-file.ts';
 import { readTopLevel } from './plain-yaml.ts';
+import { readSeedFile } from './seed-file.ts';
 import type { SourceKind, SourceOptions } from './source.ts';
 
 const cloud = 'nocloud';
@@ -74,17 +72,8 @@ function folderSeed(folder: string): ReadSeed {
 /** Parses JSON if the text is an object, else YAML. Undefined when there is no such file. */
 async function readYaml(file: string): Promise<Seed | undefined> {
   const operation = `read ${file}`;
-  let text: string;
-  try {
-    text = await readFile(file, 'utf8');
-  } catch (cause) {
-    if (isMissing(cause)) return undefined;
-    const message = cause instanceof Error ? cause.message : String(cause);
-    throw new CloudError({ cloud, operation, kind: 'Unavailable', message, cause });
-  }
-  if (text.length > maxBytes)
-    throw new CloudError({ cloud, operation, kind: 'Invalid', message: `exceeds ${maxBytes} bytes` });
-  return { operation, document: readTopLevel({ cloud, operation }, text) };
+  const text = await readSeedFile(file, { cloud, operation }, maxBytes);
+  return text === undefined ? undefined : { operation, document: readTopLevel({ cloud, operation }, text) };
 }
 
 /** The keys of the seed in the form of a config drive: common keys at the top level, the others in `meta`. */

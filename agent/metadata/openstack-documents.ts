@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CloudError } from '../../common/cloud-error.ts';
 import type { Clock } from '../../common/process/clock.ts';
@@ -6,7 +5,7 @@ import type { Http } from '../../common/process/http.ts';
 import { createMetadataClient, type MetadataClient, parseJson } from './client.ts';
 import { askInTurn, isEndpointFailure, linkLocalUrls, preferring } from './endpoints.ts';
 import { fieldsOf } from './fields.ts';
-import { isMissing } from './missing-file.ts';
+import { readSeedFile } from './seed-file.ts';
 import type { LocalInterface } from './source.ts';
 
 /** The metadata documents of one OpenStack VM, unparsed. */
@@ -81,17 +80,8 @@ export function openstackDrive(cloud: string, folder: string): ReadOpenstackDocu
   async function json(path: string): Promise<unknown | undefined> {
     const file = join(folder, path);
     const operation = `read ${file}`;
-    let text: string;
-    try {
-      text = await readFile(file, 'utf8');
-    } catch (cause) {
-      if (isMissing(cause)) return undefined;
-      const message = cause instanceof Error ? cause.message : String(cause);
-      throw new CloudError({ cloud, operation, kind: 'Unavailable', message, cause });
-    }
-    if (text.length > maxFileBytes) {
-      throw new CloudError({ cloud, operation, kind: 'Invalid', message: `exceeds ${maxFileBytes} bytes` });
-    }
+    const text = await readSeedFile(file, { cloud, operation }, maxFileBytes);
+    if (text === undefined) return undefined;
     return parseJson(cloud, operation, text);
   }
 

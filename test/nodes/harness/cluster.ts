@@ -1,8 +1,8 @@
 import type { Clock } from '../../../common/process/clock.ts';
 import { taints as taintKeys } from '../../../common/well-known.ts';
 import type { Taint } from '../../../controller/model/node-view.ts';
-import { admin } from '../../kit/kube-api/auth/user.ts';
 import type { KubeApiCore } from '../../kit/kube-api/kube-api-core.ts';
+import { adminClient } from '../../kit/kube-api/testing/admin-client.ts';
 
 export interface RawNode {
   readonly metadata: {
@@ -84,25 +84,7 @@ const nodesPath = '/api/v1/nodes';
 const leasesPath = '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases';
 
 export function createCluster(core: KubeApiCore, clock: Clock): Cluster {
-  function ask<T>(method: string, path: string, body?: unknown, contentType = 'application/json'): T | undefined {
-    const answer = core.handle({
-      method,
-      path,
-      query: new URLSearchParams(),
-      headers: {
-        accept: 'application/json',
-        'user-agent': 'cluster',
-        ...(body === undefined ? {} : { 'content-type': contentType }),
-      },
-      body: body === undefined ? undefined : JSON.stringify(body),
-      user: admin,
-    });
-    if (answer.watch !== undefined) throw new Error('unexpected watch');
-    if (answer.status === 404) return undefined;
-    if (answer.status < 200 || answer.status > 299)
-      throw new Error(`${method} ${path}: ${answer.status} ${answer.body}`);
-    return JSON.parse(answer.body) as T;
-  }
+  const ask = adminClient(core, 'cluster');
 
   function must<T>(value: T | undefined, what: string): T {
     if (value === undefined) throw new Error(`no ${what}`);

@@ -1,5 +1,5 @@
-import { admin } from '../../kit/kube-api/auth/user.ts';
 import type { KubeApiCore } from '../../kit/kube-api/kube-api-core.ts';
+import { adminClient } from '../../kit/kube-api/testing/admin-client.ts';
 
 export interface RawService {
   readonly metadata: {
@@ -59,24 +59,7 @@ export interface ServiceBook {
 const path = '/api/v1/namespaces/default/services';
 
 export function serviceBook(core: KubeApiCore): ServiceBook {
-  function ask<T>(method: string, where: string, body?: unknown, contentType = 'application/json'): T | undefined {
-    const answer = core.handle({
-      method,
-      path: where,
-      query: new URLSearchParams(),
-      headers: {
-        accept: 'application/json',
-        'user-agent': 'person',
-        ...(body === undefined ? {} : { 'content-type': contentType }),
-      },
-      body: body === undefined ? undefined : JSON.stringify(body),
-      user: admin,
-    });
-    if (answer.watch !== undefined) throw new Error('unexpected watch');
-    if (answer.status === 404) return undefined;
-    if (answer.status > 299) throw new Error(`${method} ${where}: ${answer.status} ${answer.body}`);
-    return JSON.parse(answer.body) as T;
-  }
+  const ask = adminClient(core, 'person');
 
   function some<T>(value: T | undefined, what: string): T {
     if (value === undefined) throw new Error(`no ${what}`);

@@ -1,8 +1,8 @@
 import type { Clock } from '../../../common/process/clock.ts';
 import { names, taints as taintKeys } from '../../../common/well-known.ts';
-import { admin } from '../../kit/kube-api/auth/user.ts';
 import type { JsonObject } from '../../kit/kube-api/json.ts';
 import type { KubeApiCore } from '../../kit/kube-api/kube-api-core.ts';
+import { adminClient } from '../../kit/kube-api/testing/admin-client.ts';
 
 /** What everybody but the controller does to the API server. None of it fails: their faults are not ours to survive. */
 export interface Cluster {
@@ -47,22 +47,7 @@ const blank = {
 };
 
 export function createCluster(core: KubeApiCore, clock: Clock): Cluster {
-  function ask(method: string, path: string, body?: unknown, contentType = 'application/json'): JsonObject | undefined {
-    const headers: Record<string, string> = { accept: 'application/json', 'user-agent': 'cluster' };
-    if (body !== undefined) headers['content-type'] = contentType;
-    const answer = core.handle({
-      method,
-      path,
-      query: new URLSearchParams(),
-      headers,
-      body: body === undefined ? undefined : JSON.stringify(body),
-      user: admin,
-    });
-    if (answer.watch !== undefined) throw new Error('a watch where none was asked for');
-    if (answer.status === 404) return undefined;
-    if (answer.status > 299) throw new Error(`${method} ${path}: ${answer.status} ${answer.body}`);
-    return JSON.parse(answer.body) as JsonObject;
-  }
+  const ask: Cluster['ask'] = adminClient(core, 'cluster');
 
   const seconds = () => new Date(clock.now()).toISOString().replace(/\.\d+Z$/, 'Z');
   const readyCondition = (status: 'True' | 'False' | 'Unknown') => ({

@@ -1,31 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { desiredOf, machine, managedConfig, member, port } from '../../../../test/clouds/aws/fake/machine.ts';
-import { clusterTag } from '../../../../test/clouds/aws/fake/network-facts.ts';
+import { countedMachine, members, serviceOf } from '../../../../test/clouds/aws/fake/counted-machine.ts';
+import { managedConfig, member } from '../../../../test/clouds/aws/fake/machine.ts';
 import { keys } from '../load-balancer-annotations.ts';
 
-const ports = [port(80), port(443)];
-const members = Array.from({ length: 20 }, (_, at) => member(at + 1));
 const annotations = { [keys.type]: 'nlb' };
-const wanted = (service: string, more = {}) => desiredOf(service, { ports, members, annotations, ...more });
-
-/** As the controller works: from its last read of everything, and with what the lookups of Nodes have shown. */
-async function running() {
-  const m = machine({ config: managedConfig });
-  await m.audit();
-  m.aws.reads.length = 0;
-  const cost = () => m.aws.reads.splice(0).length + m.aws.sent.splice(0).length;
-  async function counted<T>(work: () => Promise<T>): Promise<number> {
-    cost();
-    await work();
-    return cost();
-  }
-  async function ensure(asked: ReturnType<typeof wanted>): Promise<void> {
-    for (let plan = m.balancers.plan(asked); plan.steps.length > 0; plan = m.balancers.plan(asked))
-      await m.during(m.balancers.apply(plan, { permit: () => {} }));
-  }
-  return { ...m, counted, ensure };
-}
+const wanted = (service: string, more = {}) => serviceOf(service, { annotations, ...more });
+const running = () => countedMachine({ config: managedConfig });
 
 describe('calls for network load balancers with security groups, of two ports and twenty nodes', () => {
   it('are at most 15 for the first of a cluster, and 10 for each further one', async () => {
@@ -37,24 +18,17 @@ describe('calls for network load balancers with security groups, of two ports an
   });
 
   it('are one for each port for a node more that a lookup has shown', async () => {
-    const { counted, ensure, reads } = await running();
+    const { counted, ensure, noteNode } = await running();
     await ensure(wanted('one'));
-    const Tags = Object.entries(clusterTag).map(([Key, Value]) => ({ Key, Value }));
-    const Placement = { AvailabilityZone: 'eu-west-1a' };
-    reads.noteInstance({ InstanceId: 'i-21', Placement, Tags, SecurityGroups: [{ GroupId: 'sg-nodes' }] });
+    noteNode(21);
     const cost = await counted(() => ensure(wanted('one', { members: [...members, member(21)] })));
     assert.ok(cost <= 2, `one node more ${cost}`);
   });
 
   it('are at most 9 for a deletion, its proof included', async () => {
-    const { counted, ensure, balancers, during } = await running();
+    const { counted, ensure, remove } = await running();
     for (const service of ['one', 'two']) await ensure(wanted(service));
-    const { owner } = wanted('one');
-    const cost = await counted(async () => {
-      const next = () => balancers.planRemoval(owner, { retain: false });
-      for (let plan = next(); plan.steps.length > 0; plan = next())
-        await during(balancers.apply(plan, { permit: () => {} }));
-    });
+    const cost = await counted(() => remove(wanted('one')));
     assert.ok(cost <= 9, `deletion ${cost}`);
   });
 
