@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { desired, desiredOf, machine, member, plainConfig, port } from '../../../../test/clouds/aws/fake/machine.ts';
+import { desired, machine, member, plainConfig, port } from '../../../../test/clouds/aws/fake/machine.ts';
 import { clusterTag, group } from '../../../../test/clouds/aws/fake/network-facts.ts';
 import { ownerTags } from '../../load-balancers.ts';
 import { WithheldError } from '../../permit.ts';
@@ -334,76 +334,4 @@ describe('a classic load balancer', () => {
     await ensure({ ...internal, mayChangeAddress: true });
     assert.equal(balancer()?.description['Scheme'], 'internal');
   });
-});
-
-describe('the group that all load balancers of a cluster carry', () => {
-  it('and its rule are shared, and go with the last load balancer', async () => {
-    const { ensure, remove, rulesOfNodes, groups } = machine();
-    await ensure(desired());
-    const rules = rulesOfNodes();
-    assert.equal(rules.length, 1);
-    await ensure(desiredOf('u2'));
-    assert.deepEqual(rulesOfNodes(), rules);
-    await remove(desired());
-    assert.deepEqual(rulesOfNodes(), rules);
-    await remove(desiredOf('u2'));
-    assert.deepEqual([rulesOfNodes(), groups()], [[], ['sg-nodes', 'sg-persons']]);
-  });
-
-  it('stays for load balancers that a process never heard of, network ones too', async () => {
-    const { ensure, remove, rulesOfNodes, restart, aws } = machine();
-    await ensure(desired());
-    await ensure(desiredOf('u2'));
-    restart();
-    await remove(desired());
-    assert.equal(rulesOfNodes().length, 1);
-    const traffic = [...aws.groups.values()].find(({ name }) => name.startsWith('k8s-traffic-'))!;
-    aws.region.balancers.set('arn', { arn: 'arn', name: 'network', groups: [traffic.id], places: [] } as never);
-    restart();
-    await remove(desiredOf('u2'));
-    assert.equal(rulesOfNodes().length, 1);
-    assert.ok(aws.groups.has(traffic.id));
-  });
-
-  it('is found by itself when a crash has left it behind, and is deleted', async () => {
-    const m = machine();
-    await m.ensure(desired());
-    m.aws.balancers.clear();
-    for (const { id, name } of m.aws.groups.values()) if (name.startsWith('k8s-elb-')) m.aws.groups.delete(id);
-    m.restart();
-    const [left] = await m.audit();
-    assert.equal(left?.owner?.service, '*');
-    const plan = m.balancers.planRemoval(left!.owner!, { retain: false });
-    assert.equal(await m.during(m.balancers.apply(plan, { permit: () => {} })), undefined);
-    assert.deepEqual([m.groups(), m.rulesOfNodes()], [['sg-nodes', 'sg-persons'], []]);
-  });
-
-  it('is not removed by one load balancer that goes while another comes', async () => {
-    for (let order = 0; order < 2; order += 1) {
-      const { ensure, remove, rulesOfNodes, groups } = machine();
-      await ensure(desired());
-      const both = [() => remove(desired()), () => ensure(desiredOf('u2'))];
-      await Promise.all((order === 0 ? both : both.reverse()).map((work) => work()));
-      assert.equal(rulesOfNodes().length, 1);
-      await ensure(desiredOf('u2'));
-      await remove(desiredOf('u2'));
-      assert.deepEqual([rulesOfNodes(), groups()], [[], ['sg-nodes', 'sg-persons']]);
-    }
-  });
-});
-
-it('the rules of nodes in several groups are made for each, once its members are known', async () => {
-  const other = group('sg-other', { tags: clusterTag });
-  const instance = (id: string) => ({
-    zone: 'eu-west-1a',
-    groups: [id === 'i-3' ? 'sg-other' : 'sg-nodes'],
-    tags: clusterTag,
-  });
-  const { ensure, keysOf, remove } = machine({ more: [other], instance });
-  await ensure(desired());
-  assert.deepEqual(keysOf('sg-other'), []);
-  await ensure(desired({ members: [member(1), member(3)] }));
-  assert.equal(keysOf('sg-other').length, 1);
-  await remove(desired());
-  assert.deepEqual([keysOf('sg-other'), keysOf('sg-nodes')], [[], []]);
 });

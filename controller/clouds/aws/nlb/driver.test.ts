@@ -2,10 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import {
   desired as classic,
-  desiredOf,
   machine,
   managedConfig,
-  member,
   network,
   plainConfig,
   port,
@@ -266,26 +264,6 @@ describe('a network load balancer', () => {
     assert.equal(both.observed?.id, first.observed?.id);
   });
 
-  it('has targets by address where the annotation asks for it', async () => {
-    const m = managed();
-    const members = [member(1, { addresses: ['10.0.0.1'] }), member(2, { addresses: ['10.0.0.2'] })];
-    await m.ensure(network({ members, annotations: { [keys.targetType]: 'ip' } }));
-    assert.deepEqual(m.targets(), [['10.0.0.1', '10.0.0.2']]);
-  });
-
-  it('with targets by address knows the groups of its nodes after a restart too', async () => {
-    const m = machine({ config: plainConfig });
-    const annotations = { [keys.targetType]: 'ip' };
-    const members = [member(1, { addresses: ['10.0.0.1'] })];
-    await m.ensure(network({ members, annotations }));
-    assert.ok(m.rulesOfNodes().length > 0);
-    m.restart();
-    const { sent } = await m.ensure(network({ members, annotations, ports: [port(80, 30_081)] }));
-    assert.ok(sent.includes('AuthorizeSecurityGroupIngress'));
-    assert.ok(m.rulesOfNodes().includes('tcp 30081 0.0.0.0/0'));
-    assert.ok(!m.rulesOfNodes().includes('tcp 30080 0.0.0.0/0'));
-  });
-
   it('stands on Elastic IPs, one for each subnet', async () => {
     const m = managed();
     await m.ensure(network({ annotations: { [keys.eipAllocations]: 'eipalloc-1,eipalloc-2' } }));
@@ -317,37 +295,6 @@ describe('a network load balancer', () => {
       assert.deepEqual((await m.ensure(network({ annotations, mayChangeAddress: true }))).sent, []);
     });
   }
-
-  it('names a member of another place, and goes on without it', async () => {
-    const stranger = member(3, { providerID: 'gce://project/zone/vm' });
-    const { observed, refusals } = await managed().ensure(network({ members: [member(1), stranger] }));
-    assert.equal(observed?.members.length, 1);
-    assert.match(refusals[0]!.message, /gce/);
-  });
-
-  it('lets a draining member go, and neither adds nor removes one that is known by its id alone', async () => {
-    const m = managed();
-    await m.ensure(network());
-    const members = [member(1, { draining: true }), member(2, { addresses: [] }), member(3, { addresses: [] })];
-    const { observed } = await m.ensure(network({ members }));
-    assert.deepEqual(
-      observed?.members.map(({ providerID }) => providerID),
-      [member(2).providerID],
-    );
-  });
-
-  it('registers and deregisters a hundred targets in each call, new ones first', async () => {
-    const m = managed();
-    const members = Array.from({ length: 250 }, (_, at) => member(at + 1));
-    await m.ensure(network({ members }));
-    const registered = m.aws.sent.filter(({ operation }) => operation === 'v2 RegisterTargets');
-    assert.deepEqual(
-      registered.map(({ input }) => (input['Targets'] as unknown[]).length),
-      [100, 100, 50],
-    );
-    const { sent } = await m.ensure(network({ members: [...members.slice(120), member(999)] }));
-    assert.deepEqual(sent, ['v2 RegisterTargets', 'v2 DeregisterTargets', 'v2 DeregisterTargets']);
-  });
 
   it('keeps what serves where a value cannot be read, and makes nothing of it', async () => {
     const m = managed();
@@ -432,194 +379,5 @@ describe('a network load balancer', () => {
     assert.ok(again.sent.includes('v2 DeleteLoadBalancer'));
     assert.notEqual(again.observed?.id, observed?.id);
     assert.deepEqual(m.listeners(), ['TCP 80']);
-  });
-});
-
-describe('a Service that asks for another type of load balancer', () => {
-  const typed = { classic: classic(), network: network() } as const;
-
-  for (const [from, to] of [
-    ['network', 'classic'],
-    ['classic', 'network'],
-  ] as const) {
-    it(`keeps its ${from} one without consent, and has a ${to} one in its place with it`, async () => {
-      const m = managed();
-      const first = await m.ensure(typed[from]);
-      const refused = await m.ensure(typed[to]);
-      assert.deepEqual([reasons(refused.refusals), refused.sent], [['AddressWouldChange'], []]);
-      const second = await m.ensure({ ...typed[to], mayChangeAddress: true });
-      assert.deepEqual(second.refusals, []);
-      assert.notEqual(second.observed?.id, first.observed?.id);
-      const there = [m.balancer() !== undefined, m.networkBalancer() !== undefined];
-      assert.deepEqual(there, [to === 'classic', to === 'network']);
-      assert.equal(m.groups().length, 4);
-      m.restart();
-      assert.deepEqual((await m.ensure({ ...typed[to], mayChangeAddress: true })).sent, []);
-      await m.remove(typed[to]);
-      assert.deepEqual([m.groups(), m.rulesOfNodes()], [['sg-nodes', 'sg-persons'], []]);
-      assert.equal(m.aws.region.targetGroups.size, 0);
-    });
-
-    it(`comes from a ${from} to a ${to} one after a crash at any call`, async () => {
-      const asked = { ...typed[to], mayChangeAddress: true };
-      const clean = managed();
-      await clean.ensure(typed[from]);
-      const { sent } = await clean.ensure(asked);
-      for (let call = 1; call <= sent.length; call += 1) {
-        const m = managed();
-        await m.ensure(typed[from]);
-        let left = call;
-        const crash = () => {
-          left -= 1;
-          if (left < 0) throw new Error('crash');
-        };
-        await m.ensure(asked, crash).catch(() => undefined);
-        m.restart();
-        await m.ensure(asked);
-        assert.deepEqual(m.groups().length, 4, `at call ${call}`);
-        assert.equal(m.balancer() !== undefined, to === 'classic');
-        assert.equal(m.networkBalancer() !== undefined, to === 'network');
-        await m.remove(asked);
-        assert.deepEqual([m.groups(), m.rulesOfNodes()], [['sg-nodes', 'sg-persons'], []], `at call ${call}`);
-      }
-    });
-  }
-
-  it('keeps all that stands where the type is of another controller', async () => {
-    const m = managed();
-    for (const asked of [typed.network, desiredOf('u2')]) {
-      await m.ensure(asked);
-      const { sent, refusals } = await m.ensure({ ...asked, annotations: { [keys.type]: 'external' } });
-      assert.deepEqual([sent, reasons(refusals)], [[], ['Unsupported']]);
-    }
-  });
-
-  it('shares the rule on the nodes with Services of the other type, and the last one takes it away', async () => {
-    const m = managed();
-    await m.ensure(typed.network);
-    const { sent } = await m.ensure(desiredOf('u2'));
-    assert.equal(sent.filter((operation) => operation.startsWith('Authorize')).length, 1);
-    assert.equal(m.rulesOfNodes().length, 1);
-    await m.remove(typed.network);
-    assert.equal(m.rulesOfNodes().length, 1);
-    await m.remove(desiredOf('u2'));
-    assert.deepEqual([m.groups(), m.rulesOfNodes()], [['sg-nodes', 'sg-persons'], []]);
-  });
-});
-
-describe('a network load balancer that other Services use', () => {
-  async function shared(config = managedConfig) {
-    const m = machine({ config });
-    const { observed } = await m.ensure(network());
-    m.networkBalancer()!.tags.set(ownerTags.consent, 'uid-c/default');
-    const attach = { id: observed!.id!, allowed: false };
-    const guest = desiredOf('u2', { ports: [port(8443)], attach, annotations: { [keys.type]: 'nlb' } });
-    assert.deepEqual((await m.ensure(guest)).refusals, []);
-    return { m, guest };
-  }
-
-  it('loses its own listener, stays, and says whose are in the way, until the last of them has gone', async () => {
-    for (const config of [managedConfig, plainConfig]) {
-      const { m, guest } = await shared(config);
-      const { sent, refusals, observed } = await m.remove(network());
-      const own = ['v2 DeleteListener', 'v2 DeleteTargetGroup'];
-      assert.deepEqual([sent.filter((one) => one.startsWith('v2')), reasons(refusals)], [own, ['Conflict']]);
-      assert.match(refusals[0]!.message, /stays: listener\/8443 are of others/);
-      assert.equal(observed?.owner?.service, 'uid-s');
-      assert.deepEqual((await m.ensure(guest)).sent, []);
-      assert.deepEqual(m.listeners(), ['TCP 8443']);
-      await m.remove(guest);
-      await m.remove(network());
-      assert.deepEqual([m.groups(), m.rulesOfNodes()], [['sg-nodes', 'sg-persons'], []]);
-      assert.deepEqual([m.networkBalancer(), m.aws.region.targetGroups.size], [undefined, 0]);
-    }
-  });
-
-  for (const [what, annotations] of [
-    ['another scheme', { [keys.type]: 'nlb', [keys.internal]: 'true' }],
-    ['a classic load balancer', {}],
-  ] as const) {
-    it(`goes on serving its own Service, too, where that asks for ${what}`, async () => {
-      const { m, guest } = await shared();
-      const asked = { ...network(), annotations, mayChangeAddress: true };
-      const { sent, refusals } = await m.ensure(asked);
-      assert.deepEqual([sent, reasons(refusals)], [[], ['Conflict']]);
-      assert.match(refusals[0]!.message, /stays: listeners TCP 8443 are of others/);
-      assert.deepEqual(m.listeners(), ['TCP 80', 'TCP 8443']);
-      await m.remove(guest);
-      assert.deepEqual((await m.ensure(asked)).refusals, []);
-    });
-  }
-
-  it('takes a Service that had one of its own, and gives it back, each served all the time', async () => {
-    for (const config of [managedConfig, plainConfig]) {
-      const m = machine({ config });
-      const { observed } = await m.ensure(
-        desiredOf('u2', { ports: [port(8443)], annotations: { [keys.type]: 'nlb' } }),
-      );
-      m.networkBalancer('au2')!.tags.set(ownerTags.consent, 'uid-c/default');
-      const attach = { id: observed!.id!, allowed: false };
-      const own = network({ mayChangeAddress: true });
-      const attached = network({ mayChangeAddress: true, attach });
-      await m.ensure(network());
-      const absent = { ...attach, id: `${attach.id}9` };
-      const refused = await m.ensure(network({ mayChangeAddress: true, attach: absent }));
-      assert.deepEqual([refused.sent, reasons(refused.refusals)], [[], ['Unsupported']]);
-      for (const asked of [attached, own, attached]) {
-        const { sent, refusals } = await m.ensure(asked);
-        assert.deepEqual(refusals, []);
-        const removals = sent.filter((one) => /Delete(Listener|LoadBalancer)/.test(one));
-        assert.ok(sent.indexOf('v2 CreateListener') < sent.indexOf(removals[0]!));
-        assert.deepEqual([m.listeners(), m.targets().length], [['TCP 80', 'TCP 8443'], 2]);
-        m.restart();
-        assert.deepEqual((await m.ensure(asked)).sent, []);
-      }
-      await m.remove(attached);
-      assert.deepEqual([m.listeners(), m.targets().length], [['TCP 8443'], 1]);
-    }
-  });
-
-  it('is not deleted where another Service came after it was planned', async () => {
-    const m = managed();
-    await m.ensure(network());
-    const [listener] = m.aws.region.listeners.values();
-    m.aws.setHook(() => undefined);
-    const tags = new Map([...listener!.tags, [ownerTags.service, 'u2']]);
-    const arn = `${listener!.arn}2`;
-    m.aws.region.listeners.set(arn, { ...listener!, arn, port: '8443', group: 'arn-of-others', tags });
-    const plan = m.balancers.planRemoval(network().owner, { retain: false });
-    await m.during(m.balancers.apply(plan, { permit: () => {} })).catch(() => undefined);
-    assert.ok(m.networkBalancer());
-    assert.ok(!m.aws.sent.some(({ operation }) => operation === 'v2 DeleteLoadBalancer'));
-  });
-
-  it('stays for the listener of a person where all its tags were taken off', async () => {
-    const m = managed();
-    await m.ensure(network());
-    const [listener] = m.aws.region.listeners.values();
-    const arn = `${listener!.arn}2`;
-    const ofPerson = { ...listener!, arn, port: '8443', group: 'arn-of-others', tags: new Map() };
-    m.aws.region.listeners.set(arn, ofPerson);
-    m.networkBalancer()!.tags.clear();
-    await m.clock.advance(300_000);
-    await m.audit();
-    await m.remove(network()).catch(() => undefined);
-    assert.ok(m.networkBalancer());
-    assert.ok(m.listeners().includes('TCP 8443'));
-  });
-
-  it('leaves a listener that stands and adds none once the consent is gone', async () => {
-    const { m, guest } = await shared();
-    m.networkBalancer()!.tags.set(ownerTags.consent, 'uid-c');
-    m.restart();
-    const kept = await m.ensure(guest);
-    assert.deepEqual([kept.sent, reasons(kept.refusals)], [[], ['ClusterWideConsent']]);
-    const more = await m.ensure({ ...guest, ports: [...guest.ports, port(9443)] });
-    assert.deepEqual([more.sent, reasons(more.refusals)], [[], ['ForeignLoadBalancer']]);
-    m.networkBalancer()!.tags.delete(ownerTags.consent);
-    m.restart();
-    const gone = await m.ensure(guest);
-    assert.deepEqual([gone.sent, reasons(gone.refusals)], [[], ['ForeignLoadBalancer']]);
-    assert.deepEqual(m.listeners(), ['TCP 80', 'TCP 8443']);
   });
 });

@@ -1,79 +1,20 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { isCloudError } from '../../../../common/cloud-error.ts';
-import type { Http } from '../../../../common/process/http.ts';
-import { fakeClock } from '../../../../common/testing/fake-clock.ts';
-import { answerJson } from '../../../../test/clouds/openstack/fake/answers.ts';
-import { createFakeOpenStack, fakeHttp, password } from '../../../../test/clouds/openstack/fake/fake-openstack.ts';
-import type { FakeCall, FakeOpenStack } from '../../../../test/clouds/openstack/fake/openstack-state.ts';
+import { fakeHttp } from '../../../../test/clouds/openstack/fake/fake-openstack.ts';
+import {
+  addressOf,
+  always,
+  desired,
+  pairs,
+  range,
+  refused,
+  setUp,
+  table,
+  writes,
+} from '../../../../test/clouds/openstack/routes-harness.ts';
 import { WithheldError } from '../../permit.ts';
-import type { DesiredRoute, Routes } from '../../routes.ts';
-import { createClient } from '../client.ts';
-import { createGates } from '../gates.ts';
-import { createRoutes, type OpenStackRoute } from './index.ts';
-
-const always = { permit: () => {} };
-const addressOf = (n: number) => `10.20.0.${10 + n}`;
-const range = (n: number) => `10.244.${n}.0/24`;
-
-interface Setup {
-  readonly fake: FakeOpenStack;
-  /** As a process of its own has them. */
-  routes(http?: Http): Routes<OpenStackRoute>;
-}
-
-/** A router in one network, and servers `s0`... with a port each, the last without. */
-function setUp({ servers = 4, atomic = true, ifMatch = true } = {}): Setup {
-  const fake = createFakeOpenStack();
-  if (!atomic) fake.extensions.splice(fake.extensions.indexOf('extraroute-atomic'), 1);
-  if (!ifMatch) fake.extensions.splice(fake.extensions.indexOf('revision-if-match'), 1);
-  fake.networks.set('n1', 'k8s-net');
-  fake.subnets.push({ id: 's1', networkId: 'n1', cidr: '10.20.0.0/16' });
-  fake.subnets.push({ id: 's6', networkId: 'n1', cidr: 'fd20::/64' });
-  fake.routers.set('r1', { id: 'r1', routes: [], revision: 1 });
-  const routerPort = { deviceOwner: 'network:router_interface', portSecurity: false };
-  fake.ports.push({ id: 'rp', deviceId: 'r1', networkId: 'n1', ips: ['10.20.0.1'], ...routerPort });
-  for (let n = 0; n < servers; n += 1) {
-    fake.ports.push({ id: `p${n}`, deviceId: `s${n}`, networkId: 'n1', ips: [addressOf(n), `fd20::${10 + n}`] });
-  }
-  return {
-    fake,
-    routes(http = fakeHttp(fake)) {
-      const clock = fakeClock();
-      const client = createClient({
-        ...{ http, clock, gates: createGates({ clock, random: () => 0.5 }), onCall: () => {} },
-        authUrl: `${fake.authUrl}/v3`,
-        credential: { method: 'password', user: { id: 'u1' }, password, scope: { project: { id: 'p1' } } },
-        ...{ interface: 'public', region: undefined, timeoutMs: 60_000, mutationTimeoutMs: 10_000 },
-      });
-      return createRoutes({
-        ...{ client, routerId: 'r1' },
-        serverIdOf: (providerID) => (providerID.startsWith('openstack:///') ? providerID.slice(13) : undefined),
-        providerIDOf: (serverId) => `openstack:///${serverId}`,
-      });
-    },
-  };
-}
-
-function desired(n: number, destination = range(n)): DesiredRoute {
-  return {
-    ...{ cluster: 'c', node: `node-${n}`, nodeUid: `uid-${n}`, destination },
-    ...{ providerID: `openstack:///s${n}`, addresses: [addressOf(n)] },
-  };
-}
-
-const kindOf = (error: unknown) => (isCloudError(error) ? error.kind : String(error));
-const refused = (work: Promise<unknown>) => work.then(() => 'made', kindOf);
-const table = ({ fake }: Setup) =>
-  fake.routers
-    .get('r1')!
-    .routes.map(({ destination, nexthop }) => `${destination} ${nexthop}`)
-    .toSorted();
-const pairs = ({ fake }: Setup, port: string) =>
-  (fake.ports.find(({ id }) => id === port)?.pairs ?? []).map(({ ip_address: address }) => address).toSorted();
-const writes = ({ fake }: Setup) =>
-  fake.calls.filter(({ method }) => method === 'PUT').map(({ path }) => path.replace(/^\/(ports|routers)\//, '$1 '));
+import type { OpenStackRoute } from './index.ts';
 
 for (const atomic of [true, false]) {
   describe(`routes of a router that takes ${atomic ? 'single routes' : 'whole lists alone'}`, () => {
@@ -207,100 +148,6 @@ for (const atomic of [true, false]) {
     });
   });
 }
-
-describe('parts of a router that the credential cannot see', () => {
-  const portQuery = (call: FakeCall, name: string) => call.path === '/ports' && call.query.has(name);
-
-  it('leave all routes alive when no interface shows', async () => {
-    const world = setUp();
-    const routes = world.routes();
-    const made = await routes.create(desired(1), always);
-    world.fake.fault = (call, response) =>
-      portQuery(call, 'device_id') && call.query.get('device_id') === 'r1'
-        ? answerJson(response, 200, { ports: [] })
-        : undefined;
-    await assert.rejects(routes.observe('c'), /no interface of router r1 shows/);
-    await assert.rejects(world.routes().remove(made, always), { kind: 'Unavailable' });
-    assert.equal(table(world).length, 1);
-  });
-
-  it('are read once more when one answer leaves out a port', async () => {
-    const world = setUp();
-    const routes = world.routes();
-    await routes.create(desired(1), always);
-    let left = 1;
-    world.fake.fault = (call, response) => {
-      if (!portQuery(call, 'fixed_ips') || left === 0) return undefined;
-      left -= 1;
-      return answerJson(response, 200, { ports: [] });
-    };
-    const [route] = (await routes.observe('c')).routes;
-    assert.deepEqual([route?.providerID, route?.blackhole, left], ['openstack:///s1', false, 0]);
-  });
-
-  it('keep a route that seemed dead when its port shows again', async () => {
-    const world = setUp();
-    const routes = world.routes();
-    await routes.create(desired(1), always);
-    world.fake.fault = (call, response) =>
-      portQuery(call, 'fixed_ips') ? answerJson(response, 200, { ports: [] }) : undefined;
-    const [route] = (await routes.observe('c')).routes;
-    assert.ok(route);
-    assert.deepEqual([route.providerID, route.blackhole], [undefined, true]);
-    world.fake.fault = undefined;
-    assert.equal(await refused(routes.remove(route, always)), 'Conflict');
-    assert.equal(table(world).length, 1);
-  });
-
-  it('keep a route into a network whose interface does not show', async () => {
-    const world = setUp();
-    const routes = world.routes();
-    world.fake.ports.push({ id: 'rp2', deviceId: 'r1', networkId: 'n2', ips: ['10.30.0.1'], subnetId: 's2' });
-    world.fake.subnets.push({ id: 's2', networkId: 'n2', cidr: '10.30.0.0/16' });
-    world.fake.ports.push({ id: 'q', deviceId: 's50', networkId: 'n2', ips: ['10.30.0.50'], subnetId: 's2' });
-    await routes.create(desired(50), always);
-    const hidden = world.fake.ports.splice(
-      world.fake.ports.findIndex(({ id }) => id === 'rp2'),
-      1,
-    );
-    const [route] = (await world.routes().observe('c')).routes;
-    assert.equal(route?.blackhole, true);
-    assert.equal(await refused(world.routes().remove(route, always)), 'Unavailable');
-    world.fake.ports.push(...hidden);
-    // Once it is certain that no port has the address, it goes.
-    world.fake.ports.splice(
-      world.fake.ports.findIndex(({ id }) => id === 'q'),
-      1,
-    );
-    await world.routes().remove(route, always);
-    assert.deepEqual(table(world), []);
-  });
-
-  it('keep the pair of a server that now has the address of another', async () => {
-    const world = setUp();
-    const routes = world.routes();
-    const made = await routes.create(desired(1), always);
-    world.fake.ports.splice(
-      world.fake.ports.findIndex(({ id }) => id === 'p1'),
-      1,
-    );
-    const pairOfTheirs = [{ ip_address: range(1) }];
-    world.fake.ports.push({ id: 'p9', deviceId: 's9', networkId: 'n1', ips: [addressOf(1)], pairs: pairOfTheirs });
-    await routes.remove(made, always);
-    assert.deepEqual([table(world), pairs(world, 'p9')], [[], [range(1)]]);
-  });
-
-  it('lose no foreign change of a whole list without revisions', async () => {
-    const world = setUp({ atomic: false, ifMatch: false });
-    world.fake.fault = (call) => {
-      if (call.method === 'PUT' && call.path === '/ports/p1')
-        world.fake.routers.get('r1')!.routes = [{ destination: '172.30.0.0/16', nexthop: addressOf(3) }];
-      return undefined;
-    };
-    await world.routes().create(desired(1), always);
-    assert.deepEqual(table(world), [`${range(1)} ${addressOf(1)}`, `172.30.0.0/16 ${addressOf(3)}`]);
-  });
-});
 
 describe('routes of a router', () => {
   it('are blackholes with a next hop of no port, or a port that does not admit the range', async () => {
