@@ -67,6 +67,7 @@ export function networkSuite({ on, blackholes, faultStride = 1, start }: AwsServ
         protocols: ['TCP'],
         ...{ sourceRanges: true, sessionAffinity: false, uniqueNames: true, attach: true, retain: true, drains: false },
         refusesMembers: true,
+        calls: { first: 11, further: 9, member: 2, removal: 5 },
         // A target group serves one load balancer.
         moves: false,
       },

@@ -1,11 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { ownerTags } from '../../../controller/clouds/load-balancers.ts';
-import { markIn } from '../../../controller/clouds/openstack/load-balancers/names.ts';
+import {
+  classicFloatingIpDescription,
+  classicName,
+  markIn,
+} from '../../../controller/clouds/openstack/load-balancers/names.ts';
 import { tag } from '../../../controller/clouds/openstack/load-balancers/tags.ts';
 import type { CloudCapabilities, InventoryItem } from '../suite/world.ts';
 import { addFloatingIps, type FakeEdge, floatingIpFor } from './fake/fake-floating-ips.ts';
 import { addOctavia } from './fake/fake-octavia.ts';
-import { balancerJson, type FakeBalancer, type FakePool, thing } from './fake/fake-octavia-model.ts';
+import { balancerJson, type FakeBalancer, type FakePool, thing, timestamp } from './fake/fake-octavia-model.ts';
 import type { FakeOctavia } from './fake/octavia-state.ts';
 import type { FakeOpenStack } from './fake/openstack-state.ts';
 import { networkId, subnetId } from './fake-world.ts';
@@ -134,6 +138,29 @@ export function fakeOctaviaWorld(fake: FakeOpenStack): FakeOctaviaWorld {
       octavia.balancers.delete(id);
       const at = fake.ports.findIndex((port) => port.id === one?.fields['vip_port_id']);
       if (at >= 0) fake.ports.splice(at, 1);
+    },
+    async stripMarks({ id }) {
+      const floatingIp = edge.floatingIps.get(id);
+      if (floatingIp !== undefined) {
+        floatingIp.description = floatingIp.description.replace(/ \[mooring .*\]$/, '');
+        return true;
+      }
+      const all = [...octavia.balancers.values()].flatMap((one) => [one, ...one.listeners, ...one.pools]);
+      const marked = all.find((one) => one.id === id);
+      if (marked === undefined) return false;
+      marked.fields['tags'] = [];
+      marked.fields['updated_at'] = timestamp();
+      return true;
+    },
+    async markAsClassic({ id }, desired) {
+      const balancer = octavia.balancers.get(id)!;
+      const name = classicName(desired);
+      Object.assign(balancer.fields, { name, tags: [name] });
+      for (const { fields } of balancer.listeners) fields['tags'] = [name];
+      for (const { fields } of balancer.pools) fields['tags'] = [];
+      for (const { fields } of balancer.pools.flatMap(({ members }) => members)) fields['tags'] = [];
+      for (const one of edge.floatingIps.values())
+        if (one.portId === balancer.fields['vip_port_id']) one.description = classicFloatingIpDescription(desired);
     },
     freeAddress: async (consent) => floatingIpFor(fake, edge, { tags: tagsFor(consent) }).address,
     close: async () => {},

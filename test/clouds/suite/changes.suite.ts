@@ -138,7 +138,7 @@ export function changeFacts({ world, capabilities }: SuiteContext): void {
     it('show a draining member as draining, where the cloud can', (t) =>
       withExample(world(), async (example) => {
         const balancers = await example.fresh();
-        if (!balancers.drains) return t.skip('this cloud does not drain');
+        if (!balancers.drains) return t.skip('this cloud drains by itself what is taken out');
         const [first, second] = example.vms;
         example.desired = { ...example.desired, members: [memberOf(first!, true), memberOf(second!)] };
         const { observed } = await ensure(await example.driving());

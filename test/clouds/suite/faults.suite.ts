@@ -6,7 +6,7 @@ import type { Permit } from '../../../controller/clouds/permit.ts';
 import type { Found } from '../../../controller/engine/resource.ts';
 import { desiredFor, memberOf, newOwner, port } from './desired.ts';
 import { Crash, type CrashPoint, type Driven, type Driving, ensure, remove } from './drive.ts';
-import { catchDriver, lagBehind, listAll } from './recorded-driver.ts';
+import { driverOf, lagBehind, listAll } from './recorded-driver.ts';
 import { type Example, type SuiteContext, sorted, withExample } from './suite-context.ts';
 
 /** One operation of a Service's life: what was there before it, and what it is. */
@@ -64,8 +64,6 @@ export function faultFacts({ world, capabilities }: SuiteContext): void {
         it(`leaves nothing doubled and nothing behind with ${what}, ${where} of ${operation.what}`, (t) =>
           withExample(world(), async (example) => {
             if (fault.kind === 'lost' && !example.world.loseAnswer) return t.skip('no answer can be lost here');
-            const hasNoLists = fault.kind === 'late lists' && (await listed(example)) === undefined;
-            if (hasNoLists) return t.skip('this world gives no driver');
             const clean = await cleanRun(example, operation);
             assert.ok(clean.calls >= 1);
             for (let call = 1 + (number % stride); call <= clean.calls; call += stride)
@@ -145,11 +143,9 @@ function failingAt(call: number): Permit {
 }
 
 /** What the lists show now; undefined where the cloud has no driver. */
-async function listed({ world }: Example): Promise<readonly Found[] | undefined> {
-  const { wrap, driver } = catchDriver();
-  await world.open(wrap);
-  const caught = driver();
-  return caught && world.during(listAll(caught, world.cluster));
+async function listed({ world }: Example): Promise<readonly Found[]> {
+  const driver = await driverOf((wrap) => world.open(wrap));
+  return world.during(listAll(driver, world.cluster));
 }
 
 /** A Service of its own for one run, brought to where the operation begins. */

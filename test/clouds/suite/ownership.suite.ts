@@ -56,7 +56,7 @@ export function ownershipFacts({ world, capabilities }: SuiteContext): void {
 
     it('make room when one with our name goes', (t) =>
       withExample(world(), async (example) => {
-        if (!loadBalancers.uniqueNames) return t.skip('names are not unique here');
+        if (!loadBalancers.uniqueNames) return t.skip('load balancers of this cloud may share a name');
         const id = await example.world.createForeignLoadBalancer(example.desired.name, undefined);
         await ensure(await example.driving());
         await example.world.deleteLoadBalancer(id);
@@ -73,7 +73,7 @@ export function ownershipFacts({ world, capabilities }: SuiteContext): void {
 
     it('are not used as address without consent', async (t) => {
       const { freeAddress } = world();
-      if (!freeAddress) return t.skip('no address can be asked for here');
+      if (!freeAddress) return t.skip('no load balancer of this cloud can request an address');
       const address = await freeAddress(undefined);
       await withExample(
         world(),
@@ -92,7 +92,7 @@ export function ownershipFacts({ world, capabilities }: SuiteContext): void {
 
     it('replace our own address only with consent', async (t) => {
       const { freeAddress } = world();
-      if (!freeAddress) return t.skip('no address can be asked for here');
+      if (!freeAddress) return t.skip('no load balancer of this cloud can request an address');
       const consent = `${world().cluster}/default`;
       const [first, second] = [await freeAddress(consent), await freeAddress(consent)];
       await withExample(

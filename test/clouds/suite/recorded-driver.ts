@@ -89,16 +89,16 @@ export function recordDriver(stopAfter = Number.POSITIVE_INFINITY): Recording {
   };
 }
 
-/** The driver alone, to look through its readers. */
-export function catchDriver(): { readonly wrap: WrapDriver; readonly driver: () => LoadBalancerDriver | undefined } {
+/** The driver of a client that `open` makes. Throws where the world does not give it. */
+export async function driverOf(open: (wrap: WrapDriver) => Promise<unknown>): Promise<LoadBalancerDriver> {
   let caught: LoadBalancerDriver | undefined;
-  return {
-    wrap(driver) {
-      caught = driver;
-      return driver;
-    },
-    driver: () => caught,
-  };
+  await open((driver) => {
+    caught = driver;
+    return driver;
+  });
+  if (caught === undefined)
+    throw new Error('the world opens load balancers and does not call `wrap` with their driver');
+  return caught;
 }
 
 /** Everything that the lists of a driver show now. */

@@ -72,8 +72,8 @@ export interface CloudWorld {
   /** UID of the cluster that is ours. */
   readonly cluster: string;
   /**
-   * A client as a fresh process has it: nothing remembered. The world closes it. The facts about kinds of resources
-   * need `wrap`: they are left out where the world does not call it.
+   * A client as a fresh process has it: nothing remembered. The world closes it. Calls `wrap` with the driver where
+   * there are load balancers.
    */
   open(wrap?: WrapDriver): Promise<Omit<Cloud, keyof CloudIdentity>>;
   createVm(): Promise<CloudVm>;
