@@ -5,9 +5,9 @@ import { type Answer, type Found, identityOf, type Kind, nameOf, type Want, type
 
 export interface BatchesParts {
   readonly clock: Clock;
-  /** Asked right before a removal is sent: whether it must stay after all, or is gone already. */
+  /** Called right before a removal is sent: whether it must stay after all, or is gone already. */
   mustStay(found: Found): boolean;
-  /** Asked right before a create is sent: the resource, where another Service has created it meanwhile. */
+  /** Called right before a create is sent: the resource, where another Service has created it meanwhile. */
   isThere(want: Want, kind: Kind): Found | undefined;
   /** From now on it counts as being deleted; or no longer, because the call failed. */
   setDeleting(found: Found, isDeleting: boolean): void;

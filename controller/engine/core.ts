@@ -28,7 +28,7 @@ export interface Core {
   /** Everything that was found, as it is known now. */
   readonly found: FoundIndex;
   permit(owner: Owner): Permit;
-  /** Asked right before its removal is sent: whether other Services need it by then. */
+  /** Called right before its removal is sent: whether other Services need it by then. */
   mustStay(found: Found): boolean;
   /** From now on it counts as being deleted; or no longer, because the call failed. */
   setDeleting(found: Found, isDeleting: boolean): void;

@@ -101,13 +101,13 @@ function decideOnce(
     if (target === undefined) return refuse('Unsupported', name, `${id} does not exist`);
     if (!target.consent && !allowed && !match.isOurs(target)) return refuse('Foreign', name, `${id} gives no consent`);
     if (target.status === 'pending' && kinds.get(want.kind)?.locks)
-      return wait(name, 'the cloud is at work on it', pendingAgainMs, target.operation);
+      return wait(name, 'the cloud is still changing it', pendingAgainMs, target.operation);
     used.add(target);
     bind(name, want.kind, id);
     return { is: 'used', id };
   }
 
-  function stand(want: Want, current: Found | undefined): Decision {
+  function keepAsItStands(want: Want, current: Found | undefined): Decision {
     if (current === undefined) return blocked;
     used.add(current);
     bind(nameOf(want), want.kind, current.id);
@@ -128,17 +128,17 @@ function decideOnce(
   function claim(want: Want, kind: Kind, current?: Found): Decision | { readonly free: Found | undefined } {
     const name = nameOf(want);
     const unseenMs = kind.again === 'look' ? input.unseenMs(name, kind) : 0;
-    if (unseenMs > 0) return wait(name, 'what an earlier try may have made does not show yet', unseenMs);
+    if (unseenMs > 0) return wait(name, 'the result of an earlier create may not be visible yet', unseenMs);
     const within = want.within === undefined ? undefined : bound.get(want.within);
     const slot = want.slot?.replace('{within}', within ?? '?');
     const holder = slot === undefined ? undefined : match.holderOf(slot);
     if (holder === undefined || holder === current) return { free: undefined };
-    if (holder.status === 'deleting') return wait(name, `${holder.id} is going`, pendingAgainMs);
+    if (holder.status === 'deleting') return wait(name, `${holder.id} is being deleted`, pendingAgainMs);
     if (match.isOurs(holder)) {
       if (used.has(holder))
         return refuse('Unsupported', name, `${slot} is taken by ${holder.kind} ${holder.id} of ours`);
       if (holder.address !== undefined && !input.mayChangeAddress)
-        return refuse('AddressWouldChange', name, `${holder.id} would go`);
+        return refuse('AddressWouldChange', name, `${holder.id} would be deleted`);
       const why = frozen.get(name);
       if (why !== undefined) return refuse('AddressWouldChange', name, why);
       broken.set(identityOf(holder), name);
@@ -166,7 +166,7 @@ function decideOnce(
     const claimed = claim(want, kind);
     if ('is' in claimed) return claimed;
     const subject = kind.document === undefined ? subjectOf({ do: 'create', name }) : subjectOfEdit({ put: want });
-    if (input.isWithoutEffect(subject)) return refuse('NoEffect', name, 'was made three times and is not there');
+    if (input.isWithoutEffect(subject)) return refuse('NoEffect', name, 'was created three times and does not exist');
     return { is: 'create', freeing: claimed.free };
   }
 
@@ -191,7 +191,7 @@ function decideOnce(
     bind(name, want.kind, current.id);
     if (current.status === 'deleting') return wait(name, 'it is being deleted', pendingAgainMs);
     if (current.status === 'pending')
-      return wait(name, 'the cloud is at work on it', kind.pendingMs ?? pendingAgainMs, current.operation);
+      return wait(name, 'the cloud is still changing it', kind.pendingMs ?? pendingAgainMs, current.operation);
     if (isInFailed(want)) return { is: 'keep', found: current, changes: [], isMarked: true };
     const cause = (current.refs ?? []).find((ref) => !ref.loose && broken.has(identityOf(ref)));
     const causeName = cause && broken.get(identityOf(cause));
@@ -222,7 +222,7 @@ function decideOnce(
           ? subjectOf({ do: 'update', name, found: current, change })
           : subjectOfEdit({ put: { ...want, spec: input.specOf(want, current) } });
       if (input.isWithoutEffect(subject))
-        refuse('NoEffect', name, `${change.summary} was accepted three times and is not done`);
+        refuse('NoEffect', name, `${change.summary} was accepted three times without effect`);
       else if (change.changesAddress && !input.mayChangeAddress) refuse('AddressWouldChange', name, change.summary);
       else return true;
       return false;
@@ -239,7 +239,7 @@ function decideOnce(
       for (const there of match.candidates(name)) used.add(there);
       decided.set(name, blocked);
     } else if (want.use !== undefined) decided.set(name, use({ ...want, use: want.use }));
-    else if (want.asItStands) decided.set(name, stand(want, current));
+    else if (want.asItStands) decided.set(name, keepAsItStands(want, current));
     else if (current === undefined) decided.set(name, make(want, kind));
     else {
       const decision = keep(want, kind, current);

@@ -28,7 +28,7 @@ interface Entry extends Moment {
   readonly answered: boolean;
 }
 
-/** What a narrow read asked for. */
+/** The scope of a narrow read. */
 interface NarrowRead extends Moment {
   readonly ids: ReadonlySet<string>;
   readonly searched: boolean;
@@ -54,7 +54,7 @@ export interface Inventory {
   readonly auditedAtMs: number | undefined;
   /** When the latest read that shows this owner began. */
   readAtMs(owner: Owner): number;
-  /** What the last narrow read of this owner asked for; undefined where an audit is newer. */
+  /** The scope of the last narrow read of this owner; undefined where an audit is newer. */
   lastReadOf(owner: Owner): NarrowRead | undefined;
   /** Records the answers of successful calls of our own. */
   note(found: readonly Found[]): void;
@@ -139,7 +139,7 @@ export function createInventory(parts: InventoryParts): Inventory {
   }
 
   /** An answer of our own is newer than reads that began before they could show it. */
-  function outlives(identity: string, entry: Entry, read: Moment, isFresh: IsFresh): boolean {
+  function isNewerThan(identity: string, entry: Entry, read: Moment, isFresh: IsFresh): boolean {
     if (entry.order > read.order || held.has(identity)) return true;
     if (entry.found !== undefined && held.has(containerOf(entry.found) ?? '')) return true;
     return !isFresh(entry.kind) && entry.answered && entry.atMs + (kinds.get(entry.kind)?.settleMs ?? 0) > read.atMs;
@@ -151,13 +151,13 @@ export function createInventory(parts: InventoryParts): Inventory {
       const identity = identityOf(one);
       shown.add(identity);
       const entry = entries.get(identity);
-      if (entry === undefined || !outlives(identity, entry, read, isFresh))
+      if (entry === undefined || !isNewerThan(identity, entry, read, isFresh))
         put(identity, { kind: one.kind, found: one, ...read, answered: false });
     }
     return shown;
   }
 
-  /** Reads all lists, and the details that are due. What a complete list should show and does not show is gone. */
+  /** Reads all lists, and the details that are due. A resource that a complete list lacks is gone. */
   async function readWith(began: Moment, readOne: (reader: Reader) => Promise<Reading>, query: Query | undefined) {
     const ids = new Set(query?.ids.map(identityOf));
     const isOurs = (one: Found) =>
@@ -203,7 +203,7 @@ export function createInventory(parts: InventoryParts): Inventory {
       put(identity, undefined);
     }
     for (const [identity, entry] of entries) {
-      if (shown.has(identity) || outlives(identity, entry, began, isFresh)) continue;
+      if (shown.has(identity) || isNewerThan(identity, entry, began, isFresh)) continue;
       if (entry.found !== undefined && !isCovered(entry.found)) continue;
       for (const part of partsOf.get(identity) ?? []) drop(part);
       drop(identity);

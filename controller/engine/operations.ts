@@ -35,11 +35,11 @@ interface Waiting {
 const firstMs = 250;
 const maxMs = 5000;
 /** Operations that are due within this time are polled together with those that are due now. */
-const togetherMs = 250;
+const sharedPollMs = 250;
 const maxFailures = 4;
 const longestMs = 900_000;
 /** Share of the time until a first poll that shows the end: the operation may have ended earlier. */
-const sooner = 0.8;
+const firstPollShare = 0.8;
 
 export function createOperations({ clock, poll, signal }: OperationsParts): Operations {
   const waiting = new Map<string, Waiting>();
@@ -53,13 +53,13 @@ export function createOperations({ clock, poll, signal }: OperationsParts): Oper
     const one = waiting.get(id);
     waiting.delete(id);
     if (one?.like !== undefined && state === 'done')
-      lasted.set(one.like, (nowMs() - one.sinceMs) * (one.polls === 1 ? sooner : 1));
+      lasted.set(one.like, (nowMs() - one.sinceMs) * (one.polls === 1 ? firstPollShare : 1));
     if (state === 'done') one?.resolve();
     else one?.reject(typeof state === 'object' && 'error' in state ? state.error : state);
   }
 
   async function pollDue(): Promise<void> {
-    const due = [...waiting].filter(([, { dueMs }]) => dueMs <= nowMs() + togetherMs);
+    const due = [...waiting].filter(([, { dueMs }]) => dueMs <= nowMs() + sharedPollMs);
     const ids = due.map(([id]) => id);
     try {
       const states = await poll(ids, { signal });

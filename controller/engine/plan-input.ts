@@ -3,7 +3,7 @@ import type { EffectSubject } from './effects.ts';
 import type { Match } from './match.ts';
 import type { Found, Kind, Refusal, ResourceName, Want } from './resource.ts';
 
-/** All that a plan is made of. */
+/** The input of a plan for one Service. */
 export interface PlanInput {
   readonly kinds: ReadonlyMap<string, Kind>;
   readonly match: Match;
@@ -11,12 +11,12 @@ export interface PlanInput {
   readonly mayChangeAddress: boolean;
   /** For how long the result of an earlier create may still be missing in lists. */
   unseenMs(name: ResourceName, kind: Kind): number;
-  /** The desired spec; for shared kinds the union of what all Services want. */
+  /** The desired spec; for shared kinds the union of what all Services desire. */
   specOf(want: Want, standing: Found | undefined): unknown;
   /** Accepted several times without effect. */
   isWithoutEffect(subject: EffectSubject): boolean;
   readonly documents: ReadonlyMap<string, DocumentType>;
-  /** What the cloud cannot do of what is asked for. */
+  /** What the cloud cannot do of what the Service asks for. */
   readonly refusals: readonly Refusal[];
   /** Everything is to be deleted. */
   readonly removing: boolean;
@@ -24,6 +24,6 @@ export interface PlanInput {
   readonly retain: boolean;
   /** Whether a shared resource may be deleted: `later` = not every Service is declared yet. */
   mayDrop(found: Found): 'yes' | 'no' | 'later';
-  /** Whether any Service wants that shared one. */
+  /** Whether any Service desires that shared resource. */
   isWanted(name: ResourceName): boolean;
 }

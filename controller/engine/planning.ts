@@ -47,7 +47,7 @@ export function createPlanning<D>(driver: Driver<D>, core: Core, knowledge: Know
       late.push({ name: '*', ms: journal.inheritedMs(settleMs, inventory.readAtMs(owner)) });
     }
     const unseen = late.flatMap(({ name, ms }): Wait[] =>
-      ms > 0 ? [{ name, why: 'what an earlier try may have made does not show yet', ms }] : [],
+      ms > 0 ? [{ name, why: 'the result of an earlier create may not be visible yet', ms }] : [],
     );
     return { ...plan, waits: [...plan.waits, ...unseen], ...(remarks !== undefined && { remarks }) };
   }

@@ -17,7 +17,7 @@ export interface QueueParts<W, A> {
   readonly clock: Clock;
   /** Which of the waiting jobs go in the next call. */
   next(waiting: readonly Job<W, A>[]): readonly Job<W, A>[];
-  /** The answer to a job that needs no call any more. Asked right before the call. */
+  /** The answer to a job that needs no call any more. Called right before the call. */
   answerOf?(job: Job<W, A>): A | undefined;
   send(jobs: readonly Job<W, A>[]): Promise<A>;
   /** The answer, where the error says that the work was done already. */

@@ -214,7 +214,7 @@ describe('what Services share', () => {
     harness.restart({ everyoneDeclared: () => false });
     const result = await harness.reconcile('u1', undefined);
     assert.equal(result.state, 'waiting');
-    assert.match(result.waits[0]!.why, /not every Service is known/);
+    assert.match(result.waits[0]!.why, /not every Service has been read/);
     assert.deepEqual(
       harness.calls().filter((call) => call.startsWith('revoke')),
       [],

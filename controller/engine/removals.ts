@@ -14,7 +14,7 @@ export interface Removal {
   readonly why?: string;
 }
 
-const goingAgainMs = 1000;
+const deletionAgainMs = 1000;
 /** No such step exists: steps after it are left out of the plan. */
 const notNow = 'not now';
 
@@ -39,7 +39,7 @@ export function planRemovals(
   const making = drafts.all().map(({ id }) => id);
 
   function wait(found: Found, why: string, operation?: string): false {
-    waits.push({ name: nameOf(found), why, ms: goingAgainMs, operation });
+    waits.push({ name: nameOf(found), why, ms: deletionAgainMs, operation });
     return false;
   }
   function refuse(reason: Refusal['reason'], found: Found, message: string): false {
@@ -91,7 +91,12 @@ export function planRemovals(
       const may = input.mayDrop(found);
       // The last Service that goes must not leave it behind.
       if (may === 'later') {
-        waits.push({ name: nameOf(found), why: 'not every Service is known yet', ms: goingAgainMs, isOurs: true });
+        waits.push({
+          name: nameOf(found),
+          why: 'not every Service has been read yet',
+          ms: deletionAgainMs,
+          isOurs: true,
+        });
         return false;
       }
       if (may === 'no') {
@@ -110,7 +115,11 @@ export function planRemovals(
     const mayChange = input.mayChangeAddress || found.address === undefined;
     // What serves stays while its replacement is refused.
     const isRefused = isBlocked || refusals.length > 0 || decisions.refusals.length > 0;
-    if (!isRefused && !(isMoved && isUnserved(found)) && (mayChange || refuse('AddressWouldChange', found, 'would go')))
+    if (
+      !isRefused &&
+      !(isMoved && isUnserved(found)) &&
+      (mayChange || refuse('AddressWouldChange', found, 'would be deleted'))
+    )
       return true;
     serving.add(found);
     return false;
@@ -160,13 +169,13 @@ export function planRemovals(
       return;
     }
     if (container?.status === 'pending' && kinds.get(container.kind)?.locks)
-      return void wait(found, 'the cloud is at work on its container', container.operation);
+      return void wait(found, 'the cloud is still changing its container', container.operation);
     if (found.status === 'deleting') return void wait(found, 'it is being deleted');
     if (found.status === 'pending' && kind.locks)
-      return void wait(found, 'the cloud is at work on it', found.operation);
+      return void wait(found, 'the cloud is still changing it', found.operation);
     if (foreignPartsOf(found).length > 0) {
       const guests = foreignPartsOf(found).map(nameOf).sort().join(', ');
-      return void refuse('InUse', found, `stays: ${guests} are of others`);
+      return void refuse('InUse', found, `stays: ${guests} belong to others`);
     }
     if (input.isWithoutEffect(subjectOf({ do: 'delete', name, found })))
       return void refuse('NoEffect', found, 'was deleted three times and is still there');

@@ -82,7 +82,7 @@ export async function runPlan(core: Core, run: Run): Promise<RunResult> {
       try {
         sent += 1;
         const outcome = await send(step, holdUntil);
-        if (outcome === 'done' || outcome === 'going') core.effects.accepted(owner.service, step);
+        if (outcome === 'done' || outcome === 'running') core.effects.accepted(owner.service, step);
         return outcome;
       } catch (error) {
         const isSoon = isCloudError(error) && (error.retryAfterMs ?? 0) <= longestBusyMs;
@@ -113,6 +113,6 @@ export async function runPlan(core: Core, run: Run): Promise<RunResult> {
   }
 
   await Promise.all(plan.steps.map(start));
-  const isParked = [...outcomes.values()].some((one) => one === 'parked' || one === 'going');
+  const isParked = [...outcomes.values()].some((one) => one === 'parked' || one === 'running');
   return { errors, sent, isParked, refused };
 }

@@ -22,7 +22,7 @@ export interface Run {
   readonly journal: Journal;
   /** Resolves when the worker has to be freed. */
   readonly deadline: Promise<'late'>;
-  /** Asked before each step: false once something else is desired, or the step has failed too often. */
+  /** Called before each step: false once something else is desired, or the step has failed too often. */
   mayStart(step: Step): boolean;
 }
 
@@ -90,7 +90,7 @@ export function createSender(core: Core, run: Run): Sender {
     if (ended === undefined) return 'done';
     holdUntil(ended);
     const end = await Promise.race([ended, deadline]);
-    return end === 'late' ? 'going' : 'done';
+    return end === 'late' ? 'running' : 'done';
   }
 
   /** A Service that needs it meanwhile waits until it is gone. */

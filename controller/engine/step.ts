@@ -42,10 +42,10 @@ export interface Wait {
 }
 
 /**
- * `going`: the cloud has answered and goes on with it, and this run does not wait for the end. `parked`: this run has
+ * `running`: the cloud has answered and goes on with it, and this run does not wait for the end. `parked`: this run has
  * ended before it was sent or answered.
  */
-export type Outcome = 'done' | 'skipped' | 'going' | 'parked' | { readonly error: unknown };
+export type Outcome = 'done' | 'skipped' | 'running' | 'parked' | { readonly error: unknown };
 
 /** The steps from the found state to the desired one, as plain data. */
 export interface Plan {

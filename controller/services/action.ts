@@ -31,7 +31,7 @@ export type Action =
   | { readonly do: 'release'; readonly change: ServiceChange }
   | { readonly do: 'nothing' };
 
-/** The next look at a foreign resource that is in the way. */
+/** When to read a foreign resource again that is in the way. */
 export const refusedRetryMs = 300_000;
 
 export function settle(

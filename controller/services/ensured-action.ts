@@ -7,7 +7,7 @@ import type { RefusedMember } from './refused-members.ts';
 import { ingressOf, type LoadBalancerCondition, type ServiceChange } from './service-patches.ts';
 import { isOurs, type Situation } from './situation.ts';
 
-/** The next look for a missing address. */
+/** When to read a load balancer again that has no address yet. */
 const addressRetryMs = 15_000;
 const ensured = 'the load balancer is as the Service asks';
 // Without a number, because each change of it would be a write of every Service.
@@ -41,7 +41,7 @@ export function ensuredAction(situation: Situation, plan: LoadBalancerPlan, chan
       const { reason, message } = service.condition;
       return settle(reason as LoadBalancerReason, message, { change: all, againInMs });
     }
-    const message = shown.length === 0 ? 'the load balancer has no address yet' : 'the cloud is at work on it';
+    const message = shown.length === 0 ? 'the load balancer has no address yet' : 'the cloud is still changing it';
     return settle('Provisioning', message, { change: all, againInMs });
   }
   if (members.length === 0 && refused.length === 0)

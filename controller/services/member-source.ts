@@ -25,7 +25,7 @@ export interface MemberSet {
   /** When to ask again without an event, because a drain ends. */
   readonly againInMs: number | undefined;
   /** The load balancer must be read again by then: the members wait for its health checks. */
-  readonly lookAgain?: boolean;
+  readonly readAgain?: boolean;
   /** How many stay although their Nodes vanished, because the removal budget has no room for them yet. */
   readonly withheld?: number;
   /** For the next question. */

@@ -49,7 +49,7 @@ export const loadBalancerReasons = {
     meaning: 'The load balancer exists, but no Node may serve it.',
     remedy: 'See that Nodes are initialised and not excluded by label.',
   },
-  Provisioning: { meaning: 'The cloud is at work on the load balancer.', remedy: '' },
+  Provisioning: { meaning: 'The cloud is still creating or changing the load balancer.', remedy: '' },
   Deleting: { meaning: 'The load balancer is being removed; the finalizer goes last.', remedy: '' },
   AdoptionRequired: {
     meaning:

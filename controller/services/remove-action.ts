@@ -33,7 +33,7 @@ export function removeAction(situation: Situation): Action {
       return settle(refusal.reason, message, { againInMs: plan.waitMs ?? refusedRetryMs });
     }
     if (plan.waitMs !== undefined)
-      return settle('Deleting', 'the cloud is at work on its removal', { againInMs: plan.waitMs });
+      return settle('Deleting', 'the cloud is still deleting it', { againInMs: plan.waitMs });
     // What stays is named. Else the plan knows more than the read did, perhaps from the read of another Service by a
     // credential that sees nothing: only a read of this load balancer proves that nothing is left.
     return isProof && plan.refusals.length > 0 ? release(situation) : { do: 'observe' };

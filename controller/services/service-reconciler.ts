@@ -32,7 +32,7 @@ export interface ServiceReconciler {
   readonly latest: LatestServices;
 }
 
-/** The next look at a Service while everything is paused. */
+/** When to try a Service again while everything is paused. */
 const pausedAgainMs = 5000;
 
 export function createServiceReconciler(context: ServiceContext, options: ReconcilerOptions): ServiceReconciler {

@@ -107,7 +107,7 @@ export function createServiceTurns(
     const { cloud } = choice;
     // It is enqueued again once everything of the scope has been read.
     if (!observations.ready(cloud.scope)) return awaitRead(subject, service, cloud);
-    const { situation, againInMs, lookAgain } = situationOf(service, intent, cloud, subject.gone);
+    const { situation, againInMs, readAgain } = situationOf(service, intent, cloud, subject.gone);
     const action = nextAction(situation);
     if (context.dryRun && action.do !== 'observe' && action.do !== 'nothing') {
       const state = states.of(service.uid);
@@ -116,7 +116,7 @@ export function createServiceTurns(
     }
     if (!noteTurn(pass, action)) throw calls.noEnd(situation, action);
     const end = await perform(subject, situation, action, signal);
-    if (end.kind === 'rest' && lookAgain) observations.invalidate(cloud.scope, service.uid);
+    if (end.kind === 'rest' && readAgain) observations.invalidate(cloud.scope, service.uid);
     return end.kind === 'again' || againInMs === undefined
       ? end
       : rest(Math.min(againInMs, end.afterMs ?? Number.POSITIVE_INFINITY));

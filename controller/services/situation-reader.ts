@@ -14,7 +14,7 @@ export interface SituationNow {
   /** When its members may change by themselves, milliseconds. */
   readonly againInMs: number | undefined;
   /** The members depend on health checks: the load balancer is read again. */
-  readonly lookAgain: boolean;
+  readonly readAgain: boolean;
 }
 
 export type SituationReader = (
@@ -35,7 +35,7 @@ export function createSituationReader(
     const retention = retentions.of(service, cloud.scope, { going, gone });
     const base = { service, intent, cloud, cluster, observation, policy, retention, adopts, nowMs: clock.monotonic() };
     if (intent !== 'ensure')
-      return { situation: { ...base, members: [], refused: [] }, againInMs: undefined, lookAgain: false };
+      return { situation: { ...base, members: [], refused: [] }, againInMs: undefined, readAgain: false };
     const { scope, loadBalancers } = cloud;
     const { maxMembers, drains } = loadBalancers;
     const state = states.of(service.uid);
@@ -54,7 +54,7 @@ export function createSituationReader(
     return {
       situation: { ...base, members: split.members, refused: split.refused, withheld: set.withheld },
       againInMs: waits.length === 0 ? undefined : Math.min(...waits),
-      lookAgain: set.lookAgain ?? false,
+      readAgain: set.readAgain ?? false,
     };
   };
 }

@@ -50,18 +50,19 @@ export function createEngineLoadBalancers(parts: LoadBalancersParts): LoadBalanc
     const { owner, desired } = request;
     const session = sessionOf(owner);
     session.isPlanned = true;
-    const asked = requestOf(session, request);
+    const engineRequest = requestOf(session, request);
     const engine = engineOf(owner.cluster);
-    const plan = engine.planNow(asked);
-    const told = planOf(request, plan);
+    const plan = engine.planNow(engineRequest);
+    const shownPlan = planOf(request, plan);
     // Only a read of this Service, with a proof that the credential sees anything, tells what is left of it. After the
     // credential was replaced, nothing has been read.
     const isUnread = engine.readAtMs(owner) === Number.NEGATIVE_INFINITY && refersToSomething(desired);
-    if (engine.isDoubtful(owner) || isUnread) return { ...told, steps: [], refusals: [], waitMs: doubtfulForMs };
+    if (engine.isDoubtful(owner) || isUnread) return { ...shownPlan, steps: [], refusals: [], waitMs: doubtfulForMs };
     // What is adopted gets its marks together with the first change that is needed anyway.
-    if (desired !== undefined && asked.adopts !== undefined && marksOnly(plan)) return { ...told, steps: [] };
+    if (desired !== undefined && engineRequest.adopts !== undefined && marksOnly(plan))
+      return { ...shownPlan, steps: [] };
     const restMs = Math.max(session.restsUntilMs - nowMs(), isWaitedFor(owner) ? waitedForMs : 0);
-    return restMs > 0 ? { ...told, steps: [], waitMs: Math.ceil(restMs) } : told;
+    return restMs > 0 ? { ...shownPlan, steps: [], waitMs: Math.ceil(restMs) } : shownPlan;
   }
 
   function isUnused(found: Found): boolean {
@@ -172,7 +173,7 @@ export function createEngineLoadBalancers(parts: LoadBalancersParts): LoadBalanc
   ): Promise<ObservedLoadBalancer | undefined> {
     const { owner } = request;
     const engine = engineOf(owner.cluster);
-    await lookAtChange(session, request, aborting);
+    await readBeforeChange(session, request, aborting);
     const result = await unlessAborted(engine.reconcile(requestOf(session, request)), aborting);
     session.restsUntilMs = result.state === 'waiting' ? nowMs() + (result.againInMs ?? 0) : Number.NEGATIVE_INFINITY;
     session.isParked = result.state === 'waiting' && isWaitedFor(owner);
@@ -186,7 +187,7 @@ export function createEngineLoadBalancers(parts: LoadBalancersParts): LoadBalanc
   }
 
   /** Reads before a change of the Service, so that what a person changed in the cloud is put right with it. */
-  async function lookAtChange(
+  async function readBeforeChange(
     { owner, ref, settledFor }: Session,
     request: LoadBalancerRequest,
     aborting: AbortSignal | undefined,

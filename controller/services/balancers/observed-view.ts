@@ -25,12 +25,12 @@ export function viewOf(input: ViewInput): ObservedLoadBalancer | undefined {
   const others = ours.flatMap(({ within }) => mains.get(within ?? '') ?? []).filter((one) => !own.includes(one));
   const slots = ref === undefined ? [] : driver.slots(ref);
   const inTheWay = [...mains.values()].find((one) => one.slots?.some((slot) => slots.includes(slot)));
-  const asked = [mains.get(ref?.attachTo ?? ''), mains.get((ref?.adopt && ref.id) ?? ''), inTheWay].filter(
+  const candidates = [mains.get(ref?.attachTo ?? ''), mains.get((ref?.adopt && ref.id) ?? ''), inTheWay].filter(
     (one) => one !== undefined,
   );
   const host = others.find(({ id }) => id === ref?.attachTo) ?? others[0];
   const isAttached = host !== undefined && (mine === undefined || host.id === ref?.attachTo);
-  const main = (isAttached ? host : mine) ?? asked[0];
+  const main = (isAttached ? host : mine) ?? candidates[0];
   if (main === undefined && ours.length === 0) return undefined;
   const shown = main && driver.show(main, ours, found);
   const isNamed = main !== undefined && !isAttached && main !== mine;

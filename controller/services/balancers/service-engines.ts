@@ -95,8 +95,8 @@ export function createServiceEngines({ driver, cloud, clock, signal }: ServiceEn
   function assertShown({ isApplying, recordedId: id, owner }: Session, { ids }: Query, { found }: Reading): void {
     const is = (one: { readonly kind: string; readonly id: string }) => one.kind === driver.main && one.id === id;
     if (!isApplying || !ids.some(is) || found.some(is)) return;
-    const known = foundOf(owner.cluster)(driver.main).find(is);
-    if (known?.status !== 'ready' && known?.status !== 'failed') return;
+    const current = foundOf(owner.cluster)(driver.main).find(is);
+    if (current?.status !== 'ready' && current?.status !== 'failed') return;
     const message = `${driver.main} ${id} was not found`;
     throw new CloudError({ kind: 'Conflict', cloud, operation: 'read it again', message });
   }
@@ -112,7 +112,7 @@ export function createServiceEngines({ driver, cloud, clock, signal }: ServiceEn
       onStep(owner, step, outcome) {
         // Calls that the cloud accepted, including those that it finishes later.
         const isTaken =
-          outcome === 'done' || outcome === 'going' || (typeof outcome === 'object' && isWait(outcome.error));
+          outcome === 'done' || outcome === 'running' || (typeof outcome === 'object' && isWait(outcome.error));
         if (isTaken) sessions.get(owner.service)?.options?.onStep?.(stepOf(step));
       },
       ...(signal !== undefined && { signal }),

@@ -15,8 +15,8 @@ export function memberSourceOf(sets: MemberSets): MemberSource {
       const trafficPolicy = service.externalTrafficPolicy === 'Local' ? ('Local' as const) : ('Cluster' as const);
       const found = sets.membersFor({ ...options, service: service.uid, trafficPolicy });
       if (found === undefined) throw new Error(`the members of ${options.scope} are not known yet`);
-      const { members, recheckAfterMs, lookAgain, withheld, drainTimes } = found;
-      return { members, againInMs: recheckAfterMs, lookAgain, withheld: withheld.length, drainTimes };
+      const { members, recheckAfterMs, readAgain, withheld, drainTimes } = found;
+      return { members, againInMs: recheckAfterMs, readAgain, withheld: withheld.length, drainTimes };
     },
     onChange: (run) => sets.onChange(run),
   };

@@ -245,7 +245,7 @@ describe('make before break', () => {
     const look = (text: string) => {
       const result = membersOf(set, request(text, { drainTimes }), options, 0);
       drainTimes = result.drainTimes;
-      return result.lookAgain;
+      return result.readAgain;
     };
     assert.deepEqual(['l', 'l n', 'l+ n', 'l+ n+'].map(look), [false, true, true, false]);
   });

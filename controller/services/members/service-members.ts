@@ -35,7 +35,7 @@ export interface ServiceMembers {
   /** How many of those the cloud's cap leaves out. */
   readonly omitted: number;
   /** Read the load balancer before asking again: members wait for its health checks. */
-  readonly lookAgain: boolean;
+  readonly readAgain: boolean;
   /** providerIDs that stay although their Nodes are gone, because the budget refused (`MemberRemovalWithheld`). */
   readonly withheld: readonly string[];
   /** Of the shared set. */
@@ -63,7 +63,7 @@ export interface DrainOptions {
 }
 
 /** While a member waits for its replacement, only a read tells when that is healthy. */
-const waitingLookMs = 5000;
+const waitingReadMs = 5000;
 const noMembers: readonly ObservedMember[] = [];
 /** Where the cloud reports no health, a new member has this long to pass its health checks. */
 const settleMs = 15_000;
@@ -112,7 +112,7 @@ export function membersOf(
     const leftMs = index < makeWay ? 0 : waitLeftMs(next.get(instance), replaced, options.maxWaitMs, nowMs);
     if (leftMs > 0) {
       waiting += 1;
-      recheck(Math.min(waitingLookMs, leftMs));
+      recheck(Math.min(waitingReadMs, leftMs));
       extra.push(member(false));
     } else if (request.drains && options.drainMs > 0) extra.push(member(true));
   }
@@ -129,7 +129,7 @@ export function membersOf(
   return {
     members: extra.length === 0 ? chosen : work.join(chosen, extra),
     recheckAfterMs,
-    lookAgain: waiting > 0 && replaced !== 'no',
+    readAgain: waiting > 0 && replaced !== 'no',
     available: set.members.length,
     omitted: set.members.length - chosen.length,
     withheld: sorted.withheld,
@@ -200,7 +200,7 @@ function replacement(
   { observed = noMembers, trafficPolicy, refused }: MembersRequest,
   work: SharedWork,
 ): Replacement {
-  const { added, healthy, told } =
+  const { added, healthy, isHealthKnown } =
     staying === set.members
       ? work.serving(set, observed)
       : servingAmong(set, observed, new Set(staying.map(({ providerID }) => instanceIn(set, providerID))));
@@ -208,5 +208,5 @@ function replacement(
   if (added === 0 || (trafficPolicy === 'Local' && added < staying.length - refusals)) return 'no';
   // With Local, only Nodes that run a pod are healthy, so one healthy member is enough.
   if (healthy) return 'healthy';
-  return told ? 'unhealthy' : 'added';
+  return isHealthKnown ? 'unhealthy' : 'added';
 }

@@ -9,7 +9,7 @@ export interface Serving {
   /** One of those is healthy. */
   readonly healthy: boolean;
   /** The cloud reports health. */
-  readonly told: boolean;
+  readonly isHealthKnown: boolean;
 }
 
 /** Work that is the same for many Services: hundreds of them have equal sets of thousands of members. */
@@ -37,16 +37,16 @@ export function servingAmong(
   among: { has(instance: string): boolean },
 ): Serving {
   const added = new Set<string>();
-  let told = false;
+  let isHealthKnown = false;
   let healthy = false;
   for (const member of observed) {
-    told ||= member.healthy !== undefined;
+    isHealthKnown ||= member.healthy !== undefined;
     const instance = instanceIn(set, member.providerID);
     if (member.draining || !among.has(instance)) continue;
     added.add(instance);
     healthy ||= member.healthy === true;
   }
-  return { added: added.size, healthy, told };
+  return { added: added.size, healthy, isHealthKnown };
 }
 
 /**

@@ -31,7 +31,7 @@ describe('a network load balancer that other Services use', () => {
       const { sent, refusals, observed } = await m.remove(network());
       const own = ['v2 DeleteListener', 'v2 DeleteTargetGroup'];
       assert.deepEqual([sent.filter((one) => one.startsWith('v2')), reasons(refusals)], [own, ['Conflict']]);
-      assert.match(refusals[0]!.message, /stays: listener\/8443 are of others/);
+      assert.match(refusals[0]!.message, /stays: listener\/8443 belong to others/);
       assert.equal(observed?.owner?.service, 'uid-s');
       assert.deepEqual((await m.ensure(guest)).sent, []);
       assert.deepEqual(m.listeners(), ['TCP 8443']);
@@ -51,7 +51,7 @@ describe('a network load balancer that other Services use', () => {
       const asked = { ...network(), annotations, mayChangeAddress: true };
       const { sent, refusals } = await m.ensure(asked);
       assert.deepEqual([sent, reasons(refusals)], [[], ['Conflict']]);
-      assert.match(refusals[0]!.message, /stays: listeners TCP 8443 are of others/);
+      assert.match(refusals[0]!.message, /stays: listeners TCP 8443 belong to others/);
       assert.deepEqual(m.listeners(), ['TCP 80', 'TCP 8443']);
       await m.remove(guest);
       assert.deepEqual((await m.ensure(asked)).refusals, []);

@@ -167,7 +167,7 @@ export function createNetworkBalancerKinds(given: NetworkKindsParts): NetworkBal
     });
     if (others.length > 0) {
       const ports = others.map(({ protocol, port }) => `${protocol} ${port}`).join(', ');
-      const message = `load balancer ${name} stays: listeners ${ports} are of others`;
+      const message = `load balancer ${name} stays: listeners ${ports} belong to others`;
       throw new CloudError({ kind: 'Conflict', cloud: 'aws', operation: 'DeleteLoadBalancer', message });
     }
     const command = new DeleteLoadBalancerCommand({ LoadBalancerArn: arn });
