@@ -66,7 +66,7 @@ describe('a call that the cloud accepts three times without doing it', () => {
 });
 
 describe('members that the cloud refuses', () => {
-  it('are told of an answer that took the others', async () => {
+  it('are in the result when the answer to a successful call names them', async () => {
     const harness = createHarness('plain', 0, {}, (driver) => ({
       ...driver,
       kinds: driver.kinds.map((kind) =>
@@ -79,7 +79,7 @@ describe('members that the cloud refuses', () => {
     assert.deepEqual([result.state, result.refused], ['settled', ['n2']]);
   });
 
-  it('are told of an error that names them, and nothing else of the Service waits for them', async () => {
+  it('are in the result when an error names them, and no other step of the Service waits for them', async () => {
     const harness = createHarness('plain');
     harness.cloud.setHook({
       before(call) {

@@ -11,7 +11,7 @@ const rules = 'ip:ADDRESS or cidr:RANGE, separated by commas';
 const needsOverride = 'only beside override-health-check';
 
 /** Values and meaning of each, by its name without the prefix. */
-export const known = {
+export const annotationTable = {
   name: [
     "letters, digits, '.' and '-'",
     'begins the name of the load balancer; the rest says whose it is. With --adopt: the name of the one to take over',
@@ -62,10 +62,10 @@ export const known = {
   'healthcheck-healthy-threshold': ['a whole number, 2 to 10', 'successes until it is healthy; default 5'],
 } as const satisfies Record<string, readonly [values: string, meaning: string]>;
 
-export type AnnotationName = keyof typeof known;
+export type AnnotationName = keyof typeof annotationTable;
 
 export const annotations: readonly AnnotationDefinition[] = [
-  ...Object.entries(known).map(([name, [values, meaning]]) => ({ key: prefix + name, values, meaning })),
+  ...Object.entries(annotationTable).map(([name, [values, meaning]]) => ({ key: prefix + name, values, meaning })),
   { key: idAnnotation, values: 'a UUID', meaning: 'with --adopt: the load balancer to take over' },
   {
     key: disownAnnotation,

@@ -112,17 +112,17 @@ function createReader({ client, prepare, namesCertificates }: ReaderOptions): Re
     async of({ owner, ids, search }, { signal }) {
       await prepare(signal);
       // A record that users can write may name anything.
-      const known = ids.filter((one) => one.kind === kindNames.balancer && uuid.test(one.id));
-      const asked = await Promise.all(
-        known.map(({ id }) => client.get({ path: `${balancersPath}/${id}`, signal }, 'load_balancer')),
+      const balancerIds = ids.filter((one) => one.kind === kindNames.balancer && uuid.test(one.id));
+      const answers = await Promise.all(
+        balancerIds.map(({ id }) => client.get({ path: `${balancersPath}/${id}`, signal }, 'load_balancer')),
       );
-      const read = asked.flatMap((fields) => (fields === undefined ? [] : foundBalancer(fields)));
+      const read = answers.flatMap((fields) => (fields === undefined ? [] : foundBalancer(fields)));
       // Names are unique, so there is no second one of a Service that has one.
       const isFound = read.some((one) => isOwnedBy(one, owner));
       const listed = search && !isFound ? await balancers('need', signal) : [];
       const named = namesCertificates() ? await certificates('need', signal) : [];
       // A list may lag behind a read by id.
-      const newer = new Set(known.map(identityOf));
+      const newer = new Set(balancerIds.map(identityOf));
       return { found: [...read, ...listed.filter((one) => !newer.has(identityOf(one))), ...named] satisfies Found[] };
     },
   };

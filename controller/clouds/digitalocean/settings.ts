@@ -1,7 +1,7 @@
 import ipaddr from 'ipaddr.js';
 import { createAnnotationReader, flagOf, listOf, matching, numberIn, oneOf } from '../annotation-reader.ts';
 import type { DesiredLoadBalancer } from '../load-balancers.ts';
-import { type AnnotationName, disownAnnotation, known, prefix } from './annotations.ts';
+import { type AnnotationName, annotationTable, disownAnnotation, prefix } from './annotations.ts';
 import type { Json } from './balancer.ts';
 import { types, uuid } from './config.ts';
 
@@ -42,7 +42,7 @@ export function settingsOf(desired: DesiredLoadBalancer): Settings {
   const { read, wrong, problems } = createAnnotationReader<AnnotationName>({
     textOf: (name) => annotations[prefix + name] || undefined,
     sourceOf: (name) => prefix + name,
-    expectedOf: (name) => known[name][0],
+    expectedOf: (name) => annotationTable[name][0],
   });
   const has = (name: AnnotationName) => annotations[prefix + name] !== undefined;
 
@@ -76,7 +76,7 @@ export function settingsOf(desired: DesiredLoadBalancer): Settings {
     cookie_ttl_seconds: read('sticky-sessions-cookie-ttl', numberIn(1, 999_999_999)),
   };
   for (const name of ['sticky-sessions-cookie-name', 'sticky-sessions-cookie-ttl'] as const)
-    if (cookies && !has(name)) wrong(name, known[name][0]);
+    if (cookies && !has(name)) wrong(name, annotationTable[name][0]);
   const size = { size_unit: read('size-unit', numberIn(1, 200)), size: read('size-slug', oneOf(...slugs)) };
   if (size.size_unit !== undefined && size.size !== undefined) wrong('size-slug', 'it or size-unit, not both');
 

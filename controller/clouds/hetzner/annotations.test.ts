@@ -7,7 +7,7 @@ import {
   prefix,
 } from '../../../test/clouds/hetzner/balancer-harness.ts';
 import type { FakeBalancer } from '../../../test/clouds/hetzner/fake-resources.ts';
-import { type AnnotationName, annotations, known } from './annotations.ts';
+import { type AnnotationName, annotations, annotationTable } from './annotations.ts';
 
 type Values = Readonly<Partial<Record<AnnotationName, string>>>;
 
@@ -287,7 +287,7 @@ describe('annotations of load balancers of Hetzner Cloud', () => {
     it(`${name}: ${JSON.stringify(bad)} is refused, makes nothing and changes nothing`, async () => {
       const harness = prepared(options);
       const wrong = harness.desired({ annotations: { ...beside, [name]: bad } });
-      const message = `${prefix}${name}: ${JSON.stringify(bad)}, expected ${known[name][0]}`;
+      const message = `${prefix}${name}: ${JSON.stringify(bad)}, expected ${annotationTable[name][0]}`;
       const first = await harness.settle(wrong);
       assert.deepEqual(first.refusals, [{ reason: 'Unsupported', message }]);
       assert.equal(harness.fake.balancers.size, 0);

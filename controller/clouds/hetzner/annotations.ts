@@ -8,7 +8,7 @@ const duration = "a duration in Go's syntax, in whole seconds: 15s, 1m30s";
 const protocols = 'tcp, http or https';
 
 /** Values and meaning of each, by its name without the prefix. */
-export const known = {
+export const annotationTable = {
   name: [
     'a name',
     'of the load balancer; default: a and the UID of the Service. With consent, one that others made is used',
@@ -74,8 +74,10 @@ export const known = {
   ...{ ipv6: ['ignored', 'written by old versions of the classic controller'] },
 } as const satisfies Record<string, readonly [values: string, meaning: string]>;
 
-export type AnnotationName = keyof typeof known;
+export type AnnotationName = keyof typeof annotationTable;
 
-export const annotations: readonly AnnotationDefinition[] = Object.entries(known).map(([name, [values, meaning]]) => ({
-  ...{ key: prefix + name, values, meaning },
-}));
+export const annotations: readonly AnnotationDefinition[] = Object.entries(annotationTable).map(
+  ([name, [values, meaning]]) => ({
+    ...{ key: prefix + name, values, meaning },
+  }),
+);

@@ -38,9 +38,9 @@ export function createRobot(client: JsonApi, clock: Clock, config: HetznerConfig
 
   /** One call after the other: several at once would show a wrong password several times. */
   function ask(path: string, signal: AbortSignal | undefined): Promise<unknown> {
-    const asked = last.then(() => send(path, signal));
-    last = asked.catch(() => undefined);
-    return asked;
+    const answer = last.then(() => send(path, signal));
+    last = answer.catch(() => undefined);
+    return answer;
   }
 
   async function send(path: string, signal: AbortSignal | undefined): Promise<unknown> {

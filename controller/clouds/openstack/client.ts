@@ -64,7 +64,7 @@ export interface OpenStackClient {
   versions(service: ServiceType, signal?: AbortSignal): Promise<readonly string[]>;
 }
 
-type Asked = Pick<GetRequest, 'operation' | 'urgency' | 'signal'> &
+type ExchangeInput = Pick<GetRequest, 'operation' | 'urgency' | 'signal'> &
   Partial<Pick<ChangeRequest, 'permit' | 'timeoutMs'>> & { readonly service: ServiceType | 'identity' };
 
 export interface ClientOptions extends TokensOptions {
@@ -91,11 +91,11 @@ export function createClient(options: ClientOptions): OpenStackClient {
 
   /** One exchange, counted and gated. Answers 2xx, 300, 401, 404 and 406; throws for everything else. */
   function exchange(
-    { service, operation, urgency, signal, permit, timeoutMs: asked }: Asked,
+    { service, operation, urgency, signal, permit, timeoutMs: requestedMs }: ExchangeInput,
     request: Omit<HttpRequest, 'timeoutMs' | 'signal'>,
   ): Promise<HttpAnswer> {
     const longest = permit === undefined ? options.timeoutMs : options.mutationTimeoutMs;
-    const timeoutMs = Math.min(longest, asked ?? longest);
+    const timeoutMs = Math.min(longest, requestedMs ?? longest);
     const send = async () => {
       permit?.(timeoutMs);
       const answer = await http(operation, { ...request, timeoutMs, maxBytes, signal });
@@ -105,8 +105,8 @@ export function createClient(options: ClientOptions): OpenStackClient {
     return gates[service].run(operation, send, { ...(urgency === undefined ? {} : { urgency }), signal });
   }
 
-  function sendOnce(request: GetRequest | ChangeRequest, known: Session): Promise<HttpAnswer> {
-    const url = new URL(endpointOf(known, request.service, options) + request.path);
+  function sendOnce(request: GetRequest | ChangeRequest, session: Session): Promise<HttpAnswer> {
+    const url = new URL(endpointOf(session, request.service, options) + request.path);
     for (const [name, value] of request.query ?? []) url.searchParams.append(name, value);
     const microversion = microversions && request.service === 'compute';
     const change = 'permit' in request ? request : undefined;
@@ -116,7 +116,7 @@ export function createClient(options: ClientOptions): OpenStackClient {
       url: url.href,
       headers: {
         accept: 'application/json',
-        'x-auth-token': known.token,
+        'x-auth-token': session.token,
         ...(microversion
           ? {
               'openstack-api-version': `compute ${computeMicroversion}`,
@@ -132,16 +132,16 @@ export function createClient(options: ClientOptions): OpenStackClient {
 
   /** A 2xx answer; a token that is refused is renewed once. */
   async function answered(request: GetRequest | ChangeRequest): Promise<HttpAnswer> {
-    let known = await tokens.sessionFor(request);
-    let answer = await sendOnce(request, known);
+    let session = await tokens.sessionFor(request);
+    let answer = await sendOnce(request, session);
     if (answer.status === 406 && request.service === 'compute' && microversions) {
       microversions = false;
-      answer = await sendOnce(request, known);
+      answer = await sendOnce(request, session);
     }
     if (answer.status === 401) {
-      tokens.drop(known.token);
-      known = await tokens.sessionFor(request);
-      answer = await sendOnce(request, known);
+      tokens.drop(session.token);
+      session = await tokens.sessionFor(request);
+      answer = await sendOnce(request, session);
     }
     if (answer.status >= 300) throw errorOf(request.operation, answer);
     return answer;
@@ -158,9 +158,9 @@ export function createClient(options: ClientOptions): OpenStackClient {
 
   async function readVersions(service: ServiceType, signal: AbortSignal | undefined): Promise<readonly string[]> {
     const operation = `GET ${service} versions`;
-    const known = await tokens.sessionFor({ operation, signal });
-    const url = rootOf(endpointOf(known, service, options));
-    const headers = { accept: 'application/json', 'x-auth-token': known.token };
+    const session = await tokens.sessionFor({ operation, signal });
+    const url = rootOf(endpointOf(session, service, options));
+    const headers = { accept: 'application/json', 'x-auth-token': session.token };
     const answer = await exchange({ service, operation, signal }, { url, headers });
     if (answer.status > 300) throw errorOf(operation, answer);
     const ids = fieldsOf(objectOf(jsonOf(answer, operation))?.['versions'], 'id');

@@ -66,8 +66,8 @@ export function placeOf(
     );
   const isKept = isRetainedFor(body.labels, service);
   const access = accessOf(requested);
-  const told = access.may === 'use' || isKept ? [] : [refusalOf(access.refusal)];
-  if (access.may === 'nothing' && !isKept) return instead(told[0]!.reason, told[0]!.message);
+  const refusals = access.may === 'use' || isKept ? [] : [refusalOf(access.refusal)];
+  if (access.may === 'nothing' && !isKept) return instead(refusals[0]!.reason, refusals[0]!.message);
   const others =
     requested === used || isKept ? [] : body.services.filter(({ port }) => !ports.some((one) => one.port === port));
   if (others.length > 0) {
@@ -79,7 +79,7 @@ export function placeOf(
   }
   if ((isOwn || used !== undefined) && requested !== used && !mayChangeAddress)
     return instead('AddressWouldChange', `load balancer ${id} has another address than the one that serves ${service}`);
-  return { place: onHost(requested, access.may === 'use' || isKept), refusals: told };
+  return { place: onHost(requested, access.may === 'use' || isKept), refusals };
 }
 
 function refusalOf({ message, ...refusal }: Refusal): Refusal {

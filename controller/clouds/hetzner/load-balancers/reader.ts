@@ -49,8 +49,8 @@ export function createReader({ client, dedicatedServers, prepare }: ReaderOption
     const named = new Set(ids.filter(({ kind }) => !apart.includes(kind)).map(({ id }) => id.split('/')[0]!));
     // A Service may name a load balancer by its name.
     const hosts = new Set([...named].filter((id) => /^[1-9]\d*$/.test(id)));
-    const asked = await Promise.all([...hosts].map((id) => get(`${path}/${id}`, 'load_balancer', io)));
-    const read = asked.flatMap((fields) => (fields === undefined ? [] : foundOf(readBalancer(fields))));
+    const answers = await Promise.all([...hosts].map((id) => get(`${path}/${id}`, 'load_balancer', io)));
+    const read = answers.flatMap((fields) => (fields === undefined ? [] : foundOf(readBalancer(fields))));
     // Names are unique in a project, so there is no second one of a Service that has one.
     const isFound = read.some((one) => one.kind === kindNames.balancer && isOwnedBy(one, owner));
     const isListed = (search && !isFound) || hosts.size < named.size;

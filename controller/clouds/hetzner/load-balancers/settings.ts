@@ -2,7 +2,7 @@ import ipaddr from 'ipaddr.js';
 import { parseDuration } from '../../../../common/process/duration.ts';
 import { createAnnotationReader, flagOf, oneOf } from '../../annotation-reader.ts';
 import type { NodeLabel } from '../../load-balancers.ts';
-import { type AnnotationName, known, prefix } from '../annotations.ts';
+import { type AnnotationName, annotationTable, prefix } from '../annotations.ts';
 import type { Json } from './balancer.ts';
 import { maxLabelValue } from './labels.ts';
 
@@ -88,7 +88,11 @@ export function settingsOf(
     const variable = name === 'ipv6-disabled' ? 'disable-ipv6' : name;
     return `HCLOUD_LOAD_BALANCERS_${variable.toUpperCase().replaceAll('-', '_')}`;
   }
-  const { read, problems } = createAnnotationReader({ textOf, sourceOf, expectedOf: (name) => known[name][0] });
+  const { read, problems } = createAnnotationReader({
+    textOf,
+    sourceOf,
+    expectedOf: (name) => annotationTable[name][0],
+  });
   const flag = (name: AnnotationName) => read(name, flagOf);
   const seconds = (name: AnnotationName) => read(name, secondsOf);
   const text = (name: AnnotationName) => read(name, (one) => one);
@@ -137,10 +141,10 @@ export function settingsOf(
   const isManaged = read('certificate-type', anyCase('uploaded', 'managed')) === 'managed';
   const domains = read('http-managed-certificate-domains', listOf);
   const isStaging = flag('http-managed-certificate-acme-staging') ?? false;
-  if (isManaged && domains === undefined)
-    problems.push(
-      `${prefix}http-managed-certificate-domains: missing, expected ${known['http-managed-certificate-domains'][0]}`,
-    );
+  if (isManaged && domains === undefined) {
+    const name = 'http-managed-certificate-domains';
+    problems.push(`${prefix}${name}: missing, expected ${annotationTable[name][0]}`);
+  }
   const uploaded = isManaged ? undefined : read('http-certificates', listOf);
   const disables = flag('disable-public-network');
   // An empty annotation takes the default away.
