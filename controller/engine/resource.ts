@@ -9,13 +9,13 @@ import type { Permit } from '../clouds/permit.ts';
  * A cloud is a table of resource kinds, readers that show what is there, and a pure function from what a Service asks
  * for to the resources that serve it. The engine compares, orders the calls, sends them, and recovers from failures:
  *
- * inventory.ts and details.ts hold what was read, knowledge.ts decides what to read first; owner.ts and match.ts tell
- * which of it is ours; decide.ts compares; plan.ts, removals.ts, drafts.ts and order.ts turn the difference into steps;
- * run.ts and sender.ts send them; operations.ts waits for long operations, queue.ts, document.ts and batch.ts share
- * calls between Services; failure.ts says what errors mean; shared.ts merges what several Services desire of one
- * resource; effects.ts counts calls that the cloud accepts without effect; journal.ts and records.ts keep what has to
- * survive a crash; reconcile.ts is the loop around all of it, core.ts what all parts need, and engine.ts puts them
- * together.
+ * inventory.ts and details.ts hold what was read, found-index.ts looks things up in it, knowledge.ts decides what to
+ * read first; owner.ts and match.ts tell which of it is ours; decide.ts compares; plan.ts, removals.ts, drafts.ts and
+ * order.ts turn the difference into steps; run.ts and sender.ts send them; operations.ts waits for long operations,
+ * queue.ts, document.ts and batch.ts share calls between Services; failure.ts says what errors mean; shared.ts merges
+ * what several Services desire of one resource; effects.ts counts calls that the cloud accepts without effect;
+ * journal.ts and records.ts keep what has to survive a crash; reconcile.ts is the loop around all of it, core.ts what
+ * all parts need, and engine.ts puts them together.
  */
 
 export type { Owner };
