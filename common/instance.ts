@@ -36,6 +36,11 @@ export interface Instance {
    * Default: it does.
    */
   readonly keepsInternalIPs?: boolean;
+  /**
+   * Ranges of pod addresses that the cloud delivers to this VM without routes (GCE: alias ranges), as the cloud spells
+   * them. Undefined: the source does not show any, empty: the VM has none.
+   */
+  readonly podRanges?: readonly string[];
   /** Labels of the cloud's own, beyond type, zone and region. Reserved namespaces are dropped when written. */
   readonly labels?: Readonly<Record<string, string>>;
   /** The SMBIOS UUID in the guest, lower case, where the cloud's API has it. */

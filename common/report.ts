@@ -9,8 +9,11 @@ export const reportPath = '/v1/report';
 export const reportVersion = 1;
 export const maxReportBytes = 32 * 1024;
 
-/** The instance as the sender's metadata service describes it; the machine's SMBIOS UUID is a separate field. */
-export type ReportedInstance = Omit<Instance, 'smbiosUuid'>;
+/**
+ * The instance as the sender's metadata service describes it. The machine's SMBIOS UUID is a separate field; pod ranges
+ * are the API's word alone.
+ */
+export type ReportedInstance = Omit<Instance, 'smbiosUuid' | 'podRanges'>;
 
 /** All labels that the agent's sources set. Where no API of the cloud is configured, no others are written. */
 export const reportedLabels: ReadonlySet<string> = new Set([

@@ -201,8 +201,7 @@ export function createNetwork(context: NetworkContext, options: NetworkOptions):
     tasks.push(
       createIpamTask(
         {
-          ...{ api, clock, random, log, nodes, events, paused },
-          configured: resolver.configured,
+          ...{ api, clock, random, log, nodes, resolver, events, paused },
           metrics: registry.define(ipamMetrics),
         },
         { ...options.ipam, queueMetrics },

@@ -5,8 +5,8 @@ import type { Random } from '../../common/process/random.ts';
 import type { KubeApi } from '../kube/api.ts';
 import type { EventSink } from '../kube/event-sink.ts';
 import type { Informer } from '../kube/informer.ts';
-import type { ConfiguredCloud } from '../model/configured-cloud.ts';
 import type { NodeView } from '../model/node-view.ts';
+import type { Resolver } from '../nodes/resolve.ts';
 import type { ipamMetrics } from './metrics.ts';
 
 export interface IpamContext {
@@ -16,7 +16,7 @@ export interface IpamContext {
   readonly random: Random;
   readonly log: Log;
   readonly nodes: Informer<NodeView>;
-  readonly configured: readonly ConfiguredCloud[];
+  readonly resolver: Resolver;
   readonly events: EventSink;
   readonly metrics: MetricsOf<typeof ipamMetrics>;
   /** True while everything is paused. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { type IpamFlags, parseIpamOptions } from './ipam-options.ts';
+import { type IpamFlags, parseRangeOptions } from './ipam-options.ts';
 
 const flags: IpamFlags = {
   clusterCidr: '10.244.0.0/16',
@@ -11,7 +11,7 @@ const flags: IpamFlags = {
 };
 
 function told(changes: Partial<IpamFlags>): string {
-  const options = parseIpamOptions({ ...flags, ...changes });
+  const options = parseRangeOptions({ ...flags, ...changes });
   if ('flag' in options) return `--${options.flag}`;
   const ranges = options.ranges.map(({ range, maskSize }) => `${range.text} by ${maskSize}`);
   return [...ranges, ...options.serviceCidrs.map(({ text }) => `not ${text}`)].join(', ');
@@ -44,7 +44,7 @@ describe('the flags of node IPAM', () => {
     it(`${JSON.stringify(changes)}: ${expected}`, () => assert.equal(told(changes), expected));
 
   it('refuses invalid flags with what was expected', () => {
-    const refused = parseIpamOptions({ ...flags, nodeCidrMaskSizeIpv4: 12 });
+    const refused = parseRangeOptions({ ...flags, nodeCidrMaskSizeIpv4: 12 });
     assert.ok('expected' in refused);
     assert.deepEqual(refused, {
       flag: 'node-cidr-mask-size-ipv4',

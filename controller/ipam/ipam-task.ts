@@ -7,16 +7,17 @@ import { eachLiveNode } from '../model/live-nodes.ts';
 import { isPaused, isUninitialized, type NodeView } from '../model/node-view.ts';
 import type { LeaderTask } from '../runtime/leader-task.ts';
 import { createReconciler, type QueueMetrics, type Reconciler } from '../runtime/reconciler.ts';
+import { createCloudRanges } from './cloud-ranges.ts';
 import type { IpamContext } from './ipam-context.ts';
 import type { IpamOptions } from './ipam-options.ts';
 import { createNodeRanges, type NodeRanges } from './node-ranges.ts';
 import { createRangeAllocator } from './range-allocator.ts';
 
-export interface IpamTaskOptions extends IpamOptions {
+export type IpamTaskOptions = IpamOptions & {
   /** Nodes written at once. Default 30, as upstream. */
   readonly concurrentNodes?: number;
   readonly queueMetrics?: QueueMetrics | undefined;
-}
+};
 
 interface Term {
   readonly ranges: NodeRanges;
@@ -25,10 +26,16 @@ interface Term {
 
 /** How often the allocated ranges are compared with the existing Nodes. */
 const auditMs = 300_000;
+/** A Node that waits for a batched lookup occupies a place in the queue. */
+const lookupsUnderWay = 4096;
 
-/** Allocates a part of the cluster's pod ranges to every owned Node, and releases it when the Node is deleted. */
+/**
+ * Gives every owned Node its pod ranges: a part of the cluster's, which is released when the Node is deleted, or those
+ * of its instance.
+ */
 export function createIpamTask(context: IpamContext, options: IpamTaskOptions): LeaderTask {
   const { api, clock, random, log, nodes } = context;
+  const { concurrentNodes = 30 } = options;
   let term: Term | undefined;
 
   nodes.subscribe((event) => {
@@ -66,13 +73,16 @@ export function createIpamTask(context: IpamContext, options: IpamTaskOptions): 
   async function lead(signal: AbortSignal): Promise<void> {
     await Promise.race([nodes.whenSynced(), untilAborted(signal)]);
     if (signal.aborted) return;
-    const ranges = createNodeRanges(context, createRangeAllocator(options, context.metrics));
+    const allocates = 'ranges' in options;
+    const ranges = allocates
+      ? createNodeRanges(context, createRangeAllocator(options, context.metrics))
+      : createCloudRanges(context, { ...options, writesAtOnce: concurrentNodes });
     const queue = createReconciler({
       name: 'cidrallocator_node',
       clock,
       random,
       log,
-      concurrency: options.concurrentNodes ?? 30,
+      concurrency: allocates ? concurrentNodes : lookupsUnderWay,
       reconcile: (name) => ranges.reconcile(name),
       ...(options.queueMetrics && { metrics: options.queueMetrics }),
     });

@@ -36,7 +36,7 @@ export const ipamMetrics = defineMetrics({
   waiting: {
     name: 'mooring_ipam_nodes_waiting',
     type: 'gauge',
-    help: 'Nodes without a pod range because none is left.',
+    help: 'Nodes without a pod range because none is left, or their instance has none.',
   },
   invalidCidr: {
     name: 'mooring_ipam_nodes_invalid_cidr',

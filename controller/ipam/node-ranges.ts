@@ -1,13 +1,10 @@
-import { errorFields } from '../../common/process/log.ts';
-import { isConflict, isKubeError, isNotFound, type KubeObject } from '../kube/api.ts';
-import { nodePath } from '../kube/node-path.ts';
-import type { Cidr } from '../model/cidr.ts';
 import { isPaused, type NodeView } from '../model/node-view.ts';
 import { ownershipOf } from '../model/ownership.ts';
 import { eventTarget } from '../nodes/node-context.ts';
-import { readNode } from '../nodes/write-node.ts';
 import type { IpamContext } from './ipam-context.ts';
+import { createMissedDeletions } from './missed-deletions.ts';
 import type { Owner, RangeAllocator } from './range-allocator.ts';
+import { createRangeWriter, mayHaveHappened } from './range-writer.ts';
 import type { IpamEventReason } from './reasons.ts';
 
 /** Tracks the pod ranges of Nodes, and allocates ranges to Nodes without one. */
@@ -28,15 +25,12 @@ export interface NodeRanges {
 
 const pausedMs = 1500;
 const waitMs = 60_000;
-const maxTries = 5;
 
 export function createNodeRanges(context: IpamContext, allocator: RangeAllocator): NodeRanges {
-  const { api, log, nodes, events, metrics, configured } = context;
+  const { log, nodes, events, metrics, resolver } = context;
+  const writer = createRangeWriter(context);
   const waitingNodes = new Set<string>();
-  /** By uid: Nodes whose failure was reported. */
-  const reported = new Set<string>();
   const invalid = { outside: new Set<string>(), overlaps: new Set<string>(), mask: new Set<string>() };
-  let missingBefore: ReadonlySet<string> = new Set();
 
   function observe(node: NodeView): void {
     if (node.podCIDRs.length === 0) return;
@@ -78,7 +72,7 @@ export function createNodeRanges(context: IpamContext, allocator: RangeAllocator
   function forget({ name, uid }: Owner): boolean {
     for (const fault of ['outside', 'overlaps', 'mask'] as const) if (invalid[fault].delete(uid)) measure(fault);
     satisfied(name);
-    reported.delete(uid);
+    writer.forget(uid);
     return allocator.release({ name, uid });
   }
 
@@ -88,7 +82,7 @@ export function createNodeRanges(context: IpamContext, allocator: RangeAllocator
 
   /** Foreign Nodes get their ranges from their own controller. Nodes that may turn out to be foreign have to wait. */
   function isOurs(node: NodeView): boolean {
-    const ownership = ownershipOf(node, configured);
+    const ownership = ownershipOf(node, resolver.configured);
     return ownership.kind === 'owned' || (ownership.kind === 'claimable' && ownership.ours);
   }
 
@@ -103,62 +97,17 @@ export function createNodeRanges(context: IpamContext, allocator: RangeAllocator
     if ('full' in given) return full(node, given.full);
     satisfied(name);
     try {
-      await give(node, given.cidrs);
+      const written = await writer.write(node, given.cidrs);
+      // This releases the ranges that the Node did not get.
+      if (written.kind === 'taken') observe(written.node);
+      else if (written.kind === 'dropped') allocator.release(node);
     } catch (error) {
-      if (isNotFound(error)) {
-        allocator.release(node);
-        return undefined;
-      }
-      if (!isWithheld(error)) failed(node, error);
-      // Nothing was written, so another Node may get the range.
+      // Nothing was written, so another Node may get the range. After an ambiguous answer it stays allocated, and the
+      // next try with the same range decides.
       if (!mayHaveHappened(error)) allocator.release(node);
       throw error;
     }
-    reported.delete(node.uid);
     return undefined;
-  }
-
-  /**
-   * Guarded by resourceVersion. A Node that got ranges meanwhile keeps those. After an ambiguous answer the ranges stay
-   * allocated, and the next try with the same ranges decides.
-   */
-  async function give(first: NodeView, cidrs: readonly Cidr[]): Promise<void> {
-    const texts = cidrs.map(({ text }) => text);
-    let node = first;
-    for (let attempt = 1; ; attempt += 1) {
-      const body = {
-        metadata: { resourceVersion: node.resourceVersion },
-        spec: { podCIDR: texts[0], podCIDRs: texts },
-      };
-      try {
-        await api.call<KubeObject>({
-          verb: 'patch',
-          path: nodePath(node.name),
-          patch: 'merge',
-          answer: 'metadata',
-          body,
-        });
-        log.info('pod range allocated', { node: node.name, cidrs: texts });
-        return;
-      } catch (error) {
-        if (!isConflict(error) || attempt >= maxTries) throw error;
-        const live = await readNode(api, first.name);
-        if (live.uid !== first.uid) {
-          allocator.release(first);
-          return;
-        }
-        if (live.podCIDRs.length > 0) {
-          // This releases the ranges that the Node did not get.
-          observe(live);
-          return;
-        }
-        if (live.deleting || isPaused(live)) {
-          allocator.release(first);
-          return;
-        }
-        node = live;
-      }
-    }
   }
 
   function full(node: NodeView, range: string): { readonly requeueAfterMs: number } {
@@ -176,43 +125,6 @@ export function createNodeRanges(context: IpamContext, allocator: RangeAllocator
     return { requeueAfterMs: waitMs };
   }
 
-  function failed(node: NodeView, error: unknown): void {
-    if (reported.has(node.uid)) return;
-    reported.add(node.uid);
-    const why = error instanceof Error ? error.message : String(error);
-    const message = `Node ${node.name} did not get its pod range: ${why}`;
-    events.emit(eventTarget(node), {
-      type: 'Warning',
-      reason: 'CIDRAssignmentFailed' satisfies IpamEventReason,
-      message,
-    });
-  }
-
-  async function audit(): Promise<boolean> {
-    const unseen = [...allocator.owners()].filter(({ name, uid }) => nodes.get(name)?.uid !== uid);
-    let freed = false;
-    for (const owner of unseen.filter(({ uid }) => missingBefore.has(uid))) {
-      try {
-        if ((await readNode(api, owner.name)).uid !== owner.uid) freed = forget(owner) || freed;
-      } catch (error) {
-        if (isNotFound(error)) freed = forget(owner) || freed;
-        else log.debug('Node not read', { node: owner.name, ...errorFields(error) });
-      }
-    }
-    missingBefore = new Set(unseen.map(({ uid }) => uid));
-    return freed;
-  }
-
+  const audit = createMissedDeletions(context, () => allocator.owners(), forget);
   return { observe, removed: forget, reconcile, waiting: () => [...waitingNodes], audit };
-}
-
-/** Whether there was no answer, or one that does not say whether the write was done. */
-function mayHaveHappened(error: unknown): boolean {
-  if (!isKubeError(error)) return true;
-  return !isWithheld(error) && (error.status === 0 || error.status >= 500);
-}
-
-/** Whether the write was never sent: paused, or the lease is running out. */
-function isWithheld(error: unknown): boolean {
-  return isKubeError(error) && error.status === 0 && (error.reason === 'Fenced' || error.reason === 'Withheld');
 }

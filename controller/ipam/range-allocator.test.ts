@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createMetricRegistry } from '../../common/process/metrics.ts';
-import { parseIpamOptions } from './ipam-options.ts';
+import { parseRangeOptions } from './ipam-options.ts';
 import { ipamMetrics } from './metrics.ts';
 import { createRangeAllocator } from './range-allocator.ts';
 
 function allocator(clusterCidr: string, changes: { readonly services?: string; readonly v4?: number } = {}) {
-  const options = parseIpamOptions({
+  const options = parseRangeOptions({
     clusterCidr,
     serviceClusterIpRange: changes.services ?? '',
     nodeCidrMaskSize: 0,

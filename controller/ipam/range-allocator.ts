@@ -2,7 +2,7 @@ import type { MetricsOf } from '../../common/process/metrics.ts';
 import { type Cidr, parseCidr } from '../model/cidr.ts';
 import { boundsFault, type RouteBounds } from '../model/route-bounds.ts';
 import { type CidrSet, createCidrSet } from './cidr-set.ts';
-import type { IpamOptions } from './ipam-options.ts';
+import type { RangeOptions } from './ipam-options.ts';
 import type { ipamMetrics } from './metrics.ts';
 
 /** Tracks which Node has which pod range. Does no I/O. */
@@ -49,7 +49,7 @@ interface Holding {
   readonly marked: Marked;
 }
 
-export function createRangeAllocator(options: IpamOptions, metrics: MetricsOf<typeof ipamMetrics>): RangeAllocator {
+export function createRangeAllocator(options: RangeOptions, metrics: MetricsOf<typeof ipamMetrics>): RangeAllocator {
   const sets = options.ranges.map(({ range, maskSize }) => createCidrSet(range, maskSize));
   const held = new Map<string, Holding>();
   const bounds: RouteBounds = {

@@ -1,6 +1,8 @@
 /** Reasons of events on Nodes; the first two are upstream's. */
 export const ipamEventReasons = {
-  CIDRNotAvailable: 'No free pod range is left.',
+  CIDRNotAvailable:
+    'No free pod range is left or, with `--cidr-allocator-type=CloudAllocator`, the instance has none that the Node ' +
+    'can get: the message says why. The Node is tried again every minute.',
   CIDRAssignmentFailed: 'The range could not be written to the Node. The write is repeated.',
   CIDRNotInClusterCIDR:
     'The Node has a range that is not inside `--cluster-cidr`. The range stays and is not counted as allocated.',

@@ -92,7 +92,7 @@ export const clusterFlags = defineFlags({
     kind: 'bool',
     default: false,
     help:
-      'Allocate a range of pod addresses out of --cluster-cidr to every node. Only with `nodeipam` in ' +
+      'Allocate a range of pod addresses inside --cluster-cidr to every node. Only with `nodeipam` in ' +
       '--controllers.',
   },
   'service-cluster-ip-range': {
@@ -165,7 +165,9 @@ export const networkFlags = defineFlags({
   'cidr-allocator-type': {
     kind: 'string',
     default: 'RangeAllocator',
-    choices: ['RangeAllocator'],
-    help: 'How pod ranges are allocated.',
+    choices: ['RangeAllocator', 'CloudAllocator'],
+    help:
+      'RangeAllocator: each node gets a part of --cluster-cidr; CloudAllocator: each node gets the ranges inside ' +
+      'it that the cloud has given to its instance (alias ranges of gce).',
   },
 });

@@ -1,5 +1,5 @@
 import type { FlagValues } from '../../../common/process/flags.ts';
-import { defaultMasks, type IpamOptions, parseIpamOptions } from '../../ipam/ipam-options.ts';
+import { defaultMasks, type IpamOptions, parseCloudRangeOptions, parseRangeOptions } from '../../ipam/ipam-options.ts';
 import { bitsOf, type Cidr, type Family } from '../../model/cidr.ts';
 import { parseClusterCidrs } from '../../model/cluster-cidrs.ts';
 import { type Budget, parseBudget } from '../../model/deletion-budget.ts';
@@ -64,7 +64,7 @@ export function readNetworkOptions(
     deleteOrphans: values.deleteOrphans,
     routeAuditMs: values.routeReconciliationPeriod,
     concurrentRoutes: values.concurrentRouteSyncs,
-    ipam: loops.ipam && values.allocateNodeCidrs ? ipamOptions(values) : undefined,
+    ipam: loops.ipam && values.allocateNodeCidrs ? ipamOptions(values, loops) : undefined,
   };
 }
 
@@ -81,8 +81,17 @@ function policyOf(values: FlagValues<typeof clusterFlags>): OperatorPolicy {
   };
 }
 
-function ipamOptions(values: FlagValues<typeof clusterFlags> & FlagValues<typeof networkFlags>): IpamOptions {
-  const parsed = parseIpamOptions(values);
+function ipamOptions(
+  values: FlagValues<typeof clusterFlags> & FlagValues<typeof networkFlags>,
+  loops: Pick<Loops, 'route'>,
+): IpamOptions {
+  const byCloud = values.cidrAllocatorType === 'CloudAllocator';
+  if (byCloud && loops.route && values.configureCloudRoutes)
+    throw new OptionError(
+      '--configure-cloud-routes: true, expected false with --cidr-allocator-type CloudAllocator: the cloud delivers ' +
+        'to the ranges of its instances without routes',
+    );
+  const parsed = byCloud ? parseCloudRangeOptions(values) : parseRangeOptions(values);
   if ('expected' in parsed)
     throw new OptionError(`--${parsed.flag}: ${JSON.stringify(parsed.value)}, expected ${parsed.expected}`);
   return parsed;

@@ -113,6 +113,15 @@ describe('a flag of run', () => {
   ]) {
     it(`takes ${argument}`, async () => assert.equal(await refusal(argument), undefined));
   }
+
+  it('for routes is refused with CloudAllocator, whose ranges need none, unless routes are off', async () => {
+    const ipam = ['--controllers=*,nodeipam', '--allocate-node-cidrs', '--cidr-allocator-type=CloudAllocator'];
+    const network = [...ipam, '--cluster-cidr=10.4.0.0/14'];
+    assert.match((await refusal(...network)) ?? '', /--configure-cloud-routes: true, expected false/);
+    assert.equal(await refusal(...network, '--configure-cloud-routes=false'), undefined);
+    assert.equal(await refusal(...network, '--controllers=-route'), undefined);
+    assert.match((await refusal(...ipam, '--configure-cloud-routes=false')) ?? '', /--cluster-cidr/);
+  });
 });
 
 describe('the files of a serving certificate', () => {

@@ -56,6 +56,7 @@ export function readInstance(vm: AnswerFields, request: 'list' | 'id', view: Ins
       // A VM that is created again under the same name has another number.
       ...{ incarnation: vm.text('id'), zone, region: gceRegion(zone), type: lastSegment(vm.text('machineType')) },
       addresses: addressesOf(vm, view, zone),
+      podRanges: podRangesOf(vm),
     },
   };
 }
@@ -82,6 +83,17 @@ function addressesOf(vm: AnswerFields, { project, ipv6First }: InstanceView, zon
   return all.filter(
     (one, at) => all.findIndex(({ type, address }) => type === one.type && address === one.address) === at,
   );
+}
+
+/**
+ * The alias ranges of the first interface, and of its IPv6 range (a /96, whose first address is the VM's) the first
+ * /112: as the classic allocator has it.
+ */
+function podRangesOf(vm: AnswerFields): string[] {
+  const [nic] = vm.objects('networkInterfaces');
+  const aliases = nic?.optionalObjects('aliasIpRanges').map((alias) => alias.text('ipCidrRange')) ?? [];
+  const ipv6 = nic && ipv6Of(nic);
+  return ipv6 === undefined ? aliases : [...aliases, `${addressOf('ipv6Address', ipv6)}/112`];
 }
 
 /** Both kinds of IPv6 address are the one that the VM has itself. */

@@ -82,7 +82,17 @@ describe('VMs', () => {
         { type: 'InternalIP', address: 'fd20:0:0:1::' },
         { type: 'InternalIP', address: '2600:1900::1' },
       ],
+      // Of the first interface.
+      podRanges: ['10.4.0.0/24', 'fd20:0:0:1::/112'],
     });
+  });
+
+  it('have no pod range without an alias range', async () => {
+    const { fake, lookup } = await setUp();
+    fake.addVm('n');
+    const [found] = await lookup(byId('n'));
+    assert.ok(found?.state === 'found');
+    assert.deepEqual(found.instance.podRanges, []);
   });
 
   it('show IPv6 addresses first where stack-type is IPV6', async () => {

@@ -94,3 +94,12 @@ test('a terminated instance needs no addresses', () => {
   );
   assert.deepEqual(shown, { state: 'gone', terminalState: 'terminated', incarnation: item.incarnation });
 });
+
+test('the tag pod-ranges shows the ranges of its pods', () => {
+  const podRanges = (value: string) => {
+    const shown = readInstance({ ...item, tags: { 'pod-ranges': value } }, 'sim-1');
+    return shown.state === 'found' ? shown.instance.podRanges : undefined;
+  };
+  assert.deepEqual(podRanges('10.4.1.0/24,fd00:4::/112'), ['10.4.1.0/24', 'fd00:4::/112']);
+  assert.deepEqual(podRanges(''), []);
+});

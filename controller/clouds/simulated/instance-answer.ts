@@ -11,6 +11,8 @@ export type ShownInstance =
 
 /** Tags of this prefix become labels of the Node. */
 const labelTag = 'label:';
+/** The tag for ranges of pods, separated by commas. */
+const podRangesTag = 'pod-ranges';
 
 const powers: Readonly<Record<string, PowerState>> = {
   pending: 'changing',
@@ -60,6 +62,7 @@ export function readInstance(item: unknown, region: string): ShownInstance {
     type: text(fields, 'type'),
     addresses: addressesOf(fields),
     labels: labelsOf(fields['tags']),
+    ...podRangesOf(fields['tags']),
     ...(fields['smbiosUuid'] !== undefined && { smbiosUuid: text(fields, 'smbiosUuid').toLowerCase() }),
   };
   return { state: 'found', instance, power };
@@ -95,6 +98,13 @@ function labelsOf(tags: unknown): Record<string, string> {
     labels[key.slice(labelTag.length)] = value;
   }
   return labels;
+}
+
+function podRangesOf(tags: unknown): Pick<Instance, 'podRanges'> {
+  const ranges = isObject(tags) ? tags[podRangesTag] : undefined;
+  if (ranges === undefined) return {};
+  if (typeof ranges !== 'string') throw unexpected(`tags[${JSON.stringify(podRangesTag)}]`, ranges, 'a text');
+  return { podRanges: ranges.split(',').filter((range) => range !== '') };
 }
 
 /** IPv6 in RFC 5952 form, so that equal addresses are equal texts. */

@@ -4,7 +4,7 @@ import { createMetricRegistry } from '../../../common/process/metrics.ts';
 import { seededRandom } from '../../../common/process/random.ts';
 import { advanceDuring } from '../../../common/testing/fake-clock.ts';
 import { metricValue } from '../../../common/testing/metric-value.ts';
-import { parseIpamOptions } from '../../../controller/ipam/ipam-options.ts';
+import { parseCloudRangeOptions, parseRangeOptions } from '../../../controller/ipam/ipam-options.ts';
 import { createIpamTask } from '../../../controller/ipam/ipam-task.ts';
 import { ipamMetrics } from '../../../controller/ipam/metrics.ts';
 import type { KubeCall } from '../../../controller/kube/api.ts';
@@ -38,8 +38,14 @@ export interface IpamStage {
   close(): Promise<void>;
 }
 
-function replicaIn(world: World, clusterCidr: string, services: string): IpamReplica {
-  const options = parseIpamOptions({
+export interface StageOptions {
+  /** As `--cidr-allocator-type`. Default: RangeAllocator. */
+  readonly allocator?: 'RangeAllocator' | 'CloudAllocator';
+}
+
+function replicaIn(world: World, clusterCidr: string, services: string, { allocator }: StageOptions): IpamReplica {
+  const parse = allocator === 'CloudAllocator' ? parseCloudRangeOptions : parseRangeOptions;
+  const options = parse({
     clusterCidr,
     serviceClusterIpRange: services,
     nodeCidrMaskSize: 0,
@@ -62,15 +68,7 @@ function replicaIn(world: World, clusterCidr: string, services: string): IpamRep
       random: seededRandom(1),
       log: silentLog,
       nodes: base.nodes,
-      configured: [
-        {
-          name: 'simulated',
-          scope: world.scope,
-          accepts: (id) => id.startsWith('simulated://'),
-          selector: undefined,
-          api: undefined,
-        },
-      ],
+      resolver: base.context.resolver,
       events: { emit: (target, event) => void base.events.push({ ...event, node: target.name }) },
       metrics: registry.define(ipamMetrics),
       paused: () => base.paused,
@@ -101,7 +99,7 @@ function replicaIn(world: World, clusterCidr: string, services: string): IpamRep
 }
 
 /** Called where the suite is described; the answer sets the stage, which is closed after the test. */
-export function ipamStage(): (clusterCidr?: string, services?: string) => IpamStage {
+export function ipamStage(stageOptions: StageOptions = {}): (clusterCidr?: string, services?: string) => IpamStage {
   const stages: IpamStage[] = [];
   afterEach(async () => {
     for (const stage of stages.splice(0)) await stage.close();
@@ -111,7 +109,7 @@ export function ipamStage(): (clusterCidr?: string, services?: string) => IpamSt
     const replicas: IpamReplica[] = [];
     let closed = false;
     const another = () => {
-      const replica = replicaIn(world, clusterCidr, services);
+      const replica = replicaIn(world, clusterCidr, services, stageOptions);
       replicas.push(replica);
       return replica;
     };

@@ -6,7 +6,7 @@ import { createProcessMetrics } from '../../../controller/app/process-metrics.ts
 import { createReplica, type ReplicaOptions } from '../../../controller/app/replica.ts';
 import type { Cloud } from '../../../controller/clouds/cloud.ts';
 import { createSimulatedCloud } from '../../../controller/clouds/simulated/simulated-cloud.ts';
-import { parseIpamOptions } from '../../../controller/ipam/ipam-options.ts';
+import { parseRangeOptions } from '../../../controller/ipam/ipam-options.ts';
 import type { Elector } from '../../../controller/kube/elector.ts';
 import { writeTimeoutMs } from '../../../controller/kube/write-api.ts';
 import { parseClusterCidrs } from '../../../controller/model/cluster-cidrs.ts';
@@ -172,7 +172,7 @@ function networkOptions(scenario: Scenario): NetworkOptions {
 }
 
 function ipamOptions(): NetworkOptions['ipam'] {
-  const options = parseIpamOptions({
+  const options = parseRangeOptions({
     clusterCidr,
     serviceClusterIpRange: '',
     nodeCidrMaskSize: 0,
