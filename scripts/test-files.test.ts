@@ -6,7 +6,7 @@ import { test } from 'node:test';
 const root = join(import.meta.dirname, '..');
 const folders = ['agent', 'common', 'controller', 'deploy', 'test', 'bench', 'scripts'];
 /** They put the files of a suite together, for others to call. */
-const entries = ['agent/testing/source-suite.ts', 'test/clouds/suite/cloud-suite.ts'];
+const entries = ['agent/testing/source-suite.ts', 'test/clouds/life/life-suite.ts', 'test/clouds/suite/cloud-suite.ts'];
 
 test('every file that registers tests ends in .test.ts or .suite.ts', () => {
   const others = folders.flatMap((folder) =>

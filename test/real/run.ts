@@ -1,4 +1,7 @@
 import { parseArgs } from 'node:util';
+import { azureNodes, openAzureLife } from '../clouds/azure/life-cloud.ts';
+import { gceNodes, openGceLife } from '../clouds/gce/life-cloud.ts';
+import { lifeApiSuite } from '../clouds/life/life-suite.ts';
 import type { ApiSuite } from '../conformance/api-under-test.ts';
 import { type Counts, runSuite } from '../conformance/run-suite.ts';
 import { conformanceSuites } from '../conformance/suites.ts';
@@ -40,6 +43,12 @@ const groups: Group[] = [
     name: 'deploy',
     suites: ({ kubectl }) => [deploySuite(kubectl), shippedObjectsSuite],
     nodeNames: shippedObjectsNodeNames,
+  },
+  // Two clouds in one cluster, which are fakes behind sockets.
+  {
+    name: 'clouds',
+    suites: () => [lifeApiSuite('gce-and-azure', [openGceLife, openAzureLife])],
+    nodeNames: [...gceNodes, ...azureNodes],
   },
   { name: 'kubelet', suites: () => [reregisterSuite] },
   { name: 'limits', suites: (binaries) => [throttledSuite(binaries)] },

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { names } from '../../../common/well-known.ts';
+import type { ApiUnderTest } from '../../conformance/api-under-test.ts';
 import { startEmbeddedApi } from '../../conformance/embedded-api.ts';
 import { freePort } from '../../kit/free-ports.ts';
 import { type Child, startChild } from '../../kit/world/child.ts';
@@ -44,26 +45,42 @@ export interface ControllerProcess {
 
 export const clusterCidr = '10.244.0.0/16';
 
-/** @param program what node runs, with its options before it; default: the controller from its sources */
+export interface ControllerProcessOptions {
+  /** What node runs, with its options before it. Default: the controller from its sources. */
+  readonly program?: readonly string[];
+  /** Flags of `run` beside those of every suite. */
+  readonly flags?: readonly string[];
+  /** Stays when the process is stopped. Default: an embedded one of its own. */
+  readonly api?: ApiUnderTest;
+}
+
+/** @param served one cloud, or several of different names in one cluster */
 export async function prepareController(
-  { cloud = 'aws', ...world }: ServedCloud,
-  program: readonly string[] = [controllerMain],
+  served: ServedCloud | readonly ServedCloud[],
+  { program = [controllerMain], flags = [], api: given }: ControllerProcessOptions = {},
 ): Promise<ControllerProcess> {
-  const folder = await mkdtemp(join(tmpdir(), `mooring-${cloud}-`));
-  const api = await startEmbeddedApi();
+  const worlds = [served].flat().map(({ cloud = 'aws', ...world }) => ({ cloud, ...world }));
+  const clouds = worlds.map(({ cloud }) => cloud).join();
+  const folder = await mkdtemp(join(tmpdir(), `mooring-${clouds}-`));
+  const api = given ?? (await startEmbeddedApi());
   const rest = createKubeRest(api);
   await applyManifests(rest);
   const token = await serviceAccountToken(rest, { namespace: names.namespace, name: names.controller });
   const kubeconfig = join(folder, 'kubeconfig');
   await writeFile(kubeconfig, api.kubeconfig(token), { mode: 0o600 });
-  const config = join(folder, `${cloud}.conf`);
-  await writeFile(config, world.configText);
+  const cloudFlags: string[] = [];
+  for (const { cloud, configText } of worlds) {
+    const config = join(folder, `${cloud}.conf`);
+    await writeFile(config, configText);
+    const isOnly = worlds.length === 1;
+    cloudFlags.push(`--cloud-provider=${cloud}`, `--cloud-config=${isOnly ? '' : `${cloud}=`}${config}`);
+  }
   const logFile = join(folder, 'controller.log');
   const kubelets = new Map<string, Kubelet>();
   const monitor = startNodeMonitor(rest, shortened.monitorGraceMs, 1000);
   let child: Child | undefined;
   const args = [
-    ...[...program, 'run', `--kubeconfig=${kubeconfig}`, `--cloud-provider=${cloud}`, `--cloud-config=${config}`],
+    ...[...program, 'run', `--kubeconfig=${kubeconfig}`, ...cloudFlags],
     ...[
       '--configure-cloud-routes',
       '--controllers=*,nodeipam',
@@ -74,12 +91,13 @@ export async function prepareController(
     ...['--leader-elect-lease-duration=5s', '--leader-elect-renew-deadline=3s', '--leader-elect-retry-period=1s'],
     ...[
       '--node-monitor-period=1s',
-      `--bind-by-name=${cloud}`,
+      `--bind-by-name=${clouds}`,
       '--load-balancer-audit-period=4s',
       '--member-drain-time=2s',
     ],
+    ...flags,
   ];
-  const env = { ...process.env, ...world.env };
+  const env = Object.assign({}, process.env, ...worlds.map((world) => world.env)) as NodeJS.ProcessEnv;
   return {
     rest,
     logFile,
@@ -102,13 +120,7 @@ export async function prepareController(
       return child;
     },
     async command(name, ...more) {
-      const words = [
-        name,
-        ...more,
-        `--cloud-provider=${cloud}`,
-        `--cloud-config=${config}`,
-        `--kubeconfig=${kubeconfig}`,
-      ];
+      const words = [name, ...more, ...cloudFlags, `--kubeconfig=${kubeconfig}`];
       try {
         const { stdout } = await execute(process.execPath, [...program, ...words], { env });
         return { code: 0, output: stdout };
@@ -133,7 +145,7 @@ export async function prepareController(
       await monitor.stop();
       await child?.stop();
       rest.close();
-      await api.stop();
+      if (given === undefined) await api.stop();
       if (!process.env['MOORING_SHOW']) await rm(folder, { recursive: true });
     },
   };

@@ -1,0 +1,38 @@
+import type { ServedCloud } from '../aws/controller-process.ts';
+
+/** One VM of a cloud, and what its Node has to show. */
+export interface LifeMachine {
+  /** Name of its Node. */
+  readonly node: string;
+  readonly providerID: string;
+  /** Labels that its Node has, beside others. */
+  readonly labels: Readonly<Record<string, string>>;
+  /** This becomes its external IPv4 address. */
+  readdress(address: string): void;
+  /** It is off, or was preempted. */
+  stop(): void;
+  /** It does not exist any more. */
+  remove(): void;
+}
+
+/** A cloud, as the steps of the life of a cluster drive it: a fake behind a socket. */
+export interface LifeCloud {
+  readonly served: ServedCloud & { readonly cloud: string };
+  /** At least two. The first gets another address, the second is stopped, the last is removed. */
+  readonly machines: readonly LifeMachine[];
+  /** How many changes were sent to it. */
+  changes(): number;
+  /** How often all that it keeps for the cluster was read: routes, otherwise load balancers. */
+  audits(): number;
+  /** `range node` of each pod route; undefined: it has no routes. */
+  routes(): readonly string[] | undefined;
+  /** Parts of the names of checks that pass. */
+  readonly checks: readonly string[];
+  /** Whether it refuses every credential from now on. */
+  refuse(refused: boolean): void;
+  /** Texts that no log may have. */
+  readonly secrets: readonly string[];
+  close(): Promise<void>;
+}
+
+export type OpenLifeCloud<Life extends LifeCloud = LifeCloud> = () => Promise<Life>;

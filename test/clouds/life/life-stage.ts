@@ -1,0 +1,64 @@
+import type { ApiUnderTest } from '../../conformance/api-under-test.ts';
+import type { NodeObject } from '../../kit/world/scenario.ts';
+import { type ControllerProcess, prepareController } from '../aws/controller-process.ts';
+import type { LifeCloud, LifeMachine, OpenLifeCloud } from './life-cloud.ts';
+
+/** A cluster on one or several clouds: kubelets, and the shipped controller as a process. */
+export interface LifeStage<Life extends LifeCloud = LifeCloud> {
+  readonly controller: ControllerProcess;
+  readonly clouds: readonly Life[];
+  /** Those of all clouds that were not removed. */
+  readonly machines: LifeMachine[];
+  nodeNamed(name: string): Promise<NodeObject | undefined>;
+  /** As `ControllerProcess.until`, within a minute unless told. */
+  wait<T>(what: string, probe: () => Promise<T | undefined | false>, timeoutMs?: number): Promise<T>;
+  /** Of all clouds. */
+  changes(): number;
+  /** Ends the process and starts it again. Resolves when it has read everything. */
+  restart(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Addresses of VMs are read again this often, instead of every five minutes. */
+const flags = ['--node-status-update-frequency=3s'];
+
+/** @param api default: an embedded one */
+export async function openLifeStage<Life extends LifeCloud>(
+  open: readonly OpenLifeCloud<Life>[],
+  api?: ApiUnderTest,
+): Promise<LifeStage<Life>> {
+  const clouds: Life[] = [];
+  const closeClouds = async () => {
+    for (const cloud of clouds) await cloud.close();
+  };
+  try {
+    for (const one of open) clouds.push(await one());
+    const served = clouds.map((cloud) => cloud.served);
+    const controller = await prepareController(served, { flags, ...(api && { api }) });
+    const machines = clouds.flatMap((cloud) => cloud.machines);
+    for (const { node } of machines) await controller.kubelet(node).start();
+    controller.start();
+    const wait: LifeStage['wait'] = (what, probe, timeoutMs = 60_000) => controller.until(what, timeoutMs, probe);
+    return {
+      ...{ controller, clouds, machines, wait },
+      async nodeNamed(name) {
+        const { status, body } = await controller.rest.call('GET', `/api/v1/nodes/${name}`);
+        return status === 200 ? body : undefined;
+      },
+      changes: () => clouds.reduce((sum, cloud) => sum + cloud.changes(), 0),
+      async restart() {
+        await controller.stopProcess();
+        const before = clouds.map((cloud) => cloud.audits());
+        controller.start();
+        await wait('it has read everything', async () => clouds.every((cloud, at) => cloud.audits() > before[at]!));
+      },
+      async close() {
+        await controller.stop();
+        await closeClouds();
+      },
+    };
+  } catch (error) {
+    await closeClouds();
+    throw error;
+  }
+}

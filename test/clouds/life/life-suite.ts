@@ -1,0 +1,48 @@
+import { after, before, describe, it } from 'node:test';
+import type { ApiSuite } from '../../conformance/api-under-test.ts';
+import type { LifeCloud, OpenLifeCloud } from './life-cloud.ts';
+import { type LifeStage, openLifeStage } from './life-stage.ts';
+import { type LifeStep, stepsAfter, stepsBefore } from './life-steps.ts';
+
+const skipLong = process.env['MOORING_NIGHTLY'] === '1' ? undefined : 'minutes: MOORING_NIGHTLY=1 runs it';
+
+/**
+ * The life of a cluster with the shipped controller, on an embedded Kubernetes API.
+ *
+ * @param title of the clouds, as in `the shipped controller on TITLE`
+ * @param own tests of these clouds alone, which run after the VMs are Nodes and before the first of them is stopped
+ */
+export function lifeSuite<Life extends LifeCloud>(
+  title: string,
+  open: readonly OpenLifeCloud<Life>[],
+  own: (stage: () => LifeStage<Life>) => void = () => {},
+): void {
+  describe(`the shipped controller on ${title}`, () => {
+    let stage: LifeStage<Life> | undefined;
+    before(async () => {
+      stage = await openLifeStage(open);
+    });
+    after(() => stage?.close());
+    const register = ({ title: step, isLong, run }: LifeStep) =>
+      it(step, { skip: isLong === true && skipLong }, () => run(stage!));
+    stepsBefore.forEach(register);
+    own(() => stage!);
+    stepsAfter.forEach(register);
+  });
+}
+
+/** The same steps on any API server. */
+export function lifeApiSuite(name: string, open: readonly OpenLifeCloud[]): ApiSuite {
+  return {
+    name,
+    async run(api, check) {
+      const stage = await openLifeStage(open, api);
+      try {
+        for (const { title, isLong, run } of [...stepsBefore, ...stepsAfter])
+          await check(title, () => run(stage), { skip: isLong ? skipLong : undefined });
+      } finally {
+        await stage.close();
+      }
+    },
+  };
+}
