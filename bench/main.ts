@@ -6,6 +6,7 @@ import { parseArgs } from 'node:util';
 import { measureAgent } from './agent-memory.ts';
 import { measureBarePatches } from './bare-patches.ts';
 import { printCloudCalls } from './cloud-calls/print-cloud-calls.ts';
+import { cloudMemoryBudgetMiB, measureCloudMemory } from './cloud-memory.ts';
 import { ours } from './contender.ts';
 import { findUpstream } from './find-upstream.ts';
 import { idleBudget, measureIdle } from './idle.ts';
@@ -25,15 +26,15 @@ import { type BenchApi, startBenchApi } from './start-bench-api.ts';
 import { printTable, seconds } from './table.ts';
 
 const usage = `npm run -s bench -- [MEASURE] [flags]
-  MEASURE                 join, memory, idle, idle-hour, idle-memory, agent, bare, services, routes, scale, cloud-calls,
-                          upstream or all
+  MEASURE                 join, memory, idle, idle-hour, idle-memory, cloud-memory, agent, bare, services, routes,
+                          scale, cloud-calls, upstream or all
   --api embedded|real     API server, in a process of its own (embedded; real for upstream)
   --nodes N               1000; 5000 for memory, idle, idle-hour and scale; 20 for services; 200 for upstream's joins
   --rounds N              rounds whose medians are shown, of join and bare (3)
   --latency 0,50,200      milliseconds of each call to the cloud, of join; 100 for services, routes and upstream
   --ways at-start,created,reports   who joins, of join
   --minutes N             of memory's soak (3), idle (15), scale's agents at their own pace (1), idle-hour (60),
-                          idle-memory (0.5)
+                          idle-memory and cloud-memory (0.5)
   --services N,N          1,200,500 for services; 500 for idle-hour; 200 for upstream
   --routes N              1000 for routes, 300 for upstream
   --parts ${sideBySideParts.join(',')}     of upstream
@@ -178,6 +179,24 @@ const benches: Readonly<Record<string, (stage: Stage) => Promise<void>>> = {
       `A leader of an empty cluster with the simulated cloud alone, after ${idle} s (median of ${rounds}), MiB`,
       ['of', 'RSS', 'anonymous', 'peak'],
       [...figures].map(([name, one]) => [name, ...[one.rssMiB, one.anonymousMiB, one.peakMiB].map(String)]),
+    );
+  },
+
+  async 'cloud-memory'({ dist }) {
+    const idle = 60 * (minutes ?? 0.5);
+    const figures = await measureCloudMemory(dist, { rounds, seconds: idle });
+    const base = figures.get('simulated')!;
+    const more = (one: number, other: number) => `${one} (${one < other ? '' : '+'}${(one - other).toFixed(1)})`;
+    printTable(
+      `A leader of three nodes with routes, after ${idle} s (median of ${rounds}; in brackets beside simulated, ` +
+        `budget +${cloudMemoryBudgetMiB}), MiB`,
+      ['cloud', 'RSS', 'anonymous', 'peak'],
+      [...figures].map(([name, one]) => [
+        name,
+        more(one.rssMiB, base.rssMiB),
+        more(one.anonymousMiB, base.anonymousMiB),
+        more(one.peakMiB, base.peakMiB),
+      ]),
     );
   },
 

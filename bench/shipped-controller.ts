@@ -41,7 +41,7 @@ export async function buildShipped(folder: string): Promise<string> {
 }
 
 /** The flags for node itself in the manifest's command. */
-async function nodeFlags(): Promise<string[]> {
+export async function nodeFlags(): Promise<string[]> {
   const text = await readFile(new URL('../deploy/base/controller.yaml', import.meta.url), 'utf8');
   const manifests = parseAllDocuments(text).map((document) => document.toJS());
   const deployment = manifests.find((manifest) => manifest?.kind === 'Deployment');

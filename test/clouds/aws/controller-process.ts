@@ -34,6 +34,8 @@ export interface ControllerProcess {
   /** The kubelet of a node; made when it is asked for first. */
   kubelet(name: string): Kubelet;
   readonly running: boolean;
+  /** Of the one that was started last. */
+  readonly pid: number | undefined;
   /** Waits until `probe` answers; throws with the end of the log when the controller ends first. */
   until<T>(what: string, timeoutMs: number, probe: () => Promise<T | undefined | false>): Promise<T>;
   /** Runs another command of the program with the same configuration: its exit code and what it printed. */
@@ -103,6 +105,9 @@ export async function prepareController(
     logFile,
     get running() {
       return child?.running === true;
+    },
+    get pid() {
+      return child?.pid;
     },
     async until(what, timeoutMs, probe) {
       try {

@@ -36,7 +36,7 @@ export function lifeApiSuite(name: string, open: readonly OpenLifeCloud[]): ApiS
   return {
     name,
     async run(api, check) {
-      const stage = await openLifeStage(open, api);
+      const stage = await openLifeStage(open, { api });
       try {
         for (const { title, isLong, run } of [...stepsBefore, ...stepsAfter])
           await check(title, () => run(stage), { skip: isLong ? skipLong : undefined });
