@@ -41,10 +41,22 @@ export interface Instance {
    * them. Undefined: the source does not show any, empty: the VM has none.
    */
   readonly podRanges?: readonly string[];
+  /**
+   * Maintenance that the cloud's API announces for this VM; none of it ends the VM. Undefined: the source does not show
+   * any, empty: none is announced.
+   */
+  readonly maintenance?: readonly Maintenance[];
   /** Labels of the cloud's own, beyond type, zone and region. Reserved namespaces are dropped when written. */
   readonly labels?: Readonly<Record<string, string>>;
   /** The SMBIOS UUID in the guest, lower case, where the cloud's API has it. */
   readonly smbiosUuid?: string;
+}
+
+/** Maintenance of a VM or its host, as the cloud's API shows it. */
+export interface Maintenance {
+  /** When it begins, in ISO 8601, where the cloud says so. */
+  readonly deadline?: string;
+  readonly message: string;
 }
 
 /** A VM's power state, as the cloud reports it; `changing` covers all transitions. */

@@ -10,10 +10,10 @@ export const reportVersion = 1;
 export const maxReportBytes = 32 * 1024;
 
 /**
- * The instance as the sender's metadata service describes it. The machine's SMBIOS UUID is a separate field; pod ranges
- * are the API's word alone.
+ * The instance as the sender's metadata service describes it. The machine's SMBIOS UUID and notices are separate
+ * fields; pod ranges are the API's word alone.
  */
-export type ReportedInstance = Omit<Instance, 'smbiosUuid' | 'podRanges'>;
+export type ReportedInstance = Omit<Instance, 'smbiosUuid' | 'podRanges' | 'maintenance'>;
 
 /** All labels that the agent's sources set. Where no API of the cloud is configured, no others are written. */
 export const reportedLabels: ReadonlySet<string> = new Set([

@@ -188,8 +188,8 @@ export const ownKeys: readonly OwnKey[] = [
     kind: 'condition',
     written: 'controller',
     meaning:
-      'True while the cloud announces an interruption of the VM, as its own agent reports; the message has ' +
-      'the deadline. An absence that follows an announced end counts against --announced-deletion-budget.',
+      'True while the cloud announces an interruption of the VM, as its own agent reports or the API shows; the ' +
+      'message has the deadline. An absence that follows an announced end counts against --announced-deletion-budget.',
   },
   {
     key: taints.interruption,

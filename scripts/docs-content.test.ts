@@ -12,8 +12,9 @@ import { providerIdCodecs } from '../common/provider-id/registry.ts';
 import { processMetrics } from '../controller/app/process-metrics.ts';
 import { cloudModules } from '../controller/clouds/registry.ts';
 import { controllerProgram } from '../controller/commands/program.ts';
+import { ipamMetrics } from '../controller/ipam/metrics.ts';
 import { nodeMetrics } from '../controller/nodes/metrics.ts';
-import { eventReasons, initializedReasons, missingReasons } from '../controller/nodes/reasons.ts';
+import { eventReasons, initializedReasons, interruptionReasons, missingReasons } from '../controller/nodes/reasons.ts';
 import { attestationMetrics } from '../controller/reports/attestation/metrics.ts';
 import { evidenceFaults } from '../controller/reports/attestation/verdict.ts';
 import { reportMetrics } from '../controller/reports/metrics.ts';
@@ -147,7 +148,7 @@ describe('the pages', async () => {
   test('name reasons, refusals and kinds of failure that exist', () => {
     const known = new Set<string>([
       ...[
-        ...[initializedReasons, missingReasons, eventReasons, refusals],
+        ...[initializedReasons, missingReasons, interruptionReasons, eventReasons, refusals],
         ...[loadBalancerReasons, serviceEventReasons, orphanEventReasons, routeReasons, removalReasons, evidenceFaults],
       ].flatMap((set) => Object.keys(set)),
       ...cloudErrorKinds,
@@ -166,7 +167,7 @@ describe('the pages', async () => {
     const known = new Set<string>(
       [
         ...[agentMetrics, nodeMetrics, reportMetrics, attestationMetrics, processMetrics],
-        ...[serviceMetrics, memberMetrics, orphanMetrics, routeMetrics],
+        ...[serviceMetrics, memberMetrics, orphanMetrics, routeMetrics, ipamMetrics],
       ].flatMap((set) => Object.values(set).map(({ name }) => name)),
     );
     for (const { path, text } of prose)

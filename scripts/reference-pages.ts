@@ -216,7 +216,7 @@ function reasonsPage(): string {
     "`True` while the cloud says that a Node's instance is gone or absent; the reason says why the Node still stands.",
     rows(missingReasons),
     '## Condition `CloudInterruption`',
-    "`True` while the cloud announces an interruption of the Node's VM, as its own agent reports.",
+    "`True` while the cloud announces an interruption of the Node's VM, as its own agent or its API shows.",
     rows(interruptionReasons),
     '## Condition `NetworkUnavailable`',
     '`True` while a route to the pods of a Node is missing. A reason that a network plugin wrote is left alone.',

@@ -104,7 +104,9 @@ export function createNodeTask(context: NodeContext, options: NodeTaskOptions): 
   function startTerm(): Term {
     const writes = createSemaphore(options.concurrentNodeSyncs);
     const reconciler = createNodeReconciler(context, writes);
-    const interruptions = createInterruptions(context, { writes, taint: options.interruptionTaint });
+    const interruptions = createInterruptions(context, {
+      ...{ writes, taint: options.interruptionTaint, instances: reconciler.instances },
+    });
     const queue = createReconciler({
       name: 'Nodes',
       clock,

@@ -1,4 +1,4 @@
-import type { Notice } from '../../common/instance.ts';
+import type { Maintenance, Notice } from '../../common/instance.ts';
 import { conditions, taints as taintKeys } from '../../common/well-known.ts';
 import { conditionOf, type NodeView, type Taint } from '../model/node-view.ts';
 import { endsVm, untilNearMs } from './expected-termination.ts';
@@ -23,24 +23,37 @@ function reasonFor(notice: Notice, nowMs: number): InterruptionReason {
   return endsVm(notice) && untilNearMs(notice, nowMs) > 0 ? 'Scheduled' : reasonOf[notice.kind];
 }
 
+/** What is announced for one VM. */
+export interface Announced {
+  /** Those of the Node's newest report; undefined: there is no report of this term. */
+  readonly notices: readonly Notice[] | undefined;
+  /** As the API showed it at last; undefined: it has not been read, or its cloud shows none. */
+  readonly maintenance: readonly Maintenance[] | undefined;
+}
+
 /**
- * The change of the condition CloudInterruption for the notices of the newest report: True while the cloud announces an
- * interruption. Undefined when the condition is up to date, or missing without any notice. Pure.
+ * The change of the condition CloudInterruption: True while the cloud announces an interruption to the VM's agent or by
+ * its API. What neither of them has said in this term stays as the condition has it. Undefined when the condition is up
+ * to date, or missing without any announcement. Pure.
  *
  * @param nowMs wall clock
  */
 export function planInterruption(
   node: NodeView,
-  notices: readonly Notice[],
+  { notices, maintenance }: Announced,
   nowMs: number,
 ): (ConditionChange & { readonly changed: boolean }) | undefined {
+  const held = conditionOf(node, conditions.interruption);
+  const isApis = held?.reason === ('PlannedMaintenance' satisfies InterruptionReason);
+  if (held?.status === 'True' && (isApis ? maintenance : notices) === undefined && !notices?.length) return undefined;
   const distance = (notice: Notice) => (endsVm(notice) ? untilNearMs(notice, nowMs) : 0);
-  const sorted = [...notices].sort(
+  const sorted = [...(notices ?? [])].sort(
     (a, b) => Number(distance(a) > 0) - Number(distance(b) > 0) || gravity.indexOf(a.kind) - gravity.indexOf(b.kind),
   );
-  const gravest = sorted[0];
-  if (gravest === undefined) {
-    if (conditionOf(node, conditions.interruption)?.status !== 'True') return undefined;
+  const planned = (maintenance ?? []).map((one): Notice => ({ kind: 'maintenance', ...one }));
+  const all = [...sorted, ...planned];
+  if (all.length === 0) {
+    if (held?.status !== 'True') return undefined;
     return conditionChange(node, {
       type: conditions.interruption,
       status: 'False',
@@ -48,11 +61,12 @@ export function planInterruption(
       message: 'the cloud announces no interruption any more',
     });
   }
+  const gravest = sorted[0];
   return conditionChange(node, {
     type: conditions.interruption,
     status: 'True',
-    reason: reasonFor(gravest, nowMs),
-    message: sorted.map(words).join('; '),
+    reason: gravest === undefined ? 'PlannedMaintenance' : reasonFor(gravest, nowMs),
+    message: all.map(words).join('; '),
   });
 }
 

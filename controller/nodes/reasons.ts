@@ -134,6 +134,10 @@ export const interruptionReasons = {
     remedy: '',
   },
   Maintenance: { meaning: 'The cloud will pause, move or restart this VM.', remedy: '' },
+  PlannedMaintenance: {
+    meaning: "The cloud's API announces maintenance of this VM. The agent has not reported any interruption.",
+    remedy: '',
+  },
   Rebalance: { meaning: 'The cloud sees a higher risk that this VM is taken back.', remedy: '' },
   NoneAnnounced: { meaning: 'The cloud announces no interruption any more.', remedy: '' },
 } as const satisfies Record<string, ReasonInfo>;

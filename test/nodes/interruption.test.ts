@@ -118,6 +118,53 @@ describe('an interruption that the cloud announces', () => {
     assert.equal(world.cluster.node('n3') !== undefined, true);
   });
 
+  /** What the cloud's API shows of it; the next refresh reads it. */
+  async function plan(at: number, deadline: string): Promise<void> {
+    world.cloud.model.setTags(members[at]!.vm.id, { maintenance: deadline });
+    await world.clock.advance(310_000);
+  }
+  const day = '2026-02-01T00:00:00Z';
+
+  it("is shown without an agent where the cloud's API shows it, and withdrawn; it taints nothing", async () => {
+    await setUp(3, { task: { interruptionTaint: true } });
+    await plan(0, day);
+    assert.deepEqual([shown('n0')?.status, shown('n0')?.reason], ['True', 'PlannedMaintenance']);
+    assert.equal(shown('n0')?.message, `maintenance at ${day}: its tag says so`);
+    assert.equal(world.cluster.hasTaint('n0', taints.interruption), false);
+    await world.clock.advance(3_600_000);
+    assert.deepEqual(replica.kube.writes(), ['patch /api/v1/nodes/n0/status']);
+    assert.equal(shown('n1'), undefined);
+    await plan(0, '');
+    assert.deepEqual([shown('n0')?.status, shown('n0')?.reason], ['False', 'NoneAnnounced']);
+  });
+
+  it("has the agent's reason where both announce one, and the API's when the agent has none any more", async () => {
+    await plan(0, day);
+    await announce('n0', [preemption]);
+    assert.equal(shown('n0')?.reason, 'Preemption');
+    assert.match(shown('n0')?.message ?? '', /^preemption at .*; maintenance at 2026-02-01/);
+    await announce('n0', []);
+    assert.equal(shown('n0')?.reason, 'PlannedMaintenance');
+  });
+
+  it('outlives a change of leader: none withdraws what it has not read, whoever announced it', async () => {
+    await plan(0, day);
+    await plan(1, day);
+    await announce('n1', [preemption]);
+    await replica.stop();
+    replica = world.replica();
+    replica.report('n0', { notices: [] });
+    const effect = { kind: 'error', status: 503 } as const;
+    world.cloud.faults.add({ operation: '*', effect });
+    await replica.start();
+    await world.clock.advance(60_000);
+    assert.deepEqual([shown('n0')?.reason, shown('n1')?.reason], ['PlannedMaintenance', 'Preemption']);
+    world.cloud.faults.clear();
+    await world.clock.advance(310_000);
+    assert.deepEqual([shown('n0')?.reason, shown('n1')?.reason], ['PlannedMaintenance', 'Preemption']);
+    assert.deepEqual(replica.kube.writes(), []);
+  });
+
   it('writes nothing while paused', async () => {
     replica.paused = true;
     await announce('n0', [preemption]);

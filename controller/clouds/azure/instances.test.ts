@@ -71,6 +71,23 @@ describe('VMs of Azure', () => {
         assert.equal(found.state === 'found' && found.power, expected);
     });
 
+  it('show maintenance that is planned for them and not done yet, of each kind, by list and by id', async () => {
+    const { fake, addVm, lookup, one } = await setUp();
+    const vms = [addVm(), addVm({ set: fake.addSet('p', 'Uniform') }), addVm({ set: fake.addSet('f', 'Flexible') })];
+    const refs = vms.map(({ id }) => byId(id));
+    const shown = (found: readonly Lookup[]) =>
+      found.map((each) => each.state === 'found' && each.instance.maintenance);
+    assert.deepEqual(shown(await lookup(...refs)), [[], [], []]);
+    const [start, end] = ['2026-05-21T16:30:00+00:00', '2026-06-04T16:30:00+00:00'];
+    const window = { maintenanceWindowStartTime: start, maintenanceWindowEndTime: end };
+    for (const vm of vms) vm.maintenance = { isCustomerInitiatedMaintenanceAllowed: true, ...window };
+    const expected = [{ deadline: start, message: `planned maintenance until ${end}` }];
+    assert.deepEqual(shown(await lookup(...refs)), [expected, expected, expected]);
+    for (const vm of vms) assert.deepEqual(shown([await one(vm)]), [expected]);
+    for (const vm of vms) vm.maintenance = { ...window, lastOperationResultCode: 'MaintenanceCompleted' };
+    assert.deepEqual(shown(await lookup(...refs)), [[], [], []]);
+  });
+
   it('that are being deleted are still there', async () => {
     const { addVm, one } = await setUp();
     const vm = addVm();

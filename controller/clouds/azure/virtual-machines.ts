@@ -1,5 +1,5 @@
 import { CloudError, isCloudError } from '../../../common/cloud-error.ts';
-import type { NodeAddress, PowerState } from '../../../common/instance.ts';
+import type { Maintenance, NodeAddress, PowerState } from '../../../common/instance.ts';
 import { azure as providerId } from '../../../common/provider-id/azure.ts';
 import type { AnswerFields } from '../answer-fields.ts';
 import { type Machines, readable, type Seen } from '../machines.ts';
@@ -218,10 +218,21 @@ function readVm(vm: AnswerFields, view: AnswerFields, addresses: readonly VmAddr
       ...{ cloud, id, name, providerID: providerId.print({ instanceId: id }), region, addresses: shown },
       // A VM that is created again under the same name has the same resource id.
       incarnation: properties.text('vmId').toLowerCase(),
+      maintenance: maintenanceOf(view),
       ...(place === undefined ? {} : { zone: place }),
       ...(type === undefined ? {} : { type }),
     },
   };
+}
+
+/** Azure shows it while maintenance is planned, also when the VM has had it already, at the request of its owner. */
+function maintenanceOf(view: AnswerFields): Maintenance[] {
+  const status = view.optionalObject('maintenanceRedeployStatus');
+  if (status === undefined || status.optionalText('lastOperationResultCode') === 'MaintenanceCompleted') return [];
+  const start = status.optionalText('maintenanceWindowStartTime');
+  const end = status.optionalText('maintenanceWindowEndTime');
+  const message = `planned maintenance${end === undefined ? '' : ` until ${end}`}`;
+  return [{ message, ...(start !== undefined && { deadline: start }) }];
 }
 
 /** In an availability set or a flexible scale set, whose VMs have fault domains. */

@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import type { compute_v1 } from '@googleapis/compute';
 import ipaddr from 'ipaddr.js';
 import { CloudError } from '../../../common/cloud-error.ts';
-import type { NodeAddress, PowerState } from '../../../common/instance.ts';
+import type { Maintenance, NodeAddress, PowerState } from '../../../common/instance.ts';
 import { gceRegion, gce as providerId } from '../../../common/provider-id/gce.ts';
 import type { AnswerFields } from '../answer-fields.ts';
 import type { Seen } from '../machines.ts';
@@ -25,10 +25,14 @@ export const instanceFields = (
       ['network', 'networkIP', 'ipv6Address', 'ipv6AccessType', 'aliasIpRanges'] satisfies (keyof Interface)[]
     ).join()},accessConfigs/natIP,ipv6AccessConfigs/externalIpv6)`,
     'resourceStatus/effectiveInstanceMetadata/vmDnsSettingMetadataValue',
+    `resourceStatus/upcomingMaintenance(${(
+      ['type', 'maintenanceStatus', 'windowStartTime', 'windowEndTime'] satisfies (keyof Upcoming)[]
+    ).join()})`,
   )
   .join();
 type Vm = compute_v1.Schema$Instance;
 type Interface = compute_v1.Schema$NetworkInterface;
+type Upcoming = compute_v1.Schema$UpcomingMaintenance;
 
 /** PENDING_STOP, STOPPING, SUSPENDING, STAGING, ... change. A preempted VM is TERMINATED. */
 const powers: Readonly<Record<string, PowerState>> = {
@@ -57,6 +61,7 @@ export function readInstance(vm: AnswerFields, request: 'list' | 'id', view: Ins
       ...{ incarnation: vm.text('id'), zone, region: gceRegion(zone), type: lastSegment(vm.text('machineType')) },
       addresses: addressesOf(vm, view, zone),
       podRanges: podRangesOf(vm),
+      maintenance: maintenanceOf(vm),
     },
   };
 }
@@ -94,6 +99,15 @@ function podRangesOf(vm: AnswerFields): string[] {
   const aliases = nic?.optionalObjects('aliasIpRanges').map((alias) => alias.text('ipCidrRange')) ?? [];
   const ipv6 = nic && ipv6Of(nic);
   return ipv6 === undefined ? aliases : [...aliases, `${addressOf('ipv6Address', ipv6)}/112`];
+}
+
+/** Shown for VMs whose machine type lets maintenance be planned; live migration is announced to the VM alone. */
+function maintenanceOf(vm: AnswerFields): Maintenance[] {
+  const upcoming = vm.optionalObject('resourceStatus')?.optionalObject('upcomingMaintenance');
+  if (upcoming === undefined) return [];
+  const [start, end] = [upcoming.optionalText('windowStartTime'), upcoming.optionalText('windowEndTime')];
+  const words = [upcoming.optionalText('type'), upcoming.optionalText('maintenanceStatus'), end && `until ${end}`];
+  return [{ message: words.filter((word) => word !== undefined).join(', '), ...(start && { deadline: start }) }];
 }
 
 /** Both kinds of IPv6 address are the one that the VM has itself. */

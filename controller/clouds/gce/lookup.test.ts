@@ -84,7 +84,19 @@ describe('VMs', () => {
       ],
       // Of the first interface.
       podRanges: ['10.4.0.0/24', 'fd20:0:0:1::/112'],
+      maintenance: [],
     });
+  });
+
+  it('show maintenance that is planned for them', async () => {
+    const { fake, lookup } = await setUp();
+    const [start, end] = ['2026-05-21T16:30:00.000-07:00', '2026-05-21T20:30:00.000-07:00'];
+    const window = { windowStartTime: start, windowEndTime: end, canReschedule: true };
+    const upcomingMaintenance = { type: 'SCHEDULED', maintenanceStatus: 'PENDING', ...window };
+    fake.addVm('n', { resourceStatus: { upcomingMaintenance } });
+    const [found] = await lookup(byId('n'));
+    assert.ok(found?.state === 'found');
+    assert.deepEqual(found.instance.maintenance, [{ deadline: start, message: `SCHEDULED, PENDING, until ${end}` }]);
   });
 
   it('have no pod range without an alias range', async () => {

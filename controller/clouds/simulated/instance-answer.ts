@@ -13,6 +13,8 @@ export type ShownInstance =
 const labelTag = 'label:';
 /** The tag for ranges of pods, separated by commas. */
 const podRangesTag = 'pod-ranges';
+/** The tag for the time of maintenance; empty: there is none. */
+const maintenanceTag = 'maintenance';
 
 const powers: Readonly<Record<string, PowerState>> = {
   pending: 'changing',
@@ -62,7 +64,8 @@ export function readInstance(item: unknown, region: string): ShownInstance {
     type: text(fields, 'type'),
     addresses: addressesOf(fields),
     labels: labelsOf(fields['tags']),
-    ...podRangesOf(fields['tags']),
+    ...podRangesOf(tagOf(fields['tags'], podRangesTag)),
+    ...maintenanceOf(tagOf(fields['tags'], maintenanceTag)),
     ...(fields['smbiosUuid'] !== undefined && { smbiosUuid: text(fields, 'smbiosUuid').toLowerCase() }),
   };
   return { state: 'found', instance, power };
@@ -100,11 +103,19 @@ function labelsOf(tags: unknown): Record<string, string> {
   return labels;
 }
 
-function podRangesOf(tags: unknown): Pick<Instance, 'podRanges'> {
-  const ranges = isObject(tags) ? tags[podRangesTag] : undefined;
-  if (ranges === undefined) return {};
-  if (typeof ranges !== 'string') throw unexpected(`tags[${JSON.stringify(podRangesTag)}]`, ranges, 'a text');
-  return { podRanges: ranges.split(',').filter((range) => range !== '') };
+function tagOf(tags: unknown, name: string): string | undefined {
+  const value = isObject(tags) ? tags[name] : undefined;
+  if (value === undefined || typeof value === 'string') return value;
+  throw unexpected(`tags[${JSON.stringify(name)}]`, value, 'a text');
+}
+
+function podRangesOf(tag: string | undefined): Pick<Instance, 'podRanges'> {
+  return tag === undefined ? {} : { podRanges: tag.split(',').filter((range) => range !== '') };
+}
+
+function maintenanceOf(tag: string | undefined): Pick<Instance, 'maintenance'> {
+  if (tag === undefined) return {};
+  return { maintenance: tag === '' ? [] : [{ deadline: tag, message: 'its tag says so' }] };
 }
 
 /** IPv6 in RFC 5952 form, so that equal addresses are equal texts. */

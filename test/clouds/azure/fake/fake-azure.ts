@@ -256,8 +256,10 @@ export function createFakeAzure(clock: Clock): FakeAzure {
     return page(
       call,
       all.map((vm) => {
-        const { statuses } = viewJson(vm);
-        return { id: vm.id, name: vm.name, location, properties: { instanceView: { statuses } } };
+        const { statuses, ...more } = viewJson(vm);
+        const maintenance = Object.entries(more).filter(([name]) => name === 'maintenanceRedeployStatus');
+        const instanceView = { statuses, ...Object.fromEntries(maintenance) };
+        return { id: vm.id, name: vm.name, location, properties: { instanceView } };
       }),
     );
   }

@@ -20,6 +20,8 @@ export interface FakeVm {
   power: string;
   provisioning: string;
   readonly interfaces: FakeInterface[];
+  /** `maintenanceRedeployStatus`, while maintenance is planned. */
+  maintenance?: Json | undefined;
 }
 
 export interface FakeSet {
@@ -135,10 +137,11 @@ export function vmJson(vm: FakeVm, withView: boolean): Json {
   };
 }
 
-export function viewJson({ power, provisioning, faultDomain }: FakeVm): Json {
+export function viewJson({ power, provisioning, faultDomain, maintenance }: FakeVm): Json {
   const state = provisioning.toLowerCase();
   return {
     ...(faultDomain === undefined ? {} : { platformFaultDomain: faultDomain, platformUpdateDomain: 0 }),
+    ...(maintenance === undefined ? {} : { maintenanceRedeployStatus: maintenance }),
     statuses: [
       { code: `ProvisioningState/${state}`, level: 'Info', displayStatus: `Provisioning ${state}` },
       { code: `PowerState/${power}`, level: 'Info', displayStatus: `VM ${power}` },
