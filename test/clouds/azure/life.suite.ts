@@ -3,9 +3,11 @@ import { it } from 'node:test';
 import { lifeSuite } from '../life/life-suite.ts';
 import { openAzureLife } from './life-cloud.ts';
 
-lifeSuite('a fake Azure', [openAzureLife], (stage) => {
-  it('reads with tokens that the authority has issued', () => {
-    const [cloud] = stage().clouds;
-    assert.ok(cloud!.fake.login.issued > 0);
-  });
+lifeSuite('a fake Azure', [openAzureLife], {
+  own(stage) {
+    it('reads with tokens that the authority has issued', () => {
+      const [cloud] = stage().clouds;
+      assert.ok(cloud!.fake.login.issued > 0);
+    });
+  },
 });

@@ -1,16 +1,11 @@
 import { systemClock } from '../../../common/process/clock.ts';
 import { listen } from '../fake-http.ts';
 import type { LifeCloud, LifeMachine } from '../life/life-cloud.ts';
-import type { FakeAccount } from './fake/fake-account.ts';
 import { createFakeDigitalOcean, token } from './fake/fake-digitalocean.ts';
 import type { FakeDroplet } from './fake/fake-droplets.ts';
 
-export interface DigitalOceanLife extends LifeCloud {
-  readonly fake: FakeAccount;
-}
-
 /** Droplets in a VPC; there are no routes. */
-export async function openDigitalOceanLife(): Promise<DigitalOceanLife> {
+export async function openDigitalOceanLife(): Promise<LifeCloud> {
   const fake = createFakeDigitalOcean(systemClock());
   fake.activeMs = 3000;
   fake.busyMs = 1000;
@@ -29,7 +24,6 @@ export async function openDigitalOceanLife(): Promise<DigitalOceanLife> {
     remove: () => void fake.droplets.delete(droplet.id),
   });
   return {
-    fake,
     served: {
       cloud: 'digitalocean',
       configText: `DO_ACCESS_TOKEN: ${token}\nDO_CLUSTER_VPC_ID: ${fake.vpc}\n`,
@@ -39,6 +33,15 @@ export async function openDigitalOceanLife(): Promise<DigitalOceanLife> {
     changes: () => fake.calls.filter(({ method }) => method !== 'GET').length,
     audits: () => fake.calls.filter(({ path }) => path === '/v2/load_balancers').length,
     routes: () => undefined,
+    balancers: () =>
+      [...fake.balancers.values()].map(({ wire, address }) => ({
+        members: wire.droplet_ids.map((id) => fake.droplets.get(id)?.name ?? String(id)),
+        ports: wire.forwarding_rules.map((rule) => Number(rule['entry_port'])),
+        addresses: [address.ip],
+        removePorts() {
+          wire.forwarding_rules = [];
+        },
+      })),
     checks: ['droplets', 'VPC', 'load balancers', 'writing'],
     refuse(refused) {
       const body = { id: 'unauthorized', message: 'Unable to authenticate you' };

@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';
 import { it } from 'node:test';
+import type { LifeStage } from '../life/life-stage.ts';
 import { lifeSuite } from '../life/life-suite.ts';
 import { keyFile } from './fake/configuration.ts';
-import { openGceLife } from './life-cloud.ts';
+import { type GceLife, openGceLife } from './life-cloud.ts';
 
-lifeSuite('a fake Compute Engine', [openGceLife], (stage) => {
+lifeSuite('a fake Compute Engine', [openGceLife], { own });
+
+function own(stage: () => LifeStage<GceLife>): void {
   it('check fails, and names the permission that is missing', async () => {
     const { clouds, controller } = stage();
     const { fake } = clouds[0]!;
@@ -35,4 +38,4 @@ lifeSuite('a fake Compute Engine', [openGceLife], (stage) => {
       (await readFile(controller.logFile, 'utf8')).includes('the new credential is in use'),
     );
   });
-});
+}

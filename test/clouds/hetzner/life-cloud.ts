@@ -26,21 +26,35 @@ export async function openHetznerLife(): Promise<LifeCloud> {
     },
     remove: () => fake.deleteServer(server.id),
   });
+  const callsOf = (url: string) => fake.calls.filter(({ method, path }) => method === 'GET' && path === url).length;
   return {
     served: {
       // As the classic controller's manifests have it.
       cloud: 'hcloud',
-      configText: `HCLOUD_TOKEN: ${token}\nHCLOUD_NETWORK: k8s\n`,
+      configText: `HCLOUD_TOKEN: ${token}\nHCLOUD_NETWORK: k8s\nHCLOUD_LOAD_BALANCERS_LOCATION: fsn1\n`,
       env: { HCLOUD_ENDPOINT: `${served.url}/v1` },
     },
     machines: servers.map(machineOf),
     changes: () => fake.calls.filter(({ method }) => method !== 'GET').length,
-    audits: () => fake.calls.filter(({ path }) => path === `/v1/networks/${network.id}`).length,
+    audits: () => Math.min(callsOf(`/v1/networks/${network.id}`), callsOf('/v1/load_balancers')),
     routes: () =>
       network.routes.map(({ destination, gateway }) => {
         const hop = servers.find(({ privateNets }) => privateNets[0]!.ip === gateway);
         return `${destination} ${hop?.name ?? gateway}`;
       }),
+    balancers: () =>
+      [...fake.balancers.values()].map((balancer) => ({
+        // The annotation wants private addresses.
+        members: balancer.targets.flatMap(({ server, use_private_ip }) =>
+          use_private_ip ? (servers.find(({ id }) => id === server?.id)?.name ?? String(server?.id)) : [],
+        ),
+        ports: balancer.services.map(({ listen_port }) => listen_port),
+        addresses: [balancer.ipv4, balancer.ipv6, ...balancer.privateNets.map(({ ip }) => ip)],
+        removePorts() {
+          balancer.services = [];
+        },
+      })),
+    serviceAnnotations: { 'load-balancer.hetzner.cloud/use-private-ip': 'true' },
     checks: ['servers', 'network', 'writing'],
     refuse(refused) {
       const body = { error: { code: 'unauthorized', message: 'unable to authenticate' } };

@@ -28,7 +28,6 @@ if ('program' in go) env['HETZNER_GO_CLIENT'] = go.program;
 const missing = [document, validator, python, go].flatMap((tool) => ('skipped' in tool ? [tool.skipped] : []));
 const suites = [
   'life',
-  'services',
   ...(env['PRISM'] === undefined ? [] : ['schema']),
   ...(env['HETZNER_PYTHON'] === undefined && env['HETZNER_GO_CLIENT'] === undefined ? [] : ['clients']),
 ].map((name) => join(import.meta.dirname, `${name}.suite.ts`));

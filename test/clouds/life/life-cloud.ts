@@ -15,6 +15,17 @@ export interface LifeMachine {
   remove(): void;
 }
 
+/** A load balancer as it stands in a cloud. */
+export interface LifeBalancer {
+  /** Names of the Nodes that get its connections. */
+  readonly members: readonly string[];
+  readonly ports: readonly number[];
+  /** What the Service has to show, in this order. */
+  readonly addresses: readonly string[];
+  /** A person removes its ports or, where they are no parts of it, the load balancer. */
+  removePorts(): void;
+}
+
 /** A cloud, as the steps of the life of a cluster drive it: a fake behind a socket. */
 export interface LifeCloud {
   readonly served: ServedCloud & { readonly cloud: string };
@@ -26,6 +37,10 @@ export interface LifeCloud {
   audits(): number;
   /** `range node` of each pod route; undefined: it has no routes. */
   routes(): readonly string[] | undefined;
+  /** What stands; undefined: its load balancers are not tried. */
+  balancers?(): readonly LifeBalancer[];
+  /** Of the Service that is tried. */
+  readonly serviceAnnotations?: Readonly<Record<string, string>>;
   /** Parts of the names of checks that pass. */
   readonly checks: readonly string[];
   /** Whether it refuses every credential from now on. */
