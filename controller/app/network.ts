@@ -209,6 +209,8 @@ export function createNetwork(context: NetworkContext, options: NetworkOptions):
     );
   else if (loops.ipam)
     log.warn('nodeipam is named in --controllers, but --allocate-node-cidrs is false: it does not run');
+  else if (options.allocatesNodeCidrs === true)
+    log.warn('--allocate-node-cidrs has no effect: nodeipam is not named in --controllers, as in *,nodeipam');
 
   return {
     tasks,

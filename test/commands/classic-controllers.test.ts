@@ -7,7 +7,7 @@ import { after, before, describe, it } from 'node:test';
 import { freePorts } from '../kit/free-ports.ts';
 import { type KubeApiServer, startKubeApi } from '../kit/kube-api/start-kube-api.ts';
 import { controllerMain } from '../kit/world/shortened.ts';
-import { aws, type ClassicController, huaweicloud, openstack, vsphere } from './fixtures/cases.ts';
+import { aws, azure, type ClassicController, huaweicloud, openstack, vsphere } from './fixtures/cases.ts';
 
 let api: KubeApiServer;
 let folder: string;
@@ -94,6 +94,15 @@ describe("arguments of the clouds' own controllers", () => {
     assert.ok(messages(run).includes('leading'));
     assert.match(run.log.join('\n'), /"msg":"cloud is report-only until it tells its account","cloud":"openstack"/);
     assert.match(run.stderr, /--address/);
+  });
+
+  it('are accepted from Azure with its azure.json, and the log says what pod ranges still need', async () => {
+    const run = await start(azure);
+    assert.equal(run.code, 0, run.stderr + run.log.join('\n'));
+    assert.ok(messages(run).includes('leading'));
+    assert.match(run.log.join('\n'), /"msg":"cloud is report-only until it tells its account","cloud":"azure"/);
+    assert.match(run.log.join('\n'), /--allocate-node-cidrs has no effect: nodeipam is not named/);
+    assert.doesNotMatch(run.log.join('\n'), /unknown keys/);
   });
 
   it('are accepted from Huawei as a report-only cloud, and named so', async () => {

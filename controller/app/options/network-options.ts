@@ -31,6 +31,8 @@ export interface NetworkOptions extends ClusterOptions {
   readonly concurrentRoutes: number;
   /** Undefined: no pod ranges are allocated to Nodes. */
   readonly ipam: IpamOptions | undefined;
+  /** `--allocate-node-cidrs`, for the log. Default: no. */
+  readonly allocatesNodeCidrs?: boolean;
 }
 
 /** Throws an OptionError that names the flag. */
@@ -65,6 +67,7 @@ export function readNetworkOptions(
     routeAuditMs: values.routeReconciliationPeriod,
     concurrentRoutes: values.concurrentRouteSyncs,
     ipam: loops.ipam && values.allocateNodeCidrs ? ipamOptions(values, loops) : undefined,
+    allocatesNodeCidrs: values.allocateNodeCidrs,
   };
 }
 
