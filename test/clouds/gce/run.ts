@@ -17,9 +17,9 @@ if ('python' in python) env['GCE_PYTHON'] = python.python;
 
 const missing = [google, python].flatMap((tool) => ('skipped' in tool ? [tool.skipped] : []));
 const suites = [
-  'life',
-  'with-azure',
   'alias-ranges',
+  'with-azure',
+  'life',
   ...(env['GCE_GOOGLE'] === undefined ? [] : ['mock', 'classic']),
   ...(env['GCE_PYTHON'] === undefined ? [] : ['clients']),
 ].map((name) => join(import.meta.dirname, `${name}.suite.ts`));
