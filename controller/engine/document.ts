@@ -27,6 +27,8 @@ export interface Documents {
   readonly isAudited: boolean;
   /** Reads the documents whose state a write has left unknown, and desired ones that were never read. */
   refresh(wanted: readonly { readonly type: DocumentType; readonly name: string }[]): Promise<void>;
+  /** Parses documents again whose parts depend on what was read since. Makes no call. */
+  update(): void;
   /** Resolves when the edits are in the document; throws where they, or their permit, are refused. */
   submit(type: DocumentType, name: string, edits: readonly Edit[], permit: Permit, service: string): Promise<void>;
 }
@@ -85,6 +87,11 @@ export function createDocuments(parts: DocumentsParts): Documents {
       for (const { type, name } of wanted) writerOf(type, name);
       await Promise.all([...documents.values()].map((writer) => writer.refresh()));
     },
+    update() {
+      // Those of an earlier type may tell whose the parts of a later one are.
+      for (const { document } of types)
+        for (const [id, writer] of documents) if (id.startsWith(`${document} `)) writer.update();
+    },
     submit: (type, name, edits, permit, service) => writerOf(type, name).submit(edits, permit, service),
   };
 }
@@ -94,6 +101,7 @@ interface DocumentWriter {
   readonly writes: number;
   know(state: Version | undefined, writes: number): void;
   refresh(): Promise<void>;
+  update(): void;
   submit(edits: readonly Edit[], permit: Permit, service: string): Promise<void>;
 }
 
@@ -103,6 +111,7 @@ function createWriter(type: DocumentType, name: string, parts: DocumentsParts): 
   const io: ReadIo = { signal };
   let state: { readonly now: Version | undefined } | undefined;
   let shown: readonly Found[] = [];
+  let basis: unknown;
   let writes = 0;
   /** Owners whose edits were refused: each is sent alone until one has succeeded. */
   const offenders = new Set<string>();
@@ -110,12 +119,16 @@ function createWriter(type: DocumentType, name: string, parts: DocumentsParts): 
 
   function know(now: Version | undefined): Version | undefined {
     state = { now };
+    show(now);
+    return now;
+  }
+  function show(now: Version | undefined): void {
     const next = now === undefined ? [] : type.parse(name, now.doc, parts.cluster);
     const left = new Set(next.map(identityOf));
     for (const identity of shown.map(identityOf)) if (!left.has(identity)) index.set(identity, undefined);
     for (const one of next) index.set(identityOf(one), one);
     shown = next;
-    return now;
+    basis = type.basis?.();
   }
   const read = async () => know(await type.read(name, io));
 
@@ -184,6 +197,9 @@ function createWriter(type: DocumentType, name: string, parts: DocumentsParts): 
         const now = await type.read(name, io);
         if (writes === writesThen) know(now);
       }
+    },
+    update() {
+      if (state?.now !== undefined && type.basis?.() !== basis) show(state.now);
     },
     submit,
   };

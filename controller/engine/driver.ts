@@ -30,6 +30,8 @@ export interface DocumentType<D = unknown> {
   all(cluster: string, io: ReadIo): Promise<readonly (Version<D> & { readonly name: string })[]>;
   read(name: string, io: ReadIo): Promise<Version<D> | undefined>;
   parse(name: string, doc: D, cluster: string): readonly Found[];
+  /** Changes when the same document has to be parsed again, because others tell whose its parts are. Default: never. */
+  basis?(): unknown;
   /** Undefined: nothing is left, and the document is deleted. Equal to `doc`: nothing is written. */
   fold(doc: D | undefined, edits: readonly Edit[]): D | undefined;
   write(

@@ -158,10 +158,14 @@ export function createEngine<D>(engine: EngineParts<D>): Engine<D> {
       return planning.planOf(request, journal);
     },
     planNow: (request) => planning.planNow(request, journals.now(request.owner)),
-    audit: knowledge.audit,
+    async audit() {
+      await knowledge.audit();
+      documents.update();
+    },
     async read(owner, query) {
       // Parts of documents have no read of their own.
       await Promise.all([knowledge.find(owner, journals.now(owner), query), documents.audit()]);
+      documents.update();
     },
     replaceJournal: journals.replace,
     readAtMs: inventory.readAtMs,

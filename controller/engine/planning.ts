@@ -19,7 +19,7 @@ export interface Planning<D> {
 }
 
 export function createPlanning<D>(driver: Driver<D>, core: Core, knowledge: Knowledge): Planning<D> {
-  const { kinds, documentTypes, inventory, shared, effects } = core;
+  const { kinds, documentTypes, documents, inventory, shared, effects } = core;
 
   const desireOf = ({ desired }: Request<D>): Desire =>
     desired === undefined ? { wants: [], refusals: [] } : driver.desire(desired);
@@ -27,6 +27,7 @@ export function createPlanning<D>(driver: Driver<D>, core: Core, knowledge: Know
   function planOf(request: Request<D>, journal: Journal, desire = desireOf(request)): Plan {
     const { owner, desired } = request;
     const { wants, refusals, remarks } = desire;
+    documents.update();
     const match = matchFound({ kinds, owner, found: core.found, journal: journal.state, adopts: request.adopts });
     const unseenMs = (name: string) =>
       journal.unseenMs(name, kinds.get(kindOf(name))?.settleMs ?? 0, inventory.readAtMs(owner));
