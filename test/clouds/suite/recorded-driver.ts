@@ -102,7 +102,7 @@ export async function driverOf(open: (wrap: WrapDriver) => Promise<unknown>): Pr
 }
 
 /** Everything that the lists of a driver show now. */
-export async function listAll({ readers }: LoadBalancerDriver, cluster: string): Promise<readonly Found[]> {
+export async function listAll({ readers, documents }: LoadBalancerDriver, cluster: string): Promise<readonly Found[]> {
   const lists = await Promise.all(
     readers.map(async ({ all, detail }) => {
       const list = await all(cluster, {});
@@ -114,7 +114,14 @@ export async function listAll({ readers }: LoadBalancerDriver, cluster: string):
       return [list, ...(await Promise.all(due))].flat();
     }),
   );
-  return lists.flat();
+  const written = await Promise.all(
+    documents.map(async (type) => {
+      const all = await type.all(cluster, {});
+      return () => all.flatMap(({ name, doc }) => type.parse(name, doc, cluster));
+    }),
+  );
+  // A document may tell whose the parts of another one are.
+  return [...lists, ...written.map((parse) => parse())].flat();
 }
 
 /**

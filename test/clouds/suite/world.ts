@@ -31,6 +31,10 @@ export interface CloudCapabilities {
         readonly sessionAffinity: boolean;
         /** Health checks follow what a Service asks for. Default true; elsewhere annotations alone say. */
         readonly healthChecks?: boolean;
+        /** Traffic goes to the node ports of a Service. Default true; elsewhere to the ports of the Service itself. */
+        readonly nodePorts?: boolean;
+        /** Ids are made of names: what is made again has the id of what it replaces. */
+        readonly idsAreNames?: true;
         /** Two load balancers cannot have one name, so one that is not ours stands in the way. */
         readonly uniqueNames: boolean;
         readonly attach: boolean;
