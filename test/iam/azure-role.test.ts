@@ -1,17 +1,29 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { describe, it } from 'node:test';
-import { tableActions, vmActions } from '../../controller/clouds/azure/permissions.ts';
+import { prefix } from '../../controller/clouds/azure/annotations.ts';
+import {
+  addressActions,
+  balancerActions,
+  networkActions,
+  securityActions,
+  tableActions,
+  vmActions,
+} from '../../controller/clouds/azure/permissions.ts';
 import { azureWorld } from '../clouds/azure/azure-world.ts';
+import { subscription } from '../clouds/azure/fake/fake-state.ts';
+import { desiredFor, newOwner } from '../clouds/suite/desired.ts';
+import { ensure, remove } from '../clouds/suite/drive.ts';
 
 describe('the role for Azure that is shipped', () => {
   it('has each action that check asks for, and that of asking, and no more', async () => {
     const actions = await shippedActions();
-    const checked = [...vmActions, ...tableActions].map(({ action }) => action);
+    const all = [vmActions, tableActions, balancerActions, addressActions, networkActions, securityActions].flat();
+    const checked = new Set(all.map(({ action }) => action));
     assert.deepEqual(actions.toSorted(), [...checked, 'Microsoft.Authorization/permissions/read'].toSorted());
   });
 
-  it('is enough in the resource group alone, for lookups of each kind, routes and check', async () => {
+  it('is enough in the resource group alone, for lookups of each kind, routes, load balancers and check', async () => {
     const actions = await shippedActions();
     const world = azureWorld();
     const { fake } = world;
@@ -45,6 +57,14 @@ describe('the role for Azure that is shipped', () => {
       await world.during(cloud.routes!.create(desired, { permit() {} }));
     }
     assert.equal((await world.during(cloud.routes!.observe('c'))).routes.length, ids.length);
+    const prefixId = `/subscriptions/${subscription}/resourceGroups/rg/providers/Microsoft.Network/publicIPPrefixes/p`;
+    for (const own of [{ 'pip-prefix-id': prefixId }, { 'load-balancer-internal': 'true' }]) {
+      const annotations = Object.fromEntries(Object.entries(own).map(([name, value]) => [prefix + name, value]));
+      const desired = desiredFor(newOwner(world.cluster), [await world.createVm()], { annotations });
+      const driving = { world, balancers: cloud.loadBalancers!, desired, record: { id: undefined } };
+      assert.deepEqual((await ensure(driving)).refusals, []);
+      await remove(driving);
+    }
     const checks = await world.during(cloud.check());
     assert.ok(
       checks.every(({ ok }) => ok),

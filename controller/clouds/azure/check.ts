@@ -1,8 +1,18 @@
 import { createChecks } from '../checks.ts';
 import type { Capability, CheckResult } from '../cloud.ts';
 import { type ArmClient, versions } from './client.ts';
-import type { AzureConfig } from './config.ts';
-import { missingActions, type NeededAction, tableActions, vmActions } from './permissions.ts';
+import type { AzureConfig, BalancerPlace } from './config.ts';
+import { createArmDocuments } from './load-balancers/arm-documents.ts';
+import {
+  addressActions,
+  balancerActions,
+  missingActions,
+  type NeededAction,
+  networkActions,
+  securityActions,
+  tableActions,
+  vmActions,
+} from './permissions.ts';
 import { groupPath } from './resource-id.ts';
 import { createRouteTableClient } from './route-table.ts';
 
@@ -36,6 +46,7 @@ export async function checkAzure(
     return `${(await client.list(request)).length} in ${resourceGroup}`;
   });
   await proveActions(subscription, resourceGroup, vmActions);
+  if (config.balancers !== undefined) await checkBalancers(config.balancers);
   if (routeTable === undefined) return results;
   await prove(about('route table', 'routes'), 'see routeTableName', async () => {
     const { etag, routes } = await createRouteTableClient(client, routeTable).read({ signal });
@@ -47,6 +58,33 @@ export async function checkAzure(
   });
   await proveActions(routeTable.subscription, routeTable.resourceGroup, tableActions);
   return results;
+
+  async function checkBalancers(place: BalancerPlace): Promise<void> {
+    const { securityGroup, virtualNetwork } = place;
+    const io = { signal };
+    const listed = (type: string) => createArmDocuments(client, { ...place, type, version: versions.network }).all(io);
+    await prove(about('load balancers', 'load balancers'), 'see loadBalancerResourceGroup', async () => {
+      return `${(await listed('loadBalancers')).length} in ${place.resourceGroup}`;
+    });
+    if (securityGroup !== undefined)
+      await prove(about('security group', 'load balancers'), 'see securityGroupName', async () => {
+        const { resourceGroup: group, name } = securityGroup;
+        const of = { ...place, resourceGroup: group, type: 'networkSecurityGroups', version: versions.network };
+        if ((await createArmDocuments(client, of).read(name, io)) !== undefined) return `${name} in ${group}`;
+        throw new Error(`${name} is not in ${group}`);
+      });
+    const needed = [
+      { group: place.resourceGroup, actions: [...balancerActions, ...addressActions] },
+      { group: virtualNetwork.split('/')[4] ?? '', actions: networkActions },
+      ...(securityGroup === undefined ? [] : [{ group: securityGroup.resourceGroup, actions: securityActions }]),
+    ];
+    for (const [group, some] of Map.groupBy(needed, (one) => one.group))
+      await proveActions(
+        place.subscription,
+        group,
+        some.flatMap(({ actions }) => actions),
+      );
+  }
 }
 
 function about(name: string, capability: Capability): Pick<CheckResult, 'name' | 'neededFor'> {

@@ -34,12 +34,15 @@ export interface ArmRequest {
   readonly signal?: AbortSignal | undefined;
 }
 
-export interface ArmWrite extends ArmRequest {
-  readonly body: unknown;
+export interface ArmRemoval extends ArmRequest {
   /** Called right before the request is sent. */
   readonly permit: Permit;
-  /** The version that was read; undefined: the resource must not be there yet. */
+  /** The version that was read; undefined: for a write that the resource must not be there yet, else any. */
   readonly etag: string | undefined;
+}
+
+export interface ArmWrite extends ArmRemoval {
+  readonly body: unknown;
 }
 
 /** Calls to Resource Manager, none of them repeated. Each fails with a CloudError, or with what the permit throws. */
@@ -52,6 +55,8 @@ export interface ArmClient {
    * etag is no longer that of the resource; `Timeout` when the operation takes more than two minutes.
    */
   put(request: ArmWrite): Promise<void>;
+  /** Deletes a resource, as `put` writes one; succeeds where it is not there. */
+  remove(request: ArmRemoval): Promise<void>;
 }
 
 export interface ArmOptions {
@@ -67,7 +72,7 @@ export interface ArmOptions {
 interface Sent {
   readonly operation: string;
   readonly url: string;
-  readonly method: 'GET' | 'PUT';
+  readonly method: 'GET' | 'PUT' | 'DELETE';
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
   readonly permit?: Permit;
@@ -145,13 +150,14 @@ export function createClient(options: ArmOptions): ArmClient {
     }
   }
 
-  async function put(request: ArmWrite): Promise<void> {
+  async function change(method: 'PUT' | 'DELETE', request: ArmRemoval & { readonly body?: unknown }): Promise<void> {
     const { operation, body, permit, etag, urgency = 'change', signal } = request;
-    const headers = etag === undefined ? { 'if-none-match': '*' } : { 'if-match': etag };
+    const isDelete = method === 'DELETE';
+    const headers: Record<string, string> = etag !== undefined ? { 'if-match': etag } : {};
+    if (etag === undefined && !isDelete) headers['if-none-match'] = '*';
     const url = urlOf(request);
-    const answer = await send({ operation, url, method: 'PUT', body, headers, permit, urgency, signal });
-    const state = answer.status === 200 || answer.status === 201 ? stateOf(fieldsOf(operation, answer)) : 'running';
-    if (state === 'done') return;
+    const answer = await send({ operation, url, method, body, headers, permit, urgency, signal });
+    if (answer.status !== 202 && (isDelete || stateOf(fieldsOf(operation, answer)) === 'done')) return;
     const operationLink = answer.header('azure-asyncoperation');
     const location = answer.header('location');
     const link = operationLink ?? location;
@@ -179,6 +185,7 @@ export function createClient(options: ArmOptions): ArmClient {
         // A poll that fails tells nothing of the operation.
         const hidden = isCloudError(error) && (error.kind === 'Forbidden' || error.kind === 'NotFound');
         if (!isCloudError(error) || !(error.retryable || hidden) || signal?.aborted) throw error;
+        if (isDelete && kind === 'resource' && error.kind === 'NotFound') return;
         waitMs = error.retryAfterMs ?? waitMs * 2;
         if (!hidden || kind === 'resource') continue;
         // The operation is the location's: a role of a resource group alone does not show it.
@@ -188,7 +195,11 @@ export function createClient(options: ArmOptions): ArmClient {
     }
   }
 
-  return { get: (request) => read(request), list, put };
+  return {
+    ...{ get: (request) => read(request), list },
+    put: (request) => change('PUT', request),
+    remove: (request) => change('DELETE', request),
+  };
 }
 
 class FailedOperation extends Error {

@@ -5,13 +5,14 @@ export const usedKeys = words(`cloud resourceManagerEndpoint tenantId subscripti
   aadClientId aadClientSecret aadClientCertPath aadClientCertPassword useManagedIdentityExtension
   userAssignedIdentityID useFederatedWorkloadIdentityExtension aadFederatedTokenFile routeTableName
   routeTableResourceGroup networkResourceSubscriptionID networkResourceTenantID identitySystem
-  auxiliaryTokenProvider aadMSIDataPlaneIdentityPath disableAzureStackCloud`);
+  auxiliaryTokenProvider aadMSIDataPlaneIdentityPath disableAzureStackCloud vnetName vnetResourceGroup subnetName
+  securityGroupName securityGroupResourceGroup loadBalancerSku loadBalancerName loadBalancerResourceGroup
+  disableOutboundSNAT multipleStandardLoadBalancerConfigurations`);
 
-/** Of load balancers and their networks, which are not managed yet. */
-export const balancerKeys = words(`vnetName vnetResourceGroup subnetName securityGroupName securityGroupResourceGroup
-  primaryScaleSetName primaryAvailabilitySetName loadBalancerSku loadBalancerName loadBalancerResourceGroup
-  loadBalancerBackendPoolConfigurationType multipleStandardLoadBalancerConfigurations maximumLoadBalancerRuleCount
-  excludeMasterFromStandardLB disableOutboundSNAT preConfiguredBackendPoolLoadBalancerTypes
+/** Of load balancers, without an effect here. */
+export const balancerKeys = words(`primaryScaleSetName primaryAvailabilitySetName
+  loadBalancerBackendPoolConfigurationType maximumLoadBalancerRuleCount
+  excludeMasterFromStandardLB preConfiguredBackendPoolLoadBalancerTypes
   clusterServiceLoadBalancerHealthProbeMode clusterServiceSharedLoadBalancerHealthProbePort
   clusterServiceSharedLoadBalancerHealthProbePath enableMigrateToIPBasedBackendPoolAPI
   loadBalancerBackendPoolUpdateIntervalInSeconds privateLinkServiceResourceGroup putVMSSVMBatchSize

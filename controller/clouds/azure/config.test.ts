@@ -38,7 +38,7 @@ describe('the configuration of Azure', () => {
         audience: 'https://management.azure.com',
       },
       ...{ authority: undefined, subscription, tenant, resourceGroup: 'rg', location: undefined, vmType: 'vmss' },
-      ...{ routeTable: undefined, files: [], warnings: [] },
+      ...{ routeTable: undefined, balancers: undefined, files: [], warnings: [] },
       credential: { kind: 'secret', clientId: 'app', tenant, secret },
     });
   });
@@ -76,6 +76,38 @@ describe('the configuration of Azure', () => {
     const more = { routeTableName: 'pods', routeTableResourceGroup: 'Net', networkResourceSubscriptionID: other };
     const { routeTable } = await configOf({ ...withSecret, ...more, location: 'West Europe' });
     assert.deepEqual(routeTable, { subscription: other, resourceGroup: 'net', name: 'pods', location: 'westeurope' });
+  });
+
+  it('has load balancers where a network and a location are named, in any resource groups', async () => {
+    const network = { ...withSecret, location: 'West Europe', vnetName: 'v', subnetName: 's', securityGroupName: 'g' };
+    const providers = (group: string) => `/subscriptions/${subscription}/resourceGroups/${group}/providers`;
+    const usual = {
+      ...{ subscription, resourceGroup: 'rg', location: 'westeurope', name: undefined, subnet: 's' },
+      ...{ virtualNetwork: `${providers('rg')}/Microsoft.Network/virtualNetworks/v`, disableOutboundSnat: false },
+      securityGroup: { resourceGroup: 'rg', name: 'g' },
+    };
+    assert.deepEqual((await configOf(network)).balancers, usual);
+    const groups = { vnetResourceGroup: 'N', securityGroupResourceGroup: 'S', loadBalancerResourceGroup: 'L' };
+    const more = { ...groups, loadBalancerName: 'own', disableOutboundSNAT: true };
+    assert.deepEqual((await configOf({ ...network, ...more })).balancers, {
+      ...{ ...usual, resourceGroup: 'l', name: 'own', securityGroup: { resourceGroup: 's', name: 'g' } },
+      ...{ virtualNetwork: `${providers('n')}/Microsoft.Network/virtualNetworks/v`, disableOutboundSnat: true },
+    });
+    const { balancers, warnings } = await configOf({ ...network, securityGroupName: undefined });
+    assert.deepEqual([balancers?.securityGroup, warnings], [undefined, []]);
+  });
+
+  it('has no load balancers of a kind that is not served, and says why', async () => {
+    const network = { ...withSecret, location: 'westeurope', vnetName: 'v' };
+    for (const [more, warning] of [
+      [{ loadBalancerSku: 'Basic' }, /loadBalancerSku has to be standard/],
+      [{ multipleStandardLoadBalancerConfigurations: [{ name: 'a' }] }, /multipleStandard\w+ is not served/],
+      [{ vnetName: '', securityGroupName: 'g' }, /location and vnetName say where/],
+    ] as const) {
+      const { balancers, warnings } = await configOf({ ...network, ...more });
+      assert.equal(balancers, undefined);
+      assert.match(warnings.join(), warning);
+    }
   });
 
   it('prefers workload identity, then managed identity, then secret, then certificate', async () => {

@@ -22,6 +22,8 @@ export interface AzureConfig {
   readonly vmType: 'standard' | 'vmss' | 'vmssflex';
   /** Undefined: no routes. */
   readonly routeTable: RouteTablePlace | undefined;
+  /** Undefined: no load balancers; a warning says why where any of their keys is there. */
+  readonly balancers: BalancerPlace | undefined;
   readonly credential: Credential;
   /** Every file that was read but for the cloud config itself. */
   readonly files: readonly string[];
@@ -36,6 +38,23 @@ export interface RouteTablePlace {
   readonly name: string;
   /** To create it in. */
   readonly location: string | undefined;
+}
+
+/** Where load balancers are, and what they are in front of. Names of resource groups in lower case. */
+export interface BalancerPlace {
+  /** May be another one than that of the VMs. */
+  readonly subscription: string;
+  readonly resourceGroup: string;
+  readonly location: string;
+  /** In place of `--cluster-name`. */
+  readonly name: string | undefined;
+  /** Resource id. */
+  readonly virtualNetwork: string;
+  /** Of internal load balancers. */
+  readonly subnet: string | undefined;
+  /** Undefined: no rules are written. */
+  readonly securityGroup: { readonly resourceGroup: string; readonly name: string } | undefined;
+  readonly disableOutboundSnat: boolean;
 }
 
 type Env = Readonly<Record<string, string | undefined>>;
@@ -123,6 +142,41 @@ export async function readConfig(
   const networkSubscription = matching('networkResourceSubscriptionID', uuid, 'the UUID of a subscription');
   const tableGroup = matching('routeTableResourceGroup', resourceName, 'the name of a resource group');
 
+  function groupOf(key: string): string {
+    return (matching(key, resourceName, 'the name of a resource group') ?? resourceGroup).toLowerCase();
+  }
+  const warnings: string[] = [];
+  function balancersOf(): BalancerPlace | undefined {
+    const network = matching('vnetName', resourceName, 'the name of a virtual network');
+    const [group, networkGroup] = [groupOf('loadBalancerResourceGroup'), groupOf('vnetResourceGroup')];
+    const securityName = matching('securityGroupName', resourceName, 'the name of a network security group');
+    const securityGroup = { resourceGroup: groupOf('securityGroupResourceGroup'), name: securityName ?? '' };
+    const names = {
+      name: matching('loadBalancerName', resourceName, 'the name of a load balancer'),
+      subnet: matching('subnetName', resourceName, 'the name of a subnet'),
+    };
+    const disableOutboundSnat = flag('disableOutboundSNAT');
+    const several = given.get('multiplestandardloadbalancerconfigurations')?.value;
+    const reason =
+      network === undefined || location === undefined
+        ? securityName && 'location and vnetName say where'
+        : /^(basic|service)$/i.test(text('loadBalancerSku') ?? '')
+          ? 'loadBalancerSku has to be standard'
+          : Array.isArray(several) && several.length > 0 && 'multipleStandardLoadBalancerConfigurations is not served';
+    if (reason) warnings.push(`${file!.path}: no load balancers: ${reason}`);
+    if (reason || network === undefined || location === undefined) return undefined;
+    const balancerSubscription = networkSubscription?.toLowerCase() ?? subscription;
+    const networks = `/subscriptions/${balancerSubscription}/resourceGroups/${networkGroup}/providers`;
+    return {
+      ...{ subscription: balancerSubscription, resourceGroup: group, location, disableOutboundSnat, ...names },
+      ...{
+        virtualNetwork: `${networks}/Microsoft.Network/virtualNetworks/${network}`,
+        securityGroup: securityName ? securityGroup : undefined,
+      },
+    };
+  }
+  const balancers = balancersOf();
+
   async function certificate(clientId: string, ofTenant: string, path: string): Promise<Credential | undefined> {
     files.push(path);
     const pem = await readText(path).catch(() => undefined);
@@ -182,7 +236,7 @@ export async function readConfig(
   const unknown = [...given].flatMap(([key, { written }]) => (keys.has(key) ? [] : [written]));
   return {
     ...{ environment: environment!, authority, subscription, tenant, resourceGroup },
-    ...{ location, vmType: vmType as AzureConfig['vmType'], credential, files },
+    ...{ location, vmType: vmType as AzureConfig['vmType'], credential, files, balancers },
     routeTable:
       tableName === undefined
         ? undefined
@@ -191,7 +245,10 @@ export async function readConfig(
             resourceGroup: (tableGroup ?? resourceGroup).toLowerCase(),
             ...{ name: tableName, location },
           },
-    warnings: unknown.length === 0 ? [] : [`${file.path}: unknown keys have no effect: ${unknown.join(', ')}`],
+    warnings: [
+      ...warnings,
+      ...(unknown.length === 0 ? [] : [`${file.path}: unknown keys have no effect: ${unknown.join(', ')}`]),
+    ],
   };
 }
 

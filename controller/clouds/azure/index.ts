@@ -22,12 +22,13 @@ import { createClient, versions } from './client.ts';
 import { type AzureConfig, readConfig } from './config.ts';
 import { createDiscovery } from './discovery.ts';
 import { cloud } from './fault.ts';
+import { createLoadBalancerDriver } from './load-balancers/driver.ts';
 import { groupPath, readVmId } from './resource-id.ts';
 import { createRoutes } from './routes.ts';
 import { createTokens } from './tokens.ts';
 import { createVirtualMachines } from './virtual-machines.ts';
 
-/** Azure: the VMs and scale sets of one subscription, and one route table. Opening makes no call. */
+/** Azure: VMs and scale sets of one subscription, a route table, and load balancers. Opening makes no call. */
 export const cloudModule: CloudModule = { name: cloud, open };
 
 /** Up to so many VMs are asked for one by one; more, and their resource groups and scale sets are listed. */
@@ -61,7 +62,7 @@ export function openAzure({ config, context, readText, wrapHttp = (http) => http
   const pool = { keepAlive: true, maxSockets };
   const { http: bare, close } = createHttp({ clock, plain: pool, tls: pool });
   const http = wrapHttp(bare);
-  const { environment, subscription, tenant, routeTable, authority } = config;
+  const { environment, subscription, tenant, routeTable, authority, balancers } = config;
   const { endpoint } = environment;
   const discover = 'name' in environment ? createDiscovery(http, endpoint, environment.name) : async () => environment;
   const tokens = createTokens({
@@ -110,6 +111,7 @@ export function openAzure({ config, context, readText, wrapHttp = (http) => http
       },
     },
     ...(routeTable === undefined ? {} : { routes: createRoutes({ client, clock, config, table: routeTable }) }),
+    loadBalancerDriver: balancers && createLoadBalancerDriver(client, balancers),
     files: config.files,
     ping: async (signal) => void (await identify(signal)),
     check: (signal) => checkAzure(client, config, signal),

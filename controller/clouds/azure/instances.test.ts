@@ -282,7 +282,7 @@ describe('the cloud of Azure', () => {
     assert.ok('reportOnly' in opened);
   });
 
-  it('names each missing action in its check, for nodes and for routes', async () => {
+  it('names each missing action in its check, for nodes, load balancers and routes', async () => {
     const { fake, world, cloud } = await setUp();
     const checks = async () => {
       const results = await world.during(cloud.check());
@@ -295,10 +295,12 @@ describe('the cloud of Azure', () => {
     ];
     const lines = await checks();
     const lacking = lines.filter((line) => line.startsWith('not '));
-    assert.equal(lacking.length, 2);
+    assert.equal(lacking.length, 3);
+    const [ofBalancers] = lacking.splice(2);
+    assert.match(ofBalancers ?? '', /not allowed: Microsoft\.Network\/loadBalancers\/write, .*subnets\/join\/action/);
     for (const line of lacking) assert.match(line, /not allowed: Microsoft\.Compute\/virtualMachineScaleSets\/read/);
     fake.permissions = [{ actions: ['*/read'] }];
-    const [writing] = (await checks()).filter((line) => line.startsWith('not '));
+    const [, writing] = (await checks()).filter((line) => line.startsWith('not '));
     assert.match(writing ?? '', /not allowed: Microsoft\.Network\/routeTables\/write; see deploy\/iam\/azure-role/);
   });
 

@@ -10,6 +10,7 @@ export interface NeededAction {
 const nodes = ['nodes'] as const;
 const both = ['nodes', 'routes'] as const;
 const routes = ['routes'] as const;
+const loadBalancers = ['load balancers'] as const;
 
 /** In the resource group of the VMs. */
 export const vmActions: readonly NeededAction[] = [
@@ -33,6 +34,34 @@ export const vmActions: readonly NeededAction[] = [
 export const tableActions: readonly NeededAction[] = [
   { action: 'Microsoft.Network/routeTables/read', neededFor: routes },
   { action: 'Microsoft.Network/routeTables/write', neededFor: routes },
+];
+
+/** In the resource group of the load balancers. */
+export const balancerActions: readonly NeededAction[] = [
+  { action: 'Microsoft.Network/loadBalancers/read', neededFor: loadBalancers },
+  { action: 'Microsoft.Network/loadBalancers/write', neededFor: loadBalancers },
+  { action: 'Microsoft.Network/loadBalancers/delete', neededFor: loadBalancers },
+];
+
+/** In that of the public addresses. Whoever writes a load balancer joins what it refers to. */
+export const addressActions: readonly NeededAction[] = [
+  { action: 'Microsoft.Network/publicIPAddresses/read', neededFor: loadBalancers },
+  { action: 'Microsoft.Network/publicIPAddresses/write', neededFor: loadBalancers },
+  { action: 'Microsoft.Network/publicIPAddresses/delete', neededFor: loadBalancers },
+  { action: 'Microsoft.Network/publicIPAddresses/join/action', neededFor: loadBalancers },
+  { action: 'Microsoft.Network/publicIPPrefixes/join/action', neededFor: loadBalancers },
+];
+
+/** In that of the virtual network. */
+export const networkActions: readonly NeededAction[] = [
+  { action: 'Microsoft.Network/virtualNetworks/subnets/join/action', neededFor: loadBalancers },
+  { action: 'Microsoft.Network/virtualNetworks/joinLoadBalancer/action', neededFor: loadBalancers },
+];
+
+/** In that of the security group. */
+export const securityActions: readonly NeededAction[] = [
+  { action: 'Microsoft.Network/networkSecurityGroups/read', neededFor: loadBalancers },
+  { action: 'Microsoft.Network/networkSecurityGroups/write', neededFor: loadBalancers },
 ];
 
 /** Those of the actions that none of the permissions has. Each has actions with wildcards, and exceptions from them. */

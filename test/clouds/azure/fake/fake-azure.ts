@@ -4,6 +4,7 @@ import { type FakeAnswer, httpOf, type Json, type ReceivedCall } from '../../fak
 import { answerOf, FakeRefusal, pageOf } from './fake-api.ts';
 import { createFakeLogin, type FakeLogin } from './fake-login.ts';
 import { addSet, addVm, createInventory, deleteVm, type FakeInventory, type VmOptions } from './fake-machines.ts';
+import { createFakeNetwork, type FakeNetwork } from './fake-network.ts';
 import {
   etagOf,
   type FakeOperation,
@@ -23,6 +24,7 @@ import {
 
 export interface FakeAzure extends FakeInventory {
   readonly login: FakeLogin;
+  readonly network: FakeNetwork;
   readonly calls: ReceivedCall[];
   /** By ids in lower case. */
   readonly tables: Map<string, FakeTable>;
@@ -58,6 +60,7 @@ export function createFakeAzure(clock: Clock): FakeAzure {
   const { vms, sets, publicAddresses, groups } = inventory;
 
   function settle(): void {
+    network.settle();
     for (const table of fake.tables.values()) {
       if (table.operation === undefined || table.operation.endsAt > clock.now()) continue;
       table.failed = table.operation.error !== undefined;
@@ -131,7 +134,8 @@ export function createFakeAzure(clock: Clock): FakeAzure {
     return { status: 200, body: publicAddressJson(address) };
   }
 
-  function answerNetwork(call: ReceivedCall, group: string, [type = '', name]: readonly string[]): FakeAnswer {
+  function answerNetwork(call: ReceivedCall, group: string, rest: readonly string[]): FakeAnswer {
+    const [type = '', name] = rest;
     const kind = type.toLowerCase();
     if (kind === 'networkinterfaces') {
       const standing = [...vms.values()].filter(({ instanceId }) => instanceId === undefined);
@@ -147,11 +151,14 @@ export function createFakeAzure(clock: Clock): FakeAzure {
     }
     if (kind === 'publicipaddresses') {
       const standing = [...publicAddresses.values()].filter(({ id }) => /Microsoft\.Network\/publicIP/.test(id));
-      if (name === undefined) return page(call, inGroup(standing, group).map(publicAddressJson));
       const found = publicAddresses.get(call.path.toLowerCase());
-      if (found === undefined) throw notFound('Microsoft.Network/publicIPAddresses', name, group);
-      return { status: 200, body: publicAddressJson(found) };
+      if (found !== undefined) return { status: 200, body: publicAddressJson(found) };
+      const own = network.answer(call, group, rest);
+      if (!Array.isArray(own)) return own as FakeAnswer;
+      return page(call, [...inGroup(standing, group).map(publicAddressJson), ...own]);
     }
+    const answered = network.answer(call, group, rest);
+    if (answered !== undefined) return 'status' in answered ? answered : page(call, answered);
     if (kind !== 'routetables') throw new FakeRefusal(400, 'InvalidResourceType', call.path);
     if (name === undefined) return page(call, inGroup(fake.tables.values(), group).map(tableJson));
     const table = fake.tables.get(call.path.toLowerCase());
@@ -188,6 +195,13 @@ export function createFakeAzure(clock: Clock): FakeAzure {
     table.tags = (body['tags'] ?? {}) as Json;
     table.version += 1;
     if (fake.operationMs === 0) return { status: there === undefined ? 201 : 200, body: tableJson(table) };
+    const { operation, headers } = start(call);
+    table.operation = operation;
+    return { status: there === undefined ? 201 : 200, headers, body: tableJson(table) };
+  }
+
+  function start(call: ReceivedCall): { operation: FakeOperation | undefined; headers: Record<string, string> } {
+    if (fake.operationMs === 0) return { operation: undefined, headers: {} };
     const operation = {
       id: `operation-${operations.size + 1}`,
       endsAt: clock.now() + fake.operationMs,
@@ -195,7 +209,6 @@ export function createFakeAzure(clock: Clock): FakeAzure {
     };
     fake.failNext = undefined;
     operations.set(operation.id, operation);
-    table.operation = operation;
     const url = (what: string) =>
       `${call.origin}/subscriptions/${subscription}/providers/Microsoft.Network/locations/${location}/${what}/` +
       `${operation.id}?api-version=2024-05-01`;
@@ -204,7 +217,7 @@ export function createFakeAzure(clock: Clock): FakeAzure {
       ...(fake.told === 'Location' ? { location: url('operationResults') } : {}),
       'retry-after': '1',
     };
-    return { status: there === undefined ? 201 : 200, headers, body: tableJson(table) };
+    return { operation, headers };
   }
 
   function answerOperation(kind: string, id: string): FakeAnswer {
@@ -264,8 +277,9 @@ export function createFakeAzure(clock: Clock): FakeAzure {
     );
   }
 
+  const network = createFakeNetwork({ clock, start });
   const fake: FakeAzure = {
-    ...inventory,
+    ...{ ...inventory, network },
     ...{ login: createFakeLogin(clock), calls: [], tables: new Map(), reachesSubscription: true },
     ...{ permissions: [{ actions: ['*'], notActions: [] }], pageSize: 50, maxRoutes: 400, operationMs: 1500 },
     ...{ failNext: undefined, told: 'Azure-AsyncOperation', fault: undefined, allowed: undefined },
@@ -298,18 +312,23 @@ export function createFakeAzure(clock: Clock): FakeAzure {
     },
     http: httpOf((call) => fake.answer(call)),
   };
+  network.add('networkSecurityGroups', 'nodes', { location, tags: {}, properties: { securityRules: [] } });
   return fake;
 }
 
 /** The action of a request is made of the types in its path. */
-function assertAllowed({ method, path }: ReceivedCall, allowed: ReadonlySet<string> | undefined): void {
+function assertAllowed({ method, path, text }: ReceivedCall, allowed: ReadonlySet<string> | undefined): void {
   if (allowed === undefined) return;
   const [, , , ...rest] = path.split('/');
   const [group, , , provider, ...types] = rest;
   const isInGroup = group?.toLowerCase() === 'resourcegroups' && provider !== undefined;
   const kinds = types.filter((_, at) => at % 2 === 0);
-  const action = [provider, ...kinds, method === 'GET' ? 'read' : 'write'].join('/');
-  if (isInGroup && allowed.has(action.toLowerCase())) return;
+  const action = [provider, ...kinds, method === 'GET' ? 'read' : method === 'DELETE' ? 'delete' : 'write'].join('/');
+  if (isInGroup && allowed.has(action.toLowerCase())) {
+    for (const linked of method === 'PUT' ? linkedActions(text) : [])
+      if (!allowed.has(linked)) throw new FakeRefusal(403, 'LinkedAuthorizationFailed', `no permission for ${linked}`);
+    return;
+  }
   const message = `The client does not have authorization to perform action '${action}' over scope '${path}'.`;
   throw new FakeRefusal(403, 'AuthorizationFailed', message);
 }
@@ -338,4 +357,15 @@ function assertRoutes(routes: readonly Json[], most: number): void {
       seen.add(key);
     }
   }
+}
+
+/** Whoever refers to some resources needs their `join`, too. */
+function linkedActions(text: string): string[] {
+  const own = (kind: string) => new RegExp(`"id":"/subscriptions/[^"]*/Microsoft.Network/${kind}"`, 'i').test(text);
+  return [
+    ...(own('publicIPAddresses/[^"/]*') && own('loadBalancers/[^"]*') ? ['publicIPAddresses/join/action'] : []),
+    ...(own('publicIPPrefixes/[^"/]*') ? ['publicIPPrefixes/join/action'] : []),
+    ...(own('virtualNetworks/[^"/]*/subnets/[^"/]*') ? ['virtualNetworks/subnets/join/action'] : []),
+    ...(own('virtualNetworks/[^"/]*') ? ['virtualNetworks/joinLoadBalancer/action'] : []),
+  ].map((action) => `Microsoft.Network/${action}`.toLowerCase());
 }

@@ -1,0 +1,73 @@
+import { CloudError, isCloudError } from '../../../../common/cloud-error.ts';
+import type { Version } from '../../../engine/driver.ts';
+import type { ReadIo } from '../../../engine/resource.ts';
+import type { AnswerFields } from '../../answer-fields.ts';
+import type { Permit } from '../../permit.ts';
+import type { ArmClient } from '../client.ts';
+import { cloud } from '../fault.ts';
+import { groupPath } from '../resource-id.ts';
+import type { Json } from './json.ts';
+
+export interface ArmPlace {
+  readonly subscription: string;
+  readonly resourceGroup: string;
+  /** `loadBalancers` */
+  readonly type: string;
+  readonly version: string;
+}
+
+type Named = Version<Json> & { readonly name: string };
+
+/** Resources of one type in one resource group, each written as a whole under its etag. Each throws a CloudError. */
+export interface ArmDocuments {
+  all(io: ReadIo): Promise<readonly Named[]>;
+  read(name: string, io: ReadIo): Promise<Version<Json> | undefined>;
+  /** Resolves with the state at the end of the operation: it adds addresses and another etag. */
+  write(name: string, json: Json, version: string | undefined, permit: Permit): Promise<Version<Json>>;
+  /** @param version undefined: any */
+  remove(name: string, version: string | undefined, permit: Permit): Promise<void>;
+  idOf(name: string): string;
+}
+
+export function createArmDocuments(client: ArmClient, place: ArmPlace): ArmDocuments {
+  const { subscription, resourceGroup, type, version } = place;
+  const list = groupPath(subscription, resourceGroup, `Microsoft.Network/${type}`);
+  const pathOf = (name: string) => `${list}/${encodeURIComponent(name)}`;
+  const request = (verb: string, name: string) => ({
+    operation: `${verb} ${type}/{name}`,
+    path: pathOf(name),
+    version,
+  });
+  const documentOf = (fields: AnswerFields): Named => {
+    // Named where it is wrong.
+    fields.object('properties');
+    fields.text('id');
+    return { name: fields.text('name'), doc: fields.json(), version: fields.text('etag') };
+  };
+
+  async function read(name: string, { signal }: ReadIo): Promise<Version<Json> | undefined> {
+    try {
+      return documentOf(await client.get({ ...request('GET', name), signal }));
+    } catch (error) {
+      if (isCloudError(error) && error.kind === 'NotFound') return undefined;
+      throw error;
+    }
+  }
+
+  return {
+    async all({ signal }) {
+      const fields = await client.list({ operation: `GET ${type}`, path: list, version, urgency: 'refresh', signal });
+      return fields.map(documentOf);
+    },
+    read,
+    async write(name, body, etag, permit) {
+      await client.put({ ...request('PUT', name), body, etag, permit });
+      const written = await read(name, {});
+      if (written !== undefined) return written;
+      const message = `${name} is gone right after it was written`;
+      throw new CloudError({ kind: 'Conflict', cloud, operation: `PUT ${type}/{name}`, message });
+    },
+    remove: (name, etag, permit) => client.remove({ ...request('DELETE', name), etag, permit }),
+    idOf: (name) => `${list}/${name}`,
+  };
+}

@@ -1,0 +1,170 @@
+import type { DocumentType, Edit } from '../../../engine/driver.ts';
+import type { Found } from '../../../engine/resource.ts';
+import { type ArmClient, versions } from '../client.ts';
+import type { BalancerPlace } from '../config.ts';
+import type { AddressBook } from './address-book.ts';
+import { createArmDocuments } from './arm-documents.ts';
+import {
+  type Balancer,
+  type BalancerSpec,
+  kindNames,
+  lists,
+  type Pool,
+  type PoolSpec,
+  parseBalancer,
+  partsOfInterfaces,
+  poolAddresses,
+  tagsIn,
+  wireOf,
+} from './balancer.ts';
+import { idIn, type Json, listIn, objectIn, type Part, partsIn, replaced, textIn } from './json.ts';
+import { baseName, codeOf, codesIn, isOfBase, tags, withCodes } from './names.ts';
+
+export interface BalancerDocumentOptions {
+  readonly client: ArmClient;
+  readonly place: BalancerPlace;
+  readonly book: AddressBook;
+}
+
+/** Load balancers, each with the parts of many Services, of others and of the cloud: one document with an etag. */
+export function balancerDocument({ client, place, book }: BalancerDocumentOptions): DocumentType<Json> {
+  const documents = createArmDocuments(client, { ...place, type: 'loadBalancers', version: versions.network });
+  /** Every owner is of the same cluster. */
+  let known = '';
+
+  function parse(name: string, json: Json, cluster: string): readonly Found<Balancer | Pool>[] {
+    known = cluster;
+    const found = parseBalancer(name, json, cluster, book.publicOwnerOf);
+    const frontends = found.filter((one): one is Found<Balancer> => one.kind === kindNames.balancer);
+    book.noteFrontends(name, frontends);
+    return found;
+  }
+
+  return {
+    document: kindNames.balancer,
+    name: (part) =>
+      ('want' in part ? (part.want.spec as { document: string }) : (part.found.body as Balancer)).document,
+    async all(cluster, io) {
+      known = cluster;
+      const all = await documents.all(io);
+      for (const { name, doc } of all) parse(name, doc, cluster);
+      return all;
+    },
+    async read(name, io) {
+      const read = await documents.read(name, io);
+      if (read === undefined) book.noteFrontends(name, []);
+      else parse(name, read.doc, known);
+      return read;
+    },
+    parse,
+    basis: () => book.version('public'),
+    fold: (json, edits) => fold(json, edits, place, documents.idOf),
+    async write(name, json, version, permit) {
+      const written = await documents.write(name, json, version, permit);
+      // Rules of security groups need the addresses of new frontends.
+      parse(name, written.doc, known);
+      return written;
+    },
+    async remove(name, version, permit) {
+      await documents.remove(name, version, permit);
+      book.noteFrontends(name, []);
+      return {};
+    },
+  };
+}
+
+type Lists = Record<(typeof lists)[keyof typeof lists], readonly Part[]>;
+
+function fold(
+  json: Json | undefined,
+  edits: readonly Edit[],
+  { location }: BalancerPlace,
+  idOf: (name: string) => string,
+): Json | undefined {
+  const cluster = edits[0]?.owner.cluster ?? '';
+  const before: Json = json ?? { location, sku: { name: 'Standard' }, tags: { [tags.cluster]: cluster } };
+  const next = Object.fromEntries(Object.values(lists).map((list) => [list, partsIn(before, list)])) as Lists;
+  const codes = new Set(codesIn(tagsIn(before)));
+
+  for (const edit of edits) {
+    const { owner } = edit;
+    if ('put' in edit && edit.put.kind === kindNames.pool) {
+      const pool = edit.put.spec as PoolSpec;
+      next[lists.pools] = withPool(next[lists.pools], pool);
+    } else if ('put' in edit) {
+      const spec = edit.put.spec as BalancerSpec;
+      codes.add(codeOf(owner));
+      const { publicAddress } = spec.frontend;
+      const id = textIn(before, 'id') ?? idOf(spec.document);
+      const wire = wireOf(spec, id, publicAddress && edit.idOf(publicAddress));
+      replaceOwn(next, baseName(owner.service), [wire.frontend], wire);
+    } else if (edit.drop.kind === kindNames.balancer) {
+      codes.delete(codeOf(owner));
+      replaceOwn(next, baseName(owner.service), [], { rules: [], probes: [] });
+    }
+  }
+
+  const properties = objectIn(before, 'properties');
+  const poolsOf = (rules: readonly Part[]) => new Set(rules.map((rule) => idIn(rule.properties, 'backendAddressPool')));
+  const [had, has] = [poolsOf(partsIn(before, lists.rules)), poolsOf(next[lists.rules])];
+  next[lists.pools] = next[lists.pools].filter((pool) => {
+    const id = `${textIn(before, 'id')}/${lists.pools}/${pool.name}`.toLowerCase();
+    // It goes with the last rule.
+    return (
+      !had.has(id) || has.has(id) || partsOfInterfaces(pool) || listIn(pool.properties, 'outboundRules').length > 0
+    );
+  });
+  const others = ['outboundRules', 'inboundNatRules', 'inboundNatPools'].flatMap((list) => listIn(properties, list));
+  const isEmpty = [next[lists.frontends], next[lists.rules], others].every((list) => list.length === 0);
+  // One that others made stays, although nothing is in it.
+  if (isEmpty && tagsIn(before)[tags.cluster] === cluster) return undefined;
+  const { provisioningState, ...rest } = properties;
+  const isFailed = /^(failed|canceled)$/i.test(String(provisioningState));
+  const present = Object.entries(next).filter(([list, parts]) => parts.length > 0 || properties[list] !== undefined);
+  return {
+    ...before,
+    ...(json === undefined || codes.size > 0 || 'tags' in before ? { tags: withCodes(tagsIn(before), codes) } : {}),
+    properties: { ...(isFailed ? rest : properties), ...Object.fromEntries(present) },
+  };
+}
+
+/** Frontends, rules and probes of one Service; a frontend that others use stays. */
+function replaceOwn(
+  next: Lists,
+  base: string,
+  frontends: readonly Part[],
+  wire: Pick<ReturnType<typeof wireOf>, 'rules' | 'probes'>,
+): void {
+  const isOwn = (part: Part) => isOfBase(part.name, base);
+  next[lists.rules] = replaced(next[lists.rules], wire.rules, isOwn);
+  next[lists.probes] = replaced(next[lists.probes], wire.probes, isOwn);
+  const users = next[lists.rules]
+    .filter((rule) => !isOwn(rule))
+    .map((rule) => idIn(rule.properties, 'frontendIPConfiguration'));
+  const isFree = ({ name, properties }: Part) =>
+    !users.some((id) => id?.endsWith(`/${name}`.toLowerCase())) &&
+    ['outboundRules', 'inboundNatRules', 'inboundNatPools'].every((list) => listIn(properties, list).length === 0);
+  next[lists.frontends] = replaced(next[lists.frontends], frontends, (part) => isOwn(part) && isFree(part));
+}
+
+function withPool(pools: readonly Part[], { name, virtualNetwork, members }: PoolSpec): readonly Part[] {
+  const there = pools.find((pool) => pool.name.toLowerCase() === name.toLowerCase());
+  if (there !== undefined && partsOfInterfaces(there)) return pools;
+  const isSame = there && members.length === poolAddresses(there).length;
+  if (isSame && members.every(({ address }) => poolAddresses(there).includes(address))) return pools;
+  const standing = there === undefined ? [] : partsIn({ properties: there.properties }, 'loadBalancerBackendAddresses');
+  const addresses = members.map(({ node, address }) => {
+    return (
+      standing.find((one) => one.properties['ipAddress'] === address) ?? {
+        ...{ name: node, properties: { ipAddress: address } },
+      }
+    );
+  });
+  const properties = {
+    ...there?.properties,
+    virtualNetwork: there?.properties['virtualNetwork'] ?? { id: virtualNetwork },
+    loadBalancerBackendAddresses: addresses,
+  };
+  const next: Part = { ...there, name: there?.name ?? name, properties };
+  return there === undefined ? [...pools, next] : pools.map((pool) => (pool === there ? next : pool));
+}

@@ -1,0 +1,202 @@
+import type { LoadBalancingRulePropertiesFormat, ProbePropertiesFormat } from '@azure/arm-network';
+import type { Found, Owner, ResourceName } from '../../../engine/resource.ts';
+import { canonical } from '../../ip-address.ts';
+import { covers, idIn, type Json, objectIn, type Part, partsIn, sameName, textIn } from './json.ts';
+import { baseName, codesIn, isOfBase, ownerOf, type Tags } from './names.ts';
+
+export const kindNames = {
+  balancer: 'load balancer',
+  pool: 'backend pool',
+  address: 'public address',
+  rule: 'security rule',
+} as const;
+
+/** Name of a Service's own public address. */
+export const addressName: ResourceName = `${kindNames.address}/main`;
+
+/** What one Service has in a load balancer that all Services share: a frontend, its rules and their probes. */
+export interface Balancer {
+  /** Name of the load balancer. */
+  readonly document: string;
+  readonly name: string;
+  /** Resource ids in lower case. */
+  readonly publicAddress: string | undefined;
+  readonly subnet: string | undefined;
+  readonly privateAddress: string | undefined;
+  readonly frontend: Part;
+  readonly rules: readonly Part[];
+  readonly probes: readonly Part[];
+  /** In the pools of its rules. */
+  readonly members: readonly string[];
+  /** The last write to the load balancer has failed: another one is needed. */
+  readonly isFailed: boolean;
+}
+
+export interface BalancerSpec {
+  readonly document: string;
+  readonly frontend: {
+    readonly name: string;
+    /** By name: its id may not be known yet. */
+    readonly publicAddress?: ResourceName;
+    readonly subnet?: string;
+    readonly privateAddress?: string | undefined;
+  };
+  readonly rules: readonly RuleSpec[];
+  readonly probes: readonly { readonly name: string; readonly properties: ProbePropertiesFormat }[];
+  /** Name of the backend pool. */
+  readonly pool: string;
+}
+
+export interface RuleSpec {
+  readonly name: string;
+  readonly probe: string | undefined;
+  readonly properties: Omit<LoadBalancingRulePropertiesFormat, 'probe' | 'backendAddressPool'>;
+}
+
+/** The nodes behind the rules of a load balancer. */
+export interface Pool {
+  readonly document: string;
+  readonly name: string;
+  readonly addresses: readonly string[];
+  /** Network interfaces are in it: who joins is up to them. */
+  readonly isOfInterfaces: boolean;
+}
+
+/** A public address, whoever made it. */
+export interface PublicAddress {
+  readonly name: string;
+  readonly resourceGroup: string;
+  readonly tags: Tags;
+  readonly label: string | undefined;
+  /** What has it, by its id in lower case. */
+  readonly usedBy: string | undefined;
+  readonly etag: string;
+  readonly wire: Json;
+}
+
+export interface PoolSpec {
+  readonly document: string;
+  readonly name: string;
+  readonly virtualNetwork: string;
+  readonly members: readonly { readonly node: string; readonly address: string }[];
+}
+
+export const lists = {
+  frontends: 'frontendIPConfigurations',
+  rules: 'loadBalancingRules',
+  probes: 'probes',
+  pools: 'backendAddressPools',
+} as const;
+
+/** The parts of a Service as they are written. @param id of the load balancer */
+export function wireOf(spec: BalancerSpec, id: string, publicAddress: string | undefined) {
+  const { name, subnet, privateAddress } = spec.frontend;
+  const ref = (list: string, part: string) => ({ id: `${id}/${list}/${part}` });
+  const method = privateAddress === undefined ? 'Dynamic' : 'Static';
+  const address =
+    subnet === undefined
+      ? { publicIPAddress: { id: publicAddress } }
+      : { subnet: { id: subnet }, privateIPAllocationMethod: method, privateIPAddress: privateAddress };
+  return {
+    frontend: { name, properties: address },
+    rules: spec.rules.map(({ name: rule, probe, properties }): Part => {
+      const probed = probe === undefined ? {} : { probe: ref(lists.probes, probe) };
+      const refs = {
+        frontendIPConfiguration: ref(lists.frontends, name),
+        backendAddressPool: ref(lists.pools, spec.pool),
+      };
+      return { name: rule, properties: { ...properties, ...refs, ...probed } };
+    }),
+    probes: spec.probes.map((one): Part => ({ name: one.name, properties: { ...one.properties } })),
+  };
+}
+
+export const poolAddresses = ({ properties }: Part): readonly string[] =>
+  partsIn({ properties }, 'loadBalancerBackendAddresses').flatMap((one) => textIn(one.properties, 'ipAddress') ?? []);
+
+export const tagsIn = (json: Json) => objectIn(json, 'tags') as Tags;
+
+/**
+ * Every frontend and pool of a load balancer. A frontend is the Service's that the tags list, or whose mark its public
+ * address carries. Pure.
+ */
+export function parseBalancer(
+  document: string,
+  json: Json,
+  cluster: string,
+  publicOwnerOf: (id: string) => Owner | undefined,
+): readonly Found<Balancer | Pool>[] {
+  const id = textIn(json, 'id')!.toLowerCase();
+  const codes = codesIn(tagsIn(json));
+  const [rules, probes, pools] = [partsIn(json, lists.rules), partsIn(json, lists.probes), partsIn(json, lists.pools)];
+  const isFailed = /^(failed|canceled)$/i.test(textIn(objectIn(json, 'properties'), 'provisioningState') ?? '');
+  const frontends = partsIn(json, lists.frontends).map((frontend): Found<Balancer> => {
+    const { name, properties } = frontend;
+    const publicAddress = idIn(properties, 'publicIPAddress');
+    const holder = publicOwnerOf(publicAddress ?? '');
+    const isHeld = holder?.cluster === cluster && isOfBase(name, baseName(holder.service));
+    const owner = ownerOf(name, cluster, codes) ?? (isHeld ? holder : undefined);
+    const base = /^a[0-9a-f]{31}(?=-|$)/i.exec(name)?.[0].toLowerCase();
+    const own = (parts: readonly Part[]) => parts.filter((one) => base !== undefined && isOfBase(one.name, base));
+    const used = new Set(own(rules).map((rule) => idIn(rule.properties, 'backendAddressPool')));
+    const members = pools.filter((pool) => used.has(`${id}/${lists.pools}/${pool.name}`.toLowerCase()));
+    const privateAddress = textIn(properties, 'privateIPAddress');
+    const address = privateAddress === undefined ? undefined : canonical(privateAddress);
+    return {
+      ...{ kind: kindNames.balancer, id: `${id}/${lists.frontends}/${name}`.toLowerCase(), key: 'main' },
+      ...(owner === undefined ? {} : { owner }),
+      ...{ status: 'ready', slots: [frontendSlot(document, name)] },
+      ...(address === undefined ? {} : { address }),
+      refs: publicAddress === undefined ? [] : [{ role: 'address', kind: kindNames.address, id: publicAddress }],
+      body: {
+        ...{ document, name, publicAddress, privateAddress, subnet: idIn(properties, 'subnet'), isFailed, frontend },
+        ...{ rules: own(rules), probes: own(probes), members: members.flatMap(poolAddresses) },
+      },
+    };
+  });
+  const everyone: Owner = { cluster, service: '*' };
+  const isOurs = frontends.some(({ owner }) => owner !== undefined);
+  return [
+    ...frontends,
+    ...pools.map((pool): Found<Pool> => {
+      const isOfInterfaces = partsOfInterfaces(pool);
+      return {
+        ...{ kind: kindNames.pool, id: `${id}/${lists.pools}/${pool.name}`.toLowerCase(), status: 'ready' },
+        ...(isOurs ? { owner: everyone } : {}),
+        key: poolKey(document, pool.name),
+        body: { document, name: pool.name, addresses: poolAddresses(pool), isOfInterfaces },
+      };
+    }),
+  ];
+}
+
+export const frontendSlot = (document: string, name: string) => `frontend ${document}/${name}`.toLowerCase();
+export const poolKey = (document: string, name: string) => `${document}/${name}`.toLowerCase();
+
+export function partsOfInterfaces({ properties }: Part): boolean {
+  const configurations = properties['backendIPConfigurations'];
+  const isFilled = Array.isArray(configurations) && configurations.length > 0;
+  return isFilled && poolAddresses({ name: '', properties }).length === 0;
+}
+
+/** What differs, for people; empty where nothing does. */
+export function differences(found: Balancer, spec: BalancerSpec, isAddressGood: boolean): readonly string[] {
+  const id = textIn(found.frontend as unknown as Json, 'id')?.split(/\/frontendIPConfigurations\//i)[0] ?? '';
+  const wire = wireOf(spec, id, found.publicAddress);
+  const texts: string[] = found.isFailed ? ['what the last write has left'] : [];
+  // One that has become static, or dynamic again, under its address is as good.
+  const { privateAddress = found.privateAddress, subnet } = spec.frontend;
+  const isInPlace = sameName(found, wire.frontend) && isAddressGood && found.subnet === subnet?.toLowerCase();
+  if (!isInPlace || found.privateAddress !== privateAddress) texts.push(`frontend ${spec.frontend.name}`);
+  for (const [what, has, desired] of [
+    ['rule', found.rules, wire.rules],
+    ['probe', found.probes, wire.probes],
+  ] as const) {
+    for (const one of desired) {
+      const there = has.find((other) => sameName(one, other));
+      if (there === undefined || !covers(there.properties, one.properties)) texts.push(`${what} ${one.name}`);
+    }
+    for (const one of has) if (!desired.some((other) => sameName(one, other))) texts.push(`no ${what} ${one.name}`);
+  }
+  return texts;
+}

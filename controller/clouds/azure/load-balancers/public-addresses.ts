@@ -1,0 +1,169 @@
+import type { PublicIPAddressPropertiesFormat } from '@azure/arm-network';
+import { isCloudError } from '../../../../common/cloud-error.ts';
+import type { Answer, Comparison, Found, Kind, Owner, Reader, WriteIo } from '../../../engine/resource.ts';
+import { canonical } from '../../ip-address.ts';
+import { type ArmClient, versions } from '../client.ts';
+import { type BalancerPlace, resourceName } from '../config.ts';
+import type { AddressBook } from './address-book.ts';
+import { type ArmDocuments, createArmDocuments } from './arm-documents.ts';
+import { kindNames, type PublicAddress, tagsIn } from './balancer.ts';
+import { idIn, type Json, objectIn, textIn } from './json.ts';
+import { classicTags, type Tags, tags } from './names.ts';
+
+export interface PublicAddressSpec {
+  readonly name: string;
+  readonly resourceGroup: string;
+  readonly tags: Tags;
+  /** DNS label; empty: none; undefined: as it is. */
+  readonly label: string | undefined;
+  readonly properties: Pick<PublicIPAddressPropertiesFormat, 'ipTags' | 'publicIPPrefix'>;
+}
+
+export interface PublicAddressOptions {
+  readonly client: ArmClient;
+  readonly place: BalancerPlace;
+  readonly book: AddressBook;
+  /** Resource groups that Services name, in lower case. */
+  readonly groups: ReadonlySet<string>;
+}
+
+export interface PublicAddresses {
+  readonly kind: Kind<PublicAddressSpec, PublicAddress>;
+  readonly reader: Reader;
+  idOf(resourceGroup: string, name: string): string;
+}
+
+export function createPublicAddresses({ client, place, book, groups }: PublicAddressOptions): PublicAddresses {
+  const { subscription, location } = place;
+  const documentsIn = (resourceGroup: string): ArmDocuments =>
+    createArmDocuments(client, { subscription, resourceGroup, type: 'publicIPAddresses', version: versions.network });
+
+  async function listed(signal: AbortSignal | undefined): Promise<Found<PublicAddress>[]> {
+    const own = new Set([place.resourceGroup, ...book.publicIds().flatMap((id) => placeOf(id)?.group ?? [])]);
+    const lists = await Promise.all(
+      [...new Set([...own, ...groups])].map(async (group) => {
+        try {
+          return await documentsIn(group).all({ signal });
+        } catch (error) {
+          // Anybody can name a resource group, and must not stop the others with it.
+          if (own.has(group) || !isCloudError(error) || signal?.aborted) throw error;
+          return [];
+        }
+      }),
+    );
+    const found = lists.flat().map(({ doc, version }) => foundAddress(doc, version));
+    book.notePublic(found, true);
+    return found;
+  }
+
+  async function written(name: string, group: string, body: Json, etag: string | undefined, io: WriteIo) {
+    const { doc, version } = await documentsIn(group).write(name, body, etag, io.permit);
+    const found = foundAddress(doc, version);
+    book.notePublic([found], false);
+    return { id: found.id, found: [found] } satisfies Answer;
+  }
+  const rewritten = ({ body }: Found<PublicAddress>, next: Tags, properties: Json, io: WriteIo) =>
+    written(body.name, body.resourceGroup, { ...body.wire, tags: next, properties }, body.etag, io);
+
+  const kind: Kind<PublicAddressSpec, PublicAddress> = {
+    kind: kindNames.address,
+    again: 'safe',
+    compare({ body }, { tags: desired, label }): Comparison {
+      const texts = Object.entries(desired).flatMap(([name, value]) => {
+        // Marks come with the first change that is needed anyway.
+        const isMark = name === tags.cluster || name === tags.service;
+        return isMark || body.tags[name] === value ? [] : `tag ${name}`;
+      });
+      if (label !== undefined && (body.label ?? '') !== label) texts.push(`DNS label ${JSON.stringify(label)}`);
+      if (texts.length === 0) return { same: true };
+      return {
+        changes: [{ what: 'address', summary: texts.join(', '), phase: 'set', body: { tags: desired, label } }],
+      };
+    },
+    create({ spec }, _, io) {
+      const { name, resourceGroup, label } = spec;
+      const properties: PublicIPAddressPropertiesFormat = {
+        ...{ publicIPAllocationMethod: 'Static', publicIPAddressVersion: 'IPv4', ...spec.properties },
+        ...(label ? { dnsSettings: { domainNameLabel: label } } : {}),
+      };
+      const own = { location, sku: { name: 'Standard' }, tags: { ...spec.tags, ...marksOf(io.owner) } };
+      return written(name, resourceGroup, { ...own, properties }, undefined, io);
+    },
+    update(found, { body }, io) {
+      const { tags: desired, label } = body as Pick<PublicAddressSpec, 'tags' | 'label'>;
+      const { dnsSettings, ...rest } = objectIn(found.body.wire, 'properties');
+      const settings = label === undefined ? dnsSettings : label && { domainNameLabel: label };
+      const properties = { ...rest, ...(settings ? { dnsSettings: settings } : {}) };
+      return rewritten(found, { ...found.body.tags, ...desired, ...marksOf(io.owner) }, properties, io);
+    },
+    async remove(found, { permit }) {
+      await documentsIn(found.body.resourceGroup).remove(found.body.name, undefined, permit);
+      book.forgetPublic(found.id);
+      return {};
+    },
+    mark(found, as, _, io) {
+      const { [classicTags.service]: service = '', ...rest } = found.body.tags;
+      const { [tags.cluster]: _c, [tags.service]: _s, [tags.retained]: _r, ...others } = rest;
+      const kept = { ...others, [tags.retained]: service };
+      const next = as === 'ours' ? { ...found.body.tags, ...marksOf(io.owner) } : kept;
+      return rewritten(found, next, objectIn(found.body.wire, 'properties'), io);
+    },
+  };
+
+  return {
+    kind,
+    reader: {
+      kinds: [kindNames.address],
+      all: (_, { signal }) => listed(signal),
+      async of({ ids, search }, { signal }) {
+        const all = search ? await listed(signal) : [];
+        const asked = ids.filter((one) => one.kind === kindNames.address && !all.some(({ id }) => id === one.id));
+        const own = asked.flatMap(({ id }) => placeOf(id) ?? []);
+        const read = await Promise.all(
+          own.map(async ({ group, name }) => {
+            const one = await documentsIn(group).read(name, { signal });
+            return one === undefined ? [] : [foundAddress(one.doc, one.version)];
+          }),
+        );
+        const found = read.flat();
+        book.notePublic(found, false);
+        return { found: [...all, ...found] };
+      },
+    },
+    idOf: (group, name) => documentsIn(group).idOf(name).toLowerCase(),
+  };
+
+  /** Of this subscription alone: a record that users can write may name anything. */
+  function placeOf(id: string): { readonly group: string; readonly name: string } | undefined {
+    const [, , of, , group = '', , , , name = '', ...more] = id.toLowerCase().split('/');
+    const isAddress = /\/providers\/microsoft\.network\/publicipaddresses\/[^/]+$/i.test(id) && more.length === 0;
+    if (!isAddress || of !== subscription || ![group, name].every((one) => resourceName.test(one))) return undefined;
+    return { group, name };
+  }
+}
+
+function marksOf({ cluster, service }: Owner): Tags {
+  return { [tags.cluster]: cluster, [tags.service]: service };
+}
+
+function foundAddress(wire: Json, etag: string): Found<PublicAddress> {
+  const id = textIn(wire, 'id')!.toLowerCase();
+  const properties = objectIn(wire, 'properties');
+  const given = tagsIn(wire);
+  const { [tags.cluster]: cluster, [tags.service]: service } = given;
+  const ip = textIn(properties, 'ipAddress');
+  const owner = cluster !== undefined && service !== undefined ? { cluster, service } : undefined;
+  return {
+    ...{ kind: kindNames.address, id, version: etag, status: 'ready', slots: [`public address ${id}`] },
+    ...(owner === undefined ? {} : { owner }),
+    key: 'main',
+    ...(ip === undefined ? {} : { address: canonical(ip) }),
+    ...(given[tags.retained] === undefined ? {} : { retained: true }),
+    ...(given[tags.consent] === undefined ? {} : { lent: true }),
+    body: {
+      ...{ name: textIn(wire, 'name') ?? '', resourceGroup: id.split('/')[4] ?? '', tags: given, etag, wire },
+      label: textIn(objectIn(properties, 'dnsSettings'), 'domainNameLabel'),
+      usedBy: idIn(properties, 'ipConfiguration'),
+    },
+  };
+}

@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { desiredFor, newOwner } from '../../../../test/clouds/suite/desired.ts';
+import type { DesiredLoadBalancer } from '../../load-balancers.ts';
+import { annotations, prefix } from '../annotations.ts';
+import { settingsOf } from './settings.ts';
+
+const settings = (own: Readonly<Record<string, string>>, more: Partial<DesiredLoadBalancer> = {}) => {
+  const all = Object.fromEntries(Object.entries(own).map(([name, value]) => [prefix + name, value]));
+  return settingsOf(desiredFor(newOwner('c'), [], { annotations: all, ...more }));
+};
+const problemsOf = (...args: Parameters<typeof settings>) => settings(...args).problems;
+
+/** Every annotation of the classic controller, as its source has them. */
+const classic = `load-balancer-internal load-balancer-internal-subnet load-balancer-mode load-balancer-configurations
+  load-balancer-resource-group load-balancer-ipv4 load-balancer-ipv6 pip-name pip-name-ipv6 pip-prefix-id
+  pip-prefix-id-ipv6 pip-tags pip-ip-tags dns-label-name additional-public-ips allowed-service-tags allowed-ip-ranges
+  deny-all-except-load-balancer-source-ranges load-balancer-tcp-idle-timeout shared-securityrule
+  load-balancer-enable-high-availability-ports load-balancer-disable-tcp-reset disable-load-balancer-floating-ip
+  disable-load-balancer-nsg-rule load-balancer-health-probe-protocol load-balancer-health-probe-request-path
+  load-balancer-health-probe-interval load-balancer-health-probe-num-of-probe pls-create pls-resource-group pls-name
+  pls-ip-configuration-subnet pls-ip-configuration-ip-address-count pls-ip-configuration-ip-address pls-fqdns
+  pls-proxy-protocol pls-visibility pls-auto-approval`;
+
+describe('annotations of Services on Azure', () => {
+  it('are those of the classic controller, each with values and a meaning', () => {
+    const names = annotations.map(({ key }) => key.slice(prefix.length)).sort();
+    assert.deepEqual(names, classic.split(/\s+/).sort());
+  });
+
+  it('have the defaults of the classic controller', () => {
+    const { problems, isInternal, idleMinutes, resetsTcp, hasFloatingIp, probe } = settings({});
+    assert.deepEqual([problems, isInternal, idleMinutes, resetsTcp, hasFloatingIp], [[], false, 4, true, true]);
+    assert.deepEqual(probe, { protocol: undefined, path: '/', intervalInSeconds: 5, probeThreshold: 2 });
+  });
+
+  it('that ask for what is not served are refused by their names', () => {
+    for (const [name, value] of [
+      ['load-balancer-mode', '__auto__'],
+      ['load-balancer-configurations', 'lb1'],
+      ['additional-public-ips', '192.0.2.7'],
+      ['load-balancer-ipv6', '2001:db8::1'],
+      ['pip-name-ipv6', 'six'],
+      ['pip-prefix-id-ipv6', '/x'],
+      ['pls-create', 'true'],
+    ] as const) {
+      const [problem] = problemsOf({ [name]: value });
+      assert.ok(problem?.startsWith(`${prefix}${name}: ${JSON.stringify(value)}, expected none`), problem);
+    }
+    assert.deepEqual(problemsOf({ 'pls-create': 'false', 'shared-securityrule': 'true' }), []);
+  });
+
+  it('with bad values are refused by name, value and what was expected', () => {
+    for (const own of [
+      { 'load-balancer-internal': 'yes' },
+      { 'load-balancer-internal-subnet': '../other' },
+      { 'load-balancer-ipv4': '2001:db8::1' },
+      { 'load-balancer-resource-group': 'a/b' },
+      { 'pip-name': '..' },
+      { 'pip-prefix-id': 'prefix' },
+      { 'pip-tags': 'k8s-azure-service=x' },
+      { 'pip-tags': 'a' },
+      { 'dns-label-name': 'Has.Dots' },
+      { 'allowed-ip-ranges': '192.0.2.0/33' },
+      { 'allowed-service-tags': 'a b' },
+      { 'load-balancer-tcp-idle-timeout': '3' },
+      { 'load-balancer-health-probe-protocol': 'udp' },
+      { 'load-balancer-health-probe-request-path': 'ready' },
+      { 'load-balancer-health-probe-interval': '4' },
+      { 'load-balancer-health-probe-num-of-probe': '1' },
+    ]) {
+      const [name, value] = Object.entries(own)[0]!;
+      const problems = problemsOf(own as unknown as Record<string, string>);
+      assert.equal(problems.length, 1, name);
+      assert.ok(problems[0]?.startsWith(`${prefix}${name}: ${JSON.stringify(value)}, expected `), problems[0]);
+    }
+  });
+
+  it('that exclude each other are refused', () => {
+    for (const own of [
+      { 'load-balancer-health-probe-interval': '60', 'load-balancer-health-probe-num-of-probe': '2' },
+      { 'pip-name': 'a', 'load-balancer-ipv4': '192.0.2.1' },
+      { 'load-balancer-internal': 'true', 'pip-name': 'a' },
+      { 'load-balancer-internal': 'true', 'dns-label-name': 'web' },
+      { 'load-balancer-enable-high-availability-ports': 'true' },
+      { 'disable-load-balancer-floating-ip': 'true' },
+    ])
+      assert.equal(problemsOf(own as unknown as Record<string, string>).length, 1, JSON.stringify(own));
+    const ranges = { sourceRanges: ['192.0.2.0/24'] };
+    assert.equal(problemsOf({ 'allowed-ip-ranges': '192.0.2.0/24' }, ranges).length, 1);
+    assert.equal(problemsOf({}, { sourceRanges: ['2001:db8::/32'] }).length, 1);
+    assert.match(problemsOf({}, { address: '::1' }).join(), /spec\.loadBalancerIP: "::1", expected an IPv4 address/);
+  });
+});
