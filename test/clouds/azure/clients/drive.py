@@ -11,7 +11,20 @@ from azure.core.exceptions import ClientAuthenticationError, HttpResponseError, 
 from azure.identity import ClientSecretCredential
 from azure.mgmt.compute import ComputeManagementClient
 from azure.mgmt.network import NetworkManagementClient
-from azure.mgmt.network.models import Route, RouteTable
+from azure.mgmt.network.models import (
+    BackendAddressPool,
+    FrontendIPConfiguration,
+    LoadBalancer,
+    LoadBalancerSku,
+    LoadBalancingRule,
+    Probe,
+    PublicIPAddress,
+    PublicIPAddressSku,
+    Route,
+    RouteTable,
+    SecurityRule,
+    SubResource,
+)
 
 url = os.environ["AZURE_URL"]
 subscription = os.environ["AZURE_SUBSCRIPTION"]
@@ -96,6 +109,83 @@ put = lambda headers: network.route_tables.begin_create_or_update("rg", "pods", 
 assert refused(412, lambda: put(stale)) == "PreconditionFailed"
 assert [one.name for one in network.route_tables.list("rg")] == ["pods"]
 refused(404, lambda: network.route_tables.get("rg", "none"), ResourceNotFoundError)
+
+# A public address and a load balancer with it: documents with versions, and references that have to be there
+address = network.public_ip_addresses.begin_create_or_update(
+    "rg",
+    "front",
+    PublicIPAddress(
+        location=table.location,
+        sku=PublicIPAddressSku(name="Standard"),
+        public_ip_allocation_method="Static",
+        tags={"k8s-azure-service": "default/web"},
+    ),
+    polling_interval=0.2,
+).result()
+assert address.ip_address.startswith("203.0.113.") and address.provisioning_state == "Succeeded"
+base = address.id.replace("publicIPAddresses/front", "loadBalancers/web")
+
+
+def part(kind, name):
+    return SubResource(id=f"{base}/{kind}/{name}")
+
+
+rule = LoadBalancingRule(
+    name="http",
+    protocol="Tcp",
+    frontend_port=80,
+    backend_port=80,
+    enable_floating_ip=True,
+    frontend_ip_configuration=part("frontendIPConfigurations", "f"),
+    backend_address_pool=part("backendAddressPools", "nodes"),
+    probe=part("probes", "p"),
+)
+balancer = LoadBalancer(
+    location=table.location,
+    sku=LoadBalancerSku(name="Standard"),
+    frontend_ip_configurations=[FrontendIPConfiguration(name="f", public_ip_address=address)],
+    backend_address_pools=[BackendAddressPool(name="nodes")],
+    probes=[Probe(name="p", protocol="Http", port=10256, request_path="/healthz", interval_in_seconds=5)],
+    load_balancing_rules=[rule],
+)
+make = lambda one, **more: network.load_balancers.begin_create_or_update(
+    "rg", "web", one, polling_interval=0.2, **more
+).result()
+made = make(balancer)
+assert made.provisioning_state == "Succeeded" and made.etag
+assert made.frontend_ip_configurations[0].load_balancing_rules[0].id == f"{base}/loadBalancingRules/http"
+assert network.public_ip_addresses.get("rg", "front").ip_configuration.id == f"{base}/frontendIPConfigurations/f"
+assert [one.name for one in network.load_balancers.list("rg")] == ["web"]
+assert refused(412, lambda: make(made, headers={"If-Match": 'W/"old"'})) == "PreconditionFailed"
+delete_address = lambda: network.public_ip_addresses.begin_delete("rg", "front", polling_interval=0.2).result()
+assert refused(400, delete_address) == "PublicIPAddressCannotBeDeleted"
+made.load_balancing_rules[0].probe = part("probes", "none")
+assert refused(400, lambda: make(made)) == "InvalidResourceReference"
+network.load_balancers.begin_delete("rg", "web", polling_interval=0.2).result()
+delete_address()
+assert list(network.load_balancers.list("rg")) == []
+refused(404, lambda: network.load_balancers.get("rg", "web"), ResourceNotFoundError)
+
+# A security group: each priority once
+group = network.network_security_groups.get("rg", "nodes")
+own = lambda name, priority: SecurityRule(
+    name=name,
+    protocol="Tcp",
+    access="Allow",
+    direction="Inbound",
+    priority=priority,
+    source_address_prefix="Internet",
+    source_port_range="*",
+    destination_address_prefix="203.0.113.9",
+    destination_port_range="80",
+)
+group.security_rules = [own("a", 500), own("b", 501)]
+put_group = lambda: network.network_security_groups.begin_create_or_update(
+    "rg", "nodes", group, polling_interval=0.2
+).result()
+assert [one.priority for one in put_group().security_rules] == [500, 501]
+group.security_rules = [own("a", 500), own("b", 500)]
+assert refused(400, put_group) == "SecurityRuleConflict"
 
 # A credential that is wrong
 try:

@@ -1,5 +1,7 @@
 // Drives a fake Azure with the provider of the classic controller: every answer is parsed by what Mooring has not
 // written. AZURE_JSON is its configuration, AZURE_NODES the Nodes as JSON. Prints what it has found, as JSON, or fails.
+// With AZURE_SERVICES, it makes or deletes the load balancers of those Services instead (AZURE_DO is ensure or delete),
+// and prints their addresses.
 package main
 
 import (
@@ -13,7 +15,9 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
 	cloudprovider "k8s.io/cloud-provider"
 	"sigs.k8s.io/cloud-provider-azure/pkg/provider"
@@ -67,6 +71,41 @@ func routesOf(ctx context.Context, cloud *provider.Cloud) []route {
 	return found
 }
 
+// Its Nodes and Services are as an API server shows them.
+func serve(ctx context.Context, cloud *provider.Cloud) {
+	var nodes []*v1.Node
+	check(json.Unmarshal([]byte(os.Getenv("AZURE_NODES")), &nodes))
+	var services []*v1.Service
+	check(json.Unmarshal([]byte(os.Getenv("AZURE_SERVICES")), &services))
+	objects := []runtime.Object{}
+	for _, node := range nodes {
+		objects = append(objects, node)
+	}
+	for _, service := range services {
+		objects = append(objects, service)
+	}
+	cloud.KubeClient = fake.NewSimpleClientset(objects...)
+	factory := informers.NewSharedInformerFactory(cloud.KubeClient, 0)
+	cloud.SetInformers(factory)
+	factory.Start(ctx.Done())
+	factory.WaitForCacheSync(ctx.Done())
+	addresses := map[string][]string{}
+	for _, service := range services {
+		if os.Getenv("AZURE_DO") == "delete" {
+			check(cloud.EnsureLoadBalancerDeleted(ctx, "kubernetes", service))
+			continue
+		}
+		status, err := cloud.EnsureLoadBalancer(ctx, "kubernetes", service, nodes)
+		check(err)
+		for _, ingress := range status.Ingress {
+			addresses[service.Name] = append(addresses[service.Name], ingress.IP)
+		}
+	}
+	text, err := json.Marshal(addresses)
+	check(err)
+	fmt.Println(string(text))
+}
+
 func main() {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
@@ -75,6 +114,10 @@ func main() {
 	opened, err := provider.NewCloud(ctx, nil, parsed, true)
 	check(err)
 	cloud := opened.(*provider.Cloud)
+	if os.Getenv("AZURE_SERVICES") != "" {
+		serve(ctx, cloud)
+		return
+	}
 	cloud.KubeClient = fake.NewSimpleClientset()
 
 	var inputs []nodeInput
