@@ -1,5 +1,5 @@
 import type { LoadBalancingRulePropertiesFormat, ProbePropertiesFormat } from '@azure/arm-network';
-import type { Found, Owner, ResourceName } from '../../../engine/resource.ts';
+import { everyService, type Found, type Owner, type ResourceName } from '../../../engine/resource.ts';
 import { canonical } from '../../ip-address.ts';
 import { covers, idIn, type Json, objectIn, type Part, partsIn, sameName, textIn } from './json.ts';
 import { baseName, codesIn, isOfBase, ownerOf, type Tags } from './names.ts';
@@ -128,18 +128,26 @@ export function parseBalancer(
 ): readonly Found<Balancer | Pool>[] {
   const id = textIn(json, 'id')!.toLowerCase();
   const codes = codesIn(tagsIn(json));
-  const [rules, probes, pools] = [partsIn(json, lists.rules), partsIn(json, lists.probes), partsIn(json, lists.pools)];
+  const pools = partsIn(json, lists.pools);
+  const byBase = (list: string) => Map.groupBy(partsIn(json, list), ({ name }) => baseOf(name));
+  const [rulesOf, probesOf] = [byBase(lists.rules), byBase(lists.probes)];
+  const membersOf = new Map(
+    pools.map((pool) => [`${id}/${lists.pools}/${pool.name}`.toLowerCase(), poolAddresses(pool)]),
+  );
   const isFailed = /^(failed|canceled)$/i.test(textIn(objectIn(json, 'properties'), 'provisioningState') ?? '');
   const frontends = partsIn(json, lists.frontends).map((frontend): Found<Balancer> => {
     const { name, properties } = frontend;
     const publicAddress = idIn(properties, 'publicIPAddress');
     const holder = publicOwnerOf(publicAddress ?? '');
     const isHeld = holder?.cluster === cluster && isOfBase(name, baseName(holder.service));
-    const owner = ownerOf(name, cluster, codes) ?? (isHeld ? holder : undefined);
-    const base = /^a[0-9a-f]{31}(?=-|$)/i.exec(name)?.[0].toLowerCase();
-    const own = (parts: readonly Part[]) => parts.filter((one) => base !== undefined && isOfBase(one.name, base));
-    const used = new Set(own(rules).map((rule) => idIn(rule.properties, 'backendAddressPool')));
-    const members = pools.filter((pool) => used.has(`${id}/${lists.pools}/${pool.name}`.toLowerCase()));
+    const owner = isHeld ? holder : ownerOf(name, cluster, codes);
+    const base = baseOf(name);
+    const own = (all: typeof rulesOf) => (base === undefined ? [] : (all.get(base) ?? []));
+    const rules = own(rulesOf);
+    const [pool = '', ...more] = new Set(rules.map((rule) => idIn(rule.properties, 'backendAddressPool') ?? ''));
+    // One array for all frontends of a pool.
+    const [first = [], ...others] = [pool, ...more].flatMap((one) => [membersOf.get(one) ?? []]);
+    const members = others.length === 0 ? first : [first, ...others].flat();
     const privateAddress = textIn(properties, 'privateIPAddress');
     const address = privateAddress === undefined ? undefined : canonical(privateAddress);
     return {
@@ -150,11 +158,11 @@ export function parseBalancer(
       refs: publicAddress === undefined ? [] : [{ role: 'address', kind: kindNames.address, id: publicAddress }],
       body: {
         ...{ document, name, publicAddress, privateAddress, subnet: idIn(properties, 'subnet'), isFailed, frontend },
-        ...{ rules: own(rules), probes: own(probes), members: members.flatMap(poolAddresses) },
+        ...{ rules, probes: own(probesOf), members },
       },
     };
   });
-  const everyone: Owner = { cluster, service: '*' };
+  const everyone: Owner = { cluster, service: everyService };
   const isOurs = frontends.some(({ owner }) => owner !== undefined);
   return [
     ...frontends,
@@ -170,6 +178,8 @@ export function parseBalancer(
   ];
 }
 
+/** In lower case; undefined for a name that is no Service's. */
+const baseOf = (name: string) => /^a[0-9a-f]{31}(?=-|$)/i.exec(name)?.[0].toLowerCase();
 export const frontendSlot = (document: string, name: string) => `frontend ${document}/${name}`.toLowerCase();
 export const poolKey = (document: string, name: string) => `${document}/${name}`.toLowerCase();
 
