@@ -9,7 +9,6 @@ import {
   type BalancerSpec,
   kindNames,
   lists,
-  type Pool,
   type PoolSpec,
   parseBalancer,
   partsOfInterfaces,
@@ -32,11 +31,10 @@ export function balancerDocument({ client, place, book }: BalancerDocumentOption
   /** Every owner is of the same cluster. */
   let known = '';
 
-  function parse(name: string, json: Json, cluster: string): readonly Found<Balancer | Pool>[] {
+  function parse(name: string, json: Json, cluster: string): readonly Found<Balancer>[] {
     known = cluster;
     const found = parseBalancer(name, json, cluster, book.publicOwnerOf);
-    const frontends = found.filter((one): one is Found<Balancer> => one.kind === kindNames.balancer);
-    book.noteFrontends(name, frontends);
+    book.noteFrontends(name, found);
     return found;
   }
 
@@ -88,17 +86,15 @@ function fold(
 
   for (const edit of edits) {
     const { owner } = edit;
-    if ('put' in edit && edit.put.kind === kindNames.pool) {
-      const pool = edit.put.spec as PoolSpec;
-      next[lists.pools] = withPool(next[lists.pools], pool);
-    } else if ('put' in edit) {
+    if ('put' in edit) {
       const spec = edit.put.spec as BalancerSpec;
       codes.add(codeOf(owner));
       const { publicAddress } = spec.frontend;
       const id = textIn(before, 'id') ?? idOf(spec.document);
       const wire = wireOf(spec, id, publicAddress && edit.idOf(publicAddress));
       replaceOwn(next, baseName(owner.service), [wire.frontend], wire);
-    } else if (edit.drop.kind === kindNames.balancer) {
+      next[lists.pools] = withPool(next[lists.pools], spec.pool);
+    } else {
       codes.delete(codeOf(owner));
       replaceOwn(next, baseName(owner.service), [], { rules: [], probes: [] });
     }

@@ -1,12 +1,11 @@
 import type { LoadBalancingRulePropertiesFormat, ProbePropertiesFormat } from '@azure/arm-network';
-import { everyService, type Found, type Owner, type ResourceName } from '../../../engine/resource.ts';
+import type { Found, Owner, ResourceName } from '../../../engine/resource.ts';
 import { canonical } from '../../ip-address.ts';
 import { covers, idIn, type Json, objectIn, type Part, partsIn, sameName, textIn } from './json.ts';
 import { baseName, codesIn, isOfBase, ownerOf, type Tags } from './names.ts';
 
 export const kindNames = {
   balancer: 'load balancer',
-  pool: 'backend pool',
   address: 'public address',
   rule: 'security rule',
 } as const;
@@ -28,6 +27,8 @@ export interface Balancer {
   readonly probes: readonly Part[];
   /** In the pools of its rules. */
   readonly members: readonly string[];
+  /** Network interfaces are in such a pool: who joins is up to them. */
+  readonly isOfInterfaces: boolean;
   /** The last write to the load balancer has failed: another one is needed. */
   readonly isFailed: boolean;
 }
@@ -43,23 +44,13 @@ export interface BalancerSpec {
   };
   readonly rules: readonly RuleSpec[];
   readonly probes: readonly { readonly name: string; readonly properties: ProbePropertiesFormat }[];
-  /** Name of the backend pool. */
-  readonly pool: string;
+  readonly pool: PoolSpec;
 }
 
 export interface RuleSpec {
   readonly name: string;
   readonly probe: string | undefined;
   readonly properties: Omit<LoadBalancingRulePropertiesFormat, 'probe' | 'backendAddressPool'>;
-}
-
-/** The nodes behind the rules of a load balancer. */
-export interface Pool {
-  readonly document: string;
-  readonly name: string;
-  readonly addresses: readonly string[];
-  /** Network interfaces are in it: who joins is up to them. */
-  readonly isOfInterfaces: boolean;
 }
 
 /** A public address, whoever made it. */
@@ -74,8 +65,8 @@ export interface PublicAddress {
   readonly wire: Json;
 }
 
+/** The nodes behind all rules of a load balancer: every Service names all nodes of the cluster. */
 export interface PoolSpec {
-  readonly document: string;
   readonly name: string;
   readonly virtualNetwork: string;
   readonly members: readonly { readonly node: string; readonly address: string }[];
@@ -103,7 +94,7 @@ export function wireOf(spec: BalancerSpec, id: string, publicAddress: string | u
       const probed = probe === undefined ? {} : { probe: ref(lists.probes, probe) };
       const refs = {
         frontendIPConfiguration: ref(lists.frontends, name),
-        backendAddressPool: ref(lists.pools, spec.pool),
+        backendAddressPool: ref(lists.pools, spec.pool.name),
       };
       return { name: rule, properties: { ...properties, ...refs, ...probed } };
     }),
@@ -117,7 +108,7 @@ export const poolAddresses = ({ properties }: Part): readonly string[] =>
 export const tagsIn = (json: Json) => objectIn(json, 'tags') as Tags;
 
 /**
- * Every frontend and pool of a load balancer. A frontend is the Service's that the tags list, or whose mark its public
+ * Every frontend of a load balancer. A frontend is the Service's that the tags list, or whose mark its public
  * address carries. Pure.
  */
 export function parseBalancer(
@@ -125,17 +116,18 @@ export function parseBalancer(
   json: Json,
   cluster: string,
   publicOwnerOf: (id: string) => Owner | undefined,
-): readonly Found<Balancer | Pool>[] {
+): readonly Found<Balancer>[] {
   const id = textIn(json, 'id')!.toLowerCase();
   const codes = codesIn(tagsIn(json));
   const pools = partsIn(json, lists.pools);
   const byBase = (list: string) => Map.groupBy(partsIn(json, list), ({ name }) => baseOf(name));
   const [rulesOf, probesOf] = [byBase(lists.rules), byBase(lists.probes)];
+  const ofInterfaces = pools.some(partsOfInterfaces);
   const membersOf = new Map(
     pools.map((pool) => [`${id}/${lists.pools}/${pool.name}`.toLowerCase(), poolAddresses(pool)]),
   );
   const isFailed = /^(failed|canceled)$/i.test(textIn(objectIn(json, 'properties'), 'provisioningState') ?? '');
-  const frontends = partsIn(json, lists.frontends).map((frontend): Found<Balancer> => {
+  return partsIn(json, lists.frontends).map((frontend): Found<Balancer> => {
     const { name, properties } = frontend;
     const publicAddress = idIn(properties, 'publicIPAddress');
     const holder = publicOwnerOf(publicAddress ?? '');
@@ -158,30 +150,15 @@ export function parseBalancer(
       refs: publicAddress === undefined ? [] : [{ role: 'address', kind: kindNames.address, id: publicAddress }],
       body: {
         ...{ document, name, publicAddress, privateAddress, subnet: idIn(properties, 'subnet'), isFailed, frontend },
-        ...{ rules, probes: own(probesOf), members },
+        ...{ rules, probes: own(probesOf), members, isOfInterfaces: ofInterfaces && members.length === 0 },
       },
     };
   });
-  const everyone: Owner = { cluster, service: everyService };
-  const isOurs = frontends.some(({ owner }) => owner !== undefined);
-  return [
-    ...frontends,
-    ...pools.map((pool): Found<Pool> => {
-      const isOfInterfaces = partsOfInterfaces(pool);
-      return {
-        ...{ kind: kindNames.pool, id: `${id}/${lists.pools}/${pool.name}`.toLowerCase(), status: 'ready' },
-        ...(isOurs ? { owner: everyone } : {}),
-        key: poolKey(document, pool.name),
-        body: { document, name: pool.name, addresses: poolAddresses(pool), isOfInterfaces },
-      };
-    }),
-  ];
 }
 
 /** In lower case; undefined for a name that is no Service's. */
 const baseOf = (name: string) => /^a[0-9a-f]{31}(?=-|$)/i.exec(name)?.[0].toLowerCase();
 export const frontendSlot = (document: string, name: string) => `frontend ${document}/${name}`.toLowerCase();
-export const poolKey = (document: string, name: string) => `${document}/${name}`.toLowerCase();
 
 export function partsOfInterfaces({ properties }: Part): boolean {
   const configurations = properties['backendIPConfigurations'];
@@ -198,6 +175,11 @@ export function differences(found: Balancer, spec: BalancerSpec, isAddressGood: 
   const { privateAddress = found.privateAddress, subnet } = spec.frontend;
   const isInPlace = sameName(found, wire.frontend) && isAddressGood && found.subnet === subnet?.toLowerCase();
   if (!isInPlace || found.privateAddress !== privateAddress) texts.push(`frontend ${spec.frontend.name}`);
+  const members = spec.pool.members.map(({ address }) => address);
+  if (!found.isOfInterfaces) {
+    texts.push(...members.filter((ip) => !found.members.includes(ip)).map((ip) => `node ${ip}`));
+    texts.push(...found.members.filter((ip) => !members.includes(ip)).map((ip) => `no node ${ip}`));
+  }
   for (const [what, has, desired] of [
     ['rule', found.rules, wire.rules],
     ['probe', found.probes, wire.probes],

@@ -11,10 +11,8 @@ import {
   type BalancerSpec,
   frontendSlot,
   kindNames,
-  type Pool,
   type PoolSpec,
   type PublicAddress,
-  poolKey,
 } from './balancer.ts';
 import { baseName, classicTags, frontendName, publicAddressName } from './names.ts';
 import { currentPlacement, type Placement, placementOf, unsupported } from './placement.ts';
@@ -33,7 +31,7 @@ export interface DesireOptions {
 /** What serves a Service. Pure but for the addresses that the book has. */
 export function desireOf(input: DesireInput, options: DesireOptions): Desire {
   const { place, book } = options;
-  const { desired, found, own } = input;
+  const { desired, own } = input;
   const { owner, service, clusterName, families } = desired;
   const settings = settingsOf(desired);
   const base = baseName(owner.service);
@@ -70,24 +68,19 @@ export function desireOf(input: DesireInput, options: DesireOptions): Desire {
   const isForAllPorts = settings.isForAllPorts && isInternal;
   const subnet = isInternal ? settings.subnet : undefined;
   const parts = { base, subnet, desired, settings: { ...settings, isForAllPorts }, ports: served };
-  const frontend = { document, pool: clusterName, frontend: { name, ...frontendOf(placement, standing?.body) } };
+  const pool = {
+    ...{ name: clusterName, virtualNetwork: place.virtualNetwork },
+    members: membersOf(desired, standing?.body.members ?? [], book),
+  };
+  const frontend = { document, pool, frontend: { name, ...frontendOf(placement, standing?.body) } };
   const spec: BalancerSpec = { ...frontend, ...rulesOf(parts, place.disableOutboundSnat) };
   const classic: BalancerSpec = { ...frontend, ...classicRules(parts, place.disableOutboundSnat) };
   const main: Want<BalancerSpec> = {
     ...{ kind: kindNames.balancer, key: 'main', slot: frontendSlot(document, name), carriesAddress: true },
     ...{ needs: isInternal ? [] : [addressName], spec, asGood: [classic], summary: `frontend ${name}` },
   };
-  const key = poolKey(document, clusterName);
-  const pool = (found(kindNames.pool) as readonly Found<Pool>[]).find((one) => one.key === key)?.body;
-  if (pool?.isOfInterfaces)
+  if (standing?.body.isOfInterfaces)
     remarks.push(`backend pool ${clusterName} has network interfaces in it: scale sets say which nodes join`);
-  const poolWant: Want<PoolSpec> = {
-    ...{ kind: kindNames.pool, key, needs: [nameOf(main)], summary: `backend pool ${clusterName}` },
-    spec: {
-      ...{ document, name: clusterName, virtualNetwork: place.virtualNetwork },
-      members: membersOf(desired, pool?.addresses ?? [], book),
-    },
-  };
   const rules =
     place.securityGroup && !settings.isWithoutSecurityRules ? firewallOf(document, isInternal, settings, served) : [];
   if (place.securityGroup === undefined && !settings.isWithoutSecurityRules) {
@@ -100,7 +93,7 @@ export function desireOf(input: DesireInput, options: DesireOptions): Desire {
     const one = { kind: kindNames.rule, key: shareKey(document, rule.name), needs: [nameOf(main)] };
     return { ...one, spec: rule, summary: `security rule ${rule.name}` };
   });
-  return { wants: [...addressWants(), main, poolWant, ...shares], refusals, remarks };
+  return { wants: [...addressWants(), main, ...shares], refusals, remarks };
 
   function addressWants(): readonly Want[] {
     if (placement === undefined || placement.from === 'subnet') return [];

@@ -241,7 +241,7 @@ describe('load balancers of Azure', () => {
       assert.equal(observed?.state, 'active');
     }));
 
-  it('have all nodes of every Service behind them, without those that no Service names', () =>
+  it('have the nodes of the cluster behind them, whichever Service is worked on first', () =>
     withWorld(async ({ world, vms, service, partsOf }) => {
       const addresses = () =>
         (partsOf('loadBalancers', 'kubernetes', 'backendAddressPools')[0]?.properties['loadBalancerBackendAddresses'] ??

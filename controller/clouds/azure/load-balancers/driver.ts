@@ -5,10 +5,10 @@ import { annotations, portPrefix, prefix } from '../annotations.ts';
 import type { ArmClient } from '../client.ts';
 import { type BalancerPlace, resourceName } from '../config.ts';
 import { createAddressBook } from './address-book.ts';
-import { type Balancer, kindNames, type Pool, type PublicAddress } from './balancer.ts';
+import { type Balancer, kindNames, type PublicAddress } from './balancer.ts';
 import { balancerDocument } from './balancer-document.ts';
 import { desireOf } from './desire.ts';
-import { balancerKind, poolKind } from './kinds.ts';
+import { balancerKind } from './kinds.ts';
 import { baseName, classicTags, isOfBase } from './names.ts';
 import { createPublicAddresses } from './public-addresses.ts';
 import { type RuleShare, securityGroupDocument, shareKind } from './security-group.ts';
@@ -22,7 +22,7 @@ export function createLoadBalancerDriver(client: ArmClient, place: BalancerPlace
   const groups = new Set<string>();
   const addresses = createPublicAddresses({ client, place, book, groups });
   const { securityGroup } = place;
-  const kinds = [addresses.kind, balancerKind, poolKind, ...(securityGroup ? [shareKind] : [])];
+  const kinds = [addresses.kind, balancerKind, ...(securityGroup ? [shareKind] : [])];
 
   return {
     main: kindNames.balancer,
@@ -78,12 +78,6 @@ function adopts(found: Found, input: AdoptionInput): string | undefined {
       const { tags } = found.body as PublicAddress;
       const isMade = tags[classicTags.service] === service && tags[classicTags.cluster] === proof.clusterName;
       return isMade && shown.has(found.address ?? '') ? 'main' : undefined;
-    }
-    case kindNames.pool: {
-      const { name, document } = found.body as Pool;
-      const mains = input.found(kindNames.balancer) as readonly Found<Balancer>[];
-      const isUsed = mains.some((one) => one.body.document === document && isClassic(one));
-      return name === proof.clusterName && isUsed ? found.key : undefined;
     }
     default:
       return shown.has((found.body as RuleShare).ip) ? found.key : undefined;
