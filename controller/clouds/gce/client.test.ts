@@ -140,7 +140,7 @@ describe('the client of Compute Engine', () => {
 
   it('counts calls by the names of methods, without names of resources', async () => {
     const { client, calls, during } = setUp();
-    await during(client.change(insert, 'proj', always));
+    await during(client.change(insert, always));
     assert.deepEqual(
       calls.map(({ operation, code }) => [operation, code]),
       [
@@ -155,7 +155,7 @@ describe('a change', () => {
   it('ends when its operation has ended, in one request that waits', async () => {
     const { clock, fake, client, during } = setUp();
     fake.operations.durationMs = 60_000;
-    await during(client.change(insert, 'proj', always));
+    await during(client.change(insert, always));
     assert.ok(fake.routes.has('r'));
     assert.equal(fake.calls.length, 2);
     assert.ok(clock.monotonic() >= 60_000);
@@ -164,14 +164,14 @@ describe('a change', () => {
   it('does not wait where the operation has ended at once', async () => {
     const { fake, client } = setUp();
     fake.operations.durationMs = 0;
-    await client.change(insert, 'proj', always);
+    await client.change(insert, always);
     assert.equal(fake.calls.length, 1);
   });
 
   it('asks once a second where the server does not wait, and gives up after two minutes', async () => {
     const { fake, client, during } = setUp();
     Object.assign(fake.operations, { durationMs: 600_000, waitMs: 0 });
-    const error = await failureOf(during(client.change(insert, 'proj', always)));
+    const error = await failureOf(during(client.change(insert, always)));
     assert.deepEqual([error.kind, error.operation], ['Timeout', 'routes.insert']);
     assert.ok(fake.calls.length <= 122, String(fake.calls.length));
   });
@@ -191,7 +191,7 @@ describe('a change', () => {
     it(`whose operation ends in ${code} is ${kind}`, async () => {
       const { fake, client, during } = setUp();
       fake.operations.failNext = { code, status, message: 'why' };
-      const error = await failureOf(during(client.change(insert, 'proj', always)));
+      const error = await failureOf(during(client.change(insert, always)));
       assert.deepEqual([error.kind, error.operation], [kind, 'routes.insert']);
       assert.match(error.message, /why$/);
     });
@@ -206,7 +206,7 @@ describe('a change', () => {
       order.push('permit');
       throw new Error('paused');
     };
-    await assert.rejects(client.change(insert, 'proj', { permit: withheld }), /paused/);
+    await assert.rejects(client.change(insert, { permit: withheld }), /paused/);
     assert.deepEqual([order, fake.calls.length], [['token', 'permit'], 0]);
   });
 });

@@ -19,12 +19,10 @@ export interface GceClient extends JsonApi {
   /** Every item of a collection in all zones that could be reached. One call for 500 items. Reads only. */
   aggregated(request: ApiRequest, collection: string): Promise<AggregatedList>;
   /**
-   * Makes a change, and waits until its operation has ended. Throws what the operation ended with, and `Timeout` after
-   * two minutes.
-   *
-   * @param project of the global operation
+   * Makes a change, and waits until its operation has ended, which it answers. Throws what the operation ended with, and
+   * `Timeout` after two minutes.
    */
-  change(request: ApiRequest, project: string, options: ApplyOptions): Promise<void>;
+  change(request: ApiRequest, options: Pick<ApplyOptions, 'permit' | 'signal'>): Promise<AnswerFields>;
 }
 
 export interface GceClientOptions extends Omit<JsonApiOptions, 'cloud' | 'errorOf' | 'timeoutMs' | 'authorization'> {
@@ -69,16 +67,18 @@ export function createClient(options: GceClientOptions): GceClient {
     }
   }
 
-  async function finished(operation: AnswerFields, name: string, project: string, signal: AbortSignal | undefined) {
+  /** @param scope of the operation: `/projects/p/zones/z` */
+  async function finished(operation: AnswerFields, name: string, scope: string, signal: AbortSignal | undefined) {
     const startedAt = clock.monotonic();
     const id = operation.text('name');
-    const path = `/projects/${project}/global/operations/${encodeURIComponent(id)}/wait`;
-    const request = { method: 'POST', path, operation: 'globalOperations.wait', urgency: 'change', signal } as const;
+    const path = `${scope}/operations/${encodeURIComponent(id)}/wait`;
+    const [kind] = /(?<=\/)(?:global|region|zone)/.exec(scope.replace(/^\/projects\/[^/]+/, ''))!;
+    const request = { method: 'POST', path, operation: `${kind}Operations.wait`, urgency: 'change', signal } as const;
     for (let now = operation; ; ) {
       if (now.text('status') === 'DONE') {
         const error = errorOfOperation(name, now);
         if (error !== undefined) throw error;
-        return;
+        return now;
       }
       if (clock.monotonic() - startedAt >= longestOperationMs) {
         const message = `operation ${id} runs for more than ${longestOperationMs / 1000} s`;
@@ -122,9 +122,10 @@ export function createClient(options: GceClientOptions): GceClient {
       }
       return { items, unreachable };
     },
-    async change(request, project, { permit, signal }) {
+    async change(request, { permit, signal }) {
       const operation = await api.call({ ...request, permit, signal });
-      await finished(operation, operationOf(request), project, signal);
+      const [scope] = /^\/projects\/[^/]+\/(?:global|(?:regions|zones)\/[^/]+)/.exec(request.path)!;
+      return finished(operation, operationOf(request), scope, signal);
     },
   };
 }

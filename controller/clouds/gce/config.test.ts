@@ -21,6 +21,7 @@ describe('the configuration of Compute Engine', () => {
       ...{ project: undefined, networkProject: undefined, network: undefined, named: undefined, ipv6First: false },
       ...{ namePrefix: undefined, endpoint: undefined, resourceManagerEndpoint: undefined },
       ...{ credentialFile: undefined, tokenSource: undefined, warnings: [] },
+      ...{ region: undefined, subnet: undefined, nodeTags: [], clusterId: undefined },
     });
   });
 
@@ -33,17 +34,22 @@ describe('the configuration of Compute Engine', () => {
       multizone = true
       stack-type = IPV6
       node-instance-prefix = gke-a
+      subnetwork-name = https://a.example/projects/host-project/regions/europe-west1/subnetworks/pods
+      node-tags = a
+      node-tags = b
       token-url = https://tokens.example.com/token
       token-body = "{\\"a\\": 1}"
       api-endpoint = https://compute.example.com/compute/v1/
       [mooring]
       credential-file = /etc/gce/key.json
+      cluster-id = 0123456789abcdef
       resource-manager-endpoint = https://crm.example.com/`);
     assert.deepEqual(config, {
       ...{ project: 'my-project', networkProject: 'host-project', network: 'nodes', ipv6First: true },
       ...{ named: { region: 'europe-west1' }, namePrefix: 'gke-a', credentialFile: '/etc/gce/key.json' },
       ...{ endpoint: 'https://compute.example.com/compute/v1', resourceManagerEndpoint: 'https://crm.example.com' },
       ...{ tokenSource: { url: 'https://tokens.example.com/token', body: '{"a": 1}' }, warnings: [] },
+      ...{ region: 'europe-west1', subnet: 'pods', nodeTags: ['a', 'b'], clusterId: '0123456789abcdef' },
     });
   });
 
@@ -53,6 +59,12 @@ describe('the configuration of Compute Engine', () => {
     for (const key of ['multizone', 'regional'])
       assert.deepEqual(read(`${zone}${key} = true`).named, { region: 'us-east1' });
     assert.equal(read('[global]\nmultizone = true').named, undefined);
+  });
+
+  it('has load balancers in the region of the local zone, or in the one that it names', () => {
+    const zone = '[global]\nlocal-zone = us-east1-b\n';
+    assert.equal(read(zone).region, 'us-east1');
+    assert.equal(read(`${zone}[mooring]\nregion = us-west1`).region, 'us-west1');
   });
 
   it('takes the URL of a network for its name and project', () => {
@@ -72,19 +84,14 @@ describe('the configuration of Compute Engine', () => {
 
   it('names every key that has no effect, and every unknown one', () => {
     const { warnings } = read(`[global]
-      subnetwork-name = s
       secondary-range-name = r
-      node-tags = a
-      node-tags = b
       container-api-endpoint = https://c.example.com
       alpha-features = ILBSubsets
       gone = 1
       [other]
       key = 1`);
     assert.deepEqual(warnings, [
-      'subnetwork-name has no effect: no load balancers are made',
       'secondary-range-name has no effect: it has no meaning in the classic controller either',
-      'node-tags has no effect: no firewall rules are made',
       'container-api-endpoint has no effect: GKE is not called',
       'alpha-features has no effect: no alpha API is called',
       'unknown in the cloud config: [global] gone, [other]',
@@ -101,6 +108,8 @@ describe('the configuration of Compute Engine', () => {
     ['network-name = a/b', /network-name: "a\/b", expected a name or the URL of a network/],
     ['stack-type = IPv5', /stack-type: "IPv5", expected IPV4, IPV6 or IPV4_IPV6/],
     ['node-instance-prefix = a.*', /node-instance-prefix: "a\.\*", expected the beginning/],
+    ['node-tags = A', /node-tags: "A", expected a network tag/],
+    ['subnetwork-name = a/b', /subnetwork-name: "a\/b", expected a name or the URL of a subnet/],
     ['regional = perhaps', /regional: "perhaps", expected true or false/],
   ] as const)
     it(`refuses ${text}`, () => assert.match(refusalOf(`[global]\n${text}`), expected));

@@ -1,3 +1,4 @@
+import { gceRegion } from '../../../common/provider-id/gce.ts';
 import type { CloudConfigFile } from '../cloud.ts';
 import { type GcfgReader, parseGcfg, readSection, unknownKeys } from '../gcfg.ts';
 
@@ -21,29 +22,44 @@ export interface GceConfig {
   readonly credentialFile: string | undefined;
   /** The classic controller's own source of tokens. */
   readonly tokenSource: { readonly url: string; readonly body: string } | undefined;
+  /** Of load balancers. Undefined: that of the VM where the controller runs. */
+  readonly region: string | undefined;
+  /** Name of the subnet of internal load balancers. */
+  readonly subnet: string | undefined;
+  /** Firewall rules are for VMs with these tags. */
+  readonly nodeTags: readonly string[];
+  /** What the classic controller calls the cluster. */
+  readonly clusterId: string | undefined;
   /** For the log. */
   readonly warnings: readonly string[];
 }
 
 /** Keys of the classic controller that change nothing here, and why. */
 const withoutMeaning: Readonly<Record<string, string>> = {
-  'subnetwork-name': 'no load balancers are made',
   'secondary-range-name': 'it has no meaning in the classic controller either',
-  'node-tags': 'no firewall rules are made',
   'container-api-endpoint': 'GKE is not called',
   'alpha-features': 'no alpha API is called',
 };
 const globalKeys = [
   ...['token-url', 'token-body', 'project-id', 'network-project-id', 'network-name', 'stack-type', 'local-zone'],
-  ...['node-instance-prefix', 'regional', 'multizone', 'api-endpoint', ...Object.keys(withoutMeaning)],
+  ...[
+    'subnetwork-name',
+    'node-tags',
+    'node-instance-prefix',
+    'regional',
+    'multizone',
+    'api-endpoint',
+    ...Object.keys(withoutMeaning),
+  ],
 ];
 const knownKeys: ReadonlyMap<string, ReadonlySet<string>> = new Map([
   ['global', new Set(globalKeys)],
-  ['mooring', new Set(['credential-file', 'resource-manager-endpoint'])],
+  ['mooring', new Set(['credential-file', 'resource-manager-endpoint', 'region', 'cluster-id'])],
 ]);
 /** Project ids of domains have a colon: `example.com:project`. */
 export const projectPattern = /^(?:[a-z0-9.-]+:)?[a-z0-9][a-z0-9-]*$/;
 export const namePattern = /^[a-z]([-a-z0-9]{0,61}[a-z0-9])?$/;
+const regionPattern = /^[a-z]+-[a-z0-9]+$/;
 export const zonePattern = /^[a-z]+(-[a-z0-9]+){2,}$/;
 
 /**
@@ -65,13 +81,17 @@ export function readConfig(file: CloudConfigFile | undefined): GceConfig {
     project: matching(global, 'project-id', projectPattern, 'the id or number of a project'),
     networkProject: matching(global, 'network-project-id', projectPattern, 'the id or number of a project') ?? host,
     network: network ?? matching(global, 'network-name', namePattern, 'a name or the URL of a network'),
-    named: zone === undefined ? undefined : wide ? { region: zone.replace(/-[^-]*$/, '') } : { zone },
+    named: zone === undefined ? undefined : wide ? { region: gceRegion(zone) } : { zone },
     ipv6First: matching(global, 'stack-type', /^IPV4$|^IPV6$|^IPV4_IPV6$/, 'IPV4, IPV6 or IPV4_IPV6') === 'IPV6',
     namePrefix: matching(global, 'node-instance-prefix', /^[a-z][-a-z0-9]*$/, 'the beginning of the names of VMs'),
     endpoint: endpointOf(global, 'api-endpoint'),
     resourceManagerEndpoint: endpointOf(mooring, 'resource-manager-endpoint'),
     credentialFile: mooring.text('credential-file'),
     tokenSource: tokenSourceOf(global),
+    region: matching(mooring, 'region', regionPattern, 'a region such as us-central1') ?? (zone && gceRegion(zone)),
+    subnet: subnetOf(global),
+    nodeTags: tagsOf(global),
+    clusterId: matching(mooring, 'cluster-id', /^[a-z0-9]{1,30}$/, 'the uid of the ConfigMap kube-system/ingress-uid'),
     warnings: [
       ...Object.entries(withoutMeaning)
         .filter(([key]) => global.has(key))
@@ -79,6 +99,20 @@ export function readConfig(file: CloudConfigFile | undefined): GceConfig {
       ...(unknown.length > 0 ? [`unknown in the cloud config: ${unknown.join(', ')}`] : []),
     ],
   };
+}
+
+/** Of a URL the name: it is a subnet of the network. */
+function subnetOf(global: GcfgReader): string | undefined {
+  const name = global.text('subnetwork-name')?.replace(/^.*\/subnetworks\//, '');
+  if (name === undefined || namePattern.test(name)) return name;
+  throw expected(global, 'subnetwork-name', 'a name or the URL of a subnet');
+}
+
+function tagsOf(global: GcfgReader): readonly string[] {
+  const tags = global.list('node-tags');
+  const wrong = tags.find((tag) => !namePattern.test(tag));
+  if (wrong !== undefined) throw global.error('node-tags', `${JSON.stringify(wrong)}, expected a network tag of VMs`);
+  return tags;
 }
 
 function tokenSourceOf(global: GcfgReader): GceConfig['tokenSource'] {

@@ -1,6 +1,6 @@
 import { CloudError } from '../../../common/cloud-error.ts';
 import { createHttp, type Http } from '../../../common/process/http.ts';
-import { gce } from '../../../common/provider-id/gce.ts';
+import { gce, gceRegion } from '../../../common/provider-id/gce.ts';
 import type {
   CloudConfigFile,
   CloudContext,
@@ -21,21 +21,22 @@ import { checkGce } from './check.ts';
 import { createClient, lastSegment } from './client.ts';
 import { type GceConfig, namePattern, readConfig, zonePattern } from './config.ts';
 import { findCredential } from './credentials/find-credentials.ts';
-import { createMetadataServer } from './credentials/metadata-server.ts';
+import { createMetadataServer, type MetadataServer } from './credentials/metadata-server.ts';
 import { createTokenCache } from './credentials/token-cache.ts';
 import { cloud, errorOf } from './fault.ts';
+import { createLoadBalancerDriver } from './load-balancers/driver.ts';
 import { createRoutes } from './routes.ts';
 import { createVms } from './vms.ts';
 
 /**
- * Compute Engine: the VMs and routes of one project. Opening asks the VM's metadata service where nothing else names a
+ * Compute Engine: the VMs, load balancers and routes of one project. Opening asks the VM's metadata service where nothing else names a
  * credential, for at most three seconds. It does not call Compute Engine.
  */
 export const cloudModule: CloudModule = { name: cloud, open };
 
 /** Up to so many VMs are asked for one by one; more, and all of their zone or of the project are listed. */
 const listAbove = 5;
-/** More than the routes that are worked on at once: each may wait for its operation, and reads have to pass. */
+/** More than the routes and Services that are worked on at once: each may wait for its operation, and reads have to pass. */
 const maxSockets = 64;
 /** A project has 1,500 calls a minute of each kind, which others use, too. */
 const limits: CallLimits = { perSecond: 10, burst: 300 };
@@ -117,6 +118,12 @@ export async function openGce(parts: GceParts): Promise<OpenedCloud | ReportOnly
       message: 'the project is not known',
     });
   };
+  const isOfVm = credential.files.length === 0 && config.tokenSource === undefined;
+  const region = config.region ?? (isOfVm ? await regionOfVm(metadata) : undefined);
+  if (region === undefined) context.log.warn('no load balancers: neither local-zone nor region says where', { cloud });
+  const { nodeTags, subnet, clusterId } = config;
+  const isShared = config.networkProject !== undefined && config.networkProject !== (project ?? named);
+  const loadBalancers = { client, isShared, nodeTags, subnet, clusterId, project: projectId, network: networkOnce };
   const targetOf = (ref: InstanceRef) => targetIn(project, ref);
   const idOf = (providerID: string) => {
     const target = targetOf({ by: 'providerID', providerID });
@@ -136,6 +143,7 @@ export async function openGce(parts: GceParts): Promise<OpenedCloud | ReportOnly
         return lookupPass({ ...options, cloud, refs, reader, listAbove, targetOf });
       },
     },
+    loadBalancerDriver: region === undefined ? undefined : createLoadBalancerDriver({ ...loadBalancers, region }),
     routes: createRoutes({ client, clock, project: projectId, network: networkOnce, idOf }),
     files: credential.files,
     ping: async (signal) => void (await readProject(signal)),
@@ -146,6 +154,12 @@ export async function openGce(parts: GceParts): Promise<OpenedCloud | ReportOnly
       ),
     close,
   };
+}
+
+/** The region of the VM where the controller runs; undefined: it is none of Compute Engine. */
+async function regionOfVm(metadata: MetadataServer): Promise<string | undefined> {
+  const zone = await metadata.read('instance/zone').catch(() => undefined);
+  return zone && gceRegion(lastSegment(zone));
 }
 
 /** A host name may stand for the VM's name, as with the classic controller. */

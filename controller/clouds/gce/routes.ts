@@ -96,7 +96,7 @@ export function createRoutes({ client, clock, project, network, idOf }: RouteOpt
     } satisfies Route;
     try {
       const request = { method: 'POST', path: await base(), operation: 'routes.insert', body } as const;
-      await client.change(request, target.project, options);
+      await client.change(request, options);
     } catch (error) {
       if (!isCloudError(error) || error.kind !== 'Taken') throw error;
       // The answer to an earlier create was lost, and its operation may still run: no list shows the route until then.
@@ -115,10 +115,9 @@ export function createRoutes({ client, clock, project, network, idOf }: RouteOpt
     observe: async (cluster, signal) => ({ quota: undefined, routes: await list(cluster, undefined, signal) }),
     create,
     async remove({ id }, options) {
-      const { project: host } = await network();
       const path = `${await base()}/${encodeURIComponent(id)}`;
       try {
-        await client.change({ method: 'DELETE', path, operation: 'routes.delete' }, host, options);
+        await client.change({ method: 'DELETE', path, operation: 'routes.delete' }, options);
       } catch (error) {
         if (saysMissing(error, `global/routes/${id}`)) return;
         throw provedMissing(error, `global/routes/${id}`);

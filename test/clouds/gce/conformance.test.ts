@@ -1,8 +1,9 @@
 import { cloudSuite } from '../suite/cloud-suite.ts';
-import { fakeGceWorld, gceCapabilities } from './gce-world.ts';
+import { fakeGceWorld, gceCapabilities, type Mode, modes } from './gce-world.ts';
 
-cloudSuite({
-  name: 'gce, on a fake one',
-  capabilities: gceCapabilities,
-  open: async () => fakeGceWorld(),
-});
+for (const mode of Object.keys(modes) as Mode[])
+  cloudSuite({
+    name: `gce, ${mode}, on a fake one`,
+    capabilities: gceCapabilities(mode),
+    open: async () => fakeGceWorld(mode),
+  });

@@ -7,18 +7,49 @@ import { advanceDuring, fakeClock } from '../../../common/testing/fake-clock.ts'
 import type { CloudCall } from '../../../controller/clouds/cloud.ts';
 import { readConfig } from '../../../controller/clouds/gce/config.ts';
 import { openGce } from '../../../controller/clouds/gce/index.ts';
+import { withLoadBalancers } from '../../../controller/services/balancers/with-load-balancers.ts';
+import { withDriver } from '../suite/recorded-driver.ts';
 import { sentCalls } from '../suite/sent-calls.ts';
-import type { CloudCapabilities, CloudWorld } from '../suite/world.ts';
+import type { CloudCapabilities, CloudWorld, WrapDriver } from '../suite/world.ts';
+import { type BalancingBehind, balancingOf } from './balancing-behind.ts';
 import { configFor, keyFile } from './fake/configuration.ts';
 import { refusal } from './fake/fake-api.ts';
 import { createFakeGce, type FakeGce, zones } from './fake/fake-gce.ts';
 
-export const gceCapabilities: CloudCapabilities = {
-  deletedVm: 'absent',
-  loadBalancers: undefined,
-  routes: { tags: true, blackholes: true, quota: false },
-  enumerateFaults: false,
-};
+/** What annotations make: each is a cloud of its own to the suite. */
+export const modes = {
+  'target pools': {},
+  'internal load balancers': { 'networking.gke.io/load-balancer-type': 'Internal' },
+  'backend services': { 'cloud.google.com/l4-rbs': 'enabled' },
+} as const;
+export type Mode = keyof typeof modes;
+
+const calls = {
+  'target pools': { first: 6, further: 4, member: 1, removal: 3 },
+  'internal load balancers': { first: 9, further: 3, member: 1, removal: 3 },
+  'backend services': { first: 9, further: 3, member: 1, removal: 3 },
+} as const;
+
+export function gceCapabilities(mode: Mode): CloudCapabilities {
+  return {
+    deletedVm: 'absent',
+    loadBalancers: {
+      protocols: mode === 'target pools' ? ['TCP'] : ['TCP', 'UDP'],
+      sourceRanges: true,
+      // A target pool is replaced for it.
+      sessionAffinity: mode !== 'target pools',
+      nodePorts: false,
+      uniqueNames: true,
+      attach: false,
+      drains: false,
+      retain: true,
+      refusesMembers: false,
+      calls: calls[mode],
+    },
+    routes: { tags: true, blackholes: true, quota: false },
+    enumerateFaults: true,
+  };
+}
 
 /** From behind, a project that the client is opened on. */
 export interface GceBehind {
@@ -31,6 +62,7 @@ export interface GceBehind {
   deleteRoute(destination: string): Promise<void>;
   refuseCredential?(refused: boolean): void;
   routesLeft?(count: number | undefined): void;
+  readonly balancing: BalancingBehind;
 }
 
 export interface GceWorldParts {
@@ -39,6 +71,8 @@ export interface GceWorldParts {
   /** Undefined: the client's own. */
   readonly http?: Http;
   readonly privateKey: string;
+  /** For every Service. */
+  readonly annotations?: Readonly<Record<string, string>>;
   onCall?(call: CloudCall): void;
   during<T>(work: Promise<T>): Promise<T>;
   pass(ms: number): Promise<void>;
@@ -53,10 +87,12 @@ export function gceWorld({
   during,
   pass,
   onCall = () => {},
+  annotations = {},
 }: GceWorldParts): CloudWorld {
   const { project, origin } = behind;
   const clients: { close(): void }[] = [];
-  const mutates = (method: string, url: string) => method !== 'GET' && /\/compute\/v1\/.*(?<!\/wait)$/.test(url);
+  const mutates = (method: string, url: string) =>
+    method !== 'GET' && /\/compute\/v1\/.*(?<!\/wait|\/listInstances)$/.test(new URL(url).pathname);
   let sent: ReturnType<typeof sentCalls> | undefined;
   const wrapHttp = (own: Http) => {
     sent ??= sentCalls(http ?? own, mutates);
@@ -65,24 +101,30 @@ export function gceWorld({
   const placeOf = (providerID: string) => providerID.split('/').slice(-2) as [string, string];
   const run = randomUUID().slice(0, 8);
   let made = 0;
-  const none = () => Promise.reject(new Error('Compute Engine has none yet'));
+  const { balancing } = behind;
+  const annotated: WrapDriver = (driver) => ({
+    ...driver,
+    desire: ({ desired, ...rest }) =>
+      driver.desire({ ...rest, desired: { ...desired, annotations: { ...annotations, ...desired.annotations } } }),
+  });
 
   return {
     cluster: randomUUID(),
-    async open() {
+    async open(wrap) {
       const config = readConfig({ path: 'gce.conf', text: configFor(origin) });
       const env = { GOOGLE_APPLICATION_CREDENTIALS: 'key.json' };
       const context = { clock, random: seededRandom(1), log: silentLog, env, onCall };
       const readText = async () => keyFile({ identity: { privateKey } as FakeGce['identity'], project }, origin);
       const opened = await openGce({ config, context, readText, wrapHttp });
       if ('reportOnly' in opened) throw new Error(opened.reportOnly);
-      clients.push(opened);
+      const client = withLoadBalancers<typeof opened>(withDriver(withDriver(opened, annotated), wrap), clock);
+      clients.push(client);
       const isRefused = (error: unknown) => {
         // The suite refuses the credential, and then opens a cloud that has to bear it.
         if (!(error instanceof Error && /401/.test(error.message))) throw error;
       };
-      await during(opened.identify()).catch(isRefused);
-      return opened;
+      await during(client.identify()).catch(isRefused);
+      return client;
     },
     async createVm() {
       made += 1;
@@ -100,10 +142,7 @@ export function gceWorld({
     mutations: () => sent?.mutations() ?? 0,
     loseAnswer: (after) => sent?.loseAnswer(after),
     ...(behind.refuseCredential && { refuseCredential: behind.refuseCredential }),
-    inventory: async () => [],
-    createForeignLoadBalancer: none,
-    describeLoadBalancer: none,
-    deleteLoadBalancer: none,
+    ...balancing,
     createForeignRoute: (destination, vm) =>
       during(behind.createRoute(destination, vm.providerID.slice('gce://'.length))),
     deleteForeignRoute: (destination) => during(behind.deleteRoute(destination)),
@@ -117,22 +156,23 @@ export function gceWorld({
 }
 
 /** The world in process, on a fake clock. */
-export function fakeGceWorld(): CloudWorld {
+export function fakeGceWorld(mode: Mode): CloudWorld {
   const clock = fakeClock();
   const fake = createFakeGce(clock);
   return gceWorld({
     ...{ clock, http: fake.http, privateKey: fake.identity.privateKey },
-    behind: behindOf(fake, 'http://gce.test'),
+    annotations: modes[mode],
+    behind: behindOf(fake, 'http://gce.test', mode),
     during: (work) => advanceDuring(clock, work),
     pass: (ms) => clock.advance(ms),
   });
 }
 
-function behindOf(fake: FakeGce, origin: string): GceBehind {
+function behindOf(fake: FakeGce, origin: string, mode: Mode): GceBehind {
   const foreign = (destination: string) => `foreign-${destination.replace(/[^0-9]/g, '-')}`;
   const link = (path: string) => `https://www.googleapis.com/compute/v1/projects/${path}`;
   return {
-    ...{ project: fake.project, origin },
+    ...{ project: fake.project, origin, balancing: balancingOf(fake.balancing, mode) },
     async createVm(name, zone) {
       const { networkInterfaces = [] } = fake.addVm(name, { in: zone });
       return { addresses: networkInterfaces.flatMap(({ networkIP }) => networkIP ?? []) };

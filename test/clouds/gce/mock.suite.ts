@@ -2,6 +2,7 @@ import type { compute_v1 } from '@googleapis/compute';
 import { sleep, systemClock } from '../../../common/process/clock.ts';
 import { createHttp } from '../../../common/process/http.ts';
 import { cloudSuite } from '../suite/cloud-suite.ts';
+import { balancingOf } from './balancing-behind.ts';
 import { createFakeGce } from './fake/fake-gce.ts';
 import { gceCapabilities, gceWorld } from './gce-world.ts';
 import { startMock } from './start-mock.ts';
@@ -14,7 +15,11 @@ const clock = systemClock();
  */
 cloudSuite({
   name: "gce, on Google's mock",
-  capabilities: { ...gceCapabilities, routes: { tags: true, blackholes: false, quota: false } },
+  capabilities: {
+    ...gceCapabilities('target pools'),
+    loadBalancers: undefined,
+    routes: { tags: true, blackholes: false, quota: false },
+  },
   async open() {
     const mock = await startMock(process.env['GCE_GOOGLE']!);
     const tokens = createFakeGce(clock);
@@ -32,7 +37,7 @@ cloudSuite({
       ...{ clock, privateKey: tokens.identity.privateKey },
       http: (request) => (new URL(request.url).pathname === '/token' ? tokens.http(request) : http(request)),
       behind: {
-        ...{ project: 'proj', origin: mock.url },
+        ...{ project: 'proj', origin: mock.url, balancing: balancingOf(tokens.balancing, 'target pools') },
         async createVm(name, zone) {
           number += 1n;
           const networkIP = `10.128.0.${Number(number % 250n)}`;

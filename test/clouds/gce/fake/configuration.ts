@@ -17,6 +17,7 @@ network-name = ${network}
 api-endpoint = ${origin}/compute/v1/
 ${more}
 [mooring]
+region = us-central1
 resource-manager-endpoint = ${origin}
 `;
 }

@@ -45,6 +45,8 @@ export function filtered<Item extends object>(items: readonly Item[], filter: st
   const textOf = (item: Item, field: string) => String((item as Readonly<Record<string, unknown>>)[field] ?? '');
   const equal = /^(\w+) ?= ?"([^"]*)"$/.exec(filter);
   if (equal) return items.filter((item) => textOf(item, equal[1]!) === equal[2]);
+  const quoted = /^(\w+) eq "([^"]*)"$/.exec(filter);
+  if (quoted) return items.filter((item) => new RegExp(`^(?:${quoted[2]})$`).test(textOf(item, quoted[1]!)));
   const clauses = [...filter.matchAll(/\(?(\w+) eq ([^()]+(?:\([^)]*\))?[^()]*)\)?/g)];
   if (clauses.length === 0)
     throw new FakeRefusal(

@@ -5,6 +5,7 @@ import ipaddr from 'ipaddr.js';
 import type { Clock } from '../../../../common/process/clock.ts';
 import { type Http, HttpFailure } from '../../../../common/process/http.ts';
 import { type FakeAnswer, type FakeCall, FakeRefusal, filtered, notFound, pageOf } from './fake-api.ts';
+import { createBalancing, type FakeBalancing } from './fake-balancing.ts';
 import { createIdentity, type FakeIdentity } from './fake-identity.ts';
 import { createOperations, type FakeOperations } from './fake-operations.ts';
 import { partialResponse } from './partial-response.ts';
@@ -23,6 +24,7 @@ export interface FakeGce {
   readonly calls: FakeCall[];
   readonly identity: FakeIdentity;
   readonly operations: FakeOperations;
+  readonly balancing: FakeBalancing;
   readonly routes: Map<string, Route>;
   readonly project: string;
   /** What links begin with. */
@@ -53,6 +55,11 @@ export function createFakeGce(clock: Clock, project = 'proj'): FakeGce {
   const identity = createIdentity(clock);
   const nextId = () => String(++last);
   const operations = createOperations(clock, nextId);
+  const balancing = createBalancing({
+    ...{ operations, project, zones, nextId },
+    api: () => fake.api,
+    isInstance: (path) => standing(path.split('/')[1]!, path.split('/').at(-1)!) !== undefined,
+  });
 
   function standing(zone: string, name: string): FakeVm | undefined {
     return vms.find(({ wire, deletedAt }) => deletedAt === undefined && wire.name === name && zoneOf(wire) === zone);
@@ -126,10 +133,7 @@ export function createFakeGce(clock: Clock, project = 'proj'): FakeGce {
       fake.routes.set(name, { ...body, ...links, destRange: shownRange(destRange), kind: 'compute#route', id });
     });
   }
-  async function global([collection, name, verb]: readonly string[], { method, query, text }: FakeCall) {
-    if (collection === 'operations' && name !== undefined) {
-      if (verb === 'wait' || method === 'GET') return operations.read(name, project, verb === 'wait');
-    }
+  function global([collection, name]: readonly string[], { method, query, text }: FakeCall) {
     if (collection !== 'routes') throw notFound(`projects/${project}/global/${collection}/${name ?? ''}`);
     if (method === 'POST') return insertRoute(JSON.parse(text));
     const path = `projects/${project}/global/routes/${name}`;
@@ -143,12 +147,20 @@ export function createFakeGce(clock: Clock, project = 'proj'): FakeGce {
     return showRoute(route);
   }
 
+  async function operation(scope: string, [collection, name, verb]: readonly string[], { method }: FakeCall) {
+    if (collection !== 'operations' || name === undefined || (verb !== 'wait' && method !== 'GET')) return undefined;
+    return operations.read(name, `${project}/${scope}`, verb === 'wait');
+  }
   async function route(call: FakeCall): Promise<object> {
     const [, , , collection, of = '', scope, ...rest] = call.path.split('/');
     if (collection !== 'projects') throw new FakeRefusal(404, 'notFound', 'Not Found');
     if (of !== project && of !== '881234567890') throw notFound(`projects/${of}`);
     if (scope === undefined) return { kind: 'compute#project', id: '881234567890', name: project };
     if (scope === 'aggregated' && rest[0] === 'instances') return aggregated(call);
+    if (scope === 'aggregated' && rest[0] === 'instanceGroups') return balancing.aggregatedGroups(call);
+    const [place, below] = scope === 'global' ? [scope, rest] : [`${scope}/${rest[0]}`, rest.slice(1)];
+    const found = (await operation(place, below, call)) ?? balancing.answer(call, place, below);
+    if (found !== undefined) return found;
     if (scope === 'global') return global(rest, call);
     if (scope === 'zones' && rest.length === 0)
       return {
@@ -164,7 +176,16 @@ export function createFakeGce(clock: Clock, project = 'proj'): FakeGce {
   }
 
   const fake: FakeGce = {
-    ...{ calls: [], identity, operations, routes: new Map(), project, unreachable: new Set(), denied: new Set() },
+    ...{
+      calls: [],
+      identity,
+      operations,
+      balancing,
+      routes: new Map(),
+      project,
+      unreachable: new Set(),
+      denied: new Set(),
+    },
     ...{
       api: 'https://www.googleapis.com/compute/v1',
       lagMs: 0,
@@ -195,6 +216,7 @@ export function createFakeGce(clock: Clock, project = 'proj'): FakeGce {
     deleteVm(zone, name) {
       const found = standing(zone, name);
       if (found) found.deletedAt = clock.now();
+      balancing.dropInstance(`zones/${zone}/instances/${name}`);
     },
     async answer(call) {
       fake.calls.push(call);

@@ -5,6 +5,7 @@ interface FakeOperation {
   readonly name: string;
   readonly type: string;
   readonly target: string;
+  readonly targetId: string | undefined;
   readonly startedAt: number;
   readonly endsAt: number;
   readonly error: { readonly code: string; readonly message: string; readonly status: number } | undefined;
@@ -12,7 +13,7 @@ interface FakeOperation {
   done: boolean;
 }
 
-/** Global operations: each takes its time, and has its effect when it ends. */
+/** Operations of any scope: each takes its time, and has its effect when it ends. */
 export interface FakeOperations {
   /** How long one takes. */
   durationMs: number;
@@ -20,7 +21,8 @@ export interface FakeOperations {
   waitMs: number;
   /** The next operation ends with this error and without an effect. */
   failNext: FakeOperation['error'];
-  start(type: string, target: string, effect: () => void): object;
+  /** @param target `projects/p/global/routes/r` */
+  start(type: string, target: string, effect: () => void, targetId?: string): object;
   isPending(target: string): boolean;
   /** @param waits until it has ended, but not for longer than `waitMs` */
   read(name: string, project: string, waits: boolean): Promise<object>;
@@ -29,24 +31,33 @@ export interface FakeOperations {
 
 export function createOperations(clock: Clock, nextId: () => string): FakeOperations {
   const operations = new Map<string, FakeOperation>();
-  function show({ name, type, target, done, error }: FakeOperation) {
-    const link = `https://www.googleapis.com/compute/v1/projects/proj/global/operations/${name}`;
+  function show({ name, type, target, targetId, done, error }: FakeOperation) {
+    const [scope] = /^projects\/[^/]+\/(?:global|(?:regions|zones)\/[^/]+)/.exec(target)!;
+    const link = `https://www.googleapis.com/compute/v1/${scope}/operations/${name}`;
     const failure = error && {
       error: { errors: [{ code: error.code, message: error.message }] },
       ...{ httpErrorStatusCode: error.status, httpErrorMessage: 'FAILED' },
     };
     return {
-      ...{ kind: 'compute#operation', id: nextId(), name, operationType: type, selfLink: link, targetLink: target },
+      ...{
+        kind: 'compute#operation',
+        id: nextId(),
+        name,
+        operationType: type,
+        selfLink: link,
+        targetLink: target,
+        targetId,
+      },
       ...{ status: done ? 'DONE' : 'RUNNING', progress: done ? 100 : 0, ...(done ? failure : {}) },
     };
   }
   const self: FakeOperations = {
     ...{ durationMs: 1500, waitMs: 120_000, failNext: undefined },
-    start(type, target, effect) {
+    start(type, target, effect, targetId) {
       const [startedAt, error] = [clock.now(), self.failNext];
       self.failNext = undefined;
       const times = { startedAt, endsAt: startedAt + self.durationMs };
-      const operation = { name: `operation-${nextId()}`, type, target, ...times, error, effect, done: false };
+      const operation = { name: `operation-${nextId()}`, type, target, targetId, ...times, error, effect, done: false };
       operations.set(operation.name, operation);
       self.settle();
       return show(operation);
@@ -54,7 +65,7 @@ export function createOperations(clock: Clock, nextId: () => string): FakeOperat
     isPending: (target) => [...operations.values()].some((one) => !one.done && one.target === target),
     async read(name, project, waits) {
       const operation = operations.get(name);
-      if (operation === undefined) throw notFound(`projects/${project}/global/operations/${name}`);
+      if (operation === undefined) throw notFound(`projects/${project}/operations/${name}`);
       const ms = waits ? Math.min(operation.endsAt - clock.now(), self.waitMs) : 0;
       if (ms > 0) await sleep(clock, ms);
       self.settle();

@@ -1,0 +1,123 @@
+import type { Change, Kind } from '../../../engine/resource.ts';
+import { answerOf, isSameSet } from './answer.ts';
+import { type FoundParts, groupsOf, isPool, kindNames } from './found.ts';
+import { type BackendService, type Project, pathOf, type Shown, type TargetPool } from './project.ts';
+
+/** What a Service asks of its backend service or target pool. References are paths. */
+export interface BackendSpec {
+  readonly path: string;
+  readonly name: string;
+  readonly description: string;
+  readonly affinity: 'NONE' | 'CLIENT_IP';
+  readonly check: string;
+  /** Of a backend service. */
+  readonly service?: {
+    readonly scheme: 'INTERNAL' | 'EXTERNAL';
+    readonly protocol: 'TCP' | 'UDP' | 'UNSPECIFIED';
+    readonly groups: readonly string[];
+  };
+  /** Of a target pool. */
+  readonly instances?: readonly string[];
+}
+
+const settleMs = 15_000;
+/** The most that a target pool is created with, and that one call adds or removes. */
+const [maxAtCreation, maxInCall] = [200, 1000];
+
+export function backendKind(parts: FoundParts): Kind<BackendSpec, Shown<BackendService & TargetPool>> {
+  const { project } = parts;
+  return {
+    ...{ kind: kindNames.backend, again: 'safe', settleMs },
+    compare({ body }, spec) {
+      const other = backendDifference(body, spec);
+      // Of another type, it has room beside the one that stands.
+      if (other !== undefined) return { replace: other, first: body.path === spec.path ? 'break' : 'make' };
+      const changes = spec.service === undefined ? poolChanges(body, spec) : serviceChanges(body, spec, project);
+      return changes.length === 0 ? { same: true } : { changes };
+    },
+    async create({ spec }, _inside, io) {
+      const { path, name, description } = spec;
+      const wire =
+        spec.service === undefined
+          ? ({
+              ...{ name, description, sessionAffinity: spec.affinity, healthChecks: [project.url(spec.check)] },
+              instances: (spec.instances ?? []).slice(0, maxAtCreation).map(project.url),
+            } satisfies TargetPool)
+          : { name, description, ...serviceWire(spec, project) };
+      return answerOf(await project.insert(path.slice(0, path.lastIndexOf('/')), wire, io), io, parts);
+    },
+    async update({ body }, change, io) {
+      const { verb, wire } = change.body as { readonly verb?: string; readonly wire: object };
+      // A version that is old is refused: what others changed meanwhile is read first.
+      const whole = { ...wire, fingerprint: body.wire.fingerprint };
+      const shown = verb ? project.act(body.path, verb, wire, io) : project.patch(body.path, whole, io);
+      return answerOf(await shown, io, parts);
+    },
+    async remove({ body }, io) {
+      await project.remove(body.path, io);
+      return {};
+    },
+  };
+}
+
+/** Why another one has to be made; undefined: it is as it should be, or can be changed. */
+export function backendDifference(shown: Shown<BackendService & TargetPool>, spec: BackendSpec): string | undefined {
+  const { wire, path } = shown;
+  if (path !== spec.path) return isPool(shown) ? 'from target pool to backend service' : 'to target pool';
+  const { service } = spec;
+  if (service === undefined)
+    return (wire.sessionAffinity ?? 'NONE') === spec.affinity ? undefined : `session affinity to ${spec.affinity}`;
+  if (wire.loadBalancingScheme !== service.scheme) return `${wire.loadBalancingScheme} to ${service.scheme}`;
+  return wire.protocol === service.protocol ? undefined : `protocol ${wire.protocol} to ${service.protocol}`;
+}
+
+/** One request writes all of it. */
+function serviceChanges({ wire, name }: Shown<BackendService>, spec: BackendSpec, project: Project): Change[] {
+  const groups = spec.service!.groups;
+  const fields = [
+    ...(isSameSet(groupsOf(wire), groups) ? [] : [`${groups.length} instance groups`]),
+    ...(isSameSet((wire.healthChecks ?? []).map(pathOf), [spec.check]) ? [] : ['health check']),
+    ...((wire.sessionAffinity ?? 'NONE') === spec.affinity ? [] : ['session affinity']),
+  ];
+  if (fields.length === 0) return [];
+  const body = { wire: { description: spec.description, ...serviceWire(spec, project, wire.backends ?? []) } };
+  return [{ what: 'backend service', summary: `backend service ${name}: ${fields.join(', ')}`, phase: 'set', body }];
+}
+
+/** @param standing what a person has set on a group's entry stays */
+function serviceWire(
+  { service, affinity, check }: BackendSpec,
+  project: Project,
+  standing: BackendService['backends'] = [],
+) {
+  const { scheme, protocol, groups } = service!;
+  const standingOf = (path: string) => standing.find(({ group }) => group && pathOf(group) === path);
+  return {
+    ...{ loadBalancingScheme: scheme, protocol, sessionAffinity: affinity, healthChecks: [project.url(check)] },
+    backends: groups.map((path) => standingOf(path) ?? { group: project.url(path) }),
+  } satisfies BackendService;
+}
+
+function poolChanges({ wire, name }: Shown<TargetPool>, { instances = [], check }: BackendSpec): Change[] {
+  const found = (wire.instances ?? []).map(pathOf);
+  const added = instances.filter((path) => !found.includes(path)).slice(0, maxInCall);
+  const removed = found.filter((path) => !instances.includes(path)).slice(0, maxInCall);
+  const checks = (wire.healthChecks ?? []).map(pathOf);
+  const refer = (paths: readonly string[]) => paths.map((path) => ({ instance: path }));
+  const changes: Change[] = [];
+  const add = (what: string, phase: Change['phase'], summary: string, verb: string, sent: object) =>
+    void changes.push({ what, phase, summary: `target pool ${name}: ${summary}`, body: { verb, wire: sent } });
+  if (added.length > 0)
+    add('added', 'grow', `add ${added.length} instances`, 'addInstance', { instances: refer(added) });
+  // It takes one health check at a time.
+  const others = checks.filter((path) => path !== check);
+  if (others.length > 0)
+    add('old check', 'set', 'drop a health check', 'removeHealthCheck', { healthChecks: others.map(healthCheck) });
+  if (!checks.includes(check))
+    add('check', 'set', 'use another health check', 'addHealthCheck', { healthChecks: [healthCheck(check)] });
+  if (removed.length > 0)
+    add('removed', 'shrink', `remove ${removed.length} instances`, 'removeInstance', { instances: refer(removed) });
+  return changes.map((one) => (one.what === 'check' && others.length > 0 ? { ...one, after: ['old check'] } : one));
+}
+
+const healthCheck = (path: string) => ({ healthCheck: path });

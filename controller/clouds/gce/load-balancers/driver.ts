@@ -1,0 +1,109 @@
+import type { Found, Kind, Reader } from '../../../engine/resource.ts';
+import type { Adopting, LoadBalancerDriver, ShownLoadBalancer } from '../../load-balancer-driver.ts';
+import type { ObservedMember } from '../../load-balancers.ts';
+import { addressKind } from './address.ts';
+import { annotationPrefixes, annotations } from './annotations.ts';
+import { backendKind } from './backend.ts';
+import { type DesireOptions, desireOf } from './desire.ts';
+import { firewallKind } from './firewall.ts';
+import { ruleKind } from './forwarding-rule.ts';
+import { descriptionOf, foundOf, instancesOf, ipOf, kindNames, poolPath, rulePath, servicePath } from './found.ts';
+import { checkKind } from './health-check.ts';
+import { groupKind } from './instance-group.ts';
+import { anyName, clusterIdOf, isShared, loadBalancerIn, loadBalancerName, sharedNames } from './names.ts';
+import { createProject, type ProjectParts, type Shown } from './project.ts';
+
+export interface LoadBalancerOptions extends ProjectParts, Pick<DesireOptions, 'nodeTags' | 'subnet'> {
+  /** As the classic controller names its cluster. Undefined: by the UID of kube-system. */
+  readonly clusterId: string | undefined;
+}
+
+/** The passthrough load balancers of one region. */
+export function createLoadBalancerDriver(options: LoadBalancerOptions): LoadBalancerDriver {
+  const project = createProject(options);
+  const clusterId = (cluster: string) => clusterIdOf(cluster, options.clusterId);
+  const parts: DesireOptions = { ...options, project, clusterId, projectId: options.project };
+  /** Of the cluster that is worked for, which is known with the first read. */
+  let ownClusterId = '';
+
+  /** Health checks that a firewall rule of that name lets in. */
+  function checksOf(name: string): readonly string[] {
+    const check = isShared(name, ownClusterId) ? sharedNames.check(ownClusterId) : (loadBalancerIn(name) ?? name);
+    if (name.endsWith('-http-hc')) return [`global/httpHealthChecks/${check}`];
+    return ['global', `regions/${project.region}`].map((scope) => `${scope}/healthChecks/${check}`);
+  }
+  async function read(cluster: string, names: string, urgency: 'need' | 'refresh', signal: AbortSignal | undefined) {
+    ownClusterId = clusterId(cluster);
+    return (await project.read(names, urgency, { signal })).map((shown) => foundOf(shown, cluster, parts));
+  }
+  const reader: Reader = {
+    kinds: Object.values(kindNames),
+    all: (cluster, { signal }) => read(cluster, anyName, 'refresh', signal),
+    async of({ owner }, { signal }) {
+      const names = `.*(${loadBalancerName(owner.service)}|${clusterId(owner.cluster)}).*`;
+      return { found: await read(owner.cluster, names, 'need', signal) };
+    },
+  };
+
+  const sets = new Map<string, readonly ObservedMember[]>();
+  function membersOf(shown: Shown): readonly ObservedMember[] {
+    const paths = instancesOf(shown, project);
+    const key = paths.join();
+    const same = sets.get(key);
+    if (same !== undefined) return same;
+    const members = paths.map((path): ObservedMember => {
+      const [, zone, , name] = path.split('/');
+      const providerID = `gce://${options.project()}/${zone}/${name}`;
+      return { providerID, draining: false, healthy: undefined };
+    });
+    // Nodes come and go: what is no longer used is forgotten.
+    if (sets.size >= 100) sets.clear();
+    sets.set(key, members);
+    return members;
+  }
+
+  /** By the name and the description that the classic controller gives, and by the address in the Service's status. */
+  function adopts({ kind, key, body }: Found, { owner, service, proof }: Adopting): string | undefined {
+    const shown = body as Shown;
+    const name = loadBalancerName(owner.service);
+    if (loadBalancerIn(shown.name) !== name || proof.addresses.length === 0) return undefined;
+    const { 'kubernetes.io/service-name': described, 'mooring.dev/cluster': cluster } = descriptionOf(shown);
+    const isDescribed =
+      described === service || described === name || (described === undefined && kind !== kindNames.rule);
+    if (!isDescribed || cluster !== undefined) return undefined;
+    const rule = project.at(rulePath(project, name));
+    // It may be gone already, while the rest is being deleted.
+    const ip = rule && ipOf(rule);
+    return ip === undefined || proof.addresses.includes(ip) ? key : undefined;
+  }
+  function show({ body }: Found, found: readonly Found[]): ShownLoadBalancer {
+    const { name, wire } = body as Shown<{ readonly creationTimestamp?: string }>;
+    const of = (kind: string) => found.find((one) => one.kind === kind && (one.body as Shown).name === name);
+    const front = of(kindNames.rule) ?? of(kindNames.address);
+    const ip = front && ipOf(front.body as Shown);
+    return {
+      ...{ name, ingress: ip === undefined ? [] : [{ ip }] },
+      createdAtMs: Date.parse(wire.creationTimestamp ?? '') || undefined,
+      service: descriptionOf(body as Shown)['kubernetes.io/service-name'],
+    };
+  }
+
+  return {
+    main: kindNames.backend,
+    kinds: [
+      ...[ruleKind(parts), backendKind(parts), checkKind(parts), firewallKind(parts, checksOf)],
+      ...[groupKind(parts), addressKind(parts)],
+    ] as unknown as readonly Kind[],
+    readers: [reader],
+    documents: [],
+    desire: (asked) => desireOf(asked, parts),
+    // Each change waits for its operation.
+    poll: async () => new Map(),
+    ...{ annotations, annotationPrefixes, adopts, show, maxMembers: undefined, drains: false },
+    members(found) {
+      const main = found.find(({ kind }) => kind === kindNames.backend);
+      return main === undefined ? [] : membersOf(main.body as Shown);
+    },
+    slots: ({ name }) => [servicePath(project, name), poolPath(project, name)],
+  };
+}

@@ -1,0 +1,97 @@
+import type { Kind } from '../../../engine/resource.ts';
+import { answerOf, isSameSet } from './answer.ts';
+import { type FoundParts, kindNames, usersOf } from './found.ts';
+import type { Firewall, Shown } from './project.ts';
+
+export interface FirewallSpec {
+  readonly name: string;
+  readonly description: string;
+  readonly allowed: readonly { readonly protocol: string; readonly ports: readonly number[] }[];
+  readonly sources: readonly string[];
+  /** The load balancer's address. Undefined: a rule for health checks, from the load balancer's own network. */
+  readonly destination: string | undefined;
+  /** Addresses that it must not leave out. */
+  readonly serves: readonly string[];
+  /** Empty: those that stand, or all machines of the network. */
+  readonly targetTags: readonly string[];
+}
+
+export const firewallPath = (name: string) => `global/firewalls/${name}`;
+const settleMs = 15_000;
+
+export function firewallKind(
+  parts: FoundParts,
+  checksOf: (name: string) => readonly string[],
+): Kind<FirewallSpec, Shown<Firewall>> {
+  const { project } = parts;
+  return {
+    ...{ kind: kindNames.firewall, again: 'safe', settleMs },
+    merge: (specs) => ({ ...specs[0]!, serves: [...new Set(specs.flatMap(({ serves }) => serves))] }),
+    usedBy: ({ body }) => usersOf(checksOf(body.name), parts),
+    compare({ body: { wire } }, spec) {
+      const { allowed, sources, destination, serves, targetTags, name } = spec;
+      const ranges = wire.destinationRanges ?? [];
+      const plain = ranges.map((range) => range.replace(/\/32$/, ''));
+      const isReached =
+        destination === undefined
+          ? ranges.length === 0 || serves.every((ip) => plain.includes(ip))
+          : plain.join() === destination;
+      const fields = [
+        ...(isSameSet(openings(wire), allowed.flatMap(openingsOf)) ? [] : ['ports']),
+        ...(isSameSet(wire.sourceRanges ?? [], sources) ? [] : ['source ranges']),
+        ...(isReached ? [] : ['destination']),
+        ...(targetTags.length === 0 || isSameSet(wire.targetTags ?? [], targetTags) ? [] : ['target tags']),
+        ...(wire.disabled ? ['enabled'] : []),
+      ];
+      if (fields.length === 0) return { same: true };
+      const summary = `firewall rule ${name}: ${fields.join(', ')}`;
+      return { changes: [{ what: 'rule', summary, phase: 'set', body: wireOf(spec) }] };
+    },
+    async create({ spec }, _inside, io) {
+      const wire = { name: spec.name, network: await project.networkUrl(), ...wireOf(spec) };
+      return answerOf(await project.insert('global/firewalls', wire, io), io, parts);
+    },
+    async update({ body }, change, io) {
+      return answerOf(await project.patch(body.path, change.body as object, io), io, parts);
+    },
+    async remove({ body }, io) {
+      await project.remove(body.path, io);
+      return {};
+    },
+  };
+}
+
+function wireOf({ description, allowed, sources, destination, targetTags }: FirewallSpec) {
+  return {
+    ...{ description, sourceRanges: [...sources], disabled: false },
+    allowed: allowed.map(({ protocol, ports }) => ({ IPProtocol: protocol, ports: rangesOf(ports) })),
+    destinationRanges: destination === undefined ? [] : [destination],
+    ...(targetTags.length > 0 && { targetTags: [...targetTags] }),
+  } satisfies Firewall;
+}
+
+/** `tcp 80`: the classic controller wrote single ports once, and ranges since. */
+function openings({ allowed }: Firewall): string[] {
+  return (allowed ?? []).flatMap(({ IPProtocol, ports }) =>
+    (ports ?? ['all']).flatMap((range) => {
+      const [first, last = first] = range.split('-').map(Number) as [number, number?];
+      return Number.isNaN(first)
+        ? `${IPProtocol} ${range}`
+        : countFrom(first, last).map((port) => `${IPProtocol} ${port}`);
+    }),
+  );
+}
+
+const countFrom = (first: number, last: number) => Array.from({ length: last - first + 1 }, (_, at) => first + at);
+const openingsOf = ({ protocol, ports }: FirewallSpec['allowed'][number]) => ports.map((port) => `${protocol} ${port}`);
+
+/** Neighbours in one: a rule has at most 100. */
+export function rangesOf(ports: readonly number[]): string[] {
+  const ranges: { first: number; last: number }[] = [];
+  for (const port of [...new Set(ports)].sort((a, b) => a - b)) {
+    const latest = ranges.at(-1);
+    if (latest?.last === port - 1) latest.last = port;
+    else ranges.push({ first: port, last: port });
+  }
+  return ranges.map(({ first, last }) => (first === last ? `${first}` : `${first}-${last}`));
+}

@@ -1,0 +1,109 @@
+import type { Kind } from '../../../engine/resource.ts';
+import { answerOf, isSameSet } from './answer.ts';
+import { type FoundParts, ipOf, kindNames } from './found.ts';
+import { labels } from './names.ts';
+import { type ForwardingRule, pathOf, type Shown } from './project.ts';
+
+export type Scheme = 'INTERNAL' | 'EXTERNAL';
+export type Tier = 'PREMIUM' | 'STANDARD';
+
+/** What a Service asks of its forwarding rule. Nothing of it but `globalAccess` can be changed later. */
+export interface RuleSpec {
+  readonly name: string;
+  readonly description: string;
+  readonly scheme: Scheme;
+  readonly protocol: 'TCP' | 'UDP' | 'L3_DEFAULT';
+  /** All of them, up to five, or a range. */
+  readonly ports: 'all' | readonly string[] | { readonly range: string };
+  /** Undefined: any. */
+  readonly ip: string | undefined;
+  /** Of an external one. Undefined: the one that stands, or the project's default. */
+  readonly tier: Tier | undefined;
+  /** Name, of an internal one. Undefined: the one that stands, or the network's. */
+  readonly subnet: string | undefined;
+  readonly globalAccess: boolean;
+  /** Path of the backend service or the target pool. */
+  readonly target: string;
+}
+
+const settleMs = 15_000;
+
+export function ruleKind(parts: FoundParts): Kind<RuleSpec, Shown<ForwardingRule>> {
+  const { project } = parts;
+  return {
+    ...{ kind: kindNames.rule, again: 'safe', settleMs },
+    compare({ body }, spec) {
+      const other = ruleDifference(body, spec);
+      if (other !== undefined) return { replace: other, first: 'break' };
+      if ((body.wire.allowGlobalAccess ?? false) === spec.globalAccess) return { same: true };
+      const summary = `global access of ${spec.name}: ${spec.globalAccess}`;
+      return { changes: [{ what: 'global access', summary, phase: 'set', body: spec.globalAccess }] };
+    },
+    async create({ spec }, _inside, io) {
+      const { name, description, scheme, protocol, ports, ip, tier, subnet, globalAccess, target } = spec;
+      const isInternal = scheme === 'INTERNAL';
+      const wire = {
+        ...{ name, description, loadBalancingScheme: scheme, IPProtocol: protocol },
+        ...(ip !== undefined && { IPAddress: ip }),
+        ...(ports === 'all'
+          ? { allPorts: true }
+          : 'range' in ports
+            ? { portRange: ports.range }
+            : { ports: [...ports] }),
+        ...(target.includes('/targetPools/')
+          ? { target: project.url(target) }
+          : { backendService: project.url(target) }),
+        ...(isInternal && { network: await project.networkUrl() }),
+        ...(isInternal && subnet !== undefined && { subnetwork: await project.subnetUrl(subnet) }),
+        ...(globalAccess && { allowGlobalAccess: true }),
+        ...(tier !== undefined && { networkTier: tier }),
+      } satisfies ForwardingRule;
+      return answerOf(await project.insert(`regions/${project.region}/forwardingRules`, wire, io), io, parts);
+    },
+    async update({ body }, change, io) {
+      const wire = { allowGlobalAccess: change.body as boolean } satisfies ForwardingRule;
+      return answerOf(await project.patch(body.path, wire, io), io, parts);
+    },
+    async remove({ body }, io) {
+      await project.remove(body.path, io);
+      return {};
+    },
+    async mark({ body }, as, _want, io) {
+      const { cluster, service } = io.owner;
+      const { [labels.cluster]: _cluster, [labels.service]: _service, ...others } = body.wire.labels ?? {};
+      const ours =
+        as === 'ours' ? { [labels.cluster]: cluster, [labels.service]: service } : { [labels.retained]: cluster };
+      const wire = { labels: { ...others, ...ours }, labelFingerprint: body.wire.labelFingerprint };
+      return answerOf(await project.act(body.path, 'setLabels', wire, io), io, parts);
+    },
+  };
+}
+
+/** Why another one has to be made; undefined: it is as it should be, or can be changed. */
+export function ruleDifference(shown: Shown<ForwardingRule>, spec: RuleSpec): string | undefined {
+  const { wire } = shown;
+  const differences: (readonly [string, unknown, unknown])[] = [
+    ['scheme', wire.loadBalancingScheme, spec.scheme],
+    ['protocol', wire.IPProtocol, spec.protocol],
+    ['address', ipOf(shown), spec.ip ?? ipOf(shown)],
+    ['network tier', wire.networkTier, spec.tier ?? wire.networkTier],
+    ['subnet', subnetOf(shown), spec.subnet ?? subnetOf(shown)],
+    ['backend', pathOf(wire.backendService ?? wire.target ?? ''), spec.target],
+  ];
+  const other = differences.find(([, found, desired]) => found !== desired);
+  if (other !== undefined) return `${other[0]} ${String(other[1] ?? 'none')} to ${String(other[2])}`;
+  return hasPorts(wire, spec.ports) ? undefined : `ports to ${portsText(spec.ports)}`;
+}
+
+function hasPorts({ allPorts, ports, portRange }: ForwardingRule, desired: RuleSpec['ports']): boolean {
+  if (desired === 'all') return allPorts === true;
+  if ('range' in desired) return portRange === desired.range;
+  return !allPorts && isSameSet(ports ?? [], desired);
+}
+
+const portsText = (ports: RuleSpec['ports']) =>
+  typeof ports === 'string' ? ports : 'range' in ports ? ports.range : ports.join();
+
+export function subnetOf({ wire }: Shown<ForwardingRule>): string | undefined {
+  return wire.subnetwork ? wire.subnetwork.slice(wire.subnetwork.lastIndexOf('/') + 1) : undefined;
+}

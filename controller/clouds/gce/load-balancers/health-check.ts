@@ -1,0 +1,59 @@
+import type { Kind } from '../../../engine/resource.ts';
+import { answerOf } from './answer.ts';
+import { type FoundParts, kindNames, usersOf } from './found.ts';
+import type { HealthCheck, LegacyHealthCheck, Shown } from './project.ts';
+
+/** HTTP on the nodes. */
+export interface CheckSpec {
+  readonly path: string;
+  readonly name: string;
+  readonly description: string;
+  readonly port: number;
+  readonly requestPath: string;
+}
+
+type Wire = HealthCheck & LegacyHealthCheck;
+const settleMs = 15_000;
+/** Seconds and counts of the classic controller. */
+const usual = { checkIntervalSec: 8, timeoutSec: 1, healthyThreshold: 1, unhealthyThreshold: 3 };
+const limits = Object.entries(usual) as [keyof typeof usual, number][];
+
+const isLegacy = (path: string) => path.includes('/httpHealthChecks/');
+
+/** Of one Service, or of all that kube-proxy answers for. A target pool takes no other than a legacy one. */
+export function checkKind(parts: FoundParts): Kind<CheckSpec, Shown<Wire>> {
+  const { project } = parts;
+  return {
+    ...{ kind: kindNames.check, again: 'safe', settleMs },
+    merge: ([spec]) => spec!,
+    usedBy: ({ body }) => usersOf([body.path], parts),
+    compare({ body }, spec) {
+      const { port, requestPath } = isLegacy(body.path) ? body.wire : (body.wire.httpHealthCheck ?? {});
+      // Larger values are a person's, and stay.
+      const small = limits.filter(([name, least]) => (body.wire[name] ?? 0) < least);
+      if (port === spec.port && requestPath === spec.requestPath && small.length === 0) return { same: true };
+      const summary = `health check ${spec.name}: port ${spec.port}, ${spec.requestPath}`;
+      const chosen = limits.map(([name, least]) => [name, Math.max(body.wire[name] ?? 0, least)] as const);
+      const wire = { ...wireOf(spec), ...Object.fromEntries(chosen) };
+      return { changes: [{ what: 'check', summary, phase: 'set', body: wire }] };
+    },
+    async create({ spec }, _inside, io) {
+      const { path, name } = spec;
+      const wire = { name, ...wireOf(spec) };
+      return answerOf(await project.insert(path.slice(0, path.lastIndexOf('/')), wire, io), io, parts);
+    },
+    async update({ body }, change, io) {
+      return answerOf(await project.patch(body.path, change.body as object, io), io, parts);
+    },
+    async remove({ body }, io) {
+      await project.remove(body.path, io);
+      return {};
+    },
+  };
+}
+
+function wireOf({ path, description, port, requestPath }: CheckSpec) {
+  const http = { port, requestPath };
+  if (isLegacy(path)) return { description, ...usual, ...http } satisfies LegacyHealthCheck;
+  return { description, ...usual, type: 'HTTP', httpHealthCheck: http } satisfies HealthCheck;
+}

@@ -1,0 +1,65 @@
+import type { Kind } from '../../../engine/resource.ts';
+import { answerOf } from './answer.ts';
+import { type FoundParts, kindNames, usersOf } from './found.ts';
+import type { Shown } from './project.ts';
+
+/** An unmanaged group of one zone. A VM can be in one such group behind load balancers: all Services share it. */
+export interface GroupSpec {
+  readonly path: string;
+  readonly name: string;
+  readonly description: string;
+  /** Paths. */
+  readonly instances: readonly string[];
+}
+
+const settleMs = 15_000;
+/** The most in a group. */
+const maxInstances = 1000;
+
+export function groupKind(parts: FoundParts): Kind<GroupSpec, Shown> {
+  const { project } = parts;
+  return {
+    ...{ kind: kindNames.group, again: 'safe', settleMs, locks: true },
+    // Each Service has all nodes that may be members, so nothing is missing where only some are known.
+    merge: (specs) => ({
+      ...specs[0]!,
+      instances: [...new Set(specs.flatMap(({ instances }) => instances))].sort().slice(0, maxInstances),
+    }),
+    usedBy: ({ body }) => usersOf([body.path], parts),
+    compare({ body }, { instances }) {
+      const found = body.instances ?? [];
+      const added = instances.filter((path) => !found.includes(path));
+      const removed = found.filter((path) => !instances.includes(path));
+      const changes = [
+        { what: 'added', phase: 'grow', summary: `add ${added.length} to ${body.path}`, body: added } as const,
+        {
+          what: 'removed',
+          phase: 'shrink',
+          summary: `remove ${removed.length} from ${body.path}`,
+          body: removed,
+        } as const,
+      ].filter((change) => change.body.length > 0);
+      return changes.length === 0 ? { same: true } : { changes };
+    },
+    fresh: ({ spec }) => ({ body: { path: spec.path, name: spec.name, id: '', wire: {}, instances: [] } }),
+    async create({ spec }, _inside, io) {
+      const { name, description, path } = spec;
+      const collection = path.slice(0, path.lastIndexOf('/'));
+      return answerOf(await project.insert(collection, { name, description } as { name: string }, io), io, parts);
+    },
+    async update({ body }, { what, body: change }, io) {
+      // Another Service may have done it meanwhile, and the API takes no change twice.
+      const now = project.at(body.path) ?? body;
+      const isThere = (path: string) => now.instances?.includes(path) === true;
+      const left = (change as readonly string[]).filter((path) => isThere(path) !== (what === 'added'));
+      if (left.length === 0) return answerOf(now, io, parts);
+      const instances = left.map((path) => ({ instance: project.url(path) }));
+      const verb = what === 'added' ? 'addInstances' : 'removeInstances';
+      return answerOf(await project.act(body.path, verb, { instances }, io), io, parts);
+    },
+    async remove({ body }, io) {
+      await project.remove(body.path, io);
+      return {};
+    },
+  };
+}

@@ -1,0 +1,86 @@
+import type { Owner } from '../../load-balancers.ts';
+
+/** The classic controller's name of almost everything of one Service: `a` and its UID, 32 characters in all. */
+export function loadBalancerName(service: string): string {
+  return `a${service.replaceAll('-', '')}`.slice(0, 32);
+}
+
+/**
+ * What the classic controller calls its cluster: the ConfigMap kube-system/ingress-uid. Where the configuration does not
+ * say it, 16 digits of the cluster's UID take its place.
+ */
+export function clusterIdOf(cluster: string, configured: string | undefined): string {
+  return configured ?? cluster.replaceAll('-', '').slice(0, 16);
+}
+
+/** Of what all Services share. */
+export const sharedNames = {
+  group: (clusterId: string) => `k8s-ig--${clusterId}`,
+  check: (clusterId: string) => `k8s-${clusterId}-node`,
+  /** For the health checks of backend services. */
+  checkFirewall: (clusterId: string) => `k8s-${clusterId}-node-hc`,
+  /** For those of target pools. */
+  legacyCheckFirewall: (clusterId: string) => `k8s-${clusterId}-node-http-hc`,
+} as const;
+
+/** Of one Service, beside its load balancer's name itself. */
+export const ownNames = {
+  firewall: (loadBalancer: string) => `k8s-fw-${loadBalancer}`,
+  checkFirewall: (loadBalancer: string) => `${loadBalancer}-hc`,
+  legacyCheckFirewall: (loadBalancer: string) => `k8s-${loadBalancer}-http-hc`,
+} as const;
+
+/** Names that the classic controller and Mooring give, of any cluster; RE2. */
+export const anyName = '(k8s-fw-|k8s-)?a[0-9a-f]{31}(-hc|-http-hc)?|k8s-.*-node(-hc|-http-hc)?|k8s-ig--.*';
+
+/** The load balancer in a name of one Service's resource; undefined: it is no such name. */
+export function loadBalancerIn(name: string): string | undefined {
+  return /^(?:k8s-fw-|k8s-)?(a[0-9a-f]{31})(?:-hc|-http-hc)?$/.exec(name)?.[1];
+}
+
+export function isShared(name: string, clusterId: string): boolean {
+  return Object.values(sharedNames).some((nameOf) => nameOf(clusterId) === name);
+}
+
+/** What a description of ours says. The first fields are the classic controller's. */
+export interface Description {
+  readonly 'kubernetes.io/service-name'?: string;
+  readonly 'kubernetes.io/service-ip'?: string;
+  readonly 'kubernetes.io/cluster-id'?: string;
+  readonly 'mooring.dev/cluster'?: string;
+  readonly 'mooring.dev/service-uid'?: string;
+}
+
+/** Nothing where it is of others. */
+export function parseDescription(text: string): Description {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null ? value : {};
+  } catch {
+    return {};
+  }
+}
+
+/** Most descriptions cannot be changed later, so they are made with what says whose the resource is. */
+export function describe(owner: Owner, service: string, ip?: string): string {
+  return JSON.stringify({
+    'kubernetes.io/service-name': service,
+    ...(ip !== undefined && { 'kubernetes.io/service-ip': ip }),
+    ...{ 'mooring.dev/cluster': owner.cluster, 'mooring.dev/service-uid': owner.service },
+  } satisfies Description);
+}
+
+export function describeShared(cluster: string, clusterId: string): string {
+  return JSON.stringify({
+    'kubernetes.io/cluster-id': clusterId,
+    'mooring.dev/cluster': cluster,
+  } satisfies Description);
+}
+
+/** Labels of a forwarding rule that was taken over: its description cannot be changed. */
+export const labels = {
+  cluster: 'mooring-cluster',
+  service: 'mooring-service-uid',
+  /** It stayed when its Service went. */
+  retained: 'mooring-retained',
+} as const;
