@@ -103,7 +103,9 @@ export function desireOf({ desired, known, mine }: Asked, options: DesireOptions
     ...(standing.rule !== undefined && whole.ip !== ipOf(standing.rule.body) && { carriesAddress: true }),
   };
   const ip = whole.ip ?? (standing.rule && ipOf(standing.rule.body));
-  const firewalls = project.isShared ? [] : firewallsOf({ desired, served, ip, backend, isShared, nodeTags, id });
+  const firewalls = project.isShared
+    ? []
+    : firewallsOf({ desired, served, ip, backend, isShared, nodeTags, id, isOurs: standing.rule?.owner !== undefined });
   const waiting = standing.all.filter((one) => ip === undefined && one.key === firewallPath(ownNames.firewall(name)));
   return {
     wants: [check, ...groups, main, ...addresses, front, ...firewalls, ...waiting.map(stand)] as readonly Want[],
@@ -284,8 +286,10 @@ function firewallsOf(parts: {
   readonly isShared: boolean;
   readonly nodeTags: readonly string[];
   readonly id: string;
+  /** Not taken over just now: nothing is changed for that. */
+  readonly isOurs: boolean;
 }): readonly Want<FirewallSpec>[] {
-  const { desired, served, ip, backend, isShared, nodeTags: targetTags, id } = parts;
+  const { desired, served, ip, backend, isShared, nodeTags: targetTags, id, isOurs } = parts;
   const { owner, service, name, healthCheck } = desired;
   const isLegacy = backend.service === undefined;
   const [own, common] = isLegacy
@@ -298,7 +302,7 @@ function firewallsOf(parts: {
   const checks: FirewallSpec = {
     ...{ name: isShared ? common : own, sources: checkSources, destination: undefined, targetTags },
     description: isShared ? describeShared(owner.cluster, id) : describe(owner, service),
-    ...{ allowed: [{ protocol: 'tcp', ports: [healthCheck.port] }], serves: ip === undefined ? [] : [ip] },
+    ...{ allowed: [{ protocol: 'tcp', ports: [healthCheck.port] }], serves: isOurs && ip !== undefined ? [ip] : [] },
   };
   const sources = desired.sourceRanges.filter((range) => !range.includes(':'));
   const traffic = (destination: string): FirewallSpec => ({

@@ -45,7 +45,7 @@ export function firewallKind(
       ];
       if (fields.length === 0) return { same: true };
       const summary = `firewall rule ${name}: ${fields.join(', ')}`;
-      return { changes: [{ what: 'rule', summary, phase: 'set', body: wireOf(spec) }] };
+      return { changes: [{ what: 'rule', summary, phase: 'set', body: { ...whole, ...wireOf(spec) } }] };
     },
     async create({ spec }, _inside, io) {
       const wire = { name: spec.name, network: await project.networkUrl(), ...wireOf(spec) };
@@ -61,11 +61,14 @@ export function firewallKind(
   };
 }
 
+/** What a change has to say that a new rule has anyway. */
+const whole = { destinationRanges: [], disabled: false } satisfies Firewall;
+
 function wireOf({ description, allowed, sources, destination, targetTags }: FirewallSpec) {
   return {
-    ...{ description, sourceRanges: [...sources], disabled: false },
+    ...{ description, sourceRanges: [...sources] },
     allowed: allowed.map(({ protocol, ports }) => ({ IPProtocol: protocol, ports: rangesOf(ports) })),
-    destinationRanges: destination === undefined ? [] : [destination],
+    ...(destination !== undefined && { destinationRanges: [destination] }),
     ...(targetTags.length > 0 && { targetTags: [...targetTags] }),
   } satisfies Firewall;
 }

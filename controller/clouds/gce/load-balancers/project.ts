@@ -6,6 +6,7 @@ import type { ApiRequest } from '../../json-api.ts';
 import { type GceClient, lastSegment } from '../client.ts';
 import { cloud, saysMissing } from '../fault.ts';
 import { provedMissing } from '../vms.ts';
+import { anyName } from './names.ts';
 
 /** A resource as the API shows it. */
 export interface Shown<W = unknown> {
@@ -30,7 +31,7 @@ export interface Project {
   all(): Iterable<Shown>;
   /** Paths of instance groups. */
   groups(): Iterable<string>;
-  /** Reads every resource with such a name, and all addresses. @param names a regular expression, of RE2, too */
+  /** Reads every resource with such a name, all backends and all addresses. @param names a regular expression, of RE2, too */
   read(names: string, urgency: 'need' | 'refresh', io: ReadIo): Promise<readonly Shown[]>;
   /** `projects/p/` and the path. */
   url(path: string): string;
@@ -123,16 +124,19 @@ export function createProject({ client, region, isShared, project, network }: Pr
     async read(names, urgency, { signal }) {
       order += 1;
       const began = order;
-      const pattern = new RegExp(`^(?:${names})$`);
-      const filter = ['filter', `name eq "${names}"`] as const;
+      // What shares a health check or a group with others is known by all backends.
+      const namesOf = (path: string) => (/backendServices|targetPools/.test(path) ? anyName : names);
+      const filterOf = (path: string) => ['filter', `name eq "${namesOf(path)}"`] as const;
       const lists = everything.map(async (path) => {
-        const query = path.endsWith('/addresses') ? [] : [filter];
+        const query = path.endsWith('/addresses') ? [] : [filterOf(path)];
         const operation = operationOf(`${path}/`, 'list');
         return (await client.list({ path: whole(path), query, operation, urgency, signal })).map(shownOf);
       });
-      const read = await Promise.all([...lists, groups(filter, { urgency, signal })]);
+      const read = await Promise.all([...lists, groups(filterOf(''), { urgency, signal })]);
+      const patterns = new Map([names, anyName].map((one) => [one, new RegExp(`^(?:${one})$`)]));
       // A server may not know filters.
-      const isAsked = ({ path, name }: Shown) => path.includes('/addresses/') || pattern.test(name);
+      const isAsked = ({ path, name }: Shown) =>
+        path.includes('/addresses/') || patterns.get(namesOf(path))!.test(name);
       const shown = read.flat().filter(isAsked);
       const paths = new Set(shown.map(({ path }) => path));
       for (const one of shown) note(one.path, one, began);
