@@ -149,7 +149,10 @@ export async function openGce(parts: GceParts): Promise<OpenedCloud | ReportOnly
     ping: async (signal) => void (await readProject(signal)),
     check: (signal) =>
       checkGce(
-        { client, resourceManager, from: credential.from, endpoint, project: readProject, network: networkOnce },
+        {
+          ...{ client, resourceManager, from: credential.from, endpoint, project: readProject, network: networkOnce },
+          hasLoadBalancers: region !== undefined,
+        },
         signal,
       ),
     close,

@@ -371,6 +371,7 @@ describe('the cloud', () => {
     const failed = async () => (await during(cloud.check())).filter(({ ok }) => !ok);
     assert.deepEqual(await failed(), []);
     fake.denied.add('compute.instances.list').add('compute.routes.create').add('compute.networks.updatePolicy');
+    fake.denied.add('compute.targetPools.use');
     assert.deepEqual(
       (await failed()).map(({ name, message, neededFor }) => [name, message.split(';')[0], neededFor]),
       [
@@ -380,6 +381,7 @@ describe('the cloud', () => {
           'missing in project proj: compute.routes.create, compute.networks.updatePolicy',
           ['routes'],
         ],
+        ['permissions for load balancers', 'missing in project proj: compute.targetPools.use', ['load balancers']],
       ],
     );
   });
@@ -399,6 +401,10 @@ describe('the cloud', () => {
     assert.ok(tested.get('host')!.includes('compute.routes.create'));
     assert.ok(!tested.get('host')!.includes('compute.instances.use'));
     assert.ok(!tested.get('proj')!.includes('compute.routes.create'));
+    assert.ok(tested.get('host')!.includes('compute.networks.use'));
+    assert.ok(tested.get('proj')!.includes('compute.forwardingRules.create'));
+    // Firewall rules there are left to others.
+    assert.ok(![...tested.values()].flat().some((name) => name.startsWith('compute.firewalls.')));
   });
 
   it('checks without an exception where nothing is reached, and shows no token', async () => {

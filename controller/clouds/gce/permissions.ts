@@ -11,4 +11,26 @@ export const permissions: readonly { readonly neededFor: Capability; readonly na
       ...['compute.networks.updatePolicy', 'compute.instances.use', 'compute.globalOperations.get'],
     ],
   },
+  {
+    neededFor: 'load balancers',
+    names: [
+      ...of('forwardingRules', 'create', 'delete', 'get', 'list', 'setLabels', 'update'),
+      ...of('regionBackendServices', 'create', 'delete', 'get', 'list', 'update', 'use'),
+      ...of('targetPools', 'addHealthCheck', 'addInstance', 'create', 'delete', 'get', 'list'),
+      ...of('targetPools', 'removeHealthCheck', 'removeInstance', 'use'),
+      ...of('addresses', 'create', 'createInternal', 'delete', 'deleteInternal', 'get', 'list', 'use', 'useInternal'),
+      ...of('healthChecks', 'create', 'delete', 'get', 'list', 'update', 'useReadOnly'),
+      ...of('regionHealthChecks', 'create', 'delete', 'get', 'list', 'update', 'useReadOnly'),
+      ...of('httpHealthChecks', 'create', 'delete', 'get', 'list', 'update', 'useReadOnly'),
+      ...of('firewalls', 'create', 'delete', 'get', 'list', 'update'),
+      ...of('instanceGroups', 'create', 'delete', 'get', 'list', 'update', 'use'),
+      // Of a firewall rule its network, and of an internal load balancer its subnet.
+      ...['compute.networks.use', 'compute.subnetworks.use'],
+      ...['compute.regionOperations.get', 'compute.zoneOperations.get'],
+    ],
+  },
 ];
+
+function of(collection: string, ...verbs: readonly string[]): readonly string[] {
+  return verbs.map((verb) => `compute.${collection}.${verb}`);
+}
