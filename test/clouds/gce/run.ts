@@ -20,7 +20,7 @@ const suites = [
   'alias-ranges',
   'with-azure',
   'life',
-  ...(env['GCE_GOOGLE'] === undefined ? [] : ['mock', 'classic']),
+  ...(env['GCE_GOOGLE'] === undefined ? [] : ['mock', 'classic', 'balancers']),
   ...(env['GCE_PYTHON'] === undefined ? [] : ['clients']),
 ].map((name) => join(import.meta.dirname, `${name}.suite.ts`));
 
