@@ -61,6 +61,25 @@ describe('what Services share', () => {
     );
   });
 
+  it('what is desired because of a read is merged as it is planned', async () => {
+    let isRead = false;
+    const harness = createHarness('document', 0, {}, (driver) => ({
+      ...driver,
+      documents: driver.documents.map((type) => ({
+        ...type,
+        all(cluster, io) {
+          isRead = true;
+          return type.all(cluster, io);
+        },
+      })),
+      desire: (asked) => driver.desire({ ...asked, members: isRead ? asked.members : ['not read'] }),
+    }));
+    await harness.settle('u1', desire('u1', { members: ['n1'] }));
+    const pool = harness.documents!.doc!.find(({ kind }) => kind === 'pool')!;
+    assert.equal(pool.body['members'], 'n1');
+    assert.equal(harness.calls().filter((call) => call === 'write document').length, 1);
+  });
+
   it('one refused edit does not spoil the common write, and its owner writes alone afterwards', async () => {
     const harness = createHarness('document');
     await harness.settle('u1', desire('u1'));
