@@ -1,4 +1,4 @@
-import type { AnnotationDefinition } from '../../load-balancers.ts';
+import type { AnnotationDefinition } from '../load-balancers.ts';
 
 /** Values and meaning of each. */
 export const known = {

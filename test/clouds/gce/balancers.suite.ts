@@ -103,7 +103,8 @@ function fieldsOf({ fake, addresses, served }: Side): Map<string, Record<string,
       const kept = Object.entries(wire).filter(([field]) => !own.includes(field));
       const instances = fake.balancing.members.get(path);
       const fields = JSON.parse(plain(JSON.stringify(Object.fromEntries(kept))));
-      for (const value of Object.values(fields)) if (Array.isArray(value)) value.sort((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1));
+      for (const value of Object.values(fields))
+        if (Array.isArray(value)) value.sort((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1));
       return [path, instances === undefined ? fields : { ...fields, instances: [...instances].sort() }];
     }),
   );

@@ -25,7 +25,7 @@ export const modes = {
 export type Mode = keyof typeof modes;
 
 const calls = {
-  'target pools': { first: 6, further: 4, member: 1, removal: 3 },
+  'target pools': { first: 5, further: 3, member: 1, removal: 3 },
   'internal load balancers': { first: 9, further: 3, member: 1, removal: 3 },
   'backend services': { first: 9, further: 3, member: 1, removal: 3 },
 } as const;
@@ -71,6 +71,8 @@ export interface GceWorldParts {
   /** Undefined: the client's own. */
   readonly http?: Http;
   readonly privateKey: string;
+  /** More of `[global]`. */
+  readonly conf?: string;
   /** For every Service. */
   readonly annotations?: Readonly<Record<string, string>>;
   onCall?(call: CloudCall): void;
@@ -88,6 +90,7 @@ export function gceWorld({
   pass,
   onCall = () => {},
   annotations = {},
+  conf = '',
 }: GceWorldParts): CloudWorld {
   const { project, origin } = behind;
   const clients: { close(): void }[] = [];
@@ -111,7 +114,7 @@ export function gceWorld({
   return {
     cluster: randomUUID(),
     async open(wrap) {
-      const config = readConfig({ path: 'gce.conf', text: configFor(origin) });
+      const config = readConfig({ path: 'gce.conf', text: configFor(origin, conf) });
       const env = { GOOGLE_APPLICATION_CREDENTIALS: 'key.json' };
       const context = { clock, random: seededRandom(1), log: silentLog, env, onCall };
       const readText = async () => keyFile({ identity: { privateKey } as FakeGce['identity'], project }, origin);
@@ -156,16 +159,17 @@ export function gceWorld({
 }
 
 /** The world in process, on a fake clock. */
-export function fakeGceWorld(mode: Mode): CloudWorld {
+export function fakeGceWorld(mode: Mode, conf = ''): CloudWorld & { readonly fake: FakeGce } {
   const clock = fakeClock();
   const fake = createFakeGce(clock);
-  return gceWorld({
-    ...{ clock, http: fake.http, privateKey: fake.identity.privateKey },
+  const world = gceWorld({
+    ...{ clock, conf, http: fake.http, privateKey: fake.identity.privateKey },
     annotations: modes[mode],
     behind: behindOf(fake, 'http://gce.test', mode),
     during: (work) => advanceDuring(clock, work),
     pass: (ms) => clock.advance(ms),
   });
+  return { ...world, fake };
 }
 
 function behindOf(fake: FakeGce, origin: string, mode: Mode): GceBehind {

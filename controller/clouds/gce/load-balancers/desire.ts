@@ -6,7 +6,7 @@ import type { AddressSpec } from './address.ts';
 import { type BackendSpec, backendDifference } from './backend.ts';
 import { type FirewallSpec, firewallPath } from './firewall.ts';
 import { type RuleSpec, ruleDifference, subnetOf } from './forwarding-rule.ts';
-import { type FoundParts, groupsOf, ipOf, kindNames, poolPath, rulePath, servicePath } from './found.ts';
+import { type FoundParts, groupsOf, ipOf, isPool, kindNames, poolPath, rulePath, servicePath } from './found.ts';
 import type { CheckSpec } from './health-check.ts';
 import type { GroupSpec } from './instance-group.ts';
 import { describe, describeShared, ownNames, sharedNames } from './names.ts';
@@ -39,11 +39,15 @@ interface Standing {
 }
 
 /** What serves a Service. Pure: what it reads of the project is what was found. */
-export function desireOf({ desired, known, mine }: Asked, options: DesireOptions): Desire {
+export function desireOf(asked: Asked, options: DesireOptions): Desire {
+  return desireWith(asked, settingsOf(asked.desired.annotations), options);
+}
+
+function desireWith(asked: Asked, settings: Settings, options: DesireOptions): Desire {
+  const { desired, known, mine } = asked;
   const { owner, service, name } = desired;
   const { project, nodeTags, clusterId } = options;
   const standing = standingOf(mine());
-  const settings = settingsOf(desired.annotations);
   const { served, refusals } = portsOf(desired, settings);
   const unread = [...settings.problems, ...fieldsOf(desired, settings)];
   refusals.push(...unread.map(unsupported), ...familiesOf(desired));
@@ -59,12 +63,19 @@ export function desireOf({ desired, known, mine }: Asked, options: DesireOptions
   const askedIp = named?.ip ?? desired.address;
   const kept = keptIp(standing, rule, askedIp);
   const whole: RuleSpec = { ...rule, ip: askedIp ?? kept };
-  const isReplaced =
-    standing.rule !== undefined &&
+  const replaced =
+    standing.rule &&
     (ruleDifference(standing.rule.body, whole) ??
       (standing.backend && backendDifference(standing.backend.body, backend)));
   const isReserved = known(kindNames.address).some(({ lent, body }) => lent && ipOf(body as Shown) === kept);
-  const hold = isReplaced !== undefined && kept !== undefined && !isReserved;
+  if (replaced !== undefined && kept === undefined && !desired.mayChangeAddress) {
+    const message = `${kindNames.rule} ${name}: ${replaced}`;
+    // All that needs no other address is done.
+    const here = { ...asked, desired: { ...desired, address: undefined } };
+    const same = desireWith(here, asItStands(settings, standing), { ...options, subnet: undefined });
+    return { ...same, refusals: [...same.refusals, { reason: 'AddressWouldChange', message }] };
+  }
+  const hold = replaced !== undefined && kept !== undefined && !isReserved;
   const address = holdOf(desired, rule, kept, standing);
   // The address first: what serves stays as it is until nothing can take it away.
   if (hold && standing.held === undefined) return { ...stays, wants: [...stays.wants, address!] };
@@ -99,10 +110,9 @@ export function desireOf({ desired, known, mine }: Asked, options: DesireOptions
       summary: `forwarding rule ${name}`,
     },
     needs: [nameOf(main), ...addresses.map(nameOf)],
-    // Another address: only where a person consents.
-    ...(standing.rule !== undefined && whole.ip !== ipOf(standing.rule.body) && { carriesAddress: true }),
   };
-  const ip = whole.ip ?? (standing.rule && ipOf(standing.rule.body));
+  // The rule that stands lets in until another one is there.
+  const ip = standing.rule === undefined ? whole.ip : ipOf(standing.rule.body);
   const firewalls = project.isShared
     ? []
     : firewallsOf({ desired, served, ip, backend, isShared, nodeTags, id, isOurs: standing.rule?.owner !== undefined });
@@ -116,6 +126,14 @@ export function desireOf({ desired, known, mine }: Asked, options: DesireOptions
 function standingOf(all: readonly Found[]): Standing {
   const of = (kind: string) => all.find((one) => one.kind === kind && one.status !== 'deleting') as never;
   return { rule: of(kindNames.rule), backend: of(kindNames.backend), held: of(kindNames.address), all };
+}
+
+/** What decides about the address, as the forwarding rule that stands has it. */
+function asItStands(settings: Settings, { rule, backend }: Standing): Settings {
+  const isInternal = rule?.body.wire.loadBalancingScheme === 'INTERNAL';
+  const hasService = backend === undefined ? isInternal : !isPool(backend.body);
+  const globalAccess = isInternal && settings.globalAccess;
+  return { ...settings, isInternal, hasService, globalAccess, tier: undefined, subnet: undefined, address: undefined };
 }
 
 /** As it is. */

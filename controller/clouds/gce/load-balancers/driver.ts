@@ -1,8 +1,8 @@
 import type { Found, Kind, Reader } from '../../../engine/resource.ts';
 import type { Adopting, LoadBalancerDriver, ShownLoadBalancer } from '../../load-balancer-driver.ts';
 import type { ObservedMember } from '../../load-balancers.ts';
+import { annotationPrefixes, annotations } from '../annotations.ts';
 import { addressKind } from './address.ts';
-import { annotationPrefixes, annotations } from './annotations.ts';
 import { backendKind } from './backend.ts';
 import { type DesireOptions, desireOf } from './desire.ts';
 import { firewallKind } from './firewall.ts';

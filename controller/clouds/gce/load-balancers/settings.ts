@@ -1,6 +1,6 @@
 import { createAnnotationReader, flagOf, matching, oneOf } from '../../annotation-reader.ts';
+import { type AnnotationName, known } from '../annotations.ts';
 import { namePattern } from '../config.ts';
-import { type AnnotationName, known } from './annotations.ts';
 import type { Tier } from './forwarding-rule.ts';
 
 /** What the annotations of a Service say. */

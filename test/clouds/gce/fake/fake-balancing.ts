@@ -59,8 +59,7 @@ export function createBalancing(parts: FakeBalancingParts): FakeBalancing {
   const members = new Map<string, Set<string>>();
   let [lastIp, version] = [0, 0];
   const whole = (path: string) => `projects/${project}/${path}`;
-  const link = (to: string) =>
-    `${api()}/${/^https?:/.test(to) ? to.replace(/^.*?(?=projects\/)/, '') : whole(pathOf(to))}`;
+  const link = (to: string) => `${api()}/${/projects\/.*$/.exec(to)?.[0] ?? whole(pathOf(to))}`;
   const at = (path: string) => resources.get(path);
   const inCollection = (collection: string) => [...resources].filter(([path]) => path.split('/').at(-2) === collection);
 

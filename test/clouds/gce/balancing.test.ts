@@ -1,0 +1,240 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { DesiredLoadBalancer } from '../../../controller/clouds/load-balancers.ts';
+import { desiredFor, newOwner, port } from '../suite/desired.ts';
+import { ensure, printStep, remove } from '../suite/drive.ts';
+import { type Example, withExample } from '../suite/suite-context.ts';
+import { refusal } from './fake/fake-api.ts';
+import type { FakeGce } from './fake/fake-gce.ts';
+import { fakeGceWorld, type Mode, modes } from './gce-world.ts';
+
+const allModes = Object.keys(modes) as Mode[];
+
+/** A Service that is served, and the fake behind it. */
+async function withServed(
+  mode: Mode,
+  body: (example: Example, fake: FakeGce) => Promise<void>,
+  { conf = '', ...fields }: Partial<DesiredLoadBalancer> & { readonly conf?: string } = {},
+): Promise<void> {
+  const world = fakeGceWorld(mode, conf);
+  await withExample(world, (example) => body(example, world.fake), fields);
+  await world.close();
+}
+
+const changesOf = (fake: FakeGce) =>
+  fake.calls.flatMap(({ method, path }) =>
+    method === 'GET' || /(token|wait|listInstances)$/.test(path) ? [] : `${method} ${path.split('/').at(-2)}`,
+  );
+const rules = (fake: FakeGce) =>
+  [...fake.balancing.resources].flatMap(([path, wire]) => (path.includes('/forwardingRules/') ? [wire] : []));
+
+describe('load balancers of Compute Engine', () => {
+  for (const mode of allModes) {
+    it(`(${mode}) reserve the address before a forwarding rule goes, and release it when the next one has it`, () =>
+      withServed(mode, async (example, fake) => {
+        const first = await ensure(await example.driving());
+        fake.calls.length = 0;
+        example.desired = { ...example.desired, ports: [port(81, 30_081)] };
+        const { observed } = await ensure(await example.driving());
+        assert.deepEqual(observed?.ingress, first.observed?.ingress);
+        const front = changesOf(fake).filter((call) => !call.endsWith('firewalls'));
+        const [reserved, ...rest] = front;
+        assert.match(reserved!, /^POST (regions|us-central1)/);
+        assert.deepEqual(rest.slice(0, 1), ['DELETE forwardingRules']);
+        assert.deepEqual(front.at(-1), 'DELETE addresses');
+      }));
+
+    it(`(${mode}) keep a forwarding rule whose address cannot be reserved`, () =>
+      withServed(mode, async (example, fake) => {
+        await ensure(await example.driving());
+        const [before] = rules(fake);
+        fake.balancing.quotas.set('addresses', 0);
+        const desired = { ...example.desired, ports: [port(81, 30_081)] };
+        await assert.rejects(ensure(await example.driving({ desired })), { kind: 'QuotaExceeded' });
+        assert.deepEqual(rules(fake), [before]);
+        fake.balancing.quotas.clear();
+      }));
+
+    it(`(${mode}) are named where the address would change, and stay as they are`, () =>
+      withServed(mode, async (example, fake) => {
+        await ensure(await example.driving());
+        const before = rules(fake);
+        const address = mode === 'internal load balancers' ? '10.128.250.7' : '192.0.2.7';
+        const desired = { ...example.desired, address };
+        const { refusals, calls } = await ensure(await example.driving({ desired }));
+        assert.deepEqual([refusals.map(({ reason }) => reason), calls], [['AddressWouldChange'], 0]);
+        const other = mode === 'internal load balancers' ? {} : modes['internal load balancers'];
+        const annotations = { 'networking.gke.io/load-balancer-type': 'External', ...other };
+        const members = example.desired.members.slice(1);
+        const moved = { ...example.desired, annotations, members };
+        const driven = await ensure(await example.driving({ desired: moved }));
+        // The members follow all the same.
+        assert.deepEqual([driven.refusals.map(({ reason }) => reason), driven.calls], [['AddressWouldChange'], 1]);
+        assert.deepEqual(rules(fake), before);
+        const consented = await ensure(await example.driving({ desired: { ...moved, mayChangeAddress: true } }));
+        assert.deepEqual(consented.refusals, []);
+        const scheme = mode === 'internal load balancers' ? 'EXTERNAL' : 'INTERNAL';
+        assert.deepEqual(
+          rules(fake).map(({ loadBalancingScheme }) => loadBalancingScheme),
+          [scheme],
+        );
+        assert.equal(consented.observed?.ingress[0]?.ip, rules(fake)[0]?.['IPAddress']);
+      }));
+
+    it(`(${mode}) use a reserved address by its name, and leave it`, () =>
+      withServed(mode, async (example, fake) => {
+        const isInternal = mode === 'internal load balancers';
+        const address = isInternal ? '10.128.250.8' : '192.0.2.8';
+        const addressType = isInternal ? 'INTERNAL' : 'EXTERNAL';
+        fake.balancing.put('regions/us-central1/addresses/mine', { address, addressType });
+        const annotations = { 'networking.gke.io/load-balancer-ip-addresses': 'mine' };
+        example.desired = { ...example.desired, annotations };
+        const { observed } = await ensure(await example.driving());
+        assert.deepEqual(observed?.ingress, [{ ip: address }]);
+        example.desired = { ...example.desired, ports: [port(82, 30_082)] };
+        assert.deepEqual((await ensure(await example.driving())).observed?.ingress, [{ ip: address }]);
+        await remove(await example.driving());
+        assert.deepEqual([...fake.balancing.resources.keys()], ['regions/us-central1/addresses/mine']);
+      }));
+  }
+
+  it('say that a reserved address does not exist, and make no forwarding rule', () =>
+    withServed(
+      'target pools',
+      async (example, fake) => {
+        const { refusals } = await ensure(await example.driving());
+        assert.match(refusals[0]!.message, /mine does not exist/);
+        assert.deepEqual(rules(fake), []);
+      },
+      { annotations: { 'networking.gke.io/load-balancer-ip-addresses': 'mine' } },
+    ));
+
+  for (const [what, fields, expected] of [
+    [
+      'a shared backend service',
+      { annotations: { 'cloud.google.com/load-balancer-backend-share': 'true' } },
+      /share: "true", expected false/,
+    ],
+    [
+      'another type',
+      { annotations: { 'networking.gke.io/load-balancer-type': 'Between' } },
+      /type: "Between", expected Internal or External/,
+    ],
+    [
+      'another tier',
+      { annotations: { 'cloud.google.com/network-tier': 'Best' } },
+      /tier: "Best", expected Premium or Standard/,
+    ],
+    [
+      'a subnet of an external one',
+      { annotations: { 'networking.gke.io/internal-load-balancer-subnet': 'a' } },
+      /only beside networking.gke.io/,
+    ],
+    ['IPv6 alone', { families: ['IPv6'] }, /spec.ipFamilies: IPv6, expected IPv4/],
+    ['a load balancer of others', { attach: { id: '5', allowed: true } }, /load-balancer-id: "5", expected none/],
+    ['SCTP', { ports: [port(9, 30_009, { protocol: 'SCTP' })] }, /SCTP 9, expected TCP or UDP/],
+  ] as const)
+    it(`refuse ${what} by name, make nothing and change nothing`, () =>
+      withServed('target pools', async (example, fake) => {
+        const desired = { ...example.desired, ...fields } as DesiredLoadBalancer;
+        const refused = await ensure(await example.driving({ desired }));
+        assert.match(refused.refusals[0]!.message, expected);
+        assert.deepEqual([refused.refusals[0]!.reason, fake.balancing.resources.size], ['Unsupported', 0]);
+        await ensure(await example.driving());
+        const before = [...fake.balancing.resources];
+        assert.deepEqual((await ensure(await example.driving({ desired }))).calls, 0);
+        assert.deepEqual([...fake.balancing.resources], before);
+      }));
+
+  it('serve the ports of one protocol from a target pool, and name the others', () =>
+    withServed(
+      'target pools',
+      async (example, fake) => {
+        const { refusals } = await ensure(await example.driving());
+        assert.deepEqual(refusals[0]?.ports, [{ port: 53, protocol: 'UDP' }]);
+        assert.deepEqual([rules(fake)[0]?.['IPProtocol'], rules(fake)[0]?.['portRange']], ['TCP', '80-80']);
+      },
+      { ports: [port(80, 30_080), port(53, 30_053, { protocol: 'UDP' })] },
+    ));
+
+  it('make no firewall rules in a Shared VPC, and say what to let in', () =>
+    withServed(
+      'internal load balancers',
+      async (example, fake) => {
+        const balancers = await example.fresh();
+        const { remarks } = balancers.plan(example.desired);
+        assert.match(remarks!.join(), /let in tcp:80 .* from 130\.211\.0\.0\/22/);
+        await ensure(await example.driving());
+        assert.ok(![...fake.balancing.resources.keys()].some((path) => path.includes('firewalls')));
+        assert.match(String(rules(fake)[0]?.['network']), /projects\/host\/global\/networks\/default$/);
+      },
+      { conf: 'network-project-id = host' },
+    ));
+
+  it('write a backend service again that a person has changed meanwhile', () =>
+    withServed('internal load balancers', async (example, fake) => {
+      await ensure(await example.driving());
+      const [path, service] = [...fake.balancing.resources].find(([one]) => one.includes('/backendServices/'))!;
+      const driving = await example.driving({
+        desired: { ...example.desired, sessionAffinity: { timeoutSeconds: 10 } },
+      });
+      const changed = { ...service, fingerprint: 'b3RoZXI=', sessionAffinity: 'CLIENT_IP_PROTO' };
+      let isFirst = true;
+      const permit = () => {
+        if (isFirst) fake.balancing.resources.set(path, changed);
+        isFirst = false;
+      };
+      const { steps } = await ensure({ ...driving, permit });
+      assert.deepEqual(steps.map(printStep).length > 0, true);
+      assert.equal(fake.balancing.resources.get(path)?.['sessionAffinity'], 'CLIENT_IP');
+    }));
+
+  it('share the instance groups: one more node is one call for all Services, and the last one takes them away', () =>
+    withServed('internal load balancers', async (example, fake) => {
+      const second = desiredFor(newOwner(example.world.cluster), example.vms, { ports: [port(90, 30_090)] });
+      await ensure(await example.driving());
+      await ensure(await example.driving({ desired: second, record: { id: undefined } }));
+      const groups = () => [...fake.balancing.resources.keys()].filter((path) => path.includes('/instanceGroups/'));
+      assert.equal(groups().length, 2);
+      const more = await example.world.createVm();
+      const members = desiredFor(second.owner, [...example.vms, more]).members;
+      const balancers = await example.fresh();
+      const calls = [];
+      for (const desired of [
+        { ...example.desired, members },
+        { ...second, members },
+      ])
+        calls.push((await ensure({ world: example.world, balancers, desired, record: { id: undefined } })).calls);
+      assert.deepEqual(calls, [1, 0]);
+      await remove(await example.driving({ desired: second, record: { id: undefined } }));
+      assert.equal(groups().length, 2);
+      await remove(await example.driving());
+      assert.deepEqual([...fake.balancing.resources.keys()], []);
+    }));
+
+  it('wait where the rate limit is exceeded, and fail where the quota is', () =>
+    withServed('target pools', async (example, fake) => {
+      let left = 2;
+      fake.fault = ({ method, path }) => {
+        if (method !== 'POST' || !path.endsWith('/targetPools') || left === 0) return undefined;
+        left -= 1;
+        return refusal(403, 'rateLimitExceeded', 'Rate Limit Exceeded');
+      };
+      assert.deepEqual((await ensure(await example.driving())).refusals, []);
+      await remove(await example.driving());
+      fake.fault = undefined;
+      fake.balancing.quotas.set('targetPools', 0);
+      await assert.rejects(ensure(await example.driving()), { kind: 'QuotaExceeded' });
+      fake.balancing.quotas.clear();
+    }));
+
+  it('get a target pool of another session affinity with the same address', () =>
+    withServed('target pools', async (example, fake) => {
+      const first = await ensure(await example.driving());
+      example.desired = { ...example.desired, sessionAffinity: { timeoutSeconds: 10_800 } };
+      const { observed } = await ensure(await example.driving());
+      assert.deepEqual(observed?.ingress, first.observed?.ingress);
+      const pool = [...fake.balancing.resources].find(([path]) => path.includes('/targetPools/'))?.[1];
+      assert.equal(pool?.['sessionAffinity'], 'CLIENT_IP');
+    }));
+});
