@@ -1,7 +1,7 @@
 import type { AnnotationDefinition } from '../load-balancers.ts';
 
 /** Values and meaning of each. */
-export const known = {
+export const annotationTable = {
   'networking.gke.io/load-balancer-type': [
     'Internal or External',
     'Internal: reached inside the network alone. Another type is another address',
@@ -34,11 +34,13 @@ export const known = {
   'cloud.google.com/load-balancer-backend-share': ['false', 'true is refused, too'],
 } as const;
 
-export type AnnotationName = keyof typeof known;
+export type AnnotationName = keyof typeof annotationTable;
 
-export const annotations: readonly AnnotationDefinition[] = Object.entries(known).map(([key, [values, meaning]]) => ({
-  ...{ key, values, meaning },
-}));
+export const annotations: readonly AnnotationDefinition[] = Object.entries(annotationTable).map(
+  ([key, [values, meaning]]) => ({
+    ...{ key, values, meaning },
+  }),
+);
 
 /** What begins so and is not known is reported. Others with `cloud.google.com/` are of Ingress. */
 export const annotationPrefixes = [

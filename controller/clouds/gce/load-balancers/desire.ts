@@ -1,6 +1,6 @@
 import { gce } from '../../../../common/provider-id/gce.ts';
 import { type Desire, type Found, nameOf, type Refusal, type Want } from '../../../engine/resource.ts';
-import type { Asked } from '../../load-balancer-driver.ts';
+import type { DesireInput } from '../../load-balancer-driver.ts';
 import type { DesiredLoadBalancer, DesiredPort } from '../../load-balancers.ts';
 import type { AddressSpec } from './address.ts';
 import { type BackendSpec, backendDifference } from './backend.ts';
@@ -39,15 +39,15 @@ interface Standing {
 }
 
 /** What serves a Service. Pure: what it reads of the project is what was found. */
-export function desireOf(asked: Asked, options: DesireOptions): Desire {
-  return desireWith(asked, settingsOf(asked.desired.annotations), options);
+export function desireOf(input: DesireInput, options: DesireOptions): Desire {
+  return desireWith(input, settingsOf(input.desired.annotations), options);
 }
 
-function desireWith(asked: Asked, settings: Settings, options: DesireOptions): Desire {
-  const { desired, known, mine } = asked;
+function desireWith(input: DesireInput, settings: Settings, options: DesireOptions): Desire {
+  const { desired, found, own } = input;
   const { owner, service, name } = desired;
   const { project, nodeTags, clusterId } = options;
-  const standing = standingOf(mine());
+  const standing = standingOf(own());
   const { served, refusals } = portsOf(desired, settings);
   const unread = [...settings.problems, ...fieldsOf(desired, settings)];
   refusals.push(...unread.map(unsupported), ...familiesOf(desired));
@@ -57,7 +57,7 @@ function desireWith(asked: Asked, settings: Settings, options: DesireOptions): D
   if (unread.length > 0 || served.length === 0 || !desired.families.includes('IPv4')) return stays;
 
   const id = clusterId(owner.cluster);
-  const named = settings.address === undefined ? undefined : reserved(settings.address, known(kindNames.address));
+  const named = settings.address === undefined ? undefined : reserved(settings.address, found(kindNames.address));
   const backend = backendOf(desired, settings, served, standing, options);
   const rule = ruleOf(desired, settings, served, backend, options);
   const askedIp = named?.ip ?? desired.address;
@@ -67,11 +67,11 @@ function desireWith(asked: Asked, settings: Settings, options: DesireOptions): D
     standing.rule &&
     (ruleDifference(standing.rule.body, whole) ??
       (standing.backend && backendDifference(standing.backend.body, backend)));
-  const isReserved = known(kindNames.address).some(({ lent, body }) => lent && ipOf(body as Shown) === kept);
+  const isReserved = found(kindNames.address).some(({ lent, body }) => lent && ipOf(body as Shown) === kept);
   if (replaced !== undefined && kept === undefined && !desired.mayChangeAddress) {
     const message = `${kindNames.rule} ${name}: ${replaced}`;
     // All that needs no other address is done.
-    const here = { ...asked, desired: { ...desired, address: undefined } };
+    const here = { ...input, desired: { ...desired, address: undefined } };
     const same = desireWith(here, asItStands(settings, standing), { ...options, subnet: undefined });
     return { ...same, refusals: [...same.refusals, { reason: 'AddressWouldChange', message }] };
   }

@@ -1,5 +1,5 @@
 import type { Found, Kind, Reader } from '../../../engine/resource.ts';
-import type { Adopting, LoadBalancerDriver, ShownLoadBalancer } from '../../load-balancer-driver.ts';
+import type { AdoptionInput, LoadBalancerDriver, ShownLoadBalancer } from '../../load-balancer-driver.ts';
 import type { ObservedMember } from '../../load-balancers.ts';
 import { annotationPrefixes, annotations } from '../annotations.ts';
 import { addressKind } from './address.ts';
@@ -63,7 +63,7 @@ export function createLoadBalancerDriver(options: LoadBalancerOptions): LoadBala
   }
 
   /** By the name and the description that the classic controller gives, and by the address in the Service's status. */
-  function adopts({ kind, key, body }: Found, { owner, service, proof }: Adopting): string | undefined {
+  function adopts({ kind, key, body }: Found, { owner, service, proof }: AdoptionInput): string | undefined {
     const shown = body as Shown;
     const name = loadBalancerName(owner.service);
     if (loadBalancerIn(shown.name) !== name || proof.addresses.length === 0) return undefined;
@@ -96,7 +96,7 @@ export function createLoadBalancerDriver(options: LoadBalancerOptions): LoadBala
     ] as unknown as readonly Kind[],
     readers: [reader],
     documents: [],
-    desire: (asked) => desireOf(asked, parts),
+    desire: (input) => desireOf(input, parts),
     // Each change waits for its operation.
     poll: async () => new Map(),
     ...{ annotations, annotationPrefixes, adopts, show, maxMembers: undefined, drains: false },

@@ -1,5 +1,5 @@
 import { createAnnotationReader, flagOf, matching, oneOf } from '../../annotation-reader.ts';
-import { type AnnotationName, known } from '../annotations.ts';
+import { type AnnotationName, annotationTable } from '../annotations.ts';
 import { namePattern } from '../config.ts';
 import type { Tier } from './forwarding-rule.ts';
 
@@ -24,7 +24,7 @@ export function settingsOf(annotations: Readonly<Record<string, string>>): Setti
     // An empty one says nothing.
     textOf: (name) => annotations[name] || undefined,
     sourceOf: (name) => name,
-    expectedOf: (name) => known[name][0],
+    expectedOf: (name) => annotationTable[name][0],
   });
   const typeOf = (text: string) => oneOf('internal', 'external')(text.toLowerCase());
   const types = (['networking.gke.io/load-balancer-type', 'cloud.google.com/load-balancer-type'] as const).map((name) =>
