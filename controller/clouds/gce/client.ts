@@ -19,8 +19,8 @@ export interface GceClient extends JsonApi {
   /** Every item of a collection in all zones that could be reached. One call for 500 items. Reads only. */
   aggregated(request: ApiRequest, collection: string): Promise<AggregatedList>;
   /**
-   * Makes a change, and waits until its operation has ended, which it answers. Throws what the operation ended with, and
-   * `Timeout` after two minutes.
+   * Makes a change, and waits until its operation has ended, which it answers. Throws what the operation ended with,
+   * and `Timeout` after two minutes.
    */
   change(request: ApiRequest, options: Pick<ApplyOptions, 'permit' | 'signal'>): Promise<AnswerFields>;
 }

@@ -29,14 +29,14 @@ import { createRoutes } from './routes.ts';
 import { createVms } from './vms.ts';
 
 /**
- * Compute Engine: the VMs, load balancers and routes of one project. Opening asks the VM's metadata service where nothing else names a
- * credential, for at most three seconds. It does not call Compute Engine.
+ * Compute Engine: the VMs, load balancers and routes of one project. Opening asks the VM's metadata service where
+ * nothing else names a credential, for at most three seconds. It does not call Compute Engine.
  */
 export const cloudModule: CloudModule = { name: cloud, open };
 
 /** Up to so many VMs are asked for one by one; more, and all of their zone or of the project are listed. */
 const listAbove = 5;
-/** More than the routes and Services that are worked on at once: each may wait for its operation, and reads have to pass. */
+/** More than is worked on at once: each route and each Service may wait for an operation, and reads have to pass. */
 const maxSockets = 64;
 /** A project has 1,500 calls a minute of each kind, which others use, too. */
 const limits: CallLimits = { perSecond: 10, burst: 300 };

@@ -1,6 +1,5 @@
 import type { CloudWorld } from '../suite/world.ts';
 import type { FakeBalancing } from './fake/fake-balancing.ts';
-import type { Mode } from './gce-world.ts';
 
 /** What the suite sees and does of load balancers from behind. */
 export type BalancingBehind = Pick<
@@ -12,6 +11,14 @@ export type BalancingBehind = Pick<
   | 'stripMarks'
   | 'markAsClassic'
 >;
+
+/** What annotations make: each is a cloud of its own to the suite. */
+export const modes = {
+  'target pools': {},
+  'internal load balancers': { 'networking.gke.io/load-balancer-type': 'Internal' },
+  'backend services': { 'cloud.google.com/l4-rbs': 'enabled' },
+} as const;
+export type Mode = keyof typeof modes;
 
 const region = 'regions/us-central1';
 

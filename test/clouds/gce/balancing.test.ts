@@ -4,9 +4,10 @@ import type { DesiredLoadBalancer } from '../../../controller/clouds/load-balanc
 import { desiredFor, newOwner, port } from '../suite/desired.ts';
 import { ensure, printStep, remove } from '../suite/drive.ts';
 import { type Example, withExample } from '../suite/suite-context.ts';
+import { type Mode, modes } from './balancing-behind.ts';
 import { refusal } from './fake/fake-api.ts';
 import type { FakeGce } from './fake/fake-gce.ts';
-import { fakeGceWorld, type Mode, modes } from './gce-world.ts';
+import { fakeGceWorld } from './gce-world.ts';
 
 const allModes = Object.keys(modes) as Mode[];
 

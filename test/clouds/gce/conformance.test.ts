@@ -1,5 +1,6 @@
 import { cloudSuite } from '../suite/cloud-suite.ts';
-import { fakeGceWorld, gceCapabilities, type Mode, modes } from './gce-world.ts';
+import { type Mode, modes } from './balancing-behind.ts';
+import { fakeGceWorld, gceCapabilities } from './gce-world.ts';
 
 for (const mode of Object.keys(modes) as Mode[])
   cloudSuite({

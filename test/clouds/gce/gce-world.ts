@@ -11,18 +11,10 @@ import { withLoadBalancers } from '../../../controller/services/balancers/with-l
 import { withDriver } from '../suite/recorded-driver.ts';
 import { sentCalls } from '../suite/sent-calls.ts';
 import type { CloudCapabilities, CloudWorld, WrapDriver } from '../suite/world.ts';
-import { type BalancingBehind, balancingOf } from './balancing-behind.ts';
+import { type BalancingBehind, balancingOf, type Mode, modes } from './balancing-behind.ts';
 import { configFor, keyFile } from './fake/configuration.ts';
 import { refusal } from './fake/fake-api.ts';
 import { createFakeGce, type FakeGce, zones } from './fake/fake-gce.ts';
-
-/** What annotations make: each is a cloud of its own to the suite. */
-export const modes = {
-  'target pools': {},
-  'internal load balancers': { 'networking.gke.io/load-balancer-type': 'Internal' },
-  'backend services': { 'cloud.google.com/l4-rbs': 'enabled' },
-} as const;
-export type Mode = keyof typeof modes;
 
 const calls = {
   'target pools': { first: 5, further: 3, member: 1, removal: 3 },

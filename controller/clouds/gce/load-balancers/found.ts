@@ -120,7 +120,7 @@ function refsOf({ path, wire }: Shown, project: Project): Reference[] {
   return [];
 }
 
-/** The rule for the traffic goes last: until then something of the Service tells that shared resources may have to go. */
+/** The rule for the traffic goes last: until then something of the Service tells that shared resources may go, too. */
 const isLast = (name: string) => name.startsWith(ownNames.firewall(''));
 
 function lastRefs(project: Project, clusterId: string): Reference[] {

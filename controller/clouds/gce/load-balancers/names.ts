@@ -6,8 +6,8 @@ export function loadBalancerName(service: string): string {
 }
 
 /**
- * What the classic controller calls its cluster: the ConfigMap kube-system/ingress-uid. Where the configuration does not
- * say it, 16 digits of the cluster's UID take its place.
+ * What the classic controller calls its cluster: the ConfigMap kube-system/ingress-uid. Where the configuration does
+ * not say it, 16 digits of the cluster's UID take its place.
  */
 export function clusterIdOf(cluster: string, configured: string | undefined): string {
   return configured ?? cluster.replaceAll('-', '').slice(0, 16);

@@ -31,7 +31,11 @@ export interface Project {
   all(): Iterable<Shown>;
   /** Paths of instance groups. */
   groups(): Iterable<string>;
-  /** Reads every resource with such a name, all backends and all addresses. @param names a regular expression, of RE2, too */
+  /**
+   * Reads every resource with such a name, all backends and all addresses.
+   *
+   * @param names a regular expression, of RE2, too
+   */
   read(names: string, urgency: 'need' | 'refresh', io: ReadIo): Promise<readonly Shown[]>;
   /** `projects/p/` and the path. */
   url(path: string): string;

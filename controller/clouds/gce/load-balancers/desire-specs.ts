@@ -1,0 +1,143 @@
+import { gce } from '../../../../common/provider-id/gce.ts';
+import type { Want } from '../../../engine/resource.ts';
+import type { DesiredLoadBalancer, DesiredPort } from '../../load-balancers.ts';
+import type { BackendSpec } from './backend.ts';
+import { type FirewallSpec, firewallPath } from './firewall.ts';
+import type { RuleSpec } from './forwarding-rule.ts';
+import { type FoundParts, groupsOf, kindNames, poolPath, servicePath } from './found.ts';
+import { describe, describeShared, ownNames, sharedNames } from './names.ts';
+import type { Settings } from './settings.ts';
+import type { Standing } from './standing.ts';
+
+export interface DesireOptions extends FoundParts {
+  /** Id of the project. */
+  projectId(): string;
+  /** Of the nodes; firewall rules are for these. Empty: for all machines. */
+  readonly nodeTags: readonly string[];
+  /** Name, where the configuration says it. */
+  readonly subnet: string | undefined;
+}
+
+/** Where traffic and health checks of Google's network load balancers come from, as the classic controller lists it. */
+export const checkSources = ['130.211.0.0/22', '35.191.0.0/16', '209.85.152.0/22', '209.85.204.0/22'];
+
+/** Of kube-proxy, which answers the same for all Services. */
+export const sharedCheck = { port: 10_256, path: '/healthz' };
+
+/** A forwarding rule has so many single ports. */
+const maxPorts = 5;
+
+export function backendOf(
+  { owner, service, name, healthCheck, sessionAffinity, ...desired }: DesiredLoadBalancer,
+  { isInternal, hasService }: Settings,
+  served: readonly DesiredPort[],
+  { backend }: Standing,
+  options: DesireOptions,
+): BackendSpec {
+  const { project, clusterId } = options;
+  const id = clusterId(owner.cluster);
+  const isShared = healthCheck.port === sharedCheck.port && healthCheck.path === sharedCheck.path;
+  const checkName = isShared ? sharedNames.check(id) : name;
+  const instances = instancesOf(desired, options);
+  const both = {
+    ...{ name, description: describe(owner, service) },
+    affinity: sessionAffinity === undefined ? ('NONE' as const) : ('CLIENT_IP' as const),
+  };
+  if (!hasService)
+    return { ...both, path: poolPath(project, name), check: `global/httpHealthChecks/${checkName}`, instances };
+  const zones = new Set(instances.map((path) => path.split('/')[1]!));
+  // A group stays where its last node goes: the next one comes soon.
+  const standing = backend === undefined ? [] : groupsOf(backend.body.wire);
+  const groups = [...zones].map((zone) => `zones/${zone}/instanceGroups/${sharedNames.group(id)}`);
+  const protocol = protocolOf(served);
+  return {
+    ...{ ...both, path: servicePath(project, name) },
+    check: `${isInternal ? 'global' : `regions/${project.region}`}/healthChecks/${checkName}`,
+    service: {
+      scheme: isInternal ? 'INTERNAL' : 'EXTERNAL',
+      protocol: protocol === 'L3_DEFAULT' ? 'UNSPECIFIED' : protocol,
+      groups: [
+        ...new Set([...groups, ...standing.filter((path) => path.endsWith(`/${sharedNames.group(id)}`))]),
+      ].sort(),
+    },
+  };
+}
+
+function protocolOf(served: readonly DesiredPort[]): RuleSpec['protocol'] {
+  const protocols = new Set(served.map(({ protocol }) => protocol));
+  return protocols.size > 1 ? 'L3_DEFAULT' : ([...protocols][0] as 'TCP' | 'UDP');
+}
+
+export function ruleOf(
+  { owner, service, name }: DesiredLoadBalancer,
+  { isInternal, hasService, globalAccess, subnet, tier }: Settings,
+  served: readonly DesiredPort[],
+  backend: BackendSpec,
+  options: DesireOptions,
+): Omit<RuleSpec, 'ip'> {
+  const protocol = protocolOf(served);
+  const ports = [...new Set(served.map(({ port }) => port))].sort((a, b) => a - b);
+  const range = { range: `${ports[0]}-${ports.at(-1)}` };
+  const listed = ports.length <= maxPorts ? ports.map(String) : isInternal ? 'all' : range;
+  return {
+    ...{ name, description: describe(owner, service), protocol, tier, globalAccess, target: backend.path },
+    scheme: isInternal ? 'INTERNAL' : 'EXTERNAL',
+    // Two protocols go through one rule only with all ports; firewall rules let in those of the Service.
+    ports: protocol === 'L3_DEFAULT' ? 'all' : hasService ? listed : range,
+    subnet: isInternal ? (subnet ?? options.subnet) : undefined,
+  };
+}
+
+export function instancesOf(
+  { members }: Pick<DesiredLoadBalancer, 'members'>,
+  { project, projectId }: DesireOptions,
+): string[] {
+  const paths = members.flatMap(({ providerID }) => {
+    const [of, zone, name] = gce.parse(providerID)?.instanceId.split('/') ?? [];
+    return of === projectId() && zone?.startsWith(`${project.region}-`) ? [`zones/${zone}/instances/${name}`] : [];
+  });
+  return [...new Set(paths)].sort();
+}
+
+export const zonePathOf = (path: string) => `${path.split('/').slice(0, 2).join('/')}/`;
+
+export function firewallsOf(parts: {
+  readonly desired: DesiredLoadBalancer;
+  readonly served: readonly DesiredPort[];
+  /** Undefined: not known before the rule is there. */
+  readonly ip: string | undefined;
+  readonly backend: BackendSpec;
+  readonly isShared: boolean;
+  readonly nodeTags: readonly string[];
+  readonly id: string;
+  /** Not taken over just now: nothing is changed for that. */
+  readonly isOurs: boolean;
+}): readonly Want<FirewallSpec>[] {
+  const { desired, served, ip, backend, isShared, nodeTags: targetTags, id, isOurs } = parts;
+  const { owner, service, name, healthCheck } = desired;
+  const isLegacy = backend.service === undefined;
+  const [own, common] = isLegacy
+    ? [ownNames.legacyCheckFirewall(name), sharedNames.legacyCheckFirewall(id)]
+    : [ownNames.checkFirewall(name), sharedNames.checkFirewall(id)];
+  const want = (spec: FirewallSpec): Want<FirewallSpec> => {
+    const path = firewallPath(spec.name);
+    return { kind: kindNames.firewall, key: path, slot: path, spec, summary: `firewall rule ${spec.name}` };
+  };
+  const checks: FirewallSpec = {
+    ...{ name: isShared ? common : own, sources: checkSources, destination: undefined, targetTags },
+    description: isShared ? describeShared(owner.cluster, id) : describe(owner, service),
+    ...{ allowed: [{ protocol: 'tcp', ports: [healthCheck.port] }], serves: isOurs && ip !== undefined ? [ip] : [] },
+  };
+  const sources = desired.sourceRanges.filter((range) => !range.includes(':'));
+  const traffic = (destination: string): FirewallSpec => ({
+    ...{ name: ownNames.firewall(name), description: describe(owner, service, destination), destination, targetTags },
+    allowed: ['TCP', 'UDP'].flatMap((protocol) => {
+      const ports = served.filter((port) => port.protocol === protocol).map(({ port }) => port);
+      return ports.length === 0 ? [] : [{ protocol: protocol.toLowerCase(), ports }];
+    }),
+    // Ranges of the other family alone let nobody in.
+    sources: sources.length > 0 ? sources : desired.sourceRanges.length > 0 ? ['127.0.0.1/32'] : ['0.0.0.0/0'],
+    serves: [],
+  });
+  return [want(checks), ...(ip === undefined ? [] : [want(traffic(ip))])];
+}
