@@ -1,8 +1,20 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
 import type { compute_v1 } from '@googleapis/compute';
 import { sleep, systemClock } from '../../../common/process/clock.ts';
 import { createHttp } from '../../../common/process/http.ts';
+import { silentLog } from '../../../common/process/log.ts';
+import { seededRandom } from '../../../common/process/random.ts';
+import { readConfig } from '../../../controller/clouds/gce/config.ts';
+import { openGce } from '../../../controller/clouds/gce/index.ts';
+import { withLoadBalancers } from '../../../controller/services/balancers/with-load-balancers.ts';
 import { cloudSuite } from '../suite/cloud-suite.ts';
-import { balancingOf } from './balancing-behind.ts';
+import { ensure, remove } from '../suite/drive.ts';
+import { sentCalls } from '../suite/sent-calls.ts';
+import type { CloudWorld } from '../suite/world.ts';
+import { balancingOf, type Mode, modes } from './balancing-behind.ts';
+import { comparedServices, desiredOf } from './compared-services.ts';
+import { configFor, keyFile } from './fake/configuration.ts';
 import { createFakeGce } from './fake/fake-gce.ts';
 import { gceCapabilities, gceWorld } from './gce-world.ts';
 import { startMock } from './start-mock.ts';
@@ -75,4 +87,60 @@ cloudSuite({
       },
     };
   },
+});
+
+describe("load balancers on Google's mock", () => {
+  for (const mode of Object.keys(modes) as Mode[])
+    it(`(${mode}) take the fields that the API has, follow the nodes, and go without a rest`, async () => {
+      const mock = await startMock(process.env['GCE_GOOGLE']!);
+      const tokens = createFakeGce(clock);
+      const { http, close } = createHttp({ clock });
+      const config = readConfig({ path: 'gce.conf', text: configFor(mock.url, 'subnetwork-name = default') });
+      const env = { GOOGLE_APPLICATION_CREDENTIALS: 'key.json' };
+      const context = { clock, random: seededRandom(1), log: silentLog, env, onCall: () => {} };
+      const mutating = (method: string, url: string) =>
+        method !== 'GET' && /\/compute\/v1\/.*(?<!\/wait|\/listInstances)$/.test(new URL(url).pathname);
+      const sent = sentCalls(
+        (request) => (new URL(request.url).pathname === '/token' ? tokens.http(request) : http(request)),
+        mutating,
+      );
+      const world = {
+        during: <T>(work: Promise<T>) => work,
+        pass: async () => {},
+      } as Partial<CloudWorld> as CloudWorld;
+      const service = { ...comparedServices[1]!, annotations: modes[mode] };
+      const desired = desiredOf('0f0e0d0c-1111-4222-8333-444455556666', service);
+      const [first, second] = desired.members;
+      const record = { id: undefined };
+      const opened: { close(): void }[] = [];
+      async function driving(members = [first!]) {
+        const cloud = await openGce({
+          ...{ config, context, wrapHttp: () => sent.http },
+          readText: async () => keyFile(tokens, mock.url),
+        });
+        assert.ok(!('reportOnly' in cloud));
+        const client = withLoadBalancers<typeof cloud>(cloud, clock);
+        opened.push(client);
+        await client.identify();
+        return { world, balancers: client.loadBalancers!, desired: { ...desired, members }, record };
+      }
+      try {
+        const made = await ensure(await driving());
+        assert.deepEqual([made.refusals, made.observed?.members.length], [[], 1]);
+        assert.match(made.observed?.ingress[0]?.ip ?? '', /^203\.0\.113\./);
+        const more =
+          mode === 'target pools' ? [first!, second!] : [first!, { ...first!, providerID: `${first!.providerID}b` }];
+        assert.equal((await ensure(await driving(more))).observed?.members.length, 2);
+        const before = sent.mutations();
+        assert.equal((await ensure(await driving(more))).calls, 0);
+        assert.equal(sent.mutations(), before);
+        await remove(await driving(more));
+        for (const collection of ['global/firewalls', 'global/healthChecks', 'regions/us-central1/forwardingRules'])
+          assert.deepEqual((await mock.send('GET', collection)) as object, { items: null }, collection);
+      } finally {
+        for (const client of opened) client.close();
+        close();
+        mock.close();
+      }
+    });
 });

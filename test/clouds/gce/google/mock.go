@@ -10,11 +10,13 @@ import (
 	"net/http"
 	"reflect"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"github.com/GoogleCloudPlatform/k8s-cloud-provider/pkg/cloud"
 	"github.com/GoogleCloudPlatform/k8s-cloud-provider/pkg/cloud/filter"
 	"github.com/GoogleCloudPlatform/k8s-cloud-provider/pkg/cloud/meta"
+	"github.com/GoogleCloudPlatform/k8s-cloud-provider/pkg/cloud/mock"
 	ga "google.golang.org/api/compute/v1"
 	"google.golang.org/api/googleapi"
 )
@@ -32,7 +34,7 @@ var (
 // a field that the type does not have is refused. Operations have ended when they are answered; filters, pages and field
 // masks are not applied.
 func serveMock() error {
-	m := cloud.NewMockGCE(&cloud.SingleProjectRouter{ID: project})
+	m := withLoadBalancers(cloud.NewMockGCE(&cloud.SingleProjectRouter{ID: project}))
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
@@ -51,6 +53,14 @@ func answer(m *cloud.MockGCE, w http.ResponseWriter, r *http.Request) {
 		send(w, 200, &ga.Project{Name: project, Id: 881234567890})
 	case len(p) == 4 && p[2] == "aggregated" && p[3] == "instances":
 		aggregated(m, w)
+	case len(p) == 4 && p[2] == "aggregated" && p[3] == "instanceGroups":
+		aggregatedGroups(m, w)
+	case len(p) >= 5 && p[2] == "regions":
+		collection := p[4]
+		if collection == "backendServices" || collection == "healthChecks" {
+			collection = "region" + strings.ToUpper(collection[:1]) + collection[1:]
+		}
+		call(m, w, r, path, collection, p[5:], func(name string) *meta.Key { return meta.RegionalKey(name, p[3]) }, p[3])
 	case len(p) >= 4 && p[2] == "global":
 		call(m, w, r, path, p[3], p[4:], func(name string) *meta.Key { return meta.GlobalKey(name) }, "")
 	case len(p) >= 5 && p[2] == "zones":
@@ -74,6 +84,42 @@ func aggregated(m *cloud.MockGCE, w http.ResponseWriter) {
 		}
 	}
 	send(w, 200, map[string]any{"kind": "compute#instanceAggregatedList", "items": items})
+}
+
+func aggregatedGroups(m *cloud.MockGCE, w http.ResponseWriter) {
+	items := map[string]any{}
+	for _, zone := range zones {
+		found, err := m.InstanceGroups().List(context.Background(), zone, filter.None)
+		if err != nil {
+			failWith(w, err, "")
+			return
+		}
+		// The mock leaves the zone out.
+		for _, group := range found {
+			group.Zone = "https://www.googleapis.com/compute/v1/projects/" + project + "/zones/" + zone
+		}
+		items["zones/"+zone] = map[string]any{"instanceGroups": found}
+		if len(found) == 0 {
+			items["zones/"+zone] = map[string]any{"warning": map[string]string{"code": "NO_RESULTS_ON_PAGE"}}
+		}
+	}
+	send(w, 200, map[string]any{"kind": "compute#instanceGroupAggregatedList", "items": items})
+}
+
+// withLoadBalancers gives the mock the hooks that Google's own tests of its provider use.
+func withLoadBalancers(m *cloud.MockGCE) *cloud.MockGCE {
+	m.MockForwardingRules.InsertHook = mock.InsertFwdRuleHook
+	m.MockAddresses.InsertHook = mock.InsertAddressHook
+	m.MockAddresses.X = mock.AddressAttributes{}
+	m.MockTargetPools.AddInstanceHook = mock.AddInstanceHook
+	m.MockTargetPools.RemoveInstanceHook = mock.RemoveInstanceHook
+	m.MockInstanceGroups.X = mock.InstanceGroupAttributes{
+		InstanceMap: map[meta.Key]map[string]*ga.InstanceWithNamedPorts{}, Lock: &sync.Mutex{},
+	}
+	m.MockInstanceGroups.AddInstancesHook = mock.AddInstancesHook
+	m.MockInstanceGroups.RemoveInstancesHook = mock.RemoveInstancesHook
+	m.MockInstanceGroups.ListInstancesHook = mock.ListInstancesHook
+	return m
 }
 
 func call(m *cloud.MockGCE, w http.ResponseWriter, r *http.Request, path, collection string, rest []string, key func(string) *meta.Key, zone string) {
@@ -123,8 +169,33 @@ func call(m *cloud.MockGCE, w http.ResponseWriter, r *http.Request, path, collec
 			return
 		}
 		name := body.Elem().FieldByName("Name").String()
+		if id := body.Elem().FieldByName("Id"); id.Uint() == 0 {
+			id.SetUint(uint64(numbers.Add(1)))
+		}
+		// The mock gives no addresses.
+		if ip := body.Elem().FieldByName("IPAddress"); ip.IsValid() && ip.String() == "" {
+			ip.SetString(fmt.Sprintf("203.0.113.%d", numbers.Add(1)%250+1))
+		}
 		path += "/" + name
 		if _, ok := run("Insert", reflect.ValueOf(key(name)), body); ok {
+			done(w)
+		}
+	case r.Method == "POST" && len(rest) == 2:
+		verb := strings.ToUpper(rest[1][:1]) + rest[1][1:]
+		body := reflect.New(methods.MethodByName(verb).Type().In(2).Elem())
+		decoder := json.NewDecoder(r.Body)
+		decoder.DisallowUnknownFields()
+		if err := decoder.Decode(body.Interface()); err != nil {
+			fail(w, 400, path, "Invalid JSON payload: "+err.Error())
+			return
+		}
+		in := []reflect.Value{reflect.ValueOf(key(rest[0])), body}
+		if verb == "ListInstances" {
+			in = append(in, reflect.ValueOf(filter.None))
+		}
+		if out, ok := run(verb, in...); ok && verb == "ListInstances" {
+			send(w, 200, map[string]any{"items": out.Interface()})
+		} else if ok {
 			done(w)
 		}
 	default:
