@@ -1,5 +1,5 @@
 import type { Kind } from '../../../engine/resource.ts';
-import { answerOf } from './answer.ts';
+import { answerOf, usual } from './answer.ts';
 import type { Scheme } from './forwarding-rule.ts';
 import { type FoundParts, kindNames } from './found.ts';
 import type { Address, Shown } from './project.ts';
@@ -15,22 +15,17 @@ export interface AddressSpec {
   readonly subnet: string | null;
 }
 
-const settleMs = 15_000;
-
 export function addressKind(parts: FoundParts): Kind<AddressSpec, Shown<Address>> {
   const { project } = parts;
   return {
-    ...{ kind: kindNames.address, again: 'safe', settleMs },
+    ...usual(parts),
+    kind: kindNames.address,
     compare: () => ({ same: true }),
     async create({ spec }, _inside, io) {
       const { name, description, ip: address, scheme, tier, subnet } = spec;
       const place = scheme === 'INTERNAL' ? { subnetwork: subnet } : { networkTier: tier };
       const wire = { name, description, address, addressType: scheme, ...place } satisfies Address;
       return answerOf(await project.insert(`regions/${project.region}/addresses`, wire, io), io, parts);
-    },
-    async remove({ body }, io) {
-      await project.remove(body.path, io);
-      return {};
     },
   };
 }

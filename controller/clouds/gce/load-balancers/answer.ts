@@ -1,4 +1,4 @@
-import type { Answer, WriteIo } from '../../../engine/resource.ts';
+import type { Answer, Found, WriteIo } from '../../../engine/resource.ts';
 import { type FoundParts, foundOf } from './found.ts';
 import type { Shown } from './project.ts';
 
@@ -10,4 +10,17 @@ export function answerOf(shown: Shown, { owner }: WriteIo, parts: FoundParts): A
 /** In any order. */
 export function isSameSet(a: readonly string[], b: readonly string[]): boolean {
   return a.length === b.length && a.toSorted().join() === b.toSorted().join();
+}
+
+/** What all kinds have in common: names are unique, so a create that is repeated makes no second one. */
+export function usual({ project }: FoundParts) {
+  return {
+    again: 'safe' as const,
+    // An operation that was started may run for so long before a list shows its end.
+    settleMs: 15_000,
+    async remove({ body }: Found<Shown>, io: WriteIo): Promise<Answer> {
+      await project.remove(body.path, io);
+      return {};
+    },
+  };
 }

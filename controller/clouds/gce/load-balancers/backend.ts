@@ -1,5 +1,5 @@
 import type { Change, Kind } from '../../../engine/resource.ts';
-import { answerOf, isSameSet } from './answer.ts';
+import { answerOf, isSameSet, usual } from './answer.ts';
 import { type FoundParts, groupsOf, isPool, kindNames } from './found.ts';
 import { type BackendService, type Project, pathOf, type Shown, type TargetPool } from './project.ts';
 
@@ -20,14 +20,14 @@ export interface BackendSpec {
   readonly instances?: readonly string[];
 }
 
-const settleMs = 15_000;
 /** The most that a target pool is created with, and that one call adds or removes. */
 const [maxAtCreation, maxInCall] = [200, 1000];
 
 export function backendKind(parts: FoundParts): Kind<BackendSpec, Shown<BackendService & TargetPool>> {
   const { project } = parts;
   return {
-    ...{ kind: kindNames.backend, again: 'safe', settleMs },
+    ...usual(parts),
+    kind: kindNames.backend,
     compare({ body }, spec) {
       const other = backendDifference(body, spec);
       // Of another type, it has room beside the one that stands.
@@ -52,10 +52,6 @@ export function backendKind(parts: FoundParts): Kind<BackendSpec, Shown<BackendS
       const whole = { ...wire, fingerprint: body.wire.fingerprint };
       const shown = verb ? project.act(body.path, verb, wire, io) : project.patch(body.path, whole, io);
       return answerOf(await shown, io, parts);
-    },
-    async remove({ body }, io) {
-      await project.remove(body.path, io);
-      return {};
     },
   };
 }

@@ -1,5 +1,5 @@
 import type { Kind } from '../../../engine/resource.ts';
-import { answerOf, isSameSet } from './answer.ts';
+import { answerOf, isSameSet, usual } from './answer.ts';
 import { type FoundParts, kindNames, usersOf } from './found.ts';
 import type { Firewall, Shown } from './project.ts';
 
@@ -17,7 +17,6 @@ export interface FirewallSpec {
 }
 
 export const firewallPath = (name: string) => `global/firewalls/${name}`;
-const settleMs = 15_000;
 
 export function firewallKind(
   parts: FoundParts,
@@ -25,7 +24,8 @@ export function firewallKind(
 ): Kind<FirewallSpec, Shown<Firewall>> {
   const { project } = parts;
   return {
-    ...{ kind: kindNames.firewall, again: 'safe', settleMs },
+    ...usual(parts),
+    kind: kindNames.firewall,
     merge: (specs) => ({ ...specs[0]!, serves: [...new Set(specs.flatMap(({ serves }) => serves))] }),
     usedBy: ({ body }) => usersOf(checksOf(body.name), parts),
     compare({ body: { wire } }, spec) {
@@ -53,10 +53,6 @@ export function firewallKind(
     },
     async update({ body }, change, io) {
       return answerOf(await project.patch(body.path, change.body as object, io), io, parts);
-    },
-    async remove({ body }, io) {
-      await project.remove(body.path, io);
-      return {};
     },
   };
 }

@@ -1,5 +1,5 @@
 import type { Kind } from '../../../engine/resource.ts';
-import { answerOf, isSameSet } from './answer.ts';
+import { answerOf, isSameSet, usual } from './answer.ts';
 import { type FoundParts, ipOf, kindNames } from './found.ts';
 import { labels } from './names.ts';
 import { type ForwardingRule, pathOf, type Shown } from './project.ts';
@@ -26,12 +26,11 @@ export interface RuleSpec {
   readonly target: string;
 }
 
-const settleMs = 15_000;
-
 export function ruleKind(parts: FoundParts): Kind<RuleSpec, Shown<ForwardingRule>> {
   const { project } = parts;
   return {
-    ...{ kind: kindNames.rule, again: 'safe', settleMs },
+    ...usual(parts),
+    kind: kindNames.rule,
     compare({ body }, spec) {
       const other = ruleDifference(body, spec);
       if (other !== undefined) return { replace: other, first: 'break' };
@@ -63,10 +62,6 @@ export function ruleKind(parts: FoundParts): Kind<RuleSpec, Shown<ForwardingRule
     async update({ body }, change, io) {
       const wire = { allowGlobalAccess: change.body as boolean } satisfies ForwardingRule;
       return answerOf(await project.patch(body.path, wire, io), io, parts);
-    },
-    async remove({ body }, io) {
-      await project.remove(body.path, io);
-      return {};
     },
     async mark({ body }, as, _want, io) {
       const { cluster, service } = io.owner;

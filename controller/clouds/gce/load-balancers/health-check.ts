@@ -1,5 +1,5 @@
 import type { Kind } from '../../../engine/resource.ts';
-import { answerOf } from './answer.ts';
+import { answerOf, usual } from './answer.ts';
 import { type FoundParts, kindNames, usersOf } from './found.ts';
 import type { HealthCheck, LegacyHealthCheck, Shown } from './project.ts';
 
@@ -13,10 +13,9 @@ export interface CheckSpec {
 }
 
 type Wire = HealthCheck & LegacyHealthCheck;
-const settleMs = 15_000;
 /** Seconds and counts of the classic controller. */
-const usual = { checkIntervalSec: 8, timeoutSec: 1, healthyThreshold: 1, unhealthyThreshold: 3 };
-const limits = Object.entries(usual) as [keyof typeof usual, number][];
+const defaults = { checkIntervalSec: 8, timeoutSec: 1, healthyThreshold: 1, unhealthyThreshold: 3 };
+const limits = Object.entries(defaults) as [keyof typeof defaults, number][];
 
 const isLegacy = (path: string) => path.includes('/httpHealthChecks/');
 
@@ -24,7 +23,8 @@ const isLegacy = (path: string) => path.includes('/httpHealthChecks/');
 export function checkKind(parts: FoundParts): Kind<CheckSpec, Shown<Wire>> {
   const { project } = parts;
   return {
-    ...{ kind: kindNames.check, again: 'safe', settleMs },
+    ...usual(parts),
+    kind: kindNames.check,
     merge: ([spec]) => spec!,
     usedBy: ({ body }) => usersOf([body.path], parts),
     compare({ body }, spec) {
@@ -45,15 +45,11 @@ export function checkKind(parts: FoundParts): Kind<CheckSpec, Shown<Wire>> {
     async update({ body }, change, io) {
       return answerOf(await project.patch(body.path, change.body as object, io), io, parts);
     },
-    async remove({ body }, io) {
-      await project.remove(body.path, io);
-      return {};
-    },
   };
 }
 
 function wireOf({ path, description, port, requestPath }: CheckSpec) {
   const http = { port, requestPath };
-  if (isLegacy(path)) return { description, ...usual, ...http } satisfies LegacyHealthCheck;
-  return { description, ...usual, type: 'HTTP', httpHealthCheck: http } satisfies HealthCheck;
+  if (isLegacy(path)) return { description, ...defaults, ...http } satisfies LegacyHealthCheck;
+  return { description, ...defaults, type: 'HTTP', httpHealthCheck: http } satisfies HealthCheck;
 }

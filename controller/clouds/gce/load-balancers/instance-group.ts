@@ -1,5 +1,5 @@
 import type { Kind } from '../../../engine/resource.ts';
-import { answerOf } from './answer.ts';
+import { answerOf, usual } from './answer.ts';
 import { type FoundParts, kindNames, usersOf } from './found.ts';
 import type { Shown } from './project.ts';
 
@@ -12,14 +12,15 @@ export interface GroupSpec {
   readonly instances: readonly string[];
 }
 
-const settleMs = 15_000;
 /** The most in a group. */
 const maxInstances = 1000;
 
 export function groupKind(parts: FoundParts): Kind<GroupSpec, Shown> {
   const { project } = parts;
   return {
-    ...{ kind: kindNames.group, again: 'safe', settleMs, locks: true },
+    ...usual(parts),
+    kind: kindNames.group,
+    locks: true,
     // Each Service has all nodes that may be members, so nothing is missing where only some are known.
     merge: (specs) => ({
       ...specs[0]!,
@@ -56,10 +57,6 @@ export function groupKind(parts: FoundParts): Kind<GroupSpec, Shown> {
       const instances = left.map((path) => ({ instance: project.url(path) }));
       const verb = what === 'added' ? 'addInstances' : 'removeInstances';
       return answerOf(await project.act(body.path, verb, { instances }, io), io, parts);
-    },
-    async remove({ body }, io) {
-      await project.remove(body.path, io);
-      return {};
     },
   };
 }
