@@ -9,6 +9,7 @@ import (
 	"flag"
 	"fmt"
 	"log"
+	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -84,7 +85,9 @@ func main() {
 	must(api.Login(ctx, server.URL.User))
 	it := &lab{model, client, tags.NewManager(api)}
 	http.HandleFunc("/", it.serve)
-	go func() { must(http.ListenAndServe(*control, nil)) }()
+	orders, err := net.Listen("tcp", *control)
+	must(err)
+	go func() { must(http.Serve(orders, nil)) }()
 	fmt.Println("ready")
 
 	done := make(chan os.Signal, 1)
