@@ -1,8 +1,9 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { compute_v1 } from '@googleapis/compute';
 import { systemClock } from '../../../common/process/clock.ts';
-import type { LifeCloud, LifeMachine } from '../life/life-cloud.ts';
+import type { LifeBalancer, LifeCloud, LifeMachine } from '../life/life-cloud.ts';
 import { configFor, keyFile } from './fake/configuration.ts';
 import { refusal } from './fake/fake-api.ts';
 import { createFakeGce, type FakeGce, listen, zones } from './fake/fake-gce.ts';
@@ -48,8 +49,26 @@ export async function openGceLife(): Promise<GceLife> {
     };
   }
 
+  const { resources } = fake.balancing;
+  const readsOf = (list: string) =>
+    fake.calls.filter(({ method, path }) => method === 'GET' && path.endsWith(list)).length;
+  /** All load balancers share the groups. */
+  function balancers(): LifeBalancer[] {
+    const instances = [...fake.balancing.members.values()].flatMap((paths) => [...paths]);
+    const members = instances.map((path) => path.slice(path.lastIndexOf('/') + 1));
+    return [...resources].flatMap(([path, wire]) => {
+      if (!path.includes('/forwardingRules/')) return [];
+      const { ports, IPAddress } = wire as compute_v1.Schema$ForwardingRule;
+      return {
+        ...{ members, ports: (ports ?? []).map(Number), addresses: [IPAddress ?? ''] },
+        removePorts: () => void resources.delete(path),
+      };
+    });
+  }
+
   return {
-    ...{ fake, keyPath, url: served.url },
+    ...{ fake, keyPath, url: served.url, balancers },
+    serviceAnnotations: { 'networking.gke.io/load-balancer-type': 'Internal' },
     served: {
       cloud: 'gce',
       configText: configFor(served.url),
@@ -57,8 +76,10 @@ export async function openGceLife(): Promise<GceLife> {
     },
     machines: gceNodes.map(machineNamed),
     changes: () =>
-      fake.calls.filter(({ method, path }) => method !== 'GET' && /\/compute\/v1\/.*(?<!\/wait)$/.test(path)).length,
-    audits: () => fake.calls.filter(({ path }) => path.endsWith('/global/routes')).length,
+      fake.calls.filter(
+        ({ method, path }) => method !== 'GET' && /\/compute\/v1\/.*(?<!\/wait|\/listInstances)$/.test(path),
+      ).length,
+    audits: () => Math.min(readsOf('/global/routes'), readsOf('/forwardingRules')),
     routes: () =>
       [...fake.routes.values()].map((route) => `${route.destRange} ${route.nextHopInstance?.split('/').at(-1)}`),
     checks: ['project', 'permissions for nodes', 'permissions for routes', 'network'],

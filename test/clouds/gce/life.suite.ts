@@ -6,7 +6,7 @@ import { lifeSuite } from '../life/life-suite.ts';
 import { keyFile } from './fake/configuration.ts';
 import { type GceLife, openGceLife } from './life-cloud.ts';
 
-lifeSuite('a fake Compute Engine', [openGceLife], { own });
+lifeSuite('a fake Compute Engine', [openGceLife], { services: true, own });
 
 function own(stage: () => LifeStage<GceLife>): void {
   it('check fails, and names the permission that is missing', async () => {
