@@ -149,12 +149,12 @@ function withPool(pools: readonly Part[], { name, virtualNetwork, members }: Poo
   const isSame = there && members.length === poolAddresses(there).length;
   if (isSame && members.every(({ address }) => poolAddresses(there).includes(address))) return pools;
   const standing = there === undefined ? [] : partsIn({ properties: there.properties }, 'loadBalancerBackendAddresses');
-  const addresses = members.map(({ node, address }) => {
-    return (
-      standing.find((one) => one.properties['ipAddress'] === address) ?? {
-        ...{ name: node, properties: { ipAddress: address } },
-      }
-    );
+  const nodes = new Set(members.map(({ node }) => node));
+  const addresses = members.map(({ node, address }): Part => {
+    const there = standing.find(({ properties }) => properties['ipAddress'] === address);
+    // Names are unique: one that was made for another node may be needed for that node's new address.
+    const isKept = there !== undefined && (there.name === node || !nodes.has(there.name));
+    return isKept ? there : { name: node, properties: { ipAddress: address } };
   });
   const properties = {
     ...there?.properties,

@@ -268,6 +268,27 @@ describe('load balancers of Azure', () => {
       );
     }));
 
+  it('name each node once, when another node gets its former address', () =>
+    withWorld(async ({ service, ensure, partsOf }) => {
+      const nodes = (...addresses: readonly string[]) =>
+        addresses.map((address, at) => ({
+          ...{ node: `node-${at}`, providerID: `azure:///${at}`, addresses: [address] },
+          ...{ zone: '', draining: false },
+        }));
+      const desired = service({ members: nodes('10.240.1.4', '10.240.1.5') });
+      await ensure(desired);
+      await ensure({ ...desired, members: nodes('10.240.1.6', '10.240.1.4') });
+      const [pool] = partsOf('loadBalancers', 'kubernetes', 'backendAddressPools');
+      const addresses = pool!.properties['loadBalancerBackendAddresses'] as readonly Part[];
+      assert.deepEqual(
+        addresses.map(({ name, properties }) => [name, properties['ipAddress']]),
+        [
+          ['node-0', '10.240.1.6'],
+          ['node-1', '10.240.1.4'],
+        ],
+      );
+    }));
+
   it('leave a pool of network interfaces to the scale sets, and say so', () =>
     withWorld(async ({ service, ensure, set, partsOf }) => {
       const desired = service();
