@@ -1,6 +1,7 @@
 import type { Found, Owner } from '../../../engine/resource.ts';
 import type { DesiredMember } from '../../load-balancers.ts';
 import type { Balancer, PublicAddress } from './balancer.ts';
+import { baseName, isOfBase } from './names.ts';
 
 /** Who has an address, from the latest reads: rules of security groups name addresses alone. */
 export interface Holder {
@@ -79,7 +80,11 @@ export function createAddressBook(): AddressBook {
     publicOwnerOf: (id) => publics.get(id)?.owner,
     version: (of) => versions[of],
     ipOf(service, document) {
-      const one = documents.get(document)?.find(({ owner }) => owner?.service === service);
+      const base = baseName(service);
+      // What is taken over carries no mark of ours until it is written.
+      const one = documents
+        .get(document)
+        ?.find(({ owner, body }) => (owner ? owner.service === service : isOfBase(body.name, base)));
       return one && ipOfFrontend(one);
     },
     holderOf(ip) {

@@ -5,7 +5,7 @@ import { location, subscription } from '../../../../test/clouds/azure/fake/fake-
 import { desiredFor, memberOf, newOwner, port } from '../../../../test/clouds/suite/desired.ts';
 import { ensure as ensureService, remove, type ServiceRecord } from '../../../../test/clouds/suite/drive.ts';
 import type { CloudVm } from '../../../../test/clouds/suite/world.ts';
-import type { DesiredLoadBalancer } from '../../load-balancers.ts';
+import type { AdoptionProof, DesiredLoadBalancer } from '../../load-balancers.ts';
 import { prefix } from '../annotations.ts';
 import { baseName } from './names.ts';
 
@@ -46,7 +46,8 @@ async function sceneOf(world: AzureWorld) {
   return {
     ...{ world, vms, resource, partsOf, network: world.fake.network },
     service: (fields: Partial<DesiredLoadBalancer> = {}) => desiredFor(newOwner(world.cluster), vms, fields),
-    ensure: async (desired: DesiredLoadBalancer) => ensureService(await drivingOf(desired)),
+    ensure: async (desired: DesiredLoadBalancer, adopt?: AdoptionProof) =>
+      ensureService({ ...(await drivingOf(desired)), adopt }),
     remove: async (desired: DesiredLoadBalancer) => remove(await drivingOf(desired)),
     rules: () =>
       partsOf('networkSecurityGroups', 'nodes', 'securityRules').filter(({ name }) => name.startsWith('k8s')),
@@ -302,6 +303,24 @@ describe('load balancers of Azure', () => {
 });
 
 const internalFields = { annotations: annotated(internal) };
+
+describe('load balancers of the classic controller', () => {
+  const proof = (...addresses: readonly string[]): AdoptionProof => ({ addresses, clusterName: 'kubernetes' });
+  const untagged = (resource: { body: Json; version: number } | undefined) => {
+    const { tags, ...body } = resource!.body;
+    const left = Object.entries((tags ?? {}) as Json).filter(([name]) => !name.startsWith('mooring.dev'));
+    Object.assign(resource!, { body: { ...body, tags: Object.fromEntries(left) }, version: resource!.version + 1 });
+  };
+
+  it('get source ranges where nothing of the load balancer itself has to change', () =>
+    withWorld(async ({ service, ensure, resource, rules }) => {
+      const desired = service(internalFields);
+      const { observed } = await ensure(desired);
+      untagged(resource('loadBalancers', 'kubernetes-internal'));
+      await ensure({ ...desired, sourceRanges: ['192.0.2.0/24'] }, proof(observed!.ingress[0]!.ip!));
+      assert.equal(rules().length, 1);
+    }));
+});
 
 describe('public addresses of Azure', () => {
   it('are taken by name or by address with the consent of their tags, and stay when the Service goes', () =>
