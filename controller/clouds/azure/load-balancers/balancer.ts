@@ -2,7 +2,7 @@ import type { LoadBalancingRulePropertiesFormat, ProbePropertiesFormat } from '@
 import type { Found, Owner, ResourceName } from '../../../engine/resource.ts';
 import { canonical } from '../../ip-address.ts';
 import { covers, idIn, type Json, objectIn, type Part, partsIn, sameName, textIn } from './json.ts';
-import { baseName, codesIn, isOfBase, ownerOf, type Tags } from './names.ts';
+import { baseName, baseOf, codesIn, isOfBase, ownerOf, type Tags } from './names.ts';
 
 export const kindNames = {
   balancer: 'load balancer',
@@ -156,8 +156,6 @@ export function parseBalancer(
   });
 }
 
-/** In lower case; undefined for a name that is no Service's. */
-const baseOf = (name: string) => /^a[0-9a-f]{31}(?=-|$)/i.exec(name)?.[0].toLowerCase();
 export const frontendSlot = (document: string, name: string) => `frontend ${document}/${name}`.toLowerCase();
 
 export function partsOfInterfaces({ properties }: Part): boolean {

@@ -320,6 +320,59 @@ describe('load balancers of the classic controller', () => {
       await ensure({ ...desired, sourceRanges: ['192.0.2.0/24'] }, proof(observed!.ingress[0]!.ip!));
       assert.equal(rules().length, 1);
     }));
+
+  it('keep their frontends and rules of IPv6', () =>
+    withWorld(async ({ service, ensure, remove, resource, partsOf, set, network: cloud }) => {
+      const desired = service();
+      const { observed } = await ensure(desired);
+      const base = baseName(desired.owner.service);
+      const { id: six } = cloud.add('publicIPAddresses', `kubernetes-${base}-IPv6`, {
+        ...{ location, tags: resource('publicIPAddresses', `kubernetes-${base}`)!.body['tags'] },
+        properties: { ipAddress: '2001:db8::1', publicIPAddressVersion: 'IPv6' },
+      });
+      const ref = (list: string, name: string) => ({ id: `${network}/loadBalancers/kubernetes/${list}/${name}` });
+      const refs = {
+        frontendIPConfiguration: ref('frontendIPConfigurations', `${base}-IPv6`),
+        ...{
+          backendAddressPool: ref('backendAddressPools', 'kubernetes-IPv6'),
+          probe: ref('probes', `${base}-80-IPv6`),
+        },
+      };
+      const theirs = {
+        frontendIPConfigurations: [{ name: `${base}-IPv6`, properties: { publicIPAddress: { id: six } } }],
+        backendAddressPools: [{ name: 'kubernetes-IPv6', properties: {} }],
+        loadBalancingRules: [
+          {
+            name: `${base}-TCP-80-IPv6`,
+            properties: { ...refs, protocol: 'Tcp', frontendPort: 80, backendPort: 30080 },
+          },
+        ],
+        probes: [{ name: `${base}-80-IPv6`, properties: { protocol: 'Tcp', port: 30080 } }],
+      };
+      const all = Object.entries(theirs).map(([list, parts]) => {
+        return [list, [...partsOf('loadBalancers', 'kubernetes', list), ...parts]];
+      });
+      set('loadBalancers', 'kubernetes', Object.fromEntries(all));
+      untagged(resource('loadBalancers', 'kubernetes'));
+      untagged(resource('publicIPAddresses', `kubernetes-${base}`));
+      untagged(resource('publicIPAddresses', `kubernetes-${base}-IPv6`));
+      const both = proof(observed!.ingress[0]!.ip!, '2001:db8::1');
+      const left = () =>
+        Object.fromEntries(
+          Object.keys(theirs).map((list) => {
+            return [list, partsOf('loadBalancers', 'kubernetes', list).filter(({ name }) => name.endsWith('-IPv6'))];
+          }),
+        );
+      const { refusals } = await ensure({ ...desired, families: ['IPv4', 'IPv6'], ports: [port(81, 30081)] }, both);
+      assert.deepEqual(
+        refusals.map(({ reason }) => reason),
+        ['Unsupported'],
+      );
+      assert.deepEqual(left(), theirs);
+      assert.ok(resource('publicIPAddresses', `kubernetes-${base}-IPv6`));
+      await remove(desired);
+      assert.deepEqual(left(), theirs);
+    }));
 });
 
 describe('public addresses of Azure', () => {

@@ -77,7 +77,9 @@ function adopts(found: Found, input: AdoptionInput): string | undefined {
     case kindNames.address: {
       const { tags } = found.body as PublicAddress;
       const isMade = tags[classicTags.service] === service && tags[classicTags.cluster] === proof.clusterName;
-      return isMade && shown.has(found.address ?? '') ? 'main' : undefined;
+      const { address = '' } = found;
+      // A dual-stack Service has two of them, and IPv4 alone is served.
+      return isMade && shown.has(address) && !address.includes(':') ? 'main' : undefined;
     }
     default:
       return shown.has((found.body as RuleShare).ip) ? found.key : undefined;

@@ -25,9 +25,17 @@ export function baseName(service: string): string {
   return `a${service.replaceAll('-', '')}`.slice(0, 32);
 }
 
+/** The classic controller's second frontend of a dual-stack Service, and its rules and probes: they are left alone. */
+const ofIPv6 = /-IPv6$/;
+
 export function isOfBase(name: string, base: string): boolean {
   const text = name.toLowerCase();
-  return text === base || text.startsWith(`${base}-`);
+  return !ofIPv6.test(name) && (text === base || text.startsWith(`${base}-`));
+}
+
+/** The base name in a name, in lower case; undefined for a name that is no Service's. */
+export function baseOf(name: string): string | undefined {
+  return ofIPv6.test(name) ? undefined : /^a[0-9a-f]{31}(?=-|$)/i.exec(name)?.[0].toLowerCase();
 }
 
 /** @param subnet the one that an annotation names */
@@ -86,7 +94,7 @@ export function withCodes(all: Tags, codes: ReadonlySet<string>): Tags {
 
 /** Whose part has that name; undefined where its load balancer does not list the Service. */
 export function ownerOf(name: string, cluster: string, codes: ReadonlySet<string>): Owner | undefined {
-  const digits = /^a([0-9a-f]{31})(?:-|$)/i.exec(name)?.[1]?.toLowerCase();
+  const digits = baseOf(name)?.slice(1);
   if (digits === undefined || codes.size === 0) return undefined;
   return [...'0123456789abcdef']
     .map((last) => (digits + last).replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5'))

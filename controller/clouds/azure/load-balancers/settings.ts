@@ -43,7 +43,8 @@ export interface Settings {
   readonly problems: readonly string[];
 }
 
-const subnetName = matching(/^[\p{L}\p{N}][\p{L}\p{N}._-]{0,79}$/u);
+/** A frontend with -IPv6 at the end of its name is the classic controller's. */
+const subnetName = matching(/^[\p{L}\p{N}][\p{L}\p{N}._-]{0,79}(?<!-IPv6)$/u);
 const prefixId = matching(
   /^\/subscriptions\/[^/]+\/resourceGroups\/[^/]+\/providers\/Microsoft\.Network\/publicIPPrefixes\/[^/]+$/i,
 );
