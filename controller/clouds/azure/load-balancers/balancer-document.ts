@@ -16,7 +16,7 @@ import {
   tagsIn,
   wireOf,
 } from './balancer.ts';
-import { idIn, type Json, listIn, objectIn, type Part, partsIn, replaced, textIn } from './json.ts';
+import { idIn, isFailed, type Json, listIn, objectIn, type Part, partsIn, replaced, textIn } from './json.ts';
 import { baseName, codeOf, codesIn, isOfBase, tags, withCodes } from './names.ts';
 
 export interface BalancerDocumentOptions {
@@ -115,12 +115,11 @@ function fold(
   // One that others made stays, although nothing is in it.
   if (isEmpty && tagsIn(before)[tags.cluster] === cluster) return undefined;
   const { provisioningState, ...rest } = properties;
-  const isFailed = /^(failed|canceled)$/i.test(String(provisioningState));
   const present = Object.entries(next).filter(([list, parts]) => parts.length > 0 || properties[list] !== undefined);
   return {
     ...before,
     ...(json === undefined || codes.size > 0 || 'tags' in before ? { tags: withCodes(tagsIn(before), codes) } : {}),
-    properties: { ...(isFailed ? rest : properties), ...Object.fromEntries(present) },
+    properties: { ...(isFailed(before) ? rest : properties), ...Object.fromEntries(present) },
   };
 }
 

@@ -1,7 +1,7 @@
 import type { LoadBalancingRulePropertiesFormat, ProbePropertiesFormat } from '@azure/arm-network';
 import type { Found, Owner, ResourceName } from '../../../engine/resource.ts';
 import { canonical } from '../../ip-address.ts';
-import { covers, idIn, type Json, objectIn, type Part, partsIn, sameName, textIn } from './json.ts';
+import { covers, idIn, isFailed, type Json, objectIn, type Part, partsIn, sameName, textIn } from './json.ts';
 import { baseName, baseOf, codesIn, isOfBase, ownerOf, type Tags } from './names.ts';
 
 export const kindNames = {
@@ -126,7 +126,6 @@ export function parseBalancer(
   const membersOf = new Map(
     pools.map((pool) => [`${id}/${lists.pools}/${pool.name}`.toLowerCase(), poolAddresses(pool)]),
   );
-  const isFailed = /^(failed|canceled)$/i.test(textIn(objectIn(json, 'properties'), 'provisioningState') ?? '');
   return partsIn(json, lists.frontends).map((frontend): Found<Balancer> => {
     const { name, properties } = frontend;
     const publicAddress = idIn(properties, 'publicIPAddress');
@@ -149,8 +148,9 @@ export function parseBalancer(
       ...(address === undefined ? {} : { address }),
       refs: publicAddress === undefined ? [] : [{ role: 'address', kind: kindNames.address, id: publicAddress }],
       body: {
-        ...{ document, name, publicAddress, privateAddress, subnet: idIn(properties, 'subnet'), isFailed, frontend },
+        ...{ document, name, publicAddress, privateAddress, subnet: idIn(properties, 'subnet'), frontend },
         ...{ rules, probes: own(probesOf), members, isOfInterfaces: ofInterfaces && members.length === 0 },
+        isFailed: isFailed(json),
       },
     };
   });

@@ -497,6 +497,19 @@ describe('rules of the security group', () => {
       assert.deepEqual(destinationsOf(rules()[0]!), ['198.51.100.7']);
     }));
 
+  it('and public addresses are written again after an operation that has failed', () =>
+    withWorld(async ({ service, ensure, resource }) => {
+      const desired = service();
+      await ensure(desired);
+      const address = resource('publicIPAddresses', `kubernetes-${baseName(desired.owner.service)}`)!;
+      const group = resource('networkSecurityGroups', 'nodes')!;
+      for (const found of [group, address]) {
+        found.failed = true;
+        const { calls } = await ensure(desired);
+        assert.deepEqual([calls, found.failed], [1, false], found.type);
+      }
+    }));
+
   it('deny everything else last, where a Service asks for it', () =>
     withWorld(async ({ service, ensure, rules }) => {
       const annotations = annotated({ 'deny-all-except-load-balancer-source-ranges': 'true' });

@@ -37,6 +37,11 @@ export function idIn(properties: Json, name: string): string | undefined {
   return textIn(objectIn(properties, name), 'id')?.toLowerCase();
 }
 
+/** The last write to that resource has failed: what it shows may not be in force. */
+export function isFailed(json: Json): boolean {
+  return /^(failed|canceled)$/i.test(textIn(objectIn(json, 'properties'), 'provisioningState') ?? '');
+}
+
 /** Whether everything desired is there; ids compare without case. What Resource Manager adds is no difference. */
 export function covers(found: unknown, desired: unknown): boolean {
   if (desired === undefined) return true;

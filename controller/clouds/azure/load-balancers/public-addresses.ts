@@ -7,7 +7,7 @@ import { type BalancerPlace, resourceName } from '../config.ts';
 import type { AddressBook } from './address-book.ts';
 import { type ArmDocuments, createArmDocuments } from './arm-documents.ts';
 import { kindNames, type PublicAddress, tagsIn } from './balancer.ts';
-import { idIn, type Json, objectIn, textIn } from './json.ts';
+import { idIn, isFailed, type Json, objectIn, textIn } from './json.ts';
 import { classicTags, type Tags, tags } from './names.ts';
 
 export interface PublicAddressSpec {
@@ -75,6 +75,7 @@ export function createPublicAddresses({ client, place, book, groups }: PublicAdd
         return isMark || body.tags[name] === value ? [] : `tag ${name}`;
       });
       if (label !== undefined && (body.label ?? '') !== label) texts.push(`DNS label ${JSON.stringify(label)}`);
+      if (isFailed(body.wire)) texts.push('what the last write has left');
       if (texts.length === 0) return { same: true };
       return {
         changes: [{ what: 'address', summary: texts.join(', '), phase: 'set', body: { tags: desired, label } }],

@@ -9,7 +9,7 @@ import { cloud } from '../fault.ts';
 import type { AddressBook } from './address-book.ts';
 import { createArmDocuments } from './arm-documents.ts';
 import { kindNames } from './balancer.ts';
-import { covers, type Json, objectIn, type Part, partsIn, textIn } from './json.ts';
+import { covers, isFailed, type Json, objectIn, type Part, partsIn, textIn } from './json.ts';
 import { allowRuleName, denyRuleName, isRuleName } from './names.ts';
 
 /** A rule for all Services with the same ports and sources; each of them has its address among the destinations. */
@@ -24,6 +24,8 @@ export interface RuleSpec {
 export interface RuleShare {
   readonly rule: Part;
   readonly ip: string;
+  /** The last write to the security group has failed: its rules may not be in force. */
+  readonly isFailed: boolean;
 }
 
 const [leastPriority, mostPriority] = [500, 4096];
@@ -59,8 +61,8 @@ export const shareKind: Kind<RuleSpec, RuleShare> = {
   kind: kindNames.rule,
   document: group,
   again: 'safe',
-  compare({ body: { rule } }, { properties }) {
-    if (covers(sorted(rule.properties), properties)) return { same: true };
+  compare({ body: { rule, isFailed } }, { properties }) {
+    if (!isFailed && covers(sorted(rule.properties), properties)) return { same: true };
     return { changes: [{ what: 'rule', summary: `rule ${rule.name}`, phase: 'set' }] };
   },
 };
@@ -106,7 +108,9 @@ export function securityGroupDocument(
     parse: (_, json) =>
       partsIn(json, 'securityRules')
         .filter(({ name }) => isRuleName(name))
-        .flatMap((rule) => destinationsIn(rule).map((ip) => foundShare(rule, canonical(ip), book))),
+        .flatMap((rule) =>
+          destinationsIn(rule).map((ip) => foundShare({ rule, ip: canonical(ip), isFailed: isFailed(json) }, book)),
+        ),
     basis: () => book.version('any'),
     fold(json, edits) {
       if (json !== undefined) return foldRules(json, edits, book);
@@ -119,11 +123,12 @@ export function securityGroupDocument(
 }
 
 /** Its owner is that of the frontend with this address. */
-function foundShare(rule: Part, ip: string, book: AddressBook): Found<RuleShare> {
+function foundShare(body: RuleShare, book: AddressBook): Found<RuleShare> {
+  const { rule, ip } = body;
   const holder = book.holderOf(ip);
   const { owner, document, id } = holder ?? {};
   return {
-    ...{ kind: kindNames.rule, id: `${rule.name}/${ip}`.toLowerCase(), status: 'ready', body: { rule, ip } },
+    ...{ kind: kindNames.rule, id: `${rule.name}/${ip}`.toLowerCase(), status: 'ready', body },
     ...(owner === undefined ? {} : { owner }),
     key: shareKey(document ?? `former address ${ip}`, rule.name),
     // It goes before the frontend: afterwards nothing tells whose it is.
@@ -162,8 +167,7 @@ function foldRules(json: Json, edits: readonly Edit[], book: AddressBook): Json 
   }
   const properties = objectIn(json, 'properties');
   const { provisioningState, ...rest } = properties;
-  const isFailed = /^(failed|canceled)$/i.test(String(provisioningState));
-  return { ...json, properties: { ...(isFailed ? rest : properties), securityRules: rules } };
+  return { ...json, properties: { ...(isFailed(json) ? rest : properties), securityRules: rules } };
 }
 
 /** What is allowed comes before what is denied. */
