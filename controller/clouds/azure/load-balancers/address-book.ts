@@ -16,6 +16,8 @@ export interface Holder {
 /** The addresses of frontends, and the Nodes behind them. It makes no call: readers and documents fill it. */
 export interface AddressBook {
   noteFrontends(document: string, frontends: readonly Found<Balancer>[]): void;
+  /** The load balancer of that name as Azure spells it, and as it is given where there is none. */
+  spelled(document: string): string;
   /** @param isAll the others are gone */
   notePublic(addresses: readonly Found<PublicAddress>[], isAll: boolean): void;
   forgetPublic(id: string): void;
@@ -62,6 +64,8 @@ export function createAddressBook(): AddressBook {
       documents.set(document, frontends);
       changed();
     },
+    spelled: (document) =>
+      [...documents.keys()].find((one) => one.toLowerCase() === document.toLowerCase()) ?? document,
     notePublic(addresses, isAll) {
       if (isAll) publics.clear();
       for (const one of addresses) publics.set(one.id, one);

@@ -37,7 +37,8 @@ export function desireOf(input: DesireInput, options: DesireOptions): Desire {
   const base = baseName(owner.service);
   const ofKind = (kind: string) => own().filter((one) => one.kind === kind);
   const balancers = ofKind(kindNames.balancer) as readonly Found<Balancer>[];
-  const documentOf = (isInternal: boolean) => `${place.name ?? clusterName}${isInternal ? '-internal' : ''}`;
+  const documentOf = (isInternal: boolean) =>
+    book.spelled(`${place.name ?? clusterName}${isInternal ? '-internal' : ''}`);
   const standing = balancers.find(({ body }) => body.document === documentOf(settings.isInternal)) ?? balancers[0];
 
   const problems = [...settings.problems, ...fieldsOf(desired)];

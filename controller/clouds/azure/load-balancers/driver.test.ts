@@ -118,6 +118,25 @@ describe('load balancers of Azure', () => {
       );
     }));
 
+  it('are found by their names in any case', () =>
+    withWorld(
+      async ({ service, ensure, network: cloud, partsOf }) => {
+        const address = cloud.add('publicIPAddresses', 'egress', { location, properties: {} });
+        const frontend = { name: 'egress', properties: { publicIPAddress: { id: address.id } } };
+        const properties = { frontendIPConfigurations: [frontend] };
+        cloud.add('loadBalancers', 'shared', { location, sku: { name: 'Standard' }, properties });
+        const desired = service();
+        await ensure(desired);
+        assert.deepEqual(
+          partsOf('loadBalancers', 'shared', 'frontendIPConfigurations').map(({ name }) => name),
+          ['egress', baseName(desired.owner.service)],
+        );
+        const { refusals } = await ensure({ ...desired, ports: [port(81, 30081)] });
+        assert.deepEqual([refusals, partsOf('loadBalancers', 'shared', 'loadBalancingRules').length], [[], 1]);
+      },
+      { json: { loadBalancerName: 'Shared' } },
+    ));
+
   it('obey throttling, other operations and changed versions', () =>
     withWorld(async ({ world, service, ensure, set, partsOf }) => {
       const first = service();
