@@ -1,7 +1,9 @@
+import { CloudError } from '../../../../common/cloud-error.ts';
 import type { DocumentType, Edit } from '../../../engine/driver.ts';
 import type { Found } from '../../../engine/resource.ts';
 import { type ArmClient, versions } from '../client.ts';
 import type { BalancerPlace } from '../config.ts';
+import { cloud } from '../fault.ts';
 import type { AddressBook } from './address-book.ts';
 import { createArmDocuments } from './arm-documents.ts';
 import {
@@ -58,6 +60,11 @@ export function balancerDocument({ client, place, book }: BalancerDocumentOption
     basis: () => book.version('public'),
     fold: (json, edits) => fold(json, edits, place, documents.idOf),
     async write(name, json, version, permit) {
+      if (version === undefined && (await documents.read(name, {})) !== undefined) {
+        // Azure does not say that it obeys If-None-Match, and a list may be late: this would overwrite all of it.
+        const message = `${name} exists, and no list has shown it`;
+        throw new CloudError({ kind: 'Stale', cloud, operation: 'PUT loadBalancers/{name}', message });
+      }
       const written = await documents.write(name, json, version, permit);
       // Rules of security groups need the addresses of new frontends.
       parse(name, written.doc, known);

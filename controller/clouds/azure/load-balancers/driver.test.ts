@@ -137,6 +137,26 @@ describe('load balancers of Azure', () => {
       { json: { loadBalancerName: 'Shared' } },
     ));
 
+  it('that a list does not show keep everything in them', () =>
+    withWorld(async ({ world, service, ensure, network: cloud, partsOf }) => {
+      const address = cloud.add('publicIPAddresses', 'egress', { location, properties: {} });
+      const frontend = { name: 'egress', properties: { publicIPAddress: { id: address.id } } };
+      const properties = { frontendIPConfigurations: [frontend] };
+      cloud.add('loadBalancers', 'kubernetes', { location, sku: { name: 'Standard' }, properties });
+      world.fake.fault = ({ method, path, headers }) => {
+        if (method === 'GET' && path.endsWith('/loadBalancers')) return { status: 200, body: { value: [] } };
+        // As an API that does not know the header.
+        delete (headers as Record<string, unknown>)['if-none-match'];
+        return undefined;
+      };
+      const desired = service();
+      await ensure(desired);
+      assert.deepEqual(
+        partsOf('loadBalancers', 'kubernetes', 'frontendIPConfigurations').map(({ name }) => name),
+        ['egress', baseName(desired.owner.service)],
+      );
+    }));
+
   it('obey throttling, other operations and changed versions', () =>
     withWorld(async ({ world, service, ensure, set, partsOf }) => {
       const first = service();
