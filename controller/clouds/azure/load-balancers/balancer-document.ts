@@ -18,7 +18,7 @@ import {
   tagsIn,
   wireOf,
 } from './balancer.ts';
-import { idIn, isFailed, type Json, listIn, objectIn, type Part, partsIn, replaced, textIn } from './json.ts';
+import { idIn, isFailed, type Json, listIn, objectIn, type Part, partsIn, replaced, sameName, textIn } from './json.ts';
 import { baseName, codeOf, codesIn, isOfBase, tags, withCodes } from './names.ts';
 
 export interface BalancerDocumentOptions {
@@ -146,7 +146,12 @@ function replaceOwn(
   const isFree = ({ name, properties }: Part) =>
     !users.some((id) => id?.endsWith(`/${name}`.toLowerCase())) &&
     ['outboundRules', 'inboundNatRules', 'inboundNatPools'].every((list) => listIn(properties, list).length === 0);
-  next[lists.frontends] = replaced(next[lists.frontends], frontends, (part) => isOwn(part) && isFree(part));
+  const desired = frontends.map((one) => {
+    const there = next[lists.frontends].find((other) => sameName(one, other));
+    // Zones can never change, and people chain a gateway load balancer to a frontend.
+    return there === undefined ? one : { ...there, properties: { ...there.properties, ...one.properties } };
+  });
+  next[lists.frontends] = replaced(next[lists.frontends], desired, (part) => isOwn(part) && isFree(part));
 }
 
 function withPool(pools: readonly Part[], { name, virtualNetwork, members }: PoolSpec): readonly Part[] {

@@ -157,6 +157,28 @@ describe('load balancers of Azure', () => {
       );
     }));
 
+  it('keep what a frontend has beside its address', () =>
+    withWorld(async ({ world, service, ensure, partsOf, set }) => {
+      const desired = service(internalFields);
+      await ensure(desired);
+      const [frontend] = partsOf('loadBalancers', 'kubernetes-internal', 'frontendIPConfigurations');
+      const own = { privateIPAllocationMethod: 'Dynamic', gatewayLoadBalancer: { id: `${network}/loadBalancers/gw` } };
+      const properties = { ...frontend!.properties, ...own };
+      const zoned = { ...frontend, properties, zones: ['1', '2', '3'] };
+      set('loadBalancers', 'kubernetes-internal', { frontendIPConfigurations: [zoned] });
+      const sent: { zones?: unknown; properties: Json }[] = [];
+      world.fake.fault = ({ method, path, body }) => {
+        const written = (body as { properties?: Json } | undefined)?.properties?.['frontendIPConfigurations'];
+        if (method === 'PUT' && path.includes('/loadBalancers/')) sent.push(...(written as typeof sent));
+        return undefined;
+      };
+      await ensure({ ...desired, ports: [port(81, 30081)] });
+      assert.deepEqual(
+        sent.map((one) => [one.zones, one.properties['gatewayLoadBalancer']]),
+        [[zoned.zones, own.gatewayLoadBalancer]],
+      );
+    }));
+
   it('obey throttling, other operations and changed versions', () =>
     withWorld(async ({ world, service, ensure, set, partsOf }) => {
       const first = service();
