@@ -18,8 +18,8 @@ export interface AddressBook {
   noteFrontends(document: string, frontends: readonly Found<Balancer>[]): void;
   /** The load balancer of that name as Azure spells it, and as it is given where there is none. */
   spelled(document: string): string;
-  /** @param isAll the others are gone */
-  notePublic(addresses: readonly Found<PublicAddress>[], isAll: boolean): void;
+  /** @param listedAt `version('public')` when a list of all began: what it does not show, and is older, is gone */
+  notePublic(addresses: readonly Found<PublicAddress>[], listedAt?: number): void;
   forgetPublic(id: string): void;
   /** Of the public addresses that frontends of ours have. */
   publicIds(): readonly string[];
@@ -36,6 +36,8 @@ export interface AddressBook {
 
 export function createAddressBook(): AddressBook {
   const publics = new Map<string, Found<PublicAddress>>();
+  /** The version with which an address was noted: a list that began before may not show it. */
+  const notedAt = new Map<string, number>();
   const documents = new Map<string, readonly Found<Balancer>[]>();
   const nodes = new Map<string, string>();
   const versions = { public: 0, any: 0 };
@@ -43,6 +45,10 @@ export function createAddressBook(): AddressBook {
   const ipOfFrontend = ({ body }: Found<Balancer>) =>
     body.privateAddress ?? publics.get(body.publicAddress ?? '')?.address;
 
+  function forget(id: string): void {
+    publics.delete(id);
+    notedAt.delete(id);
+  }
   function changed(): void {
     versions.any += 1;
     holders = undefined;
@@ -66,14 +72,19 @@ export function createAddressBook(): AddressBook {
     },
     spelled: (document) =>
       [...documents.keys()].find((one) => one.toLowerCase() === document.toLowerCase()) ?? document,
-    notePublic(addresses, isAll) {
-      if (isAll) publics.clear();
-      for (const one of addresses) publics.set(one.id, one);
+    notePublic(addresses, began) {
+      const listedAt = began ?? versions.public;
+      const isOlder = (id: string) => (notedAt.get(id) ?? 0) <= listedAt;
       versions.public += 1;
+      if (began !== undefined) for (const id of [...publics.keys()].filter(isOlder)) forget(id);
+      for (const one of addresses.filter(({ id }) => isOlder(id))) {
+        publics.set(one.id, one);
+        notedAt.set(one.id, versions.public);
+      }
       changed();
     },
     forgetPublic(id) {
-      publics.delete(id);
+      forget(id);
       versions.public += 1;
       changed();
     },

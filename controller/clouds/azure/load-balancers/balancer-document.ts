@@ -44,11 +44,10 @@ export function balancerDocument({ client, place, book }: BalancerDocumentOption
     document: kindNames.balancer,
     name: (part) =>
       ('want' in part ? (part.want.spec as { document: string }) : (part.found.body as Balancer)).document,
-    async all(cluster, io) {
+    all(cluster, io) {
       known = cluster;
-      const all = await documents.all(io);
-      for (const { name, doc } of all) parse(name, doc, cluster);
-      return all;
+      // The engine parses what is not older than a write.
+      return documents.all(io);
     },
     async read(name, io) {
       const read = await documents.read(name, io);

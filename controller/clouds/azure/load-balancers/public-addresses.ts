@@ -40,6 +40,7 @@ export function createPublicAddresses({ client, place, book, groups }: PublicAdd
 
   async function listed(signal: AbortSignal | undefined): Promise<Found<PublicAddress>[]> {
     const own = new Set([place.resourceGroup, ...book.publicIds().flatMap((id) => placeOf(id)?.group ?? [])]);
+    const began = book.version('public');
     const lists = await Promise.all(
       [...new Set([...own, ...groups])].map(async (group) => {
         try {
@@ -52,14 +53,14 @@ export function createPublicAddresses({ client, place, book, groups }: PublicAdd
       }),
     );
     const found = lists.flat().map(({ doc, version }) => foundAddress(doc, version));
-    book.notePublic(found, true);
+    book.notePublic(found, began);
     return found;
   }
 
   async function written(name: string, group: string, body: Json, etag: string | undefined, io: WriteIo) {
     const { doc, version } = await documentsIn(group).write(name, body, etag, io.permit);
     const found = foundAddress(doc, version);
-    book.notePublic([found], false);
+    book.notePublic([found]);
     return { id: found.id, found: [found] } satisfies Answer;
   }
   const rewritten = ({ body }: Found<PublicAddress>, next: Tags, properties: Json, io: WriteIo) =>
@@ -127,7 +128,7 @@ export function createPublicAddresses({ client, place, book, groups }: PublicAdd
           }),
         );
         const found = read.flat();
-        book.notePublic(found, false);
+        book.notePublic(found);
         return { found: [...all, ...found] };
       },
     },
