@@ -498,14 +498,20 @@ describe('public addresses of Azure', () => {
       assert.equal((await ensure(service())).observed?.state, 'active');
     }));
 
-  it('alone are retained, and serve the same namespace again', () =>
+  it('alone are retained, and serve the same namespace of the cluster again', () =>
     withWorld(async ({ service, ensure, remove, network: cloud }) => {
       const desired = service({ retain: true });
       const { observed } = await ensure(desired);
       await remove(desired);
       const left = [...cloud.resources.values()].map(({ type }) => type).sort();
       assert.deepEqual(left, ['networkSecurityGroups', 'publicIPAddresses']);
-      const again = await ensure(service({ address: observed!.ingress[0]!.ip }));
+      const address = observed!.ingress[0]!.ip!;
+      const { refusals } = await ensure(service({ address, owner: newOwner('another-cluster') }));
+      assert.deepEqual(
+        refusals.map(({ reason }) => reason),
+        ['ForeignLoadBalancer'],
+      );
+      const again = await ensure(service({ address }));
       assert.deepEqual([again.refusals, again.observed?.ingress], [[], observed!.ingress]);
     }));
 

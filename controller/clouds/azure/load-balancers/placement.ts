@@ -97,7 +97,8 @@ function denialOf(
 ): string | undefined {
   const claimant = claimantOf(owner.cluster, service);
   const { [tags.retained]: former = '', [tags.consent]: consent } = address.tags;
-  if (former.split('/')[0] === claimant.namespace) return undefined;
+  // The UID of the cluster, and the Service that had it.
+  if (former.startsWith(`${owner.cluster}/${claimant.namespace}/`)) return undefined;
   const kind = consentFor(consent, claimant);
   if (kind === 'named' || (kind === 'cluster-wide' && clusterWideConsent)) return undefined;
   return `expected ${owner.cluster}/${claimant.namespace} in its tag ${tags.consent}`;

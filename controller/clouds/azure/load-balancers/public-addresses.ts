@@ -106,7 +106,7 @@ export function createPublicAddresses({ client, place, book, groups }: PublicAdd
     mark(found, as, _, io) {
       const { [classicTags.service]: service = '', ...rest } = found.body.tags;
       const { [tags.cluster]: _c, [tags.service]: _s, [tags.retained]: _r, ...others } = rest;
-      const kept = { ...others, [tags.retained]: service };
+      const kept = { ...others, [tags.retained]: `${io.owner.cluster}/${service}` };
       const next = as === 'ours' ? { ...found.body.tags, ...marksOf(io.owner) } : kept;
       return rewritten(found, next, objectIn(found.body.wire, 'properties'), io);
     },
