@@ -238,4 +238,26 @@ describe('load balancers of Compute Engine', () => {
       const pool = [...fake.balancing.resources].find(([path]) => path.includes('/targetPools/'))?.[1];
       assert.equal(pool?.['sessionAffinity'], 'CLIENT_IP');
     }));
+
+  for (const mode of allModes)
+    it(`(${mode}) let in the health checks of before until the next ones are used`, () =>
+      withServed(
+        mode,
+        async (example, fake) => {
+          await ensure(await example.driving());
+          const firewalls = () => [...fake.balancing.resources.keys()].filter((path) => /firewalls.*-hc$/.test(path));
+          const [before] = firewalls();
+          const isSwitch = ({ method, path }: { method: string; path: string }) =>
+            /HealthCheck$/.test(path) || (method === 'PATCH' && path.includes('/backendServices/'));
+          fake.fault = (request) => (isSwitch(request) ? refusal(403, 'forbidden', 'No') : undefined);
+          const healthCheck = { port: 10_256, path: '/healthz' };
+          example.desired = { ...example.desired, healthCheck, trafficPolicy: 'Cluster' };
+          await assert.rejects(ensure(await example.driving()));
+          assert.ok(firewalls().includes(before!), String(firewalls()));
+          fake.fault = undefined;
+          await ensure(await example.driving());
+          assert.ok(!firewalls().includes(before!));
+        },
+        { healthCheck: { port: 32_000, path: '/healthz' }, trafficPolicy: 'Local' },
+      ));
 });

@@ -10,9 +10,9 @@ import {
   sharedCheck,
   zonePathOf,
 } from './desire-specs.ts';
-import { firewallPath } from './firewall.ts';
+import { firewallPath, isCheckFirewall } from './firewall.ts';
 import { type RuleSpec, ruleDifference } from './forwarding-rule.ts';
-import { ipOf, kindNames, rulePath } from './found.ts';
+import { checksOf, ipOf, kindNames, rulePath } from './found.ts';
 import type { CheckSpec } from './health-check.ts';
 import type { GroupSpec } from './instance-group.ts';
 import { describe, describeShared, ownNames, sharedNames } from './names.ts';
@@ -99,7 +99,13 @@ function desireWith(input: DesireInput, settings: Settings, options: DesireOptio
   const firewalls = project.isShared
     ? []
     : firewallsOf({ desired, served, ip, backend, isShared, nodeTags, id, isOurs: standing.rule?.owner !== undefined });
-  const waiting = standing.all.filter((one) => ip === undefined && one.key === firewallPath(ownNames.firewall(name)));
+  const isChecked = standing.backend === undefined || checksOf(standing.backend.body).includes(backend.check);
+  const waiting = standing.all.filter(
+    (one) =>
+      (ip === undefined && one.key === firewallPath(ownNames.firewall(name))) ||
+      // The health checks of before come in until the backend uses the next one.
+      (!isChecked && isCheckFirewall(one) && firewalls.every(({ key }) => key !== one.key)),
+  );
   return {
     wants: [check, ...groups, main, ...addresses, front, ...firewalls, ...waiting.map(stand)] as readonly Want[],
     ...{ refusals, remarks },

@@ -1,4 +1,4 @@
-import type { Kind } from '../../../engine/resource.ts';
+import type { Found, Kind } from '../../../engine/resource.ts';
 import { answerOf, isSameSet, usual } from './answer.ts';
 import { type FoundParts, kindNames, usersOf } from './found.ts';
 import type { Firewall, Shown } from './project.ts';
@@ -17,6 +17,9 @@ export interface FirewallSpec {
 }
 
 export const firewallPath = (name: string) => `global/firewalls/${name}`;
+
+/** A rule for the health checks, of either kind of backend. */
+export const isCheckFirewall = ({ kind, key }: Found) => kind === kindNames.firewall && key?.endsWith('-hc') === true;
 
 export function firewallKind(
   parts: FoundParts,

@@ -144,6 +144,11 @@ export function groupsOf({ backends }: BackendService): readonly string[] {
   return (backends ?? []).flatMap(({ group }) => (group ? pathOf(group) : []));
 }
 
+/** Paths of its health checks. */
+export function checksOf({ wire }: Shown): readonly string[] {
+  return ((wire as BackendService & TargetPool).healthChecks ?? []).map(pathOf);
+}
+
 /** Paths of the instances that get the traffic. */
 export function instancesOf(shown: Shown, project: Project): readonly string[] {
   if (isPool(shown)) return ((shown.wire as TargetPool).instances ?? []).map(pathOf);
@@ -160,8 +165,7 @@ export function usersOf(paths: readonly string[], { project }: Pick<FoundParts, 
   const users: string[] = [];
   for (const shown of project.all()) {
     if (!shown.path.includes('/backendServices/') && !isPool(shown)) continue;
-    const { healthChecks } = shown.wire as BackendService;
-    const used = [...(healthChecks ?? []).map(pathOf), ...groupsOf(shown.wire as BackendService)];
+    const used = [...checksOf(shown), ...groupsOf(shown.wire as BackendService)];
     if (!used.some((path) => paths.includes(path))) continue;
     const rule = project.at(rulePath(project, shown.name));
     users.push((markOf(shown) ?? (rule && markOf(rule)))?.service ?? shown.name);
