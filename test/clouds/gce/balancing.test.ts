@@ -239,6 +239,18 @@ describe('load balancers of Compute Engine', () => {
       assert.equal(pool?.['sessionAffinity'], 'CLIENT_IP');
     }));
 
+  it('go although an instance group of theirs serves an Ingress, too', () =>
+    withServed('internal load balancers', async (example, fake) => {
+      await ensure(await example.driving());
+      const group = [...fake.balancing.resources.keys()].find((path) => path.includes('/instanceGroups/'))!;
+      fake.balancing.put('global/backendServices/k8s-be-30080--1', { backends: [{ group }] });
+      await remove(await example.driving());
+      assert.deepEqual(
+        [...fake.balancing.resources.keys()].filter((path) => !path.includes('k8s-be')),
+        [group],
+      );
+    }));
+
   for (const mode of allModes)
     it(`(${mode}) let in the health checks of before until the next ones are used`, () =>
       withServed(

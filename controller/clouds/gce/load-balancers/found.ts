@@ -160,9 +160,9 @@ export function ipOf({ wire }: Shown): string | undefined {
   return IPAddress ?? (wire as Address).address ?? undefined;
 }
 
-/** UIDs of the Services, or other names, whose backends use what has one of these paths. */
+/** UIDs of the Services, or other names, whose backends use what has one of these paths; and what else does. */
 export function usersOf(paths: readonly string[], { project }: Pick<FoundParts, 'project'>): readonly string[] {
-  const users: string[] = [];
+  const users = paths.flatMap((path) => project.otherUserOf(path) ?? []);
   for (const shown of project.all()) {
     if (!shown.path.includes('/backendServices/') && !isPool(shown)) continue;
     const used = [...checksOf(shown), ...groupsOf(shown.wire as BackendService)];

@@ -1,5 +1,5 @@
 import type { compute_v1 } from '@googleapis/compute';
-import { CloudError } from '../../../../common/cloud-error.ts';
+import { CloudError, isCloudError } from '../../../../common/cloud-error.ts';
 import type { ReadIo, WriteIo } from '../../../engine/resource.ts';
 import type { AnswerFields } from '../../answer-fields.ts';
 import type { ApiRequest } from '../../json-api.ts';
@@ -31,6 +31,8 @@ export interface Project {
   all(): Iterable<Shown>;
   /** Paths of instance groups. */
   groups(): Iterable<string>;
+  /** Path of what no list here shows and the cloud named as a user when that was to be deleted: an Ingress's backend. */
+  otherUserOf(path: string): string | undefined;
   /**
    * Reads every resource with such a name, all backends and all addresses.
    *
@@ -63,6 +65,7 @@ export interface ProjectParts {
 export function createProject({ client, region, isShared, project, network }: ProjectParts): Project {
   const known = new Map<string, { readonly shown: Shown | undefined; readonly order: number }>();
   const groupPaths = new Set<string>();
+  const otherUsers = new Map<string, string>();
   let order = 0;
   const inRegion = (collection: string) => `regions/${region}/${collection}`;
   const everything = [
@@ -125,9 +128,12 @@ export function createProject({ client, region, isShared, project, network }: Pr
       for (const { shown } of known.values()) if (shown !== undefined) yield shown;
     },
     groups: () => groupPaths,
+    otherUserOf: (path) => otherUsers.get(path),
     async read(names, urgency, { signal }) {
       order += 1;
       const began = order;
+      // It may be unused since: the next removal asks the cloud again.
+      if (urgency === 'refresh') otherUsers.clear();
       // What shares a health check or a group with others is known by all backends.
       const namesOf = (path: string) => (/backendServices|targetPools/.test(path) ? anyName : names);
       const filterOf = (path: string) => ['filter', `name eq "${namesOf(path)}"`] as const;
@@ -167,12 +173,21 @@ export function createProject({ client, region, isShared, project, network }: Pr
       try {
         await client.change({ method: 'DELETE', path: whole(path), operation: operationOf(path, 'delete') }, io);
       } catch (error) {
+        const user = userIn(error);
+        // What was ours may count as a user for a moment after its end.
+        if (user !== undefined && !known.has(user)) otherUsers.set(path, user);
         if (!saysMissing(error, path)) throw provedMissing(error, path);
       }
       order += 1;
       note(path, undefined, order);
     },
   };
+}
+
+/** Path of what uses a resource that cannot be deleted. */
+function userIn(error: unknown): string | undefined {
+  const user = isCloudError(error) && error.kind === 'Busy' && /being used by '([^']+)'/.exec(error.message)?.[1];
+  return user ? pathOf(user) : undefined;
 }
 
 const isGroup = (path: string) => path.includes('/instanceGroups/');
