@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { clusterIdOf } from '../../../controller/clouds/gce/load-balancers/names.ts';
 import type { DesiredLoadBalancer } from '../../../controller/clouds/load-balancers.ts';
 import { desiredFor, newOwner, port } from '../suite/desired.ts';
 import { ensure, printStep, remove } from '../suite/drive.ts';
@@ -251,6 +252,30 @@ describe('load balancers of Compute Engine', () => {
       );
     }));
 
+  for (const isUsed of [true, false])
+    it(`leave alone an instance group that an Ingress made and ${isUsed ? 'uses' : 'does not use yet'}`, () =>
+      withServed('target pools', async (example, fake) => {
+        const group = `zones/us-central1-a/instanceGroups/k8s-ig--${clusterIdOf(example.world.cluster, undefined)}`;
+        fake.balancing.put(group, { zone: 'zones/us-central1-a' });
+        fake.balancing.members.get(group)!.add('zones/us-central1-a/instances/of-ingress');
+        const backend = 'global/backendServices/k8s-be-30080--1';
+        if (isUsed) fake.balancing.put(backend, { backends: [{ group }] });
+        await ensure(await example.driving());
+        example.desired = { ...example.desired, members: example.desired.members.slice(1) };
+        await ensure(await example.driving());
+        await remove(await example.driving());
+        assert.ok(!changesOf(fake).some((call) => call.endsWith('instanceGroups')));
+        assert.deepEqual([...fake.balancing.resources.keys()], isUsed ? [group, backend] : [group]);
+      }));
+
+  it('take away with the last Service what all share and the classic controller has made', () =>
+    withServed('internal load balancers', async (example, fake) => {
+      await ensure(await example.driving());
+      for (const [path, wire] of fake.balancing.resources)
+        if (/instanceGroups|-node(-hc)?$/.test(path)) fake.balancing.resources.set(path, { ...wire, description: '' });
+      await remove(await example.driving());
+      assert.deepEqual([...fake.balancing.resources.keys()], []);
+    }));
   for (const mode of allModes)
     it(`(${mode}) let in the health checks of before until the next ones are used`, () =>
       withServed(

@@ -30,7 +30,7 @@ export function firewallKind(
     ...usual(parts),
     kind: kindNames.firewall,
     merge: (specs) => ({ ...specs[0]!, serves: [...new Set(specs.flatMap(({ serves }) => serves))] }),
-    usedBy: ({ body }) => usersOf(checksOf(body.name), parts),
+    usedBy: ({ body }) => usersOf(body, checksOf(body.name), parts),
     compare({ body: { wire } }, spec) {
       const { allowed, sources, destination, serves, targetTags, name } = spec;
       const ranges = wire.destinationRanges ?? [];

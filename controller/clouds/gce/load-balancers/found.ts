@@ -160,15 +160,25 @@ export function ipOf({ wire }: Shown): string | undefined {
   return IPAddress ?? (wire as Address).address ?? undefined;
 }
 
-/** UIDs of the Services, or other names, whose backends use what has one of these paths; and what else does. */
-export function usersOf(paths: readonly string[], { project }: Pick<FoundParts, 'project'>): readonly string[] {
+/**
+ * UIDs of the Services, or other names, that use it.
+ *
+ * @param paths of what a backend names when it does: the resource itself, or the health checks that a rule lets in
+ */
+export function usersOf(
+  shown: Shown,
+  paths: readonly string[],
+  { project }: Pick<FoundParts, 'project'>,
+): readonly string[] {
   const users = paths.flatMap((path) => project.otherUserOf(path) ?? []);
-  for (const shown of project.all()) {
-    if (!shown.path.includes('/backendServices/') && !isPool(shown)) continue;
-    const used = [...checksOf(shown), ...groupsOf(shown.wire as BackendService)];
+  for (const backend of project.all()) {
+    if (!backend.path.includes('/backendServices/') && !isPool(backend)) continue;
+    const used = [...checksOf(backend), ...groupsOf(backend.wire as BackendService)];
     if (!used.some((path) => paths.includes(path))) continue;
-    const rule = project.at(rulePath(project, shown.name));
-    users.push((markOf(shown) ?? (rule && markOf(rule)))?.service ?? shown.name);
+    const rule = project.at(rulePath(project, backend.name));
+    users.push((markOf(backend) ?? (rule && markOf(rule)))?.service ?? backend.name);
   }
-  return users;
+  // An Ingress makes instance groups of the same name, and uses them a little later.
+  const isOfOthers = loadBalancerIn(shown.name) === undefined && !descriptionOf(shown)['mooring.dev/cluster'];
+  return users.length === 0 && isOfOthers ? ['its maker'] : users;
 }

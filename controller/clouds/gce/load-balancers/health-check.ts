@@ -26,7 +26,7 @@ export function checkKind(parts: FoundParts): Kind<CheckSpec, Shown<Wire>> {
     ...usual(parts),
     kind: kindNames.check,
     merge: ([spec]) => spec!,
-    usedBy: ({ body }) => usersOf([body.path], parts),
+    usedBy: ({ body }) => usersOf(body, [body.path], parts),
     compare({ body }, spec) {
       const { port, requestPath } = isLegacy(body.path) ? body.wire : (body.wire.httpHealthCheck ?? {});
       // Larger values are a person's, and stay.

@@ -26,7 +26,7 @@ export function groupKind(parts: FoundParts): Kind<GroupSpec, Shown> {
       ...specs[0]!,
       instances: [...new Set(specs.flatMap(({ instances }) => instances))].sort().slice(0, maxInstances),
     }),
-    usedBy: ({ body }) => usersOf([body.path], parts),
+    usedBy: ({ body }) => usersOf(body, [body.path], parts),
     compare({ body }, { instances }) {
       const found = body.instances ?? [];
       const added = instances.filter((path) => !found.includes(path));
