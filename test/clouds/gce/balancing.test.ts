@@ -277,6 +277,36 @@ describe('load balancers of Compute Engine', () => {
       assert.deepEqual([...fake.balancing.resources.keys()], []);
     }));
   for (const mode of allModes)
+    it(`(${mode}) keep their address where another load balancer has the one that is asked for`, () =>
+      withServed(mode, async (example, fake) => {
+        const second = desiredFor(newOwner(example.world.cluster), example.vms, { annotations: modes[mode] });
+        const { observed } = await ensure(await example.driving({ desired: second, record: { id: undefined } }));
+        await ensure(await example.driving());
+        const before = rules(fake);
+        const address = observed!.ingress[0]!.ip!;
+        const desired = { ...example.desired, address, mayChangeAddress: true };
+        const { refusals } = await ensure(await example.driving({ desired }));
+        assert.match(refusals[0]!.message, /is taken|reserved/);
+        assert.deepEqual(rules(fake), before);
+      }));
+
+  for (const [what, wire, expected] of [
+    ['of another type', { addressType: 'INTERNAL', address: '10.128.250.9' }, /10\.128\.250\.9 is INTERNAL/],
+    ['of another network tier', { address: '192.0.2.9', networkTier: 'STANDARD' }, /192\.0\.2\.9 is STANDARD/],
+  ] as const)
+    it(`keep their address where the reserved one is ${what}, and say so`, () =>
+      withServed('target pools', async (example, fake) => {
+        await ensure(await example.driving());
+        const before = rules(fake);
+        fake.balancing.put('regions/us-central1/addresses/mine', wire);
+        const annotations = { 'networking.gke.io/load-balancer-ip-addresses': 'mine' };
+        const desired = { ...example.desired, annotations, mayChangeAddress: true };
+        const { refusals } = await ensure(await example.driving({ desired }));
+        assert.match(refusals[0]!.message, expected);
+        assert.deepEqual(rules(fake), before);
+      }));
+
+  for (const mode of allModes)
     it(`(${mode}) let in the health checks of before until the next ones are used`, () =>
       withServed(
         mode,

@@ -1,4 +1,4 @@
-import { type Desire, nameOf, type Want } from '../../../engine/resource.ts';
+import { type Desire, nameOf, type Refusal, type Want } from '../../../engine/resource.ts';
 import type { DesireInput } from '../../load-balancer-driver.ts';
 import { type BackendSpec, backendDifference } from './backend.ts';
 import {
@@ -18,6 +18,7 @@ import type { GroupSpec } from './instance-group.ts';
 import { describe, describeShared, ownNames, sharedNames } from './names.ts';
 import type { Shown } from './project.ts';
 import { familiesOf, fieldsOf, portsOf, remarksOf, unsupported } from './refusals.ts';
+import { whyUnusable } from './requested-address.ts';
 import { type Settings, settingsOf } from './settings.ts';
 import { asItStands, holdOf, keptIp, reserved, stand, standingOf } from './standing.ts';
 
@@ -51,12 +52,17 @@ function desireWith(input: DesireInput, settings: Settings, options: DesireOptio
     (ruleDifference(standing.rule.body, whole) ??
       (standing.backend && backendDifference(standing.backend.body, backend)));
   const isReserved = found(kindNames.address).some(({ lent, body }) => lent && ipOf(body as Shown) === kept);
-  if (replaced !== undefined && kept === undefined && !desired.mayChangeAddress) {
-    const message = `${kindNames.rule} ${name}: ${replaced}`;
-    // All that needs no other address is done.
+  /** All that needs no other address is done. */
+  const inPlace = (refusal: Refusal): Desire => {
     const here = { ...input, desired: { ...desired, address: undefined } };
     const same = desireWith(here, asItStands(settings, standing), { ...options, subnet: undefined });
-    return { ...same, refusals: [...same.refusals, { reason: 'AddressWouldChange', message }] };
+    return { ...same, refusals: [...same.refusals, refusal] };
+  };
+  if (replaced !== undefined && kept === undefined && !desired.mayChangeAddress)
+    return inPlace({ reason: 'AddressWouldChange', message: `${kindNames.rule} ${name}: ${replaced}` });
+  if (standing.rule !== undefined && kept === undefined && askedIp !== undefined) {
+    const why = whyUnusable(whole, standing.rule, found(kindNames.address) as never, found(kindNames.rule) as never);
+    if (why !== undefined) return inPlace(unsupported(`address ${why}`));
   }
   const hold = replaced !== undefined && kept !== undefined && !isReserved;
   const address = holdOf(desired, rule, kept, standing);

@@ -1,4 +1,5 @@
 import type { Kind } from '../../../engine/resource.ts';
+import { lastSegment } from '../client.ts';
 import { answerOf, isSameSet, usual } from './answer.ts';
 import { type FoundParts, ipOf, kindNames } from './found.ts';
 import { labels } from './names.ts';
@@ -82,7 +83,7 @@ export function ruleDifference(shown: Shown<ForwardingRule>, spec: RuleSpec): st
     ['protocol', wire.IPProtocol, spec.protocol],
     ['address', ipOf(shown), spec.ip ?? ipOf(shown)],
     ['network tier', wire.networkTier, spec.tier ?? wire.networkTier],
-    ['subnet', subnetOf(shown), spec.subnet ?? subnetOf(shown)],
+    ['subnet', subnetOf(wire), spec.subnet ?? subnetOf(wire)],
     ['backend', pathOf(wire.backendService ?? wire.target ?? ''), spec.target],
   ];
   const other = differences.find(([, found, desired]) => found !== desired);
@@ -99,6 +100,22 @@ function hasPorts({ allPorts, ports, portRange }: ForwardingRule, desired: RuleS
 const portsText = (ports: RuleSpec['ports']) =>
   typeof ports === 'string' ? ports : 'range' in ports ? ports.range : ports.join();
 
-export function subnetOf({ wire }: Shown<ForwardingRule>): string | undefined {
-  return wire.subnetwork ? wire.subnetwork.slice(wire.subnetwork.lastIndexOf('/') + 1) : undefined;
+/** Whether both rules, of one address, would get some packets alike. */
+export function portsOverlap({ IPProtocol, allPorts, ports, portRange }: ForwardingRule, spec: RuleSpec): boolean {
+  if (![IPProtocol, spec.protocol].includes('L3_DEFAULT') && IPProtocol !== spec.protocol) return false;
+  const found = allPorts ? 'all' : portRange ? { range: portRange } : (ports ?? []);
+  return rangesOf(found).some(([a, b]) => rangesOf(spec.ports).some(([c, d]) => a <= d && c <= b));
+}
+
+function rangesOf(ports: RuleSpec['ports']): (readonly [first: number, last: number])[] {
+  const texts = ports === 'all' ? ['0-65535'] : 'range' in ports ? [ports.range] : ports;
+  return texts.map((text) => {
+    const [first = 0, last = first] = text.split('-').map(Number);
+    return [first, last];
+  });
+}
+
+/** Name of its subnet. */
+export function subnetOf({ subnetwork }: Pick<ForwardingRule, 'subnetwork'>): string | undefined {
+  return subnetwork ? lastSegment(subnetwork) : undefined;
 }

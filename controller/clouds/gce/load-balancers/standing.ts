@@ -44,7 +44,7 @@ export function keptIp(
   const ip = ipOf(rule.body);
   if (asked !== undefined && asked !== ip) return undefined;
   const { loadBalancingScheme: scheme, networkTier: tier } = rule.body.wire;
-  const subnet = subnetOf(rule.body);
+  const subnet = subnetOf(rule.body.wire);
   const isThere = scheme === spec.scheme && (spec.tier ?? tier) === tier && (spec.subnet ?? subnet) === subnet;
   return isThere ? ip : undefined;
 }
