@@ -23,7 +23,7 @@ export interface LoadBalancerOptions extends ProjectParts, Pick<DesireOptions, '
 export function createLoadBalancerDriver(options: LoadBalancerOptions): LoadBalancerDriver {
   const project = createProject(options);
   const clusterId = (cluster: string) => clusterIdOf(cluster, options.clusterId);
-  const parts: DesireOptions = { ...options, project, clusterId, projectId: options.project };
+  const parts: DesireOptions = { ...options, project, clusterId, projectId: options.project, adopters: new Map() };
   /** Of the cluster that is worked for, which is known with the first read. */
   let ownClusterId = '';
 
@@ -75,7 +75,9 @@ export function createLoadBalancerDriver(options: LoadBalancerOptions): LoadBala
     const rule = project.at(rulePath(project, name));
     // It may be gone already, while the rest is being deleted.
     const ip = rule && ipOf(rule);
-    return ip === undefined || proof.addresses.includes(ip) ? key : undefined;
+    if (ip !== undefined && !proof.addresses.includes(ip)) return undefined;
+    parts.adopters.set(name, owner.service);
+    return key;
   }
   function show({ body }: Found, found: readonly Found[]): ShownLoadBalancer {
     const { name, wire } = body as Shown<{ readonly creationTimestamp?: string }>;

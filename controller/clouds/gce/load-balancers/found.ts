@@ -44,6 +44,8 @@ const kindOfCollection: Readonly<Record<string, string>> = {
 
 export interface FoundParts {
   readonly project: Project;
+  /** UIDs of Services by the name of the load balancer that they take over: it has no marks yet. */
+  readonly adopters: Map<string, string>;
   clusterId(cluster: string): string;
 }
 
@@ -168,7 +170,7 @@ export function ipOf({ wire }: Shown): string | undefined {
 export function usersOf(
   shown: Shown,
   paths: readonly string[],
-  { project }: Pick<FoundParts, 'project'>,
+  { project, adopters }: Pick<FoundParts, 'project' | 'adopters'>,
 ): readonly string[] {
   const users = paths.flatMap((path) => project.otherUserOf(path) ?? []);
   for (const backend of project.all()) {
@@ -176,7 +178,8 @@ export function usersOf(
     const used = [...checksOf(backend), ...groupsOf(backend.wire as BackendService)];
     if (!used.some((path) => paths.includes(path))) continue;
     const rule = project.at(rulePath(project, backend.name));
-    users.push((markOf(backend) ?? (rule && markOf(rule)))?.service ?? backend.name);
+    const marked = (markOf(backend) ?? (rule && markOf(rule)))?.service;
+    users.push(marked ?? adopters.get(backend.name) ?? backend.name);
   }
   // An Ingress makes instance groups of the same name, and uses them a little later.
   const isOfOthers = loadBalancerIn(shown.name) === undefined && !descriptionOf(shown)['mooring.dev/cluster'];
