@@ -31,7 +31,10 @@ export interface Project {
   all(): Iterable<Shown>;
   /** Paths of instance groups. */
   groups(): Iterable<string>;
-  /** Path of what no list here shows and the cloud named as a user when that was to be deleted: an Ingress's backend. */
+  /**
+   * Path of what no list here shows and the cloud named as a user when that was to be deleted: an Ingress's
+   * backend.
+   */
   otherUserOf(path: string): string | undefined;
   /**
    * Reads every resource with such a name, all backends and all addresses.
