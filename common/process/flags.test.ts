@@ -121,7 +121,7 @@ test('everything after -- is an operand', () => {
   assert.equal(parsed.values.dryRun, false);
 });
 
-test('the environment stands in for a flag, and the flag beats it', () => {
+test('the environment replaces a missing flag, and the flag takes precedence', () => {
   assert.equal(values([], { NODE_NAME: 'from-env' }).nodeName, 'from-env');
   assert.equal(values([], { NODE_NAME: '' }).nodeName, undefined);
   assert.equal(values(['--node-name=from-flag'], { NODE_NAME: 'from-env' }).nodeName, 'from-flag');
@@ -134,7 +134,7 @@ test('a bad value from the environment is named with its variable', () => {
   assert.match(parsed.message, /^--every \(from EVERY\): "5"/);
 });
 
-test('a required flag is missed by name, with the variable that would do', () => {
+test('a missing required flag is named, with its environment variable', () => {
   const own = defineFlags({ 'node-name': { kind: 'string', required: true, env: 'NODE_NAME', help: '' } });
   for (const argv of [[], ['--node-name=']]) {
     const parsed = parseFlags(own, argv);
@@ -154,7 +154,7 @@ test('an upstream flag without meaning is accepted with a warning that says why'
   assert.deepEqual([...parsed.given], ['kube-api-qps']);
 });
 
-test('a rule of its own says what it expected', () => {
+test('a custom check reports what it expected', () => {
   const own = defineFlags({
     url: { kind: 'repeat', check: (text) => (text.startsWith('https://') ? undefined : 'an https URL'), help: '' },
   });
@@ -168,7 +168,7 @@ test('refuses definitions whose default is not of their kind', () => {
   assert.throws(() => defineFlags({ 'no-way': { kind: 'bool', help: '' } }), /no-way/);
 });
 
-test('--help is asked for, not a failure', () => {
+test('--help is not a failure', () => {
   const parsed = parseFlags(flags, ['--help']);
   assert.ok(!parsed.ok);
   assert.equal(parsed.help, true);
@@ -184,7 +184,7 @@ test('help shows defaults, choices, variables and examples, and leaves out what 
   assert.doesNotMatch(text, /kube-api-qps/);
 });
 
-test('a flag of many choices tells them in its text, so that the column of names stays narrow', () => {
+test('a flag with many choices lists them in its help text, so that the column of names stays narrow', () => {
   const choices = Array.from({ length: 12 }, (_, at) => `choice-${at}`);
   const own = defineFlags({ cloud: { kind: 'string', choices, help: 'The cloud.' } });
   const text = helpText(own, 'tool run [flags]', 'Runs.', []);

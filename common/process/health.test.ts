@@ -19,7 +19,7 @@ function options(problem?: string): HealthOptions {
   };
 }
 
-test('says ok alone unless asked for more', async () => {
+test('answers only ok unless the request is verbose', async () => {
   assert.deepEqual(await answerHealth(options(), '/readyz'), {
     status: 200,
     contentType: 'text/plain; charset=utf-8',
@@ -31,7 +31,7 @@ test('says ok alone unless asked for more', async () => {
   );
 });
 
-test('a failed check is a 500 that names it, and leaves the other endpoint alone', async () => {
+test('a failed check is a 500 that names it, and does not affect the other endpoint', async () => {
   const answer = await answerHealth(options('never accepted'), '/readyz');
   assert.equal(answer?.status, 500);
   assert.equal(answer?.body, '[+]synced ok\n[-]report: never accepted\nreadyz check failed\n');

@@ -77,7 +77,7 @@ describe('an HTTP exchange', () => {
     );
   });
 
-  it('is given up at once when its signal has aborted or aborts', async () => {
+  it('ends at once when its signal has aborted or aborts', async () => {
     await serving(
       () => {},
       async (url, http) => {

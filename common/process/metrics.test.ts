@@ -43,7 +43,7 @@ test('two registries share nothing', async () => {
   assert.match(await second.text(), /x_restarts_total 1\n/);
 });
 
-test('a name is taken once', () => {
+test('refuses a second metric of the same name', () => {
   const registry = createMetricRegistry();
   registry.define(definitions);
   assert.throws(() => registry.define(definitions), /x_calls_total/);

@@ -10,7 +10,7 @@ import { createHttp } from './http.ts';
 import { connectPinned } from './pinned-tls.ts';
 
 describe('a pinned certificate', () => {
-  it('is enough alone, and another one gets nothing of the request', async () => {
+  it('is sufficient alone, and a server with another one gets nothing of the request', async () => {
     const ca = await testCa();
     const { certPem, keyPem } = await ca.issue({ dnsNames: ['elsewhere'] });
     const { certPem: validPem, keyPem: validKey } = await ca.issue({ ips: ['127.0.0.1'] });

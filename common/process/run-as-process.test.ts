@@ -48,7 +48,7 @@ test('the worse exit code stays', async () => {
   assert.equal(code, 2);
 });
 
-test('a program goes on while its lines cannot be written', async () => {
+test('a program continues while its lines cannot be written', async () => {
   const body = (stream: string) => `
     for (let line = 0; line < 3; line += 1) {
       io.${stream}('line\\n');

@@ -5,7 +5,7 @@ import { type ProgramDefinition, runProgram } from './program.ts';
 import type { Random } from './random.ts';
 
 /** The environment of a program: the only place that reads globals. */
-export interface ProcessWorld {
+export interface ProcessEnvironment {
   readonly clock: Clock;
   readonly random: Random;
   /** Aborts on SIGTERM and SIGINT. */
@@ -21,7 +21,7 @@ export interface ProcessWorld {
  * @param argv the arguments after the program's path
  */
 export function runAsProcess(
-  make: (world: ProcessWorld) => ProgramDefinition,
+  make: (environment: ProcessEnvironment) => ProgramDefinition,
   argv: readonly string[] = process.argv.slice(2),
 ): void {
   const stop = new AbortController();

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
+import { getEventListeners } from 'node:events';
 import { test } from 'node:test';
 import { fakeClock } from '../testing/fake-clock.ts';
-import { restOrAbort, untilAborted } from './until.ts';
+import { restOrAbort, unlessAborted, untilAborted } from './until.ts';
 
 test('a rest ends by its time', async () => {
   const clock = fakeClock();
@@ -26,7 +27,7 @@ test('a rest ends by the signal, and leaves no timer', async () => {
   assert.equal(clock.pending, 0);
 });
 
-test('waiting for a signal that has aborted is no wait', async () => {
+test('waiting for an aborted signal resolves at once', async () => {
   let over = false;
   void untilAborted(AbortSignal.abort()).then(() => {
     over = true;
@@ -34,4 +35,20 @@ test('waiting for a signal that has aborted is no wait', async () => {
   await Promise.resolve();
   await Promise.resolve();
   assert.equal(over, true);
+});
+
+test('work that is given up when a signal aborts leaves no listener on the signal, however it ends', async () => {
+  const stop = new AbortController();
+  const interrupted = () => new Error('interrupted');
+  assert.equal(await unlessAborted(Promise.resolve('done'), stop.signal, interrupted), 'done');
+  const failing = unlessAborted(Promise.reject(new Error('failed')), stop.signal, interrupted);
+  await assert.rejects(failing, /failed/);
+  assert.equal(getEventListeners(stop.signal, 'abort').length, 0);
+
+  const endless = unlessAborted(new Promise(() => {}), stop.signal, interrupted);
+  assert.equal(getEventListeners(stop.signal, 'abort').length, 1);
+  stop.abort();
+  await assert.rejects(endless, /interrupted/);
+  await assert.rejects(unlessAborted(new Promise(() => {}), stop.signal, interrupted), /interrupted/);
+  assert.equal(getEventListeners(stop.signal, 'abort').length, 0);
 });

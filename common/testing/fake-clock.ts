@@ -6,7 +6,7 @@ interface PendingTimer {
   readonly run: () => void;
 }
 
-/** A clock that stands still until told to move. Timers due at one moment fire in the order they were set. */
+/** A clock that does not move until it is advanced. Timers due at one moment fire in the order they were set. */
 export interface FakeClock extends Clock {
   /** Moves time forward, firing what falls due on the way and letting promises settle between timers. */
   advance(ms: number): Promise<void>;

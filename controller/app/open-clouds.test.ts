@@ -13,6 +13,8 @@ describe('the clouds of the command line', () => {
   let clock: FakeClock;
   let lines: string[];
   const sets: CloudSet[] = [];
+  /** As the command line names them. */
+  let given = 'openstack';
   /** What the configuration file holds now. */
   let file: string;
 
@@ -24,6 +26,7 @@ describe('the clouds of the command line', () => {
     for (const set of sets.splice(0)) set.close();
     fake.fault = undefined;
     fake.calls.length = 0;
+    given = 'openstack';
   });
 
   const conf = (secret: string, region = 'RegionOne') =>
@@ -38,6 +41,7 @@ describe('the clouds of the command line', () => {
     file = texts[0] ?? '';
     const requests = texts.map((text) => ({
       name: 'openstack',
+      given,
       config: { path: '/etc/cloud.conf', text },
       selector: undefined,
     }));
@@ -47,12 +51,19 @@ describe('the clouds of the command line', () => {
   }
   const scopesOf = (set: CloudSet) => set.current().map(({ scope }) => scope);
 
-  it('carry the account that the cloud tells, and what older versions recorded', async () => {
+  it('have the account that the cloud reports, and the scopes that older versions recorded', async () => {
     const set = await open(conf(password));
     const [cloud] = set.current();
     assert.equal(cloud?.scope, `${new URL(fake.authUrl).host}/p1/RegionOne`);
     assert.deepEqual(cloud?.formerScopes, [`${new URL(fake.authUrl).host}/Default:k8s/RegionOne`]);
     assert.equal(cloud?.account, 'p1');
+  });
+
+  it('says that Rackspace is served as OpenStack', async () => {
+    given = 'rackspace';
+    await open(conf(password));
+    const said = lines.filter((line) => line.includes('"msg":"rackspace is served as openstack, with its defaults"'));
+    assert.equal(said.length, 1);
   });
 
   it('is report-only while the account is unknown, retries with back-off, and serves afterwards', async () => {
@@ -70,7 +81,7 @@ describe('the clouds of the command line', () => {
     assert.equal(set.current()[0]?.unidentified, undefined);
   });
 
-  it('are asked again with the configuration that the file has by then', async () => {
+  it('are opened again with the current configuration file', async () => {
     const set = await open(conf('wrong'));
     assert.notEqual(set.current()[0]?.unidentified, undefined);
     file = conf(password);

@@ -107,6 +107,8 @@ export async function openClouds(
   context: CloudContext,
   reload?: CloudReload,
 ): Promise<readonly ConfiguredCloud[]> {
+  for (const { name, given = name } of requests)
+    if (given !== name) context.log.info(`${given} is served as ${name}, with its defaults`, { cloud: name });
   const tries = await Promise.allSettled(requests.map((request) => openCloud(request, context, reload)));
   const opened = tries.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
   try {

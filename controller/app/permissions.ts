@@ -38,7 +38,7 @@ function shipped(object: ShippedObject, verbs: readonly string[], why: string): 
  * the manifests ship those. The `create` of a Lease applies to its name only, because a PUT creates it.
  */
 export const permissions: readonly Permission[] = [
-  { group: '', resource: 'nodes', verbs: ['get', 'list', 'watch'], why: 'the Nodes and what the kubelets say on them' },
+  { group: '', resource: 'nodes', verbs: ['get', 'list', 'watch'], why: 'Nodes and the status that kubelets write' },
   {
     group: '',
     resource: 'nodes',
@@ -74,7 +74,7 @@ export const permissions: readonly Permission[] = [
     verbs: ['get'],
     name: names.namespace,
     loops: ['service', 'route'],
-    why: "the cluster's UID, which marks what is ours in the clouds",
+    why: "the cluster's UID, which marks our resources in the clouds",
   },
   { group: '', resource: 'events', verbs: ['create', 'patch'], why: 'events about Nodes and Services' },
   {

@@ -100,7 +100,7 @@ export const processMetrics = defineMetrics({
   cacheAge: {
     name: 'mooring_cache_staleness_seconds',
     type: 'gauge',
-    help: 'Seconds since this cache last heard from the API server.',
+    help: 'Seconds since the last sign of the API server for this cache.',
     labels: ['resource'],
   },
   reportApi: {

@@ -112,7 +112,7 @@ export function serveReports(
     log.info('accepting reports', { port, url: options.url });
   }
 
-  /** Retries while a replica that is shutting down holds the port. Undefined when stopped meanwhile. */
+  /** Retries while a replica that is shutting down holds the port. Undefined when stopped before that. */
   async function listenPatiently(opened: ReportServer): Promise<number | undefined> {
     for (let tries = 1; !stopping.signal.aborted; tries += 1) {
       try {

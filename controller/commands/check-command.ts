@@ -6,7 +6,7 @@ import { readLoops } from '../app/options/run-options.ts';
 import { permissionsFor } from '../app/permissions.ts';
 import { capabilitiesIn, isNeeded } from './check/needed.ts';
 import { runChecks } from './check/run-checks.ts';
-import { type ControllerWorld, exitCode, orInterrupted, outputFlags, printJson, withClouds } from './command.ts';
+import { type CommandEnvironment, exitCode, orInterrupted, outputFlags, printJson, withClouds } from './command.ts';
 import { table } from './explain/table.ts';
 
 const checkFlags = defineFlags({
@@ -15,7 +15,7 @@ const checkFlags = defineFlags({
   'configure-cloud-routes': clusterFlags['configure-cloud-routes'],
 });
 
-export function checkCommand(world: ControllerWorld): CommandDefinition {
+export function checkCommand(environment: CommandEnvironment): CommandDefinition {
   return defineCommand({
     summary: 'Checks credentials, region, permissions and reachability; changes nothing.',
     flags: { ...commonFlags, ...checkFlags, ...outputFlags },
@@ -31,8 +31,10 @@ export function checkCommand(world: ControllerWorld): CommandDefinition {
         const cloudRoutes = values.clusterCidr !== '' && values.configureCloudRoutes;
         const capabilities = capabilitiesIn(named, cloudRoutes);
         const rights = permissionsFor({ ...named, route: named.route && cloudRoutes });
-        const checking = withClouds(values, world, io, (api, clouds) => runChecks(api, clouds, rights, world.signal));
-        const checked = await orInterrupted(world.signal, checking);
+        const checking = withClouds(values, environment, io, (api, clouds) =>
+          runChecks(api, clouds, rights, environment.signal),
+        );
+        const checked = await orInterrupted(environment.signal, checking);
         const lines = checked.map((line) => ({ ...line, needed: isNeeded(line, capabilities) }));
         const rows = lines.map(({ of, name, ok, needed, message }) => {
           const result = ok ? 'ok' : needed ? 'FAILED' : 'not needed';

@@ -3,7 +3,7 @@ import { defineFlags, type FlagValues } from '../../common/process/flags.ts';
 import { createLog, errorFields, type Log } from '../../common/process/log.ts';
 import type { ProgramIo } from '../../common/process/program.ts';
 import type { Random } from '../../common/process/random.ts';
-import { untilAborted } from '../../common/process/until.ts';
+import { unlessAborted } from '../../common/process/until.ts';
 import { connectTo } from '../app/connect.ts';
 import { closeCloud, openClouds } from '../app/open-clouds.ts';
 import { OptionError, readCloudRequests } from '../app/options/options.ts';
@@ -14,7 +14,7 @@ import { createKubeClient } from '../kube/client.ts';
 import type { ConfiguredCloud } from '../model/configured-cloud.ts';
 
 /** The environment of a command. */
-export interface ControllerWorld {
+export interface CommandEnvironment {
   readonly clock: Clock;
   readonly random: Random;
   /** Aborts on SIGTERM or SIGINT. */
@@ -62,12 +62,9 @@ export async function exitCode(io: ProgramIo, command: string, work: () => Promi
   }
 }
 
-/** Ends at once when the person interrupts; for commands that change nothing. */
+/** Ends at once on an interrupt; for commands that change nothing. */
 export async function orInterrupted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
-  const interrupted = untilAborted(signal).then(() => {
-    throw new Error('interrupted');
-  });
-  return Promise.race([work, interrupted]);
+  return unlessAborted(work, signal, () => new Error('interrupted'));
 }
 
 export function printJson(io: ProgramIo, value: unknown): void {
@@ -100,7 +97,7 @@ export async function withApi<T>(
 /** As `withApi`, with the clouds of the command line and a log of warnings and errors. */
 export async function withClouds<T>(
   values: FlagValues<typeof commonFlags>,
-  { clock, random }: ControllerWorld,
+  { clock, random }: CommandEnvironment,
   io: ProgramIo,
   work: (api: KubeApi, clouds: readonly ConfiguredCloud[], log: Log) => Promise<T>,
 ): Promise<T> {

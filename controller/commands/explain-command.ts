@@ -6,7 +6,7 @@ import { OptionError } from '../app/options/options.ts';
 import { commonFlags } from '../app/options/own-flags.ts';
 import { isNotFound } from '../kube/api.ts';
 import {
-  type ControllerWorld,
+  type CommandEnvironment,
   exitCode,
   leaseFlags,
   openLog,
@@ -23,7 +23,7 @@ import { readServiceFacts } from './explain/read-service-facts.ts';
 
 const explainFlags = defineFlags({ 'load-balancer-class': clusterFlags['load-balancer-class'] });
 
-export function explainCommand({ clock, signal }: ControllerWorld): CommandDefinition {
+export function explainCommand({ clock, signal }: CommandEnvironment): CommandDefinition {
   return defineCommand({
     summary: 'Shows the state of a node or a service and the reason, from the API server alone.',
     operands: ['node|service', 'name'],

@@ -4,7 +4,7 @@ import { adoptFlags, clusterFlags } from '../app/options/network-flags.ts';
 import { readClusterOptions } from '../app/options/network-options.ts';
 import { commonFlags, runFlags } from '../app/options/own-flags.ts';
 import {
-  type ControllerWorld,
+  type CommandEnvironment,
   exitCode,
   leaseFlags,
   leasePath,
@@ -31,8 +31,8 @@ const planFlags = defineFlags({
   },
 });
 
-export function planCommand(world: ControllerWorld): CommandDefinition {
-  const { clock, random } = world;
+export function planCommand(environment: CommandEnvironment): CommandDefinition {
+  const { clock, random } = environment;
   return defineCommand({
     summary: 'Prints what a run would change now, per node and per resource; changes nothing.',
     flags: { ...commonFlags, ...clusterFlags, ...planFlags, ...outputFlags, ...leaseFlags },
@@ -43,7 +43,7 @@ export function planCommand(world: ControllerWorld): CommandDefinition {
     run: ({ values, io }) =>
       exitCode(io, 'plan', async () => {
         const options = readClusterOptions(values);
-        const making = withClouds(values, world, io, (api, clouds, log) =>
+        const making = withClouds(values, environment, io, (api, clouds, log) =>
           makePlan({
             ...{ api, clock, random, log, clouds, options },
             leasePath: leasePath(values),
@@ -53,7 +53,7 @@ export function planCommand(world: ControllerWorld): CommandDefinition {
             say: (line) => io.stderr(`${line}\n`),
           }),
         );
-        const made = await orInterrupted(world.signal, making);
+        const made = await orInterrupted(environment.signal, making);
         if (values.output === 'json') printJson(io, made);
         else io.stdout(printPlan(made));
         if (made.problems.length > 0) return 1;

@@ -1,7 +1,7 @@
 import type { ProgramDefinition } from '../../common/process/program.ts';
 import { version } from '../../common/version.ts';
 import { checkCommand } from './check-command.ts';
-import type { ControllerWorld } from './command.ts';
+import type { CommandEnvironment } from './command.ts';
 import { explainCommand } from './explain-command.ts';
 import { planCommand } from './plan-command.ts';
 import { runCommand } from './run-command.ts';
@@ -17,17 +17,17 @@ export function withCommand(argv: readonly string[]): readonly string[] {
   return first.startsWith('-') && !isOther ? ['run', ...argv] : argv;
 }
 
-export function controllerProgram(world: ControllerWorld): ProgramDefinition {
+export function controllerProgram(environment: CommandEnvironment): ProgramDefinition {
   return {
     name: 'mooring-controller',
     version,
     summary: 'Ties Kubernetes nodes to the cloud VMs they run on.',
     commands: {
-      run: runCommand(world),
-      plan: planCommand(world),
-      explain: explainCommand(world),
-      check: checkCommand(world),
-      teardown: teardownCommand(world),
+      run: runCommand(environment),
+      plan: planCommand(environment),
+      explain: explainCommand(environment),
+      check: checkCommand(environment),
+      teardown: teardownCommand(environment),
     },
   };
 }

@@ -5,7 +5,7 @@ import { readRunOptions } from '../app/options/run-options.ts';
 import { servingFlags } from '../app/options/serving-flags.ts';
 import { upstreamFlags } from '../app/options/upstream-flags.ts';
 import { runController } from '../app/run.ts';
-import { type ControllerWorld, exitCode, openLog } from './command.ts';
+import { type CommandEnvironment, exitCode, openLog } from './command.ts';
 
 export const runCommandFlags = {
   ...commonFlags,
@@ -16,7 +16,7 @@ export const runCommandFlags = {
   ...upstreamFlags,
 };
 
-export function runCommand({ clock, random, signal }: ControllerWorld): CommandDefinition {
+export function runCommand({ clock, random, signal }: CommandEnvironment): CommandDefinition {
   return defineCommand({
     summary: 'Runs the controller until it receives SIGTERM or SIGINT.',
     flags: runCommandFlags,

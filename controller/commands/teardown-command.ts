@@ -22,7 +22,7 @@ import { createRouteRecords } from '../routes/route-records.ts';
 import { createPermit } from '../runtime/leader-permit.ts';
 import { watchPause } from '../runtime/pause.ts';
 import { type CheckVisibility, createVisibilityCheck } from '../services/credential-visibility.ts';
-import { type ControllerWorld, exitCode, leaseFlags, outputFlags, printJson, withClouds } from './command.ts';
+import { type CommandEnvironment, exitCode, leaseFlags, outputFlags, printJson, withClouds } from './command.ts';
 import { table } from './explain/table.ts';
 import { planTeardown, type TeardownContext, type TeardownPlan } from './teardown/plan-teardown.ts';
 import { ServicesRemainError, teardown } from './teardown/teardown.ts';
@@ -41,8 +41,8 @@ const teardownFlags = defineFlags({
 /** A leader that shuts down releases the Lease at once; that of a killed one has to expire. */
 const leaseWaitMs = 30_000;
 
-export function teardownCommand(world: ControllerWorld): CommandDefinition {
-  const { clock } = world;
+export function teardownCommand(environment: CommandEnvironment): CommandDefinition {
+  const { clock } = environment;
   return defineCommand({
     summary: 'Deletes all cloud resources that this cluster owns by its tags, when the cluster itself is deleted.',
     flags: { ...commonFlags, ...clusterFlags, ...teardownFlags, ...outputFlags, ...leaseFlags },
@@ -53,7 +53,7 @@ export function teardownCommand(world: ControllerWorld): CommandDefinition {
     run: ({ values, io }) =>
       exitCode(io, 'teardown', async () => {
         const options = readClusterOptions(values);
-        return withClouds(values, world, io, async (api, clouds, log) => {
+        return withClouds(values, environment, io, async (api, clouds, log) => {
           const records = createRouteRecords(api);
           const [unknown] = accountProblems(clouds);
           if (unknown !== undefined) throw new Error(unknown);
@@ -64,29 +64,29 @@ export function teardownCommand(world: ControllerWorld): CommandDefinition {
             cluster: { uid: await readClusterUid(api), name: options.clusterName },
             loadBalancerClasses: options.loadBalancerClasses,
             policy: options.policy,
-            checkVisibility: await visibilityCheckOf(world, api, clouds, log),
+            checkVisibility: await visibilityCheckOf(environment, api, clouds, log),
             recordedRoute: (scope, { destination, providerID }) => {
               const cloud = clouds.find((each) => each.scope === scope)?.name ?? '';
               return records.has(scope, destination, providerID && instanceOf(cloud, providerID));
             },
           };
-          const plan = await planTeardown(context, world.signal);
+          const plan = await planTeardown(context, environment.signal);
           showPlan(io, plan);
           if (plan.services.length > 0 && !values.force) throw new ServicesRemainError(plan.services);
           if (plan.items.length === 0) {
             if (values.output === 'json') printJson(io, { removed: 0, failed: [], left: 0, kept: shown(plan.kept) });
             return 0;
           }
-          if (!values.yes && !(await confirmed(world, options.clusterName))) {
+          if (!values.yes && !(await confirmed(environment, options.clusterName))) {
             io.stderr('nothing was removed\n');
             return 1;
           }
           const lease = { namespace: values.leaderElectResourceNamespace, name: values.leaderElectResourceName };
           io.stderr(`waiting for the Lease ${lease.namespace}/${lease.name}, ${leaseWaitMs / 1000} s at the most\n`);
-          return whileLeading(world, api, log, lease, async (elector, paused) => {
+          return whileLeading(environment, api, log, lease, async (elector, paused) => {
             const result = await teardown(context, {
               permit: createPermit({ fence: elector, paused, dryRun: false }),
-              signal: world.signal,
+              signal: environment.signal,
               force: values.force,
               onProgress: ({ item, state, message, finished, total }) =>
                 io.stderr(`${finished}/${total} ${state === 'failed' ? 'FAILED ' : ''}${item.scope}: ${message}\n`),
@@ -112,8 +112,8 @@ function showPlan(io: ProgramIo, { items, kept, services }: TeardownPlan): void 
   io.stderr(`${items.length} to remove, ${kept.length} stay\n`);
 }
 
-async function confirmed(world: ControllerWorld, clusterName: string): Promise<boolean> {
-  const answer = await world.ask(`Type the name of the cluster (${clusterName}) to remove them: `);
+async function confirmed(environment: CommandEnvironment, clusterName: string): Promise<boolean> {
+  const answer = await environment.ask(`Type the name of the cluster (${clusterName}) to remove them: `);
   if (answer === undefined) throw new OptionError('--yes: missing, expected without a terminal');
   return answer.trim() === clusterName;
 }
@@ -123,7 +123,7 @@ async function confirmed(world: ControllerWorld, clusterName: string): Promise<b
  * when the Lease cannot be acquired.
  */
 async function whileLeading<T>(
-  { clock, random, signal }: ControllerWorld,
+  { clock, random, signal }: CommandEnvironment,
   api: KubeApi,
   log: Log,
   lease: { readonly namespace: string; readonly name: string },
@@ -164,7 +164,7 @@ async function whileLeading<T>(
 
 /** The check of the credential's visibility, from one read of the Nodes. */
 async function visibilityCheckOf(
-  { clock, random }: ControllerWorld,
+  { clock, random }: CommandEnvironment,
   api: KubeApi,
   clouds: readonly ConfiguredCloud[],
   log: Log,

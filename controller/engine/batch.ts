@@ -5,19 +5,19 @@ import { type Answer, type Found, identityOf, type Kind, nameOf, type Want, type
 
 export interface BatchesParts {
   readonly clock: Clock;
-  /** Called right before a removal is sent: whether it must stay after all, or is gone already. */
+  /** Called right before a removal is sent: whether the resource must stay, or is gone already. */
   mustStay(found: Found): boolean;
-  /** Called right before a create is sent: the resource, where another Service has created it meanwhile. */
-  isThere(want: Want, kind: Kind): Found | undefined;
+  /** Called right before a create is sent: the resource, if another Service has created it since the plan. */
+  existing(want: Want, kind: Kind): Found | undefined;
   /** From now on it counts as being deleted; or no longer, because the call failed. */
   setDeleting(found: Found, isDeleting: boolean): void;
   note(answer: Answer, removed: readonly Found[]): void;
-  /** The reads of that kind count as old. */
+  /** Reads of that kind so far are stale. */
   invalidate(kind: string): void;
   end(operation: string): Promise<void>;
 }
 
-/** Calls for many resources of one group: one call at a time in each lane, with everything that waits. */
+/** Calls for many resources of one group: one call at a time in each lane, with all items that wait. */
 export interface Batches {
   create(lane: string, kind: Kind, want: Want, io: WriteIo): Promise<Answer>;
   remove(lane: string, kind: Kind, found: Found, io: WriteIo): Promise<Answer>;
@@ -25,7 +25,7 @@ export interface Batches {
 
 interface Work {
   readonly kind: Kind;
-  /** To be created; else `found` is to be removed. */
+  /** The resource to create; undefined where `found` is to be removed. */
   readonly want?: Want;
   readonly found?: Found;
   readonly io: WriteIo;
@@ -62,7 +62,7 @@ export function createBatches(parts: BatchesParts): Batches {
     }
   }
 
-  /** What was to be created exists, or what was to be deleted does not: a success, and the group is stale. */
+  /** The resource to create exists, or the one to delete does not: a success, and the group is stale. */
   function settles(error: unknown, jobs: Jobs): Answer | undefined {
     const { works, kind, removed } = callOf(jobs);
     const isDone = removed.length > 0 ? isNotFound(error) : isTaken(error);
@@ -72,8 +72,8 @@ export function createBatches(parts: BatchesParts): Batches {
   }
 
   function answerOf({ work: { want, found, kind } }: Job<Work, Answer>): Answer | undefined {
-    const there = want === undefined ? undefined : parts.isThere(want, kind);
-    if (there !== undefined) return { id: there.id, found: [there] };
+    const existing = want === undefined ? undefined : parts.existing(want, kind);
+    if (existing !== undefined) return { id: existing.id, found: [existing] };
     return found !== undefined && parts.mustStay(found) ? {} : undefined;
   }
 

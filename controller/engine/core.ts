@@ -25,10 +25,10 @@ export interface Core {
   readonly operations: Operations;
   readonly shared: Shared;
   readonly effects: Effects;
-  /** Everything that was found, as it is known now. */
+  /** Everything found, in its latest observed state. */
   readonly found: FoundIndex;
   permit(owner: Owner): Permit;
-  /** Called right before its removal is sent: whether other Services need it by then. */
+  /** Called right before its removal is sent: whether other Services need it now. */
   mustStay(found: Found): boolean;
   /** From now on it counts as being deleted; or no longer, because the call failed. */
   setDeleting(found: Found, isDeleting: boolean): void;

@@ -15,12 +15,12 @@ import {
 } from './resource.ts';
 import type { Wait } from './step.ts';
 
-/** What becomes of one desired resource. */
+/** What the plan does with one desired resource. */
 export type Decision =
   | { readonly is: 'blocked' }
-  /** Of others, and used as it is. */
+  /** A resource of others, used unchanged. */
   | { readonly is: 'used'; readonly id: string }
-  /** `freeing`: ours, and in its slot. */
+  /** `freeing`: a resource of ours that holds its slot and is deleted first. */
   | { readonly is: 'create'; readonly freeing: Found | undefined }
   | { readonly is: 'keep'; readonly found: Found; readonly changes: readonly Change[]; readonly isMarked: boolean }
   | {
@@ -33,7 +33,7 @@ export type Decision =
 
 export interface Decisions {
   readonly of: ReadonlyMap<ResourceName, Decision>;
-  /** In the order of needs. */
+  /** Each after its needs. */
   readonly wants: readonly Want[];
   /** Found resources that match a desired one. */
   readonly used: ReadonlySet<Found>;
@@ -42,13 +42,13 @@ export interface Decisions {
   readonly waits: readonly Wait[];
 }
 
-/** When to read a pending resource again whose operation the cloud does not name. */
+/** When to read a pending resource again where the cloud names no operation. */
 const pendingAgainMs = 1000;
 
 /** Compares the desired resources with the found ones, one after the other. Pure. */
 export function decide(input: PlanInput): Decisions {
   const wants = inOrder(input.wants, nameOf, needsOf);
-  /** What may not be replaced, because something that refers to it may not. */
+  /** Resources that must not be replaced, because a resource that refers to them must not be. */
   const frozen = new Map<ResourceName, string>();
   for (;;) {
     const decisions = decideOnce(input, wants, frozen);
@@ -107,14 +107,14 @@ function decideOnce(
     return { is: 'used', id };
   }
 
-  function keepAsItStands(want: Want, current: Found | undefined): Decision {
+  function keepUnchanged(want: Want, current: Found | undefined): Decision {
     if (current === undefined) return blocked;
     used.add(current);
     bind(nameOf(want), want.kind, current.id);
     return { is: 'keep', found: current, changes: [], isMarked: !match.unmarked.has(current) };
   }
 
-  /** The found resource of that name: of several the one that needs no replacement, none in another container. */
+  /** The found resource of that name in the desired container; of several, one that needs no replacement. */
   function currentOf(want: Want, kind: Kind): Found | undefined {
     const isInPlace = (one: Found) =>
       kind.within === undefined || want.within === undefined || one.within === bound.get(want.within);
@@ -124,7 +124,7 @@ function decideOnce(
     return candidates.length < 2 ? candidates[0] : (candidates.find(isGood) ?? candidates[0]);
   }
 
-  /** Whether it can be created now: not while an earlier try may still appear; `free` = delete this one first. */
+  /** Whether it can be created now: not while an earlier create may still appear. `free`: the one to delete first. */
   function claim(want: Want, kind: Kind, current?: Found): Decision | { readonly free: Found | undefined } {
     const name = nameOf(want);
     const unseenMs = kind.again === 'look' ? input.unseenMs(name, kind) : 0;
@@ -144,7 +144,7 @@ function decideOnce(
       broken.set(identityOf(holder), name);
       return { free: holder };
     }
-    // What all Services share may belong to others.
+    // A resource that all Services share may belong to others.
     if (kind.merge !== undefined && 'same' in kind.compare(holder, input.specOf(want, undefined), pointsAtOf(holder))) {
       bind(name, want.kind, holder.id);
       return { is: 'used', id: holder.id };
@@ -152,7 +152,7 @@ function decideOnce(
     return refuse('Foreign', name, `${slot} is taken by ${holder.kind} ${holder.id}`);
   }
 
-  /** In a container that has failed and is mended nothing can be changed before. */
+  /** A failed container is repaired before anything in it is changed. */
   function isInFailed({ within }: Want): boolean {
     const container = within === undefined ? undefined : decided.get(within);
     return container?.is === 'keep' && container.found.status === 'failed';
@@ -236,10 +236,10 @@ function decideOnce(
     if (kind === undefined) throw new Error(`${name}: there is no kind ${want.kind}`);
     const current = currentOf(want, kind);
     if (needsOf(want).some((need) => decided.get(need)?.is === 'blocked')) {
-      for (const there of match.candidates(name)) used.add(there);
+      for (const candidate of match.candidates(name)) used.add(candidate);
       decided.set(name, blocked);
     } else if (want.use !== undefined) decided.set(name, use({ ...want, use: want.use }));
-    else if (want.asItStands) decided.set(name, keepAsItStands(want, current));
+    else if (want.asItStands) decided.set(name, keepUnchanged(want, current));
     else if (current === undefined) decided.set(name, make(want, kind));
     else {
       const decision = keep(want, kind, current);

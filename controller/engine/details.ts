@@ -8,7 +8,7 @@ export interface DetailReading {
   readonly found: readonly Found[];
 }
 
-/** When parts that no list shows have to be read again: by version, or by age. */
+/** Decides by version and age when parts that no list shows are read again. */
 export interface Details {
   /** Reads the parts of those `containers` that are due, or of `all`: one call each. */
   read(
@@ -17,7 +17,7 @@ export interface Details {
     when: { readonly nowMs: number; readonly all: boolean },
     io: ReadIo,
   ): Promise<readonly DetailReading[]>;
-  /** An answer of our own has shown parts of that kind in that container. */
+  /** The answer to a call of ours has shown the parts of that kind in that container. */
   noted(part: string, container: string, nowMs: number): void;
   /** Whether lists never show that kind. */
   isDetail(kind: string): boolean;

@@ -6,7 +6,7 @@ import type { DocumentType } from './driver.ts';
 import type { Found, Owner } from './resource.ts';
 
 describe('documents', () => {
-  it('are parsed again when other resources tell another owner of their parts, and only then', async () => {
+  it('parses documents again when other resources tell another owner of their parts, and only then', async () => {
     const owner: Owner = { cluster: 'c', service: 'u1' };
     let holder: Owner | undefined;
     let version = 0;

@@ -14,16 +14,16 @@ export interface DocumentsParts {
   readonly clock: Clock;
   /** Resolves when that operation has ended. */
   end(operation: string): Promise<void>;
-  /** Follows what the documents hold. */
+  /** Index that follows the contents of the documents. */
   readonly index: Pick<LiveIndex, 'set'>;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The documents of a scope: what they hold, and one write at a time for each. */
+/** The documents of a scope: their contents, and one write at a time for each. */
 export interface Documents {
   /** Reads all of them. Callers share a read that has not begun yet. */
   audit(): Promise<void>;
-  /** Whether they have been read at all: a part that does not show before may exist. */
+  /** Whether they have been read at all: before that, a part may exist that is not shown. */
   readonly isAudited: boolean;
   /** Reads the documents whose state a write has left unknown, and desired ones that were never read. */
   refresh(wanted: readonly { readonly type: DocumentType; readonly name: string }[]): Promise<void>;
@@ -39,7 +39,7 @@ const firstDelayMs = 500;
 export function createDocuments(parts: DocumentsParts): Documents {
   const { types } = parts;
   const documents = new Map<string, DocumentWriter>();
-  /** All of these types were read: one that is not among them does not exist. */
+  /** All documents of these types were read: a document that was not listed does not exist. */
   let isAudited = false;
 
   function writerOf(type: DocumentType, name: string): DocumentWriter {
@@ -47,7 +47,7 @@ export function createDocuments(parts: DocumentsParts): Documents {
     let writer = documents.get(id);
     if (writer === undefined) {
       writer = createWriter(type, name, parts);
-      if (isAudited) writer.know(undefined, 0);
+      if (isAudited) writer.observe(undefined, 0);
       documents.set(id, writer);
     }
     return writer;
@@ -61,7 +61,7 @@ export function createDocuments(parts: DocumentsParts): Documents {
         const shown = new Map(all.map((one) => [`${type.document} ${one.name}`, one]));
         for (const { name } of all) writerOf(type, name);
         for (const [id, writer] of documents)
-          if (id.startsWith(`${type.document} `)) writer.know(shown.get(id), began.get(id) ?? 0);
+          if (id.startsWith(`${type.document} `)) writer.observe(shown.get(id), began.get(id) ?? 0);
       }),
     );
     isAudited = true;
@@ -88,7 +88,7 @@ export function createDocuments(parts: DocumentsParts): Documents {
       await Promise.all([...documents.values()].map((writer) => writer.refresh()));
     },
     update() {
-      // Those of an earlier type may tell whose the parts of a later one are.
+      // Documents of an earlier type may tell the owners of parts of a later one.
       for (const { document } of types)
         for (const [id, writer] of documents) if (id.startsWith(`${document} `)) writer.update();
     },
@@ -99,13 +99,13 @@ export function createDocuments(parts: DocumentsParts): Documents {
 interface DocumentWriter {
   /** How many writes have begun or ended: a read that began before is old. */
   readonly writes: number;
-  know(state: Version | undefined, writes: number): void;
+  observe(state: Version | undefined, writes: number): void;
   refresh(): Promise<void>;
   update(): void;
   submit(edits: readonly Edit[], permit: Permit, service: string): Promise<void>;
 }
 
-/** One write at a time, with all edits that wait; the version guards it. */
+/** One write at a time with all edits that wait, guarded by the version. */
 function createWriter(type: DocumentType, name: string, parts: DocumentsParts): DocumentWriter {
   const { clock, index, signal } = parts;
   const io: ReadIo = { signal };
@@ -113,24 +113,24 @@ function createWriter(type: DocumentType, name: string, parts: DocumentsParts): 
   let shown: readonly Found[] = [];
   let basis: unknown;
   let writes = 0;
-  /** Owners whose edits were refused: each is sent alone until one has succeeded. */
-  const offenders = new Set<string>();
+  /** Services whose edits were refused: the edits of each are sent alone until they succeed. */
+  const refusedServices = new Set<string>();
   const queue = createQueue<readonly Edit[], void>({ clock, next, send });
 
-  function know(now: Version | undefined): Version | undefined {
+  function observe(now: Version | undefined): Version | undefined {
     state = { now };
     show(now);
     return now;
   }
   function show(now: Version | undefined): void {
     const next = now === undefined ? [] : type.parse(name, now.doc, parts.cluster);
-    const left = new Set(next.map(identityOf));
-    for (const identity of shown.map(identityOf)) if (!left.has(identity)) index.set(identity, undefined);
+    const remaining = new Set(next.map(identityOf));
+    for (const identity of shown.map(identityOf)) if (!remaining.has(identity)) index.set(identity, undefined);
     for (const one of next) index.set(identityOf(one), one);
     shown = next;
     basis = type.basis?.();
   }
-  const read = async () => know(await type.read(name, io));
+  const read = async () => observe(await type.read(name, io));
 
   async function write(before: Version | undefined, after: unknown, permit: Permit): Promise<void> {
     // Unknown until the operation has ended: it may fail.
@@ -140,11 +140,11 @@ function createWriter(type: DocumentType, name: string, parts: DocumentsParts): 
       if (after === undefined) {
         const { operation } = await type.remove(name, before!.version, permit);
         if (operation !== undefined) await parts.end(operation);
-        know(undefined);
+        observe(undefined);
       } else {
         const { doc, version, operation } = await type.write(name, after, before?.version, permit);
         if (operation !== undefined) await parts.end(operation);
-        know({ doc, version });
+        observe({ doc, version });
       }
     } finally {
       writes += 1;
@@ -152,8 +152,8 @@ function createWriter(type: DocumentType, name: string, parts: DocumentsParts): 
   }
 
   function next(waiting: readonly Job<readonly Edit[], void>[]) {
-    const together = waiting.filter(({ service }) => !offenders.has(service));
-    return together.length > 0 ? together : waiting.slice(0, 1);
+    const batch = waiting.filter(({ service }) => !refusedServices.has(service));
+    return batch.length > 0 ? batch : waiting.slice(0, 1);
   }
 
   async function send(jobs: readonly Job<readonly Edit[], void>[]): Promise<void> {
@@ -177,9 +177,9 @@ function createWriter(type: DocumentType, name: string, parts: DocumentsParts): 
   async function submit(edits: readonly Edit[], permit: Permit, service: string): Promise<void> {
     try {
       await queue.submit({ work: edits, key: service, permit, service });
-      offenders.delete(service);
+      refusedServices.delete(service);
     } catch (error) {
-      if (isRefusal(error)) offenders.add(service);
+      if (isRefusal(error)) refusedServices.add(service);
       throw error;
     }
   }
@@ -188,14 +188,14 @@ function createWriter(type: DocumentType, name: string, parts: DocumentsParts): 
     get writes() {
       return writes;
     },
-    know(now, writesThen) {
-      if (writes === writesThen && !queue.isBusy) know(now);
+    observe(now, writesThen) {
+      if (writes === writesThen && !queue.isBusy) observe(now);
     },
     async refresh() {
       if (state === undefined && !queue.isBusy) {
         const writesThen = writes;
         const now = await type.read(name, io);
-        if (writes === writesThen) know(now);
+        if (writes === writesThen) observe(now);
       }
     },
     update() {

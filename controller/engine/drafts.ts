@@ -3,7 +3,7 @@ import type { PlanInput } from './plan-input.ts';
 import type { Found, LaneItem, ResourceName, Want } from './resource.ts';
 import type { PlannedEdit, Step } from './step.ts';
 
-/** A step while the plan is made: its order is in the graph. */
+/** A planned step without its order, which is in the graph. */
 export type Draft = Omit<Step, 'after' | 'follows' | 'last'>;
 
 /** Steps while a plan is made. */
@@ -51,7 +51,7 @@ export function createDrafts({ kinds, documents }: Pick<PlanInput, 'kinds' | 'do
   };
 }
 
-/** The steps that can be taken, and which of them come last. */
+/** The steps whose requirements can all be met, with the deletes marked that come last. */
 export function finish({ graph, all }: Drafts, insides: ReadonlyMap<string, readonly Want[]>): readonly Step[] {
   const ids = new Set(all().map(({ id }) => id));
   const possible = new Map<string, boolean>();

@@ -30,9 +30,9 @@ export interface DocumentType<D = unknown> {
   all(cluster: string, io: ReadIo): Promise<readonly (Version<D> & { readonly name: string })[]>;
   read(name: string, io: ReadIo): Promise<Version<D> | undefined>;
   parse(name: string, doc: D, cluster: string): readonly Found[];
-  /** Changes when the same document has to be parsed again, because others tell whose its parts are. Default: never. */
+  /** Changes when documents have to be parsed again: other resources tell the owners of parts. Default: never. */
   basis?(): unknown;
-  /** Undefined: nothing is left, and the document is deleted. Equal to `doc`: nothing is written. */
+  /** Undefined: the document is empty and is deleted. Equal to `doc`: nothing is written. */
   fold(doc: D | undefined, edits: readonly Edit[]): D | undefined;
   write(
     name: string,
@@ -43,15 +43,15 @@ export interface DocumentType<D = unknown> {
   remove(name: string, version: string, permit: Permit): Promise<{ readonly operation?: string }>;
 }
 
-/** A cloud, as the engine sees it. */
+/** What a cloud provides to the engine. */
 export interface Driver<D = unknown> {
   readonly kinds: readonly Kind[];
   readonly readers: readonly Reader[];
   readonly documents: readonly DocumentType[];
   desire(desired: D): Desire;
   /**
-   * The state of these operations. One that is not in the answer has ended. A cloud without operations can take
-   * the id of what is pending.
+   * The state of these operations. An operation that is missing in the answer has ended. A cloud without
+   * operations can use the id of the pending resource.
    */
   poll(operations: readonly string[], io: ReadIo): Promise<ReadonlyMap<string, OperationState>>;
 }

@@ -7,7 +7,7 @@ import { createHarness, desire } from './testing/harness.ts';
 const half = 1_800_000;
 
 describe('a call that the cloud accepts three times without doing it', () => {
-  it('is named when it creates, and is tried again after half an hour', async () => {
+  it('names a create without effect after three tries, and tries it again after half an hour', async () => {
     const harness = createHarness('silent');
     const { cloud } = harness;
     const vanishing = () => {
@@ -34,7 +34,7 @@ describe('a call that the cloud accepts three times without doing it', () => {
     assert.equal(creates(), 1);
   });
 
-  it('is named when it deletes, and the Service does not count as removed', async () => {
+  it('names a delete without effect, and the Service does not count as removed', async () => {
     const harness = createHarness('silent');
     await harness.settle('u1', desire('u1'));
     harness.cloud.ignoring.add('address');
@@ -49,7 +49,7 @@ describe('a call that the cloud accepts three times without doing it', () => {
     assert.equal(harness.journals.get('u1')?.claimed, true);
   });
 
-  it('is named when it is an edit of a document, and keeps the edits of others going', async () => {
+  it('names an edit of a document without effect, and still writes the other edits', async () => {
     const harness = createHarness('document');
     await harness.settle('u1', desire('u1'));
     harness.documents!.ignore('8080');
@@ -66,7 +66,7 @@ describe('a call that the cloud accepts three times without doing it', () => {
 });
 
 describe('members that the cloud refuses', () => {
-  it('are in the result when the answer to a successful call names them', async () => {
+  it('reports members that the answer to a successful call names as refused', async () => {
     const harness = createHarness('plain', 0, {}, (driver) => ({
       ...driver,
       kinds: driver.kinds.map((kind) =>
@@ -79,7 +79,7 @@ describe('members that the cloud refuses', () => {
     assert.deepEqual([result.state, result.refused], ['settled', ['n2']]);
   });
 
-  it('are in the result when an error names them, and no other step of the Service waits for them', async () => {
+  it('reports members that an error names as refused, and no other step of the Service waits for them', async () => {
     const harness = createHarness('plain');
     harness.cloud.setHook({
       before(call) {

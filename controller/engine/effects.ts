@@ -4,19 +4,19 @@ import type { PlannedEdit, Step } from './step.ts';
 export interface Effects {
   /** The cloud accepted it. */
   accepted(service: string, step: Step): void;
-  /** Accepted three times and still planned: the cloud does not do it, or someone reverts it. */
+  /** Accepted three times and still planned: the cloud does not do it, or another client reverts it. */
   isWithout(service: string, subject: EffectSubject): boolean;
   forget(service: string): void;
 }
 
-/** What a call is to change, and how. */
+/** The part that a call changes, and the change. */
 export interface EffectSubject {
   readonly about: string;
   readonly change: string;
 }
 
 const maxTimes = 3;
-/** After this long it is tried again. */
+/** The call is tried again after this time. */
 const forgetMs = 1_800_000;
 
 export function createEffects(nowMs: () => number): Effects {

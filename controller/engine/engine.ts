@@ -8,9 +8,9 @@ import { createEffects } from './effects.ts';
 import { createFoundIndex, type FoundIndex } from './found-index.ts';
 import { createInventory } from './inventory.ts';
 import { createJournals, type JournalState, type JournalStore } from './journal.ts';
-import { createKnowledge } from './knowledge.ts';
 import { createLocks } from './locks.ts';
 import { type Match, matchFound } from './match.ts';
+import { createObservedState } from './observed-state.ts';
 import { createOperations } from './operations.ts';
 import { createPlanning } from './planning.ts';
 import { createReconciler } from './reconcile.ts';
@@ -26,8 +26,8 @@ export interface EngineParts<D> {
   readonly clock: Clock;
   permit(owner: Owner): Permit;
   readonly journal: JournalStore;
-  /** Every live Service was declared, and understood, since this process leads. */
-  everyoneDeclared(): boolean;
+  /** Whether every live Service was declared, with a readable spec, since this process leads. */
+  allServicesDeclared(): boolean;
   /** How old a complete read may be. Default 5 minutes. */
   readonly auditMs?: number;
   /** For how long one call of `reconcile` may wait for the cloud. Default 15 s. */
@@ -38,21 +38,21 @@ export interface EngineParts<D> {
 
 export interface Engine<D> {
   /**
-   * Makes the cloud match what one Service asks for. Safe to repeat at any moment; calls for one owner share one run,
-   * which goes on with the latest request. Throws the CloudError of a read.
+   * Makes the cloud match the desired state of one Service. Safe to repeat at any moment; calls for one owner share
+   * one run, which continues with the latest request. Throws the CloudError of a read.
    */
   reconcile(request: Request<D>): Promise<Result>;
-  /** Records what a Service asks for, so that nothing that it shares with others is deleted. */
+  /** Records what a Service desires, so that no resource that it shares with others is deleted. */
   declare(request: Request<D>): void;
   /** What `reconcile` would do. Reads only. */
   plan(request: Request<D>): Promise<Plan>;
-  /** The same from what was read before, without a read. */
+  /** The same from the observed state, without a read. */
   planNow(request: Request<D>): Plan;
   /** Reads everything now. Throws the CloudError of a read. */
   audit(): Promise<void>;
   /**
-   * Reads one owner now: all known ids, these, and what its marks and slots show; documents are read completely. Throws
-   * the CloudError of a read.
+   * Reads one owner now: all recorded ids, these, and what its marks and slots show; documents are read as a
+   * whole. Throws the CloudError of a read.
    */
   read(owner: Owner, query: Omit<Query, 'owner' | 'search'>): Promise<void>;
   /** Takes the record of an owner that another process has written. */
@@ -60,15 +60,15 @@ export interface Engine<D> {
   journalOf(owner: Owner): JournalState;
   /** When the latest read that shows this owner began. */
   readAtMs(owner: Owner): number;
-  /** Whether this process waits for the end of that operation: until then no read would tell more. */
+  /** Whether this process waits for the end of that operation: until then another read shows nothing new. */
   isWaitedFor(operation: string): boolean;
   /** Whether the outcome of a call was unclear, so that this owner has to be read before anything is decided. */
   isStale(owner: Owner): boolean;
-  /** A read of another owner has not shown something of this one: it has to be read before anything is decided. */
+  /** A read of another owner lacked a resource of this one: this owner has to be read before anything is decided. */
   isDoubtful(owner: Owner): boolean;
-  /** Everything that was found, as it is known now. */
+  /** Everything found, in its latest observed state. */
   readonly found: FoundIndex;
-  /** Which of it belongs to this owner. */
+  /** The found resources of this owner. */
   match(owner: Owner, adopts: Request<D>['adopts']): Match;
 }
 
@@ -82,7 +82,7 @@ export function createEngine<D>(engine: EngineParts<D>): Engine<D> {
   const operations = createOperations({ clock, poll: (ids, io) => driver.poll(ids, io), signal });
   const end = (operation: string) => operations.end(operation);
   const documents = createDocuments({ types: driver.documents, cluster, clock, end, index: found, signal });
-  const shared = createShared({ kinds, everyoneDeclared: () => engine.everyoneDeclared() });
+  const shared = createShared({ kinds, allServicesDeclared: () => engine.allServicesDeclared() });
   const effects = createEffects(nowMs);
   const journals = createJournals(engine.journal, nowMs);
   const isLive = ({ status }: Found) => status !== 'deleting';
@@ -90,13 +90,13 @@ export function createEngine<D>(engine: EngineParts<D>): Engine<D> {
   const mustStay = (one: Found) =>
     inventory.get(identityOf(one)) === undefined ||
     (kinds.get(one.kind)?.merge !== undefined &&
-      shared.isWanted(nameOf(one)) &&
+      shared.isDesired(nameOf(one)) &&
       namesakesOf(one).filter(isLive).length < 2);
   const setDeleting = (one: Found, is: boolean) => inventory.setDeleting(identityOf(one), is);
   const batches = createBatches({
     clock,
     mustStay,
-    isThere: (want, kind) =>
+    existing: (want, kind) =>
       kind.merge === undefined ? undefined : namesakesOf(want).find((one) => isLive(one) && one.owner !== undefined),
     setDeleting,
     note(answer, removed) {
@@ -109,18 +109,18 @@ export function createEngine<D>(engine: EngineParts<D>): Engine<D> {
     invalidate: (kind) => inventory.invalidate({ kind }),
     end,
   });
-  const knowledge = createKnowledge({ inventory, found, documents, documentTypes, kinds, auditMs, nowMs });
+  const observed = createObservedState({ inventory, found, documents, documentTypes, kinds, auditMs, nowMs });
   const core: Core = {
     ...{ kinds, documentTypes, clock, signal, inventory, documents, batches, operations, shared, effects },
     ...{ locks: createLocks(), found, mustStay, setDeleting, onStep: engine.onStep },
     permit: (owner) => engine.permit(owner),
   };
-  const planning = createPlanning(driver, core, knowledge);
+  const planning = createPlanning(driver, core, observed);
   const records = createRecords(core);
   const requests = new Map<string, Request<D>>();
   const working = new Map<string, Promise<Result>>();
   const latest = ({ service }: Owner) => requests.get(service)!;
-  const work = createReconciler({ core, planning, knowledge, records, journals, latest, budgetMs });
+  const work = createReconciler({ core, planning, observed, records, journals, latest, budgetMs });
 
   function forget(owner: Owner): void {
     requests.delete(owner.service);
@@ -159,12 +159,12 @@ export function createEngine<D>(engine: EngineParts<D>): Engine<D> {
     },
     planNow: (request) => planning.planNow(request, journals.now(request.owner)),
     async audit() {
-      await knowledge.audit();
+      await observed.audit();
       documents.update();
     },
     async read(owner, query) {
       // Parts of documents have no read of their own.
-      await Promise.all([knowledge.find(owner, journals.now(owner), query), documents.audit()]);
+      await Promise.all([observed.find(owner, journals.now(owner), query), documents.audit()]);
       documents.update();
     },
     replaceJournal: journals.replace,
@@ -172,7 +172,7 @@ export function createEngine<D>(engine: EngineParts<D>): Engine<D> {
     journalOf: (owner) => journals.now(owner).state,
     isWaitedFor: operations.isWaitedFor,
     isStale: (owner) => inventory.isStale(owner, new Set()),
-    isDoubtful: (owner) => knowledge.isDoubtful(owner, journals.now(owner)),
+    isDoubtful: (owner) => observed.isDoubtful(owner, journals.now(owner)),
     found,
     match: (owner, adopts) => matchFound({ kinds, owner, found, journal: journals.now(owner).state, adopts }),
   };

@@ -1,6 +1,6 @@
 import { type CloudErrorKind, isCloudError } from '../../common/cloud-error.ts';
 
-/** What the failure of a call proves about its effect. An error that is not the cloud's proves nothing. */
+/** Classes of errors, by what they prove about the effect of the call. An error of another type proves nothing. */
 function isOneOf(...kinds: readonly CloudErrorKind[]): (error: unknown) => boolean {
   const set = new Set(kinds);
   return (error) => isCloudError(error) && set.has(error.kind);
@@ -15,7 +15,7 @@ export const isLost = (error: unknown) => !isCloudError(error) || isUnanswered(e
 export const isUncertain = (error: unknown) => isLost(error) || isOutdated(error);
 /** The call was planned from an old read: another try in the same run may help, after a read. */
 export const isRepeatable = isOneOf('Stale', 'NotFound', 'Taken');
-/** The document is to be read, folded and sent again. What has been written already folds to no change. */
+/** The document is read, folded and sent again. Edits that were written already fold to no change. */
 export const isFoldedAgain = isOneOf('Stale', 'Busy', 'Timeout', 'Taken', 'Conflict', 'NotFound');
 /** One item of a call for many may be the cause. */
 export const isRefusal = isOneOf('Invalid', 'QuotaExceeded', 'Forbidden');

@@ -1,6 +1,6 @@
 import { everyService, type Found, identityOf, type Kind } from './resource.ts';
 
-/** Everything found, by what planning asks for. Arrays are never changed: they are replaced when something changes. */
+/** Everything found, indexed for planning. An array is never changed, but replaced when something in it changes. */
 export interface FoundIndex {
   readonly all: readonly Found[];
   get(identity: string): Found | undefined;
@@ -8,11 +8,11 @@ export interface FoundIndex {
   /** The holder of that slot; one that is being deleted only if there is no other. */
   holderOf(slot: string): Found | undefined;
   ofKind(kind: string): readonly Found[];
-  /** What can belong to that Service: its own, what all Services share, and what carries no marks. */
+  /** Resources that can belong to that Service: its own, shared ones, and those without marks. */
   near(service: string): readonly Found[];
 }
 
-/** An index that follows the inventory and the documents: a change costs as much as one resource, not as all. */
+/** An index that follows the inventory and the documents. A change costs one update, not a rebuild. */
 export interface LiveIndex extends FoundIndex {
   /**
    * Replaces what is found with that identity; `undefined` removes it. After a container, its parts have to be set

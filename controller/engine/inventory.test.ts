@@ -24,7 +24,7 @@ const lb = (id: string, more: Partial<Found> = {}): Found => ({
 });
 
 /** @param details true, or the ages of two kinds of details */
-function stand(details: boolean | readonly [number, number] = false) {
+function setUp(details: boolean | readonly [number, number] = false) {
   const [age, otherAge] = typeof details === 'boolean' ? [100_000] : details;
   const clock = fakeClock();
   const state = { list: [] as Found[], read: [] as string[], fails: false, isFresh: false };
@@ -63,8 +63,8 @@ const query = (ids: readonly string[]) => ({
 });
 
 describe('the inventory', () => {
-  it('reads no details that an answer of its own has shown, until they are old', async () => {
-    const { clock, state, inventory } = stand(true);
+  it('reads no details that the answer to a call has shown, until they are old', async () => {
+    const { clock, state, inventory } = setUp(true);
     state.list = [lb('a')];
     inventory.note([lb('a'), { kind: 'part', id: 'part of a', within: 'a', status: 'ready', body: 'answered' }]);
     await inventory.audit();
@@ -75,14 +75,18 @@ describe('the inventory', () => {
   });
 
   it('details are read again when their version has changed or with age, spread evenly', async () => {
-    const { clock, state, inventory, index } = stand(true);
+    const { clock, state, inventory, index } = setUp(true);
     const ids = Array.from({ length: 20 }, (_, at) => `lb-${at}`);
     state.list = [lb('v', { version: '1' }), ...ids.map((id) => lb(id))];
     await inventory.audit();
     assert.equal(state.read.splice(0).length, 21);
     await inventory.audit();
     assert.deepEqual(state.read, []);
-    assert.equal(index.all.filter((one) => one.kind === 'part').length, 21, 'what was not read again is still known');
+    assert.equal(
+      index.all.filter((one) => one.kind === 'part').length,
+      21,
+      'details that were not read again are still shown',
+    );
     state.list = [lb('v', { version: '2' }), ...ids.map((id) => lb(id))];
     await inventory.audit();
     assert.deepEqual(state.read.splice(0), ['v']);
@@ -99,7 +103,7 @@ describe('the inventory', () => {
   });
 
   it('reads old details again although versions show some changes, and each kind by its own age', async () => {
-    const { clock, state, inventory, index } = stand([100_000, 1_000_000]);
+    const { clock, state, inventory, index } = setUp([100_000, 1_000_000]);
     state.list = [lb('a', { version: '1' })];
     await inventory.audit();
     assert.deepEqual(state.read.splice(0), ['a', 'a more']);
@@ -112,8 +116,8 @@ describe('the inventory', () => {
     assert.deepEqual(state.read.splice(0), ['a', 'a more']);
   });
 
-  it('reads details of what may be taken over, and of nothing else that is not ours', async () => {
-    const { state, inventory } = stand(true);
+  it('reads details of adoptable resources, and of no other foreign ones', async () => {
+    const { state, inventory } = setUp(true);
     const { owner: _, ...foreign } = lb('a');
     state.list = [foreign, { ...foreign, id: 'b', adoptable: true }];
     await inventory.audit();
@@ -122,8 +126,8 @@ describe('the inventory', () => {
     assert.deepEqual(state.read.splice(0), ['b']);
   });
 
-  it('takes an answer for newer than a list that began before, or that may not show it yet', async () => {
-    const { clock, state, inventory, index } = stand();
+  it('prefers an answer to a list that began before it, or that may not show it yet', async () => {
+    const { clock, state, inventory, index } = setUp();
     state.list = [lb('a'), lb('b')];
     await inventory.audit();
     inventory.note([lb('a', { body: 'new' }), lb('c')]);
@@ -137,8 +141,8 @@ describe('the inventory', () => {
     assert.deepEqual(current(), ['a old', 'b old'], 'the list is right in the end');
   });
 
-  it('takes a read that lags behind nothing for newer than any answer before it', async () => {
-    const { state, inventory, index } = stand();
+  it('prefers a read without lag to any earlier answer', async () => {
+    const { state, inventory, index } = setUp();
     inventory.note([lb('a', { body: 'new' }), lb('b')]);
     state.list = [lb('a', { body: 'newer' })];
     await inventory.read(query(['a', 'b']));
@@ -154,8 +158,8 @@ describe('the inventory', () => {
     );
   });
 
-  it('does not show parts again when it forgets that what held them has gone', async () => {
-    const { clock, state, inventory, index } = stand();
+  it('does not show the parts of a deleted container again when it forgets the container', async () => {
+    const { clock, state, inventory, index } = setUp();
     inventory.note([lb('a'), { kind: 'part', id: 'p', within: 'a', owner, key: 'p', status: 'ready', body: '' }]);
     inventory.noteGone(lb('a'));
     await clock.advance(2000);
@@ -165,7 +169,7 @@ describe('the inventory', () => {
   });
 
   it('an owner stays stale until a read that began later has succeeded', async () => {
-    const { state, inventory } = stand();
+    const { state, inventory } = setUp();
     const began = inventory.audit();
     inventory.invalidate(owner);
     await began;
@@ -177,8 +181,8 @@ describe('the inventory', () => {
     assert.equal(inventory.isStale(owner, new Set()), false);
   });
 
-  it('takes for gone what a read by its id does not show, and no more than that', async () => {
-    const { state, inventory, index } = stand();
+  it('counts a resource as gone when a read by its id lacks it, and no other resource', async () => {
+    const { state, inventory, index } = setUp();
     state.list = [lb('a'), lb('b')];
     await inventory.audit();
     state.list = [];
@@ -189,11 +193,11 @@ describe('the inventory', () => {
     );
   });
 
-  it('doubts what the read of one owner does not show of others, until they are read themselves', async () => {
-    const { state, inventory } = stand();
+  it('reads other owners again when a read lacks their resources', async () => {
+    const { state, inventory } = setUp();
     const other = { cluster: 'c1', service: 'u2' };
     const third = { cluster: 'c1', service: 'u3' };
-    const host: Found = { kind: 'lb', id: 'h', status: 'ready', body: 'of others' };
+    const host: Found = { kind: 'lb', id: 'h', status: 'ready', body: 'foreign' };
     const all = [lb('a'), lb('b', { owner: other }), host];
     const doubts = () =>
       [owner, other, third].map((one) => inventory.isDoubtful(one, () => (one === third ? ['lb h'] : [])));
@@ -211,8 +215,8 @@ describe('the inventory', () => {
 });
 
 describe('a removal', () => {
-  it('that lasts longer than its answer is over when a read no longer shows the resource', async () => {
-    const { state, inventory, index } = stand();
+  it('ends a removal that outlasts its answer when a read no longer shows the resource', async () => {
+    const { state, inventory, index } = setUp();
     const slow: Found = { kind: 'slow', id: 's', owner, key: 's', status: 'ready', body: '' };
     state.list = [slow];
     await inventory.audit();
@@ -226,8 +230,8 @@ describe('a removal', () => {
     assert.deepEqual(index.all, []);
   });
 
-  it('takes the parts along at once, and a list that is late brings them back no more', async () => {
-    const { clock, state, inventory, index } = stand();
+  it('removes the parts with their container at once, and a lagging list does not bring them back', async () => {
+    const { clock, state, inventory, index } = setUp();
     const part: Found = { kind: 'part', id: 'p', within: 'a', status: 'ready', body: '' };
     state.list = [lb('a'), part];
     await inventory.audit();
@@ -238,8 +242,8 @@ describe('a removal', () => {
     assert.deepEqual(index.all, []);
   });
 
-  it('that an operation goes on with leaves what our answer said alone until it has ended', async () => {
-    const { clock, state, inventory, index } = stand();
+  it('keeps the state of our answer until the operation has ended', async () => {
+    const { clock, state, inventory, index } = setUp();
     state.list = [lb('a')];
     await inventory.audit();
     inventory.note([lb('a', { body: 'new', status: 'pending' })]);
@@ -255,8 +259,8 @@ describe('a removal', () => {
     assert.deepEqual(shown(), [['ready', undefined, 'old']]);
   });
 
-  it('that an operation has failed on is what the next read shows, however soon that comes', async () => {
-    const { state, inventory, index } = stand();
+  it('takes the state from the next read after an operation has failed', async () => {
+    const { state, inventory, index } = setUp();
     state.list = [lb('a', { status: 'failed' })];
     inventory.note([lb('a', { body: 'new', status: 'pending' })]);
     inventory.hold('lb a', 'op');
@@ -270,7 +274,7 @@ describe('a removal', () => {
 });
 
 describe('a journal', () => {
-  it('settle time counts from the start of the search', async () => {
+  it('counts the settle time from the start of the search', async () => {
     let nowMs = 0;
     const journals = createJournals({ load: async () => undefined, save: async () => undefined }, () => nowMs);
     const journal = await journals.of(owner);
@@ -294,7 +298,7 @@ describe('a journal', () => {
 });
 
 describe('operations', () => {
-  it('are asked for together, end with their own error, and survive a poll that fails', async () => {
+  it('polls operations together, ends each with its own error, and survives a failed poll', async () => {
     const clock = fakeClock();
     const polls: (readonly string[])[] = [];
     const operations = createOperations({
@@ -322,7 +326,7 @@ describe('operations', () => {
 });
 
 describe('operations of one kind', () => {
-  it('are asked for when the last one of them had ended, and not before', async () => {
+  it('polls an operation first after the time that the last one of its kind took', async () => {
     const clock = fakeClock();
     let endsAtMs = 0;
     const pollsMs: number[] = [];
@@ -352,7 +356,7 @@ describe('operations of one kind', () => {
 });
 
 describe('locks', () => {
-  it('are taken in turn', async () => {
+  it('grants a lock to one holder after the other', async () => {
     const locks = createLocks();
     const order: string[] = [];
     const first = await locks.acquire('a');

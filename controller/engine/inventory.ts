@@ -24,7 +24,7 @@ export interface Moment {
 interface Entry extends Moment {
   readonly kind: string;
   readonly found: Found | undefined;
-  /** An answer of our own: lists may not show it yet. */
+  /** From the answer to a call of ours: lists may not show it yet. */
   readonly answered: boolean;
 }
 
@@ -39,12 +39,12 @@ export interface InventoryParts {
   readonly kinds: ReadonlyMap<string, Kind>;
   readonly cluster: string;
   readonly clock: Clock;
-  /** Follows what is found here. */
+  /** Index that follows the contents of this inventory. */
   readonly index: Pick<LiveIndex, 'set'>;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** One map by id of what a scope holds for a cluster: complete audits, narrow reads between, and our own answers. */
+/** The resources of a cluster in a scope, by id: from complete audits, narrow reads and the answers to our calls. */
 export interface Inventory {
   /** Reads everything. One audit at a time: callers share it. */
   audit(): Promise<void>;
@@ -61,22 +61,22 @@ export interface Inventory {
   /** A removal has succeeded. */
   noteGone(found: Found): void;
   /**
-   * An operation of ours works on it: until `release`, reads do not change what our answer said of it. Where it failed,
-   * the next read tells what is there.
+   * An operation of ours is in progress: until `release`, reads do not replace the state from our answer. After a
+   * failed operation, the next read does.
    */
   hold(identity: string, operation: string): void;
   release(identity: string, isDone: boolean): void;
   /** From now on it counts as being deleted; or no longer, because the call failed. */
   setDeleting(identity: string, isDeleting: boolean): void;
-  /** The outcome of a call is unknown: this owner, or this kind, is stale until a read succeeds. */
+  /** The outcome of a call is unclear: this owner, or this kind, is stale until a read succeeds. */
   invalidate(subject: Owner | { readonly kind: string }): void;
   isStale(owner: Owner, kinds: ReadonlySet<string>): boolean;
   /**
-   * A read of another owner has not shown something of this one, by its marks or with one of these identities, and no
-   * read of this one has succeeded since.
+   * A read of another owner lacked a resource of this one, by its marks or with one of these identities, and no read
+   * of this one has succeeded since.
    */
   isDoubtful(owner: Owner, identities: () => readonly string[]): boolean;
-  /** This owner has no requests any more. */
+  /** Drops what is stored about reads of an owner that was removed. */
   forget(owner: Owner): void;
   get(identity: string): Found | undefined;
 }
@@ -89,7 +89,7 @@ export function createInventory(parts: InventoryParts): Inventory {
   const partsOf = new Map<string, Set<string>>();
   const narrowReads = new Map<string, NarrowRead>();
   const staleSince = new Map<string, number>();
-  /** When a read of one owner last missed something of others; by their Service, or by identity where no mark tells. */
+  /** When a read of one owner last lacked a resource of others, by their Service, or by identity without marks. */
   const missedBy = new Map<string, number>();
   const held = new Map<string, string>();
   const deleting = new Set<string>();
@@ -127,7 +127,7 @@ export function createInventory(parts: InventoryParts): Inventory {
     for (const part of partsOf.get(identity) ?? []) show(part);
   }
 
-  /** As planning sees it. */
+  /** The resource as plans use it. */
   function shownOf(identity: string): Found | undefined {
     const found = entries.get(identity)?.found;
     const container = found && entries.get(containerOf(found) ?? '');
@@ -138,7 +138,7 @@ export function createInventory(parts: InventoryParts): Inventory {
     return operation === undefined ? found : { ...found, status: 'pending', operation };
   }
 
-  /** An answer of our own is newer than reads that began before they could show it. */
+  /** Whether an entry is newer than a read, because the read began before lists could show the answer. */
   function isNewerThan(identity: string, entry: Entry, read: Moment, isFresh: IsFresh): boolean {
     if (entry.order > read.order || held.has(identity)) return true;
     if (entry.found !== undefined && held.has(containerOf(entry.found) ?? '')) return true;
@@ -254,8 +254,8 @@ export function createInventory(parts: InventoryParts): Inventory {
       const at = now();
       const identity = identityOf(found);
       const later = kinds.get(found.kind)?.gone === 'later';
-      const left: Found | undefined = later ? { ...found, status: 'deleting' } : undefined;
-      put(identity, { kind: found.kind, found: left, ...at, answered: !later });
+      const remaining: Found | undefined = later ? { ...found, status: 'deleting' } : undefined;
+      put(identity, { kind: found.kind, found: remaining, ...at, answered: !later });
     },
     hold(identity, operation) {
       held.set(identity, operation);

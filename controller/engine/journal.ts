@@ -1,8 +1,8 @@
 import { kindOf, type Owner, type ResourceName } from './resource.ts';
 
-/** What has to survive a crash, kept with the Service. */
+/** The state that has to survive a crash, stored with the Service. */
 export interface JournalState {
-  /** Something may have been made for this owner. */
+  /** Resources may have been created for this owner. */
   readonly claimed: boolean;
   readonly ids: Readonly<Record<ResourceName, string>>;
   /** Creates that may have been sent and whose id is not known. */
@@ -17,25 +17,25 @@ export interface JournalStore {
 /** The journal of one owner. Changes stay in memory until `save`, which writes only if something has changed. */
 export interface Journal {
   readonly state: JournalState;
-  /** The first claim of this process: nothing can have been made before it. */
+  /** No claim was stored before: nothing can have been created for this owner. */
   readonly isFirstClaim: boolean;
   /** Before creates that are not safe to repeat. Saved together with the first claim. */
   intend(names: readonly ResourceName[]): void;
   made(name: ResourceName, id: string): void;
   /** The create was certainly not done: it was never sent, or was refused. */
   notMade(name: ResourceName): void;
-  /** The answer to the create was lost: its result may show from now on. */
+  /** The answer to the create was lost: its result may appear from now on. */
   unknown(name: ResourceName): void;
   gone(kind: string, id: string): void;
-  /** The results of all creates that were tried show by now, or never will. */
+  /** The results of all creates that were tried are visible now, or do not exist. */
   seen(): void;
-  /** Nothing is left and nothing can show any more. */
+  /** No resource exists, and none can still appear. */
   clear(): void;
-  /** Creates that may show only later. */
+  /** Creates whose results may not be visible yet. */
   readonly unseen: readonly ResourceName[];
-  /** For how long a search may still miss what a create made; `searchedAtMs`: when the latest search began. */
+  /** For how long a search may still miss the result of a create; `searchedAtMs`: when the latest search began. */
   unseenMs(name: ResourceName, settleMs: number, searchedAtMs: number): number;
-  /** For how long a search may still miss what an earlier process made, or has removed. */
+  /** For how long a search may still miss what an earlier process created, or show what it removed. */
   inheritedMs(settleMs: number, searchedAtMs: number): number;
   save(): Promise<void>;
 }
@@ -52,7 +52,7 @@ export interface Journals {
   forget(owner: Owner): void;
 }
 
-/** `nowMs` counts since any start. */
+/** @param nowMs monotonic time */
 export function createJournals(store: JournalStore, nowMs: () => number): Journals {
   const startedAtMs = nowMs();
   const journals = new Map<string, Journal>();
@@ -91,8 +91,8 @@ function createJournal(
   /** Since when the result of a create may be missing in lists. */
   const unseenSince = new Map(state.tried.map((name) => [name, startedAtMs]));
 
-  /** The begin of the search counts, not the time of the decision. */
-  function leftMs(since: number | undefined, settleMs: number, searchedAtMs: number): number {
+  /** Counts from the start of the search, not from the time of the decision. */
+  function remainingMs(since: number | undefined, settleMs: number, searchedAtMs: number): number {
     if (since === undefined || searchedAtMs >= since + settleMs) return 0;
     return Math.max(1, since + settleMs - nowMs());
   }
@@ -119,8 +119,8 @@ function createJournal(
       unseenSince.set(name, nowMs());
     },
     gone(kind, id) {
-      const left = Object.entries(state.ids).filter(([name, one]) => one !== id || kindOf(name) !== kind);
-      if (left.length < Object.keys(state.ids).length) state = { ...state, ids: Object.fromEntries(left) };
+      const remaining = Object.entries(state.ids).filter(([name, one]) => one !== id || kindOf(name) !== kind);
+      if (remaining.length < Object.keys(state.ids).length) state = { ...state, ids: Object.fromEntries(remaining) };
     },
     seen() {
       unseenSince.clear();
@@ -133,8 +133,9 @@ function createJournal(
     get unseen() {
       return [...unseenSince.keys()];
     },
-    unseenMs: (name, settleMs, searchedAtMs) => leftMs(unseenSince.get(name), settleMs, searchedAtMs),
-    inheritedMs: (settleMs, searchedAtMs) => leftMs(stored?.claimed ? startedAtMs : undefined, settleMs, searchedAtMs),
+    unseenMs: (name, settleMs, searchedAtMs) => remainingMs(unseenSince.get(name), settleMs, searchedAtMs),
+    inheritedMs: (settleMs, searchedAtMs) =>
+      remainingMs(stored?.claimed ? startedAtMs : undefined, settleMs, searchedAtMs),
     async save() {
       const text = JSON.stringify(state);
       if (text === saved) return;

@@ -1,6 +1,6 @@
 /** One change at a time in each container that locks itself. */
 export interface Locks {
-  /** Resolves when all before have let go; answers how to let go. */
+  /** Resolves when all earlier holders have released the lock, with the function that releases it. */
   acquire(name: string): Promise<() => void>;
 }
 

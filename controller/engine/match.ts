@@ -3,19 +3,19 @@ import { type Ownership, type OwnershipInput, ownershipOf } from './owner.ts';
 import { type Found, identityOf, nameOf, type ResourceName } from './resource.ts';
 
 export interface MatchInput extends OwnershipInput {
-  /** The key of what the classic controller made for this owner. */
+  /** The key of a resource that the classic controller created for this owner. */
   readonly adopts?: ((found: Found) => string | undefined) | undefined;
 }
 
 /** Which found resources belong to one owner, and under which names. */
 export interface Match extends Ownership {
-  /** Ours of that name, best first: there are several where the answer to a create was lost. */
+  /** Our resources of that name, best first; several where the answer to a create was lost. */
   candidates(name: ResourceName): readonly Found[];
-  /** Ours, with a known name. */
+  /** Our resources that have a key. */
   readonly ours: readonly Found[];
-  /** Ours, and without our marks: adopted, or stripped by hand. */
+  /** Our resources without our marks: adopted, or the marks were stripped by hand. */
   readonly unmarked: ReadonlySet<Found>;
-  /** Recorded, unmarked, and nothing proves it ours. */
+  /** Recorded resources without marks and without proof that they are ours. */
   readonly unproven: readonly Found[];
   /** The found resources that can belong to this owner. */
   readonly near: readonly Found[];
@@ -25,7 +25,7 @@ export interface Match extends Ownership {
   recordedNames(found: Found): readonly ResourceName[];
   /** The holder of that slot. */
   holderOf(slot: string): Found | undefined;
-  /** Ours, with a reference to that one; loose references count only where they prove ownership. */
+  /** Our resources that refer to that one; loose references count only where they prove ownership. */
   referrers(target: Found): readonly Found[];
 }
 
@@ -37,7 +37,7 @@ export function matchFound(input: MatchInput): Match {
   const byName = new Map<ResourceName, Found[]>();
   const near = found.near(input.owner.service);
 
-  /** The key under which it is ours. */
+  /** The key of a resource of ours; undefined for others. */
   function keyOf(one: Found): string | undefined {
     if (one.retained === true) return undefined;
     const stripped = ownership.isStripped(one);
@@ -59,11 +59,15 @@ export function matchFound(input: MatchInput): Match {
     const key = keyOf(one);
     if (key !== undefined) add(one, key);
   }
-  // Parts of what is adopted are ours with it.
-  for (const one of near) {
+  /** Whether it is unmarked, and a part of what is adopted, or a part of such a part. */
+  function isInAdopted(one: Found): boolean {
     const container = ownership.containerOf(one);
-    if (container === undefined || !unmarked.has(container) || one.key === undefined || one.owner !== undefined)
-      continue;
+    if (container === undefined || one.owner !== undefined) return false;
+    return unmarked.has(container) || (container.key !== undefined && isInAdopted(container));
+  }
+  // The parts of an adopted container are ours, too.
+  for (const one of near) {
+    if (one.key === undefined || !isInAdopted(one)) continue;
     if (kinds.get(one.kind)?.mark !== undefined) unmarked.add(one);
     add(one, one.key);
   }
@@ -71,11 +75,7 @@ export function matchFound(input: MatchInput): Match {
   for (const [name, same] of byName)
     same.sort((a, b) => rankOf(name, a, journal) - rankOf(name, b, journal) || byId(a, b));
   const isOurs = (one: Found) => ownership.isOurs(one) || isAdopted(one);
-  const isAdopted = (one: Found): boolean => {
-    if (unmarked.has(one)) return true;
-    const container = ownership.containerOf(one);
-    return one.owner === undefined && container !== undefined && unmarked.has(container);
-  };
+  const isAdopted = (one: Found): boolean => unmarked.has(one) || isInAdopted(one);
 
   const referrers = new Map<string, Found[]>();
   for (const one of near) {

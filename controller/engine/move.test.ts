@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { faults, ownerOf } from './testing/environment.ts';
 import { createHarness, desire } from './testing/harness.ts';
 import { createScene } from './testing/scenes.ts';
-import { faults, ownerOf } from './testing/world.ts';
 
 /** A Service on a load balancer that others made, or on one of its own. */
-function withHost() {
+function setUp() {
   const harness = createHarness('plain');
   const { cloud } = harness;
   const host = cloud.add({ kind: 'balancer', key: 'host', slots: ['name host'], refs: [], body: {} });
@@ -24,7 +24,7 @@ function withHost() {
 describe('a Service that moves from a lent load balancer to one of its own', () => {
   for (const is of ['QuotaExceeded', 'Invalid', 'Unavailable'] as const)
     it(`keeps its parts on the lent one while its own cannot be created: ${is}`, async () => {
-      const { harness, host, own, portsIn, attach } = withHost();
+      const { harness, host, own, portsIn, attach } = setUp();
       await harness.settle('u1', desire('u1', { attach }));
       harness.trouble({ call: /^create balancer/, is, times: 99 });
       const failed = await harness.reconcile('u1', desire('u1'));
@@ -37,7 +37,7 @@ describe('a Service that moves from a lent load balancer to one of its own', () 
     });
 
   it('keeps its parts on the lent one while a foreign load balancer has the name of its own', async () => {
-    const { harness, cloud, host, own, portsIn, attach } = withHost();
+    const { harness, cloud, host, own, portsIn, attach } = setUp();
     await harness.settle('u1', desire('u1', { attach }));
     const foreign = cloud.add({ kind: 'balancer', key: 'x', slots: ['name u1'], refs: [], body: {} });
     const refused = await harness.settle('u1', desire('u1'));
@@ -48,7 +48,7 @@ describe('a Service that moves from a lent load balancer to one of its own', () 
   });
 
   it('keeps all its parts on the lent one while one port of its own cannot be created', async () => {
-    const { harness, host, own, portsIn, attach } = withHost();
+    const { harness, host, own, portsIn, attach } = setUp();
     await harness.settle('u1', desire('u1', { attach }));
     harness.trouble({ call: /^create listener 443/, is: 'QuotaExceeded', times: 99 });
     await harness.reconcile('u1', desire('u1'));
@@ -58,7 +58,7 @@ describe('a Service that moves from a lent load balancer to one of its own', () 
 
 describe('a Service that moves from its own load balancer to a lent one', () => {
   it('keeps its own while a port of the lent one is taken by others', async () => {
-    const { harness, cloud, host, own, portsIn, attach } = withHost();
+    const { harness, cloud, host, own, portsIn, attach } = setUp();
     await harness.settle('u1', desire('u1'));
     const slots = [`${host.id} 443`];
     const theirs = cloud.add({ kind: 'listener', key: '443', within: host.id, slots, refs: [], body: {} });
@@ -71,7 +71,7 @@ describe('a Service that moves from its own load balancer to a lent one', () => 
   });
 
   it('keeps its own while a part in the lent one cannot be created', async () => {
-    const { harness, host, own, portsIn, attach } = withHost();
+    const { harness, host, own, portsIn, attach } = setUp();
     await harness.settle('u1', desire('u1'));
     harness.trouble({ call: /^create listener 443/, is: 'QuotaExceeded', times: 99 });
     await harness.reconcile('u1', desire('u1', { attach }));
@@ -79,7 +79,7 @@ describe('a Service that moves from its own load balancer to a lent one', () => 
   });
 
   it('keeps its own without consent to another address', async () => {
-    const { harness, own, portsIn, attach } = withHost();
+    const { harness, own, portsIn, attach } = setUp();
     await harness.settle('u1', desire('u1'));
     const result = await harness.settle('u1', desire('u1', { attach }), { mayChangeAddress: false });
     assert.deepEqual([...new Set(result.refusals.map(({ reason }) => reason))], ['AddressWouldChange']);

@@ -8,7 +8,7 @@ export interface OperationsParts {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Waits for the end of operations: one poll asks for all whose turn it is. */
+/** Waits for the end of operations; one poll covers all that are due. */
 export interface Operations {
   /**
    * Resolves when the operation has ended; rejects with its error, or when polling fails.
@@ -16,7 +16,7 @@ export interface Operations {
    * @param lasts how long, where the cloud or an earlier operation tells
    */
   end(operation: string, lasts?: Answer['lasts']): Promise<void>;
-  /** Whether its end is waited for. */
+  /** Whether a caller waits for its end. */
   isWaitedFor(operation: string): boolean;
 }
 
@@ -38,7 +38,7 @@ const maxMs = 5000;
 const sharedPollMs = 250;
 const maxFailures = 4;
 const longestMs = 900_000;
-/** Share of the time until a first poll that shows the end: the operation may have ended earlier. */
+/** Where the first poll shows the end, the operation may have ended earlier: this share of the time is used. */
 const firstPollShare = 0.8;
 
 export function createOperations({ clock, poll, signal }: OperationsParts): Operations {
@@ -85,7 +85,7 @@ export function createOperations({ clock, poll, signal }: OperationsParts): Oper
     one.delayMs = Math.min(one.delayMs * 1.5, maxMs);
   }
 
-  /** Wakes when the next one is due. */
+  /** Sets the timer for the next operation that is due. */
   function arm(): void {
     timer?.cancel();
     timer = undefined;

@@ -21,7 +21,7 @@ export function inOrder<T>(items: readonly T[], nameOf: (item: T) => string, nee
   return ordered;
 }
 
-/** Which step waits for which, while a plan is made. */
+/** The dependencies between the steps of a plan. */
 export interface StepGraph {
   /** `step` starts only after the success of `before`. */
   require(step: string, before: string): void;

@@ -21,16 +21,16 @@ export interface OwnershipInput {
 
 /** Ownership of the found resources. */
 export interface Ownership {
-  /** Provably of this owner, or of all Services of its cluster. */
+  /** Provably owned by this owner, or shared by all Services of its cluster. */
   isOurs(found: Found): boolean;
-  /** Recorded and unmarked, and something that is marked refers to it, or is in it: its marks were stripped. */
+  /** Recorded without marks, and a marked resource refers to it or is in it: its marks were stripped. */
   isStripped(found: Found): boolean;
-  /** Recorded, unmarked, and nothing proves it. */
+  /** Recorded without marks and without proof of ownership. */
   isUnproven(found: Found): boolean;
   containerOf(found: Found): Found | undefined;
 }
 
-/** Ownership is proved by marks, by the marks of the container, or by the journal together with marks nearby. Pure. */
+/** Proves ownership by marks, by marks of the container, or by the journal and the marks of related resources. Pure. */
 export function ownershipOf({ kinds, owner, found, journal }: OwnershipInput): Ownership {
   const { containerOf } = found;
   const recorded = new Set(
@@ -43,7 +43,7 @@ export function ownershipOf({ kinds, owner, found, journal }: OwnershipInput): O
     one.owner.cluster === owner.cluster &&
     (one.owner.service === owner.service || one.owner.service === everyService);
 
-  /** Identities of what marked resources of this owner refer to or are in. */
+  /** Identities of the targets and containers of marked resources of this owner. */
   const nearMarked = new Set<string>();
   for (const one of found.near(owner.service)) {
     if (!isOwnedBy(one, owner)) continue;
@@ -62,7 +62,7 @@ export function ownershipOf({ kinds, owner, found, journal }: OwnershipInput): O
   }
 
   function isStripped(one: Found): boolean {
-    // A user who can write the record could otherwise claim what was lent to it.
+    // Otherwise a user who can write the record could claim a resource of others that has a consent mark.
     if (!isUnmarkedRecord(one) || one.lent === true || containerOf(one) !== undefined) return false;
     return nearMarked.has(identityOf(one)) || refersToMarked(one);
   }
@@ -72,7 +72,7 @@ export function ownershipOf({ kinds, owner, found, journal }: OwnershipInput): O
     if (one.owner !== undefined) return marked(one);
     const container = containerOf(one);
     if (container === undefined) return isStripped(one);
-    // A part that can be marked is ours by its mark alone, unless the marks were stripped of what it is in, too.
+    // A part that can be marked is ours only by its mark, unless the marks of its container were stripped, too.
     if (kinds.get(one.kind)?.mark !== undefined) return isStripped(container);
     if (isOurs(container)) return true;
     if (recorded.has(identityOf(one))) return true;

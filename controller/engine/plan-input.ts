@@ -12,18 +12,18 @@ export interface PlanInput {
   /** For how long the result of an earlier create may still be missing in lists. */
   unseenMs(name: ResourceName, kind: Kind): number;
   /** The desired spec; for shared kinds the union of what all Services desire. */
-  specOf(want: Want, standing: Found | undefined): unknown;
-  /** Accepted several times without effect. */
+  specOf(want: Want, existing: Found | undefined): unknown;
+  /** Whether that call was accepted several times without effect. */
   isWithoutEffect(subject: EffectSubject): boolean;
   readonly documents: ReadonlyMap<string, DocumentType>;
-  /** What the cloud cannot do of what the Service asks for. */
+  /** Requests of the Service that the cloud cannot fulfil. */
   readonly refusals: readonly Refusal[];
   /** Everything is to be deleted. */
   readonly removing: boolean;
-  /** With `removing`: what can be marked is retained, without our marks. */
+  /** With `removing`: resources that can be marked stay, without our marks. */
   readonly retain: boolean;
   /** Whether a shared resource may be deleted: `later` = not every Service is declared yet. */
   mayDrop(found: Found): 'yes' | 'no' | 'later';
   /** Whether any Service desires that shared resource. */
-  isWanted(name: ResourceName): boolean;
+  isDesired(name: ResourceName): boolean;
 }

@@ -52,7 +52,7 @@ function planOf(kinds: readonly Kind[], wants: readonly Want[], all: readonly Fo
     unseenMs: () => 0,
     specOf: (one) => one.spec,
     mayDrop: () => 'yes',
-    isWanted: () => false,
+    isDesired: () => false,
     isWithoutEffect: () => false,
     ...more,
   });
@@ -69,7 +69,7 @@ function orderOf({ steps }: { readonly steps: readonly Step[] }): readonly strin
 }
 
 describe('a plan', () => {
-  it('what refers to a resource is deleted before a replacement that breaks first', () => {
+  it('deletes resources that refer to a resource before it replaces that one by delete and create', () => {
     const kinds = [kindNamed('pool'), kindNamed('listener')];
     const wants = [want('pool', 'b', { first: 'break' }), want('listener', 'x', { needs: ['pool/k'] })];
     const plan = planOf(kinds, wants, [found('pool', 'a'), found('listener', 'x', { refs: [refTo('pool')] })]);
@@ -81,7 +81,7 @@ describe('a plan', () => {
     ]);
   });
 
-  it('keeps resources whose desired state is unreadable, with all that need them, and creates none of both', () => {
+  it('keeps resources with an unreadable desired state and all that need them, and creates neither', () => {
     const kinds = [kindNamed('pool'), kindNamed('listener')];
     const pool = want('pool', '?', { asItStands: true });
     const wants = [pool, want('listener', 'y', { needs: ['pool/k'] })];
@@ -91,7 +91,7 @@ describe('a plan', () => {
     assert.deepEqual(planOf(kinds, wants, [found('listener', 'x')]).steps, [], 'what needs it stays, too');
   });
 
-  it('makes a part with its container, but for one that has to be made alone and what needs that one', () => {
+  it('creates parts with their container, except a part that must be created alone and parts that need it', () => {
     const net = kindNamed('net', { within: 'lb', inline: true, alone: ({ spec }) => spec !== undefined });
     const kinds = [kindNamed('lb'), net, kindNamed('port', { within: 'lb', inline: true })];
     const part = (kind: string, more: Partial<Want>) => ({ ...want(kind, 'x', { within: 'lb/k' }), ...more });
@@ -106,7 +106,7 @@ describe('a plan', () => {
     assert.deepEqual(apart.steps[0]?.inside?.map(nameOf), ['port/80']);
   });
 
-  it('replaces nothing that something with an address refers to, without consent', () => {
+  it('replaces no resource that a resource with an address refers to, without consent', () => {
     const kinds = [kindNamed('pool'), kindNamed('listener')];
     const wants = [want('pool', 'b', { first: 'break' }), want('listener', 'x', { needs: ['pool/k'] })];
     const all = [found('pool', 'a'), found('listener', 'x', { refs: [refTo('pool')], address: '1.1.1.1' })];
@@ -117,11 +117,11 @@ describe('a plan', () => {
     );
   });
 
-  it('takes away what outlives another after it, and only when that one can go', () => {
+  it('deletes a resource that outlives its target after the target, and keeps it with the target', () => {
     const kinds = [
       kindNamed('lb'),
       kindNamed('vip', { within: 'lb' }),
-      kindNamed('guest', { within: 'lb' }),
+      kindNamed('foreignPart', { within: 'lb' }),
       kindNamed('ip'),
     ];
     const vip = found('vip', 'x', { within: 'lb-1' });
@@ -129,14 +129,14 @@ describe('a plan', () => {
     const all = [found('lb', 'x'), vip, ip];
     const plan = planOf(kinds, [], all, { removing: true });
     assert.deepEqual(orderOf(plan), ['delete lb lb-1', 'delete ip ip-1']);
-    const guest = found('guest', 'x', { within: 'lb-1', owner: { ...owner, service: 'u2' } });
-    const used = planOf(kinds, [], [...all, guest], { removing: true });
+    const foreignPart = found('foreignPart', 'x', { within: 'lb-1', owner: { ...owner, service: 'u2' } });
+    const used = planOf(kinds, [], [...all, foreignPart], { removing: true });
     assert.deepEqual([used.steps, used.refusals.map(({ reason }) => reason)], [[], ['InUse']]);
     const replaced = planOf(kinds, [want('lb', 'x'), want('vip', 'x', { within: 'lb/k' })], all);
     assert.deepEqual(orderOf(replaced), ['delete ip ip-1'], 'its target stays');
   });
 
-  it('changes nothing in a container that has failed and is mended first', () => {
+  it('repairs a failed container before it changes its parts', () => {
     const kinds = [
       kindNamed('lb', { locks: true }),
       kindNamed('part', { within: 'lb' }),
@@ -156,19 +156,19 @@ describe('a plan', () => {
     );
   });
 
-  it('takes its own parts out of what stays for the sake of others, but for those that only go with it', () => {
+  it('deletes our parts from a container that others use, except those deleted only with it', () => {
     const remove = async () => ({});
     const kinds = [
       kindNamed('lb', { remove }),
       kindNamed('part', { within: 'lb', remove }),
       kindNamed('vip', { within: 'lb' }),
     ];
-    const guest = found('part', 'x', { id: 'guest', within: 'lb-1', owner: { ...owner, service: 'u2' } });
+    const foreignPart = found('part', 'x', { id: 'foreignPart', within: 'lb-1', owner: { ...owner, service: 'u2' } });
     const all = [
       found('lb', 'x'),
       found('part', 'x', { within: 'lb-1' }),
       found('vip', 'x', { within: 'lb-1' }),
-      guest,
+      foreignPart,
     ];
     const plan = planOf(kinds, [], all, { removing: true });
     assert.deepEqual(orderOf(plan), ['delete part part-1']);
@@ -179,11 +179,11 @@ describe('a plan', () => {
   });
 
   for (const first of ['make', 'break'] as const)
-    it(`goes on serving with what is to be replaced while others use it, where the ${first} comes first`, () => {
+    it(`keeps serving from a container that others use while it is to be replaced, ${first} first`, () => {
       const remove = async () => ({});
       const kinds = [kindNamed('lb', { remove }), kindNamed('part', { within: 'lb', remove })];
-      const guest = found('part', 'x', { id: 'guest', within: 'lb-1', owner: { ...owner, service: 'u2' } });
-      const all = [found('lb', 'a'), found('part', 'x', { within: 'lb-1' }), guest];
+      const foreignPart = found('part', 'x', { id: 'foreignPart', within: 'lb-1', owner: { ...owner, service: 'u2' } });
+      const all = [found('lb', 'a'), found('part', 'x', { within: 'lb-1' }), foreignPart];
       const wants = [want('lb', 'b', { first }), want('part', 'x', { within: 'lb/k' })];
       const plan = planOf(kinds, wants, all);
       assert.ok(!orderOf(plan).some((step) => step.startsWith('delete')), orderOf(plan).join(', '));
@@ -193,19 +193,19 @@ describe('a plan', () => {
       );
     });
 
-  it('a loose reference survives the replacement of its target', () => {
+  it('keeps a resource with a loose reference when its target is replaced', () => {
     const kinds = [kindNamed('pool'), kindNamed('address')];
     const wants = [want('pool', 'b', { first: 'break' }), want('address', 'x', { needs: ['pool/k'] })];
     const all = [found('pool', 'a'), found('address', 'x', { refs: [refTo('pool', { loose: true })] })];
     assert.deepEqual(orderOf(planOf(kinds, wants, all)), ['delete pool pool-1', 'create pool/k']);
   });
 
-  it('resources that need each other in a cycle fail loudly', () => {
+  it('throws an error that names the cycle where resources need each other', () => {
     const wants = [want('a', '1', { needs: ['b/k'] }), want('b', '1', { needs: ['a/k'] })];
     assert.throws(() => planOf([kindNamed('a'), kindNamed('b')], wants, []), /a cycle: a\/k needs b\/k needs a\/k/);
   });
 
-  it('what proves ownership is deleted last, even where the reference is loose', () => {
+  it('deletes the resource that proves ownership last, even where the reference is loose', () => {
     const kinds = [kindNamed('group'), kindNamed('rule')];
     const all = [found('group', 'g'), found('rule', 'r', { refs: [refTo('group', { loose: true, proof: true })] })];
     const plan = planOf(kinds, [], all, { removing: true });
@@ -213,16 +213,20 @@ describe('a plan', () => {
     assert.deepEqual(plan.steps.find(({ id }) => id === 'delete group group-1')?.after, ['delete rule rule-1']);
   });
 
-  it('needs no step for parts that go with their container, and refuses to take parts of others along', () => {
+  it('needs no step for parts of a deleted container, and refuses to delete one with parts of others', () => {
     const kinds = [kindNamed('lb'), kindNamed('part', { within: 'lb' })];
     const { owner: _, ...unmarked } = found('part', 'p', { within: 'lb-1' });
     assert.deepEqual(orderOf(planOf(kinds, [], [found('lb', 'x'), unmarked], { removing: true })), ['delete lb lb-1']);
-    const guest = found('part', 'p', { within: 'lb-1', id: 'guest', owner: { cluster: 'c1', service: 'u2' } });
-    const plan = planOf(kinds, [], [found('lb', 'x'), guest], { removing: true });
+    const foreignPart = found('part', 'p', {
+      within: 'lb-1',
+      id: 'foreignPart',
+      owner: { cluster: 'c1', service: 'u2' },
+    });
+    const plan = planOf(kinds, [], [found('lb', 'x'), foreignPart], { removing: true });
     assert.deepEqual([plan.steps, plan.refusals.map(({ reason }) => reason)], [[], ['InUse']]);
   });
 
-  it('waits for what the cloud works on, and for what is going', () => {
+  it('waits for pending resources and for resources that are being deleted', () => {
     const kinds = [kindNamed('lb', { locks: true }), kindNamed('part', { within: 'lb' })];
     const pending = found('lb', 'x', { status: 'pending', operation: 'op' });
     const wants = [want('lb', 'y'), want('part', 'p', { within: 'lb/k' })];
@@ -232,12 +236,12 @@ describe('a plan', () => {
     assert.deepEqual([going.steps, going.waits.length], [[], 1]);
   });
 
-  it('prints what follows a create, from what a create leaves', () => {
+  it('plans the changes that follow a create', () => {
     const kinds = [kindNamed('lb', { fresh: () => ({ body: 'default' }) })];
     assert.deepEqual(orderOf(planOf(kinds, [want('lb', 'special')], [])), ['create lb/k', 'update lb/k  value']);
   });
 
-  it('takes as good what was adopted, as long as it carries no mark', () => {
+  it('accepts the spec of an adopted resource as equal, as long as it carries no mark', () => {
     const kinds = [kindNamed('lb', { mark: async () => ({}) })];
     const { owner: _, ...classic } = found('lb', 'theirs');
     const byName = new Map([['lb', kinds[0]!]]);
@@ -252,7 +256,7 @@ describe('a plan', () => {
     assert.deepEqual(orderOf(planOf(kinds, wants, [classic], { match })), ['mark lb lb-1']);
   });
 
-  it('marks what was adopted before it changes it, and leaves alone what is retained', () => {
+  it('marks an adopted resource before it changes it, and never touches a retained one', () => {
     const kinds = [kindNamed('lb', { mark: async () => ({}) })];
     const { owner: _, ...classic } = found('lb', 'theirs');
     const journal = { claimed: false, ids: {}, tried: [] };
@@ -271,7 +275,23 @@ describe('a plan', () => {
     assert.deepEqual(orderOf(planOf(kinds, [want('lb', 'x')], [retained])), ['create lb/k']);
   });
 
-  it('is plain data without circles, says the same when made again, and names only what is ours', () => {
+  it('takes over parts of parts of an adopted resource, and none of a part that others made', () => {
+    const kinds = [kindNamed('lb'), kindNamed('rule', { within: 'lb' }), kindNamed('member', { within: 'rule' })];
+    const byName = new Map(kinds.map((kind) => [kind.kind, kind]));
+    const { owner: _, ...lb } = found('lb', 'x');
+    const part = (kind: string, id: string, within: string, key: string | undefined): Found => {
+      return { kind, id, within, status: 'ready', body: 'x', ...(key !== undefined && { key }) };
+    };
+    const rules = [part('rule', 'ours', lb.id, '80'), part('rule', 'theirs', lb.id, undefined)];
+    const members = [part('member', 'm-ours', 'ours', '80'), part('member', 'm-theirs', 'theirs', '81')];
+    const match = matchFound({
+      ...{ kinds: byName, owner, found: indexOf(byName, [lb, ...rules, ...members]) },
+      ...{ journal: { claimed: false, ids: {}, tried: [] }, adopts: ({ kind }) => (kind === 'lb' ? 'k' : undefined) },
+    });
+    assert.deepEqual(match.ours.map(({ id }) => id).sort(), ['lb-1', 'm-ours', 'ours']);
+  });
+
+  it('is plain data without cycles, equal when made again, and changes only our resources', () => {
     const names = ['a', 'b', 'c', 'd'];
     const resource = fc.record({
       kind: fc.constantFrom(...names),

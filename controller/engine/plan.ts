@@ -15,32 +15,32 @@ export function makePlan(input: PlanInput): Plan {
   const drafts = createDrafts(input);
   const { graph } = drafts;
   /** The step that creates a resource. */
-  const makers = new Map<ResourceName, string>();
+  const createSteps = new Map<ResourceName, string>();
   const insides = new Map<string, Want[]>();
   /** Steps that change an existing resource. */
-  const changers = new Map<ResourceName, string[]>();
+  const changeSteps = new Map<ResourceName, string[]>();
   const unavailable = new Set<ResourceName>();
   const replaced: Removal[] = [];
   const marked: { readonly found: Found; readonly step: string }[] = [];
 
   function afterNeeds(step: string, want: Want): void {
     for (const need of needsOf(want)) {
-      const maker = makers.get(need);
-      if (maker !== undefined) graph.require(step, maker);
-      if (need !== want.within) for (const changer of changers.get(need) ?? []) graph.prefer(step, changer);
+      const createStep = createSteps.get(need);
+      if (createStep !== undefined) graph.require(step, createStep);
+      if (need !== want.within) for (const changeStep of changeSteps.get(need) ?? []) graph.prefer(step, changeStep);
     }
   }
 
-  function specified(want: Want, standing: Found | undefined): Want {
-    return kinds.get(want.kind)?.merge === undefined ? want : { ...want, spec: input.specOf(want, standing) };
+  function specified(want: Want, existing: Found | undefined): Want {
+    return kinds.get(want.kind)?.merge === undefined ? want : { ...want, spec: input.specOf(want, existing) };
   }
 
-  /** The create of the container includes it, unless it needs something that has to wait for that create. */
+  /** The create of the container includes it, unless it needs a resource that has to wait for that create. */
   function inlined(want: Want, kind: Kind): string | undefined {
-    const composite = want.within === undefined ? undefined : makers.get(want.within);
+    const composite = want.within === undefined ? undefined : createSteps.get(want.within);
     if (!kind.inline || kind.alone?.(want) || composite === undefined || !composite.startsWith('create '))
       return undefined;
-    const needed = needsOf(want).flatMap((need) => makers.get(need) ?? []);
+    const needed = needsOf(want).flatMap((need) => createSteps.get(need) ?? []);
     if (needed.some((step) => step !== composite && graph.waitsFor(step, composite))) return undefined;
     for (const step of needed) graph.require(composite, step);
     insides.set(composite, [...(insides.get(composite) ?? []), want]);
@@ -58,9 +58,9 @@ export function makePlan(input: PlanInput): Plan {
     const composite = inlined(want, kind);
     if (composite !== undefined) return composite;
     const container = want.within === undefined ? undefined : decisions.bound.get(want.within);
-    const host =
+    const holder =
       container === undefined ? undefined : match.all.find((one) => one.kind === kind.within && one.id === container);
-    const unmarked = host !== undefined && !match.isOurs(host) && kind.mark === undefined;
+    const unmarked = holder !== undefined && !match.isOurs(holder) && kind.mark === undefined;
     const step = drafts.add({
       id: `create ${name}`,
       do: 'create',
@@ -71,21 +71,21 @@ export function makePlan(input: PlanInput): Plan {
       summary,
     });
     afterNeeds(step, want);
-    followFresh(want, kind, step);
+    planAfterCreate(want, kind, step);
     return step;
   }
 
-  /** Changes that a create leaves to be done. */
-  function followFresh(want: Want, kind: Kind, maker: string): void {
-    const left = kind.fresh?.(want);
-    if (left === undefined) return;
-    const found: Found = { kind: want.kind, id: '', key: want.key, status: 'ready', body: left.body };
-    const compared = kind.compare(found, want.spec, (role) => left.points?.[role] ?? []);
+  /** Plans the changes that a create cannot include. */
+  function planAfterCreate(want: Want, kind: Kind, createStep: string): void {
+    const fresh = kind.fresh?.(want);
+    if (fresh === undefined) return;
+    const found: Found = { kind: want.kind, id: '', key: want.key, status: 'ready', body: fresh.body };
+    const compared = kind.compare(found, want.spec, (role) => fresh.points?.[role] ?? []);
     if (!('changes' in compared)) return;
     const steps = change(want, found, compared.changes);
-    for (const step of steps) graph.require(step, maker);
-    // Resources that need it wait for these changes, too: no traffic for a group without members.
-    changers.set(nameOf(want), steps);
+    for (const step of steps) graph.require(step, createStep);
+    // Resources that need it also wait for these changes: a group without members gets no traffic.
+    changeSteps.set(nameOf(want), steps);
   }
 
   function change(want: Want, found: Found, changes: readonly Change[]): string[] {
@@ -127,12 +127,12 @@ export function makePlan(input: PlanInput): Plan {
     if (decision.is === 'used') continue;
     if (decision.is === 'create') {
       const step = create(want, kind, undefined);
-      makers.set(name, step);
+      createSteps.set(name, step);
       if (decision.freeing !== undefined) replaced.push({ found: decision.freeing, for: step, first: 'break' });
     } else if (decision.is === 'replace') {
       const { found, why, first, freeing } = decision;
       const step = create(want, kind, why);
-      makers.set(name, step);
+      createSteps.set(name, step);
       if (freeing !== undefined) replaced.push({ found: freeing, for: step, first: 'break' });
       if (kind.document === undefined) replaced.push({ found, for: step, first, why });
     } else {
@@ -141,10 +141,10 @@ export function makePlan(input: PlanInput): Plan {
       if (!isMarked && kind.mark !== undefined) {
         const mark = { id: `mark ${found.kind} ${found.id}`, do: 'mark', as: 'ours', kind: want.kind, name } as const;
         const step = drafts.add({ ...mark, want, found, summary: `take over ${want.summary}` });
-        // The mark comes first: a crash must not leave changes on what looks foreign.
-        makers.set(name, step);
+        // The mark comes first: a crash must not leave changes on a resource that looks foreign.
+        createSteps.set(name, step);
         marked.push({ found, step });
-        for (const need of want.needs ?? []) if (makers.has(need)) graph.require(step, makers.get(need)!);
+        for (const need of want.needs ?? []) if (createSteps.has(need)) graph.require(step, createSteps.get(need)!);
       }
       if (changes.length > 0 && kind.document !== undefined) {
         const summary = changes.map((one) => one.summary).join(', ');
@@ -152,12 +152,12 @@ export function makePlan(input: PlanInput): Plan {
         afterNeeds(step, want);
         steps.push(step);
       } else steps.push(...change(want, found, changes));
-      const marker = makers.get(name);
-      if (marker !== undefined) for (const step of steps) graph.require(step, marker);
-      changers.set(name, steps);
+      const markStep = createSteps.get(name);
+      if (markStep !== undefined) for (const step of steps) graph.require(step, markStep);
+      changeSteps.set(name, steps);
     }
   }
-  // A container gets its mark last: until then its parts are recognised by it.
+  // A container is marked last: until then, its parts are recognised by the unmarked container.
   for (const { found, step } of marked) {
     const container = match.containerOf(found);
     const last = marked.find((one) => one.found === container);
@@ -184,7 +184,7 @@ function withPorts(refusals: readonly Refusal[], wants: readonly Want[]): readon
   });
 }
 
-/** A recorded resource that nothing proves ours stays, and is named. */
+/** Recorded resources without proof of ownership: they stay, and a refusal names each. */
 function unprovenOf({ match }: PlanInput, { refusals }: Decisions): readonly Refusal[] {
   const named = new Set(refusals.map(({ name }) => name));
   return match.unproven.flatMap((one): Refusal[] => {

@@ -1,24 +1,24 @@
 import type { Core } from './core.ts';
 import type { Driver } from './driver.ts';
 import type { Journal } from './journal.ts';
-import type { Knowledge } from './knowledge.ts';
 import { matchFound } from './match.ts';
+import type { ObservedState } from './observed-state.ts';
 import { makePlan } from './plan.ts';
 import type { Request } from './request.ts';
 import { type Desire, kindOf } from './resource.ts';
 import type { Plan, Wait } from './step.ts';
 
-/** Plans for one owner, from what was read. */
+/** Plans for one owner, from the observed state. */
 export interface Planning<D> {
   declare(request: Request<D>): void;
-  /** Reads what a plan needs and is missing or old. Throws the CloudError of a read. */
+  /** Reads what a plan needs and is missing or too old. Throws the CloudError of a read. */
   refresh(request: Request<D>, journal: Journal): Promise<void>;
   planOf(request: Request<D>, journal: Journal): Plan;
   /** Declares and plans. */
   planNow(request: Request<D>, journal: Journal): Plan;
 }
 
-export function createPlanning<D>(driver: Driver<D>, core: Core, knowledge: Knowledge): Planning<D> {
+export function createPlanning<D>(driver: Driver<D>, core: Core, observed: ObservedState): Planning<D> {
   const { kinds, documentTypes, documents, inventory, shared, effects } = core;
 
   const desireOf = ({ desired }: Request<D>): Desire =>
@@ -38,16 +38,16 @@ export function createPlanning<D>(driver: Driver<D>, core: Core, knowledge: Know
       mayChangeAddress: request.mayChangeAddress === true,
       specOf: shared.specOf,
       mayDrop: (found) => shared.mayDrop(found, desired === undefined ? owner : undefined),
-      isWanted: shared.isWanted,
+      isDesired: shared.isDesired,
       isWithoutEffect: (subject) => effects.isWithout(owner.service, subject),
     });
-    // A create that is no longer desired, or desired differently, may have happened and not show yet.
-    const late = journal.unseen.map((name) => ({ name, ms: unseenMs(name) }));
+    // A create that is no longer desired, or was changed, may have succeeded and not be visible yet.
+    const mayAppear = journal.unseen.map((name) => ({ name, ms: unseenMs(name) }));
     if (desired === undefined) {
       const settleMs = Math.max(0, ...driver.kinds.map((kind) => kind.settleMs ?? 0));
-      late.push({ name: '*', ms: journal.inheritedMs(settleMs, inventory.readAtMs(owner)) });
+      mayAppear.push({ name: '*', ms: journal.inheritedMs(settleMs, inventory.readAtMs(owner)) });
     }
-    const unseen = late.flatMap(({ name, ms }): Wait[] =>
+    const unseen = mayAppear.flatMap(({ name, ms }): Wait[] =>
       ms > 0 ? [{ name, why: 'the result of an earlier create may not be visible yet', ms }] : [],
     );
     return { ...plan, waits: [...plan.waits, ...unseen], ...(remarks !== undefined && { remarks }) };
@@ -55,7 +55,7 @@ export function createPlanning<D>(driver: Driver<D>, core: Core, knowledge: Know
 
   async function refresh(request: Request<D>, journal: Journal): Promise<void> {
     const { wants } = desireOf(request);
-    await knowledge.refresh({
+    await observed.refresh({
       owner: request.owner,
       wants,
       journal,

@@ -4,10 +4,10 @@ import fc from 'fast-check';
 import { sleep } from '../../common/process/clock.ts';
 import type { Request } from './request.ts';
 import { adoptsFor, type Desired } from './testing/drivers.ts';
+import { drive, faults, type Outcome, ownerOf } from './testing/environment.ts';
 import { type CloudName, clouds, createScene, type Scene } from './testing/scenes.ts';
-import { drive, faults, type Outcome, ownerOf } from './testing/world.ts';
 
-/** ENGINE_RUNS=1000 ENGINE_SEED=7 looks further than every commit does. */
+/** ENGINE_RUNS=1000 ENGINE_SEED=7 runs more cases than the default. */
 const numRuns = Number(process.env['ENGINE_RUNS'] ?? 60);
 const seed = Number(process.env['ENGINE_SEED'] ?? 1);
 const services = ['u1', 'u2'];
@@ -43,7 +43,7 @@ function requestsOf(asks: readonly Ask[]): readonly Request<Desired>[] {
   });
 }
 
-/** What a person does to a thing of ours. */
+/** A change by hand to one of our resources. */
 function meddle({ cloud, documents }: Scene, how: { readonly do: string; readonly which: number }): void {
   const roots = new Set(
     [...cloud.things.values()].flatMap(({ id, owner }) =>
@@ -112,7 +112,7 @@ async function play(name: CloudName, one: Scenario): Promise<void> {
   )
     assert.deepEqual(cloud.violations, []);
   const { requests } = first;
-  // Another process has only the lists, which may not show what the one before it did last.
+  // The next process has only the lists, which may not show the last calls of the one before it.
   const isBlind = one.lagMs > 0 && one.hit?.fault.startsWith('crash');
   if (edit === undefined && !isBlind) scene.expect(requests, 'at first');
   await drive(clock, sleep(clock, 10_000));
@@ -132,9 +132,9 @@ async function play(name: CloudName, one: Scenario): Promise<void> {
   scene.expect(removal, 'removed');
 }
 
-describe('the engine, whatever it finds and whatever happens', () => {
+describe('the engine, with any state, faults and edits by hand', () => {
   for (const name of clouds)
-    it(`gives the ${name} cloud what is desired in few calls, touches nothing foreign, and then rests`, async () => {
+    it(`converges in the ${name} cloud in few calls, touches nothing foreign, and then makes no write`, async () => {
       await fc.assert(
         fc.asyncProperty(scenario, (one) => play(name, one)),
         { numRuns, seed },
@@ -157,7 +157,7 @@ describe('the engine, with a fault at every call and at every permit', () => {
   const hits = [undefined, ...faults.flatMap((fault) => Array.from({ length: 16 }, (_, at) => ({ at, fault })))];
 
   for (const lagMs of [0, 3000])
-    it(`serves from what others made, and leaves it as it was, with lists ${lagMs} ms late`, async () => {
+    it(`serves from a load balancer of others and leaves it unchanged, with lists ${lagMs} ms late`, async () => {
       for (const hit of hits) {
         const scene = createScene('plain', lagMs);
         const { cloud, clock } = scene;
@@ -191,7 +191,7 @@ describe('the engine, with a fault at every call and at every permit', () => {
       }
     });
 
-  it('adopts what the classic controller made, once, and keeps its address', async () => {
+  it('adopts a load balancer of the classic controller once, and keeps its address', async () => {
     for (const hit of hits) {
       const scene = createScene('plain');
       const { cloud } = scene;

@@ -2,10 +2,10 @@ import { type Clock, sleep } from '../../common/process/clock.ts';
 import type { Permit } from '../clouds/permit.ts';
 import { isRefusal } from './failure.ts';
 
-/** What one owner sends together with other owners. */
+/** A request of one owner that can share a call with requests of other owners. */
 export interface Job<W, A> {
   readonly work: W;
-  /** Jobs with the same key are never sent apart: one is refused with the other. */
+  /** Jobs with the same key are always sent in one call, and refused together. */
   readonly key: string;
   readonly service: string;
   readonly permit: Permit;
@@ -20,11 +20,11 @@ export interface QueueParts<W, A> {
   /** The answer to a job that needs no call any more. Called right before the call. */
   answerOf?(job: Job<W, A>): A | undefined;
   send(jobs: readonly Job<W, A>[]): Promise<A>;
-  /** The answer, where the error says that the work was done already. */
+  /** The answer, where the error proves that the work was done already. */
   settles?(error: unknown, jobs: readonly Job<W, A>[]): A | undefined;
 }
 
-/** One call at a time, each with everything that waits. */
+/** One call at a time, each with all jobs that wait. */
 export interface Queue<W, A> {
   readonly isBusy: boolean;
   submit(job: Omit<Job<W, A>, 'resolve' | 'reject'>): Promise<A>;
@@ -52,7 +52,7 @@ export function createQueue<W, A>(parts: QueueParts<W, A>): Queue<W, A> {
   }
 
   function toSend(jobs: readonly Job<W, A>[]): readonly Job<W, A>[] {
-    // An owner without a permit must not hold up the others. With one owner alone, the call itself asks.
+    // An owner without a permit must not delay the others. With a single owner, the call itself checks the permit.
     const isCommon = new Set(jobs.map(({ service }) => service)).size > 1;
     return jobs.filter((job) => {
       try {
@@ -69,7 +69,7 @@ export function createQueue<W, A>(parts: QueueParts<W, A>): Queue<W, A> {
 
   async function drain(): Promise<void> {
     isBusy = true;
-    // Jobs of this very moment join the first call.
+    // Jobs that are submitted in the same tick join the first call.
     await sleep(parts.clock, 0);
     while (waiting.length > 0) {
       const next = new Set(parts.next(waiting));

@@ -2,15 +2,15 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { WithheldError } from '../clouds/permit.ts';
 import { assertBefore } from './testing/calls.ts';
+import { drive, ownerOf } from './testing/environment.ts';
 import { createHarness, desire } from './testing/harness.ts';
-import { drive, ownerOf } from './testing/world.ts';
 
 describe('what Services share', () => {
-  it('each owner edits its own parts, and no union shrinks before all Services are known', async () => {
+  it('each owner edits its own parts, and no union shrinks before all Services are declared', async () => {
     const harness = createHarness('document');
     await harness.settle('u1', desire('u1', { members: ['n1'] }));
     await harness.settle('u2', desire('u2', { members: ['n2'] }));
-    harness.restart({ everyoneDeclared: () => false });
+    harness.restart({ allServicesDeclared: () => false });
     await harness.settle('u1', desire('u1', { members: ['n3'], ports: [] }));
     const doc = harness.documents!.doc!;
     const pool = doc.find(({ kind }) => kind === 'pool')!;
@@ -22,7 +22,7 @@ describe('what Services share', () => {
     assert.equal(doc.filter(({ kind, owner }) => kind === 'rule' && owner?.service === 'u2').length, 2);
   });
 
-  it('what others change in a document shows with the next read, and reads at once share one list', async () => {
+  it('shows changes of others to a document after the next read, and simultaneous reads share one list', async () => {
     const harness = createHarness('document');
     await harness.settle('u1', desire('u1'));
     const engine = harness.engine();
@@ -36,13 +36,13 @@ describe('what Services share', () => {
     assert.equal(harness.calls().filter((call) => call === 'list documents').length, 1);
   });
 
-  it('a removal reads the documents that a first read has missed', async () => {
+  it('reads the documents for a removal after a first read has failed', async () => {
     const harness = createHarness('document');
     await harness.settle('u1', desire('u1'));
     harness.restart();
     harness.trouble({ call: /^list documents/, is: 'Unavailable' });
     await assert.rejects(harness.reconcile('u1', undefined), { kind: 'Unavailable' });
-    // The other reads have ended meanwhile.
+    // The other reads have ended by then.
     await harness.pass(1000);
     await harness.settle('u1', undefined);
     assert.deepEqual(
@@ -51,7 +51,7 @@ describe('what Services share', () => {
     );
   });
 
-  it('nothing of a Service stays in a document, although its address is retained', async () => {
+  it('removes all parts of a Service from a document, although its address is retained', async () => {
     const harness = createHarness('document');
     await harness.settle('u1', desire('u1'));
     await harness.settle('u1', undefined, { retain: true });
@@ -61,7 +61,7 @@ describe('what Services share', () => {
     );
   });
 
-  it('what is desired because of a read is merged as it is planned', async () => {
+  it('merges the desired state of the latest read', async () => {
     let isRead = false;
     const harness = createHarness('document', 0, {}, (driver) => ({
       ...driver,
@@ -80,7 +80,7 @@ describe('what Services share', () => {
     assert.equal(harness.calls().filter((call) => call === 'write document').length, 1);
   });
 
-  it('one refused edit does not spoil the common write, and its owner writes alone afterwards', async () => {
+  it('writes the edits of other Services in spite of a refused one, whose owner then writes alone', async () => {
     const harness = createHarness('document');
     await harness.settle('u1', desire('u1'));
     harness.documents!.refuse('30666');
@@ -96,7 +96,7 @@ describe('what Services share', () => {
       ['failed', 'settled', 'settled', 'settled', 'settled'],
     );
     harness.calls();
-    // The offender goes alone from now on.
+    // The edits of the refused Service are sent alone from now on.
     await Promise.all([
       harness.reconcile('bad', bad),
       ...services.map((one) => harness.settle(one, desire(one, { members: ['n5'] }))),
@@ -182,7 +182,7 @@ describe('what Services share', () => {
     );
   });
 
-  it('a rule that is wanted again right before its removal stays', async () => {
+  it('keeps a rule that is desired again right before its removal', async () => {
     const harness = createHarness('rules');
     const ports = [{ port: 80, nodePort: 30080 }];
     await harness.settle('u1', desire('u1', { ports, members: ['n1', 'n2'] }));
@@ -206,7 +206,7 @@ describe('what Services share', () => {
     );
   });
 
-  it('a lane adds before it removes, whatever came first into its queue', async () => {
+  it('a lane adds before it removes, in whatever order the requests came', async () => {
     const harness = createHarness('rules');
     const ports = [{ port: 80, nodePort: 30080 }];
     await harness.settle('u1', desire('u1', { ports, members: ['n1', 'n2'] }));
@@ -226,11 +226,11 @@ describe('what Services share', () => {
     assert.deepEqual(lane, ['authorize 30080 from n3', 'authorize 30080 from n4', 'revoke 30080 from n2']);
   });
 
-  it('nothing is removed that an unknown Service may want, and the removal waits', async () => {
+  it('removes nothing that an undeclared Service may desire, and the removal waits', async () => {
     const harness = createHarness('rules');
     await harness.settle('u1', desire('u1'));
     await harness.settle('u2', desire('u2', { members: ['n7'] }));
-    harness.restart({ everyoneDeclared: () => false });
+    harness.restart({ allServicesDeclared: () => false });
     const result = await harness.reconcile('u1', undefined);
     assert.equal(result.state, 'waiting');
     assert.match(result.waits[0]!.why, /not every Service has been read/);
@@ -253,7 +253,7 @@ describe('what Services share', () => {
     assert.deepEqual(harness.cloud.things.get(foreign.id), foreign, 'an identical foreign rule serves');
   });
 
-  it('a rule that another controller keeps for a Service stays until that Service has settled here', async () => {
+  it('keeps a rule that another controller holds for a Service until that Service has settled here', async () => {
     const harness = createHarness('rules');
     const held = harness.cloud.add({
       ...{ kind: 'rule', key: '31000 from x', slots: ['rule 31000 from x'], refs: [], within: 'nodes-group' },

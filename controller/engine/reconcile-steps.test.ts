@@ -4,13 +4,13 @@ import { WithheldError } from '../clouds/permit.ts';
 import type { Kind, Want } from './resource.ts';
 import { assertBefore, isRead, writesOf } from './testing/calls.ts';
 import { type Desired, plainDriver } from './testing/drivers.ts';
+import { createEnvironment, drive, ownerOf } from './testing/environment.ts';
 import { createFakeCloud } from './testing/fake-cloud.ts';
 import { createHarness, desire } from './testing/harness.ts';
 import type { Spec } from './testing/table.ts';
-import { createWorld, drive, ownerOf } from './testing/world.ts';
 
 describe('the order of steps', () => {
-  it('resources wait for resources, not for kinds: the error of one port stops no other port', async () => {
+  it('an error of one port delays no other port, because resources wait for resources and not for kinds', async () => {
     for (const [bad, good] of [
       ['443', '80'],
       ['80', '443'],
@@ -32,14 +32,14 @@ describe('the order of steps', () => {
     }
   });
 
-  it('a listener turns before its old group is deleted, and a slot is freed as late as possible', async () => {
+  it('updates a listener before its old group is deleted, and frees a slot as late as possible', async () => {
     const harness = createHarness('plain');
     await harness.settle('u1', desire('u1'));
     harness.calls();
     await harness.settle('u1', desire('u1', { ports: [{ port: 80, nodePort: 31000 }] }));
-    const turned = harness.calls();
-    assertBefore(turned, /^create group 80/, /^update listener/);
-    assertBefore(turned, /^update listener/, /^delete group/);
+    const updated = harness.calls();
+    assertBefore(updated, /^create group 80/, /^update listener/);
+    assertBefore(updated, /^update listener/, /^delete group/);
     await harness.settle('u1', desire('u1', { zone: 'z2' }));
     const moved = harness.calls();
     assertBefore(moved, /^create group 443/, /^delete balancer/);
@@ -51,7 +51,7 @@ describe('the order of steps', () => {
     assert.deepEqual(harness.cloud.violations, []);
   });
 
-  it('a group stays while a listener that could not turn still refers to it', async () => {
+  it('keeps a group while a listener whose update failed still refers to it', async () => {
     const harness = createHarness('plain');
     await harness.settle('u1', desire('u1'));
     harness.calls();
@@ -89,7 +89,7 @@ describe('the order of steps', () => {
 describe('fresh resources', () => {
   for (const answers of [true, false])
     it(`a create is completed in the same run, with answers that show the resource: ${answers}`, async () => {
-      const world = createWorld(
+      const environment = createEnvironment(
         (clock) => createFakeCloud({ clock }),
         (cloud) => () => {
           const driver = plainDriver(cloud, { answers, settleMs: 0 });
@@ -105,10 +105,10 @@ describe('fresh resources', () => {
           return { ...driver, kinds };
         },
       );
-      const engine = world.engine();
+      const engine = environment.engine();
       const request = { owner: ownerOf('u1'), desired: desire('u1') };
-      assert.equal((await drive(world.clock, engine.reconcile(request))).state, 'settled');
-      const { calls, things } = world.cloud;
+      assert.equal((await drive(environment.clock, engine.reconcile(request))).state, 'settled');
+      const { calls, things } = environment.cloud;
       assertBefore(calls, /^update group/, /^create listener/);
       const groups = [...things.values()].filter(({ kind }) => kind === 'group');
       assert.deepEqual(
@@ -124,7 +124,7 @@ describe('fresh resources', () => {
 });
 
 describe('running steps', () => {
-  it('what locks itself is created with all its parts in one call and changed one call at a time', async () => {
+  it('creates a locking resource with all its parts in one call, and sends one change at a time', async () => {
     const harness = createHarness('composite');
     await harness.settle('u1', desire('u1'));
     assert.deepEqual(writesOf(harness.calls()), ['create balancer main', 'create floating ip main']);
@@ -169,7 +169,7 @@ describe('running steps', () => {
     assert.ok(!cloud.calls.some((call) => call.startsWith('create listener')), cloud.calls.join(', '));
   });
 
-  it('a long operation frees the worker, one poll serves all, and the next process goes on from there', async () => {
+  it('a long operation frees the worker, one poll covers all, and the next process resumes it', async () => {
     const harness = createHarness('composite', 0, { budgetMs: 500 });
     const startedAt = harness.clock.monotonic();
     const both = ['u1', 'u2'].map((service) => harness.reconcile(service, desire(service)));
@@ -178,7 +178,7 @@ describe('running steps', () => {
       ['waiting', 'waiting'],
     );
     assert.ok(harness.clock.monotonic() - startedAt <= 600);
-    // Another process resumes from what the cloud says it works on.
+    // Another process resumes from the pending operations that the cloud shows.
     harness.restart();
     await Promise.all([harness.settle('u1', desire('u1')), harness.settle('u2', desire('u2'))]);
     const polls = harness.cloud.calls.filter((call) => call === 'poll').length;
@@ -213,7 +213,7 @@ describe('running steps', () => {
     assert.equal((await harness.settle('u1', desire('u1'))).state, 'settled');
   });
 
-  it('the lock of another is tried a few times, and then waited for visibly', async () => {
+  it('tries a busy resource a few times, and then waits visibly', async () => {
     const harness = createHarness('plain');
     harness.trouble({ call: /^create balancer/, is: 'Busy', times: 9 });
     const result = await harness.reconcile('u1', desire('u1'));

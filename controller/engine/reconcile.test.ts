@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { assertBefore, isRead, writesOf } from './testing/calls.ts';
 import { adoptsFor } from './testing/drivers.ts';
+import { ownerOf } from './testing/environment.ts';
 import { createHarness, desire } from './testing/harness.ts';
-import { ownerOf } from './testing/world.ts';
 
 describe('reads', () => {
-  it('a success answer is a read; an older read is repeated before anything is deleted', async () => {
+  it('a success answer counts as a read; an old read is repeated before anything is deleted', async () => {
     const harness = createHarness('plain');
     await harness.settle('u1', desire('u1'));
     harness.calls();
@@ -129,7 +129,7 @@ describe('removals', () => {
     }
   });
 
-  it('a removal finds what an earlier process created last, although lists do not show it yet', async () => {
+  it('a removal finds the last create of an earlier process, although lists do not show it yet', async () => {
     const harness = createHarness('plain', 3000);
     harness.journals.set('u1', { claimed: true, ids: {}, tried: [] });
     await harness.pass(10_000);
@@ -156,7 +156,7 @@ describe('ownership', () => {
     assert.deepEqual(harness.cloud.things.get(stripped.id)?.owner, owner);
   });
 
-  it('a recorded resource without marks and without proof stays, and is named', async () => {
+  it('keeps a recorded resource without marks and without proof, and names it', async () => {
     const harness = createHarness('rules');
     await harness.settle('u1', desire('u1'));
     const group = [...harness.cloud.things.values()].find(
@@ -171,7 +171,7 @@ describe('ownership', () => {
     assert.ok(harness.cloud.things.has(group.id));
   });
 
-  it('parts in a load balancer of others need consent, are recorded, and leave no trace', async () => {
+  it('parts in a load balancer of others need consent, are recorded, and are removed completely', async () => {
     const harness = createHarness('plain');
     const host = harness.cloud.add({ kind: 'balancer', key: 'host', slots: ['name host'], refs: [], body: {} });
     const theirs = harness.cloud.add({

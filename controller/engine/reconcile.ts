@@ -4,9 +4,9 @@ import { WithheldError } from '../clouds/permit.ts';
 import type { Core } from './core.ts';
 import { isBusy, isRepeatable } from './failure.ts';
 import type { Journals } from './journal.ts';
-import type { Knowledge } from './knowledge.ts';
+import type { ObservedState } from './observed-state.ts';
 import type { Planning } from './planning.ts';
-import { isLeft, type Records } from './records.ts';
+import { hasUndeletable, type Records } from './records.ts';
 import type { Request, Result } from './request.ts';
 import type { Owner } from './resource.ts';
 import { runPlan } from './run.ts';
@@ -15,10 +15,10 @@ import type { Plan, Step } from './step.ts';
 export interface ReconcilerParts<D> {
   readonly core: Core;
   readonly planning: Planning<D>;
-  readonly knowledge: Knowledge;
+  readonly observed: ObservedState;
   readonly records: Records;
   readonly journals: Journals;
-  /** What an owner asks for now. */
+  /** The latest request of an owner. */
   latest(owner: Owner): Request<D>;
   readonly budgetMs: number;
 }
@@ -32,9 +32,9 @@ const refusedAgainMs = 300_000;
 /** Nothing is deleted because of an older read. */
 const maxProofAgeMs = 60_000;
 
-/** Plans and runs for one owner until everything is done or has to wait; reads only where needed. */
+/** Plans and runs steps for one owner until all are done or have to wait; reads only where needed. */
 export function createReconciler<D>(parts: ReconcilerParts<D>): (owner: Owner) => Promise<Result> {
-  const { core, planning, knowledge, records, budgetMs } = parts;
+  const { core, planning, observed, records, budgetMs } = parts;
   const { clock, signal, inventory, operations, shared } = core;
   const nowMs = () => clock.monotonic();
 
@@ -59,7 +59,7 @@ export function createReconciler<D>(parts: ReconcilerParts<D>): (owner: Owner) =
         const isCurrent = () => parts.latest(owner) === request;
         await planning.refresh(request, journal);
         if (!isCurrent()) continue;
-        // What it asks for may depend on what was read.
+        // The desired state may depend on the observed state.
         plan = planning.planNow(request, journal);
         if (plan.steps.length === 0) {
           const [operation] = plan.waits.flatMap((wait) => wait.operation ?? []);
@@ -70,7 +70,7 @@ export function createReconciler<D>(parts: ReconcilerParts<D>): (owner: Owner) =
           }
           if (request.desired === undefined && plan.waits.length === 0 && journal.state.claimed && !provedGone) {
             provedGone = true;
-            await knowledge.find(owner, journal, { ids: [], slots: [], removing: true });
+            await observed.find(owner, journal, { ids: [], slots: [], removing: true });
             continue;
           }
           await records.conclude(owner, journal, plan, request.desired === undefined);
@@ -79,7 +79,7 @@ export function createReconciler<D>(parts: ReconcilerParts<D>): (owner: Owner) =
             if (plan.waits.some((wait) => !wait.isOurs)) inventory.invalidate(owner);
             return answer('waiting', Math.min(...plan.waits.map(({ ms }) => ms)));
           }
-          // What another controller kept for it may be deleted now.
+          // Resources that another controller kept for this Service may be deleted now.
           if (shared.settled(owner)) continue;
           return concluded(request, plan, answer);
         }
@@ -101,7 +101,7 @@ export function createReconciler<D>(parts: ReconcilerParts<D>): (owner: Owner) =
         // Before any read that could fail.
         await journal.save();
         if (errors.some(({ error }) => error instanceof WithheldError)) return answer('withheld', failedAgainMs);
-        if (errors.length > 0) knowledge.searchNext(owner);
+        if (errors.length > 0) observed.searchNext(owner);
         if (result.isParked) return answer('waiting', nextTurnMs);
         if (result.sent === 0 && isCurrent()) return failedAnswer(answer);
         if (errors.length > 0 && errors.every(({ error }) => isBusy(error))) return failedAnswer(answer);
@@ -120,11 +120,11 @@ export function createReconciler<D>(parts: ReconcilerParts<D>): (owner: Owner) =
 
   function concluded({ owner, desired }: Request<D>, plan: Plan, answer: Answering): Result {
     if (plan.refusals.some(({ reason }) => reason === 'Foreign')) {
-      // Others may remove the obstacle without our notice.
+      // Others may remove the foreign resource, and no event tells us.
       inventory.invalidate(owner);
-      knowledge.searchNext(owner);
+      observed.searchNext(owner);
     }
-    const isRefused = desired === undefined ? isLeft(plan) : plan.refusals.length > 0;
+    const isRefused = desired === undefined ? hasUndeletable(plan) : plan.refusals.length > 0;
     return isRefused ? answer('refused', refusedAgainMs) : answer('settled', undefined);
   }
 

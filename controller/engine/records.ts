@@ -8,17 +8,17 @@ import type { Plan } from './step.ts';
 /** Updates the journal of an owner before a plan is run, and when nothing is left to do. */
 export interface Records {
   intend(plan: Plan, journal: Journal): void;
-  /** Makes the journal equal to what was found. */
+  /** Makes the journal equal to the observed state. */
   conclude(owner: Owner, journal: Journal, plan: Plan, removing: boolean): Promise<void>;
 }
 
-/** Whether something of ours is left that cannot go. */
-export function isLeft({ refusals }: Plan): boolean {
+/** Whether a resource of ours exists that cannot be deleted. */
+export function hasUndeletable({ refusals }: Plan): boolean {
   return refusals.some(({ reason }) => reason === 'InUse' || reason === 'NoEffect');
 }
 
 export function createRecords({ kinds, inventory, found }: Core): Records {
-  /** What must be recorded before it is sent. */
+  /** Records the creates that must be recorded before they are sent. */
   function intend({ steps, bound }: Plan, journal: Journal): void {
     const creates = steps.filter(
       (step) => step.do === 'create' && (step.unmarked || kinds.get(step.kind)?.again === 'look'),
@@ -30,7 +30,7 @@ export function createRecords({ kinds, inventory, found }: Core): Records {
     }
   }
 
-  /** No recorded part is in it any more. */
+  /** Whether no recorded part is in that container any more. */
   function isUseOver(name: string, id: string, journal: Journal): boolean {
     return !Object.entries(journal.state.ids).some(([other, part]) => {
       const found = inventory.get(identityOf({ kind: kindOf(other), id: part }));
@@ -50,7 +50,7 @@ export function createRecords({ kinds, inventory, found }: Core): Records {
         const isUsed = isUseName(name) && isUseOver(name, id, journal);
         if (isUsed || found.get(identityOf({ kind: kindOf(name), id })) === undefined) journal.gone(kindOf(name), id);
       }
-      if (plan.waits.length === 0 && removing && !isLeft(plan)) journal.clear();
+      if (plan.waits.length === 0 && removing && !hasUndeletable(plan)) journal.clear();
       else if (plan.waits.length === 0) journal.seen();
       await journal.save();
     },

@@ -6,12 +6,12 @@ import type { Permit } from '../clouds/permit.ts';
  * The words of the engine, and what a cloud provides to it.
  *
  * Everything that a cloud keeps for a cluster is a resource: a load balancer, a listener, a public address, a rule.
- * A cloud is a table of resource kinds, readers that show what is there, and a pure function from what a Service asks
+ * A cloud is a table of resource kinds, readers that list what exists, and a pure function from what a Service asks
  * for to the resources that serve it. The engine compares, orders the calls, sends them, and recovers from failures:
  *
- * inventory.ts and details.ts hold what was read, found-index.ts looks things up in it, knowledge.ts decides what to
- * read first; owner.ts and match.ts tell which of it is ours; decide.ts compares; plan.ts, removals.ts, drafts.ts and
- * order.ts turn the difference into steps; run.ts and sender.ts send them; operations.ts waits for long operations,
+ * inventory.ts and details.ts hold what was read, found-index.ts is its index, observed-state.ts reads what is missing
+ * or too old; owner.ts and match.ts tell which resources are ours; decide.ts compares; plan.ts, removals.ts, drafts.ts
+ * and order.ts turn the difference into steps; run.ts and sender.ts send them; operations.ts waits for long operations,
  * queue.ts, document.ts and batch.ts share calls between Services; failure.ts says what errors mean; shared.ts merges
  * what several Services desire of one resource; effects.ts counts calls that the cloud accepts without effect;
  * journal.ts and records.ts keep what has to survive a crash; reconcile.ts is the loop around all of it, core.ts what
@@ -64,7 +64,7 @@ export interface Reference {
   readonly role: string;
   readonly kind: string;
   readonly id: string;
-  /** The cloud drops the reference by itself when its target goes. */
+  /** The cloud drops the reference when its target is deleted. */
   readonly loose?: true;
   /** The target proves the ownership of this resource: it is deleted after it, even where the reference is loose. */
   readonly proof?: true;
@@ -78,11 +78,11 @@ export interface Found<B = unknown> {
   readonly id: string;
   /**
    * By its marks: tags, labels, or whatever else of it only its maker writes; on a cloud without any, a name that has
-   * both UIDs. Undefined where nothing is marked: then its container tells. The journal alone never does: users can
-   * write it, so what is recorded, stands alone and has no mark is left as it is, and the Service is told.
+   * both UIDs. Undefined without marks: then the container tells the owner. The journal alone never does, because
+   * users can write it: a recorded resource without container and marks stays unchanged, and a refusal names it.
    */
   readonly owner?: Owner;
-  /** Key of the want that it serves. Required where it has an owner. */
+  /** Key of the `Want` that it serves. Required where it has an owner. */
   readonly key?: string;
   /** Id of the container. */
   readonly within?: string;
@@ -101,7 +101,7 @@ export interface Found<B = unknown> {
   readonly lent?: boolean;
   /** The classic controller made it for this cluster: its details are read as those of ours are. */
   readonly adoptable?: boolean;
-  /** Kept on purpose when its Service went. */
+  /** Kept on purpose when its Service was deleted. */
   readonly retained?: boolean;
   /** Shown in the status of its Service because of it: a replacement then needs consent to another address. */
   readonly address?: string;
@@ -126,7 +126,7 @@ export type Comparison =
   | { readonly changes: readonly Change[] }
   | { readonly replace: string; readonly first: 'make' | 'break' };
 
-/** Names of what a found resource refers to in that role, without what is foreign, gone or about to be replaced. */
+/** Names of the resources that a found one refers to in that role, without foreign, deleted and replaced ones. */
 export type PointsAt = (role: string) => readonly ResourceName[];
 
 /** What a call answered. A success answer is a read: `found` are the resources as they are now. */
@@ -191,16 +191,16 @@ export interface Kind<S = unknown, B = unknown> {
   /** Default `at once`. `later`: it still exists for a while after the answer to its removal. */
   readonly gone?: 'at once' | 'later';
   /**
-   * The union of what several Services want. Nothing of `standing` may be left out now. A part of a document with this
-   * function is compared by its spec alone, without references.
+   * The union of what several Services desire. No part of `existing` may be left out now. A part of a document with
+   * this function is compared by its spec alone, without references.
    */
-  merge?(specs: readonly S[], standing: Found<B> | undefined): S;
+  merge?(specs: readonly S[], existing: Found<B> | undefined): S;
   /**
    * Only what is asked for: what a cloud fills in itself, or leaves out of its answers, is no difference. Nor are marks
    * of what has no owner: what is taken over gets them by `mark`, together with the first change that is needed anyway.
    */
   compare(found: Found<B>, spec: S, pointsAt: PointsAt): Comparison;
-  /** The state after a create, where more changes have to follow. */
+  /** The state after a create, where changes have to follow. */
   fresh?(want: Want<S>): { readonly body: B; readonly points?: Readonly<Record<string, readonly ResourceName[]>> };
   create?(want: Want<S>, inside: readonly Want[], io: WriteIo): Promise<Answer>;
   update?(found: Found<B>, change: Change, io: WriteIo): Promise<Answer>;
@@ -215,8 +215,9 @@ export interface Kind<S = unknown, B = unknown> {
   heldBy?(found: Found<B>): string | undefined;
   /**
    * Users of a shared resource as the cloud shows them: UIDs of Services, or other names. It is deleted with the last
-   * user, whether every Service is known or not. Undefined: not known; it is deleted once every Service is known and
-   * none desires it, or with a Service that is deleted; `remove` reads the users before its call.
+   * user, whether every Service is declared or not. Undefined: the cloud does not tell; it is deleted once every
+   * Service is declared and none desires it, or with a Service that is deleted; `remove` reads the users before its
+   * call.
    */
   usedBy?(found: Found<B>): readonly string[] | undefined;
 }
@@ -243,7 +244,7 @@ export interface Reading {
   readonly found: readonly Found[];
   /** Kinds that were read completely: what is not in `found` is gone. */
   readonly complete?: readonly string[];
-  /** It shows every change that was answered before it began: it contains no search of a list. */
+  /** It shows every change that was answered before it began, because it searches no list. */
   readonly isFresh?: boolean;
 }
 
@@ -265,7 +266,7 @@ export interface Detail {
   read(container: Found, io: ReadIo): Promise<readonly Found[]>;
 }
 
-/** Something that the Service asks for and that is not done. The rest of the plan goes on. */
+/** Something that the Service asks for and that is not done. The other steps of the plan are still sent. */
 export interface Refusal {
   readonly reason: /** It is not provably ours and gives no consent. */
     | 'Foreign'
@@ -281,7 +282,7 @@ export interface Refusal {
     | 'ClusterWideConsent'
     /** The cloud accepted it several times and did not do it. */
     | 'NoEffect'
-    /** What it asks to keep goes with its Service; the rest is done. */
+    /** What the Service asks to keep is deleted with it; the rest is done. */
     | 'RetentionNotAllowed';
   readonly message: string;
   readonly name?: ResourceName;

@@ -16,10 +16,10 @@ export interface RunResult {
 
 const busyTries = 2;
 const busyDelayMs = 500;
-/** A resource that is busy for longer does not hold the worker. */
+/** A resource that is busy for longer does not block the worker. */
 const longestBusyMs = 3000;
 
-/** Sends the steps of a plan, independent ones side by side. Errors end up in the result. */
+/** Sends the steps of a plan, independent ones side by side. Errors are in the result. */
 export async function runPlan(core: Core, run: Run): Promise<RunResult> {
   const { inventory, clock, signal } = core;
   const { owner, plan, journal, deadline } = run;

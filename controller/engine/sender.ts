@@ -93,7 +93,7 @@ export function createSender(core: Core, run: Run): Sender {
     return end === 'late' ? 'running' : 'done';
   }
 
-  /** A Service that needs it meanwhile waits until it is gone. */
+  /** A Service that needs it during the removal waits until it is gone. */
   async function removeShared(step: Step, kind: Kind, io: WriteIo): Promise<Answer> {
     core.setDeleting(step.found!, true);
     try {
@@ -127,7 +127,7 @@ export function createSender(core: Core, run: Run): Sender {
     return inventory.get(identityOf({ kind: found!.kind, id })) ?? { ...found!, id };
   }
 
-  /** Where a kind has marks, only they identify the created one: the answer may show parts of others, too. */
+  /** Where a kind has marks, only these identify the created one: the answer may also show parts of others. */
   function foundAs(name: ResourceName, { found }: Answer): Found | undefined {
     const isMarked = kinds.get(kindOf(name))?.mark !== undefined;
     return found?.find((one) => nameOf(one) === name && (isOwnedBy(one, owner) || (!isMarked && !one.owner)));
@@ -191,11 +191,11 @@ export function createSender(core: Core, run: Run): Sender {
     const edits = step.edits!.map((one): Edit => {
       if ('drop' in one) return { drop: one.drop, owner };
       const { put } = one;
-      // Evaluated when it is folded: others may have joined since the plan.
+      // Evaluated when the edit is folded: others may have joined since the plan.
       const live = {
         ...put,
         get spec() {
-          return shared.specOf(put, kinds.get(put.kind)?.merge === undefined ? undefined : standingOf(put));
+          return shared.specOf(put, kinds.get(put.kind)?.merge === undefined ? undefined : existingOf(put));
         },
       };
       return { put: live, owner, idOf };
@@ -207,14 +207,14 @@ export function createSender(core: Core, run: Run): Sender {
     return end === 'late' ? 'parked' : 'done';
   }
 
-  function standingOf(put: Want): Found | undefined {
+  function existingOf(put: Want): Found | undefined {
     return core.found.ofKind(put.kind).find(({ key }) => key === put.key);
   }
 
   return { send, lockOf, settleGone, refused };
 }
 
-/** Whether the journal records ids of this kind: resources that stand alone. */
+/** Whether the journal records ids of this kind: resources without container, document or lane. */
 export function isRecorded(kind: Kind): boolean {
   return kind.document === undefined && kind.lane === undefined && kind.within === undefined;
 }

@@ -2,29 +2,29 @@ import { everyService, type Found, type Kind, nameOf, type Owner, type ResourceN
 
 export interface SharedParts {
   readonly kinds: ReadonlyMap<string, Kind>;
-  /** Every live Service was declared, and understood, in this process. */
-  everyoneDeclared(): boolean;
+  /** Whether every live Service was declared, with a readable spec, in this process. */
+  allServicesDeclared(): boolean;
 }
 
 /** The desired specs of shared resources, of all Services together. */
 export interface Shared {
   /** Everything that an owner desires now; nothing = its removal. */
   declare(owner: Owner, wants: readonly Want[]): void;
-  /** The union of what all Services desire; nothing of `standing` is left out until every Service is known. */
-  specOf(want: Want, standing: Found | undefined): unknown;
-  isWanted(name: ResourceName): boolean;
-  /** @param going the owner that is being removed */
-  mayDrop(found: Found, going?: Owner): 'yes' | 'no' | 'later';
-  /** Another controller keeps nothing for that Service any more. Returns whether that changes anything. */
+  /** The union of what all Services desire; no part of `existing` is left out until every Service is declared. */
+  specOf(want: Want, existing: Found | undefined): unknown;
+  isDesired(name: ResourceName): boolean;
+  /** @param removed the owner that is being removed */
+  mayDrop(found: Found, removed?: Owner): 'yes' | 'no' | 'later';
+  /** That Service no longer needs what another controller keeps for it. Returns whether it did before. */
   settled(owner: Owner): boolean;
 }
 
-export function createShared({ kinds, everyoneDeclared }: SharedParts): Shared {
+export function createShared({ kinds, allServicesDeclared }: SharedParts): Shared {
   const specs = new Map<ResourceName, Map<string, unknown>>();
   const settled = new Set<string>();
   const isEverHeld = [...kinds.values()].some(({ heldBy }) => heldBy !== undefined);
 
-  const isWanted = (name: ResourceName) => (specs.get(name)?.size ?? 0) > 0;
+  const isDesired = (name: ResourceName) => (specs.get(name)?.size ?? 0) > 0;
   function isHeld(found: Found): boolean {
     const service = kinds.get(found.kind)?.heldBy?.(found);
     return service !== undefined && !settled.has(service);
@@ -42,22 +42,22 @@ export function createShared({ kinds, everyoneDeclared }: SharedParts): Shared {
         specs.set(nameOf(want), of.set(service, want.spec));
       }
     },
-    specOf(want, standing) {
+    specOf(want, existing) {
       const { merge } = kinds.get(want.kind) ?? {};
       if (merge === undefined) return want.spec;
       const all = [...(specs.get(nameOf(want))?.values() ?? [want.spec])];
-      const mustStay = standing !== undefined && (!everyoneDeclared() || isHeld(standing));
-      return merge(all, mustStay ? standing : undefined);
+      const mustStay = existing !== undefined && (!allServicesDeclared() || isHeld(existing));
+      return merge(all, mustStay ? existing : undefined);
     },
-    isWanted,
-    mayDrop(found, going) {
+    isDesired,
+    mayDrop(found, removed) {
       if (found.owner !== undefined && found.owner.service !== everyService) return 'yes';
-      if (isWanted(nameOf(found)) || isHeld(found)) return 'no';
+      if (isDesired(nameOf(found)) || isHeld(found)) return 'no';
       const { usedBy } = kinds.get(found.kind) ?? {};
-      if (usedBy === undefined) return everyoneDeclared() ? 'yes' : 'later';
+      if (usedBy === undefined) return allServicesDeclared() ? 'yes' : 'later';
       const users = usedBy(found);
-      if (users === undefined) return going !== undefined || everyoneDeclared() ? 'yes' : 'no';
-      return users.every((user) => user === going?.service) ? 'yes' : 'no';
+      if (users === undefined) return removed !== undefined || allServicesDeclared() ? 'yes' : 'no';
+      return users.every((user) => user === removed?.service) ? 'yes' : 'no';
     },
     settled({ service }) {
       if (!isEverHeld || settled.has(service)) return false;

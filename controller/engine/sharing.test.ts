@@ -8,30 +8,30 @@ import { everyService, type Found, type Kind, type Owner, type Want } from './re
 
 const cluster = 'c1';
 const ownerOf = (service: string): Owner => ({ cluster, service });
-const everybody = ownerOf(everyService);
+const allServices = ownerOf(everyService);
 
-interface World {
-  /** Ids of what is there: `balancer a`, `group`, `rule 1`. */
+interface CloudState {
+  /** Ids of the resources: `balancer a`, `group`, `rule 1`. */
   readonly things: Set<string>;
   readonly calls: string[];
 }
 
 /** A load balancer for each Service, a group that all of them carry, and rules in a lane for each Service. */
-function worldOf() {
+function setUp() {
   const clock = fakeClock();
-  const world: World = { things: new Set(), calls: [] };
+  const cloud: CloudState = { things: new Set(), calls: [] };
   /** Called before each mutating call. */
   const hooks = { before: (_: string): Promise<void> | void => undefined, hidesUsers: false };
   const found = (id: string): Found => {
     const [kind = '', name = ''] = id.split(' ');
-    const owner = kind === 'balancer' ? ownerOf(name) : kind === 'group' ? everybody : ownerOf(name.slice(0, 1));
-    const refs = kind === 'balancer' && world.things.has('group') ? [{ role: 'g', kind: 'group', id: 'group' }] : [];
+    const owner = kind === 'balancer' ? ownerOf(name) : kind === 'group' ? allServices : ownerOf(name.slice(0, 1));
+    const refs = kind === 'balancer' && cloud.things.has('group') ? [{ role: 'g', kind: 'group', id: 'group' }] : [];
     const key = kind === 'rule' ? name : 'main';
     return { kind, id, owner, key, status: 'ready', refs, body: undefined };
   };
   async function send(call: string, permit: (ms: number) => void, work: () => void): Promise<void> {
     permit(1000);
-    world.calls.push(call);
+    cloud.calls.push(call);
     await hooks.before(call);
     work();
   }
@@ -41,11 +41,11 @@ function worldOf() {
     compare: () => ({ same: true }),
     async create({ key }, _, { owner, permit }) {
       const id = kind === 'group' ? 'group' : `${kind} ${key === 'main' ? owner.service : key}`;
-      await send(`create ${id}`, permit, () => world.things.add(id));
+      await send(`create ${id}`, permit, () => cloud.things.add(id));
       return { id, found: [found(id)] };
     },
     async remove({ id }, { permit }) {
-      await send(`delete ${id}`, permit, () => world.things.delete(id));
+      await send(`delete ${id}`, permit, () => cloud.things.delete(id));
       return {};
     },
   });
@@ -53,14 +53,14 @@ function worldOf() {
     ...kindOf('group'),
     merge: ([spec]) => spec,
     usedBy: () =>
-      hooks.hidesUsers ? undefined : [...world.things].flatMap((id) => (id.startsWith('balancer ') ? id.slice(9) : [])),
+      hooks.hidesUsers ? undefined : [...cloud.things].flatMap((id) => (id.startsWith('balancer ') ? id.slice(9) : [])),
   };
   const rule: Kind = {
     ...kindOf('rule'),
     lane: () => 'rules',
     async createMany(wants, { permit }) {
       const ids = wants.map(({ want }) => `rule ${want.key}`);
-      await send(`create ${ids.join()}`, permit, () => ids.forEach((id) => void world.things.add(id)));
+      await send(`create ${ids.join()}`, permit, () => ids.forEach((id) => void cloud.things.add(id)));
       return { found: ids.map(found) };
     },
   };
@@ -69,8 +69,8 @@ function worldOf() {
     readers: [
       {
         kinds: ['balancer', 'group', 'rule'],
-        all: async () => [...world.things].map(found),
-        of: async () => ({ found: [...world.things].map(found), complete: ['balancer', 'group', 'rule'] }),
+        all: async () => [...cloud.things].map(found),
+        of: async () => ({ found: [...cloud.things].map(found), complete: ['balancer', 'group', 'rule'] }),
       },
     ],
     documents: [],
@@ -86,14 +86,14 @@ function worldOf() {
     poll: async () => new Map(),
   };
   let permits: string[] = [];
-  const open = (everyoneDeclared = true) =>
+  const open = (allServicesDeclared = true) =>
     createEngine({
-      ...{ driver, cluster, clock, everyoneDeclared: () => everyoneDeclared },
+      ...{ driver, cluster, clock, allServicesDeclared: () => allServicesDeclared },
       permit: (owner) => () => void permits.push(owner.service),
       journal: { load: async () => undefined, save: async () => undefined },
     });
   return {
-    ...{ world, hooks, clock, open },
+    ...{ cloud, hooks, clock, open },
     during: <T>(work: Promise<T>) => advanceDuring(clock, work),
     permits: () => permits.splice(0),
     clear: () => {
@@ -102,75 +102,75 @@ function worldOf() {
   };
 }
 
-describe('what all Services share', () => {
-  it('goes with the last that uses it, as the cloud shows, whether every Service is known or not', async () => {
-    const { world, open, during } = worldOf();
+describe('a shared resource', () => {
+  it('is deleted with its last user in the cloud, whether every Service is declared or not', async () => {
+    const { cloud, open, during } = setUp();
     for (const service of ['a', 'b']) await during(open().reconcile({ owner: ownerOf(service), desired: [] }));
     const engine = open(false);
     await during(engine.reconcile({ owner: ownerOf('a'), desired: undefined }));
-    assert.deepEqual([...world.things], ['group', 'balancer b']);
+    assert.deepEqual([...cloud.things], ['group', 'balancer b']);
     await during(engine.reconcile({ owner: ownerOf('b'), desired: undefined }));
-    assert.deepEqual([...world.things], []);
-    assert.deepEqual(world.calls.slice(-2), ['delete balancer b', 'delete group'], 'in one go, and last');
+    assert.deepEqual([...cloud.things], []);
+    assert.deepEqual(cloud.calls.slice(-2), ['delete balancer b', 'delete group'], 'in one go, and last');
   });
 
-  it('goes where the cloud does not show who uses it, once every Service is known and none wants it', async () => {
-    const { world, hooks, open, during } = worldOf();
+  it('is deleted without known users once every Service is declared and none desires it', async () => {
+    const { cloud, hooks, open, during } = setUp();
     hooks.hidesUsers = true;
-    world.things.add('group');
+    cloud.things.add('group');
     const request = { owner: ownerOf('a'), desired: ['nothing'] };
     await during(open(false).reconcile(request));
-    assert.deepEqual([...world.things], ['group']);
+    assert.deepEqual([...cloud.things], ['group']);
     const engine = open();
     engine.declare({ owner: ownerOf('b'), desired: [] });
     await during(engine.reconcile(request));
-    assert.deepEqual([...world.things], ['group']);
+    assert.deepEqual([...cloud.things], ['group']);
     engine.declare({ owner: ownerOf('b'), desired: ['nothing'] });
     await during(engine.reconcile(request));
-    assert.deepEqual([...world.things], []);
+    assert.deepEqual([...cloud.things], []);
   });
 
-  it('stays when another Service has come to want it before its removal is sent', async () => {
-    const { world, hooks, open, during } = worldOf();
+  it('stays when another Service desires it before its removal is sent', async () => {
+    const { cloud, hooks, open, during } = setUp();
     const engine = open();
     await during(engine.reconcile({ owner: ownerOf('a'), desired: [] }));
     hooks.before = (call) => {
       if (call === 'delete balancer a') engine.declare({ owner: ownerOf('b'), desired: [] });
     };
     await during(engine.reconcile({ owner: ownerOf('a'), desired: undefined }));
-    assert.deepEqual([...world.things], ['group']);
+    assert.deepEqual([...cloud.things], ['group']);
   });
 
-  it('is made again, not used, by a Service that comes to want it while its removal is under way', async () => {
-    const { world, hooks, open, during, clock } = worldOf();
+  it('is created again by a Service that desires it while its removal is in progress', async () => {
+    const { cloud, hooks, open, during, clock } = setUp();
     const engine = open();
     await during(engine.reconcile({ owner: ownerOf('a'), desired: [] }));
     const { promise, resolve } = Promise.withResolvers<void>();
     hooks.before = (call) => (call === 'delete group' ? promise : undefined);
-    const going = engine.reconcile({ owner: ownerOf('a'), desired: undefined });
+    const removing = engine.reconcile({ owner: ownerOf('a'), desired: undefined });
     await clock.advance(10);
-    const coming = engine.reconcile({ owner: ownerOf('b'), desired: [] });
+    const creating = engine.reconcile({ owner: ownerOf('b'), desired: [] });
     await clock.advance(10);
-    assert.ok(!world.calls.includes('create balancer b'), world.calls.join());
+    assert.ok(!cloud.calls.includes('create balancer b'), cloud.calls.join());
     resolve();
-    await during(Promise.all([going, coming]));
+    await during(Promise.all([removing, creating]));
     await during(engine.reconcile({ owner: ownerOf('b'), desired: [] }));
-    assert.deepEqual([...world.things].toSorted(), ['balancer b', 'group']);
+    assert.deepEqual([...cloud.things].toSorted(), ['balancer b', 'group']);
   });
 });
 
 it('a call of a lane asks the permit of each owner once', async () => {
-  const { open, during, permits, clear, world } = worldOf();
+  const { open, during, permits, clear, cloud } = setUp();
   const engine = open();
   await during(engine.reconcile({ owner: ownerOf('a'), desired: [] }));
   clear();
   await during(engine.reconcile({ owner: ownerOf('a'), desired: ['a1', 'a2', 'a3'] }));
-  assert.equal(world.calls.at(-1), 'create rule a1,rule a2,rule a3');
+  assert.equal(cloud.calls.at(-1), 'create rule a1,rule a2,rule a3');
   assert.deepEqual(permits(), ['a']);
 });
 
-it('what is in use for long keeps no worker waiting: it is tried again when its answer said', async () => {
-  const { world, hooks, open, clock } = worldOf();
+it('frees the worker when a resource is busy for long, and tries again after the retry delay', async () => {
+  const { cloud, hooks, open, clock } = setUp();
   const engine = open();
   const owner = ownerOf('a');
   const first = engine.reconcile({ owner, desired: [] });
@@ -185,5 +185,5 @@ it('what is in use for long keeps no worker waiting: it is tried again when its 
   await clock.advance(10);
   const result = await removal;
   assert.deepEqual([result.state, result.againInMs], ['waiting', 60_000]);
-  assert.equal(world.calls.filter((call) => call === 'delete group').length, 1);
+  assert.equal(cloud.calls.filter((call) => call === 'delete group').length, 1);
 });

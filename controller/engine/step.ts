@@ -1,6 +1,6 @@
 import type { Change, Found, Refusal, ResourceName, Want } from './resource.ts';
 
-/** One change of one part of a document, as it is planned. */
+/** One planned change of one part of a document. */
 export type PlannedEdit = { readonly put: Want } | { readonly drop: Found };
 
 /** One call to the cloud, as plain data. */
@@ -8,12 +8,12 @@ export interface Step {
   /** Unique in a plan, and the same in every plan that has the same step. */
   readonly id: string;
   readonly do: 'create' | 'update' | 'delete' | 'mark' | 'edit';
-  /** Of a document: its type. */
+  /** Kind of the resource, or type of the document. */
   readonly kind: string;
   readonly name: ResourceName;
-  /** Starts after the success of these, */
+  /** Ids of steps that must have succeeded before this one starts. */
   readonly after: readonly string[];
-  /** and after the end of those. */
+  /** Ids of steps that must have ended before this one starts, however they end. */
   readonly follows: readonly string[];
   /** Starts when all other steps have ended: additions go before removals. */
   readonly last?: true;
@@ -42,8 +42,8 @@ export interface Wait {
 }
 
 /**
- * `running`: the cloud has answered and goes on with it, and this run does not wait for the end. `parked`: this run has
- * ended before it was sent or answered.
+ * `running`: the cloud has accepted it, its operation is in progress, and this run does not wait for the end. `parked`:
+ * this run ended before the step was sent or answered.
  */
 export type Outcome = 'done' | 'skipped' | 'running' | 'parked' | { readonly error: unknown };
 
@@ -54,6 +54,6 @@ export interface Plan {
   /** Shown in the condition, although everything is done. */
   readonly remarks?: readonly string[];
   readonly waits: readonly Wait[];
-  /** Ids of what is there, by name. */
+  /** Ids of the found resources, by name. */
   readonly bound: Readonly<Record<ResourceName, string>>;
 }

@@ -10,7 +10,7 @@ function must(text: string): Cidr {
   return cidr;
 }
 
-/** All that is left, in the order given. */
+/** Allocates all free parts, in order. */
 function drain(set: ReturnType<typeof createCidrSet>): string[] {
   const given: string[] = [];
   for (let next = set.allocate(); next; next = set.allocate()) given.push(next.cidr.text);

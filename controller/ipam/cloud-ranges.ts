@@ -17,9 +17,9 @@ const pausedMs = 1500;
 const waitMs = 60_000;
 
 /**
- * Gives each Node without pod ranges those of its instance, as the cloud shows them, unless another Node has them: its
- * VM may be gone, and the range another VM's since. A Node gets ranges once it is initialised: before, its providerID
- * is its kubelet's word.
+ * Gives each Node without pod ranges those of its instance, as the cloud shows them, unless another Node has them: the
+ * VM of that Node may be gone, and the cloud may have given its range to another VM. A Node gets ranges once it is
+ * initialised, because until then its providerID is only a claim of the kubelet.
  *
  * @param writesAtOnce lookups are batched, so many Nodes may wait for one
  */
@@ -32,7 +32,7 @@ export function createCloudRanges(
   const writes = createSemaphore(options.writesAtOnce);
   /** By uid: the ranges that Nodes have, or are being written to them. */
   const held = new Map<string, { readonly owner: Owner; readonly cidrs: readonly Cidr[] }>();
-  /** By name: why they wait, and for which Node to go. */
+  /** By name: why they wait, and which Node has their range. */
   const waiting = new Map<string, { readonly uid: string; readonly why: string; readonly holder?: string }>();
 
   function wait(node: NodeView, why: string, holder?: string): { readonly requeueAfterMs: number } {
@@ -114,7 +114,7 @@ export function createCloudRanges(
     const chosen = instanceRanges(lookup.instance.podRanges, options);
     if ('problem' in chosen) return wait(node, chosen.problem);
     return writes.run(async () => {
-      // A Node that has changed meanwhile is reconciled again.
+      // A Node that has changed during the lookup is reconciled again.
       if (due(name)?.uid !== node.uid) return undefined;
       const { cidrs } = chosen;
       const holder = holderOf(cidrs, node.uid);

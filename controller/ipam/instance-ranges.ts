@@ -4,7 +4,7 @@ import type { CloudRangeOptions } from './ipam-options.ts';
 
 /**
  * The ranges that a Node gets of those of its instance: one inside each range of --cluster-cidr, in that order. With
- * none or several there is nothing to choose by: `problem` says which, as the end of a sentence. Pure.
+ * none or several, the choice is not defined: `problem` names them, as the end of a sentence. Pure.
  *
  * @param podRanges as in `Instance`
  */

@@ -26,8 +26,8 @@ interface Term {
 
 /** How often the allocated ranges are compared with the existing Nodes. */
 const auditMs = 300_000;
-/** A Node that waits for a batched lookup occupies a place in the queue. */
-const lookupsUnderWay = 4096;
+/** A Node that waits for a batched lookup occupies a slot in the queue. */
+const lookupsInProgress = 4096;
 
 /**
  * Gives every owned Node its pod ranges: a part of the cluster's, which is released when the Node is deleted, or those
@@ -82,7 +82,7 @@ export function createIpamTask(context: IpamContext, options: IpamTaskOptions): 
       clock,
       random,
       log,
-      concurrency: allocates ? concurrentNodes : lookupsUnderWay,
+      concurrency: allocates ? concurrentNodes : lookupsInProgress,
       reconcile: (name) => ranges.reconcile(name),
       ...(options.queueMetrics && { metrics: options.queueMetrics }),
     });

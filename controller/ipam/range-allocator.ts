@@ -68,7 +68,7 @@ export function createRangeAllocator(options: RangeOptions, metrics: MetricsOf<t
     metrics.usage.set({ clusterCIDR: set.range.text }, set.used / set.size);
   }
 
-  function giveBack(set: CidrSet, cidr: Cidr): void {
+  function free(set: CidrSet, cidr: Cidr): void {
     set.release(cidr);
     metrics.releases.add({ clusterCIDR: set.range.text });
     measure(set);
@@ -125,7 +125,7 @@ export function createRangeAllocator(options: RangeOptions, metrics: MetricsOf<t
       const given = set.allocate();
       if (given === undefined) {
         // The range of one family is of no use without the other.
-        for (const each of taken) giveBack(each.set, each.cidr);
+        for (const each of taken) free(each.set, each.cidr);
         return { full: set.range.text };
       }
       const clusterCIDR = set.range.text;
@@ -146,7 +146,7 @@ export function createRangeAllocator(options: RangeOptions, metrics: MetricsOf<t
     avoidedChanged ||= holding.avoided.length > 0;
     for (const cidr of holding.cidrs)
       for (const set of holding.avoided.includes(cidr) ? [] : sets)
-        if (set.range.family === cidr.family) giveBack(set, cidr);
+        if (set.range.family === cidr.family) free(set, cidr);
     return true;
   }
 

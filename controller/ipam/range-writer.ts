@@ -7,7 +7,7 @@ import { readNode } from '../nodes/write-node.ts';
 import type { IpamContext } from './ipam-context.ts';
 import type { IpamEventReason } from './reasons.ts';
 
-/** `taken`: the Node got ranges of another writer meanwhile. `dropped`: it is gone, going, paused or another Node. */
+/** `taken`: another writer gave the Node ranges. `dropped`: it is deleted, terminating, paused or re-created. */
 export type WrittenRanges =
   | { readonly kind: 'written' | 'dropped' }
   | { readonly kind: 'taken'; readonly node: NodeView };

@@ -49,7 +49,7 @@ describe('the connections of the client', () => {
     await own.close();
   });
 
-  it('lets an urgent call pass the ones that wait', async () => {
+  it('sends an urgent call before waiting ones', async () => {
     const own = await startTestServer(
       (request, response) => {
         if (request.path === '/urgent') answerJson(response, 200, {});

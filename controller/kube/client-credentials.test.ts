@@ -46,7 +46,7 @@ describe('a client with credentials that change', () => {
     assert.equal(config.asked, 1);
   });
 
-  it('lets a refusal stand when there are no other credentials', async () => {
+  it('returns the refusal when there are no other credentials', async () => {
     const credentials = withToken('old', { ca: harness.server.caPem });
     const config = changing(
       () => credentials,

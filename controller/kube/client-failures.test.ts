@@ -4,7 +4,7 @@ import { fakeClock } from '../../common/testing/fake-clock.ts';
 import { clientHarness, failure } from './testing/client-harness.ts';
 import { answerJson, statusObject } from './testing/test-server.ts';
 
-describe('the client of the Kubernetes API told of a failure', () => {
+describe('the errors of the client of the Kubernetes API', () => {
   const harness = clientHarness();
 
   it('turns a Status into an error with its reason', async () => {
@@ -37,7 +37,7 @@ describe('the client of the Kubernetes API told of a failure', () => {
     assert.deepEqual([late.status, late.reason, late.retryAfterMs], [503, 'ServiceUnavailable', 30_000]);
   });
 
-  it('says that the manifests give a right that the account of the controller lacks', async () => {
+  it('hints at the manifests where the account of the controller lacks a permission', async () => {
     const denied = (account: string) =>
       `leases "x" is forbidden: User "system:serviceaccount:kube-system:${account}" cannot get resource "leases"`;
     const asked = async (message: string) => {
@@ -45,7 +45,7 @@ describe('the client of the Kubernetes API told of a failure', () => {
       return (await failure(harness.client().call({ verb: 'get', path: '/x' }))).message;
     };
     assert.match(await asked(denied('mooring-controller')), /cannot get resource "leases"; apply the manifests/);
-    assert.doesNotMatch(await asked(denied('somebody')), /manifests/);
+    assert.doesNotMatch(await asked(denied('another-account')), /manifests/);
   });
 
   it('reads retryAfterSeconds where there is no header', async () => {
@@ -55,7 +55,7 @@ describe('the client of the Kubernetes API told of a failure', () => {
     assert.deepEqual([error.status, error.reason, error.retryAfterMs], [504, 'Timeout', 1_000]);
   });
 
-  it('says that an answer is no JSON, broken or cut', async () => {
+  it('reports an answer that is not JSON, broken or cut', async () => {
     harness.handle = (_, response) => response.end('<html>login</html>');
     assert.equal((await failure(harness.client().call({ verb: 'get', path: '/x' }))).reason, 'Unreadable');
     harness.handle = (_, response) => {

@@ -10,7 +10,7 @@ import { answerJson, statusObject } from './testing/test-server.ts';
 describe('the client of the Kubernetes API', () => {
   const harness = clientHarness();
 
-  it('says which kind of patch it sends, and sends the body as it is', async () => {
+  it('sends the type of a patch, and its body unchanged', async () => {
     const body = { metadata: { labels: { a: null } }, spec: { taints: [{ $patch: 'replace' }], unknownField: 1 } };
     for (const [patch, type] of [
       ['merge', 'application/merge-patch+json'],
@@ -66,7 +66,7 @@ describe('the client of the Kubernetes API', () => {
     assert.deepEqual(JSON.parse(request.body), body);
   });
 
-  it('asks for metadata alone when that is enough', async () => {
+  it('requests only metadata where that is enough', async () => {
     const request = await harness.lastRequest((api) =>
       api.call({ verb: 'patch', path: '/api/v1/nodes/a', body: {}, answer: 'metadata' }),
     );

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { electorWorld, type Replica } from './testing/elector-world.ts';
+import { electorHarness, type Replica } from './testing/elector-harness.ts';
 
-describe('electors among each other', () => {
+describe('several electors', () => {
   it('never lets two replicas write under any faults, and has one leader without faults', async () => {
     const deed = fc.record({
       atMs: fc.integer({ min: 0, max: 6_000 }),
@@ -29,9 +29,9 @@ describe('electors among each other', () => {
         fc.array(deed, { minLength: 1, maxLength: 30 }),
         fc.array(fc.double({ min: 0.97, max: 1.03, noNaN: true }), { minLength: 3, maxLength: 3 }),
         async (deeds, rates) => {
-          const world = electorWorld();
+          const harness = electorHarness();
           const all: Replica[] = rates.map((rate, i) =>
-            world.replica(`r${i}`, { rate, wallOffsetMs: (i - 1) * 3_600_000 }),
+            harness.replica(`r${i}`, { rate, wallOffsetMs: (i - 1) * 3_600_000 }),
           );
           const living = [...all];
           const check = (when: string) => {
@@ -40,8 +40,8 @@ describe('electors among each other', () => {
           };
           const pass = async (ms: number) => {
             for (let left = ms; left > 0; left -= 250) {
-              await world.time.advance(Math.min(250, left));
-              check(`at ${world.time.monotonic()}`);
+              await harness.time.advance(Math.min(250, left));
+              check(`at ${harness.time.monotonic()}`);
             }
           };
           await pass(2_000);
@@ -60,7 +60,7 @@ describe('electors among each other', () => {
             else {
               replica.kill();
               births += 1;
-              const born = world.replica(`born${births}`, { rate: rates[who]! });
+              const born = harness.replica(`born${births}`, { rate: rates[who]! });
               all.push(born);
               living[who] = born;
             }

@@ -131,7 +131,7 @@ export function createElector(options: ElectorOptions): Elector {
   }
 
   function renewed(led: Term | undefined, sentAt: Instants): void {
-    // The term has ended meanwhile, so the renewal no longer counts.
+    // The term has ended during the renewal, which no longer counts.
     if (ended || term !== led) return;
     if (leaseDurationMs - marginMs <= elapsedMs(clock, sentAt, 'any')) return;
     if (term === undefined) startTerm(sentAt);

@@ -14,7 +14,7 @@ type Body = Readonly<Record<string, unknown>> & {
   readonly metadata: { readonly name: string; readonly namespace: string };
 };
 
-function stand(options: Partial<EventSinkOptions> = {}) {
+function setUp(options: Partial<EventSinkOptions> = {}) {
   const clock = fakeClock(Date.parse('2026-01-01T00:00:00.789Z'));
   const calls: KubeCall[] = [];
   const dropped: string[] = [];
@@ -53,7 +53,7 @@ const failed = (status: number, reason: string, retryAfterMs?: number) =>
 
 describe('the event sink', () => {
   it('writes a core/v1 Event; of a cluster-scoped object into namespace default', async () => {
-    const { clock, calls, sink } = stand();
+    const { clock, calls, sink } = setUp();
     sink.emit(node, { type: 'Normal', reason: 'Synced', message: 'Node synced successfully' });
     assert.equal(calls.length, 0, 'never in the caller’s own time');
     await clock.advance(0);
@@ -79,14 +79,14 @@ describe('the event sink', () => {
   });
 
   it('shows characters that would control a terminal by their code points', async () => {
-    const { sink, calls } = stand();
+    const { sink, calls } = setUp();
     sink.emit(node, { type: 'Warning', reason: 'CloudUnreachable', message: 'a\n\u001b[2J\u202e' });
     await sink.stop();
     assert.equal(JSON.parse(JSON.stringify(calls[0]?.body)).message, 'a\\u{a}\\u{1b}[2J\\u{202e}');
   });
 
   it('writes events of a namespaced object beside it', async () => {
-    const { clock, calls, sink } = stand();
+    const { clock, calls, sink } = setUp();
     sink.emit(service, { type: 'Warning', reason: 'SyncLoadBalancerFailed', message: 'no quota' });
     await clock.advance(0);
     assert.equal(calls[0]!.path, '/api/v1/namespaces/shop/events');
@@ -94,7 +94,7 @@ describe('the event sink', () => {
   });
 
   it('counts a repeated event on the first one', async () => {
-    const { clock, calls, sink } = stand();
+    const { clock, calls, sink } = setUp();
     const event = { type: 'Warning', reason: 'CloudUnreachable', message: 'timeout' } as const;
     sink.emit(node, event);
     await clock.advance(61_000);
@@ -109,8 +109,8 @@ describe('the event sink', () => {
     assert.deepEqual(calls[1]!.body, { count: 3, lastTimestamp: '2026-01-01T00:01:01Z', message: 'timeout' });
   });
 
-  it('makes a new Event when the first one is over', async () => {
-    const { clock, calls, failures, sink } = stand();
+  it('creates a new Event when the first one has expired', async () => {
+    const { clock, calls, failures, sink } = setUp();
     const event = { type: 'Normal', reason: 'R', message: 'm' } as const;
     sink.emit(node, event);
     await clock.advance(0);
@@ -125,7 +125,7 @@ describe('the event sink', () => {
   });
 
   it('lets 25 events about an object pass at once, then one in five minutes', async () => {
-    const { clock, calls, dropped, sink } = stand();
+    const { clock, calls, dropped, sink } = setUp();
     const emit = (i: number) => sink.emit(node, { type: 'Normal', reason: `Reason${i}`, message: 'm' });
     for (let i = 0; i < 40; i += 1) emit(i);
     await clock.advance(0);
@@ -144,7 +144,7 @@ describe('the event sink', () => {
   });
 
   it('combines events that differ in their message alone when there are more than ten', async () => {
-    const { clock, calls, sink } = stand();
+    const { clock, calls, sink } = setUp();
     for (let i = 0; i < 14; i += 1) sink.emit(node, { type: 'Warning', reason: 'Failed', message: `try ${i}` });
     await clock.advance(0);
     const made = calls
@@ -158,8 +158,8 @@ describe('the event sink', () => {
     assert.equal((calls.at(-1)!.body as { count: number }).count, 5);
   });
 
-  it('tries again when the server is busy, as late as it asks, and not for ever', async () => {
-    const { clock, calls, failures, dropped, sink } = stand();
+  it('retries when the server is busy, after its Retry-After, and not for ever', async () => {
+    const { clock, calls, failures, dropped, sink } = setUp();
     failures.push(failed(429, 'TooManyRequests', 7_000), failed(503, 'ServiceUnavailable'), failed(0, 'Unreachable'));
     sink.emit(node, { type: 'Normal', reason: 'R', message: 'm' });
     await clock.advance(6_999);
@@ -172,7 +172,7 @@ describe('the event sink', () => {
   });
 
   it('does not try again what the server refuses', async () => {
-    const { clock, calls, failures, dropped, sink } = stand();
+    const { clock, calls, failures, dropped, sink } = setUp();
     failures.push(failed(403, 'Forbidden'), failed(0, 'Fenced'));
     sink.emit(node, { type: 'Normal', reason: 'R', message: 'm' });
     sink.emit(node, { type: 'Normal', reason: 'S', message: 'm' });
@@ -182,7 +182,7 @@ describe('the event sink', () => {
   });
 
   it('makes one Event when the answer to its creation was lost', async () => {
-    const { clock, calls, failures, sink } = stand();
+    const { clock, calls, failures, sink } = setUp();
     failures.push(failed(0, 'Timeout'));
     sink.emit(node, { type: 'Normal', reason: 'R', message: 'm' });
     await clock.advance(5_000);
@@ -194,7 +194,7 @@ describe('the event sink', () => {
   });
 
   it('holds a bounded number and drops the rest', async () => {
-    const { clock, calls, dropped, sink } = stand({ capacity: 3 });
+    const { clock, calls, dropped, sink } = setUp({ capacity: 3 });
     for (let i = 0; i < 5; i += 1) sink.emit({ ...node, name: `n${i}` }, { type: 'Normal', reason: 'R', message: 'm' });
     assert.deepEqual(dropped, ['full', 'full']);
     await clock.advance(0);
@@ -202,7 +202,7 @@ describe('the event sink', () => {
   });
 
   it('shortens a message that is too long, and the name of an object', async () => {
-    const { clock, calls, sink } = stand();
+    const { clock, calls, sink } = setUp();
     sink.emit({ ...node, name: 'n'.repeat(253) }, { type: 'Normal', reason: 'R', message: 'm'.repeat(5_000) });
     await clock.advance(0);
     const body = calls[0]!.body as Body;
@@ -210,8 +210,8 @@ describe('the event sink', () => {
     assert.equal(String(body['message']).length, 1024);
   });
 
-  it('rests four times as long as each write took, at most a second, and not any more once it stops', async () => {
-    const { clock, sink } = stand({
+  it('pauses four times as long as each write took, at most a second, and not when it stops', async () => {
+    const { clock, sink } = setUp({
       api: {
         async call<T>() {
           times.push(clock.monotonic() - startedAt);
@@ -235,7 +235,7 @@ describe('the event sink', () => {
   });
 
   it('writes what waits before it stops, and gives up when that takes too long', async () => {
-    const quick = stand();
+    const quick = setUp();
     for (let i = 0; i < 3; i += 1)
       quick.sink.emit({ ...node, name: `n${i}` }, { type: 'Normal', reason: 'R', message: 'm' });
     await quick.sink.stop();
@@ -245,7 +245,7 @@ describe('the event sink', () => {
     assert.equal(quick.calls.length, 3);
     assert.equal(quick.clock.pending, 0);
 
-    const stuck = stand();
+    const stuck = setUp();
     stuck.failures.push('never');
     for (let i = 0; i < 3; i += 1)
       stuck.sink.emit({ ...node, name: `n${i}` }, { type: 'Normal', reason: 'R', message: 'm' });

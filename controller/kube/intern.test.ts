@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { createInterner } from './intern.ts';
 
-it('an interner answers what it was given, also when it is full', () => {
+it('an interner returns equal strings, also when it is full', () => {
   const intern = createInterner(2);
   for (const text of ['a', 'b', 'a', 'c', 'b', '', 'a']) assert.equal(intern(text), text);
 });

@@ -98,7 +98,7 @@ describe('the connection of a kubeconfig', () => {
     assert.equal(await connection.credentials(), second, 'nothing changed');
   });
 
-  it('reads again at once what the server refused, but not for each of many refusals', async () => {
+  it('reads refused credentials again at once, but not for each of many refusals', async () => {
     await writeFile(file('refused'), 'first');
     const clock = fakeClock();
     const connection = await load({ clock, kubeconfig: await kubeconfig('refused-config', { tokenFile: 'refused' }) });
@@ -115,7 +115,7 @@ describe('the connection of a kubeconfig', () => {
     assert.equal((await connection.credentials(second)).headers['authorization'], 'Bearer third');
   });
 
-  it('names the line of a text that is no YAML, and never what stands there', async () => {
+  it('names the line of invalid YAML, and never its content', async () => {
     const secret = 'precious';
     const clock = fakeClock();
     const lines: string[] = [];
@@ -140,7 +140,7 @@ describe('the connection of a kubeconfig', () => {
     assert.ok(!lines.join('').includes(secret), lines.join(''));
   });
 
-  it('keeps what it has while a file is missing, and says so without its content', async () => {
+  it('keeps its credentials while a file is missing, and logs that without content', async () => {
     await writeFile(file('gone'), 'precious');
     const clock = fakeClock();
     const lines: string[] = [];
@@ -154,7 +154,7 @@ describe('the connection of a kubeconfig', () => {
     assert.ok(!lines.join('').includes('precious'));
   });
 
-  it('asks an exec plugin, and again only when what it gave was refused', async () => {
+  it('runs an exec plugin, and again only when its credentials were refused', async () => {
     const script = file('plugin');
     await writeFile(file('count'), '');
     await writeFile(
@@ -190,7 +190,7 @@ describe('the connection of a kubeconfig', () => {
     assert.equal(String(tls.ca), 'POD CA');
   });
 
-  it('says what is wrong with a configuration that cannot be used', async () => {
+  it('names the fault of an unusable configuration', async () => {
     await assert.rejects(load({}), /KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set/);
     await assert.rejects(load({ kubeconfig: file('nowhere') }), /kubeconfig .*nowhere: ENOENT/);
     await writeFile(file('empty'), stringify({ clusters: [], users: [], contexts: [], 'current-context': 'prod' }));
@@ -214,7 +214,7 @@ describe('the connection of a kubeconfig', () => {
     await assert.rejects(load({ kubeconfig: proxy }), /proxy-url, which is not supported/);
   });
 
-  it('gets a call through whose token was replaced behind its back', async () => {
+  it('completes a call whose token was replaced on disk', async () => {
     let valid = 'first';
     const server = await startTestServer((request, response) => {
       const ok = request.headers.authorization === `Bearer ${valid}`;

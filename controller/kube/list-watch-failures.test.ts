@@ -20,7 +20,7 @@ describe('a list-watch of a server that fails', () => {
     await informer.stop();
   });
 
-  it('goes on after any failure of a list, more and more slowly', async () => {
+  it('retries after any failure of a list, with back-off', async () => {
     const { nodes, informer, lines, clock } = listWatchHarness();
     nodes.put('a');
     nodes.failNext('list', broken(500), cut(), broken(403), broken(503));
@@ -87,7 +87,7 @@ describe('a list-watch of a server that fails', () => {
   });
 
   for (const lacking of ['name', 'uid', 'resourceVersion']) {
-    it(`takes no list for complete in which an object has no ${lacking}`, async () => {
+    it(`refuses a list in which an object has no ${lacking}`, async () => {
       const metadata = { name: 'a', uid: 'u', resourceVersion: '1', [lacking]: undefined };
       const api = {
         call: async () => ({ metadata: { resourceVersion: '1' }, items: [{ metadata }] }) as never,
@@ -114,7 +114,7 @@ describe('a list-watch of a server that fails', () => {
     await informer.stop();
   });
 
-  it('does not ask in a tight loop when watches end at once', async () => {
+  it('does not loop without delay when watches end at once', async () => {
     const { nodes, informer, clock } = listWatchHarness();
     const endAtOnce = () => setImmediate(() => nodes.endWatches());
     nodes.failNext('watch', ...Array.from({ length: 100 }, () => endAtOnce));
@@ -124,7 +124,7 @@ describe('a list-watch of a server that fails', () => {
     await informer.stop();
   });
 
-  it('drops a watch on which nothing is heard for longer than bookmarks take, and only then', async () => {
+  it('drops a watch without events only after a time longer than the interval of bookmarks', async () => {
     const { nodes, informer, told, counted, clock } = listWatchHarness();
     informer.start();
     await clock.advance(0);

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { cut, listWatchHarness } from './testing/list-watch-harness.ts';
 import { expired, type MemoryCollection } from './testing/memory-collection.ts';
 
-describe('a list-watch that lost its place', () => {
+describe('a list-watch after the end of a watch', () => {
   it('resumes from the last version after a watch ended in order, without a list', async () => {
     const { nodes, informer, told, clock } = listWatchHarness();
     informer.start();
@@ -45,7 +45,7 @@ describe('a list-watch that lost its place', () => {
     await informer.stop();
   });
 
-  it('starts the list over when the continue token outlived the history', async () => {
+  it('starts the list over when the continue token has expired', async () => {
     const { nodes, informer, told, clock } = listWatchHarness();
     for (const name of ['a', 'b', 'c']) nodes.put(name);
     nodes.failNext(

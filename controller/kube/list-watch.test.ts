@@ -48,7 +48,7 @@ describe('a list-watch', () => {
     await informer.stop();
   });
 
-  it('tells what was added, updated with the old object, and deleted', async () => {
+  it('emits added, updated with the old object, and deleted', async () => {
     const { nodes, informer, events, clock } = listWatchHarness();
     nodes.put('a', { v: 1 });
     informer.start();
@@ -67,7 +67,7 @@ describe('a list-watch', () => {
     await informer.stop();
   });
 
-  it('names objects by namespace and name, or as it is told', async () => {
+  it('names objects by namespace and name, or by its keyOf', async () => {
     const raw = { metadata: { name: 'l', namespace: 'kube-node-lease', uid: 'u', resourceVersion: '1' } };
     const api = {
       call: async () => ({ metadata: { resourceVersion: '1' }, items: [raw] }) as never,
@@ -85,7 +85,7 @@ describe('a list-watch', () => {
     await byName.informer.stop();
   });
 
-  it('takes an empty list, also one that Go writes as null', async () => {
+  it('accepts an empty list, also one that Go encodes as null', async () => {
     const api = {
       call: async () => ({ metadata: { resourceVersion: '1' }, items: null }) as never,
       watch: () => new Promise<void>((_, reject) => setImmediate(() => reject(cut()))),
@@ -97,7 +97,7 @@ describe('a list-watch', () => {
     await informer.stop();
   });
 
-  it('tells of an object that came back under the same name as deleted and added', async () => {
+  it('emits deleted and added for an object that was re-created under the same name', async () => {
     const { nodes, informer, told, clock } = listWatchHarness();
     nodes.put('a', {}, 'first');
     informer.start();
@@ -116,7 +116,7 @@ describe('a list-watch', () => {
     await informer.stop();
   });
 
-  it('says nothing of events whose version is known', async () => {
+  it('drops events whose version is known', async () => {
     const { nodes, informer, told, clock } = listWatchHarness();
     nodes.put('a');
     informer.start();
@@ -129,7 +129,7 @@ describe('a list-watch', () => {
     await informer.stop();
   });
 
-  it('keeps all handlers going when one throws, at once or later', async () => {
+  it('calls all handlers when one throws, at once or later', async () => {
     const { nodes, informer, told, lines, counted, clock } = listWatchHarness();
     const later: string[] = [];
     informer.subscribe(() => {
@@ -153,7 +153,7 @@ describe('a list-watch', () => {
     await informer.stop();
   });
 
-  it('keeps an object as it was known when it cannot be read any more, and goes on', async () => {
+  it('keeps the last copy of an object that cannot be trimmed, and continues', async () => {
     let refuse = '';
     const trim = (raw: unknown) => {
       const { metadata, spec } = raw as MemoryObject;
@@ -177,19 +177,19 @@ describe('a list-watch', () => {
     await informer.stop();
   });
 
-  it('tells a late subscriber what is there', async () => {
+  it('emits existing objects to a late subscriber', async () => {
     const { nodes, informer, clock } = listWatchHarness();
     nodes.put('a');
     informer.start();
     await clock.advance(0);
-    const heard: string[] = [];
-    informer.subscribe((event) => heard.push(`${event.type} ${event.key}`));
+    const events: string[] = [];
+    informer.subscribe((event) => events.push(`${event.type} ${event.key}`));
     nodes.put('b');
-    assert.deepEqual(heard, ['added a', 'added b']);
+    assert.deepEqual(events, ['added a', 'added b']);
     await informer.stop();
   });
 
-  it('stops at any moment and leaves nothing behind', async () => {
+  it('stops at any moment and leaves no timers and watches', async () => {
     for (const ms of [0, 500, 5_000]) {
       const { nodes, informer, clock } = listWatchHarness();
       if (ms === 500) nodes.failNext('list', broken(500));

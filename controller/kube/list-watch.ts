@@ -70,7 +70,7 @@ const shortWatchMs = 1_000;
 /**
  * Maintains a copy of one resource: a list in pages, then watches from the last observed version. Never gives up. Lists
  * again only when the server no longer has that version, when watches stay silent or when they keep failing. A later
- * list emits `deleted` for objects that were deleted meanwhile, with their last known state.
+ * list emits `deleted` for objects that were deleted in between, with their last known state.
  *
  * Handlers get objects page by page, before `synced`. A late subscriber gets `added` for all existing objects at once.
  * An event with an already observed version is dropped.
@@ -88,9 +88,9 @@ export function createListWatch<T>(options: ListWatchOptions<T>): ListWatch<T> {
   const stopping = new AbortController();
   let running: Promise<void> | undefined;
   let synced = false;
-  let lastHeard = clock.monotonic();
+  let lastEventAt = clock.monotonic();
   /** The total number of events and bookmarks. */
-  let heard = 0;
+  let eventCount = 0;
   let version = '';
   let failures = 0;
   const waiting: { resolve(): void; reject(error: unknown): void }[] = [];
@@ -105,7 +105,7 @@ export function createListWatch<T>(options: ListWatchOptions<T>): ListWatch<T> {
       unread,
       signal: stopping.signal,
       onPage(items) {
-        lastHeard = clock.monotonic();
+        lastEventAt = clock.monotonic();
         for (const item of items) cache.put(checkedObject(path, item, keyOf));
       },
     });
@@ -115,8 +115,8 @@ export function createListWatch<T>(options: ListWatchOptions<T>): ListWatch<T> {
 
   function onEvent(event: WatchEvent): void {
     if (event.type === 'ERROR') throw errorOfStatus(`WATCH ${path}`, event.object);
-    lastHeard = clock.monotonic();
-    heard += 1;
+    lastEventAt = clock.monotonic();
+    eventCount += 1;
     if (event.type === 'BOOKMARK') {
       const { resourceVersion } = metadataOf(event.object);
       if (resourceVersion === undefined) throw unreadable(path, 'a bookmark without metadata.resourceVersion');
@@ -138,7 +138,7 @@ export function createListWatch<T>(options: ListWatchOptions<T>): ListWatch<T> {
     const startedAt = clock.monotonic();
     let silent = false;
     const check = () => {
-      const quietMs = clock.monotonic() - Math.max(lastHeard, startedAt);
+      const quietMs = clock.monotonic() - Math.max(lastEventAt, startedAt);
       if (quietMs >= silenceMs) {
         silent = true;
         ended.abort(new Error('silent'));
@@ -149,7 +149,7 @@ export function createListWatch<T>(options: ListWatchOptions<T>): ListWatch<T> {
     let timer = clock.setTimer(silenceMs, check);
     // Between 5 and 10 minutes, so that many watches do not reconnect at the same time.
     const timeoutSeconds = String(Math.floor(300 + random() * 300));
-    const heardBefore = heard;
+    const eventsBefore = eventCount;
     try {
       await api.watch({
         path,
@@ -165,8 +165,8 @@ export function createListWatch<T>(options: ListWatchOptions<T>): ListWatch<T> {
       stopping.signal.removeEventListener('abort', stop);
     }
     if (silent) throw new SilentWatch();
-    lastHeard = clock.monotonic();
-    if (heard === heardBefore && lastHeard - startedAt < shortWatchMs)
+    lastEventAt = clock.monotonic();
+    if (eventCount === eventsBefore && lastEventAt - startedAt < shortWatchMs)
       throw unreadable(path, 'the watch ended at once, without an event');
   }
 
@@ -209,7 +209,7 @@ export function createListWatch<T>(options: ListWatchOptions<T>): ListWatch<T> {
         await listUntilDone(why);
         why = undefined;
       }
-      const heardBefore = heard;
+      const eventsBefore = eventCount;
       try {
         await watchOnce();
         if (stopping.signal.aborted) return;
@@ -218,7 +218,7 @@ export function createListWatch<T>(options: ListWatchOptions<T>): ListWatch<T> {
       } catch (error) {
         if (stopping.signal.aborted) return;
         // However it ended, it delivered events, so the failures are not consecutive.
-        if (heard !== heardBefore) failures = failedInARow = silentInARow = expiredInARow = 0;
+        if (eventCount !== eventsBefore) failures = failedInARow = silentInARow = expiredInARow = 0;
         if (error instanceof SilentWatch) {
           metrics?.watchEnded?.('silent');
           silentInARow += 1;
@@ -260,7 +260,7 @@ export function createListWatch<T>(options: ListWatchOptions<T>): ListWatch<T> {
     get size() {
       return cache.size;
     },
-    stalenessMs: () => clock.monotonic() - lastHeard,
+    stalenessMs: () => clock.monotonic() - lastEventAt,
     subscribe: (handler) => cache.subscribe(handler),
     start() {
       running ??= follow().catch((error) => {

@@ -93,7 +93,7 @@ export function createObjectCache<T>(options: {
         object = trim(raw);
       } catch (error) {
         onFault?.('trim');
-        log.error('an object cannot be read; it stays as it was known', { key, ...errorFields(error) });
+        log.error('an object cannot be read; its last copy stays', { key, ...errorFields(error) });
         if (previous) previous.generation = generation;
         return;
       }

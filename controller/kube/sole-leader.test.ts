@@ -8,7 +8,7 @@ import { createSoleLeader } from './sole-leader.ts';
 import { memoryLeases, type Weather } from './testing/memory-leases.ts';
 import { replicaClock } from './testing/replica-clock.ts';
 
-function stand() {
+function setUp() {
   const time = fakeClock();
   const leases = memoryLeases(time);
   const clock = replicaClock(time);
@@ -36,7 +36,7 @@ function stand() {
 
 describe('the sole leader', () => {
   it('leads for ever and renews nothing', async () => {
-    const { time, leases, leader, history, stop } = stand();
+    const { time, leases, leader, history, stop } = setUp();
     const done = leader.run(stop.signal);
     await time.advance(0);
     assert.equal(leader.timeLeftMs(), Number.POSITIVE_INFINITY);
@@ -52,7 +52,7 @@ describe('the sole leader', () => {
   });
 
   it('does not lead before it knows the annotations of the Lease', async () => {
-    const { time, leases, network, leader, stop } = stand();
+    const { time, leases, network, leader, stop } = setUp();
     leases.lease = {
       metadata: {
         name: 'cloud-controller-manager',
@@ -76,7 +76,7 @@ describe('the sole leader', () => {
   });
 
   it('annotates beside others, and refuses when it does not lead', async () => {
-    const { time, leases, leader, history, stop } = stand();
+    const { time, leases, leader, history, stop } = setUp();
     await assert.rejects(leader.annotate({ x: '1' }), (error) => isKubeError(error) && error.reason === 'Fenced');
     const done = leader.run(stop.signal);
     await time.advance(0);

@@ -6,7 +6,7 @@ import { withoutMembers } from './unread-members.ts';
 const read = (value: unknown, ...names: string[]) =>
   JSON.parse(withoutMembers(Buffer.from(JSON.stringify(value)), names).toString('utf8'));
 
-/** What is to come out, by way of objects. */
+/** The expected result, computed with objects. */
 function emptied(value: unknown, names: readonly string[]): unknown {
   if (Array.isArray(value)) return value.map((item) => emptied(item, names));
   if (typeof value !== 'object' || value === null) return value;

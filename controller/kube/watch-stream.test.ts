@@ -227,7 +227,7 @@ describe('a watch', () => {
     assert.equal((await failed(watch({ signal: stop.signal }))).reason, 'Aborted');
   });
 
-  it('has a connection of its own, and the next watch takes it over when it ended in order', async () => {
+  it('has its own connection, which the next watch reuses after a clean end', async () => {
     const own = await startTestServer((request, response) => {
       if (request.query.get('watch')) setTimeout(() => response.end(line('BOOKMARK', node('x'))), 5);
       else answerJson(response, 200, {});
@@ -249,7 +249,7 @@ describe('a watch', () => {
     await own.close();
   });
 
-  it('does not wait for ever for its beginning', async () => {
+  it('does not wait for ever for its first byte', async () => {
     const clock = fakeClock();
     const config = fixedConnection({ server: server.url, tls: { ca: server.caPem } });
     const { api, close } = createKubeClient({ config, clock, log: silentLog });

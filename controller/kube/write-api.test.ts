@@ -31,8 +31,8 @@ const read: KubeCall = { verb: 'get', path: '/api/v1/nodes/a' };
 const write: KubeCall = { verb: 'patch', path: '/api/v1/nodes/a', body: { metadata: { resourceVersion: '3' } } };
 const withReason = (reason: string) => (error: unknown) => error instanceof KubeError && error.reason === reason;
 
-describe('what a leader writes through', () => {
-  it('gives each write a deadline, which the lease outlives, and reads none of its own', async () => {
+describe('the API of a leader', () => {
+  it('gives each write a deadline shorter than the lease, and reads no deadline', async () => {
     const { api, sent } = recordingApi();
     const timeoutMs = writeTimeoutMs(15_000);
     const leading = leaderApi(api, leadershipWith(5001), timeoutMs);
@@ -54,8 +54,8 @@ describe('what a leader writes through', () => {
   });
 });
 
-describe('a leader that makes way', () => {
-  it('waits for the writes under way, whether they succeed or not, and for no read', async () => {
+describe('a leader that releases the lease', () => {
+  it('waits for the writes in progress, whether they succeed or not, and for no read', async () => {
     const answers: ((fail: boolean) => void)[] = [];
     const api: KubeApi = {
       call: <T>() =>
@@ -84,7 +84,7 @@ describe('a leader that makes way', () => {
   });
 });
 
-describe('what the loops write through', () => {
+describe('the API of the loops', () => {
   it('sends no write while everything is paused, goes on afterwards, and reads all the time', async () => {
     const { api, sent } = recordingApi();
     let paused = true;

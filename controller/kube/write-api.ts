@@ -11,8 +11,8 @@ export function writeTimeoutMs(leaseDurationMs: number): number {
 
 export interface LeaderApi extends KubeApi {
   /**
-   * Resolves when no write is under way. The lease is released only afterwards, because a later write would come from a
-   * replica that does not lead.
+   * Resolves when no write is in progress. The lease is released only afterwards, because a later write would come from
+   * a replica that does not lead.
    */
   settled(): Promise<void>;
 }

@@ -38,7 +38,7 @@ export function createBudgetKeeper(
   }
 
   return {
-    // One at a time: the ledger is read, then written, and two scopes must not spend the same room.
+    // One at a time: the ledger is read, then written, and two scopes must not spend the same budget.
     take(kind, requested, ownedNodes) {
       const granted = queue.then(() => spendUpTo(kind, requested, ownedNodes));
       queue = granted.catch(() => {});

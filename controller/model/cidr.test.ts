@@ -85,7 +85,7 @@ describe('a CIDR', () => {
   });
 });
 
-describe('which routes a cluster may care about', () => {
+describe('routes that concern a cluster', () => {
   const cases: readonly [string, string, boolean][] = [
     ['10.10.0.0/16', '10.10.0.0/24', true],
     ['10.10.0.0/16', '10.9.0.0/24', false],

@@ -45,7 +45,7 @@ describe('a budget', () => {
     assert.equal(room(tenth, 'announced', 100, ledger, 1000), 10);
   });
 
-  it('counts what a clock that jumped back left in the future', () => {
+  it('counts entries in the future, after the clock jumped back', () => {
     const ledger = spend(tenth, 'deletion', 10, [], 3_600_000);
     assert.equal(room(tenth, 'deletion', 100, ledger, 0), 0);
   });

@@ -8,7 +8,7 @@ const pageSize = 100;
  * Reads every Node live from the API server, page by page, never from a cache. Throws a KubeError: then some Nodes were
  * not read.
  *
- * @param see called once for each
+ * @param see called once for each Node
  */
 export async function eachLiveNode(api: KubeApi, signal: AbortSignal, see: (node: NodeView) => void): Promise<void> {
   await readPages({

@@ -85,7 +85,7 @@ export function createAddressHolders(): AddressHolders {
       if (event.type === 'deleted') return release(event.key);
       const node = event.object;
       const shown = ips(node.addresses);
-      // A Node without addresses may be older than the write that is under way.
+      // A Node without addresses may be older than the write in progress.
       if (shown.length === 0) return;
       const since = isUninitialized(node) ? undefined : ++count;
       const atFirstObservation = event.type === 'added';

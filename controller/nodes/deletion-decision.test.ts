@@ -137,7 +137,7 @@ const anyCase: fc.Arbitrary<MissingInstance> = fc
     firstWithCanaryMs: withCanaryAgoMs === undefined ? undefined : 100 * minute - Math.min(withCanaryAgoMs, firstAgoMs),
   }));
 
-/** Promise 1, clause by clause, as it is written; the budget and the live reads are others' part. */
+/** Promise 1, clause by clause; the budget and the live reads are tested elsewhere. */
 function promiseAllows(at: MissingInstance): boolean {
   const foundInThisScope = at.recorded;
   const twiceWithCanary =
@@ -145,11 +145,11 @@ function promiseAllows(at: MissingInstance): boolean {
   // "where there is no canary": the answer of now may have one.
   const fiveMinutesApart = at.askedMs - at.firstMs >= 300_000;
   const everythingAbsent = at.canary === 'not-found' || (at.canary === 'none' && !at.shown);
-  const believed = at.state === 'gone' || !everythingAbsent || at.released;
+  const isTrusted = at.state === 'gone' || !everythingAbsent || at.released;
   const answer = at.state === 'gone' || twiceWithCanary || fiveMinutesApart;
   const noLife = !at.lifeSinceFirst && at.sinceLifeMs >= at.silence.lifeMs && (at.state === 'gone' || !at.ready);
   const oldEnough = at.state === 'gone' || at.nodeAgeMs >= 300_000;
-  return foundInThisScope && believed && answer && noLife && oldEnough;
+  return foundInThisScope && isTrusted && answer && noLife && oldEnough;
 }
 
 describe('whether a Node may be deleted', () => {

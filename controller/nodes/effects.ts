@@ -206,7 +206,7 @@ export function createEffects(
   }
 
   async function withhold(node: NodeView, found: MissingReason, message?: string): Promise<void> {
-    // If the Node was deleted meanwhile, nothing would ever remove it from the gauge.
+    // A Node that was deleted in between would stay in the gauge.
     if (nodes.get(node.name)?.uid !== node.uid) return;
     const shown = conditionOf(node, instanceMissing);
     const before = withheld.get(node.name)?.reason ?? (shown?.status === 'True' ? shown.reason : undefined);

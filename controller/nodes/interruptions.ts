@@ -17,7 +17,7 @@ export interface Interruptions {
   reconcile(nodeName: string): Promise<{ readonly requeueAfterMs: number } | undefined>;
 }
 
-/** The longest single wait for a deadline: the wall clock may be corrected meanwhile. */
+/** The longest single wait for a deadline: the wall clock may be corrected during the wait. */
 const longestWaitMs = 3_600_000;
 
 export function createInterruptions(

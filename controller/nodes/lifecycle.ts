@@ -36,7 +36,7 @@ export interface Lifecycle {
   pass(): Promise<void>;
   /** Runs passes until the signal aborts. Resolves when the last one has ended. */
   run(signal: AbortSignal): Promise<void>;
-  /** Monotonic start of the last round of the loop, or of its oldest pass still under way. */
+  /** Monotonic start of the last round of the loop, or of its oldest pass still in progress. */
   readonly lastProgressMs: number;
 }
 
@@ -58,7 +58,7 @@ export function createLifecycle(context: NodeContext, options: LifecycleOptions)
   const { clock, log, nodes, resolver } = context;
   const suspects = createSuspects(clock);
   const effects = createEffects(context, options, { end: (suspect) => suspects.end(suspect), retry });
-  /** Scopes whose pass is under way, and since when: a cloud that does not answer must not delay the others. */
+  /** Scopes whose pass is in progress, and since when: a cloud that does not answer must not delay the others. */
   const busy = new Map<string, number>();
   let lastRoundMs = clock.monotonic();
   let wake: (() => void) | undefined;

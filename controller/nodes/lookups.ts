@@ -28,8 +28,8 @@ export interface LookupsOptions {
 }
 
 /**
- * Collects refs into passes and runs one pass at a time; refs that arrive meanwhile join the next. The number of calls
- * therefore depends on time, not on the number of Nodes.
+ * Collects refs into passes and runs one pass at a time; refs that arrive during a pass join the next. The number of
+ * calls therefore depends on time, not on the number of Nodes.
  */
 export function createLookups({ cloud, clock, idleMs = 20, firstWindowMs = 100 }: LookupsOptions): Lookups {
   const waiting = new Map<string, { readonly ref: InstanceRef; readonly resolve: ((lookup: Lookup) => void)[] }>();

@@ -15,7 +15,7 @@ import { createSemaphore } from '../runtime/semaphore.ts';
 import { nodeMetrics } from './metrics.ts';
 import { createNodeReconciler } from './node-reconciler.ts';
 
-/** The end-to-end behaviour is told in test/nodes; here is what cannot be seen from outside: what is kept in memory. */
+/** The end-to-end behaviour is tested in test/nodes; these tests cover the state in memory. */
 describe('the memory of the node reconciler', () => {
   function setUp() {
     const clock = fakeClock();
@@ -89,6 +89,48 @@ describe('the memory of the node reconciler', () => {
     assert.equal(reconciler.instances.get(node.name, 'another-uid'), undefined);
     reconciler.observe({ type: 'deleted', key: node.name, old: node });
     assert.equal(reconciler.instances.get(node.name, node.uid), undefined);
+  });
+});
+
+describe('a Node of a platform that is none of ours', () => {
+  it('is told as foreign once, again when it is another or registered again, and never written', async () => {
+    const nodes = new Map<string, NodeView>();
+    const lines: unknown[] = [];
+    const calls: unknown[] = [];
+    const clock = fakeClock();
+    const reconciler = createNodeReconciler(
+      {
+        ...{ clock, random: () => 0.5, reports: createReportStore(clock), events: { emit: () => {} } },
+        api: { call: async <T>(call: KubeCall) => calls.push(call) as T, watch: async () => {} },
+        log: { ...silentLog, info: (message, fields) => void lines.push([message, fields?.['why']]) },
+        nodes: { get: (name: string) => nodes.get(name), size: 0 } as unknown as Informer<NodeView>,
+        resolver: {
+          configured: [{ name: 'aws', scope: 's', accepts: () => false, selector: undefined, api: undefined }],
+          lookupsOf: () => undefined,
+        },
+        metrics: createMetricRegistry().define(nodeMetrics),
+        ...{ paused: () => false, pausedNode: () => false },
+      },
+      createSemaphore(1),
+    );
+    const register = async (providerID: string) => {
+      const node = exampleNode({ name: 'old', providerID, taints: [uninitializedTaint] });
+      nodes.set('old', node);
+      await reconciler.reconcile('old');
+      await reconciler.reconcile('old');
+      return node;
+    };
+    const old = await register('mesos://x');
+    const line = (id: string) => [
+      'node is foreign and never changed',
+      `no configured cloud accepts its providerID ${id}`,
+    ];
+    assert.deepEqual(lines, [line('mesos://x')]);
+    reconciler.observe({ type: 'deleted', key: 'old', old });
+    await register('mesos://x');
+    await register('photon://y');
+    assert.deepEqual(lines.slice(1), [line('mesos://x'), line('photon://y')]);
+    assert.deepEqual(calls, []);
   });
 });
 

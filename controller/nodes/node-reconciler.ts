@@ -58,12 +58,14 @@ export function createNodeReconciler(context: NodeContext, writes: Semaphore): N
   const waiting = createWaitingNodes<InitializedReason>(metrics.uninitialized);
   const claims = createInstanceClaims();
   /** A cloud's API does not give one address to two instances, but an agent could report it. */
-  const believesReports = resolver.configured.some((cloud) => cloud.api === undefined);
-  const addressHolders = believesReports ? createAddressHolders() : undefined;
+  const usesReports = resolver.configured.some((cloud) => cloud.api === undefined);
+  const addressHolders = usesReports ? createAddressHolders() : undefined;
   const addressRemovals = createAddressRemovals();
   const lookupRequested = new Set<string>();
   const backoffs = createRetryBackoff(clock);
   const wait = createWait(context, { writes, waiting, backoffs, wrote });
+  /** Why a Node that waits for initialisation is foreign, as it was told. */
+  const foreign = new Map<string, string>();
   /** The version of our last write. An older Node in the cache is outdated. */
   const writtenVersion = new Map<string, { readonly version: string; readonly atMs: number }>();
 
@@ -82,6 +84,14 @@ export function createNodeReconciler(context: NodeContext, writes: Semaphore): N
     lookupRequested.delete(name);
     backoffs.forget(name);
     writtenVersion.delete(name);
+    foreign.delete(name);
+  }
+
+  /** A Node that waits for a cloud which is none of ours waits for ever, unless another controller serves it. */
+  function tellForeign(name: string, why: string): void {
+    if (foreign.get(name) === why) return;
+    foreign.set(name, why);
+    log.info('node is foreign and never changed', { node: name, why });
   }
 
   function noteHolder(node: NodeView): void {
@@ -178,6 +188,7 @@ export function createNodeReconciler(context: NodeContext, writes: Semaphore): N
     const resolution = await resolve(node);
     if (resolution.kind === 'foreign') {
       waiting.done(node.name);
+      tellForeign(node.name, resolution.why);
       return undefined;
     }
     if (resolution.kind === 'waiting') {
@@ -305,7 +316,7 @@ export function createNodeReconciler(context: NodeContext, writes: Semaphore): N
     if (written.untainted) initialised(written.node);
     else if (written.writes > 0)
       log.info('node updated', { node: node.name, instance: found.instance.id, reason: outcome.reason });
-    if (outcome.reason === 'TopologyDrift' && isNews(written.node, outcome)) {
+    if (outcome.reason === 'TopologyDrift' && isNew(written.node, outcome)) {
       events.emit(eventTarget(node), { type: 'Warning', reason: 'TopologyDrift', message: outcome.message });
     }
     if (!pending) return undefined;
@@ -334,7 +345,7 @@ export function createNodeReconciler(context: NodeContext, writes: Semaphore): N
     addressHolders?.release(node.name);
   }
 
-  function isNews(node: NodeView, { reason, message }: { readonly reason: string; readonly message: string }): boolean {
+  function isNew(node: NodeView, { reason, message }: { readonly reason: string; readonly message: string }): boolean {
     const shown = conditionOf(node, conditions.cloudInitialized);
     return shown?.reason !== reason || shown.message !== conditionMessage(message);
   }

@@ -48,10 +48,10 @@ interface Term {
 }
 
 /**
- * A Node that waits for a lookup occupies a place in the queue, and lookups are batched, so the queue runs many at
+ * A Node that waits for a lookup occupies a slot in the queue, and lookups are batched, so the queue runs many at
  * once. Writes are bounded separately.
  */
-const nodesUnderWay = 4096;
+const nodesInProgress = 4096;
 
 export function createNodeTask(context: NodeContext, options: NodeTaskOptions): NodeTask {
   const { clock, log, nodes, reports } = context;
@@ -112,7 +112,7 @@ export function createNodeTask(context: NodeContext, options: NodeTaskOptions): 
       clock,
       random: context.random,
       log,
-      concurrency: nodesUnderWay,
+      concurrency: nodesInProgress,
       async reconcile(key) {
         const again = await reconciler.reconcile(key);
         return sooner(again, await interruptions.reconcile(key));

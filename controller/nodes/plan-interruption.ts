@@ -23,17 +23,17 @@ function reasonFor(notice: Notice, nowMs: number): InterruptionReason {
   return endsVm(notice) && untilNearMs(notice, nowMs) > 0 ? 'Scheduled' : reasonOf[notice.kind];
 }
 
-/** What is announced for one VM. */
+/** The announcements for one VM. */
 export interface Announced {
   /** Those of the Node's newest report; undefined: there is no report of this term. */
   readonly notices: readonly Notice[] | undefined;
-  /** As the API showed it at last; undefined: it has not been read, or its cloud shows none. */
+  /** From the last read of the API; undefined: it has not been read, or its cloud shows none. */
   readonly maintenance: readonly Maintenance[] | undefined;
 }
 
 /**
  * The change of the condition CloudInterruption: True while the cloud announces an interruption to the VM's agent or by
- * its API. What neither of them has said in this term stays as the condition has it. Undefined when the condition is up
+ * its API. Without a report or read in this term, the condition stays. Undefined when the condition is up
  * to date, or missing without any announcement. Pure.
  *
  * @param nowMs wall clock

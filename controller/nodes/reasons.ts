@@ -102,8 +102,8 @@ export const missingReasons = {
   TooYoung: { meaning: 'The Node is younger than five minutes, and clouds show new instances late.', remedy: '' },
   BudgetExhausted: {
     meaning:
-      'Too many Nodes lost their instances lately, unexpectedly or as announced. The deletion waits until the budget ' +
-      'has room again.',
+      'Too many Nodes lost their instances recently, unexpectedly or as announced. The deletion waits until the ' +
+      'budget has room again.',
     remedy:
       'Find out why they disappear. To delete one now, annotate the Node with mooring.dev/release-deletion=<its uid>.',
   },

@@ -9,7 +9,7 @@ import { uuidsAgree, uuidsContradict } from './instance-identity.ts';
 import type { Lookups } from './lookups.ts';
 import type { InitializedReason } from './reasons.ts';
 
-/** Which instance a Node runs on, as far as it is known. */
+/** The instance of a Node, or why it is not known. */
 export type Resolution =
   | { readonly kind: 'foreign'; readonly why: string }
   /** `power` is undefined where the instance comes from a report alone. */

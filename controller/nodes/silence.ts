@@ -24,7 +24,7 @@ const unchangedShare = 0.3;
  * @param leaseDurationSeconds as read from the lease, unchecked
  */
 export function silenceOf(leaseDurationSeconds: unknown): Silence {
-  const told = typeof leaseDurationSeconds === 'number' && leaseDurationSeconds > 0;
-  const lifeMs = Math.min(maxMs, Math.max(minMs, told ? leaseDurationSeconds * 1000 : defaultMs));
+  const isValid = typeof leaseDurationSeconds === 'number' && leaseDurationSeconds > 0;
+  const lifeMs = Math.min(maxMs, Math.max(minMs, isValid ? leaseDurationSeconds * 1000 : defaultMs));
   return { lifeMs, leaseMs: Math.max(minUnchangedMs, unchangedShare * lifeMs) };
 }

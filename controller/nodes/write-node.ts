@@ -29,7 +29,7 @@ export type WriteOutcome =
       readonly message: string;
     }
   | { readonly kind: 'refused'; readonly reason: InitializedReason; readonly message: string; readonly node: NodeView }
-  /** The Node was deleted, re-created or paused meanwhile. */
+  /** The Node was deleted, re-created or paused during the write. */
   | { readonly kind: 'dropped' };
 
 export interface NodeWriter {
@@ -50,7 +50,7 @@ export async function readNode(api: KubeApi, name: string): Promise<NodeView> {
 /**
  * Updates one Node from its instance: a status patch (addresses, condition), then a main patch (providerID, labels,
  * record, taint removal). Each is sent only where something differs and is guarded by resourceVersion. On a conflict
- * the Node is read again and both patches are planned again. A Node that was re-created or paused meanwhile is dropped.
+ * the Node is read again and both patches are planned again. A Node that was re-created or paused since is dropped.
  * Throws a KubeError. Safe to repeat.
  *
  * @param keep turns the desired addresses into those to write now, given the Node (see `address-removals.ts`)

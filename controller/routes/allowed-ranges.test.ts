@@ -57,12 +57,12 @@ describe('pod ranges that may be routed', () => {
   describe('a new route over an existing one', () => {
     const within = { ...anyMask, serviceCidrs: [cidr('100.96.3.0/26')] };
     const vms = [{ node: 'honest', address: cidr('100.64.5.1/32') }];
-    const standing: readonly (readonly [what: string, range: string, inside: string])[] = [
+    const existing: readonly (readonly [what: string, range: string, inside: string])[] = [
       ['with the address of a VM', '100.64.5.0/24', '100.64.5.128/25'],
       ['over the range of the Services', '100.96.3.0/24', '100.96.3.128/25'],
     ];
-    for (const [what, range, inside] of standing)
-      it(`${what}, though it would not be made today`, () => {
+    for (const [what, range, inside] of existing)
+      it(`${what}, although it would not be created today`, () => {
         const [honest, rogue] = [claim('honest', range, 5, true), claim('rogue', inside, 0)];
         const refused = refusedClaims([rogue, honest], within, vms);
         assert.deepEqual([...refused.keys()], [honest, rogue]);
@@ -84,7 +84,7 @@ describe('pod ranges that may be routed', () => {
     });
   });
 
-  it('keeps a standing range before an older standing one around it that would not be made today', () => {
+  it('prefers an existing range to an older existing one around it that would not be created today', () => {
     const claims = [claim('rogue', '100.0.0.0/8', 0, true), claim('honest', '100.64.1.0/24', 5, true)];
     assert.deepEqual(refusals(claims), [
       'rogue: CIDRNotAllowed pod range 100.0.0.0/8 is not inside --cluster-cidr 100.64.0.0/10,fd00:10::/48',
@@ -105,14 +105,14 @@ describe('pod ranges that may be routed', () => {
     ]);
   });
 
-  it('refuses a wide range to a rogue that came first, where no mask is known', () => {
+  it('refuses a wide range to a rogue Node that claimed it first, where no mask is known', () => {
     const honest = [claim('n1', '100.64.1.0/24', 5), claim('n2', '100.64.2.0/24', 6)];
     assert.deepEqual(refusals([claim('rogue', '100.64.0.0/11', 0), ...honest], anyMask), [
       'rogue: CIDRNotAllowed pod range 100.64.0.0/11 contains the pod ranges of 2 other Nodes',
     ]);
   });
 
-  it('lets a standing wide range go for Nodes with routes alone, where no mask is known', () => {
+  it('gives up an existing wide range only for Nodes with routes, where no mask is known', () => {
     const wide = claim('n1', '100.64.2.0/23', 5, true);
     const rogues = [claim('r1', '100.64.2.5/32', 6), claim('r2', '100.64.2.6/32', 7)];
     assert.deepEqual(
@@ -145,7 +145,7 @@ describe('any pod ranges', () => {
     { maxLength: 3 },
   );
 
-  it('are inside the bounds and apart once they are allowed', () => {
+  it('are inside the bounds and disjoint once they are allowed', () => {
     fc.assert(
       fc.property(someClaims, someMasks, someVms, (claims, masks, vms) => {
         const refused = refusedClaims(claims, { ...bounds, masks }, vms);
@@ -163,18 +163,18 @@ describe('any pod ranges', () => {
     );
   });
 
-  it('get no new route over the range of a standing one, unless that holds the standing ones of several', () => {
+  it('get no new route over an existing range, unless that contains the existing ranges of several', () => {
     fc.assert(
       fc.property(someClaims, someMasks, someVms, (claims, masks, vms) => {
         const refused = refusedClaims(claims, { ...bounds, masks }, vms);
         const made = claims.filter((each) => !refused.has(each) && !each.hasRoute);
         // What is not inside the cluster's ranges is the range of no Node.
         const isWithin = ({ range }: RangeClaim) => bounds.clusterCidrs.some((cluster) => holds(cluster, range));
-        const standing = claims.filter((each) => each.hasRoute && isWithin(each));
+        const existing = claims.filter((each) => each.hasRoute && isWithin(each));
         const inside = (outer: Cidr) =>
-          standing.filter(({ range }) => range.prefix > outer.prefix && overlap(range, outer)).length;
+          existing.filter(({ range }) => range.prefix > outer.prefix && overlap(range, outer)).length;
         for (const { node, range } of made)
-          for (const other of standing)
+          for (const other of existing)
             if (other.node !== node && inside(other.range) < 2)
               assert.ok(!overlap(range, other.range), `${range.text} ${other.range.text}`);
       }),
@@ -182,12 +182,12 @@ describe('any pod ranges', () => {
     );
   });
 
-  it('never displace an honest range that has its route, and block none that is older', () => {
+  it('never displace a valid range that has its route, and block no older one', () => {
     fc.assert(
       fc.property(someClaims, someMasks, fc.nat(7), fc.boolean(), (rogues, masks, at, hasRoute) => {
         const honest = claim('honest', `100.64.${at}.0/24`, hasRoute ? 9 : -1, hasRoute);
         const claims = [...rogues.map((each) => ({ ...each, hasRoute: false })), honest];
-        // Without a mask and without a route yet, several Nodes inside a range are believed rather than one around
+        // Without a mask and without a route yet, several Nodes inside a range win over one around
         // them.
         fc.pre(hasRoute || '4' in masks);
         assert.equal(refusedClaims(claims, { ...bounds, masks }).get(honest), undefined);

@@ -54,7 +54,7 @@ export const removalReasons = {
   NodeSeen: { meaning: 'The API server has the Node, although the cache does not.', remedy: '' },
   BudgetExhausted: {
     meaning:
-      'Too many Nodes were deleted unexpectedly lately. The routes to their instances wait until the budget ' +
+      'Too many Nodes were deleted unexpectedly in a short time. The routes to their instances wait until the budget ' +
       'has room again.',
     remedy: 'Find out why the Nodes disappear.',
   },

@@ -159,9 +159,9 @@ export function createRemovalApproval<R extends ObservedRoute>(
     const refs = [...asked.keys()].map((providerID): InstanceRef => ({ by: 'providerID', providerID }));
     const answers = await lookups.lookupAll(refs, { canaries });
     // As for Nodes: an absence counts only if the same kind of request in the same pass finds an existing instance.
-    const believed = canaries.some((canary) => answers.get(refKey(canary))?.state === 'found');
+    const isAbsenceProved = canaries.some((canary) => answers.get(refKey(canary))?.state === 'found');
     for (const [providerID, these] of asked) {
-      if (isGone(answers.get(refKey({ by: 'providerID', providerID })), believed))
+      if (isGone(answers.get(refKey({ by: 'providerID', providerID })), isAbsenceProved))
         for (const removal of these) free.add(removal);
     }
     return free;
@@ -191,6 +191,6 @@ export function createRemovalApproval<R extends ObservedRoute>(
   };
 }
 
-function isGone(lookup: Lookup | undefined, absenceBelieved: boolean): boolean {
-  return lookup?.state === 'gone' || (lookup?.state === 'absent' && absenceBelieved);
+function isGone(lookup: Lookup | undefined, isAbsenceProved: boolean): boolean {
+  return lookup?.state === 'gone' || (lookup?.state === 'absent' && isAbsenceProved);
 }

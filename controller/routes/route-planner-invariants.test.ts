@@ -55,7 +55,7 @@ describe('any plan', () => {
     return { routes, quota: table.quota && { ...table.quota, used: routes.length } };
   }
 
-  it('leaves nothing to do once it was carried out, but for what a smaller table makes room for', () => {
+  it('is empty after its execution, except for routes that fit into the smaller table', () => {
     fc.assert(
       fc.property(world, ({ nodes, table, recorded }) => {
         let after: typeof table = table;
@@ -99,7 +99,7 @@ describe('any plan', () => {
     );
   });
 
-  it('makes at most one route for a range, within the quota, and answers for every range of every Node', () => {
+  it('creates at most one route for a range, within the quota, and has a status for every range of every Node', () => {
     fc.assert(
       fc.property(world, ({ nodes, table, recorded }) => {
         const { keep, tolerated, create, blocked } = plan({ nodes, table, recorded });

@@ -23,7 +23,7 @@ describe('where routes carry no tags', () => {
     assert.deepEqual(told(plan({ routes, recorded })), [`foreign ${b4}`, `remove ${a4} Blackhole -`]);
   });
 
-  it('a recorded route out of the cluster`s ranges is removed when its Node went, and no other is', () => {
+  it('removes a recorded route outside the ranges of the cluster with its Node, and no other', () => {
     const wide = '0.0.0.0/1';
     const noted = (destination: string, instance: string | undefined) =>
       destination === wide && (instance === undefined || instance === 'sim://n1');

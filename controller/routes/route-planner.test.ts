@@ -82,7 +82,7 @@ describe('the plan of routes', () => {
       [`create ${a4} n1 instead of r ${a4} nothing`],
     ],
     [
-      'two Nodes with one range: the first keeps, the second is told',
+      'two Nodes with one range: the first keeps its route, the second gets a condition',
       { nodes: [node('n2', [a4]), n1] },
       [`DuplicatePodCIDR ${a4} n2`, `create ${a4} n1`],
     ],
@@ -112,12 +112,12 @@ describe('the plan of routes', () => {
       [`DuplicatePodCIDR ${a4} n2`, `keep ${a4} n1`],
     ],
     [
-      'a route of a Node that went beside the right one: removed',
+      'a route of a deleted Node beside the right one: removed',
       { nodes: [n1], routes: [route(a4, 'n1'), route(a4, 'n0')] },
       [`keep ${a4} n1`, `remove ${a4} Superseded sim://n0`],
     ],
     [
-      'a foreign route in the way: left alone, and the Node is told',
+      'a foreign route to the range: unchanged, and the Node gets a condition',
       { nodes: [n1], routes: [route(a4, 'n9', { ours: false })] },
       [`ForeignRoute ${a4} n1`],
     ],
@@ -181,9 +181,9 @@ describe('the plan of routes', () => {
       { nodes: [node('n1', ['fd00:10:0:1:0:0:0:0/64'])], routes: [route('fd00:10:0:1::/64', 'n1')] },
       [`keep ${a6} n1`],
     ],
-    ['a range that is none: the Node is told', { nodes: [node('n1', ['x'])] }, ['NoRouteCreated x n1']],
+    ['an invalid range: the Node gets a condition', { nodes: [node('n1', ['x'])] }, ['NoRouteCreated x n1']],
     [
-      'a paused Node: nothing is made, nothing is taken away',
+      'a paused Node: nothing is created, nothing is deleted',
       {
         nodes: [node('n1', [a4], { paused: true }), node('n2', [b4], { paused: true })],
         routes: [route(b4, 'n3'), route(c4, 'n2')],
@@ -224,7 +224,7 @@ describe('the plan of routes', () => {
   for (const [name, input, expected] of cases)
     it(name, () => assert.deepEqual(told(plan(input)), [...expected].sort()));
 
-  it('carries what the cloud needs to make a route', () => {
+  it('has all that the cloud needs to create a route', () => {
     assert.deepEqual(plan({ nodes: [n1] }).create[0]?.desired, {
       cluster: 'cluster',
       node: 'n1',

@@ -75,7 +75,7 @@ export function planRoutes<R extends ObservedRoute>(input: RoutesInput<R>): Rout
     const cidr = parse(route.destination);
     return cidr !== undefined && reaches(input.bounds.clusterCidrs, cidr);
   };
-  // A record is proof enough: routes that were created under other flags must not stay for ever.
+  // A record is a sufficient proof: routes that were created under other flags must not stay for ever.
   const isOurs = (route: R, destination: string) => route.ours ?? recorded(destination, leadsTo(route));
 
   const missing: RouteCreation<R>[] = [];
@@ -84,9 +84,9 @@ export function planRoutes<R extends ObservedRoute>(input: RoutesInput<R>): Rout
     const routes = byDestination.get(destination) ?? [];
     for (const candidate of candidates) {
       const refusal = refused.get(candidate);
-      const standing = refusal && routes.find((route) => leadsTo(route) === candidate.instance);
-      if (standing && refusal.reason === 'CIDRNotAllowed')
-        plan.tolerated.push({ node: candidate.routed, destination, route: standing, message: refusal.message });
+      const existing = refusal && routes.find((route) => leadsTo(route) === candidate.instance);
+      if (existing && refusal.reason === 'CIDRNotAllowed')
+        plan.tolerated.push({ node: candidate.routed, destination, route: existing, message: refusal.message });
       else if (refusal && !candidate.routed.paused)
         plan.blocked.push({ node: candidate.routed, destination, ...refusal });
     }

@@ -149,7 +149,7 @@ export function createRouteSteps<R extends ObservedRoute>(
       forgotten(old);
     }
     const record = { destination: desired.destination, instance: instanceOf(desired.providerID) };
-    // Most records are written by the round. This creation was added while that write was under way.
+    // Most records are written by the round. This creation was added during that write.
     if (!routes.tagged && !records.has(record.destination, record.instance))
       await records.change({ note: [record, ...planned()] });
     const route = await routes.create(desired, { permit, signal });

@@ -23,7 +23,7 @@ export interface RouteTaskOptions {
    * minute.
    */
   readonly auditMs: number;
-  /** Cloud calls under way at once. Default 32. */
+  /** Cloud calls in progress at once. Default 32. */
   readonly concurrentRoutes?: number;
   readonly budget: BudgetKeeper;
   readonly queueMetrics?: QueueMetrics | undefined;

@@ -194,7 +194,7 @@ export function createScopeRoutes<R extends ObservedRoute>(
     let current = plan();
     if (destroys(current) && !isFresh() && noReadBeforeMs <= clock.monotonic() && (await read(signal)))
       current = plan();
-    // There must be no await between the last plan and its use: a route created meanwhile would be created twice.
+    // There must be no await between the last plan and its use: a route created during an await would be created twice.
     const recording = recordsKept.keep(table, current);
     if (recording) {
       await recording.catch((error: unknown) => {

@@ -8,7 +8,7 @@ function route(id: string): ObservedRoute {
   return { id, destination: '10.244.0.0/24', providerID: undefined, blackhole: false, ours: true };
 }
 
-/** A cloud whose answers the test gives when it likes. */
+/** A cloud whose answers the test controls. */
 function cloud() {
   const answers: { give(table: RouteTable): void; fail(error: Error): void }[] = [];
   const routes: Routes = {

@@ -25,7 +25,7 @@ const answers = {
 } satisfies Record<string, Lookup>;
 
 describe('the address that a Node shows inside the pod ranges', () => {
-  const cases: readonly (readonly [told: readonly (keyof typeof answers)[], counts: boolean])[] = [
+  const cases: readonly (readonly [answered: readonly (keyof typeof answers)[], counts: boolean])[] = [
     [['has'], true],
     [['has not'], false],
     [['unknown'], false],
@@ -34,8 +34,8 @@ describe('the address that a Node shows inside the pod ranges', () => {
     [['has not', 'unknown'], false],
     [['has', 'unknown', 'has not'], false],
   ];
-  for (const [told, counts] of cases)
-    it(`${counts ? 'counts' : 'does not count'} once the cloud answered: ${told.join(', ')}`, async () => {
+  for (const [answered, counts] of cases)
+    it(`${counts ? 'counts' : 'does not count'} once the cloud answered: ${answered.join(', ')}`, async () => {
       const clock = fakeClock();
       let answer: Lookup = answers.unknown;
       const vmAddresses = createVmAddresses({
@@ -52,7 +52,7 @@ describe('the address that a Node shows inside the pod ranges', () => {
         clusterCidrs: [parseCidr('10.244.0.0/16')!],
         parse: parseCidr,
       });
-      for (const each of told) {
+      for (const each of answered) {
         answer = answers[each];
         await vmAddresses.refresh();
         await clock.advance(3_600_000);

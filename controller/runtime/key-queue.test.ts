@@ -10,7 +10,7 @@ function takeAll(queue: KeyQueue, now: number): string[] {
 }
 
 describe('the queue of keys', () => {
-  it('gives keys in the order in which they fell due', () => {
+  it('returns keys in the order of their due times', () => {
     const queue = createKeyQueue();
     queue.add('c', 3, 'normal');
     queue.add('a', 1, 'normal');
@@ -33,7 +33,7 @@ describe('the queue of keys', () => {
     assert.equal(queue.take(100), undefined);
   });
 
-  it('lets changed work overtake routine work, also work that was routine when it came', () => {
+  it('lets changes overtake routine work, also a waiting routine key that changes', () => {
     const queue = createKeyQueue();
     for (const key of ['r1', 'r2', 'r3']) queue.add(key, 0, 'low');
     queue.add('n1', 1, 'normal');
@@ -42,7 +42,7 @@ describe('the queue of keys', () => {
     assert.deepEqual(takeAll(queue, 2), ['r3', 'h1', 'n1', 'r1', 'r2']);
   });
 
-  it('lets routine work through now and then, however much overtakes it', () => {
+  it('never starves routine work', () => {
     const queue = createKeyQueue();
     queue.add('routine', 0, 'low');
     const taken: string[] = [];
@@ -61,7 +61,7 @@ describe('the queue of keys', () => {
     assert.equal(takeAll(queue, 1e9).length, 10);
   });
 
-  it('gives what a sorted list would give', () => {
+  it('returns the same keys as a sorted list', () => {
     const priority = fc.constantFrom<Priority>('high', 'normal', 'low');
     const add = fc.record({
       kind: fc.constant('add' as const),

@@ -4,7 +4,7 @@
  */
 export interface LeaderTask {
   /**
-   * Runs until the signal aborts. Resolves when all work under way has ended. Throws when it cannot start. May be
+   * Runs until the signal aborts. Resolves when all work in progress has ended. Throws when it cannot start. May be
    * called again after that.
    */
   lead(signal: AbortSignal): Promise<void>;

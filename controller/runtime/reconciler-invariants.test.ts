@@ -5,8 +5,8 @@ import { sleep } from '../../common/process/clock.ts';
 import { seededRandom } from '../../common/process/random.ts';
 import { reconcilerHarness } from './testing/reconciler-harness.ts';
 
-describe('a reconciler, whatever it is asked for', () => {
-  it('never loses a key, never runs one twice at once, and does the same twice', async () => {
+describe('a reconciler with any requests', () => {
+  it('never loses a key, never runs one twice at once, and is deterministic', async () => {
     const deed = fc.record({
       key: fc.constantFrom(...'abcdef'),
       waitMs: fc.nat({ max: 300 }),

@@ -5,7 +5,7 @@ import { KubeError } from '../kube/api.ts';
 import { reconcilerHarness } from './testing/reconciler-harness.ts';
 
 describe('a reconciler whose runs fail', () => {
-  it('repeats what failed after delays that double, each key by itself, and starts over after a success', async () => {
+  it('repeats failed keys with back-off per key, which a success resets', async () => {
     let fail = true;
     const times: number[] = [];
     const { clock, reconciler, begun } = reconcilerHarness(

@@ -4,7 +4,7 @@ import { sleep } from '../../common/process/clock.ts';
 import { reconcilerHarness } from './testing/reconciler-harness.ts';
 
 describe('a reconciler', () => {
-  it('begins nothing before it is started, and no run within enqueue', async () => {
+  it('starts no run before it is started, and none within enqueue', async () => {
     const { clock, reconciler, begun } = reconcilerHarness();
     reconciler.enqueue('a');
     await clock.advance(1_000);
@@ -17,7 +17,7 @@ describe('a reconciler', () => {
     await reconciler.stop();
   });
 
-  it('runs a key once, however often it was asked for while it waited', async () => {
+  it('runs a key once, however often it was enqueued while it waited', async () => {
     const { clock, reconciler, begun } = reconcilerHarness();
     reconciler.start();
     for (let i = 0; i < 5; i += 1) reconciler.enqueue('a');
@@ -26,7 +26,7 @@ describe('a reconciler', () => {
     await reconciler.stop();
   });
 
-  it('runs a key again that was asked for while it ran, and only one run of it at a time', async () => {
+  it('runs a key again that was enqueued during its run, and never twice at once', async () => {
     const { clock, reconciler, begun } = reconcilerHarness((_, at) => sleep(at, 100), { concurrency: 4 });
     reconciler.start();
     reconciler.enqueue('a');
@@ -42,7 +42,7 @@ describe('a reconciler', () => {
     await reconciler.stop();
   });
 
-  it('runs as many keys at once as it may', async () => {
+  it('runs as many keys at once as its concurrency allows', async () => {
     let now = 0;
     let most = 0;
     const { clock, reconciler } = reconcilerHarness(
@@ -92,7 +92,7 @@ describe('a reconciler', () => {
     await reconciler.stop();
   });
 
-  it('merges what is asked for while a key runs: the shorter wait and the higher priority', async () => {
+  it('merges requests during a run to the shorter wait and the higher priority', async () => {
     const { clock, reconciler, begun } = reconcilerHarness((_, at) => sleep(at, 100));
     reconciler.start();
     reconciler.enqueue('a');
@@ -105,7 +105,7 @@ describe('a reconciler', () => {
     await reconciler.stop();
   });
 
-  it('comes back when the run asks for it', async () => {
+  it('repeats a key when its run requests it', async () => {
     let again: number | undefined = 15_000;
     const { clock, reconciler, begun } = reconcilerHarness(async () =>
       again === undefined ? {} : { requeueAfterMs: again },
@@ -122,7 +122,7 @@ describe('a reconciler', () => {
     await reconciler.stop();
   });
 
-  it('drains what runs when it stops, and begins nothing more', async () => {
+  it('drains running keys when it stops, and starts no more', async () => {
     const ended: string[] = [];
     const { clock, reconciler, begun } = reconcilerHarness(async (key, at) => {
       await sleep(at, 3_000);
@@ -146,7 +146,7 @@ describe('a reconciler', () => {
     assert.equal(clock.pending, 0);
   });
 
-  it('tells what runs too long to give up, and leaves what does not', async () => {
+  it('aborts runs that outlast the drain time, and returns without those that do not end', async () => {
     const { clock, reconciler } = reconcilerHarness(
       (key, at, signal) => (key === 'polite' ? sleep(at, 60_000, signal) : sleep(at, 60_000)),
       {
@@ -169,7 +169,7 @@ describe('a reconciler', () => {
     assert.equal(stopped, true);
   });
 
-  it('shows progress while it has nothing to do, and none while a run hangs', async () => {
+  it('has progress while it is idle, and none while a run hangs', async () => {
     const { clock, reconciler } = reconcilerHarness((_, at) => sleep(at, 50_000));
     reconciler.start();
     await clock.advance(100_000);
@@ -187,7 +187,7 @@ describe('a reconciler', () => {
     await stopping;
   });
 
-  it('counts what is added, waits, works and is tried again, as upstream`s queue does', async () => {
+  it('counts adds, waits, runs and retries as upstream`s queue does', async () => {
     const seen: string[] = [];
     let fail = true;
     const { clock, reconciler } = reconcilerHarness(

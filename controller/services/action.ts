@@ -9,7 +9,7 @@ import type { LoadBalancerCondition, ServiceChange } from './service-patches.ts'
  * - `observe`: read what the cloud has for this Service
  * - `write`: a change of the Service without which the cloud may not be called
  * - `apply`: the cloud carries out what was planned
- * - `settle`: nothing more to do now: write the condition; after `againInMs` observe again
+ * - `settle`: nothing to do now: write the condition and, after `againInMs`, observe again
  * - `release`: proved gone: the finalizer and everything else of ours is removed from the Service
  */
 export type Action =
@@ -31,7 +31,7 @@ export type Action =
   | { readonly do: 'release'; readonly change: ServiceChange }
   | { readonly do: 'nothing' };
 
-/** When to read a foreign resource again that is in the way. */
+/** When to read a foreign resource again that blocks ours. */
 export const refusedRetryMs = 300_000;
 
 export function settle(

@@ -2,8 +2,8 @@ import type { ServiceView } from '../model/service-view.ts';
 import { fingerprintOf } from './service-fingerprint.ts';
 
 /**
- * The delay after failures. Events do not end it: our own writes, resyncs and changes of members bring a Service into
- * the queue again, but only a change of what the Service asks for is tried before the delay is over.
+ * The delay after failures. Our own writes, resyncs and changes of members enqueue a Service, but do not end the delay:
+ * only a change of the desired state does.
  */
 export interface BackOff {
   readonly fingerprint: string;

@@ -17,7 +17,7 @@ import type { ServiceContext } from './service-context.ts';
 import type { ServiceWork } from './service-work.ts';
 import { type Situation, storedRecord } from './situation.ts';
 
-/** How long something must be missing where no Ready Node can prove that the credential sees anything. */
+/** How long a load balancer must be missing where no Ready Node can prove the visibility of the credential. */
 const unprovedMs = 300_000;
 const unprovedRetryMs = 60_000;
 
@@ -39,7 +39,7 @@ export interface CloudCalls {
     plan: LoadBalancerPlan,
     options: { readonly gone: boolean; readonly signal: AbortSignal },
   ): Promise<void>;
-  /** The error of a Service for which there is always one thing more to do, so that no answer causes a busy loop. */
+  /** The error of a Service whose actions do not come to an end, so that no answer causes a busy loop. */
   noEnd(situation: Situation, action: Action): CloudError;
 }
 
@@ -56,8 +56,8 @@ export function createCloudCalls(
     let missingSinceMs = before?.missingSinceMs;
     let unproved: CloudError | undefined;
     let answer = await read();
-    // The credential may have gained its rights after the read: what is missing counts between two reads, each of them
-    // followed by a proof that the credential sees something.
+    // The credential may have gained its rights after the read: a load balancer counts as missing after two reads, each
+    // followed by a check of the visibility.
     for (let reads = 0; reads < 2 && record !== undefined && !answer.isOurs; reads += 1) {
       if (reads > 0) answer = await read();
       unproved = answer.isOurs ? undefined : await whyUnproved(situation, answer.atMs, missingSinceMs ?? answer.atMs);
@@ -83,8 +83,8 @@ export function createCloudCalls(
   }
 
   /**
-   * What is recorded and was not found is gone only if the credential sees something that certainly exists. Otherwise
-   * it would be created twice, or left behind.
+   * A recorded load balancer that was not found is gone only if the credential can see an instance that certainly
+   * exists. Otherwise it would be created twice, or left behind.
    */
   async function whyUnproved(
     { cloud }: Situation,
@@ -150,7 +150,7 @@ export function createCloudCalls(
     }
   }
 
-  /** A load balancer is recorded, and a read of it has found none. */
+  /** Whether a read has not found the recorded load balancer. */
   function isMissing({ service, observation }: Situation): boolean {
     const isRead = observation?.source === 'read' && observation.observed?.id === undefined;
     return isRead && storedRecord(service)?.id !== undefined;

@@ -4,9 +4,9 @@ import { type LoadBalancerReason, type ServiceEventReason, statusOf } from './re
 import type { LoadBalancerCondition } from './service-patches.ts';
 import type { ServiceStates } from './service-state.ts';
 
-/** Notes the condition of each Service in its state, and emits an event for each change that a person has to know. */
+/** Notes the condition of each Service in its state, and emits an event for each change that operators have to know. */
 export interface ConditionReporter {
-  /** Emits an event where the reason is new and does not pass by itself. */
+  /** Emits an event where the reason is new and not only temporary. */
   note(
     service: ServiceView,
     condition: LoadBalancerCondition,

@@ -6,8 +6,8 @@ import type { NodeView } from '../model/node-view.ts';
 import type { Resolver } from '../nodes/resolve.ts';
 
 /**
- * Whether the credential of a cloud sees anything that certainly exists. A credential of another project is valid and
- * sees nothing, so that every load balancer would seem to be gone.
+ * Whether the credential of a cloud can see resources that certainly exist. A credential of another project is valid
+ * and sees none, so that every load balancer would seem to be gone.
  *
  * - `visible`: the instance of a Ready Node is found
  * - `not visible`: no instance of a Ready Node is found
@@ -18,7 +18,7 @@ export type CredentialVisibility = 'visible' | 'not visible' | 'unproved';
 /**
  * Reads only. A cloud that fails counts as `not visible`.
  *
- * @param sinceMs start of the read that is to be judged (monotonic): only a check that began later tells of it
+ * @param sinceMs start of the read to check (monotonic): only a check that began later counts
  */
 export type CheckVisibility = (scope: string, sinceMs: number) => Promise<CredentialVisibility>;
 

@@ -13,8 +13,8 @@ export interface DeclareParts {
 }
 
 /**
- * Tells a cloud what these Services ask for, and which load balancers the operator lends. To be called before anything
- * is planned there, and after each complete read: what Services share shrinks only when all of them are understood.
+ * Tells a cloud the desired state of these Services, and which load balancers the operator lends. To be called before
+ * the first plan and after each complete read: a shared resource shrinks only when the specs of all are readable.
  *
  * @param services all that exist
  */
@@ -23,16 +23,16 @@ export function declareServices(
   services: Iterable<ServiceView>,
   { cluster, clouds, loadBalancerClasses, policy }: DeclareParts,
 ): void {
-  let isEveryone = true;
+  let isComplete = true;
   const all: DesiredLoadBalancer[] = [];
   for (const service of services) {
     if (intentOf(service, loadBalancerClasses) !== 'ensure') continue;
     const choice = chooseCloud(service, clouds);
     if (!('cloud' in choice) || choice.cloud !== cloud) continue;
-    // Nothing that Services share depends on their members.
+    // Shared resources do not depend on members.
     const desired = desiredOf(service, { cluster, cloud, policy, members: [], retain: false });
     if (desired.ok) all.push(desired.desired);
-    else isEveryone = false;
+    else isComplete = false;
   }
-  cloud.loadBalancers.declare(all, isEveryone, new Set(policy.attachable.map(({ id }) => id)));
+  cloud.loadBalancers.declare(all, isComplete, new Set(policy.attachable.map(({ id }) => id)));
 }

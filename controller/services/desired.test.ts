@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { annotations } from '../../common/well-known.ts';
 import type { DesiredLoadBalancer, DesiredMember, LoadBalancers } from '../clouds/load-balancers.ts';
-import { defaultName, desiredOf } from './desired.ts';
+import { annotationsFor, defaultName, desiredOf, unknownAnnotations } from './desired.ts';
 import { type OperatorPolicy, strictPolicy } from './operator-policy.ts';
 import type { ServingCloud } from './serving-cloud.ts';
 import { exampleService } from './testing/example-service.ts';
@@ -36,7 +36,7 @@ function desired(changes: Parameters<typeof exampleService>[0] = {}): DesiredLoa
 }
 
 describe('what a Service asks of its load balancer', () => {
-  it('is complete and free of Kubernetes', () => {
+  it('has all fields, and none of Kubernetes', () => {
     assert.deepEqual(desired(), {
       owner: { cluster: 'cluster-uid', service: '6a2f3f1e-0b0c-4d5e-8f90-123456789abc' },
       service: 'default/web',
@@ -70,6 +70,16 @@ describe('what a Service asks of its load balancer', () => {
     assert.deepEqual(desired({ spec: local }).healthCheck, { port: 31234, path: '/healthz' });
     assert.equal(desired({ spec: local }).trafficPolicy, 'Local');
     assert.deepEqual(desired({ spec: { ...local, healthCheckNodePort: 0 } }).healthCheck.port, 10256);
+  });
+
+  it('has the annotations of each of its ports, and reports those of other ports', () => {
+    const ofPorts = { key: 'example.com/port_{port}_probe', values: 'true', meaning: 'Whether it is probed.' };
+    const loadBalancers = { annotations: [ofPorts], annotationPrefixes: ['example.com/'] } as unknown as LoadBalancers;
+    const given = { 'example.com/port_80_probe': 'true', 'example.com/port_81_probe': 'true' };
+    const service = exampleService({ metadata: { annotations: given } }, (key) => key.startsWith('example.com/'));
+    const serving = { ...cloud, loadBalancers };
+    assert.deepEqual(annotationsFor(service, serving), { 'example.com/port_80_probe': 'true' });
+    assert.deepEqual(unknownAnnotations(service, serving), ['example.com/port_81_probe']);
   });
 
   it('carries affinity, families, the address, mixed protocols and no node ports', () => {
@@ -108,29 +118,38 @@ describe('what a Service asks of its load balancer', () => {
     assert.doesNotMatch(JSON.stringify(told), /203\.0\.113/);
   });
 
+  it('carries its class, where it has one', () => {
+    const loadBalancerClass = 'networking.gke.io/l4-regional-external';
+    assert.equal(desired({ spec: { loadBalancerClass } }).loadBalancerClass, loadBalancerClass);
+    assert.ok(!('loadBalancerClass' in desired()));
+  });
+
   it('keeps a client for three hours where the Service gives no timeout', () => {
     assert.deepEqual(desired({ spec: { sessionAffinity: 'ClientIP' } }).sessionAffinity, { timeoutSeconds: 10_800 });
   });
 
-  it('takes over those annotations alone that the cloud names', () => {
+  it('has only the annotations that the cloud names', () => {
     const told = desired({
       metadata: { annotations: { 'example.com/scheme': 'internal', 'example.com/other': 'x', 'else.com/x': 'y' } },
     });
     assert.deepEqual(told.annotations, { 'example.com/scheme': 'internal' });
   });
 
-  it('reads the wishes of people', () => {
-    const wish = (key: string, value: string) => desired({ metadata: { annotations: { [key]: value } } });
-    assert.deepEqual(wish(annotations.loadBalancerId, 'lb-9').attach, { id: 'lb-9', allowed: false });
-    assert.deepEqual(wish(annotations.loadBalancerId, ' lb-allowed ').attach, { id: 'lb-allowed', allowed: true });
-    assert.deepEqual(wish(annotations.loadBalancerId, 'lb-named').attach, { id: 'lb-named', allowed: true });
-    assert.deepEqual(wish(annotations.loadBalancerId, 'lb-other').attach, { id: 'lb-other', allowed: false });
-    assert.equal(wish(annotations.loadBalancerId, ' ').attach, undefined);
-    assert.equal(wish(annotations.allowAddressChange, 'true').mayChangeAddress, true);
-    assert.equal(wish(annotations.allowAddressChange, 'maybe').mayChangeAddress, false);
+  it('reads the annotations of mooring.dev', () => {
+    const withAnnotation = (key: string, value: string) => desired({ metadata: { annotations: { [key]: value } } });
+    assert.deepEqual(withAnnotation(annotations.loadBalancerId, 'lb-9').attach, { id: 'lb-9', allowed: false });
+    assert.deepEqual(withAnnotation(annotations.loadBalancerId, ' lb-allowed ').attach, {
+      id: 'lb-allowed',
+      allowed: true,
+    });
+    assert.deepEqual(withAnnotation(annotations.loadBalancerId, 'lb-named').attach, { id: 'lb-named', allowed: true });
+    assert.deepEqual(withAnnotation(annotations.loadBalancerId, 'lb-other').attach, { id: 'lb-other', allowed: false });
+    assert.equal(withAnnotation(annotations.loadBalancerId, ' ').attach, undefined);
+    assert.equal(withAnnotation(annotations.allowAddressChange, 'true').mayChangeAddress, true);
+    assert.equal(withAnnotation(annotations.allowAddressChange, 'maybe').mayChangeAddress, false);
   });
 
-  it('names the field that cannot be worked with', () => {
+  it('names an invalid field', () => {
     const bad = desiredOf(exampleService({ spec: { loadBalancerSourceRanges: ['10.0.0.0/33'] } }), parts);
     assert.deepEqual(bad.ok ? '' : bad.reason, 'InvalidSourceRanges');
     const none = desiredOf(exampleService({ spec: { ports: [] } }), parts);

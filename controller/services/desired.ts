@@ -1,6 +1,13 @@
 import { annotations as annotationKeys } from '../../common/well-known.ts';
 import type { CloudRecord } from '../clouds/load-balancer-step.ts';
-import type { DesiredLoadBalancer, DesiredMember, IpFamily, LoadBalancerRef, Owner } from '../clouds/load-balancers.ts';
+import {
+  type DesiredLoadBalancer,
+  type DesiredMember,
+  type IpFamily,
+  type LoadBalancerRef,
+  type Owner,
+  portPlace,
+} from '../clouds/load-balancers.ts';
 import { allowsAddressChange, attachTo, hasFinalizer, type ServiceView } from '../model/service-view.ts';
 import { mayAttach, mayKeepAddress, type OperatorPolicy } from './operator-policy.ts';
 import { parseRecord } from './record.ts';
@@ -41,15 +48,15 @@ export function refOf(cluster: ClusterIdentity, service: ServiceView, adopts: bo
   };
 }
 
-/** What the Service records of its cloud resources. */
+/** The record of the cloud resources on the Service. */
 function recordOf(service: ServiceView): CloudRecord {
   const { id, notes } = parseRecord(service.annotations[annotationKeys.loadBalancer]) ?? {};
   return { id, notes };
 }
 
 /**
- * Undefined where nothing may be adopted. What was adopted once is found by the same proof after the flag is gone:
- * otherwise its Service would lose it before it carries our tags.
+ * Undefined where nothing may be adopted. An adopted load balancer is found by the same proof after the flag was
+ * removed: otherwise its Service would lose it before it carries our tags.
  */
 function adoptionOf({ name: clusterName }: ClusterIdentity, service: ServiceView, adopts: boolean) {
   const record = parseRecord(service.annotations[annotationKeys.loadBalancer]);
@@ -62,7 +69,7 @@ function adoptionOf({ name: clusterName }: ClusterIdentity, service: ServiceView
   return served && shown.length > 0 ? { clusterName, addresses: shown, annotations } : undefined;
 }
 
-/** What the status shows. */
+/** Addresses in the status. */
 export function addressesOf({ ingress }: ServiceView): string[] {
   return ingress.flatMap(({ ip = '', hostname = '' }) => [ip, hostname]).filter((text) => text !== '');
 }
@@ -90,7 +97,7 @@ export type Desired =
   | { readonly ok: false; readonly reason: 'InvalidSourceRanges' | 'InvalidSpec'; readonly message: string };
 
 /**
- * What a Service asks of its load balancer, or which field is invalid. `externalIPs` are kube-proxy's and are ignored.
+ * The desired load balancer of a Service, or which field is invalid. `externalIPs` are for kube-proxy and are ignored.
  * Pure.
  *
  * @param retain the load balancer stays when the Service is deleted
@@ -138,6 +145,7 @@ export function desiredOf(
           ? { port: service.healthCheckNodePort, path: '/healthz' }
           : kubeProxyHealth,
       address: service.loadBalancerIP || undefined,
+      ...(service.loadBalancerClass !== '' && { loadBalancerClass: service.loadBalancerClass }),
       annotations: annotationsFor(service, cloud),
       members,
       attach: attach === undefined ? undefined : { id: attach, allowed: mayAttach(policy, attach, service.key) },
@@ -153,16 +161,21 @@ export function desiredOf(
 /** Annotations with a prefix of the cloud that the cloud does not define: mistyped, or of another controller. */
 export function unknownAnnotations(service: ServiceView, { loadBalancers }: ServingCloud): readonly string[] {
   const { annotations, annotationPrefixes = [] } = loadBalancers;
-  const defined = new Set(annotations.map(({ key }) => key));
+  const defined = new Set(annotations.flatMap(({ key }) => keysFor(service, key)));
   return Object.keys(service.annotations)
     .filter((key) => annotationPrefixes.some((prefix) => key.startsWith(prefix)) && !defined.has(key))
     .sort();
 }
 
+/** One of each port of the Service, where the key has the place of a port. */
+function keysFor({ ports }: ServiceView, key: string): readonly string[] {
+  return key.includes(portPlace) ? ports.map(({ port }) => key.replace(portPlace, String(port))) : [key];
+}
+
 /** The annotations of a Service that its cloud reads. */
 export function annotationsFor(service: ServiceView, cloud: ServingCloud): Record<string, string> {
   const read: Record<string, string> = {};
-  for (const { key } of cloud.loadBalancers.annotations) {
+  for (const key of cloud.loadBalancers.annotations.flatMap(({ key }) => keysFor(service, key))) {
     const value = service.annotations[key];
     if (value !== undefined) read[key] = value;
   }

@@ -17,7 +17,7 @@ import {
   unprovedForMs,
 } from './situation.ts';
 
-const unproved = { reason: 'Provisioning', message: 'what an earlier try may have created is not visible yet' };
+const unproved = { reason: 'Provisioning', message: 'the result of an earlier create may not be visible yet' };
 
 /** The next action for a Service that asks for a load balancer. Pure. */
 export function ensureAction(situation: Situation): Action {
@@ -36,12 +36,12 @@ export function ensureAction(situation: Situation): Action {
   const plan = cloud.loadBalancers.plan(desired.desired);
   const change = recordChange(situation, record);
   if (plan.steps.length === 0) return ensuredAction(situation, plan, change);
-  // The id first: after a crash, the next leader need not search.
+  // Writes the id first: after a crash, the next leader need not search.
   if (change.record !== undefined) return { do: 'write', change, what: 'its id', first: false };
   return { do: 'apply', plan };
 }
 
-/** The record as it should be, where it is not. */
+/** The change of a record that is not up to date. */
 function recordChange(situation: Situation, record: LoadBalancerRecord): ServiceChange {
   const observed = situation.observation?.observed;
   if (!isOurs(situation, observed) || observed?.id === undefined) return {};
@@ -52,8 +52,8 @@ function recordChange(situation: Situation, record: LoadBalancerRecord): Service
 }
 
 /**
- * A search that missed the recorded load balancer proves nothing, and a search for what is ours does not find what else
- * the Service names.
+ * A search that missed the recorded load balancer proves nothing, and a search by our marks does not find other
+ * resources that the Service names.
  */
 function mustRead(observation: Observation, record: LoadBalancerRecord, service: ServiceView): boolean {
   if (!observation.fresh) return true;

@@ -27,7 +27,7 @@ export function ensuredAction(situation: Situation, plan: LoadBalancerPlan, chan
   const [refusal] = refusals;
   if (refusal !== undefined) {
     const message = [...refusals.map((each) => each.message), ...remarks].join('; ');
-    // Without an event for us, others may delete what is in the way, create what the Service names, or give consent.
+    // Others may delete the blocking resource, create the named one, or give consent, and no event tells us.
     const mayPass =
       externalReferencesOf(service) !== undefined ||
       refusals.some(({ reason }) => reason === 'ForeignLoadBalancer' || reason === 'Conflict');
@@ -36,7 +36,7 @@ export function ensuredAction(situation: Situation, plan: LoadBalancerPlan, chan
   }
   if (plan.waitMs !== undefined || shown.length === 0) {
     const againInMs = plan.waitMs ?? addressRetryMs;
-    // A Service that is served keeps its condition: a change of one member shall not cost two writes of the Service.
+    // A Service that is served keeps its condition: a change of one member must not cost two writes of the Service.
     if (service.condition?.status === 'True' && shown.length > 0) {
       const { reason, message } = service.condition;
       return settle(reason as LoadBalancerReason, message, { change: all, againInMs });
@@ -54,11 +54,11 @@ export function ensuredAction(situation: Situation, plan: LoadBalancerPlan, chan
   return settle('Ensured', [ensured, ...remarks].join('; '), { change: all });
 }
 
-/** For people, although nothing is refused. */
+/** Additions to the message of the condition, although nothing is refused. */
 function remarksOf({ service, cloud }: Situation, { remarks = [] }: LoadBalancerPlan): readonly string[] {
   const unknown = unknownAnnotations(service, cloud);
   if (unknown.length === 0) return remarks;
-  return [...remarks, `annotations without a meaning here: ${unknown.join(', ')}`];
+  return [...remarks, `unknown annotations: ${unknown.join(', ')}`];
 }
 
 /** Names and reasons, each reason once. */

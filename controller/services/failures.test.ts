@@ -22,7 +22,7 @@ describe('a failed try', () => {
     assert.equal(mayHaveCreated(new WithheldError('Paused', '')), false);
   });
 
-  it('of every kind comes to a reason', () => {
+  it('of every kind has a reason', () => {
     const reasons = cloudErrorKinds.map((kind) => {
       const failure = failureOf(cloud(kind));
       return failure.kind === 'failed' ? [kind, failure.condition?.reason, failure.event, failure.patient] : [];
@@ -51,7 +51,7 @@ describe('a failed try', () => {
     assert.equal(mayHaveCreated(new Error('who knows')), true);
   });
 
-  it('to write is told when the API server refuses it, and repeated in silence otherwise', () => {
+  it('to write is reported when the API server refuses it, and retried without an event otherwise', () => {
     const told = (error: unknown) => {
       const failure = failureOf(error);
       return failure.kind === 'failed' ? failure.condition?.reason : undefined;

@@ -4,7 +4,7 @@ import { isKubeError } from '../kube/api.ts';
 import { reasonOfKind } from './reasons.ts';
 import type { LoadBalancerCondition } from './service-patches.ts';
 
-/** What follows from a failed try. */
+/** The consequences of a failed try. */
 export type Failure =
   /** Nothing was sent: paused, or this replica no longer leads. Not a failure; tried again after `againInMs`. */
   | { readonly kind: 'withheld'; readonly againInMs: number }
@@ -12,13 +12,13 @@ export type Failure =
       readonly kind: 'failed';
       /** Undefined where the cause is not the Service and a retry is enough. */
       readonly condition: LoadBalancerCondition | undefined;
-      /** It deserves an event, because it concerns this Service and not all of them. */
+      /** It gets an event, because it concerns this Service and not all of them. */
       readonly event: boolean;
       /** Shown only when it lasts. */
       readonly patient: boolean;
     };
 
-/** Shown only when they last, because a retry mostly helps. */
+/** Shown only when they last, because a retry usually succeeds. */
 const patientKinds: ReadonlySet<CloudErrorKind> = new Set(['Throttled', 'Conflict', 'Busy', 'Stale', 'Taken']);
 
 /** The next try of paused or fenced work. */

@@ -4,7 +4,7 @@ import type { ServiceView } from '../model/service-view.ts';
 import { parseRecord, printRecord } from './record.ts';
 import type { ServiceStates } from './service-state.ts';
 
-/** What a cloud holds for a Service that no longer exists. */
+/** The load balancer of a Service that no longer exists. */
 export interface HeldFor {
   readonly scope: string;
   readonly observed: ObservedLoadBalancer;
@@ -24,7 +24,7 @@ function withRecord(service: ServiceView, { scope, observed: { id } }: HeldFor):
   return { ...service, annotations: { ...service.annotations, [annotationKeys.loadBalancer]: record } };
 }
 
-/** A Service of which only the tags in a cloud are left. */
+/** The view of a deleted Service, rebuilt from the tags in a cloud. */
 export function viewOfTags(uid: string, key: string): ServiceView {
   const [namespace = '', name = ''] = key.split('/');
   return {

@@ -51,7 +51,7 @@ describe('what a Service asks for', () => {
     });
   }
 
-  it('is not told by the finalizers of others', () => {
+  it('does not depend on the finalizers of others', () => {
     const service = exampleService({ metadata: { finalizers: ['example.com/x'], ...deleted }, spec: nodePort });
     assert.equal(intentOf(service, []), 'none');
     assert.equal(finalizers.loadBalancerCleanup, 'service.kubernetes.io/load-balancer-cleanup');
@@ -82,7 +82,7 @@ describe('the cloud that serves a Service', () => {
     assert.equal(chosen(annotated('os/2'), two, twin), 'os/2');
   });
 
-  it('is the one of which an older version recorded the scope without the account', () => {
+  it('is found by a scope without account, as recorded by an older version', () => {
     const service = exampleService({ metadata: recorded('host/region lb-1') });
     const upgraded = { ...cloud('aws', 'host/region/123456789012'), formerScopes: ['host/region'] };
     assert.equal(chosen(service, upgraded, two), 'host/region/123456789012');

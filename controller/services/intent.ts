@@ -11,7 +11,7 @@ import { parseRecord } from './record.ts';
 export type Intent = 'ensure' | 'remove' | 'disown' | 'none';
 
 /**
- * What is to be done for a Service. Services without a `loadBalancerClass` are ours, those with one only if `classes`
+ * The intent for a Service. Services without a `loadBalancerClass` are ours, those with one only if `classes`
  * has it. A terminating Service is never ensured. Pure.
  */
 export function intentOf(service: ServiceView, classes: readonly string[]): Intent {

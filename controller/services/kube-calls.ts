@@ -22,18 +22,18 @@ type Ended = WriteOutcome['kind'];
 
 /** The calls to the Kubernetes API for one Service. All throw a KubeError, and note their answers in its state. */
 export interface KubeCalls {
-  /** Whether the API server has it now. */
+  /** Whether the Service exists in the API server now. */
   has(service: ServiceView): Promise<boolean>;
   /**
    * Whether the API server itself has shown it in this term; asks once. The cache of a new leader may be minutes old: a
    * load balancer that is created for a deleted Service would stay for ever.
    */
   confirm(service: ServiceView): Promise<boolean>;
-  /** Writes a claim or record, unless another client has changed the record meanwhile. */
+  /** Writes a claim or record, unless another client has changed the record. */
   record(situation: Pick<Situation, 'service' | 'intent'>, change: ServiceChange): Promise<Ended>;
   /**
-   * Writes what its cloud wants kept with it. Throws a WithheldError while it is paused, and an Error where it has
-   * changed meanwhile.
+   * Writes the record of its cloud resources. Throws a WithheldError while it is paused, and an Error where another
+   * client has changed it.
    */
   save(situation: Pick<Situation, 'service' | 'intent' | 'cloud'>, record: CloudRecord): Promise<void>;
   /** Writes the condition and the addresses. */
@@ -58,7 +58,7 @@ export function createKubeCalls(
     return (now: ServiceView) => !isPaused(now) && intentOf(now, loadBalancerClasses) === intent;
   }
 
-  /** Another client that changed the record meanwhile has decided on other grounds. */
+  /** A change of the record by another client makes this decision invalid. */
   function asRecorded({ service, intent }: Pick<Situation, 'service' | 'intent'>) {
     const record = service.annotations[annotationKeys.loadBalancer];
     const holds = stillIntended(intent);
@@ -81,7 +81,7 @@ export function createKubeCalls(
     const outcome = await writeService(writer, service, change, asRecorded(situation));
     if (outcome.kind === 'written' || outcome.kind === 'changed') {
       latest.wrote(outcome.service);
-      // With our finalizer on, only we can let it go.
+      // While our finalizer is on it, only we can release it.
       states.of(service.uid).confirmed = true;
     }
     if (outcome.kind === 'written') announceAdoption(service, change);
@@ -106,12 +106,12 @@ export function createKubeCalls(
     async save({ service: planned, intent, cloud }, { id, notes }) {
       const { key, uid } = planned;
       const service = latest.get(key);
-      if (service?.uid !== uid) throw new Error(`${key} has changed meanwhile`);
+      if (service?.uid !== uid) throw new Error(`another client has changed ${key}`);
       if (isPaused(service) || context.paused()) throw new WithheldError('Paused', `not written: ${key} is paused`);
       const before = parseRecord(service.annotations[annotationKeys.loadBalancer]);
       const text = printRecord({ ...(before ?? { scope: cloud.scope }), id: id ?? before?.id, notes });
       const ended = await record({ service, intent }, { record: text });
-      if (ended === 'gone' || ended === 'changed') throw new Error(`${key} has changed meanwhile`);
+      if (ended === 'gone' || ended === 'changed') throw new Error(`another client has changed ${key}`);
     },
 
     async show(service, change) {

@@ -4,7 +4,7 @@ import { isOlder } from '../kube/resource-version.ts';
 import type { ServiceView } from '../model/service-view.ts';
 import type { ServiceStates } from './service-state.ts';
 
-/** The newest version of each Service: our own writes count before the cache shows them. */
+/** The newest version of each Service, including our own writes that the cache does not show yet. */
 export interface LatestServices {
   get(key: string): ServiceView | undefined;
   wrote(service: ServiceView): void;

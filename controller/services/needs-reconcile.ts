@@ -5,7 +5,7 @@ const identity = new Set<keyof ServiceView>(['key', 'name', 'namespace', 'resour
 
 /**
  * Whether a change of a Service may need work. Beyond upstream's fields: a wiped status, a removed finalizer, record or
- * condition of ours, a terminating Service, `ipFamilyPolicy`, node ports that were given up. Labels, selectors,
+ * condition of ours, a terminating Service, `ipFamilyPolicy`, removed node ports. Labels, selectors,
  * `internalTrafficPolicy`, `externalIPs` (kube-proxy's) and annotations that no cloud reads are not in the view, so
  * their changes are not seen. Pure.
  */

@@ -95,7 +95,7 @@ const ours = { ...finalized, ...recorded(`${scope} lb-1`) };
 const notOurs: LoadBalancerPlan = { ...nothing, refusals: [{ reason: 'ForeignLoadBalancer', message: 'x' }] };
 const steps = (...list: LoadBalancerStep[]): LoadBalancerPlan => ({ ...nothing, steps: list });
 
-describe('what is told although everything is done', () => {
+describe('the remarks of a condition that is True', () => {
   const annotationsOf = (annotations: Record<string, string>) => ({
     ...ours,
     annotations: { ...recorded(`${scope} lb-1`).annotations, ...annotations },
@@ -120,27 +120,24 @@ describe('what is told although everything is done', () => {
   };
   const ensured = 'Ensured: the load balancer is as the Service asks';
 
-  it('is one remark in the message of a condition that stays good', () => {
+  it('are part of the message', () => {
     const plan = { ...nothing, remarks: ['port 8443 is none', 'used once'] };
     assert.equal(message({}, plan), `${ensured}; port 8443 is none; used once`);
     assert.equal(message({}, nothing), ensured);
   });
 
-  it('names annotations that are meant for the cloud and that it does not know', () => {
+  it('name annotations of the cloud that it does not define', () => {
     const given = {
       'x.io/lb-scheme': 'internal',
       'x.io/lb-observation': '1',
       'y.io/lb': '1',
       'x.io/lb-attributes': 'a',
     };
-    assert.equal(
-      message(given, nothing),
-      `${ensured}; annotations without a meaning here: x.io/lb-attributes, x.io/lb-scheme`,
-    );
+    assert.equal(message(given, nothing), `${ensured}; unknown annotations: x.io/lb-attributes, x.io/lb-scheme`);
   });
 });
 
-describe('the next thing to do for a Service that wants a load balancer', () => {
+describe('the next action for a Service that asks for a load balancer', () => {
   for (const [what, given, expected] of [
     ['nothing has been read yet', {}, 'observe'],
     ['new', { observation: observation({ source: 'list' }) }, 'write finalizer and record, first'],
@@ -218,7 +215,7 @@ describe('the next thing to do for a Service that wants a load balancer', () => 
       'settle Ensured',
     ],
     [
-      'a forged record of somebody else’s',
+      'a forged record of another Service',
       {
         metadata: ours,
         observation: observation({ readId: 'lb-1', observed: observed({ owner: undefined }) }),
@@ -264,7 +261,7 @@ describe('the next thing to do for a Service that wants a load balancer', () => 
   }
 });
 
-describe('the next thing to do for a Service that wants none any more', () => {
+describe('the next action for a Service that no longer asks for one', () => {
   const gone = { metadata: ours, intent: 'remove' } as const;
   const halfway = { metadata: pending, intent: 'remove' } as const;
   for (const [what, given, expected] of [
@@ -347,7 +344,7 @@ describe('the next thing to do for a Service that wants none any more', () => {
   }
 });
 
-describe('the condition of a load balancer that stands', () => {
+describe('the condition of a load balancer that exists', () => {
   const stands = {
     metadata: ours,
     observation: observation({ observed: observed(), readId: 'lb-1' }),
@@ -362,7 +359,7 @@ describe('the condition of a load balancer that stands', () => {
     );
   });
 
-  it('tells what people shall know although everything is as asked', () => {
+  it('has the remarks of the plan although everything is done', () => {
     const told = next({ ...stands, plan: { ...nothing, remarks: ['security group sg-1 stays'] } });
     assert.match(told, /^Ensured: .*; security group sg-1 stays$/);
   });

@@ -5,7 +5,7 @@ export interface Observation {
   /** Undefined = nothing was found. */
   readonly observed: ObservedLoadBalancer | undefined;
   /**
-   * - `list`: a read of everything of the cluster, which may lag behind
+   * - `list`: a read of all load balancers of the cluster, which may lag behind
    * - `read`: a read of this very Service
    * - `answer`: the answer of a call that changed it
    * - `neverCreated`: claimed by this leader, and no call has been made since
@@ -13,7 +13,7 @@ export interface Observation {
   readonly source: 'list' | 'read' | 'answer' | 'neverCreated';
   /** The recorded id that it was read by; undefined = by search alone. */
   readonly readId: string | undefined;
-  /** The `externalReferencesOf` the Service that it was read by; undefined = none. */
+  /** The `externalReferencesOf` the Service at the time of the read; undefined = none. */
   readonly readReferences: string | undefined;
   /**
    * Since when every read has found nothing, or when a call may have created something whose answer was lost; monotonic
@@ -26,7 +26,7 @@ export interface Observation {
   readonly fresh: boolean;
 }
 
-/** From a read of everything. */
+/** From a read of all load balancers. */
 export function listed(observed: ObservedLoadBalancer | undefined, atMs: number): Observation {
   return observation('list', observed, atMs);
 }

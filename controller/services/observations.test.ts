@@ -43,8 +43,8 @@ const made = (observed: ObservedLoadBalancer | undefined, changes: Partial<Obser
   ...changes,
 });
 
-describe('what was observed of the clouds', () => {
-  it('nothing is known before everything was read once; then finding nothing is an observation, too', async () => {
+describe('the observations of the clouds', () => {
+  it('have nothing before the first complete read; after it, finding nothing is an observation, too', async () => {
     const { cloud, answer } = cloudOf();
     const observations = createObservations('c1', () => 0, createServiceStates());
     assert.equal(observations.of('s', 'a'), undefined);

@@ -3,17 +3,17 @@ import { listed, type Observation } from './observation.ts';
 import type { ServiceStates } from './service-state.ts';
 import type { ServingCloud } from './serving-cloud.ts';
 
-/** What the clouds hold, as this leader last read or changed it; kept with the states of the Services. */
+/** The load balancers that this leader last read or changed, stored with the states of the Services. */
 export interface Observations {
   /** Undefined until everything of the scope was read once; after that, finding nothing is an observation, too. */
   of(scope: string, uid: string): Observation | undefined;
-  /** Whether everything of the scope was read once. */
+  /** Whether a complete read of the scope has succeeded. */
   ready(scope: string): boolean;
   put(scope: string, uid: string, observation: Observation): void;
   /** It must be read again. `mayHaveCreated`: the answer of a call that may have created something was lost. */
   invalidate(scope: string, uid: string, options?: { readonly mayHaveCreated?: boolean }): void;
   /**
-   * Reads everything of the scope. What is read or changed for one Service meanwhile is not overwritten. Throws a
+   * Reads everything of the scope. Newer reads and changes of one Service are not overwritten. Throws a
    * CloudError.
    *
    * @param adoptable Services whose load balancers may be adopted

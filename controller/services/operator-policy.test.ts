@@ -12,7 +12,7 @@ import {
 
 const arn = 'arn:aws:elasticloadbalancing:eu-west-1:1:loadbalancer/net/a/b';
 
-describe('what the operator lets namespaces do', () => {
+describe('the policy of the operator', () => {
   for (const [text, expected] of [
     ['lb-1', { id: 'lb-1', holder: undefined }],
     [arn, { id: arn, holder: undefined }],
@@ -69,7 +69,7 @@ describe('what the operator lets namespaces do', () => {
     assert.equal(may(['*'], 'any'), true);
   });
 
-  it('an address may be kept as with the classic controller, until the operator says whose', () => {
+  it('every Service may keep an address, as with the classic controller, until the operator names some', () => {
     const service = { namespace: 'shop', loadBalancerClass: '' };
     const may = (keepAddress: OperatorPolicy['keepAddress']) =>
       mayKeepAddress({ ...strictPolicy, keepAddress }, service);

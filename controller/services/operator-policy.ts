@@ -1,7 +1,7 @@
 import { claimantOf, type Holder, includes, parseHolder } from '../clouds/consent.ts';
 import type { ServiceView } from '../model/service-view.ts';
 
-/** What the operator allows the users of namespaces beyond what their own Services need. */
+/** What the operator allows users of namespaces in addition to the needs of their own Services. */
 export interface OperatorPolicy {
   /** `--attachable-load-balancers`. */
   readonly attachable: readonly AttachGrant[];

@@ -5,7 +5,7 @@ export interface LoadBalancerRecord {
   readonly id: string | undefined;
   /** It was adopted with these addresses, and does not carry our tags yet. */
   readonly adopted?: readonly string[];
-  /** The cloud's own text, given back to it unchanged. */
+  /** Text of the cloud's driver, returned to it unchanged. */
   readonly notes?: string | undefined;
 }
 

@@ -6,7 +6,7 @@ export type RefusedMembers = ReadonlyMap<string, { readonly untilMs: number; rea
 export interface RefusedMember {
   /** Name of the Node. */
   readonly node: string;
-  /** In the words of the cloud, or of its driver. */
+  /** Message of the cloud or its driver. */
   readonly why: string;
 }
 

@@ -34,13 +34,13 @@ export function removeAction(situation: Situation): Action {
     }
     if (plan.waitMs !== undefined)
       return settle('Deleting', 'the cloud is still deleting it', { againInMs: plan.waitMs });
-    // What stays is named. Else the plan knows more than the read did, perhaps from the read of another Service by a
-    // credential that sees nothing: only a read of this load balancer proves that nothing is left.
+    // The refusals name what stays. Without refusals, the plan may come from the read of another Service without
+    // visibility: only a read of this load balancer proves that nothing is left.
     return isProof && plan.refusals.length > 0 ? release(situation) : { do: 'observe' };
   }
   if (!isProof) return { do: 'observe' };
   if (record.id !== undefined) return observation.readId === record.id ? release(situation) : { do: 'observe' };
-  // Without an id only searches can tell.
+  // Without an id only searches can prove it.
   const againInMs = unprovedForMs(situation, record, { ...observation, observed: undefined });
   if (againInMs === 0) return release(situation);
   return settle('Deleting', 'the cloud is read again, because new resources may appear late', { againInMs });

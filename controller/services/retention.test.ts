@@ -48,19 +48,19 @@ function stage(policy = allowing) {
       listed = { all, atMs };
     },
     remove: (number: number, gone = false) =>
-      retentions.of(serviceOf(number), scope, { going: loadBalancer(number), gone }).kind,
+      retentions.of(serviceOf(number), scope, { removing: loadBalancer(number), gone }).kind,
   };
 }
 
 describe('retention', () => {
-  it('is no matter where it is not asked for', () => {
+  it('is none where no annotation asks for it', () => {
     assert.equal(stage().retentions.of(serviceOf(1, 'shop', 'false'), scope).kind, 'none');
   });
 
   it('is refused where the operator names neither namespace nor class, and says which flag decides', () => {
     const told = stage().retentions.of(serviceOf(1, 'evil'), scope);
     assert.equal(told.kind, 'refused');
-    assert.match('message' in told ? told.message : '', /--allow-retain.*evil.*goes when the Service goes/);
+    assert.match('message' in told ? told.message : '', /--allow-retain.*evil.*is deleted with the Service/);
   });
 
   it('is granted up to the limit, however fast Services come and go between two reads of the cloud', () => {
@@ -74,7 +74,7 @@ describe('retention', () => {
     assert.equal(retentions.counts(scope).get('shop'), 2);
   });
 
-  it('keeps the place of a Service whose removal has begun', () => {
+  it('keeps the slot of a Service whose removal has begun', () => {
     const { remove, list } = stage();
     assert.equal(remove(1), 'granted');
     list(1000, keptOne(8), keptOne(9));
@@ -95,31 +95,31 @@ describe('retention', () => {
     assert.equal(retentions.counts(scope).get('shop'), undefined);
   });
 
-  it('of other namespaces takes no place', () => {
+  it('of other namespaces takes no slot', () => {
     const { remove, list } = stage();
     list(1, keptOne(7, 'team-b/a'), keptOne(8, 'team-b/b'), keptOne(9, 'unknown'));
     assert.deepEqual([remove(1), remove(2), remove(3)], ['granted', 'granted', 'full']);
   });
 
-  it('of a Service that is gone, so that nothing could wait, is refused at the limit', () => {
+  it('is refused at the limit for a Service that no longer exists and so cannot wait', () => {
     const { remove, list } = stage();
     list(1, keptOne(8), keptOne(9));
     assert.deepEqual([remove(1, true), remove(1)], ['refused', 'full']);
   });
 
-  it('takes no place for a load balancer that others made, which stays anyway', () => {
+  it('takes no slot for a load balancer of others, which stays in any case', () => {
     const { list, retentions } = stage();
     list(1, keptOne(8), keptOne(9));
-    const going = loadBalancer(1, { attached: true });
-    assert.equal(retentions.of(serviceOf(1), scope, { going }).kind, 'granted');
+    const removing = loadBalancer(1, { attached: true });
+    assert.equal(retentions.of(serviceOf(1), scope, { removing }).kind, 'granted');
   });
 
-  it('of a living Service takes no place and tells what would happen', () => {
+  it('takes no slot for a live Service, and tells what would happen', () => {
     const { list, retentions } = stage();
     for (const number of [1, 2, 3]) assert.equal(retentions.of(serviceOf(number), scope).kind, 'granted');
     list(1, keptOne(8), keptOne(9));
     const told = retentions.of(serviceOf(1), scope);
     assert.equal(told.kind, 'full');
-    assert.match('message' in told ? told.message : '', /keeps 2 .*--retained-load-balancers-limit is 2/);
+    assert.match('message' in told ? told.message : '', /retains 2 .*--retained-load-balancers-limit is 2/);
   });
 });

@@ -5,7 +5,7 @@ import type { Observations } from './observations.ts';
 import { mayRetain, type OperatorPolicy } from './operator-policy.ts';
 
 /**
- * What becomes of `mooring.dev/load-balancer-retain` on a Service.
+ * The effect of `mooring.dev/load-balancer-retain` on a Service.
  *
  * - `none`: it is not set
  * - `granted`: the load balancer stays when the Service is deleted
@@ -18,15 +18,15 @@ export type Retention =
 
 export interface Retentions {
   /**
-   * @param going the load balancer of a Service that is being deleted: once granted, it holds a place
+   * @param removing the load balancer of a Service that is being deleted: once granted, it holds a slot
    * @param gone the Service no longer exists, so it cannot wait
    */
   of(
     service: ServiceView,
     scope: string,
-    options?: { readonly going?: ObservedLoadBalancer | undefined; readonly gone?: boolean },
+    options?: { readonly removing?: ObservedLoadBalancer | undefined; readonly gone?: boolean },
   ): Retention;
-  /** The load balancer of a Service was given up; from now on the lists of the cloud show it. */
+  /** The load balancer of a Service was released; from now on the lists of the cloud show it. */
   ended(service: ServiceView): void;
   /** How many load balancers of a scope are retained, by namespace. */
   counts(scope: string): ReadonlyMap<string, number>;
@@ -35,17 +35,16 @@ export interface Retentions {
 /** How long a list may miss what was just marked as retained. */
 const settleMs = 60_000;
 
-interface Place {
+interface Slot {
   readonly scope: string;
   readonly uid: string;
   readonly namespace: string;
-  /** Undefined until the load balancer is given up; monotonic milliseconds. */
+  /** Undefined until the load balancer is released; monotonic milliseconds. */
   endedMs: number | undefined;
 }
 
 /**
- * Decides by the operator's policy, by what the last read of a cloud showed as retained, and by what was granted
- * since.
+ * Decides by the operator's policy, the retained load balancers of the last read, and the grants since.
  */
 export function createRetentions(
   policy: OperatorPolicy,
@@ -53,14 +52,14 @@ export function createRetentions(
   monotonic: () => number,
 ): Retentions {
   /** By the id of the load balancer. */
-  const places = new Map<string, Place>();
+  const slots = new Map<string, Slot>();
 
   function held(scope: string): ReadonlyMap<string, string> {
     const { all, atMs } = observations.retained(scope);
-    for (const [id, place] of places)
-      if (place.scope === scope && place.endedMs !== undefined && place.endedMs + settleMs < atMs) places.delete(id);
+    for (const [id, slot] of slots)
+      if (slot.scope === scope && slot.endedMs !== undefined && slot.endedMs + settleMs < atMs) slots.delete(id);
     const namespaces = new Map(all.map((one) => [one.id ?? one.name, one.service?.split('/')[0] ?? '']));
-    for (const [id, place] of places) if (place.scope === scope) namespaces.set(id, place.namespace);
+    for (const [id, slot] of slots) if (slot.scope === scope) namespaces.set(id, slot.namespace);
     return namespaces;
   }
 
@@ -72,31 +71,31 @@ export function createRetentions(
 
   return {
     counts,
-    of(service, scope, { going, gone = false } = {}) {
+    of(service, scope, { removing, gone = false } = {}) {
       if (!isRetained(service)) return { kind: 'none' };
       const { namespace, uid } = service;
       const annotation = annotationKeys.loadBalancerRetain;
       if (!mayRetain(policy, service)) {
         const unnamed = `--allow-retain names neither namespace ${namespace} nor the class of the Service`;
-        return { kind: 'refused', message: `${annotation}: ${unnamed}; the load balancer goes when the Service goes` };
+        return { kind: 'refused', message: `${annotation}: ${unnamed}; the load balancer is deleted with the Service` };
       }
-      // What others created stays in any case.
-      if (going?.attached === true) return { kind: 'granted' };
-      const id = going?.owner?.service === uid ? (going.id ?? uid) : undefined;
-      if (id !== undefined && places.has(id)) return { kind: 'granted' };
+      // A load balancer of others stays in any case.
+      if (removing?.attached === true) return { kind: 'granted' };
+      const id = removing?.owner?.service === uid ? (removing.id ?? uid) : undefined;
+      if (id !== undefined && slots.has(id)) return { kind: 'granted' };
       const count = counts(scope).get(namespace) ?? 0;
       if (count < policy.retainLimit) {
-        if (id !== undefined) places.set(id, { scope, uid, namespace, endedMs: undefined });
+        if (id !== undefined) slots.set(id, { scope, uid, namespace, endedMs: undefined });
         return { kind: 'granted' };
       }
-      const keeps = `namespace ${namespace} keeps ${count} load balancers without a Service in ${scope}`;
+      const keeps = `namespace ${namespace} retains ${count} load balancers in ${scope}`;
       const full = `${annotation}: ${keeps}, and --retained-load-balancers-limit is ${policy.retainLimit}`;
-      if (gone) return { kind: 'refused', message: `${full}; the load balancer goes with its Service` };
-      const remedy = 'remove one that is kept, raise the limit, or take the annotation away';
+      if (gone) return { kind: 'refused', message: `${full}; the load balancer is deleted with its Service` };
+      const remedy = 'delete a retained one, raise the limit, or remove the annotation';
       return { kind: 'full', message: `${full}; a deletion waits: ${remedy}` };
     },
     ended({ uid }) {
-      for (const place of places.values()) if (place.uid === uid) place.endedMs ??= monotonic();
+      for (const slot of slots.values()) if (slot.uid === uid) slot.endedMs ??= monotonic();
     },
   };
 }

@@ -7,11 +7,11 @@ import type { ServiceContext } from './service-context.ts';
 import type { LoadBalancerCondition } from './service-patches.ts';
 import type { ServingCloud } from './serving-cloud.ts';
 
-/** What follows from a complete read of a scope. */
+/** The consequences of complete reads of scopes. */
 export interface ScopeAudits {
   /**
-   * A complete read has ended: tells the cloud what all its Services ask for, where they share something there, and
-   * notes load balancers whose Service was replaced by another of its name. Returns the keys with something to remove.
+   * A complete read has ended: tells the cloud the desired state of all its Services, and notes load balancers whose
+   * Service was replaced by another of its name. Returns the keys with something to remove.
    */
   ended(cloud: ServingCloud): readonly string[];
   /** A complete read failed. Returns whether the reason is new. */
@@ -46,7 +46,7 @@ export function createScopeAudits(
     for (const [uid, observed] of observations.all(scope)) {
       if (present.has(uid) || observed.retained || observed.attached || observed.owner?.service !== uid) continue;
       orphans += 1;
-      // A name has one UID at a time: the one that was there before will not come back.
+      // A name has one UID at a time: the earlier one will not come back.
       const { service: key } = observed;
       if (key === undefined || services.get(key) === undefined) continue;
       noteGone(states, viewOfTags(uid, key), { scope, observed });

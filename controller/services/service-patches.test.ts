@@ -130,7 +130,7 @@ describe('a patch of a Service', () => {
   });
 });
 
-describe('what is shown of a load balancer', () => {
+describe('the ingress in the status', () => {
   const service = exampleService({ spec: { ports: [{ port: 80 }, { port: 53, protocol: 'UDP' }] } });
 
   it('has a mode only where there is an IP, and every port', () => {

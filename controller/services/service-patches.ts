@@ -22,8 +22,8 @@ export interface ServiceChange {
 }
 
 /**
- * One strategic merge patch for `services/<s>/status`, guarded by the resourceVersion. The API server applies changes
- * of metadata that are sent there, too (observed on a real server), and ignores the spec. Undefined when there is
+ * One strategic merge patch for `services/<s>/status`, guarded by the resourceVersion. The API server also applies
+ * changes of metadata that are sent there (observed on a real server), and ignores the spec. Undefined when there is
  * nothing to change. Pure.
  */
 export function servicePatch(service: ServiceView, change: ServiceChange, nowMs: number): object | undefined {

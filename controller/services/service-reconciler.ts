@@ -18,10 +18,10 @@ import { createServiceTurns, type Subject } from './service-turns.ts';
 import { createServiceWork } from './service-work.ts';
 import { createSituationReader } from './situation-reader.ts';
 
-/** Keeps load balancers as their Services ask for: the one place that creates, changes and deletes them. */
+/** Creates, changes and deletes the load balancers of Services; nothing else does. */
 export interface ServiceReconciler {
   /**
-   * Works on everything of one name: Services that are gone, then the one that exists. After each action it decides
+   * Reconciles all Services of one name: Services that are gone, then the one that exists. After each action it decides
    * again. Throws a CloudError or KubeError that is worth a retry. Safe to repeat at any moment.
    */
   reconcile(key: string, signal: AbortSignal): Promise<{ readonly requeueAfterMs?: number } | undefined>;
@@ -61,7 +61,7 @@ export function createServiceReconciler(context: ServiceContext, options: Reconc
         const afterMs = await workOn(subject, signal);
         if (afterMs !== undefined) waits.push(afterMs);
       } catch (error) {
-        // A load balancer that cannot be removed shall not keep the next Service of that name waiting.
+        // A load balancer that cannot be removed must not delay the next Service of that name.
         failure ??= { error };
       }
     }
@@ -75,7 +75,7 @@ export function createServiceReconciler(context: ServiceContext, options: Reconc
       service = subject.now();
       const delayMs = service && backOffLeftMs(states.get(service.uid)?.backOff, service, clock.monotonic());
       if (delayMs) return delayMs;
-      if (subject.gone && (await isBack(subject))) return undefined;
+      if (subject.gone && (await stillExists(subject))) return undefined;
       const pass = { turns: 0, applied: undefined };
       while (!signal.aborted) {
         service = subject.now();
@@ -91,11 +91,11 @@ export function createServiceReconciler(context: ServiceContext, options: Reconc
     }
   }
 
-  /** Asks the API server, because a cache may be wrong and a removed address is lost for good. */
-  async function isBack(subject: Subject): Promise<boolean> {
+  /** Asks the API server, because a cache may be wrong and a removed address cannot be recovered. */
+  async function stillExists(subject: Subject): Promise<boolean> {
     const service = subject.now();
     if (service === undefined || !(await kube.has(service))) return false;
-    log.warn('a Service that seemed gone is there', { service: service.key });
+    log.warn('a Service that the cache lacked exists', { service: service.key });
     states.setGone(service.uid, undefined);
     return true;
   }
@@ -114,9 +114,9 @@ export function createServiceReconciler(context: ServiceContext, options: Reconc
     else {
       const shown = latest.get(service.key)?.condition;
       reporter.note(service, condition, { quiet: !failure.event });
-      // The message may differ at every try, so it is written less and less often.
-      const isNews = shown?.reason !== condition.reason || Number.isInteger(Math.log2(failures));
-      if (isNews) await tryToShow(latest.get(service.key) ?? service, condition);
+      // The message may differ at every try, so it is written with growing intervals.
+      const isNew = shown?.reason !== condition.reason || Number.isInteger(Math.log2(failures));
+      if (isNew) await tryToShow(latest.get(service.key) ?? service, condition);
     }
     throw error;
   }

@@ -15,7 +15,7 @@ const service = exampleService();
 const { uid } = service;
 
 describe('the state of a Service', () => {
-  it('nothing of the work on its load balancer outlives the end of that work', () => {
+  it('drops all state of the work on a load balancer when the work has ended', () => {
     const { states, counts } = setUp();
     const blank = JSON.stringify(states.of('another'));
     const state = states.of(uid);
@@ -50,7 +50,7 @@ describe('the state of a Service', () => {
     assert.deepEqual([states.gone(), states.get(uid)], [[], undefined]);
   });
 
-  it('a state without a Service goes with the last load balancer that it tells of', () => {
+  it('drops a state without a Service together with its last load balancer', () => {
     const { states, counts } = setUp();
     states.of('lives');
     states.of('held').observations.set('scope', { observation: listed(undefined, 0), stamp: 1 });

@@ -7,12 +7,12 @@ import type { Observation } from './observation.ts';
 import type { LoadBalancerReason } from './reasons.ts';
 import { noneRefused, type RefusedMembers } from './refused-members.ts';
 
-/** All that the leader remembers of one Service, or of a load balancer whose Service no longer exists. */
+/** The state of one Service, or of a load balancer whose Service no longer exists, on the leader. */
 export interface ServiceState {
   readonly uid: string;
-  /** What each cloud holds for it, by scope. `stamp`: which read or write came first. */
+  /** Its load balancer in each cloud, by scope. `stamp`: the order of reads and writes. */
   readonly observations: Map<string, { readonly observation: Observation; readonly stamp: number }>;
-  /** The Service as our newest write left it. */
+  /** The Service after our newest write. */
   written: { readonly service: ServiceView; readonly atMs: number } | undefined;
   /** We removed our finalizer and record, so its deletion needs no work. */
   released: boolean;
@@ -31,7 +31,7 @@ export interface ServiceState {
   loggedPlan: string | undefined;
 }
 
-/** Work under way, from its first step to its last, however many tries it takes. */
+/** Work in progress, from its first step to its last, with all its tries. */
 export interface Work {
   readonly kind: 'ensure' | 'remove';
   /** Monotonic milliseconds. */
@@ -53,13 +53,13 @@ export interface ServiceStates {
   get(uid: string): ServiceState | undefined;
   values(): Iterable<ServiceState>;
   setReason(uid: string, reason: LoadBalancerReason): void;
-  /** Undefined: it exists after all, or nothing is left of it. */
+  /** Undefined: it exists, or nothing is left of it. */
   setGone(uid: string, service: ServiceView | undefined): void;
   /** Those that are gone. */
   gone(): readonly ServiceView[];
-  /** Nothing is left to do for this Service: only what tells our own writes from those of others is kept. */
+  /** Nothing is left to do for this Service: drops all state except that which identifies our own writes. */
   forget(uid: string): void;
-  /** Drops the states of which neither a Service nor a load balancer is left. */
+  /** Drops the states that have neither a Service nor a load balancer. */
   prune(exists: (uid: string) => boolean): void;
 }
 

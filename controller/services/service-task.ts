@@ -37,7 +37,7 @@ export interface ServiceTaskOptions {
 
 /** The leader task that keeps the load balancers of Services. */
 export interface ServiceTask extends LeaderTask {
-  /** What the clouds hold; undefined while not leading. For the orphan sweep. */
+  /** The observed load balancers, for the orphan sweep; undefined while not leading. */
   observations(): Observations | undefined;
 }
 
@@ -48,7 +48,7 @@ interface Term {
   readonly observations: Observations;
   auditedMs: number;
   /** Services that were not reconciled yet since the members changed. */
-  pass: { readonly startedMs: number; readonly left: Set<string> } | undefined;
+  pass: { readonly startedMs: number; readonly remaining: Set<string> } | undefined;
 }
 
 const auditRetry = { firstMs: 2000, maxMs: 60_000 };
@@ -65,7 +65,7 @@ export function createServiceTask(context: ServiceContext, options: ServiceTaskO
     if (!term) return;
     const keys = [...services.values()].filter(isServed).map(({ key }) => key);
     if (keys.length === 0) return;
-    term.pass = { startedMs: term.pass?.startedMs ?? clock.monotonic(), left: new Set(keys) };
+    term.pass = { startedMs: term.pass?.startedMs ?? clock.monotonic(), remaining: new Set(keys) };
     for (const key of keys) term.queue.enqueue(key);
   });
 
@@ -124,7 +124,7 @@ export function createServiceTask(context: ServiceContext, options: ServiceTaskO
 
   function passed(key: string): void {
     const pass = term?.pass;
-    if (!term || !pass?.left.delete(key) || pass.left.size > 0) return;
+    if (!term || !pass?.remaining.delete(key) || pass.remaining.size > 0) return;
     metrics.nodeSyncLatency.observe((clock.monotonic() - pass.startedMs) / 1000);
     term.pass = undefined;
   }
@@ -158,7 +158,7 @@ export function createServiceTask(context: ServiceContext, options: ServiceTaskO
     for (const key of current.reconciler.audits.ended(cloud)) current.queue.enqueue(key);
     for (const service of services.values()) {
       if (!concerns(service)) continue;
-      // New Services come first; the rest is routine.
+      // New Services come first.
       const isNew = isServed(service) && service.condition === undefined;
       current.queue.enqueue(service.key, { priority: isNew ? 'high' : 'low' });
     }
@@ -198,7 +198,7 @@ export function createServiceTask(context: ServiceContext, options: ServiceTaskO
     const loops = new Map<string, number>();
     if (term) {
       loops.set('service', term.queue.lastProgressAt);
-      // It rests for a period by design; it is late only after that.
+      // It sleeps for a period by design; only after that it is late.
       loops.set('load-balancer-audit', Math.min(clock.monotonic(), term.auditedMs + options.auditMs));
     }
     return loops;

@@ -41,7 +41,7 @@ export interface Pass {
 export interface ServiceTurns {
   /** Decides on the one next action and performs it. Throws a CloudError, KubeError or WithheldError. */
   take(subject: Subject, service: ServiceView, pass: Pass, signal: AbortSignal): Promise<Turn>;
-  /** Writes a condition and what goes with it, where it differs. Throws a KubeError. */
+  /** Writes a condition and the change with it, where they differ. Throws a KubeError. */
   show(service: ServiceView, change: ServiceChange, condition: LoadBalancerCondition): Promise<Turn>;
 }
 
@@ -61,7 +61,7 @@ const unconfirmedAgainMs = 30_000;
 /** A Service needs fewer than ten. */
 const maxTurns = 20;
 
-/** With these the work is done. */
+/** Reasons with which the work is done. */
 const complete: ReadonlySet<LoadBalancerReason> = new Set([
   'Ensured',
   'MembersRefused',
@@ -71,7 +71,7 @@ const complete: ReadonlySet<LoadBalancerReason> = new Set([
   'NoMembers',
 ]);
 
-/** Notes a turn. False where the same steps follow each other, or there is always one thing more to do. */
+/** Notes a turn. False where the same steps repeat, or the actions do not come to an end. */
 function noteTurn(pass: Pass, action: Action): boolean {
   const steps = action.do === 'apply' ? JSON.stringify(action.plan.steps) : undefined;
   const isRepeated = steps !== undefined && steps === pass.applied;
@@ -172,7 +172,7 @@ export function createServiceTurns(
     return rest(againInMs);
   }
 
-  /** Writes the condition and what goes with it, where it differs. */
+  /** Writes the condition and the change with it, where they differ. */
   async function show(service: ServiceView, change: ServiceChange, condition: LoadBalancerCondition): Promise<Turn> {
     // It may have been paused during the call to the cloud.
     if (isPaused(service)) return rest();

@@ -8,8 +8,8 @@ import { fingerprintOf } from './service-fingerprint.ts';
 import type { ServiceStates, Work } from './service-state.ts';
 
 /**
- * Work under way on load balancers, from the first step to the last. Each piece emits one event at its beginning and
- * one at its end, however many tries it takes.
+ * Work in progress on load balancers, from the first step to the last. It emits one event at its start and one at its
+ * end, however many tries it takes.
  */
 export interface ServiceWork {
   /**
@@ -18,9 +18,9 @@ export interface ServiceWork {
    * @param members the desired ones
    */
   begin(service: ServiceView, kind: 'ensure' | 'remove', members?: readonly DesiredMember[]): boolean;
-  /** The load balancer is as the Service asks, with these members. */
+  /** The load balancer has the desired state, with these members. */
   ensured(service: ServiceView, members: readonly DesiredMember[]): void;
-  /** @param stays it was given up and not deleted */
+  /** @param stays it was released and not deleted */
   removed(service: ServiceView, stays: boolean): void;
   /** A try failed. */
   failed(service: ServiceView): void;

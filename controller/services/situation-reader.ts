@@ -11,7 +11,7 @@ import type { Situation } from './situation.ts';
 /** Everything that the next action for a Service depends on, at this moment. */
 export interface SituationNow {
   readonly situation: Situation;
-  /** When its members may change by themselves, milliseconds. */
+  /** When its members may change without an event, milliseconds. */
   readonly againInMs: number | undefined;
   /** The members depend on health checks: the load balancer is read again. */
   readonly readAgain: boolean;
@@ -31,8 +31,8 @@ export function createSituationReader(
 ): SituationReader {
   return (service, intent, cloud, gone) => {
     const observation = observations.of(cloud.scope, service.uid);
-    const going = intent === 'ensure' ? undefined : observation?.observed;
-    const retention = retentions.of(service, cloud.scope, { going, gone });
+    const removing = intent === 'ensure' ? undefined : observation?.observed;
+    const retention = retentions.of(service, cloud.scope, { removing, gone });
     const base = { service, intent, cloud, cluster, observation, policy, retention, adopts, nowMs: clock.monotonic() };
     if (intent !== 'ensure')
       return { situation: { ...base, members: [], refused: [] }, againInMs: undefined, readAgain: false };

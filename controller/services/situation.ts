@@ -32,7 +32,7 @@ export interface Situation {
   readonly nowMs: number;
 }
 
-/** What was read longer ago proves nothing. */
+/** An older read proves nothing. */
 export const maxProofAgeMs = 60_000;
 
 /** Whether it is ours by its tags, or has parts that are: names and records prove nothing. */
@@ -54,20 +54,20 @@ export function storedRecord({ annotations }: Pick<ServiceView, 'annotations'>):
   return parseRecord(annotations[annotationKeys.loadBalancer]);
 }
 
-/** The adopted load balancer exists and no longer matches: it may be another controller's by now. */
+/** The adopted load balancer exists and no longer matches: it may belong to another controller now. */
 export function isAdoptionLost(situation: Situation, { adopted }: LoadBalancerRecord): boolean {
   const observed = situation.observation?.observed;
   return adopted !== undefined && observed !== undefined && !isOurs(situation, observed);
 }
 
-/** How long a search may still miss what a create with a lost answer has created; 0 = no longer. */
+/** How long a search may still miss the result of a create whose answer was lost; 0 = no longer. */
 export function unprovedForMs({ cloud, nowMs }: Situation, { id }: LoadBalancerRecord, read: Observation): number {
   if (id !== undefined || read.source !== 'read' || read.observed !== undefined) return 0;
   const settledAtMs = (read.missingSinceMs ?? nowMs) + cloud.loadBalancers.settleMs;
   return read.atMs >= settledAtMs ? 0 : Math.max(settledAtMs - nowMs, 1);
 }
 
-/** For people: what is missing for an adoption. */
+/** Message: what is missing for an adoption. */
 export function howToAdopt({ service, adopts = false }: Situation): string {
   const shown = addressesOf(service);
   if (shown.length === 0) return 'without an address in its status nothing can be adopted';

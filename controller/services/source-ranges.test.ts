@@ -24,7 +24,7 @@ describe('source ranges', () => {
     ['::/0', ['::/0']],
     ['0.0.0.0/0,10.0.0.0/8', ['0.0.0.0/0', '10.0.0.0/8']],
   ] as const) {
-    it(`${JSON.stringify(given)} lets in ${expected.length === 0 ? 'everybody' : expected.join(' and ')}`, () => {
+    it(`${JSON.stringify(given)} lets in ${expected.length === 0 ? 'all addresses' : expected.join(' and ')}`, () => {
       assert.deepEqual(annotation(given), { ok: true, ranges: expected });
       if (given.trim() !== '') assert.deepEqual(spec(...given.split(',')), { ok: true, ranges: expected });
     });
@@ -62,7 +62,7 @@ describe('source ranges', () => {
     assert.deepEqual(chosen, { ok: true, ranges: ['10.0.0.0/8'] });
   });
 
-  it('come out the same whatever their order, doubles and host bits', () => {
+  it('are equal whatever their order, duplicates and host bits', () => {
     const cidr = fc
       .tuple(fc.ipV4(), fc.integer({ min: 0, max: 32 }))
       .map(([address, length]) => `${address}/${length}`);

@@ -8,8 +8,8 @@ export type SourceRanges =
   | { readonly ok: false; readonly message: string };
 
 /**
- * Who may connect: `spec.loadBalancerSourceRanges`, else the annotation (comma separated, spaces around an entry
- * allowed), normalised, sorted, without duplicates.
+ * The ranges that may connect: `spec.loadBalancerSourceRanges`, else the annotation (comma separated, spaces around an
+ * entry allowed), normalised, sorted, without duplicates.
  * Empty = unrestricted. A range of all addresses of one family among others stays, because the ranges of the other
  * family may be narrower. Ranges of none of the Service's families are refused, because no client could connect. Pure.
  */

@@ -3,7 +3,7 @@ import { isConflict, isNotFound, type KubeApi } from '../kube/api.ts';
 import { type ServiceView, servicePath, viewService } from '../model/service-view.ts';
 import { type ServiceChange, servicePatch } from './service-patches.ts';
 
-/** How often a write is tried when other clients change the Service in between. */
+/** How often a write is tried when other clients change the Service at the same time. */
 const maxTries = 5;
 
 export interface ServiceWriter {
@@ -26,7 +26,7 @@ export async function readService(
 }
 
 /**
- * - `written`: as it is now
+ * - `written`: the Service after the write
  * - `unchanged`: there was nothing to write
  * - `gone`: no Service of that name and uid exists
  * - `changed`: the Service has changed so that the change must be decided again

@@ -3,7 +3,7 @@ import { evidenceKinds, isEvidenceCloud } from '../../../common/attestation.ts';
 import type { FlagValues } from '../../../common/process/flags.ts';
 import { providerIdCodecs } from '../../../common/provider-id/registry.ts';
 import type { CloudConfigFile } from '../../clouds/cloud.ts';
-import { cloudModules, cloudNameOf } from '../../clouds/registry.ts';
+import { cloudModules, cloudNameOf, endedPlatforms } from '../../clouds/registry.ts';
 import { type LabelSelector, parseSelector } from '../../model/selector.ts';
 import { selectorFault } from './expectations.ts';
 import { allClouds, type commonFlags } from './own-flags.ts';
@@ -18,6 +18,8 @@ export class OptionError extends Error {
 /** One cloud of the command line. */
 export interface CloudRequest {
   readonly name: string;
+  /** As the command line names it, where that is another name. */
+  readonly given?: string | undefined;
   readonly config: CloudConfigFile | undefined;
   readonly selector: LabelSelector | undefined;
   /** `--require-attestation`. Default: no. */
@@ -38,6 +40,11 @@ export async function readCloudRequests(values: FlagValues<typeof commonFlags>):
   const providers = values.cloudProvider.map(cloudNameOf);
   if (providers.length === 0) throw new OptionError('--cloud-provider: missing, expected the name of a cloud');
   for (const name of providers) {
+    const ended = endedPlatforms.get(name);
+    if (ended !== undefined) {
+      const instead = `name the cloud that its machines run in, or nocloud; Nodes of ${name}:// stay foreign`;
+      throw new OptionError(`--cloud-provider: ${JSON.stringify(name)}: ${ended}: ${instead}`);
+    }
     if (!cloudModules.has(name) && !providerIdCodecs.has(name)) {
       const known = [...new Set([...cloudModules.keys(), ...providerIdCodecs.keys()])].sort().join(', ');
       throw new OptionError(`--cloud-provider: ${JSON.stringify(name)}, expected one of ${known}`);
@@ -55,6 +62,7 @@ export async function readCloudRequests(values: FlagValues<typeof commonFlags>):
   return Promise.all(
     providers.map(async (name, index) => ({
       name,
+      given: values.cloudProvider[index],
       config: await readConfig(configs[index]),
       selector: selectors[index] === undefined ? undefined : readSelector(selectors[index]),
       requireAttestation: required.has(name),

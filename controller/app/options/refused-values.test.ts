@@ -143,7 +143,7 @@ describe('the files of a serving certificate', () => {
     ['--tls-cert-file', '--tls-private-key-file'],
     ['--report-tls-cert-file', '--report-tls-private-key-file'],
   ]) {
-    it(`of ${certFlag} have to be there and fit, or run is refused by the names of its flags`, async () => {
+    it(`of ${certFlag} must exist and match, or run is refused with the names of its flags`, async () => {
       const told = (cert: string, key: string) => refusal(`${certFlag}=${at(cert)}`, `${keyFlag}=${at(key)}`);
       assert.equal(await told('one.crt', 'one.key'), undefined);
       for (const [cert, key, why] of [

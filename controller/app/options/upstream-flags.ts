@@ -75,7 +75,7 @@ export const upstreamFlags = defineFlags({
     ignored: 'HTTP/1.1 alone is served',
   },
   'kube-api-burst': { kind: 'int', default: 30, help: 'Upstream.', ignored: oneClient },
-  'kube-api-content-type': { kind: 'string', default: '', help: 'Upstream.', ignored: 'JSON is spoken' },
+  'kube-api-content-type': { kind: 'string', default: '', help: 'Upstream.', ignored: 'JSON is used' },
   'kube-api-qps': { kind: 'number', default: 20, help: 'Upstream.', ignored: oneClient },
   'leader-migration-config': {
     kind: 'string',

@@ -10,7 +10,7 @@ function parse(...argv: readonly string[]) {
 }
 
 /** Upstream's flags that guard access or exclusion, with a value that asks for something. */
-const guards: readonly (readonly [argument: string, fate: 'honoured' | 'refused'])[] = [
+const guards: readonly (readonly [argument: string, result: 'honoured' | 'refused'])[] = [
   ['--tls-min-version=VersionTLS13', 'honoured'],
   ['--tls-min-version=VersionTLS12', 'honoured'],
   ['--tls-min-version=VersionTLS10', 'honoured'],
@@ -50,7 +50,7 @@ const guards: readonly (readonly [argument: string, fate: 'honoured' | 'refused'
   ['--bind-address=127.0.0.1', 'honoured'],
 ];
 
-/** What upstream's other flags of access ask for is not there at all, so that accepting them opens nothing. */
+/** Upstream's other flags of access concern features that do not exist here, so accepting them grants nothing. */
 const harmless: readonly (readonly [argument: string, why: RegExp])[] = [
   ['--requestheader-username-headers=x-user', /request headers do not authenticate/],
   ['--requestheader-group-headers=x-group', /request headers do not authenticate/],
@@ -75,10 +75,10 @@ const harmless: readonly (readonly [argument: string, why: RegExp])[] = [
 ];
 
 describe('a flag of upstream that guards access or exclusion', () => {
-  for (const [argument, fate] of guards) {
-    it(`is ${fate}: ${argument}`, () => {
+  for (const [argument, result] of guards) {
+    it(`is ${result}: ${argument}`, () => {
       const parsed = parse(argument);
-      if (fate === 'refused') {
+      if (result === 'refused') {
         assert.ok(!parsed.ok);
         assert.ok(parsed.message.startsWith(argument.split('=')[0] ?? ''), parsed.message);
         return;

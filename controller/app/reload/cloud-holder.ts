@@ -105,7 +105,7 @@ export function createCloudHolder(first: Cloud, onClose: () => void): CloudHolde
     cloud,
     replace(next) {
       const before = held;
-      // What Services ask for is told after the next complete read; until then nothing shrinks that they share.
+      // Services are declared after the next complete read; until then no shared resource shrinks.
       next.loadBalancers?.declare([], false, lent);
       held = { cloud: next, calls: 0 };
       credential += 1;
@@ -142,9 +142,9 @@ function heldLoadBalancers(
     nodeLabels: (annotations) => now().nodeLabels?.(annotations) ?? [],
     observeAll: (...args) => call((cloud) => balancersOf(cloud).observeAll(...args)),
     observe: (...args) => call((cloud) => balancersOf(cloud).observe(...args)),
-    declare(desired, isEveryone, lent) {
+    declare(desired, isComplete, lent) {
       onLent(lent);
-      now().declare(desired, isEveryone, lent);
+      now().declare(desired, isComplete, lent);
     },
     plan: (desired) => now().plan(desired),
     planRemoval: (owner, options) => now().planRemoval(owner, options),

@@ -17,17 +17,17 @@ interface Opened {
   closed: boolean;
 }
 
-interface World {
+interface Harness {
   readonly clock: FakeClock;
   readonly files: Map<string, string>;
   readonly opened: Opened[];
   readonly results: ReloadResult[];
   readonly lines: string[];
   readonly cloud: Cloud;
-  /** What `prove` answers for a credential. */
+  /** The result of `ping` for a credential. */
   ping: (secret: string) => Promise<void>;
-  /** Credentials that the cloud takes and shows nothing. */
-  readonly blind: Set<string>;
+  /** Credentials that the cloud accepts and that see no instances. */
+  readonly withoutVisibility: Set<string>;
   /** How long a lookup takes, milliseconds. */
   lookupMs: number;
   /** The secret that answered. */
@@ -41,7 +41,7 @@ const noRoutes: Routes = {
   remove: () => Promise.reject(new Error('not here')),
 };
 
-async function setUp(changes: { readonly ping?: false } = {}): Promise<World> {
+async function setUp(changes: { readonly ping?: false } = {}): Promise<Harness> {
   const clock = fakeClock();
   const files = new Map([
     [configFile, 'scope: one'],
@@ -66,9 +66,9 @@ async function setUp(changes: { readonly ping?: false } = {}): Promise<World> {
       instances: {
         batchSize: 10,
         async lookup(refs) {
-          await new Promise<void>((resolve) => clock.setTimer(world.lookupMs, resolve));
+          await new Promise<void>((resolve) => clock.setTimer(harness.lookupMs, resolve));
           assert.equal(one.closed, false, 'asked after it was closed');
-          const answer: Lookup = world.blind.has(one.secret)
+          const answer: Lookup = harness.withoutVisibility.has(one.secret)
             ? { state: 'absent' }
             : { state: 'found', instance: exampleInstance(), power: 'running', request: 'id' };
           return new Map([
@@ -78,7 +78,7 @@ async function setUp(changes: { readonly ping?: false } = {}): Promise<World> {
         },
       },
       ...(text.includes('routes') && { routes: noRoutes }),
-      ...(changes.ping !== false && { ping: () => world.ping(one.secret) }),
+      ...(changes.ping !== false && { ping: () => harness.ping(one.secret) }),
       check: async () => [],
       close() {
         one.closed = true;
@@ -92,23 +92,23 @@ async function setUp(changes: { readonly ping?: false } = {}): Promise<World> {
     return text;
   };
   const config = { path: configFile, text: files.get(configFile) ?? '' };
-  const world = {
+  const harness = {
     ...{ clock, files, opened, results, lines },
     ping: async () => {},
-    blind: new Set(),
+    withoutVisibility: new Set(),
     lookupMs: 0,
     async asked() {
-      const answer = world.cloud.instances.lookup([]);
-      await clock.advance(world.lookupMs);
+      const answer = harness.cloud.instances.lookup([]);
+      await clock.advance(harness.lookupMs);
       return [...(await answer).keys()].join();
     },
     cloud: undefined as never,
-  } as { -readonly [K in keyof World]: World[K] };
-  world.cloud = await createReloadingCloud(
+  } as { -readonly [K in keyof Harness]: Harness[K] };
+  harness.cloud = await createReloadingCloud(
     { cloud: await open(config), config, open },
     { clock, random: () => 0.5, log, readFile, onReload: (_, result) => results.push(result) },
   );
-  return world;
+  return harness;
 }
 
 const refuses = (...bad: string[]) => {
@@ -125,180 +125,180 @@ const refuses = (...bad: string[]) => {
 
 describe('createReloadingCloud', () => {
   it('opens nothing while the files stay as they are', async () => {
-    const world = await setUp();
-    await world.clock.advance(3_600_000);
-    assert.equal(world.opened.length, 1);
-    assert.deepEqual(world.results, []);
-    world.cloud.close();
-    assert.equal(world.clock.pending, 0);
+    const harness = await setUp();
+    await harness.clock.advance(3_600_000);
+    assert.equal(harness.opened.length, 1);
+    assert.deepEqual(harness.results, []);
+    harness.cloud.close();
+    assert.equal(harness.clock.pending, 0);
   });
 
-  it('goes on with a new credential once it is proved, and closes the one before', async () => {
-    const world = await setUp();
-    world.files.set(secretFile, 'secret-2');
-    await world.clock.advance(10_000);
-    assert.equal(await world.asked(), 'secret-2');
-    assert.deepEqual(world.results, ['ok']);
-    assert.equal(world.cloud.credential, 1, 'what the one before has shown does not count for it');
+  it('uses a new credential once its ping succeeded, and closes the previous cloud', async () => {
+    const harness = await setUp();
+    harness.files.set(secretFile, 'secret-2');
+    await harness.clock.advance(10_000);
+    assert.equal(await harness.asked(), 'secret-2');
+    assert.deepEqual(harness.results, ['ok']);
+    assert.equal(harness.cloud.credential, 1, 'what the one before has shown does not count for it');
     assert.deepEqual(
-      world.opened.map(({ closed }) => closed),
+      harness.opened.map(({ closed }) => closed),
       [true, false],
     );
-    await world.clock.advance(60_000);
-    assert.equal(world.opened.length, 2);
-    world.cloud.close();
+    await harness.clock.advance(60_000);
+    assert.equal(harness.opened.length, 2);
+    harness.cloud.close();
   });
 
   it('keeps the previous cloud while the new one is refused, and retries with back-off', async () => {
-    const world = await setUp();
-    world.ping = refuses('secret-2');
-    world.files.set(secretFile, 'secret-2');
-    await world.clock.advance(10_000);
-    assert.equal(await world.asked(), 'secret-1');
-    await world.clock.advance(600_000);
-    assert.ok(world.results.length >= 4 && world.results.length <= 8, String(world.results.length));
-    assert.deepEqual(new Set(world.results), new Set(['refused']));
+    const harness = await setUp();
+    harness.ping = refuses('secret-2');
+    harness.files.set(secretFile, 'secret-2');
+    await harness.clock.advance(10_000);
+    assert.equal(await harness.asked(), 'secret-1');
+    await harness.clock.advance(600_000);
+    assert.ok(harness.results.length >= 4 && harness.results.length <= 8, String(harness.results.length));
+    assert.deepEqual(new Set(harness.results), new Set(['refused']));
     assert.deepEqual(
-      world.opened.map(({ closed }) => closed),
-      [false, ...world.results.map(() => true)],
+      harness.opened.map(({ closed }) => closed),
+      [false, ...harness.results.map(() => true)],
     );
-    world.ping = async () => {};
-    await world.clock.advance(330_000);
-    assert.equal(await world.asked(), 'secret-2');
-    assert.equal(world.results.at(-1), 'ok');
-    world.cloud.close();
+    harness.ping = async () => {};
+    await harness.clock.advance(330_000);
+    assert.equal(await harness.asked(), 'secret-2');
+    assert.equal(harness.results.at(-1), 'ok');
+    harness.cloud.close();
   });
 
   it('refuses a credential that finds none of the instances that the current one finds', async () => {
-    const world = await setUp();
+    const harness = await setUp();
     const refs = [{ by: 'providerID', providerID: 'aws:///z/i-1' } as const];
-    const first = world.cloud.instances.lookup(refs);
-    await world.clock.advance(0);
+    const first = harness.cloud.instances.lookup(refs);
+    await harness.clock.advance(0);
     await first;
-    world.blind.add('secret-2');
-    world.files.set(secretFile, 'secret-2');
-    await world.clock.advance(20_000);
-    assert.deepEqual(new Set(world.results), new Set(['refused']));
-    assert.equal(await world.asked(), 'secret-1');
-    world.blind.add('secret-1');
-    await world.clock.advance(60_000);
-    assert.equal(world.results.at(-1), 'ok');
-    assert.equal(await world.asked(), 'secret-2');
-    world.cloud.close();
+    harness.withoutVisibility.add('secret-2');
+    harness.files.set(secretFile, 'secret-2');
+    await harness.clock.advance(20_000);
+    assert.deepEqual(new Set(harness.results), new Set(['refused']));
+    assert.equal(await harness.asked(), 'secret-1');
+    harness.withoutVisibility.add('secret-1');
+    await harness.clock.advance(60_000);
+    assert.equal(harness.results.at(-1), 'ok');
+    assert.equal(await harness.asked(), 'secret-2');
+    harness.cloud.close();
   });
 
   it('tries a third credential at once, however long the second one would have waited', async () => {
-    const world = await setUp();
-    world.ping = refuses('secret-2');
-    world.files.set(secretFile, 'secret-2');
-    await world.clock.advance(600_000);
-    world.files.set(secretFile, 'secret-3');
-    await world.clock.advance(10_000);
-    assert.equal(await world.asked(), 'secret-3');
-    world.cloud.close();
+    const harness = await setUp();
+    harness.ping = refuses('secret-2');
+    harness.files.set(secretFile, 'secret-2');
+    await harness.clock.advance(600_000);
+    harness.files.set(secretFile, 'secret-3');
+    await harness.clock.advance(10_000);
+    assert.equal(await harness.asked(), 'secret-3');
+    harness.cloud.close();
   });
 
   it('drops a change that was reverted', async () => {
-    const world = await setUp();
-    world.ping = refuses('secret-2');
-    world.files.set(secretFile, 'secret-2');
-    await world.clock.advance(10_000);
-    world.files.set(secretFile, 'secret-1');
-    await world.clock.advance(900_000);
-    assert.deepEqual(world.results, ['refused']);
-    world.cloud.close();
+    const harness = await setUp();
+    harness.ping = refuses('secret-2');
+    harness.files.set(secretFile, 'secret-2');
+    await harness.clock.advance(10_000);
+    harness.files.set(secretFile, 'secret-1');
+    await harness.clock.advance(900_000);
+    assert.deepEqual(harness.results, ['refused']);
+    harness.cloud.close();
   });
 
-  it('lets calls under way end where they began', async () => {
-    const world = await setUp();
-    world.lookupMs = 30_000;
-    const early = world.cloud.instances.lookup([]);
-    world.files.set(secretFile, 'secret-2');
-    await world.clock.advance(15_000);
-    assert.deepEqual(world.results, ['ok']);
-    assert.equal(world.opened[0]?.closed, false);
-    await world.clock.advance(15_000);
+  it('lets calls in progress end on the cloud where they began', async () => {
+    const harness = await setUp();
+    harness.lookupMs = 30_000;
+    const early = harness.cloud.instances.lookup([]);
+    harness.files.set(secretFile, 'secret-2');
+    await harness.clock.advance(15_000);
+    assert.deepEqual(harness.results, ['ok']);
+    assert.equal(harness.opened[0]?.closed, false);
+    await harness.clock.advance(15_000);
     assert.deepEqual([...(await early).keys()], ['secret-1']);
-    assert.equal(world.opened[0]?.closed, true);
-    world.cloud.close();
+    assert.equal(harness.opened[0]?.closed, true);
+    harness.cloud.close();
   });
 
   it('asks for a restart when the new configuration reaches another scope or serves other things', async () => {
-    const world = await setUp();
+    const harness = await setUp();
     for (const text of ['scope: two', 'scope: one\nroutes']) {
-      world.files.set(configFile, text);
-      await world.clock.advance(900_000);
-      assert.equal(await world.asked(), 'secret-1');
+      harness.files.set(configFile, text);
+      await harness.clock.advance(900_000);
+      assert.equal(await harness.asked(), 'secret-1');
     }
-    assert.deepEqual(world.results, ['restart-needed', 'restart-needed']);
-    assert.equal(world.lines.filter((line) => line.includes('"level":"error"')).length, 2);
+    assert.deepEqual(harness.results, ['restart-needed', 'restart-needed']);
+    assert.equal(harness.lines.filter((line) => line.includes('"level":"error"')).length, 2);
     assert.deepEqual(
-      world.opened.map(({ closed }) => closed),
+      harness.opened.map(({ closed }) => closed),
       [false, true, true],
     );
-    world.cloud.close();
+    harness.cloud.close();
   });
 
-  it('goes on while the configuration cannot be read or worked with', async () => {
-    const world = await setUp();
-    world.files.set(configFile, 'nonsense');
-    await world.clock.advance(10_000);
-    world.files.delete(configFile);
-    await world.clock.advance(10_000);
-    assert.equal(await world.asked(), 'secret-1');
-    assert.deepEqual(world.results, ['invalid', 'invalid']);
-    world.cloud.close();
+  it('keeps the previous cloud while the configuration is unreadable or invalid', async () => {
+    const harness = await setUp();
+    harness.files.set(configFile, 'nonsense');
+    await harness.clock.advance(10_000);
+    harness.files.delete(configFile);
+    await harness.clock.advance(10_000);
+    assert.equal(await harness.asked(), 'secret-1');
+    assert.deepEqual(harness.results, ['invalid', 'invalid']);
+    harness.cloud.close();
   });
 
-  it('goes on to the next credential, which came while one was proved', async () => {
-    const world = await setUp();
-    world.ping = async () => {
-      world.files.set(secretFile, 'secret-3');
-      world.ping = async () => {};
+  it('tries a credential that arrived during the ping of another one', async () => {
+    const harness = await setUp();
+    harness.ping = async () => {
+      harness.files.set(secretFile, 'secret-3');
+      harness.ping = async () => {};
     };
-    world.files.set(secretFile, 'secret-2');
-    await world.clock.advance(20_000);
-    assert.equal(await world.asked(), 'secret-3');
-    world.cloud.close();
+    harness.files.set(secretFile, 'secret-2');
+    await harness.clock.advance(20_000);
+    assert.equal(await harness.asked(), 'secret-3');
+    harness.cloud.close();
   });
 
   it('never logs what the files hold', async () => {
-    const world = await setUp();
-    world.ping = refuses('secret-2');
+    const harness = await setUp();
+    harness.ping = refuses('secret-2');
     for (const secret of ['secret-2', 'secret-3']) {
-      world.files.set(secretFile, secret);
-      await world.clock.advance(60_000);
+      harness.files.set(secretFile, secret);
+      await harness.clock.advance(60_000);
     }
-    assert.ok(world.lines.length >= 4);
-    assert.equal(world.lines.join('').includes('secret-'), false);
-    world.cloud.close();
+    assert.ok(harness.lines.length >= 4);
+    assert.equal(harness.lines.join('').includes('secret-'), false);
+    harness.cloud.close();
   });
 
-  it('ends a proof under way when it is closed', async () => {
-    const world = await setUp();
+  it('ends a ping in progress when it is closed', async () => {
+    const harness = await setUp();
     let answer = () => {};
-    world.ping = () =>
+    harness.ping = () =>
       new Promise((resolve) => {
         answer = resolve;
       });
-    world.files.set(secretFile, 'secret-2');
-    await world.clock.advance(10_000);
-    world.cloud.close();
+    harness.files.set(secretFile, 'secret-2');
+    await harness.clock.advance(10_000);
+    harness.cloud.close();
     answer();
     await settle();
     assert.deepEqual(
-      world.opened.map(({ closed }) => closed),
+      harness.opened.map(({ closed }) => closed),
       [true, true],
     );
-    assert.deepEqual(world.results, []);
-    assert.equal(world.clock.pending, 0);
+    assert.deepEqual(harness.results, []);
+    assert.equal(harness.clock.pending, 0);
   });
 
   it('is the cloud itself where nothing can change', async () => {
-    const world = await setUp({ ping: false });
-    assert.equal(world.clock.pending, 0);
-    world.files.set(secretFile, 'secret-2');
-    await world.clock.advance(60_000);
-    assert.equal(world.opened.length, 1);
+    const harness = await setUp({ ping: false });
+    assert.equal(harness.clock.pending, 0);
+    harness.files.set(secretFile, 'secret-2');
+    await harness.clock.advance(60_000);
+    assert.equal(harness.opened.length, 1);
   });
 });

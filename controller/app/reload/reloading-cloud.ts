@@ -49,7 +49,7 @@ interface Pending {
 
 /**
  * Opens the cloud again whenever its configuration or a file with its credential changes. The new one is used once its
- * `ping` succeeded; until then the previous one stays in use. Calls under way end on the cloud where they began.
+ * `ping` succeeded; until then the previous one stays in use. Calls in progress end on the cloud where they began.
  * Returns the cloud itself where nothing can change. Closing it ends the watch.
  */
 export async function createReloadingCloud(

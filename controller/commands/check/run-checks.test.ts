@@ -56,14 +56,14 @@ describe('check', () => {
     assert.match(line?.message ?? '', /2 Ready Nodes.*another project/);
   });
 
-  it('is content with one that shows', async () => {
+  it('succeeds when the cloud shows one of them', async () => {
     const nodes = [node('a', 'simulated://sim-1/i-1', 'True'), node('b', 'simulated://sim-1/i-2', 'True')];
     const line = await visibilityOf(nodes, (id) => (id.endsWith('i-2') ? found : { state: 'absent' }));
     assert.equal(line?.ok, true);
     assert.match(line?.message ?? '', /Node b/);
   });
 
-  it('does not judge by Nodes that may be gone, or that are of another cloud', async () => {
+  it('ignores Nodes that may be gone or are of another cloud', async () => {
     const nodes = [node('a', 'simulated://sim-1/i-1', 'Unknown'), node('b', 'aws:///z/i-0', 'True')];
     assert.equal(await visibilityOf(nodes, () => ({ state: 'absent' })), undefined);
   });
@@ -80,21 +80,21 @@ describe('the objects that the controller may not create', () => {
   const failed = async (missing: string, asked = permissions) =>
     (await runChecks(apiWithout(missing), [], asked, signal)).filter(({ ok }) => !ok);
 
-  it('are there, or the check fails with the command that restores the missing one', async () => {
+  it('exist, or the check fails with the command that restores the missing one', async () => {
     assert.deepEqual(await failed('/nothing'), []);
     const [line, ...others] = await failed('/secrets/mooring-ca');
     assert.deepEqual([line?.name, others], ['Secret mooring-ca', []]);
     assert.match(line?.message ?? '', /kubectl -n kube-system create secret generic mooring-ca/);
   });
 
-  it('are asked for where a loop that runs needs them', async () => {
+  it('are checked where a running loop needs them', async () => {
     assert.equal((await failed('/configmaps/mooring-routes')).length, 1);
     const withoutRoutes = permissions.filter(({ name }) => name !== 'mooring-routes');
     assert.deepEqual(await failed('/configmaps/mooring-routes', withoutRoutes), []);
   });
 });
 
-describe('a right that could not be asked for', () => {
+describe('a permission that could not be reviewed', () => {
   const failing = (status: number, why: string): KubeApi => ({
     ...apiWith([]),
     call: async <T>({ path }: KubeCall) => {
@@ -104,7 +104,7 @@ describe('a right that could not be asked for', () => {
     },
   });
 
-  it('is told with the failure, and not as one that the rules withhold', async () => {
+  it('is reported with the failure, and not as denied', async () => {
     const lines = (await runChecks(failing(500, 'InternalError'), [], permissions, signal)).slice(1);
     assert.ok(lines.length > 5);
     for (const { ok, message } of lines) {
@@ -115,8 +115,8 @@ describe('a right that could not be asked for', () => {
   });
 });
 
-describe('an API server that does not take the credential', () => {
-  it('is told from one that cannot be reached', async () => {
+describe('an API server that refuses the credential', () => {
+  it('is distinguished from an unreachable one', async () => {
     const refusing = (status: number): KubeApi => ({
       watch: async () => {},
       call: async ({ path }) => {

@@ -55,6 +55,7 @@ describe('explain', () => {
       'AwaitingCloud',
     ],
     ['a foreign Node', facts({ spec: { providerID: 'other:///1' } }), 'foreign', ''],
+    ['a foreign Node that waits', facts({ spec: { ...tainted, providerID: 'mesos://x' } }), 'foreign', ''],
     ['a paused Node', facts({ annotations: { [annotations.paused]: 'true' } }), 'paused', 'Paused'],
     ['any Node while everything is paused', facts({ spec: tainted }, { pausedForAll: true }), 'paused', 'Paused'],
     [
@@ -109,7 +110,7 @@ describe('explain', () => {
   }
 
   it('says of a Node whose VM was replaced which Node to delete and what to restart', () => {
-    const message = 'the agent reports b, but the Node stands for a, which is gone: kubectl delete node n';
+    const message = 'the agent reports b, but the Node belongs to a, which is gone: kubectl delete node n';
     const replaced = { ...condition('CloudInstanceMissing', 'True', 'InstanceReplaced'), message };
     const told = explainNode(facts({ annotations: recorded, conditions: [replaced] }));
     assert.deepEqual([told.reason, told.why], ['InstanceReplaced', message]);
@@ -137,7 +138,7 @@ describe('explain', () => {
     assert.match(explainNode(facts({ spec: tainted })).remedy, /log of the leader/);
   });
 
-  it('does not take what it may not read for something that is not there', () => {
+  it('does not report an object as missing that it may not read', () => {
     const told = explainNode(
       facts({ spec: tainted }, { leader: undefined, nodeRenewTime: '', hidden: ['leader', 'node lease', 'pause'] }),
     );

@@ -1,3 +1,4 @@
+import { providerIdCodecs } from '../../../common/provider-id/registry.ts';
 import { annotations, conditions, labels, names } from '../../../common/well-known.ts';
 import {
   type ConditionView,
@@ -52,12 +53,20 @@ function verdict(facts: NodeFacts): Verdict {
   const missing = conditionOf(node, instanceMissing);
   if (missing?.status === 'True') {
     const known: ReasonInfo | undefined = missingReasons[missing.reason as MissingReason];
-    return { state: 'missing', ...told(missing, known) };
+    return { state: 'missing', ...verdictOf(missing, known) };
   }
   const shown = conditionOf(node, conditions.cloudInitialized);
   const known: ReasonInfo | undefined = shown && initializedReasons[shown.reason as InitializedReason];
   if (isUninitialized(node)) {
-    if (shown && shown.status !== 'True') return { state: 'waiting', ...told(shown, known) };
+    if (shown && shown.status !== 'True') return { state: 'waiting', ...verdictOf(shown, known) };
+    const { providerID } = node;
+    if (providerID !== '' && [...providerIdCodecs.values()].every((codec) => codec.parse(providerID) === undefined))
+      return {
+        state: 'foreign',
+        reason: '',
+        why: `no cloud of Mooring accepts its providerID ${providerID}: it is never changed`,
+        remedy: '',
+      };
     return { state: 'waiting', reason: '', ...whyUnseen(facts) };
   }
   if (powerTaintsOf(node).shutdown) {
@@ -68,8 +77,8 @@ function verdict(facts: NodeFacts): Verdict {
       remedy: 'Start the VM. The taint is then removed.',
     };
   }
-  if (shown?.status === 'True') return { state: 'initialized', ...(networkFault(node) ?? told(shown, known)) };
-  if (shown) return { state: 'waiting', ...told(shown, known) };
+  if (shown?.status === 'True') return { state: 'initialized', ...(networkFault(node) ?? verdictOf(shown, known)) };
+  if (shown) return { state: 'waiting', ...verdictOf(shown, known) };
   return {
     state: 'foreign',
     reason: '',
@@ -85,10 +94,10 @@ function networkFault(node: NodeView): Omit<Verdict, 'state'> | undefined {
   const shown = conditionOf(node, conditions.networkUnavailable);
   if (shown === undefined || shown.reason === 'RouteCreated') return undefined;
   const known = Object.hasOwn(routeReasons, shown.reason) ? routeReasons[shown.reason as RouteReason] : undefined;
-  return known && told(shown, known);
+  return known && verdictOf(shown, known);
 }
 
-function told({ reason, message }: ConditionView, known: ReasonInfo | undefined): Omit<Verdict, 'state'> {
+function verdictOf({ reason, message }: ConditionView, known: ReasonInfo | undefined): Omit<Verdict, 'state'> {
   return { reason, why: message || (known?.meaning ?? ''), remedy: known?.remedy ?? '' };
 }
 

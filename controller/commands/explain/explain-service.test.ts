@@ -24,36 +24,41 @@ function facts(changes: Parameters<typeof exampleService>[0], more: Partial<Serv
   };
 }
 
-const stands = (reason: string, status = 'False', message = '') => ({
+const withCondition = (reason: string, status = 'False', message = '') => ({
   status: { conditions: [{ type: 'CloudLoadBalancer', status, reason, message }] },
 });
 
 describe('explain service', () => {
   for (const [what, given, state, reason] of [
-    ['a served one', facts({ metadata: ours, ...stands('Ensured', 'True') }), 'ensured', 'Ensured'],
+    ['a served one', facts({ metadata: ours, ...withCondition('Ensured', 'True') }), 'ensured', 'Ensured'],
     [
       'one with refused members',
-      facts({ metadata: ours, ...stands('MembersRefused', 'True') }),
+      facts({ metadata: ours, ...withCondition('MembersRefused', 'True') }),
       'ensured',
       'MembersRefused',
     ],
-    ['one that waits for the cloud', facts({ metadata: ours, ...stands('AwaitingCloud') }), 'waiting', 'AwaitingCloud'],
+    [
+      'one that waits for the cloud',
+      facts({ metadata: ours, ...withCondition('AwaitingCloud') }),
+      'waiting',
+      'AwaitingCloud',
+    ],
     [
       'one that needs a person',
-      facts({ metadata: finalized, ...stands('AdoptionRequired') }),
+      facts({ metadata: finalized, ...withCondition('AdoptionRequired') }),
       'refused',
       'AdoptionRequired',
     ],
     ['one without a condition', facts({}), 'waiting', ''],
     [
       'one that is being removed',
-      facts({ metadata: { ...ours, ...deleted }, ...stands('Deleting') }),
+      facts({ metadata: { ...ours, ...deleted }, ...withCondition('Deleting') }),
       'deleting',
       'Deleting',
     ],
     [
       'one whose removal fails',
-      facts({ metadata: { ...ours, ...deleted }, ...stands('CredentialRefused') }),
+      facts({ metadata: { ...ours, ...deleted }, ...withCondition('CredentialRefused') }),
       'deleting',
       'CredentialRefused',
     ],
@@ -63,23 +68,25 @@ describe('explain service', () => {
     ['one of another type', facts({ spec: { type: 'ClusterIP' } }, { pausedForAll: true }), 'none', ''],
   ] as const) {
     it(`${what} is ${state}${reason === '' ? '' : ` (${reason})`}`, () => {
-      const told = explainService(given);
-      assert.deepEqual([told.state, told.reason, told.service], [state, reason, 'default/web']);
-      assert.notEqual(told.why, '');
+      const explained = explainService(given);
+      assert.deepEqual([explained.state, explained.reason, explained.service], [state, reason, 'default/web']);
+      assert.notEqual(explained.why, '');
     });
   }
 
   it('says the message, or else the meaning, and the remedy', () => {
     const { meaning, remedy } = loadBalancerReasons.ForeignLoadBalancer;
-    const bare = explainService(facts({ metadata: ours, ...stands('ForeignLoadBalancer') }));
+    const bare = explainService(facts({ metadata: ours, ...withCondition('ForeignLoadBalancer') }));
     assert.deepEqual([bare.why, bare.remedy], [meaning, remedy]);
-    const told = explainService(facts({ metadata: ours, ...stands('ForeignLoadBalancer', 'False', 'lb-9 is theirs') }));
-    assert.equal(told.why, 'lb-9 is theirs');
+    const explained = explainService(
+      facts({ metadata: ours, ...withCondition('ForeignLoadBalancer', 'False', 'lb-9 is theirs') }),
+    );
+    assert.equal(explained.why, 'lb-9 is theirs');
   });
 
-  it('comes with what to do wherever a person is needed', () => {
+  it('has a remedy wherever an operator is needed', () => {
     for (const reason of Object.keys(loadBalancerReasons)) {
-      const { state, remedy } = explainService(facts({ metadata: ours, ...stands(reason) }));
+      const { state, remedy } = explainService(facts({ metadata: ours, ...withCondition(reason) }));
       if (state === 'refused' && reason !== 'Ensured' && reason !== 'Deleting') assert.notEqual(remedy, '', reason);
     }
   });
@@ -91,55 +98,55 @@ describe('explain service', () => {
     assert.match(explainService(facts({})).remedy, /log of the leader for default\/web/);
   });
 
-  it('does not take what it may not read for something that is not there', () => {
-    const told = explainService(facts({}, { leader: undefined, hidden: ['leader', 'pause', 'events'] }));
-    assert.match(told.why, /may not read the Lease of the leader/);
-    assert.equal(told.facts['leader'], 'may not be read');
-    assert.match(told.facts['paused for all'] ?? '', /may not be read/);
-    assert.equal(told.facts['events'], 'may not be read');
+  it('does not report an object as missing that it may not read', () => {
+    const explained = explainService(facts({}, { leader: undefined, hidden: ['leader', 'pause', 'events'] }));
+    assert.match(explained.why, /may not read the Lease of the leader/);
+    assert.equal(explained.facts['leader'], 'may not be read');
+    assert.match(explained.facts['paused for all'] ?? '', /may not be read/);
+    assert.equal(explained.facts['events'], 'may not be read');
   });
 
   it('lists what is recorded', () => {
-    const told = explainService(facts({ metadata: ours, ...stands('Ensured', 'True') })).facts;
-    assert.equal(told['load balancer'], 'lb-1');
-    assert.equal(told['scope'], 'http://cloud/demo/sim-1');
-    assert.equal(told['when the Service goes'], 'the load balancer is deleted');
+    const explained = explainService(facts({ metadata: ours, ...withCondition('Ensured', 'True') })).facts;
+    assert.equal(explained['load balancer'], 'lb-1');
+    assert.equal(explained['scope'], 'http://cloud/demo/sim-1');
+    assert.equal(explained['when the Service goes'], 'the load balancer is deleted');
     const pending = explainService(facts({ metadata: recorded('http://cloud/demo/sim-1 pending') })).facts;
     assert.match(pending['load balancer'] ?? '', /^pending/);
   });
 
-  it('says that a load balancer stays only where the operator lets it', () => {
+  it('reports retention only where the operator allows it', () => {
     const { annotations } = ours;
     const metadata = { ...ours, annotations: { ...annotations, 'mooring.dev/load-balancer-retain': 'true' } };
     const end = (reason: string) =>
-      explainService(facts({ metadata, ...stands(reason, 'True') })).facts['when the Service goes'] ?? '';
+      explainService(facts({ metadata, ...withCondition(reason, 'True') })).facts['when the Service goes'] ?? '';
     assert.match(end('RetentionNotAllowed'), /is deleted: the operator does not allow its retention/);
     assert.match(end('Ensured'), /is retained, if the operator allows it/);
   });
 
-  it('says of a Service of another type no more than bears on it', () => {
-    const { facts: told } = explainService(facts({ spec: { type: 'ClusterIP' } }));
-    assert.deepEqual(Object.keys(told), ['type', 'being deleted', 'leader', 'leader renewed']);
+  it('lists only the relevant facts for a Service of another type', () => {
+    const { facts: explained } = explainService(facts({ spec: { type: 'ClusterIP' } }));
+    assert.deepEqual(Object.keys(explained), ['type', 'being deleted', 'leader', 'leader renewed']);
   });
 
-  it('says that nothing was made where what is asked for is refused', () => {
+  it('says that no load balancer was created where the request is refused', () => {
     const pending = { ...finalized, ...recorded('http://cloud/demo/sim-1 pending') };
-    const told = (reason: string) =>
-      explainService(facts({ metadata: pending, ...stands(reason) })).facts['load balancer'];
-    assert.equal(told('ForeignLoadBalancer'), 'none: ForeignLoadBalancer');
-    assert.equal(told('Provisioning'), 'pending: requested, no answer yet');
+    const explained = (reason: string) =>
+      explainService(facts({ metadata: pending, ...withCondition(reason) })).facts['load balancer'];
+    assert.equal(explained('ForeignLoadBalancer'), 'none: ForeignLoadBalancer');
+    assert.equal(explained('Provisioning'), 'pending: requested, no answer yet');
   });
 
-  it('says of a load balancer that was taken over that it has none of our tags yet', () => {
+  it('says that an adopted load balancer has none of our tags yet', () => {
     const metadata = { ...finalized, ...recorded('http://cloud/demo/sim-1 lb-1 adopted:203.0.113.5') };
-    const { facts: told } = explainService(facts({ metadata, ...stands('Ensured', 'True') }));
-    assert.match(told['load balancer'] ?? '', /^lb-1, adopted/);
+    const { facts: explained } = explainService(facts({ metadata, ...withCondition('Ensured', 'True') }));
+    assert.match(explained['load balancer'] ?? '', /^lb-1, adopted/);
   });
 
   it('does not hide that a paused Service is being deleted', () => {
     const paused = { annotations: { [annotations.paused]: 'true' } };
-    const { why, facts: told } = explainService(facts({ metadata: { ...finalized, ...paused, ...deleted } }));
+    const { why, facts: explained } = explainService(facts({ metadata: { ...finalized, ...paused, ...deleted } }));
     assert.match(why, /being deleted/);
-    assert.equal(told['being deleted'], 'yes');
+    assert.equal(explained['being deleted'], 'yes');
   });
 });

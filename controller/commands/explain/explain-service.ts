@@ -7,7 +7,7 @@ import { type LoadBalancerRecord, parseRecord } from '../../services/record.ts';
 import type { NodeFacts } from './facts.ts';
 import { hiddenFacts, leaderFacts, leaderFault } from './leader.ts';
 
-/** What the API server says that bears on a Service. */
+/** The facts of the API server about a Service. */
 export interface ServiceFacts
   extends Pick<NodeFacts, 'leader' | 'pausedForAll' | 'pausedNodes' | 'events' | 'hidden' | 'nowMs'> {
   readonly service: ServiceView;
@@ -18,7 +18,7 @@ export interface ServiceFacts
 export interface ServiceExplanation {
   /** `namespace/name`. */
   readonly service: string;
-  /** Where it stands, in a word or two. */
+  /** The state, in one or two words. */
   readonly state: 'ensured' | 'waiting' | 'refused' | 'deleting' | 'paused' | 'foreign' | 'none';
   /** One of the documented reason codes, where one applies. */
   readonly reason: string;
@@ -36,8 +36,8 @@ export function explainService(facts: ServiceFacts): ServiceExplanation {
 
 type Verdict = Pick<ServiceExplanation, 'state' | 'reason' | 'why' | 'remedy'>;
 
-/** Reasons that pass without a person; all other reasons of a condition that is not True need one. */
-const goesOn: ReadonlySet<string> = new Set<LoadBalancerReason>([
+/** Reasons that end without action; all other reasons of a condition that is not True need an operator. */
+const temporary: ReadonlySet<string> = new Set<LoadBalancerReason>([
   'Provisioning',
   'AwaitingCloud',
   'CredentialRefused',
@@ -74,7 +74,7 @@ function verdict(facts: ServiceFacts): Verdict {
   }
   if (shown === undefined) return { state: 'waiting', reason: '', ...silence(facts) };
   if (shown.status === 'True') return { state: 'ensured', ...told };
-  return { state: goesOn.has(shown.reason) ? 'waiting' : 'refused', ...told };
+  return { state: temporary.has(shown.reason) ? 'waiting' : 'refused', ...told };
 }
 
 function unconcerned(service: ServiceView): Verdict {
@@ -145,6 +145,6 @@ function balancerText({ condition }: ServiceView, record: LoadBalancerRecord | u
   if (record === undefined) return 'not recorded';
   if (record.adopted) return `${record.id}, adopted; our tags are added with its first change`;
   if (record.id !== undefined) return record.id;
-  const refused = condition?.status === 'False' && !goesOn.has(condition.reason) && condition.reason !== 'Deleting';
+  const refused = condition?.status === 'False' && !temporary.has(condition.reason) && condition.reason !== 'Deleting';
   return refused ? `none: ${condition.reason}` : 'pending: requested, no answer yet';
 }

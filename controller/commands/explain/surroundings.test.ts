@@ -7,7 +7,7 @@ import { readServiceFacts } from './read-service-facts.ts';
 const where = { nowMs: 0, namespace: 'kube-system', leaseNamespace: 'kube-system', leaseName: 'ccm' };
 const object = { metadata: { name: 'a', namespace: 'default', uid: 'u', resourceVersion: '1' }, spec: {}, status: {} };
 
-/** Gives the object that is explained, and refuses everything around it. */
+/** Returns the explained object, and refuses all others. */
 function refusing(status: number): KubeApi {
   return {
     watch: async () => {},
@@ -18,8 +18,8 @@ function refusing(status: number): KubeApi {
   };
 }
 
-describe('what is so around an object that is explained', () => {
-  it('is told as hidden where it may not be read', async () => {
+describe('the facts around an explained object', () => {
+  it('are hidden where they may not be read', async () => {
     const node = await readNodeFacts(refusing(403), 'a', where);
     assert.deepEqual([...node.hidden].sort(), ['events', 'leader', 'node lease', 'pause']);
     const subject = { namespace: 'default', name: 'a' };
@@ -27,12 +27,12 @@ describe('what is so around an object that is explained', () => {
     assert.deepEqual([...service.hidden].sort(), ['events', 'leader', 'pause']);
   });
 
-  it('hides nothing where it is not there', async () => {
+  it('are not hidden where they do not exist', async () => {
     const { hidden, leader, nodeRenewTime } = await readNodeFacts(refusing(404), 'a', where);
     assert.deepEqual([hidden, leader, nodeRenewTime], [[], undefined, '']);
   });
 
-  it('is no explanation where it cannot be asked for', async () => {
+  it('fail the explanation where the API server does not answer', async () => {
     await assert.rejects(readNodeFacts(refusing(500), 'a', where), /500/);
   });
 });

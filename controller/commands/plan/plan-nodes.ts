@@ -1,6 +1,6 @@
 import { errorFields, silentLog } from '../../../common/process/log.ts';
 import type { BudgetKeeper } from '../../model/budget-keeper.ts';
-import { conditionOf, instanceMissing, isPaused, readiness } from '../../model/node-view.ts';
+import { conditionOf, instanceMissing, isPaused, isUninitialized, readiness } from '../../model/node-view.ts';
 import { ownershipOf } from '../../model/ownership.ts';
 import { createLifecycle } from '../../nodes/lifecycle.ts';
 import type { NodeContext } from '../../nodes/node-context.ts';
@@ -61,7 +61,10 @@ export async function planNodes(context: NodeContext, budget: BudgetKeeper): Pro
   const held = nodes.flatMap((node): PlannedChange[] => {
     const object = `node ${node.name}`;
     const waiting = reconciler.waiting.get(node.name);
-    if (isPaused(node) && ownershipOf(node, context.resolver.configured).kind !== 'foreign')
+    const ownership = ownershipOf(node, context.resolver.configured);
+    if (ownership.kind === 'foreign' && isUninitialized(node))
+      return [{ of: 'kubernetes', object, action: 'hold', what: `it is foreign and never changed: ${ownership.why}` }];
+    if (isPaused(node) && ownership.kind !== 'foreign')
       return [
         {
           of: 'kubernetes',

@@ -92,7 +92,7 @@ async function planOne(
       refused: [],
       policy: parts.policy,
       retention: retentions.of(service, cloud.scope, {
-        going: intent === 'ensure' ? undefined : observation?.observed,
+        removing: intent === 'ensure' ? undefined : observation?.observed,
       }),
       adopts: parts.adopts,
       nowMs: parts.now(),

@@ -58,7 +58,7 @@ export interface TeardownPlan {
   /** Resources that stay, and why, for people to handle. */
   readonly kept: readonly { readonly scope: string; readonly what: string; readonly why: string }[];
   /**
-   * Services that want or have a load balancer of ours, `namespace/name`. While there are any, nothing is deleted
+   * Services that ask for or have a load balancer of ours, `namespace/name`. While there are any, nothing is deleted
    * without `force`.
    */
   readonly services: readonly string[];
@@ -91,7 +91,7 @@ export async function planTeardown(context: TeardownContext, signal: AbortSignal
     // Only recorded adoptions count: teardown itself adopts nothing.
     const adopted = adoptableOf(cluster, byUid.values(), serving, cloud.scope, false);
     const found = await cloud.loadBalancers.observeAll(cluster.uid, signal, adopted);
-    // A Service without a load balancer uses nothing that others share.
+    // A Service without a load balancer uses no shared resource.
     const users = found.flatMap(({ owner }) => byUid.get(owner?.service ?? '') ?? []);
     declareServices(cloud, users, { ...context, clouds: serving });
     for (const observed of found) {
@@ -100,7 +100,7 @@ export async function planTeardown(context: TeardownContext, signal: AbortSignal
       if ('why' in item) kept.push(item);
       else items.push(item);
     }
-    // The plan of a removal takes back what its Service asks for, which is served until it is removed.
+    // The plan of a removal revokes the declaration of its Service, which is served until it is removed.
     declareServices(cloud, users, { ...context, clouds: serving });
   }
   for (const { scope, api: cloud } of clouds) {
@@ -123,7 +123,7 @@ async function assertVisibility({ clouds, checkVisibility }: TeardownContext, as
   for (const { name, scope, api: cloud } of clouds) {
     if (cloud === undefined || (await checkVisibility(scope, askedMs)) !== 'not visible') continue;
     const message = `the instances of Ready Nodes were not found in ${scope}: the credential may be of another project`;
-    throw new CloudError({ kind: 'Forbidden', cloud: name, operation: 'look for what is ours', message });
+    throw new CloudError({ kind: 'Forbidden', cloud: name, operation: 'look for our resources', message });
   }
 }
 

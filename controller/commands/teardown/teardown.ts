@@ -62,11 +62,11 @@ const retried: ReadonlySet<string> = new Set(['Throttled', 'Conflict', 'Unavaila
  * orphans too, then routes. For the deletion of a cluster.
  *
  * The usual order: delete the Services of type LoadBalancer and wait until they are gone, stop the controller, then
- * tear down the rest. While such Services exist, it throws a ServicesRemainError, because their users would lose the
- * address for good. With `force` it deletes their load balancers, too, except those whose Service has
- * `mooring.dev/load-balancer-retain`: these lose only our tags. The Service objects are not written: finalizer, status
- * and record stay, and a controller that is started afterwards creates new load balancers for them. Nodes are ignored:
- * deleting routes cuts the pod network of Nodes that still run.
+ * tear down the rest. While such Services exist, it throws a ServicesRemainError, because their users would lose
+ * the address, which cannot be recovered. With `force` it deletes their load balancers, too, except those whose Service
+ * has `mooring.dev/load-balancer-retain`: these lose only our tags. The Service objects are not written:
+ * finalizer, status and record stay, and a controller that is started afterwards creates new load balancers for them.
+ * Nodes are ignored: deleting routes cuts the pod network of Nodes that still run.
  *
  * It makes its own plan at the beginning, so a plan that was shown to a person may differ. A failed item does not stop
  * the others. Safe to interrupt (by the signal) and to repeat: a later run continues with the rest. Throws a CloudError

@@ -4,7 +4,7 @@ import { cluster, type Desired } from './drivers.ts';
 import type { FakeCloud } from './fake-cloud.ts';
 import { type Spec, tableKind, tableReader } from './table.ts';
 
-/** One part of the document. `owner` undefined: of others. */
+/** One part of the document. `owner` undefined: a part of others. */
 export interface Part {
   readonly kind: string;
   readonly owner: Owner | undefined;
@@ -121,8 +121,8 @@ export function documentDriver(cloud: FakeCloud, documents: DocumentCloud, settl
     tableKind(cloud, { kind: 'address', again: 'look', settleMs, hasAddress: true, first: 'make' }),
     part('frontend'),
     part('pool', {
-      merge(specs, standing) {
-        const lists = [...specs.map(({ body }) => body['members']), standing?.body.body['members']];
+      merge(specs, existing) {
+        const lists = [...specs.map(({ body }) => body['members']), existing?.body.body['members']];
         const members = [...new Set(lists.flatMap((list) => list?.split(',') ?? []))].filter((one) => one !== '');
         return { body: { members: members.sort().join(',') } };
       },

@@ -3,13 +3,13 @@ import type { Found, Kind, Want } from '../resource.ts';
 import type { FakeCloud } from './fake-cloud.ts';
 import { type Spec, tableKind, tableReader } from './table.ts';
 
-/** What one Service asks for in these tests. */
+/** The desired state of one Service in these tests. */
 export interface Desired {
   readonly name: string;
   readonly ports: readonly { readonly port: number; readonly nodePort: number }[];
   readonly members: readonly string[];
   readonly algorithm: string;
-  /** Another one is another load balancer. */
+  /** Fixed at creation: another zone needs another load balancer. */
   readonly zone: string;
   readonly attach?: { readonly id: string; readonly allowed: boolean };
 }

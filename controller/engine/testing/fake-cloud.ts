@@ -4,7 +4,7 @@ import type { Owner, Reference } from '../resource.ts';
 
 export type Body = Readonly<Record<string, string | readonly string[]>>;
 
-/** One thing in the fake cloud. */
+/** One resource in the fake cloud. */
 export interface Thing {
   readonly id: string;
   readonly kind: string;
@@ -136,7 +136,7 @@ export function createFakeCloud(options: FakeCloudOptions) {
     setHook(now: CallHook | undefined) {
       hook = now;
     },
-    /** As lists show it now. */
+    /** The resources that lists show now. */
     listed(): readonly Thing[] {
       if (lagMs === 0) return [...things.values()];
       const shown = new Map<string, Thing | undefined>();

@@ -3,10 +3,10 @@ import { CloudError, type CloudErrorKind } from '../../../common/cloud-error.ts'
 import type { EngineParts } from '../engine.ts';
 import type { Request, Result } from '../request.ts';
 import type { Desired } from './drivers.ts';
+import { drive, ownerOf } from './environment.ts';
 import { type CloudName, createScene, type Scene, type WrapDriver } from './scenes.ts';
-import { drive, ownerOf } from './world.ts';
 
-/** What happens to calls whose text matches: as often as `times` says, then no more. */
+/** A fault of the next `times` calls whose text matches. */
 export interface Trouble {
   readonly call: RegExp;
   readonly is: CloudErrorKind | 'lost';

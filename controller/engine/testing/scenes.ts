@@ -4,17 +4,17 @@ import type { Request } from '../request.ts';
 import { everyService, nameOf } from '../resource.ts';
 import { createDocumentCloud, type DocumentCloud, documentDriver, type Part } from './document-driver.ts';
 import { cluster, compositeDriver, type Desired, plainDriver } from './drivers.ts';
+import { createEnvironment, type Environment, ownerOf } from './environment.ts';
 import { createFakeCloud, type FakeCloud, type Thing } from './fake-cloud.ts';
 import { rulesDriver, ruleThing } from './rules-driver.ts';
 import type { Spec } from './table.ts';
-import { createWorld, ownerOf, type World } from './world.ts';
 
 export const clouds = ['plain', 'silent', 'composite', 'document', 'rules'] as const;
 export type WrapDriver = (driver: Driver<Desired>) => Driver<Desired>;
 export type CloudName = (typeof clouds)[number];
 
-/** A world with one of the small clouds, and how to tell that its Services are served. */
-export interface Scene extends World {
+/** An environment with one of the small clouds, and a check that its Services are served. */
+export interface Scene extends Environment {
   readonly documents: DocumentCloud | undefined;
   /** Throws unless the cloud holds exactly what these requests ask for, and all foreign things as they were. */
   expect(requests: readonly Request<Desired>[], what: string): void;
@@ -30,7 +30,7 @@ export function createScene(name: CloudName, lagMs = 0, wrap: WrapDriver = (driv
     if (name === 'document') return documentDriver(cloud, documents!, settleMs);
     return plainDriver(cloud, { answers, settleMs });
   }
-  const world = createWorld(
+  const environment = createEnvironment(
     (clock) =>
       createFakeCloud({
         clock,
@@ -42,7 +42,7 @@ export function createScene(name: CloudName, lagMs = 0, wrap: WrapDriver = (driv
       return () => wrap(driverOf(cloud, name === 'plain'));
     },
   );
-  const { cloud } = world;
+  const { cloud } = environment;
   const foreign: (Thing | Part)[] = [
     cloud.add({
       kind: 'balancer',
@@ -93,11 +93,15 @@ export function createScene(name: CloudName, lagMs = 0, wrap: WrapDriver = (driv
     }
   }
   function expectRules(live: readonly Desired[], what: string): void {
-    const wanted = live.flatMap(({ ports, members }) =>
+    const expected = live.flatMap(({ ports, members }) =>
       ports.flatMap(({ nodePort }) => members.map((one) => `${nodePort} from ${one}`)),
     );
-    const there = [...cloud.things.values()].filter(({ kind }) => kind === 'rule').map(({ key }) => key);
-    assert.deepEqual(there.sort(), [...new Set([...wanted, '22 from all', '30001 from n1'])].sort(), `${what}: rules`);
+    const actual = [...cloud.things.values()].filter(({ kind }) => kind === 'rule').map(({ key }) => key);
+    assert.deepEqual(
+      actual.sort(),
+      [...new Set([...expected, '22 from all', '30001 from n1'])].sort(),
+      `${what}: rules`,
+    );
   }
   function expectDocument(requests: readonly Request<Desired>[], what: string): void {
     const live = requests.flatMap(({ owner, desired }) => (desired === undefined ? [] : [{ owner, desired }]));
@@ -105,7 +109,7 @@ export function createScene(name: CloudName, lagMs = 0, wrap: WrapDriver = (driv
     const addressOf = (service: string) =>
       [...cloud.things.values()].find((one) => one.kind === 'address' && one.owner?.service === service)?.id;
     const members = [...new Set(live.flatMap(({ desired }) => desired.members))].sort().join(',');
-    const wanted: Part[] = [
+    const expected: Part[] = [
       { kind: 'rule', owner: undefined, key: '80', body: { port: '1' } },
       ...(live.length === 0 ? [] : [{ kind: 'pool', owner: ownerOf(everyService), key: 'nodes', body: { members } }]),
       ...live.flatMap(({ owner, desired }): Part[] => [
@@ -118,11 +122,11 @@ export function createScene(name: CloudName, lagMs = 0, wrap: WrapDriver = (driv
         })),
       ]),
     ];
-    assert.deepEqual((documents!.doc ?? []).map(text).sort(), wanted.map(text).sort(), `${what}: document`);
+    assert.deepEqual((documents!.doc ?? []).map(text).sort(), expected.map(text).sort(), `${what}: document`);
   }
 
   return {
-    ...world,
+    ...environment,
     documents,
     expect(requests, what) {
       for (const request of requests) expectThings(request, what);

@@ -13,9 +13,9 @@ import type {
 import { everyService, nameOf } from '../resource.ts';
 import type { Body, FakeCloud, NewThing, Thing } from './fake-cloud.ts';
 
-/** What the drivers of these tests want of a thing. */
+/** The spec of a resource in these tests. */
 export interface Spec {
-  /** Another value makes it another thing. */
+  /** Fixed at creation: another value needs a replacement. */
   readonly fixed?: string;
   /** Each field is a change; lists grow and shrink. */
   readonly body: Body;
@@ -31,7 +31,7 @@ export interface TableOptions {
   readonly again?: 'safe' | 'look';
   readonly settleMs?: number;
   readonly first?: 'make' | 'break';
-  /** Answers tell the thing as it is now. Default true. */
+  /** Answers show the resource in its new state. Default true. */
   readonly answers?: boolean;
   readonly loose?: boolean;
   readonly hasAddress?: boolean;
@@ -81,7 +81,7 @@ export function compareThing(found: Found<Thing>, spec: Spec, pointsAt: PointsAt
   return changes.length === 0 ? { same: true } : { changes };
 }
 
-/** A kind of the fake cloud, of few words. */
+/** A kind of the fake cloud, from a few options. */
 export function tableKind(cloud: FakeCloud, options: TableOptions): Kind<Spec, Thing> {
   const { kind, first = 'break', answers = true, settleMs = 0 } = options;
   function refsOf(refs: Spec['refs'], idOf: (name: ResourceName) => string) {

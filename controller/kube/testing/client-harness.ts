@@ -29,14 +29,14 @@ export function clientHarness(): ClientHarness {
 
   before(async () => {
     ca = await testCa();
-    server = await startTestServer((request, response) => stand.handle(request, response), { testCa: ca });
+    server = await startTestServer((request, response) => harness.handle(request, response), { testCa: ca });
   });
   after(async () => {
     for (const close of closers) close();
     await server.close();
   });
 
-  const stand: ClientHarness = {
+  const harness: ClientHarness = {
     get ca() {
       return ca;
     },
@@ -51,12 +51,12 @@ export function clientHarness(): ClientHarness {
       return made.api;
     },
     async lastRequest(work) {
-      stand.handle = (_, response) => answerJson(response, 200, {});
-      await work(stand.client());
+      harness.handle = (_, response) => answerJson(response, 200, {});
+      await work(harness.client());
       return server.requests.at(-1)!;
     },
   };
-  return stand;
+  return harness;
 }
 
 /** The error that this work ends in. */

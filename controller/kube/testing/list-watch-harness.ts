@@ -6,13 +6,13 @@ import type { InformerEvent } from '../informer.ts';
 import { createListWatch, type ListWatch, type ListWatchOptions } from '../list-watch.ts';
 import { type MemoryCollection, type MemoryObject, memoryCollection } from './memory-collection.ts';
 
-/** What the list-watch of a stand keeps of a Node. */
+/** The fields of a Node that the list-watch of a harness caches. */
 export interface Trimmed {
   readonly name: string;
   readonly spec: unknown;
 }
 
-/** A list-watch on a fake clock, and all that it says. */
+/** A list-watch on a fake clock, with its events and metrics. */
 export interface Harness {
   readonly clock: FakeClock;
   readonly nodes: MemoryCollection;

@@ -29,7 +29,7 @@ export interface MemoryCollection {
   send(event: WatchEvent): void;
   /** Answers the next calls of this kind with these, in turn; a function runs before the call and may change things. */
   failNext(kind: 'list' | 'watch', ...with_: (Error | (() => void))[]): void;
-  /** While true, open watches hear nothing, and new ones neither. */
+  /** While true, open and new watches get no events. */
   mute: boolean;
 }
 

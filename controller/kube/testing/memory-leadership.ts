@@ -40,7 +40,7 @@ export function memoryLeadership(
         if (value === null) delete next[key];
         else next[key] = value;
       }
-      // The write takes its time: a caller that reads and spends meanwhile must not spend twice.
+      // The write takes its time: a caller that reads and spends during the write must not spend twice.
       await Promise.resolve();
       lease.writes += 1;
       lease.annotations = next;

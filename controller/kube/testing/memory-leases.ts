@@ -13,7 +13,7 @@ export interface StoredLease {
   readonly spec: Readonly<Record<string, unknown>>;
 }
 
-/** What happens to one call on its way. Times in the world's milliseconds. */
+/** The faults of one call. Times in milliseconds of the shared clock. */
 export interface Weather {
   readonly thereMs?: number;
   readonly backMs?: number;
@@ -36,7 +36,7 @@ function refuse(status: number, reason: string): KubeError {
 }
 
 /** The Leases of a server, with its rules: optimistic locking, times of six digits, a PUT that creates. */
-export function memoryLeases(world: FakeClock): MemoryLeases {
+export function memoryLeases(time: FakeClock): MemoryLeases {
   const calls: KubeCall[] = [];
   let lease: StoredLease | undefined;
   let version = 0;
@@ -120,7 +120,7 @@ export function memoryLeases(world: FakeClock): MemoryLeases {
               else clock.setTimer(backMs, arriveBack);
             };
             if (thereMs === 0) queueMicrotask(arrive);
-            else world.setTimer(thereMs, arrive);
+            else time.setTimer(thereMs, arrive);
           });
         },
       };

@@ -3,7 +3,7 @@ import type { NodeView } from '../node-view.ts';
 
 export const uninitializedTaint = { key: taints.uninitialized, value: 'true', effect: 'NoSchedule' };
 
-/** A Node that nothing is wrong with, but for what a test changes. */
+/** A healthy Node, with the changes of a test. */
 export function exampleNode(changes: Partial<NodeView> = {}): NodeView {
   return {
     name: 'node-1',

@@ -43,7 +43,7 @@ export function route(
   };
 }
 
-/** What differs from a cluster without Nodes and without routes. */
+/** Differences from a cluster without Nodes and routes. */
 export type Input = Partial<RoutesInput<ObservedRoute>> & { readonly routes?: readonly ObservedRoute[] };
 
 export function plan({ routes = [], ...input }: Input): RoutePlan<ObservedRoute> {
@@ -60,7 +60,7 @@ export function plan({ routes = [], ...input }: Input): RoutePlan<ObservedRoute>
   });
 }
 
-/** One line for each thing that a plan says. */
+/** One line for each item of a plan. */
 export function told({ keep, tolerated, create, remove, blocked, foreign }: RoutePlan<ObservedRoute>): string[] {
   return [
     ...keep.map(({ node: { name }, destination }) => `keep ${destination} ${name}`),

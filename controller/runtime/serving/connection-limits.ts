@@ -20,7 +20,7 @@ interface Held {
   readonly group: string;
   /** Since when it waits for its client, monotonic. */
   waitingSinceMs: number;
-  /** The request under way. */
+  /** The request in progress. */
   request: IncomingMessage | undefined;
 }
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { parseListenAddress } from './listen-address.ts';
 
-it('reads where to listen', () => {
+it('parses an address to listen on', () => {
   const cases: [string, string, number][] = [
     [':10270', '', 10270],
     ['127.0.0.1:0', '127.0.0.1', 0],
@@ -13,13 +13,13 @@ it('reads where to listen', () => {
   for (const [text, host, port] of cases) assert.deepEqual(parseListenAddress(text), { host, port });
 });
 
-it('says what is expected instead', () => {
+it('names what was expected of an invalid address', () => {
   for (const text of ['', '10270', 'a:', ':x', ':65536', '::1:10270', 'http://a:1', '[::1]', ':-1']) {
     assert.throws(() => parseListenAddress(text), /expected HOST:PORT/, text);
   }
 });
 
-it('tells an address that is none from a name', () => {
+it('refuses an invalid IP address as a host name', () => {
   for (const text of ['300.1.1.1:1', '1.2.3:1', '10:1', '[1.2.3.4]:1', '[::g]:1', '[12345::]:1']) {
     assert.throws(() => parseListenAddress(text), /no IP address/, text);
   }

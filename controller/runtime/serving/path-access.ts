@@ -96,9 +96,9 @@ export function createAccess({ api, clock, times = defaultAccessTimes }: AccessO
 
   async function userOf(token: string): Promise<{ readonly user: User | undefined }> {
     const review = await reviewToken(api, token, []);
-    const believed = review.authenticated && review.error === '' && review.username !== '';
+    const isValid = review.authenticated && review.error === '' && review.username !== '';
     const { username: name, uid, groups, extra } = review;
-    return { user: believed ? { name, uid, groups, extra } : undefined };
+    return { user: isValid ? { name, uid, groups, extra } : undefined };
   }
 
   async function rightOf(user: User, path: string): Promise<{ readonly allowed: boolean }> {

@@ -97,7 +97,7 @@ describe('the secure port', () => {
     assert.equal(calls.length, 0);
   });
 
-  it('shows metrics and configuration to whom the API server allows it', async () => {
+  it('serves metrics and configuration to users that the API server allows', async () => {
     assert.equal((await get('/metrics', 'of-prometheus')).status, 200);
     assert.deepEqual((await get('/configz', 'of-prometheus')).json, { reportAddress: ':10270' });
     const review = calls.find(({ path }) => path.endsWith('/subjectaccessreviews'))?.body as ReviewBody;
@@ -116,12 +116,12 @@ describe('the secure port', () => {
     assert.match(anonymous.text, /system:anonymous/);
   });
 
-  it('lets system:masters in without asking for their right', async () => {
+  it('allows system:masters without an access review', async () => {
     assert.equal((await get('/metrics', 'of-root')).status, 200);
     assert.equal(calls.length, 1);
   });
 
-  it('keeps verdicts for ten seconds', async () => {
+  it('caches verdicts for ten seconds', async () => {
     await get('/metrics', 'of-prometheus');
     await get('/metrics', 'of-prometheus');
     assert.equal(calls.length, 2);
@@ -131,12 +131,12 @@ describe('the secure port', () => {
     assert.equal(calls.length, 4);
   });
 
-  it('asks the API server once for many who ask the same at once', async () => {
+  it('shares one review between equal concurrent requests', async () => {
     await Promise.all(Array.from({ length: 10 }, () => get('/metrics', 'of-prometheus')));
     assert.equal(calls.length, 2);
   });
 
-  it('keeps verdicts as long as the flags say', async () => {
+  it('caches verdicts for the time in the flags', async () => {
     await server.close();
     port = await open({ accessTimes: { tokenMs: 1_000, authorizedMs: 3_000, unauthorizedMs: 0 } });
     await get('/metrics', 'of-prometheus');
@@ -150,7 +150,7 @@ describe('the secure port', () => {
     assert.equal((await get('/metrics', 'of-prometheus')).status, 200);
   });
 
-  it('asks the API server seldom about tokens that prove nothing, and goes on serving those that did', async () => {
+  it('limits reviews of invalid tokens, and serves trusted clients at the same time', async () => {
     assert.equal((await get('/metrics', 'of-prometheus')).status, 200);
     const answers = await Promise.all(Array.from({ length: 200 }, (_, n) => get('/metrics', `random-${n}`)));
     const statuses = new Map(answers.map(({ status, headers }) => [status, headers['retry-after']]));
@@ -163,7 +163,7 @@ describe('the secure port', () => {
     assert.ok(calls.length <= 24, `${calls.length} calls`);
   });
 
-  it('has at most two questions of unproved clients under way at once', async () => {
+  it('has at most two reviews for untrusted clients in progress at once', async () => {
     let release = () => {};
     hold = new Promise((resolve) => {
       release = resolve;
@@ -191,7 +191,7 @@ describe('the secure port', () => {
     for (const socket of silent) socket.destroy();
   });
 
-  it('shows nothing while the API server cannot be asked, and asks again', async () => {
+  it('answers 503 while the API server is unreachable, and tries again', async () => {
     outage = true;
     assert.equal((await get('/metrics', 'of-prometheus')).status, 503);
     outage = false;

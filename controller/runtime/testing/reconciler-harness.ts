@@ -3,7 +3,7 @@ import { seededRandom } from '../../../common/process/random.ts';
 import { type FakeClock, fakeClock } from '../../../common/testing/fake-clock.ts';
 import { createReconciler, type Reconciler, type ReconcilerOptions } from '../reconciler.ts';
 
-/** A reconciler on a fake clock that has yet to start. */
+/** A reconciler on a fake clock, not started yet. */
 export interface ReconcilerHarness {
   readonly clock: FakeClock;
   readonly reconciler: Reconciler;

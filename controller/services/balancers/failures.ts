@@ -2,7 +2,7 @@ import { CloudError, isCloudError } from '../../../common/cloud-error.ts';
 import { WithheldError } from '../../clouds/permit.ts';
 import type { Result } from '../../engine/request.ts';
 
-/** The error that explains most of a result; undefined where nothing failed. Pure. */
+/** The most important error of a result; undefined where nothing failed. Pure. */
 export function errorOf({ state, errors, refused }: Result, cloud: string): unknown {
   if (state === 'settled' || state === 'refused') return undefined;
   // The cloud is waited for, and nothing failed.

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { getEventListeners } from 'node:events';
 import { describe, it } from 'node:test';
 import type { Http } from '../../../common/process/http.ts';
 import {
@@ -33,7 +34,7 @@ function ignoring(is: (method: string, url: string) => boolean, state: { count: 
 }
 
 describe('load balancers of a cloud that has a driver', () => {
-  it('are made by one apply, to the end, and each call is told', async () => {
+  it('creates a whole load balancer in one apply, and reports each call', async () => {
     const world = newWorld(timings);
     const client = world.connect();
     const desired = desiredWith({ ports: [port80, https], members: membersOf(world, 2) });
@@ -47,7 +48,19 @@ describe('load balancers of a cloud that has a driver', () => {
     assert.ok(world.calls.total('load-balancers.get') <= 5, 'polls until it was done');
   });
 
-  it('have their ids kept with what is written anyway, and before the next read where something fails', async () => {
+  it('leaves no listener on the signal of the caller, which lives as long as the leader', async () => {
+    const world = newWorld();
+    const client = world.connect();
+    const { signal } = new AbortController();
+    const desired = desiredWith({ members: membersOf(world, 1) });
+    await client.observeAll(cluster, signal);
+    await client.observe(refOf(desired), signal);
+    await world.during(client.apply(client.plan(desired), { ...world.permitted, signal }));
+    await client.observe(refOf(desired), signal);
+    assert.equal(getEventListeners(signal, 'abort').length, 0);
+  });
+
+  it('saves ids with the next write of the Service, and before the next read where a call fails', async () => {
     const world = newWorld();
     const client = world.connect();
     const desired = desiredWith({ members: membersOf(world, 1), record: { id: undefined, notes: undefined } });
@@ -64,14 +77,14 @@ describe('load balancers of a cloud that has a driver', () => {
     assert.match(saved.at(-1)!.notes!, /^ids:address\/external%20IPv4=addr-/);
   });
 
-  it('write nothing with what an apply was given that has ended', async () => {
+  it('does not use the save function of an apply that has ended', async () => {
     const world = newWorld();
     const client = world.connect();
     const desired = desiredWith({ members: membersOf(world, 1), record: { id: undefined, notes: undefined } });
     const plan = client.plan(desired);
     let hasEnded = false;
     const save = async () => {
-      if (hasEnded) throw new Error('the Service has changed meanwhile');
+      if (hasEnded) throw new Error('another client has changed the Service');
     };
     const made = await world.during(client.apply(plan, { ...world.permitted, save }));
     hasEnded = true;
@@ -80,11 +93,11 @@ describe('load balancers of a cloud that has a driver', () => {
   });
 
   for (const [by, isLent] of [
-    ['nobody', false],
+    ['no policy', false],
     ['a consent tag', true],
     ['the operator', true],
   ] as const) {
-    it(`${isLent ? 'are not' : 'are'} removed for an unmarked one that a record names and ${by} lends`, async () => {
+    it(`${isLent ? 'keeps' : 'deletes'} an unmarked load balancer that a record names and ${by} lends`, async () => {
       const world = newWorld();
       const desired = desiredWith({ members: membersOf(world, 1) });
       const { observed } = await reach(world, world.connect(), desired);
@@ -104,7 +117,7 @@ describe('load balancers of a cloud that has a driver', () => {
     });
   }
 
-  it('get back marks that were stripped, by what an earlier process has kept', async () => {
+  it('restores stripped marks by the record of an earlier process', async () => {
     const world = newWorld();
     const desired = desiredWith({ members: membersOf(world, 1) });
     const { observed } = await reach(world, world.connect(), desired);
@@ -120,7 +133,7 @@ describe('load balancers of a cloud that has a driver', () => {
     assert.deepEqual(forgotten?.owner, desired.owner, 'from now on by their own marks');
   });
 
-  it('report NoEffect after three changes that the cloud accepted without doing them, and do all else', async () => {
+  it('reports NoEffect after three changes without effect, and makes all other changes', async () => {
     const state = { count: 0 };
     const world = newWorld({ through: ignoring((method, url) => method === 'PUT' && url.includes('/members'), state) });
     const client = world.connect();
@@ -137,7 +150,7 @@ describe('load balancers of a cloud that has a driver', () => {
     assert.equal(world.network.loadBalancers.store.get(observed!.id!)?.listeners.length, 2);
   });
 
-  it('take nothing any more from the moment that their permit is gone', async () => {
+  it('sends no call after its permit was withdrawn', async () => {
     const world = newWorld(timings);
     const client = world.connect();
     const desired = desiredWith();
@@ -152,7 +165,7 @@ describe('load balancers of a cloud that has a driver', () => {
     assert.equal(world.network.loadBalancers.store.all().length, 0);
   });
 
-  it('have what was changed by hand put right with the next change of their Service', async () => {
+  it('reverts changes by hand with the next change of the Service', async () => {
     const world = newWorld();
     const client = world.connect();
     const desired = desiredWith({ members: membersOf(world, 1), ports: [port80, https] });
@@ -167,7 +180,7 @@ describe('load balancers of a cloud that has a driver', () => {
     assert.equal(loadBalancers.store.get(made!.id!)?.listeners.length, 2);
   });
 
-  it('give their worker back when it is told to stop', async () => {
+  it('frees the worker when it is told to stop', async () => {
     const world = newWorld({ loadBalancerTimings: { provisioningMs: 600_000 } });
     const client = world.connect();
     const plan = client.plan(desiredWith());
@@ -179,7 +192,7 @@ describe('load balancers of a cloud that has a driver', () => {
     await assert.rejects(work, /interrupted/);
   });
 
-  it('are waited for without a call where the cloud takes longer than a worker may', async () => {
+  it('waits without a call where the cloud takes longer than a worker may', async () => {
     const world = newWorld({ loadBalancerTimings: { provisioningMs: 60_000 } });
     const client = world.connect();
     const desired = desiredWith({ members: membersOf(world, 1) });
@@ -199,7 +212,7 @@ describe('load balancers of a cloud that has a driver', () => {
     assert.equal(observed?.state, 'active');
   });
 
-  it('are proved gone once: a read right after a removal gets the answer of the removal', async () => {
+  it('answers a read right after a removal with the proof of that removal', async () => {
     const world = newWorld(timings);
     const client = world.connect();
     const desired = desiredWith();
@@ -215,7 +228,7 @@ describe('load balancers of a cloud that has a driver', () => {
     assert.ok(world.calls.total() > calls, 'only right after it');
   });
 
-  it('are read again before anything is planned where the read of another Service has not shown them', async () => {
+  it('reads a Service again before a plan where the read of another Service lacked its resources', async () => {
     const world = newWorld();
     const { sandbox, network, clock } = world;
     const host = theirs(world, { tags: { 'mooring.dev/attachable-by': `${cluster}/default` } });
@@ -239,7 +252,7 @@ describe('load balancers of a cloud that has a driver', () => {
     assert.equal(network.loadBalancers.store.get(host.id)?.listeners.length, before?.listeners.length);
   });
 
-  it('are not created again because a read inside of an apply shows nothing of them', async () => {
+  it('does not create a load balancer again because a read inside of an apply lacks it', async () => {
     let isBlind = false;
     const world = newWorld({
       through: (http) => (request) => {
@@ -272,7 +285,7 @@ describe('load balancers of a cloud that has a driver', () => {
     assert.ok(creates() > before, 'what a read of its own has missed is created again');
   });
 
-  it('are read when they were removed by this process and made again by another one', async () => {
+  it('reads a load balancer that this process removed and another one created again', async () => {
     const world = newWorld();
     const client = world.connect();
     const desired = desiredWith();
@@ -286,7 +299,7 @@ describe('load balancers of a cloud that has a driver', () => {
     assert.equal(seen?.id, again.observed!.id);
   });
 
-  it('are read first where what plans for a recorded Service has read nothing yet', async () => {
+  it('reads a recorded Service before its first plan', async () => {
     const world = newWorld();
     const host = theirs(world, { tags: { 'mooring.dev/attachable-by': `${cluster}/default` } });
     const desired = desiredWith({ attach: { id: host.id, allowed: false }, ports: [https] });
@@ -304,13 +317,13 @@ describe('load balancers of a cloud that has a driver', () => {
     }
   });
 
-  it('are not changed by a plan that another cloud object made, though this one has heard of the Service', async () => {
+  it('applies no plan of another cloud object, although the Service is declared here', async () => {
     const world = newWorld();
     const desired = desiredWith({ members: membersOf(world, 1) });
     const plan = world.connect().plan(desired);
     const next = world.connect();
     next.declare([desired], true, new Set());
-    await assert.rejects(world.during(next.apply(plan, world.permitted)), /planned by another/);
+    await assert.rejects(world.during(next.apply(plan, world.permitted)), /made by another/);
     assert.deepEqual(world.network.addresses.store.all(), []);
   });
 });

@@ -1,7 +1,7 @@
 import type { JournalState } from '../../engine/journal.ts';
 
 /**
- * The journal as it stands with a Service: `ids:NAME=ID,NAME=ID` and, where creates may have been sent whose ids are
+ * The journal as stored with a Service: `ids:NAME=ID,NAME=ID` and, where creates may have been sent whose ids are
  * not known, `;tried:NAME,NAME`. Undefined where there is neither.
  */
 export function printNotes({ ids, tried }: Pick<JournalState, 'ids' | 'tried'>): string | undefined {

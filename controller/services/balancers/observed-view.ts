@@ -7,32 +7,30 @@ const states = { ready: 'active', pending: 'provisioning', failed: 'failed', del
 export interface ViewInput {
   readonly driver: LoadBalancerDriver;
   readonly owner: Owner;
-  /** Everything found that belongs to this owner. */
+  /** All found resources of this owner. */
   readonly ours: readonly Found[];
-  /** Load balancers of anybody, by id. */
-  readonly mains: ReadonlyMap<string, Found>;
-  /** Without our marks, and ours by adoption. */
+  /** Whether it is ours by adoption, without marks. */
   readonly isAdopted: (found: Found) => boolean;
   readonly ref?: LoadBalancerRef | undefined;
-  readonly found: DesireInput['found'];
+  /** Queries on everything found, of any owner. */
+  readonly queries: Pick<DesireInput, 'found' | 'get' | 'holderOf'>;
 }
 
 /** The load balancer of one Service in the contract's shape; undefined where there is none. Pure. */
 export function viewOf(input: ViewInput): ObservedLoadBalancer | undefined {
-  const { driver, owner, ours, mains, isAdopted, ref, found } = input;
+  const { driver, owner, ours, isAdopted, ref, queries } = input;
+  const mainOf = (id: string | undefined) => (id === undefined ? undefined : queries.get(driver.main, id));
   const own = ours.filter(({ kind }) => kind === driver.main);
   const mine = own.find(({ status }) => status !== 'deleting') ?? own[0];
-  const others = ours.flatMap(({ within }) => mains.get(within ?? '') ?? []).filter((one) => !own.includes(one));
+  const others = ours.flatMap(({ within }) => mainOf(within) ?? []).filter((one) => !own.includes(one));
   const slots = ref === undefined ? [] : driver.slots(ref);
-  const inTheWay = [...mains.values()].find((one) => one.slots?.some((slot) => slots.includes(slot)));
-  const candidates = [mains.get(ref?.attachTo ?? ''), mains.get((ref?.adopt && ref.id) ?? ''), inTheWay].filter(
-    (one) => one !== undefined,
-  );
-  const host = others.find(({ id }) => id === ref?.attachTo) ?? others[0];
-  const isAttached = host !== undefined && (mine === undefined || host.id === ref?.attachTo);
-  const main = (isAttached ? host : mine) ?? candidates[0];
+  const blocking = slots.map(queries.holderOf).find((one) => one?.kind === driver.main);
+  const candidate = mainOf(ref?.attachTo) ?? mainOf(ref?.adopt && ref.id) ?? blocking;
+  const container = others.find(({ id }) => id === ref?.attachTo) ?? others[0];
+  const isAttached = container !== undefined && (mine === undefined || container.id === ref?.attachTo);
+  const main = (isAttached ? container : mine) ?? candidate;
   if (main === undefined && ours.length === 0) return undefined;
-  const shown = main && driver.show(main, ours, found);
+  const shown = main && driver.show(main, ours, queries.found);
   const isNamed = main !== undefined && !isAttached && main !== mine;
   return {
     id: main?.id,
@@ -69,7 +67,7 @@ export function retainedViews(
   });
 }
 
-/** Everything that is marked for a Service of this cluster, and the parts of it that carry no mark. Pure. */
+/** The marked resources of each Service of this cluster, with their unmarked parts. Pure. */
 export function byService(
   kinds: readonly Kind[],
   found: readonly Found[],

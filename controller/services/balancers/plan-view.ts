@@ -46,7 +46,7 @@ export function planOf(request: LoadBalancerRequest, plan: Plan): LoadBalancerPl
   };
 }
 
-/** The plan only adds our marks to what is adopted. */
+/** Whether the plan only marks adopted resources. */
 export function marksOnly({ steps }: Plan): boolean {
   return steps.every((step) => step.do === 'mark' && step.as === 'ours');
 }

@@ -31,10 +31,10 @@ export interface ServiceEnginesParts {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The engine of each cluster, with the session of each Service: its permit, its record and what it takes over. */
+/** The engine of each cluster, with the session of each Service: its permit, its record and its adoption. */
 export interface ServiceEngines {
   engineOf(cluster: string): Engine<DesireInput>;
-  /** Made where there is none. */
+  /** Creates it where there is none. */
   sessionOf(owner: Owner): Session;
   get(service: string): Session | undefined;
   forget(service: string): void;
@@ -43,25 +43,23 @@ export interface ServiceEngines {
   /** Writes to the Service what is not recorded yet. Throws what the write throws. */
   flush(session: Session): Promise<void>;
   requestOf(session: Session, request: LoadBalancerRequest): Request<DesireInput>;
-  /** Everything found that belongs to one Service. */
+  /** All found resources of one Service. */
   ours(session: Session): readonly Found[];
-  /** The resources of one kind that are found in this cluster. */
-  foundOf(cluster: string): DesireInput['found'];
   /** As `declare` of LoadBalancers. */
-  declare(desired: readonly DesiredLoadBalancer[], isEveryone: boolean, lent: ReadonlySet<string>): void;
+  declare(desired: readonly DesiredLoadBalancer[], isComplete: boolean, lent: ReadonlySet<string>): void;
 }
 
-/** More than a Service has. It bounds the reads by id that a forged record can cause. */
+/** More ids than any Service has. Limits the reads by id that a forged record can cause. */
 const maxRecorded = 20;
 /** The engine makes no audit by itself: the service task does, by `observeAll`. */
 const auditMs = Number.POSITIVE_INFINITY;
 
-/** What a Service asks for, as a request. */
+/** The request for the desired state of a Service. */
 export const ensuring = (desired: DesiredLoadBalancer): LoadBalancerRequest => ({
   ...{ owner: desired.owner, desired, retain: false },
 });
 
-/** What a driver may ask of everything that was found. */
+/** The queries on the found resources that a driver may use. */
 export const queriesOf = ({ ofKind, get, holderOf }: FoundIndex): Pick<DesireInput, 'found' | 'get' | 'holderOf'> => ({
   ...{ found: ofKind, holderOf },
   get: (kind, id) => get(identityOf({ kind, id })),
@@ -75,7 +73,7 @@ export function createServiceEngines({ driver, cloud, clock, signal }: ServiceEn
       ...reader,
       async of(query, io) {
         const session = sessionOf(query.owner);
-        // Otherwise it is written with what was answered.
+        // Otherwise it is written with the answer.
         if (session.isApplying) await flush(session, ownName);
         const reading = await reader.of(query, io);
         if (reader.kinds.includes(driver.main)) assertShown(session, query, reading);
@@ -85,17 +83,17 @@ export function createServiceEngines({ driver, cloud, clock, signal }: ServiceEn
   );
   const engines = new Map<string, Engine<DesireInput>>();
   const sessions = new Map<string, Session>();
-  let isEveryoneDeclared = false;
+  let isEveryServiceDeclared = false;
   let lent: ReadonlySet<string> = new Set();
 
   /**
-   * A read inside of an apply is followed by no proof that the credential sees anything, so what was there and does not
-   * show is not created again because of it. Throws a CloudError.
+   * After a read inside of an apply, no check proves the visibility of the credential. So a load balancer that
+   * this read lacks is not created again. Throws a CloudError.
    */
   function assertShown({ isApplying, recordedId: id, owner }: Session, { ids }: Query, { found }: Reading): void {
     const is = (one: { readonly kind: string; readonly id: string }) => one.kind === driver.main && one.id === id;
     if (!isApplying || !ids.some(is) || found.some(is)) return;
-    const current = foundOf(owner.cluster)(driver.main).find(is);
+    const current = engineOf(owner.cluster).found.ofKind(driver.main).find(is);
     if (current?.status !== 'ready' && current?.status !== 'failed') return;
     const message = `${driver.main} ${id} was not found`;
     throw new CloudError({ kind: 'Conflict', cloud, operation: 'read it again', message });
@@ -108,7 +106,7 @@ export function createServiceEngines({ driver, cloud, clock, signal }: ServiceEn
       ...{ driver: { ...driver, readers }, cluster, clock, auditMs },
       permit: (owner) => (timeoutMs) => permitOf(owner)(timeoutMs),
       journal: { load: async () => undefined, save: (owner, state) => recordState(sessionOf(owner), state, ownName) },
-      everyoneDeclared: () => isEveryoneDeclared,
+      allServicesDeclared: () => isEveryServiceDeclared,
       onStep(owner, step, outcome) {
         // Calls that the cloud accepted, including those that it finishes later.
         const isTaken =
@@ -158,7 +156,7 @@ export function createServiceEngines({ driver, cloud, clock, signal }: ServiceEn
     const { adopts } = driver;
     if (ref?.adopt === undefined || adopts === undefined) return undefined;
     const { service, name, id, adopt: proof } = ref;
-    const input: AdoptionInput = { owner, service, name, id, proof, found: foundOf(owner.cluster) };
+    const input: AdoptionInput = { owner, service, name, id, proof, found: engineOf(owner.cluster).found.ofKind };
     const isServed = input.found(driver.main).some((one) => one.owner?.service === owner.service);
     return (found) => (isServed && found.kind === driver.main ? undefined : adopts(found, input));
   }
@@ -167,16 +165,11 @@ export function createServiceEngines({ driver, cloud, clock, signal }: ServiceEn
     return { ...queriesOf(engineOf(desired.owner.cluster).found), desired, own: () => ours(session) };
   }
 
-  /** Everything found that belongs to one Service. */
+  /** All found resources of one Service. */
   function ours(session: Session): readonly Found[] {
     const { owner } = session;
     const { near, isOurs } = engineOf(owner.cluster).match(owner, adoptsOf(session));
     return near.filter((one) => isOurs(one) && (one.owner === undefined || one.owner.service === owner.service));
-  }
-
-  function foundOf(cluster: string): DesireInput['found'] {
-    const engine = engineOf(cluster);
-    return (kind) => engine.found.ofKind(kind);
   }
 
   function requestOf(session: Session, { owner, desired, retain }: LoadBalancerRequest): Request<DesireInput> {
@@ -186,17 +179,17 @@ export function createServiceEngines({ driver, cloud, clock, signal }: ServiceEn
   }
 
   return {
-    ...{ engineOf, sessionOf, remember, requestOf, ours, foundOf },
+    ...{ engineOf, sessionOf, remember, requestOf, ours },
     get: (service) => sessions.get(service),
     forget: (service) => void sessions.delete(service),
     flush: (session) => flush(session, ownName),
-    declare(desired, isEveryone, lentIds) {
+    declare(desired, isComplete, lentIds) {
       lent = lentIds;
       const live = new Set(desired.map(({ owner }) => owner.service));
       for (const { owner } of sessions.values())
         if (!live.has(owner.service)) engineOf(owner.cluster).declare({ owner, desired: undefined });
       for (const one of desired) engineOf(one.owner.cluster).declare(requestOf(sessionOf(one.owner), ensuring(one)));
-      isEveryoneDeclared = isEveryone;
+      isEveryServiceDeclared = isComplete;
     },
   };
 }

@@ -3,7 +3,7 @@ import { type ApplyOptions, WithheldError } from '../../clouds/permit.ts';
 import type { JournalState } from '../../engine/journal.ts';
 import { printNotes } from './notes.ts';
 
-/** What is remembered of one Service between calls of its controller. */
+/** The state of one Service between calls of its controller. */
 export interface Session {
   readonly owner: Owner;
   ref: LoadBalancerRef | undefined;
@@ -11,12 +11,12 @@ export interface Session {
   isPlanned: boolean;
   /** Of the latest apply. */
   options: ApplyOptions | undefined;
-  /** What an apply was given to save with is good until its end. */
+  /** An apply is in progress: its `save` may be used until it ends. */
   isApplying: boolean;
-  /** The id that the Service had on record when the latest apply began, unless everything is to go. */
+  /** The recorded id when the latest apply began; undefined for a removal. */
   recordedId: string | undefined;
-  /** Everything of it is to go: when nothing is left, the controller removes the whole record. */
-  isGoing: boolean;
+  /** Everything of it is to be deleted: afterwards, the controller removes the whole record. */
+  isRemoving: boolean;
   /** Notes that this process has read or written. Any others were written by another process. */
   readonly notes: Set<string | undefined>;
   /** The notes as the Service's record has them now. */
@@ -25,8 +25,8 @@ export interface Session {
   tried: readonly string[];
   /** The journal's state that is not in the record yet. */
   unsaved: JournalState | undefined;
-  /** Nothing is sent before: the cloud, or another Service, is waited for. Monotonic milliseconds. */
-  restsUntilMs: number;
+  /** No call is sent before this time, because it waits for the cloud or another Service. Monotonic milliseconds. */
+  waitsUntilMs: number;
   /** The request, without members, for which everything was last up to date. */
   settledFor: string | undefined;
   /** A read has just shown that nothing is left. */
@@ -37,8 +37,8 @@ export interface Session {
 
 export function createSession(owner: Owner): Session {
   return {
-    ...{ owner, ref: undefined, options: undefined, isApplying: false, isGoing: false, notes: new Set() },
-    ...{ isParked: false, lastNotes: undefined, tried: [], unsaved: undefined, restsUntilMs: Number.NEGATIVE_INFINITY },
+    ...{ owner, ref: undefined, options: undefined, isApplying: false, isRemoving: false, notes: new Set() },
+    ...{ isParked: false, lastNotes: undefined, tried: [], unsaved: undefined, waitsUntilMs: Number.NEGATIVE_INFINITY },
     ...{ recordedId: undefined, settledFor: undefined, isPlanned: false, isGone: false },
   };
 }
@@ -50,7 +50,7 @@ export function createSession(owner: Owner): Session {
  * @param main name of the Service's own load balancer
  */
 export async function recordState(session: Session, state: JournalState, main: string): Promise<void> {
-  if (!state.claimed || session.isGoing) return;
+  if (!state.claimed || session.isRemoving) return;
   session.unsaved = state;
   if (state.tried.some((name) => !session.tried.includes(name))) await flush(session, main);
 }

@@ -3,7 +3,7 @@ import type { LoadBalancerDriver } from '../../clouds/load-balancer-driver.ts';
 import type { LoadBalancers } from '../../clouds/load-balancers.ts';
 import { createEngineLoadBalancers } from './load-balancers.ts';
 
-interface Driven {
+interface CloudWithDriver {
   readonly name: string;
   readonly loadBalancerDriver?: LoadBalancerDriver | undefined;
   readonly loadBalancers?: LoadBalancers | undefined;
@@ -11,7 +11,7 @@ interface Driven {
 }
 
 /** The cloud with the load balancers that its driver describes; the cloud itself where it has no driver. */
-export function withLoadBalancers<C extends Driven>(cloud: C, clock: Clock): C {
+export function withLoadBalancers<C extends CloudWithDriver>(cloud: C, clock: Clock): C {
   const driver = cloud.loadBalancerDriver;
   if (driver === undefined) return cloud;
   const closing = new AbortController();

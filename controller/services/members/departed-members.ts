@@ -10,12 +10,12 @@ export interface DepartedMember {
   readonly departed: Departed;
 }
 
-/** One that no load balancer was seen to hold for so long is dropped. */
+/** A departed member that no load balancer has held for this long is dropped. */
 const forgetMs = 3 * 3_600_000;
 /** The precision of `Departed.seenMs`. */
 const seenGrainMs = 60_000;
 
-/** A load balancer holds it, and nothing explains why its Node is gone. Pure. */
+/** Whether a load balancer holds it although its Node vanished unexplained. Pure. */
 export function isWithheld({ phase, seenMs }: Departed): boolean {
   return phase === 'unexplained' && seenMs !== undefined;
 }
@@ -57,7 +57,7 @@ export function withHeld(set: Membership, nonMembers: readonly ObservedMember[],
 }
 
 /**
- * Starts the wait again for those whose Nodes exist after all. Pure.
+ * Restarts the wait of departed members whose Nodes exist. Pure.
  *
  * @param present by scope: instances of the Nodes that the API server has now
  */
@@ -77,7 +77,7 @@ export function withRestartedWaits(
 }
 
 /**
- * Lets so many go of those that have waited long enough, the longest waiting first, and notes that the rest was
+ * Releases `granted` of the members that have waited long enough, the longest waiting first, and marks the others as
  * refused. Undefined where nothing changes. Pure.
  */
 export function withGranted(

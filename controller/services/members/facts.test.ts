@@ -15,7 +15,7 @@ function said(eligibility: Eligibility): string {
   return eligibility.kind === 'leaving' ? eligibility.reason : eligibility.kind;
 }
 
-describe('where a Node stands towards load balancers', () => {
+describe('the eligibility of a Node as a member', () => {
   const notReady = { type: 'Ready', status: 'False', reason: 'KubeletNotReady', message: '' };
   const table: readonly [string, NodeView, string][] = [
     ['initialised and ours', memberNode('a'), 'member'],

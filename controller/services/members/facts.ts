@@ -6,7 +6,7 @@ import { instanceKey } from '../../model/instance-claims.ts';
 import { conditionOf, isUninitialized, type NodeView } from '../../model/node-view.ts';
 import { answeringCloud, ownershipOf } from '../../model/ownership.ts';
 
-/** What load balancers need to know about a Node. */
+/** The facts about a Node that load balancers need. */
 export interface MemberFacts {
   /** Name of the Node. */
   readonly node: string;
@@ -21,7 +21,7 @@ export interface MemberFacts {
   readonly labels: Readonly<Record<string, string>>;
   /** Cluster API has marked its machine for deletion: the Node may vanish without another mark. */
   readonly isMarkedForDeletion: boolean;
-  /** What decides where several Nodes claim one instance; see `speaksBefore`. */
+  /** What decides where several Nodes claim one instance; see `hasStrongerClaim`. */
   readonly claim: Claim;
 }
 
@@ -97,11 +97,11 @@ function leavingReason(node: NodeView): LeavingReason | undefined {
 }
 
 /**
- * Of two Nodes that claim one instance, whether the first is heard before the second: the proved one, the one whose
- * identity was not refused, then the older one. A kubelet chooses the name, the taints and the providerID that it
+ * Which of two Nodes that claim one instance wins: the proved one, the one whose identity was not refused, then the
+ * older one. A kubelet chooses the name, the taints and the providerID that it
  * registers with, so none of these may let a new Node displace one that serves. Pure.
  */
-export function speaksBefore(one: MemberFacts, other: MemberFacts): boolean {
+export function hasStrongerClaim(one: MemberFacts, other: MemberFacts): boolean {
   const [a, b] = [one.claim, other.claim];
   if (a.isProved !== b.isProved) return a.isProved;
   if (a.isRefused !== b.isRefused) return b.isRefused;
@@ -111,7 +111,7 @@ export function speaksBefore(one: MemberFacts, other: MemberFacts): boolean {
 
 /**
  * Only of a Node that waits: on an initialised one the condition does not tell which of two came first, since after a
- * restart the controller hears of both in the order of their names.
+ * restart the controller lists both in the order of their names.
  */
 function isRefused(node: NodeView): boolean {
   const shown = conditionOf(node, conditions.cloudInitialized);
@@ -192,7 +192,7 @@ function sameLabels(one: MemberFacts['labels'], other: MemberFacts['labels']): b
   return keys.length === Object.keys(other).length && keys.every((key) => one[key] === other[key]);
 }
 
-/** Whether two eligibilities of a Node come to the same for every load balancer and for people. */
+/** Whether two eligibilities of a Node are equal for every load balancer and in every message. */
 export function sameEligibility(one: Eligibility | undefined, other: Eligibility): boolean {
   if (one === undefined || one.kind !== other.kind) return false;
   if (one.kind === 'none' || other.kind === 'none') {

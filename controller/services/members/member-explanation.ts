@@ -1,7 +1,7 @@
 import type { Eligibility, LeavingReason } from './facts.ts';
 import type { Membership } from './membership.ts';
 
-/** Whether a Node is a member of load balancers, for people. */
+/** The membership of a Node in load balancers, as `explain` shows it. */
 export interface NodeMembership {
   /** Undefined when its scope is not certain. */
   readonly scope: string | undefined;
@@ -61,9 +61,9 @@ function explainDeparted(nodeName: string, sets: ReadonlyMap<string, Membership>
         ? {
             scope,
             state: 'MemberRemovalWithheld',
-            message: 'its Node vanished unexplained: the member stays until the removal budget lets it go',
+            message: 'its Node vanished unexplained: the member stays until the removal budget grants its removal',
           }
-        : { scope, state: 'Gone', message: 'its Node is gone: what is left of the member is removed' };
+        : { scope, state: 'Gone', message: 'its Node is gone: the member is being removed' };
     }
   }
   return undefined;

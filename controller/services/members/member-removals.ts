@@ -18,12 +18,12 @@ export interface MemberRemovalOptions {
   readonly confirmMs: number;
   /** For each waiting member, monotonic milliseconds. */
   waitingSinceMs(): readonly number[];
-  /** Reads the Nodes live; members whose Nodes exist start their wait again. Throws when the Nodes cannot be read. */
+  /** Reads the Nodes live; members whose Nodes exist restart their wait. Throws when the Nodes cannot be read. */
   confirmGone(): Promise<void>;
   /** The number of all members. */
   size(): number;
   /**
-   * Releases so many of those that have waited long enough, the longest waiting first; the rest of them was refused.
+   * Releases `granted` members that have waited long enough, the longest waiting first; the others were refused.
    */
   release(granted: number): void;
 }

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { uninitializedTaint } from '../../model/testing/example-node.ts';
-import { held, memberWorld, named } from './testing/member-world.ts';
+import { held, memberHarness, named } from './testing/member-harness.ts';
 import { idOf, memberNode } from './testing/node-list.ts';
 
-describe('a member whose Node is gone', () => {
-  it('without a mark stays until the budget lets it go; then it drains', async () => {
-    const { clock, remove, lead, lease: state } = memberWorld(named(20).map((name) => memberNode(name)));
+describe('a member whose Node vanished', () => {
+  it('stays without a mark until the budget grants its removal; then it drains', async () => {
+    const { clock, remove, lead, lease: state } = memberHarness(named(20).map((name) => memberNode(name)));
     const { ask, print, sets, changes } = lead();
     remove('n000', 'n001', 'n002');
     await clock.advance(1000);
@@ -40,9 +40,9 @@ describe('a member whose Node is gone', () => {
     assert.deepEqual(sets.withheld(), []);
   });
 
-  it('and all with it: nothing is emptied, and a restart refills no budget', async () => {
+  it('stays when all Nodes vanish, and a restart refills no budget', async () => {
     const names = named(20);
-    const { clock, remove, lead, lease: state } = memberWorld(names.map((name) => memberNode(name)));
+    const { clock, remove, lead, lease: state } = memberHarness(names.map((name) => memberNode(name)));
     const first = lead();
     first.print(held(names));
     remove(...names);
@@ -65,8 +65,8 @@ describe('a member whose Node is gone', () => {
     assert.equal(state.writes, 2);
   });
 
-  it('stays while the API server has its Node, though the cache of a new leader does not', async () => {
-    const { clock, lead, live, lease } = memberWorld([memberNode('a')], { limit: { share: 1 }, windowMs: 600_000 });
+  it('stays while the API server has its Node, although the cache of a new leader does not', async () => {
+    const { clock, lead, live, lease } = memberHarness([memberNode('a')], { limit: { share: 1 }, windowMs: 600_000 });
     live.more = [memberNode('b')];
     const { print } = lead();
     assert.equal(print(held(['a', 'b'])), 'a b');
@@ -82,9 +82,9 @@ describe('a member whose Node is gone', () => {
     assert.equal(print(held(['a', 'b'])), 'a b~');
   });
 
-  it('and that came back under the budget`s nose is a member as before', async () => {
+  it('is a member as before when its Node comes back while the budget is asked', async () => {
     const names = named(20);
-    const { clock, nodes, remove, lead, lease: state } = memberWorld(names.map((name) => memberNode(name)));
+    const { clock, nodes, remove, lead, lease: state } = memberHarness(names.map((name) => memberNode(name)));
     const { print, sets } = lead();
     remove(...names);
     await clock.advance(1000);
@@ -99,8 +99,8 @@ describe('a member whose Node is gone', () => {
     assert.equal(state.writes, 0);
   });
 
-  it('that a crash left behind is found on the load balancer, and goes when the budget allows', async () => {
-    const { clock, lead, lease: state } = memberWorld([memberNode('a')]);
+  it('is found on the load balancer after a crash, and removed when the budget allows', async () => {
+    const { clock, lead, lease: state } = memberHarness([memberNode('a')]);
     const { print, changes } = lead();
     assert.equal(print(held(['a', 'b'])), 'a b');
     await clock.advance(31_000);
@@ -108,8 +108,8 @@ describe('a member whose Node is gone', () => {
     assert.deepEqual([state.writes, changes.length], [1, 1]);
   });
 
-  it('and that no load balancer holds costs nothing', async () => {
-    const { clock, remove, lead, lease: state } = memberWorld([memberNode('a'), memberNode('b')]);
+  it('costs no budget where no load balancer holds it', async () => {
+    const { clock, remove, lead, lease: state } = memberHarness([memberNode('a'), memberNode('b')]);
     const { print, sets } = lead();
     remove('b');
     await clock.advance(1000);
@@ -118,8 +118,8 @@ describe('a member whose Node is gone', () => {
     assert.deepEqual([state.writes, sets.withheld(), clock.pending], [0, [], 0]);
   });
 
-  it('is spent for only when it has been gone for long enough', async () => {
-    const { clock, remove, lead, lease: state } = memberWorld(named(40).map((name) => memberNode(name)));
+  it('costs budget only after its Node has been gone for long enough', async () => {
+    const { clock, remove, lead, lease: state } = memberHarness(named(40).map((name) => memberNode(name)));
     const { print, sets } = lead();
     const all = held(named(40));
     remove('n000');
@@ -136,8 +136,8 @@ describe('a member whose Node is gone', () => {
     assert.match(state.annotations['mooring.dev/deletion-ledger'] ?? '', /^m\d+x1$/);
   });
 
-  it('is let go before those whose Nodes vanished later, whatever its name', async () => {
-    const { clock, remove, lead, paused } = memberWorld(named(10).map((name) => memberNode(name)));
+  it('is released before those whose Nodes vanished later, whatever its name', async () => {
+    const { clock, remove, lead, paused } = memberHarness(named(10).map((name) => memberNode(name)));
     const { print, sets } = lead();
     paused.value = true;
     for (const names of [['n005'], ['n001', 'n009']]) {
@@ -154,8 +154,8 @@ describe('a member whose Node is gone', () => {
     );
   });
 
-  it('is forgotten when no load balancer has held it for hours: years of churn cost no memory', async () => {
-    const { clock, put, remove, lead } = memberWorld([memberNode('a')]);
+  it('is dropped when no load balancer has held it for hours, so that churn costs no memory', async () => {
+    const { clock, put, remove, lead } = memberHarness([memberNode('a')]);
     const { sets } = lead();
     put('b');
     await clock.advance(2000);
@@ -168,8 +168,8 @@ describe('a member whose Node is gone', () => {
     assert.equal(sets.explain('b'), undefined);
   });
 
-  it('is not let go while everything is paused or the ledger cannot be written', async () => {
-    const { clock, lead, lease: state, paused } = memberWorld([memberNode('a')]);
+  it('is not released while everything is paused or the ledger cannot be written', async () => {
+    const { clock, lead, lease: state, paused } = memberHarness([memberNode('a')]);
     const { print } = lead();
     const observed = held(['a', 'b']);
     paused.value = true;
@@ -185,8 +185,8 @@ describe('a member whose Node is gone', () => {
     assert.equal(print(observed), 'a b~');
   });
 
-  it('asks the budget no more after the term', async () => {
-    const { clock, lead, lease: state } = memberWorld([memberNode('a')]);
+  it('does not ask the budget after the term', async () => {
+    const { clock, lead, lease: state } = memberHarness([memberNode('a')]);
     const { print, sets } = lead();
     print(held(['a', 'b']));
     sets.stop();

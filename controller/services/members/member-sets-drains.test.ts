@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { uninitializedTaint } from '../../model/testing/example-node.ts';
-import { held, marked, memberWorld, named } from './testing/member-world.ts';
+import { held, marked, memberHarness, named } from './testing/member-harness.ts';
 import { memberNode } from './testing/node-list.ts';
 
 describe('a member whose Node is gone, and that needs no budget', () => {
-  it('that was marked before drains without budget, also when mark and deletion come in one', async () => {
+  it('drains without budget where the Node was marked before, also when one event has mark and deletion', async () => {
     const names = named(30);
-    const { clock, nodes, lead, lease: state } = memberWorld(names.map((name) => memberNode(name)));
+    const { clock, nodes, lead, lease: state } = memberHarness(names.map((name) => memberNode(name)));
     const { print } = lead();
     for (const name of names.slice(1)) {
       nodes.put(memberNode(name, marked));
@@ -18,17 +18,17 @@ describe('a member whose Node is gone, and that needs no budget', () => {
     assert.equal(state.writes, 0);
   });
 
-  it('that Cluster API was about to delete needs no budget either', async () => {
+  it('drains without budget where Cluster API was about to delete the Node', async () => {
     const isMarkedForDeletion = memberNode('b', { annotations: { 'cluster.x-k8s.io/delete-machine': 'yes' } });
-    const { clock, remove, lead } = memberWorld([memberNode('a'), isMarkedForDeletion]);
+    const { clock, remove, lead } = memberHarness([memberNode('a'), isMarkedForDeletion]);
     const { print } = lead();
     remove('b');
     await clock.advance(1000);
     assert.equal(print(held(['a', 'b'])), 'a b~');
   });
 
-  it('that our own lifecycle loop deleted goes at once', async () => {
-    const { clock, nodes, remove, lead } = memberWorld([memberNode('a'), memberNode('b')]);
+  it('is removed at once where our lifecycle loop deleted the Node', async () => {
+    const { clock, nodes, remove, lead } = memberHarness([memberNode('a'), memberNode('b')]);
     const { print, sets } = lead();
     sets.noteDeletion(memberNode('b'));
     remove('b');
@@ -42,8 +42,8 @@ describe('a member whose Node is gone, and that needs no budget', () => {
     assert.equal(print(held(['a', 'b'])), 'a b');
   });
 
-  it('that a crash left draining goes on draining without budget', async () => {
-    const { clock, lead, lease: state } = memberWorld([memberNode('a')]);
+  it('continues to drain after a crash, without budget', async () => {
+    const { clock, lead, lease: state } = memberHarness([memberNode('a')]);
     const { print, ask } = lead();
     const observed = [...held(['a']), ...held(['b'], true)];
     assert.equal(print(observed), 'a b~');
@@ -53,8 +53,8 @@ describe('a member whose Node is gone, and that needs no budget', () => {
     assert.equal(state.writes, 0);
   });
 
-  it('goes on draining when its Node is registered again but not initialised', async () => {
-    const { clock, nodes, remove, lead } = memberWorld(named(10).map((name) => memberNode(name)));
+  it('continues to drain when its Node is registered again but not initialised', async () => {
+    const { clock, nodes, remove, lead } = memberHarness(named(10).map((name) => memberNode(name)));
     const { print } = lead();
     nodes.put(memberNode('n000', marked));
     remove('n000');

@@ -3,18 +3,18 @@ import { describe, it } from 'node:test';
 import { conditions, labels, taints } from '../../../common/well-known.ts';
 import type { NodeView } from '../../model/node-view.ts';
 import { uninitializedTaint } from '../../model/testing/example-node.ts';
-import { excluded, held, marked, memberSetsOf, memberWorld, named, scope } from './testing/member-world.ts';
+import { excluded, held, marked, memberHarness, memberSetsOf, named, scope } from './testing/member-harness.ts';
 import { idOf, memberNode } from './testing/node-list.ts';
 
 describe('the shared member sets', () => {
   it('decide nothing from a cache that is not synced', () => {
-    const { nodes, lead } = memberWorld([memberNode('a')]);
+    const { nodes, lead } = memberHarness([memberNode('a')]);
     nodes.synced = false;
     assert.throws(() => lead(), /not synced/);
   });
 
   it('answer nothing before they are started, nor for a scope that is not ours', () => {
-    const { nodes, clock } = memberWorld([]);
+    const { nodes, clock } = memberHarness([]);
     const sets = memberSetsOf(nodes, clock);
     const request = {
       service: 'x',
@@ -29,8 +29,8 @@ describe('the shared member sets', () => {
     assert.equal(sets.membersFor({ ...request, scope: 'other' }), undefined);
   });
 
-  it('are there at once, and a burst of a hundred joins is one change', async () => {
-    const { clock, put, lead } = memberWorld([memberNode('a')]);
+  it('exist at once, and a burst of a hundred joins is one change', async () => {
+    const { clock, put, lead } = memberHarness([memberNode('a')]);
     const { changes, print } = lead();
     assert.equal(print(undefined), 'a');
     for (const name of named(100)) {
@@ -44,7 +44,7 @@ describe('the shared member sets', () => {
   });
 
   it('wait five seconds at most while Nodes keep joining', async () => {
-    const { clock, put, lead } = memberWorld([]);
+    const { clock, put, lead } = memberHarness([]);
     const { changes } = lead();
     for (const name of named(16)) {
       put(name);
@@ -53,8 +53,8 @@ describe('the shared member sets', () => {
     assert.equal(changes.length, 1);
   });
 
-  it('hear nothing of what is no fact about membership', async () => {
-    const { clock, nodes, lead } = memberWorld([memberNode('a')]);
+  it('ignore changes that do not concern membership', async () => {
+    const { clock, nodes, lead } = memberHarness([memberNode('a')]);
     const { changes } = lead();
     const notReady = { type: 'Ready', status: 'Unknown', reason: '', message: '' };
     nodes.put(memberNode('a', { conditions: [notReady], resourceVersion: '11' }));
@@ -65,13 +65,13 @@ describe('the shared member sets', () => {
   });
 
   it('come to the same hash after a restart with nothing changed', () => {
-    const { lead } = memberWorld(named(50).map((name) => memberNode(name)));
+    const { lead } = memberHarness(named(50).map((name) => memberNode(name)));
     const before = lead().ask(held(named(50)));
     assert.equal(lead().ask(held(named(50)))?.hash, before?.hash);
   });
 
   it('answer Services with the same members with one list, also while some drain', () => {
-    const { lead } = memberWorld([memberNode('a'), memberNode('b'), memberNode('l', excluded)]);
+    const { lead } = memberHarness([memberNode('a'), memberNode('b'), memberNode('l', excluded)]);
     const { ask } = lead();
     assert.equal(ask(held(['a']), 'one')?.members, ask(undefined, 'two')?.members);
     const observed = held(['a', 'b', 'l']);
@@ -79,15 +79,15 @@ describe('the shared member sets', () => {
     assert.equal(ask(observed, 'one')?.members, ask(observed, 'two')?.members);
   });
 
-  it('a Service that is looked at during a slow pass never loses the newer Node', async () => {
-    const { clock, put, lead } = memberWorld([memberNode('a')]);
+  it('keep a newer Node for a Service that is reconciled during a slow pass', async () => {
+    const { clock, put, lead } = memberHarness([memberNode('a')]);
     const { print, sets } = lead();
     const told: (string | undefined)[] = [];
     sets.onChange(() => told.push(print(held(['a']), 'slow')));
     assert.equal(print(undefined, 'slow'), 'a');
     put('b');
     await clock.advance(1000);
-    // Its first update is still under way; whenever it is planned anew, it is from the set of that moment.
+    // Its first update is still in progress; each new plan uses the set of that moment.
     assert.equal(print(held(['a']), 'slow'), 'a b');
     assert.deepEqual(told, ['a b']);
     put('c');
@@ -96,7 +96,7 @@ describe('the shared member sets', () => {
   });
 
   it('change with what makes a Node a member, as the node set of upstream does, and with nothing else', async () => {
-    const { clock, nodes, lead } = memberWorld([memberNode('a'), memberNode('b')]);
+    const { clock, nodes, lead } = memberHarness([memberNode('a'), memberNode('b')]);
     const { changes, print } = lead();
     const now = held(['a', 'b']);
     const step = async (change: () => void) => {
@@ -125,7 +125,7 @@ describe('the shared member sets', () => {
 
     it('keep the older Node and its address when a new one registers with the same providerID', async () => {
       for (const eligibility of [{}, excluded, { taints: [uninitializedTaint] }]) {
-        const { clock, nodes, lead } = memberWorld([victim()]);
+        const { clock, nodes, lead } = memberHarness([victim()]);
         const { changes, ask } = lead();
         nodes.put(victim(eligibility));
         await clock.advance(1000);
@@ -142,11 +142,11 @@ describe('the shared member sets', () => {
     const chosen = (...nodes: readonly NodeView[]) => {
       const both = [nodes, nodes.toReversed()].map(
         (order) =>
-          memberWorld(order)
+          memberHarness(order)
             .lead()
             .ask(held(['one']))?.members,
       );
-      assert.deepEqual(both[0], both[1], 'whichever is heard of first');
+      assert.deepEqual(both[0], both[1], 'whichever is observed first');
       return both[0]?.map(({ node }) => node);
     };
 
@@ -169,8 +169,8 @@ describe('the shared member sets', () => {
     });
   });
 
-  it('are counted: who is active, who leaves, and who stays though the Node vanished', async () => {
-    const { clock, nodes, remove, lead } = memberWorld(named(5).map((name) => memberNode(name)));
+  it('count members that are active, leaving and withheld', async () => {
+    const { clock, nodes, remove, lead } = memberHarness(named(5).map((name) => memberNode(name)));
     const { print, counted } = lead();
     const all = async () => [await counted('active'), await counted('leaving'), await counted('withheld')];
     assert.deepEqual(await all(), [5, 0, 0]);
@@ -183,9 +183,9 @@ describe('the shared member sets', () => {
   });
 });
 
-describe('what is said about a Node', () => {
-  it('names where it stands, and nothing for one never heard of', async () => {
-    const { clock, remove, nodes, lead } = memberWorld([
+describe('the explanation of a Node', () => {
+  it('names its state, and is undefined for an unknown Node', async () => {
+    const { clock, remove, nodes, lead } = memberHarness([
       memberNode('a'),
       memberNode('b', marked),
       memberNode('c', excluded),

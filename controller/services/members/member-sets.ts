@@ -19,7 +19,7 @@ import { explainEligibility, type NodeMembership } from './member-explanation.ts
 import { createMemberRemovals, type MemberRemovals } from './member-removals.ts';
 import { type Membership, nextMemberships } from './membership.ts';
 import type { memberMetrics } from './metrics.ts';
-import { collectNodeNews, type NodeNewsCollector } from './node-news.ts';
+import { collectNodeChanges, type NodeChangeCollector } from './node-changes.ts';
 import { createSelections } from './selection.ts';
 import { type MembersRequest, membersOf, type ServiceMembers } from './service-members.ts';
 import { sharedWork } from './shared-work.ts';
@@ -40,7 +40,7 @@ export interface MemberSetsOptions {
   readonly drainMs?: number | undefined;
   /** How long a leaving member waits at most for a replacement. Default 2 min. */
   readonly maxWaitMs?: number | undefined;
-  /** A batch ends after this much quiet; default 1 s. */
+  /** A batch ends after this time without a change; default 1 s. */
   readonly quietMs?: number | undefined;
   /** A batch lasts this long at most; default 5 s. */
   readonly longestBatchMs?: number | undefined;
@@ -71,7 +71,7 @@ export interface WithheldMember {
 export interface MemberSets {
   /** Begins a term of leadership. Throws when the cache of Nodes is not synced. */
   start(): void;
-  /** Ends the term and forgets everything. */
+  /** Ends the term and drops all state. */
   stop(): void;
   /**
    * The lifecycle loop is about to delete this Node, because its VM is proved gone: its member is removed without
@@ -80,8 +80,8 @@ export interface MemberSets {
    */
   noteDeletion(node: NodeView): void;
   /**
-   * Undefined outside a term and for a scope without an API. Notes what the load balancer holds. To be called right
-   * before planning; the answer must not be kept.
+   * Undefined outside a term and for a scope without an API. Notes the members of the load balancer. To be called right
+   * before planning; the answer must not be cached.
    */
   membersFor(request: MembersRequest): ServiceMembers | undefined;
   /** The handler is called once for each batch of changes and scope; not for the first sets of a term. */
@@ -92,7 +92,7 @@ export interface MemberSets {
 }
 
 interface Term {
-  readonly news: NodeNewsCollector;
+  readonly changes: NodeChangeCollector;
   readonly removals: MemberRemovals;
   sets: Memberships;
   batch: { readonly firstMs: number; readonly timer: Timer } | undefined;
@@ -109,7 +109,7 @@ export function createMemberSets(options: MemberSetsOptions): MemberSets {
   let term: Term | undefined;
 
   nodes.subscribe((event) => {
-    if (term?.news.observe(event)) batchSoon(term);
+    if (term?.changes.observe(event)) batchSoon(term);
   });
 
   function batchSoon(current: Term): void {
@@ -125,7 +125,7 @@ export function createMemberSets(options: MemberSetsOptions): MemberSets {
     current.batch = undefined;
     // Not published: no load balancer holds them.
     current.sets = withoutExpired(current.sets, now);
-    publish(current, nextMemberships(scopes, current.sets, current.news.take(), now));
+    publish(current, nextMemberships(scopes, current.sets, current.changes.take(), now));
   }
 
   function publish(current: Term, next: Memberships): void {
@@ -162,7 +162,7 @@ export function createMemberSets(options: MemberSetsOptions): MemberSets {
 
   function membersFor(request: MembersRequest): ServiceMembers | undefined {
     const { nodeLabels = [] } = request;
-    if (term?.news.chooseBy(nodeLabels.map(({ key }) => key))) {
+    if (term?.changes.chooseBy(nodeLabels.map(({ key }) => key))) {
       term.batch?.timer.cancel();
       flush(term);
     }
@@ -172,7 +172,7 @@ export function createMemberSets(options: MemberSetsOptions): MemberSets {
     return membersOf(selected, request, drain, clock.monotonic(), work);
   }
 
-  /** The cache of a new leader may be minutes old: members whose Nodes exist after all start their wait again. */
+  /** The cache of a new leader may be minutes old: members whose Nodes exist restart their wait. */
   async function confirmGone(current: Term): Promise<void> {
     const present = new Map<string, Set<string>>();
     for (const node of await options.liveNodes()) {
@@ -194,8 +194,8 @@ export function createMemberSets(options: MemberSetsOptions): MemberSets {
   }
 
   function startTerm(): Term {
-    const news = collectNodeNews(nodes, clouds, clock);
-    const sets = nextMemberships(scopes, new Map(), news.take(), clock.monotonic());
+    const changes = collectNodeChanges(nodes, clouds, clock);
+    const sets = nextMemberships(scopes, new Map(), changes.take(), clock.monotonic());
     const removals = createMemberRemovals({
       clock,
       log,
@@ -211,7 +211,7 @@ export function createMemberSets(options: MemberSetsOptions): MemberSets {
       confirmGone: () => confirmGone(current),
       release: (granted) => release(current, granted),
     });
-    const current: Term = { news, removals, sets, batch: undefined };
+    const current: Term = { changes, removals, sets, batch: undefined };
     return current;
   }
 
@@ -228,7 +228,7 @@ export function createMemberSets(options: MemberSetsOptions): MemberSets {
       term = undefined;
       metrics.members.reset();
     },
-    noteDeletion: (node) => term?.news.noteDeletion(node),
+    noteDeletion: (node) => term?.changes.noteDeletion(node),
     membersFor,
     onChange: (handler) => handlers.push(handler),
     withheld: () =>
@@ -238,6 +238,6 @@ export function createMemberSets(options: MemberSetsOptions): MemberSets {
         node: facts?.node ?? '',
         sinceMs,
       })),
-    explain: (nodeName) => term && explainEligibility(nodeName, term.news.of(nodeName), term.sets),
+    explain: (nodeName) => term && explainEligibility(nodeName, term.changes.of(nodeName), term.sets),
   };
 }

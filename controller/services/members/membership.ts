@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { DesiredMember } from '../../clouds/load-balancers.ts';
-import { type Eligibility, instanceOf, type LeavingReason, type MemberFacts, speaksBefore } from './facts.ts';
+import { type Eligibility, hasStrongerClaim, instanceOf, type LeavingReason, type MemberFacts } from './facts.ts';
 
 /**
  * A former member whose Node no longer exists (or is no longer of this scope).
@@ -23,7 +23,7 @@ export interface Departed {
   readonly seenMs: number | undefined;
 }
 
-/** A Node that exists and is no plain member. */
+/** A Node that exists and is not an active member. */
 export interface Present {
   readonly facts: MemberFacts;
   readonly kind: 'leaving' | 'off' | 'waiting';
@@ -47,11 +47,11 @@ export interface Membership {
   readonly hash: string;
 }
 
-/** What has happened to the Nodes since the last membership. */
-export interface NodeNews {
+/** The changes of Nodes since the last membership. */
+export interface NodeChanges {
   /** Of every Node. */
   readonly eligibilities: Iterable<Eligibility>;
-  /** By instance: the last eligibility of Nodes that were deleted meanwhile. */
+  /** By instance: the last eligibility of Nodes that were deleted since. */
   readonly last: ReadonlyMap<string, Eligibility>;
   /** Whether our own lifecycle loop has deleted the Node of this instance, because its VM is proved gone. */
   deletedByUs(instance: string): boolean;
@@ -70,23 +70,23 @@ export interface Scope {
 export function nextMemberships(
   scopes: readonly Scope[],
   before: ReadonlyMap<string, Membership>,
-  news: NodeNews,
+  changes: NodeChanges,
   nowMs: number,
 ): ReadonlyMap<string, Membership> {
   const byScope = new Map<string, Map<string, Exclude<Eligibility, { kind: 'none' }>>>(
     scopes.map(({ scope }) => [scope, new Map()]),
   );
-  for (const eligibility of news.eligibilities) {
+  for (const eligibility of changes.eligibilities) {
     if (eligibility.kind === 'none') continue;
     const held = byScope.get(eligibility.scope);
     const other = held?.get(eligibility.facts.instance);
-    if (other === undefined || speaksBefore(eligibility.facts, other.facts))
+    if (other === undefined || hasStrongerClaim(eligibility.facts, other.facts))
       held?.set(eligibility.facts.instance, eligibility);
   }
   return new Map(
     scopes.map((place) => [
       place.scope,
-      next(place, byScope.get(place.scope) ?? new Map(), before.get(place.scope), news, nowMs),
+      next(place, byScope.get(place.scope) ?? new Map(), before.get(place.scope), changes, nowMs),
     ]),
   );
 }
@@ -95,7 +95,7 @@ function next(
   place: Scope,
   now: ReadonlyMap<string, Exclude<Eligibility, { kind: 'none' }>>,
   before: Membership | undefined,
-  news: NodeNews,
+  changes: NodeChanges,
   nowMs: number,
 ): Membership {
   const active = new Map<string, MemberFacts>();
@@ -108,15 +108,15 @@ function next(
   const departed = new Map<string, Departed>();
   for (const [instance, one] of before?.departed ?? []) {
     const kind = now.get(instance)?.kind;
-    // A Node that exists again counts by itself; while it is not initialised, it takes back no removal.
+    // A Node that exists again replaces its departed member, but does not revoke a removal before it is initialised.
     if (kind === undefined || (kind === 'waiting' && one.phase !== 'unexplained')) departed.set(instance, one);
   }
   for (const [instance, facts, kindBefore] of before === undefined ? [] : held(before)) {
     if (now.has(instance)) continue;
-    const last = news.last.get(instance);
+    const last = changes.last.get(instance);
     const kind = last === undefined || last.kind === 'none' ? kindBefore : last.kind;
     const phase =
-      kind === 'off' || news.deletedByUs(instance)
+      kind === 'off' || changes.deletedByUs(instance)
         ? 'out'
         : kind === 'leaving' || facts.isMarkedForDeletion
           ? 'drains'

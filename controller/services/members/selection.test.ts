@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { fakeClock } from '../../../common/testing/fake-clock.ts';
 import type { NodeLabel, ObservedMember } from '../../clouds/load-balancers.ts';
-import { held, memberSetsOf, printMembers, scope } from './testing/member-world.ts';
+import { held, memberSetsOf, printMembers, scope } from './testing/member-harness.ts';
 import { memberNode, nodeList } from './testing/node-list.ts';
 
 const edge: readonly NodeLabel[] = [{ key: 'pool', value: 'edge' }];

@@ -2,7 +2,7 @@ import type { NodeLabel } from '../../clouds/load-balancers.ts';
 import type { MemberFacts } from './facts.ts';
 import type { Membership, Present } from './membership.ts';
 
-/** The memberships of Services that choose Nodes by labels, computed once for all that choose alike. */
+/** The memberships of Services that choose Nodes by labels, computed once for equal choices. */
 export interface Selections {
   /** The membership itself where `chosen` is empty. */
   of(set: Membership, chosen: readonly NodeLabel[]): Membership;

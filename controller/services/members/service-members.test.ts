@@ -5,7 +5,7 @@ import type { ObservedMember } from '../../clouds/load-balancers.ts';
 import { instanceOf, type LeavingReason } from './facts.ts';
 import { type Departed, type Membership, nextMemberships, withDeparted } from './membership.ts';
 import { type DrainTimes, type MembersRequest, membersOf, type ServiceMembers } from './service-members.ts';
-import { printMembers } from './testing/member-world.ts';
+import { printMembers } from './testing/member-harness.ts';
 import { idOf } from './testing/node-list.ts';
 
 const scope = 'scope';
@@ -40,8 +40,8 @@ function setOf({ active = [], leaving = [], off = [], waiting = [], departed = {
     ...off.map((node) => ({ kind: 'off' as const, scope, facts: facts(node) })),
     ...waiting.map((node) => ({ kind: 'waiting' as const, scope, facts: facts(node) })),
   ];
-  const news = { eligibilities, last: new Map(), deletedByUs: () => false };
-  const set = nextMemberships([{ scope, name: 'simulated' }], new Map(), news, 0).get(scope)!;
+  const changes = { eligibilities, last: new Map(), deletedByUs: () => false };
+  const set = nextMemberships([{ scope, name: 'simulated' }], new Map(), changes, 0).get(scope)!;
   const gone = Object.entries(departed).map(
     ([node, phase]) =>
       [
@@ -98,7 +98,7 @@ describe('the members of one Service', () => {
     ['one whose VM is proved gone goes at once', { active: ['a'], departed: { g: 'out' } }, 'a g', 'a'],
     ['one that vanished unexplained stays', { active: ['a'], departed: { g: 'unexplained' } }, 'a g', 'a g'],
     ['one that the budget let go drains', { active: ['a'], departed: { g: 'drains' } }, 'a g', 'a g~'],
-    ['one that nobody knows stays', { active: ['a'] }, 'a stray', 'a stray'],
+    ['an unknown one stays', { active: ['a'] }, 'a stray', 'a stray'],
     ['an uninitialised one stays where it is', { active: ['a'], waiting: ['w'] }, 'a w', 'a w'],
     ['an uninitialised one joins nowhere', { active: ['a'], waiting: ['w'] }, 'a', 'a'],
     ['all vanished: all stay', { departed: { x: 'unexplained', y: 'unexplained' } }, 'x y', 'x y'],
@@ -106,7 +106,7 @@ describe('the members of one Service', () => {
   ];
   for (const [what, fleet, text, expected] of table) it(what, () => assert.equal(ask(fleet, text), expected));
 
-  it('says whom the budget refused to let go, how many there are, and what a cap leaves out', () => {
+  it('tells which removals the budget refused, how many members there are, and how many a cap omits', () => {
     const fresh = setOf({ active: ['a', 'b', 'c'], departed: { g: 'unexplained' } });
     assert.deepEqual(membersOf(fresh, request('a g'), options, 0).withheld, []);
     const fleet = withDeparted(
@@ -119,12 +119,12 @@ describe('the members of one Service', () => {
     assert.equal(members.members.length, 2);
   });
 
-  it('one known by its id alone carries no address and no name', () => {
+  it('a member that is known only by its id has no address and no name', () => {
     const { members } = membersOf(setOf({}), request('stray'), options, 0);
     assert.deepEqual(members, [{ node: '', providerID: idOf('stray'), addresses: [], zone: '', draining: false }]);
   });
 
-  it('one whose id the cloud spells otherwise than its Node is the same', () => {
+  it('a member whose id the cloud spells in another way than its Node is the same', () => {
     const uuid = '11111111-2222-3333-4444-555555555555';
     const providerID = `openstack:///${uuid}`;
     const facts = {
@@ -137,12 +137,12 @@ describe('the members of one Service', () => {
       isMarkedForDeletion: false,
       claim: { isProved: false, isRefused: false, createdAtMs: 0 },
     };
-    const news = {
+    const changes = {
       eligibilities: [{ kind: 'member' as const, scope, facts }],
       last: new Map(),
       deletedByUs: () => false,
     };
-    const set = nextMemberships([{ scope, name: 'openstack' }], new Map(), news, 0).get(scope)!;
+    const set = nextMemberships([{ scope, name: 'openstack' }], new Map(), changes, 0).get(scope)!;
     const observed = [
       { providerID: `openstack://RegionOne/${uuid.toUpperCase()}`, draining: false, healthy: undefined },
     ];
@@ -150,12 +150,12 @@ describe('the members of one Service', () => {
     assert.deepEqual([members.members.map((member) => member.providerID), members.withheld], [[providerID], []]);
   });
 
-  it('shares the list of active members where nothing else is there', () => {
+  it('shares the list of active members where there are no others', () => {
     const set = setOf({ active: ['a', 'b'] });
     assert.equal(membersOf(set, request('a b'), options, 0).members, set.members);
   });
 
-  it('where the cloud does not drain, a leaving one goes as soon as another serves', () => {
+  it('a leaving member is removed as soon as another serves, where the cloud does not drain', () => {
     assert.equal(ask({ active: ['a'], leaving: ['l'] }, 'a l', { drains: false }), 'a');
     assert.equal(ask({ active: ['a'], leaving: ['l'] }, 'l', { drains: false }), 'a l');
   });
@@ -184,11 +184,11 @@ function play(fleet: Fleet, first: string, changes: Partial<MembersRequest> = {}
 }
 
 describe('a drain', () => {
-  it('lasts for the drain time, and then the member goes', () => {
+  it('lasts for the drain time, and then the member is removed', () => {
     assert.deepEqual(play({ active: ['a'], leaving: ['l'] }, 'a l'), ['0s a l~', '30s a']);
   });
 
-  it('starts its waits again after a restart without any flapping member', () => {
+  it('restarts its waits after a restart without any flapping member', () => {
     assert.deepEqual(play({ active: ['a'], leaving: ['l'] }, 'a l~'), ['0s a l~', '30s a']);
   });
 
@@ -203,43 +203,43 @@ describe('a drain', () => {
 });
 
 describe('make before break', () => {
-  it('the last ones stay until others serve', () => {
+  it('keeps the last members until others serve', () => {
     assert.deepEqual(play({ active: ['n'], leaving: ['l', 'm'] }, 'l m'), ['0s l m n', '15s l~ m~ n', '45s n']);
   });
 
-  it('wait no time where others served before', () => {
+  it('does not wait where others served before', () => {
     assert.deepEqual(play({ active: ['a', 'n'], leaving: ['l'] }, 'a l'), ['0s a l~ n', '30s a n']);
   });
 
-  it('wait only until one that has been added is healthy, where the cloud tells', () => {
+  it('waits only until an added member is healthy, where the cloud reports health', () => {
     const healthy = (text: string) => text.replaceAll(/(\w)( |$)/g, '$1+$2');
     assert.deepEqual(play({ active: ['n'], leaving: ['l'] }, 'l', {}, healthy), ['0s l n', '5s l~ n', '35s n']);
   });
 
-  it('with Cluster, one that serves is enough', () => {
+  it('with Cluster, one serving member is enough', () => {
     assert.equal(ask({ active: ['a', 'n'], leaving: ['l'] }, 'a l'), 'a l~ n');
   });
 
-  it('with Local, no leaving member waits for one that the cloud refuses', () => {
+  it('with Local, no leaving member waits for a refused one', () => {
     const local = { trafficPolicy: 'Local' } as const;
     const fleet = { active: ['a', 'r'], leaving: ['l'] };
     assert.equal(ask(fleet, 'a+ l+', local), 'a l r');
     assert.equal(ask(fleet, 'a+ l+', { ...local, refused: new Set([idOf('r')]) }), 'a l~ r');
   });
 
-  it('with Local, every new one is added before the first old one drains', () => {
+  it('with Local, every new member is added before the first old one drains', () => {
     const local = { trafficPolicy: 'Local' } as const;
     assert.equal(ask({ active: ['a', 'n'], leaving: ['l'] }, 'a l', local), 'a l n');
     assert.equal(ask({ active: ['a', 'n'], leaving: ['l'] }, 'a l n', local), 'a l~ n');
   });
 
-  it('waits until one that stays is healthy, where the cloud tells', () => {
+  it('waits until a staying member is healthy, where the cloud reports health', () => {
     const local = { trafficPolicy: 'Local' } as const;
     assert.equal(ask({ active: ['a', 'n'], leaving: ['l'] }, 'a! l+ n?', local), 'a l n');
     assert.equal(ask({ active: ['a', 'n'], leaving: ['l'] }, 'a! l+ n+', local), 'a l~ n');
   });
 
-  it('has the load balancer read again while only health checks can tell', () => {
+  it('reads the load balancer again while the decision depends on health checks', () => {
     const set = setOf({ active: ['n'], leaving: ['l'] });
     let drainTimes: DrainTimes | undefined;
     const look = (text: string) => {
@@ -250,13 +250,13 @@ describe('make before break', () => {
     assert.deepEqual(['l', 'l n', 'l+ n', 'l+ n+'].map(look), [false, true, true, false]);
   });
 
-  it('waits no longer than it may', () => {
+  it('waits for the maximal time at most', () => {
     const unhealthy = (text: string) => text.replaceAll(/\b([an])\b/g, '$1!');
     const story = play({ active: ['a', 'n'], leaving: ['l'] }, 'a! l+ n!', { trafficPolicy: 'Local' }, unhealthy);
     assert.deepEqual(story, ['0s a l n', '120s a l~ n', '150s a n']);
   });
 
-  it('at the cap, half of those that leave make way', () => {
+  it('removes half of the leaving members at once when they fill the cap', () => {
     const fleet = { active: ['x', 'y', 'z'], leaving: ['l', 'm'] };
     const story = play(fleet, 'l m', { maxMembers: 2 });
     assert.match(story[0]!, /^0s l~ m [xyz]$/);
@@ -265,7 +265,7 @@ describe('make before break', () => {
   });
 });
 
-describe('whatever a load balancer holds', () => {
+describe('the members of any load balancer', () => {
   const phases = ['active', 'leaving', 'off', 'waiting', 'out', 'drains', 'unexplained', 'unknown'] as const;
   const names = Array.from({ length: 12 }, (_, at) => `n${at}`);
   const worlds = fc.record({
@@ -276,7 +276,7 @@ describe('whatever a load balancer holds', () => {
     drains: fc.boolean(),
   });
 
-  it('only active members join, and only released ones leave', () => {
+  it('gain only active Nodes, and lose only released ones', () => {
     fc.assert(
       fc.property(worlds, ({ phases, held, trafficPolicy, maxMembers, drains }) => {
         const pick = (phase: string) => names.filter((_, at) => phases[at] === phase);
@@ -293,7 +293,7 @@ describe('whatever a load balancer holds', () => {
         const wanted = request(text, { trafficPolicy, maxMembers, drains });
         const { members } = membersOf(setOf(fleet), wanted, options, 0);
         const ids = members.map(({ providerID }) => providerID);
-        assert.equal(new Set(ids).size, ids.length, 'no doubles');
+        assert.equal(new Set(ids).size, ids.length, 'no duplicates');
         for (const [at, name] of names.entries()) {
           const phase = phases[at]!;
           const isHeld = held[at] !== 'absent';
@@ -305,7 +305,7 @@ describe('whatever a load balancer holds', () => {
           }
           if (phase === 'off' || phase === 'out') assert.equal(member, undefined);
           if (isHeld && drains && (phase === 'leaving' || phase === 'drains')) {
-            assert.ok(member, `${name} went without a drain`);
+            assert.ok(member, `${name} was removed without a drain`);
             if (held[at] === '~') assert.ok(member.draining, `${name} flapped`);
           }
         }

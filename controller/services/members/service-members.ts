@@ -24,7 +24,7 @@ export interface MembersRequest {
 }
 
 export interface ServiceMembers {
-  /** The complete set. A member without addresses is known by its providerID alone: it stays as it is in the cloud. */
+  /** The complete set. A member without addresses has only its providerID: it stays unchanged in the cloud. */
   readonly members: readonly DesiredMember[];
   /**
    * Ask again after this many milliseconds: a member drains, or waits to. Undefined: after the next change of the set.
@@ -48,15 +48,15 @@ export interface ServiceMembers {
 export type DrainTimes = ReadonlyMap<string, LeavingTimes>;
 
 interface LeavingTimes {
-  /** Since it leaves. */
+  /** When it began to leave. */
   readonly sinceMs: number;
-  /** Since others replace it; minus infinity, if they did from the beginning. */
+  /** When others began to replace it; minus infinity, if they served before. */
   readonly replacedSinceMs: number | undefined;
   readonly drainingSinceMs: number | undefined;
 }
 
 export interface DrainOptions {
-  /** How long a leaving member drains before it goes. */
+  /** How long a leaving member drains before it is removed. */
   readonly drainMs: number;
   /** How long a leaving member waits at most for a replacement. */
   readonly maxWaitMs: number;
@@ -70,7 +70,7 @@ const settleMs = 15_000;
 
 /**
  * The members of one Service's load balancer: all active ones (or a stable subset), and of the leaving ones only
- * current members. So a new leader adds no leaving Node, and a draining member goes on draining, for its full time.
+ * current members. So a new leader adds no leaving Node, and a draining member continues to drain, for its full time.
  *
  * A leaving member starts to drain once others take connections here: at once if they did before, else when they pass
  * their health checks, or had time to. With `Local`, where a Node serves its own pods alone, all others must have been
@@ -104,23 +104,24 @@ export function membersOf(
     recheckAfterMs = Math.min(ms, recheckAfterMs ?? ms);
   };
 
-  // Leaving members fill every slot: half of them make way for new ones.
-  const makeWay = room - undecided.length < 1 && set.members.length > 0 ? Math.ceil(undecided.length / 2) : 0;
+  // Leaving members fill every slot: half of them are removed to add new ones.
+  const removedNow = room - undecided.length < 1 && set.members.length > 0 ? Math.ceil(undecided.length / 2) : 0;
   const extra: DesiredMember[] = [];
   let waiting = 0;
   for (const [index, { instance, member }] of undecided.entries()) {
-    const leftMs = index < makeWay ? 0 : waitLeftMs(next.get(instance), replaced, options.maxWaitMs, nowMs);
-    if (leftMs > 0) {
+    const remainingMs =
+      index < removedNow ? 0 : remainingWaitMs(next.get(instance), replaced, options.maxWaitMs, nowMs);
+    if (remainingMs > 0) {
       waiting += 1;
-      recheck(Math.min(waitingReadMs, leftMs));
+      recheck(Math.min(waitingReadMs, remainingMs));
       extra.push(member(false));
     } else if (request.drains && options.drainMs > 0) extra.push(member(true));
   }
   for (const { observed, instance, member } of sorted.leaving) {
     if (!observed.draining) continue;
-    const leftMs = (next.get(instance)?.drainingSinceMs ?? nowMs) + options.drainMs - nowMs;
-    if (leftMs <= 0 || !request.drains) continue;
-    recheck(leftMs);
+    const remainingMs = (next.get(instance)?.drainingSinceMs ?? nowMs) + options.drainMs - nowMs;
+    if (remainingMs <= 0 || !request.drains) continue;
+    recheck(remainingMs);
     extra.push(member(true));
   }
   for (const { observed, member } of sorted.kept) extra.push(member(observed.draining));
@@ -159,9 +160,9 @@ function sortNonMembers(set: Membership, nonMembers: readonly ObservedMember[]) 
     const present = set.present.get(instance);
     const facts = present?.facts ?? departed?.facts ?? { node: '', providerID, addresses: [], zone: '' };
     const extra = { observed: one, instance, member: (draining: boolean) => desiredMember(facts, draining) };
-    const fate = departed?.phase ?? present?.kind;
-    if (fate === 'out' || fate === 'off') continue;
-    if (fate === 'leaving' || fate === 'drains') leaving.push(extra);
+    const phase = departed?.phase ?? present?.kind;
+    if (phase === 'out' || phase === 'off') continue;
+    if (phase === 'leaving' || phase === 'drains') leaving.push(extra);
     else {
       kept.push(extra);
       if (departed?.refused) withheld.push(providerID);
@@ -184,14 +185,19 @@ function timesOf(
   };
 }
 
-function waitLeftMs(times: LeavingTimes | undefined, replaced: Replacement, maxWaitMs: number, nowMs: number): number {
+function remainingWaitMs(
+  times: LeavingTimes | undefined,
+  replaced: Replacement,
+  maxWaitMs: number,
+  nowMs: number,
+): number {
   const { sinceMs = nowMs, replacedSinceMs } = times ?? {};
-  const leftMs = sinceMs + maxWaitMs - nowMs;
+  const remainingMs = sinceMs + maxWaitMs - nowMs;
   if (replaced === 'healthy') return 0;
-  return replacedSinceMs === undefined ? leftMs : Math.min(leftMs, replacedSinceMs + settleMs - nowMs);
+  return replacedSinceMs === undefined ? remainingMs : Math.min(remainingMs, replacedSinceMs + settleMs - nowMs);
 }
 
-/** Whether those that stay take connections here: `healthy` and `unhealthy` = as the cloud reports. */
+/** Whether the staying members take connections here: `healthy` and `unhealthy` = as the cloud reports. */
 type Replacement = 'no' | 'unhealthy' | 'added' | 'healthy';
 
 function replacement(

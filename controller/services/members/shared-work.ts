@@ -22,7 +22,7 @@ export interface SharedWork {
   join(chosen: readonly DesiredMember[], extra: readonly DesiredMember[]): readonly DesiredMember[];
 }
 
-/** Does everything each time. Pure. */
+/** Computes each result again. Pure. */
 export const plainWork: SharedWork = {
   nonMembers: (set, observed) => observed.filter(({ providerID }) => !set.active.has(instanceIn(set, providerID))),
   serving: (set, observed) => servingAmong(set, observed, set.active),
@@ -50,7 +50,7 @@ export function servingAmong(
 }
 
 /**
- * Remembers results for lists that are still in use. Clouds share one list between load balancers of equal members, and
+ * Caches results for lists that are still in use. Clouds share one list between load balancers of equal members, and
  * hash each list that they are given once.
  */
 export function sharedWork(): SharedWork {

@@ -31,7 +31,7 @@ function difference(a: ReadonlySet<string>, b: ReadonlySet<string>): number {
 }
 
 describe('the part of the members that a capped load balancer takes', () => {
-  it('is as large as the cap lets it be, without doubles', () => {
+  it('is as large as the cap, without duplicates', () => {
     fc.assert(
       fc.property(fleets, caps, seeds, (fleet, max, seed) => {
         const picked = subsetOf(fleet, max, seed);

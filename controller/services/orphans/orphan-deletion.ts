@@ -40,7 +40,7 @@ export async function deleteOrphan(
   try {
     const outcome = await removeLoadBalancer({
       ...{ clock, cluster, cloud, observed, permit, signal },
-      async mayGo(now) {
+      async reasonToKeep(now) {
         if (now.retained) return 'it is retained';
         const live = await liveServiceUids(api, signal);
         return live.has(owner?.service ?? '') ? 'its Service exists' : undefined;

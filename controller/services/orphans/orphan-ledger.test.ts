@@ -22,7 +22,7 @@ describe('the ledger of orphans', () => {
     assert.equal(afterRead(none_, 'here', ['a'], now + 20).get(sightingKey('here', 'a')), now + 20);
   });
 
-  it('leaves other scopes alone, but for what is ancient', () => {
+  it('keeps the entries of other scopes, except very old ones', () => {
     const first = afterRead(afterRead(none, 'there', ['x'], now), 'here', ['a'], now);
     assert.ok(afterRead(first, 'here', [], now + 10).has(sightingKey('there', 'x')));
     assert.equal(afterRead(first, 'here', [], now + 91 * 86_400).size, 0);

@@ -55,8 +55,8 @@ export function afterRead(
   const seen = new Set(services.map((service) => sightingKey(scope, service)));
   const next = new Map<string, number>();
   for (const [key, seconds] of ledger) {
-    const ancient = nowSeconds - seconds > maxAgeSeconds && !seen.has(key);
-    if (!ancient && (seen.has(key) || !key.startsWith(scopeKey(scope)))) next.set(key, seconds);
+    const isTooOld = nowSeconds - seconds > maxAgeSeconds && !seen.has(key);
+    if (!isTooOld && (seen.has(key) || !key.startsWith(scopeKey(scope)))) next.set(key, seconds);
   }
   for (const key of seen) if (!next.has(key) && next.size < maxSightings) next.set(key, nowSeconds);
   const same = next.size === ledger.size && [...next.keys()].every((key) => ledger.has(key));

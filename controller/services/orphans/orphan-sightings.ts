@@ -11,7 +11,7 @@ import {
   sightingKey,
 } from './orphan-ledger.ts';
 
-/** Since when orphans are seen: in the ledger of the Lease, and by this leader itself. */
+/** Since when orphans are observed, in the ledger of the Lease and by this leader. */
 export interface OrphanSightings {
   /** After a complete read of a scope. Returns the ledger; the old one where it could not be written. */
   note(scope: string, services: readonly string[]): Promise<OrphanLedger>;

@@ -50,7 +50,7 @@ export interface Orphan {
   readonly uid: string;
   /** `namespace/name`, as tagged. */
   readonly service: string | undefined;
-  /** Undefined where only an address or the like is left. */
+  /** Undefined where only other resources, such as an address, are left. */
   readonly id: string | undefined;
   /** Milliseconds since 1970, as the Lease has it; undefined while it could not be written. */
   readonly firstSeenMs: number | undefined;
@@ -124,7 +124,7 @@ export function createOrphanSweep(context: OrphanSweepContext, options: OrphanSw
       if (before.has(uid)) continue;
       const since = firstSeenMs === undefined ? undefined : new Date(firstSeenMs).toISOString();
       log.warn('orphaned load balancer', { scope, service, uid, id, since });
-      const what = id === undefined ? 'What is left of a load balancer' : `Load balancer ${id}`;
+      const what = id === undefined ? 'A remainder of a load balancer' : `Load balancer ${id}`;
       const of = `Service ${service ?? 'unknown'} (uid ${uid}), which does not exist`;
       const message = `${what} in ${scope} belongs to ${of}`;
       events.emit(target, { type: 'Warning', reason: 'OrphanedLoadBalancer', message });
@@ -193,7 +193,7 @@ export function createOrphanSweep(context: OrphanSweepContext, options: OrphanSw
     },
     progress() {
       if (progressMs === undefined) return new Map();
-      // It rests for a period by design, and a deletion has its own deadline: it is late only after that.
+      // It sleeps for a period by design, and a deletion has its own deadline: only after that it is late.
       const atMs = removing ? clock.monotonic() : Math.min(clock.monotonic(), progressMs + periodMs);
       return new Map([['orphans', atMs]]);
     },

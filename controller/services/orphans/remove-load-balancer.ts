@@ -18,8 +18,8 @@ export interface Removal {
   readonly retain?: boolean | undefined;
   /** Proves that it belongs to its Service while it does not carry our tags. Default: only its tags do. */
   readonly adopt?: LoadBalancerRef['adopt'];
-  /** Called after every read until something was changed: undefined = go on, otherwise why it stays. May throw. */
-  mayGo?(observed: ObservedLoadBalancer): string | undefined | Promise<string | undefined>;
+  /** Called after every read before the first change: undefined = delete it, otherwise why it stays. May throw. */
+  reasonToKeep?(observed: ObservedLoadBalancer): string | undefined | Promise<string | undefined>;
   onStep?(step: LoadBalancerStep): void;
   /** Gives up after this long, milliseconds. Default half an hour. */
   readonly deadlineMs?: number | undefined;
@@ -30,12 +30,12 @@ export type RemovalOutcome = { readonly kind: 'gone' } | { readonly kind: 'kept'
 
 const retried: ReadonlySet<string> = new Set(['Throttled', 'Conflict', 'NotFound', 'Unavailable', 'Timeout']);
 const maxFailures = 8;
-/** A plan is applied whole, so few are needed. */
+/** A plan is applied as a whole, so few are needed. */
 const maxAppliesPerRead = 20;
 const foreign = 'its tags do not say that it is of this cluster and Service';
 const defaultDeadlineMs = 30 * 60_000;
 
-/** How the cloud finds what a Service of that UID has, without the Service. */
+/** The reference by which the cloud finds the resources of a Service that no longer exists. */
 function refTo({ cluster, observed, adopt }: Removal): LoadBalancerRef | undefined {
   const { owner } = observed;
   if (owner?.cluster !== cluster.uid) return undefined;
@@ -76,9 +76,9 @@ export async function removeLoadBalancer(removal: Removal): Promise<RemovalOutco
       return restMs <= 0 ? { kind: 'gone' } : restMs;
     }
     missingSinceMs = undefined;
-    // What was given up no longer carries our tags.
+    // A released load balancer no longer carries our tags.
     if (!isOf(of.owner, observed)) return changed ? { kind: 'gone' } : { kind: 'kept', why: foreign };
-    const why = changed ? undefined : await removal.mayGo?.(observed);
+    const why = changed ? undefined : await removal.reasonToKeep?.(observed);
     if (why !== undefined) return { kind: 'kept', why };
     for (let count = 0; ; count += 1) {
       const plan = loadBalancers.planRemoval(of.owner, { retain: removal.retain ?? false });

@@ -53,7 +53,7 @@ export function memberSetsOf(nodes: NodeList, clock: Clock, changes: Partial<Mem
 }
 
 /** Member sets beside a cache of Nodes, a Lease and an API server that the test changes. */
-export function memberWorld(first: readonly NodeView[], budget = { limit: { share: 0.1 }, windowMs: 600_000 }) {
+export function memberHarness(first: readonly NodeView[], budget = { limit: { share: 0.1 }, windowMs: 600_000 }) {
   const clock = fakeClock();
   const nodes = nodeList(first);
   const lease = memoryLease();

@@ -3,10 +3,10 @@ import type { Informer, InformerEvent } from '../../kube/informer.ts';
 import type { ConfiguredCloud } from '../../model/configured-cloud.ts';
 import type { NodeView } from '../../model/node-view.ts';
 import { type Eligibility, eligibilityOf, sameEligibility } from './facts.ts';
-import type { NodeNews } from './membership.ts';
+import type { NodeChanges } from './membership.ts';
 
-/** What happens to the eligibility of Nodes, from one batch to the next. */
-export interface NodeNewsCollector {
+/** Collects the changes in the eligibility of Nodes between two batches. */
+export interface NodeChangeCollector {
   /** Returns whether the event changes anything. */
   observe(event: InformerEvent<NodeView>): boolean;
   /** Services choose members by these labels. Returns whether one of them is new; then all Nodes were read again. */
@@ -14,18 +14,18 @@ export interface NodeNewsCollector {
   /** We are about to delete this Node, because its VM is proved gone. */
   noteDeletion(node: NodeView): void;
   /** Ends the batch. */
-  take(): NodeNews;
+  take(): NodeChanges;
   of(nodeName: string): Eligibility | undefined;
 }
 
-/** A deletion of ours that the cache does not show by then has failed. */
+/** A deletion of ours that the cache does not show after this time has failed. */
 const deletionNoteMs = 300_000;
 
-export function collectNodeNews(
+export function collectNodeChanges(
   nodes: Informer<NodeView>,
   clouds: readonly ConfiguredCloud[],
   clock: Clock,
-): NodeNewsCollector {
+): NodeChangeCollector {
   /** By name of the Node. */
   const eligibilities = new Map<string, Eligibility>();
   /** By instance: the last eligibility of Nodes that were deleted in this batch. */

@@ -5,7 +5,7 @@ import type { Inventory } from './inventory.ts';
 import type { Journal } from './journal.ts';
 import { type Found, identityOf, isOwnedBy, type Kind, kindOf, type Owner, type Query, type Want } from './resource.ts';
 
-export interface KnowledgeParts {
+export interface ObservedStateParts {
   readonly inventory: Inventory;
   readonly found: FoundIndex;
   readonly documents: Documents;
@@ -24,22 +24,22 @@ export interface Subject {
   readonly adopting: boolean;
 }
 
-/** Reads what a plan for one owner needs, and no more. Throws the CloudError of a read. */
-export interface Knowledge {
+/** The observed state of a scope: reads what a plan needs and is missing or old. Throws the CloudError of a read. */
+export interface ObservedState {
   audit(): Promise<void>;
   refresh(subject: Subject): Promise<void>;
-  /** Reads by all known ids, by these, and by marks: what does not show then is absent. */
+  /** Reads by all recorded ids, by these, and by marks: a resource that this read lacks is absent. */
   find(owner: Owner, journal: Journal, more: Pick<Query, 'ids' | 'slots' | 'removing'>): Promise<void>;
   /** The next read of this owner searches by marks. */
   searchNext(owner: Owner): void;
-  /** A read of another owner has not shown something of this one, and no read of this one has succeeded since. */
+  /** A read of another owner lacked a resource of this one, and no read of this one has succeeded since. */
   isDoubtful(owner: Owner, journal: Journal): boolean;
 }
 
 /** By ids, and then by marks. */
 const maxReads = 2;
 
-export function createKnowledge(parts: KnowledgeParts): Knowledge {
+export function createObservedState(parts: ObservedStateParts): ObservedState {
   const { inventory, found, documents, documentTypes, kinds } = parts;
   const searches = new Set<string>();
 
@@ -47,13 +47,13 @@ export function createKnowledge(parts: KnowledgeParts): Knowledge {
     await Promise.all([inventory.audit(), documents.audit()]);
   };
 
-  /** What is marked as this owner's, without the parts of documents: these are read whole. */
+  /** Resources with this owner's marks, without the parts of documents: a document is read as a whole. */
   function ownOf(owner: Owner): readonly Found[] {
     const isPart = ({ kind }: Found) => kinds.get(kind)?.document !== undefined;
     return found.near(owner.service).filter((one) => isOwnedBy(one, owner) && !isPart(one));
   }
 
-  /** All known ids of an owner, and the containers that show its parts: they may be lent. */
+  /** All recorded ids of an owner, and the containers that show its parts: these may belong to others. */
   function idsOf({ owner, wants, journal }: Pick<Subject, 'owner' | 'wants' | 'journal'>): Query['ids'] {
     const ids = new Map<string, { readonly kind: string; readonly id: string }>();
     const add = (kind: string, id: string) => void ids.set(identityOf({ kind, id }), { kind, id });
@@ -67,7 +67,7 @@ export function createKnowledge(parts: KnowledgeParts): Knowledge {
     return [...ids.values()];
   }
 
-  /** An audit does not show what carries no marks, so it does not prove that a recorded id is gone. */
+  /** An audit shows no resource without marks, so it does not prove that a recorded id is gone. */
   function missing({ owner, wants, journal, adopting }: Subject): 'nothing' | 'ids' | 'all' {
     const lastRead = inventory.lastReadOf(owner);
     const used = wants.flatMap(({ kind, use }) => (use === undefined ? [] : [{ kind, id: use.id }]));
@@ -75,11 +75,11 @@ export function createKnowledge(parts: KnowledgeParts): Knowledge {
     const isUnknown = (one: { readonly kind: string; readonly id: string }) =>
       inventory.get(identityOf(one)) === undefined;
     const hasNone = ownOf(owner).length === 0;
-    const inOwnKinds = wants.some(({ kind }) => kinds.get(kind)?.document === undefined);
+    const hasOwnKinds = wants.some(({ kind }) => kinds.get(kind)?.document === undefined);
     const isUnrecorded = recorded.length === 0 && !journal.isFirstClaim;
     if (!lastRead?.searched) {
-      if (hasNone && inOwnKinds && (adopting || isUnrecorded)) return 'all';
-      // Its id shows nothing: its replacement has its marks.
+      if (hasNone && hasOwnKinds && (adopting || isUnrecorded)) return 'all';
+      // The recorded id does not exist: a search by marks finds its replacement.
       if (recorded.some((one) => isUnknown(one) && lastRead?.ids.has(identityOf(one)))) return 'all';
     }
     return [...recorded, ...used].some((one) => isUnknown(one) && !lastRead?.ids.has(identityOf(one)))
@@ -106,10 +106,10 @@ export function createKnowledge(parts: KnowledgeParts): Knowledge {
       if (auditedAtMs === undefined || parts.nowMs() - auditedAtMs >= parts.auditMs) await audit();
       else if (!documents.isAudited) await documents.audit();
       const shared = new Set([...kinds.values()].filter(({ merge }) => merge !== undefined).map(({ kind }) => kind));
-      const wanted = new Set([...wants.map(({ kind }) => kind), ...shared]);
+      const desiredKinds = new Set([...wants.map(({ kind }) => kind), ...shared]);
       for (let tries = 0; tries < maxReads; tries += 1) {
         const what = isDoubtful(owner, journal) ? 'all' : missing(subject);
-        if (what === 'nothing' && !inventory.isStale(owner, wanted)) break;
+        if (what === 'nothing' && !inventory.isStale(owner, desiredKinds)) break;
         const isUnanswered = journal.state.tried.some((name) => journal.state.ids[name] === undefined);
         const isLost = isUnanswered || journal.unseen.length > 0 || searches.has(owner.service);
         const search = what === 'all' || isLost || subject.adopting;

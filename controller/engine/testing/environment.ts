@@ -24,7 +24,7 @@ export const faults = [
 ] as const;
 export type Fault = (typeof faults)[number];
 
-/** What goes wrong once, at the n-th call, or at the n-th permit. */
+/** A fault that occurs once, at the n-th call, or at the n-th permit. */
 export interface Hit {
   readonly at: number;
   readonly fault: Fault;
@@ -36,11 +36,11 @@ export interface Outcome {
   readonly stuck: readonly Request<Desired>[];
   readonly calls: number;
   readonly permits: number;
-  /** What was asked for in the end. */
+  /** The last requests. */
   readonly requests: readonly Request<Desired>[];
 }
 
-/** Lets time pass until the work is over. */
+/** Advances the clock until the work is done. */
 export async function drive<T>(clock: FakeClock, work: Promise<T>): Promise<T> {
   let over = false;
   const end = () => {
@@ -61,12 +61,12 @@ export function ownerOf(service: string): Owner {
   return { cluster, service };
 }
 
-export interface World {
+export interface Environment {
   readonly clock: FakeClock;
   readonly cloud: FakeCloud;
   readonly journals: Map<string, JournalState>;
   readonly saves: string[];
-  /** Another process: nothing is left but the journals and the cloud. */
+  /** Starts another process, which has only the journals and the cloud. */
   engine(more?: Partial<EngineParts<Desired>>): Engine<Desired>;
   /** Repeats all requests until each has come to an end, with a new process after each crash. */
   converge(requests: readonly Request<Desired>[], options?: ConvergeOptions): Promise<Outcome>;
@@ -76,15 +76,15 @@ export interface ConvergeOptions {
   readonly hit?: Hit | undefined;
   /** Called before the n-th call reaches the cloud: edits by hand. */
   readonly atCall?: ((n: number) => void) | undefined;
-  /** What is asked for from the n-th call on instead. */
+  /** Other requests from the n-th call on. */
   readonly instead?: { readonly at: number; readonly requests: readonly Request<Desired>[] } | undefined;
   readonly maxRounds?: number;
 }
 
-export function createWorld(
+export function createEnvironment(
   makeCloud: (clock: FakeClock) => FakeCloud,
   driver: (cloud: FakeCloud, clock: FakeClock) => () => Driver<Desired>,
-): World {
+): Environment {
   const clock = fakeClock(undefined, 2);
   const cloud = makeCloud(clock);
   const drivers = driver(cloud, clock);
@@ -104,7 +104,7 @@ export function createWorld(
           journals.set(service, structuredClone(state));
         },
       },
-      everyoneDeclared: () => true,
+      allServicesDeclared: () => true,
       ...more,
     });
   }

@@ -20,13 +20,13 @@ export interface Replica {
 }
 
 /** Replicas around one Lease, on one time. */
-export interface World {
+export interface ElectorHarness {
   readonly time: FakeClock;
   readonly leases: MemoryLeases;
   replica(name: string, options?: Partial<ElectorOptions> & { rate?: number; wallOffsetMs?: number }): Replica;
 }
 
-export function electorWorld(): World {
+export function electorHarness(): ElectorHarness {
   const time = fakeClock();
   const leases = memoryLeases(time);
   return {
@@ -69,7 +69,7 @@ export function electorWorld(): World {
 }
 
 /** Of the Lease, which is there. */
-export function leaseSpec(world: World): StoredLease['spec'] {
-  assert.ok(world.leases.lease);
-  return world.leases.lease.spec;
+export function leaseSpec(harness: ElectorHarness): StoredLease['spec'] {
+  assert.ok(harness.leases.lease);
+  return harness.leases.lease.spec;
 }
