@@ -15,9 +15,13 @@ export const annotationTable = {
     'name of a subnet',
     'of the internal address; default: `subnetwork-name`. Another subnet is another address',
   ],
+  'networking.gke.io/load-balancer-subnet': [
+    'name of a subnet',
+    'the same, and of an external IPv6 address; it goes before the other',
+  ],
   'networking.gke.io/load-balancer-ip-addresses': [
-    'name of a reserved address',
-    'of the region; instead of `spec.loadBalancerIP`. Another address needs consent',
+    'names of reserved addresses, separated by commas',
+    'of the region, one for each family; instead of `spec.loadBalancerIP`. Another address needs consent',
   ],
   'cloud.google.com/network-tier': [
     'Premium or Standard',

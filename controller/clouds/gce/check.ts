@@ -53,8 +53,8 @@ export async function checkGce(
 /** The VMs are not in the project of a Shared VPC, and its firewall rules are left to others. */
 function projectOf(name: string, neededFor: Capability, own: string, host: string): string | undefined {
   if (neededFor === 'routes') return name.startsWith('compute.instances.') ? own : host;
-  if (name.startsWith('compute.firewalls.')) return own === host ? own : undefined;
-  return /networks\.use$/.test(name) ? host : own;
+  if (/\.firewalls\.|\.updatePolicy$/.test(name)) return own === host ? own : undefined;
+  return /\.(sub)?networks\./.test(name) ? host : own;
 }
 
 /** Reads only: a test of permissions is a POST, and needs no permission. */

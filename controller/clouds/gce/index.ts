@@ -88,22 +88,28 @@ export async function openGce(parts: GceParts): Promise<OpenedCloud | ReportOnly
   const named = config.project ?? (env['GOOGLE_CLOUD_PROJECT'] || credential.project);
   /** The project's id: of a number only the API tells it. */
   let project = named === undefined || /^\d+$/.test(named) ? undefined : named;
+  let number: string | undefined;
   let network: { readonly project: string; readonly name: string } | undefined;
 
   async function readProject(signal: AbortSignal | undefined): Promise<string> {
     const path = `/projects/${encodeURIComponent(named ?? (await metadata.read('project/project-id')))}`;
-    const query = [['fields', 'name']] as const;
+    const query = [['fields', 'name,id']] as const;
     const found = await client.call({ path, operation: 'projects.get', query, signal });
+    number = found.text('id');
     return found.text('name');
   }
   async function readNetwork() {
-    const host = config.networkProject ?? projectId();
-    if (config.network !== undefined) return { project: host, name: config.network };
-    const name = await metadata.read('instance/network-interfaces/0/network').catch((cause: unknown) => {
+    const own = projectId();
+    const hostOf = (of: string | undefined) => (of === undefined || of === number ? own : of);
+    if (config.network !== undefined) return { project: hostOf(config.networkProject), name: config.network };
+    const path = await metadata.read('instance/network-interfaces/0/network').catch((cause: unknown) => {
       const message = 'network-name: missing, and no metadata service tells it; expected the name of the network';
-      throw new CloudError({ kind: 'Invalid', cloud, operation: 'routes', message, cause });
+      throw new CloudError({ kind: 'Invalid', cloud, operation: 'networks.get', message, cause });
     });
-    return { project: host, name: lastSegment(name) };
+    // `projects/NUMBER/networks/NAME`: with a Shared VPC not the number of the VM's project.
+    const [, host] = /projects\/([^/]+)\/networks\//.exec(path) ?? [];
+    const isOurs = (await metadata.read('project/numeric-project-id').catch(() => undefined)) === number;
+    return { project: hostOf(config.networkProject ?? (isOurs ? host : undefined)), name: lastSegment(path) };
   }
   const networkOnce = async () => {
     network ??= await readNetwork();
@@ -122,8 +128,7 @@ export async function openGce(parts: GceParts): Promise<OpenedCloud | ReportOnly
   const region = config.region ?? (isOfVm ? await regionOfVm(metadata) : undefined);
   if (region === undefined) context.log.warn('no load balancers: neither local-zone nor region says where', { cloud });
   const { nodeTags, subnet, clusterId } = config;
-  const isShared = config.networkProject !== undefined && config.networkProject !== (project ?? named);
-  const loadBalancers = { client, isShared, nodeTags, subnet, clusterId, project: projectId, network: networkOnce };
+  const loadBalancers = { client, nodeTags, subnet, clusterId, project: projectId, network: networkOnce };
   const targetOf = (ref: InstanceRef) => targetIn(project, ref);
   const idOf = (providerID: string) => {
     const target = targetOf({ by: 'providerID', providerID });

@@ -381,7 +381,11 @@ describe('the cloud', () => {
           'missing in project proj: compute.routes.create, compute.networks.updatePolicy',
           ['routes'],
         ],
-        ['permissions for load balancers', 'missing in project proj: compute.targetPools.use', ['load balancers']],
+        [
+          'permissions for load balancers',
+          'missing in project proj: compute.targetPools.use, compute.networks.updatePolicy',
+          ['load balancers'],
+        ],
       ],
     );
   });

@@ -1,12 +1,12 @@
 import type { Capability } from '../cloud.ts';
 
-/** What the credential needs, by what it is for. `deploy/examples/gce/role.yaml` has the same. */
+/** What the credential needs, by what it is for. `deploy/iam/gce-role.yaml` has the same. */
 export const permissions: readonly { readonly neededFor: Capability; readonly names: readonly string[] }[] = [
   { neededFor: 'nodes', names: ['compute.projects.get', 'compute.instances.get', 'compute.instances.list'] },
   {
     neededFor: 'routes',
     names: [
-      ...['compute.routes.create', 'compute.routes.delete', 'compute.routes.get', 'compute.routes.list'],
+      ...['compute.routes.create', 'compute.routes.delete', 'compute.routes.list'],
       // Of a route: its network, its next hop and its operation.
       ...['compute.networks.updatePolicy', 'compute.instances.use', 'compute.globalOperations.get'],
     ],
@@ -24,9 +24,10 @@ export const permissions: readonly { readonly neededFor: Capability; readonly na
       ...of('httpHealthChecks', 'create', 'delete', 'get', 'list', 'update', 'useReadOnly'),
       ...of('firewalls', 'create', 'delete', 'get', 'list', 'update'),
       ...of('instanceGroups', 'create', 'delete', 'get', 'list', 'update', 'use'),
-      // Of a firewall rule its network, and of an internal load balancer its subnet.
-      ...['compute.networks.use', 'compute.subnetworks.use'],
-      ...['compute.regionOperations.get', 'compute.zoneOperations.get'],
+      // Of a firewall rule its network, and of an internal load balancer its network and subnet.
+      ...['compute.networks.updatePolicy', 'compute.networks.use'],
+      ...['compute.subnetworks.list', 'compute.subnetworks.use', 'compute.instances.use'],
+      ...['compute.globalOperations.get', 'compute.regionOperations.get', 'compute.zoneOperations.get'],
     ],
   },
 ];

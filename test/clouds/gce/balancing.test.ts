@@ -3,14 +3,14 @@ import { describe, it } from 'node:test';
 import { clusterIdOf } from '../../../controller/clouds/gce/load-balancers/names.ts';
 import type { DesiredLoadBalancer } from '../../../controller/clouds/load-balancers.ts';
 import { desiredFor, newOwner, port } from '../suite/desired.ts';
-import { ensure, printStep, remove } from '../suite/drive.ts';
+import { Crash, ensure, printStep, remove } from '../suite/drive.ts';
 import { type Example, withExample } from '../suite/suite-context.ts';
 import { type Mode, modes } from './balancing-behind.ts';
 import { refusal } from './fake/fake-api.ts';
 import type { FakeGce } from './fake/fake-gce.ts';
 import { fakeGceWorld } from './gce-world.ts';
 
-const allModes = Object.keys(modes) as Mode[];
+const allModes = ['target pools', 'internal load balancers', 'backend services'] as const satisfies Mode[];
 
 /** A Service that is served, and the fake behind it. */
 async function withServed(
@@ -65,7 +65,7 @@ describe('load balancers of Compute Engine', () => {
         const desired = { ...example.desired, address };
         const { refusals, calls } = await ensure(await example.driving({ desired }));
         assert.deepEqual([refusals.map(({ reason }) => reason), calls], [['AddressWouldChange'], 0]);
-        const other = mode === 'internal load balancers' ? {} : modes['internal load balancers'];
+        const other = mode === 'internal load balancers' ? {} : modes['internal load balancers'].annotations;
         const annotations = { 'networking.gke.io/load-balancer-type': 'External', ...other };
         const members = example.desired.members.slice(1);
         const moved = { ...example.desired, annotations, members };
@@ -130,7 +130,7 @@ describe('load balancers of Compute Engine', () => {
     [
       'a subnet of an external one',
       { annotations: { 'networking.gke.io/internal-load-balancer-subnet': 'a' } },
-      /only beside networking.gke.io/,
+      /only on an internal load balancer/,
     ],
     ['IPv6 alone', { families: ['IPv6'] }, /spec.ipFamilies: IPv6, expected IPv4/],
     ['a load balancer of others', { attach: { id: '5', allowed: true } }, /load-balancer-id: "5", expected none/],
@@ -164,6 +164,7 @@ describe('load balancers of Compute Engine', () => {
       'internal load balancers',
       async (example, fake) => {
         const balancers = await example.fresh();
+        await example.world.during(balancers.observeAll(example.world.cluster));
         const { remarks } = balancers.plan(example.desired);
         assert.match(remarks!.join(), /let in tcp:80 .* from 130\.211\.0\.0\/22/);
         await ensure(await example.driving());
@@ -276,10 +277,188 @@ describe('load balancers of Compute Engine', () => {
       await remove(await example.driving());
       assert.deepEqual([...fake.balancing.resources.keys()], []);
     }));
+  for (const [loadBalancerClass, scheme, target] of [
+    ['networking.gke.io/l4-regional-external', 'EXTERNAL', 'backendServices'],
+    ['networking.gke.io/l4-regional-external-legacy', 'EXTERNAL', 'targetPools'],
+    ['networking.gke.io/l4-regional-internal', 'INTERNAL', 'backendServices'],
+    ['networking.gke.io/l4-regional-internal-legacy', 'INTERNAL', 'backendServices'],
+    ['example.com/other', 'INTERNAL', 'backendServices'],
+  ] as const)
+    it(`are of the type that their class names, whatever annotations say: ${loadBalancerClass}`, () =>
+      withServed(
+        'target pools',
+        async (example, fake) => {
+          assert.deepEqual((await ensure(await example.driving())).refusals, []);
+          const [rule] = rules(fake);
+          assert.equal(rule?.['loadBalancingScheme'], scheme);
+          assert.ok(String(rule['target'] ?? rule['backendService']).includes(`/${target}/`));
+        },
+        {
+          loadBalancerClass,
+          annotations: {
+            'networking.gke.io/load-balancer-type': scheme === 'INTERNAL' ? 'Internal' : 'External',
+            'cloud.google.com/l4-rbs': 'enabled',
+          },
+        },
+      ));
+
+  for (const [from, to] of [
+    ['target pools', 'backend services'],
+    ['backend services', 'target pools'],
+  ] as const)
+    for (const at of ['before', 'after'] as const)
+      it(`keep their address on the way from ${from} to ${to}, with a crash ${at} any call`, () =>
+        withServed('target pools', async (example, fake) => {
+          const [before, then] = [from, to].map((mode) => ({ ...example.desired, ...modes[mode] }));
+          for (let call = 1, isStruck = true; isStruck; call += 1) {
+            const first = await ensure(await example.driving({ desired: before! }));
+            isStruck = false;
+            const moving = { ...(await example.driving({ desired: then! })), crash: { at, call } };
+            await ensure(moving).catch((error: unknown) => {
+              if (!(error instanceof Crash)) throw error;
+              isStruck = true;
+            });
+            const { observed } = await ensure(await example.driving({ desired: then! }));
+            assert.deepEqual(observed?.ingress, first.observed?.ingress, `call ${call}`);
+            const paths = [...fake.balancing.resources.keys()].join();
+            assert.ok(!paths.includes('/addresses/'), paths);
+            assert.equal(/targetPools/.test(paths), to === 'target pools');
+            assert.equal(/backendServices|instanceGroups/.test(paths), to === 'backend services');
+          }
+        }));
+
+  it('take up an address that is held, although the type has changed since: without consent as it was', () =>
+    withServed('internal load balancers', async (example, fake) => {
+      const first = await ensure(await example.driving());
+      const changed = { ...example.desired, ports: [port(81, 30_081)] };
+      const isMade = ({ method, path }: { method: string; path: string }) =>
+        method === 'POST' && path.endsWith('/forwardingRules');
+      fake.fault = (request) => (isMade(request) ? refusal(403, 'forbidden', 'No') : undefined);
+      await assert.rejects(ensure(await example.driving({ desired: changed })), { kind: 'Forbidden' });
+      assert.deepEqual(rules(fake), []);
+      fake.fault = undefined;
+      const annotations = { 'networking.gke.io/load-balancer-type': 'External' };
+      const external = { ...changed, annotations };
+      const { observed, refusals } = await ensure(await example.driving({ desired: external }));
+      assert.deepEqual([observed?.ingress, refusals[0]?.reason], [first.observed?.ingress, 'AddressWouldChange']);
+      const consented = await ensure(await example.driving({ desired: { ...external, mayChangeAddress: true } }));
+      assert.deepEqual([consented.refusals, rules(fake)[0]?.['loadBalancingScheme']], [[], 'EXTERNAL']);
+    }));
+
+  it('use subsetting above 250 members, keep it below, and cannot where session affinity excludes it', () =>
+    withServed('internal load balancers', async (example, fake) => {
+      const more = Array.from({ length: 249 }, (_, at) => {
+        const { name } = fake.addVm(`many-${at}`);
+        const [zone, addresses] = ['us-central1-a', ['10.128.9.9']];
+        return { name: name!, zone, addresses, providerID: `gce://${fake.project}/${zone}/${name}` };
+      });
+      const backend = () => [...fake.balancing.resources].find(([path]) => path.includes('/backendServices/'))![1];
+      await ensure(await example.driving());
+      assert.equal(backend()['subsetting'], undefined);
+      const { members } = desiredFor(example.desired.owner, [...example.vms, ...more]);
+      const driven = await ensure(await example.driving({ desired: { ...example.desired, members } }));
+      assert.deepEqual(backend()['subsetting'], { policy: 'CONSISTENT_HASH_SUBSETTING' });
+      assert.equal(driven.observed?.members.length, 251);
+      await ensure(await example.driving());
+      assert.deepEqual(backend()['subsetting'], { policy: 'CONSISTENT_HASH_SUBSETTING' });
+      const desired = { ...example.desired, members, sessionAffinity: { timeoutSeconds: 10 } };
+      await ensure(await example.driving({ desired }));
+      assert.deepEqual([backend()['subsetting'], backend()['sessionAffinity']], [{ policy: 'NONE' }, 'CLIENT_IP']);
+      const balancers = await example.fresh();
+      assert.match(balancers.plan(desired).remarks!.join(), /250 of 251 members/);
+    }));
+
+  it('name a member that does not exist, and add the others for all Services', () =>
+    withServed('internal load balancers', async (example, fake) => {
+      const second = desiredFor(newOwner(example.world.cluster), example.vms, { ports: [port(90, 30_090)] });
+      const ghost = { ...example.vms[0]!, name: 'ghost', providerID: example.world.unusedProviderID() };
+      const balancers = await example.fresh();
+      const driving = { world: example.world, balancers, record: { id: undefined } };
+      const { members } = desiredFor(second.owner, [...example.vms, ghost]);
+      await assert.rejects(ensure({ ...driving, desired: { ...second, members } }), { subjects: [ghost.providerID] });
+      assert.equal([...fake.balancing.members.values()].flatMap((set) => [...set]).length, 2);
+      for (const desired of [second, example.desired])
+        assert.equal((await ensure({ ...driving, desired })).observed?.members.length, 2);
+      await remove({ ...driving, desired: second });
+    }));
+
+  it('refuse no member that another one has added to the group meanwhile', () =>
+    withServed('internal load balancers', async (example, fake) => {
+      await ensure(await example.driving());
+      const more = await example.world.createVm();
+      const { members } = desiredFor(example.desired.owner, [...example.vms, more]);
+      const [, zone, name] = /([^/]+)\/([^/]+)$/.exec(more.providerID)!;
+      const group = [...fake.balancing.members].find(([path]) => path.includes(zone!))![1];
+      const permit = () => void group.add(`zones/${zone}/instances/${name}`);
+      const driving = await example.driving({ desired: { ...example.desired, members } });
+      await ensure({ ...driving, permit }).catch(() => undefined);
+      assert.equal((await ensure(driving)).observed?.members.length, 3);
+    }));
+
+  it('try once to delete a group that an Ingress uses, and are quiet about it afterwards', () =>
+    withServed('target pools', async (example, fake) => {
+      const name = `k8s-ig--${clusterIdOf(example.world.cluster, undefined)}`;
+      const group = `zones/us-central1-a/instanceGroups/${name}`;
+      const description = JSON.stringify({ 'mooring.dev/cluster': example.world.cluster });
+      fake.balancing.put(group, { zone: 'zones/us-central1-a', description });
+      fake.balancing.put('global/backendServices/k8s-be-30080--1', { backends: [{ group }] });
+      const balancers = await example.fresh();
+      const driving = { world: example.world, balancers, desired: example.desired, record: example.record };
+      for (const number of [80, 81, 82]) {
+        await ensure({ ...driving, desired: { ...example.desired, ports: [port(number, 30_080)] } });
+        await example.world.during(balancers.observeAll(example.world.cluster));
+      }
+      await remove(driving);
+      const tries = fake.calls.filter(({ method, path }) => method === 'DELETE' && path.endsWith(name));
+      assert.ok(tries.length <= 2, `${tries.length} tries`);
+      assert.ok(fake.balancing.resources.has(group));
+      fake.balancing.resources.delete('global/backendServices/k8s-be-30080--1');
+      fake.balancing.resources.delete(group);
+    }));
+
+  it('make no firewall rules where the VM of the controller is in the network of another project', () =>
+    withServed(
+      'backend services',
+      async (example, fake) => {
+        const attributes = {
+          'instance/network-interfaces/0/network': 'projects/990000000001/networks/shared',
+          'project/numeric-project-id': '881234567890',
+        };
+        for (const [path, value] of Object.entries(attributes)) fake.identity.metadata.set(path, value);
+        await ensure(await example.driving());
+        assert.ok(![...fake.balancing.resources.keys()].some((path) => path.includes('firewalls')));
+        const balancers = await example.fresh();
+        await example.world.during(balancers.observeAll(example.world.cluster));
+        assert.match(balancers.plan(example.desired).remarks!.join(), /firewall rules of the network's project/);
+      },
+      { conf: '; network-name: that of the VM' },
+    ));
+
+  for (const mode of ['target pools', 'internal load balancers'] as const)
+    for (const at of ['before', 'after'] as const)
+      it(`(${mode}) take it away, too, after a crash ${at} any call`, () =>
+        withServed(mode, async (example, fake) => {
+          for (let call = 1, isStruck = true; isStruck; call += 1) {
+            await ensure(await example.driving());
+            for (const [path, wire] of fake.balancing.resources)
+              if (/instanceGroups|-node(-hc|-http-hc)?$/.test(path))
+                fake.balancing.resources.set(path, { ...wire, description: '' });
+            isStruck = false;
+            await remove({ ...(await example.driving()), crash: { at, call } }).catch((error: unknown) => {
+              if (!(error instanceof Crash)) throw error;
+              isStruck = true;
+            });
+            await remove(await example.driving());
+            assert.deepEqual([...fake.balancing.resources.keys()], [], `call ${call}`);
+          }
+        }));
+
   for (const mode of allModes)
     it(`(${mode}) keep their address where another load balancer has the one that is asked for`, () =>
       withServed(mode, async (example, fake) => {
-        const second = desiredFor(newOwner(example.world.cluster), example.vms, { annotations: modes[mode] });
+        const second = desiredFor(newOwner(example.world.cluster), example.vms, {
+          annotations: modes[mode].annotations,
+        });
         const { observed } = await ensure(await example.driving({ desired: second, record: { id: undefined } }));
         await ensure(await example.driving());
         const before = rules(fake);

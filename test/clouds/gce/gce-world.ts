@@ -11,7 +11,7 @@ import { withLoadBalancers } from '../../../controller/services/balancers/with-l
 import { withDriver } from '../suite/recorded-driver.ts';
 import { sentCalls } from '../suite/sent-calls.ts';
 import type { CloudCapabilities, CloudWorld, WrapDriver } from '../suite/world.ts';
-import { type BalancingBehind, balancingOf, type Mode, modes } from './balancing-behind.ts';
+import { type BalancingBehind, balancingOf, behindFake, type Mode, modes } from './balancing-behind.ts';
 import { configFor, keyFile } from './fake/configuration.ts';
 import { refusal } from './fake/fake-api.ts';
 import { createFakeGce, type FakeGce, zones } from './fake/fake-gce.ts';
@@ -20,6 +20,7 @@ const calls = {
   'target pools': { first: 5, further: 3, member: 1, removal: 3 },
   'internal load balancers': { first: 9, further: 3, member: 1, removal: 3 },
   'backend services': { first: 9, further: 3, member: 1, removal: 3 },
+  'dual stack': { first: 12, further: 5, member: 1, removal: 5 },
 } as const;
 
 export function gceCapabilities(mode: Mode): CloudCapabilities {
@@ -35,11 +36,12 @@ export function gceCapabilities(mode: Mode): CloudCapabilities {
       attach: false,
       drains: false,
       retain: true,
-      refusesMembers: false,
+      refusesMembers: true,
       calls: calls[mode],
     },
     routes: { tags: true, blackholes: true, quota: false },
     enumerateFaults: true,
+    ...(mode === 'dual stack' && { faultStride: 3 }),
   };
 }
 
@@ -65,8 +67,9 @@ export interface GceWorldParts {
   readonly privateKey: string;
   /** More of `[global]`. */
   readonly conf?: string;
-  /** For every Service. */
-  readonly annotations?: Readonly<Record<string, string>>;
+  /** What every Service asks for. */
+  readonly asked?: (typeof modes)[Mode];
+  readonly mutationTimeoutMs?: number;
   onCall?(call: CloudCall): void;
   during<T>(work: Promise<T>): Promise<T>;
   pass(ms: number): Promise<void>;
@@ -81,8 +84,9 @@ export function gceWorld({
   during,
   pass,
   onCall = () => {},
-  annotations = {},
+  asked = { annotations: {} },
   conf = '',
+  mutationTimeoutMs = 10_000,
 }: GceWorldParts): CloudWorld {
   const { project, origin } = behind;
   const clients: { close(): void }[] = [];
@@ -100,7 +104,10 @@ export function gceWorld({
   const annotated: WrapDriver = (driver) => ({
     ...driver,
     desire: ({ desired, ...rest }) =>
-      driver.desire({ ...rest, desired: { ...desired, annotations: { ...annotations, ...desired.annotations } } }),
+      driver.desire({
+        ...rest,
+        desired: { ...desired, ...asked, annotations: { ...asked.annotations, ...desired.annotations } },
+      }),
   });
 
   return {
@@ -108,7 +115,7 @@ export function gceWorld({
     async open(wrap) {
       const config = readConfig({ path: 'gce.conf', text: configFor(origin, conf) });
       const env = { GOOGLE_APPLICATION_CREDENTIALS: 'key.json' };
-      const context = { clock, random: seededRandom(1), log: silentLog, env, onCall };
+      const context = { clock, random: seededRandom(1), log: silentLog, env, onCall, mutationTimeoutMs };
       const readText = async () => keyFile({ identity: { privateKey } as FakeGce['identity'], project }, origin);
       const opened = await openGce({ config, context, readText, wrapHttp });
       if ('reportOnly' in opened) throw new Error(opened.reportOnly);
@@ -151,12 +158,24 @@ export function gceWorld({
 }
 
 /** The world in process, on a fake clock. */
-export function fakeGceWorld(mode: Mode, conf = ''): CloudWorld & { readonly fake: FakeGce } {
+export function fakeGceWorld(
+  mode: Mode,
+  conf = '',
+  onCall: GceWorldParts['onCall'] = () => {},
+): CloudWorld & { readonly fake: FakeGce } {
   const clock = fakeClock();
   const fake = createFakeGce(clock);
+  if (mode === 'dual stack')
+    fake.balancing.subnets.set('default', { stackType: 'IPV4_IPV6', ipv6AccessType: 'EXTERNAL' });
   const world = gceWorld({
-    ...{ clock, conf, http: fake.http, privateKey: fake.identity.privateKey },
-    annotations: modes[mode],
+    ...{
+      clock,
+      conf: mode === 'dual stack' ? `subnetwork-name = default\n${conf}` : conf,
+      http: fake.http,
+      privateKey: fake.identity.privateKey,
+    },
+    asked: modes[mode],
+    onCall,
     behind: behindOf(fake, 'http://gce.test', mode),
     during: (work) => advanceDuring(clock, work),
     pass: (ms) => clock.advance(ms),
@@ -168,7 +187,7 @@ function behindOf(fake: FakeGce, origin: string, mode: Mode): GceBehind {
   const foreign = (destination: string) => `foreign-${destination.replace(/[^0-9]/g, '-')}`;
   const link = (path: string) => `https://www.googleapis.com/compute/v1/projects/${path}`;
   return {
-    ...{ project: fake.project, origin, balancing: balancingOf(fake.balancing, mode) },
+    ...{ project: fake.project, origin, balancing: balancingOf(behindFake(fake.balancing), mode) },
     async createVm(name, zone) {
       const { networkInterfaces = [] } = fake.addVm(name, { in: zone });
       return { addresses: networkInterfaces.flatMap(({ networkIP }) => networkIP ?? []) };

@@ -52,15 +52,18 @@ export async function openGceLife(): Promise<GceLife> {
   const { resources } = fake.balancing;
   const readsOf = (list: string) =>
     fake.calls.filter(({ method, path }) => method === 'GET' && path.endsWith(list)).length;
-  /** All load balancers share the groups. */
+  const nameIn = (link: string) => link.slice(link.lastIndexOf('/') + 1);
+  /** All that have a backend service share the groups. */
   function balancers(): LifeBalancer[] {
-    const instances = [...fake.balancing.members.values()].flatMap((paths) => [...paths]);
-    const members = instances.map((path) => path.slice(path.lastIndexOf('/') + 1));
+    const grouped = [...fake.balancing.members.values()].flatMap((paths) => [...paths]);
     return [...resources].flatMap(([path, wire]) => {
       if (!path.includes('/forwardingRules/')) return [];
-      const { ports, IPAddress } = wire as compute_v1.Schema$ForwardingRule;
+      const { ports, portRange, IPAddress, target } = wire as compute_v1.Schema$ForwardingRule;
+      const pool = [...resources].find(([other]) => target?.endsWith(other))?.[1] as compute_v1.Schema$TargetPool;
       return {
-        ...{ members, ports: (ports ?? []).map(Number), addresses: [IPAddress ?? ''] },
+        members: (pool?.instances ?? grouped).map(nameIn),
+        ports: [...new Set(ports ?? portRange?.split('-'))].map(Number),
+        addresses: [IPAddress ?? ''],
         removePorts: () => void resources.delete(path),
       };
     });
@@ -68,7 +71,12 @@ export async function openGceLife(): Promise<GceLife> {
 
   return {
     ...{ fake, keyPath, url: served.url, balancers },
-    serviceAnnotations: { 'networking.gke.io/load-balancer-type': 'Internal' },
+    services: {
+      web: {},
+      inside: { 'networking.gke.io/load-balancer-type': 'Internal' },
+      backend: { 'cloud.google.com/l4-rbs': 'enabled' },
+    },
+    balancerParts: () => [...resources.keys()],
     served: {
       cloud: 'gce',
       configText: configFor(served.url),

@@ -18,7 +18,6 @@ if ('python' in python) env['GCE_PYTHON'] = python.python;
 const missing = [google, python].flatMap((tool) => ('skipped' in tool ? [tool.skipped] : []));
 const suites = [
   'alias-ranges',
-  'with-azure',
   'life',
   ...(env['GCE_GOOGLE'] === undefined ? [] : ['mock', 'classic', 'balancers']),
   ...(env['GCE_PYTHON'] === undefined ? [] : ['clients']),

@@ -1,6 +1,6 @@
 import type { Kind } from '../../../engine/resource.ts';
 import { answerOf, usual } from './answer.ts';
-import type { Scheme } from './forwarding-rule.ts';
+import { rangeBits, type Scheme } from './forwarding-rule.ts';
 import { type FoundParts, kindNames } from './found.ts';
 import type { Address, Shown } from './project.ts';
 
@@ -23,8 +23,10 @@ export function addressKind(parts: FoundParts): Kind<AddressSpec, Shown<Address>
     compare: () => ({ same: true }),
     async create({ spec }, _inside, io) {
       const { name, description, ip: address, scheme, tier, subnet } = spec;
+      // Of an external IPv6 range that is in use the API takes no subnet.
       const place = scheme === 'INTERNAL' ? { subnetwork: subnet } : { networkTier: tier };
-      const wire = { name, description, address, addressType: scheme, ...place } satisfies Address;
+      const range = address.includes(':') && { prefixLength: rangeBits };
+      const wire = { name, description, address, addressType: scheme, ...place, ...range } satisfies Address;
       return answerOf(await project.insert(`regions/${project.region}/addresses`, wire, io), io, parts);
     },
   };

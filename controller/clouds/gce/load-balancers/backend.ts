@@ -15,6 +15,8 @@ export interface BackendSpec {
     readonly scheme: 'INTERNAL' | 'EXTERNAL';
     readonly protocol: 'TCP' | 'UDP' | 'UNSPECIFIED';
     readonly groups: readonly string[];
+    /** More members than get traffic otherwise. */
+    readonly isWide: boolean;
   };
   /** Of a target pool. */
   readonly instances?: readonly string[];
@@ -74,21 +76,32 @@ function serviceChanges({ wire, name }: Shown<BackendService>, spec: BackendSpec
     ...(isSameSet(groupsOf(wire), groups) ? [] : [`${groups.length} instance groups`]),
     ...(isSameSet((wire.healthChecks ?? []).map(pathOf), [spec.check]) ? [] : ['health check']),
     ...((wire.sessionAffinity ?? 'NONE') === spec.affinity ? [] : ['session affinity']),
+    ...(policyOf(spec, wire) === policyOf(undefined, wire) ? [] : ['subsetting']),
   ];
   if (fields.length === 0) return [];
-  const body = { wire: { description: spec.description, ...serviceWire(spec, project, wire.backends ?? []) } };
+  const body = { wire: { description: spec.description, ...serviceWire(spec, project, wire) } };
   return [{ what: 'backend service', summary: `backend service ${name}: ${fields.join(', ')}`, phase: 'set', body }];
 }
 
+/**
+ * Without subsetting an internal load balancer serves by 250 VMs. To turn it on or off breaks connections, so it stays
+ * on; only session affinity excludes it.
+ */
+function policyOf(spec: BackendSpec | undefined, standing: BackendService): string {
+  const { policy } = standing.subsetting ?? {};
+  if (spec === undefined) return policy ?? 'NONE';
+  if (spec.affinity !== 'NONE') return 'NONE';
+  return spec.service?.isWide ? 'CONSISTENT_HASH_SUBSETTING' : (policy ?? 'NONE');
+}
+
 /** @param standing what a person has set on a group's entry stays */
-function serviceWire(
-  { service, affinity, check }: BackendSpec,
-  project: Project,
-  standing: BackendService['backends'] = [],
-) {
+function serviceWire(spec: BackendSpec, project: Project, standing: BackendService = {}) {
+  const { service, affinity, check } = spec;
   const { scheme, protocol, groups } = service!;
-  const standingOf = (path: string) => standing.find(({ group }) => group && pathOf(group) === path);
+  const standingOf = (path: string) => standing.backends?.find(({ group }) => group && pathOf(group) === path);
+  const policy = policyOf(spec, standing);
   return {
+    ...(policy !== policyOf(undefined, standing) && { subsetting: { policy } }),
     ...{ loadBalancingScheme: scheme, protocol, sessionAffinity: affinity, healthChecks: [project.url(check)] },
     backends: groups.map((path) => standingOf(path) ?? { group: project.url(path) }),
   } satisfies BackendService;

@@ -1,6 +1,6 @@
-import { type Desire, nameOf, type Refusal, type Want } from '../../../engine/resource.ts';
+import { type Desire, type Found, nameOf, type Refusal, type Want } from '../../../engine/resource.ts';
 import type { DesireInput } from '../../load-balancer-driver.ts';
-import { type BackendSpec, backendDifference } from './backend.ts';
+import type { BackendSpec } from './backend.ts';
 import {
   backendOf,
   type DesireOptions,
@@ -11,63 +11,53 @@ import {
   zonePathOf,
 } from './desire-specs.ts';
 import { firewallPath, isCheckFirewall } from './firewall.ts';
-import { type RuleSpec, ruleDifference } from './forwarding-rule.ts';
-import { checksOf, ipOf, kindNames, rulePath } from './found.ts';
+import { checksOf, kindNames } from './found.ts';
+import { frontOf } from './front.ts';
 import type { CheckSpec } from './health-check.ts';
 import type { GroupSpec } from './instance-group.ts';
-import { describe, describeShared, ownNames, sharedNames } from './names.ts';
+import { describe, describeShared, familyOf, nameFor, ownNames, sharedNames } from './names.ts';
 import type { Shown } from './project.ts';
 import { familiesOf, fieldsOf, portsOf, remarksOf, unsupported } from './refusals.ts';
-import { whyUnusable } from './requested-address.ts';
 import { type Settings, settingsOf } from './settings.ts';
-import { asItStands, holdOf, keptIp, reserved, stand, standingOf } from './standing.ts';
+import { asItStands, stand, standingOf } from './standing.ts';
 
-/** What serves a Service. Pure: what it reads of the project is what was found. */
+/** What serves a Service. What it reads of the project is what was found. */
 export function desireOf(input: DesireInput, options: DesireOptions): Desire {
-  return desireWith(input, settingsOf(input.desired.annotations), options);
+  return desireWith(input, settingsOf(input.desired), options, false);
 }
 
-function desireWith(input: DesireInput, settings: Settings, options: DesireOptions): Desire {
+/** @param isInPlace nothing may get another address: these settings are those of what stands */
+function desireWith(input: DesireInput, settings: Settings, options: DesireOptions, isInPlace: boolean): Desire {
   const { desired, found, own } = input;
   const { owner, service, name } = desired;
   const { project, nodeTags, clusterId } = options;
   const standing = standingOf(own());
   const { served, refusals } = portsOf(desired, settings);
   const unread = [...settings.problems, ...fieldsOf(desired, settings)];
-  refusals.push(...unread.map(unsupported), ...familiesOf(desired));
-  const remarks = remarksOf(desired, options);
+  const families = familiesOf(desired, settings, found(kindNames.subnet), options);
+  refusals.push(...unread.map(unsupported), ...families.refusals);
+  const remarks = remarksOf(desired, settings, options);
   const stays = { wants: standing.all.map(stand), refusals, remarks };
   // What cannot be read changes nothing, and nothing goes.
-  if (unread.length > 0 || served.length === 0 || !desired.families.includes('IPv4')) return stays;
+  if (unread.length > 0 || served.length === 0 || families.served.length === 0) return stays;
 
   const id = clusterId(owner.cluster);
-  const named = settings.address === undefined ? undefined : reserved(settings.address, found(kindNames.address));
   const backend = backendOf(desired, settings, served, standing, options);
-  const rule = ruleOf(desired, settings, served, backend, options);
-  const askedIp = named?.ip ?? desired.address;
-  const kept = keptIp(standing, rule, askedIp);
-  const whole: RuleSpec = { ...rule, ip: askedIp ?? kept };
-  const replaced =
-    standing.rule &&
-    (ruleDifference(standing.rule.body, whole) ??
-      (standing.backend && backendDifference(standing.backend.body, backend)));
-  const isReserved = found(kindNames.address).some(({ lent, body }) => lent && ipOf(body as Shown) === kept);
+  const fronts = families.served.map((family) => {
+    const rule = ruleOf(family, desired, settings, served, backend, options);
+    return { family, ...frontOf(input, settings, rule, backend, standing, project) };
+  });
   /** All that needs no other address is done. */
   const inPlace = (refusal: Refusal): Desire => {
     const here = { ...input, desired: { ...desired, address: undefined } };
-    const same = desireWith(here, asItStands(settings, standing), { ...options, subnet: undefined });
+    const same = isInPlace ? stays : desireWith(here, asItStands(settings, standing), options, true);
     return { ...same, refusals: [...same.refusals, refusal] };
   };
-  if (replaced !== undefined && kept === undefined && !desired.mayChangeAddress)
-    return inPlace({ reason: 'AddressWouldChange', message: `${kindNames.rule} ${name}: ${replaced}` });
-  if (standing.rule !== undefined && kept === undefined && askedIp !== undefined) {
-    const why = whyUnusable(whole, standing.rule, found(kindNames.address) as never, found(kindNames.rule) as never);
-    if (why !== undefined) return inPlace(unsupported(`address ${why}`));
-  }
-  const hold = replaced !== undefined && kept !== undefined && !isReserved;
-  const address = holdOf(desired, rule, kept, standing);
+  const refusal = fronts.find((front) => front.refusal !== undefined)?.refusal;
+  if (refusal !== undefined) return inPlace(refusal);
+  const reserve = fronts.flatMap((front) => front.reserve ?? []);
   // The address first: what serves stays as it is until nothing can take it away.
-  if (hold && standing.held === undefined) return { ...stays, wants: [...stays.wants, address!] };
+  if (reserve.length > 0) return { ...stays, wants: [...stays.wants, ...reserve] };
 
   const isShared = desired.healthCheck.port === sharedCheck.port && desired.healthCheck.path === sharedCheck.path;
   const { port, path: requestPath } = desired.healthCheck;
@@ -87,33 +77,27 @@ function desireWith(input: DesireInput, settings: Settings, options: DesireOptio
     ...{ kind: kindNames.backend, key: 'main', slot: backend.path, spec: backend },
     ...{ needs: [check, ...groups].map(nameOf), summary: `backend ${name}` },
   };
-  // It goes when the rule that has its address is there.
-  const holding = hold || standing.rule === undefined ? standing.held : undefined;
-  const addresses: Want[] = [...(named?.wants ?? []), ...(holding === undefined ? [] : [stand(holding)])];
-  const front: Want<RuleSpec> = {
-    ...{
-      kind: kindNames.rule,
-      key: 'main',
-      slot: rulePath(project, name),
-      spec: whole,
-      summary: `forwarding rule ${name}`,
-    },
-    needs: [nameOf(main), ...addresses.map(nameOf)],
-  };
-  // The rule that stands lets in until another one is there.
-  const ip = standing.rule === undefined ? whole.ip : ipOf(standing.rule.body);
-  const firewalls = project.isShared
-    ? []
-    : firewallsOf({ desired, served, ip, backend, isShared, nodeTags, id, isOurs: standing.rule?.owner !== undefined });
+  const firewalls = fronts.flatMap(({ family, ip, standing: { rule } }) =>
+    project.isShared
+      ? []
+      : firewallsOf({
+          ...{ family, desired, served, ip, backend, isShared, nodeTags, id, isOurs: rule?.owner !== undefined },
+        }),
+  );
   const isChecked = standing.backend === undefined || checksOf(standing.backend.body).includes(backend.check);
+  const unknown = fronts.filter(({ ip }) => ip === undefined).map(({ family }) => nameFor(family, name));
+  const isUnserved = ({ kind, body }: Found) => {
+    const isFamilys = kind === kindNames.rule || kind === kindNames.address || kind === kindNames.firewall;
+    const family = familyOf((body as Shown).name);
+    return isFamilys && desired.families.includes(family) && !families.served.includes(family);
+  };
   const waiting = standing.all.filter(
     (one) =>
-      (ip === undefined && one.key === firewallPath(ownNames.firewall(name))) ||
+      isUnserved(one) ||
+      unknown.some((front) => one.key === firewallPath(ownNames.firewall(front))) ||
       // The health checks of before come in until the backend uses the next one.
       (!isChecked && isCheckFirewall(one) && firewalls.every(({ key }) => key !== one.key)),
   );
-  return {
-    wants: [check, ...groups, main, ...addresses, front, ...firewalls, ...waiting.map(stand)] as readonly Want[],
-    ...{ refusals, remarks },
-  };
+  const wants = [check, ...groups, main, ...fronts.flatMap((front) => front.wants), ...firewalls] as readonly Want[];
+  return { wants: [...wants, ...waiting.map(stand)], refusals, remarks };
 }

@@ -1,4 +1,4 @@
-import type { Found, Kind, Reader } from '../../../engine/resource.ts';
+import type { Found, Kind, Owner, Reader } from '../../../engine/resource.ts';
 import type { AdoptionInput, LoadBalancerDriver, ShownLoadBalancer } from '../../load-balancer-driver.ts';
 import type { ObservedMember } from '../../load-balancers.ts';
 import { annotationPrefixes, annotations } from '../annotations.ts';
@@ -11,8 +11,8 @@ import { ruleKind } from './forwarding-rule.ts';
 import { descriptionOf, foundOf, instancesOf, ipOf, kindNames, poolPath, rulePath, servicePath } from './found.ts';
 import { checkKind } from './health-check.ts';
 import { groupKind } from './instance-group.ts';
-import { anyName, clusterIdOf, isShared, loadBalancerIn, loadBalancerName, sharedNames } from './names.ts';
-import { createProject, type ProjectParts, type Shown } from './project.ts';
+import { anyName, clusterIdOf, isShared, loadBalancerIn, loadBalancerName, nameFor, sharedNames } from './names.ts';
+import { createProject, type Project, type ProjectParts, type Shown } from './project.ts';
 
 export interface LoadBalancerOptions extends ProjectParts, Pick<DesireOptions, 'nodeTags' | 'subnet'> {
   /** As the classic controller names its cluster. Undefined: by the UID of kube-system. */
@@ -33,16 +33,26 @@ export function createLoadBalancerDriver(options: LoadBalancerOptions): LoadBala
     if (name.endsWith('-http-hc')) return [`global/httpHealthChecks/${check}`];
     return ['global', `regions/${project.region}`].map((scope) => `${scope}/healthChecks/${check}`);
   }
-  async function read(cluster: string, names: string, urgency: 'need' | 'refresh', signal: AbortSignal | undefined) {
+  async function read(cluster: string, ...request: Parameters<Project['read']>) {
     ownClusterId = clusterId(cluster);
-    return (await project.read(names, urgency, { signal })).map((shown) => foundOf(shown, cluster, parts));
+    return (await project.read(...request)).map((shown) => foundOf(shown, cluster, parts));
+  }
+  /** Whether another Service has a backend: what all share stays. */
+  function hasOthers({ cluster, service }: Owner): boolean {
+    return [...project.all()].some((shown) => {
+      const { kind, owner } = foundOf(shown, cluster, parts);
+      return kind === kindNames.backend && owner?.cluster === cluster && owner.service !== service;
+    });
   }
   const reader: Reader = {
     kinds: Object.values(kindNames),
-    all: (cluster, { signal }) => read(cluster, anyName, 'refresh', signal),
-    async of({ owner }, { signal }) {
+    all: (cluster, { signal }) => read(cluster, anyName, 'refresh', { signal }),
+    async of({ owner, removing }, { signal }) {
+      if (removing) project.forgetUsers(owner.service);
+      const lists = removing && hasOthers(owner) ? project.listsOf(loadBalancerName(owner.service)) : new Set<string>();
       const names = `.*(${loadBalancerName(owner.service)}|${clusterId(owner.cluster)}).*`;
-      return { found: await read(owner.cluster, names, 'need', signal) };
+      const only = lists.size === 0 ? undefined : lists;
+      return { found: await read(owner.cluster, names, 'need', { signal }, only) };
     },
   };
 
@@ -53,9 +63,7 @@ export function createLoadBalancerDriver(options: LoadBalancerOptions): LoadBala
     const same = sets.get(key);
     if (same !== undefined) return same;
     const members = paths.map((path): ObservedMember => {
-      const [, zone, , name] = path.split('/');
-      const providerID = `gce://${options.project()}/${zone}/${name}`;
-      return { providerID, draining: false, healthy: undefined };
+      return { providerID: project.providerID(path), draining: false, healthy: undefined };
     });
     // Nodes come and go: what is no longer used is forgotten.
     if (sets.size >= 100) sets.clear();
@@ -81,11 +89,15 @@ export function createLoadBalancerDriver(options: LoadBalancerOptions): LoadBala
   }
   function show({ body }: Found, found: readonly Found[]): ShownLoadBalancer {
     const { name, wire } = body as Shown<{ readonly creationTimestamp?: string }>;
-    const of = (kind: string) => found.find((one) => one.kind === kind && (one.body as Shown).name === name);
-    const front = of(kindNames.rule) ?? of(kindNames.address);
-    const ip = front && ipOf(front.body as Shown);
+    const of = (kind: string, own: string) =>
+      found.find((one) => one.kind === kind && (one.body as Shown).name === own);
+    const ingress = (['IPv4', 'IPv6'] as const).flatMap((family) => {
+      const front = of(kindNames.rule, nameFor(family, name)) ?? of(kindNames.address, nameFor(family, name));
+      const ip = front && ipOf(front.body as Shown);
+      return ip === undefined ? [] : [{ ip }];
+    });
     return {
-      ...{ name, ingress: ip === undefined ? [] : [{ ip }] },
+      ...{ name, ingress },
       createdAtMs: Date.parse(wire.creationTimestamp ?? '') || undefined,
       service: descriptionOf(body as Shown)['kubernetes.io/service-name'],
     };

@@ -1,4 +1,5 @@
 import type { Found, Kind } from '../../../engine/resource.ts';
+import { canonical, normalCidr } from '../../ip-address.ts';
 import { answerOf, isSameSet, usual } from './answer.ts';
 import { type FoundParts, kindNames, usersOf } from './found.ts';
 import type { Firewall, Shown } from './project.ts';
@@ -8,7 +9,7 @@ export interface FirewallSpec {
   readonly description: string;
   readonly allowed: readonly { readonly protocol: string; readonly ports: readonly number[] }[];
   readonly sources: readonly string[];
-  /** The load balancer's address. Undefined: a rule for health checks, from the load balancer's own network. */
+  /** The load balancer's address. Undefined: a rule for health checks, from Google's own network. */
   readonly destination: string | undefined;
   /** Addresses that it must not leave out. */
   readonly serves: readonly string[];
@@ -19,7 +20,7 @@ export interface FirewallSpec {
 export const firewallPath = (name: string) => `global/firewalls/${name}`;
 
 /** A rule for the health checks, of either kind of backend. */
-export const isCheckFirewall = ({ kind, key }: Found) => kind === kindNames.firewall && key?.endsWith('-hc') === true;
+export const isCheckFirewall = ({ kind, key }: Found) => kind === kindNames.firewall && /-hc(-ipv6)?$/.test(key ?? '');
 
 export function firewallKind(
   parts: FoundParts,
@@ -34,14 +35,14 @@ export function firewallKind(
     compare({ body: { wire } }, spec) {
       const { allowed, sources, destination, serves, targetTags, name } = spec;
       const ranges = wire.destinationRanges ?? [];
-      const plain = ranges.map((range) => range.replace(/\/32$/, ''));
+      const plain = ranges.map((range) => canonical(range.replace(/\/(32|128)$/, '')));
       const isReached =
         destination === undefined
           ? ranges.length === 0 || serves.every((ip) => plain.includes(ip))
           : plain.join() === destination;
       const fields = [
         ...(isSameSet(openings(wire), allowed.flatMap(openingsOf)) ? [] : ['ports']),
-        ...(isSameSet(wire.sourceRanges ?? [], sources) ? [] : ['source ranges']),
+        ...(isSameSet((wire.sourceRanges ?? []).map(normal), sources.map(normal)) ? [] : ['source ranges']),
         ...(isReached ? [] : ['destination']),
         ...(targetTags.length === 0 || isSameSet(wire.targetTags ?? [], targetTags) ? [] : ['target tags']),
         ...(wire.disabled ? ['enabled'] : []),
@@ -71,6 +72,9 @@ function wireOf({ description, allowed, sources, destination, targetTags }: Fire
     ...(targetTags.length > 0 && { targetTags: [...targetTags] }),
   } satisfies Firewall;
 }
+
+/** IPv6 is spelt in several ways. */
+const normal = (range: string) => normalCidr(range) ?? range;
 
 /** `tcp 80`: the classic controller wrote single ports once, and ranges since. */
 function openings({ allowed }: Firewall): string[] {

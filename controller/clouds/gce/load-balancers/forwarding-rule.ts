@@ -1,4 +1,5 @@
 import type { Kind } from '../../../engine/resource.ts';
+import type { IpFamily } from '../../load-balancers.ts';
 import { lastSegment } from '../client.ts';
 import { answerOf, isSameSet, usual } from './answer.ts';
 import { type FoundParts, ipOf, kindNames } from './found.ts';
@@ -8,8 +9,12 @@ import { type ForwardingRule, pathOf, type Shown } from './project.ts';
 export type Scheme = 'INTERNAL' | 'EXTERNAL';
 export type Tier = 'PREMIUM' | 'STANDARD';
 
+/** A forwarding rule of IPv6 has a whole range. */
+export const rangeBits = 96;
+
 /** What a Service asks of its forwarding rule. Nothing of it but `globalAccess` can be changed later. */
 export interface RuleSpec {
+  readonly family: IpFamily;
   readonly name: string;
   readonly description: string;
   readonly scheme: Scheme;
@@ -20,7 +25,7 @@ export interface RuleSpec {
   readonly ip: string | undefined;
   /** Of an external one. Undefined: the one that stands, or the project's default. */
   readonly tier: Tier | undefined;
-  /** Name, of an internal one. Undefined: the one that stands, or the network's. */
+  /** Name, of an internal one and of IPv6. Undefined: the one that stands, or the network's. */
   readonly subnet: string | undefined;
   readonly globalAccess: boolean;
   /** Path of the backend service or the target pool. */
@@ -40,11 +45,13 @@ export function ruleKind(parts: FoundParts): Kind<RuleSpec, Shown<ForwardingRule
       return { changes: [{ what: 'global access', summary, phase: 'set', body: spec.globalAccess }] };
     },
     async create({ spec }, _inside, io) {
-      const { name, description, scheme, protocol, ports, ip, tier, subnet, globalAccess, target } = spec;
+      const { family, name, description, scheme, protocol, ports, ip, tier, subnet, globalAccess, target } = spec;
       const isInternal = scheme === 'INTERNAL';
+      const isRange = family === 'IPv6' && !isInternal;
       const wire = {
         ...{ name, description, loadBalancingScheme: scheme, IPProtocol: protocol },
-        ...(ip !== undefined && { IPAddress: ip }),
+        ...(family === 'IPv6' && { ipVersion: 'IPV6' }),
+        ...(ip !== undefined && { IPAddress: isRange ? `${ip}/${rangeBits}` : ip }),
         ...(ports === 'all'
           ? { allPorts: true }
           : 'range' in ports
@@ -54,7 +61,7 @@ export function ruleKind(parts: FoundParts): Kind<RuleSpec, Shown<ForwardingRule
           ? { target: project.url(target) }
           : { backendService: project.url(target) }),
         ...(isInternal && { network: await project.networkUrl() }),
-        ...(isInternal && subnet !== undefined && { subnetwork: await project.subnetUrl(subnet) }),
+        ...(subnet !== undefined && { subnetwork: await project.subnetUrl(subnet) }),
         ...(globalAccess && { allowGlobalAccess: true }),
         ...(tier !== undefined && { networkTier: tier }),
       } satisfies ForwardingRule;

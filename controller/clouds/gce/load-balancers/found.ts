@@ -1,9 +1,14 @@
+import ipaddr from 'ipaddr.js';
 import { everyService, type Found, type Owner, type Reference } from '../../../engine/resource.ts';
+import { canonical } from '../../ip-address.ts';
+import type { IpFamily } from '../../load-balancers.ts';
 import {
+  familyOf,
   isShared,
   labels,
   loadBalancerIn,
   loadBalancerName,
+  nameFor,
   ownNames,
   parseDescription,
   sharedNames,
@@ -11,6 +16,7 @@ import {
 import {
   type Address,
   type BackendService,
+  type Firewall,
   type ForwardingRule,
   type Project,
   pathOf,
@@ -29,6 +35,8 @@ export const kindNames = {
   /** Of one zone, for all Services. */
   group: 'instance group',
   address: 'address',
+  /** Of others. */
+  subnet: 'subnet',
 } as const;
 
 const kindOfCollection: Readonly<Record<string, string>> = {
@@ -40,6 +48,7 @@ const kindOfCollection: Readonly<Record<string, string>> = {
   firewalls: kindNames.firewall,
   instanceGroups: kindNames.group,
   addresses: kindNames.address,
+  subnetworks: kindNames.subnet,
 };
 
 export interface FoundParts {
@@ -54,20 +63,21 @@ export function foundOf(shown: Shown, cluster: string, { project, clusterId }: F
   const { path, name, id } = shown;
   const kind = kindOfCollection[path.split('/').at(-2)!]!;
   const isOne = kind === kindNames.rule || kind === kindNames.backend;
-  const isCommon = !isOne && kind !== kindNames.address && isShared(name, clusterId(cluster));
+  const isLent = kind === kindNames.address || kind === kindNames.subnet;
+  const isCommon = !isOne && !isLent && isShared(name, clusterId(cluster));
   const balancer = loadBalancerIn(name);
-  const rule = balancer === undefined ? undefined : project.at(rulePath(project, balancer));
+  const rule = balancer === undefined ? undefined : frontOf(project, balancer);
   const isRetained = rule !== undefined && rulesLabels(rule)[labels.retained] !== undefined;
   const other = descriptionOf(shown)['mooring.dev/cluster'];
   const shared = isCommon && (other === undefined || other === cluster) ? everyone(cluster) : undefined;
   const owner = shared ?? (isRetained ? undefined : (markOf(shown) ?? (rule && markOf(rule))));
   return {
-    ...{ kind, id, key: isOne ? 'main' : path, slots: [path], status: 'ready' },
+    ...{ kind, id, key: isOne ? keyFor(familyOf(name)) : path, slots: [path], status: 'ready' },
     refs: isLast(name) ? lastRefs(project, clusterId(cluster)) : refsOf(shown, project),
     ...(owner !== undefined && { owner }),
     ...(isRetained && { retained: true }),
-    // Reserved by a person: used where a Service names it.
-    ...(kind === kindNames.address && owner === undefined && { lent: true }),
+    // Made by a person: used where a Service names it.
+    ...(isLent && owner === undefined && { lent: true }),
     body: shown,
   };
 }
@@ -95,6 +105,12 @@ function rulesLabels({ wire }: Shown): Readonly<Record<string, string>> {
 export function rulePath({ region }: Pick<Project, 'region'>, name: string): string {
   return `regions/${region}/forwardingRules/${name}`;
 }
+/** A forwarding rule of the load balancer. */
+export function frontOf(project: Project, name: string): Shown | undefined {
+  return project.at(rulePath(project, name)) ?? project.at(rulePath(project, nameFor('IPv6', name)));
+}
+/** Of a forwarding rule. */
+export const keyFor = (family: IpFamily) => (family === 'IPv6' ? 'ipv6' : 'main');
 export function servicePath({ region }: Pick<Project, 'region'>, name: string): string {
   return `regions/${region}/backendServices/${name}`;
 }
@@ -127,7 +143,8 @@ const isLast = (name: string) => name.startsWith(ownNames.firewall(''));
 
 function lastRefs(project: Project, clusterId: string): Reference[] {
   const check = sharedNames.check(clusterId);
-  const firewalls = [sharedNames.checkFirewall(clusterId), sharedNames.legacyCheckFirewall(clusterId)];
+  const { checkFirewall, checkFirewallIpv6, legacyCheckFirewall } = sharedNames;
+  const firewalls = [checkFirewall, checkFirewallIpv6, legacyCheckFirewall].map((nameOf) => nameOf(clusterId));
   const paths: (readonly [string, string])[] = [
     ...['global', `regions/${project.region}`].map(
       (scope) => [kindNames.check, `${scope}/healthChecks/${check}`] as const,
@@ -157,9 +174,10 @@ export function instancesOf(shown: Shown, project: Project): readonly string[] {
   return groupsOf(shown.wire as BackendService).flatMap((group) => project.at(group)?.instances ?? []);
 }
 
+/** Of IPv6 the first address of its range. */
 export function ipOf({ wire }: Shown): string | undefined {
-  const { IPAddress } = wire as ForwardingRule;
-  return IPAddress ?? (wire as Address).address ?? undefined;
+  const ip = (wire as ForwardingRule).IPAddress ?? (wire as Address).address;
+  return ip ? canonical(ip.replace(/\/\d+$/, '')) : undefined;
 }
 
 /**
@@ -177,11 +195,26 @@ export function usersOf(
     if (!backend.path.includes('/backendServices/') && !isPool(backend)) continue;
     const used = [...checksOf(backend), ...groupsOf(backend.wire as BackendService)];
     if (!used.some((path) => paths.includes(path))) continue;
-    const rule = project.at(rulePath(project, backend.name));
+    const rule = frontOf(project, backend.name);
     const marked = (markOf(backend) ?? (rule && markOf(rule)))?.service;
     users.push(marked ?? adopters.get(backend.name) ?? backend.name);
   }
-  // An Ingress makes instance groups of the same name, and uses them a little later.
   const isOfOthers = loadBalancerIn(shown.name) === undefined && !descriptionOf(shown)['mooring.dev/cluster'];
-  return users.length === 0 && isOfOthers ? ['its maker'] : users;
+  if (users.length > 0 || !isOfOthers) return users;
+  const isGroup = shown.path.includes('/instanceGroups/');
+  const going = [...project.all()].flatMap((one) => {
+    const name = isLast(one.name) ? loadBalancerIn(one.name)! : undefined;
+    if (name === undefined || project.at(servicePath(project, name)) || project.at(poolPath(project, name))) return [];
+    // The classic controller has groups for internal load balancers alone.
+    return isGroup && !isInternal(one) ? [] : (markOf(one)?.service ?? adopters.get(name) ?? name);
+  });
+  // An Ingress makes instance groups of the same name, and uses them a little later.
+  return going.length > 0 ? going : ['its maker'];
+}
+
+/** Whether a rule for traffic is of an internal load balancer. */
+function isInternal({ wire }: Shown): boolean {
+  const [range = ''] = (wire as Firewall).destinationRanges ?? [];
+  const ip = range.replace(/\/\d+$/, '');
+  return ipaddr.isValid(ip) && ['private', 'uniqueLocal'].includes(ipaddr.parse(ip).range());
 }

@@ -1,4 +1,4 @@
-import type { Kind } from '../../../engine/resource.ts';
+import type { Answer, Kind, WriteIo } from '../../../engine/resource.ts';
 import { answerOf, usual } from './answer.ts';
 import { type FoundParts, kindNames, usersOf } from './found.ts';
 import type { Shown } from './project.ts';
@@ -17,6 +17,10 @@ const maxInstances = 1000;
 
 export function groupKind(parts: FoundParts): Kind<GroupSpec, Shown> {
   const { project } = parts;
+  async function send(verb: string, { path }: Shown, instances: readonly string[], io: WriteIo): Promise<Answer> {
+    const body = { instances: instances.map((one) => ({ instance: project.url(one) })) };
+    return answerOf(await project.act(path, verb, body, io), io, parts);
+  }
   return {
     ...usual(parts),
     kind: kindNames.group,
@@ -54,9 +58,21 @@ export function groupKind(parts: FoundParts): Kind<GroupSpec, Shown> {
       const isThere = (path: string) => now.instances?.includes(path) === true;
       const left = (change as readonly string[]).filter((path) => isThere(path) !== (what === 'added'));
       if (left.length === 0) return answerOf(now, io, parts);
-      const instances = left.map((path) => ({ instance: project.url(path) }));
-      const verb = what === 'added' ? 'addInstances' : 'removeInstances';
-      return answerOf(await project.act(body.path, verb, { instances }, io), io, parts);
+      if (what === 'removed') return send('removeInstances', body, left, io);
+      // One that does not exist keeps the call from adding any.
+      const addThose = async (): Promise<Answer> => {
+        const there = left.filter((path) => project.goneError(path) === undefined);
+        try {
+          return there.length === 0 ? {} : await send('addInstances', body, there, io);
+        } catch (error) {
+          if (!there.some((path) => project.goneError(path) !== undefined)) throw error;
+          return addThose();
+        }
+      };
+      const answer = await addThose();
+      const [gone] = left.flatMap((path) => project.goneError(path) ?? []);
+      if (gone !== undefined) throw gone;
+      return answer;
     },
   };
 }

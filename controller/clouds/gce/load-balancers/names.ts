@@ -1,4 +1,4 @@
-import type { Owner } from '../../load-balancers.ts';
+import type { IpFamily, Owner } from '../../load-balancers.ts';
 
 /** The classic controller's name of almost everything of one Service: `a` and its UID, 32 characters in all. */
 export function loadBalancerName(service: string): string {
@@ -19,6 +19,7 @@ export const sharedNames = {
   check: (clusterId: string) => `k8s-${clusterId}-node`,
   /** For the health checks of backend services. */
   checkFirewall: (clusterId: string) => `k8s-${clusterId}-node-hc`,
+  checkFirewallIpv6: (clusterId: string) => nameFor('IPv6', `k8s-${clusterId}-node-hc`),
   /** For those of target pools. */
   legacyCheckFirewall: (clusterId: string) => `k8s-${clusterId}-node-http-hc`,
 } as const;
@@ -30,12 +31,22 @@ export const ownNames = {
   legacyCheckFirewall: (loadBalancer: string) => `k8s-${loadBalancer}-http-hc`,
 } as const;
 
+/** Of what each family has for itself: a forwarding rule, its address, firewall rules. */
+export function nameFor(family: IpFamily, name: string): string {
+  return family === 'IPv6' ? `${name}-ipv6` : name;
+}
+
+export function familyOf(name: string): IpFamily {
+  return name.endsWith('-ipv6') ? 'IPv6' : 'IPv4';
+}
+
 /** Names that the classic controller and Mooring give, of any cluster; RE2. */
-export const anyName = '(k8s-fw-|k8s-)?a[0-9a-f]{31}(-hc|-http-hc)?|k8s-.*-node(-hc|-http-hc)?|k8s-ig--.*';
+export const anyName =
+  '(k8s-fw-|k8s-)?a[0-9a-f]{31}(-hc|-http-hc)?(-ipv6)?|k8s-.*-node(-hc|-http-hc)?(-ipv6)?|k8s-ig--.*';
 
 /** The load balancer in a name of one Service's resource; undefined: it is no such name. */
 export function loadBalancerIn(name: string): string | undefined {
-  return /^(?:k8s-fw-|k8s-)?(a[0-9a-f]{31})(?:-hc|-http-hc)?$/.exec(name)?.[1];
+  return /^(?:k8s-fw-|k8s-)?(a[0-9a-f]{31})(?:-hc|-http-hc)?(?:-ipv6)?$/.exec(name)?.[1];
 }
 
 export function isShared(name: string, clusterId: string): boolean {

@@ -1,12 +1,13 @@
 import type { compute_v1 } from '@googleapis/compute';
 import { CloudError, isCloudError } from '../../../../common/cloud-error.ts';
+import { gce } from '../../../../common/provider-id/gce.ts';
 import type { ReadIo, WriteIo } from '../../../engine/resource.ts';
 import type { AnswerFields } from '../../answer-fields.ts';
 import type { ApiRequest } from '../../json-api.ts';
 import { type GceClient, lastSegment } from '../client.ts';
 import { cloud, saysMissing } from '../fault.ts';
 import { provedMissing } from '../vms.ts';
-import { anyName } from './names.ts';
+import { anyName, loadBalancerIn } from './names.ts';
 
 /** A resource as the API shows it. */
 export interface Shown<W = unknown> {
@@ -20,11 +21,12 @@ export interface Shown<W = unknown> {
   readonly instances?: readonly string[];
 }
 
-export type WriteParts = Pick<WriteIo, 'permit' | 'signal'>;
+export type WriteParts = Pick<WriteIo, 'permit' | 'signal' | 'owner'>;
 
 /** The resources that load balancers consist of, in one region of one project. */
 export interface Project {
   readonly region: string;
+  /** The network is of another project; known with the first read. */
   readonly isShared: boolean;
   /** From the newest read or answer. */
   at(path: string): Shown | undefined;
@@ -36,12 +38,25 @@ export interface Project {
    * backend.
    */
   otherUserOf(path: string): string | undefined;
+  /** This Service is about to go: the cloud is asked again who uses what others could not delete. */
+  forgetUsers(service: string): void;
+  /** The refusal of that instance as a member, since the last read of everything: it does not exist. */
+  goneError(instance: string): CloudError | undefined;
+  providerID(instance: string): string;
+  /** Reads show subnets from now on. */
+  needSubnets(): void;
   /**
    * Reads every resource with such a name, all backends and all addresses.
    *
    * @param names a regular expression, of RE2, too
+   * @param only the lists to read; what others show is answered as it was read last. Default: all
    */
-  read(names: string, urgency: 'need' | 'refresh', io: ReadIo): Promise<readonly Shown[]>;
+  read(names: string, urgency: 'need' | 'refresh', io: ReadIo, only?: ReadonlySet<string>): Promise<readonly Shown[]>;
+  /**
+   * Every list in which that load balancer has a resource, or had one that no read since has shown to be gone, or that
+   * may show what an insert without an answer has made.
+   */
+  listsOf(loadBalancer: string): ReadonlySet<string>;
   /** `projects/p/` and the path. */
   url(path: string): string;
   /** Of the network, and of a subnet of it. */
@@ -58,24 +73,27 @@ export interface Project {
 export interface ProjectParts {
   readonly client: GceClient;
   readonly region: string;
-  /** The network is of another project. */
-  readonly isShared: boolean;
   /** Id of the project. Throws a CloudError. */
   project(): string;
   network(): Promise<{ readonly project: string; readonly name: string }>;
 }
 
-export function createProject({ client, region, isShared, project, network }: ProjectParts): Project {
+export function createProject({ client, region, project, network }: ProjectParts): Project {
   const known = new Map<string, { readonly shown: Shown | undefined; readonly order: number }>();
   const groupPaths = new Set<string>();
-  const otherUsers = new Map<string, string>();
-  let order = 0;
+  const otherUsers = new Map<string, { readonly user: string; readonly toldTo: string }>();
+  const gone = new Map<string, CloudError>();
+  let [order, reads, isShared, hasSubnets] = [0, 0, false, false];
   const inRegion = (collection: string) => `regions/${region}/${collection}`;
   const everything = [
     ...['forwardingRules', 'backendServices', 'targetPools', 'healthChecks', 'addresses'].map(inRegion),
-    ...['global/healthChecks', 'global/httpHealthChecks', ...(isShared ? [] : ['global/firewalls'])],
+    ...['global/healthChecks', 'global/httpHealthChecks'],
   ];
   const whole = (path: string) => `/projects/${project()}/${path}`;
+  const providerID = (instance: string) => {
+    const [, zone, , name] = instance.split('/');
+    return gce.print({ instanceId: `${project()}/${zone}/${name}` })!;
+  };
 
   function note(path: string, shown: Shown | undefined, at: number): void {
     // A list that began before a change of ours does not show it.
@@ -104,6 +122,17 @@ export function createProject({ client, region, isShared, project, network }: Pr
     return { ...group, instances: members.map((one) => pathOf(one.text('instance'))).sort() };
   }
 
+  async function readSubnets(request: Partial<ApiRequest>): Promise<Shown[]> {
+    const path = `/projects/${(await network()).project}/${inRegion('subnetworks')}`;
+    try {
+      return (await client.list({ ...request, path, operation: 'subnetworks.list' })).map(shownOf);
+    } catch (error) {
+      // They only tell beforehand what the cloud would refuse.
+      if (isCloudError(error) && error.kind === 'Forbidden') return [];
+      throw error;
+    }
+  }
+
   async function reread(path: string, signal: AbortSignal | undefined): Promise<Shown> {
     const request = { urgency: 'change', signal } as const;
     const operation = operationOf(path, 'get');
@@ -119,43 +148,83 @@ export function createProject({ client, region, isShared, project, network }: Pr
     io: WriteParts,
   ) {
     await client.change(request, io).catch((error: unknown) => {
-      throw provedMissing(error, path);
+      const instance = instanceIn(error);
+      if (instance === undefined) throw provedMissing(error, path);
+      const { message, operation } = error as CloudError;
+      const subjects = [providerID(instance)];
+      const refused = new CloudError({ kind: 'Invalid', cloud, operation, message, subjects, cause: error });
+      gone.set(instance, refused);
+      throw refused;
     });
     return reread(path, io.signal);
   }
 
   return {
-    ...{ region, isShared },
+    region,
+    get isShared() {
+      return isShared;
+    },
     at: (path) => known.get(path)?.shown,
     *all() {
       for (const { shown } of known.values()) if (shown !== undefined) yield shown;
     },
     groups: () => groupPaths,
-    otherUserOf: (path) => otherUsers.get(path),
-    async read(names, urgency, { signal }) {
+    otherUserOf: (path) => otherUsers.get(path)?.user,
+    forgetUsers(service) {
+      for (const [path, { toldTo }] of otherUsers) if (toldTo !== service) otherUsers.delete(path);
+    },
+    needSubnets() {
+      hasSubnets = true;
+    },
+    goneError: (instance) => gone.get(instance),
+    providerID,
+    listsOf(loadBalancer) {
+      const own = [...known.keys()].filter((path) => loadBalancerIn(lastSegment(path)) === loadBalancer);
+      return new Set(own.map(listOf));
+    },
+    async read(names, urgency, { signal }, only) {
+      // Without a network nothing is made; what stands can be read all the same.
+      isShared = await network().then(
+        (of) => of.project !== project(),
+        () => isShared,
+      );
       order += 1;
       const began = order;
-      // It may be unused since: the next removal asks the cloud again.
-      if (urgency === 'refresh') otherUsers.clear();
+      reads += 1;
+      if (urgency === 'refresh') gone.clear();
       // What shares a health check or a group with others is known by all backends.
       const namesOf = (path: string) => (/backendServices|targetPools/.test(path) ? anyName : names);
       const filterOf = (path: string) => ['filter', `name eq "${namesOf(path)}"`] as const;
-      const lists = everything.map(async (path) => {
+      const own = [...everything, ...(isShared ? [] : ['global/firewalls'])];
+      const lists = own.filter((list) => only === undefined || only.has(list));
+      const reading = lists.map(async (path) => {
         const query = path.endsWith('/addresses') ? [] : [filterOf(path)];
         const operation = operationOf(`${path}/`, 'list');
         return (await client.list({ path: whole(path), query, operation, urgency, signal })).map(shownOf);
       });
-      const read = await Promise.all([...lists, groups(filterOf(''), { urgency, signal })]);
+      if (only === undefined) reading.push(groups(filterOf(''), { urgency, signal }));
+      if (only === undefined && hasSubnets) reading.push(readSubnets({ urgency, signal }));
+      const shown = await Promise.all(reading).finally(() => {
+        reads -= 1;
+      });
       const patterns = new Map([names, anyName].map((one) => [one, new RegExp(`^(?:${one})$`)]));
       // A server may not know filters.
-      const isAsked = ({ path, name }: Shown) =>
-        path.includes('/addresses/') || patterns.get(namesOf(path))!.test(name);
-      const shown = read.flat().filter(isAsked);
-      const paths = new Set(shown.map(({ path }) => path));
-      for (const one of shown) note(one.path, one, began);
-      for (const [path, { shown: one }] of known)
-        if (one !== undefined && isAsked(one) && !paths.has(path)) note(path, undefined, began);
-      return shown.flatMap(({ path }) => known.get(path)?.shown ?? []);
+      const isAsked = ({ path, name }: Pick<Shown, 'path' | 'name'>) =>
+        /\/(addresses|subnetworks)\//.test(path) || patterns.get(namesOf(path))!.test(name);
+      const isRead = (path: string) => only === undefined || only.has(listOf(path));
+      const asked = shown.flat().filter(isAsked);
+      const paths = new Set(asked.map(({ path }) => path));
+      for (const one of asked) note(one.path, one, began);
+      for (const [path, { shown: one, order: since }] of known) {
+        if (!isRead(path) || paths.has(path) || !isAsked({ path, name: lastSegment(path) })) continue;
+        if (one !== undefined) note(path, undefined, began);
+        // No read that began before can show it any more.
+        else if (since < began && reads === 0) known.delete(path);
+      }
+      const unread = [...known.values()].flatMap(({ shown: one }) =>
+        one !== undefined && isAsked(one) && !isRead(one.path) ? [one] : [],
+      );
+      return [...asked.flatMap(({ path }) => known.get(path)?.shown ?? []), ...unread];
     },
     url: (path) => `projects/${project()}/${path}`,
     async networkUrl() {
@@ -166,7 +235,15 @@ export function createProject({ client, region, isShared, project, network }: Pr
     insert(collection, wire, io) {
       const path = `${collection}/${wire.name}`;
       const operation = operationOf(path, 'insert');
-      return change(path, { method: 'POST', path: whole(collection), operation, body: wire }, io);
+      // Without an answer only a read of this list shows whether it was made.
+      const mayExist = () => {
+        if (known.get(path)?.shown === undefined) known.set(path, { shown: undefined, order });
+      };
+      mayExist();
+      return change(path, { method: 'POST', path: whole(collection), operation, body: wire }, io).catch((error) => {
+        mayExist();
+        throw error;
+      });
     },
     patch: (path, body, io) =>
       change(path, { method: 'PATCH', path: whole(path), operation: operationOf(path, 'patch'), body }, io),
@@ -178,7 +255,11 @@ export function createProject({ client, region, isShared, project, network }: Pr
       } catch (error) {
         const user = userIn(error);
         // What was ours may count as a user for a moment after its end.
-        if (user !== undefined && !known.has(user)) otherUsers.set(path, user);
+        if (user !== undefined && !known.has(user)) {
+          otherUsers.set(path, { user, toldTo: io.owner.service });
+          // It is theirs from now on, so nothing is left to do here.
+          return;
+        }
         if (!saysMissing(error, path)) throw provedMissing(error, path);
       }
       order += 1;
@@ -192,6 +273,17 @@ function userIn(error: unknown): string | undefined {
   const user = isCloudError(error) && error.kind === 'Busy' && /being used by '([^']+)'/.exec(error.message)?.[1];
   return user ? pathOf(user) : undefined;
 }
+
+/** Path of the instance that a change names, and that is not there: its member is refused. */
+function instanceIn(error: unknown): string | undefined {
+  const isRefused = isCloudError(error) && (error.kind === 'Invalid' || error.kind === 'NotFound');
+  return isRefused && /not (be )?found|not exist/.test(error.message) && !/\.remove/.test(error.operation)
+    ? /zones\/[^/]+\/instances\/[-a-z0-9]+/.exec(error.message)?.[0]
+    : undefined;
+}
+
+/** The list that shows it: its path without the name. */
+const listOf = (path: string) => path.replace(/\/[^/]+$/, '');
 
 const isGroup = (path: string) => path.includes('/instanceGroups/');
 
@@ -230,3 +322,4 @@ export type HealthCheck = compute_v1.Schema$HealthCheck;
 export type LegacyHealthCheck = compute_v1.Schema$HttpHealthCheck;
 export type Firewall = compute_v1.Schema$Firewall;
 export type Address = compute_v1.Schema$Address;
+export type Subnet = compute_v1.Schema$Subnetwork;

@@ -1,7 +1,8 @@
-import type { Refusal } from '../../../engine/resource.ts';
-import type { DesiredLoadBalancer, DesiredPort } from '../../load-balancers.ts';
-import { checkSources, type DesireOptions } from './desire-specs.ts';
+import type { Found, Refusal } from '../../../engine/resource.ts';
+import type { DesiredLoadBalancer, DesiredPort, IpFamily } from '../../load-balancers.ts';
+import { checkSources, type DesireOptions, isOfFamily, maxWithoutSubsets } from './desire-specs.ts';
 import type { Settings } from './settings.ts';
+import { subnetProblem } from './subnet.ts';
 
 export const unsupported = (message: string): Refusal => ({ reason: 'Unsupported', message });
 
@@ -10,18 +11,34 @@ export function fieldsOf({ attach, address }: DesiredLoadBalancer, settings: Set
   const name = 'networking.gke.io/load-balancer-ip-addresses';
   return [
     ...(attach === undefined ? [] : [`mooring.dev/load-balancer-id: ${JSON.stringify(attach.id)}, expected none`]),
-    ...(address !== undefined && settings.address !== undefined
-      ? [`${name}: ${JSON.stringify(settings.address)}, expected it or spec.loadBalancerIP, not both`]
+    ...(address !== undefined && settings.addresses.length > 0
+      ? [`${name}: ${JSON.stringify(settings.addresses.join())}, expected it or spec.loadBalancerIP, not both`]
       : []),
   ];
 }
 
-export function familiesOf({ families, sourceRanges }: DesiredLoadBalancer): Refusal[] {
-  if (families.includes('IPv6')) return [unsupported('spec.ipFamilies: IPv6, expected IPv4 alone')];
-  const others = sourceRanges.filter((range) => range.includes(':'));
-  return others.length === 0
-    ? []
-    : [unsupported(`spec.loadBalancerSourceRanges: ${others.join()}, expected IPv4 ranges`)];
+/** Families that can be served. */
+export function familiesOf(
+  { families, sourceRanges }: DesiredLoadBalancer,
+  { isInternal, hasService, tier, subnet }: Settings,
+  subnets: readonly Found[],
+  options: DesireOptions,
+): { readonly served: readonly IpFamily[]; readonly refusals: readonly Refusal[] } {
+  const whyNot = () => {
+    if (!families.includes('IPv6')) return undefined;
+    if (!hasService) return 'expected IPv4, or the annotation cloud.google.com/l4-rbs: a target pool has no IPv6';
+    if (tier === 'STANDARD') return 'expected cloud.google.com/network-tier: Premium with it';
+    options.project.needSubnets();
+    return subnetProblem(subnet ?? options.subnet, isInternal ? 'INTERNAL' : 'EXTERNAL', subnets);
+  };
+  const why = whyNot();
+  const others = sourceRanges.filter((range) => !families.some((family) => isOfFamily(range, family)));
+  const problems = [
+    why !== undefined && `spec.ipFamilies: IPv6, ${why}`,
+    others.length > 0 && `spec.loadBalancerSourceRanges: ${others.join()}, expected ${families.join(' and ')} ranges`,
+  ].filter((problem) => problem !== false);
+  const served = families.filter((family) => family === 'IPv4' || why === undefined);
+  return { served, refusals: problems.map(unsupported) };
 }
 
 /** A target pool takes one protocol, that of the first port. */
@@ -37,12 +54,20 @@ export function portsOf({ ports }: DesiredLoadBalancer, { hasService }: Settings
   return { served: ports.filter(isServed), refusals };
 }
 
-/** Of a Shared VPC: firewall rules are in a project of others. */
-export function remarksOf({ ports }: DesiredLoadBalancer, { project }: DesireOptions): readonly string[] {
-  if (!project.isShared) return [];
+export function remarksOf(
+  { ports, families, members, sessionAffinity }: DesiredLoadBalancer,
+  { isInternal }: Settings,
+  { project }: DesireOptions,
+): readonly string[] {
   const opened = ports.map(({ port, protocol }) => `${protocol.toLowerCase()}:${port}`).join();
+  const isTooWide = isInternal && sessionAffinity !== undefined && members.length > maxWithoutSubsets;
   return [
-    `firewall rules of the network's project are not changed: let in ${opened} to the nodes there, and health checks ` +
-      `from ${checkSources.join(', ')}`,
-  ];
+    // They are in a project of others.
+    project.isShared &&
+      `firewall rules of the network's project are not changed: let in ${opened} to the nodes there, and health ` +
+        `checks from ${families.flatMap((family) => checkSources[family]).join(', ')}`,
+    isTooWide &&
+      `spec.sessionAffinity: ClientIP, so ${maxWithoutSubsets} of ${members.length} members get traffic: ` +
+        'subsetting, which serves by more, excludes it',
+  ].filter((remark) => remark !== false);
 }

@@ -1,4 +1,5 @@
-import { createAnnotationReader, flagOf, matching, oneOf } from '../../annotation-reader.ts';
+import { createAnnotationReader, flagOf, listOf, matching, oneOf } from '../../annotation-reader.ts';
+import type { DesiredLoadBalancer } from '../../load-balancers.ts';
 import { type AnnotationName, annotationTable } from '../annotations.ts';
 import { namePattern } from '../config.ts';
 import type { Tier } from './forwarding-rule.ts';
@@ -12,14 +13,25 @@ export interface Settings {
   /** Undefined: not said. */
   readonly subnet: string | undefined;
   readonly tier: Tier | undefined;
-  /** Name of a reserved address. */
-  readonly address: string | undefined;
+  /** Names of reserved addresses. */
+  readonly addresses: readonly string[];
   /** What cannot be read: name, value and what was expected. */
   readonly problems: readonly string[];
 }
 
+/** The types that classes name; what ends in `legacy` is the classic controller's. A class wins over annotations. */
+const classes: Readonly<Record<string, Pick<Settings, 'isInternal' | 'hasService'>>> = {
+  'networking.gke.io/l4-regional-external': { isInternal: false, hasService: true },
+  'networking.gke.io/l4-regional-external-legacy': { isInternal: false, hasService: false },
+  'networking.gke.io/l4-regional-internal': { isInternal: true, hasService: true },
+  'networking.gke.io/l4-regional-internal-legacy': { isInternal: true, hasService: true },
+};
+
 /** Pure. */
-export function settingsOf(annotations: Readonly<Record<string, string>>): Settings {
+export function settingsOf({
+  annotations,
+  loadBalancerClass = '',
+}: Pick<DesiredLoadBalancer, 'annotations' | 'loadBalancerClass'>): Settings {
   const { read, wrong, problems } = createAnnotationReader<AnnotationName>({
     // An empty one says nothing.
     textOf: (name) => annotations[name] || undefined,
@@ -30,11 +42,15 @@ export function settingsOf(annotations: Readonly<Record<string, string>>): Setti
   const types = (['networking.gke.io/load-balancer-type', 'cloud.google.com/load-balancer-type'] as const).map((name) =>
     read(name, typeOf),
   );
-  const isInternal = (types[0] ?? types[1]) === 'internal';
   const isRbs = read('cloud.google.com/l4-rbs', oneOf('enabled', 'disabled')) === 'enabled';
+  const isTyped = (types[0] ?? types[1]) === 'internal';
+  const { isInternal, hasService } = classes[loadBalancerClass] ?? {
+    ...{ isInternal: isTyped, hasService: isTyped || isRbs },
+  };
   const tier = read('cloud.google.com/network-tier', oneOf('Premium', 'Standard'));
   const globalAccess = read('networking.gke.io/internal-load-balancer-allow-global-access', flagOf) ?? false;
-  const subnet = read('networking.gke.io/internal-load-balancer-subnet', matching(namePattern));
+  const ownSubnet = read('networking.gke.io/internal-load-balancer-subnet', matching(namePattern));
+  const subnet = read('networking.gke.io/load-balancer-subnet', matching(namePattern)) ?? ownSubnet;
   for (const name of [
     'alpha.cloud.google.com/load-balancer-backend-share',
     'cloud.google.com/load-balancer-backend-share',
@@ -42,14 +58,14 @@ export function settingsOf(annotations: Readonly<Record<string, string>>): Setti
     read(name, (text) => (flagOf(text) === false ? false : undefined));
   const onlyInternal = [
     ['networking.gke.io/internal-load-balancer-allow-global-access', globalAccess],
-    ['networking.gke.io/internal-load-balancer-subnet', subnet !== undefined],
+    ['networking.gke.io/internal-load-balancer-subnet', ownSubnet !== undefined],
   ] as const;
   for (const [name, isSaid] of onlyInternal)
-    if (isSaid && !isInternal) wrong(name, 'it only beside networking.gke.io/load-balancer-type: Internal');
+    if (isSaid && !isInternal) wrong(name, 'it only on an internal load balancer');
   if (tier === 'Standard' && isInternal) wrong('cloud.google.com/network-tier', 'Premium for an internal address');
   return {
-    ...{ isInternal, hasService: isInternal || isRbs, globalAccess, subnet, problems },
+    ...{ isInternal, hasService, globalAccess, subnet, problems },
     tier: isInternal ? undefined : (tier?.toUpperCase() as Tier | undefined),
-    address: read('networking.gke.io/load-balancer-ip-addresses', matching(namePattern)),
+    addresses: read('networking.gke.io/load-balancer-ip-addresses', listOf(matching(namePattern))) ?? [],
   };
 }

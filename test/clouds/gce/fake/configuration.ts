@@ -9,11 +9,11 @@ export function keyFile({ identity, project }: Pick<FakeGce, 'identity' | 'proje
   });
 }
 
-/** `gce.conf` of a fake. */
+/** `gce.conf` of a fake. @param more of `[global]`, perhaps about `network-name` */
 export function configFor(origin: string, more = ''): string {
   return `[global]
 project-id = proj
-network-name = ${network}
+${/\bnetwork-name/.test(more) ? '' : `network-name = ${network}`}
 api-endpoint = ${origin}/compute/v1/
 ${more}
 [mooring]

@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import type { compute_v1 } from '@googleapis/compute';
+import ipaddr from 'ipaddr.js';
 import { type FakeCall, FakeRefusal, filtered, notFound, pageOf } from './fake-api.ts';
 import type { FakeOperations } from './fake-operations.ts';
 
@@ -17,11 +18,15 @@ export interface FakeBalancing {
   readonly resources: Map<string, Json>;
   /** Instances by path of their group. */
   readonly members: Map<string, Set<string>>;
+  /** Subnets of the region by name. */
+  readonly subnets: Map<string, { readonly stackType: string; readonly ipv6AccessType?: string }>;
   /** How many of a collection there may be. */
   readonly quotas: Map<string, number>;
   /** Undefined: none of these collections. */
   answer(call: FakeCall, scope: string, rest: readonly string[]): object | undefined;
   aggregatedGroups(call: FakeCall): object;
+  /** Of the reserved address with that path or IP. */
+  addressType(pathOrIp: string): string | undefined;
   /** An instance is gone. */
   dropInstance(path: string): void;
   /** As if by hand: at once, without a call. Answers the number of it. */
@@ -96,6 +101,7 @@ export function createBalancing(parts: FakeBalancingParts): FakeBalancing {
     if (ports.length !== 1)
       throw invalid("Invalid value for field 'resource.ports': expected ports, allPorts or portRange.");
     if ((rule.ports ?? []).length > 5) throw invalid("Invalid value for field 'resource.ports': at most 5.");
+    if (rule.ipVersion === 'IPV6') assertIpv6(rule, scheme ?? '');
     if (!backendService) return;
     const service = at(pathOf(backendService)) as Service;
     const of = protocol === 'L3_DEFAULT' ? 'UNSPECIFIED' : protocol;
@@ -103,18 +109,34 @@ export function createBalancing(parts: FakeBalancingParts): FakeBalancing {
       throw invalid(`Invalid value for field 'resource.IPProtocol': '${protocol}'. Protocol or scheme does not match.`);
     if (protocol === 'L3_DEFAULT' && !rule.allPorts) throw invalid('L3_DEFAULT needs allPorts.');
   }
+  function assertIpv6({ target, subnetwork, networkTier }: Rule, scheme: string): void {
+    if (target) throw invalid('A target pool does not support IPV6.');
+    const subnet = self.subnets.get(subnetwork?.split('/').at(-1) ?? '');
+    if (subnet?.stackType !== 'IPV4_IPV6' || subnet.ipv6AccessType !== scheme)
+      throw invalid(`Subnetwork ${subnetwork} must be dual stack with ${scheme} IPv6 access.`);
+    if (networkTier === 'STANDARD') throw invalid('IPV6 needs network tier PREMIUM.');
+  }
+  function assertSubsetting({ subsetting, sessionAffinity = 'NONE' }: Service): void {
+    if ((subsetting?.policy ?? 'NONE') !== 'NONE' && sessionAffinity !== 'NONE')
+      throw invalid(`Subsetting does not support session affinity ${sessionAffinity}.`);
+  }
   function ruleWith(ip: string): string | undefined {
     return inCollection('forwardingRules').find(([, wire]) => (wire as Rule).IPAddress === ip)?.[0];
   }
-  const addressWith = (ip: string) => inCollection('addresses').find(([, wire]) => (wire as Address).address === ip);
-  function freeIp(isInternal: boolean): string {
+  const addressWith = (ip: string) =>
+    inCollection('addresses').find(([, wire]) => (wire as Address).address === ip.replace(/\/96$/, ''));
+  function freeIp(isInternal: boolean, isIpv6 = false): string {
     lastIp += 1;
+    if (isIpv6) return `${isInternal ? 'fd20:0:0:1' : '2600:1900:4000:1'}:0:${(lastIp % 250) + 1}:0:0/96`;
     return `${isInternal ? '10.128.200' : '198.51.100'}.${(lastIp % 250) + 1}`;
   }
-  function ruleIp({ IPAddress: asked, loadBalancingScheme, networkTier = 'PREMIUM' }: Rule): string {
+  function ruleIp({ IPAddress: given, loadBalancingScheme, networkTier = 'PREMIUM', ipVersion }: Rule): string {
     const isInternal = loadBalancingScheme === 'INTERNAL';
-    if (!asked) return freeIp(isInternal);
-    const named = isIP(asked) === 0 ? (at(pathOf(asked)) as Address | undefined)?.address : asked;
+    const isIpv6 = ipVersion === 'IPV6';
+    if (!given) return freeIp(isInternal, isIpv6);
+    if (isIpv6 && !isInternal && !given.endsWith('/96')) throw invalid(`${given}: expected a range of 96 bits.`);
+    const asked = isIpv6 ? wholeRange(given) : given;
+    const named = isIP(asked) === 0 && !isIpv6 ? (at(pathOf(asked)) as Address | undefined)?.address : asked;
     if (!named) throw invalid(`Invalid value for field 'resource.IPAddress': '${asked}'.`);
     const taken = ruleWith(named);
     if (taken) throw inUse(named, whole(taken));
@@ -123,6 +145,11 @@ export function createBalancing(parts: FakeBalancingParts): FakeBalancing {
       throw invalid(`Invalid value for field 'resource.IPAddress': '${named}'. Invalid IP address specified.`);
     if (!isInternal && reserved?.networkTier !== networkTier) throw invalid(`${named} is of another network tier.`);
     return named;
+  }
+
+  /** As a forwarding rule shows an address of IPv6. */
+  function wholeRange(ip: string): string {
+    return `${ipaddr.IPv6.parse(ip.replace(/\/96$/, '')).toNormalizedString()}/96`;
   }
 
   function made(path: string, wire: Json): Json {
@@ -153,12 +180,19 @@ export function createBalancing(parts: FakeBalancingParts): FakeBalancing {
       case 'addresses': {
         const {
           addressType = 'EXTERNAL',
-          address = freeIp(addressType === 'INTERNAL'),
+          address: asked = freeIp(addressType === 'INTERNAL'),
           networkTier = 'PREMIUM',
+          prefixLength,
         } = wire as Address;
+        const given = asked ?? '';
+        const isIpv6 = given.includes(':');
+        if (isIpv6 && prefixLength !== 96) throw invalid("Invalid value for field 'resource.prefixLength'.");
+        if (isIpv6 && addressType === 'EXTERNAL' && wire['subnetwork']) throw invalid('A subnetwork is not expected.');
+        const address = isIpv6 ? wholeRange(given).replace('/96', '') : given;
         return { addressType, address, networkTier, status: 'RESERVED' };
       }
       case 'backendServices':
+        assertSubsetting(wire as Service);
         return { sessionAffinity: 'NONE', ...pick(wire, ['sessionAffinity']), fingerprint: fingerprint() };
       case 'targetPools':
         return { sessionAffinity: 'NONE', ...pick(wire, ['sessionAffinity']) };
@@ -229,6 +263,7 @@ export function createBalancing(parts: FakeBalancingParts): FakeBalancing {
       throw invalid(`A forwarding rule cannot be changed so: ${Object.keys(change).join()}`);
     if (['targetPools', 'addresses', 'instanceGroups'].includes(collection)) throw invalid('It cannot be changed.');
     assertTargets(change);
+    if (collection === 'backendServices') assertSubsetting({ ...(wire as Service), ...(change as Service) });
     return operations.start('patch', whole(path), () => {
       const kept = isWhole
         ? pick(wire, ['id', 'name', 'selfLink', 'kind', 'region', 'network', 'creationTimestamp'])
@@ -288,8 +323,16 @@ export function createBalancing(parts: FakeBalancingParts): FakeBalancing {
   }
 
   const self: FakeBalancing = {
-    ...{ resources, members, quotas: new Map() },
+    ...{ resources, members, quotas: new Map(), subnets: new Map([['default', { stackType: 'IPV4_ONLY' }]]) },
     answer({ method, query, text }, scope, [collection = '', name, verb]) {
+      if (collection === 'subnetworks' && name === undefined) {
+        const items = [...self.subnets].map(([one, subnet]) => ({
+          ...made(`${scope}/subnetworks/${one}`, {}),
+          ...subnet,
+          name: one,
+        }));
+        return { items };
+      }
       const known = scope === 'global' ? global : scope.startsWith('regions/') ? regional : ['instanceGroups'];
       if (!known.includes(collection)) return undefined;
       const body = () => JSON.parse(text) as Json;
@@ -329,6 +372,8 @@ export function createBalancing(parts: FakeBalancingParts): FakeBalancing {
       });
       return { items: Object.fromEntries(items), ...page.next };
     },
+    addressType: (pathOrIp) =>
+      ((at(pathOrIp) ?? addressWith(pathOrIp)?.[1]) as Address | undefined)?.addressType ?? undefined,
     dropInstance(path) {
       for (const set of members.values()) set.delete(path);
     },

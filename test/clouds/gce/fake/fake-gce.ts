@@ -8,6 +8,7 @@ import { type FakeAnswer, type FakeCall, FakeRefusal, filtered, notFound, pageOf
 import { createBalancing, type FakeBalancing } from './fake-balancing.ts';
 import { createIdentity, type FakeIdentity } from './fake-identity.ts';
 import { createOperations, type FakeOperations } from './fake-operations.ts';
+import { permissionsOf } from './fake-permissions.ts';
 import { partialResponse } from './partial-response.ts';
 
 type Vm = compute_v1.Schema$Instance;
@@ -31,7 +32,11 @@ export interface FakeGce {
   api: string;
   /** Zones whose VMs no list shows. */
   readonly unreachable: Set<string>;
-  /** Permissions that the credential lacks. */
+  /** Permissions that calls have needed. */
+  readonly used: Set<string>;
+  /** All that the credential has. Undefined: everything. */
+  granted: ReadonlySet<string> | undefined;
+  /** Permissions that `testIamPermissions` does not tell. */
   readonly denied: Set<string>;
   /** Lists show what was so long ago; requests by name show what is. */
   lagMs: number;
@@ -171,7 +176,7 @@ export function createFakeGce(clock: Clock, project = 'proj'): FakeGce {
   }
   function testPermissions({ text }: FakeCall): FakeAnswer {
     const { permissions } = JSON.parse(text) as { readonly permissions: readonly string[] };
-    const granted = permissions.filter((one) => !fake.denied.has(one));
+    const granted = permissions.filter((one) => !fake.denied.has(one) && fake.granted?.has(one) !== false);
     return { status: 200, body: granted.length > 0 ? { permissions: granted } : {} };
   }
 
@@ -185,6 +190,8 @@ export function createFakeGce(clock: Clock, project = 'proj'): FakeGce {
       project,
       unreachable: new Set(),
       denied: new Set(),
+      used: new Set(),
+      granted: undefined,
     },
     ...{
       api: 'https://www.googleapis.com/compute/v1',
@@ -226,6 +233,11 @@ export function createFakeGce(clock: Clock, project = 'proj'): FakeGce {
         if (instead !== undefined) return instead;
         if (!identity.isValid(call.headers['authorization']?.replace('Bearer ', '') ?? ''))
           throw new FakeRefusal(401, 'authError', 'Invalid Credentials');
+        for (const one of permissionsOf(call, balancing.addressType)) {
+          fake.used.add(one);
+          if (fake.granted?.has(one) === false)
+            throw new FakeRefusal(403, 'forbidden', `Required '${one}' permission for 'projects/${project}'`);
+        }
         if (call.path === `/v1/projects/${project}:testIamPermissions`) return testPermissions(call);
         return { status: 200, body: partialResponse(await route(call), call.query.get('fields')) };
       } catch (error) {

@@ -31,6 +31,7 @@ export interface FakeOperations {
 
 export function createOperations(clock: Clock, nextId: () => string): FakeOperations {
   const operations = new Map<string, FakeOperation>();
+  const running = new Set<FakeOperation>();
   function show({ name, type, target, targetId, done, error }: FakeOperation) {
     const [scope] = /^projects\/[^/]+\/(?:global|(?:regions|zones)\/[^/]+)/.exec(target)!;
     const link = `https://www.googleapis.com/compute/v1/${scope}/operations/${name}`;
@@ -59,10 +60,11 @@ export function createOperations(clock: Clock, nextId: () => string): FakeOperat
       const times = { startedAt, endsAt: startedAt + self.durationMs };
       const operation = { name: `operation-${nextId()}`, type, target, targetId, ...times, error, effect, done: false };
       operations.set(operation.name, operation);
+      running.add(operation);
       self.settle();
       return show(operation);
     },
-    isPending: (target) => [...operations.values()].some((one) => !one.done && one.target === target),
+    isPending: (target) => [...running].some((one) => one.target === target),
     async read(name, project, waits) {
       const operation = operations.get(name);
       if (operation === undefined) throw notFound(`projects/${project}/operations/${name}`);
@@ -72,8 +74,9 @@ export function createOperations(clock: Clock, nextId: () => string): FakeOperat
       return show(operation);
     },
     settle() {
-      for (const operation of operations.values()) {
-        if (operation.done || clock.now() < operation.endsAt) continue;
+      for (const operation of running) {
+        if (clock.now() < operation.endsAt) continue;
+        running.delete(operation);
         operation.done = true;
         if (operation.error === undefined) operation.effect();
       }

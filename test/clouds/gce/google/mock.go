@@ -31,8 +31,8 @@ var (
 )
 
 // serveMock puts Google's mock behind its own API: each method is called by its name, each body is read as its type, and
-// a field that the type does not have is refused. Operations have ended when they are answered; filters, pages and field
-// masks are not applied.
+// a field that the type does not have is refused. Operations have ended when they are answered; filters, pages, field
+// masks, fingerprints, quotas and refusals of what is in use are not applied.
 func serveMock() error {
 	m := withLoadBalancers(cloud.NewMockGCE(&cloud.SingleProjectRouter{ID: project}))
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -40,7 +40,12 @@ func serveMock() error {
 		return err
 	}
 	fmt.Println(listener.Addr())
-	return http.Serve(listener, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { answer(m, w, r) }))
+	var turn sync.Mutex
+	return http.Serve(listener, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		turn.Lock()
+		defer turn.Unlock()
+		answer(m, w, r)
+	}))
 }
 
 func answer(m *cloud.MockGCE, w http.ResponseWriter, r *http.Request) {
@@ -112,7 +117,6 @@ func withLoadBalancers(m *cloud.MockGCE) *cloud.MockGCE {
 	m.MockAddresses.InsertHook = mock.InsertAddressHook
 	m.MockAddresses.X = mock.AddressAttributes{}
 	m.MockTargetPools.AddInstanceHook = mock.AddInstanceHook
-	m.MockTargetPools.RemoveInstanceHook = mock.RemoveInstanceHook
 	m.MockInstanceGroups.X = mock.InstanceGroupAttributes{
 		InstanceMap: map[meta.Key]map[string]*ga.InstanceWithNamedPorts{}, Lock: &sync.Mutex{},
 	}
@@ -155,17 +159,36 @@ func call(m *cloud.MockGCE, w http.ResponseWriter, r *http.Request, path, collec
 		if found, ok := run("Get", reflect.ValueOf(key(rest[0]))); ok {
 			send(w, 200, found.Interface())
 		}
+	case r.Method == "PATCH" && len(rest) == 1:
+		if found, ok := run("Get", reflect.ValueOf(key(rest[0]))); ok {
+			text, _ := io.ReadAll(r.Body)
+			if err := decode(text, reflect.New(found.Type().Elem()).Interface()); err != nil {
+				fail(w, 400, path, err.Error())
+				return
+			}
+			replace(w, run, key(rest[0]), found, func() error { return json.Unmarshal(text, found.Interface()) })
+		}
+	case r.Method == "POST" && len(rest) == 2 && actions[rest[1]] != nil:
+		if found, ok := run("Get", reflect.ValueOf(key(rest[0]))); ok {
+			text, _ := io.ReadAll(r.Body)
+			replace(w, run, key(rest[0]), found, func() error { return actions[rest[1]](text, found.Interface()) })
+		}
 	case r.Method == "DELETE" && len(rest) == 1:
 		if _, ok := run("Delete", reflect.ValueOf(key(rest[0]))); ok {
+			// The mock keeps the members of a group that is gone.
+			groups := m.MockInstanceGroups.X.(mock.InstanceGroupAttributes)
+			groups.Lock.Lock()
+			if collection == "instanceGroups" {
+				delete(groups.InstanceMap, *key(rest[0]))
+			}
+			groups.Lock.Unlock()
 			done(w)
 		}
 	case r.Method == "POST" && len(rest) == 0:
 		body := reflect.New(methods.MethodByName("Insert").Type().In(2).Elem())
 		text, _ := io.ReadAll(r.Body)
-		decoder := json.NewDecoder(bytes.NewReader(text))
-		decoder.DisallowUnknownFields()
-		if err := decoder.Decode(body.Interface()); err != nil {
-			fail(w, 400, path, "Invalid JSON payload: "+err.Error())
+		if err := decode(text, body.Interface()); err != nil {
+			fail(w, 400, path, err.Error())
 			return
 		}
 		name := body.Elem().FieldByName("Name").String()
@@ -175,6 +198,9 @@ func call(m *cloud.MockGCE, w http.ResponseWriter, r *http.Request, path, collec
 		// The mock gives no addresses.
 		if ip := body.Elem().FieldByName("IPAddress"); ip.IsValid() && ip.String() == "" {
 			ip.SetString(fmt.Sprintf("203.0.113.%d", numbers.Add(1)%250+1))
+			if body.Elem().FieldByName("IpVersion").String() == "IPV6" {
+				ip.SetString(fmt.Sprintf("2600:1900:4000:2:0:%x:0:0/96", numbers.Add(1)%250+1))
+			}
 		}
 		path += "/" + name
 		if _, ok := run("Insert", reflect.ValueOf(key(name)), body); ok {
@@ -183,10 +209,9 @@ func call(m *cloud.MockGCE, w http.ResponseWriter, r *http.Request, path, collec
 	case r.Method == "POST" && len(rest) == 2:
 		verb := strings.ToUpper(rest[1][:1]) + rest[1][1:]
 		body := reflect.New(methods.MethodByName(verb).Type().In(2).Elem())
-		decoder := json.NewDecoder(r.Body)
-		decoder.DisallowUnknownFields()
-		if err := decoder.Decode(body.Interface()); err != nil {
-			fail(w, 400, path, "Invalid JSON payload: "+err.Error())
+		text, _ := io.ReadAll(r.Body)
+		if err := decode(text, body.Interface()); err != nil {
+			fail(w, 400, path, err.Error())
 			return
 		}
 		in := []reflect.Value{reflect.ValueOf(key(rest[0])), body}
@@ -201,6 +226,78 @@ func call(m *cloud.MockGCE, w http.ResponseWriter, r *http.Request, path, collec
 	default:
 		fail(w, 404, path, "")
 	}
+}
+
+// decode reads a body as its type, and refuses what the type does not have.
+func decode(text []byte, into any) error {
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(into); err != nil {
+		return fmt.Errorf("Invalid JSON payload: %w", err)
+	}
+	return nil
+}
+
+// replace puts a changed object in place of the one that the mock has: it has no method, or one without an effect, for
+// most changes.
+func replace(w http.ResponseWriter, run func(string, ...reflect.Value) (reflect.Value, bool), key *meta.Key, found reflect.Value, change func() error) {
+	if err := change(); err != nil {
+		fail(w, 400, "", err.Error())
+		return
+	}
+	if _, ok := run("Delete", reflect.ValueOf(key)); !ok {
+		return
+	}
+	if _, ok := run("Insert", reflect.ValueOf(key), found); ok {
+		done(w)
+	}
+}
+
+// without leaves out one link; links begin in several ways.
+func without(links []string, link string) (kept []string) {
+	for _, one := range links {
+		if !strings.HasSuffix(one, strings.TrimPrefix(link, "projects/"+project)) {
+			kept = append(kept, one)
+		}
+	}
+	return kept
+}
+
+// actions are what the mock does not do, or not with links that begin in another way.
+var actions = map[string]func(text []byte, found any) error{
+	"setLabels": func(text []byte, found any) error {
+		var request ga.RegionSetLabelsRequest
+		err := decode(text, &request)
+		found.(*ga.ForwardingRule).Labels = request.Labels
+		return err
+	},
+	"removeInstance": func(text []byte, found any) error {
+		var request ga.TargetPoolsRemoveInstanceRequest
+		err := decode(text, &request)
+		pool := found.(*ga.TargetPool)
+		for _, each := range request.Instances {
+			pool.Instances = without(pool.Instances, each.Instance)
+		}
+		return err
+	},
+	"addHealthCheck": func(text []byte, found any) error {
+		var request ga.TargetPoolsAddHealthCheckRequest
+		err := decode(text, &request)
+		pool := found.(*ga.TargetPool)
+		for _, each := range request.HealthChecks {
+			pool.HealthChecks = append(pool.HealthChecks, each.HealthCheck)
+		}
+		return err
+	},
+	"removeHealthCheck": func(text []byte, found any) error {
+		var request ga.TargetPoolsRemoveHealthCheckRequest
+		err := decode(text, &request)
+		pool := found.(*ga.TargetPool)
+		for _, each := range request.HealthChecks {
+			pool.HealthChecks = without(pool.HealthChecks, each.HealthCheck)
+		}
+		return err
+	},
 }
 
 func done(w http.ResponseWriter) {

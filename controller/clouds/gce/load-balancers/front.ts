@@ -1,0 +1,84 @@
+import { isIP } from 'node:net';
+import { nameOf, type Refusal, type Want } from '../../../engine/resource.ts';
+import type { DesireInput } from '../../load-balancer-driver.ts';
+import type { AddressSpec } from './address.ts';
+import { type BackendSpec, backendDifference } from './backend.ts';
+import { type RuleSpec, ruleDifference } from './forwarding-rule.ts';
+import { ipOf, keyFor, kindNames, rulePath } from './found.ts';
+import type { Project, Shown } from './project.ts';
+import { unsupported } from './refusals.ts';
+import { whyUnusable } from './requested-address.ts';
+import type { Settings } from './settings.ts';
+import { type Front, holdOf, keptIp, type Standing, stand } from './standing.ts';
+
+/** What one family of a Service comes to. */
+export interface PlannedFront {
+  /** Why it is to stay where it is. */
+  readonly refusal: Refusal | undefined;
+  /** The address has to be reserved before anything else. */
+  readonly reserve: Want<AddressSpec> | undefined;
+  /** Addresses and the forwarding rule. */
+  readonly wants: readonly Want[];
+  /** The address that nodes see now. Undefined: not known before the rule is there. */
+  readonly ip: string | undefined;
+  readonly standing: Front;
+}
+
+/** The forwarding rule of one family, and what holds its address while another rule takes the place of one. Pure. */
+export function frontOf(
+  { desired, found }: DesireInput,
+  { addresses }: Settings,
+  rule: Omit<RuleSpec, 'ip'>,
+  backend: BackendSpec,
+  { fronts, backend: standingBackend }: Standing,
+  project: Project,
+): PlannedFront {
+  const { family, name } = rule;
+  const standing = fronts[family];
+  const known = found(kindNames.address) as Parameters<typeof whyUnusable>[2];
+  const isOfFamily = (ip: string | undefined) => ip !== undefined && isIP(ip) === (family === 'IPv6' ? 6 : 4);
+  // Where one is not known, a read follows.
+  const named = addresses.flatMap((one) => {
+    const reserved = known.find(({ body, lent }) => lent && body.name === one);
+    const ip = reserved && ipOf(reserved.body);
+    if (ip !== undefined && !isOfFamily(ip)) return [];
+    const use = { id: reserved?.id ?? one, allowed: true };
+    const key = `reserved ${one}`;
+    return { ip, want: { kind: kindNames.address, key, use, spec: undefined, summary: `address ${one}` } as Want };
+  });
+  const asked = named[0]?.ip ?? (isOfFamily(desired.address) ? desired.address : undefined);
+  const kept = keptIp(standing, rule, asked);
+  const whole: RuleSpec = { ...rule, ip: asked ?? kept };
+  const replaced =
+    standing.rule &&
+    (ruleDifference(standing.rule.body, whole) ??
+      (standingBackend && backendDifference(standingBackend.body, backend)));
+  const isLost = kept === undefined && (replaced !== undefined || (standing.rule === undefined && standing.held));
+  const unusable =
+    standing.rule !== undefined && kept === undefined && asked !== undefined
+      ? whyUnusable(whole, standing.rule, known, found(kindNames.rule) as never)
+      : undefined;
+  const refusal =
+    isLost && !desired.mayChangeAddress
+      ? ({ reason: 'AddressWouldChange', message: `${kindNames.rule} ${name}: ${replaced ?? 'address'}` } as const)
+      : unusable === undefined
+        ? undefined
+        : unsupported(`address ${unusable}`);
+  const isReserved = known.some(({ lent, body }) => lent && ipOf(body) === kept);
+  const isHeld = replaced !== undefined && kept !== undefined && !isReserved;
+  // It goes when the rule that has its address is there.
+  const holding = isHeld || standing.rule === undefined ? standing.held : undefined;
+  const held: Want[] = [...named.map(({ want }) => want), ...(holding === undefined ? [] : [stand(holding)])];
+  const path = rulePath(project, name);
+  const front: Want<RuleSpec> = {
+    ...{ kind: kindNames.rule, key: keyFor(family), slot: path, spec: whole, summary: `forwarding rule ${name}` },
+    needs: [`${kindNames.backend}/main`, ...held.map(nameOf)],
+  };
+  return {
+    ...{ refusal, standing },
+    reserve: isHeld && standing.held === undefined ? holdOf(desired, rule, kept, standing.rule!) : undefined,
+    wants: [...held, front as Want],
+    // The rule that stands lets in until another one is there.
+    ip: standing.rule === undefined ? whole.ip : ipOf(standing.rule.body as Shown),
+  };
+}
