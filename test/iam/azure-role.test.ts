@@ -6,6 +6,7 @@ import {
   addressActions,
   balancerActions,
   networkActions,
+  poolActions,
   securityActions,
   tableActions,
   vmActions,
@@ -18,14 +19,15 @@ import { ensure, remove } from '../clouds/suite/drive.ts';
 describe('the role for Azure that is shipped', () => {
   it('has each action that check asks for, and that of asking, and no more', async () => {
     const actions = await shippedActions();
-    const all = [vmActions, tableActions, balancerActions, addressActions, networkActions, securityActions].flat();
+    const some = [vmActions, tableActions, balancerActions, addressActions, networkActions, poolActions];
+    const all = [...some, securityActions].flat();
     const checked = new Set(all.map(({ action }) => action));
     assert.deepEqual(actions.toSorted(), [...checked, 'Microsoft.Authorization/permissions/read'].toSorted());
   });
 
   it('is enough in the resource group alone, for lookups of each kind, routes, load balancers and check', async () => {
     const actions = await shippedActions();
-    const world = azureWorld();
+    const world = azureWorld({ json: { loadBalancerBackendPoolConfigurationType: 'nodeIPConfiguration' } });
     const { fake } = world;
     fake.permissions = [{ actions, notActions: [] }];
     const used = new Set<string>();
@@ -57,10 +59,18 @@ describe('the role for Azure that is shipped', () => {
       await world.during(cloud.routes!.create(desired, { permit() {} }));
     }
     assert.equal((await world.during(cloud.routes!.observe('c'))).routes.length, ids.length);
+    const byAddress = azureWorld();
+    byAddress.fake.allowed = allowed;
+    const addressed = await byAddress.open();
+    const plain = desiredFor(newOwner(byAddress.cluster), [await byAddress.createVm()], {});
+    const balancers = addressed.loadBalancers!;
+    await ensure({ world: byAddress, balancers, desired: plain, record: { id: undefined } });
+    await byAddress.close();
     const prefixId = `/subscriptions/${subscription}/resourceGroups/rg/providers/Microsoft.Network/publicIPPrefixes/p`;
+    const nodes = [await world.createVm(), await world.createVm()];
     for (const own of [{ 'pip-prefix-id': prefixId }, { 'load-balancer-internal': 'true' }]) {
       const annotations = Object.fromEntries(Object.entries(own).map(([name, value]) => [prefix + name, value]));
-      const desired = desiredFor(newOwner(world.cluster), [await world.createVm()], { annotations });
+      const desired = desiredFor(newOwner(world.cluster), nodes, { annotations });
       const driving = { world, balancers: cloud.loadBalancers!, desired, record: { id: undefined } };
       assert.deepEqual((await ensure(driving)).refusals, []);
       await remove(driving);

@@ -1,7 +1,7 @@
-import type { AnnotationDefinition } from '../load-balancers.ts';
+import { type AnnotationDefinition, portPlace } from '../load-balancers.ts';
 
 export const prefix = 'service.beta.kubernetes.io/azure-';
-/** Of the classic controller's annotations for one port, which are told, and not read. */
+/** Of the annotations for one port. */
 export const portPrefix = 'service.beta.kubernetes.io/port_';
 
 const flag = 'true or false';
@@ -38,13 +38,26 @@ export const known = {
   'shared-securityrule': ['anything', 'ignored: rules are always shared'],
   'load-balancer-configurations': ['none', `${refused}: one load balancer serves all Services`],
   'additional-public-ips': ['none', refused],
-  'load-balancer-ipv6': ['none', `${refused}: IPv4 alone is served`],
-  'pip-name-ipv6': ['none', `${refused}: IPv4 alone is served`],
-  'pip-prefix-id-ipv6': ['none', `${refused}: IPv4 alone is served`],
+  'load-balancer-ipv6': ['an IPv6 address', 'as load-balancer-ipv4, for IPv6'],
+  'pip-name-ipv6': ['the name of a public address', 'as pip-name, for IPv6 of a dual-stack Service'],
+  'pip-prefix-id-ipv6': ['the resource id of a public IP prefix', 'as pip-prefix-id, for IPv6 of a dual-stack Service'],
   'pls-create': ['none, or false', `${refused}: no private link service is made`],
 } as const satisfies Record<string, readonly [values: string, meaning: string]>;
 
 export type AnnotationName = keyof typeof known;
+
+/** By their names behind the number of a port of the Service. */
+export const knownOfPorts = {
+  no_lb_rule: [flag, 'true: that port is not served'],
+  no_probe_rule: [flag, 'true: the rule of that port has no probe'],
+  'health-probe_protocol': ['tcp, http or https', 'of a probe of its own, before appProtocol and all ports'],
+  'health-probe_port': ['a number, or the name of a port', 'that is probed: at its node port where the Service has it'],
+  'health-probe_interval': ['seconds, at least 5', 'as for all ports'],
+  'health-probe_num-of-probe': ['a number, at least 2', 'as for all ports'],
+  'health-probe_request-path': ['a path', 'as for all ports'],
+} as const satisfies Record<string, readonly [values: string, meaning: string]>;
+
+export type PortAnnotationName = keyof typeof knownOfPorts;
 
 /** The rest of the private link service's, which say nothing without `pls-create`. */
 const privateLink = [
@@ -54,6 +67,9 @@ const privateLink = [
 
 export const annotations: readonly AnnotationDefinition[] = [
   ...Object.entries(known).map(([name, [values, meaning]]) => ({ key: prefix + name, values, meaning })),
+  ...Object.entries(knownOfPorts).map(([name, [values, meaning]]) => {
+    return { key: `${portPrefix}${portPlace}_${name}`, values, meaning };
+  }),
   ...privateLink.map((name) => {
     return { key: `${prefix}pls-${name}`, values: 'anything', meaning: 'ignored: pls-create is refused' };
   }),

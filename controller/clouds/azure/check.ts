@@ -9,6 +9,7 @@ import {
   missingActions,
   type NeededAction,
   networkActions,
+  poolActions,
   securityActions,
   tableActions,
   vmActions,
@@ -76,6 +77,7 @@ export async function checkAzure(
     const needed = [
       { group: place.resourceGroup, actions: [...balancerActions, ...addressActions] },
       { group: virtualNetwork.split('/')[4] ?? '', actions: networkActions },
+      ...(place.poolMembers === 'interfaces' ? [{ group: place.machines.resourceGroup, actions: poolActions }] : []),
       ...(securityGroup === undefined ? [] : [{ group: securityGroup.resourceGroup, actions: securityActions }]),
     ];
     for (const [group, some] of Map.groupBy(needed, (one) => one.group))

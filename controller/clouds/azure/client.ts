@@ -39,6 +39,8 @@ export interface ArmRemoval extends ArmRequest {
   readonly permit: Permit;
   /** The version that was read; undefined: for a write that the resource must not be there yet, else any. */
   readonly etag: string | undefined;
+  /** How long its operation may take, milliseconds. Default two minutes. */
+  readonly longestMs?: number | undefined;
 }
 
 export interface ArmWrite extends ArmRemoval {
@@ -52,7 +54,7 @@ export interface ArmClient {
   list(request: ArmRequest): Promise<readonly AnswerFields[]>;
   /**
    * Writes a resource as a whole, and resolves when the operation that this starts has succeeded. `Stale` where the
-   * etag is no longer that of the resource; `Timeout` when the operation takes more than two minutes.
+   * etag is no longer that of the resource; `Timeout` when the operation takes longer than it may.
    */
   put(request: ArmWrite): Promise<void>;
   /** Deletes a resource, as `put` writes one; succeeds where it is not there. */
@@ -85,7 +87,7 @@ const maxBytes = 32 * 1024 * 1024;
 /** More pages than a subscription can have: the links lead in a circle. */
 const maxPages = 2000;
 const [firstPollMs, leastPollMs, mostPollMs] = [1000, 500, 30_000];
-const longestOperationMs = 120_000;
+const usualLongestMs = 120_000;
 
 export function createClient(options: ArmOptions): ArmClient {
   const { clock, gate, tokens, endpoint, mutationTimeoutMs } = options;
@@ -151,7 +153,7 @@ export function createClient(options: ArmOptions): ArmClient {
   }
 
   async function change(method: 'PUT' | 'DELETE', request: ArmRemoval & { readonly body?: unknown }): Promise<void> {
-    const { operation, body, permit, etag, urgency = 'change', signal } = request;
+    const { operation, body, permit, etag, urgency = 'change', signal, longestMs = usualLongestMs } = request;
     const isDelete = method === 'DELETE';
     const headers: Record<string, string> = etag !== undefined ? { 'if-match': etag } : {};
     if (etag === undefined && !isDelete) headers['if-none-match'] = '*';
@@ -167,8 +169,8 @@ export function createClient(options: ArmOptions): ArmClient {
     let polled = link === null ? url : followed(operation, link);
     let waitMs = retryAfterMsOf(answer, clock.now()) ?? firstPollMs;
     for (;;) {
-      if (clock.monotonic() - startedAt >= longestOperationMs)
-        throw failure('Timeout', operation, `the operation runs for more than ${longestOperationMs / 1000} s`);
+      if (clock.monotonic() - startedAt >= longestMs)
+        throw failure('Timeout', operation, `the operation runs for more than ${longestMs / 1000} s`);
       await restOrAbort(clock, Math.min(Math.max(waitMs, leastPollMs), mostPollMs), signal);
       try {
         const polling = { operation: `${operation} (poll)`, url: polled, method: 'GET', urgency, signal } as const;

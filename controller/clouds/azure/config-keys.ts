@@ -7,12 +7,12 @@ export const usedKeys = words(`cloud resourceManagerEndpoint tenantId subscripti
   routeTableResourceGroup networkResourceSubscriptionID networkResourceTenantID identitySystem
   auxiliaryTokenProvider aadMSIDataPlaneIdentityPath disableAzureStackCloud vnetName vnetResourceGroup subnetName
   securityGroupName securityGroupResourceGroup loadBalancerSku loadBalancerName loadBalancerResourceGroup
-  disableOutboundSNAT multipleStandardLoadBalancerConfigurations`);
+  disableOutboundSNAT multipleStandardLoadBalancerConfigurations loadBalancerBackendPoolConfigurationType
+  preConfiguredBackendPoolLoadBalancerTypes`);
 
 /** Of load balancers, without an effect here. */
 export const balancerKeys = words(`primaryScaleSetName primaryAvailabilitySetName
-  loadBalancerBackendPoolConfigurationType maximumLoadBalancerRuleCount
-  excludeMasterFromStandardLB preConfiguredBackendPoolLoadBalancerTypes
+  maximumLoadBalancerRuleCount excludeMasterFromStandardLB
   clusterServiceLoadBalancerHealthProbeMode clusterServiceSharedLoadBalancerHealthProbePort
   clusterServiceSharedLoadBalancerHealthProbePath enableMigrateToIPBasedBackendPoolAPI
   loadBalancerBackendPoolUpdateIntervalInSeconds privateLinkServiceResourceGroup putVMSSVMBatchSize

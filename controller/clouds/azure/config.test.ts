@@ -84,7 +84,9 @@ describe('the configuration of Azure', () => {
     const usual = {
       ...{ subscription, resourceGroup: 'rg', location: 'westeurope', name: undefined, subnet: 's' },
       ...{ virtualNetwork: `${providers('rg')}/Microsoft.Network/virtualNetworks/v`, disableOutboundSnat: false },
-      securityGroup: { resourceGroup: 'rg', name: 'g' },
+      ...{ securityGroup: { resourceGroup: 'rg', name: 'g' }, poolMembers: 'interfaces' },
+      isPreconfigured: { internal: false, external: false },
+      machines: { subscription, resourceGroup: 'rg', vmType: 'vmss' },
     };
     assert.deepEqual((await configOf(network)).balancers, usual);
     const groups = { vnetResourceGroup: 'N', securityGroupResourceGroup: 'S', loadBalancerResourceGroup: 'L' };
@@ -95,6 +97,16 @@ describe('the configuration of Azure', () => {
     });
     const { balancers, warnings } = await configOf({ ...network, securityGroupName: undefined });
     assert.deepEqual([balancers?.securityGroup, warnings], [undefined, []]);
+    const pools = {
+      loadBalancerBackendPoolConfigurationType: 'nodeIP',
+      preConfiguredBackendPoolLoadBalancerTypes: 'all',
+    };
+    const { balancers: filled } = await configOf({ ...network, ...pools });
+    assert.deepEqual([filled?.poolMembers, filled?.isPreconfigured], ['addresses', { internal: true, external: true }]);
+    await assert.rejects(
+      configOf({ ...network, loadBalancerBackendPoolConfigurationType: 'nodes' }),
+      /nodeIPConfiguration/,
+    );
   });
 
   it('has no load balancers of a kind that is not served, and says why', async () => {
@@ -102,6 +114,7 @@ describe('the configuration of Azure', () => {
     for (const [more, warning] of [
       [{ loadBalancerSku: 'Basic' }, /loadBalancerSku has to be standard/],
       [{ multipleStandardLoadBalancerConfigurations: [{ name: 'a' }] }, /multipleStandard\w+ is not served/],
+      [{ loadBalancerBackendPoolConfigurationType: 'podIP' }, /podIP is not served/],
       [{ vnetName: '', securityGroupName: 'g' }, /location and vnetName say where/],
     ] as const) {
       const { balancers, warnings } = await configOf({ ...network, ...more });

@@ -55,6 +55,12 @@ export interface BalancerPlace {
   /** Undefined: no rules are written. */
   readonly securityGroup: { readonly resourceGroup: string; readonly name: string } | undefined;
   readonly disableOutboundSnat: boolean;
+  /** What new backend pools have as members; a pool with members keeps what it has. */
+  readonly poolMembers: 'interfaces' | 'addresses';
+  /** Load balancers whose pools others fill. */
+  readonly isPreconfigured: { readonly internal: boolean; readonly external: boolean };
+  /** Where the nodes are whose scale sets are written. */
+  readonly machines: Pick<AzureConfig, 'subscription' | 'resourceGroup' | 'vmType'>;
 }
 
 type Env = Readonly<Record<string, string | undefined>>;
@@ -156,18 +162,31 @@ export async function readConfig(
       subnet: matching('subnetName', resourceName, 'the name of a subnet'),
     };
     const disableOutboundSnat = flag('disableOutboundSNAT');
+    const poolType = (text('loadBalancerBackendPoolConfigurationType') ?? 'nodeIPConfiguration').toLowerCase();
+    if (!['nodeipconfiguration', 'nodeip', 'podip'].includes(poolType))
+      wrong('loadBalancerBackendPoolConfigurationType', 'nodeIPConfiguration or nodeIP');
+    const filled = (text('preConfiguredBackendPoolLoadBalancerTypes') ?? '').toLowerCase();
+    if (!['', 'internal', 'external', 'all'].includes(filled))
+      wrong('preConfiguredBackendPoolLoadBalancerTypes', 'internal, external or all');
     const several = given.get('multiplestandardloadbalancerconfigurations')?.value;
     const reason =
       network === undefined || location === undefined
         ? securityName && 'location and vnetName say where'
         : /^(basic|service)$/i.test(text('loadBalancerSku') ?? '')
           ? 'loadBalancerSku has to be standard'
-          : Array.isArray(several) && several.length > 0 && 'multipleStandardLoadBalancerConfigurations is not served';
+          : poolType === 'podip'
+            ? 'loadBalancerBackendPoolConfigurationType podIP is not served'
+            : Array.isArray(several) &&
+              several.length > 0 &&
+              'multipleStandardLoadBalancerConfigurations is not served';
     if (reason) warnings.push(`${file!.path}: no load balancers: ${reason}`);
     if (reason || network === undefined || location === undefined) return undefined;
     const balancerSubscription = networkSubscription?.toLowerCase() ?? subscription;
     const networks = `/subscriptions/${balancerSubscription}/resourceGroups/${networkGroup}/providers`;
     return {
+      poolMembers: poolType === 'nodeip' ? 'addresses' : 'interfaces',
+      isPreconfigured: { internal: /^(internal|all)$/.test(filled), external: /^(external|all)$/.test(filled) },
+      machines: { subscription, resourceGroup, vmType: vmType as AzureConfig['vmType'] },
       ...{ subscription: balancerSubscription, resourceGroup: group, location, disableOutboundSnat, ...names },
       ...{
         virtualNetwork: `${networks}/Microsoft.Network/virtualNetworks/${network}`,

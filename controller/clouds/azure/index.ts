@@ -111,7 +111,7 @@ export function openAzure({ config, context, readText, wrapHttp = (http) => http
       },
     },
     ...(routeTable === undefined ? {} : { routes: createRoutes({ client, clock, config, table: routeTable }) }),
-    loadBalancerDriver: balancers && createLoadBalancerDriver(client, balancers),
+    loadBalancerDriver: balancers && createLoadBalancerDriver(client, balancers, clock),
     files: config.files,
     ping: async (signal) => void (await identify(signal)),
     check: (signal) => checkAzure(client, config, signal),

@@ -36,8 +36,8 @@ describe('VMs of Azure', () => {
     assert.deepEqual(
       found.instance.addresses.map(({ type, address }) => `${type} ${address}`),
       [
-        ...['Hostname node-1', 'InternalIP 10.0.0.1', 'ExternalIP 198.51.0.1', 'InternalIP fd00:0::1'],
-        ...['ExternalIP 2001:db8:ff::1', 'InternalIP 10.1.0.1', 'ExternalIP 198.51.10.1', 'InternalIP fd00:1::1'],
+        ...['Hostname node-1', 'InternalIP 10.0.0.1', 'ExternalIP 198.51.0.1', 'InternalIP fd00:1::1'],
+        ...['ExternalIP 2001:db8:ff::1', 'InternalIP 10.1.0.1', 'ExternalIP 198.51.10.1', 'InternalIP fd00:2::1'],
         'ExternalIP 2001:db8:ff::1',
       ],
     );

@@ -41,6 +41,7 @@ export const balancerActions: readonly NeededAction[] = [
   { action: 'Microsoft.Network/loadBalancers/read', neededFor: loadBalancers },
   { action: 'Microsoft.Network/loadBalancers/write', neededFor: loadBalancers },
   { action: 'Microsoft.Network/loadBalancers/delete', neededFor: loadBalancers },
+  { action: 'Microsoft.Network/loadBalancers/backendAddressPools/join/action', neededFor: loadBalancers },
 ];
 
 /** In that of the public addresses. Whoever writes a load balancer joins what it refers to. */
@@ -56,6 +57,14 @@ export const addressActions: readonly NeededAction[] = [
 export const networkActions: readonly NeededAction[] = [
   { action: 'Microsoft.Network/virtualNetworks/subnets/join/action', neededFor: loadBalancers },
   { action: 'Microsoft.Network/virtualNetworks/joinLoadBalancer/action', neededFor: loadBalancers },
+];
+
+/** In that of the VMs, for pools of network interfaces: what is written refers to all of the others. */
+export const poolActions: readonly NeededAction[] = [
+  { action: 'Microsoft.Network/networkInterfaces/write', neededFor: loadBalancers },
+  { action: 'Microsoft.Compute/virtualMachineScaleSets/write', neededFor: loadBalancers },
+  { action: 'Microsoft.Compute/virtualMachineScaleSets/virtualMachines/write', neededFor: loadBalancers },
+  { action: 'Microsoft.Network/networkSecurityGroups/join/action', neededFor: loadBalancers },
 ];
 
 /** In that of the security group. */

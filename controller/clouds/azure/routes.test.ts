@@ -42,7 +42,7 @@ describe('routes of Azure', () => {
         ],
         [
           'node-1____fd12345664',
-          { addressPrefix: 'fd12:3456::/64', nextHopType: 'VirtualAppliance', nextHopIpAddress: 'fd00:0::1' },
+          { addressPrefix: 'fd12:3456::/64', nextHopType: 'VirtualAppliance', nextHopIpAddress: 'fd00:1::1' },
         ],
       ],
     );

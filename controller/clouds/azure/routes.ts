@@ -75,11 +75,11 @@ export function createRoutes({ client, clock, config, table: place }: RouteOptio
 
   async function apply(pending: readonly PendingChange<Change, AzureRoute>[], signal: AbortSignal): Promise<void> {
     const document = await table.read({ urgency: 'change', signal });
-    const sent = await sendTogether(pending, async (going, permit) => {
-      const routes = folded(document.routes, going) ?? unfinished(document, going);
+    const sent = await sendTogether(pending, async (permitted, permit) => {
+      const routes = folded(document.routes, permitted) ?? unfinished(document, permitted);
       if (routes !== undefined) await table.write(document, routes, { permit, signal });
     });
-    for (const one of sent?.going ?? []) one.resolve(one.change.route);
+    for (const one of sent?.permitted ?? []) one.resolve(one.change.route);
   }
 
   /**
@@ -223,9 +223,9 @@ function folded(
  */
 function unfinished(
   { state, routes }: TableDocument,
-  going: readonly PendingChange<Change, AzureRoute>[],
+  permitted: readonly PendingChange<Change, AzureRoute>[],
 ): readonly StoredRoute[] | undefined {
-  if (state === 'done' || going.every(({ done }) => done)) return undefined;
+  if (state === 'done' || permitted.every(({ done }) => done)) return undefined;
   if (state === 'failed') return routes;
   throw new CloudError({ kind: 'Busy', cloud, operation, message: 'a write of the route table is under way' });
 }

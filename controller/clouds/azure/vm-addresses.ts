@@ -4,7 +4,7 @@ import { cloud } from './fault.ts';
 import type { NetworkResources, ReadOptions } from './network-resources.ts';
 
 /** What a VM says of one of its network interfaces. */
-interface InterfaceRef {
+export interface InterfaceRef {
   readonly id: string;
   readonly primary: boolean;
 }
@@ -17,7 +17,7 @@ export interface VmAddress {
 }
 
 /** The interfaces of a VM, the primary one first. */
-function interfacesOf(vm: AnswerFields): readonly InterfaceRef[] {
+export function interfacesOf(vm: AnswerFields): readonly InterfaceRef[] {
   const profile = vm.object('properties').optionalObject('networkProfile');
   const refs = (profile?.optionalObjects('networkInterfaces') ?? []).map((ref) => {
     const primary = ref.optionalObject('properties')?.optionalFlag('primary') ?? false;

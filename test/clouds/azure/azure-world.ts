@@ -47,6 +47,7 @@ export const azureJson = {
   ...{ resourceGroup: 'RG', location, vmType: 'vmss', routeTableName: 'pods' },
   ...{ aadClientId: application.clientId, aadClientSecret: application.secret },
   ...{ vnetName: 'v', subnetName: 's', securityGroupName: 'nodes' },
+  loadBalancerBackendPoolConfigurationType: 'nodeIP',
 };
 
 export interface AzureWorldOptions {
@@ -54,6 +55,10 @@ export interface AzureWorldOptions {
   readonly json?: Readonly<Record<string, unknown>>;
   readonly env?: Readonly<Record<string, string>>;
   readonly files?: Readonly<Record<string, string>>;
+  /** Of VMs, in turn. Default: all of them. */
+  readonly kinds?: readonly ('alone' | 'uniform' | 'flexible')[];
+  /** Of VMs. Default: IPv4. */
+  readonly families?: readonly ('IPv4' | 'IPv6')[];
   onCall?(call: CloudCall): void;
 }
 
@@ -66,14 +71,23 @@ export interface AzureWorld extends CloudWorld {
 }
 
 /** A subscription as the conformance suite drives it: VMs of each kind in turn, and the client that ships. */
-export function azureWorld({ json = {}, env = {}, files = {}, onCall = () => {} }: AzureWorldOptions = {}): AzureWorld {
+export function azureWorld(options: AzureWorldOptions = {}): AzureWorld {
+  const {
+    json = {},
+    env = {},
+    files = {},
+    kinds = ['alone', 'uniform', 'flexible'],
+    families = ['IPv4'],
+    onCall = () => {},
+  } = options;
   const clock = fakeClock();
   const cluster = randomUUID();
   const fake = createFakeAzure(clock);
   // So that every list has pages.
   fake.pageSize = 3;
   const table = fake.addTable('pods');
-  const sets = [undefined, fake.addSet('pool', 'Uniform'), fake.addSet('flex', 'Flexible')];
+  const [uniform, flexible] = [fake.addSet('pool', 'Uniform'), fake.addSet('flex', 'Flexible')];
+  const sets = kinds.map((kind) => ({ alone: undefined, uniform, flexible })[kind]);
   const sent = sentCalls(fake.http, (method) => method === 'PUT' || method === 'DELETE');
   const clients: { close(): void }[] = [];
   let made = 0;
@@ -113,8 +127,8 @@ export function azureWorld({ json = {}, env = {}, files = {}, onCall = () => {} 
     },
     async createVm() {
       const set = sets[made % sets.length];
-      const vm = addVm(set === undefined ? {} : { set });
-      const addresses = [vm.interfaces[0]!.configurations[0]!.address];
+      const vm = addVm({ families, ...(set === undefined ? {} : { set }) });
+      const addresses = vm.interfaces[0]!.configurations.map(({ address }) => address);
       const name = set === undefined ? vm.name : vm.computerName;
       return { name, providerID: `azure://${vm.id}`, addresses, zone: zoneOf(vm) };
     },
@@ -141,6 +155,12 @@ export function azureWorld({ json = {}, env = {}, files = {}, onCall = () => {} 
     inventory: async () => [
       ...table.routes.map((route) => ({ kind: 'route', name: String(route['name']) })),
       ...[...fake.network.resources.values()].flatMap(inventoryOf),
+      ...[...fake.vms.values()].flatMap(({ interfaces }) =>
+        interfaces.flatMap(({ configurations }) =>
+          configurations.flatMap(({ pools = [] }) => pools.map(() => ({ kind: 'member', name: 'interface' }))),
+        ),
+      ),
+      ...[...fake.sets.values()].flatMap(({ name, pools }) => pools.map(() => ({ kind: 'model', name }))),
     ],
     async createForeignLoadBalancer(name) {
       made += 1;
@@ -191,6 +211,7 @@ export function azureWorld({ json = {}, env = {}, files = {}, onCall = () => {} 
       return String((body['properties'] as Json)['ipAddress']);
     },
     examples: [
+      { families: ['IPv4', 'IPv6'] },
       { annotations: { [`${prefix}load-balancer-internal`]: 'true' } },
       {
         annotations: annotationsOf({

@@ -1,10 +1,20 @@
 import { systemClock } from '../../../common/process/clock.ts';
+import { prefix } from '../../../controller/clouds/azure/annotations.ts';
 import { listen } from '../fake-http.ts';
-import type { LifeCloud, LifeMachine } from '../life/life-cloud.ts';
+import type { LifeBalancer, LifeCloud, LifeMachine } from '../life/life-cloud.ts';
 import { azureJson } from './azure-world.ts';
 import { createFakeAzure, type FakeAzure } from './fake/fake-azure.ts';
 import { application } from './fake/fake-login.ts';
+import type { FakeResource } from './fake/fake-network.ts';
 import type { FakeVm } from './fake/fake-state.ts';
+
+type Json = Readonly<Record<string, unknown>>;
+type Reference = { readonly id: string };
+interface Part {
+  readonly name: string;
+  readonly properties: Json;
+}
+const partsOf = ({ body }: FakeResource, list: string) => ((body['properties'] as Json)[list] ?? []) as readonly Part[];
 
 export interface AzureLife extends LifeCloud {
   readonly fake: FakeAzure;
@@ -46,18 +56,63 @@ export async function openAzureLife(): Promise<AzureLife> {
       remove: () => fake.deleteVm(vm.id),
     };
   }
+  /** The Node that has a private address. */
+  function nodeAt(address: string): string {
+    const vm = vms.find(({ interfaces }) => interfaces[0]!.configurations[0]!.address === address);
+    return vm?.computerName ?? address;
+  }
+  const readsOf = (path: string) =>
+    fake.calls.filter(({ method, path: read }) => method === 'GET' && read.toLowerCase().endsWith(path.toLowerCase()))
+      .length;
   /** The name has the Node, and the next hop has to be the address of its VM. */
   function routes(): string[] {
     return table.routes.map(({ name, properties }) => {
       const { addressPrefix, nextHopIpAddress } = properties as Readonly<Record<string, string>>;
-      const hop = vms.find(({ interfaces }) => interfaces[0]!.configurations[0]!.address === nextHopIpAddress);
       const [node] = String(name).split('____');
-      return `${addressPrefix} ${hop?.computerName === node ? node : `${name} by ${nextHopIpAddress}`}`;
+      const isHop = nodeAt(String(nextHopIpAddress)) === node;
+      return `${addressPrefix} ${isHop ? node : `${name} by ${nextHopIpAddress}`}`;
     });
+  }
+
+  const { resources } = fake.network;
+  /** Each frontend of the load balancers that all Services share. */
+  function balancers(): LifeBalancer[] {
+    return [...resources.values()].flatMap((balancer) =>
+      partsOf(balancer, 'frontendIPConfigurations').map(({ name, properties }) => {
+        const isOwn = ({ properties: rule }: Part) =>
+          String((rule['frontendIPConfiguration'] as Reference).id)
+            .toLowerCase()
+            .endsWith(`/${name}`.toLowerCase());
+        const address = (properties['publicIPAddress'] as Reference | undefined)?.id.toLowerCase();
+        const { ipAddress } = ((address && resources.get(address)?.body['properties']) as Json) || {};
+        const rules = partsOf(balancer, 'loadBalancingRules');
+        const pools = partsOf(balancer, 'backendAddressPools');
+        const hops = pools.flatMap((pool) => (pool.properties['loadBalancerBackendAddresses'] ?? []) as Part[]);
+        return {
+          members: hops.map(({ properties: hop }) => nodeAt(String(hop['ipAddress']))),
+          ports: rules.filter(isOwn).map((rule) => Number(rule.properties['frontendPort'])),
+          addresses: [String(ipAddress ?? properties['privateIPAddress'])],
+          removePorts() {
+            const loadBalancingRules = rules.filter((rule) => !isOwn(rule));
+            const all = balancer.body['properties'] as Json;
+            balancer.body = { ...balancer.body, properties: { ...all, loadBalancingRules } };
+            balancer.version += 1;
+          },
+        };
+      }),
+    );
   }
 
   return {
     fake,
+    balancers,
+    services: { web: {}, inside: { [`${prefix}load-balancer-internal`]: 'true' } },
+    balancerParts: () =>
+      [...resources.values()].flatMap((one) =>
+        one.type === 'networkSecurityGroups'
+          ? partsOf(one, 'securityRules').map(({ name }) => name)
+          : `${one.type} ${one.name}`,
+      ),
     served: {
       cloud: 'azure',
       configText: JSON.stringify({ ...azureJson, resourceManagerEndpoint: served.url }),
@@ -65,7 +120,7 @@ export async function openAzureLife(): Promise<AzureLife> {
     },
     machines: vms.map(machineOf),
     changes: () => fake.calls.filter(({ method }) => ['PUT', 'PATCH', 'DELETE'].includes(method)).length,
-    audits: () => fake.calls.filter(({ path }) => path.toLowerCase() === table.id.toLowerCase()).length,
+    audits: () => Math.min(readsOf(table.id), readsOf('/loadBalancers')),
     routes,
     checks: ['virtual machines', 'permissions in rg', 'route table'],
     refuse(refused) {

@@ -4,6 +4,7 @@ import { lifeSuite } from '../life/life-suite.ts';
 import { openAzureLife } from './life-cloud.ts';
 
 lifeSuite('a fake Azure', [openAzureLife], {
+  services: true,
   own(stage) {
     it('reads with tokens that the authority has issued', () => {
       const [cloud] = stage().clouds;

@@ -16,7 +16,7 @@ const env: Record<string, string> = {
   ...('python' in python ? { AZURE_PYTHON: python.python } : {}),
 };
 const missing = [classic, python].flatMap((tool) => ('skipped' in tool ? [tool.skipped] : []));
-const suites = ['life', 'balancer-life', ...(Object.keys(env).length === 0 ? [] : ['clients', 'services'])];
+const suites = ['life', ...(Object.keys(env).length === 0 ? [] : ['clients', 'services'])];
 const files = suites.map((name) => join(import.meta.dirname, `${name}.suite.ts`));
 
 const args = ['--test', '--test-isolation=none', '--test-reporter=./scripts/test-reporter.mjs', ...files];

@@ -13,7 +13,7 @@ function address(id: string, ip: string): Found<PublicAddress> {
 
 describe('the address book of Azure', () => {
   it('keeps a public address that was made while a list ran, and forgets what the list does not show', () => {
-    const book = createAddressBook();
+    const book = createAddressBook(() => 0);
     book.notePublic([address('old', '203.0.113.1'), address('kept', '203.0.113.2')]);
     const began = book.version('public');
     book.notePublic([address('new', '203.0.113.3')]);

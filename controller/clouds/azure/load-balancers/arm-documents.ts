@@ -16,6 +16,9 @@ export interface ArmPlace {
   readonly version: string;
 }
 
+/** A read in between shows what is written as if it were done: only its end tells. */
+const longestMs = 20 * 60_000;
+
 type Named = Version<Json> & { readonly name: string };
 
 /** Resources of one type in one resource group, each written as a whole under its etag. Each throws a CloudError. */
@@ -61,13 +64,13 @@ export function createArmDocuments(client: ArmClient, place: ArmPlace): ArmDocum
     },
     read,
     async write(name, body, etag, permit) {
-      await client.put({ ...request('PUT', name), body, etag, permit });
+      await client.put({ ...request('PUT', name), body, etag, permit, longestMs });
       const written = await read(name, {});
       if (written !== undefined) return written;
       const message = `${name} is gone right after it was written`;
       throw new CloudError({ kind: 'Conflict', cloud, operation: `PUT ${type}/{name}`, message });
     },
-    remove: (name, etag, permit) => client.remove({ ...request('DELETE', name), etag, permit }),
+    remove: (name, etag, permit) => client.remove({ ...request('DELETE', name), etag, permit, longestMs }),
     idOf: (name) => `${list}/${name}`,
   };
 }

@@ -1,42 +1,58 @@
 import { CloudError } from '../../../../common/cloud-error.ts';
 import type { DocumentType, Edit } from '../../../engine/driver.ts';
 import type { Found } from '../../../engine/resource.ts';
-import { type ArmClient, versions } from '../client.ts';
+import { canonical } from '../../ip-address.ts';
 import type { BalancerPlace } from '../config.ts';
 import { cloud } from '../fault.ts';
 import type { AddressBook } from './address-book.ts';
-import { createArmDocuments } from './arm-documents.ts';
+import type { ArmDocuments } from './arm-documents.ts';
 import {
   type Balancer,
   type BalancerSpec,
+  hasOtherRules,
   kindNames,
   lists,
+  memberKindOf,
   type PoolSpec,
   parseBalancer,
-  partsOfInterfaces,
   poolAddresses,
   tagsIn,
   wireOf,
 } from './balancer.ts';
 import { idIn, isFailed, type Json, listIn, objectIn, type Part, partsIn, replaced, sameName, textIn } from './json.ts';
-import { baseName, codeOf, codesIn, isOfBase, tags, withCodes } from './names.ts';
+import {
+  baseName,
+  codeOf,
+  codesIn,
+  frontendSide,
+  holderIn,
+  holderText,
+  isOfBase,
+  poolTag,
+  type SideKey,
+  sideKeyOf,
+  type Tags,
+  tags,
+  withCodes,
+} from './names.ts';
+import { poolInfos } from './pool.ts';
 
 export interface BalancerDocumentOptions {
-  readonly client: ArmClient;
+  readonly balancers: ArmDocuments;
   readonly place: BalancerPlace;
   readonly book: AddressBook;
 }
 
 /** Load balancers, each with the parts of many Services, of others and of the cloud: one document with an etag. */
-export function balancerDocument({ client, place, book }: BalancerDocumentOptions): DocumentType<Json> {
-  const documents = createArmDocuments(client, { ...place, type: 'loadBalancers', version: versions.network });
+export function balancerDocument({ balancers, place, book }: BalancerDocumentOptions): DocumentType<Json> {
+  const documents = balancers;
   /** Every owner is of the same cluster. */
   let known = '';
 
   function parse(name: string, json: Json, cluster: string): readonly Found<Balancer>[] {
     known = cluster;
     const found = parseBalancer(name, json, cluster, book.publicOwnerOf);
-    book.noteFrontends(name, found);
+    book.noteFrontends(name, found, poolInfos(json));
     return found;
   }
 
@@ -51,7 +67,7 @@ export function balancerDocument({ client, place, book }: BalancerDocumentOption
     },
     async read(name, io) {
       const read = await documents.read(name, io);
-      if (read === undefined) book.noteFrontends(name, []);
+      if (read === undefined) book.noteFrontends(name, [], []);
       else parse(name, read.doc, known);
       return read;
     },
@@ -62,7 +78,7 @@ export function balancerDocument({ client, place, book }: BalancerDocumentOption
       if (version === undefined && (await documents.read(name, {})) !== undefined) {
         // Azure does not say that it obeys If-None-Match, and a list may be late: this would overwrite all of it.
         const message = `${name} exists, and no list has shown it`;
-        throw new CloudError({ kind: 'Stale', cloud, operation: 'PUT loadBalancers/{name}', message });
+        throw failure('Stale', message);
       }
       const written = await documents.write(name, json, version, permit);
       // Rules of security groups need the addresses of new frontends.
@@ -71,7 +87,7 @@ export function balancerDocument({ client, place, book }: BalancerDocumentOption
     },
     async remove(name, version, permit) {
       await documents.remove(name, version, permit);
-      book.noteFrontends(name, []);
+      book.noteFrontends(name, [], []);
       return {};
     },
   };
@@ -89,6 +105,7 @@ function fold(
   const before: Json = json ?? { location, sku: { name: 'Standard' }, tags: { [tags.cluster]: cluster } };
   const next = Object.fromEntries(Object.values(lists).map((list) => [list, partsIn(before, list)])) as Lists;
   const codes = new Set(codesIn(tagsIn(before)));
+  const holders = new Map<string, string>();
 
   for (const edit of edits) {
     const { owner } = edit;
@@ -98,11 +115,17 @@ function fold(
       const { publicAddress } = spec.frontend;
       const id = textIn(before, 'id') ?? idOf(spec.document);
       const wire = wireOf(spec, id, publicAddress && edit.idOf(publicAddress));
-      replaceOwn(next, baseName(owner.service), [wire.frontend], wire);
+      replaceOwn(next, baseName(owner.service), edit.put.key as SideKey, [wire.frontend], wire);
       next[lists.pools] = withPool(next[lists.pools], spec.pool);
+      const { holder } = holderIn(tagsIn(before), spec.pool.name);
+      if (holder !== undefined && holder !== cluster)
+        throw failure('Invalid', foreignPool(spec.document, spec.pool, holder));
+      const stood = partsIn(before, lists.pools).some((pool) => sameName(pool, spec.pool));
+      if (holder === undefined) holders.set(spec.pool.name, holderText(cluster, stood));
     } else {
-      codes.delete(codeOf(owner));
-      replaceOwn(next, baseName(owner.service), [], { rules: [], probes: [] });
+      const base = baseName(owner.service);
+      replaceOwn(next, base, edit.drop.key as SideKey, [], { rules: [], probes: [] });
+      if (!next[lists.frontends].some(({ name }) => isOfBase(name, base))) codes.delete(codeOf(owner));
     }
   }
 
@@ -112,31 +135,52 @@ function fold(
   next[lists.pools] = next[lists.pools].filter((pool) => {
     const id = `${textIn(before, 'id')}/${lists.pools}/${pool.name}`.toLowerCase();
     // It goes with the last rule.
-    return (
-      !had.has(id) || has.has(id) || partsOfInterfaces(pool) || listIn(pool.properties, 'outboundRules').length > 0
-    );
+    const isUsed = has.has(id) || memberKindOf(pool) === 'interfaces';
+    return !had.has(id) || isUsed || hasOtherRules(pool);
   });
   const others = ['outboundRules', 'inboundNatRules', 'inboundNatPools'].flatMap((list) => listIn(properties, list));
-  const isEmpty = [next[lists.frontends], next[lists.rules], others].every((list) => list.length === 0);
+  const interfaces = next[lists.pools].filter((pool) => memberKindOf(pool) === 'interfaces');
+  const isEmpty = [next[lists.frontends], next[lists.rules], interfaces, others].every((list) => list.length === 0);
   // One that others made stays, although nothing is in it.
   if (isEmpty && tagsIn(before)[tags.cluster] === cluster) return undefined;
   const { provisioningState, ...rest } = properties;
+  /** Those of pools go with their pools. */
+  function tagsWith(own: ReadonlySet<string>): Tags {
+    const gone = partsIn(before, lists.pools).filter((pool) => !next[lists.pools].some((one) => sameName(one, pool)));
+    const former = new Set(gone.map(({ name }) => poolTag(name).toLowerCase()));
+    const kept = Object.entries(tagsIn(before)).filter(([name]) => !former.has(name.toLowerCase()));
+    const added = [...holders].map(([pool, holder]) => [poolTag(pool), holder]);
+    return withCodes(Object.fromEntries([...kept, ...added]), own);
+  }
   const present = Object.entries(next).filter(([list, parts]) => parts.length > 0 || properties[list] !== undefined);
   return {
     ...before,
-    ...(json === undefined || codes.size > 0 || 'tags' in before ? { tags: withCodes(tagsIn(before), codes) } : {}),
+    ...(json === undefined || codes.size > 0 || 'tags' in before ? { tags: tagsWith(codes) } : {}),
     properties: { ...(isFailed(before) ? rest : properties), ...Object.fromEntries(present) },
   };
 }
 
-/** Frontends, rules and probes of one Service; a frontend that others use stays. */
+function failure(kind: CloudError['kind'], message: string): CloudError {
+  return new CloudError({ kind, cloud, operation: 'PUT loadBalancers/{name}', message });
+}
+
+/** @param holder UID of a cluster */
+export function foreignPool(document: string, { name }: Pick<PoolSpec, 'name'>, holder: string): string {
+  const advice = 'give each cluster its own --cluster-name';
+  return `backend pool ${name} of load balancer ${document} has the nodes of cluster ${holder}: ${advice}`;
+}
+
+/** Frontend, rules and probes of one address family of a Service; a frontend that others use stays. */
 function replaceOwn(
   next: Lists,
   base: string,
+  side: SideKey,
   frontends: readonly Part[],
   wire: Pick<ReturnType<typeof wireOf>, 'rules' | 'probes'>,
 ): void {
-  const isOwn = (part: Part) => isOfBase(part.name, base);
+  const isOwn = ({ name }: Part) => isOfBase(name, base) && sideKeyOf(name) === side;
+  const isOwnFrontend = ({ name, properties }: Part) =>
+    isOfBase(name, base) && frontendSide(name, textIn(objectIn(properties, 'subnet'), 'id')) === side;
   next[lists.rules] = replaced(next[lists.rules], wire.rules, isOwn);
   next[lists.probes] = replaced(next[lists.probes], wire.probes, isOwn);
   const users = next[lists.rules]
@@ -150,18 +194,18 @@ function replaceOwn(
     // Zones can never change, and people chain a gateway load balancer to a frontend.
     return there === undefined ? one : { ...there, properties: { ...there.properties, ...one.properties } };
   });
-  next[lists.frontends] = replaced(next[lists.frontends], desired, (part) => isOwn(part) && isFree(part));
+  next[lists.frontends] = replaced(next[lists.frontends], desired, (part) => isOwnFrontend(part) && isFree(part));
 }
 
-function withPool(pools: readonly Part[], { name, virtualNetwork, members }: PoolSpec): readonly Part[] {
+function withPool(pools: readonly Part[], { name, kind, virtualNetwork, members }: PoolSpec): readonly Part[] {
   const there = pools.find((pool) => pool.name.toLowerCase() === name.toLowerCase());
-  if (there !== undefined && partsOfInterfaces(there)) return pools;
+  if (kind !== 'addresses') return there === undefined ? [...pools, { name, properties: {} }] : pools;
   const isSame = there && members.length === poolAddresses(there).length;
   if (isSame && members.every(({ address }) => poolAddresses(there).includes(address))) return pools;
   const standing = there === undefined ? [] : partsIn({ properties: there.properties }, 'loadBalancerBackendAddresses');
   const nodes = new Set(members.map(({ node }) => node));
   const addresses = members.map(({ node, address }): Part => {
-    const there = standing.find(({ properties }) => properties['ipAddress'] === address);
+    const there = standing.find(({ properties }) => canonical(textIn(properties, 'ipAddress') ?? '') === address);
     // Names are unique: one that was made for another node may be needed for that node's new address.
     const isKept = there !== undefined && (there.name === node || !nodes.has(there.name));
     return isKept ? there : { name: node, properties: { ipAddress: address } };

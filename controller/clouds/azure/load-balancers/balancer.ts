@@ -1,17 +1,29 @@
 import type { LoadBalancingRulePropertiesFormat, ProbePropertiesFormat } from '@azure/arm-network';
 import type { Found, Owner, ResourceName } from '../../../engine/resource.ts';
 import { canonical } from '../../ip-address.ts';
-import { covers, idIn, isFailed, type Json, objectIn, type Part, partsIn, sameName, textIn } from './json.ts';
-import { baseName, baseOf, codesIn, isOfBase, ownerOf, type Tags } from './names.ts';
+import type { IpFamily } from '../../load-balancers.ts';
+import { covers, idIn, isFailed, type Json, listIn, objectIn, type Part, partsIn, sameName, textIn } from './json.ts';
+import {
+  baseName,
+  baseOf,
+  codesIn,
+  frontendSide,
+  isOfBase,
+  ownerOf,
+  type SideKey,
+  sideKeyOf,
+  type Tags,
+} from './names.ts';
 
 export const kindNames = {
   balancer: 'load balancer',
   address: 'public address',
   rule: 'security rule',
+  pool: 'backend pool',
 } as const;
 
 /** Name of a Service's own public address. */
-export const addressName: ResourceName = `${kindNames.address}/main`;
+export const addressName = (key: SideKey): ResourceName => `${kindNames.address}/${key}`;
 
 /** What one Service has in a load balancer that all Services share: a frontend, its rules and their probes. */
 export interface Balancer {
@@ -27,7 +39,7 @@ export interface Balancer {
   readonly probes: readonly Part[];
   /** In the pools of its rules. */
   readonly members: readonly string[];
-  /** Network interfaces are in such a pool: who joins is up to them. */
+  /** Its members are network interfaces. */
   readonly isOfInterfaces: boolean;
   /** The last write to the load balancer has failed: another one is needed. */
   readonly isFailed: boolean;
@@ -41,6 +53,8 @@ export interface BalancerSpec {
     readonly publicAddress?: ResourceName;
     readonly subnet?: string;
     readonly privateAddress?: string | undefined;
+    /** Of an address of a subnet. */
+    readonly family?: IpFamily;
   };
   readonly rules: readonly RuleSpec[];
   readonly probes: readonly { readonly name: string; readonly properties: ProbePropertiesFormat }[];
@@ -68,6 +82,8 @@ export interface PublicAddress {
 /** The nodes behind all rules of a load balancer: every Service names all nodes of the cluster. */
 export interface PoolSpec {
   readonly name: string;
+  /** Who its members are: `interfaces` are not written with the load balancer, and `others` fill it themselves. */
+  readonly kind: 'addresses' | 'interfaces' | 'others';
   readonly virtualNetwork: string;
   readonly members: readonly { readonly node: string; readonly address: string }[];
 }
@@ -81,13 +97,16 @@ export const lists = {
 
 /** The parts of a Service as they are written. @param id of the load balancer */
 export function wireOf(spec: BalancerSpec, id: string, publicAddress: string | undefined) {
-  const { name, subnet, privateAddress } = spec.frontend;
+  const { name, subnet, privateAddress, family } = spec.frontend;
   const ref = (list: string, part: string) => ({ id: `${id}/${list}/${part}` });
   const method = privateAddress === undefined ? 'Dynamic' : 'Static';
   const address =
     subnet === undefined
       ? { publicIPAddress: { id: publicAddress } }
-      : { subnet: { id: subnet }, privateIPAllocationMethod: method, privateIPAddress: privateAddress };
+      : {
+          ...{ subnet: { id: subnet }, privateIPAllocationMethod: method, privateIPAddress: privateAddress },
+          ...(family === 'IPv6' ? { privateIPAddressVersion: family } : {}),
+        };
   return {
     frontend: { name, properties: address },
     rules: spec.rules.map(({ name: rule, probe, properties }): Part => {
@@ -103,7 +122,10 @@ export function wireOf(spec: BalancerSpec, id: string, publicAddress: string | u
 }
 
 export const poolAddresses = ({ properties }: Part): readonly string[] =>
-  partsIn({ properties }, 'loadBalancerBackendAddresses').flatMap((one) => textIn(one.properties, 'ipAddress') ?? []);
+  partsIn({ properties }, 'loadBalancerBackendAddresses').flatMap((one) => {
+    const ip = textIn(one.properties, 'ipAddress');
+    return ip === undefined ? [] : [canonical(ip)];
+  });
 
 export const tagsIn = (json: Json) => objectIn(json, 'tags') as Tags;
 
@@ -120,9 +142,13 @@ export function parseBalancer(
   const id = textIn(json, 'id')!.toLowerCase();
   const codes = codesIn(tagsIn(json));
   const pools = partsIn(json, lists.pools);
-  const byBase = (list: string) => Map.groupBy(partsIn(json, list), ({ name }) => baseOf(name));
+  const byBase = (list: string) => Map.groupBy(partsIn(json, list), ({ name }) => sideOfService(name));
   const [rulesOf, probesOf] = [byBase(lists.rules), byBase(lists.probes)];
-  const ofInterfaces = pools.some(partsOfInterfaces);
+  const ofInterfaces = new Set(
+    pools.flatMap((pool) =>
+      memberKindOf(pool) === 'interfaces' ? `${id}/${lists.pools}/${pool.name}`.toLowerCase() : [],
+    ),
+  );
   const membersOf = new Map(
     pools.map((pool) => [`${id}/${lists.pools}/${pool.name}`.toLowerCase(), poolAddresses(pool)]),
   );
@@ -132,8 +158,8 @@ export function parseBalancer(
     const holder = publicOwnerOf(publicAddress ?? '');
     const isHeld = holder?.cluster === cluster && isOfBase(name, baseName(holder.service));
     const owner = isHeld ? holder : ownerOf(name, cluster, codes);
-    const base = baseOf(name);
-    const own = (all: typeof rulesOf) => (base === undefined ? [] : (all.get(base) ?? []));
+    const [base, side] = [baseOf(name), frontendSide(name, textIn(objectIn(properties, 'subnet'), 'id'))];
+    const own = (all: typeof rulesOf) => (base === undefined ? [] : (all.get(sideOfService(name, side)) ?? []));
     const rules = own(rulesOf);
     const [pool = '', ...more] = new Set(rules.map((rule) => idIn(rule.properties, 'backendAddressPool') ?? ''));
     // One array for all frontends of a pool.
@@ -142,26 +168,34 @@ export function parseBalancer(
     const privateAddress = textIn(properties, 'privateIPAddress');
     const address = privateAddress === undefined ? undefined : canonical(privateAddress);
     return {
-      ...{ kind: kindNames.balancer, id: `${id}/${lists.frontends}/${name}`.toLowerCase(), key: 'main' },
+      ...{ kind: kindNames.balancer, id: `${id}/${lists.frontends}/${name}`.toLowerCase(), key: side },
       ...(owner === undefined ? {} : { owner }),
       ...{ status: 'ready', slots: [frontendSlot(document, name)] },
       ...(address === undefined ? {} : { address }),
       refs: publicAddress === undefined ? [] : [{ role: 'address', kind: kindNames.address, id: publicAddress }],
       body: {
         ...{ document, name, publicAddress, privateAddress, subnet: idIn(properties, 'subnet'), frontend },
-        ...{ rules, probes: own(probesOf), members, isOfInterfaces: ofInterfaces && members.length === 0 },
+        ...{ rules, probes: own(probesOf), members, isOfInterfaces: ofInterfaces.has(pool) },
         isFailed: isFailed(json),
       },
     };
   });
 }
 
+/** Frontend, rules and probes of one address family of a Service have it in common. */
+const sideOfService = (name: string, side = sideKeyOf(name)) => `${baseOf(name) ?? ''} ${side}`;
+
 export const frontendSlot = (document: string, name: string) => `frontend ${document}/${name}`.toLowerCase();
 
-export function partsOfInterfaces({ properties }: Part): boolean {
-  const configurations = properties['backendIPConfigurations'];
-  const isFilled = Array.isArray(configurations) && configurations.length > 0;
-  return isFilled && poolAddresses({ name: '', properties }).length === 0;
+/** Outbound rules, and inbound NAT rules that lead to all members of the pool. */
+export const hasOtherRules = ({ properties }: Part) =>
+  ['outboundRules', 'inboundNatRules'].some((list) => listIn(properties, list).length > 0);
+
+/** A pool has members of one kind alone; Azure shows the interfaces of addresses, too. */
+export function memberKindOf({ properties }: Part): 'addresses' | 'interfaces' | undefined {
+  const addresses = partsIn({ properties }, 'loadBalancerBackendAddresses');
+  if (addresses.some((one) => textIn(one.properties, 'ipAddress') !== undefined)) return 'addresses';
+  return listIn(properties, 'backendIPConfigurations').length > 0 ? 'interfaces' : undefined;
 }
 
 /** What differs, for people; empty where nothing does. */
@@ -174,7 +208,7 @@ export function differences(found: Balancer, spec: BalancerSpec, isAddressGood: 
   const isInPlace = sameName(found, wire.frontend) && isAddressGood && found.subnet === subnet?.toLowerCase();
   if (!isInPlace || found.privateAddress !== privateAddress) texts.push(`frontend ${spec.frontend.name}`);
   const members = spec.pool.members.map(({ address }) => address);
-  if (!found.isOfInterfaces) {
+  if (spec.pool.kind === 'addresses') {
     texts.push(...members.filter((ip) => !found.members.includes(ip)).map((ip) => `node ${ip}`));
     texts.push(...found.members.filter((ip) => !members.includes(ip)).map((ip) => `no node ${ip}`));
   }

@@ -1,9 +1,10 @@
 import { type Desire, type Found, nameOf, type Refusal, type Want } from '../../../engine/resource.ts';
 import { canonical } from '../../ip-address.ts';
 import type { DesireInput } from '../../load-balancer-driver.ts';
-import type { DesiredLoadBalancer, DesiredPort } from '../../load-balancers.ts';
+import type { DesiredLoadBalancer, DesiredPort, IpFamily } from '../../load-balancers.ts';
 import { prefix } from '../annotations.ts';
 import type { BalancerPlace } from '../config.ts';
+import { readVmId } from '../resource-id.ts';
 import type { AddressBook } from './address-book.ts';
 import {
   addressName,
@@ -14,12 +15,24 @@ import {
   type PoolSpec,
   type PublicAddress,
 } from './balancer.ts';
-import { baseName, classicTags, frontendName, publicAddressName } from './names.ts';
+import { foreignPool } from './balancer-document.ts';
+import {
+  baseName,
+  classicTags,
+  familyOf,
+  frontendName,
+  poolName,
+  publicAddressName,
+  type Side,
+  type SideKey,
+  sidesOf,
+} from './names.ts';
 import { currentPlacement, type Placement, placementOf, unsupported } from './placement.ts';
+import { type InterfacePoolSpec, poolKey } from './pool.ts';
 import type { PublicAddressSpec } from './public-addresses.ts';
 import { aggregated } from './ranges.ts';
 import { classicRules, rulesOf } from './rules.ts';
-import { allowRule, denyRule, type RuleSpec, shareKey } from './security-group.ts';
+import { allowRule, denyRule, type RuleShare, type RuleSpec, shareKey } from './security-group.ts';
 import { type Settings, settingsOf } from './settings.ts';
 
 export interface DesireOptions {
@@ -28,88 +41,170 @@ export interface DesireOptions {
   idOf(resourceGroup: string, name: string): string;
 }
 
-/** What serves a Service. Pure but for the addresses that the book has. */
+/** What serves a Service: a frontend for each address family. Pure but for what the book has. */
 export function desireOf(input: DesireInput, options: DesireOptions): Desire {
   const { place, book } = options;
   const { desired, own } = input;
-  const { owner, service, clusterName, families } = desired;
+  const { owner, clusterName } = desired;
   const settings = settingsOf(desired);
-  const base = baseName(owner.service);
-  const ofKind = (kind: string) => own().filter((one) => one.kind === kind);
-  const balancers = ofKind(kindNames.balancer) as readonly Found<Balancer>[];
-  const documentOf = (isInternal: boolean) =>
-    book.spelled(`${place.name ?? clusterName}${isInternal ? '-internal' : ''}`);
-  const standing = balancers.find(({ body }) => body.document === documentOf(settings.isInternal)) ?? balancers[0];
-
   const problems = [...settings.problems, ...fieldsOf(desired)];
   const refusals: Refusal[] = problems.map(unsupported);
   const remarks: string[] = [];
   const served = desired.ports.filter(isServed);
   refusals.push(...desired.ports.filter((port) => !isServed(port)).map(portRefusal));
-  if (families.includes('IPv6')) refusals.push(unsupported('spec.ipFamilies: "IPv6", expected IPv4 alone'));
   if (desired.retain && settings.isInternal) remarks.push('nothing of an internal load balancer is retained');
-
-  const placed = placementOf({ input, settings, standing, ...options });
-  if (!('from' in placed)) refusals.push(placed);
-  const isMoved = !('from' in placed) && placed.reason === 'AddressWouldChange';
-  // The rest of what is asked for is done where the address stays.
-  const placement =
-    'from' in placed ? placed : isMoved && standing ? currentPlacement(input, standing.body) : undefined;
-  // What cannot be read changes nothing, and nothing goes.
-  if (problems.length > 0 || served.length === 0 || placement === undefined) {
-    const wants = [...asTheyStand(own()), ...asTheyStand([{ kind: kindNames.balancer, key: 'main' }])];
-    return { wants: [...new Map(wants.map((want) => [nameOf(want), want])).values()], refusals, remarks };
+  const sides = sidesOf(desired.families);
+  const documentOf = (isInternal: boolean) =>
+    book.spelled(`${place.name ?? clusterName}${isInternal ? '-internal' : ''}`);
+  const foreign = sides.flatMap(({ family }): Refusal[] => {
+    const [document, name] = [documentOf(settings.isInternal), poolName(clusterName, family)];
+    const holder = book.poolOf(document, name)?.holder;
+    if (holder === undefined || holder === owner.cluster) return [];
+    return [{ reason: 'Foreign', message: foreignPool(document, { name }, holder) }];
+  });
+  refusals.push(...foreign);
+  const standing = standingFamily(input);
+  const isOtherFamily = standing !== undefined && standing !== sides[0]?.family;
+  if (isOtherFamily) {
+    // Names and addresses would have to change places.
+    const expected = standing === 'IPv4' ? 'IPv4, or IPv4 and IPv6,' : 'IPv6 alone';
+    refusals.push(unsupported(`spec.ipFamilies: ${desired.families.join()}, expected ${expected} as it stands`));
   }
-
-  const isInternal = placement.from === 'subnet';
-  const document = isMoved && standing ? standing.body.document : documentOf(isInternal);
-  const name = isMoved && standing ? standing.body.name : frontendName(base, isInternal ? settings.subnet : undefined);
-  const unused = withoutEffect(placement, ofKind(kindNames.address)[0]?.body as PublicAddress | undefined, settings);
-  remarks.push(...unused.map((one) => `${prefix}${one} has no effect`));
-  const isForAllPorts = settings.isForAllPorts && isInternal;
-  const subnet = isInternal ? settings.subnet : undefined;
-  const parts = { base, subnet, desired, settings: { ...settings, isForAllPorts }, ports: served };
-  const pool = {
-    ...{ name: clusterName, virtualNetwork: place.virtualNetwork },
-    members: membersOf(desired, standing?.body.members ?? [], book),
-  };
-  const frontend = { document, pool, frontend: { name, ...frontendOf(placement, standing?.body) } };
-  const spec: BalancerSpec = { ...frontend, ...rulesOf(parts, place.disableOutboundSnat) };
-  const classic: BalancerSpec = { ...frontend, ...classicRules(parts, place.disableOutboundSnat) };
-  const main: Want<BalancerSpec> = {
-    ...{ kind: kindNames.balancer, key: 'main', slot: frontendSlot(document, name), carriesAddress: true },
-    ...{ needs: isInternal ? [] : [addressName], spec, asGood: [classic], summary: `frontend ${name}` },
-  };
-  if (standing?.body.isOfInterfaces)
-    remarks.push(`backend pool ${clusterName} has network interfaces in it: scale sets say which nodes join`);
-  const rules =
-    place.securityGroup && !settings.isWithoutSecurityRules ? firewallOf(document, isInternal, settings, served) : [];
   if (place.securityGroup === undefined && !settings.isWithoutSecurityRules) {
     const hasSources = settings.ranges.length + settings.serviceTags.length > 0;
     const message = 'azure.json names no securityGroupName: traffic is what the security group of the nodes allows';
     if (hasSources) refusals.push(unsupported(`source ranges: ${message}`));
     else remarks.push(message);
   }
-  const shares = rules.map((rule): Want<RuleSpec> => {
-    const one = { kind: kindNames.rule, key: shareKey(document, rule.name), needs: [nameOf(main)] };
-    return { ...one, spec: rule, summary: `security rule ${rule.name}` };
+  // What cannot be read changes nothing, and nothing goes.
+  const isUnread = problems.length > 0 || foreign.length > 0 || isOtherFamily || served.length === 0;
+  const done = sides.map((side) =>
+    isUnread ? { stays: side } : sideOf(side, { ...options, input, settings, served, documentOf }),
+  );
+  const wants = done.flatMap((one): readonly Want[] => {
+    if ('wants' in one) return one.wants;
+    const isKept = (found: Found) => found.kind !== kindNames.pool && (isUnread || isOfSide(found, one.stays));
+    return [...asTheyStand(own().filter(isKept)), ...asTheyStand([{ kind: kindNames.balancer, key: one.stays.key }])];
   });
-  return { wants: [...addressWants(), main, ...shares], refusals, remarks };
+  const all = new Map(wants.map((want) => [nameOf(want), want]));
+  return {
+    wants: [...all.values()],
+    refusals: [...refusals, ...done.flatMap((one) => ('refusals' in one ? one.refusals : []))],
+    remarks: [...remarks, ...new Set(done.flatMap((one) => ('remarks' in one ? (one.remarks ?? []) : [])))],
+  };
+}
+
+/** Of what has the names without a suffix; undefined: nothing that is known has them. */
+function standingFamily({ own, found }: DesireInput): IpFamily | undefined {
+  const publicOf = ({ body }: Found<Balancer>) => found(kindNames.address).find(({ id }) => id === body.publicAddress);
+  const balancers = own().filter(({ kind }) => kind === kindNames.balancer) as readonly Found<Balancer>[];
+  const addresses = own().filter(({ kind }) => kind === kindNames.address);
+  const ips = [...balancers, ...addresses].flatMap((one) => {
+    if (one.key !== 'main') return [];
+    return one.address ?? (one.kind === kindNames.balancer ? publicOf(one as Found<Balancer>)?.address : []) ?? [];
+  });
+  return ips[0] === undefined ? undefined : familyOf(ips[0]);
+}
+
+interface SideOptions extends DesireOptions {
+  readonly input: DesireInput;
+  readonly settings: Settings;
+  readonly served: readonly DesiredPort[];
+  documentOf(isInternal: boolean): string;
+}
+
+/** One address family of a Service; `stays`: it goes on as it is. */
+function sideOf(
+  side: Side,
+  options: SideOptions,
+): Desire | { readonly stays: Side; readonly refusals: readonly Refusal[] } {
+  const { input, settings, place, book, served, documentOf } = options;
+  const { desired, own } = input;
+  const { owner, service, clusterName } = desired;
+  const { family, key, suffix } = side;
+  const ofSide = (kind: string) => own().filter((one) => one.kind === kind && one.key === key);
+  const balancers = ofSide(kindNames.balancer) as readonly Found<Balancer>[];
+  const standing = balancers.find(({ body }) => body.document === documentOf(settings.isInternal)) ?? balancers[0];
+  const refusals: Refusal[] = [];
+  const remarks: string[] = [];
+  const placed = placementOf({ family, standing, ...options });
+  if (!('from' in placed)) refusals.push(placed);
+  const isMoved = !('from' in placed) && placed.reason === 'AddressWouldChange';
+  // The rest of what is asked for is done where the address stays.
+  const placement =
+    'from' in placed ? placed : isMoved && standing ? currentPlacement(input, standing.body) : undefined;
+  if (placement === undefined) return { stays: side, refusals };
+
+  const isInternal = placement.from === 'subnet';
+  const document = isMoved && standing ? standing.body.document : documentOf(isInternal);
+  const subnet = isInternal ? settings.subnet : undefined;
+  const base = baseName(owner.service);
+  const name = isMoved && standing ? standing.body.name : frontendName(base, subnet, suffix);
+  const standingAddress = ofSide(kindNames.address)[0]?.body as PublicAddress | undefined;
+  const unused = withoutEffect(placement, standingAddress, settings, family);
+  remarks.push(...unused.map((one) => `${prefix}${one} has no effect`));
+  const isForAllPorts = settings.isForAllPorts && isInternal;
+  // Azure has no floating IP for internal addresses of IPv6.
+  const hasFloatingIp = settings.hasFloatingIp && !(isInternal && family === 'IPv6');
+  const naming = { base, subnet, suffix };
+  const parts = { naming, desired, settings: { ...settings, isForAllPorts, hasFloatingIp }, ports: served };
+  const pool = poolOf();
+  const frontend = { document, pool, frontend: { name, family, ...frontendOf(placement, standing?.body, key) } };
+  const spec: BalancerSpec = { ...frontend, ...rulesOf(parts, place.disableOutboundSnat) };
+  const classic: BalancerSpec = { ...frontend, ...classicRules(parts, place.disableOutboundSnat) };
+  const main: Want<BalancerSpec> = {
+    ...{ kind: kindNames.balancer, key, slot: frontendSlot(document, name), carriesAddress: true },
+    ...{ needs: isInternal ? [] : [addressName(key)], spec, asGood: [classic], summary: `frontend ${name}` },
+  };
+  const isGuarded = place.securityGroup !== undefined && !settings.isWithoutSecurityRules;
+  const shares = (isGuarded ? firewallOf({ document, family }, isInternal, settings, served) : []).map(
+    (rule): Want<RuleSpec> => {
+      const one = { kind: kindNames.rule, key: shareKey(document, rule.name), needs: [nameOf(main)] };
+      return { ...one, spec: rule, summary: `security rule ${rule.name}` };
+    },
+  );
+  return { wants: [...addressWants(), main, ...poolWants(), ...shares], refusals, remarks };
+
+  function poolOf(): PoolSpec {
+    const own = poolName(clusterName, family);
+    const isPreconfigured = place.isPreconfigured[isInternal ? 'internal' : 'external'];
+    const kind = book.poolOf(document, own)?.kind ?? place.poolMembers;
+    if (kind !== place.poolMembers && !isPreconfigured) {
+      const setting = 'loadBalancerBackendPoolConfigurationType';
+      remarks.push(`backend pool ${own} of ${document} keeps its ${kind}: ${setting} is for new ones`);
+    }
+    return {
+      ...{ name: own, kind: isPreconfigured ? 'others' : kind, virtualNetwork: place.virtualNetwork },
+      members: kind === 'addresses' ? membersOf(desired, family, standing?.body.members ?? [], book) : [],
+    };
+  }
+
+  function poolWants(): readonly Want[] {
+    if (pool.kind !== 'interfaces') return [];
+    const spec = interfacesOf(desired, { document, name: pool.name }, family, place, book);
+    const one = { kind: kindNames.pool, key: poolKey(document, pool.name), needs: [nameOf(main)] };
+    for (const id of [...spec.vms, ...spec.sets]) {
+      const why = book.refusalOf(id);
+      if (why !== undefined) remarks.push(`${id.split('/').at(-1)} is not in backend pool ${pool.name}: it ${why}`);
+    }
+    return [{ ...one, spec, summary: `backend pool ${pool.name} of ${document}` }];
+  }
 
   function addressWants(): readonly Want[] {
     if (placement === undefined || placement.from === 'subnet') return [];
     const { from } = placement;
-    const one = { kind: kindNames.address, key: 'main' };
+    const one = { kind: kindNames.address, key };
     if (from === 'existing') {
       const { id, shown } = placement;
       return [{ ...one, use: { id, allowed: true }, spec: undefined, summary: `public address ${shown}` }];
     }
-    const standingAddress = ofKind(kindNames.address)[0]?.body as PublicAddress | undefined;
-    const { publicPrefix, publicTags, ipTags, label } = settings;
-    const usual = publicAddressName(clusterName, base, publicPrefix?.split('/').at(-1));
+    const { publicTags, ipTags, label } = settings;
+    const { publicPrefix } = settings.sides[family];
+    const usual = publicAddressName(clusterName, base, publicPrefix?.split('/').at(-1), suffix);
     const address: PublicAddressSpec = {
       name: standingAddress?.name ?? usual,
       resourceGroup: standingAddress?.resourceGroup ?? settings.resourceGroup ?? place.resourceGroup,
+      family,
       tags: {
         ...{ ...publicTags, [classicTags.service]: service, [classicTags.cluster]: clusterName },
         ...(label ? { [classicTags.label]: service } : {}),
@@ -126,6 +221,11 @@ export function desireOf(input: DesireInput, options: DesireOptions): Desire {
   }
 }
 
+/** Rules of the security group are of the family of their address. */
+function isOfSide({ kind, key, body }: Found, side: Side): boolean {
+  return kind === kindNames.rule ? familyOf((body as RuleShare).ip) === side.family : key === side.key;
+}
+
 function asTheyStand(found: readonly { readonly kind: string; readonly key?: string | undefined }[]): readonly Want[] {
   return found.map(({ kind, key = '' }) => ({ kind, key, asItStands: true, spec: undefined, summary: kind }));
 }
@@ -134,8 +234,10 @@ function asTheyStand(found: readonly { readonly kind: string; readonly key?: str
 function withoutEffect(
   { from }: Placement,
   address: PublicAddress | undefined,
-  { publicPrefix, publicTags, ipTags, label, resourceGroup, probe, hasPath }: Settings,
+  { sides, publicTags, ipTags, label, resourceGroup, probe, hasPath }: Settings,
+  family: IpFamily,
 ): readonly string[] {
+  const { publicPrefix } = sides[family];
   const given = {
     'dns-label-name': label,
     'pip-tags': Object.keys(publicTags)[0],
@@ -151,20 +253,22 @@ function withoutEffect(
   return unused;
 }
 
-function frontendOf(placement: Placement, standing: Balancer | undefined): Omit<BalancerSpec['frontend'], 'name'> {
-  if (placement.from !== 'subnet') return { publicAddress: addressName };
+function frontendOf(
+  placement: Placement,
+  standing: Balancer | undefined,
+  key: SideKey,
+): Omit<BalancerSpec['frontend'], 'name' | 'family'> {
+  if (placement.from !== 'subnet') return { publicAddress: addressName(key) };
   const { subnet, ip } = placement;
   // It keeps the address that it got.
   const isIn = standing?.subnet === subnet.toLowerCase();
   return { subnet, privateAddress: ip ?? (isIn ? standing.privateAddress : undefined) };
 }
 
-function fieldsOf({ attach, families }: DesiredLoadBalancer): string[] {
-  const fields = [
-    attach && `mooring.dev/load-balancer-id: ${JSON.stringify(attach.id)}, expected none: one load balancer serves all`,
-    !families.includes('IPv4') && 'spec.ipFamilies: no IPv4, expected IPv4',
-  ];
-  return fields.filter((one) => typeof one === 'string');
+function fieldsOf({ attach }: DesiredLoadBalancer): string[] {
+  if (attach === undefined) return [];
+  const expected = 'expected none: one load balancer serves all';
+  return [`mooring.dev/load-balancer-id: ${JSON.stringify(attach.id)}, ${expected}`];
 }
 
 const isServed = ({ protocol }: DesiredPort) => protocol !== 'SCTP';
@@ -173,33 +277,62 @@ function portRefusal({ port, protocol }: DesiredPort): Refusal {
   return { ...unsupported(`spec.ports: ${protocol} ${port}, expected TCP or UDP`), ports: [{ port, protocol }] };
 }
 
-/** Those that are known by their providerID alone stay, and are not added. */
+/** Those that are known by their providerID alone stay, and are not added; which they are is not known at first. */
 function membersOf(
   { members }: DesiredLoadBalancer,
+  family: IpFamily,
   standing: readonly string[],
   book: AddressBook,
 ): PoolSpec['members'] {
-  return members.flatMap(({ node, providerID, addresses }) => {
+  const found = members.flatMap(({ node, providerID, addresses }) => {
     const known = standing.find((ip) => addresses.length === 0 && book.providerIDOf(ip) === providerID);
-    const address = known ?? addresses.find((one) => !one.includes(':'));
+    const address = known ?? addresses.find((one) => familyOf(one) === family);
     return address === undefined ? [] : [{ node, address: canonical(address) }];
   });
+  const isAnyUnknown = members.some(
+    ({ providerID, addresses }) => addresses.length === 0 && !book.isAddressed(providerID),
+  );
+  const others = isAnyUnknown ? standing.filter((ip) => book.providerIDOf(ip) === undefined) : [];
+  const left = others.filter((ip) => !found.some(({ address }) => address === ip));
+  return [...found, ...left.map((address) => ({ node: '', address }))];
+}
+
+/** The VMs behind a pool, and the scale sets of the configured resource group that they are in. */
+function interfacesOf(
+  { members }: DesiredLoadBalancer,
+  pool: Pick<InterfacePoolSpec, 'document' | 'name'>,
+  family: IpFamily,
+  { machines }: BalancerPlace,
+  book: AddressBook,
+): InterfacePoolSpec {
+  const present = new Set(book.vmsBehind(pool.document));
+  const ids = members.flatMap(({ providerID, addresses }) => {
+    const vm = readVmId(providerID.slice('azure://'.length));
+    const isKnown = addresses.some((ip) => familyOf(ip) === family) || present.has(vm?.id.toLowerCase() ?? '');
+    return vm !== undefined && isKnown && vm.subscription === machines.subscription ? [vm] : [];
+  });
+  const sets = ids.flatMap(({ id, scaleSet, resourceGroup }) => {
+    const isWritten = machines.vmType !== 'standard' && resourceGroup === machines.resourceGroup;
+    return scaleSet !== undefined && isWritten ? [id.toLowerCase().replace(/\/virtualmachines\/[^/]+$/, '')] : [];
+  });
+  return { ...pool, vms: ids.map(({ id }) => id.toLowerCase()).sort(), sets: [...new Set(sets)].sort() };
 }
 
 /** As the classic controller writes rules: traffic from the virtual network is allowed by the cloud's own rules. */
 function firewallOf(
-  document: string,
+  of: Pick<RuleSpec, 'document' | 'family'>,
   isInternal: boolean,
   { ranges, serviceTags, deniesOthers }: Settings,
   served: readonly DesiredPort[],
 ): readonly RuleSpec[] {
   const isForAll = ranges.length === 0 ? !isInternal : ranges.some((range) => range.endsWith('/0'));
   const all = [...serviceTags, ...(serviceTags.length === 0 && isForAll ? ['Internet'] : [])];
-  const sources = [...all.map((tag) => [tag]), ...(ranges.length === 0 ? [] : [aggregated(ranges)])];
+  const own = ranges.filter((range) => familyOf(range) === of.family);
+  const sources = [...all.map((tag) => [tag]), ...(own.length === 0 ? [] : [aggregated(own)])];
   const rules = (['TCP', 'UDP'] as const).flatMap((protocol) => {
     const ports = served.filter((one) => one.protocol === protocol).map(({ port }) => port);
     const wire = protocol === 'TCP' ? 'Tcp' : 'Udp';
-    return ports.length === 0 ? [] : sources.map((some) => allowRule(document, wire, some, ports));
+    return ports.length === 0 ? [] : sources.map((some) => allowRule(of, wire, some, ports));
   });
-  return deniesOthers ? [...rules, denyRule(document)] : rules;
+  return deniesOthers ? [...rules, denyRule(of)] : rules;
 }

@@ -1,65 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { type AzureWorld, type AzureWorldOptions, azureWorld } from '../../../../test/clouds/azure/azure-world.ts';
-import { location, subscription } from '../../../../test/clouds/azure/fake/fake-state.ts';
-import { desiredFor, memberOf, newOwner, port } from '../../../../test/clouds/suite/desired.ts';
-import { ensure as ensureService, remove, type ServiceRecord } from '../../../../test/clouds/suite/drive.ts';
-import type { CloudVm } from '../../../../test/clouds/suite/world.ts';
+import { location } from '../../../../test/clouds/azure/fake/fake-state.ts';
+import { annotated, internal, type Json, network, type Part, withWorld } from '../../../../test/clouds/azure/scene.ts';
+import { memberOf, newOwner, port } from '../../../../test/clouds/suite/desired.ts';
+import { ensure as ensureService } from '../../../../test/clouds/suite/drive.ts';
 import type { AdoptionProof, DesiredLoadBalancer } from '../../load-balancers.ts';
-import { prefix } from '../annotations.ts';
+import { portPrefix, prefix } from '../annotations.ts';
 import { baseName } from './names.ts';
-
-type Json = Record<string, unknown>;
-interface Part {
-  readonly name: string;
-  readonly properties: Json;
-}
-
-const network = `/subscriptions/${subscription}/resourceGroups/rg/providers/Microsoft.Network`;
-const annotated = (own: Readonly<Record<string, string>>) =>
-  Object.fromEntries(Object.entries(own).map(([name, value]) => [prefix + name, value]));
-const internal = { 'load-balancer-internal': 'true' };
-
-async function withWorld(
-  work: (scene: Awaited<ReturnType<typeof sceneOf>>) => Promise<void>,
-  options?: AzureWorldOptions,
-): Promise<void> {
-  const scene = await sceneOf(azureWorld(options));
-  await work(scene);
-  await scene.world.close();
-}
-
-async function sceneOf(world: AzureWorld) {
-  const vms: readonly CloudVm[] = [await world.createVm(), await world.createVm()];
-  const records = new Map<string, ServiceRecord>();
-  const { resources } = world.fake.network;
-
-  async function drivingOf(desired: DesiredLoadBalancer) {
-    const { loadBalancers } = await world.open();
-    const record = records.get(desired.owner.service) ?? { id: undefined };
-    records.set(desired.owner.service, record);
-    return { world, balancers: loadBalancers!, desired, record };
-  }
-  const resource = (type: string, name: string) => resources.get(`${network}/${type}/${name}`.toLowerCase());
-  const partsOf = (type: string, name: string, list: string) =>
-    ((resource(type, name)?.body['properties'] as Json | undefined)?.[list] ?? []) as readonly Part[];
-  return {
-    ...{ world, vms, resource, partsOf, network: world.fake.network },
-    service: (fields: Partial<DesiredLoadBalancer> = {}) => desiredFor(newOwner(world.cluster), vms, fields),
-    ensure: async (desired: DesiredLoadBalancer, adopt?: AdoptionProof) =>
-      ensureService({ ...(await drivingOf(desired)), adopt }),
-    remove: async (desired: DesiredLoadBalancer) => remove(await drivingOf(desired)),
-    rules: () =>
-      partsOf('networkSecurityGroups', 'nodes', 'securityRules').filter(({ name }) => name.startsWith('k8s')),
-    writes: (type: string) =>
-      world.fake.calls.filter(({ method, path }) => method === 'PUT' && path.includes(`/${type}/`)).length,
-    set(type: string, name: string, properties: Json): void {
-      const found = resource(type, name)!;
-      found.body = { ...found.body, properties: { ...(found.body['properties'] as Json), ...properties } };
-      found.version += 1;
-    },
-  };
-}
 
 describe('load balancers of Azure', () => {
   it('take what many Services ask for at once in few writes, and lose nothing', () =>
@@ -289,16 +236,46 @@ describe('load balancers of Azure', () => {
       );
     }));
 
-  it('refuse ports and families that are not served, and serve the rest', () =>
+  it('have no rule, no probe or another probe for a port whose annotations say so', () =>
+    withWorld(async ({ service, ensure, partsOf }) => {
+      const ports = [80, 81, 82, 83].map((number) => port(number, 30000 + number));
+      const annotations = {
+        [`${portPrefix}80_no_lb_rule`]: 'true',
+        [`${portPrefix}81_no_probe_rule`]: 'true',
+        [`${portPrefix}82_health-probe_port`]: '9000',
+        [`${portPrefix}82_health-probe_protocol`]: 'http',
+      };
+      const desired = service({ ports, annotations });
+      const probes = () => {
+        const rules = partsOf('loadBalancers', 'kubernetes', 'loadBalancingRules');
+        return rules.map(({ properties }) => {
+          const id = (properties['probe'] as { id: string } | undefined)?.id.split('/').at(-1);
+          const probe = partsOf('loadBalancers', 'kubernetes', 'probes').find(({ name }) => name === id);
+          return [properties['frontendPort'], probe?.properties['port']];
+        });
+      };
+      await ensure(desired);
+      assert.deepEqual(probes(), [
+        [81, undefined],
+        [82, 9000],
+        [83, 10256],
+      ]);
+      // Nodes without endpoints have to be told apart.
+      await ensure({ ...desired, trafficPolicy: 'Local', healthCheck: { port: 32000, path: '/healthz' } });
+      assert.deepEqual(probes(), [
+        [81, undefined],
+        [82, 9000],
+        [83, 32000],
+      ]);
+    }));
+
+  it('refuse ports that are not served, and serve the rest', () =>
     withWorld(async ({ service, ensure }) => {
       const ports = [port(80, 30080), port(9000, 30900, { protocol: 'SCTP' })];
-      const { refusals, observed } = await ensure(service({ ports, families: ['IPv4', 'IPv6'] }));
+      const { refusals, observed } = await ensure(service({ ports }));
       assert.deepEqual(
         refusals.map(({ message, ports: some }) => [message, some?.[0]?.port]),
-        [
-          ['spec.ports: SCTP 9000, expected TCP or UDP', 9000],
-          ['spec.ipFamilies: "IPv6", expected IPv4 alone', undefined],
-        ],
+        [['spec.ports: SCTP 9000, expected TCP or UDP', 9000]],
       );
       assert.equal(observed?.state, 'active');
     }));
@@ -330,6 +307,28 @@ describe('load balancers of Azure', () => {
       );
     }));
 
+  it('keep a node of which a new process knows the providerID alone', () =>
+    withWorld(async ({ world, vms, service, ensure, partsOf }) => {
+      const desired = service();
+      await ensure(desired);
+      const members = vms.map((vm, at) => ({ ...memberOf(vm), ...(at === 0 ? { addresses: [], node: '' } : {}) }));
+      assert.equal((await ensure({ ...desired, members })).calls, 0);
+      const more = memberOf(await world.createVm());
+      await ensure({ ...desired, members: [...members, more] });
+      const [pool] = partsOf('loadBalancers', 'kubernetes', 'backendAddressPools');
+      assert.equal((pool!.properties['loadBalancerBackendAddresses'] as readonly Part[]).length, 3);
+    }));
+
+  it('wait for an operation that takes many minutes, and see its end', () =>
+    withWorld(async ({ world, service, ensure, resource }) => {
+      const desired = service(internalFields);
+      await ensure(desired);
+      world.fake.operationMs = 10 * 60_000;
+      world.fake.failNext = { code: 'InternalServerError', message: 'try again' };
+      await ensure({ ...desired, ports: [port(81, 30081)] });
+      assert.equal(resource('loadBalancers', 'kubernetes-internal')!.failed, false);
+    }));
+
   it('name each node once, when another node gets its former address', () =>
     withWorld(async ({ service, ensure, partsOf }) => {
       const nodes = (...addresses: readonly string[]) =>
@@ -350,17 +349,6 @@ describe('load balancers of Azure', () => {
         ],
       );
     }));
-
-  it('leave a pool of network interfaces to the scale sets, and say so', () =>
-    withWorld(async ({ service, ensure, set, partsOf }) => {
-      const desired = service();
-      await ensure(desired);
-      const [pool] = partsOf('loadBalancers', 'kubernetes', 'backendAddressPools');
-      const properties = { backendIPConfigurations: [{ id: `${network}/networkInterfaces/n/ipConfigurations/c` }] };
-      set('loadBalancers', 'kubernetes', { backendAddressPools: [{ name: pool!.name, properties }] });
-      const { calls } = await ensure(desired);
-      assert.equal(calls, 0);
-    }));
 });
 
 const internalFields = { annotations: annotated(internal) };
@@ -380,59 +368,6 @@ describe('load balancers of the classic controller', () => {
       untagged(resource('loadBalancers', 'kubernetes-internal'));
       await ensure({ ...desired, sourceRanges: ['192.0.2.0/24'] }, proof(observed!.ingress[0]!.ip!));
       assert.equal(rules().length, 1);
-    }));
-
-  it('keep their frontends and rules of IPv6', () =>
-    withWorld(async ({ service, ensure, remove, resource, partsOf, set, network: cloud }) => {
-      const desired = service();
-      const { observed } = await ensure(desired);
-      const base = baseName(desired.owner.service);
-      const { id: six } = cloud.add('publicIPAddresses', `kubernetes-${base}-IPv6`, {
-        ...{ location, tags: resource('publicIPAddresses', `kubernetes-${base}`)!.body['tags'] },
-        properties: { ipAddress: '2001:db8::1', publicIPAddressVersion: 'IPv6' },
-      });
-      const ref = (list: string, name: string) => ({ id: `${network}/loadBalancers/kubernetes/${list}/${name}` });
-      const refs = {
-        frontendIPConfiguration: ref('frontendIPConfigurations', `${base}-IPv6`),
-        ...{
-          backendAddressPool: ref('backendAddressPools', 'kubernetes-IPv6'),
-          probe: ref('probes', `${base}-80-IPv6`),
-        },
-      };
-      const theirs = {
-        frontendIPConfigurations: [{ name: `${base}-IPv6`, properties: { publicIPAddress: { id: six } } }],
-        backendAddressPools: [{ name: 'kubernetes-IPv6', properties: {} }],
-        loadBalancingRules: [
-          {
-            name: `${base}-TCP-80-IPv6`,
-            properties: { ...refs, protocol: 'Tcp', frontendPort: 80, backendPort: 30080 },
-          },
-        ],
-        probes: [{ name: `${base}-80-IPv6`, properties: { protocol: 'Tcp', port: 30080 } }],
-      };
-      const all = Object.entries(theirs).map(([list, parts]) => {
-        return [list, [...partsOf('loadBalancers', 'kubernetes', list), ...parts]];
-      });
-      set('loadBalancers', 'kubernetes', Object.fromEntries(all));
-      untagged(resource('loadBalancers', 'kubernetes'));
-      untagged(resource('publicIPAddresses', `kubernetes-${base}`));
-      untagged(resource('publicIPAddresses', `kubernetes-${base}-IPv6`));
-      const both = proof(observed!.ingress[0]!.ip!, '2001:db8::1');
-      const left = () =>
-        Object.fromEntries(
-          Object.keys(theirs).map((list) => {
-            return [list, partsOf('loadBalancers', 'kubernetes', list).filter(({ name }) => name.endsWith('-IPv6'))];
-          }),
-        );
-      const { refusals } = await ensure({ ...desired, families: ['IPv4', 'IPv6'], ports: [port(81, 30081)] }, both);
-      assert.deepEqual(
-        refusals.map(({ reason }) => reason),
-        ['Unsupported'],
-      );
-      assert.deepEqual(left(), theirs);
-      assert.ok(resource('publicIPAddresses', `kubernetes-${base}-IPv6`));
-      await remove(desired);
-      assert.deepEqual(left(), theirs);
     }));
 });
 
@@ -515,6 +450,60 @@ describe('public addresses of Azure', () => {
       assert.deepEqual([again.refusals, again.observed?.ingress], [[], observed!.ingress]);
     }));
 
+  it('are deleted in the version that was just read, and stay where another Service has them since', () =>
+    withWorld(async ({ world, service, ensure, remove, network: cloud, resource }) => {
+      const [first, second] = [service(), service()];
+      const nameOf = ({ owner }: typeof first) => `kubernetes-${baseName(owner.service)}`;
+      for (const desired of [first, second]) await ensure(desired);
+      const sent: (string | undefined)[] = [];
+      world.fake.fault = ({ method, path, headers }) => {
+        if (method === 'DELETE' && path.endsWith(nameOf(first))) sent.push(headers['if-match']);
+        if (method === 'DELETE' || !path.endsWith(nameOf(second)) || isTaken) return undefined;
+        // Between our list and our removal.
+        const there = resource('publicIPAddresses', nameOf(second))!;
+        const tags = { ...(there.body['tags'] as Json), 'mooring.dev-service-uid': 'another' };
+        Object.assign(there, { body: { ...there.body, tags }, version: there.version + 1 });
+        isTaken = true;
+        return undefined;
+      };
+      let isTaken = true;
+      await remove(first);
+      assert.match(sent.join(), /^W\/"/);
+      isTaken = false;
+      await remove(second);
+      assert.equal([...cloud.resources.values()].filter(({ type }) => type === 'publicIPAddresses').length, 1);
+    }));
+
+  it('that no list has shown yet are not overwritten', () =>
+    withWorld(async ({ world, service, ensure, network: cloud, resource }) => {
+      const desired = service();
+      const name = `kubernetes-${baseName(desired.owner.service)}`;
+      cloud.add('publicIPAddresses', name, { location, tags: { team: 'net' }, properties: {} });
+      const sent: (string | undefined)[] = [];
+      world.fake.fault = ({ method, path, headers }) => {
+        if (method === 'PUT' && path.endsWith(name)) sent.push(headers['if-none-match']);
+        return method === 'GET' && path.endsWith('/publicIPAddresses')
+          ? { status: 200, body: { value: [] } }
+          : undefined;
+      };
+      await assert.rejects(ensure(desired));
+      assert.ok(sent.length > 0 && sent.every((one) => one === '*'));
+      assert.deepEqual(resource('publicIPAddresses', name)!.body['tags'], { team: 'net' });
+    }));
+
+  it('have tags whose names compare without case', () =>
+    withWorld(async ({ service, ensure, resource }) => {
+      const desired = service({ annotations: annotated({ 'pip-tags': 'Team=web' }) });
+      await ensure(desired);
+      const there = resource('publicIPAddresses', `kubernetes-${baseName(desired.owner.service)}`)!;
+      const upper = Object.entries(there.body['tags'] as Json).map(([name, value]) => [name.toUpperCase(), value]);
+      Object.assign(there, { body: { ...there.body, tags: Object.fromEntries(upper) }, version: there.version + 1 });
+      assert.equal((await ensure(desired)).calls, 0);
+      await ensure({ ...desired, annotations: annotated({ 'pip-tags': 'Team=db' }) });
+      const { Team, TEAM } = there.body['tags'] as Json;
+      assert.deepEqual([Team, TEAM], ['db', undefined]);
+    }));
+
   it('that the subscription has no room for are told as a quota', () =>
     withWorld(async ({ service, ensure, network: cloud }) => {
       cloud.maxAddresses = 0;
@@ -575,6 +564,20 @@ describe('rules of the security group', () => {
         const { calls } = await ensure(desired);
         assert.deepEqual([calls, found.failed], [1, false], found.type);
       }
+    }));
+
+  it('get back the direction that makes them allow anything', () =>
+    withWorld(async ({ service, ensure, set, rules, partsOf }) => {
+      const desired = service();
+      await ensure(desired);
+      const turned = partsOf('networkSecurityGroups', 'nodes', 'securityRules').map((rule) =>
+        rule.name === 'ssh'
+          ? rule
+          : { ...rule, properties: { ...rule.properties, direction: 'Outbound', priority: 500 } },
+      );
+      set('networkSecurityGroups', 'nodes', { securityRules: turned });
+      await ensure(desired);
+      assert.deepEqual([rules()[0]!.properties['direction'], rules()[0]!.properties['priority']], ['Inbound', 501]);
     }));
 
   it('deny everything else last, where a Service asks for it', () =>

@@ -1,15 +1,20 @@
+import type { Clock } from '../../../../common/process/clock.ts';
 import { type Found, identityOf, type Kind } from '../../../engine/resource.ts';
 import { canonical } from '../../ip-address.ts';
 import type { AdoptionInput, DesireInput, LoadBalancerDriver, ShownLoadBalancer } from '../../load-balancer-driver.ts';
 import { annotations, portPrefix, prefix } from '../annotations.ts';
-import type { ArmClient } from '../client.ts';
+import { type ArmClient, versions } from '../client.ts';
 import { type BalancerPlace, resourceName } from '../config.ts';
 import { createAddressBook } from './address-book.ts';
+import { type ArmDocuments, createArmDocuments } from './arm-documents.ts';
 import { type Balancer, kindNames, type PublicAddress } from './balancer.ts';
 import { balancerDocument } from './balancer-document.ts';
 import { desireOf } from './desire.ts';
 import { balancerKind } from './kinds.ts';
-import { baseName, classicTags, isOfBase } from './names.ts';
+import { createMemberships } from './memberships.ts';
+import { baseName, classicTags, isOfBase, tagOf } from './names.ts';
+import { poolDocument } from './pool-document.ts';
+import { poolKind } from './pool-kind.ts';
 import { createPublicAddresses } from './public-addresses.ts';
 import { type RuleShare, securityGroupDocument, shareKind } from './security-group.ts';
 
@@ -17,12 +22,16 @@ import { type RuleShare, securityGroupDocument, shareKind } from './security-gro
  * One load balancer for all Services with public addresses and one for all with internal ones, named as the classic
  * controller names them, and the security group of the nodes. Makes no call.
  */
-export function createLoadBalancerDriver(client: ArmClient, place: BalancerPlace): LoadBalancerDriver {
-  const book = createAddressBook();
-  const groups = new Set<string>();
+export function createLoadBalancerDriver(client: ArmClient, place: BalancerPlace, clock: Clock): LoadBalancerDriver {
+  const book = createAddressBook(() => clock.now());
+  const balancers = sharedLists(
+    createArmDocuments(client, { ...place, type: 'loadBalancers', version: versions.network }),
+  );
+  const memberships = createMemberships(client);
+  const groups = new Map<string, string>();
   const addresses = createPublicAddresses({ client, place, book, groups });
   const { securityGroup } = place;
-  const kinds = [addresses.kind, balancerKind, ...(securityGroup ? [shareKind] : [])];
+  const kinds = [addresses.kind, balancerKind, poolKind(book), ...(securityGroup ? [shareKind] : [])];
 
   return {
     main: kindNames.balancer,
@@ -30,21 +39,31 @@ export function createLoadBalancerDriver(client: ArmClient, place: BalancerPlace
     readers: [addresses.reader],
     documents: [
       // Rules are of who has their addresses, so load balancers come first.
-      balancerDocument({ client, place, book }),
+      balancerDocument({ balancers, place, book }),
+      poolDocument({ balancers, memberships, place, book }),
       ...(securityGroup ? [securityGroupDocument(client, place, securityGroup, book)] : []),
     ],
     desire(input: DesireInput) {
       book.noteMembers(input.desired.members);
       const group = input.desired.annotations[`${prefix}load-balancer-resource-group`];
-      if (group !== undefined && resourceName.test(group)) groups.add(group.toLowerCase());
+      if (group !== undefined && resourceName.test(group)) groups.set(input.desired.owner.service, group.toLowerCase());
+      else groups.delete(input.desired.owner.service);
       return desireOf(input, { place, book, idOf: addresses.idOf });
     },
     /** Writes wait for the end of their operations. */
     poll: async () => new Map(),
-    ...{ annotations, annotationPrefixes: [prefix, portPrefix], adopts, show, maxMembers: undefined, drains: false },
+    ...{ annotations, annotationPrefixes: [prefix, portPrefix], show, maxMembers: undefined, drains: false },
+    adopts(found, input) {
+      const key = adopts(found, input);
+      if (key !== undefined) book.noteAdopting(input.owner.service);
+      return key;
+    },
     slots: () => [],
     members(parts) {
       const main = parts.find(({ kind }) => kind === kindNames.balancer)?.body as Balancer | undefined;
+      const vms = main === undefined ? [] : book.vmsBehind(main.document);
+      if (vms.length > 0)
+        return vms.map((vm) => ({ providerID: book.providerIDOfVm(vm), draining: false, healthy: undefined }));
       return (main?.members ?? []).flatMap((ip) => {
         const providerID = book.providerIDOf(ip);
         return providerID === undefined ? [] : [{ providerID, draining: false, healthy: undefined }];
@@ -52,19 +71,39 @@ export function createLoadBalancerDriver(client: ArmClient, place: BalancerPlace
     },
   };
 
-  function show({ body, kind }: Found, _parts: readonly Found[], foundOf: DesireInput['found']): ShownLoadBalancer {
+  function show(main: Found, parts: readonly Found[], foundOf: DesireInput['found']): ShownLoadBalancer {
     const all = foundOf(kindNames.address) as readonly Found<PublicAddress>[];
-    const isAddress = kind === kindNames.address;
-    const own = isAddress ? undefined : (body as Balancer);
-    const found = all.find(({ id }) => id === own?.publicAddress);
-    const ip = own?.privateAddress ?? found?.address;
-    const address = isAddress ? (body as PublicAddress) : found?.body;
+    const isAddress = main.kind === kindNames.address;
+    const publicOf = ({ body }: Found<Balancer>) => all.find(({ id }) => id === body.publicAddress);
+    const own = isAddress ? undefined : (main as Found<Balancer>);
+    const sides = parts.filter(({ kind }) => kind === kindNames.balancer) as Found<Balancer>[];
+    const others = sides.filter(({ id, key }) => id !== main.id && key !== main.key);
+    const frontends = own === undefined ? [] : [own, ...others];
+    const ips = frontends.flatMap((one) => one.body.privateAddress ?? publicOf(one)?.address ?? []);
+    const address = own === undefined ? (main.body as PublicAddress) : publicOf(own)?.body;
     return {
-      name: own?.name ?? address?.name ?? '',
-      ingress: ip === undefined ? [] : [{ ip: canonical(ip) }],
-      service: address?.tags[classicTags.service],
+      name: own?.body.name ?? address?.name ?? '',
+      ingress: ips.map((ip) => ({ ip: canonical(ip) })),
+      service: address && tagOf(address.tags, classicTags.service),
     };
   }
+}
+
+/** Readers that begin at the same time share a list. */
+function sharedLists(documents: ArmDocuments): ArmDocuments {
+  let listing: ReturnType<ArmDocuments['all']> | undefined;
+  return {
+    ...documents,
+    all(io) {
+      listing ??= documents.all(io);
+      const own = listing;
+      // What begins later reads again.
+      queueMicrotask(() => {
+        if (listing === own) listing = undefined;
+      });
+      return own;
+    },
+  };
 }
 
 /** By names and tags of the classic controller, together with an address that the Service shows. */
@@ -73,13 +112,13 @@ function adopts(found: Found, input: AdoptionInput): string | undefined {
   const shown = new Set(proof.addresses.map(canonical));
   switch (found.kind) {
     case kindNames.balancer:
-      return isClassic(found as Found<Balancer>) ? 'main' : undefined;
+      return isClassic(found as Found<Balancer>) ? found.key : undefined;
     case kindNames.address: {
       const { tags } = found.body as PublicAddress;
-      const isMade = tags[classicTags.service] === service && tags[classicTags.cluster] === proof.clusterName;
+      const isMade =
+        tagOf(tags, classicTags.service) === service && tagOf(tags, classicTags.cluster) === proof.clusterName;
       const { address = '' } = found;
-      // A dual-stack Service has two of them, and IPv4 alone is served.
-      return isMade && shown.has(address) && !address.includes(':') ? 'main' : undefined;
+      return isMade && shown.has(address) ? found.key : undefined;
     }
     default:
       return shown.has((found.body as RuleShare).ip) ? found.key : undefined;

@@ -1,5 +1,5 @@
 import type { Comparison, Kind } from '../../../engine/resource.ts';
-import { addressName, type Balancer, type BalancerSpec, differences, kindNames } from './balancer.ts';
+import { type Balancer, type BalancerSpec, differences, kindNames } from './balancer.ts';
 
 /** The parts of one Service in a load balancer: one document, so one write for all of them. */
 export const balancerKind: Kind<BalancerSpec, Balancer> = {
@@ -9,8 +9,8 @@ export const balancerKind: Kind<BalancerSpec, Balancer> = {
   compare({ body }, spec, pointsAt): Comparison {
     if (body.document !== spec.document)
       return { replace: `load balancer ${spec.document} instead of ${body.document}`, first: 'make' };
-    const isPublic = spec.frontend.publicAddress !== undefined;
-    const isGood = isPublic ? pointsAt('address').includes(addressName) : body.publicAddress === undefined;
+    const { publicAddress: desired } = spec.frontend;
+    const isGood = desired === undefined ? body.publicAddress === undefined : pointsAt('address').includes(desired);
     const texts = differences(body, spec, isGood);
     if (texts.length === 0) return { same: true };
     return { changes: [{ what: 'parts', summary: texts.join(', '), phase: 'set' }] };

@@ -9,6 +9,7 @@ import {
   frontendName,
   isOfBase,
   ownerOf,
+  publicAddressName,
   ruleName,
   withCodes,
 } from './names.ts';
@@ -43,14 +44,16 @@ describe('names of what Services have in a load balancer of Azure', () => {
     const base = baseName('9e65a8c5-4b9b-4ad9-a1b5-8d0f4d0a1b2c');
     assert.equal(base, 'a9e65a8c54b9b4ad9a1b58d0f4d0a1b2');
     assert.ok(isOfBase(`${base.toUpperCase()}-TCP-80`, base) && !isOfBase(`${base}x`, base));
-    assert.equal(ruleName(base, undefined, 'UDP', 53), `${base}-UDP-53`);
-    assert.equal(ruleName(base, 'pods', 'TCP', 80), `${base}-pods-TCP-80`);
-    assert.equal(ruleName(base, 's'.repeat(80), 'TCP', 80).length, 75);
+    assert.equal(ruleName({ base, subnet: undefined }, 'UDP', 53), `${base}-UDP-53`);
+    assert.equal(ruleName({ base, subnet: 'pods', suffix: '-IPv6' }, 'TCP', 80), `${base}-pods-TCP-80-IPv6`);
+    assert.equal(ruleName({ base, subnet: 's'.repeat(80) }, 'TCP', 80).length, 75);
     assert.equal(frontendName(base, 'pods'), `${base}-pods`);
+    assert.equal(frontendName(base, 'pods', '-IPv6'), `${base}-pods-IPv6`);
+    assert.equal(publicAddressName('c', base, undefined, '-IPv6'), `c-${base}-IPv6`);
     assert.match(frontendName(base, '1'.repeat(80)), /^.{74}_$/);
     // md5 of Tcp_Internet_443,80
     assert.equal(
-      allowRuleName('Tcp', ['Internet'], ['443', '80']),
+      allowRuleName('IPv4', 'Tcp', ['Internet'], ['443', '80']),
       'k8s-azure-lb_allow_IPv4_556f7044ec033071ec0dfcf7cd85bc93',
     );
   });

@@ -1,11 +1,11 @@
 import { type Found, identityOf, type Refusal } from '../../../engine/resource.ts';
 import { claimantOf, consentFor } from '../../consent.ts';
 import type { DesireInput } from '../../load-balancer-driver.ts';
-import type { DesiredLoadBalancer } from '../../load-balancers.ts';
+import type { DesiredLoadBalancer, IpFamily } from '../../load-balancers.ts';
 import { prefix } from '../annotations.ts';
 import type { BalancerPlace } from '../config.ts';
 import { type Balancer, kindNames, type PublicAddress } from './balancer.ts';
-import { tags } from './names.ts';
+import { tagOf, tags } from './names.ts';
 import type { Settings } from './settings.ts';
 
 /** Where the address of a Service comes from. */
@@ -20,6 +20,7 @@ export type Placement =
 export interface PlacementInput {
   readonly input: DesireInput;
   readonly settings: Settings;
+  readonly family: IpFamily;
   readonly place: BalancerPlace;
   /** What serves it now. */
   readonly standing: Found<Balancer> | undefined;
@@ -64,18 +65,20 @@ function isSame(current: Placement, desired: Placement, { privateAddress }: Bala
   return desired.from === current.from;
 }
 
-function desiredPlacement({ input, settings, place, standing, idOf }: PlacementInput): Placement | Refusal {
-  const { isInternal, address, publicName, resourceGroup = place.resourceGroup } = settings;
+function desiredPlacement(parts: PlacementInput): Placement | Refusal {
+  const { input, settings, family, place, standing, idOf } = parts;
+  const { isInternal, resourceGroup = place.resourceGroup } = settings;
+  const { address, publicName } = settings.sides[family];
   const subnet = settings.subnet ?? place.subnet;
   if (isInternal && subnet === undefined)
     return unsupported(`${prefix}load-balancer-internal: "true", expected subnetName in azure.json`);
   if (isInternal) return { from: 'subnet', subnet: `${place.virtualNetwork}/subnets/${subnet}`, ip: address?.ip };
   if (publicName === undefined && address === undefined) return { from: 'own' };
-  const id = publicName === undefined ? undefined : idOf(resourceGroup, publicName);
+  const id = publicName === undefined ? undefined : idOf(resourceGroup, publicName.name);
   const all = input.found(kindNames.address) as readonly Found<PublicAddress>[];
   const found = all.find((one) => (id === undefined ? one.address === address?.ip : one.id === id));
-  const shown = publicName ?? address?.ip ?? '';
-  const source = publicName === undefined ? address?.source : `${prefix}pip-name`;
+  const shown = publicName?.name ?? address?.ip ?? '';
+  const source = (publicName ?? address)?.source;
   if (found === undefined)
     return unsupported(
       `${source}: ${JSON.stringify(shown)}, expected a public address of resource group ${resourceGroup}`,
@@ -96,10 +99,10 @@ function denialOf(
   { owner, service, clusterWideConsent }: DesiredLoadBalancer,
 ): string | undefined {
   const claimant = claimantOf(owner.cluster, service);
-  const { [tags.retained]: former = '', [tags.consent]: consent } = address.tags;
+  const former = tagOf(address.tags, tags.retained) ?? '';
   // The UID of the cluster, and the Service that had it.
   if (former.startsWith(`${owner.cluster}/${claimant.namespace}/`)) return undefined;
-  const kind = consentFor(consent, claimant);
+  const kind = consentFor(tagOf(address.tags, tags.consent), claimant);
   if (kind === 'named' || (kind === 'cluster-wide' && clusterWideConsent)) return undefined;
   return `expected ${owner.cluster}/${claimant.namespace} in its tag ${tags.consent}`;
 }

@@ -1,18 +1,21 @@
 import type { PublicIPAddressPropertiesFormat } from '@azure/arm-network';
-import { isCloudError } from '../../../../common/cloud-error.ts';
+import { CloudError, type CloudErrorKind, isCloudError } from '../../../../common/cloud-error.ts';
 import type { Answer, Comparison, Found, Kind, Owner, Reader, WriteIo } from '../../../engine/resource.ts';
 import { canonical } from '../../ip-address.ts';
+import type { IpFamily } from '../../load-balancers.ts';
 import { type ArmClient, versions } from '../client.ts';
 import { type BalancerPlace, resourceName } from '../config.ts';
+import { cloud } from '../fault.ts';
 import type { AddressBook } from './address-book.ts';
 import { type ArmDocuments, createArmDocuments } from './arm-documents.ts';
 import { kindNames, type PublicAddress, tagsIn } from './balancer.ts';
 import { idIn, isFailed, type Json, objectIn, textIn } from './json.ts';
-import { classicTags, type Tags, tags } from './names.ts';
+import { addressSide, classicTags, type Tags, tagOf, tags, withTags } from './names.ts';
 
 export interface PublicAddressSpec {
   readonly name: string;
   readonly resourceGroup: string;
+  readonly family: IpFamily;
   readonly tags: Tags;
   /** DNS label; empty: none; undefined: as it is. */
   readonly label: string | undefined;
@@ -23,8 +26,8 @@ export interface PublicAddressOptions {
   readonly client: ArmClient;
   readonly place: BalancerPlace;
   readonly book: AddressBook;
-  /** Resource groups that Services name, in lower case. */
-  readonly groups: ReadonlySet<string>;
+  /** Resource groups that Services name, in lower case, by the UIDs of the Services. */
+  readonly groups: ReadonlyMap<string, string>;
 }
 
 export interface PublicAddresses {
@@ -42,7 +45,7 @@ export function createPublicAddresses({ client, place, book, groups }: PublicAdd
     const own = new Set([place.resourceGroup, ...book.publicIds().flatMap((id) => placeOf(id)?.group ?? [])]);
     const began = book.version('public');
     const lists = await Promise.all(
-      [...new Set([...own, ...groups])].map(async (group) => {
+      [...new Set([...own, ...groups.values()])].map(async (group) => {
         try {
           return await documentsIn(group).all({ signal });
         } catch (error) {
@@ -73,7 +76,7 @@ export function createPublicAddresses({ client, place, book, groups }: PublicAdd
       const texts = Object.entries(desired).flatMap(([name, value]) => {
         // Marks come with the first change that is needed anyway.
         const isMark = name === tags.cluster || name === tags.service;
-        return isMark || body.tags[name] === value ? [] : `tag ${name}`;
+        return isMark || tagOf(body.tags, name) === value ? [] : `tag ${name}`;
       });
       if (label !== undefined && (body.label ?? '') !== label) texts.push(`DNS label ${JSON.stringify(label)}`);
       if (isFailed(body.wire)) texts.push('what the last write has left');
@@ -83,9 +86,9 @@ export function createPublicAddresses({ client, place, book, groups }: PublicAdd
       };
     },
     create({ spec }, _, io) {
-      const { name, resourceGroup, label } = spec;
+      const { name, resourceGroup, label, family } = spec;
       const properties: PublicIPAddressPropertiesFormat = {
-        ...{ publicIPAllocationMethod: 'Static', publicIPAddressVersion: 'IPv4', ...spec.properties },
+        ...{ publicIPAllocationMethod: 'Static', publicIPAddressVersion: family, ...spec.properties },
         ...(label ? { dnsSettings: { domainNameLabel: label } } : {}),
       };
       const own = { location, sku: { name: 'Standard' }, tags: { ...spec.tags, ...marksOf(io.owner) } };
@@ -96,19 +99,24 @@ export function createPublicAddresses({ client, place, book, groups }: PublicAdd
       const { dnsSettings, ...rest } = objectIn(found.body.wire, 'properties');
       const settings = label === undefined ? dnsSettings : label && { domainNameLabel: label };
       const properties = { ...rest, ...(settings ? { dnsSettings: settings } : {}) };
-      return rewritten(found, { ...found.body.tags, ...desired, ...marksOf(io.owner) }, properties, io);
+      return rewritten(found, withTags(found.body.tags, { ...desired, ...marksOf(io.owner) }), properties, io);
     },
     async remove(found, { permit }) {
-      await documentsIn(found.body.resourceGroup).remove(found.body.name, undefined, permit);
+      const documents = documentsIn(found.body.resourceGroup);
+      const now = await documents.read(found.body.name, {});
+      const owner = now && foundAddress(now.doc, now.version).owner;
+      if (now !== undefined && owner?.service !== found.owner?.service)
+        throw failure('Stale', `${found.body.name} has become another's`);
+      if (now !== undefined) await documents.remove(found.body.name, now.version, permit);
       book.forgetPublic(found.id);
       return {};
     },
     mark(found, as, _, io) {
-      const { [classicTags.service]: service = '', ...rest } = found.body.tags;
-      const { [tags.cluster]: _c, [tags.service]: _s, [tags.retained]: _r, ...others } = rest;
-      const kept = { ...others, [tags.retained]: `${io.owner.cluster}/${service}` };
-      const next = as === 'ours' ? { ...found.body.tags, ...marksOf(io.owner) } : kept;
-      return rewritten(found, next, objectIn(found.body.wire, 'properties'), io);
+      const service = tagOf(found.body.tags, classicTags.service) ?? '';
+      const none = { [classicTags.service]: undefined, [tags.cluster]: undefined, [tags.service]: undefined };
+      const kept = { ...none, [tags.retained]: `${io.owner.cluster}/${service}` };
+      const next = as === 'ours' ? marksOf(io.owner) : kept;
+      return rewritten(found, withTags(found.body.tags, next), objectIn(found.body.wire, 'properties'), io);
     },
   };
 
@@ -144,6 +152,10 @@ export function createPublicAddresses({ client, place, book, groups }: PublicAdd
   }
 }
 
+function failure(kind: CloudErrorKind, message: string): CloudError {
+  return new CloudError({ kind, cloud, operation: 'DELETE publicIPAddresses/{name}', message });
+}
+
 function marksOf({ cluster, service }: Owner): Tags {
   return { [tags.cluster]: cluster, [tags.service]: service };
 }
@@ -152,16 +164,16 @@ function foundAddress(wire: Json, etag: string): Found<PublicAddress> {
   const id = textIn(wire, 'id')!.toLowerCase();
   const properties = objectIn(wire, 'properties');
   const given = tagsIn(wire);
-  const { [tags.cluster]: cluster, [tags.service]: service } = given;
+  const [cluster, service] = [tagOf(given, tags.cluster), tagOf(given, tags.service)];
   const ip = textIn(properties, 'ipAddress');
   const owner = cluster !== undefined && service !== undefined ? { cluster, service } : undefined;
   return {
     ...{ kind: kindNames.address, id, version: etag, status: 'ready', slots: [`public address ${id}`] },
     ...(owner === undefined ? {} : { owner }),
-    key: 'main',
+    key: addressSide(textIn(wire, 'name') ?? '', textIn(objectIn(properties, 'publicIPPrefix'), 'id')),
     ...(ip === undefined ? {} : { address: canonical(ip) }),
-    ...(given[tags.retained] === undefined ? {} : { retained: true }),
-    ...(given[tags.consent] === undefined ? {} : { lent: true }),
+    ...(tagOf(given, tags.retained) === undefined ? {} : { retained: true }),
+    ...(tagOf(given, tags.consent) === undefined ? {} : { lent: true }),
     body: {
       ...{ name: textIn(wire, 'name') ?? '', resourceGroup: id.split('/')[4] ?? '', tags: given, etag, wire },
       label: textIn(objectIn(properties, 'dnsSettings'), 'domainNameLabel'),

@@ -8,6 +8,8 @@ describe('source ranges of a security rule', () => {
     assert.deepEqual(aggregated(['192.168.0.1/32', '192.168.0.0/32']), ['192.168.0.0/31']);
     assert.deepEqual(aggregated(['192.168.0.0/24', '192.168.0.1/32']), ['192.168.0.0/24']);
     assert.deepEqual(aggregated(['10.0.1.0/24', '10.0.2.0/24']), ['10.0.1.0/24', '10.0.2.0/24']);
+    assert.deepEqual(aggregated(['2001:db8:8000::/33', '2001:db8::/33', '2001:db8::1/128']), ['2001:db8::/32']);
+    assert.deepEqual(aggregated(['::/0', 'fd00::/8']), ['::/0']);
     assert.deepEqual(aggregated(['0.0.0.0/1', '128.0.0.0/1', '10.0.0.0/8']), ['0.0.0.0/0']);
   });
 

@@ -1,13 +1,11 @@
 import type { ProbePropertiesFormat } from '@azure/arm-network';
 import type { DesiredLoadBalancer, DesiredPort } from '../../load-balancers.ts';
 import type { BalancerSpec, RuleSpec } from './balancer.ts';
-import { ruleName } from './names.ts';
+import { type RuleNaming, ruleName } from './names.ts';
 import type { Settings } from './settings.ts';
 
 export interface RuleParts {
-  readonly base: string;
-  /** The one that an annotation names. */
-  readonly subnet: string | undefined;
+  readonly naming: RuleNaming;
   readonly desired: DesiredLoadBalancer;
   readonly settings: Settings;
   /** Without those that are refused. */
@@ -16,69 +14,92 @@ export interface RuleParts {
 
 type Rules = Pick<BalancerSpec, 'rules' | 'probes'>;
 
-/** One probe for all rules: the health check of kube-proxy, or of the Service. With an annotation one for each port. */
+/**
+ * One probe for all rules: the health check of kube-proxy, or of the Service. With annotations that say so one for each
+ * TCP port.
+ */
 export function rulesOf(parts: RuleParts, disableOutboundSnat: boolean): Rules {
-  if (parts.settings.probe.protocol !== undefined) return probedByPort(parts, disableOutboundSnat);
-  return probedBy(healthCheckOf(parts), parts, disableOutboundSnat);
+  const { settings } = parts;
+  const isOwn = ({ port }: DesiredPort) =>
+    settings.probe.protocol !== undefined || settings.ports.get(port)?.probe !== undefined;
+  const isByPort = settings.probe.protocol !== undefined && parts.desired.trafficPolicy !== 'Local';
+  return probedRules(parts, disableOutboundSnat, isOwn, isByPort ? undefined : healthCheckOf(parts));
 }
 
 /** Those of the classic controller: a health check of its own where the traffic policy is Local, else each TCP port. */
 export function classicRules(parts: RuleParts, disableOutboundSnat: boolean): Rules {
   const isLocal = parts.desired.trafficPolicy === 'Local';
-  return isLocal ? rulesOf(parts, disableOutboundSnat) : probedByPort(parts, disableOutboundSnat);
+  return probedRules(parts, disableOutboundSnat, () => true, isLocal ? healthCheckOf(parts) : undefined);
 }
 
 type ProbeSpec = BalancerSpec['probes'][number];
 
-function healthCheckOf({ base, subnet, desired, settings }: RuleParts): ProbeSpec {
+function healthCheckOf({ naming, desired, settings }: RuleParts): ProbeSpec {
   const { port, path } = desired.healthCheck;
   const { intervalInSeconds, probeThreshold } = settings.probe;
   const properties = { protocol: 'Http', port, requestPath: path, intervalInSeconds, probeThreshold };
-  return { name: ruleName(base, subnet, 'TCP', port), properties };
+  return { name: ruleName(naming, 'TCP', port), properties };
 }
 
-function probedBy(probe: ProbeSpec, parts: RuleParts, disableOutboundSnat: boolean): Rules {
-  return { rules: ruleList(parts, disableOutboundSnat, () => probe.name), probes: [probe] };
+/** @param isOwn of a TCP port: it has a probe of its own @param usual of the others */
+function probedRules(
+  parts: RuleParts,
+  disableOutboundSnat: boolean,
+  isOwn: (port: DesiredPort) => boolean,
+  usual: ProbeSpec | undefined,
+): Rules {
+  const { desired, settings } = parts;
+  const ports = parts.ports.filter(({ port }) => settings.ports.get(port)?.hasRule !== false);
+  const hasOwn = (one: DesiredPort) => {
+    // Nodes without endpoints answer at their node ports, too.
+    const isPossible = desired.trafficPolicy !== 'Local' || settings.ports.get(one.port)?.probe?.port !== undefined;
+    return one.protocol === 'TCP' && isPossible && isOwn(one);
+  };
+  const probeOf = (one: DesiredPort): ProbeSpec | undefined => {
+    if (settings.ports.get(one.port)?.hasProbe === false) return undefined;
+    return hasOwn(one) ? portProbe(one, parts) : usual;
+  };
+  const first = settings.isForAllPorts ? (ports.find(hasOwn) ?? ports[0]) : undefined;
+  const shown = settings.isForAllPorts ? ports.slice(0, 1) : ports;
+  const probed = shown.map((one) => [one, probeOf(first ?? one)] as const);
+  const probes = new Map(probed.flatMap(([, probe]) => (probe === undefined ? [] : [[probe.name, probe]])));
+  const names = new Map(probed.map(([one, probe]) => [one, probe?.name]));
+  return { rules: ruleList(parts, shown, disableOutboundSnat, (one) => names.get(one)), probes: [...probes.values()] };
 }
 
-function probedByPort(parts: RuleParts, disableOutboundSnat: boolean): Rules {
-  const { base, subnet, ports, settings } = parts;
-  const { path, intervalInSeconds, probeThreshold } = settings.probe;
-  const probes = ports
-    .filter((port) => port.protocol === 'TCP')
-    .slice(0, settings.isForAllPorts ? 1 : undefined)
-    .map((one): ProbeSpec => {
-      const { port, nodePort } = one;
-      const protocol = probeProtocolOf(one, settings);
-      const withPath = protocol === 'Tcp' ? {} : { requestPath: path };
-      const numbers = { port: nodePort, intervalInSeconds, probeThreshold };
-      const properties: ProbePropertiesFormat = { protocol, ...numbers, ...withPath };
-      return { name: ruleName(base, subnet, 'TCP', port), properties };
-    });
-  const probeOf = ({ protocol, port }: DesiredPort) =>
-    settings.isForAllPorts ? probes[0]?.name : protocol === 'TCP' ? ruleName(base, subnet, 'TCP', port) : undefined;
-  return { rules: ruleList(parts, disableOutboundSnat, probeOf), probes };
+/** As the classic controller has it: what is said of the port goes before what is said of all. */
+function portProbe(one: DesiredPort, { naming, settings }: RuleParts): ProbeSpec {
+  const given = settings.ports.get(one.port)?.probe;
+  const { path, intervalInSeconds, probeThreshold } = { ...settings.probe, ...given };
+  const protocol = given?.protocol ?? protocolOf(one) ?? settings.probe.protocol ?? 'Tcp';
+  const numbers = { port: given?.port ?? one.nodePort, intervalInSeconds, probeThreshold };
+  const properties: ProbePropertiesFormat = {
+    ...{ protocol, ...numbers },
+    ...(protocol === 'Tcp' ? {} : { requestPath: path }),
+  };
+  return { name: ruleName(naming, 'TCP', one.port), properties };
 }
 
-/** As the classic controller has it: what the port says goes first. */
-function probeProtocolOf({ appProtocol }: DesiredPort, { probe }: Settings): 'Tcp' | 'Http' | 'Https' {
-  if (appProtocol === undefined) return probe.protocol ?? 'Tcp';
+/** Any other word counts as TCP. */
+function protocolOf({ appProtocol }: DesiredPort): 'Tcp' | 'Http' | 'Https' | undefined {
+  if (appProtocol === undefined) return undefined;
   return ({ http: 'Http', https: 'Https' } as const)[appProtocol.trim().toLowerCase()] ?? 'Tcp';
 }
 
 function ruleList(
-  { base, subnet, desired, settings, ports }: RuleParts,
+  { naming, desired, settings }: RuleParts,
+  ports: readonly DesiredPort[],
   disableOutboundSnat: boolean,
   probeOf: (port: DesiredPort) => string | undefined,
 ): readonly RuleSpec[] {
   const { idleMinutes, resetsTcp, hasFloatingIp, isForAllPorts } = settings;
   const loadDistribution = desired.sessionAffinity === undefined ? 'Default' : 'SourceIP';
-  return ports.slice(0, isForAllPorts ? 1 : undefined).map((one): RuleSpec => {
+  return ports.map((one): RuleSpec => {
     const { protocol, port, nodePort } = one;
     const reset = protocol === 'TCP' || isForAllPorts ? { enableTcpReset: resetsTcp } : {};
     const numbers = isForAllPorts ? [0, 0] : [port, hasFloatingIp ? port : nodePort];
     return {
-      ...{ name: ruleName(base, subnet, protocol, port), probe: probeOf(one) },
+      ...{ name: ruleName(naming, protocol, port), probe: probeOf(one) },
       properties: {
         ...{
           protocol: isForAllPorts ? 'All' : protocol === 'TCP' ? 'Tcp' : 'Udp',

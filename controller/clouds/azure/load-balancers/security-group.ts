@@ -3,6 +3,7 @@ import { CloudError } from '../../../../common/cloud-error.ts';
 import type { DocumentType, Edit } from '../../../engine/driver.ts';
 import type { Found, Kind } from '../../../engine/resource.ts';
 import { canonical } from '../../ip-address.ts';
+import type { IpFamily } from '../../load-balancers.ts';
 import { type ArmClient, versions } from '../client.ts';
 import type { BalancerPlace } from '../config.ts';
 import { cloud } from '../fault.ts';
@@ -14,10 +15,11 @@ import { allowRuleName, denyRuleName, isRuleName } from './names.ts';
 
 /** A rule for all Services with the same ports and sources; each of them has its address among the destinations. */
 export interface RuleSpec {
+  readonly family: IpFamily;
   /** The load balancer whose frontend is the destination. */
   readonly document: string;
   readonly name: string;
-  readonly properties: Omit<SecurityRulePropertiesFormat, 'priority' | 'direction'>;
+  readonly properties: Omit<SecurityRulePropertiesFormat, 'priority'>;
 }
 
 /** The place of one address in a rule. */
@@ -33,25 +35,26 @@ const group = 'security group';
 
 /** Traffic from these sources. @param ports of the frontend */
 export function allowRule(
-  document: string,
+  { document, family }: Pick<RuleSpec, 'document' | 'family'>,
   protocol: 'Tcp' | 'Udp',
   sources: readonly string[],
   ports: number[],
 ): RuleSpec {
   const [given, numbers] = [[...sources].sort(), ports.map(String).sort()];
   return {
-    ...{ document, name: allowRuleName(protocol, given, numbers) },
+    ...{ document, family, name: allowRuleName(family, protocol, given, numbers) },
     properties: {
-      ...{ protocol, access: 'Allow', sourcePortRange: '*', destinationPortRanges: numbers },
+      ...{ protocol, access: 'Allow', direction: 'Inbound', sourcePortRange: '*', destinationPortRanges: numbers },
       ...(given.length === 1 ? { sourceAddressPrefix: given[0]! } : { sourceAddressPrefixes: given }),
     },
   };
 }
 
 /** Everything else, from inside of the virtual network, too. */
-export function denyRule(document: string): RuleSpec {
+export function denyRule({ document, family }: Pick<RuleSpec, 'document' | 'family'>): RuleSpec {
   const any = { sourceAddressPrefix: '*', sourcePortRange: '*', destinationPortRange: '*' };
-  return { document, name: denyRuleName, properties: { protocol: '*', access: 'Deny', ...any } };
+  const name = denyRuleName(family);
+  return { document, family, name, properties: { protocol: '*', access: 'Deny', direction: 'Inbound', ...any } };
 }
 
 export const shareKey = (document: string, rule: string) => `${document} ${rule}`.toLowerCase();
@@ -154,14 +157,15 @@ function foldRules(json: Json, edits: readonly Edit[], book: AddressBook): Json 
       continue;
     }
     const spec = edit.put.spec as RuleSpec;
-    const ip = book.ipOf(edit.owner.service, spec.document);
+    const ip = book.ipOf(edit.owner.service, spec);
     if (ip === undefined) throw failure('Busy', 'the frontend has no address yet');
     change(spec.name, (there) => {
       const ips = there === undefined ? [] : destinationsIn(there);
       const isGood = there !== undefined && covers(sorted(there.properties), spec.properties);
       if (isGood && ips.some((one) => canonical(one) === ip)) return there;
-      const priority = there?.properties['priority'] ?? freePriority(rules, spec.properties.access === 'Allow');
-      const properties = isGood ? there.properties : { ...spec.properties, priority, direction: 'Inbound' };
+      const own = there !== undefined && isInbound(there) ? there.properties['priority'] : undefined;
+      const priority = own ?? freePriority(rules, spec.properties.access === 'Allow');
+      const properties = isGood ? there.properties : { ...spec.properties, priority };
       return withDestinations({ ...there, name: there?.name ?? spec.name, properties }, [...ips, ip]);
     });
   }

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { desiredFor, newOwner } from '../../../../test/clouds/suite/desired.ts';
+import { desiredFor, newOwner, port } from '../../../../test/clouds/suite/desired.ts';
 import type { DesiredLoadBalancer } from '../../load-balancers.ts';
-import { annotations, prefix } from '../annotations.ts';
+import { annotations, portPrefix, prefix } from '../annotations.ts';
 import { settingsOf } from './settings.ts';
 
 const settings = (own: Readonly<Record<string, string>>, more: Partial<DesiredLoadBalancer> = {}) => {
@@ -24,8 +24,37 @@ const classic = `load-balancer-internal load-balancer-internal-subnet load-balan
 
 describe('annotations of Services on Azure', () => {
   it('are those of the classic controller, each with values and a meaning', () => {
-    const names = annotations.map(({ key }) => key.slice(prefix.length)).sort();
+    const keys = annotations.map(({ key }) => key);
+    const names = keys.flatMap((key) => (key.startsWith(prefix) ? key.slice(prefix.length) : [])).sort();
     assert.deepEqual(names, classic.split(/\s+/).sort());
+    const ofPorts = keys.filter((key) => !key.startsWith(prefix)).map((key) => key.replace(`${portPrefix}{port}_`, ''));
+    assert.deepEqual(ofPorts.sort(), [
+      ...['health-probe_interval', 'health-probe_num-of-probe', 'health-probe_port', 'health-probe_protocol'],
+      ...['health-probe_request-path', 'no_lb_rule', 'no_probe_rule'],
+    ]);
+  });
+
+  it('of one port are read for that port, with a node port where they name one of the Service', () => {
+    const ports = [port(80, 30080, { name: 'web' }), port(81, 30081, { name: 'admin' })];
+    const of = (own: Readonly<Record<string, string>>) => {
+      const annotations = Object.fromEntries(Object.entries(own).map(([name, value]) => [portPrefix + name, value]));
+      return settingsOf(desiredFor(newOwner('c'), [], { annotations, ports }));
+    };
+    const { ports: found, problems } = of({
+      ...{ '80_health-probe_port': 'ADMIN', '80_health-probe_protocol': ' Https', '80_no_lb_rule': 'false' },
+      ...{ '81_no_probe_rule': 'true', '81_health-probe_port': '9000' },
+    });
+    assert.deepEqual(problems, []);
+    assert.deepEqual(Object.fromEntries(found), {
+      80: { hasRule: true, hasProbe: true, probe: { protocol: 'Https', port: 30081 } },
+      81: { hasRule: true, hasProbe: false, probe: { port: 9000 } },
+    });
+    for (const [own, expected] of [
+      [{ '80_health-probe_port': 'other' }, 'port_80_health-probe_port: "other", expected a number'],
+      [{ '81_health-probe_interval': '60' }, 'port_81_health-probe_interval: "60", expected less than 120 s'],
+      [{ '80_no_lb_rule': 'maybe' }, 'port_80_no_lb_rule: "maybe", expected true or false'],
+    ] as const)
+      assert.ok(of(own).problems[0]?.includes(expected), JSON.stringify(of(own).problems));
   });
 
   it('have the defaults of the classic controller', () => {
@@ -39,9 +68,6 @@ describe('annotations of Services on Azure', () => {
       ['load-balancer-mode', '__auto__'],
       ['load-balancer-configurations', 'lb1'],
       ['additional-public-ips', '192.0.2.7'],
-      ['load-balancer-ipv6', '2001:db8::1'],
-      ['pip-name-ipv6', 'six'],
-      ['pip-prefix-id-ipv6', '/x'],
       ['pls-create', 'true'],
     ] as const) {
       const [problem] = problemsOf({ [name]: value });
@@ -88,7 +114,18 @@ describe('annotations of Services on Azure', () => {
       assert.equal(problemsOf(own as unknown as Record<string, string>).length, 1, JSON.stringify(own));
     const ranges = { sourceRanges: ['192.0.2.0/24'] };
     assert.equal(problemsOf({ 'allowed-ip-ranges': '192.0.2.0/24' }, ranges).length, 1);
-    assert.equal(problemsOf({}, { sourceRanges: ['2001:db8::/32'] }).length, 1);
+    for (const name of ['load-balancer-ipv6', 'pip-name-ipv6', 'pip-prefix-id-ipv6'])
+      assert.match(problemsOf({ [name]: '::1' }).join(), /expected .*(IPv6|prefix)/);
+  });
+
+  it('of IPv6 are read beside those of IPv4, and without the family where it is the only one', () => {
+    const both = settings({ 'load-balancer-ipv6': '2001:db8::1', 'pip-name': 'four' }, { families: ['IPv6', 'IPv4'] });
+    assert.deepEqual(both.problems, []);
+    assert.deepEqual([both.sides.IPv4.publicName?.name, both.sides.IPv6.address?.ip], ['four', '2001:db8::1']);
+    const six = settings({ 'pip-name': 'six' }, { families: ['IPv6'] });
+    assert.equal(six.sides.IPv6.publicName?.name, 'six');
+    const { sides } = settings({}, { families: ['IPv4', 'IPv6'], address: '2001:db8::2' });
+    assert.deepEqual([sides.IPv4.address, sides.IPv6.address?.ip], [undefined, '2001:db8::2']);
     assert.match(problemsOf({}, { address: '::1' }).join(), /spec\.loadBalancerIP: "::1", expected an IPv4 address/);
   });
 });

@@ -10,6 +10,7 @@ from urllib.parse import urlparse
 from azure.core.exceptions import ClientAuthenticationError, HttpResponseError, ResourceNotFoundError
 from azure.identity import ClientSecretCredential
 from azure.mgmt.compute import ComputeManagementClient
+from azure.mgmt.compute.models import SubResource as ComputeSubResource
 from azure.mgmt.network import NetworkManagementClient
 from azure.mgmt.network.models import (
     BackendAddressPool,
@@ -156,12 +157,38 @@ assert made.provisioning_state == "Succeeded" and made.etag
 assert made.frontend_ip_configurations[0].load_balancing_rules[0].id == f"{base}/loadBalancingRules/http"
 assert network.public_ip_addresses.get("rg", "front").ip_configuration.id == f"{base}/frontendIPConfigurations/f"
 assert [one.name for one in network.load_balancers.list("rg")] == ["web"]
+
+# Nodes behind it: a network interface, and an instance of a scale set, which keeps the pool from going
+pool = made.backend_address_pools[0].id
+nic = network.network_interfaces.get("rg", own_nic.name)
+nic.ip_configurations[0].load_balancer_backend_address_pools = [BackendAddressPool(id=pool)]
+put_nic = lambda **more: network.network_interfaces.begin_create_or_update(
+    "rg", nic.name, nic, polling_interval=0.2, **more
+).result()
+assert refused(412, lambda: put_nic(headers={"If-Match": 'W/"old"'})) == "PreconditionFailed"
+put_nic(headers={"If-Match": nic.etag})
+instance = compute.virtual_machine_scale_set_vms.get("rg", "pool", "1")
+(own,) = instance.network_profile_configuration.network_interface_configurations
+put_instance = lambda: compute.virtual_machine_scale_set_vms.begin_update(
+    "rg", "pool", "1", instance, polling_interval=0.2
+).result()
+own.ip_configurations[0].load_balancer_backend_address_pools = [ComputeSubResource(id=pool)]
+put_instance()
+made = network.load_balancers.get("rg", "web")
+members = [one.id for one in made.backend_address_pools[0].backend_ip_configurations]
+assert len(members) == 2 and any("/pool/virtualMachines/1/networkInterfaces/" in one for one in members), members
+delete_balancer = lambda: network.load_balancers.begin_delete("rg", "web", polling_interval=0.2).result()
+assert refused(400, delete_balancer) == "InUseBackendAddressPoolCannotBeDeleted"
+own.ip_configurations[0].load_balancer_backend_address_pools = []
+put_instance()
+made = network.load_balancers.get("rg", "web")
 assert refused(412, lambda: make(made, headers={"If-Match": 'W/"old"'})) == "PreconditionFailed"
 delete_address = lambda: network.public_ip_addresses.begin_delete("rg", "front", polling_interval=0.2).result()
 assert refused(400, delete_address) == "PublicIPAddressCannotBeDeleted"
 made.load_balancing_rules[0].probe = part("probes", "none")
 assert refused(400, lambda: make(made)) == "InvalidResourceReference"
-network.load_balancers.begin_delete("rg", "web", polling_interval=0.2).result()
+delete_balancer()
+assert not network.network_interfaces.get("rg", nic.name).ip_configurations[0].load_balancer_backend_address_pools
 delete_address()
 assert list(network.load_balancers.list("rg")) == []
 refused(404, lambda: network.load_balancers.get("rg", "web"), ResourceNotFoundError)

@@ -4,6 +4,7 @@ import { type FakeAnswer, httpOf, type Json, type ReceivedCall } from '../../fak
 import { answerOf, FakeRefusal, pageOf } from './fake-api.ts';
 import { createFakeLogin, type FakeLogin } from './fake-login.ts';
 import { addSet, addVm, createInventory, deleteVm, type FakeInventory, type VmOptions } from './fake-machines.ts';
+import { createFakeMembership } from './fake-membership.ts';
 import { createFakeNetwork, type FakeNetwork } from './fake-network.ts';
 import {
   etagOf,
@@ -69,6 +70,7 @@ export function createFakeAzure(clock: Clock): FakeAzure {
     }
   }
 
+  const ok = (body: Json): FakeAnswer => ({ status: 200, body });
   const page = (call: ReceivedCall, items: Iterable<Json>) => pageOf([...items], call, fake.pageSize);
   const inGroup = <One extends { readonly id: string }>(all: Iterable<One>, group: string): One[] =>
     [...all].filter(({ id }) => id.split('/')[4]?.toLowerCase() === group.toLowerCase());
@@ -106,7 +108,7 @@ export function createFakeAzure(clock: Clock): FakeAzure {
       const message = `Can not perform requested operation on nested resource. Parent resource '${name}' not found.`;
       throw new FakeRefusal(404, 'ParentResourceNotFound', message);
     }
-    if (subtype === undefined) return { status: 200, body: setJson(set) };
+    if (subtype === undefined) return call.method === 'PUT' ? membership.putSet(call, set) : ok(setJson(set));
     const instances = [...vms.values()].filter((vm) => vm.set === set && vm.instanceId !== undefined);
     const nics = (all: readonly FakeVm[]) => all.flatMap((vm) => vm.interfaces.map((one) => interfaceJson(one, vm)));
     if (subtype.toLowerCase() === 'networkinterfaces') {
@@ -124,7 +126,7 @@ export function createFakeAzure(clock: Clock): FakeAzure {
       );
     const vm = instances.find((one) => one.instanceId === instanceId);
     if (vm === undefined) throw new FakeRefusal(404, 'NotFound', 'The entity was not found in this Azure location.');
-    if (below === undefined) return { status: 200, body: vmJson(vm, withView) };
+    if (below === undefined) return call.method === 'PUT' ? membership.putInstance(call, vm) : ok(vmJson(vm, withView));
     if (more.length === 2) return page(call, nics([vm]));
     const nic = vm.interfaces.find(({ id }) => call.path.toLowerCase().startsWith(id.toLowerCase()));
     if (nic === undefined) throw new FakeRefusal(404, 'NotFound', `Resource ${call.path} not found.`);
@@ -147,7 +149,9 @@ export function createFakeAzure(clock: Clock): FakeAzure {
         );
       const found = pairs.find(({ id }) => id.toLowerCase() === call.path.toLowerCase());
       if (found === undefined) throw notFound('Microsoft.Network/networkInterfaces', name, group);
-      return { status: 200, body: interfaceJson(found.one, found.vm) };
+      return call.method === 'PUT'
+        ? membership.putInterface(call, found.one, found.vm)
+        : ok(interfaceJson(found.one, found.vm));
     }
     if (kind === 'publicipaddresses') {
       const standing = [...publicAddresses.values()].filter(({ id }) => /Microsoft\.Network\/publicIP/.test(id));
@@ -277,7 +281,8 @@ export function createFakeAzure(clock: Clock): FakeAzure {
     );
   }
 
-  const network = createFakeNetwork({ clock, start });
+  const membership = createFakeMembership({ inventory, start, balancers: () => network.resources });
+  const network = createFakeNetwork({ clock, start, ...membership });
   const fake: FakeAzure = {
     ...{ ...inventory, network },
     ...{ login: createFakeLogin(clock), calls: [], tables: new Map(), reachesSubscription: true },
@@ -325,7 +330,7 @@ function assertAllowed({ method, path, text }: ReceivedCall, allowed: ReadonlySe
   const kinds = types.filter((_, at) => at % 2 === 0);
   const action = [provider, ...kinds, method === 'GET' ? 'read' : method === 'DELETE' ? 'delete' : 'write'].join('/');
   if (isInGroup && allowed.has(action.toLowerCase())) {
-    for (const linked of method === 'PUT' ? linkedActions(text) : [])
+    for (const linked of method === 'PUT' ? linkedActions(text, path) : [])
       if (!allowed.has(linked)) throw new FakeRefusal(403, 'LinkedAuthorizationFailed', `no permission for ${linked}`);
     return;
   }
@@ -360,10 +365,16 @@ function assertRoutes(routes: readonly Json[], most: number): void {
 }
 
 /** Whoever refers to some resources needs their `join`, too. */
-function linkedActions(text: string): string[] {
+function linkedActions(text: string, path: string): string[] {
   const own = (kind: string) => new RegExp(`"id":"/subscriptions/[^"]*/Microsoft.Network/${kind}"`, 'i').test(text);
   return [
+    ...(own('loadBalancers/[^"/]*/backendAddressPools/[^"/]*') && !/\/loadBalancers\//i.test(path)
+      ? ['loadBalancers/backendAddressPools/join/action']
+      : []),
     ...(own('publicIPAddresses/[^"/]*') && own('loadBalancers/[^"]*') ? ['publicIPAddresses/join/action'] : []),
+    ...(own('networkSecurityGroups/[^"/]*') && !/\/networkSecurityGroups\//i.test(path)
+      ? ['networkSecurityGroups/join/action']
+      : []),
     ...(own('publicIPPrefixes/[^"/]*') ? ['publicIPPrefixes/join/action'] : []),
     ...(own('virtualNetworks/[^"/]*/subnets/[^"/]*') ? ['virtualNetworks/subnets/join/action'] : []),
     ...(own('virtualNetworks/[^"/]*') ? ['virtualNetworks/joinLoadBalancer/action'] : []),

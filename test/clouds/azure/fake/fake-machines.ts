@@ -40,7 +40,7 @@ const providers = (group: string) => `/subscriptions/${subscription}/resourceGro
 
 export function addSet(inventory: FakeInventory, name: string, mode: FakeSet['mode'], group: string): FakeSet {
   const id = `${providers(group)}/Microsoft.Compute/virtualMachineScaleSets/${name}`;
-  const set: FakeSet = { id, group, name, mode, prefix: name, last: 0 };
+  const set: FakeSet = { id, group, name, mode, prefix: name, last: 0, pools: [], version: 1 };
   inventory.sets.set(id.toLowerCase(), set);
   return set;
 }
@@ -105,10 +105,11 @@ function interfaceOf(inventory: FakeInventory, parts: InterfaceParts): FakeInter
     }
     return {
       ...{ name: configuration, primary: index === 0, family, publicId: isPublic ? publicId : undefined },
-      address: family === 'IPv4' ? `10.${at}.${high}.${low}` : `fd00:${at}::${number.toString(16)}`,
+      address: family === 'IPv4' ? `10.${at}.${high}.${low}` : `fd00:${at + 1}::${number.toString(16)}`,
+      pools: at > 0 ? [] : (parts.set?.pools ?? []).filter((id) => id.endsWith('-IPv6') === (family === 'IPv6')),
     };
   });
-  return { id, name: own, primary: at === 0, configurations };
+  return { id, name: own, primary: at === 0, configurations, version: 1 };
 }
 
 export function deleteVm({ vms, publicAddresses }: FakeInventory, id: string): void {

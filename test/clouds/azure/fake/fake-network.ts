@@ -37,6 +37,10 @@ export interface FakeNetworkParts {
     readonly operation: FakeOperation | undefined;
     readonly headers: Record<string, string>;
   };
+  /** Ids of the configurations of interfaces, and of models of scale sets, that are in that backend pool. */
+  /** The pool goes: interfaces of stand-alone VMs forget it. */
+  leftBy(pool: string): void;
+  membersOf(pool: string): { readonly configurations: readonly string[]; readonly models: readonly string[] };
 }
 
 const types = new Map<string, Type>([
@@ -46,11 +50,14 @@ const types = new Map<string, Type>([
 ]);
 
 type Part = { readonly name: string; readonly properties: Record<string, unknown> };
-const partsOf = (body: Json, list: string) => ((body['properties'] as Json)?.[list] ?? []) as readonly Part[];
+const partsOf = (body: Json, list: string) =>
+  (((body['properties'] as Json)?.[list] ?? []) as readonly (Omit<Part, 'properties'> & Partial<Part>)[]).map(
+    (part): Part => ({ ...part, properties: part.properties ?? {} }),
+  );
 const idOf = (properties: Json, name: string) => (properties[name] as { id?: string } | undefined)?.id?.toLowerCase();
 const refuse = (code: string, message: string) => new FakeRefusal(400, code, message);
 
-export function createFakeNetwork({ clock, start }: FakeNetworkParts): FakeNetwork {
+export function createFakeNetwork({ clock, start, membersOf, leftBy }: FakeNetworkParts): FakeNetwork {
   const resources = new Map<string, FakeResource>();
   let allocated = 0;
 
@@ -87,6 +94,11 @@ export function createFakeNetwork({ clock, start }: FakeNetworkParts): FakeNetwo
       if (rules.length === 0) return {};
       return { loadBalancingRules: rules.map((rule) => ({ id: `${id}/loadBalancingRules/${rule.name}` })) };
     };
+    const members = (part: Part) => {
+      const { configurations } = membersOf(`${id}/backendAddressPools/${part.name}`);
+      const shown = configurations.map((one) => ({ id: one }));
+      return shown.length === 0 ? {} : { backendIPConfigurations: shown };
+    };
     if (type === 'publicIPAddresses') {
       const used = frontendOf(id.toLowerCase());
       const more = used === undefined ? {} : { ipConfiguration: { id: used } };
@@ -99,7 +111,10 @@ export function createFakeNetwork({ clock, start }: FakeNetworkParts): FakeNetwo
       properties: {
         ...{ ...properties, ...state, resourceGuid: '11111111-2222-4333-8444-000000000000' },
         ...filled('frontendIPConfigurations', users('frontendIPConfiguration', 'frontendIPConfigurations')),
-        ...filled('backendAddressPools', users('backendAddressPool', 'backendAddressPools')),
+        ...filled('backendAddressPools', (part) => ({
+          ...users('backendAddressPool', 'backendAddressPools')(part),
+          ...members(part),
+        })),
         ...{ ...filled('loadBalancingRules'), ...filled('probes', users('probe', 'probes')) },
         ...filled('outboundRules'),
       },
@@ -119,7 +134,8 @@ export function createFakeNetwork({ clock, start }: FakeNetworkParts): FakeNetwo
           value.map((part: Part | string) => {
             if (typeof part === 'string' || part.properties === undefined) return part;
             const { provisioningState: _p, loadBalancingRules: _l, outboundRules: _o, ...own } = part.properties;
-            return { name: part.name, properties: own };
+            const { backendIPConfigurations: _b, ...rest } = own;
+            return { name: part.name, properties: rest };
           }),
         ],
       ];
@@ -159,12 +175,32 @@ export function createFakeNetwork({ clock, start }: FakeNetworkParts): FakeNetwo
     return { status: there === undefined ? 201 : 200, headers, body: json(resource) };
   }
 
+  /** Scale sets keep a pool from going; other interfaces do not. */
+  function assertUnused(id: string, stays: (pool: string) => boolean): void {
+    const there = resources.get(id.toLowerCase());
+    for (const { name } of there === undefined ? [] : partsOf(there.body, 'backendAddressPools')) {
+      const pool = `${id}/backendAddressPools/${name}`.toLowerCase();
+      const { configurations, models } = membersOf(pool);
+      const inSet = (configuration: string) => /\/virtualMachineScaleSets\//i.test(configuration);
+      const [user] = [...configurations.filter(inSet), ...models];
+      if (stays(pool)) continue;
+      if (user !== undefined) throw refuse('InUseBackendAddressPoolCannotBeDeleted', `${pool}: ${user}`);
+      leftBy(pool);
+    }
+    for (const { name, properties } of there === undefined ? [] : partsOf(there.body, 'backendAddressPools')) {
+      const addresses = (properties['loadBalancerBackendAddresses'] ?? []) as readonly unknown[];
+      const { configurations } = membersOf(`${id}/backendAddressPools/${name}`);
+      if (addresses.length > 0 && configurations.length > 0) throw refuse('MixedBackendAddressPool', name);
+    }
+  }
+
   function checkedBalancer(id: string, body: Json): Json {
     const ids = new Set(
       ['frontendIPConfigurations', 'backendAddressPools', 'probes'].flatMap((list) =>
         partsOf(body, list).map(({ name }) => `${id}/${list}/${name}`.toLowerCase()),
       ),
     );
+    assertUnused(id, (pool) => ids.has(pool));
     const seen = new Set<string>();
     const rules = partsOf(body, 'loadBalancingRules');
     if (rules.length > fake.maxRules)
@@ -212,10 +248,12 @@ export function createFakeNetwork({ clock, start }: FakeNetworkParts): FakeNetwo
       const subnet = properties['subnet'] as { id?: string } | undefined;
       if (subnet?.id === undefined) throw refuse('FrontendIPConfigMissing', name);
       let { privateIPAddress: ip } = properties;
+      const isSix = properties['privateIPAddressVersion'] === 'IPv6';
       if (ip === undefined) {
         allocated += 1;
-        ip = `10.240.0.${allocated + 3}`;
-      } else if (!/^10\.240\.0\.\d+$/.test(String(ip))) throw refuse('PrivateIPAddressNotInSubnet', `${ip}`);
+        ip = isSix ? `fd00:240::${allocated + 3}` : `10.240.0.${allocated + 3}`;
+      } else if (isSix ? !/^fd00:240::[0-9a-f]+$/.test(String(ip)) : !/^10\.240\.0\.\d+$/.test(String(ip)))
+        throw refuse('PrivateIPAddressNotInSubnet', `${ip}`);
       if (used.has(String(ip))) throw refuse('PrivateIPAddressIsAllocated', `${ip} is already allocated.`);
       used.add(String(ip));
       return {
@@ -233,7 +271,8 @@ export function createFakeNetwork({ clock, start }: FakeNetworkParts): FakeNetwo
     if (there === undefined && ofType('publicIPAddresses').length >= fake.maxAddresses)
       throw refuse('PublicIPCountLimitReached', `Cannot create more than ${fake.maxAddresses} public IP addresses.`);
     if (ip === undefined) allocated += 1;
-    const own = `203.0.${113 + (allocated >> 8)}.${allocated & 255}`;
+    const isSix = (body['properties'] as Json)['publicIPAddressVersion'] === 'IPv6';
+    const own = isSix ? `2001:db8:ab::${allocated.toString(16)}` : `203.0.${113 + (allocated >> 8)}.${allocated & 255}`;
     const properties = { idleTimeoutInMinutes: 4, ipTags: [], ...(body['properties'] as Json), ipAddress: ip ?? own };
     return { ...body, properties };
   }
@@ -277,6 +316,7 @@ export function createFakeNetwork({ clock, start }: FakeNetworkParts): FakeNetwo
     const used = there.type === 'publicIPAddresses' ? frontendOf(there.id.toLowerCase()) : undefined;
     if (used !== undefined)
       throw refuse('PublicIPAddressCannotBeDeleted', `${there.id} is still allocated to resource ${used}.`);
+    assertUnused(there.id, () => false);
     resources.delete(there.id.toLowerCase());
     const { operation, headers } = start(call);
     return { status: operation === undefined ? 200 : 202, headers };
@@ -289,6 +329,7 @@ export function createFakeNetwork({ clock, start }: FakeNetworkParts): FakeNetwo
         const properties = { addressPrefix: '10.240.0.0/24', provisioningState: 'Succeeded' };
         return { status: 200, body: { id: call.path, name: part, etag: etagOf(1), properties } };
       }
+      if (/^privatelinkservices$/i.test(kind) && name === undefined) return [];
       const type = types.get(kind.toLowerCase());
       if (type === undefined) return undefined;
       if (/^backendaddresspools$/i.test(below) && part !== undefined) return answerPool(call, part);

@@ -20,6 +20,8 @@ export interface FakeVm {
   power: string;
   provisioning: string;
   readonly interfaces: FakeInterface[];
+  /** Default: long ago. */
+  created?: string;
   /** `maintenanceRedeployStatus`, while maintenance is planned. */
   maintenance?: Json | undefined;
 }
@@ -31,6 +33,9 @@ export interface FakeSet {
   readonly mode: 'Uniform' | 'Flexible';
   readonly prefix: string;
   last: number;
+  /** Of its model: ids of backend pools that its next instances come with. */
+  pools: readonly string[];
+  version: number;
 }
 
 export interface FakeInterface {
@@ -38,6 +43,7 @@ export interface FakeInterface {
   readonly name: string;
   readonly primary: boolean;
   readonly configurations: FakeConfiguration[];
+  version: number;
 }
 
 export interface FakeConfiguration {
@@ -48,6 +54,8 @@ export interface FakeConfiguration {
   readonly publicId: string | undefined;
   /** Default `v`. */
   readonly network?: string;
+  /** Ids of backend pools that it is in. */
+  pools?: readonly string[];
 }
 
 export interface FakePublicAddress {
@@ -82,7 +90,7 @@ export const subnetOf = (network: string) =>
   `/subscriptions/${subscription}/resourceGroups/rg/providers/Microsoft.Network/virtualNetworks/${network}/subnets/s`;
 
 function configurationJson(configuration: FakeConfiguration, id: string): Json {
-  const { name, primary, family, address, publicId, network = 'v' } = configuration;
+  const { name, primary, family, address, publicId, network = 'v', pools = [] } = configuration;
   return {
     ...{ name, id: `${id}/ipConfigurations/${name}` },
     properties: {
@@ -90,15 +98,41 @@ function configurationJson(configuration: FakeConfiguration, id: string): Json {
       privateIPAddressVersion: family,
       subnet: { id: subnetOf(network) },
       ...(publicId === undefined ? {} : { publicIPAddress: { id: publicId } }),
+      ...poolsJson(pools),
     },
   };
 }
 
-export function interfaceJson({ id, name, primary, configurations }: FakeInterface, vm: FakeVm): Json {
+const poolsJson = (pools: readonly string[]) =>
+  pools.length === 0 ? {} : { loadBalancerBackendAddressPools: pools.map((id) => ({ id })) };
+
+/** What an instance, or the model of its set, says of the interfaces; a model has no addresses. */
+export function profileJson(interfaces: readonly Pick<FakeInterface, 'name' | 'primary' | 'configurations'>[]): Json {
   return {
-    ...{ name, id, etag: 'W/"1"', type: 'Microsoft.Network/networkInterfaces', location },
+    networkInterfaceConfigurations: interfaces.map(({ name, primary, configurations }) => ({
+      name,
+      properties: {
+        ...{ primary, enableIPForwarding: true },
+        ipConfigurations: configurations.map(
+          ({ name: own, primary: isPrimary, family, pools = [], network = 'v' }) => ({
+            name: own,
+            properties: {
+              ...{ primary: isPrimary, privateIPAddressVersion: family, subnet: { id: subnetOf(network) } },
+              ...poolsJson(pools),
+            },
+          }),
+        ),
+      },
+    })),
+  };
+}
+
+export function interfaceJson({ id, name, primary, configurations, version }: FakeInterface, vm: FakeVm): Json {
+  return {
+    ...{ name, id, etag: etagOf(version), type: 'Microsoft.Network/networkInterfaces', location },
     properties: {
       ...{ provisioningState: 'Succeeded', primary, enableIPForwarding: true, virtualMachine: { id: vm.id } },
+      networkSecurityGroup: { id: subnetOf('').replace(/virtualNetworks.*$/, 'networkSecurityGroups/nodes') },
       ipConfigurations: configurations.map((one) => configurationJson(one, id)),
     },
   };
@@ -122,9 +156,10 @@ export function vmJson(vm: FakeVm, withView: boolean): Json {
     ...{ id, name, location, tags: {} },
     ...(zones === undefined ? {} : { zones }),
     ...(uniform ? { instanceId, sku: { name: vm.size, tier: 'Standard' } } : {}),
+    ...(uniform ? { etag: etagOf(vm.interfaces[0]!.version) } : {}),
     type: `Microsoft.Compute/${uniform ? 'virtualMachineScaleSets/' : ''}virtualMachines`,
     properties: {
-      ...{ vmId: vm.vmId, provisioningState: vm.provisioning, timeCreated: '2026-01-01T00:00:00Z' },
+      ...{ vmId: vm.vmId, provisioningState: vm.provisioning, timeCreated: vm.created ?? '2020-01-01T00:00:00Z' },
       ...(set !== undefined && !uniform ? { virtualMachineScaleSet: { id: set.id } } : {}),
       hardwareProfile: uniform ? {} : { vmSize: vm.size },
       osProfile: { computerName: vm.computerName, adminUsername: 'azureuser' },
@@ -132,6 +167,7 @@ export function vmJson(vm: FakeVm, withView: boolean): Json {
       networkProfile: {
         networkInterfaces: vm.interfaces.map(({ id, primary }) => ({ id, properties: { primary } })),
       },
+      ...(uniform ? { networkProfileConfiguration: profileJson(vm.interfaces) } : {}),
       ...(withView ? { instanceView: viewJson(vm) } : {}),
     },
   };
@@ -149,10 +185,16 @@ export function viewJson({ power, provisioning, faultDomain, maintenance }: Fake
   };
 }
 
-export function setJson({ id, name, mode, prefix }: FakeSet): Json {
+export function setJson({ id, name, mode, prefix, pools, version }: FakeSet): Json {
+  const configurations = (['IPv4', 'IPv6'] as const).map((family, at) => ({
+    ...{ name: `ipconfig${at + 1}`, primary: at === 0, family, address: '', publicId: undefined },
+    pools: pools.filter((id) => id.endsWith('-IPv6') === (family === 'IPv6')),
+  }));
+  const model = { name: 'nic-0', primary: true, configurations };
   return {
     ...{
       id,
+      etag: etagOf(version),
       name,
       location,
       type: 'Microsoft.Compute/virtualMachineScaleSets',
@@ -160,7 +202,7 @@ export function setJson({ id, name, mode, prefix }: FakeSet): Json {
     },
     properties: {
       ...{ orchestrationMode: mode, provisioningState: 'Succeeded', uniqueId: 'b1c1a7f4-0a1b-4c2d-8e3f-000000000001' },
-      virtualMachineProfile: { osProfile: { computerNamePrefix: prefix } },
+      virtualMachineProfile: { osProfile: { computerNamePrefix: prefix }, networkProfile: profileJson([model]) },
     },
   };
 }

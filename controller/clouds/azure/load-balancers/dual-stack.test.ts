@@ -1,0 +1,116 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { AzureWorldOptions } from '../../../../test/clouds/azure/azure-world.ts';
+import { annotated, internal, network, type Part, withWorld } from '../../../../test/clouds/azure/scene.ts';
+import { port } from '../../../../test/clouds/suite/desired.ts';
+import { baseName } from './names.ts';
+
+const both = ['IPv4', 'IPv6'] as const;
+const sixAndFour = (members: string): AzureWorldOptions => {
+  return { kinds: ['alone'], families: both, json: { loadBalancerBackendPoolConfigurationType: members } };
+};
+const namesOf = (parts: readonly Part[]) => parts.map(({ name }) => name);
+
+describe('Services with addresses of IPv6', () => {
+  for (const members of ['nodeIP', 'nodeIPConfiguration'])
+    it(`have a frontend, rules, a pool and a public address of each family, with ${members}`, () =>
+      withWorld(async ({ world, service, ensure, remove, partsOf, rules, network }) => {
+        const desired = service({
+          families: both,
+          sourceRanges: ['192.0.2.0/24', '2001:db8::/33', '2001:db8:8000::/33'],
+        });
+        const base = baseName(desired.owner.service);
+        const { observed, refusals } = await ensure(desired);
+        assert.deepEqual(refusals, []);
+        assert.match(observed!.ingress.map(({ ip }) => ip).join(), /^203\.0\.113\.\d+,2001:db8:ab::\w+$/);
+        const of = (list: string) => namesOf(partsOf('loadBalancers', 'kubernetes', list));
+        assert.deepEqual(of('frontendIPConfigurations'), [base, `${base}-IPv6`]);
+        assert.deepEqual(of('loadBalancingRules'), [`${base}-TCP-80`, `${base}-TCP-80-IPv6`]);
+        assert.deepEqual(of('probes'), [`${base}-TCP-10256`, `${base}-TCP-10256-IPv6`]);
+        assert.deepEqual(of('backendAddressPools'), ['kubernetes', 'kubernetes-IPv6']);
+        assert.deepEqual(
+          rules().map(({ properties }) => properties['sourceAddressPrefix']),
+          ['192.0.2.0/24', '2001:db8::/32'],
+        );
+        assert.equal((await ensure(desired)).calls, 0);
+        const configurations = [...world.fake.vms.values()].flatMap((vm) => vm.interfaces[0]!.configurations);
+        if (members === 'nodeIPConfiguration')
+          for (const { family, pools } of configurations)
+            assert.match(pools!.join(), family === 'IPv6' ? /kubernetes-IPv6$/ : /\/kubernetes$/);
+        await remove(desired);
+        assert.deepEqual(
+          [...network.resources.values()].map(({ type }) => type),
+          ['networkSecurityGroups'],
+        );
+        assert.ok(configurations.every(({ pools = [] }) => pools.length === 0));
+      }, sixAndFour(members)));
+
+  it('get the second family, and lose it with consent alone, without a change of the first', () =>
+    withWorld(async ({ service, ensure, partsOf }) => {
+      const desired = service();
+      const first = await ensure(desired);
+      const second = await ensure({ ...desired, families: both });
+      assert.deepEqual(second.observed?.ingress[0], first.observed?.ingress[0]);
+      assert.equal(second.observed?.ingress.length, 2);
+      const kept = await ensure(desired);
+      assert.deepEqual(
+        kept.refusals.map(({ reason }) => reason),
+        ['AddressWouldChange'],
+      );
+      const back = await ensure({ ...desired, mayChangeAddress: true });
+      assert.deepEqual([back.refusals, back.observed?.ingress], [[], first.observed?.ingress]);
+      assert.equal(partsOf('loadBalancers', 'kubernetes', 'backendAddressPools').length, 1);
+    }, sixAndFour('nodeIP')));
+
+  it('have the names of one family where a subnet or a prefix of public addresses is named like the other', () =>
+    withWorld(async ({ service, ensure, remove, partsOf, network: cloud }) => {
+      const inside = service({ annotations: annotated({ ...internal, 'load-balancer-internal-subnet': 'apps-ipv6' }) });
+      const prefix = `${network}/publicIPPrefixes/web-ipv6`;
+      const outside = service({ annotations: annotated({ 'pip-prefix-id': prefix }) });
+      for (const desired of [inside, outside]) {
+        const first = await ensure(desired);
+        assert.deepEqual(first.refusals, []);
+        const again = await ensure({ ...desired, ports: [port(81, 30081)] });
+        assert.deepEqual([again.refusals, again.observed?.ingress], [[], first.observed?.ingress]);
+      }
+      const [frontend] = partsOf('loadBalancers', 'kubernetes-internal', 'frontendIPConfigurations');
+      assert.match(frontend?.name ?? '', /-apps-ipv6$/);
+      for (const desired of [inside, outside]) await remove(desired);
+      assert.deepEqual(
+        [...cloud.resources.values()].map(({ type }) => type),
+        ['networkSecurityGroups'],
+      );
+    }, sixAndFour('nodeIP')));
+
+  for (const [before, after] of [
+    [['IPv6'], ['IPv6', 'IPv4']],
+    [['IPv6', 'IPv4'], ['IPv6']],
+  ] as const)
+    it(`keep everything where ${before.join(' and ')} would become ${after.join(' and ')}, and say so`, () =>
+      withWorld(async ({ service, ensure, resource }) => {
+        const desired = service({ families: before });
+        const first = await ensure(desired);
+        const { version } = resource('loadBalancers', 'kubernetes')!;
+        const { observed, refusals, calls } = await ensure({ ...desired, families: after, mayChangeAddress: true });
+        assert.equal(calls, 0);
+        assert.match(refusals[0]?.message ?? '', /^spec.ipFamilies: .* expected /);
+        assert.deepEqual(observed?.ingress, first.observed?.ingress);
+        assert.equal(resource('loadBalancers', 'kubernetes')!.version, version);
+      }, sixAndFour('nodeIP')));
+
+  it('have no second names with IPv6 alone, and lead to node ports inside of the network', () =>
+    withWorld(async ({ service, ensure, partsOf }) => {
+      const desired = service({ families: ['IPv6'], annotations: annotated(internal), ports: [port(80, 30080)] });
+      const { observed } = await ensure(desired);
+      assert.match(observed?.ingress[0]?.ip ?? '', /^fd00:240::/);
+      const [frontend] = partsOf('loadBalancers', 'kubernetes-internal', 'frontendIPConfigurations');
+      assert.equal(frontend?.name, baseName(desired.owner.service));
+      assert.equal(frontend.properties['privateIPAddressVersion'], 'IPv6');
+      const [rule] = partsOf('loadBalancers', 'kubernetes-internal', 'loadBalancingRules');
+      assert.deepEqual([rule?.properties['enableFloatingIP'], rule?.properties['backendPort']], [false, 30080]);
+      assert.deepEqual(namesOf(partsOf('loadBalancers', 'kubernetes-internal', 'backendAddressPools')), [
+        'kubernetes-IPv6',
+      ]);
+      assert.equal((await ensure(desired)).calls, 0);
+    }, sixAndFour('nodeIP')));
+});

@@ -1,0 +1,254 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { AzureWorldOptions } from '../../../../test/clouds/azure/azure-world.ts';
+import { location } from '../../../../test/clouds/azure/fake/fake-state.ts';
+import { annotated, internal, type Json, network, withWorld } from '../../../../test/clouds/azure/scene.ts';
+import { newOwner, port } from '../../../../test/clouds/suite/desired.ts';
+import { ensure as ensureService } from '../../../../test/clouds/suite/drive.ts';
+import { baseName } from './names.ts';
+
+const byInterfaces = { loadBalancerBackendPoolConfigurationType: 'nodeIPConfiguration' };
+const of = (...kinds: NonNullable<AzureWorldOptions['kinds']>): AzureWorldOptions => ({ kinds, json: byInterfaces });
+const pool = (balancer = 'kubernetes', name = 'kubernetes') =>
+  `${network}/loadBalancers/${balancer}/backendAddressPools/${name}`;
+
+describe('backend pools of network interfaces', () => {
+  it('get the nodes by their interfaces, instances and scale sets, and lose all of them in the end', () =>
+    withWorld(
+      async ({ world, service, ensure, remove, partsOf }) => {
+        const desired = service();
+        await ensure(desired);
+        const members = () =>
+          [...world.fake.vms.values()].map(({ interfaces }) => interfaces[0]!.configurations[0]!.pools);
+        const models = () => [...world.fake.sets.values()].map(({ pools }) => pools);
+        assert.deepEqual(members(), [[pool()], [pool()]]);
+        assert.deepEqual(models(), [[pool()], []]);
+        assert.deepEqual(partsOf('loadBalancers', 'kubernetes', 'backendAddressPools'), [
+          { name: 'kubernetes', properties: {} },
+        ]);
+        const inside = service({ annotations: annotated(internal) });
+        await ensure(inside);
+        assert.deepEqual(members()[1], [pool(), pool('kubernetes-internal')]);
+        await remove(desired);
+        assert.deepEqual(
+          [members(), models()[0]],
+          [Array(2).fill([pool('kubernetes-internal')]), [pool('kubernetes-internal')]],
+        );
+        await remove(inside);
+        assert.deepEqual(
+          [members(), models()],
+          [
+            [[], []],
+            [[], []],
+          ],
+        );
+        assert.deepEqual(
+          [...world.fake.network.resources.values()].map(({ type }) => type),
+          ['networkSecurityGroups'],
+        );
+      },
+      of('alone', 'uniform'),
+    ));
+
+  it('are written with the version and every field of an interface, and keep its other pools', () =>
+    withWorld(async ({ world, service, ensure, remove, network: cloud }) => {
+      const properties = { backendAddressPools: [{ name: 'theirs', properties: {} }] };
+      cloud.add('loadBalancers', 'kubernetes', { location, sku: { name: 'Standard' }, tags: {}, properties });
+      const [vm] = [...world.fake.vms.values()];
+      const configuration = vm!.interfaces[0]!.configurations[0]!;
+      configuration.pools = [pool('kubernetes', 'theirs')];
+      const sent: { etag: string | undefined; body: Json }[] = [];
+      let isStale = true;
+      world.fake.fault = ({ method, path, body, headers }) => {
+        if (method !== 'PUT' || !path.toLowerCase().includes('/networkinterfaces/')) return undefined;
+        sent.push({ etag: headers['if-match'], body });
+        // Another one writes between the read and the write.
+        if (isStale) vm!.interfaces[0]!.version += 1;
+        isStale = false;
+        return undefined;
+      };
+      const desired = service();
+      await ensure(desired);
+      assert.deepEqual(configuration.pools, [pool('kubernetes', 'theirs'), pool()]);
+      assert.ok(
+        sent.every(({ etag, body }) => etag !== undefined && (body['properties'] as Json)['enableIPForwarding']),
+      );
+      await remove(desired);
+      assert.deepEqual(configuration.pools, [pool('kubernetes', 'theirs')]);
+    }, of('alone')));
+
+  it('keep the members that they have, whatever the configuration says of new ones', () =>
+    withWorld(
+      async ({ world, service, ensure, set, partsOf, vms }) => {
+        const desired = service();
+        await ensure(desired);
+        const [ours] = partsOf('loadBalancers', 'kubernetes', 'backendAddressPools');
+        set('loadBalancers', 'kubernetes', { backendAddressPools: [{ name: ours!.name, properties: {} }] });
+        for (const { interfaces } of world.fake.vms.values()) interfaces[0]!.configurations[0]!.pools = [pool()];
+        const { calls, observed } = await ensure(desired);
+        assert.equal(calls, 0);
+        assert.deepEqual(
+          observed?.members.map(({ providerID }) => providerID),
+          vms.map(({ providerID }) => providerID),
+        );
+        const { loadBalancers } = await world.open();
+        await world.during(loadBalancers!.observeAll(world.cluster));
+        assert.deepEqual(loadBalancers!.plan(desired).remarks, [
+          'backend pool kubernetes of kubernetes keeps its interfaces: ' +
+            'loadBalancerBackendPoolConfigurationType is for new ones',
+        ]);
+      },
+      { kinds: ['alone'] },
+    ));
+
+  it('leave out a node that is behind another load balancer, name it, and serve with the others', () =>
+    withWorld(async ({ world, service, vms, network: cloud }) => {
+      const properties = { backendAddressPools: [{ name: 'p', properties: {} }] };
+      cloud.add('loadBalancers', 'other', { location, sku: { name: 'Standard' }, tags: {}, properties });
+      const configurations = [...world.fake.vms.values()].map(({ interfaces }) => interfaces[0]!.configurations[0]!);
+      configurations[0]!.pools = [pool('other', 'p')];
+      const { loadBalancers } = await world.open();
+      const desired = service();
+      const driving = { world, balancers: loadBalancers!, desired, record: { id: undefined } };
+      const { observed } = await ensureService(driving);
+      assert.deepEqual(
+        observed?.members.map(({ providerID }) => providerID),
+        [vms[1]!.providerID],
+      );
+      const { steps, remarks } = loadBalancers!.plan(desired);
+      assert.deepEqual(
+        [steps, remarks],
+        [[], ['node-1 is not in backend pool kubernetes: it is behind other already']],
+      );
+      configurations[0]!.pools = [];
+      await world.pass(6 * 60_000);
+      await ensureService(driving);
+      assert.deepEqual(
+        configurations.map(({ pools }) => pools),
+        [[pool()], [pool()]],
+      );
+    }, of('alone')));
+
+  it('keep the instances of a scale set that are no Nodes yet, and nodes of others in a pool that stood before', () =>
+    withWorld(async ({ world, service, ensure }) => {
+      const desired = service();
+      await ensure(desired);
+      const set = [...world.fake.sets.values()][0]!;
+      const booting = world.fake.addVm('', { set });
+      booting.created = new Date(world.clock.now()).toISOString();
+      assert.equal((await ensure(desired)).calls, 0);
+      await world.pass(16 * 60_000);
+      assert.equal((await ensure(desired)).calls, 1);
+      assert.deepEqual(booting.interfaces[0]!.configurations[0]!.pools, []);
+      const balancer = [...world.fake.network.resources.values()].find(({ type }) => type === 'loadBalancers')!;
+      const { 'mooring.dev-pool-kubernetes': holder } = balancer.body['tags'] as Record<string, string>;
+      assert.equal(holder, world.cluster);
+      balancer.body = {
+        ...balancer.body,
+        tags: { ...(balancer.body['tags'] as Json), 'mooring.dev-pool-kubernetes': `${holder}/shared` },
+      };
+      booting.interfaces[0]!.configurations[0]!.pools = [pool()];
+      assert.equal((await ensure(desired)).calls, 0);
+    }, of('uniform')));
+
+  it('keep the nodes whose interfaces could not be read for a while', () =>
+    withWorld(async ({ world, service, ensure }) => {
+      const desired = service();
+      await ensure(desired);
+      const { loadBalancers } = await world.open();
+      let isDenied = true;
+      const written: string[] = [];
+      world.fake.fault = ({ method, path }) => {
+        if (method === 'PUT') written.push(path);
+        const isRead = method === 'GET' && /\/networkinterfaces(\/|$)/i.test(path);
+        const error = { code: 'AuthorizationFailed', message: 'The role is not known here yet.' };
+        return isDenied && isRead ? { status: 403, body: { error } } : undefined;
+      };
+      const driving = { world, balancers: loadBalancers!, desired, record: { id: undefined } };
+      await ensureService(driving);
+      isDenied = false;
+      await world.pass(60_000);
+      assert.equal((await ensureService(driving)).calls, 0);
+      assert.deepEqual(written, []);
+      const configurations = [...world.fake.vms.values()].map(({ interfaces }) => interfaces[0]!.configurations[0]!);
+      assert.ok(configurations.every(({ pools }) => pools?.join() === pool()));
+    }, of('alone')));
+
+  it('leave out a node that the role does not reach, and name it', () =>
+    withWorld(async ({ world, service, vms }) => {
+      const [first] = [...world.fake.vms.values()];
+      const own = first!.interfaces[0]!.id.toLowerCase();
+      const error = { code: 'ScopeLocked', message: 'A lock keeps it as it is.' };
+      world.fake.fault = ({ method, path }) =>
+        method === 'PUT' && path.toLowerCase() === own ? { status: 409, body: { error } } : undefined;
+      const { loadBalancers } = await world.open();
+      const desired = service();
+      const { observed } = await ensureService({
+        ...{ world, balancers: loadBalancers!, desired, record: { id: undefined } },
+      });
+      assert.deepEqual(
+        observed?.members.map(({ providerID }) => providerID),
+        [vms[1]!.providerID],
+      );
+      assert.match(
+        loadBalancers!.plan(desired).remarks?.join() ?? '',
+        /^node-1 is not in backend pool kubernetes: .*ScopeLocked/,
+      );
+    }, of('alone')));
+
+  it('fail as a whole where the role reaches no node', () =>
+    withWorld(async ({ world, service, ensure }) => {
+      const error = { code: 'AuthorizationFailed', message: 'The role may not write.' };
+      world.fake.fault = ({ method, path }) =>
+        method === 'PUT' && /\/networkinterfaces\//i.test(path) ? { status: 403, body: { error } } : undefined;
+      await assert.rejects(ensure(service()), /role may not write/);
+    }, of('alone')));
+
+  it('stay in use while inbound NAT rules of others lead to them', () =>
+    withWorld(async ({ service, ensure, remove, set, partsOf }) => {
+      const desired = service();
+      await ensure(desired);
+      const [own] = partsOf('loadBalancers', 'kubernetes', 'backendAddressPools');
+      const inboundNatRules = [{ id: `${network}/loadBalancers/kubernetes/inboundNatRules/ssh` }];
+      const backendAddressPools = [{ ...own!, properties: { ...own!.properties, inboundNatRules } }];
+      const rule = { name: 'ssh', properties: { protocol: 'Tcp', backendAddressPool: { id: pool() } } };
+      set('loadBalancers', 'kubernetes', { backendAddressPools, inboundNatRules: [rule] });
+      await remove(desired);
+      assert.deepEqual(
+        partsOf('loadBalancers', 'kubernetes', 'backendAddressPools').map(({ name }) => name),
+        ['kubernetes'],
+      );
+    }, of('alone')));
+
+  it('of another cluster of the same name are refused by name, and stay as they are', () =>
+    withWorld(async ({ service, ensure, partsOf, resource }) => {
+      await ensure(service());
+      const before = resource('loadBalancers', 'kubernetes')!.version;
+      const foreign = service({ owner: newOwner('00000000-0000-4000-8000-0000000000ff') });
+      const { refusals, calls } = await ensure(foreign);
+      assert.equal(calls, 0);
+      assert.match(
+        refusals[0]?.message ?? '',
+        /backend pool kubernetes of load balancer kubernetes has the nodes of cluster /,
+      );
+      assert.match(refusals[0]?.message ?? '', /give each cluster its own --cluster-name/);
+      assert.equal(resource('loadBalancers', 'kubernetes')!.version, before);
+      assert.equal(partsOf('loadBalancers', 'kubernetes', 'frontendIPConfigurations').length, 1);
+    }));
+
+  it('are left to others where the configuration says so', () =>
+    withWorld(
+      async ({ world, service, ensure, partsOf }) => {
+        const desired = service({ ports: [port(80, 30080)] });
+        await ensure(desired);
+        assert.equal((await ensure(desired)).calls, 0);
+        assert.deepEqual(
+          [...world.fake.vms.values()].map((vm) => vm.interfaces[0]!.configurations[0]!.pools),
+          [[], []],
+        );
+        const [rule] = partsOf('loadBalancers', 'kubernetes', 'loadBalancingRules');
+        assert.equal(rule?.name, `${baseName(desired.owner.service)}-TCP-80`);
+      },
+      { json: { ...byInterfaces, preConfiguredBackendPoolLoadBalancerTypes: 'external' } },
+    ));
+});

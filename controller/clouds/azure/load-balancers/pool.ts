@@ -1,0 +1,84 @@
+import { hasOtherRules, lists, memberKindOf, tagsIn } from './balancer.ts';
+import { idIn, type Json, listIn, partsIn, textIn } from './json.ts';
+import { baseOf, holderIn } from './names.ts';
+
+/** The VMs that are behind a load balancer by their network interfaces. All ids in lower case. */
+export interface InterfacePoolSpec {
+  readonly document: string;
+  readonly name: string;
+  readonly vms: readonly string[];
+  /** Uniform scale sets whose next instances come with the pool. */
+  readonly sets: readonly string[];
+}
+
+export interface PoolMember {
+  /** Of a network interface; empty: it is to be joined. */
+  readonly configuration: string;
+  /** Undefined: its interface has none, or cannot be read. */
+  readonly vm: string | undefined;
+  /** Unix time, of an instance of a uniform scale set, `Infinity` where it cannot be read; else 0. */
+  readonly createdAtMs: number;
+}
+
+/** A backend pool, and who is in it by a network interface. */
+export interface InterfacePool {
+  readonly document: string;
+  readonly name: string;
+  readonly id: string;
+  /** The id in the letters of its parts: the classic controller cannot read it in others. */
+  readonly spelled: string;
+  /** UID of the cluster whose nodes are in it; undefined: no tag says. */
+  readonly holder: string | undefined;
+  /** It stood before, and others may have put their interfaces into it. */
+  readonly isTakenOver: boolean;
+  readonly hasOtherRules: boolean;
+  readonly members: readonly PoolMember[];
+  /** Scale sets whose models name it. */
+  readonly sets: readonly string[];
+}
+
+/** A backend pool, as its load balancer shows it. */
+export interface PoolInfo {
+  readonly name: string;
+  /** Undefined: it is empty. */
+  readonly kind: 'addresses' | 'interfaces' | undefined;
+  /** UID of the cluster whose nodes are in it; undefined: no tag says. */
+  readonly holder: string | undefined;
+}
+
+export const poolKey = (document: string, name: string) => `${document}/${name}`.toLowerCase();
+
+/**
+ * The backend pools of a load balancer that Services use, or that are marked, and that have no addresses in them. Pure.
+ *
+ * @param json as Resource Manager shows it. Models and VMs are read apart.
+ */
+export function interfacePoolsIn(document: string, json: Json): readonly InterfacePool[] {
+  const id = textIn(json, 'id')!;
+  const rules = partsIn(json, lists.rules).filter(({ name }) => baseOf(name) !== undefined);
+  const used = new Set(rules.map(({ properties }) => idIn(properties, 'backendAddressPool')));
+  return partsIn(json, lists.pools).flatMap((pool) => {
+    const spelled = `${id}/${lists.pools}/${pool.name}`;
+    const own = spelled.toLowerCase();
+    const { holder, isTakenOver } = holderIn(tagsIn(json), pool.name);
+    if (memberKindOf(pool) === 'addresses' || (holder === undefined && !used.has(own))) return [];
+    const members = listIn(pool.properties, 'backendIPConfigurations').flatMap((one) => textIn(one, 'id') ?? []);
+    return [
+      {
+        ...{ document, name: pool.name, id: own, spelled, holder, isTakenOver, sets: [] },
+        hasOtherRules: hasOtherRules(pool),
+        members: members.map((configuration) => ({
+          configuration: configuration.toLowerCase(),
+          vm: undefined,
+          createdAtMs: 0,
+        })),
+      },
+    ];
+  });
+}
+
+export function poolInfos(json: Json): readonly PoolInfo[] {
+  return partsIn(json, lists.pools).map((pool) => {
+    return { name: pool.name, kind: memberKindOf(pool), holder: holderIn(tagsIn(json), pool.name).holder };
+  });
+}
