@@ -1,0 +1,156 @@
+import { createHmac } from 'node:crypto';
+import { CloudError } from '../../../common/cloud-error.ts';
+import type { Http } from '../../../common/process/http.ts';
+import type { OperationState } from '../../engine/resource.ts';
+import { type AnswerFields, answerFields, parseAnswer } from '../answer-fields.ts';
+import { type CountedHttpOptions, createCountedHttp } from '../counted-http.ts';
+import { inParallel } from '../parallel.ts';
+import type { Permit } from '../permit.ts';
+import type { RateLimiter } from '../rate-limiter.ts';
+import type { Urgency } from '../urgency.ts';
+import { cloud, errorOf, errorOfJob, isNoEntity } from './fault.ts';
+
+/** Of one command; lists are joined by commas, and what is undefined is left out. */
+export type Params = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
+
+export interface CallOptions {
+  /** Default `need`. */
+  readonly urgency?: Urgency | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** A long operation: the answer to its command names the job and, of a create, what is created. */
+export interface Started {
+  readonly job: string;
+  readonly id: string | undefined;
+}
+
+/** Commands to one management server. Each is one HTTP exchange with a deadline, never repeated. */
+export interface CloudStackClient {
+  /** Reads only. */
+  call(command: string, params: Params, options?: CallOptions): Promise<AnswerFields>;
+  /** Every item of a collection: complete, or throws. One call for 500 items. Reads only. */
+  list(command: string, collection: string, params: Params, options?: CallOptions): Promise<readonly AnswerFields[]>;
+  /** Sends a command that changes something, and answers when its job has begun. */
+  start(
+    command: string,
+    params: Params,
+    options: { permit: Permit; signal?: AbortSignal | undefined },
+  ): Promise<Started>;
+  /** States of these jobs, in one call each. A job that the API does not know any more is not in the answer. */
+  jobs(ids: readonly string[], signal?: AbortSignal): Promise<ReadonlyMap<string, OperationState>>;
+}
+
+export interface ClientOptions extends Omit<CountedHttpOptions, 'cloud'> {
+  readonly http: Http;
+  readonly gate: RateLimiter;
+  readonly endpoint: string;
+  readonly apiKey: string;
+  readonly secretKey: string;
+  /** Of a mutating call. */
+  readonly mutationTimeoutMs: number;
+}
+
+const timeoutMs = 30_000;
+const maxBytes = 16 * 1024 * 1024;
+/** The most that a page holds, unless the operator has changed it. */
+const perPage = 500;
+const listTries = 3;
+const jobsAtOnce = 4;
+/** A request is good for so long. */
+const expiresMs = 900_000;
+
+export function createClient(options: ClientOptions): CloudStackClient {
+  const { clock, gate, endpoint, apiKey, secretKey, mutationTimeoutMs } = options;
+  const http = createCountedHttp({ ...options, cloud });
+
+  async function send(command: string, params: Params, { urgency, signal }: CallOptions, permit?: Permit) {
+    const limitMs = permit === undefined ? timeoutMs : Math.min(timeoutMs, mutationTimeoutMs);
+    const exchange = async () => {
+      const expires = new Date(clock.now() + expiresMs).toISOString().replace(/\.\d+Z$/, '+0000');
+      const signed = { ...params, command, apiKey, response: 'json', signatureVersion: 3, expires };
+      permit?.(limitMs);
+      const answer = await http(command, {
+        ...{ method: 'POST', url: endpoint, body: signedForm(signed, secretKey), timeoutMs: limitMs, maxBytes, signal },
+        headers: { accept: 'application/json', 'content-type': 'application/x-www-form-urlencoded' },
+      });
+      if (answer.status >= 300) throw errorOf(command, answer, clock.now());
+      const place = { cloud, operation: command };
+      const [named] = Object.entries(answerFields(parseAnswer(answer.text, place), place).json());
+      // Something in between may answer with JSON, too: an empty list has its name.
+      if (named !== undefined && /^(?!error).*response$/.test(named[0])) return answerFields(named[1], place);
+      throw new CloudError({ kind: 'Unavailable', ...place, message: 'the answer is not that of a command' });
+    };
+    return gate.run(command, exchange, { urgency: urgency ?? (permit === undefined ? 'need' : 'change'), signal });
+  }
+  const call: CloudStackClient['call'] = (command, params, given = {}) => send(command, params, given);
+
+  /** Undefined: something came or went while the pages were read. */
+  async function tryList(command: string, collection: string, params: Params, given: CallOptions) {
+    const items = new Map<string, AnswerFields>();
+    let total: number | undefined;
+    for (let page = 1; ; page += 1) {
+      const answer = await call(command, { ...params, page, pagesize: perPage }, given);
+      // An empty list has neither.
+      const here = answer.optionalNumber('count') ?? 0;
+      const found = answer.optionalObjects(collection);
+      if (total !== undefined && total !== here && found.length > 0) return undefined;
+      total ??= here;
+      for (const item of found) items.set(item.text('id'), item);
+      if (items.size === total) return [...items.values()];
+      if (found.length === 0) return undefined;
+    }
+  }
+
+  return {
+    call,
+    async list(command, collection, params, given = {}) {
+      for (let tries = 0; tries < listTries; tries += 1) {
+        const items = await tryList(command, collection, params, given);
+        if (items !== undefined) return items;
+      }
+      const message = 'the list changed while its pages were read';
+      throw new CloudError({ kind: 'Unavailable', cloud, operation: command, message });
+    },
+    async start(command, params, { permit, signal }) {
+      const answer = await send(command, params, { signal }, permit);
+      return { job: answer.text('jobid'), id: answer.optionalText('id') };
+    },
+    async jobs(ids, signal) {
+      const states = await inParallel(jobsAtOnce, ids, async (id): Promise<[string, OperationState][]> => {
+        try {
+          const job = await call('queryAsyncJobResult', { jobid: id }, { urgency: 'change', signal });
+          return [[id, stateOf(job)]];
+        } catch (error) {
+          if (isNoEntity(error, 'jobid')) return [];
+          throw error;
+        }
+      });
+      return new Map(states.flat());
+    },
+  };
+}
+
+function stateOf(job: AnswerFields): OperationState {
+  const status = job.number('jobstatus');
+  if (status === 0) return 'running';
+  return status === 1 ? 'done' : errorOfJob('queryAsyncJobResult', job);
+}
+
+/**
+ * The body of a request, signed with HMAC-SHA1 over all that it says: names and values in the order of the names, in
+ * lower case, with `%20` for blanks (docs.cloudstack.apache.org, "Signing API Requests").
+ */
+export function signedForm(params: Params, secretKey: string): string {
+  const pairs = Object.entries(params)
+    .filter(([, value]) => value !== undefined)
+    .map(([name, value]) => `${name}=${encode(Array.isArray(value) ? value.join(',') : String(value))}`)
+    .sort((a, b) => (a.toLowerCase() < b.toLowerCase() ? -1 : 1));
+  const signature = createHmac('sha1', secretKey).update(pairs.join('&').toLowerCase()).digest('base64');
+  return `${pairs.join('&')}&signature=${encode(signature)}`;
+}
+
+/** As Java's URLEncoder does it, but for blanks. */
+function encode(text: string): string {
+  return encodeURIComponent(text).replace(/[!'()~]/g, (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`);
+}

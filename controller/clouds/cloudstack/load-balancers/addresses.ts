@@ -1,0 +1,134 @@
+import type { Change, Kind, WriteIo } from '../../../engine/resource.ts';
+import { sameAddress } from '../../ip-address.ts';
+import { type Address, kindNames } from './found.ts';
+import { type Marks, type Tags, tagKeys, tagParams, tagsOf } from './marks.ts';
+import { isLostCall, type Project } from './project.ts';
+
+/** What a Service asks of its address. */
+export interface AddressSpec {
+  readonly marks: Marks;
+  /** Undefined: any. */
+  readonly ip: string | undefined;
+  /** Id of an address that the Service may use: it is tagged, and released as it is tagged. */
+  readonly claim?: { readonly id: string; readonly isLent: boolean };
+  /** What is taken over stays when its Service goes: the Service names it, and a person acquired it. */
+  readonly isLent?: boolean;
+  /** VMs: the address is acquired for their network. */
+  readonly vms: readonly string[];
+}
+
+/** Acquiring an address takes seconds; for so long a request whose answer was lost may have its effect. */
+const settleMs = 10_000;
+const resourcetype = 'PublicIpAddress';
+
+/** The public address of a Service, which stands for its load balancer. */
+export function addressKind(project: Project): Kind<AddressSpec, Address> {
+  const { change, changed, list, networkOf, acquisitions } = project;
+
+  const tag = (id: string, tags: Tags, io: Pick<WriteIo, 'permit' | 'signal'>) =>
+    change('createTags', { resourcetype, resourceids: [id], ...tagParams(tags) }, io);
+
+  async function acquire({ ip, vms }: AddressSpec, { owner, permit, signal }: WriteIo) {
+    const network = await networkOf(vms, signal);
+    const place = network.vpc === undefined ? { networkid: network.id } : { vpcid: network.vpc };
+    const there = await list('listPublicIpAddresses', 'publicipaddress', {}, { urgency: 'change', signal });
+    const params = { ...place, projectid: project.project, ...(ip !== undefined && { ipaddress: ip }) };
+    try {
+      const answer = await change('associateIpAddress', params, { permit, signal });
+      if (answer.id !== undefined) acquisitions.made(answer.id, { owner, network: network.id });
+      return answer;
+    } catch (error) {
+      if (isLostCall(error))
+        acquisitions.lost({ owner, network: network.id }, new Set(there.map((one) => one.text('id'))), ip);
+      throw error;
+    }
+  }
+  /** Rules of ours go, and the tags last: they show whose the rules are. */
+  async function giveBack({ id, rules, firewall, tags }: Address, io: Pick<WriteIo, 'permit' | 'signal'>) {
+    for (const one of firewall) await changed('deleteFirewallRule', { id: one }, io);
+    for (const one of rules) await changed('deleteLoadBalancerRule', { id: one }, io);
+    const ours = Object.keys(tags).filter((key) => key in ownTags);
+    if (ours.length === 0) return {};
+    return change('deleteTags', { resourcetype, resourceids: [id], ...tagParams(only(tags, ours)) }, io);
+  }
+
+  return {
+    ...{ kind: kindNames.address, again: 'look', settleMs },
+    compare({ body, owner }, { ip, marks }) {
+      if (ip !== undefined && !sameAddress(ip, body.ip)) return { replace: `from ${body.ip} to ${ip}`, first: 'make' };
+      // Tags of what is taken over come with the mark.
+      return owner === undefined || same(body.tags, tagsOf(marks))
+        ? { same: true }
+        : { changes: changesOf(body.tags, marks) };
+    },
+    create: async ({ spec }, _inside, io) => {
+      if (spec.claim === undefined) return acquire(spec, io);
+      const { id, isLent } = spec.claim;
+      const network = await networkOf(spec.vms, io.signal);
+      const more = { [tagKeys.network]: network.id, ...(isLent && { [tagKeys.lent]: 'true' }) };
+      return { ...(await tag(id, { ...tagsOf(spec.marks), ...more }, io)), id };
+    },
+    async update({ id, body }, { what, body: tags }, io) {
+      if (what === 'untag')
+        return change('deleteTags', { resourcetype, resourceids: [id], ...tagParams(tags as Tags) }, io);
+      const { network } = body;
+      const isKnown = body.tags[tagKeys.network] !== undefined || network === undefined;
+      return tag(id, { ...(tags as Tags), ...(!isKnown && { [tagKeys.network]: network }) }, io);
+    },
+    async remove({ id, body }, io) {
+      const { tags, isNew, isShared } = body;
+      const isNamed = !isNew && tags[tagKeys.service] === undefined && project.named.has(io.owner.service);
+      if (isNamed || isShared || tags[tagKeys.lent] !== undefined) return giveBack(body, io);
+      return change('disassociateIpAddress', { id }, io);
+    },
+    mark({ id, body }, as, want, io) {
+      if (as === 'retained') return tag(id, { [tagKeys.retained]: body.tags[tagKeys.serviceName] ?? '' }, io);
+      const { marks, isLent } = want!.spec;
+      const more = {
+        ...(body.network && { [tagKeys.network]: body.network }),
+        ...(isLent && { [tagKeys.lent]: 'true' }),
+      };
+      return tag(id, { ...tagsOf(marks), ...more }, io);
+    },
+  };
+}
+
+const { consent: _consent, ...own } = tagKeys;
+const ownTags: Readonly<Record<string, true>> = Object.fromEntries(Object.values(own).map((key) => [key, true]));
+
+function only(tags: Tags, keys: readonly string[]): Tags {
+  return Object.fromEntries(Object.entries(tags).filter(([key]) => keys.includes(key)));
+}
+
+function same(tags: Tags, desired: Tags): boolean {
+  const hostname = tags[tagKeys.hostname];
+  return Object.entries(desired).every(([key, value]) => tags[key] === value) && hostname === desired[tagKeys.hostname];
+}
+
+/** A tag has to go before it can come with another value. */
+function changesOf(tags: Tags, marks: Marks): readonly Change[] {
+  const desired = tagsOf(marks);
+  const wrong = Object.keys(tags).filter((key) => key in ownTags && isManaged(key) && tags[key] !== desired[key]);
+  const missing = Object.keys(desired).filter((key) => tags[key] !== desired[key]);
+  const names = (keys: readonly string[]) => keys.map((key) => key.replace('mooring.dev/', '')).join(', ');
+  return [
+    ...(wrong.length > 0
+      ? [{ what: 'untag', summary: `remove tags ${names(wrong)}`, phase: 'grow', body: only(tags, wrong) } as const]
+      : []),
+    ...(missing.length > 0
+      ? [
+          {
+            what: 'tag',
+            summary: `tag ${names(missing)}`,
+            phase: 'set',
+            after: ['untag'],
+            body: only(desired, missing),
+          } as const,
+        ]
+      : []),
+  ];
+}
+
+function isManaged(key: string): boolean {
+  return key === tagKeys.serviceName || key === tagKeys.hostname;
+}

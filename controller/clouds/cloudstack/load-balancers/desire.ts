@@ -1,0 +1,194 @@
+import { cloudstack } from '../../../../common/provider-id/cloudstack.ts';
+import { type Desire, type Found, nameOf, type Refusal, type Want } from '../../../engine/resource.ts';
+import { accessTo, isKeptFor, nameHolder } from '../../access.ts';
+import { sameAddress } from '../../ip-address.ts';
+import type { DesireInput } from '../../load-balancer-driver.ts';
+import type { DesiredLoadBalancer, DesiredPort } from '../../load-balancers.ts';
+import { prefix } from '../annotations.ts';
+import type { AddressSpec } from './addresses.ts';
+import { type Address, kindNames, type Members, type Network, type Opening, portKey, ruleSlot } from './found.ts';
+import { printReason, ruleName, tagKeys } from './marks.ts';
+import { noBalancing } from './project.ts';
+import { fixedAcls } from './reader.ts';
+import type { RuleSpec } from './rules.ts';
+import { narrowed, type Settings, settingsOf } from './settings.ts';
+
+const main = `${kindNames.address}/main`;
+
+/** What serves a Service. Pure but for the networks, which the reader has read. */
+export function desireOf(input: DesireInput, networkBy: (id: string | undefined) => Network | undefined): Desire {
+  const { desired } = input;
+  const settings = settingsOf(desired);
+  const standing = input.own().find(({ kind }) => kind === kindNames.address) as Found<Address> | undefined;
+  const network = networkBy(standing?.body.network);
+  const { ports, refusals } = portsOf(desired);
+  const unread = [
+    ...settings.problems,
+    ...attachProblem(desired),
+    ...(network && !hasBalancing(network) ? [noBalancing(network)] : []),
+  ];
+  refusals.push(...unread.map(unsupported));
+  const address = addressOf(input, settings, standing);
+  if ('reason' in address) refusals.push(address);
+  const want: Want = {
+    ...{ kind: kindNames.address, key: 'main', carriesAddress: true, summary: 'the public address' },
+    ...('reason' in address ? { spec: undefined } : address),
+  };
+  // What cannot be read changes nothing, and nothing goes.
+  if (unread.length > 0 || ports.length === 0 || 'reason' in address)
+    return { wants: [{ ...want, asItStands: true }, ...standingParts(input)], refusals };
+  // The tags come first: they show whose the rules are.
+  const isTagged =
+    standing !== undefined && (standing.owner === undefined || standing.body.tags[tagKeys.service] !== undefined);
+  if (!isTagged || network === undefined) return { wants: [want], refusals };
+  const remarks = network.vpc !== undefined && network.aclName === 'default_deny' ? [denied(network)] : [];
+  return { wants: [want, ...ports.flatMap((port) => wantsOf(port, input, settings, network))], refusals, remarks };
+}
+
+function hasBalancing({ services }: Network): boolean {
+  return services.includes('Lb');
+}
+
+function unsupported(message: string): Refusal {
+  return { reason: 'Unsupported', message };
+}
+
+function denied({ name, id }: Network): string {
+  return `the ACL of network ${name} (${id}) is default_deny, which cannot be changed: nothing gets through`;
+}
+
+function attachProblem({ attach }: DesiredLoadBalancer): string[] {
+  if (attach === undefined) return [];
+  return [`mooring.dev/load-balancer-id: ${JSON.stringify(attach.id)}, expected none: see spec.loadBalancerIP`];
+}
+
+/** Parts stay with an address that stays as it is. */
+function standingParts({ own }: DesireInput): Want[] {
+  const parts = own().filter(({ kind, key }) => kind !== kindNames.address && key !== undefined);
+  return parts.map(({ kind, key }) => ({
+    kind,
+    key: key!,
+    asItStands: true,
+    spec: undefined,
+    summary: `${kind} ${key}`,
+  }));
+}
+
+/** The address that the Service has or gets, or why it cannot have the one that it names. */
+function addressOf(
+  input: DesireInput,
+  { hostname }: Settings,
+  standing: Found<Address> | undefined,
+): Pick<Want, 'spec' | 'slot'> | Refusal {
+  const { desired, found } = input;
+  const { owner, service, address: ip, annotations } = desired;
+  const vms = vmsOf(desired, []);
+  const marks = { owner, service, hostname };
+  // As the classic controller does it: what it associated itself goes with the Service.
+  const isLent = ip !== undefined && annotations[`${prefix}ip-associated-by-controller`] !== 'true';
+  const spec: AddressSpec = {
+    ...{ marks, ip, vms, isLent },
+    ...(standing?.body.tags[tagKeys.lent] && { isLent: true }),
+  };
+  if (ip === undefined || (standing !== undefined && sameAddress(standing.body.ip, ip))) return { spec };
+  const named = [...found(kindNames.address), ...found(kindNames.idle)].find((one) =>
+    sameAddress((one.body as Address).ip, ip),
+  );
+  if (named === undefined) return { spec };
+  const { tags } = named.body as Address;
+  if (named.owner !== undefined)
+    return {
+      reason: 'Foreign',
+      message: `address ${ip} (${named.id}) belongs to ${nameHolder(tags[tagKeys.serviceName], desired)}`,
+    };
+  if (isKeptFor(tags[tagKeys.retained], service))
+    return { spec: { ...spec, claim: { id: named.id, isLent: tags[tagKeys.lent] !== undefined } } };
+  const access = accessTo({ what: `address ${ip} (${named.id})`, consent: tags[tagKeys.consent] }, desired);
+  return access.may === 'use' ? { spec: { ...spec, claim: { id: named.id, isLent: true } } } : access.refusal;
+}
+
+function portsOf({ ports }: DesiredLoadBalancer): { ports: DesiredPort[]; refusals: Refusal[] } {
+  const isServed = ({ protocol, nodePort }: DesiredPort) => protocol !== 'SCTP' && nodePort !== 0;
+  const refusals = ports
+    .filter((port) => !isServed(port))
+    .map(({ protocol, port }) => ({
+      ...unsupported(`spec.ports: ${protocol} ${port}, expected ${protocol === 'SCTP' ? 'TCP or UDP' : 'a node port'}`),
+      ports: [{ port, protocol }],
+    }));
+  return { ports: ports.filter(isServed), refusals };
+}
+
+/** The rule of a port, its VMs, and what lets traffic through to it. */
+function wantsOf(
+  { protocol: kind, port, nodePort }: DesiredPort,
+  input: DesireInput,
+  settings: Settings,
+  network: Network,
+): Want[] {
+  const { desired, own } = input;
+  const base = kind === 'UDP' ? 'udp' : 'tcp';
+  const protocol = kind === 'TCP' && settings.usesProxyProtocol ? 'tcp-proxy' : base;
+  const key = portKey(protocol, port);
+  const summaryOf = (what: string) => `${what} of ${base} ${port}`;
+  const served = { ports: [{ port, protocol: kind }] };
+  const ruleSpec: RuleSpec = {
+    ...{ name: ruleName(desired.owner.service, protocol, port), protocol, publicPort: port, privatePort: nodePort },
+    ...{ algorithm: desired.sessionAffinity === undefined ? 'roundrobin' : 'source' },
+    ...{ cidrs: settings.sourceCidrs, network: network.id },
+  };
+  const rule: Want = {
+    ...{ kind: kindNames.rule, key, within: main, slot: ruleSlot('{within}', key), ...served },
+    ...{ spec: ruleSpec, summary: summaryOf('rule') },
+  };
+  const current = own().find((one) => one.kind === kindNames.members && one.key === key) as Found<Members> | undefined;
+  const ids = vmsOf(desired, current?.body.ids ?? []);
+  const members: Want = {
+    ...{ kind: kindNames.members, key, within: nameOf(rule), summary: summaryOf('VMs') },
+    spec: { ids, network: network.id },
+  };
+  const cidrs = narrowed(desired.sourceRanges);
+  const opening = openingOf({ protocol: base, port, cidrs }, input, network);
+  return [
+    rule,
+    ...(ids.length > 0 || current !== undefined ? [members] : []),
+    ...(opening === undefined
+      ? []
+      : [
+          {
+            ...opening,
+            ...served,
+            key,
+            needs: [...(opening.needs ?? []), nameOf(rule)],
+            summary: summaryOf(opening.kind),
+          },
+        ]),
+  ];
+}
+
+function openingOf(
+  opening: Opening,
+  { desired, found }: DesireInput,
+  { services, acl, aclName }: Network,
+): Pick<Want, 'kind' | 'within' | 'needs' | 'spec'> | undefined {
+  if (services.includes('Firewall')) return { kind: kindNames.firewall, within: main, spec: opening };
+  if (!services.includes('NetworkACL') || acl === undefined || fixedAcls.has(aclName)) return undefined;
+  const { owner } = desired;
+  // What others let through needs no rule of ours.
+  const isThere = (found(kindNames.acl) as readonly Found<Opening & { readonly acl: string }>[]).some(
+    ({ owner: by, body }) => {
+      const isOurs = by !== undefined && printReason(by) === printReason(owner);
+      const isSame = body.protocol === opening.protocol && body.port === opening.port && body.acl === acl;
+      return !isOurs && isSame && body.cidrs.join() === opening.cidrs.join();
+    },
+  );
+  return isThere ? undefined : { kind: kindNames.acl, spec: { ...opening, acl, owner } };
+}
+
+/** Those that are known by their providerID alone stay, and are not added. */
+function vmsOf({ members }: DesiredLoadBalancer, standing: readonly string[]): string[] {
+  const ids = members.flatMap(({ providerID, addresses }) => {
+    const id = cloudstack.parse(providerID)?.instanceId;
+    return id !== undefined && (addresses.length > 0 || standing.includes(id)) ? [id] : [];
+  });
+  return [...new Set(ids)];
+}

@@ -1,0 +1,222 @@
+import type { Found } from '../../../engine/resource.ts';
+import type { AnswerFields } from '../../answer-fields.ts';
+import { canonical } from '../../ip-address.ts';
+import type { Owner } from '../../load-balancers.ts';
+import { balancerName, balancerOfRule, ownerOf, parseReason, type Tags, tagKeys } from './marks.ts';
+import { narrowed } from './settings.ts';
+
+/** Kinds of resources. A load balancer is a public address and the rules on it. */
+export const kindNames = {
+  address: 'public address',
+  /** Of the account, and of no use yet: nothing shows whose it is. */
+  idle: 'idle address',
+  rule: 'load balancer rule',
+  members: 'members',
+  firewall: 'firewall rule',
+  acl: 'ACL rule',
+} as const;
+
+export interface Address {
+  readonly id: string;
+  readonly ip: string;
+  /** Of an address of a VPC: its tag. */
+  readonly network: string | undefined;
+  readonly tags: Tags;
+  readonly createdAtMs: number | undefined;
+  /** Names of Services that have rules on it, as rules have them. */
+  readonly balancers: readonly string[];
+  /** This process has acquired it, and it has no tags yet. */
+  readonly isNew: boolean;
+  /** Others use it, too, or it is no address for load balancers alone. */
+  readonly isShared: boolean;
+  /** Ids of the rules of its Service, to be deleted where the address stays. */
+  readonly rules: readonly string[];
+  readonly firewall: readonly string[];
+}
+
+export interface Rule {
+  readonly id: string;
+  readonly name: string;
+  /** `tcp`, `udp` or `tcp-proxy`. */
+  readonly protocol: string;
+  readonly publicPort: number;
+  readonly privatePort: number;
+  readonly algorithm: string;
+  /** Sorted; empty: from everywhere. */
+  readonly cidrs: readonly string[];
+  readonly network: string | undefined;
+}
+
+/** All VMs of one rule. */
+export interface Members {
+  readonly ids: readonly string[];
+}
+
+/** What a rule of a firewall or of a network ACL lets in. */
+export interface Opening {
+  readonly protocol: string;
+  readonly port: number;
+  /** Sorted; empty: from everywhere. */
+  readonly cidrs: readonly string[];
+}
+
+export interface Network {
+  readonly id: string;
+  readonly name: string;
+  readonly vpc: string | undefined;
+  readonly acl: string | undefined;
+  readonly aclName: string | undefined;
+  /** Of its offering: `Lb`, `Firewall`, `NetworkACL`. */
+  readonly services: readonly string[];
+}
+
+export function portKey(protocol: string, port: number): string {
+  return `${protocol === 'udp' ? 'udp' : 'tcp'}-${port}`;
+}
+
+const going: ReadonlySet<string> = new Set(['Revoke', 'Releasing', 'Deleting']);
+
+function statusOf(state: string | undefined): Found['status'] {
+  return going.has(state ?? '') ? 'deleting' : state === 'Allocating' ? 'pending' : 'ready';
+}
+
+/** What others see of one address: itself, and the rules on it. */
+export interface AddressAnswer {
+  readonly address: AnswerFields;
+  readonly rules: readonly AnswerFields[];
+  readonly firewall: readonly AnswerFields[];
+  /** This process has acquired it for this Service, and may not have tagged it yet. */
+  readonly acquired: Acquired | undefined;
+}
+
+export interface Acquired {
+  readonly owner: Owner;
+  /** UUID. */
+  readonly network: string;
+}
+
+/** An address and its parts. @throws CloudError `Invalid` */
+export function foundAddress({ address: fields, rules: all, firewall: openings, acquired }: AddressAnswer): Found[] {
+  const id = fields.text('id');
+  const ip = canonical(fields.text('ipaddress'));
+  const tags = tagsIn(fields);
+  const owner = ownerOf(tags) ?? acquired?.owner;
+  const rules = all.map((one) => ({ rule: readRule(one), status: statusOf(one.optionalText('state')) }));
+  const own = owner && balancerName(owner.service);
+  const isOwn = ({ name }: Rule) => {
+    const named = balancerOfRule(name);
+    return named !== undefined && (own === undefined || named === own);
+  };
+  const part = { within: id, ...(owner !== undefined && { owner }) };
+  const ours = rules.filter(({ rule }) => isOwn(rule));
+  const foundRules = rules.map(({ rule, status }): Found<Rule> => {
+    const key = portKey(rule.protocol, rule.publicPort);
+    const place = { kind: kindNames.rule, id: rule.id, status, slots: [ruleSlot(id, key)], body: rule };
+    return isOwn(rule) ? { ...place, ...part, key, adoptable: owner === undefined } : place;
+  });
+  const opened = openings.flatMap((one): Found<Opening>[] => {
+    const body = readOpening(one);
+    const key = body && portKey(body.protocol, body.port);
+    const rule = ours.find(({ rule }) => portKey(rule.protocol, rule.publicPort) === key);
+    if (body === undefined || key === undefined || rule === undefined) return [];
+    // The rule shows that it is ours, so it goes before it.
+    const refs = [{ role: 'rule', kind: kindNames.rule, id: rule.rule.id, loose: true, proof: true } as const];
+    const shown = { kind: kindNames.firewall, id: one.text('id'), status: statusOf(one.optionalText('state')) };
+    return [{ ...shown, ...part, key, refs, body }];
+  });
+  const body: Address = {
+    ...{ id, ip, tags },
+    network:
+      tags[tagKeys.network] ?? fields.optionalText('associatednetworkid') ?? ours[0]?.rule.network ?? acquired?.network,
+    createdAtMs: Date.parse(fields.optionalText('allocated') ?? '') || undefined,
+    balancers: [...new Set(ours.flatMap(({ rule }) => balancerOfRule(rule.name) ?? []))],
+    isNew: acquired !== undefined,
+    isShared: isInUse(fields) || ours.length < rules.length,
+    rules: ours.map(({ rule }) => rule.id),
+    firewall: opened.map((one) => one.id),
+  };
+  const isRetained = tags[tagKeys.retained] !== undefined;
+  const isIdle = owner === undefined && Object.keys(tags).length === 0 && rules.length === 0;
+  return [
+    {
+      ...{
+        kind: isIdle ? kindNames.idle : kindNames.address,
+        id,
+        slots: [`ip ${ip}`],
+        status: statusOf(fields.optionalText('state')),
+        body,
+      },
+      ...(owner !== undefined && { owner, key: 'main' }),
+      ...(isRetained && { retained: true }),
+      ...(tags[tagKeys.consent] !== undefined && { lent: true }),
+      address: ip,
+    },
+    ...foundRules,
+    ...opened,
+  ];
+}
+
+export function ruleSlot(address: string, key: string): string {
+  return `port ${address} ${key}`;
+}
+
+/** It serves something else: the network itself, or one VM. */
+export function isInUse(address: AnswerFields): boolean {
+  return (address.optionalFlag('issourcenat') ?? false) || (address.optionalFlag('isstaticnat') ?? false);
+}
+
+export function tagsIn(fields: AnswerFields): Tags {
+  const tags = fields.optionalObjects('tags');
+  return Object.fromEntries(tags.map((tag) => [tag.text('key'), tag.optionalText('value') ?? '']));
+}
+
+function readRule(fields: AnswerFields): Rule {
+  return {
+    id: fields.text('id'),
+    name: fields.text('name'),
+    protocol: fields.optionalText('protocol')?.toLowerCase() ?? 'tcp',
+    publicPort: Number(fields.text('publicport')),
+    privatePort: Number(fields.text('privateport')),
+    algorithm: fields.text('algorithm'),
+    cidrs: cidrsIn(fields),
+    network: fields.optionalText('networkid'),
+  };
+}
+
+/** Undefined: it is of several ports, or of none, so it is not of a Service. */
+export function readOpening(fields: AnswerFields): Opening | undefined {
+  // Numbers of firewalls, and texts of ACLs.
+  const [first, last] = ['startport', 'endport'].map((name) => Number(fields.json()[name] ?? Number.NaN));
+  const protocol = fields.text('protocol').toLowerCase();
+  if (!Number.isInteger(first) || first !== last || !['tcp', 'udp'].includes(protocol)) return undefined;
+  return { protocol, port: first!, cidrs: cidrsIn(fields) };
+}
+
+/** Separated by blanks in load balancer rules, by commas elsewhere. */
+function cidrsIn(fields: AnswerFields): readonly string[] {
+  return narrowed((fields.optionalText('cidrlist') ?? '').split(/[\s,]+/).filter((one) => one !== ''));
+}
+
+/** A rule of a network ACL; undefined: it lets nothing in through one port. @throws CloudError `Invalid` */
+export function foundAcl(fields: AnswerFields): Found<Opening & { readonly acl: string }> | undefined {
+  const isIngress = fields.optionalText('traffictype')?.toLowerCase() === 'ingress';
+  const body = isIngress && fields.optionalText('action')?.toLowerCase() === 'allow' ? readOpening(fields) : undefined;
+  if (body === undefined) return undefined;
+  const owner = parseReason(fields.optionalText('reason'));
+  return {
+    ...{ kind: kindNames.acl, id: fields.text('id'), status: statusOf(fields.optionalText('state')) },
+    ...(owner !== undefined && { owner, key: portKey(body.protocol, body.port) }),
+    body: { ...body, acl: fields.text('aclid') },
+  };
+}
+
+export function readNetwork(fields: AnswerFields): Network {
+  return {
+    id: fields.text('id'),
+    name: fields.text('name'),
+    vpc: fields.optionalText('vpcid'),
+    acl: fields.optionalText('aclid'),
+    aclName: fields.optionalText('aclname'),
+    services: fields.optionalObjects('service').map((one) => one.text('name')),
+  };
+}

@@ -1,0 +1,67 @@
+import { CloudError, isCloudError } from '../../../../common/cloud-error.ts';
+import { cloudstack } from '../../../../common/provider-id/cloudstack.ts';
+import type { Kind, WriteIo } from '../../../engine/resource.ts';
+import { cloud } from '../fault.ts';
+import { kindNames, type Members } from './found.ts';
+import type { Project } from './project.ts';
+
+export interface MembersSpec extends Members {
+  readonly network: string;
+}
+
+/** The VMs of one rule: all that come are assigned in one call, and all that go are removed in one. */
+export function membersKind({ change, list }: Project): Kind<MembersSpec, Members> {
+  async function assign(rule: string, { ids, network }: MembersSpec, io: WriteIo) {
+    try {
+      return await change('assignToLoadBalancerRule', { id: rule, virtualmachineids: ids }, io);
+    } catch (error) {
+      throw await refused(error, ids, network, io);
+    }
+  }
+  /** The same error about the VMs that cannot be members, where it is these that the cloud does not take. */
+  async function refused(
+    error: unknown,
+    ids: readonly string[],
+    network: string,
+    { signal }: WriteIo,
+  ): Promise<unknown> {
+    if (!isCloudError(error) || !['Invalid', 'NotFound'].includes(error.kind)) return error;
+    const asked = { details: 'nics' };
+    const all = await list('listVirtualMachines', 'virtualmachine', asked, { urgency: 'change', signal });
+    const isIn = (nics: readonly { readonly network: string | undefined }[]) =>
+      nics.some((nic) => nic.network === network);
+    const good = all.filter((vm) => isIn(vm.objects('nic').map((nic) => ({ network: nic.optionalText('networkid') }))));
+    const goodIds = new Set(good.map((vm) => vm.text('id').toLowerCase()));
+    const subjects = ids.filter((id) => !goodIds.has(id)).map((id) => cloudstack.print({ instanceId: id }));
+    const { kind, operation, cause } = error;
+    const message = error.message.replace(`${cloud} ${operation}: `, '');
+    return new CloudError({ kind, cloud, operation, message, subjects, cause });
+  }
+
+  return {
+    ...{ kind: kindNames.members, within: kindNames.rule, again: 'safe' },
+    compare({ body }, spec) {
+      const [added, removed] = [minus(spec.ids, body.ids), minus(body.ids, spec.ids)];
+      const changes = [
+        ...(added.length > 0 ? [{ what: 'assign', phase: 'grow', ids: added } as const] : []),
+        ...(removed.length > 0 ? [{ what: 'remove', phase: 'shrink', ids: removed } as const] : []),
+      ];
+      if (changes.length === 0) return { same: true };
+      return {
+        changes: changes.map(({ what, phase, ids }) => {
+          return { what, phase, summary: `${what} ${ids.length} VMs`, body: { ids, network: spec.network } };
+        }),
+      };
+    },
+    create: ({ spec }, _inside, io) => assign(io.within!, spec, io),
+    update({ within }, { what, body }, io) {
+      const spec = body as MembersSpec;
+      if (what === 'assign') return assign(within!, spec, io);
+      return change('removeFromLoadBalancerRule', { id: within, virtualmachineids: spec.ids }, io);
+    },
+  };
+}
+
+function minus(some: readonly string[], others: readonly string[]): readonly string[] {
+  return some.filter((one) => !others.includes(one));
+}

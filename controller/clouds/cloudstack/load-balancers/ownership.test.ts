@@ -1,0 +1,241 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { describe, it } from 'node:test';
+import { type BalancerHarness, createBalancerHarness } from '../../../../test/clouds/cloudstack/balancer-harness.ts';
+import type { FakeRule } from '../../../../test/clouds/cloudstack/fake/fake-account.ts';
+import { port } from '../../../../test/clouds/suite/desired.ts';
+
+/** What the classic controller makes for one port: its names are made of the Service's UID. */
+function classic({ world, owner, vms }: BalancerHarness, fields: Partial<FakeRule> = {}, ip?: string) {
+  const { fake } = world;
+  const address = fake.addAddress(ip === undefined ? {} : { ip });
+  const balancer = `a${owner.service.replaceAll('-', '')}`.slice(0, 32);
+  const rule: FakeRule = {
+    ...{ id: randomUUID(), name: `${balancer}-tcp-80`, algorithm: 'roundrobin', protocol: 'tcp', address: address.id },
+    ...{ network: fake.network.id, publicPort: 80, privatePort: 30_080, cidrs: [], state: 'Active' },
+    vms: vms.map(({ providerID }) => providerID.slice('external-cloudstack://'.length)),
+    ...fields,
+  };
+  fake.rules.set(rule.id, rule);
+  const opening = { id: randomUUID(), place: address.id, protocol: 'tcp', first: 80, last: 80, reason: '' };
+  fake.firewall.set(opening.id, { ...opening, cidrs: ['0.0.0.0/0'], state: 'Active' });
+  return { address, rule };
+}
+
+describe('what the classic controller made', () => {
+  it('is taken over as it is, and gets its tags with the first change', async () => {
+    const harness = await createBalancerHarness();
+    const { address, rule } = classic(harness);
+    const shown = { addresses: [address.ip] };
+    assert.equal((await harness.adopt(shown))?.id, address.id);
+    assert.deepEqual([harness.changes(), address.tags, harness.rules()], [[], {}, [rule]]);
+    await harness.adopt(shown, { ports: [port(80, 30_080), port(443, 30_443)] });
+    assert.equal(address.tags['mooring.dev/service-uid'], harness.owner.service);
+    const changes = harness.changes();
+    assert.equal(changes[0], 'createTags');
+    const others = ['assignToLoadBalancerRule', 'createFirewallRule', 'createLoadBalancerRule'];
+    assert.deepEqual(changes.slice(1).sort(), others);
+    assert.deepEqual(harness.rules()[0], rule);
+  });
+
+  it('has names by which the classic controller finds it again, also what was made here', async () => {
+    const harness = await createBalancerHarness();
+    await harness.settle({
+      ports: [port(80, 30_080), port(53, 30_053, { protocol: 'UDP' })],
+      annotations: { 'proxy-protocol': 'true' },
+    });
+    // It searches by the name of the load balancer, and matches each port by the whole name.
+    const balancer = harness.desired().name;
+    const names = harness.rules().map(({ name }) => name);
+    assert.deepEqual(names.sort(), [`${balancer}-tcp-proxy-80`, `${balancer}-udp-53`]);
+  });
+
+  for (const [what, spoil, addresses] of [
+    ['an address that the Service does not show', {}, ['192.0.2.99']],
+    ['no address in the status', {}, []],
+    ['rules named after another Service', { name: `a${'0'.repeat(31)}-tcp-80` }, undefined],
+    ['rules with names of people', { name: 'web' }, undefined],
+  ] as const)
+    it(`is left alone with ${what}`, async () => {
+      const harness = await createBalancerHarness();
+      const { address } = classic(harness, spoil);
+      await harness.adopt({ addresses: addresses ?? [address.ip] });
+      assert.deepEqual([harness.changes(), address.tags], [[], {}]);
+    });
+
+  it('and was changed here goes in the same way', async () => {
+    const harness = await createBalancerHarness();
+    const { fake } = harness.world;
+    const { address } = classic(harness, {}, '192.0.2.50');
+    await harness.adopt({ addresses: [address.ip] }, { address: address.ip, ports: [port(81, 30_081)] });
+    await harness.restart();
+    await harness.remove({ address: address.ip });
+    assert.deepEqual(
+      [fake.addresses.has(address.id), address.tags, fake.rules.size, fake.firewall.size],
+      [true, {}, 0, 0],
+    );
+  });
+
+  it('goes with the Service, but for an address that the Service names and a person acquired', async () => {
+    for (const [annotations, isKept] of [
+      [{}, true],
+      [{ 'ip-associated-by-controller': 'true' }, false],
+    ] as const) {
+      const harness = await createBalancerHarness();
+      const { fake } = harness.world;
+      const { address } = classic(harness, {}, '192.0.2.50');
+      const ask = { address: address.ip, annotations };
+      await harness.adopt({ addresses: [address.ip] }, ask);
+      await harness.remove(ask, { addresses: [address.ip] });
+      assert.deepEqual([fake.addresses.has(address.id), fake.rules.size, fake.firewall.size], [isKept, 0, 0]);
+    }
+  });
+});
+
+describe('an address that the Service names', () => {
+  it('after another one that was taken over leaves that one to the person who may have acquired it', async () => {
+    const harness = await createBalancerHarness();
+    const { fake } = harness.world;
+    const { address } = classic(harness, {}, '192.0.2.50');
+    const proof = { addresses: [address.ip] };
+    await harness.adopt(proof, { address: address.ip });
+    await harness.adopt(proof, { address: '192.0.2.77', mayChangeAddress: true });
+    assert.deepEqual([...fake.addresses.values()].map(({ ip }) => ip).sort(), ['192.0.2.50', '192.0.2.77']);
+  });
+
+  it('and has no tags yet goes with the Service', async () => {
+    const harness = await createBalancerHarness();
+    const { fake } = harness.world;
+    const ask = { address: '192.0.2.77' };
+    fake.forbidden.add('createTags');
+    await assert.rejects(harness.settle(ask));
+    assert.equal(fake.addresses.size, 1);
+    await harness.remove(ask);
+    assert.equal(fake.addresses.size, 0);
+  });
+
+  it('is acquired where it is free, and goes with the Service', async () => {
+    const harness = await createBalancerHarness();
+    const { observed } = await harness.settle({ address: '192.0.2.77' });
+    assert.equal(observed?.ingress[0]?.ip, '192.0.2.77');
+    await harness.remove({ address: '192.0.2.77' });
+    assert.equal(harness.world.fake.addresses.size, 0);
+  });
+
+  it('with consent is used and given back, with the rules of others on it', async () => {
+    const harness = await createBalancerHarness();
+    const { world } = harness;
+    const consent = `${world.cluster}/shop`;
+    const id = await world.createForeignLoadBalancer('theirs', consent);
+    const { ip } = world.fake.addresses.get(id)!;
+    const { refusals } = await harness.settle({ address: ip });
+    assert.deepEqual(refusals, []);
+    assert.deepEqual(
+      harness.rules().map(({ publicPort }) => publicPort),
+      [80, 81],
+    );
+    await harness.remove({ address: ip });
+    assert.deepEqual(
+      harness.rules().map(({ name }) => name),
+      ['theirs'],
+    );
+    assert.deepEqual(world.fake.addresses.get(id)?.tags, { 'mooring.dev/attachable-by': consent });
+    assert.equal(world.fake.firewall.size, 0);
+  });
+
+  it('of another Service is refused by name within the namespace', async () => {
+    const harness = await createBalancerHarness();
+    const tags = {
+      'mooring.dev/cluster': harness.world.cluster,
+      'mooring.dev/service-uid': randomUUID(),
+      'mooring.dev/service': 'shop/other',
+    };
+    const { ip } = harness.world.fake.addAddress({ tags });
+    await harness.restart();
+    const { refusals, calls } = await harness.settle({ address: ip });
+    assert.deepEqual([calls, refusals.map(({ reason }) => reason)], [0, ['ForeignLoadBalancer']]);
+    assert.match(refusals[0]!.message, /belongs to Service shop\/other/);
+  });
+});
+
+describe('what others made', () => {
+  it('on an address of ours stays, and the address with it', async () => {
+    const harness = await createBalancerHarness();
+    await harness.settle();
+    const { fake } = harness.world;
+    const { id } = harness.address();
+    const theirs = { ...harness.rules()[0]!, id: randomUUID(), name: 'theirs', publicPort: 81, vms: [] };
+    fake.rules.set(theirs.id, theirs);
+    await harness.restart();
+    assert.equal((await harness.settle()).calls, 0);
+    await harness.remove();
+    assert.deepEqual([harness.rules(), fake.addresses.get(id)?.tags], [[theirs], {}]);
+  });
+
+  it('is no load balancer of ours, although an idle address would do', async () => {
+    const harness = await createBalancerHarness();
+    const idle = harness.world.fake.addAddress();
+    await harness.restart();
+    await harness.settle();
+    assert.notEqual(harness.address().id, idle.id);
+    assert.deepEqual(idle.tags, {});
+  });
+});
+
+describe('an answer to the acquisition that was lost', () => {
+  it('leaves no second address: the one that came is found and tagged, and that of a person is not', async () => {
+    const harness = await createBalancerHarness();
+    const { fake } = harness.world;
+    const idle = fake.addAddress();
+    harness.world.loseAnswer!(0);
+    await harness.settle();
+    assert.equal(harness.changes().filter((name) => name === 'associateIpAddress').length, 1);
+    assert.deepEqual([fake.addresses.size, idle.tags], [2, {}]);
+  });
+
+  it('gives no right to an address that a person acquires later', async () => {
+    const harness = await createBalancerHarness();
+    const { fake, pass } = harness.world;
+    let failures = 1;
+    fake.fault = ({ name }) => {
+      if (name !== 'associateIpAddress' || failures === 0) return undefined;
+      failures -= 1;
+      return { status: 530, body: { associateipaddressresponse: { errorcode: 530, errortext: 'Internal error' } } };
+    };
+    await harness.settle();
+    await pass(3_600_000);
+    const theirs = fake.addAddress({ network: fake.network.id });
+    await harness.readAgain();
+    await harness.settle();
+    assert.deepEqual([fake.addresses.get(theirs.id)?.tags, fake.addresses.size], [{}, 2]);
+  });
+
+  it('gives no right to an address of another network', async () => {
+    const harness = await createBalancerHarness();
+    const { fake } = harness.world;
+    const other = fake.addNetwork();
+    let theirs: string | undefined;
+    fake.fault = ({ name }) => {
+      if (name !== 'associateIpAddress' || theirs !== undefined) return undefined;
+      theirs = fake.addAddress({ network: other.id }).id;
+      return { status: 530, body: { associateipaddressresponse: { errorcode: 530, errortext: 'Internal error' } } };
+    };
+    await harness.settle();
+    assert.deepEqual([fake.addresses.get(theirs!)?.tags, fake.addresses.size], [{}, 2]);
+  });
+});
+
+describe('an address that was released', () => {
+  it('is of others when they acquire it, although its id is the same', async () => {
+    const harness = await createBalancerHarness();
+    const { fake } = harness.world;
+    await harness.settle();
+    const { id } = harness.address();
+    await harness.remove();
+    await harness.world.pass(60_000);
+    fake.addAddress({ id, network: fake.network.id });
+    await harness.readAgain();
+    await harness.settle();
+    assert.deepEqual([fake.addresses.get(id)?.tags, fake.addresses.size], [{}, 2]);
+  });
+});

@@ -1,0 +1,121 @@
+import type { Detail, Found, Reader, ReadIo } from '../../../engine/resource.ts';
+import type { AnswerFields } from '../../answer-fields.ts';
+import type { CallOptions, Params } from '../client.ts';
+import { uuid } from '../config.ts';
+import { foundAcl, foundAddress, kindNames, type Members, type Network, readNetwork } from './found.ts';
+import { tagKeys, tagParams } from './marks.ts';
+import type { Project } from './project.ts';
+
+/** VMs of a rule are read again after so long. */
+const membersAgeMs = 600_000;
+/** Their rules cannot be changed. */
+export const fixedAcls: ReadonlySet<string | undefined> = new Set(['default_allow', 'default_deny']);
+
+/** A search for what the classic controller made, and for an address that a Service names. */
+export const searchSlots = { rules: 'rules ', ip: 'ip ' } as const;
+
+/** Addresses with their rules in four lists; the VMs of each rule, which no list shows, in one call each. */
+export function createReader(project: Project): Reader {
+  const { list, acquisitions } = project;
+
+  const addresses = (params: Params, options: CallOptions) =>
+    list('listPublicIpAddresses', 'publicipaddress', params, options);
+  const rules = (params: Params, options: CallOptions) =>
+    list('listLoadBalancerRules', 'loadbalancerrule', params, options);
+  const firewall = (params: Params, options: CallOptions) => list('listFirewallRules', 'firewallrule', params, options);
+
+  function join(
+    some: readonly AnswerFields[],
+    onThem: readonly AnswerFields[],
+    openings: readonly AnswerFields[],
+  ): Found[] {
+    const rulesBy = Map.groupBy(onThem, (one) => one.optionalText('publicipid'));
+    const openingsBy = Map.groupBy(openings, (one) => one.optionalText('ipaddressid'));
+    return some.flatMap((address) => {
+      const id = address.text('id');
+      const [own = [], opened = []] = [rulesBy.get(id), openingsBy.get(id)];
+      const acquired = acquisitions.of(address, own.length === 0 && opened.length === 0);
+      return foundAddress({ address, rules: own, firewall: opened, acquired });
+    });
+  }
+  async function aclRules(params: Params, options: CallOptions): Promise<Found[]> {
+    return (await list('listNetworkACLs', 'networkacl', params, options)).flatMap((one) => foundAcl(one) ?? []);
+  }
+  /** Rules of the ACLs that can have some of ours. */
+  async function acls(networks: readonly (Network | undefined)[], options: CallOptions): Promise<Found[]> {
+    const ids = networks.flatMap((one) => {
+      const isOurs = one?.acl !== undefined && one.services.includes('NetworkACL') && !fixedAcls.has(one.aclName);
+      return isOurs ? one.acl! : [];
+    });
+    return (await Promise.all([...new Set(ids)].map((aclid) => aclRules({ aclid }, options)))).flat();
+  }
+
+  /** Those that the record names, that have our tags, that the Service names, and that have rules named after it. */
+  async function addressesOf(params: readonly Params[], named: readonly string[], options: CallOptions) {
+    const byName = await Promise.all(named.map((keyword) => rules({ keyword }, options)));
+    const ids = byName.flat().flatMap((rule) => rule.optionalText('publicipid') ?? []);
+    const asked = [...params, ...[...new Set(ids)].map((id) => ({ id }))];
+    const read = (await Promise.all(asked.map((one) => addresses(one, options)))).flat();
+    return [...new Map(read.map((one) => [one.text('id'), one])).values()];
+  }
+
+  const detail: Detail = {
+    ...{ kind: kindNames.rule, parts: [kindNames.members], maxAgeMs: membersAgeMs },
+    async read({ id, key, owner }, { signal }: ReadIo) {
+      const vms = await project.members(id, signal);
+      const body: Members = { ids: vms };
+      const found = { kind: kindNames.members, id, within: id, status: 'ready', body } as const;
+      return [{ ...found, ...(key !== undefined && { key }), ...(owner !== undefined && { owner }) }];
+    },
+  };
+
+  return {
+    kinds: Object.values(kindNames),
+    detail,
+    async all(_cluster, { signal }) {
+      const options = { urgency: 'refresh', signal } as const;
+      const networks = await list('listNetworks', 'network', {}, options);
+      project.noteNetworks(networks);
+      const found = [await addresses({}, options), await rules({}, options), await firewall({}, options)] as const;
+      return [...join(...found), ...(await acls(networks.map(readNetwork), options))];
+    },
+    async of({ owner, ids, slots, search }, { signal }) {
+      const options = { signal };
+      const known = ids.filter((one) => one.kind === kindNames.address && uuid.test(one.id));
+      const slotted = (prefix: string) =>
+        slots.filter((slot) => slot.startsWith(prefix)).map((slot) => slot.slice(prefix.length));
+      const some = await addressesOf(
+        [
+          ...known.map(({ id }) => ({ id })),
+          ...(search ? [tagParams({ [tagKeys.service]: owner.service })] : []),
+          ...slotted(searchSlots.ip).map((ipaddress) => ({ ipaddress })),
+        ],
+        search ? slotted(searchSlots.rules) : [],
+        options,
+      );
+      // What was acquired and lost has neither tags nor a known id.
+      const lost = search && acquisitions.hasLost(owner) ? await addresses({}, options) : [];
+      const all = [...new Map([...some, ...lost].map((one) => [one.text('id'), one])).values()];
+      const of = (read: typeof rules, name: string) => all.map((one) => read({ [name]: one.text('id') }, options));
+      const [onThem, openings] = await Promise.all([
+        Promise.all(of(rules, 'publicipid')),
+        Promise.all(of(firewall, 'ipaddressid')),
+      ]);
+      const found = join(all, onThem.flat(), openings.flat());
+      const used = found.flatMap(({ kind, body }) => (kind === kindNames.address ? networkOf(body) : []));
+      const missing = [...new Set(used)].filter((id) => project.network(id) === undefined);
+      for (const id of missing) project.noteNetworks(await list('listNetworks', 'network', { id }, options));
+      const opened = await acls(used.map(project.network), options);
+      const isShown = new Set(opened.map((one) => one.id));
+      // The address may have gone before them.
+      const rest = ids.filter((one) => one.kind === kindNames.acl && !isShown.has(one.id) && uuid.test(one.id));
+      for (const { id } of rest) opened.push(...(await aclRules({ id }, options)));
+      return { found: [...found, ...opened] };
+    },
+  };
+}
+
+function networkOf(body: unknown): string[] {
+  const { network } = body as { readonly network: string | undefined };
+  return network === undefined ? [] : [network];
+}

@@ -1,0 +1,40 @@
+import type { Kind } from '../../../engine/resource.ts';
+import { kindNames, type Rule } from './found.ts';
+import type { Project } from './project.ts';
+
+export interface RuleSpec extends Omit<Rule, 'id' | 'network'> {
+  readonly network: string;
+}
+
+/** One port of a Service on its address. */
+export function ruleKind({ change }: Project): Kind<RuleSpec, Rule> {
+  return {
+    // A second one for the same port is refused.
+    ...{ kind: kindNames.rule, within: kindNames.address, again: 'safe' },
+    compare({ body }, spec) {
+      if (body.privatePort !== spec.privatePort)
+        return { replace: `node port ${body.privatePort} to ${spec.privatePort}`, first: 'break' };
+      if (body.cidrs.join() !== spec.cidrs.join())
+        return { replace: `sources ${body.cidrs.join()} to ${spec.cidrs.join()}`, first: 'break' };
+      const fields = (['algorithm', 'protocol'] as const).filter((name) => body[name] !== spec[name]);
+      if (fields.length === 0) return { same: true };
+      const { name, algorithm, protocol } = spec;
+      const differences = fields.map((one) => `${one} ${body[one]} to ${spec[one]}`);
+      const summary = `port ${spec.publicPort}: ${differences.join(', ')}`;
+      return { changes: [{ what: 'rule', summary, phase: 'set', body: { name, algorithm, protocol } }] };
+    },
+    create: ({ spec }, _inside, io) =>
+      change(
+        'createLoadBalancerRule',
+        {
+          ...{ publicipid: io.within, networkid: spec.network, name: spec.name, protocol: spec.protocol },
+          ...{ publicport: spec.publicPort, privateport: spec.privatePort, algorithm: spec.algorithm },
+          openfirewall: false,
+          ...(spec.cidrs.length > 0 && { cidrlist: spec.cidrs }),
+        },
+        io,
+      ),
+    update: ({ id }, { body }, io) => change('updateLoadBalancerRule', { id, ...(body as object) }, io),
+    remove: ({ id }, io) => change('deleteLoadBalancerRule', { id }, io),
+  };
+}

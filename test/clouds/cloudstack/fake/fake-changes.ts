@@ -1,0 +1,202 @@
+import { randomUUID } from 'node:crypto';
+import type { Json } from '../../fake-http.ts';
+import type { Command, FakeAccount, FakeOpening, FakeRule } from './fake-account.ts';
+import { FakeRefusal, invalid, noEntity, tagsIn } from './fake-api.ts';
+import { showAddress, showRule } from './fake-shapes.ts';
+
+/** What a command does at once, and what its job does at its end. */
+interface Begun {
+  readonly id?: string;
+  readonly run: () => Json;
+}
+
+/** A job that does this, and answers no more than that it has. */
+function doing(effect: () => void): Begun {
+  return {
+    run: () => {
+      effect();
+      return { success: true };
+    },
+  };
+}
+
+function one<T>(all: ReadonlyMap<string, T>, { name, params }: Command, param = 'id'): T {
+  const found = all.get(params.get(param) ?? '');
+  if (found === undefined) throw noEntity(name, param, params.get(param) ?? '');
+  return found;
+}
+const listIn = ({ params }: Command, param: string) => params.get(param)?.split(',') ?? [];
+const numberIn = ({ params }: Command, param: string) => Number(params.get(param));
+
+function isIn(fake: FakeAccount, vm: string, { network }: FakeRule): boolean {
+  return fake.vms.get(vm)?.networks.includes(network) ?? false;
+}
+
+/** Rules of an address go with it. */
+function release(fake: FakeAccount, id: string): void {
+  for (const rule of [...fake.rules.values()]) if (rule.address === id) fake.rules.delete(rule.id);
+  for (const rule of [...fake.firewall.values()]) if (rule.place === id) fake.firewall.delete(rule.id);
+  fake.addresses.delete(id);
+}
+
+function tagged(fake: FakeAccount, command: Command) {
+  if (command.params.get('resourcetype') !== 'PublicIpAddress') throw invalid('the fake tags addresses alone');
+  return listIn(command, 'resourceids').map((id) => {
+    const address = fake.addresses.get(id);
+    if (address === undefined) throw noEntity(command.name, 'resourceids', id);
+    return address;
+  });
+}
+
+function open(command: Command, place: string, all: Map<string, FakeOpening>): Begun {
+  const { params } = command;
+  const opening: FakeOpening = {
+    ...{ id: randomUUID(), place, protocol: params.get('protocol')!, state: 'Active' },
+    ...{ first: numberIn(command, 'startport'), last: numberIn(command, 'endport') },
+    ...{ cidrs: listIn(command, 'cidrlist'), reason: params.get('reason') ?? '' },
+  };
+  const isSame = (other: FakeOpening) =>
+    other.place === place &&
+    other.protocol === opening.protocol &&
+    other.first <= opening.last &&
+    opening.first <= other.last;
+  const conflict = [...all.values()].find(
+    (other) => isSame(other) && other.cidrs.some((cidr) => opening.cidrs.includes(cidr)),
+  );
+  if (conflict !== undefined && command.name === 'createFirewallRule')
+    throw new FakeRefusal(
+      537,
+      `The range specified, ${opening.first}-${opening.last}, conflicts with rule ${conflict.id}`,
+    );
+  all.set(opening.id, opening);
+  return { id: opening.id, run: () => ({ firewallrule: { id: opening.id } }) };
+}
+
+function close(command: Command, all: Map<string, FakeOpening>): Begun {
+  const opening = one(all, command);
+  opening.state = 'Revoke';
+  return doing(() => all.delete(opening.id));
+}
+
+export const changes: Readonly<Record<string, (fake: FakeAccount, command: Command) => Begun>> = {
+  associateIpAddress(fake, { params }) {
+    const [network, vpc, ip] = [params.get('networkid'), params.get('vpcid'), params.get('ipaddress')];
+    if (network === undefined && vpc === undefined) throw invalid('Unable to figure out zone to assign ip to.');
+    const isVpc = network !== undefined && fake.networks.get(network)?.vpc !== undefined;
+    if (isVpc) throw invalid('Ip address can be assigned to the network within VPC by VPC id alone');
+    if (ip !== undefined && [...fake.addresses.values()].some((address) => address.ip === ip))
+      throw invalid(`IP address ${ip} is already allocated`);
+    if (fake.addresses.size >= fake.maxAddresses)
+      throw new FakeRefusal(535, 'Maximum number of resources of type public_ip for account has been exceeded');
+    const address = fake.addAddress({ network, vpc, state: 'Allocating', ...(ip !== undefined && { ip }) });
+    return {
+      id: address.id,
+      run: () => {
+        address.state = 'Allocated';
+        return { ipaddress: showAddress(address) };
+      },
+    };
+  },
+  disassociateIpAddress(fake, command) {
+    const address = one(fake.addresses, command);
+    if (address.isSourceNat) throw invalid('ip address is used for source nat purposes and can not be disassociated.');
+    address.state = 'Releasing';
+    return doing(() => release(fake, address.id));
+  },
+  createTags(fake, command) {
+    const addresses = tagged(fake, command);
+    const tags = tagsIn(command);
+    for (const { tags: there } of addresses)
+      for (const key of Object.keys(tags)) if (key in there) throw invalid(`tag ${key} already on the resource`);
+    return doing(() => {
+      for (const each of addresses) Object.assign(each.tags, tags);
+    });
+  },
+  deleteTags(fake, command) {
+    const addresses = tagged(fake, command);
+    const keys = Object.keys(tagsIn(command));
+    return doing(() => {
+      for (const { tags } of addresses) for (const key of keys) delete tags[key];
+    });
+  },
+  createLoadBalancerRule(fake, command) {
+    const { params } = command;
+    const address = one(fake.addresses, command, 'publicipid');
+    const network = params.get('networkid') ?? address.network;
+    if (network === undefined) throw invalid('Network id is required when the address is of no network');
+    if (!fake.networks.get(network)?.services.includes('Lb'))
+      throw invalid(`LB service is not supported in network ${network}`);
+    if (address.state !== 'Allocated') throw invalid(`ip ${address.ip} is not allocated yet`);
+    const rule: FakeRule = {
+      ...{ id: randomUUID(), name: params.get('name')!, algorithm: params.get('algorithm')!, network, state: 'Add' },
+      ...{
+        protocol: params.get('protocol') ?? 'tcp',
+        address: address.id,
+        cidrs: listIn(command, 'cidrlist'),
+        vms: [],
+      },
+      ...{ publicPort: numberIn(command, 'publicport'), privatePort: numberIn(command, 'privateport') },
+    };
+    const isUdp = rule.protocol === 'udp';
+    for (const other of fake.rules.values())
+      if (
+        other.address === rule.address &&
+        other.publicPort === rule.publicPort &&
+        isUdp === (other.protocol === 'udp')
+      )
+        throw new FakeRefusal(537, `The range specified, ${rule.publicPort}, conflicts with rule ${other.id}`);
+    fake.rules.set(rule.id, rule);
+    return {
+      id: rule.id,
+      run: () => {
+        rule.state = 'Active';
+        address.network ??= network;
+        return { loadbalancer: showRule(rule, address.ip) };
+      },
+    };
+  },
+  updateLoadBalancerRule(fake, command) {
+    const rule = one(fake.rules, command);
+    const fields = ['name', 'algorithm', 'protocol'].flatMap((key) => {
+      return command.params.has(key) ? [[key, command.params.get(key)]] : [];
+    });
+    return doing(() => Object.assign(rule, Object.fromEntries(fields)));
+  },
+  deleteLoadBalancerRule(fake, command) {
+    const rule = one(fake.rules, command);
+    rule.state = 'Revoke';
+    return doing(() => fake.rules.delete(rule.id));
+  },
+  assignToLoadBalancerRule(fake, command) {
+    const rule = one(fake.rules, command);
+    const vms = listIn(command, 'virtualmachineids');
+    for (const vm of vms) {
+      if (!fake.vms.has(vm)) throw noEntity(command.name, 'virtualmachineids', vm);
+      if (!isIn(fake, vm, rule)) throw invalid(`VM ${vm} cannot be added because it is not in the network of the rule`);
+      if (rule.vms.includes(vm)) throw invalid(`VM ${vm} is already mapped to load balancer.`);
+    }
+    return doing(() => rule.vms.push(...vms.filter((vm) => !rule.vms.includes(vm))));
+  },
+  removeFromLoadBalancerRule(fake, command) {
+    const rule = one(fake.rules, command);
+    const vms = listIn(command, 'virtualmachineids');
+    for (const vm of vms) if (!rule.vms.includes(vm)) throw invalid(`VM ${vm} is not mapped to the load balancer`);
+    return doing(() => {
+      rule.vms = rule.vms.filter((vm) => !vms.includes(vm));
+    });
+  },
+  createFirewallRule: (fake, command) => open(command, one(fake.addresses, command, 'ipaddressid').id, fake.firewall),
+  deleteFirewallRule: (fake, command) => close(command, fake.firewall),
+  createNetworkACL: (fake, command) => open(command, command.params.get('aclid')!, fake.acls),
+  updateNetworkACLItem(fake, command) {
+    const opening = one(fake.acls, command);
+    const cidrs = listIn(command, 'cidrlist');
+    return {
+      run: () => {
+        opening.cidrs = cidrs;
+        return { networkacl: { id: opening.id } };
+      },
+    };
+  },
+  deleteNetworkACL: (fake, command) => close(command, fake.acls),
+};
