@@ -1,0 +1,105 @@
+import type { AnnotationDefinition } from '../load-balancers.ts';
+
+export const prefix = 'service.beta.kubernetes.io/alibaba-cloud-loadbalancer-';
+export const legacyPrefix = 'service.beta.kubernetes.io/alicloud-loadbalancer-';
+
+const onOff = 'on or off';
+const whole = (least: number, most: number) => `a whole number, ${least} to ${most}`;
+const seconds = (least: number, most: number) => `seconds, ${least} to ${most}`;
+const refused = (instead: string) => [`refused: ${instead}`, 'of the classic controller'] as const;
+const ofNlb = refused('Network Load Balancers are not served');
+const ignored = (why: string) => ['ignored', why] as const;
+
+/** Values and meaning of each, by its name without the prefix. */
+export const annotationTable = {
+  'address-type': ['internet or intranet', 'default internet. Another type is another address'],
+  name: ['a name', 'of the load balancer; default: a and the UID of the Service'],
+  hostname: ['a DNS name', "stands in the Service's status instead of the address"],
+  'resource-group-id': ['an id', 'of a new load balancer; default: resourceGroupID of the cloud config'],
+  'additional-resource-tags': ['key=value, separated by commas', 'more tags of the load balancer'],
+  'delete-protection': [onOff, 'of the load balancer; switched off when its Service goes'],
+  'modification-protection': ['ConsoleProtection or NonProtection', 'against changes at the console'],
+  'vswitch-id': ['an id', 'of a load balancer with a private address. Another one is another address'],
+  ip: ['an address', 'private address that the load balancer is made with'],
+  'ip-version': ['ipv4 or ipv6', 'default ipv4, or ipv6 where the Service has that family alone'],
+  'master-zoneid': ['a zone', 'of the load balancer. Another one is another address'],
+  'slave-zoneid': ['a zone', 'its standby. Another one is another address'],
+  'charge-type': ['paybytraffic or paybybandwidth', 'how traffic is charged'],
+  bandwidth: [whole(1, 5000), 'Mbit/s, with paybybandwidth'],
+  'instance-charge-type': ['PayBySpec or PayByCLCU', 'how the load balancer is charged'],
+  spec: ['slb.s1.small, slb.s2.small, ...', 'size of the load balancer, with PayBySpec'],
+  'protocol-port': ['PROTOCOL:PORT with tcp, udp, http or https, separated by commas', 'protocol of each port'],
+  'forward-port': ['PORT:PORT, separated by commas', 'HTTP on the first port is redirected to the second'],
+  scheduler: ['wrr, wlc, rr, sch, tch or qch', 'how connections are spread; rr where the port is new'],
+  'persistence-timeout': [seconds(0, 3600), 'for which a client stays with its node, of TCP'],
+  'established-timeout': [seconds(10, 900), 'after which an idle TCP connection ends'],
+  'connection-drain': [onOff, 'connections of removed nodes go on for a while, of TCP'],
+  'connection-drain-timeout': [seconds(10, 900), 'for how long'],
+  'proxy-protocol': [onOff, 'nodes get the PROXY protocol, of TCP and UDP'],
+  'idle-timeout': [seconds(1, 60), 'of HTTP and HTTPS'],
+  'request-timeout': [seconds(1, 180), 'of HTTP and HTTPS'],
+  'sticky-session': [onOff, 'a client stays with its node, of HTTP and HTTPS'],
+  'sticky-session-type': ['insert or server', 'who sets the cookie'],
+  cookie: ['a name', 'of the cookie, with server'],
+  'cookie-timeout': [seconds(1, 86_400), 'for which the cookie lives, with insert'],
+  'xforwardedfor-proto': [onOff, 'header X-Forwarded-Proto'],
+  'xforwardedfor-slbport': [onOff, 'header XForwardedFor_SLBPORT'],
+  'xforwardedfor-clientsrcport': [onOff, 'header XForwardedFor_ClientSrcPort'],
+  'cert-id': ['an id', 'certificate of HTTPS, which needs it'],
+  'tls-cipher-policy': ['tls_cipher_policy_1_0, ..._1_1, ..._1_2, ..._1_2_strict', 'of HTTPS'],
+  'http2-enabled': [onOff, 'of HTTPS'],
+  'acl-id': ['an id', 'access list that others made; wins over spec.loadBalancerSourceRanges'],
+  'acl-type': ['white or black', 'of acl-id: what it names alone, or all but it, is let in'],
+  'acl-status': [onOff, 'whether acl-id is used'],
+  'health-check-switch': [onOff, 'health checks of TCP and UDP'],
+  'health-check-flag': [onOff, 'health checks of HTTP and HTTPS'],
+  'health-check-type': [
+    'tcp or http',
+    'of TCP ports; without this and the next three kube-proxy is asked on each node',
+  ],
+  'health-check-uri': ['a path', 'of the request'],
+  'health-check-connect-port': [whole(1, 65_535), 'that is checked; default the node port'],
+  'health-check-httpcode': ['http_2xx, http_3xx, ..., separated by commas', 'that are healthy'],
+  'health-check-domain': ['a DNS name', 'host of the request'],
+  'health-check-method': ['get or head', 'of the request, of HTTP and HTTPS'],
+  'healthy-threshold': [whole(2, 10), 'successes until a node is healthy'],
+  'unhealthy-threshold': [whole(2, 10), 'failures until a node is unhealthy'],
+  'health-check-interval': [seconds(1, 50), 'between two checks'],
+  'health-check-connect-timeout': [seconds(1, 300), 'of one check, of TCP and UDP'],
+  'health-check-timeout': [seconds(1, 300), 'of one check, of HTTP and HTTPS'],
+  'backend-label': ['labels, separated by commas: a=b,c=d', 'only Nodes with these labels become members'],
+  'backend-type': ['ecs', 'eni is refused: Nodes are members, not pods'],
+  'backend-ip-version': ['ipv4', 'ipv6 is refused: it needs pods for members'],
+  'slb-network-type': ['vpc', 'classic networks are refused'],
+  'remove-unscheduled-backend': ignored('which Nodes are members is decided for all clouds alike'),
+  'ignore-weight-update': ignored('weights say which members drain'),
+  'force-override-listeners': ignored('it needs id, which is refused'),
+  id: refused('mooring.dev/load-balancer-id says which one to use, on clouds that can; here none is shared'),
+  'vgroup-port': refused('it needs id'),
+  weight: refused('it needs id'),
+  'external-ip-type': refused('no elastic address is bound to a load balancer'),
+  'domain-extensions': refused('one certificate serves a port'),
+  'zone-maps': ofNlb,
+  'security-group-ids': ofNlb,
+  'bandwidth-package-id': ofNlb,
+  'cacert-id': ofNlb,
+  cacert: ofNlb,
+  cps: ofNlb,
+  'preserve-client-ip': ofNlb,
+  'server-group-type': ofNlb,
+  'ppv2-pvl-ep-id-enabled': ofNlb,
+  'ppv2-pvl-eps-id-enabled': ofNlb,
+  'ppv2-pvl-vpc-id-enabled': ofNlb,
+} as const satisfies Record<string, readonly [values: string, meaning: string]>;
+
+export type AnnotationName = keyof typeof annotationTable;
+
+export const classAnnotation = 'service.beta.kubernetes.io/class';
+
+export const annotations: readonly AnnotationDefinition[] = [
+  ...Object.entries(annotationTable).flatMap(([name, [values, meaning]]) => [
+    { key: prefix + name, values, meaning },
+    { key: legacyPrefix + name, values, meaning: `the former name of ${prefix}${name}` },
+  ]),
+  { key: classAnnotation, values: 'none', meaning: 'refused: Network Load Balancers are not served' },
+];

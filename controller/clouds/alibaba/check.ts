@@ -1,0 +1,40 @@
+import { createChecks } from '../checks.ts';
+import type { CheckResult } from '../cloud.ts';
+import type { AlibabaClient, Params } from './client.ts';
+import type { Product } from './config.ts';
+import type { Place } from './place.ts';
+
+export interface CheckParts {
+  readonly client: AlibabaClient;
+  readonly place: Place;
+}
+
+/** Each read that is needed, and where the cluster stands. */
+export async function checkAlibaba(
+  { client, place }: CheckParts,
+  signal: AbortSignal | undefined,
+): Promise<readonly CheckResult[]> {
+  const { results, prove } = createChecks();
+  const read = (product: Product, action: string, params: Params = {}) =>
+    client.call({ product, action, params, signal });
+  const policy = 'the RAM policy needs what deploy/iam/alibaba-policy.json has';
+  await prove({ name: 'credentials' }, 'see ACCESS_KEY_ID, ALIBABA_CLOUD_ROLE_ARN or the RAM role', async () => {
+    return `${(await read('sts', 'GetCallerIdentity')).text('Arn')} in ${await client.region(signal)}`;
+  });
+  await prove({ name: 'instances' }, policy, async () => {
+    await read('ecs', 'DescribeInstances', { MaxResults: 1 });
+    return 'read';
+  });
+  await prove({ name: 'route tables', neededFor: ['routes'] }, policy, async () => {
+    const tables = await place.routeTables(signal);
+    await read('vpc', 'DescribeRouteEntryList', { RouteTableId: tables[0]!, MaxResult: 1 });
+    return tables.join(', ');
+  });
+  await prove({ name: 'load balancers', neededFor: ['load balancers'] }, policy, async () => {
+    await read('slb', 'DescribeLoadBalancers', { PageSize: 1 });
+    await read('slb', 'DescribeLoadBalancerListeners', { MaxResults: 1 });
+    await read('slb', 'DescribeAccessControlLists', { PageSize: 1 });
+    return 'read';
+  });
+  return results;
+}

@@ -1,0 +1,84 @@
+import type { Change, Kind } from '../../../engine/resource.ts';
+import type { AlibabaClient, Params } from '../client.ts';
+import type { Place } from '../place.ts';
+import { type Balancer, kindNames, type Tags } from './found.ts';
+import { mark, tagList } from './tags.ts';
+
+export interface BalancerSpec {
+  readonly name: string;
+  /** The name that an annotation asks for: only then another one is changed. */
+  readonly isNamed: boolean;
+  readonly tags: Tags;
+  /** In the wire's fields: they cannot be changed. */
+  readonly fixed: Params;
+  /** Changes by the action that makes them; only what was chosen. */
+  readonly settings: Readonly<Record<string, Params>>;
+  /** Only for the create. */
+  readonly atCreation: Params;
+}
+
+/** For how long a list may still miss what was made. */
+export const settleMs = 5000;
+
+/** A load balancer, without its parts. */
+export function balancerKind(client: AlibabaClient, place: Place): Kind<BalancerSpec, Balancer> {
+  return {
+    // Names are not unique: a create that is sent again makes a second one.
+    ...{ kind: kindNames.balancer, locks: true, again: 'look', settleMs },
+    compare({ body, owner }, { name, isNamed, tags, fixed, settings }) {
+      const differs = (params: Params) =>
+        Object.entries(params).filter(([field, value]) => value !== undefined && !isShown(body.wire, field, value));
+      const [other] = differs(fixed);
+      if (other !== undefined)
+        return { replace: `${other[0]} ${String(body.wire[other[0]])} to ${String(other[1])}`, first: 'break' };
+      const changes: Change[] = [];
+      const set = (what: string, summary: string, params: Params) =>
+        changes.push({ what, summary: `load balancer ${body.name}: ${summary}`, phase: 'set', body: params });
+      if (isNamed && body.name !== name) set('SetLoadBalancerName', `name ${name}`, { LoadBalancerName: name });
+      for (const [action, params] of Object.entries(settings)) {
+        const fields = differs(params);
+        if (fields.length > 0) set(action, fields.map(([field, value]) => `${field} ${value}`).join(', '), params);
+      }
+      const missing = Object.entries(tags).filter(([key, value]) => body.tags[key] !== value);
+      // Those of what is taken over come with the mark.
+      if (owner !== undefined && missing.length > 0)
+        set('TagResources', `tags ${missing.map(([key]) => key).join(', ')}`, {
+          ...{ ResourceType: 'instance', ResourceId: [body.id], Tag: tagList(Object.fromEntries(missing)) },
+        });
+      return changes.length === 0 ? { same: true } : { changes };
+    },
+    async create({ spec: { name, tags, fixed, settings, atCreation } }, _inside, { permit, signal }) {
+      const isPrivate = fixed['AddressType'] === 'intranet';
+      const where = isPrivate
+        ? { VpcId: await place.vpc(signal), VSwitchId: fixed['VSwitchId'] ?? (await place.vswitch(signal)) }
+        : {};
+      const chosen = Object.assign({}, ...Object.values(settings)) as Params;
+      const params = { LoadBalancerName: name, ...atCreation, ...chosen, ...fixed, ...where, Tag: tagList(tags) };
+      const answer = await client.call({ product: 'slb', action: 'CreateLoadBalancer', params, permit, signal });
+      return { id: answer.text('LoadBalancerId') };
+    },
+    async update({ id }, { what, body }, { permit, signal }) {
+      const of = what === 'TagResources' ? {} : { LoadBalancerId: id };
+      const params = { ...of, ...(body as Params) };
+      await client.call({ product: 'slb', action: what, params, permit, signal });
+      return {};
+    },
+    async remove({ id, body }, { permit, signal }) {
+      const params = { LoadBalancerId: id };
+      if (body.isProtected) {
+        // The classic controller protects what it makes, and takes that back here, too.
+        const off = { ...params, DeleteProtection: 'off' };
+        await client.call({ product: 'slb', action: 'SetLoadBalancerDeleteProtection', params: off, permit, signal });
+      }
+      await client.call({ product: 'slb', action: 'DeleteLoadBalancer', params, permit, signal });
+      return {};
+    },
+    mark: (found, as, want, io) => mark(client, 'instance', found, as, want, io),
+  };
+}
+
+/** As the answers spell it: an address type is shown as it was sent, a charge type under another name. */
+function isShown(wire: Balancer['wire'], field: string, value: Params[string]): boolean {
+  const shown = field === 'InternetChargeType' ? (wire['InternetChargeTypeAlias'] ?? wire[field]) : wire[field];
+  return shown === undefined ? field !== 'AddressType' : String(shown).toLowerCase() === String(value).toLowerCase();
+}

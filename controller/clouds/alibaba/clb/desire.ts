@@ -1,0 +1,221 @@
+import ipaddr from 'ipaddr.js';
+import { alibaba } from '../../../../common/provider-id/alibaba.ts';
+import {
+  type Desire,
+  type Found,
+  nameOf,
+  type Refusal,
+  type ResourceName,
+  type Want,
+} from '../../../engine/resource.ts';
+import type { DesireInput } from '../../load-balancer-driver.ts';
+import { type DesiredLoadBalancer, type DesiredPort, ownerTags } from '../../load-balancers.ts';
+import { prefix } from '../annotations.ts';
+import type { ListSpec } from './access-lists.ts';
+import type { BalancerSpec } from './balancers.ts';
+import { type Balancer, classicTags, type Group, groupName, kindNames, listenerKey, type Server } from './found.ts';
+import type { GroupSpec } from './groups.ts';
+import type { ListenerSpec } from './listeners.ts';
+import { type Settings, settingsOf } from './settings.ts';
+import { marksOf } from './tags.ts';
+
+export interface DesireOptions {
+  readonly clusterId: string;
+  readonly isPublicRefused: boolean;
+  readonly resourceGroup: string | undefined;
+}
+
+/** For the Service's status, instead of the address. */
+export const hostnameTag = 'mooring.dev/hostname';
+const balancer: ResourceName = nameOf({ kind: kindNames.balancer, key: 'main' });
+/** The longest time that the API takes. */
+const longestPersistence = 3600;
+
+/** What serves a Service. Pure. */
+export function desireOf({ desired, own }: DesireInput, options: DesireOptions): Desire {
+  const { owner, service } = desired;
+  const settings = settingsOf(desired, options);
+  const marks = marksOf(owner, service);
+  const name = settings.name ?? desired.name;
+  const main: Want = {
+    ...{ kind: kindNames.balancer, key: 'main', carriesAddress: true, spec: undefined },
+    summary: `load balancer ${name}`,
+  };
+  const unread = [...settings.problems, ...attachProblem(desired)];
+  const { served, refusals } = portsOf(desired);
+  refusals.push(...fieldProblems(desired).map(unsupported), ...unread.map(unsupported));
+  const held = own();
+  // What cannot be read changes nothing, and nothing goes.
+  if (unread.length > 0 || served.length === 0)
+    return { wants: standing(main, held), refusals, remarks: settings.remarks };
+
+  const tags = {
+    ...{ ...settings.tags, ...marks, [classicTags.name]: desired.name, [classicTags.cluster]: options.clusterId },
+    ...(settings.hostname !== undefined && { [hostnameTag]: settings.hostname }),
+  };
+  const { fixed, settings: changes, atCreation } = settings;
+  const spec: BalancerSpec = {
+    ...{ name, isNamed: settings.name !== undefined, tags: cleared(tags, held), fixed, settings: changes, atCreation },
+  };
+  const list = listOf(desired, settings, name, marks);
+  const isAdopted = held.some((one) => one.kind === kindNames.balancer && one.owner === undefined);
+  const formerList = held.find(({ kind }) => kind === kindNames.list)?.id;
+  const nodePorts = [...new Set(served.map(({ nodePort }) => nodePort))];
+  return {
+    wants: [
+      { ...main, spec },
+      ...(list === undefined ? [] : [list]),
+      ...nodePorts.map((port) => groupOf(port, desired, options.clusterId, held)),
+      ...served.map((port) => listenerOf(port, desired, settings, options.clusterId, list, formerList, isAdopted)),
+    ],
+    refusals,
+    remarks: [...settings.remarks, ...remarksOf(desired, settings)],
+  };
+}
+
+/** A hostname that is no longer asked for becomes empty, which says nothing. */
+function cleared(tags: Readonly<Record<string, string>>, held: readonly Found[]): Readonly<Record<string, string>> {
+  const main = held.find(({ kind }) => kind === kindNames.balancer) as Found<Balancer> | undefined;
+  return main?.body.tags[hostnameTag] && !(hostnameTag in tags) ? { ...tags, [hostnameTag]: '' } : tags;
+}
+
+function unsupported(message: string): Refusal {
+  return { reason: 'Unsupported', message };
+}
+
+function attachProblem({ attach }: DesiredLoadBalancer): string[] {
+  return attach === undefined
+    ? []
+    : [`mooring.dev/load-balancer-id: ${JSON.stringify(attach.id)}, expected none: none is shared on this cloud`];
+}
+
+function fieldProblems({ address, sourceRanges, annotations }: DesiredLoadBalancer): string[] {
+  const named = sourceRanges.length > 0 && annotations[`${prefix}acl-id`];
+  return [
+    ...(address ? [`spec.loadBalancerIP: ${JSON.stringify(address)}, expected none, or ${prefix}ip`] : []),
+    ...(named ? [`spec.loadBalancerSourceRanges: expected none beside ${prefix}acl-id, which is used`] : []),
+  ];
+}
+
+function remarksOf({ sessionAffinity, families, sourceRanges }: DesiredLoadBalancer, { version }: Settings): string[] {
+  const timeout = sessionAffinity?.timeoutSeconds ?? 0;
+  const foreign = sourceRanges.filter((range) => versionOf(range) !== version);
+  return [
+    ...(timeout > longestPersistence
+      ? [`a client stays with its node for ${longestPersistence} s, not for ${timeout} s: the cloud takes no more`]
+      : []),
+    ...(families.length > 1 ? [`served by ${version} alone: a load balancer of this cloud has one address`] : []),
+    ...(foreign.length > 0 ? [`source ranges that are not of ${version} are left out: ${foreign.join(', ')}`] : []),
+  ];
+}
+
+function portsOf({ ports }: DesiredLoadBalancer): { served: readonly DesiredPort[]; refusals: Refusal[] } {
+  const isServed = ({ protocol, nodePort }: DesiredPort) => protocol !== 'SCTP' && nodePort !== 0;
+  const refusals = ports
+    .filter((port) => !isServed(port))
+    .map(({ protocol, port }) => ({
+      ...unsupported(`spec.ports: ${protocol} ${port}, expected ${protocol === 'SCTP' ? 'TCP or UDP' : 'a node port'}`),
+      ports: [{ port, protocol }],
+    }));
+  return { served: ports.filter(isServed), refusals };
+}
+
+/** Everything that is there, as it is. */
+function standing(main: Want, held: readonly Found[]): Want[] {
+  const parts = held.filter(({ kind }) => kind !== kindNames.balancer);
+  return [
+    { ...main, asItStands: true },
+    ...parts.map(
+      ({ kind, key = '', within }): Want => ({
+        ...{ kind, key, asItStands: true, spec: undefined, summary: `${kind} ${key}` },
+        ...(within !== undefined && { within: balancer }),
+      }),
+    ),
+  ];
+}
+
+function versionOf(range: string): 'ipv4' | 'ipv6' {
+  return ipaddr.IPv4.isValidCIDR(range) ? 'ipv4' : 'ipv6';
+}
+
+function listOf(
+  { sourceRanges }: DesiredLoadBalancer,
+  { hasList, version }: Settings,
+  name: string,
+  tags: ListSpec['tags'],
+): Want<ListSpec> | undefined {
+  if (sourceRanges.length === 0 || hasList) return undefined;
+  const ranges = sourceRanges.filter((range) => versionOf(range) === version);
+  return {
+    ...{ kind: kindNames.list, key: 'main', summary: `access list ${name}` },
+    spec: { name, tags: { ...tags, [ownerTags.retained]: '' }, version, ranges } satisfies ListSpec,
+  };
+}
+
+/** Those that are known by their providerID alone stay, and are not added. */
+function groupOf(
+  nodePort: number,
+  { service, members }: DesiredLoadBalancer,
+  clusterId: string,
+  held: readonly Found[],
+): Want<GroupSpec> {
+  const key = String(nodePort);
+  const name = groupName(nodePort, service, clusterId);
+  const there = held.find((one) => one.kind === kindNames.group && one.key === key) as Found<Group> | undefined;
+  const servers = new Map<string, Server>();
+  for (const { providerID, addresses, draining } of members) {
+    const id = alibaba.parse(providerID)?.instanceId;
+    const isThere = there?.body.servers.some((one) => one.id === id);
+    if (id !== undefined && (addresses.length > 0 || isThere))
+      servers.set(id, { id, port: nodePort, weight: draining ? 0 : 100 });
+  }
+  const spec: GroupSpec = { name, servers: [...servers.values()] };
+  return { kind: kindNames.group, key, within: balancer, spec, summary: `server group ${name}` };
+}
+
+function listenerOf(
+  desiredPort: DesiredPort,
+  desired: DesiredLoadBalancer,
+  settings: Settings,
+  clusterId: string,
+  list: Want<ListSpec> | undefined,
+  formerList: string | undefined,
+  isAdopted: boolean,
+): Want<ListenerSpec> {
+  const { port, protocol: transport, nodePort } = desiredPort;
+  const protocol = settings.protocolOf(desiredPort);
+  const key = listenerKey(protocol, port);
+  const [namespace = '', name = ''] = desired.service.split('/');
+  const group = nameOf({ kind: kindNames.group, key: String(nodePort) });
+  const fields = fieldsOf(protocol, desired, settings, isAdopted);
+  const spec: ListenerSpec = {
+    ...{ port, protocol, group, fields, list: list && nameOf(list), formerList },
+    description: `k8s/${port}/${name}/${namespace}/${clusterId}`.slice(0, 80),
+    forwardPort: protocol === 'http' ? settings.forwardPorts.get(port) : undefined,
+  };
+  return {
+    ...{ kind: kindNames.listener, key, within: balancer, slot: `port {within} ${key}`, spec },
+    ...{ needs: [group, ...(list === undefined ? [] : [nameOf(list)])], ports: [{ port, protocol: transport }] },
+    summary: `port ${key}`,
+  };
+}
+
+/** Health checks of what the classic controller made are left as they are until something else changes. */
+function fieldsOf(
+  protocol: string,
+  { sessionAffinity, healthCheck }: DesiredLoadBalancer,
+  settings: Settings,
+  isAdopted: boolean,
+): ListenerSpec['fields'] {
+  const chosen = settings.fieldsOf(protocol);
+  const stays = Math.min(sessionAffinity?.timeoutSeconds ?? 0, longestPersistence);
+  const affinity = protocol === 'tcp' ? { PersistenceTimeout: stays } : {};
+  const hashed = protocol === 'udp' && sessionAffinity ? { Scheduler: 'sch' } : {};
+  const usual = { ...affinity, ...hashed, ...chosen };
+  if (!settings.asksKubeProxy || protocol === 'udp' || isAdopted) return usual;
+  return {
+    ...{ HealthCheckConnectPort: healthCheck.port, HealthCheckURI: healthCheck.path, HealthCheckHttpCode: 'http_2xx' },
+    ...(protocol === 'tcp' ? { HealthCheckType: 'http' } : { HealthCheck: 'on' }),
+    ...usual,
+  };
+}

@@ -1,0 +1,126 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { createBalancerHarness } from '../../../../test/clouds/alibaba/balancer-harness.ts';
+import { memberOf, port } from '../../../../test/clouds/suite/desired.ts';
+
+describe('a load balancer of Alibaba Cloud', () => {
+  it('is made with its parts, and each listener is started', async () => {
+    const harness = await createBalancerHarness();
+    const { observed } = await harness.settle({ ports: [port(80, 30_080), port(443, 30_443)] });
+    assert.deepEqual(harness.changes().sort(), [
+      ...['CreateLoadBalancer', 'CreateLoadBalancerTCPListener', 'CreateLoadBalancerTCPListener'],
+      ...['CreateVServerGroup', 'CreateVServerGroup', 'StartLoadBalancerListener', 'StartLoadBalancerListener'],
+    ]);
+    const { wire, listeners } = harness.balancer();
+    assert.deepEqual(observed?.ingress, [{ ip: wire['Address'], ipMode: 'VIP' }]);
+    assert.ok([...listeners.values()].every(({ isStarted }) => isStarted));
+    await harness.world.close();
+  });
+
+  it('asks kube-proxy on each node whether it is healthy, until an annotation says otherwise', async () => {
+    const harness = await createBalancerHarness();
+    await harness.settle();
+    const check = () => {
+      const [one] = harness.balancer().listeners.values();
+      return ['HealthCheckType', 'HealthCheckConnectPort', 'HealthCheckURI'].map((name) => one?.wire[name]);
+    };
+    assert.deepEqual(check(), ['http', 10_256, '/healthz']);
+    await harness.settle({ annotations: { 'health-check-type': 'tcp', 'health-check-connect-port': '30080' } });
+    assert.deepEqual(check().slice(0, 2), ['tcp', 30_080]);
+    await harness.world.close();
+  });
+
+  it('takes twenty servers a call, and lets one that drains go without new connections', async () => {
+    const harness = await createBalancerHarness();
+    const vms = await Promise.all(Array.from({ length: 45 }, () => harness.world.createVm()));
+    const members = vms.map((vm) => memberOf(vm));
+    const { observed } = await harness.settle({ members });
+    assert.equal(observed?.members.length, 45);
+    const actions = harness.changes();
+    assert.equal(actions.filter((action) => action === 'AddVServerGroupBackendServers').length, 2);
+    await harness.settle({ members: [memberOf(vms[0]!, true), ...members.slice(1)] });
+    assert.deepEqual(harness.changes(), ['SetVServerGroupAttribute']);
+    const [group] = harness.balancer().groups.values();
+    assert.equal(group?.servers.find((one) => vms[0]!.providerID.endsWith(String(one['ServerId'])))?.['Weight'], 0);
+    await harness.world.close();
+  });
+
+  it('lets in source ranges alone by a list of its own, and leaves a list that is named by an annotation', async () => {
+    const harness = await createBalancerHarness();
+    const { fake } = harness.world;
+    const sourceRanges = Array.from({ length: 70 }, (_, at) => `10.${at}.0.0/16`);
+    await harness.settle({ sourceRanges: sourceRanges.toSorted() });
+    const [list] = fake.lists.values();
+    assert.deepEqual(list?.entries.toSorted(), sourceRanges.toSorted());
+    const [{ wire } = { wire: {} as Record<string, unknown> }] = harness.balancer().listeners.values();
+    assert.deepEqual([wire['AclStatus'], wire['AclType'], wire['AclId']], ['on', 'white', list.id]);
+
+    fake.lists.set('acl-bp1theirs', { id: 'acl-bp1theirs', name: 'x', version: 'ipv4', tags: new Map(), entries: [] });
+    const annotations = { 'acl-id': 'acl-bp1theirs', 'acl-type': 'black', 'acl-status': 'on' };
+    await harness.settle({ annotations });
+    assert.deepEqual([...fake.lists.keys()], ['acl-bp1theirs']);
+    assert.equal(wire['AclId'], 'acl-bp1theirs');
+    await harness.settle();
+    assert.equal(wire['AclId'], 'acl-bp1theirs');
+    await harness.world.close();
+  });
+
+  it('takes one change at a time, and waits while it is being configured', async () => {
+    const harness = await createBalancerHarness();
+    harness.world.fake.busyMs = 1500;
+    const { refusals } = await harness.settle({ ports: [port(80, 30_080), port(443, 30_443)] });
+    assert.deepEqual(refusals, []);
+    assert.equal(harness.balancer().listeners.size, 2);
+    await harness.world.close();
+  });
+
+  it('changes its address only with consent', async () => {
+    const harness = await createBalancerHarness();
+    await harness.settle();
+    const { id } = harness.balancer();
+    const annotations = { 'address-type': 'intranet' };
+    const { refusals } = await harness.settle({ annotations });
+    assert.deepEqual(
+      refusals.map(({ reason }) => reason),
+      ['AddressWouldChange'],
+    );
+    assert.equal(harness.balancer().id, id);
+    const { observed } = await harness.settle({ annotations, mayChangeAddress: true });
+    assert.notEqual(harness.balancer().id, id);
+    assert.equal(harness.balancer().wire['VSwitchId'], harness.world.fake.vswitch);
+    assert.equal(observed?.ingress[0]?.ip, harness.balancer().wire['Address']);
+    await harness.world.close();
+  });
+
+  it('changes nothing where an annotation cannot be read, and says which', async () => {
+    const harness = await createBalancerHarness();
+    await harness.settle();
+    harness.changes();
+    const { refusals } = await harness.settle({ ports: [port(81, 30_081)], annotations: { scheduler: 'best' } });
+    assert.match(refusals[0]?.message ?? '', /loadbalancer-scheduler: "best", expected wrr/);
+    assert.deepEqual(harness.changes(), []);
+    await harness.world.close();
+  });
+
+  it('is served beside one of others that has no address and listeners of its own', async () => {
+    const harness = await createBalancerHarness();
+    const { fake } = harness.world;
+    const id = await harness.world.createForeignLoadBalancer('theirs', undefined);
+    const theirs = fake.balancers.get(id)!;
+    theirs.wire['Address'] = '';
+    const wire = { Scheduler: 'rr', AclStatus: 'off' };
+    theirs.listeners.set('tcp:80', { port: 80, protocol: 'tcp', isStarted: true, wire, tags: new Map() });
+    const { observed } = await harness.settle();
+    assert.notEqual(observed?.id, id);
+    await harness.remove();
+    assert.deepEqual([...fake.balancers.keys()], [id]);
+    await harness.world.close();
+  });
+
+  it('is not made when the quota is used up', async () => {
+    const harness = await createBalancerHarness();
+    harness.world.fake.maxBalancers = 0;
+    await assert.rejects(harness.settle(), { kind: 'QuotaExceeded' });
+    await harness.world.close();
+  });
+});

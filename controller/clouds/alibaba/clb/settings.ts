@@ -1,0 +1,197 @@
+import ipaddr from 'ipaddr.js';
+import { createAnnotationReader, listOf, matching, numberIn, oneOf } from '../../annotation-reader.ts';
+import type { DesiredLoadBalancer, DesiredPort, NodeLabel } from '../../load-balancers.ts';
+import { type AnnotationName, annotationTable, classAnnotation, legacyPrefix, prefix } from '../annotations.ts';
+import type { Params } from '../client.ts';
+import type { BalancerSpec } from './balancers.ts';
+import type { Tags } from './found.ts';
+
+type Values = DesiredLoadBalancer['annotations'];
+
+/** What the annotations of a Service say. Undefined: what stands is left as it is. */
+export interface Settings extends Pick<BalancerSpec, 'fixed' | 'settings' | 'atCreation'> {
+  readonly name: string | undefined;
+  readonly hostname: string | undefined;
+  readonly tags: Tags;
+  readonly version: 'ipv4' | 'ipv6';
+  /** `tcp`, `udp`, `http` or `https`. */
+  protocolOf(port: DesiredPort): string;
+  readonly forwardPorts: ReadonlyMap<number, number>;
+  /** In the wire's fields, of a listener of that protocol. */
+  fieldsOf(protocol: string): Params;
+  /** Health checks ask kube-proxy: no annotation says otherwise. */
+  readonly asksKubeProxy: boolean;
+  /** An access list that others made is named, or none is to be used. */
+  readonly hasList: boolean;
+  /** What cannot be read or done: name, value and what was expected. */
+  readonly problems: readonly string[];
+  /** What has no effect. */
+  readonly remarks: readonly string[];
+}
+
+const flag = oneOf('on', 'off');
+const text = matching(/^\S+$/);
+const number = numberIn;
+const tcp = ['tcp'];
+const transport = ['tcp', 'udp'];
+const web = ['http', 'https'];
+const all = [...transport, ...web];
+
+type Parse = (text: string) => string | number | boolean | undefined;
+
+/** Field of a listener, whose they are, and how the value is read. */
+const listenerFields: readonly (readonly [AnnotationName, string, readonly string[], Parse])[] = [
+  ['scheduler', 'Scheduler', all, oneOf('wrr', 'wlc', 'rr', 'sch', 'tch', 'qch')],
+  ['persistence-timeout', 'PersistenceTimeout', tcp, number(0, 3600)],
+  ['established-timeout', 'EstablishedTimeout', tcp, number(10, 900)],
+  ['connection-drain', 'ConnectionDrain', tcp, flag],
+  ['connection-drain-timeout', 'ConnectionDrainTimeout', tcp, number(10, 900)],
+  ['proxy-protocol', 'ProxyProtocolV2Enabled', transport, (value) => (flag(value) ? value === 'on' : undefined)],
+  ['idle-timeout', 'IdleTimeout', web, number(1, 60)],
+  ['request-timeout', 'RequestTimeout', web, number(1, 180)],
+  ['sticky-session', 'StickySession', web, flag],
+  ['sticky-session-type', 'StickySessionType', web, oneOf('insert', 'server')],
+  ['cookie', 'Cookie', web, matching(/^[\w-]{1,200}$/)],
+  ['cookie-timeout', 'CookieTimeout', web, number(1, 86_400)],
+  ['xforwardedfor-proto', 'XForwardedFor_proto', web, flag],
+  ['xforwardedfor-slbport', 'XForwardedFor_SLBPORT', web, flag],
+  ['xforwardedfor-clientsrcport', 'XForwardedFor_ClientSrcPort', web, flag],
+  ['cert-id', 'ServerCertificateId', ['https'], text],
+  ['tls-cipher-policy', 'TLSCipherPolicy', ['https'], matching(/^tls_cipher_policy_1_\w+$/)],
+  ['http2-enabled', 'EnableHttp2', ['https'], flag],
+  ['acl-id', 'AclId', all, matching(/^acl-[0-9a-z]+$/)],
+  ['acl-type', 'AclType', all, oneOf('white', 'black')],
+  ['acl-status', 'AclStatus', all, flag],
+  ['health-check-switch', 'HealthCheck', transport, flag],
+  ['health-check-flag', 'HealthCheck', web, flag],
+  ['health-check-type', 'HealthCheckType', tcp, oneOf('tcp', 'http')],
+  ['health-check-uri', 'HealthCheckURI', ['tcp', ...web], matching(/^\/\S*$/)],
+  ['health-check-connect-port', 'HealthCheckConnectPort', all, number(1, 65_535)],
+  ['health-check-httpcode', 'HealthCheckHttpCode', ['tcp', ...web], matching(/^http_[1-5]xx(,http_[1-5]xx)*$/)],
+  ['health-check-domain', 'HealthCheckDomain', ['tcp', ...web], text],
+  ['health-check-method', 'HealthCheckMethod', web, oneOf('get', 'head')],
+  ['healthy-threshold', 'HealthyThreshold', all, number(2, 10)],
+  ['unhealthy-threshold', 'UnhealthyThreshold', all, number(2, 10)],
+  ['health-check-interval', 'HealthCheckInterval', all, number(1, 50)],
+  ['health-check-connect-timeout', 'HealthCheckConnectTimeout', transport, number(1, 300)],
+  ['health-check-timeout', 'HealthCheckTimeout', web, number(1, 300)],
+];
+const ownChecks: readonly AnnotationName[] = [
+  ...(['health-check-switch', 'health-check-flag', 'health-check-type', 'health-check-uri'] as const),
+  ...(['health-check-connect-port', 'health-check-httpcode'] as const),
+];
+const onlyValues: readonly (readonly [AnnotationName, string])[] = [
+  ['backend-type', 'ecs'],
+  ['backend-ip-version', 'ipv4'],
+  ['slb-network-type', 'vpc'],
+];
+
+/** An empty one says nothing. */
+function textOf(values: Values, name: AnnotationName): string | undefined {
+  return values[prefix + name] || values[legacyPrefix + name] || undefined;
+}
+
+function pairs(text: string): readonly (readonly [string, string])[] | undefined {
+  return listOf((one) => {
+    const [, key, value = ''] = /^([^=]+)(?:=(.*))?$/.exec(one) ?? [];
+    return key === undefined ? undefined : ([key, value] as const);
+  })(text);
+}
+
+/** Only Nodes with these labels. What cannot be read selects nothing here. */
+export function nodeLabelsOf(values: Values): readonly NodeLabel[] {
+  const found = pairs(textOf(values, 'backend-label') ?? '') ?? [];
+  return found.map(([key, value]) => ({ key, value }));
+}
+
+/** Pure. @param isPublicRefused by the cloud config */
+export function settingsOf(
+  { annotations, families, ports }: Pick<DesiredLoadBalancer, 'annotations' | 'families' | 'ports'>,
+  { isPublicRefused, resourceGroup }: { readonly isPublicRefused: boolean; readonly resourceGroup: string | undefined },
+): Settings {
+  const { read, wrong, problems } = createAnnotationReader<AnnotationName>({
+    textOf: (name) => textOf(annotations, name),
+    sourceOf: (name) => (annotations[prefix + name] ? prefix : legacyPrefix) + name,
+    expectedOf: (name) => annotationTable[name][0],
+  });
+  const has = (name: AnnotationName) => textOf(annotations, name) !== undefined;
+
+  for (const name of Object.keys(annotationTable) as AnnotationName[])
+    if (has(name) && annotationTable[name][0].startsWith('refused'))
+      wrong(name, `none: ${annotationTable[name][0].slice(9)}`);
+  for (const [name, value] of onlyValues) read(name, oneOf(value));
+  if (annotations[classAnnotation])
+    problems.push(`${classAnnotation}: ${JSON.stringify(annotations[classAnnotation])}, expected none`);
+  read('backend-label', pairs);
+
+  const kind = read('address-type', oneOf('internet', 'intranet')) ?? (isPublicRefused ? 'intranet' : 'internet');
+  if (kind === 'internet' && isPublicRefused) wrong('address-type', 'intranet: disablePublicSLB is set');
+  const onlyVersion6 = families.length === 1 && families[0] === 'IPv6';
+  const version = read('ip-version', oneOf('ipv4', 'ipv6')) ?? (onlyVersion6 ? 'ipv6' : 'ipv4');
+  const charge = read('charge-type', oneOf('paybytraffic', 'paybybandwidth'));
+  const bandwidth = read('bandwidth', number(1, 5000));
+  if (charge === 'paybybandwidth' && !has('bandwidth')) wrong('bandwidth', 'it, beside paybybandwidth');
+  const protocols = new Map(
+    read('protocol-port', listOf(protocolPort))?.map(([protocol, port]) => [port, protocol] as const),
+  );
+  const protocolOf = ({ port, protocol }: DesiredPort) => (protocol === 'TCP' ? (protocols.get(port) ?? 'tcp') : 'udp');
+  if (ports.some((port) => protocolOf(port) === 'https') && !has('cert-id')) wrong('cert-id', 'it, beside https');
+  const fields = listenerFields.map(([name, field, of, parse]) => [field, of, read(name, parse)] as const);
+  const isPrivate = kind === 'intranet';
+  const vswitch = read('vswitch-id', matching(/^vsw-[0-9a-z]+$/));
+  const set = (params: Params) => Object.fromEntries(Object.entries(params).filter(([, value]) => value !== undefined));
+
+  return {
+    name: read('name', matching(/^[A-Za-z\u4e00-\u9fa5][^\s]{0,79}$/)),
+    hostname: read('hostname', matching(/^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$/))?.toLowerCase(),
+    tags: Object.fromEntries(read('additional-resource-tags', pairs) ?? []),
+    version: version as Settings['version'],
+    fixed: set({
+      ...{ AddressType: kind, AddressIPVersion: version },
+      ...{ VSwitchId: isPrivate ? vswitch : undefined },
+      MasterZoneId: read('master-zoneid', text),
+      SlaveZoneId: read('slave-zoneid', text),
+      Address: read('ip', (value) => (ipaddr.isValid(value) ? value : undefined)),
+    }),
+    settings: compact({
+      SetLoadBalancerDeleteProtection: set({ DeleteProtection: read('delete-protection', flag) }),
+      SetLoadBalancerModificationProtection: set({
+        ModificationProtectionStatus: read('modification-protection', oneOf('ConsoleProtection', 'NonProtection')),
+      }),
+      ModifyLoadBalancerInternetSpec: isPrivate ? {} : set({ InternetChargeType: charge, Bandwidth: bandwidth }),
+      ModifyLoadBalancerInstanceChargeType: set({
+        InstanceChargeType: read('instance-charge-type', oneOf('PayBySpec', 'PayByCLCU')),
+      }),
+      ModifyLoadBalancerInstanceSpec: set({ LoadBalancerSpec: read('spec', matching(/^slb\.\S+$/)) }),
+    }),
+    atCreation: set({ ResourceGroupId: read('resource-group-id', matching(/^rg-[0-9a-z]+$/)) ?? resourceGroup }),
+    ...{ protocolOf, problems, asksKubeProxy: !ownChecks.some(has), hasList: has('acl-id') || has('acl-status') },
+    forwardPorts: new Map(read('forward-port', listOf(portPair))),
+    fieldsOf: (protocol) =>
+      set(
+        Object.fromEntries(
+          fields.flatMap(([field, of, value]) =>
+            of.includes(protocol) && value !== undefined ? [[field, value]] : [],
+          ),
+        ),
+      ),
+    remarks: (Object.keys(annotationTable) as AnnotationName[])
+      .filter((name) => has(name) && annotationTable[name][0] === 'ignored')
+      .map((name) => `${prefix}${name} has no effect: ${annotationTable[name][1]}`),
+  };
+}
+
+function protocolPort(value: string): readonly [string, number] | undefined {
+  const [, protocol, port] = /^(tcp|udp|http|https):(\d{1,5})$/.exec(value) ?? [];
+  return protocol === undefined ? undefined : [protocol, Number(port)];
+}
+
+function portPair(value: string): readonly [number, number] | undefined {
+  const [, from, to] = /^(\d{1,5}):(\d{1,5})$/.exec(value) ?? [];
+  return from === undefined ? undefined : [Number(from), Number(to)];
+}
+
+/** Without actions that have nothing to set. */
+function compact(settings: Readonly<Record<string, Params>>): Readonly<Record<string, Params>> {
+  return Object.fromEntries(Object.entries(settings).filter(([, params]) => Object.keys(params).length > 0));
+}

@@ -1,0 +1,43 @@
+import type { Found, Want, WriteIo } from '../../../engine/resource.ts';
+import { type Owner, ownerTags } from '../../load-balancers.ts';
+import type { AlibabaClient } from '../client.ts';
+import type { Tags } from './found.ts';
+
+/** What is tagged, as the API names it. */
+export type ResourceType = 'instance' | 'acl';
+
+/** Tags of what is made for a Service. */
+export function marksOf(owner: Owner, service: string): Tags {
+  const { cluster, service: uid, serviceName } = ownerTags;
+  return { [cluster]: owner.cluster, [uid]: owner.service, [serviceName]: service };
+}
+
+export function tagList(tags: Tags) {
+  return Object.entries(tags).map(([Key, Value]) => ({ Key, Value }));
+}
+
+export async function tag(client: AlibabaClient, type: ResourceType, id: string, tags: Tags, io: WriteIo) {
+  const params = { ResourceType: type, ResourceId: [id], Tag: tagList(tags) };
+  await client.call({ product: 'slb', action: 'TagResources', params, permit: io.permit, signal: io.signal });
+}
+
+interface Tagged {
+  readonly tags: Tags;
+}
+
+/** A tag says that it is retained, so that one call is enough; it says nothing while it is empty. */
+export async function mark(
+  client: AlibabaClient,
+  type: ResourceType,
+  found: Found<Tagged>,
+  as: 'ours' | 'retained',
+  want: Want<{ readonly tags: Tags }> | undefined,
+  io: WriteIo,
+) {
+  const { retained, serviceName } = ownerTags;
+  const before = found.body.tags[retained] === undefined ? {} : { [retained]: '' };
+  const tags =
+    as === 'ours' ? { ...want!.spec.tags, ...before } : { [retained]: found.body.tags[serviceName] || 'unknown' };
+  await tag(client, type, found.id, tags, io);
+  return {};
+}

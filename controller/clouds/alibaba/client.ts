@@ -1,0 +1,157 @@
+import { CloudError } from '../../../common/cloud-error.ts';
+import type { Clock } from '../../../common/process/clock.ts';
+import type { Random } from '../../../common/process/random.ts';
+import { type AnswerFields, answerFields, parseAnswer } from '../answer-fields.ts';
+import type { CountedHttp } from '../counted-http.ts';
+import type { Permit } from '../permit.ts';
+import type { RateLimiter } from '../rate-limiter.ts';
+import type { Urgency } from '../urgency.ts';
+import type { Product } from './config.ts';
+import type { Credentials } from './credentials.ts';
+import { cloud, errorOf } from './fault.ts';
+import { signedHeaders } from './signing.ts';
+
+/** What is left out is undefined; lists and objects become `Tag.1.Key`. */
+export type Param = string | number | boolean | undefined | readonly Param[] | { readonly [name: string]: Param };
+export type Params = Readonly<Record<string, Param>>;
+
+export interface AlibabaRequest {
+  readonly product: Product;
+  /** `DescribeInstances`. */
+  readonly action: string;
+  readonly params?: Params;
+  /** Default `need`, and `change` for what has a permit. */
+  readonly urgency?: Urgency | undefined;
+  readonly signal?: AbortSignal | undefined;
+  /** Of a call that changes something: called right before it is sent. */
+  readonly permit?: Permit | undefined;
+}
+
+/** How a list is paged: by `NextToken`, with the name of the parameter for the size of a page, or by numbers. */
+export type Paging = { readonly by: 'token'; readonly size: 'MaxResults' | 'MaxResult' } | { readonly by: 'number' };
+
+export interface ListRequest extends AlibabaRequest {
+  readonly paging: Paging;
+  readonly perPage: number;
+  /** Where the items stand: `['Instances', 'Instance']`. */
+  readonly items: readonly [string, string?];
+}
+
+/** Calls to one region. Each is one HTTP exchange with a deadline, never repeated. Fails with a CloudError. */
+export interface AlibabaClient {
+  call(request: AlibabaRequest): Promise<AnswerFields>;
+  /** Every item: complete, or throws. Reads only. */
+  list(request: ListRequest): Promise<readonly AnswerFields[]>;
+  /** Asked once, where it is not configured. */
+  region(signal?: AbortSignal): Promise<string>;
+}
+
+export interface ClientOptions {
+  readonly http: CountedHttp;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly credentials: Credentials;
+  gateOf(product: Product): RateLimiter;
+  region(signal?: AbortSignal): Promise<string>;
+  endpointOf(product: Product, region: string): string;
+  readonly mutationTimeoutMs: number;
+}
+
+const versions: Readonly<Record<Product, string>> = {
+  ...{ ecs: '2014-05-26', vpc: '2016-04-28', slb: '2014-05-15', nlb: '2022-04-30', sts: '2015-04-01' },
+};
+const timeoutMs = 15_000;
+const maxBytes = 16 * 1024 * 1024;
+const listTries = 3;
+
+export function createClient(options: ClientOptions): AlibabaClient {
+  const { http, clock, random, credentials, gateOf, region, endpointOf, mutationTimeoutMs } = options;
+  let sent = 0;
+
+  function call({ product, action, params = {}, urgency, signal, permit }: AlibabaRequest): Promise<AnswerFields> {
+    const limitMs = permit === undefined ? timeoutMs : Math.min(timeoutMs, mutationTimeoutMs);
+    async function exchange(): Promise<AnswerFields> {
+      const regionId = await region(signal);
+      const key = await credentials(signal);
+      const url = new URL(`${endpointOf(product, regionId)}/`);
+      const whole = product === 'sts' ? params : { RegionId: regionId, ...params };
+      for (const [name, value] of flat(whole)) url.searchParams.append(name, value);
+      sent += 1;
+      const nonce = `${clock.now().toString(36)}${sent.toString(36)}${random().toString(36).slice(2)}`;
+      const version = versions[product];
+      const headers = signedHeaders({ method: 'POST', url, action, version, nowMs: clock.now(), nonce }, key);
+      permit?.(limitMs);
+      const answer = await http(action, {
+        ...{ method: 'POST', url: url.href, headers, timeoutMs: limitMs, maxBytes, signal },
+      });
+      if (answer.status >= 300) throw errorOf(action, answer);
+      return answerFields(parseAnswer(answer.text, { cloud, operation: action }), { cloud, operation: action });
+    }
+    return gateOf(product).run(action, exchange, { urgency: urgency ?? (permit ? 'change' : 'need'), signal });
+  }
+
+  async function byToken(request: ListRequest, size: string): Promise<readonly AnswerFields[]> {
+    const items: AnswerFields[] = [];
+    const seen = new Set<string>();
+    for (let token: string | undefined; ; ) {
+      const params = { ...request.params, [size]: request.perPage, NextToken: token };
+      const answer = await call({ ...request, params });
+      items.push(...itemsIn(answer, request.items));
+      token = answer.optionalText('NextToken');
+      if (token === undefined) return items;
+      if (seen.has(token)) throw unavailable(request.action, `NextToken: ${JSON.stringify(token)} came twice`);
+      seen.add(token);
+    }
+  }
+
+  /** Undefined: something came or went while the pages were read, so what moved to a page before may be missing. */
+  async function byNumber(request: ListRequest): Promise<readonly AnswerFields[] | undefined> {
+    const items: AnswerFields[] = [];
+    let total: number | undefined;
+    for (let page = 1; ; page += 1) {
+      const params = { ...request.params, PageNumber: page, PageSize: request.perPage };
+      const answer = await call({ ...request, params });
+      const here = answer.number('TotalCount');
+      if (total !== undefined && total !== here) return undefined;
+      total = here;
+      const found = itemsIn(answer, request.items);
+      items.push(...found);
+      if (items.length >= total) return items;
+      if (found.length === 0) return undefined;
+    }
+  }
+
+  return {
+    ...{ call, region },
+    async list(request) {
+      if (request.paging.by === 'token') return byToken(request, request.paging.size);
+      for (let tries = 0; tries < listTries; tries += 1) {
+        const items = await byNumber(request);
+        if (items !== undefined) return items;
+      }
+      throw unavailable(request.action, 'the list changed while its pages were read');
+    },
+  };
+}
+
+/** Names and values as the API reads them: `{ Tag: [{ Key: 'a' }] }` is `Tag.1.Key=a`. */
+export function flat(params: Params): [string, string][] {
+  return Object.entries(params).flatMap(([name, value]) => flatOne(name, value));
+}
+
+function flatOne(name: string, value: Param): [string, string][] {
+  if (value === undefined) return [];
+  if (typeof value !== 'object') return [[name, String(value)]];
+  if (Array.isArray(value)) return value.flatMap((one, at) => flatOne(`${name}.${at + 1}`, one as Param));
+  return Object.entries(value as Params).flatMap(([key, one]) => flatOne(`${name}.${key}`, one));
+}
+
+/** A list in an object is there, also where it is empty. */
+function itemsIn(answer: AnswerFields, path: ListRequest['items']): readonly AnswerFields[] {
+  const [name, below] = path;
+  return below === undefined ? answer.optionalObjects(name) : answer.object(name).objects(below);
+}
+
+function unavailable(operation: string, message: string): CloudError {
+  return new CloudError({ kind: 'Unavailable', cloud, operation, message });
+}

@@ -1,0 +1,94 @@
+import { isIP } from 'node:net';
+import { CloudError, isCloudError } from '../../../common/cloud-error.ts';
+import type { NodeAddress } from '../../../common/instance.ts';
+import { alibaba } from '../../../common/provider-id/alibaba.ts';
+import type { AnswerFields } from '../answer-fields.ts';
+import { canonical } from '../ip-address.ts';
+import { type Machines, readable, type Seen } from '../machines.ts';
+import { chunks, inParallel } from '../parallel.ts';
+import type { Urgency } from '../urgency.ts';
+import type { AlibabaClient, Params } from './client.ts';
+import { cloud, invalid } from './fault.ts';
+
+/** The most that one call takes. */
+const idsAtOnce = 100;
+const callsAtOnce = 4;
+const action = 'DescribeInstances';
+
+/** ECS instances of one region, for one pass: a hundred ids a call. */
+export function createInstances(client: AlibabaClient): Machines {
+  const describe = (params: Params, urgency: Urgency, signal: AbortSignal | undefined) =>
+    client.list({
+      ...{ product: 'ecs', action, params, urgency, signal, perPage: idsAtOnce, items: ['Instances', 'Instance'] },
+      paging: { by: 'token', size: 'MaxResults' },
+    });
+  const seenIn = (items: readonly AnswerFields[]) =>
+    Promise.all(
+      items.map(async (one) => [one.text('InstanceId'), await readable(() => readInstance(one, 'list'))] as const),
+    );
+
+  return {
+    holds: () => true,
+    async all(ids, signal) {
+      const lists = await inParallel(callsAtOnce, chunks(ids, idsAtOnce), (some) =>
+        describe({ InstanceIds: JSON.stringify(some) }, 'refresh', signal),
+      );
+      return new Map(await seenIn(lists.flat()));
+    },
+    async named(names, signal) {
+      const lists = await inParallel(callsAtOnce, names, (name) => describe({ InstanceName: name }, 'need', signal));
+      return (await seenIn(lists.flat())).map(([, seen]) => seen);
+    },
+    async get(id, signal) {
+      const params = { InstanceIds: JSON.stringify([id]), MaxResults: idsAtOnce };
+      const answer = await client.call({ product: 'ecs', action, params, signal }).catch((error: unknown) => {
+        // An empty list says that it is gone; `NotFound` is said of something else, as the role of the credential.
+        throw isCloudError(error) && error.kind === 'NotFound' ? invalid(action, error.message) : error;
+      });
+      // An answer without a list proves nothing.
+      const [found] = answer.object('Instances').objects('Instance');
+      if (found !== undefined) return readInstance(found, 'id');
+      const message = `ECS shows no instance ${id} where it is asked for that id`;
+      throw new CloudError({ kind: 'NotFound', cloud, operation: action, message });
+    },
+  };
+}
+
+function readInstance(one: AnswerFields, request: 'list' | 'id'): Seen {
+  const [id, region, status] = [one.text('InstanceId'), one.text('RegionId'), one.text('Status')];
+  const name = one.optionalText('InstanceName') ?? id;
+  return {
+    state: 'found',
+    power: status === 'Running' ? 'running' : status === 'Stopped' ? 'stopped' : 'changing',
+    request,
+    instance: {
+      ...{ cloud, id, name, incarnation: id, providerID: alibaba.print({ instanceId: id, region }), region },
+      ...{ zone: one.text('ZoneId'), type: one.text('InstanceType'), addresses: addressesOf(one, name) },
+    },
+  };
+}
+
+/** As the agent reports them: of interfaces the first IPv6 address of the primary one, because others are pods'. */
+function addressesOf(one: AnswerFields, name: string): NodeAddress[] {
+  const texts = (fields: AnswerFields | undefined) =>
+    fields?.json()['IpAddress'] === undefined ? [] : fields.texts('IpAddress');
+  const vpc = one.optionalObject('VpcAttributes')?.optionalObject('PrivateIpAddress');
+  const eip = one.optionalObject('EipAddress')?.optionalText('IpAddress');
+  const interfaces = one.optionalObject('NetworkInterfaces')?.optionalObjects('NetworkInterface') ?? [];
+  const primary = interfaces.find((each) => each.optionalText('Type') === 'Primary');
+  const ipv6 = primary?.optionalObject('Ipv6Sets')?.optionalObjects('Ipv6Set')[0]?.text('Ipv6Address');
+  const external = [...texts(one.optionalObject('PublicIpAddress')), ...(eip === undefined ? [] : [eip])];
+  const internal = [...texts(vpc), ...texts(one.optionalObject('InnerIpAddress'))];
+  return [
+    ...internal.map((address) => ({ type: 'InternalIP' as const, address: addressOf(address) })),
+    ...[...new Set(external)].map((address) => ({ type: 'ExternalIP' as const, address: addressOf(address) })),
+    ...(ipv6 === undefined ? [] : [{ type: 'InternalIP' as const, address: addressOf(ipv6) }]),
+    { type: 'Hostname', address: one.optionalText('HostName') ?? name },
+  ];
+}
+
+function addressOf(text: string): string {
+  if (isIP(text) !== 0) return canonical(text);
+  const message = `address: ${JSON.stringify(text)}, expected an IP address`;
+  throw new CloudError({ kind: 'Invalid', cloud, operation: action, message });
+}

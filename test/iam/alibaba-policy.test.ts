@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { it } from 'node:test';
+import { createBalancerHarness } from '../clouds/alibaba/balancer-harness.ts';
+import { memberOf, port } from '../clouds/suite/desired.ts';
+
+/** Products by the actions that the policy names. */
+async function allowed(): Promise<ReadonlySet<string>> {
+  const file = new URL('../../deploy/iam/alibaba-policy.json', import.meta.url);
+  const { Statement: statements } = JSON.parse(await readFile(file, 'utf8'));
+  assert.equal(statements.length, 1);
+  const actions: readonly string[] = statements[0].Action;
+  assert.equal(new Set(actions).size, actions.length);
+  for (const action of actions) assert.match(action, /^(ecs|vpc|slb):[A-Z]\w+$/);
+  return new Set(actions.map((action) => action.split(':')[1]!));
+}
+
+/** Needs no permission. */
+const free = 'GetCallerIdentity';
+
+it('the RAM policy of Alibaba Cloud allows every call of a life with every setting, and nothing else', async () => {
+  const policy = await allowed();
+  const harness = await createBalancerHarness();
+  const { world } = harness;
+  const { fake } = world;
+  fake.fault = (action) => {
+    if (policy.has(action) || action === free) return undefined;
+    return { status: 403, body: { Code: 'Forbidden.RAM', Message: action } };
+  };
+  const cloud = await world.open();
+  assert.deepEqual(
+    (await world.during(cloud.check())).filter(({ ok }) => !ok),
+    [],
+  );
+  const [first, second] = harness.vms;
+  await world.during(cloud.instances.lookup([{ by: 'providerID', providerID: first!.providerID }]));
+  const route = { cluster: world.cluster, node: 'a', nodeUid: 'a', destination: '10.244.1.0/24', addresses: [] };
+  const made = await world.during(cloud.routes!.create({ ...route, providerID: first!.providerID }, { permit() {} }));
+  await world.during(cloud.routes!.remove(made, { permit() {} }));
+
+  const udp = port(53, 30_053, { protocol: 'UDP' });
+  const ports = [port(80, 30_080), port(443, 30_443), port(8080, 30_081), udp];
+  const web = { 'protocol-port': 'https:443,http:8080', 'cert-id': 'cert-1' };
+  const sourceRanges = ['192.0.2.0/24', '198.51.100.0/24'];
+  await harness.settle({ ports, annotations: web, sourceRanges });
+  const changed = {
+    ...{ ...web, scheduler: 'wlc', name: 'front', 'instance-charge-type': 'PayBySpec', spec: 'slb.s2.small' },
+    ...{ 'charge-type': 'paybybandwidth', bandwidth: '20', 'delete-protection': 'on' },
+    ...{ 'modification-protection': 'ConsoleProtection', 'additional-resource-tags': 'a=b' },
+  };
+  const members = [memberOf(first!, true)];
+  await harness.settle({ ports, annotations: changed, sourceRanges: sourceRanges.slice(1), members });
+  await harness.settle({ ports: ports.slice(0, 1), annotations: changed });
+  await harness.settle({ ports: ports.slice(0, 1), members: [memberOf(first!), memberOf(second!)] });
+  await harness.remove();
+
+  const used = new Set(fake.calls.filter((action) => action !== free));
+  assert.deepEqual(
+    [...policy].filter((action) => !used.has(action)),
+    [],
+  );
+  assert.deepEqual(
+    [...used].filter((action) => !policy.has(action)),
+    [],
+  );
+  await world.close();
+});
