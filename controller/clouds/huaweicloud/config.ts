@@ -1,0 +1,114 @@
+import { CloudConfigError, type CloudConfigFile } from '../cloud.ts';
+import { type GcfgEntry, type GcfgReader, layered, parseGcfg, readEntries, readSection, unknownKeys } from '../gcfg.ts';
+import type { Service } from './client.ts';
+import type { AccessKey } from './sign.ts';
+
+/** What the configuration of the classic controller says. */
+export interface HuaweiConfig {
+  readonly region: string;
+  /** Domain of the services: `myhuaweicloud.com`. */
+  readonly domain: string;
+  /** Undefined: that of the region is read. */
+  readonly projectId: string | undefined;
+  /** Undefined: keys of the agency of this ECS. */
+  readonly key: AccessKey | undefined;
+  readonly vpc: string | undefined;
+  /** Base URL of the metadata service. */
+  readonly metadata: string;
+  endpointOf(service: Service): string;
+  /** For the log. */
+  readonly warnings: readonly string[];
+}
+
+/** Our key of each variable, per section: those that a cloud config may have, and the vendor's own tools read. */
+const variables = {
+  Global: {
+    region: ['REGION', 'HUAWEICLOUD_SDK_REGION'],
+    cloud: ['CLOUD'],
+    'access-key': ['ACCESS_KEY_ID', 'HUAWEICLOUD_SDK_AK'],
+    'secret-key': ['SECRET_ACCESS_KEY', 'HUAWEICLOUD_SDK_SK'],
+    'security-token': ['SECURITY_TOKEN', 'HUAWEICLOUD_SDK_SECURITY_TOKEN'],
+    'project-id': ['PROJECT_ID', 'HUAWEICLOUD_SDK_PROJECT_ID'],
+  },
+  Vpc: { id: ['ROUTER_ID', 'VPC_ID'] },
+} as const;
+
+const known = new Map([
+  ['global', new Set([...Object.keys(variables.Global), 'auth-url', 'insecure', 'instance-version'])],
+  ['vpc', new Set([...Object.keys(variables.Vpc), 'subnet-id', 'security-group-id'])],
+]);
+const isId = /^[0-9a-f]{8}(-?[0-9a-f]{4}){3}-?[0-9a-f]{12}$/i;
+
+/**
+ * The configuration from the INI file of the classic controller, and where a key is not in it from environment
+ * variables. `reportOnly` where neither tells a region.
+ *
+ * @throws CloudConfigError
+ */
+export function readConfig(
+  file: CloudConfigFile | undefined,
+  env: Readonly<Record<string, string | undefined>>,
+): HuaweiConfig | { readonly reportOnly: string } {
+  const parsed = parseGcfg(file?.text ?? '', file?.path ?? 'environment');
+  const read = (section: keyof typeof variables): GcfgReader =>
+    layered(readSection(parsed, section), readEntries('environment', 'variables', entriesOf(section, env)));
+  const [global, vpc] = [read('Global'), read('Vpc')];
+  const region = matching(global, 'region', /^[a-z0-9-]+$/, 'the name of a region: cn-north-4');
+  if (region === undefined) {
+    const where = `the environment${file === undefined ? '' : ` and ${file.path}`}`;
+    return { reportOnly: `neither [Global] region nor REGION: tried ${where}` };
+  }
+  const domain = matching(global, 'cloud', /^[A-Za-z0-9.-]+$/, 'a domain: myhuaweicloud.com') ?? 'myhuaweicloud.com';
+  // IAM is another host for each region; an endpoint of one's own serves all.
+  const override = urlOf(env, 'HUAWEICLOUD_ENDPOINT');
+  return {
+    ...{ region, domain, key: keyOf(global) },
+    projectId: matching(global, 'project-id', /^[0-9a-f]{32}$/i, 'the id of a project: 32 hexadecimal digits'),
+    vpc: matching(vpc, 'id', isId, 'the id of a VPC'),
+    metadata: urlOf(env, 'HUAWEICLOUD_METADATA_ENDPOINT') ?? 'http://169.254.169.254',
+    endpointOf: (service) => override ?? `https://${service}.${region}.${domain}`,
+    warnings: [
+      ...unknownKeys(parsed, known).map((key) => `unknown key ${key}`),
+      ...['auth-url', 'instance-version'].filter(global.has).map((key) => `[Global] ${key} has no meaning here`),
+      ...(global.boolean('insecure') === true ? ['[Global] insecure has no effect: certificates are verified'] : []),
+      ...(vpc.has('subnet-id') ? ['[Vpc] subnet-id has no effect: there are no load balancers'] : []),
+      ...(vpc.has('security-group-id') ? ['[Vpc] security-group-id has no effect: Nodes do not join it'] : []),
+    ],
+  };
+}
+
+function entriesOf(section: keyof typeof variables, env: Readonly<Record<string, string | undefined>>): GcfgEntry[] {
+  return Object.entries(variables[section]).flatMap(([key, names]) => {
+    const value = names.map((name: string) => env[name]).find(Boolean);
+    return value === undefined ? [] : [{ key, value, line: 0 }];
+  });
+}
+
+/** Neither is shown. */
+function keyOf(global: GcfgReader): AccessKey | undefined {
+  const word = (key: string) => {
+    const value = global.text(key);
+    if (value === undefined || /^[\x21-\x7e]+$/.test(value)) return value;
+    throw global.error(key, 'it is none, expected one word of ASCII characters');
+  };
+  const [id, secret, token] = [word('access-key'), word('secret-key'), word('security-token')];
+  if (id === undefined && secret === undefined) return undefined;
+  if (id === undefined) throw global.error('access-key', 'missing, expected it beside secret-key');
+  if (secret === undefined) throw global.error('secret-key', 'missing, expected it beside access-key');
+  return { id, secret, token };
+}
+
+function matching(reader: GcfgReader, key: string, pattern: RegExp, expected: string): string | undefined {
+  const value = reader.text(key);
+  if (value === undefined || pattern.test(value)) return value;
+  throw reader.error(key, `${JSON.stringify(value)}, expected ${expected}`);
+}
+
+function urlOf(env: Readonly<Record<string, string | undefined>>, name: string): string | undefined {
+  const value = env[name];
+  if (!value) return undefined;
+  const url = URL.parse(value);
+  if (url !== null && /^https?:$/.test(url.protocol) && url.username === '' && url.search === '')
+    return value.replace(/\/+$/, '');
+  throw new CloudConfigError(`${name}: it is none, expected an http or https URL without user and query`);
+}

@@ -1,0 +1,13 @@
+export interface FakeServer {
+  readonly id: string;
+  name: string;
+  status: string;
+  readonly zone: string;
+  readonly flavor: string;
+  readonly vpc: string;
+  readonly address: string;
+  /** EIP; empty for none. */
+  elastic: string;
+  /** Addresses of further interfaces. */
+  readonly further?: readonly string[];
+}

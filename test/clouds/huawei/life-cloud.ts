@@ -1,0 +1,50 @@
+import { systemClock } from '../../../common/process/clock.ts';
+import { listen } from '../fake-http.ts';
+import type { LifeCloud, LifeMachine } from '../life/life-cloud.ts';
+import { accessKey, createFakeHuawei, region, vpcId } from './fake/fake-huawei.ts';
+import type { FakeServer } from './fake/fake-server.ts';
+
+/** ECSs in a VPC with one route table. */
+export async function openHuaweiLife(): Promise<LifeCloud> {
+  const fake = createFakeHuawei(systemClock());
+  const served = await listen(fake);
+  const servers = ['ecs-1', 'ecs-2', 'ecs-3'].map((name) => fake.addServer(name));
+  const machineOf = (server: FakeServer): LifeMachine => ({
+    node: server.name,
+    providerID: `huaweicloud://${server.id}`,
+    labels: {
+      'topology.kubernetes.io/region': region,
+      'topology.kubernetes.io/zone': server.zone,
+      'node.kubernetes.io/instance-type': server.flavor,
+    },
+    readdress(address) {
+      server.elastic = address;
+    },
+    stop() {
+      server.status = 'SHUTOFF';
+    },
+    remove: () => void fake.servers.delete(server.id),
+  });
+  const keys = `access-key=${accessKey.id}\nsecret-key=${accessKey.secret}\n`;
+  return {
+    served: {
+      cloud: 'huaweicloud',
+      configText: `[Global]\nregion=${region}\n${keys}\n[Vpc]\nid=${vpcId}\n`,
+      env: { HUAWEICLOUD_ENDPOINT: served.url },
+    },
+    machines: servers.map(machineOf),
+    changes: () => fake.calls.filter(({ method }) => method !== 'GET').length,
+    audits: () => fake.calls.filter(({ path }) => path.endsWith('/routetables')).length,
+    routes: () =>
+      [...fake.tables.values()].flatMap(({ routes }) =>
+        routes.map(({ destination, nexthop }) => `${destination} ${servers.find(({ id }) => id === nexthop)?.name}`),
+      ),
+    checks: ['project', 'servers', 'VPC', 'route tables'],
+    refuse(refused) {
+      const body = { error_code: 'APIGW.0301', error_msg: 'Incorrect IAM authentication information', request_id: 'r' };
+      fake.fault = refused ? () => ({ status: 401, body }) : undefined;
+    },
+    secrets: [accessKey.secret],
+    close: () => served.close(),
+  };
+}
