@@ -116,8 +116,7 @@ const trees: Readonly<Record<string, () => Promise<Answer>>> = {
 };
 
 /**
- * The whole agent but for its process: a source on real sockets, everything timed by a clock that waits while a request
- * is under way.
+ * The whole agent without its process: a source on real sockets, and a clock that waits while a request is in progress.
  */
 async function start(context: TestContext, cloud: string) {
   const answer = await trees[cloud]!();
@@ -176,7 +175,7 @@ async function start(context: TestContext, cloud: string) {
     await service.close();
   });
 
-  /** Lets time pass, a tenth of a second at a time, and every request under way come to its end. */
+  /** Advances the clock by tenths of a second, and lets every request in progress end. */
   async function pass(ms: number): Promise<void> {
     for (const end = clock.monotonic() + ms; clock.monotonic() < end; ) {
       await clock.advance(Math.min(100, end - clock.monotonic()));
@@ -204,7 +203,7 @@ async function start(context: TestContext, cloud: string) {
   return { clock, reports, pass, announce, drain, nextLook };
 }
 
-/** A clock that tells of the timers that limit requests: what has one is under way. */
+/** A clock that reports the timers that limit requests: a request with such a timer is in progress. */
 function countRequests(clock: FakeClock, note: (change: 1 | -1) => void): Clock {
   return {
     ...clock,

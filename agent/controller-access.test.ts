@@ -47,7 +47,7 @@ test('waits for a CA and says so, whether the file is missing, empty or somethin
   }
 });
 
-test('waits for a token that can stand in a header', async (context) => {
+test('waits for a token that is valid in a header', async (context) => {
   const { access, write } = await folderOf(context, { 'ca.crt': caPem });
   for (const [text, why] of [
     [undefined, 'ENOENT'],
@@ -93,7 +93,7 @@ test('asks the replicas of the file first, the fixed URL last, and follows chang
   assert.deepEqual(await urls(), ['https://10.0.0.4:10270', 'https://10.0.0.5:10270', 'https://10.96.0.7:10270']);
 });
 
-test('lines that are no https URL are told apart', () => {
+test('separates lines that are not https URLs', () => {
   const text = '# replicas\n\n https://10.0.0.4:10270 \nhttp://10.0.0.5:10270\nhttps://u:p@h\nnonsense\n';
   assert.deepEqual(parseUrlLines(text), {
     valid: ['https://10.0.0.4:10270'],

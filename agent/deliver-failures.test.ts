@@ -65,7 +65,7 @@ test('a refused token or sender is not carried to the next replica, and a renewe
   assert.equal(other.reports.length, 0);
 });
 
-test('a report that is refused for its content waits for the heartbeat or for news', async (context) => {
+test('a report that is refused for its content waits for the heartbeat or a change', async (context) => {
   for (const status of [413, 422, 400]) {
     const server = await controller(context, ({ body }) =>
       (body as unknown as { content: string }).content === 'a'
@@ -84,7 +84,7 @@ test('a report that is refused for its content waits for the heartbeat or for ne
   }
 });
 
-test('an answer that is none counts as a failure', async (context) => {
+test('an invalid answer counts as a failure', async (context) => {
   const answers = ['', 'ok', '[]', '{"accepted":"yes"}', '{"accepted":true,"initialized":true,"reasons":[]}'];
   const server = await controller(context, () => ({
     status: 200,
@@ -96,7 +96,7 @@ test('an answer that is none counts as a failure', async (context) => {
   assert.match(await registry.text(), /outcome="bad_answer"\} 5/);
 });
 
-test('waits for the files that it needs, with no request, and goes on when they are there', async (context) => {
+test('waits for missing files without a request, and continues when they exist', async (context) => {
   const server = await controller(context);
   const { pass, deliverer, write, until, ready } = await start(context, [], { 'ca.crt': '' });
   deliverer.wake();

@@ -62,7 +62,7 @@ for (const [name, location] of badLocations) {
   });
 }
 
-test('the token never leaves for a server that our CA does not vouch for', async (context) => {
+test('the token is never sent to a server that our CA does not verify', async (context) => {
   const stranger = await testCa();
   const impostor = await startFakeController(await stranger.issue({ dnsNames: [serverName] }), undefined, '127.0.0.2');
   const misnamed = await startFakeController(

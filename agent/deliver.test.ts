@@ -19,7 +19,7 @@ test('sends nothing before the first observation, then reports at once with the 
   assert.equal(report?.serverName, serverName);
 });
 
-test('reports again on the heartbeat and on news, each over a connection of its own', async (context) => {
+test('reports again at the heartbeat and after changes, each over its own connection', async (context) => {
   const server = await controller(context);
   const { pass, deliverer, arrived, ready, state, until } = await start(context, [server.url]);
   deliverer.wake();
@@ -131,7 +131,7 @@ test('sends the last report to the leader after the stop, within the time limit'
   assert.ok(clock.monotonic() - from <= 1000);
 });
 
-test('a stop ends a report that is under way', async (context) => {
+test('a stop ends a report in progress', async (context) => {
   const server = await controller(context, () => 'hang');
   const { clock, deliverer, arrived, stop, until } = await start(context, [server.url]);
   deliverer.wake();

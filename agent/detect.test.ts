@@ -33,7 +33,7 @@ async function rootOf({ files, hypervisorUuid }: Machine): Promise<string> {
 
 for (const [name, machine] of Object.entries(machines)) {
   const verdict = machine.cloud === null ? 'no cloud we know' : `${machine.cloud} and nothing else`;
-  test(`takes the firmware of "${name}" for ${verdict}`, async (context) => {
+  test(`detects ${verdict} from the firmware of "${name}"`, async (context) => {
     const root = await rootOf(machine);
     context.after(() => rm(root, { recursive: true }));
     const dmi = await readDmi(root);
@@ -50,7 +50,7 @@ test('every cloud is known by at least one machine', () => {
   for (const cloud of sourceKinds.keys()) assert.ok(known.has(cloud), cloud);
 });
 
-test('says what was seen and what would settle it, without the serial', () => {
+test('names the facts of the firmware and the flag that decides, without the serial', () => {
   const detection = detectCloud(sourceKinds.values(), {
     sysVendor: 'QEMU',
     productName: 'Standard PC',
@@ -72,12 +72,12 @@ test('two candidates are an error that names both', () => {
   assert.match(detection.message, /fits one and two alike: sys_vendor="X"/);
 });
 
-test('a machine without DMI is told so', () => {
+test('reports a machine without DMI', () => {
   for (const [root, where] of [
     ['/', /no DMI in \/sys\/class\/dmi\/id;/],
     ['/host', /no DMI in \/host\/sys\/class\/dmi\/id;/],
   ] as const) {
-    const detection = detectCloud(sourceKinds.values(), {}, root);
+    const detection = detectCloud(sourceKinds.values(), {}, { root });
     assert.ok(!detection.ok);
     assert.match(detection.message, where);
   }
@@ -95,4 +95,11 @@ test('texts are trimmed, UUIDs lower-cased, what is missing or empty is left out
   await mkdir(join(root, 'proc/sys/kernel/random'), { recursive: true });
   await writeFile(join(root, 'proc/sys/kernel/random/boot_id'), '3d1219c7-c4c5-404a-aa1f-6d2a48adfda4\n');
   assert.equal(await readBootId(root), '3d1219c7-c4c5-404a-aa1f-6d2a48adfda4');
+});
+
+test('takes a machine of no known firmware with a NoCloud volume for nocloud, and none of a cloud', async () => {
+  const proxmox = detectCloud(sourceKinds.values(), { sysVendor: 'QEMU' }, { hasSeed: true });
+  assert.ok(proxmox.ok && proxmox.kind.cloud === 'nocloud');
+  const ovirt = detectCloud(sourceKinds.values(), { sysVendor: 'oVirt' }, { hasSeed: true });
+  assert.ok(ovirt.ok && ovirt.kind.cloud === 'ovirt');
 });

@@ -6,15 +6,26 @@ export type Detection =
   /** Contains the firmware's facts and the flag that decides. */
   | { readonly ok: false; readonly message: string };
 
+export interface DetectOptions {
+  /** Of the file system that the firmware was read from, for the message. */
+  readonly root?: string;
+  /** The machine has a volume with the label of a NoCloud seed. */
+  readonly hasSeed?: boolean;
+}
+
 /**
- * Detects the cloud of this machine from its firmware alone. Never guesses: with no candidate, or with two, the
- * detection fails. Pure.
- *
- * @param root of the file system that the firmware was read from, for the message
+ * Detects the cloud of this machine from its firmware, and where that is of no cloud, from its cloud-init volume. Never
+ * guesses: with no candidate, or with two, the detection fails. Pure.
  */
-export function detectCloud(kinds: Iterable<SourceKind>, dmi: Dmi, root = '/'): Detection {
+export function detectCloud(
+  kinds: Iterable<SourceKind>,
+  dmi: Dmi,
+  { root = '/', hasSeed = false }: DetectOptions = {},
+): Detection {
   const all = [...kinds];
-  const candidates = all.filter((kind) => kind.detect(dmi));
+  const known = all.filter((kind) => kind.detect(dmi));
+  // VMs of clouds have such volumes, too.
+  const candidates = known.length === 0 && hasSeed ? all.filter(({ cloud }) => cloud === 'nocloud') : known;
   const [only, ...others] = candidates;
   if (only !== undefined && others.length === 0) return { ok: true, kind: only };
   const names = all.map(({ cloud }) => cloud).join(', ');

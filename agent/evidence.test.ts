@@ -50,7 +50,7 @@ describe('the evidence that an agent keeps', () => {
     assert.deepEqual(keeper.take(), {});
   });
 
-  it('stays when it came while a report without it was under way', async () => {
+  it('stays when it came while a report without it was in progress', async () => {
     const { keeper } = setUp();
     keeper.answered(answer({ challenge }));
     keeper.take();

@@ -30,7 +30,7 @@ test('one internal address a family, in their order', () => {
   assert.equal(kubeletArgs(instance([...dual].reverse()), ['node-ip'])[1], '--node-ip=2001:db8::7,10.0.0.8');
 });
 
-test('what cannot be told is refused rather than guessed', () => {
+test('refuses an unknown value instead of guessing', () => {
   assert.throws(() => kubeletArgs(instance([]), ['node-ip']), /node-ip: the metadata holds no internal address/);
   assert.throws(() => kubeletArgs(instance([]), ['hostname-override']), /neither a name nor a host name/);
   assert.throws(() => kubeletArgs(instance([], 'my server'), ['hostname-override']), /"my server" cannot name a Node/);

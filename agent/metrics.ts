@@ -5,7 +5,7 @@ export const agentMetrics = defineMetrics({
   reports: {
     name: 'mooring_agent_reports_total',
     type: 'counter',
-    help: 'Reports sent to a controller, by what came of them.',
+    help: 'Reports sent to a controller, by outcome.',
     labels: ['outcome'],
   },
   reportSeconds: {
@@ -39,7 +39,7 @@ export const agentMetrics = defineMetrics({
   metadataAge: {
     name: 'mooring_agent_metadata_age_seconds',
     type: 'gauge',
-    help: 'Age of what is known about the instance; 0 while reads succeed.',
+    help: 'Age of the last read of the instance; 0 while reads succeed.',
   },
   metadataFailures: {
     name: 'mooring_agent_metadata_consecutive_failures',
@@ -57,7 +57,7 @@ export const agentMetrics = defineMetrics({
   buildInfo: {
     name: 'mooring_agent_build_info',
     type: 'gauge',
-    help: 'Always 1; says which version runs and for which cloud.',
+    help: 'Always 1, labelled with version and cloud.',
     labels: ['version', 'cloud'],
   },
 });

@@ -78,7 +78,7 @@ test('reads at start and every poll interval, and reports only changes', async (
   assert.deepEqual(changes, [0, 180_000]);
 });
 
-test('what was known survives failures, which are counted and aged', async (context) => {
+test('keeps the last observation through failures, with their count and its age', async (context) => {
   const { clock, observer, changes, state } = start(context);
   await clock.advance(60_000);
   state.next = async () => Promise.reject(outage);
@@ -113,7 +113,7 @@ test('a service that asks for a pause is not called during it', async (context) 
   assert.deepEqual(reads, [0, 40_000]);
 });
 
-test('before the first success there is no instance, and the failure is told', async (context) => {
+test('before the first success there is no instance, and the failure is reported', async (context) => {
   const { clock, observer, changes } = start(context, {}, async () => Promise.reject(outage));
   await clock.advance(0);
   assert.equal(observer.current().instance, undefined);
@@ -178,13 +178,13 @@ test('a long poll that returns is followed by a read, one that fails by a pause'
   assert.equal(reads.length, 2);
 });
 
-test('a long poll that ends at once, every time, does not spin', async (context) => {
+test('long polls that end at once do not loop without delay', async (context) => {
   const { clock, reads } = start(context, { waitForChange: async () => {} });
   await clock.advance(10_000);
   assert.ok(reads.length <= 12, `${reads.length} reads in ten seconds`);
 });
 
-test('while waiting for changes fails, announcements are asked for', async (context) => {
+test('polls announcements while waiting for changes fails', async (context) => {
   let announced: readonly Notice[] = [];
   let waiting: () => Promise<void> = () => Promise.reject(outage);
   const looks: number[] = [];

@@ -39,7 +39,7 @@ export interface Observer {
 
 const readTimeoutMs = 20_000;
 /** A notice has to be reported within five seconds, of which the delivery may take one. */
-const lookPeriodMs = 4000;
+const checkPeriodMs = 4000;
 const hintedIntervalMs = 15_000;
 const hintedForMs = 120_000;
 const retryFirstMs = 1000;
@@ -51,7 +51,7 @@ const retryFirstMs = 1000;
 export function observe(options: ObserveOptions, signal: AbortSignal): Observer {
   const { source, clock, random, log, metrics, pollIntervalMs, onChange } = options;
   /** Whether the service reports changes by itself; otherwise notices are read separately. */
-  let tellsOfChanges = source.waitForChange !== undefined;
+  let reportsChanges = source.waitForChange !== undefined;
   let instance: Instance | undefined;
   let notices: readonly Notice[] = [];
   let lastRead: number | undefined;
@@ -74,7 +74,7 @@ export function observe(options: ObserveOptions, signal: AbortSignal): Observer 
         log.warn('the metadata service names another instance than before', { before: instance.id, now: found.id });
       }
       instance = found;
-      if (tellsOfChanges || lastRead === undefined) notices = await readNotices(limit.signal);
+      if (reportsChanges || lastRead === undefined) notices = await readNotices(limit.signal);
       lastRead = clock.monotonic();
       if (failures > 0) log.info('metadata can be read again', { failures });
       failures = 0;
@@ -156,16 +156,16 @@ export function observe(options: ObserveOptions, signal: AbortSignal): Observer 
    * Polls changes of the machine's interfaces and, where the source cannot wait for them, notices. Both share one
    * timer, because on an idle machine a wake-up costs as much processor time as the check.
    */
-  async function lookLoop(): Promise<void> {
+  async function checkLoop(): Promise<void> {
     let interfaces = JSON.stringify(options.interfaces());
     let tookMs = 0;
     while (!signal.aborted) {
-      await sleep(clock, lookPeriodMs - tookMs, signal);
+      await sleep(clock, checkPeriodMs - tookMs, signal);
       const started = clock.monotonic();
       const now = JSON.stringify(options.interfaces());
       if (now !== interfaces) hint('local interfaces changed');
       interfaces = now;
-      if (!tellsOfChanges && source.notices !== undefined) await lookForNotices();
+      if (!reportsChanges && source.notices !== undefined) await checkNotices();
       tookMs = clock.monotonic() - started;
     }
   }
@@ -176,14 +176,14 @@ export function observe(options: ObserveOptions, signal: AbortSignal): Observer 
       try {
         await source.waitForChange?.(signal);
         refusals = 0;
-        tellsOfChanges = true;
+        reportsChanges = true;
         readSoon();
         // A service that always answers at once must not be called in a tight loop.
         await sleep(clock, retryFirstMs, signal);
       } catch (error) {
         if (signal.aborted) return;
         refusals += 1;
-        tellsOfChanges = false;
+        reportsChanges = false;
         log.debug('waiting for a change failed', errorFields(error));
         await sleep(clock, backoffMs(refusals, { firstMs: retryFirstMs, maxMs: pollIntervalMs, random }), signal);
       }
@@ -196,9 +196,9 @@ export function observe(options: ObserveOptions, signal: AbortSignal): Observer 
     readSoon();
   }
 
-  async function lookForNotices(): Promise<void> {
+  async function checkNotices(): Promise<void> {
     if (lastRead === undefined || clock.monotonic() < notBefore) return;
-    const limit = abortAfter(clock, lookPeriodMs, signal);
+    const limit = abortAfter(clock, checkPeriodMs, signal);
     const before = JSON.stringify(notices);
     notices = await readNotices(limit.signal).finally(() => limit.cancel());
     if (JSON.stringify(notices) === before) return;
@@ -206,7 +206,7 @@ export function observe(options: ObserveOptions, signal: AbortSignal): Observer 
     onChange();
   }
 
-  const loops = [pollLoop(), lookLoop()];
+  const loops = [pollLoop(), checkLoop()];
   if (source.waitForChange !== undefined) loops.push(changeLoop());
   for (const loop of loops) {
     loop.catch((error) => {

@@ -4,10 +4,12 @@ import type { Random } from '../common/process/random.ts';
 import { detectCloud } from './detect.ts';
 import { readDmi } from './dmi.ts';
 import { readLocalInterfaces } from './local-interfaces.ts';
+import { maxMetadataBytes } from './metadata/client.ts';
 import { askGuestinfo } from './metadata/guestinfo.ts';
 import { sourceKinds } from './metadata/registry.ts';
 import type { Dmi, MetadataSource } from './metadata/source.ts';
 import type { SourceValues } from './options.ts';
+import { findSeedVolume } from './seed/seed-volume.ts';
 
 export interface OpenedSource {
   readonly source: MetadataSource;
@@ -32,9 +34,11 @@ export async function openSource(
 ): Promise<OpenedSource> {
   const dmi = await readDmi(values.systemRoot);
   const named = sourceKinds.get(values.cloud);
+  const seedVolume = (cloud: string) => findSeedVolume(values.systemRoot, { cloud, maxBytes: maxMetadataBytes });
+  const hasSeed = async () => (await seedVolume('nocloud'))?.label === 'cidata';
   const detection =
     named === undefined
-      ? detectCloud(sourceKinds.values(), dmi, values.systemRoot)
+      ? detectCloud(sourceKinds.values(), dmi, { root: values.systemRoot, hasSeed: await hasSeed() })
       : { ok: true as const, kind: named };
   if (!detection.ok) throw new Error(detection.message);
   const source = detection.kind.open({
@@ -44,6 +48,7 @@ export async function openSource(
     dmi,
     interfaces: readLocalInterfaces,
     guestinfo: askGuestinfo,
+    seedVolume,
     regionalProviderId: values.regionalProviderId,
     scheduledEvents: values.scheduledEvents,
     ...(values.metadataUrl === undefined ? {} : { metadataUrl: values.metadataUrl }),

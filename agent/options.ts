@@ -14,7 +14,9 @@ export const sourceFlags = defineFlags({
     kind: 'string',
     default: 'auto',
     choices: ['auto', ...sourceKinds.keys()],
-    help: 'The cloud this machine runs in; auto asks the firmware and fails rather than guess.',
+    help:
+      'The cloud this machine runs in; auto asks the firmware, then looks for a volume labelled cidata, and fails ' +
+      'rather than guess.',
   },
   'metadata-url': {
     kind: 'string',
@@ -26,7 +28,7 @@ export const sourceFlags = defineFlags({
     check: aPath,
     help:
       'Folder of a mounted config drive or NoCloud seed, read instead of the metadata service, where the cloud ' +
-      'has such (huaweicloud, nocloud, openstack).',
+      'has such (huaweicloud, nocloud, openstack, ovirt).',
   },
   region: {
     kind: 'string',
@@ -47,7 +49,7 @@ export const sourceFlags = defineFlags({
     kind: 'string',
     default: '/',
     check: aPath,
-    help: 'Folder that holds the sys and proc file systems of the machine.',
+    help: 'Folder that holds the sys, proc and dev file systems of the machine.',
   },
   'log-level': { kind: 'string', default: 'info', choices: logLevels, help: 'Least level of the lines on stderr.' },
   'log-format': { kind: 'string', default: 'json', choices: ['json', 'text'], help: 'Form of the lines on stderr.' },

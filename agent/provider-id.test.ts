@@ -35,7 +35,7 @@ function start(failures: readonly (CloudError | undefined)[], timeoutMs = 30_000
   return { clock, reads, stop, reading };
 }
 
-test('tries again what may pass, with growing pauses', async () => {
+test('retries temporary failures with back-off', async () => {
   const { clock, reads, reading } = start([failure('Unavailable'), failure('Timeout'), failure('Throttled')]);
   await clock.advance(2000);
   assert.equal(await reading, instance);
@@ -50,13 +50,13 @@ test('waits as long as the service asks', async () => {
   assert.deepEqual(reads, [0, 7000]);
 });
 
-test('does not try again what will not pass', async () => {
+test('does not retry permanent failures', async () => {
   const { reads, reading } = start([failure('Invalid')]);
   await assert.rejects(reading, { kind: 'Invalid' });
   assert.equal(reads.length, 1);
 });
 
-test('gives up when the time is up, with the reason and not the clock', async () => {
+test('gives up at the timeout with the last failure, not the timeout', async () => {
   const hanging = start([failure('Forbidden'), undefined], 10_000);
   await hanging.clock.advance(10_000);
   await assert.rejects(hanging.reading, { kind: 'Forbidden', message: /Forbidden; given up after 10s \(--timeout\)$/ });

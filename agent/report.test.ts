@@ -17,7 +17,7 @@ const instance: Instance = {
 const healthy: Observation = { instance, notices: [], metadata: { ok: true, ageSeconds: 0, failures: 0 } };
 const moment = { sequence: 4, nowMs: Date.parse('2026-01-01T00:00:00Z'), leaving: false };
 
-test('says who, when and what, and leaves out what is not known', () => {
+test('has the sender, the time and the instance, and omits unknown fields', () => {
   assert.deepEqual(composeReport(identity, healthy, moment), {
     version: 1,
     agentVersion: '0.1.0',
@@ -37,7 +37,7 @@ test('says who, when and what, and leaves out what is not known', () => {
   });
 });
 
-test('before the first read it holds no instance, but says why', () => {
+test('has no instance before the first read, but the reason', () => {
   const metadata = { ok: false, ageSeconds: 0, failures: 2, error: 'x'.repeat(1000) };
   const report = composeReport(identity, { notices: [], metadata }, { ...moment, leaving: true });
   assert.equal('instance' in report, false);
@@ -64,7 +64,7 @@ test('a list of addresses that does not fit loses its tail, never its head', () 
   assert.deepEqual(kept, addresses.slice(0, kept.length));
 });
 
-test('what a metadata service says is one line of visible text', () => {
+test('shows texts of a metadata service as one line of visible text', () => {
   const notices = [{ kind: 'maintenance' as const, message: 'now\n\u001b[2J\u202e' }];
   const metadata = { ok: false, ageSeconds: 0, failures: 1, error: 'no\r\nanswer' };
   const report = composeReport(identity, { notices, metadata }, moment);

@@ -13,7 +13,7 @@ const meta = '/latest/meta-data/';
 const ipv6s = `${meta}network/interfaces/macs/00:16:3e:0f:4d:3d/ipv6s`;
 const spot = `${meta}instance/spot/termination-time`;
 
-/** A service set to want tokens. */
+/** A service that requires tokens. */
 function enforcing(paths: Readonly<Record<string, string>> = tree) {
   const read = treeAnswer(paths);
   return (request: SeenRequest): FakeAnswer => {
@@ -52,7 +52,7 @@ test('reads identity and the primary addresses, with a token', async (context) =
   assert.equal(service.requests[0]?.method, 'PUT');
 });
 
-test('an instance whose service knows no tokens is read without', async (context) => {
+test('reads without a token where the service has none', async (context) => {
   const { source } = await openBeside(context, alibaba, treeAnswer(tree));
   assert.deepEqual(await source.read(never), full);
 });
@@ -104,7 +104,7 @@ for (const [name, paths, message] of malformed) {
   });
 }
 
-test('a service that is switched off says so', async (context) => {
+test('reports a metadata service that is switched off', async (context) => {
   const { source } = await openBeside(context, alibaba, () => ({ status: 403 }));
   const error = await failureOf(source.read(never));
   assert.equal(error.kind, 'Forbidden');

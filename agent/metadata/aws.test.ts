@@ -97,7 +97,7 @@ test('a token that is refused during a read is fetched again, once', async (cont
   assert.equal(service.requests.filter(({ method }) => method === 'PUT').length, 2);
 });
 
-test('a service that refuses every token is Unauthorized, not asked without end', async (context) => {
+test('a service that refuses every token is Unauthorized, without endless retries', async (context) => {
   const { source, service } = await openBeside(
     context,
     aws,
@@ -219,7 +219,7 @@ test('a metadata service that is switched off says so, and version 1 is not trie
   );
 });
 
-test('a service without the token path is not taken for EC2', async (context) => {
+test('a service without the token path is not EC2', async (context) => {
   const { source } = await openBeside(context, aws, () => undefined);
   assert.match((await failureOf(source.read(never))).message, /another service answers/);
 });

@@ -3,7 +3,7 @@ import type { Clock } from '../../common/process/clock.ts';
 import type { Http, HttpAnswer } from '../../common/process/http.ts';
 import { createMetadataClient, parseJson } from './client.ts';
 import { fieldsOf, invalid } from './fields.ts';
-import { createPace } from './pace.ts';
+import { createRateLimit } from './rate-limit.ts';
 
 const cloud = 'azure';
 /** The version whose fields are read; Azure Stack has only older ones. */
@@ -42,12 +42,12 @@ export interface AzureSessionOptions {
 
 export function createAzureSession({ http, clock, baseUrl }: AzureSessionOptions): AzureSession {
   const client = createMetadataClient({ cloud, baseUrl, http, clock, timeoutMs });
-  const pace = createPace(clock, requests, perMs);
+  const waitForTurn = createRateLimit(clock, requests, perMs);
   let version = preferred;
 
   async function ask(path: string, also: readonly number[], signal: AbortSignal, limitMs = timeoutMs) {
     try {
-      await pace(signal);
+      await waitForTurn(signal);
     } catch (cause) {
       throw new CloudError({ cloud, operation: `GET ${path}`, kind: 'Timeout', message: 'given up', cause });
     }

@@ -15,7 +15,7 @@ const compute =
   '/subscriptions/8d10da13-8125-4ba9-a717-bf7490507b3d/resourceGroups/mc_prod_cluster_westeurope' +
   '/providers/Microsoft.Compute';
 
-// biome-ignore lint/suspicious/noExplicitAny: a payload to be spoilt in any way
+// biome-ignore lint/suspicious/noExplicitAny: a payload with any fault
 function payload(change: (document: any) => void): string {
   const document = JSON.parse(text);
   change(document);
@@ -107,7 +107,7 @@ test('a VM without zones has its fault domain as zone, and may have its own publ
   assert.equal(service.requests.length, 1);
 });
 
-test('a tag that no label may hold is made into one, or left out', async (context) => {
+test('a tag that is invalid as a label is rewritten or omitted', async (context) => {
   for (const [value, expected] of [
     ['group one/7', 'group-one-7'],
     ['!', undefined],
@@ -120,7 +120,7 @@ test('a tag that no label may hold is made into one, or left out', async (contex
   }
 });
 
-test('a VM behind no standard load balancer has no public address, however the service says it', async (context) => {
+test('a VM without a standard load balancer has no public address, in any form of the answer', async (context) => {
   const answers: readonly FakeAnswer[] = [
     { status: 404 },
     { status: 400 },
@@ -181,7 +181,7 @@ test('404 and 410 of the instance pass: the VM is being moved', async (context) 
   }
 });
 
-test('no second sees more than five requests', async (context) => {
+test('sends at most five requests in any second', async (context) => {
   const clock = fakeClock(undefined, 1);
   const at: number[] = [];
   const answer = imds();

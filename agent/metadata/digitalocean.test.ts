@@ -9,7 +9,7 @@ import { digitalocean } from './digitalocean.ts';
 const path = '/metadata/v1.json';
 const text = await readFile(new URL('fixtures/digitalocean.json', import.meta.url), 'utf8');
 
-// biome-ignore lint/suspicious/noExplicitAny: a payload to be spoilt in any way
+// biome-ignore lint/suspicious/noExplicitAny: a payload with any fault
 function payload(change: (document: any) => void): string {
   const document = JSON.parse(text);
   change(document);

@@ -21,7 +21,7 @@ test('a missing field names itself with its path', () => {
   assert.equal(fields.text('n'), '5');
 });
 
-test('a list of texts leaves out what is empty and names what is none', () => {
+test('a list of texts omits empty texts and refuses other values by name', () => {
   const fields = fieldsOf(context, { a: ['x', ' ', 7, null, 'y'], b: 'x', c: ['x', {}] });
   assert.deepEqual(fields.texts('a'), ['x', '7', 'y']);
   assert.deepEqual(fields.texts('z'), []);
@@ -29,7 +29,7 @@ test('a list of texts leaves out what is empty and names what is none', () => {
   assert.throws(() => fields.texts('c'), saying('c[1]: {}, expected text'));
 });
 
-test('what is inherited is not a field', () => {
+test('an inherited property is not a field', () => {
   assert.equal(fieldsOf(context, {}).optionalText('toString'), undefined);
   assert.equal(fieldsOf(context, JSON.parse('{"__proto__": "x"}')).text('__proto__'), 'x');
 });

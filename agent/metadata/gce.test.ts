@@ -12,7 +12,7 @@ const tree = '/computeMetadata/v1/';
 const everything = `${tree}?recursive=true&alt=json`;
 
 type Change = (document: Document) => void;
-// biome-ignore lint/suspicious/noExplicitAny: a payload to be spoilt in any way
+// biome-ignore lint/suspicious/noExplicitAny: a payload with any fault
 type Document = any;
 
 /** The payload with changes; numbers that JavaScript cannot hold stay as they were written. */
@@ -59,7 +59,7 @@ test('reads everything in one request, the 64-bit id to its last digit', async (
   );
 });
 
-test('an answer without the header is not believed, whatever it says', async (context) => {
+test('refuses an answer without the header, whatever its content', async (context) => {
   const { source } = await openBeside(context, gce, () => ({ status: 200, headers: { etag: 'x' }, body: text }));
   const error = await failureOf(source.read(never));
   assert.equal(error.kind, 'Invalid');

@@ -59,7 +59,7 @@ test('the host name comes from guestinfo, asked for once', async () => {
   assert.equal(asked, 2);
 });
 
-test('who the VM is does not depend on guestinfo', async () => {
+test('the identity of the VM does not depend on guestinfo', async () => {
   for (const guestinfo of [told({ metadata: '\0' }), told({ metadata: '{"local-hostname": {}}' })]) {
     const instance = await source(guestinfo).read(never);
     assert.equal(instance.id, '422e4956-ad22-1139-6d72-59cc8f26bc90');
@@ -79,13 +79,13 @@ async function withProgram(t: TestContext, name: string, script: string): Promis
   });
 }
 
-test('either of the programs is asked, each in its own way', async (t) => {
+test('runs either program with its own arguments', async (t) => {
   await withProgram(t, 'vmware-rpctool', '[ "$1" = "info-get guestinfo.metadata" ] && echo hello');
   assert.equal(await askGuestinfo('metadata', never), 'hello');
   assert.equal(await askGuestinfo('other', never), undefined);
 });
 
-test('the second program is asked where the first is not there', async (t) => {
+test('runs the second program where the first is not installed', async (t) => {
   await withProgram(t, 'vmtoolsd', '[ "$1 $2" = "--cmd info-get guestinfo.metadata" ] && echo hello');
   assert.equal(await askGuestinfo('metadata', never), 'hello');
 });

@@ -51,7 +51,7 @@ test('zones are those of the cloud controller; a location without one is its own
   }
 });
 
-test('a server in no network has no internal address, however the service says it', async (context) => {
+test('a server in no network has no internal address, in any form of the answer', async (context) => {
   const answers: readonly FakeAnswer[] = [undefined, '', '[]\n', { status: 204 }];
   for (const answer of answers) {
     const { source } = await openBeside(context, hetzner, (request) =>

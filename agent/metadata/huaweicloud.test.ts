@@ -16,7 +16,7 @@ const tree = {
 };
 const tokenPath = '/meta-data/latest/api/token';
 
-/** A service hardened to want tokens, each good for as long as `valid` says. */
+/** A service that requires tokens, each valid as long as `valid` returns true. */
 function hardened(valid: (token: string) => boolean = () => true, status = 401) {
   let issued = 0;
   return (request: SeenRequest): FakeAnswer => {
@@ -33,13 +33,13 @@ function hardened(valid: (token: string) => boolean = () => true, status = 401) 
 
 const puts = (requests: readonly SeenRequest[]) => requests.filter(({ method }) => method === 'PUT').length;
 
-test('no token is asked for where none is wanted', async (context) => {
+test('requests no token where none is required', async (context) => {
   const { source, service } = await openBeside(context, huaweicloud, treeAnswer(tree));
   assert.equal((await source.read(never)).region, 'eu-west-101');
   assert.equal(puts(service.requests), 0);
 });
 
-test('where tokens are wanted one serves all reads, until shortly before it ends', async (context) => {
+test('uses one token for all reads until shortly before it expires, where tokens are required', async (context) => {
   const clock = fakeClock(undefined, 1);
   const { source, service } = await openBeside(context, huaweicloud, hardened(), { clock });
   await source.read(never);
@@ -57,7 +57,7 @@ test('a token that is refused during a read is fetched again', async (context) =
   assert.equal((await source.read(never)).type, 's6.large.2');
 });
 
-test('a service that refuses every token, or has none, is an error and not asked without end', async (context) => {
+test('a service that refuses every token, or has none, is an error without endless retries', async (context) => {
   const refusing = await openBeside(
     context,
     huaweicloud,

@@ -32,7 +32,7 @@ describe('the size of a JSON text', () => {
   });
 });
 
-describe('parsing what a metadata service answered', () => {
+describe('parsing the answer of a metadata service', () => {
   for (const [what, text, expected] of [
     ['too many values', `[${'{},'.repeat(30_000)}{}]`, 'at most 20000 values'],
     ['too deep a document', '['.repeat(2_000) + ']'.repeat(2_000), 'at most 64 levels'],

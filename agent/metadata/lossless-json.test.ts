@@ -14,7 +14,7 @@ test('every unsigned 64-bit number is read to its last digit', () => {
   );
 });
 
-test('what a double holds stays a number', () => {
+test('a number that a double represents exactly stays a number', () => {
   assert.deepEqual(parse('{"a": 1460, "b": [1.5, -1, 1e3], "c": "9007199254740993"}'), {
     a: 1460,
     b: [1.5, -1, 1000],

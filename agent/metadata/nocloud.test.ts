@@ -10,7 +10,7 @@ import { seededRandom } from '../../common/process/random.ts';
 import { failureOf } from '../../common/testing/cloud-failure.ts';
 import { startFakeMetadata, treeAnswer } from '../testing/fake-metadata.ts';
 import { never, openBeside, testFaults } from '../testing/source-suite.ts';
-import { nocloud } from './nocloud.ts';
+import { nocloud, nocloudAt } from './nocloud.ts';
 
 const fixtures = fileURLToPath(new URL('fixtures/', import.meta.url));
 const text = await readFile(join(fixtures, 'nocloud/meta-data'), 'utf8');
@@ -67,7 +67,7 @@ test('reads a seed from a web server, whether a flag or the serial number names 
   }
 });
 
-test('an id that looks like a number stays the text it is', async (context) => {
+test('an id of digits stays a text', async (context) => {
   for (const [written, incarnation] of [
     ['1e3', '1e3'],
     ['0x10', '0x10'],
@@ -81,7 +81,7 @@ test('an id that looks like a number stays the text it is', async (context) => {
   }
 });
 
-test('meta-data may be JSON, and may hold no more than it must', async (context) => {
+test('meta-data may be JSON, and may have only the required keys', async (context) => {
   const configDrive = await folder(context, {
     'meta-data': JSON.stringify({ 'instance-id': 'x', 'provider-id': 'proxmox://cluster-1/105' }),
   });
@@ -122,7 +122,7 @@ test("reads a config drive in OpenStack's format, as oVirt writes it", async (co
   );
 });
 
-test('a folder that is empty, or no folder, says what was looked for', async (context) => {
+test('an empty or missing folder is an error that names the expected files', async (context) => {
   for (const configDrive of [await folder(context, {}), '/nowhere/at/all']) {
     const { source } = await openBeside(context, nocloud, treeAnswer({}), { configDrive });
     const error = await failureOf(source.read(never));
@@ -159,3 +159,41 @@ for (const [name, document, message] of malformed) {
 }
 
 testFaults(nocloud, treeAnswer({ '/meta-data': text }));
+
+test('reads a seed from the volume of the machine, and without provider-id takes the SMBIOS UUID', async () => {
+  const base = { clock: systemClock(), random: seededRandom(1), log: silentLog, interfaces };
+  const productUuid = '0a6e30c4-58a1-4c1e-9f7c-2f5d3a1b0c9d';
+  const volume = (content: string) => async () => ({
+    ...{ label: 'cidata' as const, device: '/dev/disk/by-label/cidata' },
+    text: async (path: string) => (path === 'meta-data' ? content : undefined),
+  });
+  const written = nocloud.open({ ...base, dmi: { productUuid }, seedVolume: volume(text) });
+  assert.deepEqual(await written.read(never), full);
+  const proxmox = nocloud.open({ ...base, dmi: { productUuid }, seedVolume: volume('instance-id: 5c0f\n') });
+  const { providerID, incarnation } = await proxmox.read(never);
+  assert.deepEqual([providerID, incarnation], [`nocloud://${productUuid}`, '5c0f']);
+});
+
+test('takes no SMBIOS UUID that many machines share for the identity of one', async () => {
+  const base = { clock: systemClock(), random: seededRandom(1), log: silentLog, interfaces };
+  const seedVolume = async () => ({
+    ...{ label: 'cidata' as const, device: '/dev/sr0' },
+    text: async () => 'instance-id: 5c0f\n',
+  });
+  for (const productUuid of [
+    ...['00000000-0000-0000-0000-000000000000', 'ffffffff-ffff-ffff-ffff-ffffffffffff'],
+    ...['03000200-0400-0500-0006-000700080009', '00020003-0004-0005-0006-000700080009'],
+  ]) {
+    const error = await failureOf(nocloud.open({ ...base, dmi: { productUuid }, seedVolume }).read(never));
+    assert.match(error.message, /provider-id: missing/);
+  }
+});
+
+test('takes the seed of its own folder before that of a volume, which may be of a guest or a pod', async (context) => {
+  const own = await folder(context, { 'meta-data': text });
+  const other = 'instance-id: 1\nprovider-id: hrobot://1\n';
+  const seedVolume = async () => ({ label: 'cidata' as const, device: '/dev/x', text: async () => other });
+  const options = { clock: systemClock(), random: seededRandom(1), log: silentLog, dmi: {}, interfaces, seedVolume };
+  assert.deepEqual(await nocloudAt(own).open(options).read(never), full);
+  assert.equal((await nocloudAt(join(own, 'none')).open(options).read(never)).providerID, 'hrobot://1');
+});

@@ -7,42 +7,43 @@ import { createMetadataClient, createMetadataHttp, maxMetadataBytes } from './cl
 import { fieldsOf, invalid } from './fields.ts';
 import { kernelAddresses } from './kernel-addresses.ts';
 import { readTopLevel } from './plain-yaml.ts';
+import { readSeedFolder, readVolume, type Seed } from './seed.ts';
 import { readSeedFile } from './seed-file.ts';
-import type { SourceKind, SourceOptions } from './source.ts';
+import type { Dmi, SourceKind, SourceOptions } from './source.ts';
 
 const cloud = 'nocloud';
-const defaultFolder = '/var/lib/cloud/seed/nocloud';
-const maxBytes = maxMetadataBytes;
 const fromSerial = /^ds=nocloud(?:-net)?(?:;|$)/;
 
 /**
  * Machines without a cloud: bare metal, Proxmox, oVirt, libvirt. The `meta-data` of a cloud-init seed (cloud-init,
- * "NoCloud") describes them, on a drive, in a folder or on a web server; its key `provider-id` is the providerID. A
- * config drive in OpenStack's format works, too.
+ * "NoCloud") describes them, on a volume, in a folder or on a web server; its key `provider-id` is the providerID, else
+ * the SMBIOS UUID is. A config drive in OpenStack's format works, too.
  */
-export const nocloud: SourceKind = {
-  cloud,
-  detect: (dmi) => fromSerial.test(dmi.productSerial ?? ''),
-  open(options) {
-    const read = seedOf(options);
-    return { cloud, read: async (signal) => instanceOf(await read(signal), options) };
-  },
-};
+export const nocloud: SourceKind = nocloudAt('/var/lib/cloud/seed/nocloud');
 
-interface Seed {
-  /** The location of the seed, as text for people. */
-  readonly operation: string;
-  readonly document: unknown;
+/** @param folder where cloud-init looks for a seed */
+export function nocloudAt(folder: string): SourceKind {
+  return {
+    cloud,
+    detect: (dmi) => fromSerial.test(dmi.productSerial ?? ''),
+    open(options) {
+      const read = seedOf(options, folder);
+      return { cloud, read: async (signal) => instanceOf(await read(signal), options) };
+    },
+  };
 }
 
 type ReadSeed = (signal: AbortSignal) => Promise<Seed>;
 
-/** Opens the seed named by the flags, else by the serial number of the firmware, else in cloud-init's folders. */
-function seedOf({ clock, dmi, configDrive, metadataUrl }: SourceOptions): ReadSeed {
+/**
+ * Opens the seed named by the flags, else by the serial number of the firmware, else in cloud-init's folder or on the
+ * machine's own volume.
+ */
+function seedOf({ clock, dmi, configDrive, metadataUrl, seedVolume }: SourceOptions, folder: string): ReadSeed {
   if (configDrive !== undefined) return folderSeed(configDrive);
   if (metadataUrl !== undefined) return webSeed(clock, metadataUrl);
   const told = /;s(?:eedfrom)?=([^;]+)/.exec(fromSerial.test(dmi.productSerial ?? '') ? dmi.productSerial! : '')?.[1];
-  if (told === undefined) return folderSeed(defaultFolder);
+  if (told === undefined) return () => ownSeed(folder, seedVolume);
   if (/^https?:\/\//.test(told)) return webSeed(clock, told);
   return folderSeed(told.replace(/^file:\/\//, ''));
 }
@@ -59,42 +60,24 @@ function webSeed(clock: Clock, baseUrl: string): ReadSeed {
 }
 
 function folderSeed(folder: string): ReadSeed {
-  return async () => {
-    const seed = await readYaml(join(folder, 'meta-data'));
-    if (seed !== undefined) return seed;
-    const drive = await readYaml(join(folder, 'openstack/latest/meta_data.json'));
-    if (drive !== undefined) return { ...drive, document: fromConfigDrive(drive) };
-    const context = { cloud, operation: `read ${folder}` };
-    throw invalid(context, 'meta-data', undefined, 'a file of that name, or openstack/latest/meta_data.json');
-  };
+  return () => readSeedFolder(cloud, folder);
 }
 
-/** Parses JSON if the text is an object, else YAML. Undefined when there is no such file. */
-async function readYaml(file: string): Promise<Seed | undefined> {
-  const operation = `read ${file}`;
-  const text = await readSeedFile(file, { cloud, operation }, maxBytes);
-  return text === undefined ? undefined : { operation, document: readTopLevel({ cloud, operation }, text) };
+/**
+ * The folder where cloud-init looks for a seed, else the volume of the machine. As cloud-init has it: root alone writes
+ * the folder, while guests and pods with a block device may give it that label.
+ */
+async function ownSeed(folder: string, findVolume: SourceOptions['seedVolume']): Promise<Seed> {
+  const file = join(folder, 'meta-data');
+  const isFilled = (await readSeedFile(file, { cloud, operation: `read ${file}` }, maxMetadataBytes)) !== undefined;
+  const volume = isFilled ? undefined : await findVolume?.(cloud);
+  return volume === undefined ? readSeedFolder(cloud, folder) : readVolume(cloud, volume);
 }
 
-/** The keys of the seed in the form of a config drive: common keys at the top level, the others in `meta`. */
-function fromConfigDrive({ operation, document }: Seed): unknown {
-  const fields = fieldsOf({ cloud, operation }, document);
-  const meta = fields.optionalObject('meta');
-  return {
-    'instance-id': fields.text('uuid'),
-    hostname: fields.optionalText('hostname') ?? fields.optionalText('name'),
-    zone: meta?.optionalText('zone') ?? fields.optionalText('availability_zone'),
-    region: meta?.optionalText('region'),
-    'instance-type': meta?.optionalText('instance-type'),
-    'provider-id': meta?.optionalText('provider-id'),
-    'public-hostname': meta?.optionalText('public-hostname'),
-  };
-}
-
-function instanceOf({ operation, document }: Seed, { region: flag, interfaces }: SourceOptions): Instance {
+function instanceOf({ operation, document }: Seed, { region: flag, interfaces, dmi }: SourceOptions): Instance {
   const context = { cloud, operation };
   const fields = fieldsOf(context, document);
-  const written = fields.text('provider-id');
+  const written = fields.optionalText('provider-id') ?? idOfFirmware(dmi) ?? fields.text('provider-id');
   const id = providerId.parse(written)?.instanceId;
   if (id === undefined) {
     const expected = 'nocloud://…, proxmox://…, ovirt://…, hrobot://… or another that the documentation names';
@@ -120,6 +103,14 @@ function instanceOf({ operation, document }: Seed, { region: flag, interfaces }:
     ...(type === undefined ? {} : { type }),
     addresses: addresses.all,
   };
+}
+
+/** Boards whose vendor gave them no UUID of their own show one of these. */
+const sharedUuid = /^(0{8}|f{8})-|^03000200-0400-0500-0006-000700080009$|^00020003-0004-0005-0006-000700080009$/;
+
+/** `nocloud://<SMBIOS UUID>`: some platforms (Proxmox) write seeds themselves, and no more than cloud-init asks for. */
+function idOfFirmware({ productUuid }: Dmi): string | undefined {
+  return productUuid === undefined || sharedUuid.test(productUuid) ? undefined : `nocloud://${productUuid}`;
 }
 
 /** The incarnation without blanks, which would end it in the record. */

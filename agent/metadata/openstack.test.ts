@@ -77,7 +77,7 @@ test('reads identity and fixed addresses from its own tree, flavour and floating
   assert.deepEqual(await source.read(never), full);
 });
 
-test('the EC2 instance id means nothing and is not asked', async (context) => {
+test('the EC2 instance id is not read', async (context) => {
   const { source, service } = await openBeside(context, openstack, treeAnswer(tree));
   await source.read(never);
   assert.ok(!service.requests.some(({ path }) => path.endsWith('/instance-id')));
@@ -112,13 +112,13 @@ test('an IPv6-only server has IPv6 addresses alone', async (context) => {
   );
 });
 
-test('without network_data.json the EC2 tree tells the one address', async (context) => {
+test('without network_data.json the EC2 tree has the only address', async (context) => {
   const { source } = await openBeside(context, openstack, treeAnswer(without('network_data.json')));
   const internal = (await source.read(never)).addresses.filter(({ type }) => type === 'InternalIP');
   assert.deepEqual(internal, [{ type: 'InternalIP', address: '10.30.0.7' }]);
 });
 
-test('without the EC2 tree type and floating address are unknown, and the rest stands', async (context) => {
+test('without the EC2 tree, type and floating address are unknown, and all else is read', async (context) => {
   const { source } = await openBeside(
     context,
     openstack,

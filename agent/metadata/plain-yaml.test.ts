@@ -41,7 +41,7 @@ test('plain and quoted texts are read as they were written, comments left out', 
   });
 });
 
-test('everything else is not taken for a text', () => {
+test('reads no other value as a text', () => {
   for (const text of [
     'a: [x]',
     'a: {b: c}',
@@ -65,7 +65,7 @@ test('everything else is not taken for a text', () => {
   }
 });
 
-test('a document without keys, or a spoilt JSON one, is an error that quotes nothing', () => {
+test('a document without keys, or invalid JSON, is an error that quotes nothing', () => {
   for (const text of ['', 'secret', '- a: secret', '<html>secret</html>', '{"a": "secret"']) {
     assert.throws(
       () => read(text),
@@ -76,7 +76,7 @@ test('a document without keys, or a spoilt JSON one, is an error that quotes not
   assert.deepEqual(read(' {"a": 9007199254740993, "b": {"c": 1}}'), { a: '9007199254740993', b: { c: 1 } });
 });
 
-test('never another text than a YAML parser reads: of anything a writer may write, a text is right or not read', () => {
+test('reads the same text as a YAML parser, or none, for any document', () => {
   const key = fc.stringMatching(/^[a-z][a-z0-9-]{0,8}$/);
   const scalar = fc.oneof(
     fc.string({ unit: 'grapheme-ascii', maxLength: 30 }),

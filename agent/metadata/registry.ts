@@ -1,6 +1,7 @@
 import { alibaba } from './alibaba.ts';
 import { aws } from './aws.ts';
 import { azure } from './azure.ts';
+import { cloudstack } from './cloudstack.ts';
 import { digitalocean } from './digitalocean.ts';
 import { gce } from './gce.ts';
 import { hetzner } from './hetzner.ts';
@@ -8,6 +9,7 @@ import { huaweicloud } from './huaweicloud.ts';
 import { nocloud } from './nocloud.ts';
 import { oci } from './oci.ts';
 import { openstack } from './openstack.ts';
+import { ovirt } from './ovirt.ts';
 import { simulated } from './simulated.ts';
 import type { SourceKind } from './source.ts';
 import { vsphere } from './vsphere.ts';
@@ -16,7 +18,20 @@ import { vsphere } from './vsphere.ts';
  * The metadata sources, by the cloud's name in `--cloud`. All of them have a few kilobytes, so none is loaded lazily.
  */
 export const sourceKinds: ReadonlyMap<string, SourceKind> = new Map(
-  [alibaba, aws, azure, digitalocean, gce, hetzner, huaweicloud, nocloud, oci, openstack, simulated, vsphere].map(
-    (kind) => [kind.cloud, kind],
-  ),
+  [
+    alibaba,
+    aws,
+    azure,
+    cloudstack,
+    digitalocean,
+    gce,
+    hetzner,
+    huaweicloud,
+    nocloud,
+    oci,
+    openstack,
+    ovirt,
+    simulated,
+    vsphere,
+  ].map((kind) => [kind.cloud, kind]),
 );

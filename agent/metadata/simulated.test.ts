@@ -65,7 +65,7 @@ test('each read is a fresh one', async (t) => {
   ]);
 });
 
-test('announced interruptions are told, and none is an empty list', async (t) => {
+test('returns announced interruptions, and an empty list without any', async (t) => {
   const { sandbox, vm, source } = await overSockets(t);
   assert.deepEqual(await source.notices?.(never), []);
   const notices = [
@@ -110,7 +110,7 @@ for (const [effect, kind, message] of failures) {
       : 'status' in effect
         ? `status ${effect.status}`
         : effect.kind;
-  test(`${what} fails the read as ${kind}, and the next one is well`, async (t) => {
+  test(`${what} fails the read as ${kind}, and the next read succeeds`, async (t) => {
     const { sandbox, vm, source } = await overSockets(t);
     sandbox.faults.add({ operation: 'metadata.get', times: 1, effect });
     await assert.rejects(source.read(never), { kind, message });
@@ -118,7 +118,7 @@ for (const [effect, kind, message] of failures) {
   });
 }
 
-test('a refusal says how long to wait', async () => {
+test('a refusal has the time to wait', async () => {
   const { sandbox, source } = inProcess();
   sandbox.faults.add({ operation: 'metadata.*', effect: { kind: 'error', status: 503, retryAfterSeconds: 3 } });
   await assert.rejects(source.read(never), { kind: 'Unavailable', retryAfterMs: 3000 });
@@ -132,13 +132,13 @@ test('a service that hangs fails the read after two seconds', async () => {
   await failed;
 });
 
-test('a VM that is switched off cannot be asked', async (t) => {
+test('a powered-off VM does not answer', async (t) => {
   const { sandbox, vm, source } = await overSockets(t);
   sandbox.model.stop(vm.id);
   await assert.rejects(source.read(never), { kind: 'Unavailable' });
 });
 
-test("an answer without the cloud's own header is not believed", async () => {
+test('refuses an answer without the header of the cloud', async () => {
   const clock = fakeClock();
   const { sandbox, id } = inProcess();
   const http = inProcessHttp(async (request, signal) => {
@@ -192,7 +192,7 @@ test('a wait goes on past the end of each long poll, one call a minute', async (
   assert.equal(wait.state, 'changed');
 });
 
-test('a change that a read has already told of does not end the wait', async () => {
+test('a change that a read has already shown does not end the wait', async () => {
   const { clock, sandbox, id, source } = inProcess();
   await source.read(never);
   sandbox.faults.add({ operation: 'metadata.wait', times: 1, effect: { kind: 'latency', ms: 500 } });
@@ -204,7 +204,7 @@ test('a change that a read has already told of does not end the wait', async () 
   assert.equal(wait.state, 'waits');
 });
 
-test('before the first read there is nothing to wait from', async () => {
+test('a wait before the first read fails', async () => {
   const { clock, sandbox, id, source } = inProcess();
   const wait = outcomeOf(source.waitForChange(never));
   await clock.advance(1000);
@@ -216,7 +216,7 @@ test('before the first read there is nothing to wait from', async () => {
   assert.equal(wait.state, 'changed');
 });
 
-test('a wait fails as a read does, ends with its signal, and never runs in circles', async () => {
+test('a wait fails as a read does, ends with its signal, and never loops without delay', async () => {
   const { clock, sandbox, source } = inProcess();
   await source.read(never);
   sandbox.faults.add({ operation: 'metadata.wait', times: 1, effect: { kind: 'error', status: 503 } });
@@ -249,7 +249,7 @@ test('only the firmware of a simulated machine is recognised', () => {
   assert.equal(simulated.detect({}), false);
 });
 
-test('gives a signed identity that the controller believes for its challenge alone', async (t) => {
+test('gives a signed identity that the controller accepts only for its challenge', async (t) => {
   const { sandbox, vm, source } = await overSockets(t);
   const verifier = simulatedVerifier(createPublicKey(sandbox.identityKey));
   const { cloud, kind, document } = await source.evidence!('challenge-1', never);

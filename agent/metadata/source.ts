@@ -3,6 +3,7 @@ import type { Clock } from '../../common/process/clock.ts';
 import type { Log } from '../../common/process/log.ts';
 import type { Random } from '../../common/process/random.ts';
 import type { Evidence } from '../../common/report.ts';
+import type { SeedVolume } from '../seed/seed-volume.ts';
 import type { AskGuestinfo } from './guestinfo.ts';
 
 /**
@@ -48,6 +49,8 @@ export interface SourceOptions {
    * The machine's own interfaces, for facts that the metadata does not contain; without those of pods and the loopback.
    */
   readonly interfaces?: () => readonly LocalInterface[];
+  /** Finds the machine's cloud-init volume by its label; undefined without one. @param cloud for errors */
+  readonly seedVolume?: (cloud: string) => Promise<SeedVolume | undefined>;
   /** vSphere: reads a guestinfo value of the VM from the hypervisor. */
   readonly guestinfo?: AskGuestinfo;
   /** OpenStack: print `openstack://<region>/<id>`. */

@@ -34,7 +34,7 @@ test('the second endpoint is asked when the first cannot be reached, and kept', 
   );
 });
 
-test('an endpoint that refuses has answered: no other is asked', async (context) => {
+test('a refusal is an answer: no other endpoint is tried', async (context) => {
   const refusing = await startFakeMetadata(() => ({ status: 403 }));
   const other = await startFakeMetadata(() => 'token');
   context.after(() => Promise.all([refusing.close(), other.close()]));
@@ -50,7 +50,7 @@ test('when none can be reached the error names them all', async () => {
   assert.ok(error.message.includes(first) && error.message.includes(second), error.message);
 });
 
-test('a token that could not stand in a header is refused', async (context) => {
+test('a token that is invalid in a header is refused', async (context) => {
   for (const token of ['', 'two words', 'tökén']) {
     const service = await startFakeMetadata(() => token);
     context.after(() => service.close());

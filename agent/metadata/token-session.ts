@@ -72,7 +72,7 @@ export function createTokenSession(
         return await client.text({ path, signal, headers: token === undefined ? {} : { [scheme.tokenHeader]: token } });
       } catch (error) {
         if (!isCloudError(error)) throw error;
-        // If tokens were made mandatory meanwhile, a request without one is refused with 403.
+        // If tokens were made mandatory since, a request without one is refused with 403.
         const refused = error.kind === 'Unauthorized' || (token === undefined && error.kind === 'Forbidden');
         if (refused || isEndpointFailure(error)) opened = undefined;
         if (!refused || attempt === 2) throw error;

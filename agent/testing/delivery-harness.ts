@@ -85,7 +85,7 @@ export async function deliveryHarness() {
       await rm(folder, { recursive: true });
     });
 
-    /** Lets time pass second by second until the condition holds; what is under way on sockets gets its turn before. */
+    /** Advances the clock by seconds until the condition holds, and lets sockets make progress before each step. */
     async function until(condition: () => boolean, message: string, limitSeconds = 600): Promise<number> {
       const from = clock.monotonic();
       while (true) {

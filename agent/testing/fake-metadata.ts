@@ -39,7 +39,7 @@ export async function startFakeMetadata(
     const seen = { method: request.method ?? '', path: request.url ?? '', headers: request.headers };
     requests.push(seen);
     const found = answer(seen);
-    // What is known at once goes out at once: some tests count turns.
+    // An answer that needs no wait is sent at once, because some tests count event-loop turns.
     if (found instanceof Promise) void found.then((later) => send(later, request, response));
     else send(found, request, response);
   });

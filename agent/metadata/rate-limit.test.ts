@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fakeClock } from '../../common/testing/fake-clock.ts';
-import { createPace } from './pace.ts';
+import { createRateLimit } from './rate-limit.ts';
 
 const never = new AbortController().signal;
 
-test('in no second more than five pass, however many ask at once', async () => {
+test('allows five calls in any second, however many callers wait', async () => {
   const clock = fakeClock();
-  const pace = createPace(clock, 5, 1000);
+  const waitForTurn = createRateLimit(clock, 5, 1000);
   const passed: number[] = [];
-  const ask = () => pace(never).then(() => passed.push(clock.monotonic()));
+  const ask = () => waitForTurn(never).then(() => passed.push(clock.monotonic()));
   const asked = Array.from({ length: 12 }, ask);
   await clock.advance(700);
   assert.equal(passed.length, 5);
@@ -24,7 +24,7 @@ test('in no second more than five pass, however many ask at once', async () => {
 
 test('an aborted caller no longer waits', async () => {
   const clock = fakeClock();
-  const pace = createPace(clock, 1, 1000);
-  await pace(never);
-  await assert.rejects(pace(AbortSignal.abort(new Error('given up'))), /given up/);
+  const waitForTurn = createRateLimit(clock, 1, 1000);
+  await waitForTurn(never);
+  await assert.rejects(waitForTurn(AbortSignal.abort(new Error('given up'))), /given up/);
 });

@@ -1,10 +1,10 @@
 import { type Clock, sleep } from '../../common/process/clock.ts';
 
 /** Resolves when the caller may proceed; rejects when the signal aborts earlier. */
-export type Pace = (signal: AbortSignal) => Promise<void>;
+export type RateLimit = (signal: AbortSignal) => Promise<void>;
 
 /** A rate limit: at most `count` calls in any `perMs` milliseconds, in the order of arrival. */
-export function createPace(clock: Clock, count: number, perMs: number): Pace {
+export function createRateLimit(clock: Clock, count: number, perMs: number): RateLimit {
   /** The times of the latest `count` calls, past or scheduled. */
   const passes: number[] = [];
   return async (signal) => {
