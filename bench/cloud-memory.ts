@@ -2,11 +2,15 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { systemClock } from '../common/process/clock.ts';
 import { seededRandom } from '../common/process/random.ts';
+import { openAlibabaLife } from '../test/clouds/alibaba/life-cloud.ts';
 import { openAzureLife } from '../test/clouds/azure/life-cloud.ts';
 import { openGceLife } from '../test/clouds/gce/life-cloud.ts';
 import { openHetznerLife } from '../test/clouds/hetzner/life-cloud.ts';
+import { openHuaweiLife } from '../test/clouds/huawei/life-cloud.ts';
 import type { LifeCloud, OpenLifeCloud } from '../test/clouds/life/life-cloud.ts';
 import { openLifeStage } from '../test/clouds/life/life-stage.ts';
+import { createStep } from '../test/clouds/life/service-steps.ts';
+import { openOvirtLife } from '../test/clouds/ovirt/life-cloud.ts';
 import { startCloud } from '../test/kit/cloud/start-cloud.ts';
 import { conditionOf } from '../test/kit/world/scenario.ts';
 import { type MemoryFigures, median, memoryOf } from './process-figures.ts';
@@ -17,12 +21,18 @@ export const cloudMemoryBudgetMiB = 10;
 
 const clouds: Readonly<Record<string, OpenLifeCloud>> = {
   simulated: openSimulatedLife,
+  alibaba: openAlibabaLife,
   azure: openAzureLife,
   gce: openGceLife,
   hetzner: openHetznerLife,
+  huaweicloud: openHuaweiLife,
+  ovirt: openOvirtLife,
 };
 
-/** Leaders of three nodes with routes, each on one cloud, one after the other and round after round; medians. */
+/**
+ * Leaders of three nodes with routes and Services (`simulated`: without Services, `ovirt`: without both), each on one
+ * cloud, one after the other and round after round; medians.
+ */
 export async function measureCloudMemory(
   dist: string,
   { rounds, seconds }: { readonly rounds: number; readonly seconds: number },
@@ -50,9 +60,12 @@ async function memoryWith(open: OpenLifeCloud, program: readonly string[], secon
   const stage = await openLifeStage([open], { program, flags: [] });
   try {
     for (const { node } of stage.machines)
-      await stage.wait(`${node} has a network`, async () => {
-        return conditionOf(await stage.nodeNamed(node), 'NetworkUnavailable')?.status === 'False';
+      await stage.wait(`${node} is a node`, async () => {
+        const seen = await stage.nodeNamed(node);
+        const isRouted = stage.clouds.every(({ routes }) => routes() !== undefined);
+        return isRouted ? conditionOf(seen, 'NetworkUnavailable')?.status === 'False' : seen?.spec.providerID;
       });
+    await createStep.run(stage);
     await sleep(seconds * 1000);
     return await memoryOf(stage.controller.pid!);
   } finally {

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { swapped } from './smbios-uuid.ts';
 
-test('turns what a guest prints into what vCenter prints, and back', () => {
+test('converts the form of the guest into that of vCenter, and back', () => {
   const guest = '56492e42-22ad-3911-6d72-59cc8f26bc90';
   const vcenter = '422e4956-ad22-1139-6d72-59cc8f26bc90';
   assert.equal(swapped(guest), vcenter);

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { unseenCharacters, visibleLine, visibleText } from './visible-text.ts';
+import { invisibleCharacters, visibleLine, visibleText } from './visible-text.ts';
 
-const unseen = new RegExp(`[${unseenCharacters}]`, 'u');
+const unseen = new RegExp(`[${invisibleCharacters}]`, 'u');
 
 describe('visible text', () => {
   for (const [name, text] of [
@@ -31,11 +31,11 @@ describe('visible text', () => {
     });
   }
 
-  it('leaves what is seen as it is', () => {
+  it('does not change visible characters', () => {
     for (const text of ['Zürich 1', '日本 🙂', 'a\\b "c" {d}', '']) assert.equal(visibleText(text), text);
   });
 
-  it('holds nothing unseen, keeps to its length and stays as it is when repeated', () => {
+  it('has no invisible character, keeps to its length and is unchanged when repeated', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 60 }), fc.integer({ min: 1, max: 40 }), (text, length) => {
         const line = visibleLine(text, length);

@@ -2,7 +2,7 @@
  * Invisible characters and those that change the display of others, as a character class of a `u` regular expression:
  * control characters, direction marks, zero-width characters, line breaks, halves of surrogate pairs.
  */
-export const unseenCharacters = '\\p{Cc}\\p{Cf}\\p{Cs}\\p{Zl}\\p{Zp}';
+export const invisibleCharacters = '\\p{Cc}\\p{Cf}\\p{Cs}\\p{Zl}\\p{Zp}';
 
 const unseen = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
 

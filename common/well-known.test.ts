@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isPauseValue, pausedNodesOf } from './well-known.ts';
 
-test('a pause holds for whatever a person writes to mean it, and for nothing that denies it', () => {
+test('every value pauses except empty, false, no, off and 0', () => {
   for (const value of ['true', 'True', 'yes', '1', 'until monday']) assert.equal(isPauseValue(value), true, value);
   for (const value of [undefined, '', ' ', 'false', 'FALSE', 'no', 'off', '0'])
     assert.equal(isPauseValue(value), false, value);

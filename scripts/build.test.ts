@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { copyFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join, resolve as resolvePath } from 'node:path';
 import { after, before, describe, test } from 'node:test';
@@ -8,6 +9,7 @@ import { parse, stringify } from 'yaml';
 import { cloudModules } from '../controller/clouds/registry.ts';
 import { startEmbeddedApi } from '../test/conformance/embedded-api.ts';
 import { type Build, buildAll } from './build.ts';
+import { packagesOnDemand } from './left-out.ts';
 import { bundledPackages } from './licenses.ts';
 
 describe('the build', () => {
@@ -20,6 +22,7 @@ describe('the build', () => {
   after(() => rm(folder, { recursive: true, force: true }));
 
   const clouds = [...cloudModules.keys()];
+  const packages = [...packagesOnDemand.keys()];
 
   /** Files that went into an output, as paths from the repository. */
   function inputs(name: string): string[] {
@@ -56,6 +59,7 @@ describe('the build', () => {
         ...clouds.map((cloud) => `clouds/${cloud}.cjs`),
         'contract.cjs',
         'controller.cjs',
+        ...packages.map((name) => `packages/${name}.cjs`),
       ].sort(),
     );
   });
@@ -75,8 +79,25 @@ describe('the build', () => {
     assert.deepEqual(unwanted, []);
     assert.deepEqual(
       required('controller.cjs'),
-      ['./attestation.cjs', './contract.cjs', ...clouds.map((cloud) => `./clouds/${cloud}.cjs`)].sort(),
+      [
+        './attestation.cjs',
+        './contract.cjs',
+        ...clouds.map((cloud) => `./clouds/${cloud}.cjs`),
+        ...packages.map((name) => `./packages/${name}.cjs`),
+      ].sort(),
     );
+  });
+
+  test('a package that is loaded on demand has what the controller uses of it', () => {
+    const load = createRequire(import.meta.url);
+    const typeOf = (name: string, key: string) => typeof load(join(folder, `packages/${name}.cjs`))[key];
+    const used = [
+      ['node-fetch', 'default'],
+      ['jsonpath-plus', 'JSONPath'],
+      ['openid-client', 'discovery'],
+      ['openid-client', 'refreshTokenGrant'],
+    ] as const;
+    for (const [name, key] of used) assert.equal(typeOf(name, key), 'function', `${key} of ${name}`);
   });
 
   test("a cloud's file holds no other cloud and no Kubernetes client", () => {

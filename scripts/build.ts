@@ -2,7 +2,15 @@ import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import type { Metafile } from 'esbuild';
 import { cloudModules } from '../controller/clouds/registry.ts';
-import { bundleAgent, bundleAttestation, bundleCloud, bundleContract, bundleController } from './bundle.ts';
+import {
+  bundleAgent,
+  bundleAttestation,
+  bundleCloud,
+  bundleContract,
+  bundleController,
+  bundlePackage,
+} from './bundle.ts';
+import { packagesOnDemand } from './left-out.ts';
 import { bundledPackages, printNotices } from './licenses.ts';
 
 const root = join(import.meta.dirname, '..');
@@ -11,11 +19,12 @@ const root = join(import.meta.dirname, '..');
 export type Build = ReadonlyMap<string, Metafile>;
 
 /**
- * Builds everything that ships into `folder`: both programs, a file for each cloud of the registry, what verifies
- * signed documents, what they share, and the notices of the packages inside. Safe to repeat.
+ * Builds everything that ships into `folder`: both programs, a file for each cloud of the registry and for each package
+ * that few controllers need, what verifies signed documents, what they share, and the notices of the packages inside.
+ * Safe to repeat.
  */
 export async function buildAll(folder: string): Promise<Build> {
-  await mkdir(join(folder, 'clouds'), { recursive: true });
+  for (const inner of ['clouds', 'packages']) await mkdir(join(folder, inner), { recursive: true });
   const at = (name: string) => join(folder, name);
   const work: [string, Promise<Metafile>][] = [
     ['agent.cjs', bundleAgent(at('agent.cjs'))],
@@ -25,6 +34,10 @@ export async function buildAll(folder: string): Promise<Build> {
     ...[...cloudModules.keys()].map((cloud): [string, Promise<Metafile>] => [
       `clouds/${cloud}.cjs`,
       bundleCloud(cloud, at(`clouds/${cloud}.cjs`)),
+    ]),
+    ...[...packagesOnDemand.keys()].map((name): [string, Promise<Metafile>] => [
+      `packages/${name}.cjs`,
+      bundlePackage(name, at(`packages/${name}.cjs`)),
     ]),
   ];
   const built = new Map<string, Metafile>();

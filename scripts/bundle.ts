@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type BuildOptions, build, type Metafile, type Plugin } from 'esbuild';
-import { leftOutOfAgent, leftOutOfController } from './left-out.ts';
+import { leftOutOfAgent, leftOutOfController, leftOutOfPackages } from './left-out.ts';
 
 const root = new URL('..', import.meta.url).pathname;
 
@@ -78,8 +78,15 @@ export async function bundleCloud(cloud: string, outfile: string): Promise<Metaf
   return bundle({
     entryPoints: [`controller/clouds/${cloud}/index.ts`],
     outfile,
-    plugins: [shareContract('../contract.cjs')],
+    plugins: [shareContract('../contract.cjs'), ...leftOutOfPackages],
   });
+}
+
+/** Builds a package that the controller loads on demand. */
+export async function bundlePackage(name: string, outfile: string): Promise<Metafile> {
+  const contents = `module.exports = require(${JSON.stringify(name)});`;
+  const stdin = { contents, resolveDir: root, sourcefile: `${name}.cjs` };
+  return bundle({ stdin, outfile, plugins: [...leftOutOfPackages] });
 }
 
 /** Builds what verifies signed documents, into a file that lies beside the controller. */

@@ -9,7 +9,8 @@ import { stringify } from 'yaml';
 import { silentLog } from '../common/process/log.ts';
 import { fakeClock } from '../common/testing/fake-clock.ts';
 import { type KubeConfigOptions, loadKubeConnection } from '../controller/kube/kube-config.ts';
-import { leftOutOfController } from './left-out.ts';
+import { bundlePackage } from './bundle.ts';
+import { leftOutOfController, packagesOnDemand } from './left-out.ts';
 
 describe('a kubeconfig read by the bundle', () => {
   let folder = '';
@@ -29,6 +30,7 @@ describe('a kubeconfig read by the bundle', () => {
       supported: { 'dynamic-import': false },
       plugins: [...leftOutOfController],
     });
+    for (const name of packagesOnDemand.keys()) await bundlePackage(name, join(folder, `packages/${name}.cjs`));
     bundled = createRequire(import.meta.url)(outfile).loadKubeConnection;
     await writeFile(join(folder, 'token'), 'of a file\n');
     await writeFile(join(folder, 'client.crt'), 'CERT PEM');

@@ -30,6 +30,38 @@ function lazily(name: string, ...exports: readonly string[]): Plugin {
   return replaced(new RegExp(`^${name}$`), `module.exports = { ${getters.join(', ')} };`);
 }
 
+/**
+ * What few controllers need, each in a file of its own in `packages/` beside the controller: V8 keeps the whole text of
+ * a file that it has loaded. By package, a module that loads that file when it is first used.
+ */
+export const packagesOnDemand: ReadonlyMap<string, string> = new Map([
+  // Kubeconfigs with the auth provider `oidc`.
+  ['openid-client', loadingOnUse('openid-client', 'discovery', 'refreshTokenGrant', 'customFetch')],
+  // Kubeconfigs with the auth provider `gcp` or `azure`.
+  ['jsonpath-plus', loadingOnUse('jsonpath-plus', 'JSONPath')],
+  // The keys and certificates behind signed documents. Clouds have a copy of their own.
+  ['node-fetch', `module.exports = (...request) => require('${packageFile('node-fetch')}').default(...request);`],
+]);
+
+function packageFile(name: string): string {
+  return `./packages/${name}.cjs`;
+}
+
+function loadingOnUse(name: string, ...exports: readonly string[]): string {
+  const getters = exports.map((key) => `get ${key}() { return require('${packageFile(name)}').${key}; }`);
+  return `module.exports = { ${getters.join(', ')} };`;
+}
+
+const loadedOnDemand: readonly Plugin[] = [
+  ...[...packagesOnDemand].map(([name, contents]) => replaced(new RegExp(`^${name}$`), contents)),
+  {
+    name: 'leave the packages in their files',
+    setup({ onResolve }) {
+      onResolve({ filter: /^\.\/packages\// }, ({ path }) => ({ path, external: true }));
+    },
+  },
+];
+
 /** Of prom-client the cluster, pushgateway, summary and default metrics are left out. */
 const metricsAlone = replaced(
   /^prom-client$/,
@@ -39,11 +71,16 @@ const metricsAlone = replaced(
    exports.Histogram = require('prom-client/lib/histogram');`,
 );
 
+/** The streams of fetch-blob, which node-fetch needs for form data alone. */
+const formStreams = replaced(/^\.\/streams\.cjs$/, '');
+
 /**
- * Modules that the agent's libraries load and the agent never uses; without them every agent is some 2 MiB smaller. The
- * streams are fetch-blob's, which node-fetch needs for form data.
+ * Modules that the agent's libraries load and the agent never uses; without them every agent is some 2 MiB smaller.
  */
-export const leftOutOfAgent: readonly Plugin[] = [replaced(/^\.\/streams\.cjs$/, ''), metricsAlone];
+export const leftOutOfAgent: readonly Plugin[] = [formStreams, metricsAlone];
+
+/** Modules that node-fetch loads and no cloud uses, nor what the controller loads on demand. */
+export const leftOutOfPackages: readonly Plugin[] = [formStreams];
 
 /**
  * Modules that the controller's libraries load and the controller never uses: of client-node the HTTP stacks, proxies
@@ -52,6 +89,7 @@ export const leftOutOfAgent: readonly Plugin[] = [replaced(/^\.\/streams\.cjs$/,
  */
 export const leftOutOfController: readonly Plugin[] = [
   metricsAlone,
+  ...loadedOnDemand,
   absent(/^undici$/, 'Agent', 'ProxyAgent'),
   absent(/^(socks|socks-proxy-agent|hpagent)$/, 'SocksClient', 'SocksProxyAgent', 'HttpProxyAgent', 'HttpsProxyAgent'),
   absent(
@@ -60,8 +98,6 @@ export const leftOutOfController: readonly Plugin[] = [
     'ServerConfiguration',
     'setHeaderMiddleware',
   ),
-  lazily('openid-client', 'discovery', 'refreshTokenGrant', 'customFetch'),
-  lazily('jsonpath-plus', 'JSONPath'),
   lazily('js-yaml', 'load'),
   lazily('yaml', 'parse'),
   replaced(

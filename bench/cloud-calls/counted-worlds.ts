@@ -1,13 +1,17 @@
 import { seededRandom } from '../../common/process/random.ts';
 import { advanceDuring, fakeClock } from '../../common/testing/fake-clock.ts';
 import type { CloudCall } from '../../controller/clouds/cloud.ts';
+import type { Mode } from '../../test/clouds/gce/balancing-behind.ts';
 import { simulatedWorld } from '../../test/clouds/simulated/suite-world.ts';
+import type { CountedWorld } from '../../test/clouds/suite/count-operations.ts';
 import { createSimulatedCloud } from '../../test/kit/cloud/cloud.ts';
 import { inProcessHttp } from '../../test/kit/cloud/in-process.ts';
-import type { CountedWorld } from './count-operations.ts';
 import {
   awsClassicUpstream,
   awsNetworkUpstream,
+  azureUpstream,
+  gceInternalUpstream,
+  gcePoolUpstream,
   hetznerUpstream,
   openstackUpstream,
   type UpstreamCounts,
@@ -23,6 +27,14 @@ export interface Candidate {
 export const candidates: readonly Candidate[] = [
   { name: 'simulated', open: openSimulated, upstream: () => ({}) },
   { name: 'hetzner, on a fake one', open: openHetzner, upstream: hetznerUpstream },
+  { name: 'digitalocean, on a fake one', open: openDigitalOcean, upstream: () => ({}) },
+  { name: 'gce on a fake one, target pools', open: () => openGce('target pools'), upstream: gcePoolUpstream },
+  {
+    name: 'gce on a fake one, internal',
+    open: () => openGce('internal load balancers'),
+    upstream: gceInternalUpstream,
+  },
+  { name: 'azure, on a fake one', open: openAzure, upstream: azureUpstream },
   { name: 'openstack, on a fake one', open: openOpenStack, upstream: openstackUpstream },
   { name: 'aws on moto, network load balancers', open: () => openAws('nlb'), upstream: awsNetworkUpstream },
   { name: 'aws on moto, classic load balancers', open: () => openAws('classic'), upstream: awsClassicUpstream },
@@ -45,6 +57,21 @@ async function openSimulated(): Promise<CountedWorld> {
 async function openHetzner(): Promise<CountedWorld> {
   const { fakeHetznerCalls } = await import('./hetzner-world.ts');
   return fakeHetznerCalls();
+}
+
+async function openDigitalOcean(): Promise<CountedWorld> {
+  const { fakeDigitalOceanCalls } = await import('./digitalocean-world.ts');
+  return fakeDigitalOceanCalls();
+}
+
+async function openGce(mode: Mode): Promise<CountedWorld> {
+  const { fakeGceCalls } = await import('./gce-world.ts');
+  return fakeGceCalls(mode);
+}
+
+async function openAzure(): Promise<CountedWorld> {
+  const { fakeAzureCalls } = await import('./azure-world.ts');
+  return fakeAzureCalls();
 }
 
 async function openOpenStack(): Promise<CountedWorld> {

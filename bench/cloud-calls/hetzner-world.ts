@@ -1,6 +1,6 @@
 import type { CloudCall } from '../../controller/clouds/cloud.ts';
 import { hetznerWorld } from '../../test/clouds/hetzner/hetzner-world.ts';
-import type { CountedWorld } from './count-operations.ts';
+import type { CountedWorld } from '../../test/clouds/suite/count-operations.ts';
 
 /** In process, on a fake clock. */
 export function fakeHetznerCalls(): CountedWorld {

@@ -1,7 +1,7 @@
 import type { CloudCall } from '../../controller/clouds/cloud.ts';
 import { type FakeWorldOptions, fakeOpenStackWorld } from '../../test/clouds/openstack/fake-world.ts';
 import { fakeOctaviaWorld, octaviaConfig } from '../../test/clouds/openstack/octavia-world.ts';
-import type { CountedWorld } from './count-operations.ts';
+import type { CountedWorld } from '../../test/clouds/suite/count-operations.ts';
 
 /** What Octavia takes with amphorae, roughly: the start of a VM, a reload, the end of a VM. */
 export const octaviaTakes = { createMs: 40_000, updateMs: 2_000, deleteMs: 8_000 };

@@ -1,5 +1,5 @@
+import { countOperations, type OperationCost, type Size } from '../../test/clouds/suite/count-operations.ts';
 import { printTable } from '../table.ts';
-import { countOperations, type OperationCost, type Size } from './count-operations.ts';
 import { candidates } from './counted-worlds.ts';
 
 /**

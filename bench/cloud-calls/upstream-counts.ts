@@ -1,4 +1,4 @@
-import type { OperationName, Size } from './count-operations.ts';
+import type { OperationName, Size } from '../../test/clouds/suite/count-operations.ts';
 import { octaviaTakes } from './openstack-world.ts';
 
 /**
@@ -79,3 +79,36 @@ function awsCommon(nodes: number) {
     'route removed': '2',
   };
 }
+
+/** What Google's cloud provider sends to the same fake for 2 nodes in 2 zones; each operation has one wait. */
+export const gcePoolUpstream: UpstreamCounts = ({ services }) => ({
+  'first ensure': '25',
+  'first ensure, each further Service': '20',
+  'nothing changed, all Services': `${services * 15} (${services} x 15)`,
+  'deletion, proof included': '10',
+  'deletion, each further Service': '10',
+  ...gceCommon,
+});
+
+export const gceInternalUpstream: UpstreamCounts = ({ services }) => ({
+  'first ensure': '36',
+  'first ensure, each further Service': '23',
+  'nothing changed, all Services': `${services * 17} (${services} x 17)`,
+  'deletion, proof included': '13',
+  'deletion, each further Service': '13',
+  ...gceCommon,
+});
+
+const gceCommon = { 'route table read': '1', 'route made': '2 + W', 'route removed': '1 + W' };
+
+/**
+ * What Azure's cloud provider sends to the same fake for 20 nodes by IP address, where every change is done at once: a
+ * W for each change besides.
+ */
+export const azureUpstream: UpstreamCounts = ({ services }) => ({
+  'first ensure': '16 and W',
+  'first ensure, each further Service': '12 and W',
+  'nothing changed, all Services': `${services * 4} to ${services * 6} (${services} x (4 to 6))`,
+  'deletion, proof included': '12 and W',
+  'deletion, each further Service': '12 and W',
+});

@@ -16,7 +16,7 @@ test('stand-alone VMs, flexible and uniform scale sets', () => {
   }
 });
 
-test('whatever the case of subscription, group and words, it is one instance', () => {
+test('ignores the case of subscription, group and resource types', () => {
   const upper =
     `azure:///subscriptions/${subscription.toUpperCase()}/resourcegroups/MC_Prod` +
     '/PROVIDERS/microsoft.compute/VirtualMachines/node-7';

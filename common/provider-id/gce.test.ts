@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { gce } from './gce.ts';
 
-test('three segments, no more and no less', () => {
+test('accepts exactly three segments', () => {
   const parts = { instanceId: 'prod-1234/europe-west1-b/node-7', zone: 'europe-west1-b', region: 'europe-west1' };
   assert.deepEqual(gce.parse('gce://prod-1234/europe-west1-b/node-7'), parts);
   assert.deepEqual(gce.parse('gce://example.com:prod/us-central1-f/n')?.instanceId, 'example.com:prod/us-central1-f/n');

@@ -1,6 +1,7 @@
 import { alibaba } from './alibaba.ts';
 import { aws } from './aws.ts';
 import { azure } from './azure.ts';
+import { cloudstack } from './cloudstack.ts';
 import type { ProviderIdCodec } from './codec.ts';
 import { digitalocean } from './digitalocean.ts';
 import { gce } from './gce.ts';
@@ -9,12 +10,26 @@ import { huaweicloud } from './huaweicloud.ts';
 import { nocloud } from './nocloud.ts';
 import { oci } from './oci.ts';
 import { openstack } from './openstack.ts';
+import { ovirt } from './ovirt.ts';
 import { simulated } from './simulated.ts';
 import { vsphere } from './vsphere.ts';
 
 /** The codecs of all supported providerIDs, by the cloud's name in `--cloud-provider`. */
 export const providerIdCodecs: ReadonlyMap<string, ProviderIdCodec> = new Map(
-  [alibaba, aws, azure, digitalocean, gce, hetzner, huaweicloud, nocloud, oci, openstack, simulated, vsphere].map(
-    (codec) => [codec.cloud, codec],
-  ),
+  [
+    alibaba,
+    aws,
+    azure,
+    cloudstack,
+    digitalocean,
+    gce,
+    hetzner,
+    huaweicloud,
+    nocloud,
+    oci,
+    openstack,
+    ovirt,
+    simulated,
+    vsphere,
+  ].map((codec) => [codec.cloud, codec]),
 );

@@ -13,7 +13,7 @@ const desired = {
 const on = (...numbers: number[]) => numbers.map((number) => ({ port: number, protocol: 'TCP' as const }));
 const asked = { what: 'load balancer lb-1', allowed: false };
 
-describe('the use of what others made', () => {
+describe('the use of resources of others', () => {
   it('needs a tag that names the Service or its namespace, the list, or the flag', () => {
     assert.equal(accessTo({ ...asked, consent: undefined }, desired).may, 'nothing');
     assert.equal(accessTo({ ...asked, consent: 'uid/shop' }, desired).may, 'use');
@@ -25,7 +25,7 @@ describe('the use of what others made', () => {
     assert.equal(accessTo({ ...asked, consent: 'other' }, { ...desired, clusterWideConsent: true }).may, 'nothing');
   });
 
-  it('goes on where it stands by a tag for the whole cluster, which is remarked, and grows no more', () => {
+  it('continues with a tag for the whole cluster, with a remark and without additions', () => {
     const whole = accessTo({ ...asked, consent: 'uid', served: on(80, 443) }, desired);
     assert.deepEqual([whole.may, 'refusal' in whole && whole.refusal.reason], ['keep', 'ClusterWideConsent']);
     const part = accessTo({ ...asked, consent: 'uid', served: on(80) }, desired);
@@ -42,14 +42,14 @@ describe('the use of what others made', () => {
     assert.doesNotMatch('refusal' in address ? address.refusal.message : '', /--attachable-load-balancers/);
   });
 
-  it('tells the holder in full within the namespace, and otherwise its namespace alone', () => {
+  it('names the holder in full within the namespace, and otherwise only its namespace', () => {
     assert.equal(nameHolder('shop/api', desired), 'Service shop/api');
     assert.equal(nameHolder('team-a/secret-project', desired), 'a Service of namespace team-a');
     assert.equal(nameHolder(undefined, desired), 'another owner');
     assert.equal(nameHolder('unknown', desired), 'another owner');
   });
 
-  it('what was kept goes to Services of its namespace alone', () => {
+  it('allows a retained resource only for Services of its namespace', () => {
     assert.equal(isKeptFor('shop/old', 'shop/web'), true);
     assert.equal(isKeptFor('shop-2/old', 'shop/web'), false);
     assert.equal(isKeptFor('unknown', 'unknown/web'), false);

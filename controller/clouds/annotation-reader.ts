@@ -1,6 +1,6 @@
-/** Reads the annotations of one Service; what cannot be read is remembered, and counts as not said. */
+/** Reads the annotations of one Service; an invalid value is recorded as a problem, and counts as not set. */
 export interface AnnotationReader<Name extends string> {
-  /** Undefined where it is not there or cannot be read. @param parse answers undefined for a bad value */
+  /** Undefined where it is missing or invalid. @param parse returns undefined for an invalid value */
   read<T>(name: Name, parse: (text: string) => T | undefined): T | undefined;
   /** Takes note of a value that is bad, or missing. */
   wrong(name: Name, expected: string): void;

@@ -1,6 +1,6 @@
 import { CloudError } from '../../common/cloud-error.ts';
 
-/** Where a value stands, for errors. */
+/** The origin of a value, for errors. */
 export interface AnswerPlace {
   /** The cloud's name in `--cloud-provider`. */
   readonly cloud: string;

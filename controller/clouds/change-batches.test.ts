@@ -4,16 +4,16 @@ import { createBatches, sendTogether } from './change-batches.ts';
 import { WithheldError } from './permit.ts';
 
 describe('changes in batches', () => {
-  it('ask for the permits of those alone that the request carries, when it is sent', async () => {
+  it('check only the permits of the changes in the request, when it is sent', async () => {
     const permitted: string[] = [];
     const sent: string[][] = [];
     const change = createBatches<string, string>('simulated', async (batch) => {
-      const together = await sendTogether(batch, async (going, permit) => {
-        for (const one of going) if (one.change === 'refused') one.reject(new Error('refused'));
+      const together = await sendTogether(batch, async (permitted, permit) => {
+        for (const one of permitted) if (one.change === 'refused') one.reject(new Error('refused'));
         permit(1000);
-        sent.push(going.map((one) => one.change));
+        sent.push(permitted.map((one) => one.change));
       });
-      for (const one of together?.going ?? []) one.resolve(one.change);
+      for (const one of together?.permitted ?? []) one.resolve(one.change);
     });
     const ask = (name: string, isAllowed = true) =>
       change(name, () => {
@@ -34,7 +34,7 @@ describe('changes in batches', () => {
     assert.deepEqual(sent, [['a', 'b'], ['c']]);
   });
 
-  it('go on after a batch that fails, and do not begin for callers that have given up', async () => {
+  it('continue after a failed batch, and do not start for callers that have given up', async () => {
     const batches: (readonly string[])[] = [];
     const change = createBatches<string, string>('simulated', async (batch) => {
       batches.push(batch.map((one) => one.change));

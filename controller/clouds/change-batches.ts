@@ -1,7 +1,7 @@
 import { CloudError } from '../../common/cloud-error.ts';
 import type { Permit } from './permit.ts';
 
-/** One change that shares its calls with others that were asked for meanwhile. */
+/** One change that shares its calls with others that were submitted at the same time. */
 export interface PendingChange<Change, Result> {
   readonly change: Change;
   readonly permit: Permit;
@@ -27,7 +27,7 @@ export function createBatches<Change, Result>(
   async function runAll(): Promise<void> {
     if (running) return;
     running = true;
-    // Changes of the same moment go in the same request.
+    // Changes of the same tick share one request.
     await Promise.resolve();
     while (waiting.length > 0) {
       const all = waiting.splice(0);
@@ -77,7 +77,7 @@ function givenUp(cloud: string): CloudError {
   return new CloudError({ kind: 'Unavailable', cloud, operation: 'routes', message: 'given up' });
 }
 
-/** A change of the batch lost its permit: the batch has to be put together again without it. */
+/** A change of the batch lost its permit: the batch has to be formed again without it. */
 class Regroup extends Error {}
 
 /**
@@ -86,25 +86,25 @@ class Regroup extends Error {}
  */
 export async function sendTogether<Change, Result, Answer>(
   pendings: readonly PendingChange<Change, Result>[],
-  send: (going: readonly PendingChange<Change, Result>[], permit: Permit) => Promise<Answer>,
-): Promise<{ readonly going: readonly PendingChange<Change, Result>[]; readonly answer: Answer } | undefined> {
+  send: (permitted: readonly PendingChange<Change, Result>[], permit: Permit) => Promise<Answer>,
+): Promise<{ readonly permitted: readonly PendingChange<Change, Result>[]; readonly answer: Answer } | undefined> {
   for (;;) {
-    const going = pendings.filter(({ done }) => !done);
-    if (going.length === 0) return undefined;
+    const permitted = pendings.filter(({ done }) => !done);
+    if (permitted.length === 0) return undefined;
     const permit: Permit = (timeoutMs) => {
-      // What `send` has refused meanwhile needs no permit.
-      if (going.some(({ done }) => done)) throw new Regroup();
-      for (const pending of going) {
+      // Changes that `send` has refused already need no permit.
+      if (permitted.some(({ done }) => done)) throw new Regroup();
+      for (const pending of permitted) {
         try {
           pending.permit(timeoutMs);
         } catch (error) {
           pending.reject(error);
         }
       }
-      if (going.some(({ done }) => done)) throw new Regroup();
+      if (permitted.some(({ done }) => done)) throw new Regroup();
     };
     try {
-      return { going, answer: await send(going, permit) };
+      return { permitted, answer: await send(permitted, permit) };
     } catch (error) {
       if (!(error instanceof Regroup)) throw error;
     }

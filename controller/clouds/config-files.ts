@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { CloudConfigError } from './cloud.ts';
 
 /**
- * Reads what a configuration names. Both answer undefined for what is not there and throw a CloudConfigError for what
- * cannot be read.
+ * Reads the files of a configuration. Both return undefined for a missing file or folder, and throw a CloudConfigError
+ * for an unreadable one.
  */
 export interface ConfigFiles {
   readText(path: string): Promise<string | undefined>;

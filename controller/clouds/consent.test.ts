@@ -31,7 +31,7 @@ for (const [title, value, expected] of cases) {
   test(title, () => assert.equal(consentFor(value, shop), expected));
 }
 
-test('what cannot be read is named as it stands', () => {
+test('an unreadable entry is returned as written', () => {
   const { consents, unreadable } = parseConsent(`${uid}/Shop, ${uid}/a//b /shop ${uid}/shop/`);
   assert.deepEqual(consents, []);
   assert.deepEqual(unreadable, [`${uid}/Shop`, `${uid}/a//b`, '/shop', `${uid}/shop/`]);
@@ -53,7 +53,7 @@ const someConsent: fc.Arbitrary<Consent> = fc.oneof(
     .map(([cluster, namespace, name]): Consent => ({ cluster, namespace, name })),
 );
 
-test('what is printed is read back, whatever separates it', () => {
+test('a printed consent parses again with any separator', () => {
   fc.assert(
     fc.property(fc.array(someConsent), fc.constantFrom(',', ' ', ', ', '\n'), (entries, separator) => {
       const { consents, unreadable } = parseConsent(entries.map(printConsent).join(separator));

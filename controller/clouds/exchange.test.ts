@@ -45,7 +45,7 @@ describe('an exchange with a cloud', () => {
     );
   });
 
-  it('tells 429 as throttled for the time that the cloud asks for, and makes no call until then', async () => {
+  it('reports 429 as Throttled for the requested time, and makes no call until then', async () => {
     const { errorOf, calls } = exchangeWith(() => answer(429, '30'));
     const error = await errorOf();
     assert.deepEqual([error.kind, error.retryAfterMs], ['Throttled', 30_000]);

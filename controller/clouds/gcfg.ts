@@ -158,7 +158,7 @@ export interface GcfgReader {
   error(key: string, problem: string): CloudConfigError;
 }
 
-/** The keys of several readers: the first that has a key tells it, with all of its values. */
+/** The keys of several readers: the first reader that has a key provides all of its values. */
 export function layered(...readers: readonly [GcfgReader, ...GcfgReader[]]): GcfgReader {
   const of = (key: string) => readers.find((reader) => reader.has(key)) ?? readers[0];
   return {

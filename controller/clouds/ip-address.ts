@@ -6,7 +6,7 @@ export function canonical(ip: string): string {
   return ipaddr.isValid(ip) ? ipaddr.parse(ip).toString() : ip;
 }
 
-/** However they are spelt. */
+/** Whether two texts are one address, in any spelling. */
 export function sameAddress(a: string, b: string): boolean {
   return a === b || (isIP(a) === 6 && isIP(b) === 6 && canonical(a) === canonical(b));
 }

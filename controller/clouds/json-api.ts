@@ -35,12 +35,23 @@ export interface JsonApi {
   call(request: ApiRequest): Promise<AnswerFields>;
 }
 
+/** What a signature covers. */
+export interface SignableRequest {
+  readonly method: string;
+  readonly url: URL;
+  /** JSON; undefined where nothing is sent. */
+  readonly body: string | undefined;
+}
+
 export interface JsonApiOptions extends CountedHttpOptions {
   readonly gate: RateLimiter;
   /** Base URL without a slash at the end. */
   readonly endpoint: string;
-  /** Value of the header; as a function it is read again for each request, and throws a CloudError. */
-  readonly authorization: string | (() => Promise<string>);
+  /**
+   * Value of the header; as a function it is asked again for each request, may answer all headers that a signature
+   * needs, and throws a CloudError.
+   */
+  readonly authorization: string | ((request: SignableRequest) => Promise<string | Readonly<Record<string, string>>>);
   readonly timeoutMs: number;
   /** Of a mutating call. */
   readonly mutationTimeoutMs: number;
@@ -61,11 +72,14 @@ export function createJsonApi(options: JsonApiOptions): JsonApi {
     const url = new URL(endpoint + path);
     for (const [name, value] of query) url.searchParams.append(name, value);
     const limitMs = permit === undefined ? timeoutMs : Math.min(timeoutMs, mutationTimeoutMs);
-    const json = body === undefined ? {} : { body: JSON.stringify(body) };
+    const text = body === undefined ? undefined : JSON.stringify(body);
+    const json = text === undefined ? {} : { body: text };
 
     async function exchange(): Promise<unknown> {
+      const given =
+        typeof authorization === 'string' ? authorization : await authorization({ method, url, body: text });
       const headers = {
-        authorization: typeof authorization === 'string' ? authorization : await authorization(),
+        ...(typeof given === 'string' ? { authorization: given } : given),
         accept: 'application/json',
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
       };

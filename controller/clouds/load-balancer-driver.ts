@@ -9,19 +9,19 @@ import type {
   ObservedMember,
 } from './load-balancers.ts';
 
-/** What `desire` decides from: what one Service asks for, and what the readers found. */
+/** The input of `desire`: the desired load balancer of one Service, and the found resources. */
 export interface DesireInput {
   readonly desired: DesiredLoadBalancer;
-  /** Every resource of that kind that the readers found, whoever owns it. */
+  /** Every resource of that kind that the readers found, of any owner. */
   found(kind: string): readonly Found[];
   get(kind: string, id: string): Found | undefined;
-  /** The found resource that holds that slot, whoever owns it. */
+  /** The found resource that holds that slot, of any owner. */
   holderOf(slot: string): Found | undefined;
   /** The found resources of this Service: by their marks, by its record, or because it takes them over. */
   own(): readonly Found[];
 }
 
-/** What people and the Service see of a load balancer. */
+/** The parts of a load balancer that the status and messages show. */
 export interface ShownLoadBalancer {
   readonly name: string;
   /** Empty until an address is certain. */

@@ -9,10 +9,10 @@ export interface LoadBalancerStep {
   readonly summary: string;
 }
 
-/** What is kept with a Service about what was made for it. */
+/** The record on a Service of its cloud resources. */
 export interface CloudRecord {
   /** Of its load balancer. */
   readonly id: string | undefined;
-  /** What the cloud wants to be told after a crash, in its own words; without white space. */
+  /** Text of the cloud's driver for the time after a crash; without white space. */
   readonly notes: string | undefined;
 }

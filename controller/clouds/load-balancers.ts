@@ -70,6 +70,8 @@ export interface DesiredLoadBalancer {
   readonly healthCheck: { readonly port: number; readonly path: string };
   /** `spec.loadBalancerIP`. */
   readonly address: string | undefined;
+  /** `spec.loadBalancerClass`: one of those that are ours. Undefined: none. It never changes. */
+  readonly loadBalancerClass?: string | undefined;
   /** The Service's annotations, only those that this cloud lists in `annotations`. */
   readonly annotations: Readonly<Record<string, string>>;
   /** The complete desired set. */
@@ -87,7 +89,7 @@ export interface DesiredLoadBalancer {
   readonly retain: boolean;
   /** The operator allows that an annotation of the cloud's classic controller retains the address alone. */
   readonly mayKeepAddress: boolean;
-  /** As it is kept with the Service; undefined = nothing was made for it yet. */
+  /** The record on the Service; undefined = nothing was created for it yet. */
   readonly record?: CloudRecord | undefined;
 }
 
@@ -119,7 +121,7 @@ export interface ObservedLoadBalancer {
    * name).
    */
   readonly owner: Owner | undefined;
-  /** `provisioning` and `deleting`: a cloud operation is under way, during which the cloud may refuse changes. */
+  /** `provisioning` and `deleting`: a cloud operation is in progress, during which the cloud may refuse changes. */
   readonly state: 'active' | 'provisioning' | 'failed' | 'deleting';
   /** Empty until the address is final. */
   readonly ingress: readonly Ingress[];
@@ -141,7 +143,7 @@ export interface ObservedLoadBalancer {
   readonly createdAtMs: number | undefined;
   /** `namespace/name` as it was tagged, for people. */
   readonly service: string | undefined;
-  /** What the cloud wants kept with the Service; undefined = nothing, or it is not known here. */
+  /** Notes to store with the Service; undefined = none, or not known here. */
   readonly notes?: string;
 }
 
@@ -151,7 +153,7 @@ export interface Refusal {
    * - `ForeignLoadBalancer`: it is not provably ours, and nothing gives consent
    * - `AddressWouldChange`: without consent, the address stays
    * - `Unsupported`: this cloud cannot do it; `message` names the field or annotation, the value and what is possible
-   * - `Conflict`: two Services want the same port of one load balancer
+   * - `Conflict`: two Services ask for the same port of one load balancer
    * - `RetentionNotAllowed`: it asks that its address outlives it, which the operator does not allow; the rest is done
    * - `NoEffect`: the cloud accepted it several times and did not do it
    * - `ClusterWideConsent`: nothing is refused; it uses something whose consent is no longer enough for a new Service
@@ -169,17 +171,17 @@ export interface Refusal {
   readonly ports?: readonly { readonly port: number; readonly protocol: Protocol }[];
 }
 
-/** What a Service asks of its cloud. */
+/** The request of a Service to its cloud. */
 export interface LoadBalancerRequest {
   readonly owner: Owner;
-  /** Undefined: everything of ours goes. */
+  /** Undefined: all our resources are deleted. */
   readonly desired: DesiredLoadBalancer | undefined;
-  /** With nothing desired: only our parts and tags go. */
+  /** With nothing desired: only our parts and tags are removed. */
   readonly retain: boolean;
 }
 
 export interface LoadBalancerPlan {
-  /** What was planned: `apply` carries it out. */
+  /** The planned request, which `apply` executes. */
   readonly request: LoadBalancerRequest;
   /** In an order in which they could be executed one by one. Only the first ones are certain. */
   readonly steps: readonly LoadBalancerStep[];
@@ -187,14 +189,18 @@ export interface LoadBalancerPlan {
   /** Remarks for the condition, although nothing is refused. */
   readonly remarks?: readonly string[];
   /**
-   * A cloud operation is under way: observe again after this many milliseconds. The steps, if any, are possible
-   * meanwhile.
+   * A cloud operation is in progress: observe again after this many milliseconds. The steps, if any, are possible
+   * during it.
    */
   readonly waitMs: number | undefined;
 }
 
+/** Stands in the key of an annotation for each port of the Service. */
+export const portPlace = '{port}';
+
 /** An annotation on a Service that a cloud reads. */
 export interface AnnotationDefinition {
+  /** With `portPlace` in it: one annotation for each port. */
   readonly key: string;
   /** Accepted values, for people: `true or false`, `seconds, 1 to 3600`. */
   readonly values: string;
@@ -209,7 +215,7 @@ export interface LoadBalancerRef {
   readonly service: string;
   /** The recorded id from the answer to create. A person may have changed it: only tags prove ownership. */
   readonly id: string | undefined;
-  /** As the cloud had them kept when it made something; may be forged, too. */
+  /** From the record of the Service; users can forge them. */
   readonly notes?: string | undefined;
   /** As in DesiredLoadBalancer. */
   readonly attachTo: string | undefined;
@@ -220,7 +226,7 @@ export interface LoadBalancerRef {
    * adopted: the resources that that controller created for it count as ours.
    */
   readonly adopt?: AdoptionProof | undefined;
-  /** Everything of it is to be deleted: what goes with its load balancer need not be read. */
+  /** Everything of it is to be deleted: parts that are deleted with the load balancer need no read. */
   readonly removing?: boolean;
 }
 
@@ -292,12 +298,12 @@ export interface LoadBalancers {
    */
   planRemoval(owner: Owner, options: { readonly retain: boolean }): LoadBalancerPlan;
   /**
-   * Takes the desires of a cluster's Services, before the first of them is worked on and after each read of all.
-   * `isEveryone`: all existing Services are included; until then nothing shrinks that Services share. Without members.
+   * Declares the desired state of a cluster's Services, before the first reconcile and after each complete read.
+   * `isComplete`: all existing Services are included; until then no shared resource shrinks. Without members.
    *
    * @param lent ids of load balancers that the operator lends: no record makes them a Service's own
    */
-  declare(desired: readonly DesiredLoadBalancer[], isEveryone: boolean, lent: ReadonlySet<string>): void;
+  declare(desired: readonly DesiredLoadBalancer[], isComplete: boolean, lent: ReadonlySet<string>): void;
   /**
    * Plans again, from newer reads where these are due, and carries out everything that is possible now, independent
    * calls side by side; reports each call by `onStep`. The caller plans again until no step is left. Idempotent:

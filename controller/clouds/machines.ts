@@ -3,7 +3,7 @@ import type { Lookup } from './cloud.ts';
 import type { InstanceReader, Listed, Named } from './lookup-pass.ts';
 import { inParallel } from './parallel.ts';
 
-/** What a complete list or a request for one id says of a machine that is there. */
+/** The state of an existing machine, from a complete list or a request for its id. */
 export type Seen = Extract<Lookup, { readonly state: 'found' | 'unknown' }>;
 
 /** One kind of machines of a cloud, by our ids. Reads only; each throws a CloudError. */
@@ -21,7 +21,7 @@ const callsAtOnce = 4;
 
 /**
  * Reads the instances of a cloud that has one or several kinds of machines, for one pass. A failure stays with the kind
- * that it happened to; a name is looked for among all kinds.
+ * that it happened to; a name is searched among all kinds.
  */
 export function createMachineReader(cloud: string, kinds: readonly Machines[]): InstanceReader {
   const unknown = (kind: CloudError['kind'], message: string): Lookup & { readonly state: 'unknown' } => ({
@@ -32,7 +32,7 @@ export function createMachineReader(cloud: string, kinds: readonly Machines[]): 
     isCloudError(error) ? ({ state: 'unknown', error } as const) : unknown('Unavailable', String(error));
   const noKind = (id: string) => unknown('Invalid', `${id} is the id of no machine of ${cloud}`);
 
-  async function prove(id: string, signal: AbortSignal | undefined): Promise<Lookup> {
+  async function get(id: string, signal: AbortSignal | undefined): Promise<Lookup> {
     const kind = kinds.find(({ holds }) => holds(id));
     if (kind === undefined) return noKind(id);
     try {
@@ -47,7 +47,7 @@ export function createMachineReader(cloud: string, kinds: readonly Machines[]): 
   function pick(name: string, seen: readonly Seen[]): Named {
     const hits = seen.filter((one) => one.state === 'found' && one.instance.name === name);
     if (hits.length > 1) return unknown('Conflict', `${hits.length} machines are named ${JSON.stringify(name)}`);
-    // Which name one has that cannot be read is not known.
+    // The name of an unreadable machine is not known.
     const unreadable = seen.find((one) => one.state === 'unknown');
     return hits[0] ?? unreadable ?? unknown('NotFound', `no machine is named ${JSON.stringify(name)}`);
   }
@@ -68,7 +68,7 @@ export function createMachineReader(cloud: string, kinds: readonly Machines[]): 
       return answers;
     },
     async get(ids, signal) {
-      return new Map(await inParallel(callsAtOnce, ids, async (id) => [id, await prove(id, signal)] as const));
+      return new Map(await inParallel(callsAtOnce, ids, async (id) => [id, await get(id, signal)] as const));
     },
     async byName(names, signal) {
       const seen = (await Promise.all(kinds.map((kind) => kind.named(names, signal)))).flat();
@@ -77,7 +77,7 @@ export function createMachineReader(cloud: string, kinds: readonly Machines[]): 
   };
 }
 
-/** What is read of one machine; `unknown` where that fails, so that the others stay readable. */
+/** Reads one machine; `unknown` where that fails, so that the others stay readable. */
 export async function readable(read: () => Seen | Promise<Seen>): Promise<Seen> {
   try {
     return await read();

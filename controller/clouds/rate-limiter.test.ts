@@ -38,7 +38,7 @@ async function restOf(run: () => Promise<unknown>): Promise<number | undefined> 
 }
 
 describe('createRateLimiter', () => {
-  it('makes no call while the cloud wants rest, and says how long', async () => {
+  it('makes no call during a pause that the cloud asked for, and tells how long it is', async () => {
     const world = setUp();
     world.answer(() => Promise.reject(throttled(5000)));
     assert.equal(await restOf(world.run), 5000);
@@ -51,7 +51,7 @@ describe('createRateLimiter', () => {
     assert.equal(world.calls(), 2);
   });
 
-  it('doubles the rest with every refusal in a row and forgets them after a success', async () => {
+  it('doubles the pause with consecutive refusals and resets it after a success', async () => {
     const world = setUp();
     world.answer(() => Promise.reject(throttled()));
     const rests: (number | undefined)[] = [];
@@ -73,7 +73,7 @@ describe('createRateLimiter', () => {
     assert.deepEqual(await Promise.all([restOf(world.run), restOf(world.run)]), [1000, 1000]);
   });
 
-  it('lets other failures through and rests for none of them', async () => {
+  it('passes other failures on, and pauses for none of them', async () => {
     const world = setUp();
     world.answer(() => Promise.reject(new Error('no route')));
     await assert.rejects(world.run, /no route/);
@@ -81,7 +81,7 @@ describe('createRateLimiter', () => {
     assert.equal(await world.run(), 'ok');
   });
 
-  it('rests as long as the cloud asks for, up to a bound', async () => {
+  it('pauses as long as the cloud asks for, up to a limit', async () => {
     const world = setUp();
     world.answer(() => Promise.reject(throttled(600_000)));
     assert.equal(await restOf(world.run), 600_000);

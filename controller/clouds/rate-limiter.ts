@@ -48,7 +48,7 @@ export interface RateLimiter {
   run<T>(operation: string, call: () => Promise<T>, options?: RateLimitedCall): Promise<T>;
 }
 
-/** A longer pause than this is not believed: the cloud's answer may have been misread. */
+/** The longest accepted pause: a longer one may be a misread answer. */
 const longestAskedMs = 900_000;
 
 export function createRateLimiter(options: RateLimiterOptions): RateLimiter {

@@ -5,18 +5,36 @@ import { CloudConfigError, type CloudModule } from './cloud.ts';
  * own clouds. The build turns each import into a separate bundle.
  */
 export const cloudModules: ReadonlyMap<string, () => Promise<CloudModule>> = new Map([
+  ['alibaba', loading('alibaba', () => import('./alibaba/index.ts'))],
   ['aws', loading('aws', () => import('./aws/index.ts'))],
   ['azure', loading('azure', () => import('./azure/index.ts'))],
+  ['cloudstack', loading('cloudstack', () => import('./cloudstack/index.ts'))],
   ['digitalocean', loading('digitalocean', () => import('./digitalocean/index.ts'))],
   ['gce', loading('gce', () => import('./gce/index.ts'))],
   ['hetzner', loading('hetzner', () => import('./hetzner/index.ts'))],
+  ['huaweicloud', loading('huaweicloud', () => import('./huaweicloud/index.ts'))],
   ['openstack', loading('openstack', () => import('./openstack/index.ts'))],
+  ['ovirt', loading('ovirt', () => import('./ovirt/index.ts'))],
   ['simulated', loading('simulated', () => import('./simulated/index.ts'))],
   ['vsphere', loading('vsphere', () => import('./vsphere/index.ts'))],
 ]);
 
-/** What classic controllers call their clouds in `--cloud-provider`, where it is not our name. */
-const classicNames: ReadonlyMap<string, string> = new Map([['hcloud', 'hetzner']]);
+/**
+ * What classic controllers call their clouds in `--cloud-provider`, where it is not our name. Rackspace is an
+ * OpenStack: its own controller, which logged in by API key, has ended.
+ */
+const classicNames: ReadonlyMap<string, string> = new Map([
+  ['external-cloudstack', 'cloudstack'],
+  ['hcloud', 'hetzner'],
+  ['rackspace', 'openstack'],
+]);
+
+/** Platforms that Kubernetes had a provider for and that have ended, and why, for the line that refuses them. */
+export const endedPlatforms: ReadonlyMap<string, string> = new Map([
+  ['mesos', 'Kubernetes on Apache Mesos has ended'],
+  ['photon', 'VMware Photon Controller has ended'],
+  ['rancher', 'Rancher 1.x has ended, and Rancher 2 needs no provider of its own'],
+]);
 
 /** Our name of a cloud that a command line names. */
 export function cloudNameOf(name: string): string {

@@ -80,7 +80,7 @@ describe('createTokenBucket', () => {
     assert.equal(takeAll(bucket), 50);
   });
 
-  it('goes on giving a little however often it is refused', async () => {
+  it('keeps a minimal rate however often the cloud refuses', async () => {
     const clock = fakeClock();
     const bucket = createTokenBucket({ perSecond: 16, burst: 1 }, clock);
     for (let refusal = 0; refusal < 50; refusal += 1) bucket.halve();

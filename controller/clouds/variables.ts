@@ -19,8 +19,8 @@ export interface VariablesOptions {
 }
 
 /**
- * The environment variables of a classic controller, or the file that has them. A bad value is remembered and answered
- * as the value without it, so that `finish` can report all of them together; no secret is shown.
+ * The environment variables of a classic controller, or the file that has them. A bad value is recorded and replaced
+ * by the default, so that `finish` can report all of them together; no secret is shown.
  */
 export interface Variables {
   /** Undefined for an empty value. */

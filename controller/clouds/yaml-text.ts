@@ -8,8 +8,8 @@ export interface YamlOptions {
 }
 
 /**
- * What a YAML text says, or where it is no YAML: the line, where the parser tells it. Errors and warnings of the parser
- * repeat what it read, which may be a secret, so neither is passed on. Pure.
+ * Parses a YAML text; for invalid YAML, the result has the line where the parser reports one. Errors and warnings of
+ * the parser repeat what it read, which may be a secret, so neither is passed on. Pure.
  */
 export function readYaml(
   text: string,

@@ -6,7 +6,7 @@ import { codeOf, reportServerHarness, wholeReport } from './testing/report-serve
 describe('the report API with malformed requests', () => {
   const start = reportServerHarness();
 
-  it('answers what is no HTTP with 400, and headers beyond the limit with 431', async () => {
+  it('answers invalid HTTP with 400, and headers beyond the limit with 431', async () => {
     const { raw } = await start();
     assert.match(await raw(['NONSENSE\r\n\r\n']), /^HTTP\/1.1 400 [\s\S]*"MalformedRequest"/);
     assert.match(await raw([`GET / HTTP/1.1\r\nx: ${'y'.repeat(30_000)}\r\n\r\n`]), /^HTTP\/1.1 431 /);
@@ -40,7 +40,7 @@ describe('the report API with malformed requests', () => {
     });
   }
 
-  it('answers what wants a tunnel, an unknown method or an expectation like any other request', async () => {
+  it('answers CONNECT, an unknown method and an expectation like any other request', async () => {
     const { raw } = await start();
     assert.match(await raw(['CONNECT x:1 HTTP/1.1\r\nhost: x\r\n\r\n']), /^HTTP\/1.1 404 [\s\S]*"UnknownPath"/);
     assert.match(await raw(['PROPFIND /v1/report HTTP/1.1\r\nhost: x\r\n\r\n']), /^HTTP\/1.1 404 [\s\S]*"UnknownPath"/);

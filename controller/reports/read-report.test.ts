@@ -25,7 +25,7 @@ function withAddress(address: unknown, type = 'InternalIP'): unknown {
 }
 
 describe('reading a report', () => {
-  it('takes a whole one and the smallest one', () => {
+  it('accepts a complete report and a minimal one', () => {
     assert.deepEqual(read(exampleReport()).report, exampleReport());
     const { version, agentVersion, agentId, sequence, observedAt, metadata } = exampleReport();
     assert.ok(read({ version, agentVersion, agentId, sequence, observedAt, metadata }).report);
@@ -146,7 +146,7 @@ describe('reading a report', () => {
     for (const fault of faults) assert.ok(fault && !JSON.stringify(fault).includes('hunter2'), JSON.stringify(fault));
   });
 
-  it('shows what would steer a terminal or turn a line round by its number', () => {
+  it('shows control and bidirectional characters by their code points', () => {
     for (const odd of ['\u001b[2J', '\u009b1m', '\u202egnirts', '\u2028', '\ud800', '\u0000']) {
       for (const fault of [read(withValue('bootId', odd)).fault, read(withValue(`x${odd}`, 1)).fault]) {
         assert.match(`${fault?.field} ${fault?.value} ${fault?.expected}`, /^[ -~]+$/);
@@ -205,7 +205,7 @@ describe('reading a report', () => {
     assert.ok(read(withValue('instance.labels', { [hostile]: 'x' })).fault);
   });
 
-  it('publishes the schema it goes by', () => {
+  it('publishes its schema', () => {
     const schema = reportJsonSchema() as { required: string[]; additionalProperties: boolean };
     assert.deepEqual(schema.required, ['version', 'agentVersion', 'agentId', 'sequence', 'observedAt', 'metadata']);
     assert.equal(schema.additionalProperties, false);

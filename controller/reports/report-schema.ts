@@ -3,14 +3,14 @@ import type { Static } from 'typebox';
 import * as Type from 'typebox';
 import { nodeAddressTypes } from '../../common/instance.ts';
 import { type Report, reportVersion } from '../../common/report.ts';
-import { unseenCharacters } from '../../common/visible-text.ts';
+import { invisibleCharacters } from '../../common/visible-text.ts';
 
 /**
  * One line of visible text, for logs, events and conditions. The API server must return it unchanged, because a
  * difference would be written again and again: that excludes half characters.
  */
 function line(maxLength: number, minLength = 1) {
-  return Type.String({ minLength, maxLength, pattern: `^[^${unseenCharacters}]*$` });
+  return Type.String({ minLength, maxLength, pattern: `^[^${invisibleCharacters}]*$` });
 }
 
 function token(maxLength: number, pattern: string) {
@@ -33,7 +33,7 @@ const address = Type.Object(
 const instance = Type.Object(
   {
     cloud: token(32, '^[a-z][a-z0-9-]*$'),
-    id: token(512, `^[^\\s${unseenCharacters}]+$`),
+    id: token(512, `^[^\\s${invisibleCharacters}]+$`),
     providerID: token(512, '^[\\x21-\\x7e]+$'),
     // Part of the record on the Node, whose fields are separated by spaces.
     incarnation: Type.Optional(token(256, '^[\\x21-\\x7e]+$')),

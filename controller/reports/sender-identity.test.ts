@@ -48,7 +48,7 @@ describe('the identity of a sender', () => {
     assert.match(sender.credentialId, /^JTI=/);
   });
 
-  it('refuses what is no token without asking the API server', async () => {
+  it('refuses an invalid token without a call to the API server', async () => {
     assert.equal((await refusalOf('')).code, 'TokenMissing');
     for (const token of ['x', 'a.b', 'a.b.c.d', 'a.b.ü', 'a..c', `a.b.${'c'.repeat(20_000)}`]) {
       assert.equal((await refusalOf(token)).code, 'TokenInvalid');
@@ -100,7 +100,7 @@ describe('the identity of a sender', () => {
     });
   }
 
-  it('asks for patience when the token is older than the Node, also once the Node is there', async () => {
+  it('asks for a retry when the token is older than the Node, also once the Node exists', async () => {
     const token = reviewer.issue({ node: 'late' });
     reviewer.putNode('late');
     const refusal = await refusalOf(token);
@@ -118,9 +118,9 @@ describe('the identity of a sender', () => {
     assert.equal((await identity.identify(reviewer.issue({ node: 'a' }))).nodeUid, reviewer.nodeUid('a'));
   });
 
-  it('asks for patience when the live Node cannot be looked at', async () => {
-    const blind = make({ liveNodeUid: () => Promise.reject(new Error('no cache yet')) });
-    assert.equal((await refusalOf(reviewer.issue({ node: 'a' }), blind)).code, 'ReviewUnavailable');
+  it('asks for a retry when the live Node cannot be read', async () => {
+    const withoutCache = make({ liveNodeUid: () => Promise.reject(new Error('no cache yet')) });
+    assert.equal((await refusalOf(reviewer.issue({ node: 'a' }), withoutCache)).code, 'ReviewUnavailable');
   });
 
   it('reviews a token once in ten minutes', async () => {

@@ -20,7 +20,7 @@ export interface IdentityOptions {
    * The uid of the current Node of that name; undefined when there is none. After a failure the sender has to retry.
    */
   liveNodeUid(nodeName: string): string | undefined | Promise<string | undefined>;
-  /** Reviews under way at once; default 16. */
+  /** Reviews in progress at once; default 16. */
   readonly maxInFlight?: number;
   /** Reviews that may wait for one of those; default 2,000. */
   readonly maxWaiting?: number;

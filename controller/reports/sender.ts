@@ -1,4 +1,4 @@
-/** Whom a token's review proved the sender to be. */
+/** The sender of a report, as proved by the review of its token. */
 export interface Sender {
   readonly nodeName: string;
   readonly nodeUid: string;

@@ -17,7 +17,7 @@ import {
 describe('report API', () => {
   const start = reportServerHarness();
 
-  it('keeps a report under the name the token proves, answers with where the node stands, and closes', async () => {
+  it('stores a report under the name in the token, answers with the state of the node, and closes', async () => {
     const { reviewer, store, post } = await start();
     const answer = await post(reviewer.issue({ node: 'a' }), wholeReport);
     assert.equal(answer.status, 200);
@@ -32,7 +32,7 @@ describe('report API', () => {
     assert.equal(store.get('a')?.nodeUid, reviewer.nodeUid('a'));
   });
 
-  it('hands out a challenge, keeps what the evidence proved, and says why evidence is refused', async () => {
+  it('issues a challenge, stores verified evidence, and answers why evidence is refused', async () => {
     const refused = new EvidenceRefusal('BadSignature');
     const instance = { assurance: 'psat+fresh', cloud: 'aws', id: 'i-1' } as const;
     const judgements: (Judgement | undefined)[] = [
@@ -68,7 +68,7 @@ describe('report API', () => {
     assert.deepEqual(store.get('a')?.attestation?.instance, instance);
   });
 
-  it('takes a report of a node whose state it does not know yet', async () => {
+  it('accepts a report of a node whose state is not known yet', async () => {
     const { reviewer, post } = await start();
     reviewer.putNode('b');
     const answer = (await post(reviewer.issue({ node: 'b' }), wholeReport)).json as ReportAnswer;
@@ -112,7 +112,7 @@ describe('report API', () => {
     );
   });
 
-  it('says 503 and for how long when tokens cannot be reviewed', async () => {
+  it('answers 503 with Retry-After when tokens cannot be reviewed', async () => {
     const { reviewer, post } = await start();
     reviewer.outage = new KubeError({ status: 0, reason: 'Unreachable', message: 'refused' });
     const answer = await post(reviewer.issue({ node: 'a' }), wholeReport);
@@ -182,7 +182,7 @@ describe('report API', () => {
     );
   });
 
-  it('as a standby points at the leader, without a review', async () => {
+  it('as a standby redirects to the leader, without a review', async () => {
     const { reviewer, store, leadership, post } = await start();
     leadership.leading = false;
     const answer = await post(reviewer.issue({ node: 'a' }), wholeReport);
@@ -190,7 +190,7 @@ describe('report API', () => {
     assert.deepEqual([reviewer.reviews, store.size], [0, 0]);
   });
 
-  it('as a standby without a leader, or with one at no https URL, asks to come back', async () => {
+  it('as a standby without a leader, or with one without an https URL, answers 503 with Retry-After', async () => {
     const { reviewer, leadership, post } = await start();
     leadership.leading = false;
     for (const url of [undefined, 'http://10.0.0.1:10270', 'nonsense']) {

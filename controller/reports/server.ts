@@ -161,7 +161,7 @@ export async function createReportServer(options: ReportServerOptions): Promise<
     return reply.status(status).send({ error: field === undefined ? { code, message } : { code, message, field } });
   }
 
-  async function prove(request: FastifyRequest): Promise<Sender> {
+  async function identify(request: FastifyRequest): Promise<Sender> {
     const token = bearerToken(request);
     const address = await addressLimit(request, { increment: false });
     // Many agents may share one address: one that misuses it must not lock out those that were proved before.
@@ -179,7 +179,7 @@ export async function createReportServer(options: ReportServerOptions): Promise<
   }
 
   async function take(request: FastifyRequest): Promise<ReportAnswer> {
-    const sender = await prove(request);
+    const sender = await identify(request);
     senders.set(request, sender);
     const node = await nodeLimit(request);
     if (!node.isAllowed && node.isExceeded) {

@@ -59,7 +59,7 @@ describe('report store', () => {
     assert.equal(store.size, 1);
   });
 
-  it('turns an older or repeated report of the same agent process away, silently', () => {
+  it('refuses an older or repeated report of the same agent process without an event', () => {
     store.put(sender, exampleReport({ sequence: 7 }));
     for (const sequence of [6, 7]) assert.equal(store.put(sender, exampleReport({ sequence })), 'stale');
     assert.equal(arrivals.length, 1);
@@ -78,12 +78,12 @@ describe('report store', () => {
     );
   });
 
-  it('passes on that an agent leaves', () => {
+  it('reports that an agent is leaving', () => {
     store.put(sender, exampleReport({ leaving: true }));
     assert.deepEqual(arrivals, [{ nodeName: 'a', changed: true, attested: false, first: true, leaving: true }]);
   });
 
-  it('keeps what evidence proved across reports of one Node, and tells of it once', () => {
+  it('keeps verified evidence across reports of one Node, and reports it once', () => {
     const instance = { assurance: 'psat+fresh', cloud: 'aws', id: 'i-1' } as const;
     const judgement = { attestation: { instance, agentId: 'x', atMs: 0 } };
     store.put(sender, exampleReport({ sequence: 1 }));
@@ -105,7 +105,7 @@ describe('report store', () => {
     assert.equal(store.get('a')?.attestation, undefined, 'another Node object has to prove itself again');
   });
 
-  it('forgets what evidence proved when the term ends', () => {
+  it('drops verified evidence when the term ends', () => {
     const instance = { assurance: 'psat+doc', cloud: 'aws', id: 'i-1' } as const;
     store.put(sender, exampleReport(), { attestation: { instance, agentId: 'x', atMs: 0 } });
     store.outdate();

@@ -99,8 +99,8 @@ export function createReportStore(clock: Clock): ReportStore {
         const { version, agentVersion, agentId, sequence, observedAt } = stored.report;
         const metadata = { ok: false, ageSeconds: 0, failures: 0 };
         const report: Report = { version, agentVersion, agentId, sequence, observedAt, metadata };
-        const { attestation: _, refusedEvidence: __, ...heard } = stored;
-        reports.set(nodeName, { ...heard, report, outdated: true });
+        const { attestation: _, refusedEvidence: __, ...rest } = stored;
+        reports.set(nodeName, { ...rest, report, outdated: true });
       }
     },
     *assurances() {

@@ -189,7 +189,7 @@ async function controllerAs(api: ApiUnderTest, client: Client, folder: string): 
 
 async function checksItself(run: Controller): Promise<void> {
   // A cloud without controller support, so that the rights alone are at stake.
-  const { code, stdout, stderr } = await run(['check', '--cloud-provider=huaweicloud', '-o=json']);
+  const { code, stdout, stderr } = await run(['check', '--cloud-provider=oci', '-o=json']);
   assert.equal(code, 0, `${stdout}${stderr}`);
   const lines = JSON.parse(stdout) as { readonly of: string; readonly ok: boolean }[];
   const loops = parseLoops(['*']);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { beforeEach, describe, it } from 'node:test';
 import { planNodes } from '../../controller/commands/plan/plan-nodes.ts';
-import type { Plan } from '../../controller/commands/plan/planned-change.ts';
+import { isEmptyPlan, type Plan } from '../../controller/commands/plan/planned-change.ts';
 import type { BudgetKeeper } from '../../controller/model/budget-keeper.ts';
 import type { Replica, World } from './harness/world.ts';
 import { worldStage } from './harness/world-stage.ts';
@@ -41,6 +41,21 @@ describe('the plan of Nodes', () => {
     );
     assert.deepEqual(replica.kube.writes(), []);
     assert.deepEqual(replica.events, []);
+  });
+
+  it('shows a Node of a platform that is none of ours as foreign, and does not count it as a change', async () => {
+    world.cluster.register('old', { providerID: 'mesos://x' });
+    await world.clock.advance(0);
+    const made = await plan();
+    assert.deepEqual(made.changes, [
+      {
+        ...{ of: 'kubernetes', object: 'node old', action: 'hold' },
+        what: 'it is foreign and never changed: no configured cloud accepts its providerID mesos://x',
+      },
+    ]);
+    assert.ok(isEmptyPlan(made));
+    assert.deepEqual(made.problems, []);
+    assert.deepEqual(replica.kube.writes(), []);
   });
 
   it('is empty after a run has done it', async () => {

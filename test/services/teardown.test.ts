@@ -218,9 +218,9 @@ describe('teardown', () => {
     const calls: string[] = [];
     const told: LoadBalancers = {
       ...loadBalancers!,
-      declare(desired, isEveryone, lent) {
-        calls.push(`declare ${desired.map(({ service }) => service).sort()} ${isEveryone} ${[...lent]}`);
-        loadBalancers!.declare(desired, isEveryone, lent);
+      declare(desired, isComplete, lent) {
+        calls.push(`declare ${desired.map(({ service }) => service).sort()} ${isComplete} ${[...lent]}`);
+        loadBalancers!.declare(desired, isComplete, lent);
       },
       planRemoval: (...args) => {
         calls.push('plan');

@@ -1,6 +1,7 @@
 import { CloudError } from '../../../common/cloud-error.ts';
 import type { Clock } from '../../../common/process/clock.ts';
 import type { HttpAnswer, HttpRequest } from '../../../common/process/http.ts';
+import { unlessAborted } from '../../../common/process/until.ts';
 import { authRequest, type Credential } from './credential.ts';
 import { errorOf, isKeystoneNotFound, jsonOf } from './fault.ts';
 import { readSession, type Session } from './session.ts';
@@ -124,15 +125,6 @@ export function createTokens(
 
 /** A wait for a token that others wait for too, given up alone. */
 async function orAborted<Value>(promise: Promise<Value>, { signal, operation }: Waiting): Promise<Value> {
-  if (signal === undefined) return promise;
-  const aborted = Promise.withResolvers<never>();
-  const onAbort = () =>
-    aborted.reject(new CloudError({ kind: 'Unavailable', cloud: 'openstack', operation, message: 'given up' }));
-  signal.addEventListener('abort', onAbort, { once: true });
-  try {
-    if (signal.aborted) onAbort();
-    return await Promise.race([aborted.promise, promise]);
-  } finally {
-    signal.removeEventListener('abort', onAbort);
-  }
+  const failure = { kind: 'Unavailable', cloud: 'openstack', operation, message: 'given up' } as const;
+  return unlessAborted(promise, signal, () => new CloudError(failure));
 }

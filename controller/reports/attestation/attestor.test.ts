@@ -8,7 +8,7 @@ import { createAttestor } from './attestor.ts';
 import { createChallenges } from './challenges.ts';
 import { EvidenceRefusal, type EvidenceVerifier } from './verdict.ts';
 
-/** Believes `CHALLENGE INSTANCE`. */
+/** Accepts `CHALLENGE INSTANCE`. */
 const verifier: EvidenceVerifier = {
   cloud: 'simulated',
   kind: 'signed-identity',

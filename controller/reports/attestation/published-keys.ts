@@ -1,5 +1,5 @@
 import type { Clock } from '../../../common/process/clock.ts';
-import { type Http, HttpFailure } from '../../../common/process/http.ts';
+import type { Http } from '../../../common/process/http.ts';
 import { type JsonWebKeys, jsonWebKeys } from './trust.ts';
 import { EvidenceRefusal } from './verdict.ts';
 
@@ -32,7 +32,7 @@ export function createPublishedKeys(url: string, http: Http, clock: Clock): () =
       return keys;
     } catch (error) {
       notBeforeMs = clock.monotonic() + retryMs;
-      const why = error instanceof HttpFailure || error instanceof Error ? error.message : String(error);
+      const why = error instanceof Error ? error.message : String(error);
       throw new EvidenceRefusal('KeysUnavailable', `the keys at ${url} cannot be fetched: ${why}`);
     }
   }

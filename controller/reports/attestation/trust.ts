@@ -55,7 +55,7 @@ export function certificates(text: string): readonly X509Certificate[] {
     const found = (text.match(pemBlock) ?? []).map((pem) => new X509Certificate(pem));
     if (found.length > 0) return found;
   } catch {
-    // Said below, in our words.
+    // Reported below with our own error.
   }
   throw new Error('certificates in PEM');
 }
@@ -72,7 +72,7 @@ export function jsonWebKeys(text: string): JsonWebKeys {
     const isKey = (key: unknown) => typeof key === 'object' && key !== null && 'kty' in key && key.kty === 'RSA';
     if (Array.isArray(keys) && keys.length > 0 && keys.every(isKey)) return { keys };
   } catch {
-    // Said below, in our words.
+    // Reported below with our own error.
   }
   throw new Error('a JSON Web Key Set of RSA keys');
 }
@@ -82,7 +82,7 @@ function publicKey(text: string): KeyObject {
     const key = createPublicKey(text);
     if (key.asymmetricKeyType === 'ed25519') return key;
   } catch {
-    // Said below, in our words.
+    // Reported below with our own error.
   }
   throw new Error('an Ed25519 public key in PEM');
 }

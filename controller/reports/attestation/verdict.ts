@@ -51,7 +51,7 @@ export interface EvidenceVerifier {
   verify(document: string, challenges: readonly string[]): Promise<VerifiedInstance>;
 }
 
-/** What came of the evidence in one report. */
+/** The result for the evidence in one report. */
 export type Judgement =
   | { readonly attestation: Attestation; readonly refused?: undefined }
   | { readonly attestation?: undefined; readonly refused: EvidenceRefusal };

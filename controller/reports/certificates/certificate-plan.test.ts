@@ -74,7 +74,7 @@ describe('the plan of certificates', () => {
     });
   });
 
-  it('does the same steps in two years whatever the hour', () => {
+  it('takes the same steps in two years at any hour', () => {
     const cluster = modelCluster();
     const story: string[] = [];
     for (let now = start; now < start + 730 * day; now += hour) {
@@ -95,7 +95,7 @@ describe('the plan of certificates', () => {
     assert.equal(story.filter((line) => line.includes('retire')).length, 2);
   });
 
-  it('starts counting again when the next authority was taken from the ConfigMap', () => {
+  it('restarts the lead time when the next authority was removed from the ConfigMap', () => {
     const cluster = modelCluster();
     cluster.pass(start);
     cluster.pass(start + 246 * day);
@@ -107,7 +107,7 @@ describe('the plan of certificates', () => {
     assert.deepEqual(cluster.pass(found + day).slice(0, 1), ['promote']);
   });
 
-  it('never promotes what could not be published', () => {
+  it('never promotes an authority that could not be published', () => {
     const cluster = modelCluster();
     cluster.pass(start);
     for (let now = start + 240 * day; now < start + 300 * day; now += day) {
@@ -130,7 +130,7 @@ describe('the plan of certificates', () => {
     assert.ok(cluster.state?.current.cert !== before?.current.cert);
   });
 
-  it('uses the next authority at once when the current one expired meanwhile', () => {
+  it('uses the next authority at once when the current one has expired', () => {
     const cluster = modelCluster();
     cluster.pass(start);
     cluster.pass(start + 246 * day);

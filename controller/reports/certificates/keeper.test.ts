@@ -81,7 +81,7 @@ describe('self-managed certificates', () => {
     return self;
   }
 
-  /** Waits until the passes under way are done: issuing takes real time. */
+  /** Waits until the passes in progress are done: issuing takes real time. */
   async function quiet(condition: () => boolean): Promise<void> {
     for (let round = 0; round < 10_000 && !condition(); round += 1) {
       if (round < 100) await settle(1);
@@ -195,7 +195,7 @@ describe('self-managed certificates', () => {
     assert.equal(kube.objects.get(configMapPath)?.data, undefined);
   });
 
-  it('lets the leader alone publish, with the URLs of all who live', async () => {
+  it('lets only the leader publish, with the URLs of all live replicas', async () => {
     const a = replica('a', false);
     const b = replica('b', false);
     await Promise.all([a.keeper.start(), b.keeper.start()]);
@@ -218,7 +218,7 @@ describe('self-managed certificates', () => {
     assert.ok(writes.every(({ path }) => path.endsWith('/leases/mooring-controllers')));
   });
 
-  it('makes new certificates for a Secret that is beyond use, and says so', async () => {
+  it('issues new certificates for an unusable Secret, and logs it', async () => {
     const data = { 'ca.crt': 'bm9uc2Vuc2U=' };
     kube.objects.set(secretPath, { metadata: { name: 'mooring-ca', resourceVersion: '0' }, data });
     const standby = replica('b', false);
@@ -230,7 +230,7 @@ describe('self-managed certificates', () => {
     assert.equal((await waiting).cert, credentials.cert);
   });
 
-  it('tries again while the API server is away', async () => {
+  it('retries while the API server is unreachable', async () => {
     let away = true;
     kube.intercept = () => {
       if (away) throw new KubeError({ status: 0, reason: 'Unreachable', message: 'refused' });

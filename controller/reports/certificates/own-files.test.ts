@@ -75,7 +75,7 @@ describe('certificates of the operator', () => {
     await one.stop();
   });
 
-  it('publishes the authority it was given, and what becomes of it', async () => {
+  it('publishes the given authority and its changes', async () => {
     const one = keeper(true, { caFile: 'ca.crt' });
     await one.start();
     await settle();
@@ -110,7 +110,7 @@ describe('certificates of the operator', () => {
     assert.equal(clock.pending, 0);
   });
 
-  it('does not start on files that are no pair, and says which', async () => {
+  it('does not start with files that do not match, and names them', async () => {
     files.set('tls.key', pairs[1]?.key ?? '');
     await assert.rejects(keeper(false).start(), /tls\.key: not the key of tls\.crt/);
     files.set('tls.crt', 'x');

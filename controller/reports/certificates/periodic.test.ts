@@ -51,7 +51,7 @@ it('makes one more pass for any number of wakes during one', async () => {
   await loop.stop();
 });
 
-it('stops when the pass under way has ended, and starts none after', async () => {
+it('stops when the pass in progress has ended, and starts none after', async () => {
   const { clock, passes, loop } = setUp();
   loop.start();
   loop.wake();

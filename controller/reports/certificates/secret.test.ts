@@ -40,7 +40,7 @@ describe('the Secret of certificates', () => {
     assert.equal(secretData(least)['next-ca.key'], null);
   });
 
-  it('takes an empty one for none', () => assert.equal(readSecretData({}), undefined));
+  it('counts an empty one as missing', () => assert.equal(readSecretData({}), undefined));
 
   it('names what is unusable', () => {
     const cases: [Readonly<Record<string, string>>, RegExp][] = [
@@ -53,7 +53,7 @@ describe('the Secret of certificates', () => {
     for (const [changes, message] of cases) assert.throws(() => readSecretData(stored(state, changes)), message);
   });
 
-  it('goes on without an optional part that is broken', () => {
+  it('ignores an invalid optional part', () => {
     const read = readSecretData(stored(state, { 'next-ca.crt': 'x', 'previous-ca.crt': 'x' }));
     assert.deepEqual([read?.next, read?.previous, read?.current.cert], [undefined, undefined, state.current.cert]);
     const unmarked = readSecretData(stored(state, { 'next-ca-published': 'soon' }));

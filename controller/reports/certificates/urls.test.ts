@@ -30,7 +30,7 @@ describe('the directory of replicas', () => {
     }
   }
 
-  it('tells the leader who announced itself, in a fixed order, itself included', async () => {
+  it('gives the leader the announced URLs in a fixed order, including its own', async () => {
     const [b, a] = [replica('b'), replica('a')];
     await b.announce();
     await a.announce();
@@ -56,7 +56,7 @@ describe('the directory of replicas', () => {
     assert.equal(Object.keys(annotations()).length, 2);
   });
 
-  it('drops a replica three minutes after its last sign and clears its announcement away', async () => {
+  it('drops a replica three minutes after its last announcement, and removes that', async () => {
     const [a, b] = [replica('a'), replica('b')];
     await a.announce();
     await b.announce();
@@ -68,7 +68,7 @@ describe('the directory of replicas', () => {
     assert.deepEqual(Object.keys(annotations()), ['replica.mooring.dev/a']);
   });
 
-  it('believes one whose clock is hours behind as soon as it is seen to announce itself again', async () => {
+  it('counts a replica whose clock is hours behind as alive once its announcement changes', async () => {
     const slowClock = { ...clock, now: () => clock.now() - 3 * 3_600_000 };
     const slow = createReplicaDirectory({
       api: kube.api,
@@ -86,7 +86,7 @@ describe('the directory of replicas', () => {
     }
   });
 
-  it('does not publish what a replica left behind long ago, though it sees it for the first time', async () => {
+  it('does not publish an old announcement that it observes for the first time', async () => {
     await replica('old').announce();
     await clock.advance(11 * 60_000);
     const a = replica('a');
@@ -116,7 +116,7 @@ describe('the directory of replicas', () => {
     assert.deepEqual(await a.collect(), ['https://a.example:10270']);
   });
 
-  it('takes its announcement back', async () => {
+  it('withdraws its announcement', async () => {
     const [a, b] = [replica('a'), replica('b')];
     await a.announce();
     await b.announce();

@@ -17,7 +17,7 @@ const deadMs = 180_000;
  * An announcement older than this when it is first observed is ignored until it changes. The limit is generous, because
  * it compares two clocks.
  */
-const ancientMs = 600_000;
+const tooOldMs = 600_000;
 const maxReplicas = 32;
 
 export interface ReplicaDirectoryOptions {
@@ -103,9 +103,9 @@ export function createReplicaDirectory(options: ReplicaDirectoryOptions): Replic
     const known = observedByKey.get(key);
     if (known?.value === value) return known;
     const parsed = announcement(value);
-    const isAncient = !parsed || clock.now() - parsed.writtenAt > ancientMs;
+    const isTooOld = !parsed || clock.now() - parsed.writtenAt > tooOldMs;
     // An announcement that changes while we observe it is of a live replica, whatever its timestamp.
-    const observed = { value, since: now, isCurrent: known !== undefined || !isAncient };
+    const observed = { value, since: now, isCurrent: known !== undefined || !isTooOld };
     observedByKey.set(key, observed);
     return observed;
   }
@@ -148,7 +148,7 @@ export function createReplicaDirectory(options: ReplicaDirectoryOptions): Replic
         const { resourceVersion } = lease.metadata;
         const body = { metadata: { resourceVersion, annotations: dead } };
         await fencedApi.call({ verb: 'patch', patch: 'merge', path, body }).catch((error: unknown) => {
-          // A replica announced itself meanwhile. The next pass repeats this.
+          // A replica announced itself at the same time. The next pass repeats this.
           if (!isConflict(error)) throw error;
         });
       }

@@ -17,7 +17,7 @@ import { createEngine, type Engine } from '../../../controller/engine/engine.ts'
 import type { JournalState } from '../../../controller/engine/journal.ts';
 import type { Request, Result } from '../../../controller/engine/request.ts';
 import { type Found, isOwnedBy } from '../../../controller/engine/resource.ts';
-import { Crash, drive, type Hit } from '../../../controller/engine/testing/world.ts';
+import { Crash, drive, type Hit } from '../../../controller/engine/testing/environment.ts';
 import { queriesOf } from '../../../controller/services/balancers/service-engines.ts';
 import type { FakeCall, Json } from '../fake-http.ts';
 import { desiredFor, port } from '../suite/desired.ts';
@@ -177,7 +177,7 @@ export function createBalancerHarness(options: HarnessOptions = {}): BalancerHar
     });
     current = driver;
     return createEngine<DesireInput>({
-      ...{ driver, cluster, clock, everyoneDeclared: () => true },
+      ...{ driver, cluster, clock, allServicesDeclared: () => true },
       permit: () => () => {
         alive();
         const at = counts.permits++;

@@ -54,7 +54,7 @@ export async function openHetznerLife(): Promise<LifeCloud> {
           balancer.services = [];
         },
       })),
-    serviceAnnotations: { 'load-balancer.hetzner.cloud/use-private-ip': 'true' },
+    services: { web: { 'load-balancer.hetzner.cloud/use-private-ip': 'true' } },
     checks: ['servers', 'network', 'writing'],
     refuse(refused) {
       const body = { error: { code: 'unauthorized', message: 'unable to authenticate' } };

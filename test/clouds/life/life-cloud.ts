@@ -39,8 +39,10 @@ export interface LifeCloud {
   routes(): readonly string[] | undefined;
   /** What stands; undefined: its load balancers are not tried. */
   balancers?(): readonly LifeBalancer[];
-  /** Of the Service that is tried. */
-  readonly serviceAnnotations?: Readonly<Record<string, string>>;
+  /** What its load balancers consist of and need beside them, where they are more than one resource each: names. */
+  balancerParts?(): readonly string[];
+  /** Annotations of each Service that is tried, by name. Default: one Service without. */
+  readonly services?: Readonly<Record<string, Readonly<Record<string, string>>>>;
   /** Parts of the names of checks that pass. */
   readonly checks: readonly string[];
   /** Whether it refuses every credential from now on. */

@@ -1,4 +1,8 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { buildAll } from '../../../scripts/build.ts';
 import type { ApiSuite } from '../../conformance/api-under-test.ts';
 import type { LifeCloud, OpenLifeCloud } from './life-cloud.ts';
 import { type LifeStage, openLifeStage } from './life-stage.ts';
@@ -8,7 +12,7 @@ import { serviceSteps } from './service-steps.ts';
 const skipLong = process.env['MOORING_NIGHTLY'] === '1' ? undefined : 'minutes: MOORING_NIGHTLY=1 runs it';
 
 export interface LifeSuiteOptions<Life extends LifeCloud> {
-  /** A Service is tried as well, on the first of the clouds. Default: no. */
+  /** Services are tried as well, on every cloud that has `balancers`. Default: no. */
   readonly services?: boolean;
   /** Tests of these clouds alone. They run after the shared ones, and before the first VM is stopped. */
   readonly own?: (stage: () => LifeStage<Life>) => void;
@@ -40,7 +44,7 @@ export function lifeSuite<Life extends LifeCloud>(
   });
 }
 
-/** The same steps on any API server. */
+/** All steps, long ones too, on any API server and with the controller as `npm run build` makes it. */
 export function lifeApiSuite(
   name: string,
   open: readonly OpenLifeCloud[],
@@ -49,12 +53,14 @@ export function lifeApiSuite(
   return {
     name,
     async run(api, check) {
-      const stage = await openLifeStage(open, { api });
+      const dist = await mkdtemp(join(tmpdir(), 'mooring-life-'));
+      await buildAll(dist);
+      const stage = await openLifeStage(open, { api, program: [join(dist, 'controller.cjs')] });
       try {
-        for (const { title, isLong, run } of [...stepsOf(services), ...stepsAfter])
-          await check(title, () => run(stage), { skip: isLong ? skipLong : undefined });
+        for (const { title, run } of [...stepsOf(services), ...stepsAfter]) await check(title, () => run(stage));
       } finally {
         await stage.close();
+        await rm(dist, { recursive: true });
       }
     },
   };

@@ -1,65 +1,109 @@
 import assert from 'node:assert/strict';
-import type { LifeBalancer } from './life-cloud.ts';
+import { annotations as annotationKeys } from '../../../common/well-known.ts';
+import type { LifeBalancer, LifeCloud } from './life-cloud.ts';
 import type { LifeStage } from './life-stage.ts';
 import { type LifeStep, planStep, restartStep } from './life-steps.ts';
 
 const services = '/api/v1/namespaces/default/services';
-const path = `${services}/web`;
 
-/** The only one of the first cloud. */
-function balancerOf({ clouds }: LifeStage): LifeBalancer | undefined {
-  return clouds[0]!.balancers!()[0];
+/** A Service of type LoadBalancer that one of the clouds serves. */
+interface LifeService {
+  readonly name: string;
+  readonly cloud: LifeCloud;
+  readonly annotations: Readonly<Record<string, string>>;
 }
 
-const portsOf = (stage: LifeStage) => [...(balancerOf(stage)?.ports ?? [])].sort((a, b) => a - b);
+/** Of every cloud whose load balancers are tried. */
+function servicesOf({ clouds }: LifeStage): LifeService[] {
+  return clouds.flatMap((cloud) =>
+    cloud.balancers === undefined
+      ? []
+      : Object.entries(cloud.services ?? { web: {} }).map(([name, own]) => {
+          const served = cloud.served.cloud;
+          // Where there are several clouds, it says which one shall serve it.
+          const annotations = clouds.length === 1 ? own : { ...own, [annotationKeys.cloud]: served };
+          return { name: `${served}-${name}`, cloud, annotations };
+        }),
+  );
+}
 
-/** The life of one Service, on a cluster that is at rest before and after it. */
-export const serviceSteps: readonly LifeStep[] = [
-  {
-    title: 'gives a Service a load balancer with all Nodes as members, and shows its addresses',
-    async run(stage) {
-      const { controller, wait } = stage;
-      const { machines, serviceAnnotations: annotations = {} } = stage.clouds[0]!;
+async function addressesOf({ controller }: LifeStage, name: string): Promise<readonly string[]> {
+  const { body } = await controller.rest.call('GET', `${services}/${name}`);
+  const shown = (body?.status?.loadBalancer?.ingress ?? []) as readonly { readonly ip?: string }[];
+  return shown.map(({ ip }) => String(ip));
+}
+
+/** That of a Service, by the address that the Service shows. */
+async function balancerOf(stage: LifeStage, { name, cloud }: LifeService): Promise<LifeBalancer | undefined> {
+  const [first] = await addressesOf(stage, name);
+  return first === undefined ? undefined : cloud.balancers!().find(({ addresses }) => addresses.includes(first));
+}
+
+async function portsOf(stage: LifeStage, service: LifeService): Promise<string> {
+  return [...((await balancerOf(stage, service))?.ports ?? [])].sort((a, b) => a - b).join();
+}
+
+export const createStep: LifeStep = {
+  title: 'gives each Service a load balancer with all Nodes of its cloud as members, and shows its addresses',
+  async run(stage) {
+    const { controller, wait } = stage;
+    const all = servicesOf(stage);
+    for (const { name, annotations } of all)
       await controller.rest.must('POST', services, {
-        ...{ apiVersion: 'v1', kind: 'Service', metadata: { name: 'web', annotations } },
+        ...{ apiVersion: 'v1', kind: 'Service', metadata: { name, annotations } },
         spec: { type: 'LoadBalancer', selector: { app: 'web' }, ports: [{ name: 'http', port: 80 }] },
       });
-      const ingress = await wait('the Service shows an address', async () => {
-        const { body } = await controller.rest.call('GET', path);
-        const shown = body?.status?.loadBalancer?.ingress as readonly { readonly ip?: string }[] | undefined;
-        return shown !== undefined && shown.length > 0 && shown;
+    for (const service of all) {
+      const { name, cloud } = service;
+      const desired = cloud.machines.map(({ node }) => node).sort();
+      await wait(`all Nodes are members for ${name}`, async () => {
+        return [...((await balancerOf(stage, service))?.members ?? [])].sort().join() === desired.join();
       });
-      await wait('all Nodes are members', async () => balancerOf(stage)?.members.length === machines.length);
-      const { members, ports, addresses } = balancerOf(stage)!;
-      assert.deepEqual([...members].sort(), machines.map(({ node }) => node).sort());
-      assert.deepEqual(ports, [80]);
-      assert.deepEqual(
-        ingress.map(({ ip }) => ip),
-        addresses,
-      );
-    },
+      const { ports, addresses } = (await balancerOf(stage, service))!;
+      assert.deepEqual([ports, await addressesOf(stage, name)], [[80], addresses], name);
+    }
+    for (const { balancers, services: tried = { web: {} } } of stage.clouds)
+      if (balancers) assert.equal(balancers().length, Object.keys(tried).length);
   },
-  { ...restartStep, title: 'changes nothing of the load balancer after a restart' },
-  { ...planStep, title: 'has an empty plan with the load balancer' },
+};
+
+/** The life of Services on every cloud, side by side, in a cluster that is at rest before and after it. */
+export const serviceSteps: readonly LifeStep[] = [
+  createStep,
+  { ...restartStep, title: 'changes nothing of the load balancers after a restart' },
+  { ...planStep, title: 'has an empty plan with the load balancers' },
   {
-    title: 'puts a port back that a person removed, and adds one that the Service gets',
+    title: 'puts a port back that a person removed, and adds one that a Service gets',
     async run(stage) {
       const { controller, wait } = stage;
-      balancerOf(stage)!.removePorts();
-      assert.deepEqual(portsOf(stage), []);
-      await wait('the port is back', async () => portsOf(stage).join() === '80');
-      const { body: found } = await controller.rest.call('GET', path);
-      const ports = [...found.spec.ports, { name: 'https', port: 443 }];
-      await controller.rest.must('PUT', path, { ...found, spec: { ...found.spec, ports } });
-      await wait('there are two ports', async () => portsOf(stage).join() === '80,443');
+      const all = servicesOf(stage);
+      for (const service of all) {
+        (await balancerOf(stage, service))!.removePorts();
+        assert.equal(await portsOf(stage, service), '');
+      }
+      for (const service of all)
+        await wait(`the port of ${service.name} is back`, async () => (await portsOf(stage, service)) === '80');
+      for (const { name } of all) {
+        const { body: found } = await controller.rest.call('GET', `${services}/${name}`);
+        const ports = [...found.spec.ports, { name: 'https', port: 443 }];
+        await controller.rest.must('PUT', `${services}/${name}`, { ...found, spec: { ...found.spec, ports } });
+      }
+      for (const service of all)
+        await wait(`${service.name} has two ports`, async () => (await portsOf(stage, service)) === '80,443');
     },
   },
   {
-    title: 'deletes the load balancer with its Service',
-    async run({ controller, wait, clouds }) {
-      await controller.rest.must('DELETE', path);
-      await wait('the Service is gone', async () => (await controller.rest.call('GET', path)).status === 404);
-      assert.deepEqual(clouds[0]!.balancers!(), []);
+    title: 'deletes each load balancer with its Service',
+    async run(stage) {
+      const { controller, wait, clouds } = stage;
+      const paths = servicesOf(stage).map(({ name }) => `${services}/${name}`);
+      for (const path of paths) await controller.rest.must('DELETE', path);
+      for (const path of paths)
+        await wait(`${path} is gone`, async () => (await controller.rest.call('GET', path)).status === 404);
+      for (const { balancers } of clouds) assert.deepEqual(balancers?.() ?? [], []);
+      // What several Services share goes after the last of them.
+      for (const { served, balancerParts = () => [] } of clouds)
+        await wait(`nothing is left in ${served.cloud}`, async () => balancerParts().length === 0);
     },
   },
 ];

@@ -182,7 +182,7 @@ export function networkHarness(manageSecurityGroups = false, layer4 = false): Ne
       },
     };
     return createEngine({
-      ...{ driver, cluster, clock, permit: () => () => {}, everyoneDeclared: () => true },
+      ...{ driver, cluster, clock, permit: () => () => {}, allServicesDeclared: () => true },
       journal: {
         load: async ({ service }) => stored.get(service),
         save: async ({ service }, state) => void stored.set(service, state),

@@ -63,7 +63,7 @@ export function changeFacts({ world, capabilities }: SuiteContext): void {
             const { observed, steps, calls, refusals } = await ensure(await example.driving());
             assert.deepEqual(refusals, []);
             assert.ok(calls > 0, 'the change was not seen');
-            assert.equal(calls, steps.length);
+            assert.ok(loadBalancers.writesMembersEach ? calls >= steps.length : calls === steps.length);
             assert.equal(observed?.id, first?.id);
             assert.deepEqual(observed?.ingress, first?.ingress);
             const again = await ensure(await example.driving());

@@ -7,7 +7,7 @@ import { ensure, look, printStep, remove, withheld } from './drive.ts';
 import { type SuiteContext, sorted, withExample } from './suite-context.ts';
 
 /** Facts about making, seeing and removing one load balancer. */
-export function balancerFacts({ world }: SuiteContext): void {
+export function balancerFacts({ world, capabilities }: SuiteContext): void {
   describe('load balancers', () => {
     it('are created by one plan, which is empty afterwards', () =>
       withExample(world(), async (example) => {
@@ -94,7 +94,11 @@ export function balancerFacts({ world }: SuiteContext): void {
         driven.push(await ensure(await example.driving({ permit })));
         driven.push(await remove(await example.driving({ permit })));
         assert.equal(example.world.mutations() - began, asked, 'as many calls were sent as were permitted');
-        assert.equal(driven.flatMap(({ steps }) => steps).length, asked);
+        const steps = driven.flatMap((one) => one.steps).length;
+        assert.ok(
+          capabilities.loadBalancers?.writesMembersEach ? steps <= asked : steps === asked,
+          `${steps} steps, ${asked} calls`,
+        );
       }));
 
     it('send no mutating call without a permit, at any step', () =>

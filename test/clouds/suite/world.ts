@@ -43,8 +43,15 @@ export interface CloudCapabilities {
         /** A member may be made to drain; elsewhere the cloud drains what is taken out. */
         readonly drains: boolean;
         readonly retain: boolean;
+        /**
+         * Kinds that get their marks by a call after their create: one of a process that dies between the two has
+         * nothing that shows whose it is.
+         */
+        readonly markedLater?: readonly string[];
         /** It refuses a member that is no instance, and says which. */
         readonly refusesMembers: boolean;
+        /** A step may be several calls: each member is written at its own network interface. Default: one call. */
+        readonly writesMembersEach?: true;
         /** At most so many mutating calls for two ports: the first Service, one more, a member more, a removal. */
         readonly calls?: Readonly<Record<'first' | 'further' | 'member' | 'removal', number>>;
       }

@@ -21,19 +21,19 @@ export const engineMutants: readonly Mutant[] = [
     ],
   },
   {
-    name: 'engine: knowledge outlives a call of unknown outcome',
+    name: 'engine: a call of unclear outcome does not make the owner stale',
     by: reads,
     edits: [[`${folder}/run.ts`, 'if (isUncertain(error)) inventory.invalidate(owner);', '']],
   },
   {
-    name: 'engine: a read that began before the call makes knowledge fresh',
+    name: 'engine: a read that began before the call ends staleness',
     by: inventory,
     edits: [[`${folder}/inventory.ts`, 'if (since <= began.order && isRead)', 'if (isRead)']],
   },
   {
     name: 'engine: no search by marks after an error',
     by: reads,
-    edits: [[`${folder}/reconcile.ts`, 'if (errors.length > 0) knowledge.searchNext(owner);', '']],
+    edits: [[`${folder}/reconcile.ts`, 'if (errors.length > 0) observed.searchNext(owner);', '']],
   },
   {
     name: 'engine: details are not read again when their version moved',
@@ -54,7 +54,9 @@ export const engineMutants: readonly Mutant[] = [
   {
     name: 'engine: the first claim of a Service is searched for',
     by: reads,
-    edits: [[`${folder}/knowledge.ts`, 'recorded.length === 0 && !journal.isFirstClaim;', 'recorded.length === 0;']],
+    edits: [
+      [`${folder}/observed-state.ts`, 'recorded.length === 0 && !journal.isFirstClaim;', 'recorded.length === 0;'],
+    ],
   },
   {
     name: 'engine: creates are sent without a record of the intent',
@@ -84,19 +86,20 @@ export const engineMutants: readonly Mutant[] = [
     edits: [
       [
         `${folder}/plan.ts`,
-        '      if (maker !== undefined) graph.require(step, maker);\n      if (need !== want.within)',
-        "      for (const [name, other] of makers)\n        if (name.split('/')[0] === need.split('/')[0]) " +
-          'graph.require(step, other);\n      if (maker !== undefined && need !== want.within)',
+        '      if (createStep !== undefined) graph.require(step, createStep);\n      if (need !== want.within)',
+        "      for (const [name, other] of createSteps)\n        if (name.split('/')[0] === need.split('/')[0]) " +
+          'graph.require(step, other);\n      if (createStep !== undefined && need !== want.within)',
       ],
     ],
   },
   {
-    name: 'engine: the old target goes although what refers to it could not turn away',
+    name: 'engine: the old target goes although the update of its referrer failed',
     by: steps,
     edits: [
       [
         `${folder}/removals.ts`,
-        'if (isFirm) for (const step of drafts.stepsOn(other)) if (step !== gone) graph.require(gone, step);',
+        'if (isFirm) for (const step of drafts.stepsOn(other)) ' +
+          'if (step !== deleteStep) graph.require(deleteStep, step);',
         '',
       ],
     ],
@@ -181,17 +184,19 @@ export const engineMutants: readonly Mutant[] = [
     edits: [[`${folder}/reconcile.ts`, '        provedGone = false;\n', '']],
   },
   {
-    name: 'engine: shrinks what Services share before all are known',
+    name: 'engine: shrinks a shared resource before all Services are declared',
     by: sharing,
-    edits: [[`${folder}/shared.ts`, 'standing !== undefined && (!everyoneDeclared() || isHeld(standing));', 'false;']],
+    edits: [
+      [`${folder}/shared.ts`, 'existing !== undefined && (!allServicesDeclared() || isHeld(existing));', 'false;'],
+    ],
   },
   {
-    name: 'engine: writes a union as it was planned',
+    name: 'engine: writes the union of the plan instead of the current one',
     by: sharing,
     edits: [
       [
         `${folder}/sender.ts`,
-        'return shared.specOf(put, kinds.get(put.kind)?.merge === undefined ? undefined : standingOf(put));',
+        'return shared.specOf(put, kinds.get(put.kind)?.merge === undefined ? undefined : existingOf(put));',
         'return put.spec;',
       ],
     ],

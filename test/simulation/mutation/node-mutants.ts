@@ -63,7 +63,7 @@ export const nodeMutants: readonly Mutant[] = [
   {
     name: 'silence that is the same for every lease',
     edits: [
-      ['controller/nodes/silence.ts', 'told ? leaseDurationSeconds * 1000 : defaultMs', 'told ? minMs : defaultMs'],
+      ['controller/nodes/silence.ts', 'isValid ? leaseDurationSeconds * 1000 : defaultMs', 'told ? minMs : defaultMs'],
     ],
   },
   {

@@ -1,3 +1,4 @@
+import { unlessAborted } from '../../../../common/process/until.ts';
 import type { ReadOptions } from '../service-calls.ts';
 
 /**
@@ -22,18 +23,6 @@ export function createTogether<Answer>(
       next = mine;
       running = mine;
     }
-    return unlessAborted(next, signal);
+    return unlessAborted(next, signal, () => signal?.reason);
   };
-}
-
-async function unlessAborted<Answer>(answer: Promise<Answer>, signal: AbortSignal | undefined): Promise<Answer> {
-  if (signal === undefined) return answer;
-  const ended = Promise.withResolvers<never>();
-  const onAbort = () => ended.reject(signal.reason);
-  signal.addEventListener('abort', onAbort, { once: true });
-  try {
-    return await Promise.race([answer, ended.promise]);
-  } finally {
-    signal.removeEventListener('abort', onAbort);
-  }
 }

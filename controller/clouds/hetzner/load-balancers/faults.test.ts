@@ -10,7 +10,7 @@ import {
   owner,
 } from '../../../../test/clouds/hetzner/balancer-harness.ts';
 import { port } from '../../../../test/clouds/suite/desired.ts';
-import { faults, type Hit } from '../../../engine/testing/world.ts';
+import { faults, type Hit } from '../../../engine/testing/environment.ts';
 import type { DesiredLoadBalancer } from '../../load-balancers.ts';
 import { kindNames } from './balancer.ts';
 

@@ -51,8 +51,8 @@ async function changePort<Change, Result>(
     try {
       await sendTogether(
         changes.map(({ passenger }) => passenger),
-        async (going, permit) => {
-          const mine = changes.filter(({ passenger }) => going.includes(passenger));
+        async (permitted, permit) => {
+          const mine = changes.filter(({ passenger }) => permitted.includes(passenger));
           const pairs = pairsWith(current, {
             add: mine.flatMap(({ add }) => add ?? []),
             remove: mine.flatMap(({ remove }) => remove ?? []),

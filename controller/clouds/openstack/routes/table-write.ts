@@ -66,8 +66,8 @@ async function writeList<Change, Result>(
     try {
       const sent = await sendTogether(
         waiting.map(({ passenger }) => passenger),
-        (going, permit) => {
-          const mine = waiting.filter(({ passenger }) => going.includes(passenger));
+        (permitted, permit) => {
+          const mine = waiting.filter(({ passenger }) => permitted.includes(passenger));
           return writeOnce(parts, current, mine, refuse, permit);
         },
       );

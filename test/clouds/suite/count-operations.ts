@@ -1,13 +1,13 @@
-import type { Cloud, CloudCall, InstanceRef } from '../../controller/clouds/cloud.ts';
+import type { Cloud, CloudCall, InstanceRef } from '../../../controller/clouds/cloud.ts';
 import type {
   DesiredLoadBalancer,
   LoadBalancerPlan,
   LoadBalancerRef,
   LoadBalancers,
   ObservedLoadBalancer,
-} from '../../controller/clouds/load-balancers.ts';
-import { desiredFor, memberOf, newOwner, port } from '../../test/clouds/suite/desired.ts';
-import type { CloudVm, CloudWorld } from '../../test/clouds/suite/world.ts';
+} from '../../../controller/clouds/load-balancers.ts';
+import { desiredFor, memberOf, newOwner, port } from './desired.ts';
+import type { CloudVm, CloudWorld } from './world.ts';
 
 /** A cloud under test that tells of every call of its clients. */
 export interface CountedWorld {
