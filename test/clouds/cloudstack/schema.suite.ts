@@ -79,7 +79,9 @@ describe("the vendor's API description", () => {
 
 describe('recorded answers of a management server', () => {
   it('of a VM are read as its Node is to be', async () => {
-    const body = (await recorded('VirtualMachine'))['listVirtualMachines'];
+    const record = (await recorded('VirtualMachine'))['listVirtualMachines']!;
+    // The record names this answer by its command; a server says `listvirtualmachinesresponse`.
+    const body = { listvirtualmachinesresponse: record['listVirtualMachines']! };
     const clock = fakeClock();
     const context = { clock, random: seededRandom(1), log: silentLog, env: {}, onCall: () => {} };
     const config = { endpoint: 'http://cs.test/client/api', apiKey: 'a', secretKey: 'b', project: undefined };
