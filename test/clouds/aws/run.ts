@@ -41,7 +41,7 @@ process.exitCode = counts.failed > 0 || suites.length === 0 ? 1 : 0;
 
 /** What one suite has printed; its failures and skips are shown as they come. */
 function run(suite: string, url: string): Promise<string> {
-  const args = ['--test', '--test-isolation=none', '--test-reporter=./scripts/test-reporter.mjs', suite];
+  const args = ['--test-reporter=./scripts/test-reporter.mjs', 'scripts/run-tests.ts', suite];
   const tests = spawn(process.execPath, args, {
     stdio: ['inherit', 'pipe', 'inherit'],
     cwd: join(import.meta.dirname, '../../..'),

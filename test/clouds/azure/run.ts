@@ -19,7 +19,7 @@ const missing = [classic, python].flatMap((tool) => ('skipped' in tool ? [tool.s
 const suites = ['life', ...(Object.keys(env).length === 0 ? [] : ['clients', 'services'])];
 const files = suites.map((name) => join(import.meta.dirname, `${name}.suite.ts`));
 
-const args = ['--test', '--test-isolation=none', '--test-reporter=./scripts/test-reporter.mjs', ...files];
+const args = ['--test-reporter=./scripts/test-reporter.mjs', 'scripts/run-tests.ts', ...files];
 const cwd = join(import.meta.dirname, '../../..');
 const tests = spawn(process.execPath, args, { stdio: 'inherit', cwd, env: { ...process.env, ...env } });
 const code = await new Promise((resolve) => tests.once('exit', resolve));

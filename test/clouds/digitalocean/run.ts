@@ -27,7 +27,7 @@ const suites = [
   ...(env['DIGITALOCEAN_GO_CLIENT'] === undefined ? [] : ['clients']),
 ].map((name) => join(import.meta.dirname, `${name}.suite.ts`));
 
-const args = ['--test', '--test-isolation=none', '--test-reporter=./scripts/test-reporter.mjs', ...suites];
+const args = ['--test-reporter=./scripts/test-reporter.mjs', 'scripts/run-tests.ts', ...suites];
 const cwd = join(import.meta.dirname, '../../..');
 const tests = spawn(process.execPath, args, { stdio: 'inherit', cwd, env: { ...process.env, ...env } });
 const code = await new Promise((resolve) => tests.once('exit', resolve));

@@ -25,7 +25,7 @@ const suites = [
 
 let code: unknown = 0;
 if (suites.length > 0) {
-  const args = ['--test', '--test-isolation=none', '--test-reporter=./scripts/test-reporter.mjs', ...suites];
+  const args = ['--test-reporter=./scripts/test-reporter.mjs', 'scripts/run-tests.ts', ...suites];
   const cwd = join(import.meta.dirname, '../../..');
   const tests = spawn(process.execPath, args, { stdio: 'inherit', cwd, env: { ...process.env, ...env } });
   code = await new Promise((resolve) => tests.once('exit', resolve));

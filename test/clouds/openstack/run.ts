@@ -8,12 +8,8 @@ if (!process.env['OS_CLOUD']) {
   console.log('SKIPPED: the OpenStack cloud was NOT proved against a real OpenStack: OS_CLOUD names none');
   console.log('0 passed, 0 failed, 1 skipped');
 } else {
-  const args = [
-    '--test',
-    '--test-isolation=none',
-    '--test-reporter=./scripts/test-reporter.mjs',
-    'test/clouds/openstack/*.suite.ts',
-  ];
+  const suites = 'test/clouds/openstack/*.suite.ts';
+  const args = ['--test-reporter=./scripts/test-reporter.mjs', 'scripts/run-tests.ts', suites];
   const tests = spawn(process.execPath, args, { stdio: 'inherit', cwd: new URL('../../..', import.meta.url) });
   process.exitCode = await new Promise((resolve) => tests.once('exit', (code) => resolve(code ?? 1)));
 }

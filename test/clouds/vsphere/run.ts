@@ -12,7 +12,7 @@ if ('skipped' in found) {
 } else {
   const suites = process.argv.slice(2);
   const files = (suites.length > 0 ? suites : ['*']).map((suite) => `test/clouds/vsphere/${suite}.suite.ts`);
-  const args = ['--test', '--test-isolation=none', '--test-reporter=./scripts/test-reporter.mjs', ...files];
+  const args = ['--test-reporter=./scripts/test-reporter.mjs', 'scripts/run-tests.ts', ...files];
   const env = { ...process.env, VCSIM: found.program };
   const tests = spawn(process.execPath, args, { stdio: 'inherit', cwd: new URL('../../..', import.meta.url), env });
   process.exitCode = await new Promise((resolve) => tests.once('exit', (code) => resolve(code ?? 1)));
