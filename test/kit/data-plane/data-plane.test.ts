@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import { isDeepStrictEqual } from 'node:util';
 import { systemClock } from '../../../common/process/clock.ts';
 import { seededRandom } from '../../../common/process/random.ts';
 import { createSimulatedCloud } from '../cloud/cloud.ts';
@@ -90,6 +91,10 @@ async function until(what: string, probe: () => unknown): Promise<void> {
   assert.fail(`never: ${what}`);
 }
 
+/** On a busy machine a health check may miss its time, and a connection then breaks; the next ones do not. */
+const answeredBy = (target: Target, nodes: readonly string[]) =>
+  until(`${nodes.join()} answer`, async () => isDeepStrictEqual(await answerers(target).catch(() => []), nodes));
+
 async function answerers(target: Target, count = 9): Promise<string[]> {
   const nodes = new Set<string>();
   for (let number = 0; number < count; number += 1) nodes.add((await ask(target)).node);
@@ -101,7 +106,7 @@ const allNodes = ['node-0001', 'node-0002', 'node-0003'];
 test('every healthy member of a load balancer answers, and the model knows who is healthy', async (t) => {
   const { target, healthOf } = await start(t);
   await until('all are healthy', () => healthOf().every((healthy) => healthy === true));
-  assert.deepEqual(await answerers(target), allNodes);
+  await answeredBy(target, allNodes);
 });
 
 test('a VM that stops turns unhealthy, and gets nothing until it is back', async (t) => {
@@ -109,20 +114,20 @@ test('a VM that stops turns unhealthy, and gets nothing until it is back', async
   await until('all are healthy', () => healthOf().every((healthy) => healthy === true));
   model.stop(vms[1]!.id);
   await until('the stopped one is unhealthy', () => healthOf()[1] === false);
-  assert.deepEqual(await answerers(target), ['node-0001', 'node-0003']);
+  await answeredBy(target, ['node-0001', 'node-0003']);
   model.start(vms[1]!.id);
   await until('it is healthy again', () => healthOf()[1] === true);
-  assert.deepEqual(await answerers(target), allNodes);
+  await answeredBy(target, allNodes);
 });
 
 test("with the policy Local only nodes with pods are healthy, and they see the client's address", async (t) => {
   const { target, plane, healthOf } = await start(t, { policy: 'Local' });
   plane.placePods('default/web', ['node-0002']);
   await until('one is healthy', () => healthOf().join() === 'false,true,false');
-  assert.deepEqual(await answerers(target), ['node-0002']);
+  await answeredBy(target, ['node-0002']);
   plane.placePods('default/web', ['node-0002', 'node-0003']);
   await until('two are healthy', () => healthOf().join() === 'false,true,true');
-  assert.deepEqual(await answerers(target), ['node-0002', 'node-0003']);
+  await answeredBy(target, ['node-0002', 'node-0003']);
 });
 
 test('a draining member keeps its connections and gets no new ones; once it is no member they break', async (t) => {
