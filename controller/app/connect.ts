@@ -15,6 +15,7 @@ export async function connectTo(
   try {
     return await loadKubeConnection({ kubeconfig: kubeconfig || undefined, ...world });
   } catch (error) {
-    throw new OptionError(`--kubeconfig: ${error instanceof Error ? error.message : error}`);
+    const message = error instanceof Error ? error.message : String(error);
+    throw new OptionError(kubeconfig === '' ? message : `--kubeconfig: ${message}`);
   }
 }

@@ -190,6 +190,37 @@ describe('the connection of a kubeconfig', () => {
     assert.equal(String(tls.ca), 'POD CA');
   });
 
+  it('is found as kubectl finds it', async () => {
+    const home = join(folder, 'home');
+    await mkdir(join(home, '.kube'), { recursive: true });
+    const token = async (env: Record<string, string>, given?: string) => {
+      const connection = await load({ env, ...(given !== undefined && { kubeconfig: given }), rootPrefix: folder });
+      return (await connection.credentials()).headers['authorization'];
+    };
+    const [one, two] = [await kubeconfig('one', { token: 'one' }), await kubeconfig('two', { token: 'two' })];
+    await writeFile(join(home, '.kube/config'), await readFile(await kubeconfig('own', { token: 'own' })));
+    assert.equal(await token({ HOME: home }), 'Bearer own');
+    assert.equal(await token({ HOME: home, KUBECONFIG: one }), 'Bearer one');
+    assert.equal(await token({ HOME: home, KUBECONFIG: one }, two), 'Bearer two');
+    assert.equal(await token({ KUBECONFIG: ['', file('absent'), two, one].join(':') }), 'Bearer two');
+    await assert.rejects(token({ HOME: home, KUBECONFIG: file('absent') }), /KUBECONFIG is ".*absent", which names no/);
+  });
+
+  it('may be spread over the files of KUBECONFIG', async () => {
+    const [account, place] = [file('account'), file('place')];
+    await writeFile(file('account-token'), 'of a file');
+    const users = [
+      { name: 'u', user: { tokenFile: 'account-token' } },
+      { name: 'other', user: { tokenFile: 'absent' } },
+    ];
+    await writeFile(account, stringify({ users }));
+    const clusters = [{ name: 'c', cluster: { server: 'https://10.0.0.1:6443' } }];
+    const contexts = [{ name: 'x', context: { cluster: 'c', user: 'u' } }];
+    await writeFile(place, stringify({ clusters, contexts, 'current-context': 'x' }));
+    const connection = await load({ env: { KUBECONFIG: `${account}:${place}` } });
+    assert.deepEqual((await connection.credentials()).headers, { authorization: 'Bearer of a file' });
+  });
+
   it('names the fault of an unusable configuration', async () => {
     await assert.rejects(load({}), /KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set/);
     await assert.rejects(load({ kubeconfig: file('nowhere') }), /kubeconfig .*nowhere: ENOENT/);

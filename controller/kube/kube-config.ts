@@ -1,18 +1,16 @@
-import { readFileSync } from 'node:fs';
 import type { RequestOptions } from 'node:https';
-import { dirname, resolve } from 'node:path';
 import { KubeConfig } from '@kubernetes/client-node';
-import { parse } from 'yaml';
 import type { Clock } from '../../common/process/clock.ts';
 import { errorFields, type Log } from '../../common/process/log.ts';
 import type { Credentials, KubeConnection, TlsMaterial } from './connection.ts';
+import { findKubeConfigs, readKubeConfigs } from './kube-config-files.ts';
 
 export interface KubeConfigOptions {
-  /** A kubeconfig file; default: the ServiceAccount of the Pod. */
+  /** A kubeconfig file; default: as kubectl finds it, and in a Pod without `KUBECONFIG` its ServiceAccount. */
   readonly kubeconfig?: string | undefined;
   readonly clock: Clock;
   readonly log: Log;
-  /** Default `process.env`, which has the address of the API server in a Pod. */
+  /** Default `process.env`: `KUBECONFIG`, `HOME`, and the address of the API server in a Pod. */
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** Prefix of the paths of a Pod's ServiceAccount, for tests. */
   readonly rootPrefix?: string;
@@ -35,7 +33,7 @@ const renewAtMostEveryMs = 5_000;
  * plugin runs again when its credentials have expired or were refused. Throws an Error naming the file or variable when
  * there is no usable configuration.
  *
- * The only module that loads client-node at run time (80 MiB unbundled): import it lazily.
+ * It and `kube-config-files.ts` alone load client-node at run time (80 MiB unbundled): import it lazily.
  */
 export async function loadKubeConnection(options: KubeConfigOptions): Promise<KubeConnection> {
   const { clock, log } = options;
@@ -74,20 +72,9 @@ export async function loadKubeConnection(options: KubeConfigOptions): Promise<Ku
 }
 
 function readConfig(options: KubeConfigOptions): KubeConfig {
-  const config = new KubeConfig();
-  if (options.kubeconfig === undefined) {
-    loadServiceAccount(config, options);
-  } else {
-    try {
-      config.loadFromFile(options.kubeconfig);
-      readTokenFile(config, options.kubeconfig);
-    } catch (error) {
-      const line = yamlLine(error);
-      if (line !== undefined) throw new Error(`kubeconfig ${options.kubeconfig}: line ${line}: not valid YAML`);
-      throw new Error(`kubeconfig ${options.kubeconfig}: ${(error as Error).message}`, { cause: error });
-    }
-  }
-  const from = options.kubeconfig === undefined ? 'in-cluster configuration' : `kubeconfig ${options.kubeconfig}`;
+  const files = findKubeConfigs(options.kubeconfig, options.env ?? process.env);
+  const config = files.length > 0 ? readKubeConfigs(files) : loadServiceAccount(options);
+  const from = files.length === 0 ? 'in-cluster configuration' : `kubeconfig ${files.join(', ')}`;
   const context = config.getContextObject(config.getCurrentContext());
   if (!context) throw new Error(`${from}: current-context "${config.getCurrentContext() ?? ''}" names no context`);
   const cluster = config.getCurrentCluster();
@@ -104,46 +91,22 @@ function readConfig(options: KubeConfigOptions): KubeConfig {
   return config;
 }
 
-/**
- * The line of a YAML syntax error, by either parser; undefined for other failures. The parsers' messages quote the
- * text, which may be a token.
- */
-function yamlLine(error: unknown): number | undefined {
-  const { mark, linePos } = error as { mark?: { line: number }; linePos?: readonly { line: number }[] };
-  return mark === undefined ? linePos?.[0]?.line : mark.line + 1;
-}
-
-/**
- * Reads `users[].user.tokenFile`, which client-node 2.0.1 silently ignores (it looks for `token-file`), so requests
- * would be anonymous.
- */
-function readTokenFile(config: KubeConfig, file: string): void {
-  const document = parse(readFileSync(file, 'utf8')) as { readonly users?: readonly RawUser[] } | null;
-  const user = config.getCurrentUser();
-  const raw = document?.users?.find((entry) => entry.name === user?.name)?.user;
-  if (!user || typeof raw?.tokenFile !== 'string' || user.token) return;
-  const token = readFileSync(resolve(dirname(file), raw.tokenFile), 'utf8').trim();
-  config.users = config.users.map((entry) => (entry.name === user.name ? { ...entry, token } : entry));
-}
-
-interface RawUser {
-  readonly name?: unknown;
-  readonly user?: { readonly tokenFile?: unknown };
-}
-
-function loadServiceAccount(config: KubeConfig, { env = process.env, rootPrefix }: KubeConfigOptions): void {
+function loadServiceAccount({ env = process.env, rootPrefix }: KubeConfigOptions): KubeConfig {
   const host = env['KUBERNETES_SERVICE_HOST'];
   const port = env['KUBERNETES_SERVICE_PORT'];
   if (!host || !port) {
     throw new Error(
-      'no --kubeconfig given, and KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set: this is no Pod',
+      'no kubeconfig given, KUBECONFIG is not set, ~/.kube/config is not there, and KUBERNETES_SERVICE_HOST and ' +
+        'KUBERNETES_SERVICE_PORT are not set: this is no Pod',
     );
   }
+  const config = new KubeConfig();
   config.loadFromCluster(rootPrefix);
   config.clusters = config.clusters.map((cluster) => ({
     ...cluster,
     server: `https://${host.includes(':') ? `[${host}]` : host}:${port}`,
   }));
+  return config;
 }
 
 /** The current credentials of the KubeConfig; `last` itself, or its `tls`, where nothing changed. */

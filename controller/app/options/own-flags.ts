@@ -17,7 +17,13 @@ export const allClouds = 'all';
 
 /** Flags of every command of the controller: cluster, clouds, logging. */
 export const commonFlags = defineFlags({
-  kubeconfig: { kind: 'string', default: '', help: 'Kubeconfig file; empty: the service account of the pod.' },
+  kubeconfig: {
+    kind: 'string',
+    default: '',
+    help:
+      'Kubeconfig file. Empty: the files of the variable KUBECONFIG, else in a pod its service account, else ' +
+      '~/.kube/config.',
+  },
   'cloud-provider': {
     kind: 'repeat',
     help:
