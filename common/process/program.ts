@@ -20,7 +20,7 @@ export interface CommandInput<D extends FlagDefinitions> {
 
 export interface CommandDefinition<D extends FlagDefinitions = FlagDefinitions> {
   readonly summary: string;
-  /** Names of the positional arguments, in order; all are required. */
+  /** Names of the positional arguments, in order; all are required. The last one may be repeated: `name...`. */
   readonly operands?: readonly string[];
   readonly flags: D;
   readonly examples: readonly string[];
@@ -70,7 +70,7 @@ export async function runProgram(program: ProgramDefinition, io: ProgramIo): Pro
     io.stdout(helpText(command.flags, usage, command.summary, command.examples));
     return 0;
   }
-  if (parsed.operands.length !== operandNames.length) {
+  if (!takesOperands(command, parsed.operands.length)) {
     const expected =
       operandNames.length === 0 ? 'no arguments' : operandNames.map((operand) => operand.toUpperCase()).join(' ');
     io.stderr(`${title}: ${JSON.stringify(parsed.operands.join(' '))}, expected ${expected}\n`);
@@ -78,6 +78,11 @@ export async function runProgram(program: ProgramDefinition, io: ProgramIo): Pro
   }
   for (const warning of parsed.warnings) io.stderr(`${title}: warning: ${warning}\n`);
   return command.run({ values: parsed.values, given: parsed.given, operands: parsed.operands, io });
+}
+
+/** Whether the command takes so many positional arguments. */
+export function takesOperands({ operands = [] }: Pick<CommandDefinition, 'operands'>, count: number): boolean {
+  return count === operands.length || (count > operands.length && operands.at(-1)?.endsWith('...') === true);
 }
 
 function overview({ name, summary, commands }: ProgramDefinition): string {

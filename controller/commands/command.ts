@@ -11,6 +11,7 @@ import { type commonFlags, runFlags } from '../app/options/own-flags.ts';
 import { CloudConfigError } from '../clouds/cloud.ts';
 import type { KubeApi } from '../kube/api.ts';
 import { createKubeClient } from '../kube/client.ts';
+import type { KubeConnection } from '../kube/connection.ts';
 import type { ConfiguredCloud } from '../model/configured-cloud.ts';
 
 /** The environment of a command. */
@@ -83,12 +84,12 @@ export function leasePath(values: FlagValues<typeof leaseFlags>): string {
 export async function withApi<T>(
   kubeconfig: string,
   { clock, log, env }: { readonly clock: Clock; readonly log: Log; readonly env: ProgramIo['env'] },
-  work: (api: KubeApi) => Promise<T>,
+  work: (api: KubeApi, connection: KubeConnection) => Promise<T>,
 ): Promise<T> {
   const config = await connectTo(kubeconfig, { clock, log, env });
   const client = createKubeClient({ config, clock, log });
   try {
-    return await work(client.api);
+    return await work(client.api, config);
   } finally {
     client.close();
   }

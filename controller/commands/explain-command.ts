@@ -2,7 +2,6 @@ import { defineFlags } from '../../common/process/flags.ts';
 import { type CommandDefinition, defineCommand } from '../../common/process/program.ts';
 import { names } from '../../common/well-known.ts';
 import { clusterFlags } from '../app/options/network-flags.ts';
-import { OptionError } from '../app/options/options.ts';
 import { commonFlags } from '../app/options/own-flags.ts';
 import { isNotFound } from '../kube/api.ts';
 import {
@@ -20,23 +19,32 @@ import { explainService } from './explain/explain-service.ts';
 import { printExplanation } from './explain/print-explanation.ts';
 import { readNodeFacts } from './explain/read-node-facts.ts';
 import { readServiceFacts } from './explain/read-service-facts.ts';
+import { readSubjects, type Subject } from './explain/subjects.ts';
 
-const explainFlags = defineFlags({ 'load-balancer-class': clusterFlags['load-balancer-class'] });
+const explainFlags = defineFlags({
+  'load-balancer-class': clusterFlags['load-balancer-class'],
+  namespace: {
+    kind: 'string',
+    short: 'n',
+    default: '',
+    help: "Namespace of the Services. Empty: that of the kubeconfig's context or of the pod, else default.",
+  },
+});
 
 export function explainCommand({ clock, signal }: CommandEnvironment): CommandDefinition {
   return defineCommand({
-    summary: 'Shows the state of a node or a service and the reason, from the API server alone.',
-    operands: ['node|service', 'name'],
+    summary: 'Shows the state of nodes or services and the reason, from the API server alone.',
+    operands: ['node|service[/name]...'],
     flags: { ...commonFlags, ...explainFlags, ...outputFlags, ...leaseFlags },
     examples: [
-      'mooring-controller explain node worker-1',
-      'mooring-controller explain service default/web',
+      'mooring-controller explain node worker-1 worker-2',
+      'mooring-controller explain service web -n shop',
+      'mooring-controller explain node/worker-1 svc/web',
       'mooring-controller explain node worker-1 -o json',
     ],
     run: ({ values, operands, io }) =>
       exitCode(io, 'explain', async () => {
-        const [kind = '', name = ''] = operands;
-        const subject = subjectOf(kind, name);
+        const subjects = readSubjects(operands, values.namespace || undefined);
         const log = openLog(clock, values, io.stderr);
         const where = {
           nowMs: clock.now(),
@@ -44,37 +52,34 @@ export function explainCommand({ clock, signal }: CommandEnvironment): CommandDe
           leaseNamespace: values.leaderElectResourceNamespace,
           leaseName: values.leaderElectResourceName,
         };
-        try {
-          const explained = withApi(values.kubeconfig, { clock, log, env: io.env }, async (api) =>
-            'node' in subject
-              ? explainNode(await readNodeFacts(api, subject.node, where))
-              : explainService(
-                  await readServiceFacts(api, subject, { ...where, loadBalancerClasses: values.loadBalancerClass }),
-                ),
-          );
-          const explanation = await orInterrupted(signal, explained);
-          if (values.output === 'json') printJson(io, explanation);
-          else io.stdout(printExplanation(explanation));
-          return 0;
-        } catch (error) {
-          if (!isNotFound(error)) throw error;
-          const what = 'node' in subject ? 'Node' : 'Service';
-          io.stderr(`mooring-controller explain: there is no ${what} ${JSON.stringify(name)}\n`);
-          return 1;
-        }
+        const explaining = withApi(values.kubeconfig, { clock, log, env: io.env }, (api, connection) => {
+          const explain = async (subject: Subject) => {
+            if (subject.kind === 'node')
+              return readNodeFacts(api, subject.name, where).then(explainNode, absent(`Node ${subject.name}`));
+            const { name, namespace = connection.namespace ?? 'default' } = subject;
+            const options = { ...where, loadBalancerClasses: values.loadBalancerClass };
+            const facts = readServiceFacts(api, { namespace, name }, options);
+            return facts.then(explainService, absent(`Service ${namespace}/${name}`));
+          };
+          return Promise.all(subjects.map(explain));
+        });
+        const found = await orInterrupted(signal, explaining);
+        const explanations = found.filter((one) => typeof one !== 'string');
+        const notThere = found.filter((one) => typeof one === 'string');
+        if (values.output === 'table') io.stdout(explanations.map(printExplanation).join('\n'));
+        // A list was asked for by several names, however many of them there are.
+        else if (subjects.length > 1) printJson(io, explanations);
+        else for (const explanation of explanations) printJson(io, explanation);
+        for (const what of notThere) io.stderr(`mooring-controller explain: there is no ${what}\n`);
+        return notThere.length === 0 ? 0 : 1;
       }),
   });
 }
 
-type Subject = { readonly node: string } | { readonly namespace: string; readonly name: string };
-
-function subjectOf(kind: string, name: string): Subject {
-  const wrong = (operand: string, text: string, expected: string) =>
-    new OptionError(`${operand}: ${JSON.stringify(text)}, expected ${expected}`);
-  if (kind !== 'node' && kind !== 'service') throw wrong('KIND', kind, 'node or service');
-  const parts = name.split('/');
-  if (parts.length !== (kind === 'node' ? 1 : 2) || parts.includes(''))
-    throw wrong('NAME', name, kind === 'node' ? 'the name of a Node' : 'NAMESPACE/NAME of a Service');
-  const [first = '', second = ''] = parts;
-  return kind === 'node' ? { node: first } : { namespace: first, name: second };
+/** Answers with the name where the API server has no such object, so that the others are still explained. */
+function absent(what: string): (error: unknown) => string {
+  return (error) => {
+    if (!isNotFound(error)) throw error;
+    return what;
+  };
 }

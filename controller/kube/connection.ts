@@ -16,6 +16,8 @@ export interface Credentials {
 export interface KubeConnection {
   /** `https://host:port`, with a path prefix where the server sits behind one. No trailing slash. */
   readonly server: string;
+  /** The namespace of the kubeconfig's context, or of the Pod. */
+  readonly namespace?: string | undefined;
   /**
    * Returns the cached credentials while they are fresh. `refused`: credentials that the server just answered with 401;
    * they are then read again, and the result is another object only if something changed. Throws when there are none.

@@ -60,6 +60,7 @@ export async function loadKubeConnection(options: KubeConfigOptions): Promise<Ku
 
   return {
     server,
+    namespace: config.getContextObject(config.getCurrentContext())?.namespace || undefined,
     credentials(refused) {
       if (reading) return reading;
       const age = clock.monotonic() - readAt;

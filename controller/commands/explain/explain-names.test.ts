@@ -12,9 +12,13 @@ for (const [operands, message] of [
   [['', 'x'], 'KIND: "", expected node or service'],
   [['node', ''], 'NAME: "", expected the name of a Node'],
   [['node', 'default/a'], 'NAME: "default/a", expected the name of a Node'],
-  [['service', 'web'], 'NAME: "web", expected NAMESPACE/NAME of a Service'],
-  [['service', 'a/b/c'], 'NAME: "a/b/c", expected NAMESPACE/NAME of a Service'],
-  [['service', '/b'], 'NAME: "/b", expected NAMESPACE/NAME of a Service'],
+  [['node'], 'NAME: "", expected the name of a Node'],
+  [['pod/x'], 'KIND: "pod", expected node or service'],
+  [['node/x', 'web'], 'NAME: "web", expected KIND/NAME, as the first one'],
+  [['svc/', '-n', 'shop'], 'NAME: "", expected NAME or NAMESPACE/NAME of a Service'],
+  [['svc', 'default/web', '-n', 'shop'], '--namespace: "shop", but NAME is "default/web"'],
+  [['service', 'a/b/c'], 'NAME: "a/b/c", expected NAME or NAMESPACE/NAME of a Service'],
+  [['service', '/b'], 'NAME: "/b", expected NAME or NAMESPACE/NAME of a Service'],
 ] as const) {
   it(`explain ${operands.map((each) => JSON.stringify(each)).join(' ')} names the fault without a call`, async () => {
     let said = '';
