@@ -162,7 +162,7 @@ describe('the build', () => {
           'nobody',
           `--kubeconfig=${kubeconfig}`,
         ]);
-        assert.match(stderr, /there is no Node "nobody"/);
+        assert.match(stderr, /there is no Node nobody/);
         assert.equal(code, 1);
       }
     } finally {
