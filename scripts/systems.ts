@@ -52,7 +52,7 @@ export const systems: Readonly<Record<string, System>> = {
   },
   huaweicloud: {
     title: 'Huawei Cloud',
-    ...{ controller: 'nodes, routes', proof: "the vendor's clients for Python", date: '2026-11-23' },
+    ...{ controller: 'nodes, load balancers, routes', proof: "the vendor's clients for Python", date: '2026-11-23' },
   },
   nocloud: { title: 'machines of no cloud: bare metal, Proxmox, libvirt', ...none },
   oci: { title: 'Oracle Cloud', ...none },

@@ -28,6 +28,15 @@ export async function checkHuawei(
     const request = { service: 'vpc', path: '/v1/{project}/routetables', query, signal } as const;
     return `${(await client.list(request, 'routetables')).length} read`;
   });
+  const balancing = { name: 'load balancers', neededFor: ['load balancers'] } as const;
+  await prove(balancing, 'the rights for elb and vpc of deploy/iam/huaweicloud-policy.json are needed', async () => {
+    const one = { query: [['limit', '1']] as const, signal };
+    for (const name of ['loadbalancers', 'listeners', 'pools', 'members', 'healthmonitors', 'ipgroups'])
+      await client.call({ service: 'elb', path: `/v3/{project}/elb/${name}`, ...one });
+    await client.call({ service: 'eip', path: '/v3/{project}/eip/publicips', ...one });
+    await client.call({ service: 'vpc', path: '/v1/{project}/subnets', ...one });
+    return `read at ${endpointOf('elb')}`;
+  });
   return results;
 }
 

@@ -7,7 +7,7 @@ import { cloud, endlessPages, errorOf } from './fault.ts';
 import { sign } from './sign.ts';
 
 /** The services, by the first part of their host names. */
-export type Service = 'ecs' | 'vpc' | 'elb' | 'iam';
+export type Service = 'ecs' | 'vpc' | 'elb' | 'eip' | 'iam';
 
 /** A request to one service. In its path `{project}` stands for the id of the project. */
 export interface ServiceRequest extends ApiRequest {

@@ -18,12 +18,9 @@ describe('the configuration of Huawei Cloud', () => {
         `[Vpc]\nid=${id}\nsubnet-id=${id}\nsecurity-group-id=${id}\n`,
     );
     assert.deepEqual(config.key, { id: 'AK', secret: 'SK', token: undefined });
-    assert.equal(config.vpc, id);
+    assert.deepEqual([config.vpc, config.subnet], [id, id]);
     assert.equal(config.endpointOf('ecs'), 'https://ecs.cn-north-4.example.com');
-    assert.deepEqual(config.warnings, [
-      '[Vpc] subnet-id has no effect: there are no load balancers',
-      '[Vpc] security-group-id has no effect: Nodes do not join it',
-    ]);
+    assert.deepEqual(config.warnings, ['[Vpc] security-group-id has no effect: Nodes do not join it']);
   });
 
   it('takes from environment variables what the file leaves out', () => {

@@ -13,6 +13,10 @@ export interface HuaweiConfig {
   /** Undefined: keys of the agency of this ECS. */
   readonly key: AccessKey | undefined;
   readonly vpc: string | undefined;
+  /** Of new load balancers. */
+  readonly subnet: string | undefined;
+  /** File of the mounted ConfigMap with the defaults of load balancers. */
+  readonly options: string | undefined;
   /** Base URL of the metadata service. */
   readonly metadata: string;
   endpointOf(service: Service): string;
@@ -30,12 +34,12 @@ const variables = {
     'security-token': ['SECURITY_TOKEN', 'HUAWEICLOUD_SDK_SECURITY_TOKEN'],
     'project-id': ['PROJECT_ID', 'HUAWEICLOUD_SDK_PROJECT_ID'],
   },
-  Vpc: { id: ['ROUTER_ID', 'VPC_ID'] },
+  Vpc: { id: ['ROUTER_ID', 'VPC_ID'], 'subnet-id': ['SUBNET_ID'] },
 } as const;
 
 const known = new Map([
   ['global', new Set([...Object.keys(variables.Global), 'auth-url', 'insecure', 'instance-version'])],
-  ['vpc', new Set([...Object.keys(variables.Vpc), 'subnet-id', 'security-group-id'])],
+  ['vpc', new Set([...Object.keys(variables.Vpc), 'security-group-id'])],
 ]);
 const isId = /^[0-9a-f]{8}(-?[0-9a-f]{4}){3}-?[0-9a-f]{12}$/i;
 
@@ -65,13 +69,14 @@ export function readConfig(
     ...{ region, domain, key: keyOf(global) },
     projectId: matching(global, 'project-id', /^[0-9a-f]{32}$/i, 'the id of a project: 32 hexadecimal digits'),
     vpc: matching(vpc, 'id', isId, 'the id of a VPC'),
+    subnet: matching(vpc, 'subnet-id', isId, 'the id of a subnet')?.toLowerCase(),
+    options: env['HUAWEICLOUD_LOADBALANCER_OPTION'] || undefined,
     metadata: urlOf(env, 'HUAWEICLOUD_METADATA_ENDPOINT') ?? 'http://169.254.169.254',
     endpointOf: (service) => override ?? `https://${service}.${region}.${domain}`,
     warnings: [
       ...unknownKeys(parsed, known).map((key) => `unknown key ${key}`),
       ...['auth-url', 'instance-version'].filter(global.has).map((key) => `[Global] ${key} has no meaning here`),
       ...(global.boolean('insecure') === true ? ['[Global] insecure has no effect: certificates are verified'] : []),
-      ...(vpc.has('subnet-id') ? ['[Vpc] subnet-id has no effect: there are no load balancers'] : []),
       ...(vpc.has('security-group-id') ? ['[Vpc] security-group-id has no effect: Nodes do not join it'] : []),
     ],
   };

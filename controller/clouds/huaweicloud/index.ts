@@ -9,6 +9,7 @@ import type {
   OpenedCloud,
   ReportOnlyCloud,
 } from '../cloud.ts';
+import { configFilesOf } from '../config-files.ts';
 import { createCountedHttp } from '../counted-http.ts';
 import { lookupPass, type Target } from '../lookup-pass.ts';
 import { createMachineReader } from '../machines.ts';
@@ -17,11 +18,13 @@ import { createAgencyKeys } from './access-keys.ts';
 import { checkHuawei, readOneServer } from './check.ts';
 import { createClient } from './client.ts';
 import { type HuaweiConfig, readConfig } from './config.ts';
+import { createLoadBalancerDriver } from './elb/driver.ts';
 import { cloud } from './fault.ts';
+import { noOptions, type Options, readOptions } from './options.ts';
 import { createRoutes } from './routes.ts';
 import { createServers } from './servers.ts';
 
-/** Huawei Cloud: the ECSs and route tables of one project. Opening makes no call. */
+/** Huawei Cloud: the ECSs, load balancers and route tables of one project. Opening makes no call. */
 export const cloudModule: CloudModule = { name: cloud, open };
 
 /** Up to so many ECSs are asked for one by one; more, and all of the project are listed. */
@@ -34,6 +37,8 @@ const limits = { perSecond: 10, burst: 50 };
 export interface HuaweiParts {
   readonly config: HuaweiConfig;
   readonly context: CloudContext;
+  /** Defaults of load balancers. */
+  readonly options?: Options;
   /** Around every exchange, for worlds that lose answers or count calls. */
   readonly wrapHttp?: (http: Http) => Http;
 }
@@ -41,12 +46,14 @@ export interface HuaweiParts {
 async function open(file: CloudConfigFile | undefined, context: CloudContext): Promise<OpenedCloud | ReportOnlyCloud> {
   const config = readConfig(file, context.env);
   if ('reportOnly' in config) return config;
-  for (const warning of config.warnings) context.log.warn(warning, { cloud });
-  return openHuawei({ config, context });
+  const options = await readOptions(config.options, configFilesOf(cloud).readText);
+  for (const warning of [...config.warnings, ...options.warnings]) context.log.warn(warning, { cloud });
+  return openHuawei({ config, context, options });
 }
 
 /** One project. Makes no call. */
-export function openHuawei({ config, context, wrapHttp = (http) => http }: HuaweiParts): OpenedCloud {
+export function openHuawei(parts: HuaweiParts): OpenedCloud {
+  const { config, context, options = noOptions, wrapHttp = (http: Http) => http } = parts;
   const { clock, random, onCall, onWait, mutationTimeoutMs = 10_000 } = context;
   const { key, region } = config;
   const pool = { keepAlive: true, maxSockets };
@@ -75,6 +82,8 @@ export function openHuawei({ config, context, wrapHttp = (http) => http }: Huawe
         return lookupPass({ ...options, cloud, refs, reader, listAbove, targetOf });
       },
     },
+    loadBalancerDriver: createLoadBalancerDriver({ client, vpc: config.vpc, subnet: config.subnet, options }),
+    files: config.options === undefined ? [] : [config.options],
     routes: config.vpc === undefined ? undefined : createRoutes({ client, region, vpc: config.vpc }),
     ping: async (signal) => void (await identify(signal)),
     check: (signal) => checkHuawei(config, client, signal),

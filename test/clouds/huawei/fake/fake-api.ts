@@ -15,6 +15,13 @@ export class FakeRefusal extends Error {
   }
 }
 
+export const request_id = '80ef2ff4a8b44b6a9e7a8dbd0e0f1f11';
+
+/** Of ELB. */
+export const absent = (what: string, id: string) =>
+  new FakeRefusal(404, 'ELB.8904', `${what} ${id} could not be found.`);
+export const bad = (message: string) => new FakeRefusal(400, 'ELB.8902', message);
+
 /** Of VPC and ELB: by the id of the last item of the page before. */
 export function markerPage(collection: string, all: readonly Json[], { query }: FakeCall, most = 2000): FakeAnswer {
   const limit = Math.min(Number(query.get('limit') ?? most), most);

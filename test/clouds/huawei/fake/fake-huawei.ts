@@ -2,6 +2,9 @@ import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../../../common/process/clock.ts';
 import { type FakeAnswer, httpOf, type Json, type ReceivedCall } from '../../fake-http.ts';
 import { FakeRefusal } from './fake-api.ts';
+import { emptyBalancing, type FakeSubnet } from './fake-balancing.ts';
+import { answerEips, answerEipsV3, answerSubnets } from './fake-eips.ts';
+import { answerElb, answerElbV2 } from './fake-elb.ts';
 import type { FakeProject } from './fake-project.ts';
 import type { FakeServer } from './fake-server.ts';
 import { answerServers } from './fake-servers.ts';
@@ -12,6 +15,11 @@ import { answerTables } from './fake-tables.ts';
 export const accessKey = { id: 'FAKEACCESSKEYID00001', secret: 'fake-secret-of-the-access-key-0000000001' };
 export const agencyKey = { id: 'FAKEAGENCYKEYID00001', secret: 'fake-secret-of-the-agency-key-0000000001' };
 export const region = 'cn-north-4';
+/** Of all servers. */
+export const subnet: FakeSubnet = {
+  ...{ id: '6fe4d3c2-51a4-4e2f-9d7c-0d2f6c1e8a01', name: 'nodes', cidr: '192.168.0.0/16' },
+  ...{ vpc: '99d9d709-8478-4b46-9f3f-2206b1023fd3', neutron: '6fe4d3c2-51a4-4e2f-9d7c-0d2f6c1e8a02' },
+};
 export const vpcId = '99d9d709-8478-4b46-9f3f-2206b1023fd3';
 
 /** Every service on one host: their paths differ. */
@@ -25,6 +33,12 @@ export function createFakeHuawei(clock: Clock): FakeProject {
       throw new FakeRefusal(403, 'APIGW.0303', 'project of the path is not that of the credential');
     if (version === 'v1' && rest[0] === 'cloudservers') return answerServers(fake, rest.slice(1), call);
     if (version === 'v1' && rest[0] === 'routetables') return answerTables(fake, rest.slice(1), call);
+    if (version === 'v1' && rest[0] === 'subnets') return answerSubnets(fake, call);
+    if (version === 'v1' && rest[0] === 'publicips') return answerEips(fake, rest.slice(1), call);
+    if (version === 'v2' && rest[0] === 'elb') return answerElbV2(fake, rest.slice(1), call);
+    if (version === 'v3' && rest[0] === 'elb') return answerElb(fake, rest.slice(1), call);
+    if (version === 'v3' && rest.slice(0, 2).join('/') === 'eip/publicips')
+      return answerEipsV3(fake, rest.slice(2), call);
     throw new FakeRefusal(404, 'APIGW.0101', 'The API does not exist or has not been published');
   }
   const projectsOf = ({ query }: ReceivedCall): Json[] => {
@@ -62,7 +76,15 @@ export function createFakeHuawei(clock: Clock): FakeProject {
       keys: new Map([[accessKey.id, { secret: accessKey.secret }]]),
       project: '0605767c6e80d5762fd6c00d5b6a3b4a',
     },
-    ...{ servers: new Map(), tables: new Map(), maxRoutes: 200, agency: undefined, fault: undefined, answer },
+    ...{
+      servers: new Map(),
+      tables: new Map(),
+      balancing: emptyBalancing([subnet]),
+      maxRoutes: 200,
+      agency: undefined,
+      fault: undefined,
+      answer,
+    },
     addServer(name, more = {}) {
       made += 1;
       const server: FakeServer = {

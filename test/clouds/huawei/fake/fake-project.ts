@@ -1,5 +1,6 @@
 import type { Http } from '../../../../common/process/http.ts';
 import type { FakeAnswer, ReceivedCall } from '../../fake-http.ts';
+import type { FakeBalancing } from './fake-balancing.ts';
 import type { FakeServer } from './fake-server.ts';
 import type { FakeKey } from './fake-signature.ts';
 import type { FakeTable } from './fake-table.ts';
@@ -13,6 +14,7 @@ export interface FakeProject {
   project: string;
   readonly servers: Map<string, FakeServer>;
   readonly tables: Map<string, FakeTable>;
+  readonly balancing: FakeBalancing;
   maxRoutes: number;
   /** Token of the agency's keys, another with each; undefined: this ECS has no agency. */
   agency: { readonly lifeMs: number } | undefined;

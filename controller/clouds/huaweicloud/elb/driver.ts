@@ -1,0 +1,82 @@
+import type { Found, Kind } from '../../../engine/resource.ts';
+import { canonical } from '../../ip-address.ts';
+import type { AdoptionInput, LoadBalancerDriver, ShownLoadBalancer } from '../../load-balancer-driver.ts';
+import { annotations, prefix } from '../annotations.ts';
+import type { HuaweiClient } from '../client.ts';
+import type { Options } from '../options.ts';
+import { balancerKind } from './balancers.ts';
+import { balancerName, desireOf } from './desire.ts';
+import { boundKind, eipKind } from './eips.ts';
+import {
+  type Balancer,
+  type Eip,
+  foundListener,
+  foundMonitor,
+  kindNames,
+  observedMembers,
+  type Pool,
+} from './found.ts';
+import { groupKind } from './groups.ts';
+import { partKind } from './parts.ts';
+import { poolKind } from './pools.ts';
+import { createBalancerReader, createEipReader, createGroupReader } from './reader.ts';
+import { createSubnets } from './subnets.ts';
+
+export interface LoadBalancerOptions {
+  readonly client: HuaweiClient;
+  readonly vpc: string | undefined;
+  /** `[Vpc] subnet-id`. */
+  readonly subnet: string | undefined;
+  readonly options: Options;
+}
+
+/** Load balancers of ELB, dedicated and shared, of one project. */
+export function createLoadBalancerDriver({ client, vpc, subnet, options }: LoadBalancerOptions): LoadBalancerDriver {
+  const subnets = createSubnets(client, vpc);
+  const listener = partKind(client, {
+    ...{ kind: kindNames.listener, within: kindNames.balancer, parent: 'loadbalancer_id', read: foundListener },
+    ...{ collection: 'listeners', singular: 'listener' },
+  });
+  const monitor = partKind(client, {
+    ...{ kind: kindNames.monitor, within: kindNames.pool, parent: 'pool_id', read: foundMonitor },
+    ...{ collection: 'healthmonitors', singular: 'healthmonitor' },
+  });
+  const kinds = [balancerKind(client, subnets), boundKind(client), eipKind(client), listener];
+  return {
+    main: kindNames.balancer,
+    kinds: [...kinds, poolKind(client, subnets), monitor, groupKind(client)] as readonly Kind[],
+    readers: [createBalancerReader(client), createEipReader(client), createGroupReader(client)],
+    documents: [],
+    desire: (input) => desireOf(input, { options, subnet }),
+    // Every call has its effect before it is answered.
+    poll: async () => new Map(),
+    ...{ annotations, annotationPrefixes: [prefix], show, drains: true, maxMembers: undefined },
+    nodeLabels: () => [],
+    adopts: (found, input) => adoptedKey(found, input, options),
+    members: (parts) => observedMembers(parts.filter(({ kind }) => kind === kindNames.pool) as readonly Found<Pool>[]),
+    slots: () => [],
+  };
+}
+
+/** By the name that the classic controller gives, and by the address that the Service shows. */
+function adoptedKey(found: Found, input: AdoptionInput, options: Options): string | undefined {
+  const { service, proof, id } = input;
+  const name = balancerName({ clusterName: proof.clusterName, service }, options);
+  const shown = new Set(proof.addresses.map(canonical));
+  const isIt = ({ body, owner }: Found<Balancer>) =>
+    owner === undefined && body.name === name && shown.has(body.eip ?? body.vip) && body.marks.retained === undefined;
+  const twins = (input.found(kindNames.balancer) as readonly Found<Balancer>[]).filter(isIt);
+  // Of several that agree none, unless one is recorded.
+  const [taken] = twins.length === 1 ? twins : twins.filter((one) => one.id === id);
+  if (taken === undefined) return undefined;
+  if (found.kind === kindNames.balancer) return found.id === taken.id ? 'main' : undefined;
+  const isMade = proof.annotations?.[`${prefix}eip-auto-create-option`] !== undefined;
+  return found.kind === kindNames.eip && isMade && (found.body as Eip).ip === taken.body.eip ? 'main' : undefined;
+}
+
+function show({ body }: Found, parts: readonly Found[]): ShownLoadBalancer {
+  const { name, marks, vip, createdAtMs } = body as Balancer;
+  const bound = parts.find(({ kind }) => kind === kindNames.bound)?.address;
+  const ip = bound ?? (marks.front === 'eip' ? '' : vip);
+  return { name, ingress: ip === '' ? [] : [{ ip }], createdAtMs, service: marks.service ?? marks.retained };
+}
