@@ -34,10 +34,9 @@ export function answerMembers(fake: FakeProject, pool: Wire, action: string | un
   if (action === 'batch-update')
     for (const [at, one] of named.entries()) if ('weight' in sent[at]!) one['weight'] = sent[at]!['weight'];
   if (action === 'batch-delete') for (const { id } of named) members.delete(id);
-  const states = named.map((one) => ({
-    ...(action === 'batch-delete' ? { id: one.id } : batched(one)),
-    ret_status: 'successful',
-  }));
+  const states = named.map((one) =>
+    action === 'batch-delete' ? { id: one.id, ret_status: 'successful' } : updated(one),
+  );
   return { status: 200, body: { members: states, request_id } };
 }
 
@@ -45,6 +44,10 @@ export function answerMembers(fake: FakeProject, pool: Wire, action: string | un
 function batched(one: Wire & { readonly pool: string }): Json {
   const { pool: _, ip_version: _version, ...rest } = one;
   return rest;
+}
+
+function updated({ id, name, admin_state_up, address, protocol_port, weight, subnet_cidr_id }: Wire): Json {
+  return { id, name, admin_state_up, address, protocol_port, weight, subnet_cidr_id };
 }
 
 function newMember({ balancing, servers, project }: FakeProject, pool: Wire, body: Json) {
