@@ -9,6 +9,7 @@ import { azureWorld } from './azure/azure-world.ts';
 import { digitalOceanWorld } from './digitalocean/digitalocean-world.ts';
 import { fakeGceWorld } from './gce/gce-world.ts';
 import { hetznerWorld } from './hetzner/hetzner-world.ts';
+import { huaweiWorld } from './huawei/huawei-world.ts';
 import { fakeOpenStackWorld } from './openstack/fake-world.ts';
 import { fakeOctaviaWorld, octaviaConfig } from './openstack/octavia-world.ts';
 import { type CountedWorld, countOperations, type OperationName } from './suite/count-operations.ts';
@@ -47,6 +48,11 @@ const examples: readonly Example[] = [
     cloud: 'hetzner',
     open: (onCall) => hetznerWorld({ onCall }),
     bounds: { first: 2, further: 2, member: 2, removal: 3, audit: 2 },
+  },
+  {
+    cloud: 'huaweicloud',
+    open: (onCall) => huaweiWorld({ onCall }),
+    bounds: { first: 10, further: 9, member: 2, removal: 14, audit: 7 },
   },
   {
     cloud: 'digitalocean',
