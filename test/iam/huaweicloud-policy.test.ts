@@ -13,6 +13,7 @@ const actions: readonly (readonly [call: RegExp, action: string])[] = [
   [/^GET \/v1\/\w+\/routetables$/, 'vpc:routeTables:list'],
   [/^GET \/v1\/\w+\/routetables\/[\w-]{36}$/, 'vpc:routeTables:get'],
   [/^PUT \/v1\/\w+\/routetables\/[\w-]{36}$/, 'vpc:routeTables:update'],
+  [/^POST \/v2\.1\/\w+\/servers\/[\w-]{36}\/action$/, 'ecs:securityGroups:use'],
   [/^GET \/v1\/\w+\/subnets$/, 'vpc:subnets:list'],
   [/^POST \/v1\/\w+\/publicips$/, 'vpc:publicIps:create'],
   [/^DELETE \/v1\/\w+\/publicips\/[\w-]{36}$/, 'vpc:publicIps:delete'],
@@ -57,7 +58,7 @@ describe('the policy for Huawei Cloud that is shipped', () => {
   it('has each action that lookups, routes, load balancers and check use, and no more', async () => {
     const file = new URL('../../deploy/iam/huaweicloud-policy.json', import.meta.url);
     const policy = JSON.parse(await readFile(file, 'utf8')) as { readonly Statement: readonly { Action: string[] }[] };
-    const world = huaweiWorld();
+    const world = huaweiWorld({ env: { SECURITY_GROUP_ID: '7d2c1b0a-3e4f-4a5b-8c6d-9e0f1a2b3c4d' } });
     const cloud = await world.open();
     const { providerID, name } = await world.createVm();
     await world.during(cloud.instances.lookup([{ by: 'providerID', providerID }]));

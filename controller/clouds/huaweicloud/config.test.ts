@@ -20,7 +20,7 @@ describe('the configuration of Huawei Cloud', () => {
     assert.deepEqual(config.key, { id: 'AK', secret: 'SK', token: undefined });
     assert.deepEqual([config.vpc, config.subnet], [id, id]);
     assert.equal(config.endpointOf('ecs'), 'https://ecs.cn-north-4.example.com');
-    assert.deepEqual(config.warnings, ['[Vpc] security-group-id has no effect: Nodes do not join it']);
+    assert.deepEqual([config.securityGroup, config.warnings], [id, []]);
   });
 
   it('takes from environment variables what the file leaves out', () => {

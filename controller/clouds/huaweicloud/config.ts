@@ -15,6 +15,8 @@ export interface HuaweiConfig {
   readonly vpc: string | undefined;
   /** Of new load balancers. */
   readonly subnet: string | undefined;
+  /** Security group that members of load balancers are put into. */
+  readonly securityGroup: string | undefined;
   /** File of the mounted ConfigMap with the defaults of load balancers. */
   readonly options: string | undefined;
   /** Base URL of the metadata service. */
@@ -34,12 +36,12 @@ const variables = {
     'security-token': ['SECURITY_TOKEN', 'HUAWEICLOUD_SDK_SECURITY_TOKEN'],
     'project-id': ['PROJECT_ID', 'HUAWEICLOUD_SDK_PROJECT_ID'],
   },
-  Vpc: { id: ['ROUTER_ID', 'VPC_ID'], 'subnet-id': ['SUBNET_ID'] },
+  Vpc: { id: ['ROUTER_ID', 'VPC_ID'], 'subnet-id': ['SUBNET_ID'], 'security-group-id': ['SECURITY_GROUP_ID'] },
 } as const;
 
 const known = new Map([
   ['global', new Set([...Object.keys(variables.Global), 'auth-url', 'insecure', 'instance-version'])],
-  ['vpc', new Set([...Object.keys(variables.Vpc), 'security-group-id'])],
+  ['vpc', new Set(Object.keys(variables.Vpc))],
 ]);
 const isId = /^[0-9a-f]{8}(-?[0-9a-f]{4}){3}-?[0-9a-f]{12}$/i;
 
@@ -70,6 +72,7 @@ export function readConfig(
     projectId: matching(global, 'project-id', /^[0-9a-f]{32}$/i, 'the id of a project: 32 hexadecimal digits'),
     vpc: matching(vpc, 'id', isId, 'the id of a VPC'),
     subnet: matching(vpc, 'subnet-id', isId, 'the id of a subnet')?.toLowerCase(),
+    securityGroup: matching(vpc, 'security-group-id', isId, 'the id of a security group')?.toLowerCase(),
     options: env['HUAWEICLOUD_LOADBALANCER_OPTION'] || undefined,
     metadata: urlOf(env, 'HUAWEICLOUD_METADATA_ENDPOINT') ?? 'http://169.254.169.254',
     endpointOf: (service) => override ?? `https://${service}.${region}.${domain}`,
@@ -77,7 +80,6 @@ export function readConfig(
       ...unknownKeys(parsed, known).map((key) => `unknown key ${key}`),
       ...['auth-url', 'instance-version'].filter(global.has).map((key) => `[Global] ${key} has no meaning here`),
       ...(global.boolean('insecure') === true ? ['[Global] insecure has no effect: certificates are verified'] : []),
-      ...(vpc.has('security-group-id') ? ['[Vpc] security-group-id has no effect: Nodes do not join it'] : []),
     ],
   };
 }

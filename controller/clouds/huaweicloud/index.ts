@@ -82,7 +82,7 @@ export function openHuawei(parts: HuaweiParts): OpenedCloud {
         return lookupPass({ ...options, cloud, refs, reader, listAbove, targetOf });
       },
     },
-    loadBalancerDriver: createLoadBalancerDriver({ client, vpc: config.vpc, subnet: config.subnet, options }),
+    loadBalancerDriver: createLoadBalancerDriver({ client, config, options }),
     files: config.options === undefined ? [] : [config.options],
     routes: config.vpc === undefined ? undefined : createRoutes({ client, region, vpc: config.vpc }),
     ping: async (signal) => void (await identify(signal)),

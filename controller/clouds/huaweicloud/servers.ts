@@ -16,35 +16,41 @@ const namesAtOnce = 3;
 /** States in which an ECS that still answers has no instance any more. */
 const deleted = new Set(['DELETED', 'SOFT_DELETED']);
 
+/** What a search for ECSs finds, complete; without a query all of the project. */
+export async function searchServers(
+  client: HuaweiClient,
+  query: readonly (readonly [string, string])[],
+  signal: AbortSignal | undefined,
+): Promise<AnswerFields[]> {
+  const servers = new Map<string, AnswerFields>();
+  for (let page = 1; ; page += 1) {
+    // The offset counts pages.
+    const paging = Object.entries({ limit: String(pageSize), offset: String(page) });
+    const request = { service: 'ecs', path: `${path}/detail`, query: [...query, ...paging], signal } as const;
+    const found = (await client.call({ ...request, urgency: 'refresh' })).objects('servers');
+    const before = servers.size;
+    for (const server of found) servers.set(server.text('id'), server);
+    if (found.length < pageSize) return [...servers.values()].filter((one) => !deleted.has(one.text('status')));
+    if (servers.size === before) throw endlessPages('servers');
+  }
+}
+
 /** The ECSs of one project, for one pass: the list is read at most once. */
 export function createServers(client: HuaweiClient, region: string): Machines {
   let list: Promise<ReadonlyMap<string, Seen>> | undefined;
 
-  async function search(query: readonly (readonly [string, string])[], signal: AbortSignal | undefined) {
-    const servers = new Map<string, AnswerFields>();
-    for (let page = 1; ; page += 1) {
-      // The offset counts pages.
-      const paging = Object.entries({ limit: String(pageSize), offset: String(page) });
-      const request = { service: 'ecs', path: `${path}/detail`, query: [...query, ...paging], signal } as const;
-      const found = (await client.call({ ...request, urgency: 'refresh' })).objects('servers');
-      const before = servers.size;
-      for (const server of found) servers.set(server.text('id'), server);
-      if (found.length < pageSize) return [...servers.values()].filter((one) => !deleted.has(one.text('status')));
-      if (servers.size === before) throw endlessPages('servers');
-    }
-  }
   const seenOf = async (servers: readonly AnswerFields[]) => {
     const read = (server: AnswerFields) => readable(() => readServer(server, region, 'list'));
     return new Map(await Promise.all(servers.map(async (server) => [server.text('id'), await read(server)] as const)));
   };
   function all(signal: AbortSignal | undefined): Promise<ReadonlyMap<string, Seen>> {
-    list ??= search([], signal).then(seenOf);
+    list ??= searchServers(client, [], signal).then(seenOf);
     return list;
   }
   /** A Node of that name; its ECS is another name's where the Node is called by its address. */
   async function named(name: string, signal: AbortSignal | undefined): Promise<readonly Seen[]> {
     const isAddress = isIP(name) === 4;
-    const found = await search([[isAddress ? 'ip_eq' : 'name', name]], signal);
+    const found = await searchServers(client, [[isAddress ? 'ip_eq' : 'name', name]], signal);
     const seen = [...(await seenOf(found)).values()];
     return isAddress ? seen.map((one) => calledByAddress(one, name)) : seen;
   }

@@ -55,7 +55,7 @@ describe("the vendor's clients for Python", () => {
     const { http, close } = createHttp({ clock, plain: {}, tls: {} });
     const seen: object[] = [];
     const opened = openHuawei({
-      config: configOf(served.url),
+      config: configOf(served.url, { SECURITY_GROUP_ID: '7d2c1b0a-3e4f-4a5b-8c6d-9e0f1a2b3c4d' }),
       context: { clock, random: seededRandom(1), log: silentLog, env: {}, onCall: () => {} },
       wrapHttp: () => async (request) => {
         const answer = await http(request);

@@ -6,3 +6,14 @@ cloudSuite({
   capabilities: huaweiCapabilities,
   open: async () => huaweiWorld(),
 });
+
+cloudSuite({
+  name: 'huaweicloud, on a fake one with a security group of Nodes',
+  capabilities: {
+    ...huaweiCapabilities,
+    // Each member is put into it once.
+    loadBalancers: { ...huaweiCapabilities.loadBalancers!, calls: { first: 13, further: 10, member: 3, removal: 2 } },
+    routes: undefined,
+  },
+  open: async () => huaweiWorld({ env: { SECURITY_GROUP_ID: '7d2c1b0a-3e4f-4a5b-8c6d-9e0f1a2b3c4d' } }),
+});

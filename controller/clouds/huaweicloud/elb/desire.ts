@@ -9,6 +9,7 @@ import type { Options } from '../options.ts';
 import type { BalancerSpec } from './balancers.ts';
 import { type AddressDesire, desireAddress } from './desire-address.ts';
 import { type Balancer, kindNames, listenerKey, listenerSlot, type Member, type Pool, type Shown } from './found.ts';
+import { membershipsOf } from './group-members.ts';
 import type { GroupSpec } from './groups.ts';
 import type { PartSpec } from './parts.ts';
 import type { PoolSpec } from './pools.ts';
@@ -18,13 +19,15 @@ export interface DesireOptions {
   readonly options: Options;
   /** `[Vpc] subnet-id`. */
   readonly subnet: string | undefined;
+  /** Members are put into a security group. */
+  readonly joins: boolean;
 }
 
 const main = nameOf({ kind: kindNames.balancer, key: 'main' });
 const group = nameOf({ kind: kindNames.group, key: 'main' });
 
 /** What serves a Service. Pure. */
-export function desireOf(input: DesireInput, { options, subnet }: DesireOptions): Desire {
+export function desireOf(input: DesireInput, { options, subnet, joins }: DesireOptions): Desire {
   const { desired } = input;
   const settings = settingsOf(desired, options);
   const held = input.own();
@@ -45,7 +48,9 @@ export function desireOf(input: DesireInput, { options, subnet }: DesireOptions)
     return { wants: standingOf(balancer, held), refusals, remarks: settings.remarks };
   const ranges = groupOf(desired, name, held);
   const parts = served.flatMap((port) => partsOf(port, input, settings, ranges));
-  return { wants: [balancer, ...address.wants, ...ranges, ...parts], refusals, remarks: remarksOf(desired, settings) };
+  const memberships = joins ? membershipsOf(serversOf(desired)) : [];
+  const wants = [balancer, ...address.wants, ...ranges, ...parts, ...memberships];
+  return { wants, refusals, remarks: remarksOf(desired, settings) };
 }
 
 /** As the classic controller names it. */
@@ -199,6 +204,12 @@ function membersOf(
     return [{ id: '', address, port, weight: draining ? 0 : 1, server }];
   });
   return [...new Map(found.map((one) => [one.address, one])).values()];
+}
+
+/** Those that become members. */
+function serversOf({ members }: DesiredLoadBalancer): string[] {
+  const known = members.filter(({ addresses, draining }) => !draining && addressOf(addresses) !== undefined);
+  return known.flatMap(({ providerID }) => huaweicloud.parse(providerID)?.instanceId.toLowerCase() ?? []);
 }
 
 function addressOf(addresses: readonly string[]): string | undefined {

@@ -3,6 +3,7 @@ import { canonical } from '../../ip-address.ts';
 import type { AdoptionInput, LoadBalancerDriver, ShownLoadBalancer } from '../../load-balancer-driver.ts';
 import { annotations, prefix } from '../annotations.ts';
 import type { HuaweiClient } from '../client.ts';
+import type { HuaweiConfig } from '../config.ts';
 import type { Options } from '../options.ts';
 import { balancerKind } from './balancers.ts';
 import { balancerName, desireOf } from './desire.ts';
@@ -16,6 +17,7 @@ import {
   observedMembers,
   type Pool,
 } from './found.ts';
+import { createGroupMemberReader, groupMemberKind } from './group-members.ts';
 import { groupKind } from './groups.ts';
 import { partKind } from './parts.ts';
 import { poolKind } from './pools.ts';
@@ -24,14 +26,13 @@ import { createSubnets } from './subnets.ts';
 
 export interface LoadBalancerOptions {
   readonly client: HuaweiClient;
-  readonly vpc: string | undefined;
-  /** `[Vpc] subnet-id`. */
-  readonly subnet: string | undefined;
+  readonly config: Pick<HuaweiConfig, 'vpc' | 'subnet' | 'securityGroup'>;
   readonly options: Options;
 }
 
 /** Load balancers of ELB, dedicated and shared, of one project. */
-export function createLoadBalancerDriver({ client, vpc, subnet, options }: LoadBalancerOptions): LoadBalancerDriver {
+export function createLoadBalancerDriver({ client, config, options }: LoadBalancerOptions): LoadBalancerDriver {
+  const { vpc, subnet, securityGroup } = config;
   const subnets = createSubnets(client, vpc);
   const listener = partKind(client, {
     ...{ kind: kindNames.listener, within: kindNames.balancer, parent: 'loadbalancer_id', read: foundListener },
@@ -42,12 +43,15 @@ export function createLoadBalancerDriver({ client, vpc, subnet, options }: LoadB
     ...{ collection: 'healthmonitors', singular: 'healthmonitor' },
   });
   const kinds = [balancerKind(client, subnets), boundKind(client), eipKind(client), listener];
+  const readers = [createBalancerReader(client), createEipReader(client), createGroupReader(client)];
+  const joined = securityGroup === undefined ? [] : [groupMemberKind(client, securityGroup)];
+  const joining = securityGroup === undefined ? [] : [createGroupMemberReader(client, securityGroup)];
   return {
     main: kindNames.balancer,
-    kinds: [...kinds, poolKind(client, subnets), monitor, groupKind(client)] as readonly Kind[],
-    readers: [createBalancerReader(client), createEipReader(client), createGroupReader(client)],
+    kinds: [...kinds, poolKind(client, subnets), monitor, groupKind(client), ...joined] as readonly Kind[],
+    readers: [...readers, ...joining],
     documents: [],
-    desire: (input) => desireOf(input, { options, subnet }),
+    desire: (input) => desireOf(input, { options, subnet, joins: securityGroup !== undefined }),
     // Every call has its effect before it is answered.
     poll: async () => new Map(),
     ...{ annotations, annotationPrefixes: [prefix], show, drains: true, maxMembers: undefined },

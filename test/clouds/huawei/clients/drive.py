@@ -70,6 +70,11 @@ def servers():
     assert one.id in [each.id for each in named.servers]
     by_address = cloud.list_servers_details(ecs.ListServersDetailsRequest(ip_eq=address.addr))
     assert [each.id for each in by_address.servers] == [one.id]
+    group = ecs.NovaAddSecurityGroupOption(name="1e2b5d5f-2d1c-4a3f-9a7e-1f0f5a2f7a02")
+    body = ecs.NovaAssociateSecurityGroupRequestBody(add_security_group=group)
+    cloud.nova_associate_security_group(ecs.NovaAssociateSecurityGroupRequest(server_id=one.id, body=body))
+    groups = cloud.show_server(ecs.ShowServerRequest(server_id=one.id)).server.security_groups
+    assert group.name in [each.id for each in groups] and len(groups) == 2, groups
     absent = ecs.ShowServerRequest(server_id="00000000-0000-4000-8000-000000000000")
     refused("Ecs.0114", cloud.show_server, absent)
     return one.id, address.addr
@@ -203,6 +208,7 @@ PARTS += [("healthmonitors", "HealthMonitor"), ("ipgroups", "IpGroup")]
 MODELS = [
     ("GET", "/cloudservers/detail$", ecs, "ListServersDetailsResponse", None),
     ("GET", "/cloudservers" + ID, ecs, "ShowServerResponse", None),
+    ("POST", "/v2.1/[^/]+/servers/[^/]+/action$", ecs, None, "NovaAssociateSecurityGroupRequestBody"),
     ("GET", "/routetables$", vpc, "ListRouteTablesResponse", None),
     ("GET", "/routetables" + ID, vpc, "ShowRouteTableResponse", None),
     ("PUT", "/routetables" + ID, vpc, "UpdateRouteTableResponse", "UpdateRoutetableReqBody"),

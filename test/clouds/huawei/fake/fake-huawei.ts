@@ -7,7 +7,7 @@ import { answerEips, answerEipsV3, answerSubnets } from './fake-eips.ts';
 import { answerElb, answerElbV2 } from './fake-elb.ts';
 import type { FakeProject } from './fake-project.ts';
 import type { FakeServer } from './fake-server.ts';
-import { answerServers } from './fake-servers.ts';
+import { answerAction, answerServers } from './fake-servers.ts';
 import { verifySignature } from './fake-signature.ts';
 import type { FakeTable } from './fake-table.ts';
 import { answerTables } from './fake-tables.ts';
@@ -32,6 +32,7 @@ export function createFakeHuawei(clock: Clock): FakeProject {
     if (project !== fake.project || call.headers['x-project-id'] !== fake.project)
       throw new FakeRefusal(403, 'APIGW.0303', 'project of the path is not that of the credential');
     if (version === 'v1' && rest[0] === 'cloudservers') return answerServers(fake, rest.slice(1), call);
+    if (version === 'v2.1' && rest[0] === 'servers') return answerAction(fake, rest.slice(1), call);
     if (version === 'v1' && rest[0] === 'routetables') return answerTables(fake, rest.slice(1), call);
     if (version === 'v1' && rest[0] === 'subnets') return answerSubnets(fake, call);
     if (version === 'v1' && rest[0] === 'publicips') return answerEips(fake, rest.slice(1), call);
@@ -89,6 +90,7 @@ export function createFakeHuawei(clock: Clock): FakeProject {
       made += 1;
       const server: FakeServer = {
         ...{ id: randomUUID(), name, status: 'ACTIVE', zone: `${region}a`, flavor: 's6.large.2', vpc: vpcId },
+        groups: ['1e2b5d5f-2d1c-4a3f-9a7e-1f0f5a2f7a01'],
         ...{ address: `192.168.${made >> 8}.${(made % 250) + 2}`, elastic: `203.0.113.${(made % 250) + 2}`, ...more },
       };
       fake.servers.set(server.id, server);

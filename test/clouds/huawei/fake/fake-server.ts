@@ -6,6 +6,8 @@ export interface FakeServer {
   readonly flavor: string;
   readonly vpc: string;
   readonly address: string;
+  /** Ids of its security groups. */
+  groups: readonly string[];
   /** EIP; empty for none. */
   elastic: string;
   /** Addresses of further interfaces. */

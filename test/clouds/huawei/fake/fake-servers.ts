@@ -12,6 +12,16 @@ export function answerServers({ servers }: FakeProject, [id]: readonly string[],
   return { status: 200, body: { server: showServer(server) } };
 }
 
+/** `/v2.1/{project}/servers/{id}/action` */
+export function answerAction({ servers }: FakeProject, [id, action]: readonly string[], call: FakeCall): FakeAnswer {
+  const server = servers.get(id ?? '');
+  if (server === undefined) throw new FakeRefusal(404, 'Ecs.0114', `Instance[${id}] could not be found.`, 'error');
+  const added = (call.body['addSecurityGroup'] as Json | undefined)?.['name'];
+  if (action !== 'action' || typeof added !== 'string') throw new FakeRefusal(400, 'Ecs.0005', 'action', 'error');
+  server.groups = [...new Set([...server.groups, added])];
+  return { status: 202 };
+}
+
 /** The offset counts pages. The name is a pattern, and one that stands anywhere. */
 function pageOf(all: readonly FakeServer[], query: URLSearchParams): FakeAnswer {
   const [limit, page] = [Math.min(Number(query.get('limit') ?? 25), 1000), Number(query.get('offset') ?? 1)];
@@ -42,7 +52,7 @@ function showServer(one: FakeServer): Json {
       ],
     },
     metadata: { vpc_id: one.vpc, charging_mode: '0' },
-    security_groups: [{ id: '1e2b5d5f-2d1c-4a3f-9a7e-1f0f5a2f7a01', name: 'nodes' }],
+    security_groups: one.groups.map((id) => ({ id, name: 'nodes' })),
     ...{ tags: [], image: { id: '1189efbf-d48b-46ad-a823-94b942e2a000' }, 'os-extended-volumes:volumes_attached': [] },
   };
 }
