@@ -9,7 +9,7 @@ for (const [cloud, one, other, same] of [
   ['vsphere', '422e4956-ad22-1139-6d72-59cc8f26bc90', '422e4956-ad22-1139-6d72-59cc8f26bc91', false],
   ['openstack', '422e4956-ad22-1139-6d72-59cc8f26bc90', '56492e42-22ad-3911-6d72-59cc8f26bc90', false],
   ['aws', 'i-1', 'i-2', false],
-  ['unheard-of', 'A', 'a', true],
+  ['unheard-of', 'A', 'a', false],
 ] as const) {
   test(`${cloud}: ${one} ${same ? 'is' : 'is not'} ${other}`, () => {
     assert.equal(comparableId({ cloud, id: one }) === comparableId({ cloud, id: other }), same);

@@ -11,6 +11,7 @@ import { nocloud } from './nocloud.ts';
 import { oci } from './oci.ts';
 import { openstack } from './openstack.ts';
 import { ovirt } from './ovirt.ts';
+import { plainCodec } from './plain.ts';
 import { simulated } from './simulated.ts';
 import { vsphere } from './vsphere.ts';
 
@@ -33,3 +34,8 @@ export const providerIdCodecs: ReadonlyMap<string, ProviderIdCodec> = new Map(
     vsphere,
   ].map((codec) => [codec.cloud, codec]),
 );
+
+/** The codec of a configured cloud. One that is not of Mooring (`--cloud-module`) has `NAME://ID`. */
+export function codecOf(cloud: string): ProviderIdCodec {
+  return providerIdCodecs.get(cloud) ?? plainCodec(cloud);
+}

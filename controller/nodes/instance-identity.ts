@@ -1,6 +1,6 @@
 import type { Instance } from '../../common/instance.ts';
 import { comparableId } from '../../common/provider-id/comparable-id.ts';
-import { providerIdCodecs } from '../../common/provider-id/registry.ts';
+import { codecOf } from '../../common/provider-id/registry.ts';
 import type { Report } from '../../common/report.ts';
 import { swapped } from '../../common/smbios-uuid.ts';
 import { annotations } from '../../common/well-known.ts';
@@ -37,8 +37,12 @@ export function uuidsAgree(one: string | undefined, other: string | undefined): 
 
 /** Whether a providerID names this instance, in any spelling that its cloud accepts. */
 export function namesInstance(providerID: string, instance: Pick<Instance, 'cloud' | 'id' | 'providerID'>): boolean {
-  if (providerID === instance.providerID) return true;
-  const id = providerIdCodecs.get(instance.cloud)?.parse(providerID)?.instanceId;
+  return providerID === instance.providerID || isNamed(providerID, instance);
+}
+
+/** As `namesInstance`, by the id alone. */
+export function isNamed(providerID: string, instance: Pick<Instance, 'cloud' | 'id'>): boolean {
+  const id = codecOf(instance.cloud).parse(providerID)?.instanceId;
   return id !== undefined && comparableId({ cloud: instance.cloud, id }) === comparableId(instance);
 }
 

@@ -1,5 +1,5 @@
 import type { Instance } from '../../common/instance.ts';
-import { providerIdCodecs } from '../../common/provider-id/registry.ts';
+import { codecOf } from '../../common/provider-id/registry.ts';
 import { annotations, conditions } from '../../common/well-known.ts';
 import { isKubeError, isNotFound } from '../kube/api.ts';
 import type { InformerEvent } from '../kube/informer.ts';
@@ -106,7 +106,7 @@ export function createNodeReconciler(context: NodeContext, writes: Semaphore): N
     if (found !== undefined) return found;
     const ownership = ownershipOf(node, resolver.configured);
     const cloud = ownership.kind === 'owned' ? ownership.clouds[0]?.name : undefined;
-    const id = cloud && providerIdCodecs.get(cloud)?.parse(node.providerID)?.instanceId;
+    const id = cloud && codecOf(cloud).parse(node.providerID)?.instanceId;
     return cloud && id ? { cloud, id, providerID: node.providerID, addresses: [] } : undefined;
   }
 

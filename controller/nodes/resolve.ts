@@ -5,7 +5,7 @@ import type { ConfiguredCloud } from '../model/configured-cloud.ts';
 import { isUninitialized, type NodeView } from '../model/node-view.ts';
 import { ownershipOf } from '../model/ownership.ts';
 import { reportScope } from '../model/scope-record.ts';
-import { uuidsAgree, uuidsContradict } from './instance-identity.ts';
+import { isNamed, uuidsAgree, uuidsContradict } from './instance-identity.ts';
 import type { Lookups } from './lookups.ts';
 import type { InitializedReason } from './reasons.ts';
 
@@ -68,8 +68,9 @@ export async function resolveInstance(
   return unclaimed ? { ...resolution, claimed: false } : resolution;
 }
 
+/** A report of a cloud of `--cloud-module` was not checked when it was read: its id and its providerID have to agree. */
 function claims(cloud: ConfiguredCloud, reported: ReportedInstance): boolean {
-  return cloud.name === reported.cloud && cloud.accepts(reported.providerID);
+  return cloud.name === reported.cloud && cloud.accepts(reported.providerID) && isNamed(reported.providerID, reported);
 }
 
 async function lookUp(clouds: readonly ConfiguredCloud[], ref: InstanceRef, resolver: Resolver): Promise<Answer[]> {

@@ -67,7 +67,8 @@ function valueAt(root: unknown, parts: readonly string[]): unknown {
   return value;
 }
 
-function faultOf(root: unknown, error: TLocalizedValidationError): ReportFault {
+/** The fault of an object that a schema refuses, from its first error. */
+export function faultOf(root: unknown, error: TLocalizedValidationError): ReportFault {
   const parts = partsOf(error.instancePath);
   if (error.keyword === 'required') {
     const missing = error.params.requiredProperties[0] ?? '';

@@ -30,7 +30,8 @@ const address = Type.Object(
   strict,
 );
 
-const instance = Type.Object(
+/** What a report says of its instance. */
+export const instanceSchema = Type.Object(
   {
     cloud: token(32, '^[a-z][a-z0-9-]*$'),
     id: token(512, `^[^\\s${invisibleCharacters}]+$`),
@@ -62,10 +63,17 @@ const metadata = Type.Object(
   strict,
 );
 
+export const smbiosUuidSchema = token(36, '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$');
+
+const deadline = Type.Optional(Type.String({ maxLength: 40, format: 'date-time' }));
+
+/** Of the instance of a cloud's API; reports have notices. */
+export const maintenanceSchema = Type.Object({ deadline, message: line(2048, 0) }, strict);
+
 const notice = Type.Object(
   {
     kind: Type.Enum(['preemption', 'maintenance', 'termination', 'rebalance']),
-    deadline: Type.Optional(Type.String({ maxLength: 40, format: 'date-time' })),
+    deadline,
     message: Type.Optional(line(2048, 0)),
   },
   strict,
@@ -89,8 +97,8 @@ export const reportSchema = Type.Object(
     sequence: Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }),
     observedAt: Type.String({ maxLength: 40, format: 'date-time' }),
     bootId: Type.Optional(token(64, '^[A-Za-z0-9-]+$')),
-    smbiosUuid: Type.Optional(token(36, '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$')),
-    instance: Type.Optional(instance),
+    smbiosUuid: Type.Optional(smbiosUuidSchema),
+    instance: Type.Optional(instanceSchema),
     metadata,
     notices: Type.Optional(Type.Array(notice, { maxItems: 16 })),
     evidence: Type.Optional(evidence),

@@ -2,7 +2,7 @@ import type { Clock } from '../../common/process/clock.ts';
 import type { Log } from '../../common/process/log.ts';
 import type { MetricsOf } from '../../common/process/metrics.ts';
 import type { Random } from '../../common/process/random.ts';
-import { providerIdCodecs } from '../../common/provider-id/registry.ts';
+import { codecOf } from '../../common/provider-id/registry.ts';
 import type { Permit } from '../clouds/permit.ts';
 import type { KubeApi } from '../kube/api.ts';
 import type { EventSink } from '../kube/event-sink.ts';
@@ -83,7 +83,7 @@ function mayBeIn(node: NodeView, configured: readonly ConfiguredCloud[], scope: 
 
 /** The same key for all spellings of the providerID of an instance of this cloud. */
 export function instanceOf(cloud: string, providerID: string): string {
-  const id = providerIdCodecs.get(cloud)?.parse(providerID)?.instanceId;
+  const id = codecOf(cloud).parse(providerID)?.instanceId;
   return id === undefined ? providerID : instanceKey({ cloud, id });
 }
 

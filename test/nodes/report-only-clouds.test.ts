@@ -49,7 +49,13 @@ const examples: readonly Example[] = [
 
 /** As a process opens a cloud that it was given by name alone. */
 async function openByName(...providers: readonly string[]): Promise<readonly ConfiguredCloud[]> {
-  const values = { cloudProvider: providers, cloudConfig: [], nodeSelector: [], requireAttestation: [] };
+  const values = {
+    cloudProvider: providers,
+    cloudModule: [],
+    cloudConfig: [],
+    nodeSelector: [],
+    requireAttestation: [],
+  };
   const requests = await readCloudRequests(values as unknown as Parameters<typeof readCloudRequests>[0]);
   return openClouds(requests, {
     clock: fakeClock(),

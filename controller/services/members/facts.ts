@@ -1,4 +1,4 @@
-import { providerIdCodecs } from '../../../common/provider-id/registry.ts';
+import { codecOf } from '../../../common/provider-id/registry.ts';
 import { annotations, conditions, labels, taints as taintKeys } from '../../../common/well-known.ts';
 import { isAttested } from '../../model/attested.ts';
 import type { ConfiguredCloud } from '../../model/configured-cloud.ts';
@@ -135,7 +135,7 @@ function hasTaint(node: NodeView, key: string): boolean {
  * or scheme).
  */
 export function instanceOf(cloud: string, providerID: string): string {
-  const id = providerIdCodecs.get(cloud)?.parse(providerID)?.instanceId;
+  const id = codecOf(cloud).parse(providerID)?.instanceId;
   return id === undefined ? providerID : instanceKey({ cloud, id });
 }
 
