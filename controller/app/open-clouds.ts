@@ -2,7 +2,7 @@ import { isCloudError } from '../../common/cloud-error.ts';
 import { backoffMs } from '../../common/process/backoff.ts';
 import { errorFields } from '../../common/process/log.ts';
 import { restOrAbort, untilAborted } from '../../common/process/until.ts';
-import { providerIdCodecs } from '../../common/provider-id/registry.ts';
+import { codecOf } from '../../common/provider-id/registry.ts';
 import {
   CloudConfigError,
   type CloudContext,
@@ -155,7 +155,7 @@ async function openCloud(
   const { allowUntagged = false, allowedSecurityGroups = [] } = request;
   const context = { ...common, allowUntagged, allowedSecurityGroups };
   const { clock, random, log } = context;
-  const module = await cloudModules.get(name)?.();
+  const module = request.module ?? (await cloudModules.get(name)?.());
   const opened = module
     ? await openModule(module, config, context)
     : { reportOnly: 'the controller does not call the API of this cloud' };
@@ -196,12 +196,12 @@ async function openModule(module: CloudModule, config: CloudRequest['config'], c
 }
 
 function reportOnly({ name, selector, requireAttestation }: CloudRequest): ConfiguredCloud {
-  const codec = providerIdCodecs.get(name);
+  const codec = codecOf(name);
   return {
     name,
     scope: reportScope(name),
     // Only the codec knows the forms of its cloud: some clouds have several schemes, and some none.
-    accepts: (providerID) => codec?.parse(providerID) !== undefined,
+    accepts: (providerID) => codec.parse(providerID) !== undefined,
     selector,
     requireAttestation,
     api: undefined,

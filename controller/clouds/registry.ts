@@ -1,3 +1,4 @@
+import { providerIdCodecs } from '../../common/provider-id/registry.ts';
 import { CloudConfigError, type CloudModule } from './cloud.ts';
 
 /**
@@ -35,6 +36,14 @@ export const endedPlatforms: ReadonlyMap<string, string> = new Map([
   ['photon', 'VMware Photon Controller has ended'],
   ['rancher', 'Rancher 1.x has ended, and Rancher 2 needs no provider of its own'],
 ]);
+
+/** Whether a cloud of Mooring has this name or reads it as a scheme, or Kubernetes had a platform of this name. */
+export function isKnownName(name: string): boolean {
+  if ([cloudModules, providerIdCodecs, classicNames, endedPlatforms].some((names) => names.has(name))) return true;
+  return [...providerIdCodecs.values()].some(
+    (codec) => codec.scheme === name || (cloudModules.has(codec.cloud) && codec.parse(`${name}://1`) !== undefined),
+  );
+}
 
 /** Our name of a cloud that a command line names. */
 export function cloudNameOf(name: string): string {

@@ -2,6 +2,7 @@ import { defineFlags } from '../../common/process/flags.ts';
 import { type CommandDefinition, defineCommand } from '../../common/process/program.ts';
 import { names } from '../../common/well-known.ts';
 import { clusterFlags } from '../app/options/network-flags.ts';
+import { modulePaths } from '../app/options/options.ts';
 import { commonFlags } from '../app/options/own-flags.ts';
 import { isNotFound } from '../kube/api.ts';
 import {
@@ -45,6 +46,7 @@ export function explainCommand({ clock, signal }: CommandEnvironment): CommandDe
     run: ({ values, operands, io }) =>
       exitCode(io, 'explain', async () => {
         const subjects = readSubjects(operands, values.namespace || undefined);
+        const moduleNames = [...modulePaths(values.cloudModule).keys()];
         const log = openLog(clock, values, io.stderr);
         const where = {
           nowMs: clock.now(),
@@ -54,8 +56,10 @@ export function explainCommand({ clock, signal }: CommandEnvironment): CommandDe
         };
         const explaining = withApi(values.kubeconfig, { clock, log, env: io.env }, (api, connection) => {
           const explain = async (subject: Subject) => {
-            if (subject.kind === 'node')
-              return readNodeFacts(api, subject.name, where).then(explainNode, absent(`Node ${subject.name}`));
+            if (subject.kind === 'node') {
+              const facts = readNodeFacts(api, subject.name, where);
+              return facts.then((all) => explainNode({ ...all, moduleNames }), absent(`Node ${subject.name}`));
+            }
             const { name, namespace = connection.namespace ?? 'default' } = subject;
             const options = { ...where, loadBalancerClasses: values.loadBalancerClass };
             const facts = readServiceFacts(api, { namespace, name }, options);

@@ -68,7 +68,7 @@ export async function resolveInstance(
   return unclaimed ? { ...resolution, claimed: false } : resolution;
 }
 
-/** A report of a cloud of `--cloud-module` was not checked when it was read: its id and its providerID have to agree. */
+/** Id and providerID have to agree: reports of a cloud of `--cloud-module` were not checked when they were read. */
 function claims(cloud: ConfiguredCloud, reported: ReportedInstance): boolean {
   return cloud.name === reported.cloud && cloud.accepts(reported.providerID) && isNamed(reported.providerID, reported);
 }

@@ -1,10 +1,18 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { providerIdCodecs } from '../../../common/provider-id/registry.ts';
+import { CloudConfigError } from '../../clouds/cloud.ts';
 import { endedPlatforms } from '../../clouds/registry.ts';
 import { OptionError, readCloudRequests } from './options.ts';
 
-const empty = { cloudProvider: [], cloudConfig: [], nodeSelector: [], requireAttestation: [], bindByName: [] };
+const empty = {
+  cloudProvider: [],
+  cloudModule: [],
+  cloudConfig: [],
+  nodeSelector: [],
+  requireAttestation: [],
+  bindByName: [],
+};
 const read = (values: Partial<Record<keyof typeof empty, readonly string[]>>) =>
   readCloudRequests({ ...empty, ...values } as unknown as Parameters<typeof readCloudRequests>[0]);
 
@@ -51,5 +59,46 @@ describe('the name that a classic controller gives to its cloud', () => {
 
   it('is not among the expected names of a refusal', async () => {
     await assert.rejects(read({ cloudProvider: ['hloud'] }), /"hloud", expected one of .*\bhetzner\b/);
+  });
+});
+
+describe('--cloud-module', () => {
+  const path = '/nowhere/cloud.js';
+  for (const [what, given, message] of [
+    [
+      'has the name of a cloud',
+      [`aws=${path}`],
+      /"aws=\/nowhere\/cloud.js", expected a NAME that no cloud has: aws is one/,
+    ],
+    ['has the scheme of a cloud', [`alicloud=${path}`], /alicloud is one that Mooring knows/],
+    ['has another scheme of a cloud', [`hrobot=${path}`], /hrobot is one that Mooring knows/],
+    ['has the classic name of a cloud', [`hcloud=${path}`], /hcloud is one that Mooring knows/],
+    ['has the name of a platform that has ended', [`mesos=${path}`], /mesos is one that Mooring knows/],
+    [
+      'is given twice',
+      [`example=${path}`, 'example=/other.js'],
+      /each NAME once: example is "\/nowhere\/cloud.js" already/,
+    ],
+    [
+      'is of a cloud that is not served',
+      [`other=${path}`],
+      /"other=\/nowhere\/cloud.js", expected --cloud-provider=other beside/,
+    ],
+  ] as const)
+    it(`is refused where it ${what}`, () =>
+      assert.rejects(read({ cloudProvider: ['example'], cloudModule: given }), (error) => {
+        assert.ok(error instanceof OptionError);
+        assert.match(error.message, message);
+        return true;
+      }));
+
+  it('is among the expected names of a refusal', async () => {
+    const reading = read({ cloudProvider: ['example', 'exmaple'], cloudModule: [`example=${path}`] });
+    await assert.rejects(reading, /"exmaple", expected one of .*\bexample\b/);
+  });
+
+  it('is refused where it cannot be loaded', async () => {
+    const reading = read({ cloudProvider: ['example'], cloudModule: [`example=${path}`] });
+    await assert.rejects(reading, CloudConfigError);
   });
 });

@@ -79,6 +79,12 @@ export const ofIpAddress: Expectation = (text) =>
 
 export const ofAudience: Expectation = (text) => (/^\S+$/.test(text) ? undefined : 'an audience, such as mooring');
 
+/** For `NAME=PATH`; whether the name is free is checked where the clouds are known. */
+export const ofCloudModule: Expectation = (text) =>
+  /^[a-z][a-z0-9-]{0,31}=./.test(text)
+    ? undefined
+    : "NAME=PATH with NAME of lower-case letters, digits and '-', at most 32 characters";
+
 /** For `NAME=FILE`. */
 export const ofTrust: Expectation = (text) => {
   const at = text.indexOf('=');

@@ -2,8 +2,8 @@ import { readFile } from 'node:fs/promises';
 import { evidenceKinds, isEvidenceCloud } from '../../../common/attestation.ts';
 import type { FlagValues } from '../../../common/process/flags.ts';
 import { providerIdCodecs } from '../../../common/provider-id/registry.ts';
-import type { CloudConfigFile } from '../../clouds/cloud.ts';
-import { cloudModules, cloudNameOf, endedPlatforms } from '../../clouds/registry.ts';
+import type { CloudConfigFile, CloudModule } from '../../clouds/cloud.ts';
+import { cloudModules, cloudNameOf, endedPlatforms, isKnownName } from '../../clouds/registry.ts';
 import { type LabelSelector, parseSelector } from '../../model/selector.ts';
 import { selectorFault } from './expectations.ts';
 import { allClouds, type commonFlags } from './own-flags.ts';
@@ -20,6 +20,8 @@ export interface CloudRequest {
   readonly name: string;
   /** As the command line names it, where that is another name. */
   readonly given?: string | undefined;
+  /** Of `--cloud-module`. Undefined: the registry has it, where it has controller support. */
+  readonly module?: CloudModule | undefined;
   readonly config: CloudConfigFile | undefined;
   readonly selector: LabelSelector | undefined;
   /** `--require-attestation`. Default: no. */
@@ -34,19 +36,23 @@ export interface CloudRequest {
 
 /**
  * Combines `--cloud-provider`, `--cloud-config` and `--node-selector`, and reads the files. The n-th configuration of a
- * name belongs to the n-th provider of that name, so one cloud may be served in two scopes. Throws an OptionError.
+ * name belongs to the n-th provider of that name, so one cloud may be served in two scopes. Loads the modules of
+ * `--cloud-module`. Throws an OptionError, and a CloudConfigError for a module.
  */
 export async function readCloudRequests(values: FlagValues<typeof commonFlags>): Promise<CloudRequest[]> {
   const providers = values.cloudProvider.map(cloudNameOf);
   if (providers.length === 0) throw new OptionError('--cloud-provider: missing, expected the name of a cloud');
+  const paths = modulePaths(values.cloudModule, providers);
   for (const name of providers) {
     const ended = endedPlatforms.get(name);
     if (ended !== undefined) {
       const instead = `name the cloud that its machines run in, or nocloud; Nodes of ${name}:// stay foreign`;
       throw new OptionError(`--cloud-provider: ${JSON.stringify(name)}: ${ended}: ${instead}`);
     }
-    if (!cloudModules.has(name) && !providerIdCodecs.has(name)) {
-      const known = [...new Set([...cloudModules.keys(), ...providerIdCodecs.keys()])].sort().join(', ');
+    if (!cloudModules.has(name) && !providerIdCodecs.has(name) && !paths.has(name)) {
+      const known = [...new Set([...cloudModules.keys(), ...providerIdCodecs.keys(), ...paths.keys()])]
+        .sort()
+        .join(', ');
       throw new OptionError(`--cloud-provider: ${JSON.stringify(name)}, expected one of ${known}`);
     }
   }
@@ -59,10 +65,12 @@ export async function readCloudRequests(values: FlagValues<typeof commonFlags>):
   }
   const configs = assign('cloud-config', values.cloudConfig, providers);
   const selectors = assign('node-selector', values.nodeSelector, providers);
+  const modules = await loadModules(paths);
   return Promise.all(
     providers.map(async (name, index) => ({
       name,
       given: values.cloudProvider[index],
+      module: modules.get(name),
       config: await readConfig(configs[index]),
       selector: selectors[index] === undefined ? undefined : readSelector(selectors[index]),
       requireAttestation: required.has(name),
@@ -71,6 +79,33 @@ export async function readCloudRequests(values: FlagValues<typeof commonFlags>):
       bindsByName: bindByName.includes(allClouds) || bindByName.includes(name) || undefined,
     })),
   );
+}
+
+/**
+ * The paths of `--cloud-module`, by the cloud's name. Throws an OptionError.
+ *
+ * @param providers names of `--cloud-provider`; undefined: the command serves none
+ */
+export function modulePaths(given: readonly string[], providers?: readonly string[]): ReadonlyMap<string, string> {
+  const paths = new Map<string, string>();
+  for (const text of given) {
+    const at = text.indexOf('=');
+    const name = text.slice(0, at);
+    const wrong = (expected: string) =>
+      new OptionError(`--cloud-module: ${JSON.stringify(text)}, expected ${expected}`);
+    if (isKnownName(name)) throw wrong(`a NAME that no cloud has: ${name} is one that Mooring knows`);
+    if (paths.has(name)) throw wrong(`each NAME once: ${name} is ${JSON.stringify(paths.get(name))} already`);
+    if (providers?.includes(name) === false) throw wrong(`--cloud-provider=${name} beside it`);
+    paths.set(name, text.slice(at + 1));
+  }
+  return paths;
+}
+
+/** Most controllers have none, and carry nothing of what guards them. */
+async function loadModules(paths: ReadonlyMap<string, string>): Promise<ReadonlyMap<string, CloudModule>> {
+  if (paths.size === 0) return new Map();
+  const { loadCloudModule } = await import('../cloud-modules/load-cloud-module.ts');
+  return new Map([...paths].map(([name, path]) => [name, loadCloudModule(name, path)]));
 }
 
 /** The clouds of `--require-attestation`. */

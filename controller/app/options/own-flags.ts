@@ -4,6 +4,7 @@ import { names } from '../../../common/well-known.ts';
 import {
   ofAudience,
   ofBudget,
+  ofCloudModule,
   ofIpAddress,
   ofObjectName,
   ofReachableHost,
@@ -29,6 +30,13 @@ export const commonFlags = defineFlags({
     help:
       'Name of a cloud to serve. Repeatable: several clouds in one cluster, or one cloud several times with a ' +
       '--cloud-config each. The name that its classic controller uses is taken, too (hcloud).',
+  },
+  'cloud-module': {
+    kind: 'repeat',
+    help:
+      'A cloud that is no part of Mooring, NAME=PATH: the file of its module, or the folder of its package. ' +
+      '--cloud-provider=NAME then serves it. The module runs with the rights of this process. Repeatable.',
+    check: ofCloudModule,
   },
   'cloud-config': {
     kind: 'repeat',

@@ -56,6 +56,12 @@ describe('explain', () => {
     ],
     ['a foreign Node', facts({ spec: { providerID: 'other:///1' } }), 'foreign', ''],
     ['a foreign Node that waits', facts({ spec: { ...tainted, providerID: 'mesos://x' } }), 'foreign', ''],
+    [
+      'a Node of a cloud of --cloud-module that waits',
+      facts({ spec: { ...tainted, providerID: 'example://x' } }, { moduleNames: ['example'] }),
+      'waiting',
+      '',
+    ],
     ['a paused Node', facts({ annotations: { [annotations.paused]: 'true' } }), 'paused', 'Paused'],
     ['any Node while everything is paused', facts({ spec: tainted }, { pausedForAll: true }), 'paused', 'Paused'],
     [

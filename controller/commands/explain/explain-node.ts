@@ -1,4 +1,4 @@
-import { providerIdCodecs } from '../../../common/provider-id/registry.ts';
+import { codecOf, providerIdCodecs } from '../../../common/provider-id/registry.ts';
 import { annotations, conditions, labels, names } from '../../../common/well-known.ts';
 import {
   type ConditionView,
@@ -60,11 +60,14 @@ function verdict(facts: NodeFacts): Verdict {
   if (isUninitialized(node)) {
     if (shown && shown.status !== 'True') return { state: 'waiting', ...verdictOf(shown, known) };
     const { providerID } = node;
-    if (providerID !== '' && [...providerIdCodecs.values()].every((codec) => codec.parse(providerID) === undefined))
+    const clouds = [...providerIdCodecs.keys(), ...(facts.moduleNames ?? [])];
+    if (providerID !== '' && clouds.every((cloud) => codecOf(cloud).parse(providerID) === undefined))
       return {
         state: 'foreign',
         reason: '',
-        why: `no cloud of Mooring accepts its providerID ${providerID}: it is never changed`,
+        why:
+          `no cloud of Mooring, and none of --cloud-module here, accepts its providerID ${providerID}: it is never ` +
+          'changed',
         remedy: '',
       };
     return { state: 'waiting', reason: '', ...whyUnseen(facts) };

@@ -24,6 +24,8 @@ export interface NodeFacts {
   }[];
   /** Wall clock, milliseconds. */
   readonly nowMs: number;
+  /** Names of the clouds of `--cloud-module`. Default: none. */
+  readonly moduleNames?: readonly string[];
 }
 
 /** The facts that every explanation contains. */
