@@ -22,6 +22,8 @@ const execute = promisify(execFile);
 export interface ServedCloud extends Pick<AwsWorld, 'configText' | 'env'> {
   /** As in `--cloud-provider`. Default: `aws`. */
   readonly cloud?: string;
+  /** Path of its `--cloud-module`. Default: it is a cloud of Mooring. */
+  readonly module?: string;
 }
 
 /** A Kubernetes API without anything else, and the shipped controller as a process that works on a cloud. */
@@ -71,7 +73,8 @@ export async function prepareController(
   const kubeconfig = join(folder, 'kubeconfig');
   await writeFile(kubeconfig, api.kubeconfig(token), { mode: 0o600 });
   const cloudFlags: string[] = [];
-  for (const { cloud, configText } of worlds) {
+  for (const { cloud, configText, module } of worlds) {
+    if (module !== undefined) cloudFlags.push(`--cloud-module=${cloud}=${module}`);
     const config = join(folder, `${cloud}.conf`);
     await writeFile(config, configText);
     const isOnly = worlds.length === 1;
