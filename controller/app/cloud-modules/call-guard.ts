@@ -21,8 +21,12 @@ export interface CallGuard {
   passing<A extends readonly unknown[], R>(ours: (...args: A) => R): (...args: A) => R;
   /** Any error as a CloudError. */
   asCloudError(operation: string, error: unknown, otherwise: CloudErrorKind): CloudError;
-  /** An answer that is not as the contract has it. */
-  invalid(operation: string, message: string): CloudError;
+  /**
+   * An answer that is not as the contract has it.
+   *
+   * @param kind of a mutation `Unavailable`, because it may have happened. Default `Invalid`
+   */
+  fault(operation: string, message: string, kind?: CloudErrorKind): CloudError;
 }
 
 /** Shorter than the time after which a loop without progress counts as stuck. */
@@ -33,8 +37,8 @@ const kinds: ReadonlySet<unknown> = new Set(cloudErrorKinds);
 export function createCallGuard(cloud: string, clock: Clock): CallGuard {
   /** Errors of ours that passed through the foreign code. */
   const passed = new WeakSet<object>();
-  const invalid = (operation: string, message: string) =>
-    new CloudError({ kind: 'Invalid', cloud, operation, message: visibleLine(message, shownLength) });
+  const fault = (operation: string, message: string, kind: CloudErrorKind = 'Invalid') =>
+    new CloudError({ kind, cloud, operation, message: visibleLine(message, shownLength) });
 
   function asCloudError(operation: string, error: unknown, otherwise: CloudErrorKind): CloudError {
     if (isCloudError(error)) return error;
@@ -52,7 +56,7 @@ export function createCallGuard(cloud: string, clock: Clock): CallGuard {
 
   return {
     asCloudError,
-    invalid,
+    fault,
     passing:
       (ours) =>
       (...args) => {

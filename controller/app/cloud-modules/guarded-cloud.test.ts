@@ -249,9 +249,11 @@ describe('the guard around the load balancers of a module', () => {
       );
     await assert.rejects(
       kind({ create: async () => undefined }).create!(want, [], io),
-      refusal('Invalid', /an answer/),
+      refusal('Unavailable', /an answer/),
     );
     await assert.rejects(driver({ poll: async () => ({}) }).poll([], {}), refusal('Invalid', /expected a Map/));
+    const show = () => driver({ show: () => ({ name: 'x' }) }).show(resource, [], () => []);
+    assert.throws(show, refusal('Invalid', /expected an object with name and ingress/));
     const compare = () => kind({ compare: () => undefined }).compare(resource, {}, () => []);
     assert.throws(compare, refusal('Invalid', /answered nothing, expected same, changes or replace/));
     const desire = (parts: object) => () => driver(parts).desire({} as never);

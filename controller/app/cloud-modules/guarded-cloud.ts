@@ -80,7 +80,7 @@ function guardInstances(name: string, instances: OpenedCloud['instances'], guard
         answers = await guard.call('lookup', signal, async (ending) => {
           const answered: unknown = await instances.lookup(refs, { ...options, signal: ending });
           if (answered instanceof Map) return answered;
-          throw guard.invalid('lookup', `it answered ${typeof answered}, expected a Map`);
+          throw guard.fault('lookup', `it answered ${typeof answered}, expected a Map`);
         });
       } catch (error) {
         const failure = guard.asCloudError('lookup', error, 'Unavailable');
@@ -102,7 +102,7 @@ function guardRoutes(routes: Routes, guard: CallGuard): Routes {
     typeof one === 'object' && one !== null && typeof one.id === 'string' && typeof one.destination === 'string';
   function readTable(table: RouteTable): RouteTable {
     if (Array.isArray(table?.routes) && table.routes.every(isRoute)) return table;
-    throw guard.invalid('observe routes', 'it answered no list of routes with id and destination');
+    throw guard.fault('observe routes', 'it answered no list of routes with id and destination');
   }
   return {
     tagged: routes.tagged === true,
@@ -112,7 +112,7 @@ function guardRoutes(routes: Routes, guard: CallGuard): Routes {
       guard.call('create route', options.signal, async (signal) => {
         const made = await routes.create(route, { ...options, permit: guard.passing(options.permit), signal });
         if (isRoute(made)) return made;
-        throw guard.invalid('create route', 'it answered no route with id and destination');
+        throw guard.fault('create route', 'it answered no route with id and destination', 'Unavailable');
       }),
     remove: (route, options) =>
       guard.call('remove route', options.signal, (signal) =>
@@ -125,7 +125,7 @@ function guardRoutes(routes: Routes, guard: CallGuard): Routes {
 function readIdentity(guard: CallGuard, identity: CloudIdentity | undefined): CloudIdentity {
   const { scope, account, formerScopes } = identity ?? ({} as Partial<CloudIdentity>);
   const wrong = (field: string, value: unknown, expected: string) =>
-    guard.invalid('identify', `${field}: ${JSON.stringify(value) ?? 'nothing'}, expected ${expected}`);
+    guard.fault('identify', `${field}: ${JSON.stringify(value) ?? 'nothing'}, expected ${expected}`);
   if (typeof scope !== 'string' || !visible.test(scope) || scope.startsWith('report:'))
     throw wrong('scope', scope, 'a text without blanks, such as api.example.com/account');
   if (typeof account !== 'string' || !scope.split('/').includes(account))
@@ -140,5 +140,5 @@ function readChecks(guard: CallGuard, results: readonly CheckResult[]): readonly
   const isResult = ({ name, ok, message }: CheckResult) =>
     typeof name === 'string' && typeof ok === 'boolean' && typeof message === 'string';
   if (Array.isArray(results) && results.every(isResult)) return results;
-  throw guard.invalid('check', 'it answered no list of results with name, ok and message');
+  throw guard.fault('check', 'it answered no list of results with name, ok and message');
 }

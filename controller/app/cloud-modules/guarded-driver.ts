@@ -1,3 +1,4 @@
+import type { CloudErrorKind } from '../../../common/cloud-error.ts';
 import type { LoadBalancerDriver } from '../../clouds/load-balancer-driver.ts';
 import type { DocumentType } from '../../engine/driver.ts';
 import type { Answer, Detail, Found, Kind, Reader, ReadIo, WriteIo } from '../../engine/resource.ts';
@@ -26,6 +27,10 @@ const ofAnswer: Expectation = (value) => {
   if (!isObject(value)) return 'an answer';
   return value['found'] === undefined ? undefined : ofFound(value['found']);
 };
+const ofShown: Expectation = (value) =>
+  isObject(value) && typeof value['name'] === 'string' && Array.isArray(value['ingress'])
+    ? undefined
+    : 'an object with name and ingress';
 const ofDesire: Expectation = (value) =>
   isObject(value) && Array.isArray(value['wants']) && Array.isArray(value['refusals'])
     ? undefined
@@ -37,7 +42,7 @@ const ofComparison: Expectation = (value) =>
 
 /** Pure functions of each part, and what they answer. */
 const pure = {
-  driver: { desire: ofDesire, slots: ofList, show: ofObject, members: ofList, adopts: anything, nodeLabels: ofList },
+  driver: { desire: ofDesire, slots: ofList, show: ofShown, members: ofList, adopts: anything, nodeLabels: ofList },
   kind: {
     ...{ compare: ofComparison, alone: anything, merge: anything, fresh: anything, lane: isTextOr('a name') },
     ...{ heldBy: anything, usedBy: anything },
@@ -62,11 +67,11 @@ export function guardDriver(driver: LoadBalancerDriver, guard: CallGuard): LoadB
   for (const list of ['kinds', 'readers', 'documents', 'annotations'] as const)
     if (!Array.isArray(driver[list])) throw new Error(`loadBalancerDriver.${list}: expected a list`);
 
-  function checked<T>(operation: string, answer: T, expectation: Expectation): T {
+  function checked<T>(operation: string, answer: T, expectation: Expectation, kind?: CloudErrorKind): T {
     const expected = expectation(answer);
     if (expected === undefined) return answer;
     const shown = answer === undefined ? 'nothing' : (JSON.stringify(answer)?.slice(0, 80) ?? typeof answer);
-    throw guard.invalid(operation, `it answered ${shown}, expected ${expected}`);
+    throw guard.fault(operation, `it answered ${shown}, expected ${expected}`, kind);
   }
 
   /** The methods of `object` that `expectations` names, each behind the guard. */
@@ -107,13 +112,13 @@ export function guardDriver(driver: LoadBalancerDriver, guard: CallGuard): LoadB
       return guard.call(operation, io.signal, async (signal): Promise<Answer> => {
         const ours = { permit: guard.passing(permit), ...(idOf && { idOf: guard.passing(idOf) }) };
         const answer = await method(...args.slice(0, -1), { ...io, ...ours, signal });
-        return checked(operation, answer as Answer, expectation);
+        return checked(operation, answer as Answer, expectation, 'Unavailable');
       });
     });
 
   function guardDocument(type: DocumentType): DocumentType {
     const changed = <T>(operation: string, change: () => Promise<T>) =>
-      guard.call(operation, undefined, async () => checked(operation, await change(), ofObject));
+      guard.call(operation, undefined, async () => checked(operation, await change(), ofObject, 'Unavailable'));
     return {
       ...type,
       ...pureOf(type, pure.document),

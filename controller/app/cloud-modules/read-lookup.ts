@@ -30,7 +30,7 @@ const schema = Type.Object(
 export function createLookupReader(cloud: string, guard: CallGuard): (ref: InstanceRef, answer: unknown) => Lookup {
   const validator = Compile(schema);
   const codec = codecOf(cloud);
-  const wrong = (message: string): Lookup => ({ state: 'unknown', error: guard.invalid(operation, message) });
+  const wrong = (message: string): Lookup => ({ state: 'unknown', error: guard.fault(operation, message) });
   const field = (name: string, value: unknown, expected: string) =>
     wrong(`${name}: ${JSON.stringify(value)?.slice(0, 80) ?? 'nothing'}, expected ${expected}`);
 
