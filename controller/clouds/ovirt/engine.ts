@@ -7,6 +7,8 @@ import { cloud, type Tokens } from './tokens.ts';
 /** One engine with one user. Reads only; each throws a CloudError. */
 export interface Engine {
   get(request: ApiRequest): Promise<AnswerFields>;
+  /** What the root of the API tells of its product. Throws `Invalid` where something else answers. */
+  product(signal: AbortSignal | undefined): Promise<AnswerFields>;
   /** VMs that the search finds, page by page, until one is not full. @param search of the engine; empty: all */
   vms(search: string, signal: AbortSignal | undefined): Promise<readonly AnswerFields[]>;
 }
@@ -40,6 +42,7 @@ export function createEngine(
 
   return {
     get,
+    product: async (signal) => (await get({ path: '', operation: 'GET /api', signal })).object('product_info'),
     async vms(search, signal) {
       const found: AnswerFields[] = [];
       for (let page = 1; page <= mostPages; page += 1) {
@@ -57,21 +60,33 @@ export function createEngine(
   };
 }
 
-/** An answer that is no success. A 404 proves absence only where the engine itself says so, or says nothing. */
+/**
+ * An answer that is no success. A 404 proves absence where the engine itself says so. One without a body is
+ * `Unavailable`: some versions answer it, and so does a proxy that has lost the engine.
+ */
 function errorOf(operation: string, { status, text }: HttpAnswer): CloudError {
   const fault = faultOf(text);
-  const isOfEngine = fault !== undefined || text.trim() === '';
-  const kind = status === 404 && !isOfEngine ? 'Unavailable' : kindOfHttpStatus(status);
-  return new CloudError({ kind, cloud, operation, message: [status, fault].filter(Boolean).join(' ') });
+  const isSilent = status === 404 && text.trim() === '';
+  const kind = status === 404 && !fault?.isWhole ? 'Unavailable' : kindOfHttpStatus(status);
+  const words = isSilent ? 'without the words of the engine' : fault?.words;
+  const message = [status, words].filter(Boolean).join(' ');
+  return new CloudError({ kind, cloud, operation, message, ...(isSilent && { cause: silent404 }) });
 }
 
-/** Reason and detail, which some versions wrap. */
-function faultOf(text: string): string | undefined {
+const silent404 = '404 without a body';
+
+/** Whether the answer was a 404 without a body. */
+export function isSilent404(error: unknown): boolean {
+  return isCloudError(error) && error.cause === silent404;
+}
+
+/** Reason and detail, which some versions wrap. The engine answers both; others may have one of them. */
+function faultOf(text: string): { readonly words: string; readonly isWhole: boolean } | undefined {
   try {
     const parsed = JSON.parse(text);
-    const { reason, detail } = parsed.fault ?? parsed;
-    if (typeof reason !== 'string' && typeof detail !== 'string') return undefined;
-    return `${reason ?? ''} ${detail ?? ''}`.trim().slice(0, 300) || undefined;
+    const given = [parsed.fault ?? parsed].flatMap(({ reason, detail }) => [reason, detail]);
+    const words = given.filter((one) => typeof one === 'string');
+    return { words: words.join(' ').trim().slice(0, 300), isWhole: words.length === 2 };
   } catch {
     // A proxy's page, or a body that was cut.
     return undefined;

@@ -54,9 +54,8 @@ export function openOvirt({ config, context, wrapHttp = (http) => http }: OvirtP
   const engine = createEngine({ ...calls, gate, endpoint }, createTokens(config, calls));
 
   async function identify(signal?: AbortSignal): Promise<CloudIdentity> {
-    const api = await engine.get({ path: '', operation: 'GET /api', signal });
+    const id = (await engine.product(signal)).optionalText('instance_id');
     const host = new URL(endpoint).host;
-    const id = api.object('product_info').optionalText('instance_id');
     if (id === undefined) return { scope: `engine/${host}`, account: host };
     // Engines before 4.4 did not tell it.
     return { scope: `engine/${id}`, account: id, formerScopes: [`engine/${host}`] };

@@ -137,6 +137,11 @@ describe('the engine', () => {
   const json = { 'content-type': 'application/json' };
   const faults = [
     ['a 404 of a proxy', { status: 404, headers: {}, body: '<html>no such page</html>' }, /^Unavailable: .*404/],
+    [
+      'a 404 with JSON of a proxy',
+      { status: 404, headers: json, body: { detail: 'Not Found' } },
+      /^Unavailable: .*404/,
+    ],
     ['a 503', { status: 503, headers: {}, body: '' }, /^Unavailable: .*503/],
     [
       'a 403',
@@ -169,14 +174,35 @@ describe('the engine', () => {
       assert.match(String(errorOf(found)), expected);
     });
 
-  it('proves absence by a 404 of its own, with its words or without any, in both byte orders', async (context) => {
-    const { fake, lookUp, paths } = await world(context, plain);
+  it('proves absence by a 404 with its own words, in both byte orders', async (context) => {
+    const { lookUp, paths } = await world(context, plain);
     const id = '0a6e30c4-58a1-4c1e-9f7c-2f5d3a1b0c9d';
     assert.deepEqual(await lookUp(id), [{ state: 'absent' }]);
-    fake.fault = () => ({ status: 404, headers: {}, body: '' });
-    assert.deepEqual(await lookUp(id), [{ state: 'absent' }]);
-    assert.ok(paths().includes(`GET /api/vms/${swapped(id)}`));
+    assert.deepEqual(paths().slice(1), [`GET /api/vms/${id}`, `GET /api/vms/${swapped(id)}`]);
   });
+
+  const empty404 = { status: 404, headers: {}, body: '' };
+  const isVm = ({ path }: { readonly path: string }) => path.includes('/vms');
+
+  it('proves absence by a 404 without words where its root answers in the same pass', async (context) => {
+    const { fake, lookUp, paths } = await world(context, plain);
+    fake.fault = (call) => (isVm(call) ? empty404 : undefined);
+    const ids = ['0a6e30c4-58a1-4c1e-9f7c-2f5d3a1b0c9d', '1b6e30c4-58a1-4c1e-9f7c-2f5d3a1b0c9d'];
+    assert.deepEqual(await lookUp(...ids), [{ state: 'absent' }, { state: 'absent' }]);
+    assert.equal(paths().filter((path) => path === 'GET /api').length, 1);
+  });
+
+  for (const [name, root] of [
+    ['too', empty404],
+    ['with a page', { status: 200, headers: {}, body: '<html>welcome</html>' }],
+    ['with the JSON of something else', { status: 200, headers: json, body: { status: 'ok' } }],
+  ] as const)
+    it(`proves nothing by a 404 without words where its root answers ${name}`, async (context) => {
+      const { fake, lookUp } = await world(context, plain);
+      fake.fault = (call) => (isVm(call) ? empty404 : root);
+      const [found] = await lookUp('0a6e30c4-58a1-4c1e-9f7c-2f5d3a1b0c9d');
+      assert.match(String(errorOf(found)), /^Unavailable: .*404 without the words of the engine/);
+    });
 
   it('tells its own id, whatever name it is reached by', async (context) => {
     const { cloud, during } = await world(context, plain);

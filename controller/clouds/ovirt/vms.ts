@@ -6,7 +6,7 @@ import type { AnswerFields } from '../answer-fields.ts';
 import { type Machines, readable, type Seen } from '../machines.ts';
 import { guestAddresses } from './addresses.ts';
 import type { OvirtConfig } from './config.ts';
-import { type Engine, withNics } from './engine.ts';
+import { type Engine, isSilent404, withNics } from './engine.ts';
 import { type PlaceOf, readPlaces } from './places.ts';
 import { cloud } from './tokens.ts';
 
@@ -16,6 +16,7 @@ const namesAtOnce = 3;
 /** VMs of one engine, for one pass: the list and the names of places are read at most once. */
 export function createVms(engine: Engine, config: OvirtConfig): Machines {
   let places: Promise<PlaceOf> | undefined;
+  let root: Promise<unknown> | undefined;
 
   function placesOnce(signal: AbortSignal | undefined): Promise<PlaceOf> {
     places ??= readPlaces(engine, config, signal);
@@ -26,8 +27,24 @@ export function createVms(engine: Engine, config: OvirtConfig): Machines {
     const seen = vms.map(async (vm) => [vm, await readable(() => readVm(vm, { config, placeOf, request }))] as const);
     return Promise.all(seen);
   }
+  /** A 404 without a body is the engine's where the root of the API answers in this pass. */
+  async function proven(error: unknown, signal: AbortSignal | undefined): Promise<unknown> {
+    if (!isCloudError(error) || !isSilent404(error)) return error;
+    root ??= engine.product(signal);
+    const isThere = await root.then(
+      () => true,
+      () => false,
+    );
+    const { operation } = error;
+    return isThere
+      ? new CloudError({ kind: 'NotFound', cloud, operation, message: '404, and the root answers' })
+      : error;
+  }
   async function get(id: string, signal: AbortSignal | undefined): Promise<Seen> {
-    const vm = await engine.get({ path: `/vms/${id}`, query: withNics, signal });
+    const request = { path: `/vms/${id}`, query: withNics, signal };
+    const vm = await engine.get(request).catch(async (error) => {
+      throw await proven(error, signal);
+    });
     return (await readAll([vm], 'id', signal))[0]![1];
   }
 
