@@ -6,6 +6,7 @@ import { type TestContext, test } from 'node:test';
 import { systemClock } from '../../common/process/clock.ts';
 import { silentLog } from '../../common/process/log.ts';
 import { seededRandom } from '../../common/process/random.ts';
+import { swapped } from '../../common/smbios-uuid.ts';
 import { failureOf } from '../../common/testing/cloud-failure.ts';
 import { treeAnswer } from '../testing/fake-metadata.ts';
 import { never, openBeside, testFaults } from '../testing/source-suite.ts';
@@ -58,6 +59,31 @@ test('takes the region of the flag, and no type where there is no service offeri
   const { type: _, ...rest } = instance;
   assert.deepEqual(await source.read(never), { ...rest, region: 'north' });
 });
+
+const kvm = { sysVendor: 'Apache Software Foundation', productName: 'CloudStack KVM Hypervisor' };
+
+test('refuses the id of another VM, which the SMBIOS UUID of KVM tells', async (context) => {
+  const productUuid = '0f5c1e2d-298b-4d74-bdee-4ced282114f1';
+  const { source } = await openBeside(context, cloudstack, treeAnswer(tree(keys)), { dmi: { ...kvm, productUuid } });
+  const error = await failureOf(source.read(never));
+  assert.equal(error.kind, 'Invalid');
+  assert.match(error.message, new RegExp(`instance-id: "${id}", expected ${productUuid}, the SMBIOS UUID of this VM`));
+});
+
+for (const [name, dmi] of [
+  ['the same SMBIOS UUID', { ...kvm, productUuid: id }],
+  ['it in the other byte order', { ...kvm, productUuid: swapped(id) }],
+  ['none, as only root reads it', kvm],
+  ['one that is not a UUID', { ...kvm, productUuid: 'Not Settable' }],
+  [
+    'another one without KVM',
+    { productName: 'CloudStack Xen Hypervisor', productUuid: '0f5c1e2d-298b-4d74-bdee-4ced282114f1' },
+  ],
+] as const)
+  test(`takes the id of the data server beside ${name}`, async (context) => {
+    const { source } = await openBeside(context, cloudstack, treeAnswer(tree(keys)), { dmi });
+    assert.deepEqual(await source.read(never), instance);
+  });
 
 test('reads the VM from a mounted config drive', async (context) => {
   const files = Object.entries(keys).map(([key, text]) => [

@@ -2,13 +2,14 @@ import { join } from 'node:path';
 import { typeOfOffering } from '../../common/cloudstack-type.ts';
 import type { Instance } from '../../common/instance.ts';
 import { cloudstack as providerId } from '../../common/provider-id/cloudstack.ts';
+import { swapped } from '../../common/smbios-uuid.ts';
 import { createAddressList } from './address-list.ts';
 import { createMetadataClient, createMetadataHttp, type MetadataClient, maxMetadataBytes } from './client.ts';
 import { dataServers } from './data-servers.ts';
 import { askInTurn, preferring } from './endpoints.ts';
 import { addressOf, invalid } from './fields.ts';
 import { readSeedFile } from './seed-file.ts';
-import type { SourceKind, SourceOptions } from './source.ts';
+import type { Dmi, SourceKind, SourceOptions } from './source.ts';
 
 const cloud = 'cloudstack';
 const path = '/latest/meta-data';
@@ -30,9 +31,9 @@ export function cloudstackAt(root: string): SourceKind {
     cloud,
     detect: (dmi) => dmi.productName?.startsWith('CloudStack') ?? false,
     open(options) {
-      const { region, configDrive } = options;
+      const { configDrive } = options;
       const open = configDrive === undefined ? routerOf(options, root) : async () => driveOf(configDrive);
-      return { cloud, read: async (signal) => instanceOf(await open(signal), region, signal) };
+      return { cloud, read: async (signal) => instanceOf(await open(signal), options, signal) };
     },
   };
 }
@@ -70,7 +71,13 @@ function driveOf(folder: string): ReadKey {
   };
 }
 
-async function instanceOf(read: ReadKey, region: string | undefined, signal: AbortSignal): Promise<Instance> {
+/** KVM shows the guest the id of its VM. Other hypervisors make up an SMBIOS UUID, some at each start. */
+function isOther(id: string, { productName, productUuid = '' }: Dmi): boolean {
+  const told = productName === 'CloudStack KVM Hypervisor' && uuid.test(productUuid) && productUuid.toLowerCase();
+  return told !== false && told !== id && told !== swapped(id);
+}
+
+async function instanceOf(read: ReadKey, { region, dmi }: SourceOptions, signal: AbortSignal): Promise<Instance> {
   /** One line: anything else is the page of another server. */
   async function textOf(key: string): Promise<string | undefined> {
     const text = (await read(key, signal))?.trim() || undefined;
@@ -84,6 +91,10 @@ async function instanceOf(read: ReadKey, region: string | undefined, signal: Abo
   }
   const id = (await needed('instance-id', 'the UUID of a VM')).toLowerCase();
   if (!uuid.test(id)) throw invalid(context, 'instance-id', id, 'the UUID of a VM');
+  if (isOther(id, dmi)) {
+    const expected = `${dmi.productUuid}, the SMBIOS UUID of this VM: another machine's data server answers`;
+    throw invalid(context, 'instance-id', id, expected);
+  }
   const name = await needed('local-hostname', 'the name of the VM');
   const zone = await needed('availability-zone', 'the name of a zone');
   const type = typeOfOffering((await textOf('service-offering')) ?? '');

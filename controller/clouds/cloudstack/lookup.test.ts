@@ -58,6 +58,20 @@ describe('VMs', () => {
     });
   });
 
+  it('have the SMBIOS UUID of their id on KVM, which no other hypervisor shows to the guest', async () => {
+    for (const [hypervisor, isTold] of [
+      ['KVM', true],
+      ['XenServer', false],
+      ['VMware', false],
+    ] as const) {
+      const { fake, lookup } = setUp();
+      const { id } = fake.addVm('node-1');
+      fake.vms.get(id)!.more = { hypervisor };
+      const [found] = await lookup(byId(id));
+      assert.equal(found?.state === 'found' && found.instance.smbiosUuid, isTold ? id : undefined, hypervisor);
+    }
+  });
+
   it('have the region of the configuration where it names one', async () => {
     const { fake, lookup } = setUp({ region: 'north' });
     const [found] = await lookup(byId(fake.addVm('n').id));

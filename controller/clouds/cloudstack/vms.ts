@@ -76,6 +76,8 @@ function readVm(vm: AnswerFields, request: 'list' | 'id', { region }: VmConfig):
   const instance: Instance = {
     ...{ cloud, id, name: vm.text('name'), incarnation: id, providerID: cloudstack.print({ instanceId: id }) },
     ...{ zone, region: region ?? zone, ...(type !== undefined && { type }) },
+    // KVM shows the guest the id of its VM; other hypervisors make up an SMBIOS UUID.
+    ...(vm.optionalText('hypervisor') === 'KVM' && { smbiosUuid: id }),
     addresses: addressesOf(vm),
   };
   return { state: 'found', power: powers[vm.text('state')] ?? 'changing', request, instance };
