@@ -31,8 +31,9 @@ export const cloudStackCapabilities: CloudCapabilities = {
     retain: true,
     markedLater: ['public address'],
     refusesMembers: true,
-    // An address and its tags; a rule, its VMs and a firewall rule for each of two ports. All go with the address.
-    calls: { first: 8, further: 8, member: 2, removal: 1 },
+    // An address and its tags, and a tag of the network for as long as it has none; a rule, its VMs and a firewall rule
+    // for each of two ports. All go with the address.
+    calls: { first: 10, further: 10, member: 2, removal: 1 },
   },
   routes: undefined,
   enumerateFaults: true,
@@ -154,19 +155,13 @@ export function cloudStackWorld({ acl, onCall = () => {} }: CloudStackWorldOptio
   };
 }
 
-/**
- * Without ids and the numbers of addresses: two runs are compared. An address that was acquired in a call whose answer
- * a process did not live to see has nothing that shows whose it is, so it is left out.
- */
+/** Without ids and the numbers of addresses: two runs are compared. */
 function inventoryOf(fake: FakeAccount): InventoryItem[] {
-  const usersOf = (id: string) => [...fake.rules.values()].filter(({ address }) => address === id);
-  const addresses = [...fake.addresses.values()].filter(({ id, tags }) => {
-    return Object.keys(tags).length > 0 || usersOf(id).length > 0;
-  });
   const nameOf = (id: string) => fake.addresses.get(id)?.tags[ownerTags.service] ?? 'untagged';
   const ports = (one: { first: number; last: number; cidrs: readonly string[] }) => `${one.first} ${one.cidrs.join()}`;
   return [
-    ...addresses.map(({ id }) => ({ kind: 'address', name: nameOf(id) })),
+    ...[...fake.addresses.keys()].map((id) => ({ kind: 'address', name: nameOf(id) })),
+    ...[...fake.networks.values()].flatMap(({ tags }) => Object.keys(tags).map((name) => ({ kind: 'tag', name }))),
     ...[...fake.rules.values()].map((rule) => ({
       kind: 'rule',
       name: `${rule.name} ${rule.protocol} ${rule.publicPort} ${rule.privatePort} ${rule.algorithm} ${rule.vms.length}`,

@@ -43,10 +43,7 @@ export interface CloudCapabilities {
         /** A member may be made to drain; elsewhere the cloud drains what is taken out. */
         readonly drains: boolean;
         readonly retain: boolean;
-        /**
-         * Kinds that get their marks by a call after their create: one of a process that dies between the two has
-         * nothing that shows whose it is.
-         */
+        /** Kinds that get their marks by a call after their create. */
         readonly markedLater?: readonly string[];
         /** It refuses a member that is no instance, and says which. */
         readonly refusesMembers: boolean;

@@ -1,8 +1,9 @@
 import type { Change, Kind, WriteIo } from '../../../engine/resource.ts';
 import { sameAddress } from '../../ip-address.ts';
+import { acquisitionName, networkOfAcquisition } from './acquisitions.ts';
 import { type Address, kindNames } from './found.ts';
 import { type Marks, type Tags, tagKeys, tagParams, tagsOf } from './marks.ts';
-import { isLostCall, type Project } from './project.ts';
+import type { Project } from './project.ts';
 
 /** What a Service asks of its address. */
 export interface AddressSpec {
@@ -23,25 +24,18 @@ const resourcetype = 'PublicIpAddress';
 
 /** The public address of a Service, which stands for its load balancer. */
 export function addressKind(project: Project): Kind<AddressSpec, Address> {
-  const { change, changed, list, networkOf, acquisitions } = project;
+  const { change, changed, networkOf, acquisitions } = project;
 
   const tag = (id: string, tags: Tags, io: Pick<WriteIo, 'permit' | 'signal'>) =>
     change('createTags', { resourcetype, resourceids: [id], ...tagParams(tags) }, io);
 
-  async function acquire({ ip, vms }: AddressSpec, { owner, permit, signal }: WriteIo) {
-    const network = await networkOf(vms, signal);
+  async function acquire({ ip }: AddressSpec, { owner, permit, signal, idOf }: WriteIo) {
+    const network = project.network(networkOfAcquisition(idOf(acquisitionName)))!;
     const place = network.vpc === undefined ? { networkid: network.id } : { vpcid: network.vpc };
-    const there = await list('listPublicIpAddresses', 'publicipaddress', {}, { urgency: 'change', signal });
     const params = { ...place, projectid: project.project, ...(ip !== undefined && { ipaddress: ip }) };
-    try {
-      const answer = await change('associateIpAddress', params, { permit, signal });
-      if (answer.id !== undefined) acquisitions.made(answer.id, { owner, network: network.id });
-      return answer;
-    } catch (error) {
-      if (isLostCall(error))
-        acquisitions.lost({ owner, network: network.id }, new Set(there.map((one) => one.text('id'))), ip);
-      throw error;
-    }
+    const answer = await change('associateIpAddress', params, { permit, signal });
+    if (answer.id !== undefined) acquisitions.made(answer.id, { owner, network: network.id });
+    return answer;
   }
   /** Rules of ours go, and the tags last: they show whose the rules are. */
   async function giveBack({ id, rules, firewall, tags }: Address, io: Pick<WriteIo, 'permit' | 'signal'>) {

@@ -5,6 +5,7 @@ import { sameAddress } from '../../ip-address.ts';
 import type { DesireInput } from '../../load-balancer-driver.ts';
 import type { DesiredLoadBalancer, DesiredPort } from '../../load-balancers.ts';
 import { prefix } from '../annotations.ts';
+import { acquisitionName } from './acquisitions.ts';
 import type { AddressSpec } from './addresses.ts';
 import { type Address, kindNames, type Members, type Network, type Opening, portKey, ruleSlot } from './found.ts';
 import { printReason, ruleName, tagKeys } from './marks.ts';
@@ -40,9 +41,24 @@ export function desireOf(input: DesireInput, networkBy: (id: string | undefined)
   // The tags come first: they show whose the rules are.
   const isTagged =
     standing !== undefined && (standing.owner === undefined || standing.body.tags[tagKeys.service] !== undefined);
-  if (!isTagged || network === undefined) return { wants: [want], refusals };
+  const acquisition = acquisitionOf(input, address.spec as AddressSpec);
+  const needs = acquisition === undefined || acquisition.asItStands ? [] : [acquisitionName];
+  const first = [{ ...want, needs }, ...(acquisition === undefined ? [] : [acquisition])];
+  if (!isTagged || network === undefined) return { wants: first, refusals };
   const remarks = network.vpc !== undefined && network.aclName === 'default_deny' ? [denied(network)] : [];
-  return { wants: [want, ...ports.flatMap((port) => wantsOf(port, input, settings, network))], refusals, remarks };
+  const parts = ports.flatMap((port) => wantsOf(port, input, settings, network));
+  return { wants: [...first, ...parts], refusals, remarks };
+}
+
+/** What shows that an address is ours comes before it, and stays until it has tags. */
+function acquisitionOf({ own, desired }: DesireInput, { ip, claim, vms }: AddressSpec): Want | undefined {
+  const addresses = own().filter(({ kind }) => kind === kindNames.address) as readonly Found<Address>[];
+  const place = { kind: kindNames.acquisition, key: 'main', summary: 'the tag of an address to come' };
+  const mayCome = addresses.length === 0 || desired.mayChangeAddress;
+  const isThere = addresses.some(({ body }) => ip === undefined || sameAddress(body.ip, ip));
+  if (mayCome && !isThere && claim === undefined) return { ...place, spec: { vms } };
+  const stays = addresses.some(({ body }) => body.isNew) && own().some(({ kind }) => kind === kindNames.acquisition);
+  return stays ? { ...place, asItStands: true, spec: undefined } : undefined;
 }
 
 function hasBalancing({ services }: Network): boolean {

@@ -8,6 +8,7 @@ import type { Ingress, ObservedMember } from '../../load-balancers.ts';
 import { annotations, prefix } from '../annotations.ts';
 import type { CloudStackClient } from '../client.ts';
 import type { CloudStackConfig } from '../config.ts';
+import { acquisitionKind } from './acquisitions.ts';
 import { addressKind } from './addresses.ts';
 import { desireOf } from './desire.ts';
 import { type Address, kindNames, type Members, type Rule } from './found.ts';
@@ -30,7 +31,14 @@ export function createLoadBalancerDriver({ client, config, clock }: LoadBalancer
   return {
     main: kindNames.address,
     kinds: [
-      ...[addressKind(project), ruleKind(project), membersKind(project), firewallKind(project), aclKind(project)],
+      ...[
+        addressKind(project),
+        acquisitionKind(project),
+        ruleKind(project),
+        membersKind(project),
+        firewallKind(project),
+        aclKind(project),
+      ],
     ] as readonly Kind[],
     readers: [createReader(project)],
     documents: [],

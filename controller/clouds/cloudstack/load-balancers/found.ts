@@ -1,7 +1,7 @@
 import type { Found } from '../../../engine/resource.ts';
 import type { AnswerFields } from '../../answer-fields.ts';
 import { canonical } from '../../ip-address.ts';
-import type { Owner } from '../../load-balancers.ts';
+import { type Acquired, acquisitionId } from './acquisitions.ts';
 import { balancerName, balancerOfRule, ownerOf, parseReason, type Tags, tagKeys } from './marks.ts';
 import { narrowed } from './settings.ts';
 
@@ -10,6 +10,8 @@ export const kindNames = {
   address: 'public address',
   /** Of the account, and of no use yet: nothing shows whose it is. */
   idle: 'idle address',
+  /** Of an address that has no tags yet. */
+  acquisition: 'acquisition',
   rule: 'load balancer rule',
   members: 'members',
   firewall: 'firewall rule',
@@ -25,7 +27,7 @@ export interface Address {
   readonly createdAtMs: number | undefined;
   /** Names of Services that have rules on it, as rules have them. */
   readonly balancers: readonly string[];
-  /** This process has acquired it, and it has no tags yet. */
+  /** It was acquired for this Service, and has no tags yet. */
   readonly isNew: boolean;
   /** Others use it, too, or it is no address for load balancers alone. */
   readonly isShared: boolean;
@@ -66,6 +68,7 @@ export interface Network {
   readonly vpc: string | undefined;
   readonly acl: string | undefined;
   readonly aclName: string | undefined;
+  readonly tags: Tags;
   /** Of its offering: `Lb`, `Firewall`, `NetworkACL`. */
   readonly services: readonly string[];
 }
@@ -85,14 +88,7 @@ export interface AddressAnswer {
   readonly address: AnswerFields;
   readonly rules: readonly AnswerFields[];
   readonly firewall: readonly AnswerFields[];
-  /** This process has acquired it for this Service, and may not have tagged it yet. */
   readonly acquired: Acquired | undefined;
-}
-
-export interface Acquired {
-  readonly owner: Owner;
-  /** UUID. */
-  readonly network: string;
 }
 
 /** An address and its parts. @throws CloudError `Invalid` */
@@ -147,6 +143,12 @@ export function foundAddress({ address: fields, rules: all, firewall: openings, 
         body,
       },
       ...(owner !== undefined && { owner, key: 'main' }),
+      // What shows that it is ours goes after it.
+      ...(acquired && {
+        refs: [
+          { role: 'acquisition', kind: kindNames.acquisition, id: acquisitionId(acquired), loose: true, proof: true },
+        ],
+      }),
       ...(isRetained && { retained: true }),
       ...(tags[tagKeys.consent] !== undefined && { lent: true }),
       address: ip,
@@ -217,6 +219,7 @@ export function readNetwork(fields: AnswerFields): Network {
     vpc: fields.optionalText('vpcid'),
     acl: fields.optionalText('aclid'),
     aclName: fields.optionalText('aclname'),
+    tags: tagsIn(fields),
     services: fields.optionalObjects('service').map((one) => one.text('name')),
   };
 }

@@ -193,6 +193,53 @@ describe('an answer to the acquisition that was lost', () => {
     assert.deepEqual([fake.addresses.size, idle.tags], [2, {}]);
   });
 
+  it('leaves none behind when the process ends with it: the next one finds and tags it', async () => {
+    for (const acl of [undefined, 'nodes']) {
+      const harness = await createBalancerHarness(acl === undefined ? {} : { acl });
+      const { fake, pass } = harness.world;
+      const { id: idle } = fake.addAddress({ network: fake.network.vpc ? undefined : fake.network.id });
+      fake.addresses.get(idle)!.vpc = fake.network.vpc;
+      // From the moment that the address comes nothing gets through to the process.
+      fake.fault = () => (fake.addresses.size > 1 ? { status: 503, body: {} } : undefined);
+      await assert.rejects(harness.settle());
+      fake.fault = undefined;
+      await pass(20_000);
+      assert.deepEqual(
+        [...fake.addresses.values()].map(({ tags }) => tags),
+        [{}, {}],
+      );
+      await harness.restart();
+      await harness.settle();
+      assert.deepEqual([fake.addresses.size, fake.addresses.get(idle)?.tags], [2, {}]);
+      assert.deepEqual([harness.address().id !== idle, fake.network.tags], [true, {}]);
+    }
+  });
+
+  it('leaves none behind when the Service goes before the next process sees it', async () => {
+    const harness = await createBalancerHarness();
+    const { fake, pass } = harness.world;
+    fake.fault = () => (fake.addresses.size > 0 ? { status: 503, body: {} } : undefined);
+    await assert.rejects(harness.settle());
+    fake.fault = undefined;
+    await pass(20_000);
+    await harness.restart();
+    await harness.remove();
+    assert.deepEqual([fake.addresses.size, fake.network.tags], [0, {}]);
+  });
+
+  it('gives the next process no right to an address that a person acquired in that minute after one was tagged', async () => {
+    const harness = await createBalancerHarness();
+    const { fake } = harness.world;
+    fake.fault = ({ name, params }) =>
+      name === 'deleteTags' && params.get('resourcetype') === 'Network' ? { status: 530, body: {} } : undefined;
+    await harness.settle().catch(() => undefined);
+    const theirs = fake.addAddress();
+    fake.fault = undefined;
+    await harness.restart();
+    await harness.settle();
+    assert.deepEqual([theirs.tags, fake.addresses.size, fake.network.tags], [{}, 2, {}]);
+  });
+
   it('gives no right to an address that a person acquires later', async () => {
     const harness = await createBalancerHarness();
     const { fake, pass } = harness.world;

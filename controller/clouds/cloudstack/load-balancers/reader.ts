@@ -1,8 +1,8 @@
-import type { Detail, Found, Reader, ReadIo } from '../../../engine/resource.ts';
+import { type Detail, type Found, isOwnedBy, type Reader, type ReadIo } from '../../../engine/resource.ts';
 import type { AnswerFields } from '../../answer-fields.ts';
 import type { CallOptions, Params } from '../client.ts';
 import { uuid } from '../config.ts';
-import { foundAcl, foundAddress, kindNames, type Members, type Network, readNetwork } from './found.ts';
+import { foundAcl, foundAddress, kindNames, type Members, type Network } from './found.ts';
 import { tagKeys, tagParams } from './marks.ts';
 import type { Project } from './project.ts';
 
@@ -31,12 +31,13 @@ export function createReader(project: Project): Reader {
   ): Found[] {
     const rulesBy = Map.groupBy(onThem, (one) => one.optionalText('publicipid'));
     const openingsBy = Map.groupBy(openings, (one) => one.optionalText('ipaddressid'));
-    return some.flatMap((address) => {
+    const acquired = acquisitions.match(some, (id) => rulesBy.has(id) || openingsBy.has(id));
+    const found = some.flatMap((address) => {
       const id = address.text('id');
       const [own = [], opened = []] = [rulesBy.get(id), openingsBy.get(id)];
-      const acquired = acquisitions.of(address, own.length === 0 && opened.length === 0);
-      return foundAddress({ address, rules: own, firewall: opened, acquired });
+      return foundAddress({ address, rules: own, firewall: opened, acquired: acquired.get(id) });
     });
+    return [...found, ...acquisitions.found()];
   }
   async function aclRules(params: Params, options: CallOptions): Promise<Found[]> {
     return (await list('listNetworkACLs', 'networkacl', params, options)).flatMap((one) => foundAcl(one) ?? []);
@@ -74,13 +75,13 @@ export function createReader(project: Project): Reader {
     detail,
     async all(_cluster, { signal }) {
       const options = { urgency: 'refresh', signal } as const;
-      const networks = await list('listNetworks', 'network', {}, options);
-      project.noteNetworks(networks);
+      const networks = await project.readNetworks(undefined, options);
       const found = [await addresses({}, options), await rules({}, options), await firewall({}, options)] as const;
-      return [...join(...found), ...(await acls(networks.map(readNetwork), options))];
+      return [...join(...found), ...(await acls(networks, options))];
     },
     async of({ owner, ids, slots, search }, { signal }) {
       const options = { signal };
+      if (search) await project.readNetworks(undefined, options);
       const known = ids.filter((one) => one.kind === kindNames.address && uuid.test(one.id));
       const slotted = (prefix: string) =>
         slots.filter((slot) => slot.startsWith(prefix)).map((slot) => slot.slice(prefix.length));
@@ -93,8 +94,9 @@ export function createReader(project: Project): Reader {
         search ? slotted(searchSlots.rules) : [],
         options,
       );
-      // What was acquired and lost has neither tags nor a known id.
-      const lost = search && acquisitions.hasLost(owner) ? await addresses({}, options) : [];
+      // An address that was acquired and lost has neither tags nor a known id.
+      const isLost = search && acquisitions.found().some((one) => isOwnedBy(one, owner));
+      const lost = isLost ? await addresses({}, options) : [];
       const all = [...new Map([...some, ...lost].map((one) => [one.text('id'), one])).values()];
       const of = (read: typeof rules, name: string) => all.map((one) => read({ [name]: one.text('id') }, options));
       const [onThem, openings] = await Promise.all([
@@ -104,7 +106,7 @@ export function createReader(project: Project): Reader {
       const found = join(all, onThem.flat(), openings.flat());
       const used = found.flatMap(({ kind, body }) => (kind === kindNames.address ? networkOf(body) : []));
       const missing = [...new Set(used)].filter((id) => project.network(id) === undefined);
-      for (const id of missing) project.noteNetworks(await list('listNetworks', 'network', { id }, options));
+      for (const id of missing) await project.readNetworks(id, options);
       const opened = await acls(used.map(project.network), options);
       const isShown = new Set(opened.map((one) => one.id));
       // The address may have gone before them.

@@ -20,6 +20,7 @@ export interface FakeNetwork {
   services: readonly string[];
   vpc: string | undefined;
   acl: { readonly id: string; readonly name: string } | undefined;
+  tags: Record<string, string>;
 }
 
 export interface FakeAddress {

@@ -40,11 +40,12 @@ function release(fake: FakeAccount, id: string): void {
 }
 
 function tagged(fake: FakeAccount, command: Command) {
-  if (command.params.get('resourcetype') !== 'PublicIpAddress') throw invalid('the fake tags addresses alone');
+  const all = { PublicIpAddress: fake.addresses, Network: fake.networks }[command.params.get('resourcetype')!];
+  if (all === undefined) throw invalid('the fake tags addresses and networks alone');
   return listIn(command, 'resourceids').map((id) => {
-    const address = fake.addresses.get(id);
-    if (address === undefined) throw noEntity(command.name, 'resourceids', id);
-    return address;
+    const resource = all.get(id);
+    if (resource === undefined) throw noEntity(command.name, 'resourceids', id);
+    return resource;
   });
 }
 
@@ -104,19 +105,19 @@ export const changes: Readonly<Record<string, (fake: FakeAccount, command: Comma
     return doing(() => release(fake, address.id));
   },
   createTags(fake, command) {
-    const addresses = tagged(fake, command);
+    const resources = tagged(fake, command);
     const tags = tagsIn(command);
-    for (const { tags: there } of addresses)
+    for (const { tags: there } of resources)
       for (const key of Object.keys(tags)) if (key in there) throw invalid(`tag ${key} already on the resource`);
     return doing(() => {
-      for (const each of addresses) Object.assign(each.tags, tags);
+      for (const each of resources) Object.assign(each.tags, tags);
     });
   },
   deleteTags(fake, command) {
-    const addresses = tagged(fake, command);
+    const resources = tagged(fake, command);
     const keys = Object.keys(tagsIn(command));
     return doing(() => {
-      for (const { tags } of addresses) for (const key of keys) delete tags[key];
+      for (const { tags } of resources) for (const key of keys) delete tags[key];
     });
   },
   createLoadBalancerRule(fake, command) {

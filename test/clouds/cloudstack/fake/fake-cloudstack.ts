@@ -107,7 +107,7 @@ export function createFakeCloudStack(clock: Clock): FakeAccount {
     },
     addNetwork(more = {}) {
       const services = ['Lb', 'Firewall', 'SourceNat', 'Dhcp', 'UserData'];
-      const network = { id: randomUUID(), name: 'nodes', services, vpc: undefined, acl: undefined, ...more };
+      const network = { id: randomUUID(), name: 'nodes', services, vpc: undefined, acl: undefined, tags: {}, ...more };
       fake.networks.set(network.id, network);
       return network;
     },

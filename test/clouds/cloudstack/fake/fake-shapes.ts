@@ -38,7 +38,7 @@ export function showVm(vm: FakeVm): Json {
   };
 }
 
-export function showNetwork({ id, name, services, vpc, acl }: FakeNetwork): Json {
+export function showNetwork({ id, name, services, vpc, acl, tags }: FakeNetwork): Json {
   return {
     ...{
       ...owner,
@@ -54,16 +54,16 @@ export function showNetwork({ id, name, services, vpc, acl }: FakeNetwork): Json
       acltype: 'Account',
       issystem: false,
       service: services.map((one) => ({ name: one, capability: [] })),
-      tags: [],
+      tags: showTags(tags, id, 'Network'),
     },
     ...(vpc !== undefined && { vpcid: vpc }),
     ...(acl !== undefined && { aclid: acl.id, aclname: acl.name }),
   };
 }
 
-export function showTags(tags: Readonly<Record<string, string>>, resourceid: string): Json[] {
+function showTags(tags: Readonly<Record<string, string>>, resourceid: string, resourcetype: string): Json[] {
   return Object.entries(tags).map(([key, value]) => {
-    return { ...owner, key, value, resourceid, resourcetype: 'PublicIpAddress' };
+    return { ...owner, key, value, resourceid, resourcetype };
   });
 }
 
@@ -77,7 +77,12 @@ export function showAddress(one: FakeAddress): Json {
       forvirtualnetwork: true,
       fordisplay: true,
     },
-    ...{ state: one.state, tags: showTags(one.tags, one.id), vlanname: 'vlan://untagged', hasannotations: false },
+    ...{
+      state: one.state,
+      tags: showTags(one.tags, one.id, 'PublicIpAddress'),
+      vlanname: 'vlan://untagged',
+      hasannotations: false,
+    },
     ...(one.network !== undefined && { associatednetworkid: one.network, associatednetworkname: 'nodes' }),
     ...(one.vpc !== undefined && { vpcid: one.vpc }),
   };
