@@ -49,12 +49,11 @@ export function createLoadBalancerDriver({ client, config, clock }: LoadBalancer
     drains: false,
     slots({ owner, address, adopt }) {
       const isAcquired = adopt?.annotations?.[`${prefix}ip-associated-by-controller`] === 'true';
-      // What is taken over has no tag that says so until its first change.
-      if (address !== undefined && !isAcquired) project.named.add(owner.service);
-      else project.named.delete(owner.service);
       return [
         ...(adopt === undefined ? [] : [`${searchSlots.rules}${balancerName(owner.service)}`]),
         ...(address === undefined ? [] : [`${searchSlots.ip}${address}`]),
+        // What is taken over has no tag that says so until its first change.
+        address !== undefined && !isAcquired ? searchSlots.named : searchSlots.unnamed,
       ];
     },
   };

@@ -4,6 +4,8 @@ import { describe, it } from 'node:test';
 import { type BalancerHarness, createBalancerHarness } from '../../../../test/clouds/cloudstack/balancer-harness.ts';
 import type { FakeRule } from '../../../../test/clouds/cloudstack/fake/fake-account.ts';
 import { port } from '../../../../test/clouds/suite/desired.ts';
+import { refOf } from '../../../../test/clouds/suite/drive.ts';
+import type { LoadBalancerDriver } from '../../load-balancer-driver.ts';
 
 /** What the classic controller makes for one port: its names are made of the Service's UID. */
 function classic({ world, owner, vms }: BalancerHarness, fields: Partial<FakeRule> = {}, ip?: string) {
@@ -89,6 +91,31 @@ describe('what the classic controller made', () => {
       await harness.remove(ask, { addresses: [address.ip] });
       assert.deepEqual([fake.addresses.has(address.id), fake.rules.size, fake.firewall.size], [isKept, 0, 0]);
     }
+  });
+});
+
+describe('the slots of a Service', () => {
+  it('are asked for without an effect on what is released', async () => {
+    const harness = await createBalancerHarness();
+    const { fake } = harness.world;
+    const { address } = classic(harness, {}, '192.0.2.50');
+    const ask = { address: address.ip };
+    await harness.adopt({ addresses: [address.ip] }, ask);
+    let driver: LoadBalancerDriver | undefined;
+    const { loadBalancers } = await harness.world.open((one) => {
+      driver = one;
+      return one;
+    });
+    assert.ok(loadBalancers && driver);
+    const { owner, world } = harness;
+    const adopt = { clusterName: 'kubernetes', addresses: [address.ip] };
+    const ref = { ...refOf(harness.desired(ask), { id: undefined }), adopt };
+    await world.during(loadBalancers.observe({ ...ref, removing: true }));
+    assert.deepEqual(driver.slots(ref), driver.slots(ref));
+    driver.slots({ ...ref, address: undefined });
+    const plan = loadBalancers.planRemoval(owner, { retain: false });
+    await world.during(loadBalancers.apply(plan, { permit: () => {}, onStep: () => {} }));
+    assert.deepEqual([fake.addresses.has(address.id), fake.rules.size], [true, 0]);
   });
 });
 

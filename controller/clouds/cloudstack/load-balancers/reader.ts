@@ -11,8 +11,8 @@ const membersAgeMs = 600_000;
 /** Their rules cannot be changed. */
 export const fixedAcls: ReadonlySet<string | undefined> = new Set(['default_allow', 'default_deny']);
 
-/** A search for what the classic controller made, and for an address that a Service names. */
-export const searchSlots = { rules: 'rules ', ip: 'ip ' } as const;
+/** A search for what the classic controller made, for an address that a Service names, and whether it names one. */
+export const searchSlots = { rules: 'rules ', ip: 'ip ', named: 'named', unnamed: 'unnamed' } as const;
 
 /** Addresses with their rules in four lists; the VMs of each rule, which no list shows, in one call each. */
 export function createReader(project: Project): Reader {
@@ -81,6 +81,8 @@ export function createReader(project: Project): Reader {
     },
     async of({ owner, ids, slots, search }, { signal }) {
       const options = { signal };
+      if (slots.includes(searchSlots.named)) project.named.add(owner.service);
+      if (slots.includes(searchSlots.unnamed)) project.named.delete(owner.service);
       if (search) await project.readNetworks(undefined, options);
       const known = ids.filter((one) => one.kind === kindNames.address && uuid.test(one.id));
       const slotted = (prefix: string) =>
