@@ -1,8 +1,6 @@
 import { parseArgs } from 'node:util';
-import { azureNodes, openAzureLife } from '../clouds/azure/life-cloud.ts';
-import { gceNodes, openGceLife } from '../clouds/gce/life-cloud.ts';
+import { lifeClouds } from '../clouds/life/life-clouds.ts';
 import { lifeApiSuite } from '../clouds/life/life-suite.ts';
-import { openOvirtLife, ovirtNodes } from '../clouds/ovirt/life-cloud.ts';
 import type { ApiSuite } from '../conformance/api-under-test.ts';
 import { type Counts, runSuite } from '../conformance/run-suite.ts';
 import { conformanceSuites } from '../conformance/suites.ts';
@@ -27,6 +25,17 @@ interface Group {
   nodeNames?: readonly string[];
 }
 
+/** The life of a cluster on these clouds together, with Services on those that have load balancers. */
+function lifeGroup(name: string, clouds: readonly (keyof typeof lifeClouds)[]): Group {
+  const opens = clouds.map((cloud) => lifeClouds[cloud].open);
+  return {
+    name,
+    suites: () => [lifeApiSuite(clouds.join('-'), opens, { services: true })],
+    nodeNames: clouds.flatMap((cloud) => lifeClouds[cloud].nodes),
+    isBeside: true,
+  };
+}
+
 /**
  * What runs against the real servers, in this order; `--only` takes a group's name, or GROUP/SUITE. Another kind of
  * suite, end-to-end scenarios for one, gets a line here.
@@ -48,13 +57,8 @@ const groups: Group[] = [
     nodeNames: shippedObjectsNodeNames,
   },
   // Clouds in one cluster, which are fakes behind sockets.
-  {
-    name: 'clouds',
-    suites: () => [lifeApiSuite('gce-and-azure', [openGceLife, openAzureLife], { services: true })],
-    nodeNames: [...gceNodes, ...azureNodes],
-    isBeside: true,
-  },
-  { name: 'ovirt', suites: () => [lifeApiSuite('ovirt', [openOvirtLife])], nodeNames: ovirtNodes },
+  lifeGroup('clouds', ['gce', 'azure']),
+  lifeGroup('more-clouds', ['alibaba', 'cloudstack', 'huaweicloud', 'ovirt']),
   { name: 'kubelet', suites: () => [reregisterSuite] },
   { name: 'limits', suites: (binaries) => [throttledSuite(binaries)] },
 ];

@@ -5,13 +5,15 @@ import { endpoints } from './alibaba-world.ts';
 import { accessKey, createFakeAlibaba } from './fake/fake-alibaba.ts';
 import type { FakeInstance } from './fake/fake-region.ts';
 
+export const alibabaNodes = ['alibaba-1', 'alibaba-2', 'alibaba-3'] as const;
+
 /** ECS instances in a VPC with two route tables. */
 export async function openAlibabaLife(): Promise<LifeCloud> {
   const fake = createFakeAlibaba(systemClock());
   fake.routeTables.set('vtb-bp1second', []);
   fake.busyMs = 300;
   const served = await listen(fake);
-  const instances = ['ecs-1', 'ecs-2', 'ecs-3'].map((name) => fake.addInstance(name));
+  const instances = alibabaNodes.map((name) => fake.addInstance(name));
   const nameOf = (id: unknown) => instances.find((one) => one.id === id)?.name ?? String(id);
   const machineOf = (one: FakeInstance): LifeMachine => ({
     node: one.name,

@@ -5,12 +5,14 @@ import type { FakeVm } from './fake/fake-account.ts';
 import { createFakeCloudStack } from './fake/fake-cloudstack.ts';
 import { apiKey, secretKey } from './fake/fake-keys.ts';
 
+export const cloudStackNodes = ['vm-1', 'vm-2', 'vm-3'] as const;
+
 /** VMs in an isolated network; there are no routes. */
 export async function openCloudStackLife(): Promise<LifeCloud> {
   const fake = createFakeCloudStack(systemClock());
   fake.jobMs = 300;
   const served = await listen(fake);
-  const vms = ['vm-1', 'vm-2', 'vm-3'].map((name) => fake.addVm(name));
+  const vms = cloudStackNodes.map((name) => fake.addVm(name));
   for (const [at, vm] of vms.entries()) vm.more = { publicip: `198.51.100.${at + 1}` };
   const machineOf = (vm: FakeVm): LifeMachine => ({
     node: vm.name,

@@ -6,11 +6,13 @@ import { firstOf, type Wire } from './fake/fake-balancing.ts';
 import { accessKey, createFakeHuawei, region, vpcId } from './fake/fake-huawei.ts';
 import type { FakeServer } from './fake/fake-server.ts';
 
+export const huaweiNodes = ['huawei-1', 'huawei-2', 'huawei-3'] as const;
+
 /** ECSs in a VPC with one route table and one subnet. */
 export async function openHuaweiLife(): Promise<LifeCloud> {
   const fake = createFakeHuawei(systemClock());
   const served = await listen(fake);
-  const servers = ['ecs-1', 'ecs-2', 'ecs-3'].map((name) => fake.addServer(name));
+  const servers = huaweiNodes.map((name) => fake.addServer(name));
   const machineOf = (server: FakeServer): LifeMachine => ({
     node: server.name,
     providerID: `huaweicloud://${server.id}`,
