@@ -32,6 +32,8 @@ async function live(world: CloudStackWorld): Promise<void> {
   const hostname = { 'service.beta.kubernetes.io/cloudstack-load-balancer-hostname': 'web.example.com' };
   const changed = { annotations: hostname, sessionAffinity: { timeoutSeconds: 60 } };
   await ensure(await driving(changed));
+  const sticky = { 'service.beta.kubernetes.io/cloudstack-load-balancer-stickiness': 'SourceBased' };
+  await ensure(await driving({ annotations: sticky }));
   await ensure(await driving({ members: [] }));
   await remove(await driving({}));
 }

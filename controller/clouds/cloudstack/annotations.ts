@@ -10,6 +10,10 @@ export const annotationTable = {
     'CIDRs, separated by commas',
     "from where the rules take traffic; default everywhere. spec.loadBalancerSourceRanges are the firewall's",
   ],
+  stickiness: [
+    'LbCookie, AppCookie or SourceBased, and its parameters: AppCookie, cookie-name=JSESSIONID',
+    'policy of each TCP rule; SourceBased expires as sessionAffinity does where it names no expire; default none',
+  ],
   'ip-associated-by-controller': [
     'true or false',
     'written by the classic controller; with --adopt: the address of spec.loadBalancerIP is released with the Service',

@@ -15,6 +15,7 @@ export const permissions: readonly {
       ...['associateIpAddress', 'disassociateIpAddress', 'createTags', 'deleteTags'],
       ...['createLoadBalancerRule', 'updateLoadBalancerRule', 'deleteLoadBalancerRule'],
       ...['assignToLoadBalancerRule', 'removeFromLoadBalancerRule'],
+      ...['listLBStickinessPolicies', 'createLBStickinessPolicy', 'deleteLBStickinessPolicy'],
       ...['createFirewallRule', 'deleteFirewallRule'],
       ...['createNetworkACL', 'updateNetworkACLItem', 'deleteNetworkACL'],
     ],

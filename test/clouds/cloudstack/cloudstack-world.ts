@@ -146,6 +146,7 @@ export function cloudStackWorld({ acl, onCall = () => {} }: CloudStackWorldOptio
     examples: [
       { annotations: { [`${prefix}proxy-protocol`]: 'true', [`${prefix}hostname`]: 'web.example.com' } },
       { annotations: { [`${prefix}source-cidrs`]: '192.0.2.0/24' }, sessionAffinity: { timeoutSeconds: 10_800 } },
+      { annotations: { [`${prefix}stickiness`]: 'SourceBased' }, sessionAffinity: { timeoutSeconds: 600 } },
     ],
     createForeignRoute: async () => {},
     deleteForeignRoute: async () => {},
@@ -166,6 +167,9 @@ function inventoryOf(fake: FakeAccount): InventoryItem[] {
       kind: 'rule',
       name: `${rule.name} ${rule.protocol} ${rule.publicPort} ${rule.privatePort} ${rule.algorithm} ${rule.vms.length}`,
     })),
+    ...[...fake.policies.values()].map(({ method, params }) => {
+      return { kind: 'policy', name: `${method} ${JSON.stringify(params)}` };
+    }),
     ...[...fake.firewall.values()].map((one) => ({ kind: 'firewall', name: `${nameOf(one.place)} ${ports(one)}` })),
     ...[...fake.acls.values()].map((one) => ({ kind: 'acl', name: `${one.reason} ${ports(one)}` })),
   ];

@@ -162,11 +162,13 @@ function wantsOf(
     ...{ kind: kindNames.members, key, within: nameOf(rule), summary: summaryOf('VMs') },
     spec: { ids, network: network.id },
   };
+  const sticky = base === 'udp' ? undefined : stickinessFor(settings, desired);
   const cidrs = narrowed(desired.sourceRanges);
   const opening = openingOf({ protocol: base, port, cidrs }, input, network);
   return [
     rule,
     ...(ids.length > 0 || current !== undefined ? [members] : []),
+    ...(sticky === undefined ? [] : [{ ...sticky, key, within: nameOf(rule), summary: summaryOf('stickiness') }]),
     ...(opening === undefined
       ? []
       : [
@@ -179,6 +181,18 @@ function wantsOf(
           },
         ]),
   ];
+}
+
+/** Without a time of its own it ends as the affinity of the Service does. */
+function stickinessFor(
+  { stickiness }: Settings,
+  { sessionAffinity }: DesiredLoadBalancer,
+): Pick<Want, 'kind' | 'spec'> | undefined {
+  if (stickiness === undefined) return undefined;
+  const { method, params } = stickiness;
+  const isTimed = method === 'SourceBased' && sessionAffinity !== undefined;
+  const spec = { method, params: { ...(isTimed && { expire: `${sessionAffinity.timeoutSeconds}s` }), ...params } };
+  return { kind: kindNames.stickiness, spec };
 }
 
 function openingOf(

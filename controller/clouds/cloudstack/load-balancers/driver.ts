@@ -18,6 +18,7 @@ import { aclKind, firewallKind } from './openings.ts';
 import { createProject } from './project.ts';
 import { createReader, searchSlots } from './reader.ts';
 import { ruleKind } from './rules.ts';
+import { stickinessKind } from './stickiness.ts';
 
 export interface LoadBalancerOptions {
   readonly client: CloudStackClient;
@@ -31,14 +32,8 @@ export function createLoadBalancerDriver({ client, config, clock }: LoadBalancer
   return {
     main: kindNames.address,
     kinds: [
-      ...[
-        addressKind(project),
-        acquisitionKind(project),
-        ruleKind(project),
-        membersKind(project),
-        firewallKind(project),
-        aclKind(project),
-      ],
+      ...[addressKind(project), acquisitionKind(project), ruleKind(project), membersKind(project)],
+      ...[stickinessKind(project), firewallKind(project), aclKind(project)],
     ] as readonly Kind[],
     readers: [createReader(project)],
     documents: [],

@@ -14,6 +14,7 @@ export const kindNames = {
   acquisition: 'acquisition',
   rule: 'load balancer rule',
   members: 'members',
+  stickiness: 'stickiness policy',
   firewall: 'firewall rule',
   acl: 'ACL rule',
 } as const;

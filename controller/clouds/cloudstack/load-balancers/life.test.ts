@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { createBalancerHarness } from '../../../../test/clouds/cloudstack/balancer-harness.ts';
 import { port } from '../../../../test/clouds/suite/desired.ts';
@@ -60,6 +61,48 @@ describe('a load balancer', () => {
     assert.match(name, /-tcp-proxy-80$/);
     assert.equal(observed?.ingress[0]?.ipMode, 'Proxy');
   });
+
+  it('is sticky by a policy of each rule, which follows its annotation and goes with it', async () => {
+    const harness = await createBalancerHarness();
+    const { policies } = harness.world.fake;
+    const ports = [port(80, 30_080), port(443, 30_443)];
+    const stickiness = (text: string) => ({ ports, annotations: { stickiness: text } });
+    const shown = () => [...policies.values()].map(({ method, params }) => [method, params]);
+    await harness.settle({ ...stickiness('SourceBased'), sessionAffinity: { timeoutSeconds: 600 } });
+    assert.deepEqual(shown(), Array(2).fill(['SourceBased', { expire: '600s' }]));
+    assert.deepEqual(
+      harness.rules().map(({ algorithm }) => algorithm),
+      ['source', 'source'],
+    );
+    await harness.restart();
+    const cookie = stickiness('AppCookie, cookie-name=JSESSIONID, length=52');
+    await harness.settle(cookie);
+    assert.deepEqual(shown(), Array(2).fill(['AppCookie', { 'cookie-name': 'JSESSIONID', length: '52' }]));
+    assert.equal((await harness.settle(cookie)).calls, 0);
+    await harness.settle({ ports });
+    assert.deepEqual(shown(), []);
+    await harness.settle(stickiness('LbCookie'));
+    await harness.remove({ ports });
+    assert.deepEqual(shown(), []);
+  });
+
+  it('leaves the policy that a person has given to one of its rules', async () => {
+    const harness = await createBalancerHarness();
+    await harness.settle();
+    const [rule] = harness.rules();
+    const theirs = { id: randomUUID(), rule: rule!.id, name: 'theirs', method: 'LbCookie', params: {} };
+    harness.world.fake.policies.set(theirs.id, theirs);
+    await harness.restart();
+    const { calls } = await harness.settle();
+    assert.deepEqual([calls, [...harness.world.fake.policies.values()]], [0, [theirs]]);
+  });
+
+  for (const text of ['cookie', 'LbCookie, length=52', 'SourceBased, expire', 'SourceBased, expire=a b'])
+    it(`refuses the stickiness ${JSON.stringify(text)}, and names it`, async () => {
+      const harness = await createBalancerHarness();
+      const { refusals } = await harness.settle({ annotations: { stickiness: text } });
+      assert.match(refusals[0]?.message ?? '', /stickiness: ".*", expected LbCookie, AppCookie or SourceBased/);
+    });
 
   it('keeps source ranges at the firewall, and source-cidrs at the rule, which is made again', async () => {
     const harness = await createBalancerHarness();

@@ -33,6 +33,8 @@ export interface Project {
   readNetworks(id: string | undefined, options: CallOptions): Promise<readonly Network[]>;
   /** Ids of the VMs of a rule. Reads only. */
   members(rule: string, signal: AbortSignal | undefined): Promise<readonly string[]>;
+  /** As the API shows what makes a rule sticky. Reads only. */
+  policies(rule: string, signal: AbortSignal | undefined): Promise<readonly AnswerFields[]>;
   readonly acquisitions: Acquisitions;
   /**
    * UIDs of Services that name an address of others in their spec: what they have without tags is not released, because
@@ -91,6 +93,11 @@ export function createProject(
       const command = 'listLoadBalancerRuleInstances';
       const found = await client.list(command, 'loadbalancerruleinstance', { id: rule }, { signal });
       return found.map((vm) => vm.text('id').toLowerCase());
+    },
+    async policies(rule, signal) {
+      // One item for the rule, which has no id of its own: no pages.
+      const answer = await client.call('listLBStickinessPolicies', { lbruleid: rule }, { signal });
+      return answer.optionalObjects('stickinesspolicies');
     },
     network: (id) => (id === undefined ? undefined : networks.get(id)),
     async networkOf(vms, signal) {

@@ -2,9 +2,10 @@ import { type Detail, type Found, isOwnedBy, type Reader, type ReadIo } from '..
 import type { AnswerFields } from '../../answer-fields.ts';
 import type { CallOptions, Params } from '../client.ts';
 import { uuid } from '../config.ts';
-import { foundAcl, foundAddress, kindNames, type Members, type Network } from './found.ts';
+import { foundAcl, foundAddress, kindNames, type Members, type Network, type Rule } from './found.ts';
 import { tagKeys, tagParams } from './marks.ts';
 import type { Project } from './project.ts';
+import { foundPolicies } from './stickiness.ts';
 
 /** VMs of a rule are read again after so long. */
 const membersAgeMs = 600_000;
@@ -61,12 +62,15 @@ export function createReader(project: Project): Reader {
   }
 
   const detail: Detail = {
-    ...{ kind: kindNames.rule, parts: [kindNames.members], maxAgeMs: membersAgeMs },
-    async read({ id, key, owner }, { signal }: ReadIo) {
+    ...{ kind: kindNames.rule, parts: [kindNames.members, kindNames.stickiness], maxAgeMs: membersAgeMs },
+    async read(rule, { signal }: ReadIo) {
+      const { id, key, owner } = rule;
       const vms = await project.members(id, signal);
+      const policies = await project.policies(id, signal);
       const body: Members = { ids: vms };
       const found = { kind: kindNames.members, id, within: id, status: 'ready', body } as const;
-      return [{ ...found, ...(key !== undefined && { key }), ...(owner !== undefined && { owner }) }];
+      const members = { ...found, ...(key !== undefined && { key }), ...(owner !== undefined && { owner }) };
+      return [members, ...foundPolicies(policies, rule as Found<Rule>)];
     },
   };
 

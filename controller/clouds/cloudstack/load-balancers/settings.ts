@@ -2,6 +2,7 @@ import { createAnnotationReader, flagOf, listOf, matching } from '../../annotati
 import { normalCidr } from '../../ip-address.ts';
 import type { DesiredLoadBalancer } from '../../load-balancers.ts';
 import { type AnnotationName, annotationTable, prefix } from '../annotations.ts';
+import { type Stickiness, stickinessOf } from './stickiness.ts';
 
 /** What the annotations of a Service say. */
 export interface Settings {
@@ -9,6 +10,7 @@ export interface Settings {
   readonly hostname: string | undefined;
   /** Of the load balancer rules, sorted; empty: from everywhere. */
   readonly sourceCidrs: readonly string[];
+  readonly stickiness: Stickiness | undefined;
   /** What cannot be read: name, value and what was expected. */
   readonly problems: readonly string[];
 }
@@ -26,6 +28,7 @@ export function settingsOf({ annotations }: Pick<DesiredLoadBalancer, 'annotatio
   return {
     usesProxyProtocol: read('proxy-protocol', flagOf) ?? false,
     hostname: read('hostname', dnsName)?.toLowerCase(),
+    stickiness: read('stickiness', stickinessOf),
     sourceCidrs: narrowed(read('source-cidrs', listOf(normalCidr)) ?? []),
     problems,
   };

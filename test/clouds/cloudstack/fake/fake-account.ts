@@ -48,6 +48,15 @@ export interface FakeRule {
   vms: string[];
 }
 
+/** The one of a rule. */
+export interface FakePolicy {
+  readonly id: string;
+  readonly rule: string;
+  readonly name: string;
+  readonly method: string;
+  readonly params: Readonly<Record<string, string>>;
+}
+
 /** A rule of a firewall, or of an ACL. */
 export interface FakeOpening {
   readonly id: string;
@@ -83,6 +92,7 @@ export interface FakeAccount {
   readonly networks: Map<string, FakeNetwork>;
   readonly addresses: Map<string, FakeAddress>;
   readonly rules: Map<string, FakeRule>;
+  readonly policies: Map<string, FakePolicy>;
   readonly firewall: Map<string, FakeOpening>;
   readonly acls: Map<string, FakeOpening>;
   readonly jobs: Map<string, FakeJob>;

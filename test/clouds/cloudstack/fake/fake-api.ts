@@ -88,9 +88,14 @@ export function answerOf(name: string, status: number, body: Json): FakeAnswer {
   return { status, body: { [`${name.toLowerCase()}response`]: body } };
 }
 
-export function tagsIn({ params }: Command): Record<string, string> {
-  const tags: Record<string, string> = {};
-  for (let at = 0; params.has(`tags[${at}].key`); at += 1)
-    tags[params.get(`tags[${at}].key`)!] = params.get(`tags[${at}].value`) ?? '';
-  return tags;
+export function tagsIn(command: Command): Record<string, string> {
+  return pairsIn(command, 'tags', 'key');
+}
+
+/** Of a map: `tags[0].key`, `tags[0].value`. */
+export function pairsIn({ params }: Command, map: string, key: string): Record<string, string> {
+  const pairs: Record<string, string> = {};
+  for (let at = 0; params.has(`${map}[${at}].${key}`); at += 1)
+    pairs[params.get(`${map}[${at}].${key}`)!] = params.get(`${map}[${at}].value`) ?? '';
+  return pairs;
 }

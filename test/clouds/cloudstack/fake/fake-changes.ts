@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Json } from '../../fake-http.ts';
 import type { Command, FakeAccount, FakeOpening, FakeRule } from './fake-account.ts';
-import { FakeRefusal, invalid, noEntity, tagsIn } from './fake-api.ts';
+import { FakeRefusal, invalid, noEntity, pairsIn, tagsIn } from './fake-api.ts';
 import { showAddress, showRule } from './fake-shapes.ts';
 
 /** What a command does at once, and what its job does at its end. */
@@ -32,9 +32,15 @@ function isIn(fake: FakeAccount, vm: string, { network }: FakeRule): boolean {
   return fake.vms.get(vm)?.networks.includes(network) ?? false;
 }
 
+/** What makes it sticky goes with it. */
+function dropRule(fake: FakeAccount, id: string): void {
+  for (const policy of [...fake.policies.values()]) if (policy.rule === id) fake.policies.delete(policy.id);
+  fake.rules.delete(id);
+}
+
 /** Rules of an address go with it. */
 function release(fake: FakeAccount, id: string): void {
-  for (const rule of [...fake.rules.values()]) if (rule.address === id) fake.rules.delete(rule.id);
+  for (const rule of [...fake.rules.values()]) if (rule.address === id) dropRule(fake, rule.id);
   for (const rule of [...fake.firewall.values()]) if (rule.place === id) fake.firewall.delete(rule.id);
   fake.addresses.delete(id);
 }
@@ -166,7 +172,23 @@ export const changes: Readonly<Record<string, (fake: FakeAccount, command: Comma
   deleteLoadBalancerRule(fake, command) {
     const rule = one(fake.rules, command);
     rule.state = 'Revoke';
-    return doing(() => fake.rules.delete(rule.id));
+    return doing(() => dropRule(fake, rule.id));
+  },
+  createLBStickinessPolicy(fake, command) {
+    const { params } = command;
+    const rule = one(fake.rules, command, 'lbruleid').id;
+    const method = params.get('methodname')!;
+    if (!['LbCookie', 'AppCookie', 'SourceBased'].includes(method)) throw invalid(`no method ${method}`);
+    if ([...fake.policies.values()].some((other) => other.rule === rule))
+      throw invalid('Failed to create Stickiness policy: Already policy attached to the rule');
+    const id = randomUUID();
+    const given = pairsIn(command, 'param', 'name');
+    fake.policies.set(id, { id, rule, name: params.get('name')!, method, params: given });
+    return { id, run: () => ({ stickinesspolicies: { lbruleid: rule, stickinesspolicy: [{ id }] } }) };
+  },
+  deleteLBStickinessPolicy(fake, command) {
+    const { id } = one(fake.policies, command);
+    return doing(() => fake.policies.delete(id));
   },
   assignToLoadBalancerRule(fake, command) {
     const rule = one(fake.rules, command);

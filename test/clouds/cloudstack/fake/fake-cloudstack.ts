@@ -94,7 +94,14 @@ export function createFakeCloudStack(clock: Clock): FakeAccount {
   }
 
   const fake: FakeAccount = {
-    ...{ commands: [], vms: new Map(), networks: new Map(), addresses: new Map(), rules: new Map() },
+    ...{
+      commands: [],
+      vms: new Map(),
+      networks: new Map(),
+      addresses: new Map(),
+      rules: new Map(),
+      policies: new Map(),
+    },
     ...{ firewall: new Map(), acls: new Map(), jobs: new Map(), forbidden: new Set(), fault: undefined, answer },
     ...{ account: '27ef5ba2-5fe0-11ea-9a56-1e006800018c', project: undefined, jobMs: 1000, maxAddresses: 20 },
     http: httpOf(answer),

@@ -2,7 +2,7 @@ import type { Json } from '../../fake-http.ts';
 import type { Command, FakeAccount } from './fake-account.ts';
 import { noEntity, tagsIn } from './fake-api.ts';
 import { apiKey } from './fake-keys.ts';
-import { showAcl, showAddress, showFirewall, showNetwork, showRule, showVm } from './fake-shapes.ts';
+import { showAcl, showAddress, showFirewall, showNetwork, showPolicy, showRule, showVm } from './fake-shapes.ts';
 
 interface List {
   readonly collection: string;
@@ -78,6 +78,16 @@ export const lists: Readonly<Record<string, List>> = {
       const rule = fake.rules.get(params.get('id')!);
       if (rule === undefined) throw noEntity(name, 'id', params.get('id')!);
       return rule.vms.flatMap((id) => fake.vms.get(id) ?? []).map(showVm);
+    },
+  },
+  listLBStickinessPolicies: {
+    collection: 'stickinesspolicies',
+    items: (fake, command) => {
+      known(fake.rules, command, 'lbruleid');
+      const rule = command.params.get('lbruleid');
+      if (rule === undefined) return [];
+      const policies = [...fake.policies.values()].filter((one) => one.rule === rule);
+      return [{ lbruleid: rule, stickinesspolicy: policies.map(showPolicy) }];
     },
   },
   listFirewallRules: {

@@ -1,5 +1,5 @@
 import type { Json } from '../../fake-http.ts';
-import type { FakeAddress, FakeNetwork, FakeOpening, FakeRule, FakeVm } from './fake-account.ts';
+import type { FakeAddress, FakeNetwork, FakeOpening, FakePolicy, FakeRule, FakeVm } from './fake-account.ts';
 
 const owner = { account: 'admin', domain: 'ROOT', domainid: 'e4874e10-5fdf-11ea-9a56-1e006800018c' };
 const zoneid = '1d8d87d4-1425-459c-8d81-c6f57dca2bd2';
@@ -110,4 +110,8 @@ export function showAcl(one: FakeOpening): Json {
     ...{ traffictype: 'Ingress', state: one.state, cidrlist: one.cidrs.join(','), tags: [], aclid: one.place },
     ...{ action: 'Allow', fordisplay: true, reason: one.reason },
   };
+}
+
+export function showPolicy({ id, name, method, params }: FakePolicy): Json {
+  return { id, name, methodname: method, params: { ...params }, state: 'Active', fordisplay: true };
 }
