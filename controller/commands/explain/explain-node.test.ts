@@ -62,6 +62,18 @@ describe('explain', () => {
       'waiting',
       '',
     ],
+    [
+      'a foreign Node that its own controller marked as off',
+      facts({ spec: { taints: [{ key: taints.shutdown, effect: 'NoSchedule' }], providerID: 'mesos://x' } }),
+      'foreign',
+      '',
+    ],
+    [
+      'a foreign Node while everything is paused',
+      facts({ spec: { ...tainted, providerID: 'mesos://x' } }, { pausedForAll: true }),
+      'foreign',
+      '',
+    ],
     ['a paused Node', facts({ annotations: { [annotations.paused]: 'true' } }), 'paused', 'Paused'],
     ['any Node while everything is paused', facts({ spec: tainted }, { pausedForAll: true }), 'paused', 'Paused'],
     [

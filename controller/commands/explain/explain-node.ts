@@ -32,6 +32,19 @@ type Verdict = Pick<Explanation, 'state' | 'reason' | 'why' | 'remedy'>;
 
 function verdict(facts: NodeFacts): Verdict {
   const { node, pausedForAll } = facts;
+  const { providerID } = node;
+  const clouds = [...providerIdCodecs.keys(), ...(facts.moduleNames ?? [])];
+  const isForeign = providerID !== '' && clouds.every((cloud) => codecOf(cloud).parse(providerID) === undefined);
+  // Without our condition, whatever else it shows was written by others.
+  if (isForeign && conditionOf(node, conditions.cloudInitialized) === undefined)
+    return {
+      state: 'foreign',
+      reason: '',
+      why:
+        `no cloud of Mooring, and none of --cloud-module here, accepts its providerID ${providerID}: it is never ` +
+        'changed',
+      remedy: '',
+    };
   if (pausedForAll) {
     return {
       state: 'paused',
@@ -59,17 +72,6 @@ function verdict(facts: NodeFacts): Verdict {
   const known: ReasonInfo | undefined = shown && initializedReasons[shown.reason as InitializedReason];
   if (isUninitialized(node)) {
     if (shown && shown.status !== 'True') return { state: 'waiting', ...verdictOf(shown, known) };
-    const { providerID } = node;
-    const clouds = [...providerIdCodecs.keys(), ...(facts.moduleNames ?? [])];
-    if (providerID !== '' && clouds.every((cloud) => codecOf(cloud).parse(providerID) === undefined))
-      return {
-        state: 'foreign',
-        reason: '',
-        why:
-          `no cloud of Mooring, and none of --cloud-module here, accepts its providerID ${providerID}: it is never ` +
-          'changed',
-        remedy: '',
-      };
     return { state: 'waiting', reason: '', ...whyUnseen(facts) };
   }
   if (powerTaintsOf(node).shutdown) {
