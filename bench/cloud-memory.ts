@@ -4,6 +4,7 @@ import { systemClock } from '../common/process/clock.ts';
 import { seededRandom } from '../common/process/random.ts';
 import { openAlibabaLife } from '../test/clouds/alibaba/life-cloud.ts';
 import { openAzureLife } from '../test/clouds/azure/life-cloud.ts';
+import { openCloudStackLife } from '../test/clouds/cloudstack/life-cloud.ts';
 import { openGceLife } from '../test/clouds/gce/life-cloud.ts';
 import { openHetznerLife } from '../test/clouds/hetzner/life-cloud.ts';
 import { openHuaweiLife } from '../test/clouds/huawei/life-cloud.ts';
@@ -23,6 +24,7 @@ const clouds: Readonly<Record<string, OpenLifeCloud>> = {
   simulated: openSimulatedLife,
   alibaba: openAlibabaLife,
   azure: openAzureLife,
+  cloudstack: openCloudStackLife,
   gce: openGceLife,
   hetzner: openHetznerLife,
   huaweicloud: openHuaweiLife,
@@ -30,8 +32,8 @@ const clouds: Readonly<Record<string, OpenLifeCloud>> = {
 };
 
 /**
- * Leaders of three nodes with routes and Services (`simulated`: without Services, `ovirt`: without both), each on one
- * cloud, one after the other and round after round; medians.
+ * Leaders of three nodes with routes and Services (`simulated`: without Services, `cloudstack`: without routes,
+ * `ovirt`: without both), each on one cloud, one after the other and round after round; medians.
  */
 export async function measureCloudMemory(
   dist: string,
