@@ -1,20 +1,13 @@
-import { isCloudError } from '../../../../common/cloud-error.ts';
 import type { Clock } from '../../../../common/process/clock.ts';
-import type { Found, Kind } from '../../../engine/resource.ts';
+import type { Found } from '../../../engine/resource.ts';
 import type { AnswerFields } from '../../answer-fields.ts';
 import type { Owner } from '../../load-balancers.ts';
-import { isInUse, kindNames, type Network, tagsIn } from './found.ts';
-import { ownerOf, tagParams } from './marks.ts';
-import type { Project } from './project.ts';
+import { type Acquired, acquisitionId, isInUse, kindNames, type Network, tagsIn } from './found.ts';
+import { ownerOf } from './marks.ts';
 
-/** Whom an address was acquired for. */
-export interface Acquired {
-  readonly owner: Owner;
-  /** UUID of the network of the nodes. */
-  readonly network: string;
-}
-
-/** As a tag of the network tells it: an address cannot be acquired with tags, and a process may end before it has any. */
+/**
+ * As a tag of the network tells it: an address cannot be acquired with tags, and a process may end before it has any.
+ */
 interface Acquisition extends Acquired {
   /** Unix time. */
   readonly atMs: number;
@@ -26,6 +19,8 @@ interface Acquisition extends Acquired {
 export interface Acquisitions {
   /** As resources, which the engine removes once the address has tags. */
   found(): readonly Found<AcquisitionBody>[];
+  /** What the tag says: the cluster, the time, and which of these addresses came shortly before it. */
+  announcement(owner: Owner, there: readonly AnswerFields[]): string;
   made(id: string, acquired: Acquired): void;
   /** Whom each of these addresses was acquired for: of those alone that have neither tags nor rules, by id. */
   match(addresses: readonly AnswerFields[], hasRules: (id: string) => boolean): ReadonlyMap<string, Acquired>;
@@ -40,7 +35,7 @@ export interface AcquisitionBody extends Acquired {
 
 /** From the announcement to the time that the address shows: the call, and the difference of the clocks. */
 const aroundMs = 60_000;
-const prefix = 'mooring.dev/acquiring-';
+export const acquisitionPrefix = 'mooring.dev/acquiring-';
 /** Another address comes within some seconds of its announcement, or there is another one. */
 const oldMs = aroundMs / 2;
 const idDigits = 8;
@@ -63,11 +58,19 @@ export function createAcquisitions(clock: Clock, networks: Map<string, Network>)
       for (const [id, by] of acquired) if (by.owner.service === service) acquired.delete(id);
       const known = networks.get(network);
       if (known === undefined) return;
-      const { [prefix + service]: _before, ...others } = known.tags;
+      const { [acquisitionPrefix + service]: _before, ...others } = known.tags;
       networks.set(network, {
         ...known,
-        tags: { ...others, ...(value !== undefined && { [prefix + service]: value }) },
+        tags: { ...others, ...(value !== undefined && { [acquisitionPrefix + service]: value }) },
       });
+    },
+    announcement(owner, there) {
+      const atMs = clock.now();
+      const isOwn = (tagged: Owner | undefined) => tagged === undefined || tagged.service === owner.service;
+      const before = there
+        .filter((one) => Math.abs(allocatedAtMs(one) - atMs) <= 2 * aroundMs && isOwn(ownerOf(tagsIn(one))))
+        .map((one) => one.text('id').slice(0, idDigits));
+      return `${owner.cluster} ${atMs} ${before.slice(0, mostBefore).join(',')}`;
     },
     made: (id, by) => void acquired.set(id, by),
     match(addresses, hasRules) {
@@ -98,64 +101,11 @@ export function createAcquisitions(clock: Clock, networks: Map<string, Network>)
   };
 }
 
-export function acquisitionId({ owner, network }: Acquired): string {
-  return `${network} ${owner.service}`;
-}
-
-/** In the wants of its Service. */
-export const acquisitionName = `${kindNames.acquisition}/main`;
-
-export function networkOfAcquisition(id: string): string {
-  return id.split(' ', 1)[0]!;
-}
-
-export interface AcquisitionSpec {
-  /** VMs: the address is for their network. */
-  readonly vms: readonly string[];
-}
-
-/** Right before an address is acquired: tags the network with the Service, the time, and what there is already. */
-export function acquisitionKind(project: Project): Kind<AcquisitionSpec, AcquisitionBody> {
-  const { change, list, networkOf, acquisitions, clock } = project;
-  const tag = (network: string, key: string, value: string) => ({
-    ...{ resourcetype: 'Network', resourceids: [network], ...tagParams({ [prefix + key]: value }) },
-  });
-
-  return {
-    ...{ kind: kindNames.acquisition, again: 'look' },
-    compare: ({ body }) => (body.isOld ? { replace: 'it is of an earlier try', first: 'break' } : { same: true }),
-    async create({ spec: { vms } }, _inside, { owner, permit, signal }) {
-      const { id: network } = await networkOf(vms, signal);
-      const there = await list('listPublicIpAddresses', 'publicipaddress', {}, { urgency: 'change', signal });
-      const atMs = clock.now();
-      const isOwn = (tagged: Owner | undefined) => tagged === undefined || tagged.service === owner.service;
-      const before = there
-        .filter((one) => Math.abs(allocatedAtMs(one) - atMs) <= 2 * aroundMs && isOwn(ownerOf(tagsIn(one))))
-        .map((one) => one.text('id').slice(0, idDigits));
-      const value = `${owner.cluster} ${atMs} ${before.slice(0, mostBefore).join(',')}`;
-      const made = { id: acquisitionId({ owner, network }) };
-      try {
-        Object.assign(made, await change('createTags', tag(network, owner.service, value), { permit, signal }));
-      } catch (error) {
-        // A network of another account: then this process alone knows.
-        if (!isCloudError(error) || error.kind !== 'Forbidden') throw error;
-      }
-      acquisitions.note({ owner, network }, value);
-      return made;
-    },
-    async remove({ body: { network, owner } }, io) {
-      const answer = await change('deleteTags', tag(network, owner.service, ''), io);
-      acquisitions.note({ owner, network }, undefined);
-      return answer;
-    },
-  };
-}
-
 function acquisitionsIn({ id: network, tags }: Network): Acquisition[] {
   return Object.entries(tags).flatMap(([key, value]) => {
     const [, cluster, at, before = ''] = /^([\w-]+) (\d+) ?([\da-f,]*)$/.exec(value) ?? [];
-    if (!key.startsWith(prefix) || cluster === undefined) return [];
-    const owner = { cluster, service: key.slice(prefix.length) };
+    if (!key.startsWith(acquisitionPrefix) || cluster === undefined) return [];
+    const owner = { cluster, service: key.slice(acquisitionPrefix.length) };
     return [{ owner, network, atMs: Number(at), before: before === '' ? [] : before.split(',') }];
   });
 }

@@ -1,6 +1,6 @@
 import type { Change, Kind, WriteIo } from '../../../engine/resource.ts';
 import { sameAddress } from '../../ip-address.ts';
-import { acquisitionName, networkOfAcquisition } from './acquisitions.ts';
+import { acquisitionName, networkOfAcquisition } from './acquisition-kind.ts';
 import { type Address, kindNames } from './found.ts';
 import { type Marks, type Tags, tagKeys, tagParams, tagsOf } from './marks.ts';
 import type { Project } from './project.ts';

@@ -5,7 +5,7 @@ import { sameAddress } from '../../ip-address.ts';
 import type { DesireInput } from '../../load-balancer-driver.ts';
 import type { DesiredLoadBalancer, DesiredPort } from '../../load-balancers.ts';
 import { prefix } from '../annotations.ts';
-import { acquisitionName } from './acquisitions.ts';
+import { acquisitionName } from './acquisition-kind.ts';
 import type { AddressSpec } from './addresses.ts';
 import { type Address, kindNames, type Members, type Network, type Opening, portKey, ruleSlot } from './found.ts';
 import { printReason, ruleName, tagKeys } from './marks.ts';

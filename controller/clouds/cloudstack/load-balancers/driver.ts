@@ -8,7 +8,7 @@ import type { Ingress, ObservedMember } from '../../load-balancers.ts';
 import { annotations, prefix } from '../annotations.ts';
 import type { CloudStackClient } from '../client.ts';
 import type { CloudStackConfig } from '../config.ts';
-import { acquisitionKind } from './acquisitions.ts';
+import { acquisitionKind } from './acquisition-kind.ts';
 import { addressKind } from './addresses.ts';
 import { desireOf } from './desire.ts';
 import { type Address, kindNames, type Members, type Rule } from './found.ts';
@@ -18,7 +18,7 @@ import { aclKind, firewallKind } from './openings.ts';
 import { createProject } from './project.ts';
 import { createReader, searchSlots } from './reader.ts';
 import { ruleKind } from './rules.ts';
-import { stickinessKind } from './stickiness.ts';
+import { stickinessKind } from './stickiness-kind.ts';
 
 export interface LoadBalancerOptions {
   readonly client: CloudStackClient;

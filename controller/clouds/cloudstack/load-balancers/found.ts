@@ -1,7 +1,7 @@
 import type { Found } from '../../../engine/resource.ts';
 import type { AnswerFields } from '../../answer-fields.ts';
 import { canonical } from '../../ip-address.ts';
-import { type Acquired, acquisitionId } from './acquisitions.ts';
+import type { Owner } from '../../load-balancers.ts';
 import { balancerName, balancerOfRule, ownerOf, parseReason, type Tags, tagKeys } from './marks.ts';
 import { narrowed } from './settings.ts';
 
@@ -90,6 +90,17 @@ export interface AddressAnswer {
   readonly rules: readonly AnswerFields[];
   readonly firewall: readonly AnswerFields[];
   readonly acquired: Acquired | undefined;
+}
+
+/** Whom an address was acquired for. */
+export interface Acquired {
+  readonly owner: Owner;
+  /** UUID of the network of the nodes. */
+  readonly network: string;
+}
+
+export function acquisitionId({ owner, network }: Acquired): string {
+  return `${network} ${owner.service}`;
 }
 
 /** An address and its parts. @throws CloudError `Invalid` */

@@ -254,7 +254,7 @@ describe('an answer to the acquisition that was lost', () => {
     assert.deepEqual([fake.addresses.size, fake.network.tags], [0, {}]);
   });
 
-  it('gives the next process no right to an address that a person acquired in that minute after one was tagged', async () => {
+  it('gives the next process no right to an address that a person acquired after one was tagged', async () => {
     const harness = await createBalancerHarness();
     const { fake } = harness.world;
     fake.fault = ({ name, params }) =>

@@ -15,7 +15,6 @@ type Io = Pick<WriteIo, 'permit' | 'signal'>;
 /** What all kinds of one account or project work with. */
 export interface Project {
   readonly client: CloudStackClient;
-  readonly clock: Clock;
   /** Params of each list, and of what is acquired. */
   readonly scope: Params;
   readonly project: string | undefined;
@@ -87,7 +86,7 @@ export function createProject(
   }
 
   return {
-    ...{ client, scope, project: config.project, list, change, changed, readNetworks, named: new Set(), clock },
+    ...{ client, scope, project: config.project, list, change, changed, readNetworks, named: new Set() },
     acquisitions: createAcquisitions(clock, networks),
     async members(rule, signal) {
       const command = 'listLoadBalancerRuleInstances';

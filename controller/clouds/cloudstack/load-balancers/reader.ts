@@ -5,7 +5,7 @@ import { uuid } from '../config.ts';
 import { foundAcl, foundAddress, kindNames, type Members, type Network, type Rule } from './found.ts';
 import { tagKeys, tagParams } from './marks.ts';
 import type { Project } from './project.ts';
-import { foundPolicies } from './stickiness.ts';
+import { foundPolicies } from './stickiness-kind.ts';
 
 /** VMs of a rule are read again after so long. */
 const membersAgeMs = 600_000;

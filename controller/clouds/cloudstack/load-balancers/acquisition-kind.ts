@@ -1,0 +1,50 @@
+import { isCloudError } from '../../../../common/cloud-error.ts';
+import type { Kind } from '../../../engine/resource.ts';
+import { type AcquisitionBody, acquisitionPrefix } from './acquisitions.ts';
+import { acquisitionId, kindNames } from './found.ts';
+import { tagParams } from './marks.ts';
+import type { Project } from './project.ts';
+
+/** In the wants of its Service. */
+export const acquisitionName = `${kindNames.acquisition}/main`;
+
+export function networkOfAcquisition(id: string): string {
+  return id.split(' ', 1)[0]!;
+}
+
+export interface AcquisitionSpec {
+  /** VMs: the address is for their network. */
+  readonly vms: readonly string[];
+}
+
+/** Right before an address is acquired: tags the network with the Service, the time, and what there is already. */
+export function acquisitionKind(project: Project): Kind<AcquisitionSpec, AcquisitionBody> {
+  const { change, list, networkOf, acquisitions } = project;
+  const tag = (network: string, key: string, value: string) => ({
+    ...{ resourcetype: 'Network', resourceids: [network], ...tagParams({ [acquisitionPrefix + key]: value }) },
+  });
+
+  return {
+    ...{ kind: kindNames.acquisition, again: 'look' },
+    compare: ({ body }) => (body.isOld ? { replace: 'it is of an earlier try', first: 'break' } : { same: true }),
+    async create({ spec: { vms } }, _inside, { owner, permit, signal }) {
+      const { id: network } = await networkOf(vms, signal);
+      const there = await list('listPublicIpAddresses', 'publicipaddress', {}, { urgency: 'change', signal });
+      const value = acquisitions.announcement(owner, there);
+      const made = { id: acquisitionId({ owner, network }) };
+      try {
+        Object.assign(made, await change('createTags', tag(network, owner.service, value), { permit, signal }));
+      } catch (error) {
+        // A network of another account: then this process alone knows.
+        if (!isCloudError(error) || error.kind !== 'Forbidden') throw error;
+      }
+      acquisitions.note({ owner, network }, value);
+      return made;
+    },
+    async remove({ body: { network, owner } }, io) {
+      const answer = await change('deleteTags', tag(network, owner.service, ''), io);
+      acquisitions.note({ owner, network }, undefined);
+      return answer;
+    },
+  };
+}
