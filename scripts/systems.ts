@@ -18,7 +18,7 @@ const none = { controller: 'report-only', proof: 'own tests', date: '2026-11-20'
 export const systems: Readonly<Record<string, System>> = {
   alibaba: {
     title: 'Alibaba Cloud',
-    ...{ controller: 'nodes, load balancers (classic), routes', date: '2026-11-23' },
+    ...{ controller: 'nodes, load balancers, routes', date: '2026-11-23' },
     proof: "the vendor's clients for Python",
   },
   aws: {

@@ -4,26 +4,26 @@ import { it } from 'node:test';
 import { createBalancerHarness } from '../clouds/alibaba/balancer-harness.ts';
 import { memberOf, port } from '../clouds/suite/desired.ts';
 
-/** Products by the actions that the policy names. */
+/** Actions that the policy names: `slb:TagResources`. */
 async function allowed(): Promise<ReadonlySet<string>> {
   const file = new URL('../../deploy/iam/alibaba-policy.json', import.meta.url);
   const { Statement: statements } = JSON.parse(await readFile(file, 'utf8'));
   assert.equal(statements.length, 1);
   const actions: readonly string[] = statements[0].Action;
   assert.equal(new Set(actions).size, actions.length);
-  for (const action of actions) assert.match(action, /^(ecs|vpc|slb):[A-Z]\w+$/);
-  return new Set(actions.map((action) => action.split(':')[1]!));
+  for (const action of actions) assert.match(action, /^(ecs|vpc|slb|nlb):[A-Z]\w+$/);
+  return new Set(actions);
 }
 
 /** Needs no permission. */
-const free = 'GetCallerIdentity';
+const free = 'sts:GetCallerIdentity';
 
 it('the RAM policy of Alibaba Cloud allows every call of a life with every setting, and nothing else', async () => {
   const policy = await allowed();
   const harness = await createBalancerHarness();
   const { world } = harness;
   const { fake } = world;
-  fake.fault = (action) => {
+  fake.fault = (_, action) => {
     if (policy.has(action) || action === free) return undefined;
     return { status: 403, body: { Code: 'Forbidden.RAM', Message: action } };
   };
@@ -54,7 +54,25 @@ it('the RAM policy of Alibaba Cloud allows every call of a life with every setti
   await harness.settle({ ports: ports.slice(0, 1), members: [memberOf(first!), memberOf(second!)] });
   await harness.remove();
 
-  const used = new Set(fake.calls.filter((action) => action !== free));
+  const zoneMaps = { 'zone-maps': 'cn-hangzhou-h:vsw-bp1a,cn-hangzhou-k:vsw-bp1b' };
+  const network = { loadBalancerClass: 'alibabacloud.com/nlb' };
+  const secure = { ...zoneMaps, 'protocol-port': 'tcpssl:443', 'cert-id': 'cert-1', 'security-group-ids': 'sg-bp1a' };
+  await harness.settle({ ...network, ports, annotations: secure });
+  for (const one of fake.networks.values())
+    for (const listener of one.listeners.values()) listener.wire['ListenerStatus'] = 'Stopped';
+  const later = {
+    ...{ ...zoneMaps, name: 'front', 'address-type': 'intranet', 'delete-protection': 'on', cps: '100' },
+    ...{ 'zone-maps': 'cn-hangzhou-h:vsw-bp1a,cn-hangzhou-g:vsw-bp1c', 'security-group-ids': 'sg-bp1b' },
+    ...{ 'additional-resource-tags': 'a=b', scheduler: 'wlc' },
+  };
+  // By a process that reads everything first.
+  await harness.restart();
+  await harness.settle({ ...network, ports: ports.slice(0, 2), annotations: later, members });
+  await harness.settle({ ...network, ports: ports.slice(0, 1), annotations: later, members: [memberOf(second!)] });
+  await harness.remove({ ...network, annotations: later });
+  assert.equal(fake.networks.size + fake.networkGroups.size, 0);
+
+  const used = new Set(fake.actions.filter((action) => action !== free));
   assert.deepEqual(
     [...policy].filter((action) => !used.has(action)),
     [],

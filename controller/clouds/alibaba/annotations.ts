@@ -7,7 +7,6 @@ const onOff = 'on or off';
 const whole = (least: number, most: number) => `a whole number, ${least} to ${most}`;
 const seconds = (least: number, most: number) => `seconds, ${least} to ${most}`;
 const refused = (instead: string) => [`refused: ${instead}`, 'of the classic controller'] as const;
-const ofNlb = refused('Network Load Balancers are not served');
 const ignored = (why: string) => ['ignored', why] as const;
 
 /** Values and meaning of each, by its name without the prefix. */
@@ -21,14 +20,14 @@ export const annotationTable = {
   'modification-protection': ['ConsoleProtection or NonProtection', 'against changes at the console'],
   'vswitch-id': ['an id', 'of a load balancer with a private address. Another one is another address'],
   ip: ['an address', 'private address that the load balancer is made with'],
-  'ip-version': ['ipv4 or ipv6', 'default ipv4, or ipv6 where the Service has that family alone'],
+  'ip-version': ['ipv4 or ipv6', 'default ipv4, or ipv6 where the Service has that family alone; of an NLB ipv4'],
   'master-zoneid': ['a zone', 'of the load balancer. Another one is another address'],
   'slave-zoneid': ['a zone', 'its standby. Another one is another address'],
   'charge-type': ['paybytraffic or paybybandwidth', 'how traffic is charged'],
   bandwidth: [whole(1, 5000), 'Mbit/s, with paybybandwidth'],
   'instance-charge-type': ['PayBySpec or PayByCLCU', 'how the load balancer is charged'],
   spec: ['slb.s1.small, slb.s2.small, ...', 'size of the load balancer, with PayBySpec'],
-  'protocol-port': ['PROTOCOL:PORT with tcp, udp, http or https, separated by commas', 'protocol of each port'],
+  'protocol-port': ['PROTOCOL:PORT, separated by commas', 'tcp, udp, http or https; of an NLB tcp, udp or tcpssl'],
   'forward-port': ['PORT:PORT, separated by commas', 'HTTP on the first port is redirected to the second'],
   scheduler: ['wrr, wlc, rr, sch, tch or qch', 'how connections are spread; rr where the port is new'],
   'persistence-timeout': [seconds(0, 3600), 'for which a client stays with its node, of TCP'],
@@ -36,7 +35,7 @@ export const annotationTable = {
   'connection-drain': [onOff, 'connections of removed nodes go on for a while, of TCP'],
   'connection-drain-timeout': [seconds(10, 900), 'for how long'],
   'proxy-protocol': [onOff, 'nodes get the PROXY protocol, of TCP and UDP'],
-  'idle-timeout': [seconds(1, 60), 'of HTTP and HTTPS'],
+  'idle-timeout': [seconds(1, 900), 'of HTTP and HTTPS up to 60; of an NLB from 10'],
   'request-timeout': [seconds(1, 180), 'of HTTP and HTTPS'],
   'sticky-session': [onOff, 'a client stays with its node, of HTTP and HTTPS'],
   'sticky-session-type': ['insert or server', 'who sets the cookie'],
@@ -45,16 +44,16 @@ export const annotationTable = {
   'xforwardedfor-proto': [onOff, 'header X-Forwarded-Proto'],
   'xforwardedfor-slbport': [onOff, 'header XForwardedFor_SLBPORT'],
   'xforwardedfor-clientsrcport': [onOff, 'header XForwardedFor_ClientSrcPort'],
-  'cert-id': ['an id', 'certificate of HTTPS, which needs it'],
-  'tls-cipher-policy': ['tls_cipher_policy_1_0, ..._1_1, ..._1_2, ..._1_2_strict', 'of HTTPS'],
+  'cert-id': ['an id', 'certificate of HTTPS and TCPSSL, which need it'],
+  'tls-cipher-policy': ['tls_cipher_policy_1_0, ..._1_1, ..._1_2, ..._1_2_strict', 'of HTTPS and TCPSSL'],
   'http2-enabled': [onOff, 'of HTTPS'],
   'acl-id': ['an id', 'access list that others made; wins over spec.loadBalancerSourceRanges'],
   'acl-type': ['white or black', 'of acl-id: what it names alone, or all but it, is let in'],
   'acl-status': [onOff, 'whether acl-id is used'],
   'health-check-switch': [onOff, 'health checks of TCP and UDP'],
-  'health-check-flag': [onOff, 'health checks of HTTP and HTTPS'],
+  'health-check-flag': [onOff, 'health checks of HTTP and HTTPS, and of NLBs'],
   'health-check-type': [
-    'tcp or http',
+    'tcp or http, of an NLB udp',
     'of TCP ports; without this and the next three kube-proxy is asked on each node',
   ],
   'health-check-uri': ['a path', 'of the request'],
@@ -79,27 +78,64 @@ export const annotationTable = {
   weight: refused('it needs id'),
   'external-ip-type': refused('no elastic address is bound to a load balancer'),
   'domain-extensions': refused('one certificate serves a port'),
-  'zone-maps': ofNlb,
-  'security-group-ids': ofNlb,
-  'bandwidth-package-id': ofNlb,
-  'cacert-id': ofNlb,
-  cacert: ofNlb,
-  cps: ofNlb,
-  'preserve-client-ip': ofNlb,
-  'server-group-type': ofNlb,
-  'ppv2-pvl-ep-id-enabled': ofNlb,
-  'ppv2-pvl-eps-id-enabled': ofNlb,
-  'ppv2-pvl-vpc-id-enabled': ofNlb,
+  'zone-maps': ['ZONE:VSWITCH[:ADDRESS[:EIP]], separated by commas', 'zones of the load balancer, two or more; needed'],
+  'security-group-ids': [
+    'ids, separated by commas',
+    'security groups that say who is let in; none are changed without',
+  ],
+  'bandwidth-package-id': ['an id', 'of a new load balancer'],
+  'cacert-id': ['an id', 'certificate authority of clients, of TCPSSL'],
+  cacert: [onOff, 'clients need a certificate of cacert-id, of TCPSSL'],
+  cps: [whole(0, 1_000_000), 'new connections a second'],
+  'preserve-client-ip': [onOff, 'nodes see the address of the client'],
+  'server-group-type': ['instance', 'ip is refused: Nodes are members, by their instances'],
+  'ppv2-pvl-ep-id-enabled': [onOff, 'the PROXY protocol has the id of the PrivateLink endpoint'],
+  'ppv2-pvl-eps-id-enabled': [onOff, 'the PROXY protocol has the id of the PrivateLink endpoint service'],
+  'ppv2-pvl-vpc-id-enabled': [onOff, 'the PROXY protocol has the id of the VPC'],
+  'ipv6-address-type': refused('only the addresses of IPv4 may be public'),
+  'preserve-lb-on-delete': refused('mooring.dev/load-balancer-retain keeps a load balancer'),
+  'listener-port-range': refused('a listener serves one port'),
 } as const satisfies Record<string, readonly [values: string, meaning: string]>;
 
 export type AnnotationName = keyof typeof annotationTable;
 
+/** Of Network Load Balancers alone. */
+export const networkOnly: ReadonlySet<AnnotationName> = new Set([
+  ...(['zone-maps', 'security-group-ids', 'bandwidth-package-id', 'cacert-id', 'cacert', 'cps'] as const),
+  ...(['preserve-client-ip', 'server-group-type', 'ppv2-pvl-ep-id-enabled', 'ppv2-pvl-eps-id-enabled'] as const),
+  ...(['ppv2-pvl-vpc-id-enabled'] as const),
+]);
+/** Of both types; what is ignored or refused is so for both. */
+export const ofBoth: ReadonlySet<AnnotationName> = new Set([
+  ...(['address-type', 'name', 'hostname', 'resource-group-id', 'additional-resource-tags', 'ip-version'] as const),
+  ...(['delete-protection', 'modification-protection', 'protocol-port', 'scheduler', 'connection-drain'] as const),
+  ...(['connection-drain-timeout', 'proxy-protocol', 'idle-timeout', 'cert-id', 'tls-cipher-policy'] as const),
+  ...(['health-check-flag', 'health-check-type', 'health-check-uri', 'health-check-connect-port'] as const),
+  ...(['health-check-httpcode', 'health-check-domain', 'health-check-method', 'healthy-threshold'] as const),
+  ...(['unhealthy-threshold', 'health-check-interval', 'health-check-connect-timeout', 'backend-label'] as const),
+  ...(['backend-type', 'backend-ip-version'] as const),
+]);
+
 export const classAnnotation = 'service.beta.kubernetes.io/class';
+/** Of `spec.loadBalancerClass`, and of the annotation. */
+export const networkClass = 'alibabacloud.com/nlb';
+
+function typesOf(name: AnnotationName): string {
+  const [values] = annotationTable[name];
+  if (/^(refused|ignored)/.test(values) || ofBoth.has(name)) return '';
+  return networkOnly.has(name) ? ' (NLB alone)' : ' (CLB alone)';
+}
 
 export const annotations: readonly AnnotationDefinition[] = [
-  ...Object.entries(annotationTable).flatMap(([name, [values, meaning]]) => [
-    { key: prefix + name, values, meaning },
-    { key: legacyPrefix + name, values, meaning: `the former name of ${prefix}${name}` },
-  ]),
-  { key: classAnnotation, values: 'none', meaning: 'refused: Network Load Balancers are not served' },
+  ...(Object.keys(annotationTable) as AnnotationName[]).flatMap((name) => {
+    const [values, meaning] = annotationTable[name];
+    return [
+      { key: prefix + name, values, meaning: meaning + typesOf(name) },
+      { key: legacyPrefix + name, values, meaning: `the former name of ${prefix}${name}` },
+    ];
+  }),
+  {
+    ...{ key: classAnnotation, values: networkClass },
+    meaning: 'a Network Load Balancer, as with that spec.loadBalancerClass. Another type is another address',
+  },
 ];

@@ -34,6 +34,8 @@ export async function checkAlibaba(
     await read('slb', 'DescribeLoadBalancers', { PageSize: 1 });
     await read('slb', 'DescribeLoadBalancerListeners', { MaxResults: 1 });
     await read('slb', 'DescribeAccessControlLists', { PageSize: 1 });
+    for (const action of ['ListLoadBalancers', 'ListListeners', 'ListServerGroups'])
+      await read('nlb', action, { MaxResults: 1 });
     return 'read';
   });
   return results;

@@ -4,10 +4,10 @@ import type { Http } from '../../../common/process/http.ts';
 import { silentLog } from '../../../common/process/log.ts';
 import { seededRandom } from '../../../common/process/random.ts';
 import { advanceDuring, fakeClock } from '../../../common/testing/fake-clock.ts';
-import { prefix } from '../../../controller/clouds/alibaba/annotations.ts';
+import { networkClass, prefix } from '../../../controller/clouds/alibaba/annotations.ts';
 import { readConfig } from '../../../controller/clouds/alibaba/config.ts';
 import { openAlibaba } from '../../../controller/clouds/alibaba/index.ts';
-import type { CloudCall } from '../../../controller/clouds/cloud.ts';
+import type { CloudCall, OpenedCloud } from '../../../controller/clouds/cloud.ts';
 import { withLoadBalancers } from '../../../controller/services/balancers/with-load-balancers.ts';
 import { port } from '../suite/desired.ts';
 import { withDriver } from '../suite/recorded-driver.ts';
@@ -27,6 +27,17 @@ export const alibabaCapabilities: CloudCapabilities = {
   enumerateFaults: true,
 };
 
+export const networkCapabilities: CloudCapabilities = {
+  ...alibabaCapabilities,
+  loadBalancers: {
+    ...alibabaCapabilities.loadBalancers!,
+    sourceRanges: false,
+    calls: { first: 7, further: 7, member: 2, removal: 3 },
+  },
+  routes: undefined,
+  faultStride: 2,
+};
+
 export interface AlibabaWorldOptions {
   /** Beside the key, the region and the endpoints. */
   readonly env?: Readonly<Record<string, string>>;
@@ -34,6 +45,8 @@ export interface AlibabaWorldOptions {
   onCall?(call: CloudCall): void;
   readText?(path: string): Promise<string | undefined>;
   prepare?(fake: FakeRegion): void;
+  /** Every Service is of the class of Network Load Balancers, in two zones. */
+  readonly isNetwork?: boolean;
 }
 
 export interface AlibabaWorld extends CloudWorld {
@@ -41,6 +54,7 @@ export interface AlibabaWorld extends CloudWorld {
   readonly clock: Clock;
 }
 
+export const zoneMaps = 'cn-hangzhou-h:vsw-bp1a,cn-hangzhou-k:vsw-bp1b';
 const endpoint = 'http://alibaba.test';
 export const endpoints = (url: string) =>
   Object.fromEntries(
@@ -63,6 +77,50 @@ const everySetting = Object.fromEntries(
   }).map(([name, value]) => [prefix + name, value]),
 );
 
+const everyNetworkSetting = Object.fromEntries(
+  Object.entries({
+    ...{ name: 'front', hostname: 'web.example.com', 'address-type': 'intranet', 'delete-protection': 'on' },
+    ...{ 'additional-resource-tags': 'team=shop,tier=web', 'protocol-port': 'tcpssl:443', 'cert-id': '123-cn' },
+    ...{ scheduler: 'wlc', 'proxy-protocol': 'on', 'idle-timeout': '300', cps: '1000', 'connection-drain': 'on' },
+    ...{ 'connection-drain-timeout': '60', 'preserve-client-ip': 'off', 'security-group-ids': 'sg-bp1a,sg-bp1b' },
+    ...{ 'tls-cipher-policy': 'tls_cipher_policy_1_2', 'health-check-flag': 'on', 'health-check-type': 'http' },
+    ...{ 'health-check-uri': '/ready', 'health-check-interval': '5', 'ppv2-pvl-vpc-id-enabled': 'on' },
+    ...{ 'modification-protection': 'ConsoleProtection', cacert: 'off' },
+  }).map(([name, value]) => [prefix + name, value]),
+);
+
+/** The driver, for Services that are all of the class of Network Load Balancers. */
+function ofNetworkClass(opened: OpenedCloud): OpenedCloud {
+  const { loadBalancerDriver: driver } = opened;
+  const annotations = { [`${prefix}zone-maps`]: zoneMaps };
+  return {
+    ...opened,
+    loadBalancerDriver: driver && {
+      ...driver,
+      desire: ({ desired, ...input }) =>
+        driver.desire({
+          ...input,
+          desired: {
+            ...{ ...desired, loadBalancerClass: networkClass },
+            annotations: { ...annotations, ...desired.annotations },
+          },
+        }),
+    },
+  };
+}
+
+function networkInventoryOf({ networks, networkGroups }: FakeRegion): InventoryItem[] {
+  return [
+    ...[...networks.values()].flatMap(({ wire, listeners }) => [
+      { kind: 'network load balancer', name: String(wire['AddressType']) },
+      ...[...listeners.values()].map((one) => ({ kind: 'listener', name: String(one.wire['ListenerPort']) })),
+    ]),
+    ...[...networkGroups.values()].map(({ wire, servers }) => {
+      return { kind: 'server group', name: `${String(wire['ServerGroupName']).split('.')[1]} ${servers.length}` };
+    }),
+  ];
+}
+
 /** Names and ids of Services are left out: two runs are compared. */
 function inventoryOf({ wire, listeners, groups }: FakeBalancer): InventoryItem[] {
   const name = String(wire['AddressType']);
@@ -77,7 +135,7 @@ const isMutating = (action: string) => !/^(Describe|List|Get|AssumeRole)/.test(a
 
 /** A region of Alibaba Cloud as the conformance suite drives it: the client that ships. */
 export function alibabaWorld(options: AlibabaWorldOptions = {}): AlibabaWorld {
-  const { env = {}, keyless = false, onCall = () => {}, readText = async () => undefined } = options;
+  const { env = {}, keyless = false, isNetwork = false, onCall = () => {}, readText = async () => undefined } = options;
   const clock = fakeClock();
   const fake = createFakeAlibaba(clock);
   options.prepare?.(fake);
@@ -101,7 +159,8 @@ export function alibabaWorld(options: AlibabaWorldOptions = {}): AlibabaWorld {
       const config = await readConfig(undefined, { ...variables, ...env }, readText);
       if ('reportOnly' in config) throw new Error(config.reportOnly);
       const context = { clock, random: seededRandom(clients.length + 1), log: silentLog, env: {}, onCall };
-      const opened = openAlibaba({ config, context, readText, wrapHttp: () => http });
+      const bare = openAlibaba({ config, context, readText, wrapHttp: () => http });
+      const opened = isNetwork ? ofNetworkClass(bare) : bare;
       const client = withLoadBalancers<typeof opened>(withDriver(opened, wrap), clock);
       clients.push(client);
       return client;
@@ -116,6 +175,8 @@ export function alibabaWorld(options: AlibabaWorldOptions = {}): AlibabaWorld {
       for (const { groups } of fake.balancers.values())
         for (const group of groups.values())
           group.servers = group.servers.filter((one) => one['ServerId'] !== idOf(providerID));
+      for (const group of fake.networkGroups.values())
+        group.servers = group.servers.filter((one) => one['ServerId'] !== idOf(providerID));
     },
     async stopVm(providerID) {
       fake.instances.get(idOf(providerID))!.status = 'Stopped';
@@ -130,8 +191,15 @@ export function alibabaWorld(options: AlibabaWorldOptions = {}): AlibabaWorld {
       ...[...fake.routeTables.values()].flat().map((one) => ({ kind: 'route', name: one.destination })),
       ...[...fake.lists.values()].map(({ entries }) => ({ kind: 'access list', name: entries.join() })),
       ...[...fake.balancers.values()].flatMap(inventoryOf),
+      ...networkInventoryOf(fake),
     ],
     async createForeignLoadBalancer(name) {
+      if (isNetwork) {
+        const id = fake.nextId('nlb');
+        const wire = { LoadBalancerName: name, DNSName: `${id}.test`, AddressType: 'Internet' };
+        fake.networks.set(id, { id, wire, tags: new Map(), listeners: new Map(), readyAtMs: 0, busyUntil: 0 });
+        return id;
+      }
       const id = fake.nextId('lb');
       const wire = {
         LoadBalancerName: name,
@@ -144,28 +212,33 @@ export function alibabaWorld(options: AlibabaWorldOptions = {}): AlibabaWorld {
       return id;
     },
     describeLoadBalancer: async (id) => {
+      const network = fake.networks.get(id);
+      if (network !== undefined) return JSON.stringify([network.wire, [...network.tags], [...network.listeners]]);
       const { wire, tags, listeners, groups } = fake.balancers.get(id) ?? {};
       return wire && JSON.stringify([wire, [...tags!], [...listeners!], [...groups!]]);
     },
     async deleteLoadBalancer(id) {
       fake.balancers.delete(id);
       fake.lists.delete(id);
+      fake.networks.delete(id);
     },
     async stripMarks({ id }) {
-      const one = fake.balancers.get(id) ?? fake.lists.get(id);
+      const one = fake.balancers.get(id) ?? fake.lists.get(id) ?? fake.networks.get(id) ?? fake.networkGroups.get(id);
       for (const key of [...(one?.tags.keys() ?? [])]) if (key.startsWith('mooring.dev/')) one!.tags.delete(key);
       return one !== undefined;
     },
     async markAsClassic({ id }, { name }) {
-      const balancer = fake.balancers.get(id)!;
-      balancer.tags = new Map([
+      const tags = [
         ['kubernetes.do.not.delete', name],
         ['ack.aliyun.com', 'clusterid'],
-      ]);
+      ] as const;
+      (fake.balancers.get(id) ?? fake.networks.get(id)!).tags = new Map(tags);
+      const ours = [...fake.networkGroups.values()].filter((one) => one.tags.get(tags[0][0]) === name);
+      for (const group of ours) group.tags = new Map(tags);
     },
     examples: [
       {
-        annotations: everySetting,
+        annotations: isNetwork ? everyNetworkSetting : everySetting,
         ports: [port(80, 30_080), port(443, 30_443), port(8080, 30_081), port(53, 30_053, { protocol: 'UDP' })],
       },
     ],

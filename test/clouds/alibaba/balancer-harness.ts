@@ -32,6 +32,8 @@ export interface BalancerHarness {
   /** Until nothing is to be done any more, by one process. */
   settle(ask?: Ask): Promise<Driven>;
   remove(ask?: Ask): Promise<Driven>;
+  /** Another process goes on, which knows nothing but the record of the Service. */
+  restart(): Promise<void>;
   /** Carries out what a process plans that may take over what the classic controller made. */
   adopt(proof: Partial<AdoptionProof>, ask?: Ask): Promise<Adoption>;
   /** Actions that change something, since the last time this was asked. */
@@ -47,7 +49,7 @@ export async function createBalancerHarness(env: Readonly<Record<string, string>
   const owner = newOwner(world.cluster);
   const record: ServiceRecord = { id: undefined };
   const { loadBalancers } = await world.open();
-  const balancers: LoadBalancers = loadBalancers!;
+  let balancers: LoadBalancers = loadBalancers!;
 
   const harness: BalancerHarness = {
     ...{ world, vms, owner },
@@ -57,6 +59,9 @@ export async function createBalancerHarness(env: Readonly<Record<string, string>
     },
     settle: (ask) => ensure({ world, balancers, desired: harness.desired(ask), record }),
     remove: (ask) => remove({ world, balancers, desired: harness.desired(ask), record }),
+    async restart() {
+      balancers = (await world.open()).loadBalancers!;
+    },
     async adopt(proof, ask) {
       const desired = harness.desired(ask);
       const adopt = { clusterName: 'kubernetes', addresses: [], annotations: desired.annotations, ...proof };

@@ -1,5 +1,5 @@
 import { cloudSuite } from '../suite/cloud-suite.ts';
-import { alibabaCapabilities, alibabaWorld } from './alibaba-world.ts';
+import { alibabaCapabilities, alibabaWorld, networkCapabilities } from './alibaba-world.ts';
 
 cloudSuite({
   name: 'alibaba, on a fake one',
@@ -21,4 +21,10 @@ cloudSuite({
         fake.busyMs = 1500;
       },
     }),
+});
+
+cloudSuite({
+  name: 'alibaba, on a fake one with network load balancers',
+  capabilities: networkCapabilities,
+  open: async () => alibabaWorld({ isNetwork: true }),
 });

@@ -45,7 +45,7 @@ export async function openAlibabaLife(): Promise<LifeCloud> {
       env: endpoints(served.url),
     },
     machines: instances.map(machineOf),
-    changes: () => fake.calls.filter((action) => !/^(Describe|Get)/.test(action)).length,
+    changes: () => fake.calls.filter((action) => !/^(Describe|Get|List)/.test(action)).length,
     audits: () => fake.calls.filter((action) => action === 'DescribeRouteEntryList').length / 2,
     routes() {
       const [first = [], second = []] = fake.routeTables.values();

@@ -47,6 +47,9 @@ export function balancerKind(client: AlibabaClient, place: Place): Kind<Balancer
         });
       return changes.length === 0 ? { same: true } : { changes };
     },
+    fresh: ({ spec: { name, tags, fixed, settings } }) => ({
+      body: freshBalancer(name, tags, Object.assign({}, fixed, ...Object.values(settings))),
+    }),
     async create({ spec: { name, tags, fixed, settings, atCreation } }, _inside, { permit, signal }) {
       const isPrivate = fixed['AddressType'] === 'intranet';
       const where = isPrivate
@@ -75,6 +78,11 @@ export function balancerKind(client: AlibabaClient, place: Place): Kind<Balancer
     },
     mark: (found, as, want, io) => mark(client, 'instance', found, as, want, io),
   };
+}
+
+/** What a create leaves. */
+export function freshBalancer(name: string, tags: Tags, wire: Balancer['wire']): Balancer {
+  return { ...{ id: '', name, tags, address: '', isProtected: false, createdAtMs: undefined }, wire };
 }
 
 /** As the answers spell it: an address type is shown as it was sent, a charge type under another name. */

@@ -27,7 +27,7 @@ export interface DesireOptions {
 
 /** For the Service's status, instead of the address. */
 export const hostnameTag = 'mooring.dev/hostname';
-const balancer: ResourceName = nameOf({ kind: kindNames.balancer, key: 'main' });
+export const balancer: ResourceName = nameOf({ kind: kindNames.balancer, key: 'main' });
 /** The longest time that the API takes. */
 const longestPersistence = 3600;
 
@@ -37,10 +37,7 @@ export function desireOf({ desired, own }: DesireInput, options: DesireOptions):
   const settings = settingsOf(desired, options);
   const marks = marksOf(owner, service);
   const name = settings.name ?? desired.name;
-  const main: Want = {
-    ...{ kind: kindNames.balancer, key: 'main', carriesAddress: true, spec: undefined },
-    summary: `load balancer ${name}`,
-  };
+  const main = mainOf(name);
   const unread = [...settings.problems, ...attachProblem(desired)];
   const { served, refusals } = portsOf(desired);
   refusals.push(...fieldProblems(desired).map(unsupported), ...unread.map(unsupported));
@@ -73,17 +70,27 @@ export function desireOf({ desired, own }: DesireInput, options: DesireOptions):
   };
 }
 
+export function mainOf(name: string): Want {
+  return {
+    ...{ kind: kindNames.balancer, key: 'main', carriesAddress: true, spec: undefined },
+    summary: `load balancer ${name}`,
+  };
+}
+
 /** A hostname that is no longer asked for becomes empty, which says nothing. */
-function cleared(tags: Readonly<Record<string, string>>, held: readonly Found[]): Readonly<Record<string, string>> {
+export function cleared(
+  tags: Readonly<Record<string, string>>,
+  held: readonly Found[],
+): Readonly<Record<string, string>> {
   const main = held.find(({ kind }) => kind === kindNames.balancer) as Found<Balancer> | undefined;
   return main?.body.tags[hostnameTag] && !(hostnameTag in tags) ? { ...tags, [hostnameTag]: '' } : tags;
 }
 
-function unsupported(message: string): Refusal {
+export function unsupported(message: string): Refusal {
   return { reason: 'Unsupported', message };
 }
 
-function attachProblem({ attach }: DesiredLoadBalancer): string[] {
+export function attachProblem({ attach }: DesiredLoadBalancer): string[] {
   return attach === undefined
     ? []
     : [`mooring.dev/load-balancer-id: ${JSON.stringify(attach.id)}, expected none: none is shared on this cloud`];
@@ -109,7 +116,7 @@ function remarksOf({ sessionAffinity, families, sourceRanges }: DesiredLoadBalan
   ];
 }
 
-function portsOf({ ports }: DesiredLoadBalancer): { served: readonly DesiredPort[]; refusals: Refusal[] } {
+export function portsOf({ ports }: DesiredLoadBalancer): { served: readonly DesiredPort[]; refusals: Refusal[] } {
   const isServed = ({ protocol, nodePort }: DesiredPort) => protocol !== 'SCTP' && nodePort !== 0;
   const refusals = ports
     .filter((port) => !isServed(port))
@@ -121,14 +128,17 @@ function portsOf({ ports }: DesiredLoadBalancer): { served: readonly DesiredPort
 }
 
 /** Everything that is there, as it is. */
-function standing(main: Want, held: readonly Found[]): Want[] {
+export function standing(main: Want, held: readonly Found[]): Want[] {
   const parts = held.filter(({ kind }) => kind !== kindNames.balancer);
   return [
     { ...main, asItStands: true },
     ...parts.map(
       ({ kind, key = '', within }): Want => ({
         ...{ kind, key, asItStands: true, spec: undefined, summary: `${kind} ${key}` },
-        ...(within !== undefined && { within: balancer }),
+        // The servers of a group have its key.
+        ...(within !== undefined && {
+          within: kind === kindNames.servers ? nameOf({ kind: kindNames.networkGroup, key }) : balancer,
+        }),
       }),
     ),
   ];
@@ -152,25 +162,33 @@ function listOf(
   };
 }
 
-/** Those that are known by their providerID alone stay, and are not added. */
 function groupOf(
   nodePort: number,
-  { service, members }: DesiredLoadBalancer,
+  desired: DesiredLoadBalancer,
   clusterId: string,
   held: readonly Found[],
 ): Want<GroupSpec> {
   const key = String(nodePort);
-  const name = groupName(nodePort, service, clusterId);
+  const name = groupName(nodePort, desired.service, clusterId);
   const there = held.find((one) => one.kind === kindNames.group && one.key === key) as Found<Group> | undefined;
+  const spec: GroupSpec = { name, servers: serversFor(nodePort, desired, there?.body.servers ?? []) };
+  return { kind: kindNames.group, key, within: balancer, spec, summary: `server group ${name}` };
+}
+
+/** Those that are known by their providerID alone stay, and are not added. */
+export function serversFor(
+  port: number,
+  { members }: Pick<DesiredLoadBalancer, 'members'>,
+  there: readonly Server[],
+): readonly Server[] {
   const servers = new Map<string, Server>();
   for (const { providerID, addresses, draining } of members) {
     const id = alibaba.parse(providerID)?.instanceId;
-    const isThere = there?.body.servers.some((one) => one.id === id);
+    const isThere = there.some((one) => one.id === id);
     if (id !== undefined && (addresses.length > 0 || isThere))
-      servers.set(id, { id, port: nodePort, weight: draining ? 0 : 100 });
+      servers.set(id, { id, port, weight: draining ? 0 : 100 });
   }
-  const spec: GroupSpec = { name, servers: [...servers.values()] };
-  return { kind: kindNames.group, key, within: balancer, spec, summary: `server group ${name}` };
+  return [...servers.values()];
 }
 
 function listenerOf(

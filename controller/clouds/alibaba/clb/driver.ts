@@ -6,15 +6,22 @@ import { type ObservedMember, ownerTags } from '../../load-balancers.ts';
 import { annotations, legacyPrefix, prefix } from '../annotations.ts';
 import type { AlibabaClient } from '../client.ts';
 import type { AlibabaConfig } from '../config.ts';
+import { networkBalancerKind } from '../nlb/balancers.ts';
+import { pollJobs } from '../nlb/calls.ts';
+import { desireNetwork } from '../nlb/desire.ts';
+import { isClassicGroup, isNetwork, type NetworkGroup, networkGroupKey } from '../nlb/found.ts';
+import { networkGroupKind, serversKind } from '../nlb/groups.ts';
+import { networkListenerKind } from '../nlb/listeners.ts';
+import { createNetworkReads } from '../nlb/reads.ts';
 import type { Place } from '../place.ts';
 import { listKind } from './access-lists.ts';
 import { balancerKind } from './balancers.ts';
 import { desireOf, hostnameTag } from './desire.ts';
-import { type Balancer, classicTags, type Group, kindNames, type Listener } from './found.ts';
+import { type Balancer, classicTags, kindNames, type Listener, type Servers } from './found.ts';
 import { groupKind } from './groups.ts';
 import { listenerKind } from './listeners.ts';
 import { createBalancerReader, createListReader } from './reader.ts';
-import { nodeLabelsOf } from './settings.ts';
+import { isNetworkClass, nodeLabelsOf } from './settings.ts';
 
 export interface LoadBalancerOptions {
   readonly client: AlibabaClient;
@@ -22,16 +29,23 @@ export interface LoadBalancerOptions {
   readonly config: Pick<AlibabaConfig, 'clusterId' | 'isPublicRefused' | 'resourceGroup'>;
 }
 
-/** The Classic Load Balancers of one region. */
+/** The load balancers of one region: network ones for Services of their class, classic ones for others. */
 export function createLoadBalancerDriver({ client, place, config }: LoadBalancerOptions): LoadBalancerDriver {
   return {
     main: kindNames.balancer,
-    kinds: [balancerKind(client, place), groupKind(client), listenerKind(client), listKind(client)] as readonly Kind[],
-    readers: [createBalancerReader(client, config.clusterId), createListReader(client)],
+    kinds: [
+      eitherBalancer(balancerKind(client, place) as Kind, networkBalancerKind(client, place) as Kind),
+      ...([groupKind(client), listenerKind(client), listKind(client)] as readonly Kind[]),
+      ...([networkGroupKind(client, place, config.clusterId), serversKind(client)] as readonly Kind[]),
+      networkListenerKind(client) as Kind,
+    ],
+    readers: [
+      createBalancerReader(client, createNetworkReads(client, config.clusterId), config.clusterId),
+      createListReader(client),
+    ],
     documents: [],
-    desire: (input) => desireOf(input, config),
-    // Every call has its effect before it is answered.
-    poll: async () => new Map(),
+    desire: (input) => (isNetworkClass(input.desired) ? desireNetwork(input, config) : desireOf(input, config)),
+    poll: (jobs, io) => pollJobs(client, jobs, io),
     ...{ annotations, annotationPrefixes: [prefix, legacyPrefix], adopts, show, members },
     nodeLabels: nodeLabelsOf,
     maxMembers: undefined,
@@ -40,15 +54,41 @@ export function createLoadBalancerDriver({ client, place, config }: LoadBalancer
   };
 }
 
+/** One kind for both types: a Service has one load balancer, and a change of its type is a replacement. */
+function eitherBalancer(classic: Kind, network: Kind): Kind {
+  const isOfNetwork = (spec: unknown) => typeof spec === 'object' && spec !== null && 'zones' in spec;
+  const of = ({ id }: Found) => (isNetwork(id) ? network : classic);
+  return {
+    ...classic,
+    compare(found, spec, pointsAt) {
+      // What is not made yet has no id.
+      if (found.id === '') return (isOfNetwork(spec) ? network : classic).compare(found, spec, pointsAt);
+      if (isOfNetwork(spec) === isNetwork(found.id)) return of(found).compare(found, spec, pointsAt);
+      return { replace: `it is a ${isNetwork(found.id) ? 'network' : 'classic'} one`, first: 'break' };
+    },
+    fresh: (want) => (isOfNetwork(want.spec) ? network : classic).fresh!(want),
+    create: (want, inside, io) => (isOfNetwork(want.spec) ? network : classic).create!(want, inside, io),
+    update: (found, change, io) => of(found).update!(found, change, io),
+    remove: (found, io) => of(found).remove!(found, io),
+    mark: (found, as, want, io) => of(found).mark!(found, as, want, io),
+  };
+}
+
 /** By the tag or the name that the classic controller gives, and by an address that the Service shows. */
-function adopts({ kind, body }: Found, { owner, proof }: AdoptionInput): string | undefined {
+function adopts({ kind, id, body }: Found, input: AdoptionInput): string | undefined {
+  const { owner, proof, found } = input;
+  const usual = `a${owner.service.replaceAll('-', '')}`.slice(0, 32);
+  if (kind === kindNames.networkGroup) {
+    const isServed = () => found(kindNames.balancer).some((one) => isNetwork(one.id) && adopts(one, input) === 'main');
+    const group = body as NetworkGroup;
+    return isClassicGroup(group, usual) && isServed() ? networkGroupKey(group.name) : undefined;
+  }
   if (kind !== kindNames.balancer) return undefined;
   const { name, tags, address } = body as Balancer;
-  const usual = `a${owner.service.replaceAll('-', '')}`.slice(0, 32);
   // People made it: it would go with its Service.
   if (tags[classicTags.reused] !== undefined || (tags[classicTags.name] ?? name) !== usual) return undefined;
   const shown = new Set(proof.addresses.map(canonical));
-  const isNamed = shown.size > 0 && ![...shown].some(ipaddr.isValid);
+  const isNamed = !isNetwork(id) && shown.size > 0 && ![...shown].some(ipaddr.isValid);
   return shown.has(address) || isNamed ? 'main' : undefined;
 }
 
@@ -58,7 +98,7 @@ function show({ body }: Found, parts: readonly Found[]): ShownLoadBalancer {
   const isProxy = listeners.some((one) => {
     return one.body.protocol.startsWith('http') || String(one.body.wire['ProxyProtocolV2Enabled']) === 'true';
   });
-  const hostname = tags[hostnameTag];
+  const hostname = tags[hostnameTag] || (ipaddr.isValid(ip) ? '' : ip);
   if (ip === '') return { name, ingress: [], createdAtMs, service: tags[ownerTags.serviceName] };
   const ingress = hostname ? [{ hostname }] : [{ ip, ipMode: isProxy ? ('Proxy' as const) : ('VIP' as const) }];
   return { name, ingress, createdAtMs, service: tags[ownerTags.serviceName] };
@@ -66,7 +106,9 @@ function show({ body }: Found, parts: readonly Found[]): ShownLoadBalancer {
 
 /** All groups have the same nodes, but for those that were changed since. */
 function members(parts: readonly Found[]): readonly ObservedMember[] {
-  const groups = parts.filter(({ kind }) => kind === kindNames.group) as readonly Found<Group>[];
+  const groups = parts.filter(({ kind }) =>
+    [kindNames.group, kindNames.servers].some((one) => one === kind),
+  ) as readonly Found<Servers>[];
   const seen = new Map<string, ObservedMember>();
   for (const { body } of groups)
     for (const member of body.members) {

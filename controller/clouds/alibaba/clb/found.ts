@@ -4,12 +4,18 @@ import type { AnswerFields } from '../../answer-fields.ts';
 import { canonical } from '../../ip-address.ts';
 import { type ObservedMember, type Owner, ownerTags } from '../../load-balancers.ts';
 
-/** Kinds of resources. Groups and listeners are parts of a load balancer. */
+/**
+ * Kinds of resources. Groups and listeners are parts of a classic load balancer; groups of network ones stand alone,
+ * with their servers as a part.
+ */
 export const kindNames = {
   balancer: 'load balancer',
   group: 'server group',
   listener: 'listener',
   list: 'access list',
+  networkGroup: 'NLB server group',
+  networkListener: 'NLB listener',
+  servers: 'servers',
 } as const;
 
 /** The wire's own fields. */
@@ -42,11 +48,13 @@ export interface Server {
   readonly weight: number;
 }
 
-export interface Group {
-  readonly name: string;
+export interface Servers {
   readonly servers: readonly Server[];
-  /** Share one array between groups with equal servers. */
   readonly members: readonly ObservedMember[];
+}
+
+export interface Group extends Servers {
+  readonly name: string;
 }
 
 export interface Listener {
@@ -83,17 +91,27 @@ export function isRetained(tags: Tags): boolean {
   return Boolean(tags[ownerTags.retained]);
 }
 
-export function foundBalancer(fields: AnswerFields, clusterId: string): Found<Balancer> {
-  const [id, tags] = [fields.text('LoadBalancerId'), tagsIn(fields)];
-  const address = canonical(fields.optionalText('Address') ?? '');
+/** Whose it is, as tags say it. */
+export function marked(
+  tags: Tags,
+  clusterId: string,
+): Pick<Found, 'owner' | 'key' | 'retained' | 'lent' | 'adoptable'> {
   const owner = ownerOf(tags);
   return {
-    ...{ kind: kindNames.balancer, id, status: 'ready' },
-    ...(address !== '' && { address }),
     ...(owner && { owner, key: 'main' }),
     ...(isRetained(tags) && { retained: true }),
     ...(ownerTags.consent in tags && { lent: true }),
     ...(classicTags.name in tags && (tags[classicTags.cluster] ?? clusterId) === clusterId && { adoptable: true }),
+  };
+}
+
+export function foundBalancer(fields: AnswerFields, clusterId: string): Found<Balancer> {
+  const [id, tags] = [fields.text('LoadBalancerId'), tagsIn(fields)];
+  const address = canonical(fields.optionalText('Address') ?? '');
+  return {
+    ...{ kind: kindNames.balancer, id, status: 'ready' },
+    ...(address !== '' && { address }),
+    ...marked(tags, clusterId),
     body: {
       ...{ id, tags, address, name: fields.optionalText('LoadBalancerName') ?? '', wire: fields.json() },
       isProtected: fields.optionalText('DeleteProtection') === 'on',
@@ -140,16 +158,20 @@ export function foundGroup(
   owner: Owner | undefined,
   region: string,
 ): Found<Group> {
-  const members = servers
+  const members = membersOf(servers, region);
+  return {
+    ...{ kind: kindNames.group, id, within, key: groupKey(name), status: 'ready', body: { name, servers, members } },
+    ...(owner && { owner }),
+  };
+}
+
+export function membersOf(servers: readonly Server[], region: string): readonly ObservedMember[] {
+  return servers
     .filter((server) => /^i-[0-9a-z]+$/.test(server.id))
     .map((server) => ({
       providerID: alibaba.print({ instanceId: server.id, region }),
       ...{ draining: server.weight === 0, healthy: undefined },
     }));
-  return {
-    ...{ kind: kindNames.group, id, within, key: groupKey(name), status: 'ready', body: { name, servers, members } },
-    ...(owner && { owner }),
-  };
 }
 
 /** Names are those of the classic controller: `k8s/30080/web/shop/clusterid`. */

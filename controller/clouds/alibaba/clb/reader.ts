@@ -1,26 +1,24 @@
-import { isCloudError } from '../../../../common/cloud-error.ts';
 import { type Detail, type Found, identityOf, isOwnedBy, type Query, type Reader } from '../../../engine/resource.ts';
-import type { AnswerFields } from '../../answer-fields.ts';
 import { normalCidr } from '../../ip-address.ts';
 import { chunks, inParallel } from '../../parallel.ts';
-import type { Urgency } from '../../urgency.ts';
 import type { AlibabaClient, Params } from '../client.ts';
+import { unlessGone } from '../gone.ts';
+import { isNetwork } from '../nlb/found.ts';
+import { type NetworkReads, networkKinds } from '../nlb/reads.ts';
+import { callsAtOnce, type Reading, serversMaxAgeMs } from '../reading.ts';
 import { foundBalancer, foundGroup, foundList, foundListener, kindNames, serverIn } from './found.ts';
 
-interface Reading {
-  readonly urgency: Urgency;
-  readonly signal: AbortSignal | undefined;
-}
-
-const callsAtOnce = 4;
 /** Of calls that take ids. */
 const idsAtOnce = 10;
-/** Groups are read again after this time, or when an answer of our own has not shown them. */
-const groupsMaxAgeMs = 15 * 60_000;
-const isIdOf = { balancer: /^lb-[0-9a-z]+$/, list: /^acl-[0-9a-z]+$/ };
+const isIdOf = {
+  ...{ balancer: /^lb-[0-9a-z]+$/, network: /^nlb-[0-9a-z]+$/, group: /^sgp-[0-9a-z]+$/, list: /^acl-[0-9a-z]+$/ },
+};
 
-/** Load balancers of one region with their listeners; the groups of each by calls of their own. */
-export function createBalancerReader(client: AlibabaClient, clusterId: string): Reader {
+/**
+ * Load balancers of one region, of both types, with their listeners; server groups of classic ones and servers of
+ * network ones by calls of their own.
+ */
+export function createBalancerReader(client: AlibabaClient, network: NetworkReads, clusterId: string): Reader {
   const list = (params: Params, { urgency, signal }: Reading) =>
     client.list({
       ...{ product: 'slb', action: 'DescribeLoadBalancers', params, urgency, signal, perPage: 100 },
@@ -57,8 +55,9 @@ export function createBalancerReader(client: AlibabaClient, clusterId: string): 
   }
 
   const groups: Detail = {
-    ...{ kind: kindNames.balancer, parts: [kindNames.group], maxAgeMs: groupsMaxAgeMs },
+    ...{ kind: kindNames.balancer, parts: [kindNames.group], maxAgeMs: serversMaxAgeMs },
     async read(balancer, { signal }) {
+      if (isNetwork(balancer.id)) return [];
       const region = await client.region(signal);
       const call = (action: string, params: Params) => client.call({ product: 'slb', action, params, signal });
       const answer = await unlessGone(call('DescribeVServerGroups', { LoadBalancerId: balancer.id }));
@@ -75,19 +74,28 @@ export function createBalancerReader(client: AlibabaClient, clusterId: string): 
   };
 
   return {
-    kinds: [kindNames.balancer, kindNames.listener, kindNames.group],
-    all: (_cluster, { signal }) => read(undefined, { urgency: 'refresh', signal }),
+    kinds: [kindNames.balancer, kindNames.listener, kindNames.group, ...networkKinds],
+    async all(_cluster, { signal }) {
+      const reading: Reading = { urgency: 'refresh', signal };
+      return (await Promise.all([read(undefined, reading), network.all(reading)])).flat();
+    },
     async of(query, { signal }) {
       const reading: Reading = { urgency: 'need', signal };
-      const found = query.search ? await read(undefined, reading) : [];
+      const found = query.search ? (await Promise.all([read(undefined, reading), network.all(reading)])).flat() : [];
       // A list may lag behind a read by id.
       const ids = idsIn(query, kindNames.balancer, isIdOf.balancer);
-      const byId = ids.length === 0 ? [] : await read(ids, reading);
+      const networkIds = idsIn(query, kindNames.balancer, isIdOf.network);
+      const groupIds = idsIn(query, kindNames.networkGroup, isIdOf.group);
+      const byId = [
+        ...(ids.length === 0 ? [] : await read(ids, reading)),
+        ...(await network.byId(networkIds, groupIds, reading)),
+      ];
       const newer = new Set(byId.map(identityOf));
-      const isOlder = (one: Found) => newer.has(identityOf(one)) || ids.includes(one.within ?? '');
+      const asked = new Set([...ids, ...networkIds]);
+      const isOlder = (one: Found) => newer.has(identityOf(one)) || asked.has(one.within ?? '');
       return { found: [...byId, ...found.filter((one) => !isOlder(one))] };
     },
-    detail: groups,
+    detail: [groups, network.servers],
   };
 }
 
@@ -133,13 +141,4 @@ export function createListReader(client: AlibabaClient): Reader {
 /** A record that users can write may name anything. */
 function idsIn({ ids }: Query, kind: string, shape: RegExp): readonly string[] {
   return ids.filter((one) => one.kind === kind && shape.test(one.id)).map(({ id }) => id);
-}
-
-async function unlessGone(read: Promise<AnswerFields>): Promise<AnswerFields | undefined> {
-  try {
-    return await read;
-  } catch (error) {
-    if (isCloudError(error) && error.kind === 'NotFound') return undefined;
-    throw error;
-  }
 }

@@ -1,7 +1,16 @@
 import ipaddr from 'ipaddr.js';
 import { createAnnotationReader, listOf, matching, numberIn, oneOf } from '../../annotation-reader.ts';
 import type { DesiredLoadBalancer, DesiredPort, NodeLabel } from '../../load-balancers.ts';
-import { type AnnotationName, annotationTable, classAnnotation, legacyPrefix, prefix } from '../annotations.ts';
+import {
+  type AnnotationName,
+  annotationTable,
+  classAnnotation,
+  legacyPrefix,
+  networkClass,
+  networkOnly,
+  ofBoth,
+  prefix,
+} from '../annotations.ts';
 import type { Params } from '../client.ts';
 import type { BalancerSpec } from './balancers.ts';
 import type { Tags } from './found.ts';
@@ -81,6 +90,7 @@ const ownChecks: readonly AnnotationName[] = [
   ...(['health-check-connect-port', 'health-check-httpcode'] as const),
 ];
 const onlyValues: readonly (readonly [AnnotationName, string])[] = [
+  ['server-group-type', 'instance'],
   ['backend-type', 'ecs'],
   ['backend-ip-version', 'ipv4'],
   ['slb-network-type', 'vpc'],
@@ -91,7 +101,7 @@ function textOf(values: Values, name: AnnotationName): string | undefined {
   return values[prefix + name] || values[legacyPrefix + name] || undefined;
 }
 
-function pairs(text: string): readonly (readonly [string, string])[] | undefined {
+export function pairs(text: string): readonly (readonly [string, string])[] | undefined {
   return listOf((one) => {
     const [, key, value = ''] = /^([^=]+)(?:=(.*))?$/.exec(one) ?? [];
     return key === undefined ? undefined : ([key, value] as const);
@@ -104,26 +114,51 @@ export function nodeLabelsOf(values: Values): readonly NodeLabel[] {
   return found.map(([key, value]) => ({ key, value }));
 }
 
+/** Of the class that its annotation or its `loadBalancerClass` names. */
+export function isNetworkClass({
+  annotations,
+  loadBalancerClass,
+}: Pick<DesiredLoadBalancer, 'annotations' | 'loadBalancerClass'>): boolean {
+  return [loadBalancerClass, annotations[classAnnotation]].includes(networkClass);
+}
+
+/** What both types read alike: what is refused, what is of the other type, and what has no effect. */
+export function readerOf(annotations: Values, type: 'CLB' | 'NLB') {
+  const { read, wrong, problems } = createAnnotationReader<AnnotationName>({
+    textOf: (name) => textOf(annotations, name),
+    sourceOf: (name) =>
+      (annotations[prefix + name] || !annotations[legacyPrefix + name] ? prefix : legacyPrefix) + name,
+    expectedOf: (name) => annotationTable[name][0],
+  });
+  const has = (name: AnnotationName) => textOf(annotations, name) !== undefined;
+  const names = (Object.keys(annotationTable) as AnnotationName[]).filter(has);
+  const isIgnored = (name: AnnotationName) => annotationTable[name][0] === 'ignored';
+  for (const name of names) {
+    const [values] = annotationTable[name];
+    if (values.startsWith('refused')) wrong(name, `none: ${values.slice(9)}`);
+    else if (!isIgnored(name) && !ofBoth.has(name) && networkOnly.has(name) !== (type === 'NLB'))
+      wrong(name, `none: it is of ${type === 'NLB' ? 'Classic' : 'Network'} Load Balancers`);
+  }
+  for (const [name, value] of onlyValues) read(name, oneOf(value));
+  const classes = annotations[classAnnotation];
+  if (classes && classes !== networkClass)
+    problems.push(`${classAnnotation}: ${JSON.stringify(classes)}, expected ${networkClass} or none`);
+  read('backend-label', pairs);
+  const remarks = names.filter(isIgnored).map((name) => `${prefix}${name} has no effect: ${annotationTable[name][1]}`);
+  return { read, wrong, has, problems, remarks };
+}
+
+/** Without what is undefined. */
+export function set(params: Params): Params {
+  return Object.fromEntries(Object.entries(params).filter(([, value]) => value !== undefined));
+}
+
 /** Pure. @param isPublicRefused by the cloud config */
 export function settingsOf(
   { annotations, families, ports }: Pick<DesiredLoadBalancer, 'annotations' | 'families' | 'ports'>,
   { isPublicRefused, resourceGroup }: { readonly isPublicRefused: boolean; readonly resourceGroup: string | undefined },
 ): Settings {
-  const { read, wrong, problems } = createAnnotationReader<AnnotationName>({
-    textOf: (name) => textOf(annotations, name),
-    sourceOf: (name) => (annotations[prefix + name] ? prefix : legacyPrefix) + name,
-    expectedOf: (name) => annotationTable[name][0],
-  });
-  const has = (name: AnnotationName) => textOf(annotations, name) !== undefined;
-
-  for (const name of Object.keys(annotationTable) as AnnotationName[])
-    if (has(name) && annotationTable[name][0].startsWith('refused'))
-      wrong(name, `none: ${annotationTable[name][0].slice(9)}`);
-  for (const [name, value] of onlyValues) read(name, oneOf(value));
-  if (annotations[classAnnotation])
-    problems.push(`${classAnnotation}: ${JSON.stringify(annotations[classAnnotation])}, expected none`);
-  read('backend-label', pairs);
-
+  const { read, wrong, has, problems, remarks } = readerOf(annotations, 'CLB');
   const kind = read('address-type', oneOf('internet', 'intranet')) ?? (isPublicRefused ? 'intranet' : 'internet');
   if (kind === 'internet' && isPublicRefused) wrong('address-type', 'intranet: disablePublicSLB is set');
   const onlyVersion6 = families.length === 1 && families[0] === 'IPv6';
@@ -139,7 +174,6 @@ export function settingsOf(
   const fields = listenerFields.map(([name, field, of, parse]) => [field, of, read(name, parse)] as const);
   const isPrivate = kind === 'intranet';
   const vswitch = read('vswitch-id', matching(/^vsw-[0-9a-z]+$/));
-  const set = (params: Params) => Object.fromEntries(Object.entries(params).filter(([, value]) => value !== undefined));
 
   return {
     name: read('name', matching(/^[A-Za-z\u4e00-\u9fa5][^\s]{0,79}$/)),
@@ -175,9 +209,7 @@ export function settingsOf(
           ),
         ),
       ),
-    remarks: (Object.keys(annotationTable) as AnnotationName[])
-      .filter((name) => has(name) && annotationTable[name][0] === 'ignored')
-      .map((name) => `${prefix}${name} has no effect: ${annotationTable[name][1]}`),
+    remarks,
   };
 }
 

@@ -3,8 +3,8 @@ import { type Owner, ownerTags } from '../../load-balancers.ts';
 import type { AlibabaClient } from '../client.ts';
 import type { Tags } from './found.ts';
 
-/** What is tagged, as the API names it. */
-export type ResourceType = 'instance' | 'acl';
+/** What is tagged, as each API names it. */
+export type ResourceType = 'instance' | 'acl' | 'loadbalancer' | 'servergroup';
 
 /** Tags of what is made for a Service. */
 export function marksOf(owner: Owner, service: string): Tags {
@@ -17,8 +17,9 @@ export function tagList(tags: Tags) {
 }
 
 export async function tag(client: AlibabaClient, type: ResourceType, id: string, tags: Tags, io: WriteIo) {
+  const product = type === 'instance' || type === 'acl' ? 'slb' : 'nlb';
   const params = { ResourceType: type, ResourceId: [id], Tag: tagList(tags) };
-  await client.call({ product: 'slb', action: 'TagResources', params, permit: io.permit, signal: io.signal });
+  await client.call({ product, action: 'TagResources', params, permit: io.permit, signal: io.signal });
 }
 
 interface Tagged {

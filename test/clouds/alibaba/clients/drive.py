@@ -10,6 +10,8 @@ import os
 
 from alibabacloud_ecs20140526.client import Client as Ecs
 from alibabacloud_ecs20140526 import models as ecs_models
+from alibabacloud_nlb20220430.client import Client as Nlb
+from alibabacloud_nlb20220430 import models as nlb_models
 from alibabacloud_slb20140515.client import Client as Slb
 from alibabacloud_slb20140515 import models as slb_models
 from alibabacloud_tea_openapi.utils_models import Config
@@ -34,7 +36,7 @@ def config(secret=os.environ["ALIBABA_KEY_SECRET"]):
     return made
 
 
-ecs, vpc, slb = Ecs(config()), Vpc(config()), Slb(config())
+ecs, vpc, slb, nlb = Ecs(config()), Vpc(config()), Slb(config()), Nlb(config())
 
 
 def refused(code, call):
@@ -193,5 +195,109 @@ slb.set_load_balancer_delete_protection(
     slb_models.SetLoadBalancerDeleteProtectionRequest(**of, delete_protection="off")
 )
 slb.delete_load_balancer(slb_models.DeleteLoadBalancerRequest(**of))
+
+# Network Load Balancers
+def done(body):
+    status = nlb.get_job_status(nlb_models.GetJobStatusRequest(job_id=body.job_id)).body.status
+    assert status == "Succeeded", status
+
+
+zones = [
+    nlb_models.CreateLoadBalancerRequestZoneMappings(zone_id=f"cn-hangzhou-{each}", v_switch_id=f"vsw-bp1{each}")
+    for each in "hk"
+]
+network = nlb.create_load_balancer(
+    nlb_models.CreateLoadBalancerRequest(
+        region_id=region,
+        address_type="Internet",
+        load_balancer_name="front",
+        vpc_id=os.environ["ALIBABA_VPC"],
+        zone_mappings=zones,
+        tag=[nlb_models.CreateLoadBalancerRequestTag(key="mooring.dev/cluster", value="c1")],
+    )
+).body.loadbalancer_id
+group = nlb.create_server_group(
+    nlb_models.CreateServerGroupRequest(
+        region_id=region,
+        server_group_name="k8s.30080.TCP.a.b.c",
+        protocol="TCP",
+        vpc_id=os.environ["ALIBABA_VPC"],
+        health_check_config=nlb_models.CreateServerGroupRequestHealthCheckConfig(
+            health_check_type="HTTP", health_check_connect_port=10256, health_check_http_code=["http_2xx"]
+        ),
+    )
+).body
+done(group)
+group_id = group.server_group_id
+
+
+def members(kind, server_id, weight):
+    return [kind(server_id=server_id, server_type="Ecs", port=30080, weight=weight)]
+
+
+def add(server_id):
+    servers = members(nlb_models.AddServersToServerGroupRequestServers, server_id, 100)
+    request = nlb_models.AddServersToServerGroupRequest(server_group_id=group_id, servers=servers)
+    return nlb.add_servers_to_server_group(request).body
+
+
+done(add(one.instance_id))
+refused("ResourceNotFound.ecs", lambda: add("i-bp1never"))
+made = nlb.create_listener(
+    nlb_models.CreateListenerRequest(
+        load_balancer_id=network, listener_protocol="TCP", listener_port=80, server_group_id=group_id, idle_timeout=300
+    )
+).body
+done(made)
+done(
+    nlb.update_listener_attribute(
+        nlb_models.UpdateListenerAttributeRequest(listener_id=made.listener_id, cps=100, proxy_protocol_enabled=True)
+    ).body
+)
+weighed = members(nlb_models.UpdateServerGroupServersAttributeRequestServers, one.instance_id, 0)
+done(
+    nlb.update_server_group_servers_attribute(
+        nlb_models.UpdateServerGroupServersAttributeRequest(server_group_id=group_id, servers=weighed)
+    ).body
+)
+joins = nlb_models.LoadBalancerJoinSecurityGroupRequest(load_balancer_id=network, security_group_ids=["sg-bp1a"])
+done(nlb.load_balancer_join_security_group(joins).body)
+nlb.tag_resources(
+    nlb_models.TagResourcesRequest(
+        resource_type="loadbalancer",
+        resource_id=[network],
+        tag=[nlb_models.TagResourcesRequestTag(key="team", value="shop")],
+    )
+)
+[shown] = nlb.list_load_balancers(
+    nlb_models.ListLoadBalancersRequest(load_balancer_ids=[network], max_results=100)
+).body.load_balancers
+assert shown.load_balancer_status == "Active" and shown.dnsname and shown.address_type == "Internet", shown
+assert shown.security_group_ids == ["sg-bp1a"], shown
+assert {each.key: each.value for each in shown.tags} == {"mooring.dev/cluster": "c1", "team": "shop"}, shown
+assert [each.zone_id for each in shown.zone_mappings] == ["cn-hangzhou-h", "cn-hangzhou-k"], shown
+[listener] = nlb.list_listeners(nlb_models.ListListenersRequest(load_balancer_ids=[network])).body.listeners
+assert listener.listener_status == "Running" and listener.server_group_id == group_id, listener
+assert (listener.cps, listener.idle_timeout, listener.proxy_protocol_enabled) == (100, 300, True), listener
+[listed] = nlb.list_server_groups(nlb_models.ListServerGroupsRequest(server_group_ids=[group_id])).body.server_groups
+assert listed.health_check.health_check_connect_port == 10256, listed
+assert listed.health_check.health_check_http_code == ["http_2xx"] and listed.server_count == 1, listed
+[server] = nlb.list_server_group_servers(
+    nlb_models.ListServerGroupServersRequest(server_group_id=group_id, max_results=100)
+).body.servers
+assert server.server_id == one.instance_id and server.weight == 0 and server.port == 30080, server
+delete_group = nlb_models.DeleteServerGroupRequest(server_group_id=group_id)
+refused("ResourceInUse.serverGroup", lambda: nlb.delete_server_group(delete_group))
+for protected in True, False:
+    nlb.update_load_balancer_protection(
+        nlb_models.UpdateLoadBalancerProtectionRequest(load_balancer_id=network, deletion_protection_enabled=protected)
+    )
+    if protected:
+        refused(
+            "OperationDenied.DeletionProtection",
+            lambda: nlb.delete_load_balancer(nlb_models.DeleteLoadBalancerRequest(load_balancer_id=network)),
+        )
+done(nlb.delete_load_balancer(nlb_models.DeleteLoadBalancerRequest(load_balancer_id=network)).body)
+done(nlb.delete_server_group(delete_group).body)
 
 print("ok")

@@ -15,7 +15,8 @@ import { answerMetadata, assumeRole } from './fake-identity.ts';
 import { describeInstances } from './fake-instances.ts';
 import { createListener, deleteListener, describeListeners, setListener, startListener } from './fake-listeners.ts';
 import { addEntries, createList, deleteList, describeList, describeLists, removeEntries } from './fake-lists.ts';
-import { parameters } from './fake-parameters.ts';
+import { network } from './fake-network.ts';
+import { networkParameters, parameters } from './fake-parameters.ts';
 import type { FakeInstance, FakeRegion } from './fake-region.ts';
 import { createEntries, deleteEntries, describeEntries, describeTables } from './fake-routes.ts';
 import { verified } from './fake-signatures.ts';
@@ -46,6 +47,12 @@ const slb: Readonly<Record<string, Handler>> = {
   ...{ AddAccessControlListEntry: addEntries, RemoveAccessControlListEntry: removeEntries },
 };
 
+/** Name of each product in policies, by the version of its API. */
+const productOf: Readonly<Record<string, string>> = {
+  ...{ '2014-05-26': 'ecs', '2016-04-28': 'vpc', '2014-05-15': 'slb', '2022-04-30': 'nlb', '2015-04-01': 'sts' },
+};
+const networkVersion = '2022-04-30';
+
 /** By version and action. */
 const handlers: Readonly<Record<string, Handler>> = {
   '2014-05-26 DescribeInstances': describeInstances,
@@ -56,13 +63,14 @@ const handlers: Readonly<Record<string, Handler>> = {
   '2015-04-01 GetCallerIdentity': (region) =>
     ok({ AccountId: region.account, Arn: `acs:ram::${region.account}:user/mooring`, IdentityType: 'RAMUser' }),
   ...Object.fromEntries(Object.entries(slb).map(([action, handler]) => [`2014-05-15 ${action}`, handler])),
+  ...Object.fromEntries(Object.entries(network).map(([action, handler]) => [`${networkVersion} ${action}`, handler])),
 };
 
 /** Of calls that are signed in the former way, these are part of the signature. */
 const ofSignature = /^(Action|Version|Format|Timestamp|Signature\w*|AccessKeyId|SecurityToken|RegionId)$/;
 
-function assertKnown({ action, params }: FakeRequest): void {
-  const known = parameters[action]?.split(' ');
+function assertKnown({ action, params, version }: FakeRequest): void {
+  const known = (version === networkVersion ? networkParameters : parameters)[action]?.split(' ');
   for (const name of params.keys()) {
     if (known === undefined || ofSignature.test(name) || known.includes(name.split('.')[0]!)) continue;
     throw new FakeRefusal(400, 'UnknownParameter', `${action} has no parameter ${name}`);
@@ -79,8 +87,9 @@ export function createFakeAlibaba(clock: Clock): FakeRegion {
       if (/\bAction=AssumeRoleWithOIDC\b/.test(received.text)) return assumeRole(region, received);
       const request = verified(received, region.keys, nonces, clock.now());
       region.calls.push(request.action);
+      region.actions.push(`${productOf[request.version] ?? request.version}:${request.action}`);
       region.algorithms.add(request.algorithm);
-      const instead = region.fault?.(request.action);
+      const instead = region.fault?.(request.action, region.actions.at(-1)!);
       if (instead !== undefined) return instead;
       const handler = handlers[`${request.version} ${request.action}`];
       if (handler === undefined) throw new FakeRefusal(404, 'InvalidAction.NotFound', request.action);
@@ -103,6 +112,7 @@ export function createFakeAlibaba(clock: Clock): FakeRegion {
     },
     ...{
       calls: [],
+      actions: [],
       algorithms: new Set(),
       keyLifeMs: 3_600_000,
       maxEntries: 200,
@@ -112,6 +122,7 @@ export function createFakeAlibaba(clock: Clock): FakeRegion {
       answer,
     },
     ...{ balancers: new Map(), maxBalancers: 60, maxServers: 200, lists: new Map() },
+    ...{ networks: new Map(), networkGroups: new Map(), jobs: new Map() },
     keys: new Map([[accessKey.id, { secret: accessKey.secret }]]),
     ...{ instances: new Map(), routeTables: new Map([['vtb-bp145q7glnuzdvzu2', []]]) },
     now: () => clock.now(),

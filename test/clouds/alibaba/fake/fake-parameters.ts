@@ -120,3 +120,58 @@ export const parameters: Readonly<Record<string, string>> = {
     'VSwitchId VpcId ZoneId',
   ].join(' '),
 };
+
+/** Those of Network Load Balancers, some of which have names of the other API: `alibabacloud_nlb20220430` 4.1.3. */
+export const networkParameters: Readonly<Record<string, string>> = {
+  GetJobStatus: 'ClientToken JobId',
+  ListLoadBalancers: [
+    'AddressIpVersion AddressType DNSName Ipv6AddressType LoadBalancerBusinessStatus LoadBalancerIds',
+    'LoadBalancerNames LoadBalancerStatus LoadBalancerType MaxResults NextToken ResourceGroupId Tag',
+    'VpcIds ZoneId',
+  ].join(' '),
+  ListListeners: 'ListenerIds ListenerProtocol LoadBalancerIds MaxResults NextToken SecSensorEnabled Tag',
+  ListServerGroups: 'MaxResults NextToken ResourceGroupId ServerGroupIds ServerGroupNames ServerGroupType Tag VpcId',
+  ListServerGroupServers: 'MaxResults NextToken ServerGroupId ServerIds ServerIps',
+  CreateLoadBalancer: [
+    'AddressIpVersion AddressType BandwidthPackageId ClientToken DeletionProtectionConfig DryRun',
+    'LoadBalancerBillingConfig LoadBalancerName LoadBalancerType ModificationProtectionConfig',
+    'ResourceGroupId Tag VpcId ZoneMappings',
+  ].join(' '),
+  UpdateLoadBalancerAttribute: 'ClientToken Cps CrossZoneEnabled DryRun LoadBalancerId LoadBalancerName',
+  UpdateLoadBalancerAddressTypeConfig: 'AddressType ClientToken DryRun LoadBalancerId ZoneMappings',
+  UpdateLoadBalancerZones: 'ClientToken DryRun LoadBalancerId ZoneMappings',
+  UpdateLoadBalancerProtection: [
+    'ClientToken DeletionProtectionEnabled DeletionProtectionReason DryRun LoadBalancerId',
+    'ModificationProtectionReason ModificationProtectionStatus',
+  ].join(' '),
+  LoadBalancerJoinSecurityGroup: 'ClientToken DryRun LoadBalancerId SecurityGroupIds',
+  LoadBalancerLeaveSecurityGroup: 'ClientToken DryRun LoadBalancerId SecurityGroupIds',
+  DeleteLoadBalancer: 'ClientToken DryRun LoadBalancerId',
+  CreateListener: [
+    'AlpnEnabled AlpnPolicy CaCertificateIds CaEnabled CertificateIds ClientToken Cps DryRun EndPort',
+    'IdleTimeout ListenerDescription ListenerPort ListenerProtocol LoadBalancerId Mss',
+    'ProxyProtocolEnabled ProxyProtocolV2Config SecSensorEnabled SecurityPolicyId ServerGroupId StartPort',
+    'Tag',
+  ].join(' '),
+  UpdateListenerAttribute: [
+    'AlpnEnabled AlpnPolicy CaCertificateIds CaEnabled CertificateIds ClientToken Cps DryRun IdleTimeout',
+    'ListenerDescription ListenerId Mss ProxyProtocolEnabled ProxyProtocolV2Config SecSensorEnabled',
+    'SecurityPolicyId ServerGroupId',
+  ].join(' '),
+  StartListener: 'ClientToken DryRun ListenerId',
+  DeleteListener: 'ClientToken DryRun ListenerId',
+  CreateServerGroup: [
+    'AddressIPVersion AnyPortEnabled ClientToken ConnectionDrainEnabled ConnectionDrainTimeout DryRun',
+    'HealthCheckConfig IpVersionAffinityMode PreserveClientIpEnabled Protocol ResourceGroupId Scheduler',
+    'ServerGroupName ServerGroupType Tag VpcId',
+  ].join(' '),
+  UpdateServerGroupAttribute: [
+    'ClientToken ConnectionDrainEnabled ConnectionDrainTimeout DryRun HealthCheckConfig',
+    'IpVersionAffinityMode PreserveClientIpEnabled Scheduler ServerGroupId ServerGroupName',
+  ].join(' '),
+  AddServersToServerGroup: 'ClientToken DryRun ServerGroupId Servers',
+  UpdateServerGroupServersAttribute: 'ClientToken DryRun ServerGroupId Servers',
+  RemoveServersFromServerGroup: 'ClientToken DryRun ServerGroupId Servers',
+  DeleteServerGroup: 'ClientToken DryRun ServerGroupId',
+  TagResources: 'ClientToken DryRun ResourceId ResourceType Tag',
+};

@@ -48,6 +48,24 @@ export interface FakeBalancer {
   busyUntil: number;
 }
 
+export interface FakeNetwork {
+  readonly id: string;
+  /** As answers show it, without tags. */
+  readonly wire: Json;
+  tags: Map<string, string>;
+  readonly listeners: Map<string, { readonly id: string; readonly wire: Json }>;
+  readonly readyAtMs: number;
+  busyUntil: number;
+}
+
+export interface FakeNetworkGroup {
+  readonly id: string;
+  readonly wire: Json;
+  servers: Json[];
+  tags: Map<string, string>;
+  busyUntil: number;
+}
+
 export interface FakeList {
   readonly id: string;
   readonly name: string;
@@ -71,6 +89,8 @@ export interface FakeRegion {
   readonly vswitch: string;
   /** Actions so far, in order. */
   readonly calls: string[];
+  /** The same as policies name them: `slb:TagResources`. */
+  readonly actions: string[];
   /** Algorithms of the signatures so far. */
   readonly algorithms: Set<string>;
   /** Keys that may call, by id. */
@@ -82,6 +102,10 @@ export interface FakeRegion {
   readonly routeTables: Map<string, FakeEntry[]>;
   maxEntries: number;
   readonly balancers: Map<string, FakeBalancer>;
+  readonly networks: Map<string, FakeNetwork>;
+  readonly networkGroups: Map<string, FakeNetworkGroup>;
+  /** When each job ends, in Unix time in milliseconds. */
+  readonly jobs: Map<string, number>;
   maxBalancers: number;
   maxServers: number;
   readonly lists: Map<string, FakeList>;
@@ -89,7 +113,7 @@ export interface FakeRegion {
   busyMs: number;
   tablesBusyUntil: number;
   /** Answers a call in place of the fake; undefined leaves it to the fake. */
-  fault: ((action: string) => FakeAnswer | undefined) | undefined;
+  fault: ((action: string, name: string) => FakeAnswer | undefined) | undefined;
   readonly http: Http;
   answer(call: ReceivedCall): FakeAnswer;
   /** Unix time in milliseconds. */

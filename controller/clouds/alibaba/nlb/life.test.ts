@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { zoneMaps } from '../../../../test/clouds/alibaba/alibaba-world.ts';
+import {
+  type Ask,
+  type BalancerHarness,
+  createBalancerHarness,
+} from '../../../../test/clouds/alibaba/balancer-harness.ts';
+import { port } from '../../../../test/clouds/suite/desired.ts';
+import { ownerTags } from '../../load-balancers.ts';
+import { networkClass } from '../annotations.ts';
+
+const ask = (annotations: Ask['annotations'] = {}, more: Ask = {}): Ask => ({
+  ...{ loadBalancerClass: networkClass, ports: [port(80, 30_080)], ...more },
+  annotations: { 'zone-maps': zoneMaps, ...annotations },
+});
+
+/** What the classic controller makes: a load balancer and a server group with its own tags alone. */
+function asClassic({ world: { fake }, owner }: BalancerHarness) {
+  const name = `a${owner.service.replaceAll('-', '')}`.slice(0, 32);
+  const [one] = fake.networks.values();
+  const tags = ['kubernetes.do.not.delete', 'ack.aliyun.com'];
+  for (const { tags: all } of [one!, ...fake.networkGroups.values()])
+    for (const key of [...all.keys()]) if (!tags.includes(key)) all.delete(key);
+  assert.equal(one!.tags.get(tags[0]!), name);
+  return one!;
+}
+
+describe('a Network Load Balancer', () => {
+  it('is made for a Service of its class, with a group, its servers and a listener', async () => {
+    const harness = await createBalancerHarness();
+    const { fake } = harness.world;
+    const { observed } = await harness.settle(ask());
+    assert.deepEqual(harness.changes().sort(), [
+      ...['AddServersToServerGroup', 'CreateListener', 'CreateLoadBalancer', 'CreateServerGroup'],
+    ]);
+    const [one] = fake.networks.values();
+    assert.deepEqual(observed?.ingress, [{ hostname: one!.wire['DNSName'] }]);
+    const [group] = fake.networkGroups.values();
+    assert.equal(group!.wire['ServerGroupName'], 'k8s.30080.TCP.web.shop.clusterid');
+    assert.equal(group!.servers.length, 2);
+    assert.equal(fake.balancers.size, 0);
+    await harness.world.close();
+  });
+
+  it('changes nothing while its zones are missing or an annotation is of the other type', async () => {
+    const harness = await createBalancerHarness();
+    await harness.settle(ask());
+    harness.changes();
+    for (const [annotations, name] of [
+      [{ 'zone-maps': '' }, 'zone-maps'],
+      [{ 'zone-maps': zoneMaps.split(',')[0]! }, 'zone-maps'],
+      [{ spec: 'slb.s1.small' }, 'spec'],
+      [{ 'server-group-type': 'ip' }, 'server-group-type'],
+    ] as const) {
+      const { observed: _, ...driven } = await harness.settle(ask(annotations));
+      assert.match(JSON.stringify(driven), new RegExp(`alibaba-cloud-loadbalancer-${name}`));
+      assert.deepEqual(harness.changes(), []);
+    }
+    await harness.world.close();
+  });
+
+  it('is taken over from the classic controller with its groups, and is found there again', async () => {
+    const harness = await createBalancerHarness();
+    await harness.settle(ask());
+    const one = asClassic(harness);
+    await harness.restart();
+    harness.changes();
+    const addresses = [String(one.wire['DNSName'])];
+    const { seen } = await harness.adopt({ addresses }, ask());
+    assert.equal(seen?.id, one.id);
+    assert.deepEqual(harness.changes(), []);
+    await harness.adopt({ addresses }, ask({ cps: '100' }));
+    await harness.settle(ask({ cps: '100' }));
+    assert.equal(one.tags.get(ownerTags.service), harness.owner.service);
+    assert.ok(one.tags.has('kubernetes.do.not.delete'));
+    assert.equal(harness.world.fake.networkGroups.size, 1);
+    await harness.remove(ask());
+    assert.equal(harness.world.fake.networks.size + harness.world.fake.networkGroups.size, 0);
+    await harness.world.close();
+  });
+});

@@ -1,0 +1,73 @@
+import { CloudError, isCloudError } from '../../../common/cloud-error.ts';
+import { alibaba } from '../../../common/provider-id/alibaba.ts';
+import type { Change, ReadIo } from '../../engine/resource.ts';
+import { chunks } from '../parallel.ts';
+import type { Server } from './clb/found.ts';
+import type { AlibabaClient } from './client.ts';
+import { cloud } from './fault.ts';
+
+/** Actions that change the servers of a group. */
+export type ServerActions = Readonly<Record<'add' | 'weigh' | 'remove', string>>;
+
+export interface ServerEdit {
+  readonly action: string;
+  readonly servers: readonly Server[];
+}
+
+/** @param what for people. @param atOnce the most that one call takes */
+export function serverChanges(
+  what: string,
+  there: readonly Server[],
+  desired: readonly Server[],
+  atOnce: number,
+  actions: ServerActions,
+): Change[] {
+  const same = (a: Server, b: Server) => a.id === b.id && a.port === b.port;
+  const change = (does: keyof ServerActions, phase: Change['phase'], some: readonly Server[]) =>
+    chunks(some, atOnce).map((servers, at): Change => {
+      const summary = `${what}: ${does} ${servers.map(({ id }) => id).join(', ')}`;
+      return { what: `${does} ${at}`, phase, summary, body: { action: actions[does], servers } satisfies ServerEdit };
+    });
+  const isThere = (one: Server) => there.some((each) => same(one, each));
+  const isWeighed = (one: Server) => there.some((each) => same(one, each) && one.weight !== each.weight);
+  return [
+    ...change(
+      ...(['add', 'grow'] as const),
+      desired.filter((one) => !isThere(one)),
+    ),
+    ...change('weigh', 'set', desired.filter(isWeighed)),
+    ...change(
+      ...(['remove', 'shrink'] as const),
+      there.filter((one) => !desired.some((each) => same(one, each))),
+    ),
+  ];
+}
+
+export function serversAfter(there: readonly Server[], { action, servers }: ServerEdit): readonly Server[] {
+  const isTouched = (one: Server) => servers.some((each) => each.id === one.id && each.port === one.port);
+  const rest = there.filter((one) => !isTouched(one));
+  return action.startsWith('Remove') ? rest : [...rest, ...servers];
+}
+
+/** The same error about the members that are no instances, where it is these that the cloud does not take. */
+export async function refusedServers(
+  client: AlibabaClient,
+  error: unknown,
+  servers: readonly Server[],
+  { signal }: ReadIo,
+): Promise<unknown> {
+  if (!isCloudError(error) || !['Invalid', 'NotFound'].includes(error.kind) || servers.length === 0) return error;
+  const params = { InstanceIds: JSON.stringify(servers.map(({ id }) => id)) };
+  const shown = await client.list({
+    ...{ product: 'ecs', action: 'DescribeInstances', params, urgency: 'change', signal, perPage: 100 },
+    ...{ paging: { by: 'token', size: 'MaxResults' }, items: ['Instances', 'Instance'] },
+  });
+  const good = new Set(shown.map((one) => one.text('InstanceId')));
+  const region = await client.region(signal);
+  const ghosts = servers.filter(({ id }) => !good.has(id));
+  const subjects = ghosts.map(({ id }) => alibaba.print({ instanceId: id, region }));
+  const { operation, cause } = error;
+  const message = error.message.replace(`${cloud} ${operation}: `, '');
+  const kind = ghosts.length > 0 ? 'Invalid' : error.kind;
+  return new CloudError({ kind, cloud, operation, message, subjects, cause });
+}
