@@ -31,6 +31,12 @@ test('answers only ok unless the request is verbose', async () => {
   );
 });
 
+test('a check that passes may have a note', async () => {
+  const ready = [{ name: 'clouds', check: () => undefined, note: () => 'one is idle' }];
+  const { body } = (await answerHealth({ ...options(), ready }, '/readyz?verbose'))!;
+  assert.equal(body, '[+]clouds ok: one is idle\nreadyz check passed\n');
+});
+
 test('a failed check is a 500 that names it, and does not affect the other endpoint', async () => {
   const answer = await answerHealth(options('never accepted'), '/readyz');
   assert.equal(answer?.status, 500);

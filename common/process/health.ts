@@ -6,6 +6,8 @@ export interface HealthCheck {
   readonly name: string;
   /** Why the check fails; undefined when it passes. Must be cheap: every probe calls it. */
   check(): string | undefined;
+  /** What else is worth saying while it passes. */
+  note?(): string | undefined;
 }
 
 export interface HealthOptions {
@@ -40,10 +42,10 @@ export async function answerHealth(
 }
 
 function answerChecks(path: string, checks: readonly HealthCheck[], query: string): HealthAnswer {
-  const results = checks.map((check) => ({ name: check.name, problem: check.check() }));
+  const results = checks.map((check) => ({ name: check.name, problem: check.check(), note: check.note?.() }));
   const failed = results.some(({ problem }) => problem !== undefined);
-  const lines = results.map(({ name, problem }) =>
-    problem === undefined ? `[+]${name} ok` : `[-]${name}: ${problem}`,
+  const lines = results.map(({ name, problem, note }) =>
+    problem === undefined ? `[+]${name} ok${note === undefined ? '' : `: ${note}`}` : `[-]${name}: ${problem}`,
   );
   const summary = `${path.slice(1)} check ${failed ? 'failed' : 'passed'}`;
   const verbose = failed || new URLSearchParams(query).has('verbose');

@@ -161,17 +161,17 @@ async function openCloud(
     : { reportOnly: 'the controller does not call the API of this cloud' };
   if (module === undefined || 'reportOnly' in opened) {
     if ('retryable' in opened && opened.retryable)
-      return { ...reportOnly(request), unidentified: { why: opened.reportOnly } };
+      return { ...reportOnly(request), reportOnly: opened.reportOnly, unidentified: { why: opened.reportOnly } };
     const why = 'reportOnly' in opened ? opened.reportOnly : '';
     log.warn('cloud is report-only: nothing is looked up and nothing is deleted', { cloud: name, why });
-    return reportOnly(request);
+    return module === undefined ? reportOnly(request) : { ...reportOnly(request), reportOnly: why };
   }
   let identity: CloudIdentity;
   try {
     identity = await opened.identify();
   } catch (error) {
     if (!isCloudError(error)) throw error;
-    return { ...reportOnly(request), unidentified: { why: error.message, opened } };
+    return { ...reportOnly(request), reportOnly: error.message, unidentified: { why: error.message, opened } };
   }
   const first = { ...opened, ...identity };
   const open = async (now: CloudRequest['config']) => {

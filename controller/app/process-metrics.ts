@@ -91,6 +91,12 @@ export const processMetrics = defineMetrics({
       'restart-needed (another scope).',
     labels: ['cloud', 'result'],
   },
+  reportOnly: {
+    name: 'mooring_cloud_report_only',
+    type: 'gauge',
+    help: '1 while a cloud whose API Mooring calls has no credential, or its account is not known.',
+    labels: ['cloud'],
+  },
   loopAge: {
     name: 'mooring_loop_progress_age_seconds',
     type: 'gauge',

@@ -239,9 +239,16 @@ export function createReplica(parts: ReplicaParts, options: ReplicaOptions): Rep
     ready: [
       { name: 'nodes-synced', check: () => (nodes.synced ? undefined : 'the cache of Nodes is not filled yet') },
       { name: 'config-synced', check: () => (pause.synced() ? undefined : 'the ConfigMap has not been read yet') },
+      { name: 'clouds', check: () => undefined, note: () => noteOf(clouds) },
       ...network.ready,
     ],
     progress: () => leaderTask.progress(),
     run,
   };
+}
+
+/** Which clouds are report-only for want of a credential. Anybody may read it: the log has the reason. */
+function noteOf(clouds: readonly ConfiguredCloud[]): string | undefined {
+  const without = clouds.filter(({ reportOnly }) => reportOnly !== undefined).map(({ name }) => name);
+  return without.length === 0 ? undefined : `report-only without a credential: ${without.join(', ')}`;
 }

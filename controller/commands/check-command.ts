@@ -1,9 +1,11 @@
 import { defineFlags } from '../../common/process/flags.ts';
 import { type CommandDefinition, defineCommand } from '../../common/process/program.ts';
 import { clusterFlags } from '../app/options/network-flags.ts';
+import { OptionError } from '../app/options/options.ts';
 import { commonFlags, runFlags } from '../app/options/own-flags.ts';
 import { readLoops } from '../app/options/run-options.ts';
 import { permissionsFor } from '../app/permissions.ts';
+import { cloudNameOf } from '../clouds/registry.ts';
 import { capabilitiesIn, isNeeded } from './check/needed.ts';
 import { runChecks } from './check/run-checks.ts';
 import { type CommandEnvironment, exitCode, orInterrupted, outputFlags, printJson, withClouds } from './command.ts';
@@ -13,6 +15,10 @@ const checkFlags = defineFlags({
   controllers: runFlags.controllers,
   'cluster-cidr': clusterFlags['cluster-cidr'],
   'configure-cloud-routes': clusterFlags['configure-cloud-routes'],
+  'report-only': {
+    kind: 'list',
+    help: 'Clouds that are meant to be without a credential: check does not fail for want of one.',
+  },
 });
 
 export function checkCommand(environment: CommandEnvironment): CommandDefinition {
@@ -24,6 +30,7 @@ export function checkCommand(environment: CommandEnvironment): CommandDefinition
       'mooring-controller check --cloud-provider aws --cluster-cidr=10.0.0.0/14',
       'mooring-controller check --cloud-provider aws --controllers=cloud-node,cloud-node-lifecycle',
       'mooring-controller check --cloud-provider openstack --cloud-config cloud.conf -o json',
+      'mooring-controller check --cloud-provider aws --report-only aws',
     ],
     run: ({ values, io }) =>
       exitCode(io, 'check', async () => {
@@ -31,9 +38,14 @@ export function checkCommand(environment: CommandEnvironment): CommandDefinition
         const cloudRoutes = values.clusterCidr !== '' && values.configureCloudRoutes;
         const capabilities = capabilitiesIn(named, cloudRoutes);
         const rights = permissionsFor({ ...named, route: named.route && cloudRoutes });
-        const checking = withClouds(values, environment, io, (api, clouds) =>
-          runChecks(api, clouds, rights, environment.signal),
-        );
+        const reportOnly = new Set(values.reportOnly.map(cloudNameOf));
+        const checking = withClouds(values, environment, io, (api, clouds) => {
+          const served = clouds.map(({ name }) => name);
+          const [unknown] = [...reportOnly].filter((name) => !served.includes(name));
+          if (unknown !== undefined)
+            throw new OptionError(`--report-only: ${JSON.stringify(unknown)}, expected one of ${served.join(', ')}`);
+          return runChecks(api, clouds, rights, environment.signal, reportOnly);
+        });
         const checked = await orInterrupted(environment.signal, checking);
         const lines = checked.map((line) => ({ ...line, needed: isNeeded(line, capabilities) }));
         const rows = lines.map(({ of, name, ok, needed, message }) => {

@@ -20,6 +20,8 @@ export interface ConfiguredCloud {
   readonly unidentified?: { readonly why: string; readonly opened?: OpenedCloud } | undefined;
   /** Whether a Node without providerID and report may be bound to the only instance of its name. Default: no. */
   readonly bindsByName?: boolean;
+  /** Why it is report-only although Mooring calls such APIs: no credential, or an account that is not known. */
+  readonly reportOnly?: string | undefined;
   /** Undefined = report-only. */
   readonly api: Cloud | undefined;
 }

@@ -1,5 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { silentLog } from '../../../common/process/log.ts';
+import { seededRandom } from '../../../common/process/random.ts';
+import { fakeClock } from '../../../common/testing/fake-clock.ts';
+import { openClouds } from '../../app/open-clouds.ts';
 import { permissions } from '../../app/permissions.ts';
 import { type Cloud, type Lookup, refKey } from '../../clouds/cloud.ts';
 import { type KubeApi, type KubeCall, KubeError } from '../../kube/api.ts';
@@ -91,6 +95,27 @@ describe('the objects that the controller may not create', () => {
     assert.equal((await failed('/configmaps/mooring-routes')).length, 1);
     const withoutRoutes = permissions.filter(({ name }) => name !== 'mooring-routes');
     assert.deepEqual(await failed('/configmaps/mooring-routes', withoutRoutes), []);
+  });
+});
+
+describe('a cloud without a credential', () => {
+  async function credentialOf(name: string, accepted: readonly string[] = []) {
+    const context = { clock: fakeClock(), random: seededRandom(1), log: silentLog, env: {}, onCall: () => {} };
+    const clouds = await openClouds([{ name, config: undefined, selector: undefined }], context);
+    const lines = await runChecks(apiWith([]), clouds, permissions, signal, new Set(accepted));
+    return lines.find((line) => line.name === 'credential');
+  }
+
+  it('fails, unless that is accepted by its name', async () => {
+    const line = await credentialOf('digitalocean');
+    assert.equal(line?.ok, false);
+    assert.match(line?.message ?? '', /^report-only .*DO_ACCESS_TOKEN.*accept that by --report-only=digitalocean$/);
+    assert.equal((await credentialOf('digitalocean', ['digitalocean']))?.ok, true);
+    assert.equal((await credentialOf('digitalocean', ['aws']))?.ok, false);
+  });
+
+  it('passes where Mooring does not call the API of such clouds', async () => {
+    assert.equal((await credentialOf('oci'))?.ok, true);
   });
 });
 

@@ -26,12 +26,14 @@ interface AccessAnswer {
  * credential. Changes nothing. Never throws for a refusal.
  *
  * @param permissions those of a run with the same flags
+ * @param reportOnly names of clouds that may be without a credential
  */
 export async function runChecks(
   api: KubeApi,
   clouds: readonly ConfiguredCloud[],
   permissions: readonly Permission[],
   signal: AbortSignal,
+  reportOnly: ReadonlySet<string> = new Set(),
 ): Promise<CheckLine[]> {
   const reachable = await checkServer(api);
   const nodes = reachable.ok ? await readyNodes(api) : [];
@@ -39,7 +41,7 @@ export async function runChecks(
     reachable.ok ? checkRights(api, permissions) : Promise.resolve([]),
     reachable.ok ? checkShipped(api, permissions) : Promise.resolve([]),
     ...clouds.map(async (cloud) => [
-      ...(await checkCloud(cloud, signal)),
+      ...(await checkCloud(cloud, signal, reportOnly)),
       ...(await checkVisibility(cloud, nodes, signal)),
     ]),
   ]);
@@ -175,11 +177,18 @@ async function mayI(api: KubeApi, permission: Permission, verb: string): Promise
   }
 }
 
-async function checkCloud(cloud: ConfiguredCloud, signal: AbortSignal): Promise<CheckLine[]> {
+async function checkCloud(
+  cloud: ConfiguredCloud,
+  signal: AbortSignal,
+  reportOnly: ReadonlySet<string>,
+): Promise<CheckLine[]> {
   if (cloud.unidentified?.opened !== undefined) return checkUnidentified(cloud, cloud.unidentified, signal);
   if (cloud.api === undefined) {
-    const message = 'report-only: nodes are initialised from proved reports, and none is ever deleted';
-    return [{ of: cloud.scope, name: 'credential', ok: true, message }];
+    const ok = cloud.reportOnly === undefined || reportOnly.has(cloud.name);
+    const why = cloud.reportOnly === undefined ? '' : ` (${cloud.reportOnly})`;
+    const advice = ok ? '' : `. Give it a credential, or accept that by --report-only=${cloud.name}`;
+    const message = `report-only${why}: nodes are initialised from proved reports, and none is ever deleted${advice}`;
+    return [{ of: cloud.scope, name: 'credential', ok, message }];
   }
   try {
     return (await cloud.api.check(signal)).map((result) => ({ of: cloud.scope, ...result }));
