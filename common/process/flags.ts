@@ -156,7 +156,8 @@ function spelledOut(definitions: FlagDefinitions, argv: readonly string[]): stri
     const name = long ? long[1]!.replaceAll('_', '-') : short ? byShort.get(short[1]!) : undefined;
     const definition = name !== undefined && Object.hasOwn(definitions, name) ? definitions[name] : undefined;
     if (definition === undefined || name === undefined) {
-      result.push(argument);
+      // Without the value, so that commander finds the flag that was meant.
+      result.push(long ? `--${long[1]}` : argument);
       continue;
     }
     const value = long ? long[2]?.slice(1) : short![2] === '=' || short![3] !== '' ? short![3]! : undefined;
