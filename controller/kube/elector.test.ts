@@ -198,6 +198,20 @@ describe('the elector', () => {
     assert.equal(leaseSpec(harness)['holderIdentity'], '', 'a release is still possible');
   });
 
+  it('logs who leads, once for each leader', async () => {
+    const harness = electorHarness();
+    const a = harness.replica('a');
+    await harness.time.advance(1_000);
+    const lines: string[] = [];
+    const write = (line: string) => void lines.push(line);
+    const b = harness.replica('b', { log: createLog({ clock: harness.time, level: 'info', format: 'text', write }) });
+    await harness.time.advance(10_000);
+    assert.equal(lines.length, 1, lines.join(''));
+    assert.match(lines[0]!, /another replica holds the lease .*holder=a/);
+    await a.elector.release();
+    await b.elector.release();
+  });
+
   it('logs why it cannot reach the Lease, and not every second', async () => {
     const harness = electorHarness();
     const lines: string[] = [];

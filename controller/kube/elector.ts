@@ -104,6 +104,9 @@ export function createElector(options: ElectorOptions): Elector {
 
   function observe(lease: Lease): void {
     if (isNewRecord(observed, lease)) observedAt = clock.monotonic();
+    const { holder } = lease;
+    if (holder !== '' && holder !== identity && holder !== observed?.holder)
+      log.info('another replica holds the lease', { holder });
     observed = lease;
     missedAt = undefined;
     annotations = lease.annotations;
