@@ -7,9 +7,9 @@ import { readLoops } from '../app/options/run-options.ts';
 import { permissionsFor } from '../app/permissions.ts';
 import { cloudNameOf } from '../clouds/registry.ts';
 import { capabilitiesIn, isNeeded } from './check/needed.ts';
+import { printChecks } from './check/print-checks.ts';
 import { runChecks } from './check/run-checks.ts';
 import { type CommandEnvironment, exitCode, orInterrupted, outputFlags, printJson, withClouds } from './command.ts';
-import { table } from './explain/table.ts';
 
 const checkFlags = defineFlags({
   controllers: runFlags.controllers,
@@ -48,12 +48,8 @@ export function checkCommand(environment: CommandEnvironment): CommandDefinition
         });
         const checked = await orInterrupted(environment.signal, checking);
         const lines = checked.map((line) => ({ ...line, needed: isNeeded(line, capabilities) }));
-        const rows = lines.map(({ of, name, ok, needed, message }) => {
-          const result = ok ? 'ok' : needed ? 'FAILED' : 'not needed';
-          return [of, result, name, message];
-        });
         if (values.output === 'json') printJson(io, lines);
-        else io.stdout(table([['OF', 'RESULT', 'CHECK', 'MESSAGE'], ...rows]));
+        else io.stdout(printChecks(lines));
         return lines.every(({ ok, needed }) => ok || !needed) ? 0 : 1;
       }),
   });

@@ -11,6 +11,8 @@ import { type NodeView, readiness, viewNode } from '../../model/node-view.ts';
 export interface CheckLine extends CheckResult {
   /** `kubernetes`, or the cloud's scope. */
   readonly of: string;
+  /** A permission in the cluster. */
+  readonly permission?: true;
 }
 
 /** How many Nodes are read; the Ready ones of each cloud are picked from them. */
@@ -108,7 +110,7 @@ async function checkRights(api: KubeApi, permissions: readonly Permission[]): Pr
     const { resource, name, namespace } = permission;
     const where = `${resource}${name ? `/${name}` : ''}${namespace ? ` in ${namespace}` : ''}`;
     return {
-      of: 'kubernetes',
+      ...{ of: 'kubernetes', permission: true as const },
       name: `${permission.verbs.join(',')} ${where}`,
       ok: own.every(({ answer }) => answer === 'allowed'),
       message: messageOf(permission, own),

@@ -60,7 +60,7 @@ function verdict(facts: NodeFacts): Verdict {
       why:
         `the Node carries ${annotations.paused}=${node.annotations[annotations.paused]}: nothing but its ` +
         'deletion goes on',
-      remedy: 'Remove the annotation to go on.',
+      remedy: `To go on: kubectl annotate node ${node.name} ${annotations.paused}-`,
     };
   }
   const missing = conditionOf(node, instanceMissing);

@@ -58,7 +58,7 @@ function verdict(facts: ServiceFacts): Verdict {
   }
   if (isPaused(service)) {
     const why = `the Service carries ${annotations.paused}=${service.annotations[annotations.paused]}${waits}`;
-    return { state: 'paused', reason: 'Paused', why, remedy: 'Remove the annotation to go on.' };
+    return { state: 'paused', reason: 'Paused', why, remedy: resumed(service) };
   }
   const known: ReasonInfo | undefined = shown && loadBalancerReasons[shown.reason as LoadBalancerReason];
   const told = {
@@ -75,6 +75,10 @@ function verdict(facts: ServiceFacts): Verdict {
   if (shown === undefined) return { state: 'waiting', reason: '', ...silence(facts) };
   if (shown.status === 'True') return { state: 'ensured', ...told };
   return { state: temporary.has(shown.reason) ? 'waiting' : 'refused', ...told };
+}
+
+function resumed({ namespace, name }: ServiceView): string {
+  return `To go on: kubectl annotate service ${name} -n ${namespace} ${annotations.paused}-`;
 }
 
 function unconcerned(service: ServiceView): Verdict {
