@@ -17,7 +17,7 @@ import {
 } from './command.ts';
 import { explainNode } from './explain/explain-node.ts';
 import { explainService } from './explain/explain-service.ts';
-import { printExplanation } from './explain/print-explanation.ts';
+import { explanationJson, printExplanation } from './explain/print-explanation.ts';
 import { readNodeFacts } from './explain/read-node-facts.ts';
 import { readServiceFacts } from './explain/read-service-facts.ts';
 import { readSubjects, type Subject } from './explain/subjects.ts';
@@ -72,8 +72,8 @@ export function explainCommand({ clock, signal }: CommandEnvironment): CommandDe
         const notThere = found.filter((one) => typeof one === 'string');
         if (values.output === 'table') io.stdout(explanations.map(printExplanation).join('\n'));
         // A list was asked for by several names, however many of them there are.
-        else if (subjects.length > 1) printJson(io, explanations);
-        else for (const explanation of explanations) printJson(io, explanation);
+        else if (subjects.length > 1) printJson(io, explanations.map(explanationJson));
+        else for (const explanation of explanations) printJson(io, explanationJson(explanation));
         for (const what of notThere) io.stderr(`mooring-controller explain: there is no ${what}\n`);
         return notThere.length === 0 ? 0 : 1;
       }),

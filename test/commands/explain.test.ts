@@ -71,6 +71,10 @@ describe('explain', () => {
     const found = JSON.parse(out).map((one: { node?: string; service?: string }) => one.node ?? one.service);
     assert.deepEqual([code, found], [1, ['a', 'shop/web']]);
     assert.equal(err, 'mooring-controller explain: there is no Node b\n');
+    const [node] = JSON.parse(out);
+    const { providerID, deletedWithVm, ready, podCIDRs, registeredAt } = node.facts;
+    assert.deepEqual([providerID, deletedWithVm, ready, podCIDRs], [null, false, null, []]);
+    assert.equal(new Date(registeredAt).toISOString(), registeredAt);
     const table = await explain(atShop!(), 'node/a svc/web');
     assert.equal(table.code, 0);
     assert.match(table.out, /^NODE +a\n(.+\n)+\n(.+\n)+\nSERVICE +shop\/web\n/);

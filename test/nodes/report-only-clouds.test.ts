@@ -135,7 +135,7 @@ for (const { instance, forms, other } of examples) {
       assert.equal(node.metadata.annotations?.[annotations.instance], `report:${instance.cloud} first`);
       const { state, facts } = await explain('a');
       assert.equal(state, 'initialized');
-      assert.match(facts['deleted with its VM'] ?? '', new RegExp(`^never: ${instance.cloud} is report-only here`));
+      assert.match(facts['deletedWithVm']?.text ?? '', new RegExp(`^never: ${instance.cloud} is report-only here`));
     });
 
     it('never deletes, taints or marks a dead Node, not even after a graceful shutdown of its agent', async () => {

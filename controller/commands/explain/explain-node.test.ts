@@ -162,9 +162,8 @@ describe('explain', () => {
     );
     assert.match(told.why, /may not read the Lease of the leader/);
     assert.doesNotMatch(told.why, /none acts/);
-    for (const name of ['leader', 'leader renewed', 'lease renewed'])
-      assert.equal(told.facts[name], 'may not be read', name);
-    assert.match(told.facts['paused for all'] ?? '', /may not be read/);
+    for (const key of ['leader', 'leaderRenewedAt', 'leaseRenewedAt', 'pausedForAll'])
+      assert.deepEqual([told.facts[key]?.text, told.facts[key]?.value], ['may not be read', null], key);
   });
 
   it('says which value of the annotation pauses', () => {
@@ -172,7 +171,7 @@ describe('explain', () => {
   });
 
   it('promises deletion only where an API once found the instance in the scope that answers', () => {
-    const told = (given: NodeFacts) => explainNode(given).facts['deleted with its VM'] ?? '';
+    const told = (given: NodeFacts) => explainNode(given).facts['deletedWithVm']?.text ?? '';
     assert.match(
       told(facts({ annotations: recorded }, { pausedNodes: new Set(['n0']) })),
       /not while ConfigMap mooring-ca has its name in paused-nodes/,

@@ -21,7 +21,8 @@ import {
 import { type RouteReason, routeReasons } from '../../routes/reasons.ts';
 import type { Explanation } from './explanation.ts';
 import type { NodeFacts } from './facts.ts';
-import { ago, hiddenFacts, leaderFacts, leaderFault, unreadable } from './leader.ts';
+import { hiddenFacts, leaderFacts, leaderFault } from './leader.ts';
+import { type Facts, fact, type ShownFact, since, unreadableFact } from './shown-fact.ts';
 
 /** Explains the state of a Node from the data of the API server alone. Pure. */
 export function explainNode(facts: NodeFacts): Explanation {
@@ -106,10 +107,12 @@ function verdictOf({ reason, message }: ConditionView, known: ReasonInfo | undef
   return { reason, why: message || (known?.meaning ?? ''), remedy: known?.remedy ?? '' };
 }
 
-function networkOf(node: NodeView): string {
+function networkOf(node: NodeView): ShownFact {
+  const label = 'network';
   const shown = conditionOf(node, conditions.networkUnavailable);
-  if (shown === undefined) return 'not said';
-  return `${shown.status === 'False' ? 'available' : 'unavailable'} (${shown.reason})`;
+  if (shown === undefined) return fact(label, undefined, 'not said');
+  const text = `${shown.status === 'False' ? 'available' : 'unavailable'} (${shown.reason})`;
+  return { label, value: asBoolean[shown.status] ?? null, text };
 }
 
 function whyUnseen(facts: NodeFacts): Pick<Verdict, 'why' | 'remedy'> {
@@ -127,43 +130,55 @@ function whyUnseen(facts: NodeFacts): Pick<Verdict, 'why' | 'remedy'> {
 /**
  * Whether the Node is deleted with its VM, which is only possible where an API of its cloud once found the instance.
  */
-function deletion(node: NodeView, record: ScopeRecord | undefined, pausedNodes: ReadonlySet<string>): string {
+function deletion(node: NodeView, record: ScopeRecord | undefined, pausedNodes: ReadonlySet<string>): ShownFact {
+  const label = 'deleted with its VM';
+  const no = (text: string) => ({ label, value: false, text });
   if (pausedNodes.has(node.name))
-    return `not while ConfigMap ${names.certificates} has its name in ${names.pausedNodesKey}`;
-  if (record === undefined) return 'never: its instance was not found by an API';
+    return no(`not while ConfigMap ${names.certificates} has its name in ${names.pausedNodesKey}`);
+  if (record === undefined) return no('never: its instance was not found by an API');
   const cloud = cloudOfReportScope(record.scope);
-  if (cloud !== undefined) return `never: ${cloud} is report-only here, and an agent's word deletes nothing`;
+  if (cloud !== undefined) return no(`never: ${cloud} is report-only here, and an agent's word deletes nothing`);
   if (conditionOf(node, instanceMissing)?.reason === 'NeverFound')
-    return 'never: its instance was not found in the scope that answers now';
-  return 'yes, on proof';
+    return no('never: its instance was not found in the scope that answers now');
+  return { label, value: true, text: 'yes, once the cloud has proved that the VM is gone' };
 }
 
 /** As recorded under --require-attestation. */
-function proof(node: NodeView): string {
-  const noted = node.labels[labels.attested];
-  if (noted === undefined || noted === '') return 'not recorded (recorded under --require-attestation alone)';
-  return noted === 'fresh' ? 'a signed document that answered a challenge' : 'a signed document';
+function proof(node: NodeView): ShownFact {
+  const label = 'VM proved by';
+  const noted = node.labels[labels.attested] || undefined;
+  if (noted === undefined) return fact(label, noted, 'not recorded (recorded under --require-attestation alone)');
+  return { label, value: noted, text: `a signed document${noted === 'fresh' ? ' that answered a challenge' : ''}` };
 }
 
-function listFacts(facts: NodeFacts): Record<string, string> {
+const asBoolean: Readonly<Record<string, boolean>> = { True: true, False: false };
+
+function listFacts(facts: NodeFacts): Facts {
   const { node, nodeRenewTime, hidden, nowMs } = facts;
   const record = parseRecord(node.annotations[annotations.instance]);
+  const ready = readiness(node);
+  const waits = isUninitialized(node);
+  const lease = 'lease renewed';
   return {
-    providerID: node.providerID || 'unset',
-    scope: record?.scope ?? 'not recorded',
-    incarnation: record?.incarnation || 'not recorded',
-    'VM proved by': proof(node),
-    ready: readiness(node),
-    'uninitialized taint': isUninitialized(node) ? 'on' : 'off',
-    zone: node.labels[labels.zone] ?? 'unset',
-    region: node.labels[labels.region] ?? 'unset',
-    'instance type': node.labels[labels.instanceType] ?? 'unset',
-    'pod ranges': node.podCIDRs.join(', ') || 'none',
-    network: networkOf(node),
-    addresses: node.addresses.map(({ type, address }) => `${type} ${address}`).join(', ') || 'none',
-    registered: ago(new Date(node.createdAtMs).toISOString(), nowMs),
-    'lease renewed': hidden.includes('node lease') ? unreadable : ago(nodeRenewTime, nowMs),
-    'deleted with its VM': deletion(node, record, facts.pausedNodes),
+    providerID: fact('providerID', node.providerID, 'unset'),
+    scope: fact('scope', record?.scope, 'not recorded'),
+    incarnation: fact('incarnation', record?.incarnation, 'not recorded'),
+    attested: proof(node),
+    ready: { label: 'ready', value: asBoolean[ready] ?? null, text: ready },
+    uninitialized: { label: 'uninitialized taint', value: waits, text: waits ? 'on' : 'off' },
+    zone: fact('zone', node.labels[labels.zone], 'unset'),
+    region: fact('region', node.labels[labels.region], 'unset'),
+    instanceType: fact('instance type', node.labels[labels.instanceType], 'unset'),
+    podCIDRs: { label: 'pod ranges', value: node.podCIDRs, text: node.podCIDRs.join(', ') || 'none' },
+    networkUnavailable: networkOf(node),
+    addresses: {
+      label: 'addresses',
+      value: node.addresses.map(({ type, address }) => ({ type, address })),
+      text: node.addresses.map(({ type, address }) => `${type} ${address}`).join(', ') || 'none',
+    },
+    registeredAt: since('registered', new Date(node.createdAtMs).toISOString(), nowMs),
+    leaseRenewedAt: hidden.includes('node lease') ? unreadableFact(lease) : since(lease, nodeRenewTime, nowMs),
+    deletedWithVm: deletion(node, record, facts.pausedNodes),
     ...leaderFacts(facts),
     ...hiddenFacts(facts),
   };

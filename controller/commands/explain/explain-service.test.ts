@@ -101,38 +101,36 @@ describe('explain service', () => {
   it('does not report an object as missing that it may not read', () => {
     const explained = explainService(facts({}, { leader: undefined, hidden: ['leader', 'pause', 'events'] }));
     assert.match(explained.why, /may not read the Lease of the leader/);
-    assert.equal(explained.facts['leader'], 'may not be read');
-    assert.match(explained.facts['paused for all'] ?? '', /may not be read/);
-    assert.equal(explained.facts['events'], 'may not be read');
+    for (const key of ['leader', 'pausedForAll', 'events']) assert.equal(explained.facts[key]?.text, 'may not be read');
   });
 
   it('lists what is recorded', () => {
     const explained = explainService(facts({ metadata: ours, ...withCondition('Ensured', 'True') })).facts;
-    assert.equal(explained['load balancer'], 'lb-1');
-    assert.equal(explained['scope'], 'http://cloud/demo/sim-1');
-    assert.equal(explained['when the Service goes'], 'the load balancer is deleted');
+    assert.equal(explained['loadBalancer']?.text, 'lb-1');
+    assert.equal(explained['scope']?.value, 'http://cloud/demo/sim-1');
+    assert.equal(explained['atDeletion']?.text, 'the load balancer is deleted');
     const pending = explainService(facts({ metadata: recorded('http://cloud/demo/sim-1 pending') })).facts;
-    assert.match(pending['load balancer'] ?? '', /^pending/);
+    assert.match(pending['loadBalancer']?.text ?? '', /^pending/);
   });
 
   it('reports retention only where the operator allows it', () => {
     const { annotations } = ours;
     const metadata = { ...ours, annotations: { ...annotations, 'mooring.dev/load-balancer-retain': 'true' } };
     const end = (reason: string) =>
-      explainService(facts({ metadata, ...withCondition(reason, 'True') })).facts['when the Service goes'] ?? '';
+      explainService(facts({ metadata, ...withCondition(reason, 'True') })).facts['atDeletion']?.text ?? '';
     assert.match(end('RetentionNotAllowed'), /is deleted: the operator does not allow its retention/);
     assert.match(end('Ensured'), /is retained, if the operator allows it/);
   });
 
   it('lists only the relevant facts for a Service of another type', () => {
     const { facts: explained } = explainService(facts({ spec: { type: 'ClusterIP' } }));
-    assert.deepEqual(Object.keys(explained), ['type', 'being deleted', 'leader', 'leader renewed']);
+    assert.deepEqual(Object.keys(explained), ['type', 'deleting', 'leader', 'leaderRenewedAt']);
   });
 
   it('says that no load balancer was created where the request is refused', () => {
     const pending = { ...finalized, ...recorded('http://cloud/demo/sim-1 pending') };
     const explained = (reason: string) =>
-      explainService(facts({ metadata: pending, ...withCondition(reason) })).facts['load balancer'];
+      explainService(facts({ metadata: pending, ...withCondition(reason) })).facts['loadBalancer']?.text;
     assert.equal(explained('ForeignLoadBalancer'), 'none: ForeignLoadBalancer');
     assert.equal(explained('Provisioning'), 'pending: requested, no answer yet');
   });
@@ -140,13 +138,13 @@ describe('explain service', () => {
   it('says that an adopted load balancer has none of our tags yet', () => {
     const metadata = { ...finalized, ...recorded('http://cloud/demo/sim-1 lb-1 adopted:203.0.113.5') };
     const { facts: explained } = explainService(facts({ metadata, ...withCondition('Ensured', 'True') }));
-    assert.match(explained['load balancer'] ?? '', /^lb-1, adopted/);
+    assert.match(explained['loadBalancer']?.text ?? '', /^lb-1, adopted/);
   });
 
   it('does not hide that a paused Service is being deleted', () => {
     const paused = { annotations: { [annotations.paused]: 'true' } };
     const { why, facts: explained } = explainService(facts({ metadata: { ...finalized, ...paused, ...deleted } }));
     assert.match(why, /being deleted/);
-    assert.equal(explained['being deleted'], 'yes');
+    assert.equal(explained['deleting']?.value, true);
   });
 });

@@ -6,6 +6,7 @@ import { type LoadBalancerReason, loadBalancerReasons } from '../../services/rea
 import { type LoadBalancerRecord, parseRecord } from '../../services/record.ts';
 import type { NodeFacts } from './facts.ts';
 import { hiddenFacts, leaderFacts, leaderFault } from './leader.ts';
+import { type Facts, fact, type ShownFact } from './shown-fact.ts';
 
 /** The facts of the API server about a Service. */
 export interface ServiceFacts
@@ -25,7 +26,7 @@ export interface ServiceExplanation {
   readonly why: string;
   /** What to do about it; empty when nothing need be done. */
   readonly remedy: string;
-  readonly facts: Readonly<Record<string, string>>;
+  readonly facts: Facts;
   readonly events: NodeFacts['events'];
 }
 
@@ -105,44 +106,63 @@ function silence(facts: ServiceFacts): Pick<Verdict, 'why' | 'remedy'> {
   );
 }
 
-function listFacts(facts: ServiceFacts): Record<string, string> {
+function listFacts(facts: ServiceFacts): Facts {
   const { service } = facts;
   const record = parseRecord(service.annotations[annotations.loadBalancer]);
-  const deletion = { 'being deleted': service.deleting ? 'yes' : 'no' };
+  const finalizer = hasFinalizer(service);
+  const about = {
+    type: fact('type', service.type, 'unset'),
+    deleting: { label: 'being deleted', value: service.deleting, text: service.deleting ? 'yes' : 'no' },
+  };
   const around = { ...leaderFacts(facts), ...hiddenFacts(facts) };
-  if (service.type !== 'LoadBalancer' && record === undefined && !hasFinalizer(service))
-    return { type: service.type, ...deletion, ...around };
-  const addresses = service.ingress.map(({ ip, hostname, ipMode }) =>
-    [ip ?? hostname, ipMode === 'Proxy' ? '(Proxy)' : ''].filter(Boolean).join(' '),
-  );
+  if (service.type !== 'LoadBalancer' && record === undefined && !finalizer) return { ...about, ...around };
+  const { healthCheckNodePort } = service;
   return {
-    type: service.type,
-    ...deletion,
-    class: service.loadBalancerClass || 'unset',
-    scope: record?.scope ?? 'not recorded',
-    'load balancer': balancerText(service, record),
-    addresses: addresses.join(', ') || 'none',
-    ports: service.ports
-      .map(({ port, protocol, nodePort }) => `${protocol} ${port} (node port ${nodePort || 'none'})`)
-      .join(', '),
-    'traffic policy': service.externalTrafficPolicy,
-    'health check':
-      service.healthCheckNodePort === 0 ? 'kube-proxy, 10256/healthz' : `${service.healthCheckNodePort}/healthz`,
-    'cleanup finalizer': hasFinalizer(service) ? 'on' : 'off',
-    attached: attachTo(service) ?? 'no',
-    'when the Service goes': endText(service),
-    'nodes left out': `those labelled ${labels.excludeFromLoadBalancers}`,
+    ...about,
+    class: fact('class', service.loadBalancerClass, 'unset'),
+    scope: fact('scope', record?.scope, 'not recorded'),
+    loadBalancer: { label: 'load balancer', value: record?.id ?? null, text: balancerText(service, record) },
+    addresses: addressesOf(service),
+    ports: {
+      label: 'ports',
+      value: service.ports.map(({ port, protocol, nodePort }) => ({ port, protocol, nodePort: nodePort || null })),
+      text: service.ports
+        .map(({ port, protocol, nodePort }) => `${protocol} ${port} (node port ${nodePort || 'none'})`)
+        .join(', '),
+    },
+    trafficPolicy: fact('traffic policy', service.externalTrafficPolicy, 'unset'),
+    healthCheck: {
+      label: 'health check',
+      value: { port: healthCheckNodePort === 0 ? 10_256 : healthCheckNodePort, path: '/healthz' },
+      text: healthCheckNodePort === 0 ? 'kube-proxy, 10256/healthz' : `${healthCheckNodePort}/healthz`,
+    },
+    finalizer: { label: 'cleanup finalizer', value: finalizer, text: finalizer ? 'on' : 'off' },
+    existingLoadBalancer: fact('existing load balancer', attachTo(service), 'no'),
+    atDeletion: endOf(service),
+    excludedNodes: fact('nodes left out', labels.excludeFromLoadBalancers, ''),
     ...around,
   };
 }
 
+function addressesOf({ ingress }: ServiceView): ShownFact {
+  const value = ingress.map(({ ip, hostname, ipMode }) => ({
+    ...(ip === undefined ? { hostname: hostname ?? '' } : { ip }),
+    ...(ipMode === undefined ? {} : { ipMode }),
+  }));
+  const texts = ingress.map(({ ip, hostname, ipMode }) =>
+    [ip ?? hostname, ipMode === 'Proxy' ? '(Proxy)' : ''].filter(Boolean).join(' '),
+  );
+  return { label: 'addresses', value, text: texts.join(', ') || 'none' };
+}
+
 /** Only the condition shows whether the operator allows the retention. */
-function endText(service: ServiceView): string {
-  if (attachTo(service) !== undefined) return 'the load balancer is retained';
-  if (!isRetained(service)) return 'the load balancer is deleted';
+function endOf(service: ServiceView): ShownFact {
+  const label = 'when the Service goes';
+  if (attachTo(service) !== undefined) return { label, value: 'retained', text: 'the load balancer is retained' };
+  if (!isRetained(service)) return { label, value: 'deleted', text: 'the load balancer is deleted' };
   return service.condition?.reason === 'RetentionNotAllowed'
-    ? 'the load balancer is deleted: the operator does not allow its retention'
-    : 'the load balancer is retained, if the operator allows it';
+    ? { label, value: 'deleted', text: 'the load balancer is deleted: the operator does not allow its retention' }
+    : { label, value: 'retainedIfAllowed', text: 'the load balancer is retained, if the operator allows it' };
 }
 
 function balancerText({ condition }: ServiceView, record: LoadBalancerRecord | undefined): string {

@@ -1,4 +1,5 @@
 import type { NodeFacts } from './facts.ts';
+import type { Facts } from './shown-fact.ts';
 
 export interface Explanation {
   readonly node: string;
@@ -9,6 +10,6 @@ export interface Explanation {
   readonly why: string;
   /** What to do; empty when nothing has to be done. */
   readonly remedy: string;
-  readonly facts: Readonly<Record<string, string>>;
+  readonly facts: Facts;
   readonly events: NodeFacts['events'];
 }

@@ -1,4 +1,5 @@
 import type { Surroundings } from './facts.ts';
+import { type Facts, fact, secondsSince, since, unreadableFact } from './shown-fact.ts';
 
 type Leading = Pick<Surroundings, 'leader' | 'hidden' | 'nowMs'>;
 
@@ -12,34 +13,25 @@ export function leaderFault({ leader, hidden, nowMs }: Leading): { why: string; 
     return { why: 'nothing was written to it, and this credential may not read the Lease of the leader', remedy };
   if (leader === undefined || leader.identity === '')
     return { why: 'no controller holds the Lease, so none acts', remedy };
-  const age = secondsAgo(leader.renewTime, nowMs);
+  const age = secondsSince(leader.renewTime, nowMs);
   if (age === undefined || age <= silentSeconds) return undefined;
   return { why: `the Lease of ${leader.identity} was last renewed ${age} s ago, so no controller acts`, remedy };
 }
 
 /** The leader, as facts for the output. Pure. */
-export function leaderFacts({ leader, hidden, nowMs }: Leading): Record<string, string> {
-  if (hidden.includes('leader')) return { leader: unreadable, 'leader renewed': unreadable };
-  return { leader: leader?.identity || 'none', 'leader renewed': leader ? ago(leader.renewTime, nowMs) : 'never' };
-}
-
-/** The objects that may not be read, as facts for the output. Pure. */
-export function hiddenFacts({ hidden }: Pick<Surroundings, 'hidden'>): Record<string, string> {
+export function leaderFacts({ leader, hidden, nowMs }: Leading): Facts {
+  const renewed = 'leader renewed';
+  if (hidden.includes('leader')) return { leader: unreadableFact('leader'), leaderRenewedAt: unreadableFact(renewed) };
   return {
-    ...(hidden.includes('pause') ? { 'paused for all': unreadable } : {}),
-    ...(hidden.includes('events') ? { events: unreadable } : {}),
+    leader: fact('leader', leader?.identity, 'none'),
+    leaderRenewedAt: since(renewed, leader?.renewTime, nowMs),
   };
 }
 
-/** Replaces a fact that this credential may not read. */
-export const unreadable = 'may not be read';
-
-export function ago(time: string, nowMs: number): string {
-  const age = secondsAgo(time, nowMs);
-  return age === undefined ? 'never' : `${age} s ago`;
-}
-
-function secondsAgo(time: string, nowMs: number): number | undefined {
-  const at = Date.parse(time);
-  return Number.isNaN(at) ? undefined : Math.max(0, Math.round((nowMs - at) / 1000));
+/** The objects that may not be read, as facts for the output. Pure. */
+export function hiddenFacts({ hidden }: Pick<Surroundings, 'hidden'>): Facts {
+  return {
+    ...(hidden.includes('pause') ? { pausedForAll: unreadableFact('paused for all') } : {}),
+    ...(hidden.includes('events') ? { events: unreadableFact('events') } : {}),
+  };
 }

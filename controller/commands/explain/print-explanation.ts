@@ -10,7 +10,13 @@ export function printExplanation(explanation: Explanation | ServiceExplanation):
     ['WHY', explanation.why],
   ];
   if (explanation.remedy !== '') head.push(['TRY', explanation.remedy]);
-  const facts = Object.entries(explanation.facts).map(([name, value]) => [`  ${name}`, value]);
+  const facts = Object.values(explanation.facts).map(({ label, text }) => [`  ${label}`, text]);
   const events = explanation.events.map(({ time, type, reason, message }) => [`  ${time}`, type, reason, message]);
   return `${table(head)}\nFACTS\n${table(facts)}${events.length > 0 ? `\nEVENTS\n${table(events)}` : ''}`;
+}
+
+/** The explanation for programs: the facts are values. */
+export function explanationJson(explanation: Explanation | ServiceExplanation): object {
+  const facts = Object.entries(explanation.facts).map(([key, { value }]) => [key, value]);
+  return { ...explanation, facts: Object.fromEntries(facts) };
 }
