@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { CloudError } from '../../common/cloud-error.ts';
+import { createLog } from '../../common/process/log.ts';
+import { fakeClock } from '../../common/testing/fake-clock.ts';
 import { KubeError } from '../kube/api.ts';
 import { reconcilerHarness } from './testing/reconciler-harness.ts';
 
@@ -30,6 +32,24 @@ describe('a reconciler whose runs fail', () => {
     reconciler.enqueue('bad');
     await clock.advance(1_000);
     assert.equal(times.length, 2);
+    await reconciler.stop();
+  });
+
+  it('warns of the first failure, unless somebody else wrote first', async () => {
+    const lines: string[] = [];
+    const log = createLog({ clock: fakeClock(), level: 'info', format: 'json', write: (line) => lines.push(line) });
+    const conflict = new KubeError({ status: 409, reason: 'Conflict', message: 'changed' });
+    const { clock, reconciler } = reconcilerHarness(
+      async (key) => {
+        throw key === 'raced' ? conflict : new Error('no');
+      },
+      { log, backoff: { firstMs: 1_000, maxMs: 1_000 } },
+    );
+    reconciler.start();
+    for (const key of ['raced', 'bad']) reconciler.enqueue(key);
+    await clock.advance(0);
+    const levels = lines.map((line) => JSON.parse(line)).map(({ level, key }) => `${level} ${key}`);
+    assert.deepEqual(levels, ['info raced', 'warn bad']);
     await reconciler.stop();
   });
 

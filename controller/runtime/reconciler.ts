@@ -3,7 +3,7 @@ import { backoffMs } from '../../common/process/backoff.ts';
 import type { Clock, Timer } from '../../common/process/clock.ts';
 import { errorFields, type Log } from '../../common/process/log.ts';
 import type { Random } from '../../common/process/random.ts';
-import { isKubeError } from '../kube/api.ts';
+import { isConflict, isKubeError } from '../kube/api.ts';
 import { createKeyQueue, type Priority } from './key-queue.ts';
 
 /** Upstream's work queue metrics. Every call has the reconciler's name. */
@@ -184,8 +184,9 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
     const delay = Math.max(asked, backoffMs(count, { firstMs, maxMs, random }));
     metrics?.retried(name);
     const fields = { key, failures: count, retryInMs: Math.round(delay), ...errorFields(error) };
-    if (count < 4) log.info('failed, will be repeated', fields);
-    else log.warn('failed again, will be repeated', fields);
+    // A conflict is part of ordinary work: somebody else wrote first.
+    if (count < 4 && isConflict(error)) log.info('failed, will be repeated', fields);
+    else log.warn(count === 1 ? 'failed, will be repeated' : 'failed again, will be repeated', fields);
     // A failing key must not overtake changes of other keys.
     queue.add(key, now + delay, run.priority === 'high' ? 'normal' : run.priority);
   }
