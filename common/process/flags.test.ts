@@ -176,7 +176,10 @@ test('--help is not a failure', () => {
 });
 
 test('help shows defaults, choices, variables and examples, and leaves out what has no effect', () => {
-  const text = helpText(flags, 'mooring-agent run [flags]', 'Reports.', ['mooring-agent run --cloud aws']);
+  const text = helpText(flags, 'mooring-agent run [flags]', {
+    summary: 'Reports.',
+    examples: ['mooring-agent run --cloud aws'],
+  });
   assert.match(text, /Usage: mooring-agent run \[flags\]/);
   assert.match(text, /--poll-interval <duration>\s+How often\. \(default 60s\)/);
   assert.match(text, /--cloud <auto\|aws>/);
@@ -188,7 +191,7 @@ test('help shows defaults, choices, variables and examples, and leaves out what 
 test('a flag with many choices lists them in its help text, so that the column of names stays narrow', () => {
   const choices = Array.from({ length: 12 }, (_, at) => `choice-${at}`);
   const own = defineFlags({ cloud: { kind: 'string', choices, help: 'The cloud.' } });
-  const text = helpText(own, 'tool run [flags]', 'Runs.', []);
+  const text = helpText(own, 'tool run [flags]', { summary: 'Runs.', examples: [] });
   assert.match(text, /--cloud <text> {2,}The cloud\. \(one of choice-0, choice-1/);
   assert.ok(
     text.split('\n').every((line) => line.length <= 110),
@@ -226,5 +229,5 @@ test('takes a flag with a bare value alone, or with a value after the equals sig
   assert.deepEqual(read('--require', '--v=2'), [['all'], []]);
   assert.deepEqual(read('--require', 'aws'), [['all'], ['aws']]);
   assert.deepEqual(read('--require=aws', '--require'), [['aws', 'all'], []]);
-  assert.match(helpText(set, 'x', 'y', []), /--require\[=all\|aws\]/);
+  assert.match(helpText(set, 'x', { summary: 'y', examples: [] }), /--require\[=all\|aws\]/);
 });

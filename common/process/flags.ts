@@ -221,12 +221,17 @@ export function describeFlags(definitions: FlagDefinitions): FlagDescription[] {
 /** Longer lists of choices would leave no room for the help texts. */
 const maxColumn = 32;
 
+export interface HelpOptions {
+  readonly summary: string;
+  readonly examples: readonly string[];
+  readonly groupOf?: ((flag: string) => string | undefined) | undefined;
+}
+
 /** Help for people: usage, summary, the flags that do something, examples. */
 export function helpText(
   definitions: FlagDefinitions,
   usage: string,
-  summary: string,
-  examples: readonly string[],
+  { summary, examples, groupOf = () => undefined }: HelpOptions,
 ): string {
   const command = new Command().helpOption('-h, --help', 'show this text').configureHelp({ helpWidth: 110 });
   const [program = '', ...rest] = usage.split(' ');
@@ -247,7 +252,9 @@ export function helpText(
       row.env === undefined ? '' : `env ${row.env}`,
     ].filter(Boolean);
     const text = notes.length === 0 ? row.help : `${row.help} (${notes.join(', ')})`;
-    command.addOption(new Option(row.short === undefined ? long : `-${row.short}, ${long}`, text));
+    const option = new Option(row.short === undefined ? long : `-${row.short}, ${long}`, text);
+    const group = groupOf(row.name);
+    command.addOption(group === undefined ? option : option.helpGroup(group));
   }
   const after = examples.length === 0 ? '' : `\nExamples:\n${examples.map((line) => `  ${line}\n`).join('')}`;
   return command.helpInformation() + after;

@@ -24,6 +24,8 @@ export interface CommandDefinition<D extends FlagDefinitions = FlagDefinitions> 
   readonly operands?: readonly string[];
   readonly flags: D;
   readonly examples: readonly string[];
+  /** The title under which the help lists a flag. Default: one list of all. */
+  readonly groupOf?: (flag: string) => string | undefined;
   /** Returns the exit code: 0 done, 1 failed or incomplete, 2 bad flag or configuration. */
   run(input: CommandInput<D>): Promise<number>;
 }
@@ -67,7 +69,7 @@ export async function runProgram(program: ProgramDefinition, io: ProgramIo): Pro
       return 2;
     }
     const usage = [title, '[flags]', ...operandNames.map((operand) => operand.toUpperCase())].join(' ');
-    io.stdout(helpText(command.flags, usage, command.summary, command.examples));
+    io.stdout(helpText(command.flags, usage, command));
     return 0;
   }
   if (!takesOperands(command, parsed.operands.length)) {

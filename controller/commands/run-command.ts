@@ -1,4 +1,5 @@
 import { type CommandDefinition, defineCommand } from '../../common/process/program.ts';
+import { groupOf } from '../app/options/flag-groups.ts';
 import { clusterFlags, networkFlags } from '../app/options/network-flags.ts';
 import { commonFlags, runFlags } from '../app/options/own-flags.ts';
 import { readRunOptions } from '../app/options/run-options.ts';
@@ -20,6 +21,7 @@ export function runCommand({ clock, random, signal }: CommandEnvironment): Comma
   return defineCommand({
     summary: 'Runs the controller until it receives SIGTERM or SIGINT.',
     flags: runCommandFlags,
+    groupOf,
     examples: [
       'mooring-controller run --cloud-provider aws',
       'mooring-controller run --cloud-provider openstack --cloud-config /etc/kubernetes/cloud.conf ' +

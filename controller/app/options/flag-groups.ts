@@ -1,0 +1,22 @@
+/** Titles of the help of `run`, and the flags below them. */
+const groups: readonly (readonly [string, RegExp])[] = [
+  ['Leader election:', /^leader-elect/],
+  ['Logging:', /^(log-|v$)/],
+  ['Reports of agents:', /^(report-|agent-|attestation-trust$|require-attestation$)/],
+  ['Serving:', /^(secure-port|bind-address|tls-|authentication-|authorization-)/],
+  ['Routes and pod ranges:', /(cidr|route|service-cluster-ip-range)/],
+  [
+    'Load balancers:',
+    /(load-balancer|^member-|^allow(ed)?-(cluster|retain|keep|security)|^adopt$|service-syncs$|orphans$)/,
+  ],
+  [
+    'Nodes:',
+    /^(node-(?!selector)|bind-by-name$|concurrent-node|out-of-service|interruption|(announced|node)-deletion)/,
+  ],
+  ['Cluster and clouds:', /^(kubeconfig$|cloud-|cluster-name$|controllers$|dry-run$|node-selector$|allow-untagged)/],
+];
+
+/** The title under which the help of `run` lists a flag; undefined: none. */
+export function groupOf(flag: string): string | undefined {
+  return groups.find(([, pattern]) => pattern.test(flag))?.[0];
+}
