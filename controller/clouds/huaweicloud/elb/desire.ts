@@ -164,7 +164,7 @@ function partsOf(desiredPort: DesiredPort, input: DesireInput, settings: Setting
     spec: {
       once: { name: `${service}${ending}`.slice(0, 255), protocol_port: port },
       fixed: { protocol },
-      fields: { ...settings.listenerOf(protocol), ...switchedOff(isOf(kindNames.listener, key), ofRanges) },
+      fields: { ...settings.listenerOf(protocol), ...switchedOff(isOf(kindNames.listener, key), input, ofRanges) },
       links: { default_pool_id: nameOf(pool), ...(used !== undefined && { ipgroup: group }) },
     },
   };
@@ -184,10 +184,12 @@ function checkOf(protocol: string, { healthCheck }: DesiredLoadBalancer, isAdopt
   return { type: 'HTTP', monitor_port: healthCheck.port, url_path: healthCheck.path, expected_codes: '200' };
 }
 
-function switchedOff(listener: Found | undefined, ranges: Want | undefined): PartSpec['fields'] {
+/** Without ranges the group of the Service is on the listener without effect; that of a person stays as it is. */
+function switchedOff(listener: Found | undefined, { own }: DesireInput, ranges: Want | undefined): PartSpec['fields'] {
   const used = (listener?.body as Shown | undefined)?.wire['ipgroup'] as { readonly ipgroup_id?: string } | undefined;
-  if (ranges?.asItStands !== true || !used?.ipgroup_id) return {};
-  return { ipgroup: { ipgroup_id: used.ipgroup_id, enable_ipgroup: false } };
+  const isOurs = own().some(({ kind, id }) => kind === kindNames.group && id === used?.ipgroup_id);
+  if (ranges?.asItStands !== true || !isOurs) return {};
+  return { ipgroup: { ipgroup_id: used?.ipgroup_id, enable_ipgroup: false } };
 }
 
 /** Those that are known by their providerID alone stay, and are not added. */

@@ -110,8 +110,13 @@ export function changesOf(kind: string, { name, wire }: Shown, spec: PartSpec, p
   return [{ what: 'set', phase: 'set', summary: `${kind} ${name}: ${said.join(', ')}`, body }];
 }
 
+/** Those in the group may connect: of the other type they are those that may not. */
 function isOn(group: unknown): boolean {
-  return (group as { readonly enable_ipgroup?: boolean } | undefined)?.enable_ipgroup !== false;
+  const { enable_ipgroup: isUsed, type } = (group ?? {}) as {
+    readonly enable_ipgroup?: boolean;
+    readonly type?: string;
+  };
+  return isUsed !== false && type !== 'black';
 }
 
 /** Only what was chosen is compared; nothing, an empty text and what is missing are one. */

@@ -1,0 +1,30 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { createBalancerHarness } from '../../../../test/clouds/huawei/balancer-harness.ts';
+
+const sourceRanges = ['192.0.2.0/24'];
+
+describe('the source ranges of a Service on Huawei Cloud', () => {
+  it('are taken as those that may connect again where a person made them those that may not', async () => {
+    const harness = await createBalancerHarness();
+    await harness.settle({ sourceRanges });
+    const [listener] = harness.world.fake.balancing.listeners.values();
+    const used = listener!['ipgroup'] as object;
+    assert.deepEqual({ ...used, ipgroup_id: '' }, { ipgroup_id: '', enable_ipgroup: true, type: 'white' });
+    listener!['ipgroup'] = { ...used, type: 'black' };
+    await harness.settleAnew({ sourceRanges });
+    assert.deepEqual(listener!['ipgroup'], used);
+    await harness.world.close();
+  });
+
+  it('leave the IP group of a person on a listener as it is when they go', async () => {
+    const harness = await createBalancerHarness();
+    await harness.settle({ sourceRanges });
+    const [listener] = harness.world.fake.balancing.listeners.values();
+    const theirs = { ipgroup_id: 'b0c7dbb6-5be0-4a2a-8a39-58bd4d2f9d01', enable_ipgroup: true, type: 'white' };
+    listener!['ipgroup'] = theirs;
+    await harness.settleAnew();
+    assert.deepEqual(listener!['ipgroup'], theirs);
+    await harness.world.close();
+  });
+});
