@@ -214,7 +214,7 @@ export function createSender(core: Core, run: Run): Sender {
   return { send, lockOf, settleGone, refused };
 }
 
-/** Whether the journal records ids of this kind: resources without container, document or lane. */
-export function isRecorded(kind: Kind): boolean {
-  return kind.document === undefined && kind.lane === undefined && kind.within === undefined;
+/** Whether the journal records ids of this kind: what has no container, document or lane, and can be deleted. */
+export function isRecorded({ document, lane, within, remove }: Kind): boolean {
+  return document === undefined && lane === undefined && within === undefined && remove !== undefined;
 }

@@ -28,6 +28,14 @@ describe('the security group of the configuration of Huawei Cloud', () => {
     await harness.world.close();
   });
 
+  it('is in no record of a Service, which has no room for every Node', async () => {
+    const harness = await createBalancerHarness({ env });
+    const { observed } = await harness.settle();
+    assert.match(observed?.notes ?? '', /load%20balancer/);
+    assert.doesNotMatch(observed?.notes ?? '', /security%20group/);
+    await harness.world.close();
+  });
+
   it('is not touched by a process that finds every member in it', async () => {
     const harness = await createBalancerHarness({ env });
     for (const server of harness.world.fake.servers.values()) server.groups = [group];
