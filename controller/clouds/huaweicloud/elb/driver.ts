@@ -56,25 +56,37 @@ export function createLoadBalancerDriver({ client, config, options }: LoadBalanc
     poll: async () => new Map(),
     ...{ annotations, annotationPrefixes: [prefix], show, drains: true, maxMembers: undefined },
     nodeLabels: () => [],
-    adopts: (found, input) => adoptedKey(found, input, options),
+    adopts: (found, input) => adoptedKey(found, input, { options, vpc }),
     members: (parts) => observedMembers(parts.filter(({ kind }) => kind === kindNames.pool) as readonly Found<Pool>[]),
     slots: () => [],
   };
 }
 
-/** By the name that the classic controller gives, and by the address that the Service shows. */
-function adoptedKey(found: Found, input: AdoptionInput, options: Options): string | undefined {
+/** By the name that the classic controller gives, and by the address that the Service shows, in the cluster's VPC. */
+function adoptedKey(
+  found: Found,
+  input: AdoptionInput,
+  { options, vpc }: Pick<LoadBalancerOptions, 'options'> & Pick<HuaweiConfig, 'vpc'>,
+): string | undefined {
   const { service, proof, id } = input;
   const name = balancerName({ clusterName: proof.clusterName, service }, options);
   const shown = new Set(proof.addresses.map(canonical));
+  // Clusters are called the same by default, and other VPCs may have the same private addresses.
+  const isInVpc = (one: Balancer) => vpc === undefined || one.vpc === undefined || one.vpc === vpc.toLowerCase();
   const isIt = ({ body, owner }: Found<Balancer>) =>
-    owner === undefined && body.name === name && shown.has(body.eip ?? body.vip) && body.marks.retained === undefined;
+    owner === undefined &&
+    body.name === name &&
+    shown.has(body.eip ?? body.vip) &&
+    body.marks.retained === undefined &&
+    isInVpc(body);
   const twins = (input.found(kindNames.balancer) as readonly Found<Balancer>[]).filter(isIt);
   // Of several that agree none, unless one is recorded.
   const [taken] = twins.length === 1 ? twins : twins.filter((one) => one.id === id);
   if (taken === undefined) return undefined;
   if (found.kind === kindNames.balancer) return found.id === taken.id ? 'main' : undefined;
-  const isMade = proof.annotations?.[`${prefix}eip-auto-create-option`] !== undefined;
+  // An EIP that has an id there is of somebody else, and the classic controller makes none beside it.
+  const [made, named] = ['eip-auto-create-option', 'eip-id'].map((one) => proof.annotations?.[prefix + one]);
+  const isMade = made !== undefined && !named;
   return found.kind === kindNames.eip && isMade && (found.body as Eip).ip === taken.body.eip ? 'main' : undefined;
 }
 

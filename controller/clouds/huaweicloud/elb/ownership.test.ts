@@ -1,7 +1,16 @@
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { createBalancerHarness, makeAsClassic } from '../../../../test/clouds/huawei/balancer-harness.ts';
-import { port } from '../../../../test/clouds/suite/desired.ts';
+import { newOwner, port } from '../../../../test/clouds/suite/desired.ts';
+import { answerFields } from '../../answer-fields.ts';
+import { prefix } from '../annotations.ts';
+import type { HuaweiClient } from '../client.ts';
+import { noOptions } from '../options.ts';
+import { createLoadBalancerDriver } from './driver.ts';
+import { foundBalancer, foundEip } from './found.ts';
+
+const noConfig = { vpc: undefined, subnet: undefined, securityGroup: undefined };
 
 const made = { 'eip-auto-create-option': '{"bandwidth_size":5}' };
 const two = [
@@ -60,6 +69,36 @@ describe('what the classic controller made on Huawei Cloud', () => {
     await harness.remove(ask);
     assert.deepEqual([...harness.world.fake.balancing.eips.values()], [on]);
     assert.deepEqual([on.on, on.alias, on.description], ['', 'front', '']);
+    await harness.world.close();
+  });
+
+  it('is without the EIP of eip-id also where the Service asks for a new one beside it', () => {
+    const fields = (one: object) => answerFields(one, { cloud: 'huaweicloud', operation: 'test' });
+    const [eip_id, eip_address, id] = [randomUUID(), '203.0.113.7', randomUUID()];
+    const balancer = { id, name: 'k8s_service_kubernetes_shop_web', eips: [{ eip_id, eip_address }] };
+    const eip = foundEip(fields({ id: eip_id, public_ip_address: eip_address }));
+    const { adopts } = createLoadBalancerDriver({ client: {} as HuaweiClient, config: noConfig, options: noOptions });
+    const keyWith = (...names: readonly string[]) =>
+      adopts!(eip, {
+        ...{ owner: newOwner(randomUUID()), service: 'shop/web', name: 'a1', id: undefined },
+        found: (kind) => foundBalancer(fields(balancer)).filter((one) => one.kind === kind),
+        proof: {
+          ...{ clusterName: 'kubernetes', addresses: [eip_address] },
+          annotations: Object.fromEntries(names.map((one) => [prefix + one, '{}'])),
+        },
+      });
+    assert.equal(keyWith('eip-auto-create-option'), 'main');
+    assert.equal(keyWith('eip-auto-create-option', 'eip-id'), undefined);
+  });
+
+  it('is left alone in another VPC, where another cluster of that name has the same private address', async () => {
+    const vpc = 'aaaaaaaa-bbbb-4ccc-8ddd-eeeeeeeeeeee';
+    const harness = await createBalancerHarness({ env: { ROUTER_ID: vpc } });
+    const one = makeAsClassic(harness, two);
+    const address = String(one['vip_address']);
+    assert.equal((await harness.adopt([address], { ports })).seen, undefined);
+    one['vpc_id'] = vpc;
+    assert.equal((await harness.adopt([address], { ports })).seen?.id, one.id);
     await harness.world.close();
   });
 
