@@ -27,6 +27,7 @@ export function desireOf(input: DesireInput, networkBy: (id: string | undefined)
     ...settings.problems,
     ...attachProblem(desired),
     ...(network && !hasBalancing(network) ? [noBalancing(network)] : []),
+    ...(network ? rangesProblem(desired, settings, network) : []),
   ];
   refusals.push(...unread.map(unsupported));
   const address = addressOf(input, settings, standing);
@@ -45,7 +46,7 @@ export function desireOf(input: DesireInput, networkBy: (id: string | undefined)
   const needs = acquisition === undefined || acquisition.asItStands ? [] : [acquisitionName];
   const first = [{ ...want, needs }, ...(acquisition === undefined ? [] : [acquisition])];
   if (!isTagged || network === undefined) return { wants: first, refusals };
-  const remarks = network.vpc !== undefined && network.aclName === 'default_deny' ? [denied(network)] : [];
+  const remarks = isDenied(network) ? [denied(network)] : [];
   const parts = ports.flatMap((port) => wantsOf(port, input, settings, network));
   return { wants: [...first, ...parts], refusals, remarks };
 }
@@ -76,6 +77,24 @@ function denied({ name, id }: Network): string {
 function attachProblem({ attach }: DesiredLoadBalancer): string[] {
   if (attach === undefined) return [];
   return [`mooring.dev/load-balancer-id: ${JSON.stringify(attach.id)}, expected none: see spec.loadBalancerIP`];
+}
+
+/** An ACL that denies everything lets no ranges in either. */
+function rangesProblem({ sourceRanges }: DesiredLoadBalancer, { sourceCidrs }: Settings, network: Network): string[] {
+  const ranges = narrowed(sourceRanges);
+  const isKept = network.services.includes('Firewall') || hasAcl(network) || isDenied(network);
+  if (ranges.length === 0 || isKept || ranges.join() === sourceCidrs.join()) return [];
+  const { name, id } = network;
+  const why = `network ${name} (${id}) has neither a firewall nor an ACL that can be changed`;
+  return [`spec.loadBalancerSourceRanges: ${ranges.join()}, expected them in ${prefix}source-cidrs, too: ${why}`];
+}
+
+function hasAcl({ services, acl, aclName }: Network): boolean {
+  return services.includes('NetworkACL') && acl !== undefined && !fixedAcls.has(aclName);
+}
+
+function isDenied({ vpc, aclName }: Network): boolean {
+  return vpc !== undefined && aclName === 'default_deny';
 }
 
 /** Parts stay with an address that stays as it is. */
@@ -198,11 +217,12 @@ function stickinessFor(
 function openingOf(
   opening: Opening,
   { desired, found }: DesireInput,
-  { services, acl, aclName }: Network,
+  network: Network,
 ): Pick<Want, 'kind' | 'within' | 'needs' | 'spec'> | undefined {
-  if (services.includes('Firewall')) return { kind: kindNames.firewall, within: main, spec: opening };
-  if (!services.includes('NetworkACL') || acl === undefined || fixedAcls.has(aclName)) return undefined;
+  if (network.services.includes('Firewall')) return { kind: kindNames.firewall, within: main, spec: opening };
+  if (!hasAcl(network)) return undefined;
   const { owner } = desired;
+  const acl = network.acl!;
   // What others let through needs no rule of ours.
   const isThere = (found(kindNames.acl) as readonly Found<Opening & { readonly acl: string }>[]).some(
     ({ owner: by, body }) => {

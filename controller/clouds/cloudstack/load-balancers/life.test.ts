@@ -237,4 +237,14 @@ describe('in a VPC', () => {
       await harness.settle();
       assert.deepEqual([harness.openings(), harness.rules().length], [[], 1]);
     });
+
+  it('source ranges that nothing would keep make no rule, unless the rules have them', async () => {
+    const harness = await createBalancerHarness({ acl: 'default_allow' });
+    const sourceRanges = ['192.0.2.0/24'];
+    const { refusals } = await harness.settle({ sourceRanges });
+    assert.match(refusals[0]?.message ?? '', /^spec.loadBalancerSourceRanges: 192.0.2.0\/24, expected them in /);
+    assert.deepEqual(harness.rules(), []);
+    const { refusals: none } = await harness.settle({ sourceRanges, annotations: { 'source-cidrs': '192.0.2.0/24' } });
+    assert.deepEqual([none, harness.rules()[0]?.cidrs], [[], sourceRanges]);
+  });
 });
