@@ -3,7 +3,7 @@ import type { Clock } from '../../../common/process/clock.ts';
 import type { AnswerFields } from '../answer-fields.ts';
 import { type ApiRequest, createJsonApi, type JsonApi, type JsonApiOptions } from '../json-api.ts';
 import type { AccessKeys } from './access-keys.ts';
-import { cloud, endlessPages, errorOf } from './fault.ts';
+import { cloud, endlessPages, errorOf, provedAbsent } from './fault.ts';
 import { sign } from './sign.ts';
 
 /** The services, by the first part of their host names. */
@@ -18,7 +18,7 @@ export interface ServiceRequest extends ApiRequest {
 export interface HuaweiClient {
   send(request: ServiceRequest): Promise<unknown>;
   call(request: ServiceRequest): Promise<AnswerFields>;
-  /** The answer; undefined where the service says that it does not exist. Reads only. */
+  /** The answer; undefined where the service says that what the path ends with does not exist. Reads only. */
   get(request: ServiceRequest): Promise<AnswerFields | undefined>;
   /** Every item of a collection by pages with a marker: complete, or throws. Reads only. */
   list(request: ServiceRequest, collection: string): Promise<readonly AnswerFields[]>;
@@ -88,8 +88,11 @@ export function createClient({ keys, region, projectId, endpointOf, ...options }
       try {
         return await call(request);
       } catch (error) {
-        if (isCloudError(error) && error.kind === 'NotFound') return undefined;
-        throw error;
+        if (!isCloudError(error) || error.kind !== 'NotFound') throw error;
+        const id = request.path.slice(request.path.lastIndexOf('/') + 1);
+        const proof = provedAbsent(error, id);
+        if (proof.kind === 'NotFound') return undefined;
+        throw proof;
       }
     },
     async list(request, collection) {

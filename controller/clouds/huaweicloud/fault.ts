@@ -32,6 +32,18 @@ function kindOf(status: number, code: string, message: string): CloudErrorKind {
   return kindOfHttpStatus(status);
 }
 
+/** Of an ECS, an EIP, and what ELB has. */
+const absent = /\b(Ecs\.0114|VPC\.0504|(EIP|ELB)\.\d{4})\b/;
+const anyId = /\b([0-9a-f]{32}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})\b/i;
+
+/** A 404 may be about the project or a disk: absent is what the text names, or what has the code of it alone. */
+export function provedAbsent(error: CloudError, id: string): CloudError {
+  const { message: text, operation } = error;
+  if (text.includes(id) || (absent.test(text) && !anyId.test(text))) return error;
+  const message = `${text}: a 404 that is not about ${id}`;
+  return new CloudError({ kind: 'Unavailable', cloud, operation, message, cause: error });
+}
+
 /** Each service has its own shape: `error_code`, `code`, or one of them below a name. */
 function readError(text: string): { readonly code: string; readonly message: string } {
   try {

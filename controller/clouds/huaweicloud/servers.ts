@@ -7,7 +7,7 @@ import { canonical } from '../ip-address.ts';
 import { type Machines, readable, type Seen } from '../machines.ts';
 import { inParallel } from '../parallel.ts';
 import type { HuaweiClient } from './client.ts';
-import { cloud, endlessPages } from './fault.ts';
+import { cloud, endlessPages, provedAbsent } from './fault.ts';
 
 const path = '/v1/{project}/cloudservers';
 /** The most that a page holds. */
@@ -81,13 +81,6 @@ export function createServers(client: HuaweiClient, region: string): Machines {
       throw new CloudError({ kind: 'NotFound', cloud, operation: 'lookup', message });
     },
   };
-}
-
-/** A 404 may be about the project or a disk: absent is what has the code of an ECS, or what the text names. */
-function provedAbsent(error: CloudError, id: string): CloudError {
-  if (/\bEcs\.0114\b/.test(error.message) || error.message.includes(id)) return error;
-  const message = `${error.message}: a 404 that is not about ${id}`;
-  return new CloudError({ kind: 'Unavailable', cloud, operation: error.operation, message, cause: error });
 }
 
 function calledByAddress(one: Seen, name: string): Seen {
