@@ -176,11 +176,17 @@ export function foundGroup(fields: AnswerFields): Found<Group> {
   };
 }
 
+const isServer = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/** Of an address the cloud knows no ECS: ours have it in their name. */
 export function memberIn(fields: AnswerFields): Member {
+  const named = fields.optionalText('name');
+  const server =
+    fields.optionalText('instance_id')?.toLowerCase() || (named && isServer.test(named) ? named : undefined);
   const health = fields.optionalText('operating_status');
   return {
     ...{ id: fields.text('id'), address: canonical(fields.text('address')), port: fields.number('protocol_port') },
-    ...{ weight: fields.optionalNumber('weight') ?? 1, server: fields.optionalText('instance_id')?.toLowerCase() },
+    ...{ weight: fields.optionalNumber('weight') ?? 1, server },
     healthy: health === 'ONLINE' ? true : health === 'OFFLINE' ? false : undefined,
   };
 }

@@ -32,9 +32,14 @@ export function poolKind(client: HuaweiClient, subnets: Subnets): Kind<PoolSpec,
     if (action === 'batch-delete') return members.map(({ id }) => ({ id }));
     if (action === 'batch-update') return members.map(({ id, weight }) => ({ id, weight }));
     const sent = [];
-    for (const { address, port, weight } of members) {
+    for (const { address, port, weight, server: name } of members) {
       const subnet = crossVpc ? undefined : await subnets.holding(address, signal);
-      sent.push({ address, protocol_port: port, weight, ...(subnet !== undefined && { subnet_cidr_id: subnet }) });
+      sent.push({
+        address,
+        protocol_port: port,
+        weight,
+        ...(subnet === undefined ? { name } : { subnet_cidr_id: subnet }),
+      });
     }
     return sent;
   }

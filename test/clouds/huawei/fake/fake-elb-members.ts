@@ -3,6 +3,7 @@ import type { FakeAnswer, FakeCall, Json } from '../../fake-http.ts';
 import { absent, bad, FakeRefusal, request_id } from './fake-api.ts';
 import { firstOf, type Wire } from './fake-balancing.ts';
 import type { FakeProject } from './fake-project.ts';
+import type { FakeServer } from './fake-server.ts';
 
 /** `/v3/{project}/elb/pools/{pool}/members/...` */
 export function answerMembers(fake: FakeProject, pool: Wire, action: string | undefined, call: FakeCall): FakeAnswer {
@@ -51,16 +52,23 @@ function updated({ id, name, admin_state_up, address, protocol_port, weight, sub
 }
 
 function newMember({ balancing, servers, project }: FakeProject, pool: Wire, body: Json) {
-  const { address, protocol_port: port, subnet_cidr_id: subnet, weight = 1 } = body;
+  const { address, protocol_port: port, subnet_cidr_id: subnet, weight = 1, name = '' } = body;
   const balancer = balancing.loadbalancers.get(firstOf(pool, 'loadbalancers'));
   if (subnet === undefined && balancer?.['ip_target_enable'] !== true) throw bad('subnet_cidr_id is required');
   if (subnet !== undefined && !balancing.subnets.some(({ neutron }) => neutron === subnet))
     throw absent('subnet', String(subnet));
   if (!(Number(port) >= 1 && Number(port) <= 65_535)) throw bad('protocol_port is invalid');
-  const server = [...servers.values()].find((one) => one.address === address || one.further?.includes(String(address)));
+  const isOf = (one: FakeServer) => one.address === address || one.further?.includes(String(address));
+  // What is in no subnet is an address, of no ECS.
+  const server = subnet === undefined ? undefined : [...servers.values()].find(isOf);
   return {
-    ...{ id: randomUUID(), pool: pool.id, name: '', address, protocol_port: port, weight, project_id: project },
-    ...{ admin_state_up: server !== undefined, ip_version: 'v4', operating_status: 'NO_MONITOR', status: [] },
+    ...{ id: randomUUID(), pool: pool.id, name, address, protocol_port: port, weight, project_id: project },
+    ...{
+      admin_state_up: subnet === undefined || server !== undefined,
+      ip_version: 'v4',
+      operating_status: 'NO_MONITOR',
+      status: [],
+    },
     ...{ member_type: subnet === undefined ? 'ip' : 'instance', instance_id: server?.id ?? '' },
     ...(subnet !== undefined && { subnet_cidr_id: subnet }),
     ...{ created_at: '2026-02-08T16:02:37Z', updated_at: '2026-02-08T16:02:37Z' },
