@@ -77,4 +77,20 @@ describe('the routes of a VPC', () => {
     await assert.rejects(world.during(create('10.0.1.0/24')), { kind: 'Conflict' });
     assert.equal(sent(), 0);
   });
+
+  it('go from the tables where they are ours, and stay where a person made the same one', async () => {
+    await world.during(create('10.0.1.0/24'));
+    const tables = [...world.fake.tables.values()];
+    for (const theirs of tables) {
+      const description = theirs.routes[0]!.description;
+      theirs.routes = theirs.routes.map((one) => ({ ...one, description: 'by hand' }));
+      assert.equal((await observe())[0]?.ours, true);
+      theirs.routes = theirs.routes.map((one) => ({ ...one, description }));
+    }
+    const [ours, theirs] = tables;
+    theirs!.routes = theirs!.routes.map((one) => ({ ...one, description: 'by hand' }));
+    const [route] = await observe();
+    await world.during(routes.remove(route!, { permit: () => {} }));
+    assert.deepEqual([ours!.routes.length, theirs!.routes.length], [0, 1]);
+  });
 });

@@ -14,6 +14,8 @@ export interface HuaweiRoute extends ObservedRoute {
   /** Ids of the tables that have it, with this next hop. */
   readonly tables: readonly string[];
   readonly nexthop: string;
+  /** Where it is ours; undefined: nowhere. */
+  readonly description: string | undefined;
 }
 
 export interface RouteOptions {
@@ -32,9 +34,10 @@ interface Table {
   readonly id: string;
   readonly routes: readonly Stored[];
 }
-type Change =
-  | { readonly action: 'add'; readonly route: HuaweiRoute; readonly description: string }
-  | { readonly action: 'del'; readonly route: HuaweiRoute };
+interface Change {
+  readonly action: 'add' | 'del';
+  readonly route: HuaweiRoute;
+}
 type Rider = PendingChange<Change, HuaweiRoute>;
 
 const path = '/v1/{project}/routetables';
@@ -112,25 +115,28 @@ export function createRoutes({ client, region, vpc }: RouteOptions): Routes<Huaw
       );
       const existing = await existingOf(hops, signal);
       const found = new Map<string, HuaweiRoute>();
+      const description = descriptionOf(cluster);
       for (const { routes } of tables)
         for (const one of routes) {
           const id = `${one.destination}-via-${one.nexthop}`;
           const having = tables.filter((table) => table.routes.some((other) => isSame(one, other)));
+          const isOurs = having.some((table) =>
+            table.routes.some((other) => isSame(one, other) && other.description === description),
+          );
           const providerID = existing.has(one.nexthop) ? providerIDOf(one.nexthop) : undefined;
           found.set(id, {
             ...{ id, destination: one.destination, nexthop: one.nexthop, providerID },
             tables: having.map((table) => table.id),
             // Packets from the subnets of a table that lacks it go nowhere.
             blackhole: (providerID === undefined && one.type === 'ecs') || having.length < tables.length,
-            ours: one.description === descriptionOf(cluster),
+            // A person may have made the same one in some of the tables.
+            ours: isOurs,
+            description: isOurs ? description : undefined,
           });
         }
       return { quota: undefined, routes: [...found.values()] };
     },
-    create: (desired, { permit, signal }) => {
-      const route = routeOf(desired);
-      return ask({ action: 'add', route, description: descriptionOf(desired.cluster) }, permit, signal);
-    },
+    create: (desired, { permit, signal }) => ask({ action: 'add', route: routeOf(desired) }, permit, signal),
     remove: async (route, { permit, signal }) => void (await ask({ action: 'del', route }, permit, signal)),
   };
 }
@@ -138,7 +144,7 @@ export function createRoutes({ client, region, vpc }: RouteOptions): Routes<Huaw
 /** Refuses what another route stands in the way of. */
 function isNeeded({ change: { action, route }, reject }: Rider, { routes }: Table): boolean {
   const standing = routes.find(({ destination }) => destination === route.destination);
-  if (action === 'del') return standing?.nexthop === route.nexthop;
+  if (action === 'del') return standing?.nexthop === route.nexthop && standing.description === route.description;
   if (standing === undefined) return true;
   if (standing.nexthop !== route.nexthop) {
     const message = `${route.destination} is routed to ${standing.nexthop} already`;
@@ -149,21 +155,22 @@ function isNeeded({ change: { action, route }, reject }: Rider, { routes }: Tabl
 
 function addedOf({ change }: Rider): object[] {
   if (change.action !== 'add') return [];
-  const { destination, nexthop } = change.route;
-  return [{ type: 'ecs', destination, nexthop, description: change.description }];
+  const { destination, nexthop, description } = change.route;
+  return [{ type: 'ecs', destination, nexthop, description }];
 }
 
 function removedOf({ change: { action, route } }: Rider): object[] {
   return action === 'del' ? [{ type: 'ecs', destination: route.destination, nexthop: route.nexthop }] : [];
 }
 
-function routeOf({ destination: text, providerID }: DesiredRoute): HuaweiRoute {
+function routeOf({ destination: text, providerID, cluster }: DesiredRoute): HuaweiRoute {
   const nexthop = huaweicloud.parse(providerID)?.instanceId.toLowerCase();
   if (nexthop === undefined) throw invalid(`providerID: ${JSON.stringify(providerID)}, expected an ECS`);
   const destination = normalCidr(text);
   if (destination === undefined) throw invalid(`destination: ${JSON.stringify(text)}, expected a CIDR`);
   const id = `${destination}-via-${nexthop}`;
-  return { id, destination, nexthop, providerID: providerIDOf(nexthop), tables: [], blackhole: false, ours: true };
+  const place = { id, destination, nexthop, providerID: providerIDOf(nexthop), tables: [] };
+  return { ...place, blackhole: false, ours: true, description: descriptionOf(cluster) };
 }
 
 /** The API takes 255 characters without angle brackets. */
