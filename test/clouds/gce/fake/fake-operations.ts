@@ -68,8 +68,9 @@ export function createOperations(clock: Clock, nextId: () => string): FakeOperat
     async read(name, project, waits) {
       const operation = operations.get(name);
       if (operation === undefined) throw notFound(`projects/${project}/operations/${name}`);
-      const ms = waits ? Math.min(operation.endsAt - clock.now(), self.waitMs) : 0;
-      if (ms > 0) await sleep(clock, ms);
+      const until = waits ? Math.min(operation.endsAt, clock.now() + self.waitMs) : 0;
+      // A timer of Node may end a millisecond before the clock shows its time.
+      while (clock.now() < until) await sleep(clock, until - clock.now());
       self.settle();
       return show(operation);
     },
