@@ -32,6 +32,8 @@ import { createOrphanSweep } from '../services/orphans/orphan-sweep.ts';
 import { readsAnnotation } from '../services/service-context.ts';
 import { createServiceTask } from '../services/service-task.ts';
 import { servingClouds } from '../services/serving-cloud.ts';
+import { whyUnserved } from '../services/unserved/unserved-service.ts';
+import { createUnservedTask } from '../services/unserved/unserved-task.ts';
 import type { Loops } from './options/loops.ts';
 import type { NetworkOptions } from './options/network-options.ts';
 
@@ -80,40 +82,45 @@ export function createNetwork(context: NetworkContext, options: NetworkOptions):
   const { paused, budget, loops } = context;
   const clusterUid = () => readClusterUid(readApi);
   // Until all accounts are known, a Service could belong to a missing cloud, or have resources there.
-  const unidentified = resolver.configured.filter((cloud) => cloud.unidentified !== undefined);
-  const clouds = loops.service && unidentified.length === 0 ? servingClouds(resolver.configured) : [];
-  if (loops.service && unidentified.length > 0)
-    log.warn('Services wait until the account of every cloud is known', {
-      clouds: unidentified.map(({ name }) => name),
-    });
+  const why = whyUnserved(resolver.configured);
+  const clouds = why === undefined ? servingClouds(resolver.configured) : [];
   const tasks: LeaderTask[] = [];
 
-  const services =
-    clouds.length === 0
-      ? undefined
-      : createListWatch({
-          api: readApi,
-          path: '/api/v1/services',
-          trim: (raw) => viewService(raw, readsAnnotation(clouds)),
-          clock,
-          random,
-          log,
-          ...(context.pageSize === undefined ? {} : { pageSize: context.pageSize }),
-        });
+  const services = loops.service
+    ? createListWatch({
+        api: readApi,
+        path: '/api/v1/services',
+        ...(why === undefined ? {} : { query: { fieldSelector: 'spec.type=LoadBalancer' } }),
+        trim: (raw) => viewService(raw, readsAnnotation(clouds)),
+        clock,
+        random,
+        log,
+        ...(context.pageSize === undefined ? {} : { pageSize: context.pageSize }),
+      })
+    : undefined;
+  const metrics = services && registry.define(serviceMetrics);
+  if (services && metrics)
+    tasks.push(
+      createUnservedTask(
+        { api, clock, random, log, services, events, metrics, paused },
+        { why, loadBalancerClasses: options.loadBalancerClasses, queueMetrics },
+      ),
+    );
   const members =
-    services &&
-    createMemberSets({
-      nodes,
-      clouds: resolver.configured,
-      clock,
-      log,
-      metrics: registry.define(memberMetrics),
-      budget,
-      liveNodes: () => liveNodes(readApi, new AbortController().signal),
-      paused,
-      drainMs: options.drainMs,
-    });
-  if (services && members) {
+    services && why === undefined
+      ? createMemberSets({
+          nodes,
+          clouds: resolver.configured,
+          clock,
+          log,
+          metrics: registry.define(memberMetrics),
+          budget,
+          liveNodes: () => liveNodes(readApi, new AbortController().signal),
+          paused,
+          drainMs: options.drainMs,
+        })
+      : undefined;
+  if (services && metrics && members) {
     const task = createServiceTask(
       {
         api,
@@ -126,7 +133,7 @@ export function createNetwork(context: NetworkContext, options: NetworkOptions):
         members: memberSourceOf(members),
         checkVisibility: createVisibilityCheck({ nodes, resolver, clock }),
         events,
-        metrics: registry.define(serviceMetrics),
+        metrics,
         paused,
         dryRun,
       },
@@ -216,14 +223,16 @@ export function createNetwork(context: NetworkContext, options: NetworkOptions):
     tasks,
     start: () => services?.start(),
     stop: async () => services?.stop(),
-    ready: services
-      ? [
-          {
-            name: 'services-synced',
-            check: () => (services.synced ? undefined : 'the cache of Services is not filled yet'),
-          },
-        ]
-      : [],
+    // Without a cloud that serves, nothing depends on them.
+    ready:
+      services && members
+        ? [
+            {
+              name: 'services-synced',
+              check: () => (services.synced ? undefined : 'the cache of Services is not filled yet'),
+            },
+          ]
+        : [],
     routesEnabled: (scope, node) => routes?.routesEnabled(scope, node) ?? false,
     deleting(node) {
       members?.noteDeletion(node);

@@ -34,6 +34,11 @@ export const serviceMetrics = defineMetrics({
     help: 'Services that ask for or have a load balancer of ours, by the reason of their condition CloudLoadBalancer.',
     labels: ['reason'],
   },
+  otherClass: {
+    name: 'mooring_services_of_other_class',
+    type: 'gauge',
+    help: 'LoadBalancer Services without an address whose loadBalancerClass is left to another controller.',
+  },
   ensureLatency: {
     name: 'mooring_load_balancer_ensure_seconds',
     type: 'histogram',

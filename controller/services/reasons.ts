@@ -91,8 +91,12 @@ export const loadBalancerReasons = {
     remedy: 'Set mooring.dev/allow-address-change to true on the Service, if that is intended.',
   },
   Unsupported: {
-    meaning: 'This cloud cannot do what the Service asks, or an annotation has an invalid value; the message names it.',
-    remedy: 'Correct that annotation or field, or leave it out.',
+    meaning:
+      'This cloud cannot do what the Service asks, or an annotation has an invalid value; the message names it. Or no ' +
+      'configured cloud has load balancers, and after a minute no other controller has given an address either.',
+    remedy:
+      'Correct that annotation or field, or leave it out; or configure a cloud that has load balancers, or run ' +
+      'another controller that serves the Service.',
   },
   Conflict: {
     meaning: 'Another Service has the same port of the same load balancer.',
@@ -179,6 +183,9 @@ export const serviceEventReasons = {
   AdoptedLoadBalancer:
     'With --adopt: the load balancer that the classic controller of this cloud created for the Service is ours ' +
     'from now on; it was not changed.',
+  OtherLoadBalancerClass:
+    'The loadBalancerClass is left to another controller, which gave no address within a minute. Told once by each ' +
+    'leader.',
   LoadBalancerMissing: 'The load balancer was removed by another client; it is created again.',
 } as const;
 export type ServiceEventReason = keyof typeof serviceEventReasons;

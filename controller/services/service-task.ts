@@ -170,10 +170,6 @@ export function createServiceTask(context: ServiceContext, options: ServiceTaskO
   }
 
   async function lead(signal: AbortSignal): Promise<void> {
-    if (clouds.length === 0) {
-      log.info('no configured cloud has load balancers');
-      return untilAborted(signal);
-    }
     await Promise.race([services.whenSynced(), untilAborted(signal)]);
     if (signal.aborted) return;
     const uid = await firstRead('namespace kube-system', options.clusterUid, context, signal);
