@@ -92,8 +92,8 @@ export const loadBalancerReasons = {
   },
   Unsupported: {
     meaning:
-      'This cloud cannot do what the Service asks, or an annotation has an invalid value; the message names it. Or no ' +
-      'configured cloud has load balancers, and after a minute no other controller has given an address either.',
+      'This cloud cannot do what the Service asks, or an annotation has an invalid value; the message names it. Or ' +
+      'no configured cloud has load balancers, and after a minute no other controller has given an address either.',
     remedy:
       'Correct that annotation or field, or leave it out; or configure a cloud that has load balancers, or run ' +
       'another controller that serves the Service.',
