@@ -58,7 +58,7 @@ export const upstreamFlags = defineFlags({
     kind: 'bool',
     default: false,
     help: 'Upstream.',
-    refused: 'one Lease excludes every other controller manager',
+    refused: 'one Lease excludes every other controller manager: remove this flag',
   },
   'emulated-version': { kind: 'repeat', help: 'Upstream.', ignored: 'there are no feature gates' },
   'external-cloud-volume-plugin': {
@@ -81,7 +81,7 @@ export const upstreamFlags = defineFlags({
     kind: 'string',
     default: '',
     help: 'Upstream.',
-    refused: 'one Lease excludes every other controller manager',
+    refused: 'one Lease excludes every other controller manager: remove this flag',
   },
   'log-flush-frequency': { kind: 'duration', default: '5s', help: 'Upstream.', ignored: logs },
   'log-json-info-buffer-size': { kind: 'string', default: '0', help: 'Upstream.', ignored: logs },
