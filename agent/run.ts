@@ -3,6 +3,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Clock } from '../common/process/clock.ts';
 import { healthHandler } from '../common/process/health.ts';
+import { listenFault } from '../common/process/listen-fault.ts';
 import type { Log } from '../common/process/log.ts';
 import { createMetricRegistry } from '../common/process/metrics.ts';
 import type { Random } from '../common/process/random.ts';
@@ -127,8 +128,7 @@ async function serveHealth(
   try {
     await once(server, 'listening');
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    throw new Error(`--health-address: ${JSON.stringify(address)}: ${why}`, { cause: error });
+    throw new Error(listenFault('--health-address', JSON.stringify(address), error), { cause: error });
   }
   return server;
 }

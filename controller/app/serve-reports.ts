@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { sleep } from '../../common/process/clock.ts';
+import { listenFault } from '../../common/process/listen-fault.ts';
 import type { MetricRegistry } from '../../common/process/metrics.ts';
 import type { KubeApi } from '../kube/api.ts';
 import type { Leadership } from '../kube/leadership.ts';
@@ -118,7 +119,8 @@ export function serveReports(
       try {
         return await opened.listen(options.address);
       } catch (error) {
-        waiting = error instanceof Error ? error.message : String(error);
+        const { host, port } = options.address;
+        waiting = listenFault('--report-address', `port ${port} of ${host || 'every address'}`, error);
         log.error('no reports can be accepted; trying again', { error: waiting, tries });
         await sleep(clock, Math.min(30_000, 1000 * 2 ** Math.min(tries, 10)), stopping.signal).catch(() => {});
       }

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import type { Clock } from '../../common/process/clock.ts';
 import type { HealthCheck } from '../../common/process/health.ts';
+import { listenFault } from '../../common/process/listen-fault.ts';
 import type { Log } from '../../common/process/log.ts';
 import type { MetricRegistry } from '../../common/process/metrics.ts';
 import type { KubeApi } from '../kube/api.ts';
@@ -70,8 +71,8 @@ export async function serveSecurely(
     await server.listen({ host: options.host, port: options.port });
   } catch (error) {
     watched?.stop();
-    const why = error instanceof Error ? error.message : String(error);
-    throw new Error(`--secure-port ${options.port} of --bind-address ${options.host}: ${why}`, { cause: error });
+    const address = `port ${options.port} of --bind-address ${options.host}`;
+    throw new Error(listenFault('--secure-port', address, error), { cause: error });
   }
   return {
     async close() {
