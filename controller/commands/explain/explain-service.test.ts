@@ -64,6 +64,12 @@ describe('explain service', () => {
     ],
     ['a paused one', facts({ metadata: { annotations: { [annotations.paused]: 'true' } } }), 'paused', 'Paused'],
     ['any while everything is paused', facts({}, { pausedForAll: true }), 'paused', 'Paused'],
+    [
+      'one with an address that we neither recorded nor wrote of',
+      facts({ status: { loadBalancer: { ingress: [{ ip: '192.0.2.1' }] } } }),
+      'foreign',
+      '',
+    ],
     ['one of another class', facts({ spec: { loadBalancerClass: 'example.com/x' } }), 'foreign', ''],
     ['one of another type', facts({ spec: { type: 'ClusterIP' } }, { pausedForAll: true }), 'none', ''],
   ] as const) {

@@ -73,9 +73,17 @@ function verdict(facts: ServiceFacts): Verdict {
       'its load balancer is being deleted; the finalizer is removed when the cloud has proved that it is gone';
     return { state: 'deleting', reason: '', why, remedy: silence(facts).remedy };
   }
+  if (shown === undefined && isServedByAnother(service)) {
+    const why = 'it has an address, and neither a record nor a condition of ours: another controller serves it';
+    return { state: 'foreign', reason: '', why, remedy: '' };
+  }
   if (shown === undefined) return { state: 'waiting', reason: '', ...silence(facts) };
   if (shown.status === 'True') return { state: 'ensured', ...told };
   return { state: temporary.has(shown.reason) ? 'waiting' : 'refused', ...told };
+}
+
+function isServedByAnother({ annotations: held, ingress }: ServiceView): boolean {
+  return ingress.length > 0 && parseRecord(held[annotations.loadBalancer]) === undefined;
 }
 
 function resumed({ namespace, name }: ServiceView): string {
@@ -100,7 +108,7 @@ function silence(facts: ServiceFacts): Pick<Verdict, 'why' | 'remedy'> {
     leaderFault(facts) ?? {
       why:
         `controller ${leader?.identity} leads and has not written to it: it is new, or no configured cloud has ` +
-        `load balancers, or another controller writes ${conditions.loadBalancer}`,
+        `load balancers, which is told after a minute, or another controller writes ${conditions.loadBalancer}`,
       remedy: `Check the log of the leader for ${service.key}.`,
     }
   );
