@@ -100,10 +100,14 @@ function balancerKind(api: KitApi): Kind<Spec, Body> {
 /** Pure: what serves the Service, and what of it this cloud cannot do. */
 function desire(
   kit: CloudKit,
-  { desired }: DesireInput,
+  { desired, own }: DesireInput,
 ): { wants: readonly Want<Spec>[]; refusals: readonly Refusal[] } {
   const { owner, name, service, ports, members } = desired;
-  const served = ports.filter(({ protocol, nodePort }) => protocol === 'TCP' && nodePort !== 0);
+  const possible = ports.filter(({ protocol, nodePort }) => protocol === 'TCP' && nodePort !== 0);
+  // This cloud lets every client in: what a Service wants kept from others is not opened.
+  const standing = own().flatMap(({ body }) => (body as Body).ports.map(({ port }) => port));
+  const mayOpen = desired.sourceRanges.length === 0;
+  const served = possible.filter(({ port }) => mayOpen || standing.includes(port));
   const spec: Spec = {
     name,
     labels: { cluster: owner.cluster, service: owner.service, for: service },
@@ -112,13 +116,14 @@ function desire(
   };
   const refusals = [
     ...ports
-      .filter((port) => !served.includes(port))
+      .filter((port) => !possible.includes(port))
       .map(({ protocol, port }) =>
         refusal(`spec.ports: ${protocol} ${port}, expected TCP with a node port`, { protocol, port }),
       ),
     ...unsupported(desired),
   ];
   const main = { kind: kindName, key: 'main', carriesAddress: true, summary: `load balancer ${name}`, spec };
+  if (own().length === 0 && !mayOpen) return { wants: [], refusals };
   return { wants: [served.length === 0 ? { ...main, asItStands: true } : main], refusals };
 }
 

@@ -32,7 +32,7 @@ function exampleWorld(): CloudWorld {
   const idOf = (providerID: string) => providerID.slice('example://'.length);
   const clients: { close(): void }[] = [];
   return {
-    ...{ cluster: randomUUID(), mutations: sent.mutations, loseAnswer: sent.loseAnswer },
+    ...{ cluster: randomUUID(), mutations: sent.mutations, loseAnswer: sent.loseAnswer, keepsSourceRanges: false },
     async open(wrap) {
       const client = await openModule({ name: 'example', module, config, clock, http: sent.http }, wrap);
       clients.push(client);

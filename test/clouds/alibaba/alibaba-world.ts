@@ -236,6 +236,7 @@ export function alibabaWorld(options: AlibabaWorldOptions = {}): AlibabaWorld {
       const ours = [...fake.networkGroups.values()].filter((one) => one.tags.get(tags[0][0]) === name);
       for (const group of ours) group.tags = new Map(tags);
     },
+    keepsSourceRanges: !isNetwork,
     examples: [
       {
         annotations: isNetwork ? everyNetworkSetting : everySetting,

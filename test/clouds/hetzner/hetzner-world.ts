@@ -151,6 +151,7 @@ export function hetznerWorld(options: HetznerWorldOptions = {}): HetznerWorld {
       for (const { ip } of fake.balancers.get(Number(id))?.privateNets ?? []) network.members.delete(ip);
       fake.balancers.delete(Number(id));
     },
+    keepsSourceRanges: false,
     examples: [{ annotations: managedCertificate }],
     async stripMarks({ kind, id }) {
       const one = kind === kindNames.certificate ? fake.certificates.get(Number(id)) : fake.balancers.get(Number(id));

@@ -5,7 +5,7 @@ import type {
   DesiredPort,
   Owner,
 } from '../../../controller/clouds/load-balancers.ts';
-import type { CloudVm } from './world.ts';
+import type { CloudVm, CloudWorld } from './world.ts';
 
 export function memberOf(vm: CloudVm, draining = false): DesiredMember {
   return { node: vm.name, providerID: vm.providerID, addresses: vm.addresses, zone: vm.zone, draining };
@@ -46,4 +46,10 @@ export function desiredFor(
     retain: false,
     ...fields,
   };
+}
+
+/** The same Service with two ports, and with source ranges where the cloud keeps them. */
+export function rich(desired: DesiredLoadBalancer, { keepsSourceRanges = true }: CloudWorld): DesiredLoadBalancer {
+  const ports = [port(80, 30080), port(443, 30443)];
+  return { ...desired, ports, ...(keepsSourceRanges && { sourceRanges: ['192.0.2.0/24'] }) };
 }

@@ -4,25 +4,23 @@ import { CloudError } from '../../../common/cloud-error.ts';
 import type { DesiredLoadBalancer } from '../../../controller/clouds/load-balancers.ts';
 import type { Permit } from '../../../controller/clouds/permit.ts';
 import type { Found } from '../../../controller/engine/resource.ts';
-import { desiredFor, memberOf, newOwner, port } from './desired.ts';
+import { desiredFor, memberOf, newOwner, port, rich } from './desired.ts';
 import { Crash, type CrashPoint, type Driven, type Driving, ensure, remove } from './drive.ts';
 import { driverOf, lagBehind, listAll } from './recorded-driver.ts';
 import { type Example, type SuiteContext, sorted, withExample } from './suite-context.ts';
+import type { CloudWorld } from './world.ts';
+
+type Edit = (desired: DesiredLoadBalancer, world: CloudWorld) => DesiredLoadBalancer;
 
 /** One operation of a Service's life: what was there before it, and what it is. */
 interface Operation {
   readonly what: string;
-  readonly before: ((desired: DesiredLoadBalancer) => DesiredLoadBalancer) | undefined;
-  readonly target: (desired: DesiredLoadBalancer) => DesiredLoadBalancer;
+  readonly before: Edit | undefined;
+  readonly target: Edit;
   readonly perform: (driving: Driving) => Promise<Driven>;
 }
 
 const plain = (desired: DesiredLoadBalancer) => desired;
-const rich = (desired: DesiredLoadBalancer): DesiredLoadBalancer => ({
-  ...desired,
-  ports: [port(80, 30080), port(443, 30443)],
-  sourceRanges: ['192.0.2.0/24'],
-});
 const other = (desired: DesiredLoadBalancer): DesiredLoadBalancer => ({
   ...desired,
   ports: [port(443, 30999), port(8080, 30081)],
@@ -154,8 +152,9 @@ async function anotherService(example: Example, { before, target }: Operation) {
   const base = desiredFor(newOwner(world.cluster), vms, { members: vms.map((vm) => memberOf(vm)) });
   const things = sorted(await world.inventory());
   const record = { id: undefined as string | undefined };
-  if (before) await ensure(await example.driving({ desired: before(base), record }));
-  const driving = (fields: Partial<Driving> = {}) => example.driving({ desired: target(base), record, ...fields });
+  if (before) await ensure(await example.driving({ desired: before(base, world), record }));
+  const driving = (fields: Partial<Driving> = {}) =>
+    example.driving({ desired: target(base, world), record, ...fields });
   return {
     driving,
     async left(): Promise<string[]> {

@@ -3,19 +3,13 @@ import { describe, it, type TestContext } from 'node:test';
 import type { DesiredLoadBalancer } from '../../../controller/clouds/load-balancers.ts';
 import { WithheldError } from '../../../controller/clouds/permit.ts';
 import { type Comparison, type Found, isOwnedBy, nameOf } from '../../../controller/engine/resource.ts';
-import { desiredFor, newOwner, port } from './desired.ts';
+import { desiredFor, newOwner, port, rich } from './desired.ts';
 import { Crash, ensure, look, remove, type ServiceRecord } from './drive.ts';
 import { type Compared, type Creation, driverOf, listAll, type Recording, recordDriver } from './recorded-driver.ts';
 import { type Example, type SuiteContext, withExample } from './suite-context.ts';
 import type { CloudWorld } from './world.ts';
 
 type Edit = (desired: DesiredLoadBalancer) => DesiredLoadBalancer;
-
-const rich: Edit = (desired) => ({
-  ...desired,
-  ports: [port(80, 30080), port(443, 30443)],
-  sourceRanges: ['192.0.2.0/24'],
-});
 
 /** Facts about each kind of resource, taken from the table that the cloud's driver is. */
 export function kindFacts({ world, capabilities }: SuiteContext): void {
@@ -34,7 +28,8 @@ export function kindFacts({ world, capabilities }: SuiteContext): void {
           ...{ ...desired, ports: [port(8443, 30443)] },
           attach: id === undefined ? undefined : { id, allowed: false },
         });
-        for (const edit of [rich, ...(id === undefined ? [] : [attached]), ...examplesOf(example.world)])
+        const twoPorts: Edit = (desired) => rich(desired, example.world);
+        for (const edit of [twoPorts, ...(id === undefined ? [] : [attached]), ...examplesOf(example.world)])
           await eachCreation(example, edit, async (creation, shown, where) => {
             for (const { kind } of creation.wants) created.add(kind);
             for (const [at, want] of creation.wants.entries()) {
@@ -69,7 +64,7 @@ export function kindFacts({ world, capabilities }: SuiteContext): void {
           await work();
           return cloud.mutations() - before;
         };
-        const desired = rich(example.desired);
+        const desired = rich(example.desired, example.world);
         const more = await cloud.createVm();
         const further = desiredFor(newOwner(cloud.cluster), example.vms, { ports: desired.ports });
         const driving = () => example.driving({ desired: further, record });
@@ -93,7 +88,7 @@ export function kindFacts({ world, capabilities }: SuiteContext): void {
       withExample(world(), async (example) => {
         const { stripMarks } = example.world;
         if (stripMarks === undefined) return t.skip('this world cannot take marks off');
-        const marked = await markedOf(example, rich(example.desired));
+        const marked = await markedOf(example, rich(example.desired, example.world));
         assert.ok(marked.length > 0, 'the driver marks nothing');
         for (const kind of new Set(marked.map((one) => one.kind)))
           await t.test(kind, async (each) => {
@@ -120,8 +115,8 @@ async function creatableKinds({ world }: Example): Promise<ReadonlyMap<string, b
   return new Map(kinds.map(({ kind, create, createMany }) => [kind, (create ?? createMany) !== undefined]));
 }
 
-function examplesOf({ examples = [] }: CloudWorld): readonly Edit[] {
-  return examples.map((fields) => (desired) => ({ ...rich(desired), ...fields }));
+function examplesOf(world: CloudWorld): readonly Edit[] {
+  return (world.examples ?? []).map((fields) => (desired) => ({ ...rich(desired, world), ...fields }));
 }
 
 /** Kinds that no example creates are named in the report. */
@@ -200,7 +195,7 @@ async function markedOf(example: Example, desired: DesiredLoadBalancer): Promise
 /** False where nothing of that kind has marks of its own. */
 async function stripped(example: Example, kind: string): Promise<boolean> {
   const { world } = example;
-  const desired = rich(desiredFor(newOwner(world.cluster), example.vms));
+  const desired = rich(desiredFor(newOwner(world.cluster), example.vms), world);
   const record: ServiceRecord = { id: undefined };
   const mine: Example = { ...example, driving: (fields) => example.driving({ desired, record, ...fields }) };
   const before = await markedOf(mine, desired);

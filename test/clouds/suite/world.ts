@@ -106,6 +106,8 @@ export interface CloudWorld {
   /** Everything that the cloud says about it, to see whether it has changed; undefined when it is gone. */
   describeLoadBalancer(id: string): Promise<string | undefined>;
   deleteLoadBalancer(id: string): Promise<void>;
+  /** Default true; false: a Service with source ranges is refused, because it would be open to everybody. */
+  readonly keepsSourceRanges?: boolean;
   /** What else Services of this cloud can ask for, so that each kind of resource is created. */
   readonly examples?: readonly Partial<DesiredLoadBalancer>[];
   /** A person takes our marks off that resource; false: it has none here. Undefined: not here. */

@@ -1,6 +1,7 @@
 import { type Desire, type Found, nameOf, type Want } from '../../../engine/resource.ts';
 import type { DesireInput } from '../../load-balancer-driver.ts';
 import { type DesiredPort, ownerTags } from '../../load-balancers.ts';
+import { withoutNewListeners } from '../../unkept-source-ranges.ts';
 import { prefix } from '../annotations.ts';
 import {
   attachProblem,
@@ -33,7 +34,8 @@ export function desireNetwork({ desired, own }: DesireInput, options: DesireOpti
   const { served, refusals } = portsOf(desired);
   const unserved = [
     sourceRanges.length > 0 &&
-      `spec.loadBalancerSourceRanges: ${sourceRanges.join(', ')}, expected none: ${prefix}security-group-ids says it`,
+      `spec.loadBalancerSourceRanges: ${sourceRanges.join(', ')}, expected none: ${prefix}security-group-ids says ` +
+        'it. Until then no listener is added, because it would be open to everybody',
     address && `spec.loadBalancerIP: ${JSON.stringify(address)}, expected none, or ${prefix}zone-maps`,
   ].filter((one) => typeof one === 'string' && one !== '') as string[];
   refusals.push(...unserved.map(unsupported), ...unread.map(unsupported));
@@ -57,15 +59,13 @@ export function desireNetwork({ desired, own }: DesireInput, options: DesireOpti
   const isAdopted = held.some((one) => one.kind === kindNames.balancer && one.owner === undefined);
   const groupTags = { ...marks, [ownerTags.retained]: '' };
   const groups = new Map(served.map((port) => [groupKeyOf(port, settings), port]));
-  return {
-    wants: [
-      { ...main, spec },
-      ...[...groups].flatMap(([key, port]) => groupOf(key, port)),
-      ...served.map((port) => listenerOf(port)),
-    ],
-    refusals,
-    remarks: settings.remarks,
-  };
+  const wants: readonly Want[] = [
+    { ...main, spec },
+    ...[...groups].flatMap(([key, port]) => groupOf(key, port)),
+    ...served.map((port) => listenerOf(port)),
+  ];
+  const kept = sourceRanges.length > 0 ? withoutNewListeners(wants, held, kindNames.networkListener) : wants;
+  return { wants: kept, refusals, remarks: settings.remarks };
 
   function groupOf(key: string, port: DesiredPort): Want[] {
     const { nodePort } = port;

@@ -43,6 +43,22 @@ describe('a Network Load Balancer', () => {
     await harness.world.close();
   });
 
+  it('is never open to clients outside the source ranges, which it cannot keep: no listener is added', async () => {
+    const harness = await createBalancerHarness();
+    const { fake } = harness.world;
+    const narrowed: Ask = { sourceRanges: ['192.0.2.0/24'], ports: [port(80, 30_080), port(443, 30_443)] };
+    const { refusals } = await harness.settle(ask({}, narrowed));
+    assert.match(refusals[0]!.message, /^spec.loadBalancerSourceRanges: 192.0.2.0\/24, expected none/);
+    assert.deepEqual(harness.changes(), []);
+    await harness.settle(ask());
+    await harness.settle(ask({}, narrowed));
+    const ports = () => [...fake.networks.values()].flatMap(({ listeners }) => [...listeners.keys()]);
+    assert.equal(ports().length, 1, 'what stands is kept');
+    await harness.settle(ask({}, { ...narrowed, sourceRanges: [] }));
+    assert.equal(ports().length, 2);
+    await harness.world.close();
+  });
+
   it('changes nothing while its zones are missing or an annotation is of the other type', async () => {
     const harness = await createBalancerHarness();
     await harness.settle(ask());

@@ -5,6 +5,7 @@ import { type Found, nameOf, type Refusal, type ResourceName, type Want } from '
 import { canonical } from '../../ip-address.ts';
 import type { DesireInput } from '../../load-balancer-driver.ts';
 import type { DesiredLoadBalancer, DesiredMember } from '../../load-balancers.ts';
+import { withoutNewListeners } from '../../unkept-source-ranges.ts';
 import { prefix } from '../annotations.ts';
 import { type Balancer, kindNames, type Service, type Target, targetKey } from './balancer.ts';
 import type { BalancerSpec } from './balancers.ts';
@@ -71,20 +72,19 @@ export function desireOf(input: DesireInput, { defaults, networkId }: DesireOpti
     ...{ ...want, within: balancer, needs: [...inside, ...needs] },
   });
   const forTargets = settings.usesPrivateIp && network ? [nameOf(network)] : [];
-  return {
-    wants: [
-      ...(host ? useOf(host, main, marks) : [main]),
-      ...certificates,
-      ...(network ? [network] : []),
-      ...servicesOf(desired, settings, certificates.map(nameOf))
-        .filter(({ key }) => place.is === 'own' || place.mayAdd || ports.has(key))
-        .map((want) => part(want, certificates.map(nameOf))),
-      ...targetsOf(desired.members, settings.usesPrivateIp, held<Target>(kindNames.target), found).map((want) =>
-        want.kind === kindNames.target ? part(want, forTargets) : want,
-      ),
-    ],
-    refusals,
-  };
+  const wants: readonly Want[] = [
+    ...(host ? useOf(host, main, marks) : [main]),
+    ...certificates,
+    ...(network ? [network] : []),
+    ...servicesOf(desired, settings, certificates.map(nameOf))
+      .filter(({ key }) => place.is === 'own' || place.mayAdd || ports.has(key))
+      .map((want) => part(want, certificates.map(nameOf))),
+    ...targetsOf(desired.members, settings.usesPrivateIp, held<Target>(kindNames.target), found).map((want) =>
+      want.kind === kindNames.target ? part(want, forTargets) : want,
+    ),
+  ];
+  const kept = desired.sourceRanges.length > 0 ? withoutNewListeners(wants, own(), kindNames.service) : wants;
+  return { wants: kept, refusals };
 }
 
 /** What others made, and the labels that say who uses it. */
@@ -103,7 +103,9 @@ function unsupportedValue(message: string): Refusal {
 
 function unsupported({ ports, sourceRanges, sessionAffinity, address }: DesiredLoadBalancer): Refusal[] {
   const fields = [
-    sourceRanges.length > 0 && `spec.loadBalancerSourceRanges: ${sourceRanges.join(', ')}, expected none`,
+    sourceRanges.length > 0 &&
+      `spec.loadBalancerSourceRanges: ${sourceRanges.join(', ')}, expected none. Until then no port is added, ` +
+        'because it would be open to everybody',
     sessionAffinity && `spec.sessionAffinity: "ClientIP", expected "None", or ${prefix}http-sticky-sessions`,
     address && `spec.loadBalancerIP: ${JSON.stringify(address)}, expected none: the cloud chooses the address`,
   ];

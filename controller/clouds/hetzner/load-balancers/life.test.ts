@@ -15,7 +15,6 @@ describe('a load balancer of Hetzner Cloud', () => {
     const { refusals } = await harness.settle(
       harness.desired({
         ports: [port(80, 30080), port(53, 30053, { protocol: 'UDP' }), port(443, 0)],
-        sourceRanges: ['192.0.2.0/24'],
         sessionAffinity: { timeoutSeconds: 10_800 },
         address: '192.0.2.1',
       }),
@@ -23,7 +22,6 @@ describe('a load balancer of Hetzner Cloud', () => {
     assert.deepEqual(
       refusals.map(({ message, ports }) => [message, ports]),
       [
-        ['spec.loadBalancerSourceRanges: 192.0.2.0/24, expected none', undefined],
         [
           'spec.sessionAffinity: "ClientIP", expected "None", or load-balancer.hetzner.cloud/http-sticky-sessions',
           undefined,
@@ -34,6 +32,21 @@ describe('a load balancer of Hetzner Cloud', () => {
       ],
     );
     assert.deepEqual(portsOf(harness.balancer()), [80]);
+  });
+
+  it('is never open to clients outside the source ranges, which this cloud cannot keep: no port is added', async () => {
+    const harness = createBalancerHarness();
+    const narrowed = { sourceRanges: ['192.0.2.0/24'], ports: [port(80, 30080), port(443, 30443)] };
+    const refused = await harness.settle(harness.desired(narrowed));
+    assert.match(refused.refusals[0]!.message, /^spec.loadBalancerSourceRanges: 192.0.2.0\/24, expected none/);
+    assert.equal(harness.fake.balancers.size, 0);
+    await harness.settle(harness.desired({ ports: [port(80, 30080)] }));
+    const { members } = harness.desired();
+    await harness.settle(harness.desired({ ...narrowed, members: members.slice(1) }));
+    assert.deepEqual(portsOf(harness.balancer()), [80], 'what stands is kept');
+    assert.equal(serversOf(harness.balancer()).length, members.length - 1, 'and gets its members');
+    await harness.settle(harness.desired({ ...narrowed, sourceRanges: [] }));
+    assert.deepEqual(portsOf(harness.balancer()), [80, 443]);
   });
 
   it('is not made where no place is said, and is left where it stands once none is said any more', async () => {
