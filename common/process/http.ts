@@ -3,6 +3,7 @@ import { Agent as TlsAgent, type AgentOptions as TlsOptions } from 'node:https';
 import fetch, { type BodyInit } from 'node-fetch';
 import type { Clock } from './clock.ts';
 import { connectPinned } from './pinned-tls.ts';
+import { noProxy, type ProxyFor, throughProxy } from './proxy.ts';
 
 export interface HttpRequest {
   readonly method?: string;
@@ -34,7 +35,7 @@ export class HttpFailure extends Error {
   }
 }
 
-/** One HTTP exchange. Returns any status, never follows a redirect, never uses a proxy. Throws only HttpFailure. */
+/** One HTTP exchange. Returns any status, never follows a redirect. Throws only HttpFailure. */
 export type Http = (request: HttpRequest) => Promise<HttpAnswer>;
 
 export interface HttpOptions {
@@ -43,15 +44,36 @@ export interface HttpOptions {
   readonly tls?: TlsOptions;
   /** SHA-1 or SHA-256, in upper-case hex, of a certificate that is trusted even if its chain or its name is not. */
   readonly thumbprint?: string | undefined;
+  /** From `readProxies`. Default: no proxy, as always where there is a thumbprint. */
+  readonly proxyFor?: ProxyFor;
+}
+
+interface Agents {
+  readonly plain: PlainAgent;
+  readonly tls: TlsAgent;
 }
 
 /**
  * Creates an Http with its own connection pools. The caller decides on keep-alive with `keepAlive` and `maxSockets`.
  */
-export function createHttp({ clock, plain, tls, thumbprint }: HttpOptions): { readonly http: Http; close(): void } {
-  const plainAgent = new PlainAgent({ keepAlive: false, ...plain });
-  const tlsAgent = new TlsAgent({ keepAlive: false, ...tls });
-  if (thumbprint !== undefined) tlsAgent.createConnection = connectPinned(thumbprint);
+export function createHttp(options: HttpOptions): { readonly http: Http; close(): void } {
+  const { clock, plain, tls, thumbprint } = options;
+  const proxyFor = thumbprint === undefined ? (options.proxyFor ?? noProxy) : noProxy;
+  const byProxy = new Map<string | undefined, Agents>();
+
+  function agentsFor(url: URL): Agents {
+    const proxy = proxyFor(url);
+    const held = byProxy.get(proxy);
+    if (held !== undefined) return held;
+    const made = {
+      plain: new PlainAgent({ keepAlive: false, ...plain, ...throughProxy(proxy) }),
+      tls: new TlsAgent({ keepAlive: false, ...tls, ...throughProxy(proxy) }),
+    };
+    if (thumbprint !== undefined) made.tls.createConnection = connectPinned(thumbprint);
+    byProxy.set(proxy, made);
+    return made;
+  }
+
   const http: Http = async (request) => {
     // node-fetch destroys the body of a request that was aborted before it began, and does not handle the resulting
     // error.
@@ -72,7 +94,7 @@ export function createHttp({ clock, plain, tls, thumbprint }: HttpOptions): { re
         body: (request.body ?? null) as BodyInit | null,
         redirect: 'manual',
         signal: cancel.signal as never,
-        agent: (url: URL) => (url.protocol === 'https:' ? tlsAgent : plainAgent),
+        agent: (url: URL) => agentsFor(url)[url.protocol === 'https:' ? 'tls' : 'plain'],
         size: request.maxBytes ?? 1024 * 1024,
       });
       const text = await answer.text();
@@ -87,8 +109,10 @@ export function createHttp({ clock, plain, tls, thumbprint }: HttpOptions): { re
   return {
     http,
     close() {
-      plainAgent.destroy();
-      tlsAgent.destroy();
+      for (const agents of byProxy.values()) {
+        agents.plain.destroy();
+        agents.tls.destroy();
+      }
     },
   };
 }

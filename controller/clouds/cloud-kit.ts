@@ -1,5 +1,6 @@
 import { CloudError, isCloudError, kindOfHttpStatus } from '../../common/cloud-error.ts';
 import { createHttp, type Http, type HttpAnswer } from '../../common/process/http.ts';
+import { readProxies } from '../../common/process/proxy-environment.ts';
 import { codecOf } from '../../common/provider-id/registry.ts';
 import { createChecks } from './checks.ts';
 import type { InstanceRef } from './cloud.ts';
@@ -46,10 +47,10 @@ export function createCloudKit(cloud: string, wrapHttp: (http: Http) => Http = (
         return lookupPass({ ...options, cloud, refs, reader, listAbove, targetOf });
       },
     }),
-    jsonApi({ clock, random, onCall, onWait, mutationTimeoutMs = 10_000 }, options) {
+    jsonApi({ clock, random, env, onCall, onWait, mutationTimeoutMs = 10_000 }, options) {
       const { endpoint, authorization, callsPerSecond: perSecond, burst, timeoutMs = 15_000 } = options;
       const pool = { keepAlive: true, maxSockets };
-      const { http, close } = createHttp({ clock, plain: pool, tls: pool });
+      const { http, close } = createHttp({ clock, proxyFor: readProxies(env), plain: pool, tls: pool });
       const api = createJsonApi({
         ...{ cloud, http: wrapHttp(http), clock, onCall, endpoint, authorization, timeoutMs, mutationTimeoutMs },
         gate: createRateLimiter({ cloud, clock, random, limits: { perSecond, burst }, onWait }),

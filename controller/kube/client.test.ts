@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { fakeClock } from '../../common/testing/fake-clock.ts';
+import { startTestProxy } from '../../common/testing/test-proxy.ts';
 import { type CallRecord, resourceOf } from './client.ts';
 import { clientHarness, failure } from './testing/client-harness.ts';
 import { fixedConnection } from './testing/fixed-connection.ts';
@@ -81,6 +82,25 @@ describe('the client of the Kubernetes API', () => {
     });
     await harness.client({ config }).call({ verb: 'get', path: '/api/v1/nodes' });
     assert.equal(harness.server.requests.at(-1)!.url, '/k8s/clusters/c-1/api/v1/nodes');
+  });
+
+  it('reaches a server through a proxy, the only one that knows the name of the server', async () => {
+    const { port } = new URL(harness.server.url);
+    const proxy = await startTestProxy(() => Number(port));
+    try {
+      harness.handle = (_, response) => answerJson(response, 200, { kind: 'Node' });
+      const tls = { ca: harness.server.caPem, servername: 'kubernetes.default.svc' };
+      const config = fixedConnection({ server: 'https://kubernetes.test:6443', tls, proxy: proxy.url });
+      assert.deepEqual(await harness.client({ config }).call({ verb: 'get', path: '/api/v1/nodes/a' }), {
+        kind: 'Node',
+      });
+      assert.deepEqual(proxy.seen, ['CONNECT kubernetes.test:6443 user:pass']);
+      const distrusting = fixedConnection({ server: 'https://kubernetes.test:6443', tls: {}, proxy: proxy.url });
+      const refused = await failure(harness.client({ config: distrusting }).call({ verb: 'get', path: '/readyz' }));
+      assert.match(refused.message, /certificate/);
+    } finally {
+      proxy.close();
+    }
   });
 
   it('reads compressed answers', async () => {

@@ -60,7 +60,7 @@ export function createKubeClient(options: KubeClientOptions): { readonly api: Ku
   const secure = server.protocol === 'https:';
   const host = server.hostname.replace(/^\[|\]$/g, '');
   const port = Number(server.port) || (secure ? 443 : 80);
-  const pools = createPools(secure);
+  const pools = createPools(secure, config.proxy);
 
   function outgoing(agent: Agent, credentials: Credentials, call: Parts): Outgoing {
     return {

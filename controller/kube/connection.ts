@@ -18,6 +18,8 @@ export interface KubeConnection {
   readonly server: string;
   /** The namespace of the kubeconfig's context, or of the Pod. */
   readonly namespace?: string | undefined;
+  /** URL of the HTTP proxy in front of the server. */
+  readonly proxy?: string | undefined;
   /**
    * Returns the cached credentials while they are fresh. `refused`: credentials that the server just answered with 401;
    * they are then read again, and the result is another object only if something changed. Throws when there are none.

@@ -241,8 +241,17 @@ describe('the connection of a kubeconfig', () => {
       load({ kubeconfig: plain }),
       /kubeconfig .*plain: server of cluster "c" is "http:\/\/10.0.0.1:8080", expected an https:\/\/ URL/,
     );
-    const proxy = await kubeconfig('proxy', {}, { 'proxy-url': 'http://proxy:3128' });
-    await assert.rejects(load({ kubeconfig: proxy }), /proxy-url, which is not supported/);
+    const proxy = await kubeconfig('proxy', {}, { 'proxy-url': 'socks5://proxy:1080' });
+    await assert.rejects(load({ kubeconfig: proxy }), /proxy-url of cluster "c": expected the http:\/\/ or https:\/\//);
+  });
+
+  it('has the proxy of the kubeconfig, or else that of the environment', async () => {
+    const env = { HTTPS_PROXY: 'http://other:3128' };
+    const own = await kubeconfig('own-proxy', {}, { 'proxy-url': 'http://proxy:3128' });
+    assert.equal((await load({ kubeconfig: own, env })).proxy, 'http://proxy:3128/');
+    const none = await kubeconfig('no-proxy', {});
+    assert.equal((await load({ kubeconfig: none, env })).proxy, 'http://other:3128/');
+    assert.equal((await load({ kubeconfig: none, env: { ...env, NO_PROXY: '10.0.0.0/8' } })).proxy, undefined);
   });
 
   it('completes a call whose token was replaced on disk', async () => {

@@ -1,7 +1,8 @@
 import type { RequestOptions } from 'node:https';
-import { KubeConfig } from '@kubernetes/client-node';
+import { type Cluster, KubeConfig } from '@kubernetes/client-node';
 import type { Clock } from '../../common/process/clock.ts';
 import { errorFields, type Log } from '../../common/process/log.ts';
+import { proxyUrl, readProxies } from '../../common/process/proxy-environment.ts';
 import type { Credentials, KubeConnection, TlsMaterial } from './connection.ts';
 import { findKubeConfigs, readKubeConfigs } from './kube-config-files.ts';
 
@@ -37,7 +38,8 @@ const renewAtMostEveryMs = 5_000;
  */
 export async function loadKubeConnection(options: KubeConfigOptions): Promise<KubeConnection> {
   const { clock, log } = options;
-  let config = readConfig(options);
+  const { config: first, proxy } = readConfig(options);
+  let config = first;
   const server = config.getCurrentCluster()!.server.replace(/\/+$/, '');
   let current: Credentials = await materialize(config, undefined);
   let readAt = clock.monotonic();
@@ -46,7 +48,7 @@ export async function loadKubeConnection(options: KubeConfigOptions): Promise<Ku
   async function renew(refused: boolean): Promise<Credentials> {
     try {
       // The KubeConfig caches the answer of an exec plugin until it expires; a new KubeConfig runs the plugin again.
-      if (refused || !config.getCurrentUser()?.exec) config = readConfig(options);
+      if (refused || !config.getCurrentUser()?.exec) config = readConfig(options).config;
       current = await materialize(config, current);
     } catch (error) {
       // A file may be half replaced, or a plugin down: the old credentials may still be valid.
@@ -60,6 +62,7 @@ export async function loadKubeConnection(options: KubeConfigOptions): Promise<Ku
 
   return {
     server,
+    proxy,
     namespace: config.getContextObject(config.getCurrentContext())?.namespace || undefined,
     credentials(refused) {
       if (reading) return reading;
@@ -72,7 +75,7 @@ export async function loadKubeConnection(options: KubeConfigOptions): Promise<Ku
   };
 }
 
-function readConfig(options: KubeConfigOptions): KubeConfig {
+function readConfig(options: KubeConfigOptions): { readonly config: KubeConfig; readonly proxy: string | undefined } {
   const files = findKubeConfigs(options.kubeconfig, options.env ?? process.env);
   const config = files.length > 0 ? readKubeConfigs(files) : loadServiceAccount(options);
   const from = files.length === 0 ? 'in-cluster configuration' : `kubeconfig ${files.join(', ')}`;
@@ -88,8 +91,17 @@ function readConfig(options: KubeConfigOptions): KubeConfig {
   if (!form.test(cluster.server)) {
     throw new Error(`${from}: server of cluster "${cluster.name}" is "${cluster.server}", expected an https:// URL`);
   }
-  if (cluster.proxyUrl) throw new Error(`${from}: cluster "${cluster.name}" has a proxy-url, which is not supported`);
-  return config;
+  const proxy = files.length === 0 ? undefined : proxyOf(cluster, from, options.env ?? process.env);
+  return { config, proxy };
+}
+
+/** Inside the cluster there is none: the address there is the API server's own. */
+function proxyOf(
+  { name, server, proxyUrl: given }: Cluster,
+  from: string,
+  env: NonNullable<KubeConfigOptions['env']>,
+): string | undefined {
+  return given ? proxyUrl(`${from}: proxy-url of cluster "${name}"`, given) : readProxies(env)(new URL(server));
 }
 
 function loadServiceAccount({ env = process.env, rootPrefix }: KubeConfigOptions): KubeConfig {

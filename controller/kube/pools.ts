@@ -1,6 +1,7 @@
 import { Agent as PlainAgent } from 'node:http';
 import { Agent as TlsAgent } from 'node:https';
 import { createSecureContext } from 'node:tls';
+import { throughProxy } from '../../common/process/proxy.ts';
 import type { TlsMaterial } from './connection.ts';
 
 /**
@@ -26,7 +27,10 @@ export interface Pool {
  * The connections to one server, in pools for calls and for watches. New TLS material gets new pools; old connections
  * close when their requests have ended.
  */
-export function createPools(secure: boolean): {
+export function createPools(
+  secure: boolean,
+  proxy: string | undefined,
+): {
   of(tls: TlsMaterial): Pool;
   close(): void;
 } {
@@ -34,7 +38,8 @@ export function createPools(secure: boolean): {
   let current: { readonly tls: TlsMaterial; readonly pool: Pool } | undefined;
 
   function create(tls: TlsMaterial): Pool {
-    const common = { keepAlive: true, keepAliveMsecs: 30_000, scheduling: 'lifo', timeout: idleMs } as const;
+    const keep = { keepAlive: true, keepAliveMsecs: 30_000, scheduling: 'lifo', timeout: idleMs } as const;
+    const common = { ...keep, ...throughProxy(proxy) };
     const calls = { maxSockets: maxCallSockets };
     const urgent = { maxSockets: maxUrgentSockets };
     if (!secure) {

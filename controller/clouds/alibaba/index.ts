@@ -1,4 +1,5 @@
 import { createHttp, type Http } from '../../../common/process/http.ts';
+import { readProxies } from '../../../common/process/proxy-environment.ts';
 import { alibaba } from '../../../common/provider-id/alibaba.ts';
 import type {
   CloudConfigFile,
@@ -56,7 +57,7 @@ async function open(file: CloudConfigFile | undefined, context: CloudContext): P
 export function openAlibaba({ config, context, readText, wrapHttp = (http) => http }: AlibabaParts): OpenedCloud {
   const { clock, random, onCall, onWait, mutationTimeoutMs = 10_000 } = context;
   const pool = { keepAlive: true, maxSockets };
-  const { http: bare, close } = createHttp({ clock, plain: pool, tls: pool });
+  const { http: bare, close } = createHttp({ clock, proxyFor: readProxies(context.env), plain: pool, tls: pool });
   const http = createCountedHttp({ cloud, http: wrapHttp(bare), clock, onCall });
   const metadata = createMetadata(http, config.metadataEndpoint);
   const gates = new Map(

@@ -25,7 +25,7 @@ export interface Ec2 extends ServiceCalls {
 }
 
 export function createEc2(config: EC2ClientConfig & { readonly region: string }, options: ServiceCallsOptions): Ec2 {
-  const client = new EC2Client({ ...config, ...clientDefaults });
+  const client = new EC2Client({ ...config, ...clientDefaults(options) });
   const calls = createServiceCalls(client, options);
   return {
     ...calls,

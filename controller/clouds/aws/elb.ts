@@ -6,5 +6,5 @@ import { clientDefaults, createServiceCalls, type ServiceCalls, type ServiceCall
 
 /** Classic load balancers. */
 export function createElb(config: ElasticLoadBalancingClientConfig, options: ServiceCallsOptions): ServiceCalls {
-  return createServiceCalls(new ElasticLoadBalancingClient({ ...config, ...clientDefaults }), options);
+  return createServiceCalls(new ElasticLoadBalancingClient({ ...config, ...clientDefaults(options) }), options);
 }

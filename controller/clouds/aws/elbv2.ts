@@ -6,5 +6,5 @@ import { clientDefaults, createServiceCalls, type ServiceCalls, type ServiceCall
 
 /** Network load balancers, their listeners and target groups. */
 export function createElbV2(config: ElasticLoadBalancingV2ClientConfig, options: ServiceCallsOptions): ServiceCalls {
-  return createServiceCalls(new ElasticLoadBalancingV2Client({ ...config, ...clientDefaults }), options);
+  return createServiceCalls(new ElasticLoadBalancingV2Client({ ...config, ...clientDefaults(options) }), options);
 }

@@ -9,6 +9,7 @@ import { isCloudError } from '../../../common/cloud-error.ts';
 import { systemClock } from '../../../common/process/clock.ts';
 import { restOrAbort } from '../../../common/process/until.ts';
 import { fakeClock } from '../../../common/testing/fake-clock.ts';
+import { startTestProxy } from '../../../common/testing/test-proxy.ts';
 import type { CloudCall, CloudContext } from '../cloud.ts';
 import { WithheldError } from '../permit.ts';
 import { createRateLimiter } from '../rate-limiter.ts';
@@ -44,7 +45,10 @@ let calls: CloudCall[] = [];
 function options(more: Partial<CloudContext> = {}): ServiceCallsOptions {
   const clock = more.clock ?? systemClock();
   const gate = () => createRateLimiter({ cloud: 'aws', clock, random: () => 0.5 });
-  return { context: { onCall: (call) => calls.push(call), ...more, clock }, gates: { read: gate(), change: gate() } };
+  return {
+    context: { env: {}, onCall: (call) => calls.push(call), ...more, clock },
+    gates: { read: gate(), change: gate() },
+  };
 }
 const credential = { accessKeyId: 'AKIDEXAMPLE', secretAccessKey: 'secret' };
 const config = () => ({ region: 'eu-west-1', endpoint: url, credentials: async () => credential });
@@ -96,6 +100,19 @@ describe('calls to AWS', () => {
     assert.equal((await ec2.change('CreateRoute', route(), { permit })).Return, true);
     assert.equal(requests.length, 1);
     ec2.close();
+  });
+
+  it('go through the proxy of the environment, the only one that knows the name of the endpoint', async () => {
+    const proxy = await startTestProxy(() => Number(new URL(url).port));
+    const endpoint = 'http://ec2.test';
+    const ec2 = createEc2({ ...config(), endpoint }, options({ env: { http_proxy: proxy.url } }));
+    try {
+      assert.equal((await ec2.change('CreateRoute', route(), { permit })).Return, true);
+      assert.deepEqual(proxy.seen, ['POST http://ec2.test/ user:pass']);
+    } finally {
+      ec2.close();
+      proxy.close();
+    }
   });
 
   it('passes on whatever the permit throws', async () => {

@@ -1,4 +1,5 @@
 import { CloudError } from '../../../common/cloud-error.ts';
+import { agentEnvironment } from '../../../common/process/proxy-environment.ts';
 import type { CloudContext } from '../cloud.ts';
 import type { ApplyOptions, Permit } from '../permit.ts';
 import type { RateLimiter } from '../rate-limiter.ts';
@@ -47,7 +48,7 @@ export interface SdkClient {
 }
 
 export interface ServiceCallsOptions {
-  readonly context: Pick<CloudContext, 'clock' | 'onCall' | 'mutationTimeoutMs'>;
+  readonly context: Pick<CloudContext, 'clock' | 'env' | 'onCall' | 'mutationTimeoutMs'>;
   /** The account's rate limits know these two classes of calls. */
   readonly gates: { readonly read: RateLimiter; readonly change: RateLimiter };
   /** From a read's start to the end of its answer; for a change, until it is about to be sent. Default 30 s. */
@@ -58,10 +59,10 @@ export interface ServiceCallsOptions {
  * Settings of every client of the SDK: no retries, which are the controller's, and one connection for each call that
  * may run at once.
  */
-export const clientDefaults = {
-  maxAttempts: 1,
-  requestHandler: { httpAgent: { keepAlive: true, maxSockets: 48 }, httpsAgent: { keepAlive: true, maxSockets: 48 } },
-} as const;
+export function clientDefaults({ context: { env } }: Pick<ServiceCallsOptions, 'context'>) {
+  const agent = { keepAlive: true, maxSockets: 48, proxyEnv: agentEnvironment(env) };
+  return { maxAttempts: 1, requestHandler: { httpAgent: agent, httpsAgent: agent } };
+}
 
 export function createServiceCalls(client: SdkClient, options: ServiceCallsOptions): ServiceCalls {
   const { context, gates, timeoutMs = 30_000 } = options;

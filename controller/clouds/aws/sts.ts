@@ -13,7 +13,7 @@ export interface Sts {
 }
 
 export function createSts(config: STSClientConfig, options: ServiceCallsOptions): Sts {
-  const calls = createServiceCalls(new STSClient({ ...config, ...clientDefaults }), options);
+  const calls = createServiceCalls(new STSClient({ ...config, ...clientDefaults(options) }), options);
   const ask = (signal: AbortSignal | undefined) =>
     calls.read('GetCallerIdentity', new GetCallerIdentityCommand({}), { signal });
   return {
@@ -44,7 +44,7 @@ export function assumeRole({
   client: config,
   calls: options,
 }: AssumeRoleOptions): CredentialProvider {
-  const client = new STSClient({ ...config, ...clientDefaults });
+  const client = new STSClient({ ...config, ...clientDefaults(options) });
   if (sourceArn !== undefined) {
     client.middlewareStack.add(
       (next) => (args) => {

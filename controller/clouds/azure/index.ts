@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { CloudError, isCloudError } from '../../../common/cloud-error.ts';
 import { createHttp, type Http } from '../../../common/process/http.ts';
+import { readProxies } from '../../../common/process/proxy-environment.ts';
 import { azure as providerId } from '../../../common/provider-id/azure.ts';
 import type {
   CloudConfigFile,
@@ -60,7 +61,7 @@ async function open(file: CloudConfigFile | undefined, context: CloudContext): P
 export function openAzure({ config, context, readText, wrapHttp = (http) => http }: AzureParts): OpenedCloud {
   const { clock, random, onCall, onWait, mutationTimeoutMs = 10_000 } = context;
   const pool = { keepAlive: true, maxSockets };
-  const { http: bare, close } = createHttp({ clock, plain: pool, tls: pool });
+  const { http: bare, close } = createHttp({ clock, proxyFor: readProxies(context.env), plain: pool, tls: pool });
   const http = wrapHttp(bare);
   const { environment, subscription, tenant, routeTable, authority, balancers } = config;
   const { endpoint } = environment;

@@ -1,5 +1,6 @@
 import { CloudError } from '../../../common/cloud-error.ts';
 import { createHttp, type Http } from '../../../common/process/http.ts';
+import { readProxies } from '../../../common/process/proxy-environment.ts';
 import { cloudstack } from '../../../common/provider-id/cloudstack.ts';
 import type {
   CloudConfigFile,
@@ -49,7 +50,7 @@ export function openCloudStack({ config, context, wrapHttp = (http) => http }: C
   const { clock, random, onCall, onWait, mutationTimeoutMs = 10_000 } = context;
   const pool = { keepAlive: true, maxSockets };
   const tls = { ...pool, ...(config.isInsecure && { rejectUnauthorized: false }) };
-  const { http, close } = createHttp({ clock, plain: pool, tls });
+  const { http, close } = createHttp({ clock, proxyFor: readProxies(context.env), plain: pool, tls });
   const { endpoint, apiKey, secretKey } = config;
   const gate = createRateLimiter({ cloud, clock, random, limits, onWait });
   const client = createClient({

@@ -1,4 +1,5 @@
 import { createHttp, type Http } from '../../../common/process/http.ts';
+import { readProxies } from '../../../common/process/proxy-environment.ts';
 import { digitalocean } from '../../../common/provider-id/digitalocean.ts';
 import type {
   CloudConfigFile,
@@ -49,7 +50,7 @@ async function open(file: CloudConfigFile | undefined, context: CloudContext): P
 export function openDigitalOcean({ config, context, wrapHttp = (http) => http }: DigitalOceanParts): OpenedCloud {
   const { clock, random, onCall, onWait, mutationTimeoutMs = 10_000 } = context;
   const pool = { keepAlive: true, maxSockets };
-  const { http, close } = createHttp({ clock, plain: pool, tls: pool });
+  const { http, close } = createHttp({ clock, proxyFor: readProxies(context.env), plain: pool, tls: pool });
   const limits = { perSecond: config.callsPerSecond, burst };
   const client = createClient({
     ...{ http: wrapHttp(http), clock, onCall, endpoint: config.endpoint, mutationTimeoutMs },

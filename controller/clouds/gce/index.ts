@@ -1,5 +1,6 @@
 import { CloudError } from '../../../common/cloud-error.ts';
 import { createHttp, type Http } from '../../../common/process/http.ts';
+import { readProxies } from '../../../common/process/proxy-environment.ts';
 import { gce, gceRegion } from '../../../common/provider-id/gce.ts';
 import type {
   CloudConfigFile,
@@ -60,7 +61,7 @@ export async function openGce(parts: GceParts): Promise<OpenedCloud | ReportOnly
   const { config, context, readText, wrapHttp = (http) => http } = parts;
   const { clock, random, onCall, onWait, env, mutationTimeoutMs = 10_000 } = context;
   const pool = { keepAlive: true, maxSockets };
-  const { http: bare, close } = createHttp({ clock, plain: pool, tls: pool });
+  const { http: bare, close } = createHttp({ clock, proxyFor: readProxies(env), plain: pool, tls: pool });
   const http = wrapHttp(bare);
   const unlimited = () => createRateLimiter({ cloud, clock, random });
   const exchange = createExchange({ ...{ cloud, http, clock, onCall }, gate: unlimited() });

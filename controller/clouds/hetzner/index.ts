@@ -1,4 +1,5 @@
 import { createHttp, type Http } from '../../../common/process/http.ts';
+import { readProxies } from '../../../common/process/proxy-environment.ts';
 import { hetzner } from '../../../common/provider-id/hetzner.ts';
 import {
   CloudConfigError,
@@ -54,7 +55,7 @@ async function open(file: CloudConfigFile | undefined, context: CloudContext): P
 export function openHetzner({ config, context, wrapHttp = (http) => http }: HetznerParts): OpenedCloud {
   const { clock, random, onCall, onWait, mutationTimeoutMs = 10_000 } = context;
   const pool = { keepAlive: true, maxSockets };
-  const { http: bare, close } = createHttp({ clock, plain: pool, tls: pool });
+  const { http: bare, close } = createHttp({ clock, proxyFor: readProxies(context.env), plain: pool, tls: pool });
   const clientAt = (endpoint: string, authorization: string, limits: CallLimits) => {
     const gate = createRateLimiter({ ...{ cloud: 'hetzner', clock, random, limits, onWait } });
     return createClient({

@@ -1,4 +1,5 @@
 import { createHttp, type Http } from '../../../common/process/http.ts';
+import { readProxies } from '../../../common/process/proxy-environment.ts';
 import { huaweicloud } from '../../../common/provider-id/huaweicloud.ts';
 import type {
   CloudConfigFile,
@@ -57,7 +58,7 @@ export function openHuawei(parts: HuaweiParts): OpenedCloud {
   const { clock, random, onCall, onWait, mutationTimeoutMs = 10_000 } = context;
   const { key, region } = config;
   const pool = { keepAlive: true, maxSockets };
-  const { http: plain, close } = createHttp({ clock, plain: pool, tls: pool });
+  const { http: plain, close } = createHttp({ clock, proxyFor: readProxies(context.env), plain: pool, tls: pool });
   const http = wrapHttp(plain);
   const metadata = createCountedHttp({ cloud, http, clock, onCall });
   const client = createClient({

@@ -1,5 +1,6 @@
 import type { AgentOptions } from 'node:https';
 import { createHttp, type Http } from '../../../common/process/http.ts';
+import { readProxies } from '../../../common/process/proxy-environment.ts';
 import { openstack } from '../../../common/provider-id/openstack.ts';
 import type {
   CloudConfigFile,
@@ -57,7 +58,12 @@ export async function openOpenStack({
 }: OpenStackParts): Promise<OpenedCloud> {
   const { clock, env, onCall, mutationTimeoutMs = 10_000 } = context;
   const pool = { keepAlive: true, maxSockets };
-  const { http: bare, close } = createHttp({ clock, plain: pool, tls: { ...pool, ...(await tlsOptions(config)) } });
+  const { http: bare, close } = createHttp({
+    clock,
+    proxyFor: readProxies(env),
+    plain: pool,
+    tls: { ...pool, ...(await tlsOptions(config)) },
+  });
   const http = wrapHttp(bare);
   const client = createClient({
     ...{ ...config, http, clock, onCall, gates: createGates(context) },

@@ -1,4 +1,5 @@
 import { createHttp, type Http } from '../../../common/process/http.ts';
+import { readProxies } from '../../../common/process/proxy-environment.ts';
 import { ovirt } from '../../../common/provider-id/ovirt.ts';
 import type { CloudContext, CloudIdentity, CloudModule, InstanceRef, OpenedCloud } from '../cloud.ts';
 import { configFilesOf } from '../config-files.ts';
@@ -48,7 +49,7 @@ export function openOvirt({ config, context, wrapHttp = (http) => http }: OvirtP
   const { endpoint, ca, insecure, user } = config;
   const pool = { keepAlive: true, maxSockets: 8 };
   const tls = { ...pool, rejectUnauthorized: !insecure, ...(ca === undefined ? {} : { ca }) };
-  const { http, close } = createHttp({ clock, plain: pool, tls });
+  const { http, close } = createHttp({ clock, proxyFor: readProxies(context.env), plain: pool, tls });
   const calls = { http: wrapHttp(http), clock, onCall };
   const gate = createRateLimiter({ cloud, clock, random, limits, onWait });
   const engine = createEngine({ ...calls, gate, endpoint }, createTokens(config, calls));

@@ -1,4 +1,5 @@
 import { createHttp, type Http } from '../../../common/process/http.ts';
+import { readProxies } from '../../../common/process/proxy-environment.ts';
 import { vsphere } from '../../../common/provider-id/vsphere.ts';
 import { CloudConfigError, type CloudContext, type CloudModule, type InstanceRef, type OpenedCloud } from '../cloud.ts';
 import { configFilesOf } from '../config-files.ts';
@@ -38,14 +39,19 @@ const nilUuid = '00000000-0000-0000-0000-000000000000';
 /** @param wrapHttp around every exchange, for worlds that count calls or answer themselves */
 export function openVSphere(
   { vcenters, categories, roles, files }: VSphereConfig,
-  { clock, random, onCall, onWait }: CloudContext,
+  { clock, random, onCall, onWait, env }: CloudContext,
   { lastSeen, refusals }: Memory,
   wrapHttp: (http: Http) => Http = (http) => http,
 ): OpenedCloud {
   const parts = vcenters.map((config) => {
     const { ca, insecure, thumbprint } = config;
     const tls = { keepAlive: true, maxSockets: 8, rejectUnauthorized: !insecure, ...(ca === undefined ? {} : { ca }) };
-    const { http, close } = createHttp({ clock, tls, thumbprint: insecure ? undefined : thumbprint });
+    const { http, close } = createHttp({
+      clock,
+      proxyFor: readProxies(env),
+      tls,
+      thumbprint: insecure ? undefined : thumbprint,
+    });
     const gate = createRateLimiter({ cloud: 'vsphere', clock, random, limits: callLimits, onWait });
     const exchange = createExchange({ cloud: 'vsphere', http: wrapHttp(http), clock, gate, onCall });
     return {
