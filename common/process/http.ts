@@ -66,7 +66,8 @@ export function createHttp(options: HttpOptions): { readonly http: Http; close()
     const held = byProxy.get(proxy);
     if (held !== undefined) return held;
     const made = {
-      plain: new PlainAgent({ keepAlive: false, ...plain, ...throughProxy(proxy) }),
+      // Some proxies (tinyproxy) close the connection after each plain answer without saying so.
+      plain: new PlainAgent({ keepAlive: false, ...plain, ...(proxy && { keepAlive: false }), ...throughProxy(proxy) }),
       tls: new TlsAgent({ keepAlive: false, ...tls, ...throughProxy(proxy) }),
     };
     if (thumbprint !== undefined) made.tls.createConnection = connectPinned(thumbprint);

@@ -60,8 +60,11 @@ export interface ServiceCallsOptions {
  * may run at once.
  */
 export function clientDefaults({ context: { env } }: Pick<ServiceCallsOptions, 'context'>) {
-  const agent = { keepAlive: true, maxSockets: 48, proxyEnv: agentEnvironment(env) };
-  return { maxAttempts: 1, requestHandler: { httpAgent: agent, httpsAgent: agent } };
+  const proxyEnv = agentEnvironment(env);
+  const agent = { keepAlive: true, maxSockets: 48, proxyEnv };
+  // Some proxies close the connection after each plain answer without saying so.
+  const plain = { ...agent, keepAlive: proxyEnv === undefined };
+  return { maxAttempts: 1, requestHandler: { httpAgent: plain, httpsAgent: agent } };
 }
 
 export function createServiceCalls(client: SdkClient, options: ServiceCallsOptions): ServiceCalls {
