@@ -7,10 +7,10 @@ type Environment = Readonly<Record<string, string | undefined>>;
 const metadataHosts = ['metadata.google.internal', '100.100.100.200', 'fd00:ec2::254'];
 
 /**
- * Reads `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY`, also in lower case, as Go's programs do: `NO_PROXY` lists hosts with
- * their subdomains, `.domains` (subdomains alone), addresses and CIDRs, each with or without a port, or `*`. Loopback
- * and metadata services are never asked through a proxy. Throws an Error that names the variable and not its value,
- * which may have a password.
+ * Reads `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY`, also in lower case, as Go's programs do: `NO_PROXY` lists hosts
+ * with their subdomains, `.domains` (subdomains alone), addresses and CIDRs, each with or without a port, or `*`.
+ * Loopback and metadata services are never asked through a proxy. Throws an Error that names the variable and not its
+ * value, which may have a password.
  */
 export function readProxies(env: Environment): ProxyFor {
   const { proxies, exceptions } = readVariables(env);
@@ -24,8 +24,8 @@ export function readProxies(env: Environment): ProxyFor {
 }
 
 /**
- * The same for an agent of Node that chooses by itself, as the SDK's do: of `NO_PROXY` it does not know CIDRs. Throws as
- * `readProxies`.
+ * The same for an agent of Node that chooses by itself, as the SDK's do: of `NO_PROXY` it does not know CIDRs. Throws
+ * as `readProxies`.
  */
 export function agentEnvironment(env: Environment): { readonly [name: string]: string } | undefined {
   const { proxies, exceptions } = readVariables(env);
@@ -33,7 +33,7 @@ export function agentEnvironment(env: Environment): { readonly [name: string]: s
   const domains = exceptions.filter((entry) => /^[a-z][^:]*$/.test(entry)).map((entry) => `.${entry}`);
   const local = ['localhost', '127.0.0.1', '::1', '169.254.169.254'];
   return {
-    ...Object.fromEntries([...proxies].map(([scheme, proxy]) => [`${scheme.slice(0, -1).toUpperCase()}_PROXY`, proxy])),
+    ...Object.fromEntries([...proxies].map(([scheme, proxy]) => [scheme.toUpperCase().replace(':', '_PROXY'), proxy])),
     NO_PROXY: [...exceptions, ...domains, ...local].join(),
   };
 }
