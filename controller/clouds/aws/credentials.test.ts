@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
 import { systemClock } from '../../../common/process/clock.ts';
+import { startTestProxy } from '../../../common/testing/test-proxy.ts';
 import { type CredentialProvider, findCredentials } from './credentials.ts';
 
 /** The SDK's chain reads the process's own environment. */
@@ -72,7 +73,7 @@ describe('credentials that end', () => {
     AWS_SHARED_CREDENTIALS_FILE: '/nonexistent',
   };
 
-  it('of a web identity are renewed with the token as the kubelet has written it since', async () => {
+  async function renewsWebIdentity(endpoint: string, more: Readonly<Record<string, string>>): Promise<void> {
     const file = join(folder, 'token');
     await writeFile(file, 'token-1');
     answer = (_, body, response) => {
@@ -89,14 +90,27 @@ describe('credentials that end', () => {
       ...nowhere,
       AWS_ROLE_ARN: 'arn:aws:iam::123456789012:role/mooring',
       AWS_WEB_IDENTITY_TOKEN_FILE: file,
-      AWS_ENDPOINT_URL_STS: url,
+      AWS_ENDPOINT_URL_STS: endpoint,
     });
-    const source = await findCredentials(env, 'eu-west-1', systemClock(), 5000);
+    const source = await findCredentials({ ...env, ...more }, 'eu-west-1', systemClock(), 5000);
     assert.ok(source.state === 'found' && source.problem === undefined, JSON.stringify(source));
     assert.equal(source.from, 'AWS_WEB_IDENTITY_TOKEN_FILE');
     assert.ok(!source.files.includes(file));
     await writeFile(file, 'token-2');
     assert.equal(await nextKey(source.provider, 'ASIAtoken-1'), 'ASIAtoken-2');
+  }
+
+  it('of a web identity are renewed with the token as the kubelet has written it since', () =>
+    renewsWebIdentity(url, {}));
+
+  it('of a web identity are asked for through the proxy of the environment', async () => {
+    const proxy = await startTestProxy(() => Number(new URL(url).port));
+    try {
+      await renewsWebIdentity('http://sts.test', { HTTP_PROXY: proxy.url });
+      assert.equal(proxy.seen[0], 'POST http://sts.test/ user:pass');
+    } finally {
+      proxy.close();
+    }
   });
 
   it('of a pod identity are renewed by the agent on the node, with the token as it is since', async () => {

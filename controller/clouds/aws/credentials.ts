@@ -1,6 +1,7 @@
 import { join, resolve } from 'node:path';
 import { EC2Client, type EC2ClientConfig } from '@aws-sdk/client-ec2';
 import type { Clock } from '../../../common/process/clock.ts';
+import { clientDefaults } from './service-calls.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
 export type CredentialProvider = Exclude<NonNullable<EC2ClientConfig['credentials']>, { accessKeyId: string }>;
@@ -48,7 +49,8 @@ export async function findCredentials(
     return { state: 'found', provider: async () => credential, from: 'the environment', files: [] };
   }
   // The client's types lack it, but it reaches the SDK, which else caches files for as long as the process lives.
-  const chain = new EC2Client({ region, ignoreCache: true } as EC2ClientConfig);
+  const { requestHandler } = clientDefaults({ context: { env } });
+  const chain = new EC2Client({ region, ignoreCache: true, requestHandler } as EC2ClientConfig);
   const provider: CredentialProvider = () => chain.config.credentials();
   const explicit = explicitSources.find((name) => env[name]);
   const files = sharedFiles(env);

@@ -59,7 +59,7 @@ export interface ServiceCallsOptions {
  * Settings of every client of the SDK: no retries, which are the controller's, and one connection for each call that
  * may run at once.
  */
-export function clientDefaults({ context: { env } }: Pick<ServiceCallsOptions, 'context'>) {
+export function clientDefaults({ context: { env } }: { readonly context: Pick<CloudContext, 'env'> }) {
   const proxyEnv = agentEnvironment(env);
   const agent = { keepAlive: true, maxSockets: 48, proxyEnv };
   // Some proxies close the connection after each plain answer without saying so.
