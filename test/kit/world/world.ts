@@ -40,6 +40,8 @@ export interface WorldOptions {
   readonly controllerFlags?: readonly string[];
   /** Says what is being done; lines for people. */
   say(line: string): void;
+  /** The API server can be used with this kubeconfig from here on. */
+  onKubeconfig?(path: string): void;
 }
 
 /** A whole cluster on one machine: API server, cloud, kubelets, two controllers and an agent on every node. */
@@ -83,6 +85,7 @@ export async function startWorld(options: WorldOptions): Promise<World> {
   say(`cloud ${cloud.url}, metadata ${cloud.metadataBase}, Kubernetes API ${api.url}`);
 
   await applyManifests(rest);
+  options.onKubeconfig?.(kubeconfig);
   const controllerConfig = await writeControllerFiles(folder, rest, api, cloud);
   const replicas: Replica[] = [];
   async function startControllers(): Promise<void> {

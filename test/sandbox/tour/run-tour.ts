@@ -29,6 +29,13 @@ interface Outcome {
   readonly seen: string;
 }
 
+const toTry = [
+  'The sandbox stays up until it is interrupted. With that variable in another terminal, in this folder, try:',
+  '  npm run -s controller -- explain node node-0001',
+  '  kubectl create service loadbalancer web --tcp=80:80',
+  '  npm run -s controller -- explain service web',
+];
+
 /** Runs the tour and answers the exit code: 0 only if all of it happened. */
 export async function runTour(options: TourOptions): Promise<number> {
   const startedMs = Date.now();
@@ -38,7 +45,12 @@ export async function runTour(options: TourOptions): Promise<number> {
       `agents ${shortened.heartbeat}; kubelets renew every ${shortened.kubeletLeaseMs / 1000} s, Ready turns ` +
       `Unknown after ${shortened.monitorGraceMs / 1000} s`,
   );
-  const world = await startWorld({ ...options, say: (line) => table.say(line) });
+  const printKubeconfig = (path: string) => options.printKubeconfig(`export KUBECONFIG=${path}\n`);
+  const world = await startWorld({
+    ...options,
+    say: (line) => table.say(line),
+    ...(options.keep && { onKubeconfig: printKubeconfig }),
+  });
   const redraw = setInterval(() => void draw(world, table.draw), 700);
   const outcomes: Outcome[] = [];
   try {
@@ -61,8 +73,8 @@ export async function runTour(options: TourOptions): Promise<number> {
   options.printSummary(summary(options, world, outcomes, ok, Date.now() - startedMs));
   if (!ok && !options.stop.aborted) await showLogs(world, options.out);
   if (options.keep && !options.stop.aborted) {
-    options.printKubeconfig(`KUBECONFIG=${world.kubeconfig}\n`);
-    table.say('staying up until interrupted');
+    printKubeconfig(world.kubeconfig);
+    for (const line of toTry) table.say(line);
     await new Promise<void>((resolve) => options.stop.addEventListener('abort', () => resolve(), { once: true }));
   }
   await world.stop();
@@ -113,7 +125,7 @@ function summary(
     return `${JSON.stringify(result, undefined, 2)}\n`;
   }
   const lines = outcomes.map(
-    (outcome) => `  ${outcome.ok ? 'proved    ' : 'NOT PROVED'}  ${outcome.title} (${outcome.seconds.toFixed(1)} s)`,
+    (outcome) => `  ${outcome.ok ? 'passed' : 'FAILED'}  ${outcome.title} (${outcome.seconds.toFixed(1)} s)`,
   );
   const calls = Object.entries(cloudCalls).map(
     ([operation, codes]) =>
@@ -121,7 +133,9 @@ function summary(
         .map(([code, count]) => `${count} x ${code}`)
         .join(', ')}`,
   );
-  const verdict = ok ? 'Everything happened.' : options.stop.aborted ? 'Interrupted.' : 'Something did not happen.';
+  const failed = outcomes.filter((outcome) => !outcome.ok).length;
+  const all = outcomes.length === 1 ? 'The scenario' : `All ${outcomes.length} scenarios`;
+  const verdict = ok ? `${all} passed.` : options.stop.aborted ? 'Interrupted.' : `Scenarios that failed: ${failed}.`;
   return (
     `\n${verdict} ${(tookMs / 1000).toFixed(0)} s.\n${lines.join('\n')}\nCalls to the cloud's API:\n` +
     `${calls.join('\n')}\n`
