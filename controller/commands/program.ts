@@ -5,6 +5,7 @@ import type { CommandEnvironment } from './command.ts';
 import { explainCommand } from './explain-command.ts';
 import { planCommand } from './plan-command.ts';
 import { runCommand } from './run-command.ts';
+import { statusCommand } from './status-command.ts';
 import { teardownCommand } from './teardown-command.ts';
 
 /**
@@ -26,6 +27,7 @@ export function controllerProgram(environment: CommandEnvironment): ProgramDefin
       run: runCommand(environment),
       plan: planCommand(environment),
       explain: explainCommand(environment),
+      status: statusCommand(environment),
       check: checkCommand(environment),
       teardown: teardownCommand(environment),
     },

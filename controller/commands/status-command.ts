@@ -1,0 +1,62 @@
+import { defineFlags } from '../../common/process/flags.ts';
+import { type CommandDefinition, defineCommand } from '../../common/process/program.ts';
+import { restOrAbort } from '../../common/process/until.ts';
+import { names } from '../../common/well-known.ts';
+import { clusterFlags } from '../app/options/network-flags.ts';
+import { modulePaths } from '../app/options/options.ts';
+import { commonFlags } from '../app/options/own-flags.ts';
+import { type CommandEnvironment, exitCode, leaseFlags, openLog, outputFlags, withApi } from './command.ts';
+import { clusterStatus } from './status/cluster-status.ts';
+import { printStatus } from './status/print-status.ts';
+import { readCluster } from './status/read-cluster.ts';
+
+const { kubeconfig, 'cloud-module': cloudModule, 'log-level': logLevel, 'log-format': logFormat, v } = commonFlags;
+const statusFlags = defineFlags({
+  ...{ kubeconfig, 'cloud-module': cloudModule, 'log-level': logLevel, 'log-format': logFormat, v },
+  'load-balancer-class': clusterFlags['load-balancer-class'],
+  watch: {
+    kind: 'bool',
+    short: 'w',
+    default: false,
+    help: 'Show it again every five seconds, until interrupted; with -o json one line each time.',
+  },
+});
+
+const periodMs = 5000;
+
+export function statusCommand({ clock, signal }: CommandEnvironment): CommandDefinition {
+  return defineCommand({
+    summary: 'Shows the cluster at a glance: the leader, and nodes and services by state and reason.',
+    flags: { ...statusFlags, ...outputFlags, ...leaseFlags },
+    examples: [
+      'mooring-controller status',
+      'mooring-controller status --watch',
+      'mooring-controller status -o json',
+    ],
+    run: ({ values, io }) =>
+      exitCode(io, 'status', async () => {
+        const log = openLog(clock, values, io.stderr);
+        const options = {
+          loadBalancerClasses: values.loadBalancerClass,
+          moduleNames: [...modulePaths(values.cloudModule).keys()],
+        };
+        await withApi(values.kubeconfig, { clock, log, env: io.env }, async (api) => {
+          do {
+            const where = {
+              nowMs: clock.now(),
+              namespace: names.namespace,
+              leaseNamespace: values.leaderElectResourceNamespace,
+              leaseName: values.leaderElectResourceName,
+            };
+            const status = clusterStatus(await readCluster(api, where, signal), options);
+            if (values.output === 'table') io.stdout(`${printStatus(status, where.nowMs)}${values.watch ? '\n' : ''}`);
+            else io.stdout(`${JSON.stringify(status, undefined, values.watch ? undefined : 2)}\n`);
+            if (values.watch) await restOrAbort(clock, periodMs, signal);
+          } while (values.watch && !signal.aborted);
+        }).catch((error: unknown) => {
+          if (!(values.watch && signal.aborted)) throw error;
+        });
+        return 0;
+      }),
+  });
+}

@@ -1,0 +1,120 @@
+import { annotations, conditions } from '../../../common/well-known.ts';
+import { conditionOf, instanceMissing } from '../../model/node-view.ts';
+import { parseRecord } from '../../model/scope-record.ts';
+import { explainNode } from '../explain/explain-node.ts';
+import { explainService } from '../explain/explain-service.ts';
+import { leaderFault } from '../explain/leader.ts';
+import type { Cluster } from './read-cluster.ts';
+
+/** One Node or Service. Times are ISO 8601. */
+export interface Row {
+  /** Of a Service `namespace/name`. */
+  readonly name: string;
+  /** As `explain` says it. */
+  readonly state: string;
+  /** A documented reason code; empty where none applies. */
+  readonly reason: string;
+  readonly why: string;
+  /** Since when the condition has its status; null: unknown. */
+  readonly since: string | null;
+  /** The cloud that it belongs to; null: not recorded. */
+  readonly scope: string | null;
+}
+
+/** Objects of one state and reason. */
+export interface Group {
+  readonly state: string;
+  readonly reason: string;
+  /** It needs no attention. */
+  readonly ok: boolean;
+  readonly count: number;
+  /** The longest ones first, at most `shownNames`. */
+  readonly names: readonly string[];
+  /** Of the first name. */
+  readonly why: string;
+  readonly since: string | null;
+}
+
+export interface ClusterStatus {
+  /** Null where this credential may not read the Lease. */
+  readonly leader: { readonly identity: string | null; readonly renewedAt: string | null } | null;
+  /** Why no controller acts; null while one does. */
+  readonly leaderFault: string | null;
+  /** Null where this credential may not read it. */
+  readonly pausedForAll: boolean | null;
+  /** Null where this credential may not read them. */
+  readonly nodes: readonly Group[] | null;
+  readonly services: readonly Group[] | null;
+  /** Nodes by the scope in their record. */
+  readonly scopes: Readonly<Record<string, number>>;
+}
+
+export const shownNames = 5;
+const well: ReadonlySet<string> = new Set(['initialized', 'ensured', 'foreign', 'none']);
+
+export interface RowOptions {
+  /** `--load-balancer-class` */
+  readonly loadBalancerClasses: readonly string[];
+  /** Of `--cloud-module`. */
+  readonly moduleNames: readonly string[];
+}
+
+/** A row for each Node and Service, in no order. Pure. */
+export function rowsOf(
+  { nodes, services, ...around }: Cluster,
+  options: RowOptions,
+): { readonly nodes: readonly Row[] | undefined; readonly services: readonly Row[] | undefined } {
+  return {
+    nodes: nodes?.map((node) => {
+      const { state, reason, why } = explainNode({ ...around, ...options, node, nodeRenewTime: '' });
+      const missing = conditionOf(node, instanceMissing);
+      const shown = missing?.status === 'True' ? missing : conditionOf(node, conditions.cloudInitialized);
+      const scope = parseRecord(node.annotations[annotations.instance])?.scope ?? null;
+      return { name: node.name, state, reason, why, since: shown?.lastTransitionTime ?? null, scope };
+    }),
+    services: services?.map((service) => {
+      const { state, reason, why } = explainService({ ...around, ...options, service });
+      return {
+        name: service.key,
+        state,
+        reason,
+        why,
+        since: service.condition?.lastTransitionTime ?? null,
+        scope: null,
+      };
+    }),
+  };
+}
+
+/** The cluster at a glance. Pure. */
+export function clusterStatus(cluster: Cluster, options: RowOptions): ClusterStatus {
+  const { leader, hidden, pausedForAll } = cluster;
+  const rows = rowsOf(cluster, options);
+  const scopes: Record<string, number> = {};
+  for (const { scope } of rows.nodes ?? []) if (scope !== null) scopes[scope] = (scopes[scope] ?? 0) + 1;
+  return {
+    leader: hidden.includes('leader')
+      ? null
+      : { identity: leader?.identity || null, renewedAt: leader?.renewTime || null },
+    leaderFault: leaderFault(cluster)?.why ?? null,
+    pausedForAll: hidden.includes('pause') ? null : pausedForAll,
+    nodes: rows.nodes === undefined ? null : groupsOf(rows.nodes),
+    services: rows.services === undefined ? null : groupsOf(rows.services),
+    scopes,
+  };
+}
+
+/** What needs attention comes first, then the larger groups. */
+function groupsOf(rows: readonly Row[]): readonly Group[] {
+  const byReason = Map.groupBy(rows, ({ state, reason }) => `${state} ${reason}`);
+  return [...byReason.values()]
+    .map((members): Group => {
+      const sorted = members.toSorted(
+        (a, b) => (a.since ?? '').localeCompare(b.since ?? '') || (a.name < b.name ? -1 : 1),
+      );
+      const { state, reason, why, since } = sorted[0]!;
+      const names = sorted.slice(0, shownNames).map(({ name }) => name);
+      return { state, reason, ok: well.has(state), count: members.length, names, why, since };
+    })
+    .toSorted((a, b) => Number(a.ok) - Number(b.ok) || b.count - a.count);
+}

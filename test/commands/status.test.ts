@@ -1,0 +1,125 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { systemClock } from '../../common/process/clock.ts';
+import { runProgram } from '../../common/process/program.ts';
+import { annotations, conditions, names } from '../../common/well-known.ts';
+import { controllerProgram } from '../../controller/commands/program.ts';
+import { type KubeApiServer, startKubeApi } from '../kit/kube-api/start-kube-api.ts';
+import { createKubeRest, type KubeRest } from '../kit/world/kube-rest.ts';
+import { serviceAccountToken } from '../kit/world/manifests.ts';
+
+const lease = `/apis/coordination.k8s.io/v1/namespaces/${names.namespace}/leases`;
+const waitingSince = '2026-01-01T00:00:00Z';
+
+describe('status', () => {
+  let folder: string;
+  let api: KubeApiServer;
+  let rest: KubeRest;
+
+  async function node(name: string, status: 'True' | 'False', reason: string, message: string): Promise<void> {
+    const taints =
+      status === 'True' ? [] : [{ key: 'node.cloudprovider.kubernetes.io/uninitialized', effect: 'NoSchedule' }];
+    const metadata = { name, annotations: { [annotations.instance]: 'http://cloud/demo/sim-1 1' } };
+    await rest.must('POST', '/api/v1/nodes', { apiVersion: 'v1', kind: 'Node', metadata, spec: { taints } });
+    const condition = { type: conditions.cloudInitialized, status, reason, message, lastTransitionTime: waitingSince };
+    await rest.must(
+      'PATCH',
+      `/api/v1/nodes/${name}/status`,
+      { status: { conditions: [condition] } },
+      { type: 'application/merge-patch+json' },
+    );
+  }
+
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'mooring-status-'));
+    api = await startKubeApi();
+    rest = createKubeRest(api);
+    await writeFile(join(folder, 'admin'), api.kubeconfig());
+    for (let each = 0; each < 7; each += 1) await node(`good-${each}`, 'True', 'Initialized', 'as the cloud says');
+    for (let each = 0; each < 6; each += 1) await node(`new-${each}`, 'False', 'AwaitingReport', 'no report yet');
+    await rest.must('POST', '/api/v1/namespaces/default/services', {
+      ...{ apiVersion: 'v1', kind: 'Service', metadata: { name: 'web' } },
+      spec: { type: 'LoadBalancer', ports: [{ port: 80 }] },
+    });
+    await rest.must('POST', '/api/v1/namespaces/default/services', {
+      ...{ apiVersion: 'v1', kind: 'Service', metadata: { name: 'inner' }, spec: { ports: [{ port: 80 }] } },
+    });
+  });
+  after(async () => {
+    rest.close();
+    await api.stop();
+    await rm(folder, { recursive: true });
+  });
+
+  async function status(line: string, signal = new AbortController().signal, kubeconfig = 'admin') {
+    const program = controllerProgram({
+      clock: systemClock(),
+      random: Math.random,
+      signal,
+      ask: async () => undefined,
+    });
+    const said = { out: '', err: '' };
+    const code = await runProgram(program, {
+      argv: ['status', ...line.split(' ').filter((word) => word !== '')],
+      env: { KUBECONFIG: join(folder, kubeconfig) },
+      stdout: (text) => {
+        said.out += text;
+      },
+      stderr: (text) => {
+        said.err += text;
+      },
+    });
+    return { code, ...said };
+  }
+
+  it('groups Nodes and Services by state and reason, what needs attention first, the oldest by name', async () => {
+    const { code, out, err } = await status('');
+    assert.deepEqual([code, err], [0, '']);
+    assert.match(out, /^LEADER +none\n +no controller holds the Lease, so none acts\nPAUSED +no\nSCOPES +http/);
+    assert.match(out, /NODES {2}13\n.*\n +waiting +AwaitingReport +6 +\d+ d +new-0, .*, new-4, ...: no report yet\n/);
+    assert.match(out, /\n +initialized +Initialized +7 +-\n/);
+    assert.match(out, /SERVICES {2}1\n.*\n +waiting +- +1 +- +default\/web: no controller holds the Lease/);
+  });
+
+  it('has stable values for programs', async () => {
+    const holder = { holderIdentity: 'one', renewTime: new Date().toISOString().replace('Z', '000Z') };
+    await rest.must('POST', lease, { metadata: { name: names.lease }, spec: holder });
+    const { code, out } = await status('-o json');
+    const shown = JSON.parse(out);
+    assert.deepEqual([code, shown.leader.identity, shown.leaderFault, shown.pausedForAll], [0, 'one', null, false]);
+    assert.deepEqual(shown.scopes, { 'http://cloud/demo/sim-1': 13 });
+    assert.deepEqual(shown.nodes[0], {
+      ...{ state: 'waiting', reason: 'AwaitingReport', ok: false, count: 6, since: waitingSince, why: 'no report yet' },
+      names: ['new-0', 'new-1', 'new-2', 'new-3', 'new-4'],
+    });
+  });
+
+  it('says what this credential may not read, and not that all is well', async () => {
+    await rest.must('POST', '/api/v1/namespaces/default/serviceaccounts', { metadata: { name: 'visitor' } });
+    const token = await serviceAccountToken(rest, { namespace: 'default', name: 'visitor' });
+    await writeFile(join(folder, 'visitor'), api.kubeconfig(token));
+    const { code, out } = await status('-o json', undefined, 'visitor');
+    const { leader, leaderFault, ...others } = JSON.parse(out);
+    assert.deepEqual([code, leader], [0, null]);
+    assert.match(leaderFault, /may not read the Lease/);
+    assert.deepEqual(others, { pausedForAll: null, nodes: null, services: null, scopes: {} });
+    assert.match((await status('', undefined, 'visitor')).out, /NODES {2}unknown: this credential may not list them/);
+  });
+
+  it('shows it again until it is interrupted, and then ends well', async () => {
+    const stop = new AbortController();
+    setTimeout(() => stop.abort(), 500);
+    const { code, out } = await status('--watch -o json', stop.signal);
+    assert.equal(code, 0);
+    assert.equal(JSON.parse(out.split('\n')[0]!).nodes.length, 2);
+  });
+
+  it('refuses flags that mean nothing to it', async () => {
+    const { code, err } = await status('--cloud-provider=aws');
+    assert.equal(code, 2);
+    assert.match(err, /unknown option.*cloud-provider/);
+  });
+});
