@@ -3,6 +3,7 @@ import { hostname } from 'node:os';
 import { defineFlags } from '../../common/process/flags.ts';
 import { errorFields, type Log } from '../../common/process/log.ts';
 import { type CommandDefinition, defineCommand, type ProgramIo } from '../../common/process/program.ts';
+import { names } from '../../common/well-known.ts';
 import { accountProblems } from '../app/open-clouds.ts';
 import { clusterFlags } from '../app/options/network-flags.ts';
 import { readClusterOptions } from '../app/options/network-options.ts';
@@ -37,6 +38,11 @@ const teardownFlags = defineFlags({
       'balancers.',
   },
 });
+
+interface LeaseName {
+  readonly namespace: string;
+  readonly name: string;
+}
 
 /** A leader that shuts down releases the Lease at once; that of a killed one has to expire. */
 const leaseWaitMs = 30_000;
@@ -126,7 +132,7 @@ async function whileLeading<T>(
   { clock, random, signal }: CommandEnvironment,
   api: KubeApi,
   log: Log,
-  lease: { readonly namespace: string; readonly name: string },
+  lease: LeaseName,
   work: (elector: Elector, paused: () => boolean) => Promise<T>,
 ): Promise<T> {
   signal.throwIfAborted();
@@ -146,8 +152,9 @@ async function whileLeading<T>(
   const running = elector.run(ending.signal);
   let timer: { cancel(): void } | undefined;
   const late = new Promise<never>((_, reject) => {
-    const why = `the Lease ${lease.namespace}/${lease.name} is held by a running controller: stop it first`;
-    timer = clock.setTimer(leaseWaitMs, () => reject(new Error(why)));
+    timer = clock.setTimer(leaseWaitMs, () => {
+      void holderOf(api, lease).then((holder) => reject(new Error(heldMessage(lease, holder))));
+    });
     signal.addEventListener('abort', () => reject(new Error('interrupted')), { once: true });
   });
   try {
@@ -160,6 +167,24 @@ async function whileLeading<T>(
     await Promise.all([running, pause.stop()]);
     await elector.release().catch((error: unknown) => log.warn('the Lease is not freed', errorFields(error)));
   }
+}
+
+/** Who holds the Lease; undefined where that cannot be read. */
+async function holderOf(api: KubeApi, { namespace, name }: LeaseName): Promise<string | undefined> {
+  const path = `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases/${name}`;
+  try {
+    const { spec } = await api.call<{ readonly spec?: { readonly holderIdentity?: string } }>({ verb: 'get', path });
+    return spec?.holderIdentity || undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** What to do when the Lease was not acquired in time. `holder`: its identity, host name and `_` and a UUID. */
+export function heldMessage({ namespace, name }: LeaseName, holder: string | undefined): string {
+  const by = holder === undefined ? 'a running controller' : `the running controller ${holder}`;
+  const command = `kubectl scale deployment mooring-controller -n ${names.namespace} --replicas=0`;
+  return `the Lease ${namespace}/${name} is held by ${by}: stop it first, as by '${command}'`;
 }
 
 /** The check of the credential's visibility, from one read of the Nodes. */

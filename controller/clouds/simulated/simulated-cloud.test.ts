@@ -148,3 +148,11 @@ test('the scope names endpoint, project and region and no credential', () => {
   assert.equal(cloud.scope, 'http://cloud/demo/sim-1');
   assert.ok(!cloud.scope.includes(sandbox.credential));
 });
+
+test('check advises by whether the endpoint answered', async (t) => {
+  const { sandbox, cloud } = await overSockets(t);
+  sandbox.faults.add({ operation: 'regions.get', effect: { kind: 'error', status: 503 } });
+  const answered = (await cloud.check()).find(({ ok }) => !ok)?.message ?? '';
+  assert.match(answered, /See the cloud's status, and try again later$/);
+  assert.doesNotMatch(answered, /reachable/);
+});

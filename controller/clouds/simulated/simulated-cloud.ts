@@ -11,7 +11,7 @@ import { instanceId } from './instance-answer.ts';
 import { createLoadBalancerDriver, type SimulatedDriver } from './load-balancer-driver.ts';
 import { simulatedReader } from './reader.ts';
 import { createRoutes } from './routes.ts';
-import { createTransport } from './transport.ts';
+import { createTransport, refusalOf } from './transport.ts';
 
 export interface SimulatedCloudParts {
   readonly config: SimulatedConfig;
@@ -127,6 +127,8 @@ function adviceFor(error: unknown): string {
       return 'Try again later';
     case 'Unavailable':
     case 'Timeout':
+      // An endpoint that answered is reachable.
+      if (refusalOf(error)) return "See the cloud's status, and try again later";
       return 'Check that the endpoint is reachable from here';
     default:
       return 'Check endpoint, project and region';

@@ -44,8 +44,11 @@ export class ServicesRemainError extends Error {
   constructor(services: readonly string[]) {
     const shown = services.slice(0, 5).join(', ');
     const more = services.length > 5 ? ` and ${services.length - 5} more` : '';
+    const subject = services.length === 1 ? '1 Service still has or wants a load balancer' : undefined;
+    const those = services.length === 1 ? 'it' : 'them';
     super(
-      `${services.length} Services still have or want load balancers (${shown}${more}): delete them first, ` +
+      `${subject ?? `${services.length} Services still have or want load balancers`} (${shown}${more}): ` +
+        `delete ${those} first, ` +
         'and let the controller finish, or force it',
     );
     this.services = services;
