@@ -71,7 +71,8 @@ export interface CheckResult {
   readonly name: string;
   /** The capabilities that need it; undefined: all of them. */
   readonly neededFor?: readonly Capability[];
-  readonly ok: boolean;
+  /** Null: unknown, since nothing that changes nothing can prove it; no failure. */
+  readonly ok: boolean | null;
   /** The observation; on failure also the remedy. Free of credentials. */
   readonly message: string;
 }

@@ -7,7 +7,7 @@ import { readLoops } from '../app/options/run-options.ts';
 import { permissionsFor } from '../app/permissions.ts';
 import { cloudNameOf } from '../clouds/registry.ts';
 import { capabilitiesIn, isNeeded } from './check/needed.ts';
-import { printChecks } from './check/print-checks.ts';
+import { printChecks, stateOf } from './check/print-checks.ts';
 import { runChecks } from './check/run-checks.ts';
 import { type CommandEnvironment, exitCode, orInterrupted, outputFlags, printJson, withClouds } from './command.ts';
 
@@ -48,9 +48,13 @@ export function checkCommand(environment: CommandEnvironment): CommandDefinition
         });
         const checked = await orInterrupted(environment.signal, checking);
         const lines = checked.map((line) => ({ ...line, needed: isNeeded(line, capabilities) }));
-        if (values.output === 'json') printJson(io, lines);
+        if (values.output === 'json')
+          printJson(
+            io,
+            lines.map((line) => ({ ...line, state: stateOf(line) })),
+          );
         else io.stdout(printChecks(lines));
-        return lines.every(({ ok, needed }) => ok || !needed) ? 0 : 1;
+        return lines.some((line) => stateOf(line) === 'failed') ? 1 : 0;
       }),
   });
 }

@@ -188,7 +188,7 @@ describe('the IAM policy that is shipped', () => {
     cloud.close();
     await ec2.close();
     assert.deepEqual(
-      results.filter(({ ok }) => !ok),
+      results.filter(({ ok }) => ok === false),
       [],
     );
     const proved = results.filter(({ message }) => message === 'allowed').map(({ name }) => name);

@@ -60,7 +60,7 @@ export async function checkAws(options: CheckOptions): Promise<readonly CheckRes
   const unproved = iamActions.filter(({ action }) => iamProof(action, parts, caller, samples) === undefined);
   const names = unproved.map(({ action }) => action.replace('elasticloadbalancing:', '')).join(', ');
   const message = `not proved, for there is no dry run of them: ${names}`;
-  return [...results, { name: 'elasticloadbalancing: changes', neededFor: ['load balancers'], ok: true, message }];
+  return [...results, { name: 'elasticloadbalancing: changes', neededFor: ['load balancers'], ok: null, message }];
 }
 
 async function checkCluster(parts: AwsParts, signal: AbortSignal | undefined): Promise<CheckResult> {
@@ -85,7 +85,7 @@ async function checkAction(
   } catch (error) {
     const code = codeOf(error);
     if (!isCloudError(error)) return { ...about, ok: false, message: textOf(error) };
-    if (error.kind === 'Forbidden' && proof.isVague) return { ...about, ok: true, message: vague };
+    if (error.kind === 'Forbidden' && proof.isVague) return { ...about, ok: null, message: vague };
     if (error.kind === 'Forbidden') {
       const advice = `Grant ${action} to the controller's role`;
       return { ...about, ok: false, message: `denied (for ${capabilities.join(', ')}); ${without}. ${advice}` };

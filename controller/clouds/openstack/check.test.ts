@@ -9,7 +9,7 @@ import type { CheckResult } from '../cloud.ts';
 const routerId = '00000000-0000-4000-8000-0000000000a1';
 const withRouter = `[Route]\nrouter-id = ${routerId}\n`;
 const withoutBalancers = '[LoadBalancer]\nenabled = false\n';
-const failed = (results: readonly CheckResult[]) => results.filter(({ ok }) => !ok).map(({ name }) => name);
+const failed = (results: readonly CheckResult[]) => results.filter(({ ok }) => ok === false).map(({ name }) => name);
 
 /** What Octavia and Neutron say to a check where everything is allowed. */
 function allowing({ service, path, method }: FakeCall, response: ServerResponse): 'answered' | undefined {

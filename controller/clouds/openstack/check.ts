@@ -62,6 +62,11 @@ const impossible = { 'if-match': 'revision_number=2147483647' };
 /** What Neutron and Octavia answer to a write that may be made and cannot be. */
 const reached: ReadonlySet<CloudErrorKind> = new Set(['NotFound', 'Invalid', 'Conflict', 'QuotaExceeded']);
 
+/** A permission that no call proves here. */
+interface NotProved {
+  readonly why: string;
+}
+
 /**
  * Token, catalog in the region, each read that is needed, with a page of one, and each kind of write, by a call that
  * cannot change anything. A creation is sent without a required field: Neutron and Octavia check the permission first.
@@ -76,13 +81,15 @@ export async function checkOpenStack(
   const results: CheckResult[] = [];
   const prove = async (
     name: string,
-    proof: () => Promise<string>,
+    proof: () => Promise<string | NotProved>,
     advice: string,
     capability?: Capability | undefined,
   ): Promise<boolean> => {
     const about = capability === undefined ? { name } : { name, neededFor: [capability] };
     try {
-      results.push({ ...about, ok: true, message: await proof() });
+      const proved = await proof();
+      if (typeof proved === 'string') results.push({ ...about, ok: true, message: proved });
+      else results.push({ ...about, ok: null, message: proved.why });
       return true;
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
@@ -136,7 +143,7 @@ export async function checkOpenStack(
   ]) {
     const write = async () => {
       const asked = await request();
-      if (typeof asked === 'string') return asked;
+      if (typeof asked === 'string') return { why: asked };
       if (!reachable.has(asked.service)) throw new Error(`${asked.service} cannot be reached`);
       return mayWrite(client, { ...asked, operation: name, permit: () => {}, signal });
     };

@@ -12,6 +12,7 @@ it('check prints what failed first, then the clouds, and the permissions that ar
     { ...line, of: 'kubernetes', name: 'delete nodes', permission: true, ok: false },
     { ...line, of: 'cloud', name: 'credential' },
     { ...line, of: 'cloud', name: 'routes', ok: false, needed: false },
+    { ...line, of: 'cloud', name: 'changes', ok: null },
     { ...line, of: 'cloud', name: 'region', ok: false },
   ]);
   const rows = text
@@ -24,6 +25,7 @@ it('check prints what failed first, then the clouds, and the permissions that ar
     'cloud|FAILED|region',
     'cloud|ok|credential',
     'cloud|not needed|routes',
+    'cloud|unknown|changes',
     'kubernetes|ok|reachable',
     'kubernetes|ok|permissions',
   ]);

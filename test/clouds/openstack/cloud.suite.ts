@@ -112,7 +112,7 @@ describe(`OpenStack, cloud ${process.env['OS_CLOUD']}`, () => {
   it('proves credentials, endpoints and permissions by check', async () => {
     const results = await cloud.check();
     assert.deepEqual(
-      results.filter(({ ok }) => !ok),
+      results.filter(({ ok }) => ok === false),
       [],
     );
     assert.equal(results.length, 12);
