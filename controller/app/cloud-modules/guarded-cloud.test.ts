@@ -147,6 +147,8 @@ describe('the guard around a cloud of a module', () => {
 
   it('refuses results of check that are none', async () => {
     assert.deepEqual(await guarded({}).check(), []);
+    const unproved = [{ of: 'example', name: 'writes', ok: null, message: 'cannot be proved' }];
+    assert.deepEqual(await guarded({ check: async () => unproved }).check(), unproved);
     await assert.rejects(guarded({ check: async () => [{ ok: 'yes' }] }).check(), isCloudError);
   });
 

@@ -138,7 +138,7 @@ function readIdentity(guard: CallGuard, identity: CloudIdentity | undefined): Cl
 /** @throws CloudError `Invalid` */
 function readChecks(guard: CallGuard, results: readonly CheckResult[]): readonly CheckResult[] {
   const isResult = ({ name, ok, message }: CheckResult) =>
-    typeof name === 'string' && typeof ok === 'boolean' && typeof message === 'string';
+    typeof name === 'string' && (ok === null || typeof ok === 'boolean') && typeof message === 'string';
   if (Array.isArray(results) && results.every(isResult)) return results;
   throw guard.fault('check', 'it answered no list of results with name, ok and message');
 }
