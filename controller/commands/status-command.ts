@@ -28,11 +28,7 @@ export function statusCommand({ clock, signal }: CommandEnvironment): CommandDef
   return defineCommand({
     summary: 'Shows the cluster at a glance: the leader, and nodes and services by state and reason.',
     flags: { ...statusFlags, ...outputFlags, ...leaseFlags },
-    examples: [
-      'mooring-controller status',
-      'mooring-controller status --watch',
-      'mooring-controller status -o json',
-    ],
+    examples: ['mooring-controller status', 'mooring-controller status --watch', 'mooring-controller status -o json'],
     run: ({ values, io }) =>
       exitCode(io, 'status', async () => {
         const log = openLog(clock, values, io.stderr);
