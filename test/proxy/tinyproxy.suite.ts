@@ -124,6 +124,6 @@ describe('the controller behind tinyproxy', () => {
   it('goes past the proxy for what NO_PROXY names, and then finds no such host', async () => {
     const { code, output } = await check(undefined, { HTTP_PROXY: proxy, HTTPS_PROXY: proxy, NO_PROXY: '.test' });
     assert.equal(code, 1);
-    assert.match(output, /ENOTFOUND|EAI_AGAIN/);
+    assert.match(output, /ENOTFOUND|EAI_AGAIN|no answer/);
   });
 });
