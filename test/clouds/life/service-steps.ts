@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { annotations as annotationKeys } from '../../../common/well-known.ts';
+import { mergePatch } from '../../kit/world/kube-rest.ts';
 import type { LifeBalancer, LifeCloud } from './life-cloud.ts';
 import type { LifeStage } from './life-stage.ts';
 import { type LifeStep, planStep, restartStep } from './life-steps.ts';
@@ -86,7 +87,8 @@ export const serviceSteps: readonly LifeStep[] = [
       for (const { name } of all) {
         const { body: found } = await controller.rest.call('GET', `${services}/${name}`);
         const ports = [...found.spec.ports, { name: 'https', port: 443 }];
-        await controller.rest.must('PUT', `${services}/${name}`, { ...found, spec: { ...found.spec, ports } });
+        // A merge, since the controller may write into the Service at the same time.
+        await controller.rest.must('PATCH', `${services}/${name}`, { spec: { ports } }, { type: mergePatch });
       }
       for (const service of all)
         await wait(`${service.name} has two ports`, async () => (await portsOf(stage, service)) === '80,443');
