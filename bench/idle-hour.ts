@@ -8,7 +8,7 @@ import { seededRandom } from '../common/process/random.ts';
 import { readRunOptions } from '../controller/app/options/run-options.ts';
 import { runController } from '../controller/app/run.ts';
 import { runCommandFlags } from '../controller/commands/run-command.ts';
-import { shippedObjects } from '../controller/kube/shipped-objects.ts';
+import { shippedObjectsIn } from '../controller/kube/shipped-objects.ts';
 import { type RunningCloud, startCloud } from '../test/kit/cloud/start-cloud.ts';
 import { freePort } from '../test/kit/free-ports.ts';
 import { admin } from '../test/kit/kube-api/auth/user.ts';
@@ -66,7 +66,7 @@ export async function measureIdleHour(
   const stop = new AbortController();
   let complaints: string[] = [];
   try {
-    for (const object of Object.values(shippedObjects)) shipObject(api.core, object);
+    for (const object of Object.values(shippedObjectsIn('kube-system'))) shipObject(api.core, object);
     const names = createObjects(api, cloud, { nodes, services });
     const files = await writeRunFiles({ api, cloud, credentials: true, folder });
     const flags = parseFlags(runCommandFlags, [

@@ -10,7 +10,7 @@ import type { MetricDefinition } from '../common/process/metrics.ts';
 import type { CommandDefinition, ProgramDefinition } from '../common/process/program.ts';
 import { annotations, labels, ownKeys, taints } from '../common/well-known.ts';
 import { loopNames } from '../controller/app/options/loops.ts';
-import { type Permission, permissions } from '../controller/app/permissions.ts';
+import { type Permission, permissionsIn } from '../controller/app/permissions.ts';
 import { processMetrics } from '../controller/app/process-metrics.ts';
 import type { AnnotationDefinition } from '../controller/clouds/load-balancers.ts';
 import { cloudModules } from '../controller/clouds/registry.ts';
@@ -256,7 +256,7 @@ function roleOf({ namespace, verbs, resource }: Permission): string {
 }
 
 function rightsPage(): string {
-  const rows = permissions.map((permission) => {
+  const rows = permissionsIn('kube-system').map((permission) => {
     const { verbs, group, resource, name, loops, why } = permission;
     const what = `${code(resource)}${group === '' ? '' : ` of ${group}`}`;
     const neededBy = loops === undefined ? 'every replica' : loops.map((loop) => code(loopNames[loop])).join(', ');

@@ -1,5 +1,6 @@
 import type { Clock } from '../../common/process/clock.ts';
 import type { Log } from '../../common/process/log.ts';
+import { names } from '../../common/well-known.ts';
 import type { KubeConnection } from '../kube/connection.ts';
 import { loadKubeConnection } from '../kube/kube-config.ts';
 import { OptionError } from './options/options.ts';
@@ -18,4 +19,13 @@ export async function connectTo(
     const message = error instanceof Error ? error.message : String(error);
     throw new OptionError(kubeconfig === '' ? message : `--kubeconfig: ${message}`);
   }
+}
+
+/**
+ * The namespace of Mooring's own objects.
+ *
+ * @param given `--mooring-namespace`; empty: that of the Pod, and outside the cluster kube-system
+ */
+export function installedIn(given: string, { podNamespace }: Pick<KubeConnection, 'podNamespace'>): string {
+  return given || podNamespace || names.namespace;
 }

@@ -7,7 +7,7 @@ import { permissionsFor } from './permissions.ts';
 function rightsFor(...controllers: readonly string[]): string[] {
   const loops = parseLoops(controllers);
   assert.ok('node' in loops);
-  return permissionsFor(loops).flatMap(({ verbs, resource, name }) =>
+  return permissionsFor(loops, 'kube-system').flatMap(({ verbs, resource, name }) =>
     verbs.map((verb) => `${verb} ${resource}${name === undefined ? '' : `/${name}`}`),
   );
 }

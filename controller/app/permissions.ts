@@ -1,5 +1,5 @@
 import { names } from '../../common/well-known.ts';
-import { type ShippedObject, shippedObjects } from '../kube/shipped-objects.ts';
+import { resourceOf, type ShippedObject, shippedObjectsIn } from '../kube/shipped-objects.ts';
 import type { Loops } from './options/loops.ts';
 
 /** One permission that the controller needs in the cluster. */
@@ -18,90 +18,91 @@ export interface Permission {
 
 const lease = { group: 'coordination.k8s.io', resource: 'leases' };
 
-function ownLease(name: string, verbs: readonly string[], why: string): Permission {
-  return { ...lease, verbs, namespace: names.namespace, name, why };
-}
-
-/** As RBAC and paths name it. */
-export function resourceOf({ kind }: ShippedObject): string {
-  return kind === 'Secret' ? 'secrets' : 'configmaps';
+function namedLease(namespace: string, name: string, verbs: readonly string[], why: string): Permission {
+  return { ...lease, verbs, namespace, name, why };
 }
 
 function shipped(object: ShippedObject, verbs: readonly string[], why: string): Permission {
-  const { name } = object;
-  return { group: '', resource: resourceOf(object), verbs, namespace: names.namespace, name, why };
+  const { namespace, name } = object;
+  return { group: '', resource: resourceOf(object), verbs, namespace, name, why };
 }
 
 /**
  * Exactly the permissions that the controller uses: `check` reviews those of the running loops, a test compares them
  * with the manifests' rules, and the page of permissions is generated from them. None creates a Secret or a ConfigMap:
  * the manifests ship those. The `create` of a Lease applies to its name only, because a PUT creates it.
+ *
+ * @param namespace that Mooring is installed in. The Lease of the election stays in kube-system, where every
+ *   controller of clouds looks for it.
  */
-export const permissions: readonly Permission[] = [
-  { group: '', resource: 'nodes', verbs: ['get', 'list', 'watch'], why: 'Nodes and the status that kubelets write' },
-  {
-    group: '',
-    resource: 'nodes',
-    verbs: ['patch'],
-    loops: ['node', 'lifecycle', 'ipam'],
-    why: 'providerID, labels, taints and pod ranges of Nodes',
-  },
-  { group: '', resource: 'nodes', verbs: ['delete'], loops: ['lifecycle'], why: 'delete Nodes whose VM is gone' },
-  {
-    group: '',
-    resource: 'nodes/status',
-    verbs: ['patch'],
-    loops: ['node', 'lifecycle', 'route'],
-    why: 'addresses and conditions of Nodes',
-  },
-  {
-    group: '',
-    resource: 'services',
-    verbs: ['get', 'list', 'watch'],
-    loops: ['service'],
-    why: 'Services of type LoadBalancer',
-  },
-  {
-    group: '',
-    resource: 'services/status',
-    verbs: ['patch'],
-    loops: ['service'],
-    why: 'addresses, conditions, finalizer and record of Services',
-  },
-  {
-    group: '',
-    resource: 'namespaces',
-    verbs: ['get'],
-    name: names.namespace,
-    loops: ['service', 'route'],
-    why: "the cluster's UID, which marks our resources in the clouds",
-  },
-  { group: '', resource: 'events', verbs: ['create', 'patch'], why: 'events about Nodes and Services' },
-  {
-    ...lease,
-    verbs: ['get'],
-    namespace: names.nodeLeaseNamespace,
-    loops: ['lifecycle'],
-    why: 'signs of life before a Node is deleted',
-  },
-  ownLease(names.lease, ['get', 'create', 'update'], 'election'),
-  ownLease(names.replicasLease, ['get', 'create', 'update', 'patch'], 'announcements of replicas'),
-  shipped(shippedObjects.published, ['get', 'list', 'watch', 'patch'], 'CA and URLs for agents; the pause key'),
-  {
-    ...shipped(shippedObjects.routeRecords, ['get', 'patch'], 'routes that are ours, where the cloud cannot tag them'),
-    loops: ['route'],
-  },
-  shipped(shippedObjects.certificates, ['get', 'patch'], 'keys of the report API'),
-  {
-    group: 'authentication.k8s.io',
-    resource: 'tokenreviews',
-    verbs: ['create'],
-    why: 'who sends a report; who reads metrics',
-  },
-  { group: 'authorization.k8s.io', resource: 'subjectaccessreviews', verbs: ['create'], why: 'who may read metrics' },
-];
+export function permissionsIn(namespace: string): readonly Permission[] {
+  const objects = shippedObjectsIn(namespace);
+  return [
+    { group: '', resource: 'nodes', verbs: ['get', 'list', 'watch'], why: 'Nodes and the status that kubelets write' },
+    {
+      group: '',
+      resource: 'nodes',
+      verbs: ['patch'],
+      loops: ['node', 'lifecycle', 'ipam'],
+      why: 'providerID, labels, taints and pod ranges of Nodes',
+    },
+    { group: '', resource: 'nodes', verbs: ['delete'], loops: ['lifecycle'], why: 'delete Nodes whose VM is gone' },
+    {
+      group: '',
+      resource: 'nodes/status',
+      verbs: ['patch'],
+      loops: ['node', 'lifecycle', 'route'],
+      why: 'addresses and conditions of Nodes',
+    },
+    {
+      group: '',
+      resource: 'services',
+      verbs: ['get', 'list', 'watch'],
+      loops: ['service'],
+      why: 'Services of type LoadBalancer',
+    },
+    {
+      group: '',
+      resource: 'services/status',
+      verbs: ['patch'],
+      loops: ['service'],
+      why: 'addresses, conditions, finalizer and record of Services',
+    },
+    {
+      group: '',
+      resource: 'namespaces',
+      verbs: ['get'],
+      name: names.namespace,
+      loops: ['service', 'route'],
+      why: "the cluster's UID, which marks our resources in the clouds",
+    },
+    { group: '', resource: 'events', verbs: ['create', 'patch'], why: 'events about Nodes and Services' },
+    {
+      ...lease,
+      verbs: ['get'],
+      namespace: names.nodeLeaseNamespace,
+      loops: ['lifecycle'],
+      why: 'signs of life before a Node is deleted',
+    },
+    namedLease(names.namespace, names.lease, ['get', 'create', 'update'], 'election'),
+    namedLease(namespace, names.replicasLease, ['get', 'create', 'update', 'patch'], 'announcements of replicas'),
+    shipped(objects.published, ['get', 'list', 'watch', 'patch'], 'CA and URLs for agents; the pause key'),
+    {
+      ...shipped(objects.routeRecords, ['get', 'patch'], 'routes that are ours, where the cloud cannot tag them'),
+      loops: ['route'],
+    },
+    shipped(objects.certificates, ['get', 'patch'], 'keys of the report API'),
+    {
+      group: 'authentication.k8s.io',
+      resource: 'tokenreviews',
+      verbs: ['create'],
+      why: 'who sends a report; who reads metrics',
+    },
+    { group: 'authorization.k8s.io', resource: 'subjectaccessreviews', verbs: ['create'], why: 'who may read metrics' },
+  ];
+}
 
-/** The permissions that a run with these loops uses. */
-export function permissionsFor(running: Loops): readonly Permission[] {
-  return permissions.filter(({ loops }) => loops === undefined || loops.some((loop) => running[loop]));
+/** The permissions that a run with these loops uses, installed in this namespace. */
+export function permissionsFor(running: Loops, namespace: string): readonly Permission[] {
+  return permissionsIn(namespace).filter(({ loops }) => loops === undefined || loops.some((loop) => running[loop]));
 }

@@ -39,6 +39,8 @@ export interface ReplicaParts {
   /** As in the Lease. */
   readonly identity: string;
   readonly host: string;
+  /** That Mooring is installed in; default kube-system. */
+  readonly namespace?: string;
   /** Objects per page of a list; default as in createListWatch. */
   readonly pageSize?: number;
   /** Called when this replica begins to lead. */
@@ -97,7 +99,7 @@ export function createReplica(parts: ReplicaParts, options: ReplicaOptions): Rep
     log,
     ...(parts.pageSize === undefined ? {} : { pageSize: parts.pageSize }),
   });
-  const shipped = createShippedObjects({ log, missing: metrics.shippedMissing });
+  const shipped = createShippedObjects(parts.namespace ?? names.namespace, { log, missing: metrics.shippedMissing });
   const pause = watchPause({ api, clock, random, log, shipped });
   const reports = createReportStore(clock);
   const lookupsByScope = new Map<string, Lookups>();

@@ -10,7 +10,7 @@ import { version } from '../../common/version.ts';
 import { createKubeClient } from '../kube/client.ts';
 import { writeTimeoutMs } from '../kube/write-api.ts';
 import type { ConfiguredCloud } from '../model/configured-cloud.ts';
-import { connectTo } from './connect.ts';
+import { connectTo, installedIn } from './connect.ts';
 import { openAttestor } from './open-attestor.ts';
 import { type CloudSet, createCloudSet } from './open-clouds.ts';
 import { type Loops, loopNames } from './options/loops.ts';
@@ -108,6 +108,7 @@ async function runReplica(
       metrics,
       identity,
       host,
+      namespace: installedIn(options.mooringNamespace, connection),
       onStartedLeading: () => service?.wake(),
     },
     options,

@@ -67,7 +67,9 @@ export function serveReports(
   let waiting: string | undefined = 'no serving certificate yet';
   const stopping = new AbortController();
 
-  const directory = createReplicaDirectory({ api, fencedApi, clock, identity: options.identity, url: options.url });
+  const { identity, url } = options;
+  const { namespace } = shipped.objects.published;
+  const directory = createReplicaDirectory({ api, fencedApi, clock, identity, url, namespace });
   const keeping = {
     api,
     fencedApi,
@@ -84,7 +86,7 @@ export function serveReports(
 
   async function open(): Promise<void> {
     const credentials = await keeper.start();
-    const identity = createIdentity({
+    const identify = createIdentity({
       api,
       clock,
       audience: options.audience,
@@ -97,7 +99,7 @@ export function serveReports(
       log,
       metrics,
       credentials,
-      identity,
+      identity: identify,
       store: reports,
       attestor: parts.attestor,
       leadership,

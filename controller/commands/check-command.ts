@@ -37,13 +37,13 @@ export function checkCommand(environment: CommandEnvironment): CommandDefinition
         const named = readLoops(values.controllers);
         const cloudRoutes = values.clusterCidr !== '' && values.configureCloudRoutes;
         const capabilities = capabilitiesIn(named, cloudRoutes);
-        const rights = permissionsFor({ ...named, route: named.route && cloudRoutes });
         const reportOnly = new Set(values.reportOnly.map(cloudNameOf));
-        const checking = withClouds(values, environment, io, (api, clouds) => {
+        const checking = withClouds(values, environment, io, (api, clouds, _, namespace) => {
           const served = clouds.map(({ name }) => name);
           const [unknown] = [...reportOnly].filter((name) => !served.includes(name));
           if (unknown !== undefined)
             throw new OptionError(`--report-only: ${JSON.stringify(unknown)}, expected one of ${served.join(', ')}`);
+          const rights = permissionsFor({ ...named, route: named.route && cloudRoutes }, namespace);
           return runChecks(api, clouds, rights, environment.signal, reportOnly);
         });
         const checked = await orInterrupted(environment.signal, checking);

@@ -4,7 +4,7 @@ import { createLog, errorFields, type Log } from '../../common/process/log.ts';
 import type { ProgramIo } from '../../common/process/program.ts';
 import type { Random } from '../../common/process/random.ts';
 import { unlessAborted } from '../../common/process/until.ts';
-import { connectTo } from '../app/connect.ts';
+import { connectTo, installedIn } from '../app/connect.ts';
 import { closeCloud, openClouds } from '../app/open-clouds.ts';
 import { OptionError, readCloudRequests } from '../app/options/options.ts';
 import { type commonFlags, runFlags } from '../app/options/own-flags.ts';
@@ -95,18 +95,23 @@ export async function withApi<T>(
   }
 }
 
-/** As `withApi`, with the clouds of the command line and a log of warnings and errors. */
+/**
+ * As `withApi`, with the clouds of the command line, a log of warnings and errors, and the namespace that Mooring is
+ * installed in.
+ */
 export async function withClouds<T>(
   values: FlagValues<typeof commonFlags>,
   { clock, random }: CommandEnvironment,
   io: ProgramIo,
-  work: (api: KubeApi, clouds: readonly ConfiguredCloud[], log: Log) => Promise<T>,
+  work: (api: KubeApi, clouds: readonly ConfiguredCloud[], log: Log, namespace: string) => Promise<T>,
 ): Promise<T> {
   const log = openLog(clock, quietly(values), io.stderr);
   const requests = await readCloudRequests(values);
   const clouds = await openClouds(requests, { clock, random, log, env: io.env, onCall: () => {} });
   try {
-    return await withApi(values.kubeconfig, { clock, log, env: io.env }, (api) => work(api, clouds, log));
+    return await withApi(values.kubeconfig, { clock, log, env: io.env }, (api, connection) =>
+      work(api, clouds, log, installedIn(values.mooringNamespace, connection)),
+    );
   } finally {
     for (const cloud of clouds) closeCloud(cloud);
   }

@@ -1,6 +1,6 @@
 import { defineFlags } from '../../common/process/flags.ts';
 import { type CommandDefinition, defineCommand } from '../../common/process/program.ts';
-import { names } from '../../common/well-known.ts';
+import { installedIn } from '../app/connect.ts';
 import { clusterFlags } from '../app/options/network-flags.ts';
 import { modulePaths } from '../app/options/options.ts';
 import { commonFlags } from '../app/options/own-flags.ts';
@@ -48,13 +48,13 @@ export function explainCommand({ clock, signal }: CommandEnvironment): CommandDe
         const subjects = readSubjects(operands, values.namespace || undefined);
         const moduleNames = [...modulePaths(values.cloudModule).keys()];
         const log = openLog(clock, values, io.stderr);
-        const where = {
-          nowMs: clock.now(),
-          namespace: names.namespace,
-          leaseNamespace: values.leaderElectResourceNamespace,
-          leaseName: values.leaderElectResourceName,
-        };
         const explaining = withApi(values.kubeconfig, { clock, log, env: io.env }, (api, connection) => {
+          const where = {
+            nowMs: clock.now(),
+            namespace: installedIn(values.mooringNamespace, connection),
+            leaseNamespace: values.leaderElectResourceNamespace,
+            leaseName: values.leaderElectResourceName,
+          };
           const explain = async (subject: Subject) => {
             if (subject.kind === 'node') {
               const facts = readNodeFacts(api, subject.name, where);

@@ -43,9 +43,9 @@ export function planCommand(environment: CommandEnvironment): CommandDefinition 
     run: ({ values, io }) =>
       exitCode(io, 'plan', async () => {
         const options = readClusterOptions(values);
-        const making = withClouds(values, environment, io, (api, clouds, log) =>
+        const making = withClouds(values, environment, io, (api, clouds, log, namespace) =>
           makePlan({
-            ...{ api, clock, random, log, clouds, options },
+            ...{ api, clock, random, log, clouds, options, namespace },
             leasePath: leasePath(values),
             adopts: values.adopt,
             deletionBudget: values.nodeDeletionBudget,

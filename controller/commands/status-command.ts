@@ -1,7 +1,7 @@
 import { defineFlags } from '../../common/process/flags.ts';
 import { type CommandDefinition, defineCommand } from '../../common/process/program.ts';
 import { restOrAbort } from '../../common/process/until.ts';
-import { names } from '../../common/well-known.ts';
+import { installedIn } from '../app/connect.ts';
 import { clusterFlags } from '../app/options/network-flags.ts';
 import { modulePaths } from '../app/options/options.ts';
 import { commonFlags } from '../app/options/own-flags.ts';
@@ -10,9 +10,13 @@ import { clusterStatus } from './status/cluster-status.ts';
 import { printStatus } from './status/print-status.ts';
 import { readCluster } from './status/read-cluster.ts';
 
-const { kubeconfig, 'cloud-module': cloudModule, 'log-level': logLevel, 'log-format': logFormat, v } = commonFlags;
 const statusFlags = defineFlags({
-  ...{ kubeconfig, 'cloud-module': cloudModule, 'log-level': logLevel, 'log-format': logFormat, v },
+  kubeconfig: commonFlags.kubeconfig,
+  'mooring-namespace': commonFlags['mooring-namespace'],
+  'cloud-module': commonFlags['cloud-module'],
+  'log-level': commonFlags['log-level'],
+  'log-format': commonFlags['log-format'],
+  v: commonFlags.v,
   'load-balancer-class': clusterFlags['load-balancer-class'],
   watch: {
     kind: 'bool',
@@ -36,11 +40,11 @@ export function statusCommand({ clock, signal }: CommandEnvironment): CommandDef
           loadBalancerClasses: values.loadBalancerClass,
           moduleNames: [...modulePaths(values.cloudModule).keys()],
         };
-        await withApi(values.kubeconfig, { clock, log, env: io.env }, async (api) => {
+        await withApi(values.kubeconfig, { clock, log, env: io.env }, async (api, connection) => {
           do {
             const where = {
               nowMs: clock.now(),
-              namespace: names.namespace,
+              namespace: installedIn(values.mooringNamespace, connection),
               leaseNamespace: values.leaderElectResourceNamespace,
               leaseName: values.leaderElectResourceName,
             };

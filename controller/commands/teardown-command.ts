@@ -3,7 +3,6 @@ import { hostname } from 'node:os';
 import { defineFlags } from '../../common/process/flags.ts';
 import { errorFields, type Log } from '../../common/process/log.ts';
 import { type CommandDefinition, defineCommand, type ProgramIo } from '../../common/process/program.ts';
-import { names } from '../../common/well-known.ts';
 import { accountProblems } from '../app/open-clouds.ts';
 import { clusterFlags } from '../app/options/network-flags.ts';
 import { readClusterOptions } from '../app/options/network-options.ts';
@@ -14,7 +13,7 @@ import { assertListable } from '../kube/assert-listable.ts';
 import { readClusterUid } from '../kube/cluster-identity.ts';
 import { createElector, type Elector } from '../kube/elector.ts';
 import { createListWatch } from '../kube/list-watch.ts';
-import { createShippedObjects } from '../kube/shipped-objects.ts';
+import { createShippedObjects, type ShippedObjects } from '../kube/shipped-objects.ts';
 import type { ConfiguredCloud } from '../model/configured-cloud.ts';
 import { unreadOfNode, viewNode } from '../model/node-view.ts';
 import { createLookups, type Lookups } from '../nodes/lookups.ts';
@@ -59,8 +58,9 @@ export function teardownCommand(environment: CommandEnvironment): CommandDefinit
     run: ({ values, io }) =>
       exitCode(io, 'teardown', async () => {
         const options = readClusterOptions(values);
-        return withClouds(values, environment, io, async (api, clouds, log) => {
-          const records = createRouteRecords(api);
+        return withClouds(values, environment, io, async (api, clouds, log, namespace) => {
+          const shipped = createShippedObjects(namespace);
+          const records = createRouteRecords(api, shipped);
           const [unknown] = accountProblems(clouds);
           if (unknown !== undefined) throw new Error(unknown);
           for (const { scope, formerScopes, api: cloud } of clouds)
@@ -89,7 +89,7 @@ export function teardownCommand(environment: CommandEnvironment): CommandDefinit
           }
           const lease = { namespace: values.leaderElectResourceNamespace, name: values.leaderElectResourceName };
           io.stderr(`waiting for the Lease ${lease.namespace}/${lease.name}, ${leaseWaitMs / 1000} s at the most\n`);
-          return whileLeading(environment, api, log, lease, async (elector, paused) => {
+          return whileLeading(environment, { api, log, shipped }, lease, async (elector, paused) => {
             const result = await teardown(context, {
               permit: createPermit({ fence: elector, paused, dryRun: false }),
               signal: environment.signal,
@@ -130,13 +130,12 @@ async function confirmed(environment: CommandEnvironment, clusterName: string): 
  */
 async function whileLeading<T>(
   { clock, random, signal }: CommandEnvironment,
-  api: KubeApi,
-  log: Log,
+  { api, log, shipped }: { readonly api: KubeApi; readonly log: Log; readonly shipped: ShippedObjects },
   lease: LeaseName,
   work: (elector: Elector, paused: () => boolean) => Promise<T>,
 ): Promise<T> {
   signal.throwIfAborted();
-  const pause = watchPause({ api, clock, random, log, shipped: createShippedObjects() });
+  const pause = watchPause({ api, clock, random, log, shipped });
   pause.start();
   const ending = new AbortController();
   let lead = () => {};
@@ -153,7 +152,9 @@ async function whileLeading<T>(
   let timer: { cancel(): void } | undefined;
   const late = new Promise<never>((_, reject) => {
     timer = clock.setTimer(leaseWaitMs, () => {
-      void holderOf(api, lease).then((holder) => reject(new Error(heldMessage(lease, holder))));
+      void holderOf(api, lease).then((holder) =>
+        reject(new Error(heldMessage(lease, holder, shipped.objects.published.namespace))),
+      );
     });
     signal.addEventListener('abort', () => reject(new Error('interrupted')), { once: true });
   });
@@ -180,10 +181,15 @@ async function holderOf(api: KubeApi, { namespace, name }: LeaseName): Promise<s
   }
 }
 
-/** What to do when the Lease was not acquired in time. `holder`: its identity, host name and `_` and a UUID. */
-export function heldMessage({ namespace, name }: LeaseName, holder: string | undefined): string {
+/**
+ * What to do when the Lease was not acquired in time.
+ *
+ * @param holder its identity, host name and `_` and a UUID
+ * @param installed the namespace of the controller
+ */
+export function heldMessage({ namespace, name }: LeaseName, holder: string | undefined, installed: string): string {
   const by = holder === undefined ? 'a running controller' : `the running controller ${holder}`;
-  const command = `kubectl scale deployment mooring-controller -n ${names.namespace} --replicas=0`;
+  const command = `kubectl scale deployment mooring-controller -n ${installed} --replicas=0`;
   return `the Lease ${namespace}/${name} is held by ${by}: stop it first, as by '${command}'`;
 }
 

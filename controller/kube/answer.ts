@@ -56,8 +56,8 @@ export function errorOfStatus(what: string, object: unknown): KubeError {
  * A hint for a missing permission that the manifests grant: a Role or binding is missing, or older than the program.
  */
 function hintOf(status: number, message: string): string {
-  const ours = `"system:serviceaccount:${names.namespace}:${names.controller}" cannot `;
-  if (status !== 403 || !message.includes(ours)) return '';
+  const ours = new RegExp(`"system:serviceaccount:[^:"]+:[^:"]*${names.controller}" cannot `);
+  if (status !== 403 || !ours.test(message)) return '';
   return (
     '; apply the manifests of this version, which give this right ("mooring-controller check" lists what is ' +
     'missing)'

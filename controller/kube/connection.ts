@@ -18,6 +18,8 @@ export interface KubeConnection {
   readonly server: string;
   /** The namespace of the kubeconfig's context, or of the Pod. */
   readonly namespace?: string | undefined;
+  /** The namespace of the Pod; undefined with a kubeconfig. */
+  readonly podNamespace?: string | undefined;
   /** URL of the HTTP proxy in front of the server. */
   readonly proxy?: string | undefined;
   /**

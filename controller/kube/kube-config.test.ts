@@ -182,9 +182,12 @@ describe('the connection of a kubeconfig', () => {
     await mkdir(account, { recursive: true });
     await writeFile(join(account, 'token'), 'pod-token');
     await writeFile(join(account, 'ca.crt'), 'POD CA');
+    await writeFile(join(account, 'namespace'), 'mooring');
     const env = { KUBERNETES_SERVICE_HOST: 'fd00::1', KUBERNETES_SERVICE_PORT: '443' };
     const connection = await load({ env, rootPrefix: root });
     assert.equal(connection.server, 'https://[fd00::1]:443');
+    assert.equal(connection.podNamespace, 'mooring');
+    assert.equal((await load({ kubeconfig: await kubeconfig('outside', {}) })).podNamespace, undefined);
     const { headers, tls } = await connection.credentials();
     assert.deepEqual(headers, { authorization: 'Bearer pod-token' });
     assert.equal(String(tls.ca), 'POD CA');

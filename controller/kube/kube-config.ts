@@ -38,12 +38,13 @@ const renewAtMostEveryMs = 5_000;
  */
 export async function loadKubeConnection(options: KubeConfigOptions): Promise<KubeConnection> {
   const { clock, log } = options;
-  const { config: first, proxy } = readConfig(options);
+  const { config: first, proxy, isInCluster } = readConfig(options);
   let config = first;
   const server = config.getCurrentCluster()!.server.replace(/\/+$/, '');
   let current: Credentials = await materialize(config, undefined);
   let readAt = clock.monotonic();
   let reading: Promise<Credentials> | undefined;
+  const namespace = config.getContextObject(config.getCurrentContext())?.namespace || undefined;
 
   async function renew(refused: boolean): Promise<Credentials> {
     try {
@@ -63,7 +64,8 @@ export async function loadKubeConnection(options: KubeConfigOptions): Promise<Ku
   return {
     server,
     proxy,
-    namespace: config.getContextObject(config.getCurrentContext())?.namespace || undefined,
+    namespace,
+    podNamespace: isInCluster ? namespace : undefined,
     credentials(refused) {
       if (reading) return reading;
       const age = clock.monotonic() - readAt;
@@ -75,7 +77,11 @@ export async function loadKubeConnection(options: KubeConfigOptions): Promise<Ku
   };
 }
 
-function readConfig(options: KubeConfigOptions): { readonly config: KubeConfig; readonly proxy: string | undefined } {
+function readConfig(options: KubeConfigOptions): {
+  readonly config: KubeConfig;
+  readonly proxy: string | undefined;
+  readonly isInCluster: boolean;
+} {
   const files = findKubeConfigs(options.kubeconfig, options.env ?? process.env);
   const config = files.length > 0 ? readKubeConfigs(files) : loadServiceAccount(options);
   const from = files.length === 0 ? 'in-cluster configuration' : `kubeconfig ${files.join(', ')}`;
@@ -92,7 +98,7 @@ function readConfig(options: KubeConfigOptions): { readonly config: KubeConfig; 
     throw new Error(`${from}: server of cluster "${cluster.name}" is "${cluster.server}", expected an https:// URL`);
   }
   const proxy = files.length === 0 ? undefined : proxyOf(cluster, from, options.env ?? process.env);
-  return { config, proxy };
+  return { config, proxy, isInCluster: files.length === 0 };
 }
 
 /** Inside the cluster there is none: the address there is the API server's own. */

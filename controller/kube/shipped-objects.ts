@@ -8,48 +8,66 @@ import { isNotFound, KubeError } from './api.ts';
  */
 export interface ShippedObject {
   readonly kind: 'Secret' | 'ConfigMap';
+  readonly namespace: string;
   readonly name: string;
 }
 
-export const shippedObjects = {
-  certificates: { kind: 'Secret', name: names.certificates },
-  published: { kind: 'ConfigMap', name: names.certificates },
-  routeRecords: { kind: 'ConfigMap', name: names.routeRecords },
-} as const satisfies Record<string, ShippedObject>;
+/** @param namespace that Mooring is installed in */
+export function shippedObjectsIn(namespace: string) {
+  return {
+    certificates: { kind: 'Secret', namespace, name: names.certificates },
+    published: { kind: 'ConfigMap', namespace, name: names.certificates },
+    routeRecords: { kind: 'ConfigMap', namespace, name: names.routeRecords },
+  } as const satisfies Record<string, ShippedObject>;
+}
+
+/** As RBAC and paths name it. */
+export function resourceOf({ kind }: ShippedObject): string {
+  return kind === 'Secret' ? 'secrets' : 'configmaps';
+}
+
+export function pathOf(object: ShippedObject): string {
+  return `/api/v1/namespaces/${object.namespace}/${resourceOf(object)}/${object.name}`;
+}
 
 /** The command that creates it again, empty. Applying the manifests does the same. */
-export function restoreCommand({ kind, name }: ShippedObject): string {
+export function restoreCommand({ kind, namespace, name }: ShippedObject): string {
   const type = kind === 'Secret' ? 'secret generic' : 'configmap';
-  return `kubectl -n ${names.namespace} create ${type} ${name}`;
+  return `kubectl -n ${namespace} create ${type} ${name}`;
 }
 
 /** Reports missing shipped objects: changes in the log, and the state in a metric. */
 export interface ShippedObjects {
+  readonly objects: ReturnType<typeof shippedObjectsIn>;
   /** Runs a read or write of the object. @throws KubeError, with the command that restores a missing object */
   use<R>(object: ShippedObject, call: () => Promise<R>): Promise<R>;
   observe(object: ShippedObject, present: boolean): void;
 }
 
-export interface ShippedObjectsOptions {
+export interface ShippedObjectsReport {
   readonly log: Log;
   readonly missing: { set(labels: { readonly kind: string; readonly name: string }, value: number): void };
 }
 
-/** @param options undefined: report by errors only, for commands that run once */
-export function createShippedObjects(options?: ShippedObjectsOptions): ShippedObjects {
+/**
+ * @param namespace that Mooring is installed in
+ * @param report undefined: report by errors only, for commands that run once
+ */
+export function createShippedObjects(namespace: string, report?: ShippedObjectsReport): ShippedObjects {
   const missing = new Set<ShippedObject>();
 
   function observe(object: ShippedObject, present: boolean): void {
-    options?.missing.set({ ...object }, present ? 0 : 1);
+    const { kind, name } = object;
+    report?.missing.set({ kind, name }, present ? 0 : 1);
     if (present === !missing.has(object)) return;
     if (present) missing.delete(object);
     else missing.add(object);
-    const fields = { kind: object.kind, name: object.name, namespace: names.namespace };
-    if (present) options?.log.info('an object of the manifests has been restored', fields);
-    else options?.log.error('an object of the manifests is missing', { ...fields, restore: restoreCommand(object) });
+    if (present) report?.log.info('an object of the manifests has been restored', { ...object });
+    else report?.log.error('an object of the manifests is missing', { ...object, restore: restoreCommand(object) });
   }
 
   return {
+    objects: shippedObjectsIn(namespace),
     observe,
     async use(object, call) {
       try {
@@ -66,8 +84,8 @@ export function createShippedObjects(options?: ShippedObjectsOptions): ShippedOb
 }
 
 function missingObject(object: ShippedObject, cause: unknown): KubeError {
-  const { kind, name } = object;
+  const { kind, namespace, name } = object;
   const remedy = `apply the manifests, or run "${restoreCommand(object)}"`;
-  const message = `${kind} ${name} is missing in ${names.namespace}, and the controller may not create it: ${remedy}`;
+  const message = `${kind} ${name} is missing in ${namespace}, and the controller may not create it: ${remedy}`;
   return new KubeError({ status: 404, reason: 'NotFound', message, cause });
 }

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
-import { names } from '../../common/well-known.ts';
 import { isConflict, isNotFound, type KubeApi, type KubeObject } from '../kube/api.ts';
-import { createShippedObjects, type ShippedObjects, shippedObjects } from '../kube/shipped-objects.ts';
+import { pathOf, type ShippedObjects } from '../kube/shipped-objects.ts';
 
 /**
  * Records of the routes that we created for existing Nodes, for clouds that cannot tag routes. Stored in a ConfigMap,
@@ -37,8 +36,6 @@ interface ConfigMap extends KubeObject {
   readonly data?: Readonly<Record<string, string>>;
 }
 
-/** The ConfigMap, which the manifests ship. It has room for 1 MiB: some 15,000 routes. */
-const path = `/api/v1/namespaces/${names.namespace}/configmaps/${names.routeRecords}`;
 const maxTries = 5;
 
 /** A digest, because a scope may be longer than the key of a ConfigMap may be. */
@@ -49,12 +46,14 @@ function keyOf(scope: string): string {
 /** Instances by destination: while a range moves from one Node to another, both are recorded. */
 type Records = Map<string, ReadonlySet<string>>;
 
-export function createRouteRecords(api: KubeApi, shipped: ShippedObjects = createShippedObjects()): RouteRecords {
+/** In the ConfigMap that the manifests ship. It has room for 1 MiB: some 15,000 routes. */
+export function createRouteRecords(api: KubeApi, shipped: ShippedObjects): RouteRecords {
+  const path = pathOf(shipped.objects.routeRecords);
   const held = new Map<string, Records>();
   const formerOf = new Map<string, readonly string[]>();
   let queue: Promise<unknown> = Promise.resolve();
 
-  const read = () => shipped.use(shippedObjects.routeRecords, () => api.call<ConfigMap>({ verb: 'get', path }));
+  const read = () => shipped.use(shipped.objects.routeRecords, () => api.call<ConfigMap>({ verb: 'get', path }));
 
   /** Changes the stored records. Those in memory are used only where the ConfigMap has lost the scope. */
   async function write(scope: string, changes: RecordChanges): Promise<void> {

@@ -1,10 +1,11 @@
+import { dirname } from 'node:path/posix';
 import type { Clock } from '../../common/process/clock.ts';
 import type { Log } from '../../common/process/log.ts';
 import type { Random } from '../../common/process/random.ts';
 import { isPauseValue, names, pausedNodesOf } from '../../common/well-known.ts';
 import type { KubeApi } from '../kube/api.ts';
 import { createListWatch } from '../kube/list-watch.ts';
-import { type ShippedObjects, shippedObjects } from '../kube/shipped-objects.ts';
+import { pathOf, type ShippedObjects } from '../kube/shipped-objects.ts';
 
 /** Watches the pause keys of our ConfigMap, which no kubelet can write. */
 export interface Pause {
@@ -37,16 +38,17 @@ export function watchPause(parts: {
   readonly shipped: ShippedObjects;
 }): Pause {
   const { log, shipped } = parts;
+  const { published } = shipped.objects;
   const informer = createListWatch<Paused>({
     ...parts,
-    path: `/api/v1/namespaces/${names.namespace}/configmaps`,
-    query: { fieldSelector: `metadata.name=${names.certificates}` },
+    path: dirname(pathOf(published)),
+    query: { fieldSelector: `metadata.name=${published.name}` },
     trim(raw) {
       const { data } = raw as ConfigMap;
       return { all: isPauseValue(data?.[names.pausedKey]), nodes: pausedNodesOf(data?.[names.pausedNodesKey]) };
     },
   });
-  const key = `${names.namespace}/${names.certificates}`;
+  const key = `${published.namespace}/${published.name}`;
   const paused = () => informer.get(key)?.all === true;
   informer.subscribe((event) => {
     const before = event.type === 'added' ? undefined : event.old;
@@ -55,11 +57,9 @@ export function watchPause(parts: {
       log.warn(now?.all ? 'paused: no changes are made any more' : 'no longer paused');
     const nodes = [...(now?.nodes ?? [])];
     if ([...(before?.nodes ?? [])].join() !== nodes.join()) log.warn('Nodes kept from deletion', { nodes });
-    shipped.observe(shippedObjects.published, event.type !== 'deleted');
+    shipped.observe(published, event.type !== 'deleted');
   });
-  const told = informer
-    .whenSynced()
-    .then(() => shipped.observe(shippedObjects.published, informer.get(key) !== undefined));
+  const told = informer.whenSynced().then(() => shipped.observe(published, informer.get(key) !== undefined));
   // The informer may be stopped before its first answer.
   told.catch(() => {});
   return {

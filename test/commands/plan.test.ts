@@ -46,6 +46,7 @@ describe('the plan', () => {
     const making = makePlan({
       ...{ api: kubeApi, clock, random: seededRandom(2), log: silentLog },
       clouds: [{ name: 'simulated', scope: api.scope, accepts: (id) => api.accepts(id), selector: undefined, api }],
+      namespace: 'kube-system',
       options: {
         clusterName: 'blue',
         loadBalancerClasses: [],

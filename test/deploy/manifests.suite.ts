@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { names } from '../../common/well-known.ts';
 import { parseLoops } from '../../controller/app/options/loops.ts';
-import { permissions, permissionsFor } from '../../controller/app/permissions.ts';
+import { permissionsFor, permissionsIn } from '../../controller/app/permissions.ts';
 import { assertRefused, attempts } from '../attacks/stolen-account.ts';
 import type { ApiSuite, ApiUnderTest } from '../conformance/api-under-test.ts';
 import { type Client, makeClient } from '../conformance/client.ts';
@@ -152,7 +152,7 @@ async function leavesNothing(run: Kubectl, client: Client): Promise<void> {
 
 async function controllerRights(client: Client): Promise<void> {
   const token = await tokenOf(client, names.controller);
-  for (const { verbs, ...of } of permissions) {
+  for (const { verbs, ...of } of permissionsIn(names.namespace)) {
     for (const verb of verbs) assert.ok(await mayI(client, token, { verb, ...of }), `may not ${verb} ${of.resource}`);
   }
   for (const right of withheld) assert.ok(!(await mayI(client, token, right)), `may ${right.verb} ${right.resource}`);
@@ -160,7 +160,7 @@ async function controllerRights(client: Client): Promise<void> {
 
 async function agentRights(client: Client): Promise<void> {
   const token = await tokenOf(client, names.agent);
-  for (const { verbs, ...of } of permissions)
+  for (const { verbs, ...of } of permissionsIn(names.namespace))
     for (const verb of verbs) assert.ok(!(await mayI(client, token, { verb, ...of })), `may ${verb} ${of.resource}`);
 }
 
@@ -195,7 +195,7 @@ async function checksItself(run: Controller): Promise<void> {
   const loops = parseLoops(['*']);
   assert.ok('node' in loops);
   // No --cluster-cidr: no routes.
-  const asked = permissionsFor({ ...loops, route: false });
+  const asked = permissionsFor({ ...loops, route: false }, names.namespace);
   // The server, the rights, and the Secret and the ConfigMap of the report API.
   assert.equal(lines.filter(({ of }) => of === 'kubernetes').length, 1 + asked.length + 2);
 }

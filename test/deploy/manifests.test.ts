@@ -5,9 +5,9 @@ import { describe, test } from 'node:test';
 import { runFlags as agentFlags } from '../../agent/options.ts';
 import { type FlagDefinitions, parseFlags } from '../../common/process/flags.ts';
 import { names } from '../../common/well-known.ts';
-import { permissions } from '../../controller/app/permissions.ts';
+import { permissionsIn } from '../../controller/app/permissions.ts';
 import { runCommandFlags as controllerFlags } from '../../controller/commands/run-command.ts';
-import { shippedObjects } from '../../controller/kube/shipped-objects.ts';
+import { shippedObjectsIn } from '../../controller/kube/shipped-objects.ts';
 import { exampleNames, examples, type Manifest, readManifests, readYaml, right, rightsOf } from './manifests.ts';
 
 interface Container {
@@ -59,7 +59,7 @@ function assertArguments(flags: FlagDefinitions, args: readonly string[]): void 
 
 describe('the manifests', () => {
   test('give the controller exactly the rights that it uses', () => {
-    const used = permissions.flatMap(({ verbs, group, resource, name, namespace }) =>
+    const used = permissionsIn(names.namespace).flatMap(({ verbs, group, resource, name, namespace }) =>
       verbs.map((verb) => right(verb, group, resource, name, namespace)),
     );
     assert.deepEqual([...rightsOf(names.controller, manifests)].sort(), [...new Set(used)].sort());
@@ -93,7 +93,7 @@ describe('the manifests', () => {
   });
 
   test('ship every object that the controller may not create, without a key', () => {
-    for (const { kind, name } of Object.values(shippedObjects)) {
+    for (const { kind, name } of Object.values(shippedObjectsIn(names.namespace))) {
       const shipped = object(kind, name);
       assert.deepEqual(
         [shipped['data'], shipped['stringData'], shipped['immutable']],

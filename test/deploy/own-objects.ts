@@ -2,9 +2,10 @@ import assert from 'node:assert/strict';
 import { systemClock } from '../../common/process/clock.ts';
 import { silentLog } from '../../common/process/log.ts';
 import { names } from '../../common/well-known.ts';
-import type { KubeError } from '../../controller/kube/api.ts';
+import type { KubeApi, KubeError } from '../../controller/kube/api.ts';
 import { createKubeClient } from '../../controller/kube/client.ts';
 import { createLeaseStore } from '../../controller/kube/lease-store.ts';
+import { createShippedObjects } from '../../controller/kube/shipped-objects.ts';
 import { fixedConnection } from '../../controller/kube/testing/fixed-connection.ts';
 import { createReplicaDirectory } from '../../controller/reports/certificates/urls.ts';
 import { createRouteRecords } from '../../controller/routes/route-records.ts';
@@ -32,8 +33,16 @@ export async function worksAndRecovers(api: ApiUnderTest, client: Client, token:
   const { api: kube, close } = createKubeClient({ config, clock, log: silentLog });
   try {
     const leases = createLeaseStore(kube, { namespace: names.namespace, name: names.lease }, 10_000);
-    const directory = createReplicaDirectory({ api: kube, fencedApi: kube, clock, identity: 'a', url: 'https://a:1' });
-    const records = createRouteRecords(kube);
+    const directory = createReplicaDirectory({
+      api: kube,
+      fencedApi: kube,
+      clock,
+      identity: 'a',
+      url: 'https://a:1',
+      namespace: 'kube-system',
+    });
+    const recordsOf = (api: KubeApi) => createRouteRecords(api, createShippedObjects(names.namespace));
+    const records = recordsOf(kube);
     await records.load('scope');
     for (const round of [1, 2]) {
       for (const path of [lease, `${lease.slice(0, lease.lastIndexOf('/'))}/${names.replicasLease}`])
@@ -51,7 +60,7 @@ export async function worksAndRecovers(api: ApiUnderTest, client: Client, token:
       await must(client, 'POST', configMaps, { metadata: { name: names.routeRecords } });
       await records.change('scope', { note });
     }
-    const next = createRouteRecords(kube);
+    const next = recordsOf(kube);
     await next.load('scope');
     assert.equal(next.all('scope').length, 2);
   } finally {

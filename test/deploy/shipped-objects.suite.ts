@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { annotations, names, taints } from '../../common/well-known.ts';
-import { restoreCommand, type ShippedObject, shippedObjects } from '../../controller/kube/shipped-objects.ts';
+import { restoreCommand, type ShippedObject, shippedObjectsIn } from '../../controller/kube/shipped-objects.ts';
 import type { ApiSuite, Check } from '../conformance/api-under-test.ts';
 import { inWorld } from '../e2e/in-world.ts';
 import { applyManifests } from '../kit/world/manifests.ts';
@@ -91,7 +91,7 @@ async function everyObject(world: World, check: Check): Promise<void> {
   });
   await check('a deleted Secret is told with its command, and gets new certificates once it is restored', async () => {
     const old = (await dataOf(world, 'secrets'))['tls.crt'];
-    await deletedAndRestored(world, shippedObjects.certificates, async () => {
+    await deletedAndRestored(world, shippedObjectsIn('kube-system').certificates, async () => {
       const now = (await dataOf(world, 'secrets'))['tls.crt'];
       return now !== undefined && now !== old;
     });
@@ -100,7 +100,7 @@ async function everyObject(world: World, check: Check): Promise<void> {
     await until('reports are taken with the new certificates', 90_000, async () => (await reportsKept(world)) > before);
   });
   await check('a deleted ConfigMap is told with its command, and is filled once it is restored', async () => {
-    await deletedAndRestored(world, shippedObjects.published, published);
+    await deletedAndRestored(world, shippedObjectsIn('kube-system').published, published);
     await joins(world, joining[2]!);
   });
   await check('the pause key holds in a restored ConfigMap', async () => {

@@ -4,7 +4,7 @@ import { createLog } from '../../common/process/log.ts';
 import { seededRandom } from '../../common/process/random.ts';
 import { fakeClock } from '../../common/testing/fake-clock.ts';
 import { names } from '../../common/well-known.ts';
-import { createShippedObjects, shippedObjects } from '../../controller/kube/shipped-objects.ts';
+import { createShippedObjects, shippedObjectsIn } from '../../controller/kube/shipped-objects.ts';
 import { watchPause } from '../../controller/runtime/pause.ts';
 import { createKubeApiCore } from '../kit/kube-api/kube-api-core.ts';
 import { inProcessKube } from './harness/kube-in-process.ts';
@@ -14,12 +14,12 @@ function watched(options: { readonly shipped: boolean }) {
   const clock = fakeClock();
   const random = seededRandom(1);
   const core = createKubeApiCore({ clock, random, historyLimit: 100 });
-  if (options.shipped) shipObject(core, shippedObjects.published);
+  if (options.shipped) shipObject(core, shippedObjectsIn('kube-system').published);
   const kube = inProcessKube(core, clock);
   const lines: string[] = [];
   const missing = { now: Number.NaN };
   const log = createLog({ clock, level: 'info', format: 'json', write: (line) => lines.push(line) });
-  const shipped = createShippedObjects({ log, missing: { set: (_, value) => (missing.now = value) } });
+  const shipped = createShippedObjects('kube-system', { log, missing: { set: (_, value) => (missing.now = value) } });
   const pause = watchPause({ api: kube, clock, random, log, shipped });
   pause.start();
   const path = `/api/v1/namespaces/${names.namespace}/configmaps/${names.certificates}`;
@@ -34,7 +34,7 @@ describe('the pause key', () => {
     await clock.advance(1_000);
     assert.deepEqual([pause.synced(), pause.paused(), missing.now], [true, false, 1]);
     assert.equal(lines.filter((line) => line.includes('kubectl -n kube-system create configmap mooring-ca')).length, 1);
-    shipObject(core, shippedObjects.published);
+    shipObject(core, shippedObjectsIn('kube-system').published);
     await write('true');
     await clock.advance(1_000);
     assert.deepEqual([pause.paused(), missing.now], [true, 0]);
@@ -46,7 +46,7 @@ describe('the pause key', () => {
     await write('true');
     await clock.advance(1_000);
     assert.deepEqual([pause.paused(), missing.now], [true, 0]);
-    deleteObject(core, shippedObjects.published);
+    deleteObject(core, shippedObjectsIn('kube-system').published);
     await clock.advance(1_000);
     assert.deepEqual([pause.paused(), missing.now], [false, 1]);
     for (const text of ['no longer paused', 'an object of the manifests is missing'])

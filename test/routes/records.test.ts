@@ -2,11 +2,15 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { seededRandom } from '../../common/process/random.ts';
 import { fakeClock } from '../../common/testing/fake-clock.ts';
-import { shippedObjects } from '../../controller/kube/shipped-objects.ts';
+import type { KubeApi } from '../../controller/kube/api.ts';
+import { createShippedObjects, shippedObjectsIn } from '../../controller/kube/shipped-objects.ts';
 import { createRouteRecords, type RouteRecords } from '../../controller/routes/route-records.ts';
 import { createKubeApiCore } from '../kit/kube-api/kube-api-core.ts';
 import { inProcessKube } from '../nodes/harness/kube-in-process.ts';
 import { deleteObject, shipObject } from '../nodes/harness/shipped-objects.ts';
+
+const shippedObjects = shippedObjectsIn('kube-system');
+const recordsOf = (api: KubeApi) => createRouteRecords(api, createShippedObjects('kube-system'));
 
 function server() {
   const clock = fakeClock();
@@ -23,11 +27,11 @@ const b = { destination: '10.244.1.0/24', instance: 'i-2' };
 describe('records of routes', () => {
   it('are read by the next leader', async () => {
     const kube = server();
-    const records = createRouteRecords(kube());
+    const records = recordsOf(kube());
     await records.load('cloud/one');
     assert.equal(records.has('cloud/one', a.destination, a.instance), false);
     await records.change('cloud/one', { note: [a, b] });
-    const next = createRouteRecords(kube());
+    const next = recordsOf(kube());
     await next.load('cloud/one');
     assert.deepEqual(next.all('cloud/one'), [a, b]);
     assert.equal(next.has('cloud/one', a.destination, undefined), true);
@@ -36,18 +40,18 @@ describe('records of routes', () => {
 
   it('of one scope are not those of another', async () => {
     const kube = server();
-    const [one, two] = [createRouteRecords(kube()), createRouteRecords(kube())];
+    const [one, two] = [recordsOf(kube()), recordsOf(kube())];
     await one.load('cloud/one');
     await two.load('cloud/two');
     await Promise.all([one.change('cloud/one', { note: [a] }), two.change('cloud/two', { note: [b] })]);
-    const next = createRouteRecords(kube());
+    const next = recordsOf(kube());
     await next.load('cloud/one');
     await next.load('cloud/two');
     assert.deepEqual([next.all('cloud/one'), next.all('cloud/two')], [[a], [b]]);
   });
 
   it('hold several instances of one range, and forget one of them', async () => {
-    const records = createRouteRecords(server()());
+    const records = recordsOf(server()());
     await records.load('s');
     const moved = { ...a, instance: 'i-9' };
     await records.change('s', { note: [a, moved] });
@@ -57,14 +61,14 @@ describe('records of routes', () => {
 
   it('of an older form of the scope are taken over, and merged at the next change', async () => {
     const kube = server();
-    const before = createRouteRecords(kube());
+    const before = recordsOf(kube());
     await before.load('host/region');
     await before.change('host/region', { note: [a, b] });
-    const upgraded = createRouteRecords(kube());
+    const upgraded = recordsOf(kube());
     await upgraded.load('host/region/account', ['host/region']);
     assert.deepEqual(upgraded.all('host/region/account'), [a, b]);
     await upgraded.change('host/region/account', { drop: [b] });
-    const next = createRouteRecords(kube());
+    const next = recordsOf(kube());
     await next.load('host/region/account', ['host/region']);
     await next.load('host/region');
     assert.deepEqual([next.all('host/region/account'), next.all('host/region')], [[a], []]);
@@ -72,7 +76,7 @@ describe('records of routes', () => {
 
   it('cost no call where nothing changes', async () => {
     const kube = server()();
-    const records = createRouteRecords(kube);
+    const records = recordsOf(kube);
     await records.load('s');
     await records.change('s', { note: [a] });
     kube.forgetCalls();
@@ -83,7 +87,7 @@ describe('records of routes', () => {
   it('are empty while the ConfigMap is missing, and a change says how to restore it', async () => {
     const kube = server();
     kube.remove();
-    const records = createRouteRecords(kube());
+    const records = recordsOf(kube());
     await records.load('s');
     assert.deepEqual(records.all('s'), []);
     await assert.rejects(records.change('s', { note: [a] }), {
@@ -101,7 +105,7 @@ describe('records of routes', () => {
   ] as const)
     it(`are restored by ${how} after the ConfigMap was deleted and restored`, async () => {
       const kube = server();
-      const records = createRouteRecords(kube());
+      const records = recordsOf(kube());
       await records.load('s');
       await records.change('s', { note: [a] });
       kube.remove();
@@ -109,7 +113,7 @@ describe('records of routes', () => {
       assert.deepEqual(records.all('s'), [a]);
       kube.restore();
       await again(records);
-      const next = createRouteRecords(kube());
+      const next = recordsOf(kube());
       await next.load('s');
       assert.equal(next.has('s', a.destination, a.instance), true);
     });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { conditions } from '../../common/well-known.ts';
-import { shippedObjects } from '../../controller/kube/shipped-objects.ts';
+import { shippedObjectsIn } from '../../controller/kube/shipped-objects.ts';
 import { deleteObject, shipObject } from '../nodes/harness/shipped-objects.ts';
 import { a4, b4, routeStage } from './harness/route-stage.ts';
 import { untagged } from './harness/route-world.ts';
@@ -26,7 +26,7 @@ describe('routes that cannot be tagged', () => {
 
   it('need the ConfigMap of records: without it the Node says so, and gets its route afterwards', async () => {
     const { world, replica } = begin({ like: untagged });
-    deleteObject(world.core, shippedObjects.routeRecords);
+    deleteObject(world.core, shippedObjectsIn('kube-system').routeRecords);
     world.add('a', [a4]);
     await replica.start();
     await world.clock.advance(30_000);
@@ -34,7 +34,7 @@ describe('routes that cannot be tagged', () => {
     assert.equal(world.network('a'), 'True NoRouteCreated');
     const { message } = world.cluster.condition('a', conditions.networkUnavailable) ?? assert.fail();
     assert.match(message, /could not be recorded.*kubectl -n kube-system create configmap mooring-routes/);
-    shipObject(world.core, shippedObjects.routeRecords);
+    shipObject(world.core, shippedObjectsIn('kube-system').routeRecords);
     await world.clock.advance(120_000);
     assert.deepEqual(world.table(), [`${a4} -> a`]);
     assert.equal(world.network('a'), 'False RouteCreated');
@@ -46,9 +46,9 @@ describe('routes that cannot be tagged', () => {
     world.add('b', [b4]);
     await first.start();
     await world.clock.advance(10_000);
-    deleteObject(world.core, shippedObjects.routeRecords);
+    deleteObject(world.core, shippedObjectsIn('kube-system').routeRecords);
     await world.clock.advance(600_000);
-    shipObject(world.core, shippedObjects.routeRecords);
+    shipObject(world.core, shippedObjectsIn('kube-system').routeRecords);
     await world.clock.advance(600_000);
     assert.equal(world.network('a'), 'False RouteCreated');
     await first.stop();

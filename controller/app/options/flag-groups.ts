@@ -13,7 +13,10 @@ const groups: readonly (readonly [string, RegExp])[] = [
     'Nodes:',
     /^(node-(?!selector)|bind-by-name$|concurrent-node|out-of-service|interruption|(announced|node)-deletion)/,
   ],
-  ['Cluster and clouds:', /^(kubeconfig$|cloud-|cluster-name$|controllers$|dry-run$|node-selector$|allow-untagged)/],
+  [
+    'Cluster and clouds:',
+    /^(kubeconfig$|mooring-namespace$|cloud-|cluster-name$|controllers$|dry-run$|node-selector$|allow-untagged)/,
+  ],
 ];
 
 /** The title under which the help of `run` lists a flag; undefined: none. */

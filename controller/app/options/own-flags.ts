@@ -25,6 +25,14 @@ export const commonFlags = defineFlags({
       'Kubeconfig file. Empty: the files of the variable KUBECONFIG, else in a pod its service account, else ' +
       '~/.kube/config.',
   },
+  'mooring-namespace': {
+    kind: 'string',
+    default: '',
+    help:
+      'Namespace that Mooring is installed in, with the objects that its manifests ship. Empty: in a pod its own, ' +
+      `else ${names.namespace}.`,
+    check: (text) => (text === '' ? undefined : ofObjectName(text)),
+  },
   'cloud-provider': {
     kind: 'repeat',
     help:

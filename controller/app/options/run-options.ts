@@ -19,6 +19,8 @@ import { readTrustFiles } from './trust-files.ts';
 /** All options of `run`, validated. */
 export interface RunOptions {
   readonly kubeconfig: string;
+  /** As given; empty: see installedIn. */
+  readonly mooringNamespace: string;
   readonly clouds: readonly CloudRequest[];
   readonly loops: Loops;
   readonly reportUrl: string;
@@ -78,6 +80,7 @@ export async function readRunOptions(values: Values): Promise<RunOptions> {
   const [namespace = '', name = ''] = values.agentServiceAccount.split(':');
   return {
     kubeconfig: values.kubeconfig,
+    mooringNamespace: values.mooringNamespace,
     clouds: await readCloudRequests(values),
     loops,
     reportUrl: reportUrl(values.reportAdvertiseAddress || defaultRouteAddress(systemAddresses()), address.port),

@@ -4,12 +4,14 @@ import { silentLog } from '../../../common/process/log.ts';
 import { seededRandom } from '../../../common/process/random.ts';
 import { fakeClock } from '../../../common/testing/fake-clock.ts';
 import { openClouds } from '../../app/open-clouds.ts';
-import { permissions } from '../../app/permissions.ts';
+import { permissionsIn } from '../../app/permissions.ts';
 import { type Cloud, type Lookup, refKey } from '../../clouds/cloud.ts';
 import { type KubeApi, type KubeCall, KubeError } from '../../kube/api.ts';
 import type { ConfiguredCloud } from '../../model/configured-cloud.ts';
 import { exampleInstance } from '../../model/testing/example-instance.ts';
 import { runChecks } from './run-checks.ts';
+
+const permissions = permissionsIn('kube-system');
 
 const node = (name: string, providerID: string, ready: string) => ({
   metadata: { name, uid: name, resourceVersion: '1' },

@@ -1,9 +1,8 @@
 import { errorFields } from '../../../common/process/log.ts';
-import { names } from '../../../common/well-known.ts';
-import { type Permission, resourceOf } from '../../app/permissions.ts';
+import type { Permission } from '../../app/permissions.ts';
 import { type CheckResult, type InstanceRef, refKey } from '../../clouds/cloud.ts';
 import { isKubeError, isNotFound, type KubeApi } from '../../kube/api.ts';
-import { createShippedObjects, shippedObjects } from '../../kube/shipped-objects.ts';
+import { createShippedObjects, pathOf, type ShippedObject } from '../../kube/shipped-objects.ts';
 import type { ConfiguredCloud } from '../../model/configured-cloud.ts';
 import { type NodeView, readiness, viewNode } from '../../model/node-view.ts';
 
@@ -123,15 +122,17 @@ async function checkRights(api: KubeApi, permissions: readonly Permission[]): Pr
  * read.
  */
 async function checkShipped(api: KubeApi, permissions: readonly Permission[]): Promise<CheckLine[]> {
-  const used = Object.values(shippedObjects).filter((object) =>
-    permissions.some(({ resource, name }) => resource === resourceOf(object) && name === object.name),
-  );
+  const used = permissions.flatMap(({ resource, namespace, name }): ShippedObject[] => {
+    const kind = resource === 'secrets' ? 'Secret' : resource === 'configmaps' ? 'ConfigMap' : undefined;
+    return kind === undefined || namespace === undefined || name === undefined ? [] : [{ kind, namespace, name }];
+  });
   const lines = await Promise.all(
     used.map(async (object): Promise<CheckLine[]> => {
       const line = { of: 'kubernetes', name: `${object.kind} ${object.name}` };
-      const path = `/api/v1/namespaces/${names.namespace}/${resourceOf(object)}/${object.name}`;
       try {
-        await createShippedObjects().use(object, () => api.call({ verb: 'get', path, answer: 'metadata' }));
+        await createShippedObjects(object.namespace).use(object, () =>
+          api.call({ verb: 'get', path: pathOf(object), answer: 'metadata' }),
+        );
         return [{ ...line, ok: true, message: 'exists' }];
       } catch (error) {
         return isNotFound(error) ? [{ ...line, ok: false, message: String(errorFields(error)['error']) }] : [];

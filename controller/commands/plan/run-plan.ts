@@ -9,6 +9,7 @@ import { assertListable } from '../../kube/assert-listable.ts';
 import { readClusterUid } from '../../kube/cluster-identity.ts';
 import type { Leadership } from '../../kube/leadership.ts';
 import { createListWatch, type ListWatch } from '../../kube/list-watch.ts';
+import { createShippedObjects } from '../../kube/shipped-objects.ts';
 import { createBudgetKeeper } from '../../model/budget-keeper.ts';
 import type { ConfiguredCloud } from '../../model/configured-cloud.ts';
 import { parseBudget } from '../../model/deletion-budget.ts';
@@ -36,6 +37,8 @@ export interface PlanParts {
   readonly log: Log;
   readonly clouds: readonly ConfiguredCloud[];
   readonly options: ClusterOptions;
+  /** That Mooring is installed in. */
+  readonly namespace: string;
   /** Path of the Lease, whose annotation has the spent deletion budget. */
   readonly leasePath: string;
   readonly deletionBudget: string;
@@ -120,7 +123,7 @@ export async function makePlan(parts: PlanParts): Promise<Plan> {
             cluster: cluster.uid,
             bounds: options.bounds,
             ...{ clock, resolver, clouds, nodes },
-            records: createRouteRecords(api),
+            records: createRouteRecords(api, createShippedObjects(parts.namespace)),
           })
         : { changes: [], problems: [] },
     ]);

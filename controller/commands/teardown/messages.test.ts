@@ -10,11 +10,11 @@ test('teardown counts the Services that remain', () => {
 
 test('teardown names the holder of the Lease and the command that stops it', () => {
   const lease = { namespace: 'kube-system', name: 'cloud-controller-manager' };
-  const command = "'kubectl scale deployment mooring-controller -n kube-system --replicas=0'";
+  const command = "'kubectl scale deployment mooring-controller -n mooring --replicas=0'";
   assert.equal(
-    heldMessage(lease, 'node-1_b2'),
+    heldMessage(lease, 'node-1_b2', 'mooring'),
     'the Lease kube-system/cloud-controller-manager is held by the running controller node-1_b2: stop it first, ' +
       `as by ${command}`,
   );
-  assert.match(heldMessage(lease, undefined), /is held by a running controller: stop it first/);
+  assert.match(heldMessage(lease, undefined, 'mooring'), /is held by a running controller: stop it first/);
 });

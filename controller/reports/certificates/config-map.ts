@@ -1,7 +1,6 @@
 import { names } from '../../../common/well-known.ts';
 import type { KubeApi } from '../../kube/api.ts';
-
-const path = `/api/v1/namespaces/${names.namespace}/configmaps/${names.certificates}`;
+import { pathOf, type ShippedObject } from '../../kube/shipped-objects.ts';
 
 /** The ConfigMap for agents, and its version. */
 export interface Published {
@@ -22,8 +21,8 @@ function publishedBy({ metadata, data = {} }: ConfigMapObject): Published {
 }
 
 /** @throws KubeError */
-export async function readPublished(api: KubeApi): Promise<Published> {
-  return publishedBy(await api.call<ConfigMapObject>({ verb: 'get', path }));
+export async function readPublished(api: KubeApi, object: ShippedObject): Promise<Published> {
+  return publishedBy(await api.call<ConfigMapObject>({ verb: 'get', path: pathOf(object) }));
 }
 
 /**
@@ -32,6 +31,7 @@ export async function readPublished(api: KubeApi): Promise<Published> {
  */
 export async function publish(
   api: KubeApi,
+  object: ShippedObject,
   before: Published,
   change: { readonly ca?: string; readonly urls?: string },
 ): Promise<Published> {
@@ -40,5 +40,5 @@ export async function publish(
     ...(change.urls === undefined ? {} : { [names.controllerUrlsKey]: change.urls }),
   };
   const body = { metadata: { resourceVersion: before.resourceVersion }, data };
-  return publishedBy(await api.call<ConfigMapObject>({ verb: 'patch', patch: 'merge', path, body }));
+  return publishedBy(await api.call<ConfigMapObject>({ verb: 'patch', patch: 'merge', path: pathOf(object), body }));
 }

@@ -56,6 +56,7 @@ describe('self-managed certificates', () => {
     };
     const log = createLog({ clock, level: 'info', format: 'json', write: (line) => lines.push(line) });
     const directory = createReplicaDirectory({
+      namespace: 'kube-system',
       api: kube.api,
       fencedApi,
       clock,
@@ -73,7 +74,10 @@ describe('self-managed certificates', () => {
       clock,
       log,
       directory,
-      shipped: createShippedObjects({ log, missing: { set: ({ kind }, value) => missing.set(kind, value) } }),
+      shipped: createShippedObjects('kube-system', {
+        log,
+        missing: { set: ({ kind }, value) => missing.set(kind, value) },
+      }),
       onCredentials: (credentials) => used.push(credentials),
       intervalMs,
     });

@@ -3,7 +3,7 @@ import { errorFields, type Log } from '../../../common/process/log.ts';
 import { names } from '../../../common/well-known.ts';
 import { isConflict, type KubeApi } from '../../kube/api.ts';
 import type { Leadership } from '../../kube/leadership.ts';
-import { type ShippedObjects, shippedObjects } from '../../kube/shipped-objects.ts';
+import type { ShippedObjects } from '../../kube/shipped-objects.ts';
 import type { ServingCredentials } from '../../runtime/serving/credentials.ts';
 import { issueAuthority, issueServing } from './ca.ts';
 import {
@@ -82,6 +82,7 @@ async function issueFor(state: CertificateState | undefined, action: Certificate
  */
 export function createSelfManagedKeeper(options: KeeperOptions): CertificateKeeper {
   const { api, fencedApi, leadership, clock, log, directory, shipped, onCredentials } = options;
+  const { certificates } = shipped.objects;
   let used: ServingCredentials | undefined;
   const first = Promise.withResolvers<ServingCredentials>();
   first.promise.catch(() => {});
@@ -94,7 +95,7 @@ export function createSelfManagedKeeper(options: KeeperOptions): CertificateKeep
     first.resolve(used);
   }
 
-  const storedSecret = () => shipped.use(shippedObjects.certificates, () => readSecret(api));
+  const storedSecret = () => shipped.use(certificates, () => readSecret(api, certificates));
 
   function understood(secret: StoredSecret): CertificateState | undefined {
     try {
@@ -113,7 +114,7 @@ export function createSelfManagedKeeper(options: KeeperOptions): CertificateKeep
   ): Promise<StoredSecret> {
     const next = applyAction(state, action, await issueFor(state, action), clock.now());
     if (!next) throw new Error(`the step ${action.type} had no result`);
-    const written = await writeSecret(through, secret, next);
+    const written = await writeSecret(through, certificates, secret, next);
     log.info('certificates of the report API changed', { step: action.type });
     return written;
   }
@@ -132,17 +133,18 @@ export function createSelfManagedKeeper(options: KeeperOptions): CertificateKeep
 
   async function lead(start: StoredSecret): Promise<void> {
     let secret = start;
-    let published = await shipped.use(shippedObjects.published, () => readPublished(api));
+    let published = await shipped.use(shipped.objects.published, () => readPublished(api, shipped.objects.published));
     for (let step = 0; step < maxSteps; step += 1) {
       const state = understood(secret);
       use(state);
       const action = planCertificates(state, published.ca, clock.now());
       if (action.type === 'wait') break;
-      if (action.type === 'publish') published = await publish(fencedApi, published, { ca: action.bundle });
+      if (action.type === 'publish')
+        published = await publish(fencedApi, shipped.objects.published, published, { ca: action.bundle });
       else secret = await perform(secret, state, action, fencedApi);
     }
     const urls = `${(await directory.collect()).join('\n')}\n`;
-    if (urls !== published.urls) await publish(fencedApi, published, { urls });
+    if (urls !== published.urls) await publish(fencedApi, shipped.objects.published, published, { urls });
   }
 
   async function pass(): Promise<void> {

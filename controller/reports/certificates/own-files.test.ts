@@ -38,6 +38,7 @@ describe('certificates of the operator', () => {
 
   function keeper(leading: boolean, more: { caFile?: string } = {}): CertificateKeeper {
     const directory = createReplicaDirectory({
+      namespace: 'kube-system',
       api: kube.api,
       fencedApi: kube.api,
       clock,
@@ -51,7 +52,7 @@ describe('certificates of the operator', () => {
       clock,
       log: silentLog,
       directory,
-      shipped: createShippedObjects(),
+      shipped: createShippedObjects('kube-system'),
       onCredentials: (credentials) => used.push(credentials),
       files: { certFile: 'tls.crt', keyFile: 'tls.key' },
       readFile: async (path) => files.get(path) ?? assert.fail(`${path} is not there`),

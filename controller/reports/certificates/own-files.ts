@@ -1,5 +1,4 @@
 import { errorFields } from '../../../common/process/log.ts';
-import { shippedObjects } from '../../kube/shipped-objects.ts';
 import {
   type CredentialFiles,
   type WatchedCredentials,
@@ -27,11 +26,11 @@ export function createOwnFilesKeeper(options: OwnFilesOptions): CertificateKeepe
   let watched: WatchedCredentials | undefined;
 
   async function publishAll(): Promise<void> {
-    const published = await shipped.use(shippedObjects.published, () => readPublished(api));
+    const published = await shipped.use(shipped.objects.published, () => readPublished(api, shipped.objects.published));
     const urls = `${(await directory.collect()).join('\n')}\n`;
     const ca = caFile === undefined ? published.ca : await readFile(caFile);
     const change = { ...(ca === published.ca ? {} : { ca }), ...(urls === published.urls ? {} : { urls }) };
-    if (Object.keys(change).length > 0) await publish(fencedApi, published, change);
+    if (Object.keys(change).length > 0) await publish(fencedApi, shipped.objects.published, published, change);
   }
 
   const passes = periodic({

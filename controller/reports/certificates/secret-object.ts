@@ -1,9 +1,7 @@
-import { names } from '../../../common/well-known.ts';
 import type { KubeApi } from '../../kube/api.ts';
+import { pathOf, type ShippedObject } from '../../kube/shipped-objects.ts';
 import type { CertificateState } from './certificate-plan.ts';
 import { type SecretData, secretData } from './secret.ts';
-
-const path = `/api/v1/namespaces/${names.namespace}/secrets/${names.certificates}`;
 
 export interface StoredSecret {
   readonly data: SecretData;
@@ -20,15 +18,20 @@ function stored({ metadata, data = {} }: SecretObject): StoredSecret {
 }
 
 /** @throws KubeError */
-export async function readSecret(api: KubeApi): Promise<StoredSecret> {
-  return stored(await api.call<SecretObject>({ verb: 'get', path }));
+export async function readSecret(api: KubeApi, object: ShippedObject): Promise<StoredSecret> {
+  return stored(await api.call<SecretObject>({ verb: 'get', path: pathOf(object) }));
 }
 
 /**
  * Writes the state, guarded by the version that was read.
  * @throws KubeError, a conflict after a concurrent write
  */
-export async function writeSecret(api: KubeApi, before: StoredSecret, state: CertificateState): Promise<StoredSecret> {
+export async function writeSecret(
+  api: KubeApi,
+  object: ShippedObject,
+  before: StoredSecret,
+  state: CertificateState,
+): Promise<StoredSecret> {
   const body = { metadata: { resourceVersion: before.resourceVersion }, data: secretData(state) };
-  return stored(await api.call<SecretObject>({ verb: 'patch', patch: 'merge', path, body }));
+  return stored(await api.call<SecretObject>({ verb: 'patch', patch: 'merge', path: pathOf(object), body }));
 }

@@ -17,7 +17,14 @@ describe('the directory of replicas', () => {
   });
 
   function replica(identity: string, url = `https://${identity}.example:10270`): ReplicaDirectory {
-    return createReplicaDirectory({ api: kube.api, fencedApi: kube.api, clock, identity, url });
+    return createReplicaDirectory({
+      api: kube.api,
+      fencedApi: kube.api,
+      clock,
+      identity,
+      url,
+      namespace: 'kube-system',
+    });
   }
 
   const annotations = () => kube.objects.get(leasePath)?.metadata.annotations ?? {};
@@ -71,6 +78,7 @@ describe('the directory of replicas', () => {
   it('counts a replica whose clock is hours behind as alive once its announcement changes', async () => {
     const slowClock = { ...clock, now: () => clock.now() - 3 * 3_600_000 };
     const slow = createReplicaDirectory({
+      namespace: 'kube-system',
       api: kube.api,
       fencedApi: kube.api,
       clock: slowClock,

@@ -8,8 +8,6 @@ import { leaseBody } from '../../kube/lease.ts';
 export const replicasLease = names.replicasLease;
 const prefix = annotations.replica;
 
-const path = `/apis/coordination.k8s.io/v1/namespaces/${names.namespace}/leases/${replicasLease}`;
-
 const announceMs = 60_000;
 /** After this long without a change, the announcement counts as that of a dead replica. */
 const deadMs = 180_000;
@@ -30,6 +28,8 @@ export interface ReplicaDirectoryOptions {
   readonly identity: string;
   /** The report URL of this replica: `https://host:port`. */
   readonly url: string;
+  /** That Mooring is installed in. */
+  readonly namespace: string;
 }
 
 export interface ReplicaDirectory {
@@ -73,7 +73,8 @@ function announcement(value: string): { readonly url: string; readonly writtenAt
  * its announcement keeps changing, by the monotonic clock of this process, because the replicas' clocks may differ.
  */
 export function createReplicaDirectory(options: ReplicaDirectoryOptions): ReplicaDirectory {
-  const { api, fencedApi, clock, url } = options;
+  const { api, fencedApi, clock, url, namespace } = options;
+  const path = `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases/${replicasLease}`;
   const ownKey = annotationOf(options.identity);
   const observedByKey = new Map<string, ObservedAnnouncement>();
   let announcedAt: number | undefined;
@@ -89,7 +90,7 @@ export function createReplicaDirectory(options: ReplicaDirectoryOptions): Replic
   }
 
   async function create(annotations: Readonly<Record<string, string>>): Promise<void> {
-    const body = leaseBody({ namespace: names.namespace, name: replicasLease }, undefined, undefined, annotations);
+    const body = leaseBody({ namespace, name: replicasLease }, undefined, undefined, annotations);
     try {
       await api.call({ verb: 'update', path, body });
     } catch (error) {

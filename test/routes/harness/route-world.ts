@@ -10,7 +10,7 @@ import type { Routes } from '../../../controller/clouds/routes.ts';
 import { createSimulatedCloud as openSimulated } from '../../../controller/clouds/simulated/simulated-cloud.ts';
 import type { KubeApi } from '../../../controller/kube/api.ts';
 import { isMutating } from '../../../controller/kube/fence.ts';
-import { createShippedObjects, shippedObjects } from '../../../controller/kube/shipped-objects.ts';
+import { createShippedObjects, shippedObjectsIn } from '../../../controller/kube/shipped-objects.ts';
 import { memoryLeadership } from '../../../controller/kube/testing/memory-leadership.ts';
 import { createBudgetKeeper } from '../../../controller/model/budget-keeper.ts';
 import { parseClusterCidrs } from '../../../controller/model/cluster-cidrs.ts';
@@ -136,7 +136,7 @@ export function createRouteWorld(options: RouteWorldOptions = {}): RouteWorld {
     ...(nodeTask ? { routesEnabled: (scope, node) => leading?.routesEnabled(scope, node) ?? false } : {}),
   });
   const { clock, cluster, cloud, lease, trace } = world;
-  shipObject(world.core, shippedObjects.routeRecords);
+  shipObject(world.core, shippedObjectsIn('kube-system').routeRecords);
   const random = seededRandom(options.seed ?? 1);
   const budget = parseBudget(options.budget ?? '10%/10m');
   if ('expected' in budget) throw new Error('bad options');
@@ -209,7 +209,7 @@ export function createRouteWorld(options: RouteWorldOptions = {}): RouteWorld {
         emit: (target, event) => void base.events.push({ ...event, node: target.name }),
       },
       metrics: registry.define(routeMetrics),
-      shipped: createShippedObjects(),
+      shipped: createShippedObjects('kube-system'),
       paused: () => base.paused,
       permit: (paused: () => boolean = () => false): Permit =>
         createPermit({ fence: leadership, paused: () => base.paused || paused(), dryRun: options.dryRun ?? false }),
