@@ -11,7 +11,8 @@ import { printChecks, stateOf } from './check/print-checks.ts';
 import { runChecks } from './check/run-checks.ts';
 import { type CommandEnvironment, exitCode, orInterrupted, outputFlags, printJson, withClouds } from './command.ts';
 
-const checkFlags = defineFlags({
+export const checkFlags = defineFlags({
+  ...commonFlags,
   controllers: runFlags.controllers,
   'cluster-cidr': clusterFlags['cluster-cidr'],
   'configure-cloud-routes': clusterFlags['configure-cloud-routes'],
@@ -19,12 +20,13 @@ const checkFlags = defineFlags({
     kind: 'list',
     help: 'Clouds that are meant to be without a credential: check does not fail for want of one.',
   },
+  ...outputFlags,
 });
 
 export function checkCommand(environment: CommandEnvironment): CommandDefinition {
   return defineCommand({
     summary: 'Checks credentials, region, permissions and reachability; changes nothing.',
-    flags: { ...commonFlags, ...checkFlags, ...outputFlags },
+    flags: checkFlags,
     examples: [
       'mooring-controller check --cloud-provider aws',
       'mooring-controller check --cloud-provider aws --cluster-cidr=10.0.0.0/14',

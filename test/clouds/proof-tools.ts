@@ -58,11 +58,17 @@ export async function prism(): Promise<Tool<{ script: string }>> {
   return { script: join(tool.folder, 'node_modules/@stoplight/prism-cli/dist/index.js') };
 }
 
-/** A program that is built of a vendor's Go client. @param source its folder */
-export async function goProgram(source: string, name: string): Promise<Tool<{ program: string }>> {
+/**
+ * A program that is built with go.
+ *
+ * @param source the folder of its module
+ * @param name of the program in the cache folder
+ * @param what to build there; `tool` for the tool that the module names
+ */
+export async function goProgram(source: string, name: string, what = '.'): Promise<Tool<{ program: string }>> {
   const program = join(cacheFolder(), name);
   try {
-    await run('go', ['build', '-o', program, '.'], { ...limits, cwd: source });
+    await run('go', ['build', '-o', program, what], { ...limits, cwd: source });
     return { program };
   } catch (error) {
     return { skipped: `go build: ${String(error).trim().split('\n').at(-1) ?? ''}` };

@@ -59,13 +59,13 @@ export function right(
   return `${verb} ${what}${namespace === undefined ? '' : ` in ${namespace}`}`;
 }
 
-/** Every right that the bindings give to a ServiceAccount of kube-system, one line each. */
-export function rightsOf(account: string, manifests: readonly Manifest[]): Set<string> {
+/** Every right that the bindings give to a ServiceAccount, one line each. @param home its namespace */
+export function rightsOf(account: string, manifests: readonly Manifest[], home = 'kube-system'): Set<string> {
   const rights = new Set<string>();
   for (const binding of manifests.filter(({ kind }) => kind === 'RoleBinding' || kind === 'ClusterRoleBinding')) {
     const { roleRef, subjects } = binding as unknown as Bound;
     const bound = subjects.some(
-      ({ kind, name, namespace }) => kind === 'ServiceAccount' && name === account && namespace === 'kube-system',
+      ({ kind, name, namespace }) => kind === 'ServiceAccount' && name === account && namespace === home,
     );
     if (!bound) continue;
     const { namespace } = binding.metadata;

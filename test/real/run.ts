@@ -4,6 +4,7 @@ import { lifeApiSuite } from '../clouds/life/life-suite.ts';
 import type { ApiSuite } from '../conformance/api-under-test.ts';
 import { type Counts, runSuite } from '../conformance/run-suite.ts';
 import { conformanceSuites } from '../conformance/suites.ts';
+import { chartSuite } from '../deploy/chart.suite.ts';
 import { deploySuite } from '../deploy/manifests.suite.ts';
 import { shippedObjectsNodeNames, shippedObjectsSuite } from '../deploy/shipped-objects.suite.ts';
 import { bootstrapNodeNames, bootstrapSuite } from '../e2e/bootstrap.suite.ts';
@@ -53,7 +54,7 @@ const groups: Group[] = [
   // A server of its own: it installs the manifests and removes them again.
   {
     name: 'deploy',
-    suites: ({ kubectl }) => [deploySuite(kubectl), shippedObjectsSuite],
+    suites: ({ kubectl }) => [deploySuite(kubectl), shippedObjectsSuite, chartSuite],
     nodeNames: shippedObjectsNodeNames,
   },
   // Clouds in one cluster, which are fakes behind sockets.

@@ -1,0 +1,145 @@
+{{- define "mooring.fullname" -}}
+{{- $name := default .Chart.Name .Values.nameOverride -}}
+{{- if .Values.fullnameOverride -}}
+{{- .Values.fullnameOverride | trunc 40 | trimSuffix "-" -}}
+{{- else if contains $name .Release.Name -}}
+{{- .Release.Name | trunc 40 | trimSuffix "-" -}}
+{{- else -}}
+{{- printf "%s-%s" .Release.Name $name | trunc 40 | trimSuffix "-" -}}
+{{- end -}}
+{{- end -}}
+
+{{/* Labels of an object; dict of root and component. */}}
+{{- define "mooring.labels" -}}
+app.kubernetes.io/name: mooring
+{{- with .component }}
+app.kubernetes.io/component: {{ . }}
+{{- end }}
+{{- if not .root.Values.kustomizeBase }}
+app.kubernetes.io/instance: {{ .root.Release.Name }}
+app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .root.Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version }}
+{{- end }}
+{{- with .root.Values.labels }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
+{{/* Labels that select pods; the component. They never change, since selectors may not. */}}
+{{- define "mooring.selector" -}}
+app.kubernetes.io/name: mooring
+app.kubernetes.io/component: {{ . }}
+{{- end -}}
+
+{{/* Name of an image; dict of root and image. */}}
+{{- define "mooring.image" -}}
+{{- if .image.digest -}}
+{{ .image.repository }}@{{ .image.digest }}
+{{- else if .root.Values.kustomizeBase -}}
+{{ .image.repository }}
+{{- else -}}
+{{ .image.repository }}:{{ .image.tag | default .root.Chart.AppVersion }}
+{{- end -}}
+{{- end -}}
+
+{{/* Folder of the configuration of the n-th cloud. */}}
+{{- define "mooring.configFolder" -}}
+/etc/mooring/clouds/{{ . }}
+{{- end -}}
+
+{{/* Arguments that name the clouds, for `run` and `check`. */}}
+{{- define "mooring.cloudArgs" -}}
+{{- $several := gt (len .Values.clouds) 1 -}}
+{{- range $index, $cloud := .Values.clouds }}
+- --cloud-provider={{ $cloud.name }}
+{{- $prefix := ternary (printf "%s=" $cloud.name) "" $several }}
+{{- if $cloud.config }}
+- --cloud-config={{ $prefix }}{{ include "mooring.configFolder" $index }}/config
+{{- else if $cloud.configFrom }}
+- --cloud-config={{ $prefix }}{{ include "mooring.configFolder" $index }}/{{ $cloud.configFrom.key }}
+{{- end }}
+{{- with $cloud.nodeSelector }}
+- --node-selector={{ $prefix }}{{ . }}
+{{- end }}
+{{- end }}
+{{- end -}}
+
+{{/* Arguments of `run` after its name. */}}
+{{- define "mooring.controllerArgs" -}}
+{{- $values := .Values.controller -}}
+{{- include "mooring.cloudArgs" . }}
+{{- if ne (printf "%s/%s" .Release.Namespace (include "mooring.fullname" .)) "kube-system/mooring" }}
+- --agent-service-account={{ .Release.Namespace }}:{{ include "mooring.fullname" . }}-agent
+{{- end }}
+{{- if ne .Values.leaderElection.namespace "kube-system" }}
+- --leader-elect-resource-namespace={{ .Values.leaderElection.namespace }}
+{{- end }}
+{{- if ne .Values.leaderElection.name "cloud-controller-manager" }}
+- --leader-elect-resource-name={{ .Values.leaderElection.name }}
+{{- end }}
+{{- if ne (int $values.ports.report) 10270 }}
+- --report-address=:{{ $values.ports.report }}
+{{- end }}
+{{- if ne (int $values.ports.secure) 10258 }}
+- --secure-port={{ $values.ports.secure }}
+{{- end }}
+{{- if not $values.deletesNodes }}
+- --controllers=*,-cloud-node-lifecycle
+{{- end }}
+{{- with $values.args }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
+{{- define "mooring.configMounts" -}}
+{{- range $index, $cloud := .Values.clouds }}
+{{- if or $cloud.config $cloud.configFrom }}
+- name: cloud-config-{{ $index }}
+  mountPath: {{ include "mooring.configFolder" $index }}
+  readOnly: true
+{{- end }}
+{{- end }}
+{{- end -}}
+
+{{- define "mooring.configVolumes" -}}
+{{- $root := . -}}
+{{- range $index, $cloud := .Values.clouds }}
+{{- if $cloud.config }}
+- name: cloud-config-{{ $index }}
+  configMap:
+    name: {{ include "mooring.fullname" $root }}-cloud-config
+    items:
+      - key: {{ printf "%d-%s" $index $cloud.name }}
+        path: config
+{{- else if $cloud.configFrom }}
+- name: cloud-config-{{ $index }}
+  {{- if $cloud.configFrom.secret }}
+  secret:
+    secretName: {{ $cloud.configFrom.secret }}
+  {{- else }}
+  configMap:
+    name: {{ $cloud.configFrom.configMap }}
+  {{- end }}
+{{- end }}
+{{- end }}
+{{- end -}}
+
+{{/* Heap of the controller in MiB: 96 for up to 5,000 nodes, above in proportion. */}}
+{{- define "mooring.heap" -}}
+{{- max 96 (div (add (mul 96 (int .Values.nodeCount)) 4999) 5000) -}}
+{{- end -}}
+
+{{- define "mooring.check" -}}
+{{- if not .Values.kustomizeBase }}
+{{- if not .Values.clouds }}
+{{- fail "clouds: empty, expected at least one cloud, such as --set clouds[0].name=aws" }}
+{{- end }}
+{{- end }}
+{{- if and .Values.networkPolicy.enabled .Values.controller.hostNetwork }}
+{{- fail "networkPolicy.enabled: true, expected controller.hostNetwork=false beside it: policies do not apply to the host's network" }}
+{{- end }}
+{{- if and .Values.monitoring.agentPodMonitor (not (and .Values.agent.enabled .Values.agent.openMetrics)) }}
+{{- fail "monitoring.agentPodMonitor: true, expected agent.openMetrics=true beside it" }}
+{{- end }}
+{{- end -}}

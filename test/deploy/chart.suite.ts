@@ -1,0 +1,189 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { parse } from 'yaml';
+import { chart, renderBase } from '../../scripts/render-base.ts';
+import type { ApiSuite, ApiUnderTest } from '../conformance/api-under-test.ts';
+import { type Client, type KubeObject, makeClient } from '../conformance/client.ts';
+import { findHelm } from './find-helm.ts';
+import { base } from './manifests.ts';
+import { must } from './own-objects.ts';
+import { assertRights, assertStartable, renderChart, valueFiles } from './rendered-chart.ts';
+
+/** Values that are refused, and what helm says. */
+const refusals: readonly (readonly [set: string, says: RegExp])[] = [
+  ['nodeCount=5000', /clouds: empty, expected at least one cloud/],
+  ['clouds[0].nam=aws', /name/],
+  ['clouds[0].name=aws,clouds[0].configFrom.key=a', /oneOf/],
+  ['clouds[0].name=aws,controller.replicas=0', /replicas/],
+  ['clouds[0].name=aws,controler.replicas=2', /controler/],
+  ['clouds[0].name=aws,controller.image.digest=latest', /digest/],
+  ['clouds[0].name=aws,networkPolicy.enabled=true', /controller.hostNetwork=false/],
+  ['clouds[0].name=aws,monitoring.agentPodMonitor=true', /agent.openMetrics=true/],
+];
+
+const namespace = 'site';
+const objects = `/api/v1/namespaces/${namespace}`;
+
+/** Renders the chart, and installs, upgrades, rolls back, tests and removes a release with a real helm. */
+export const chartSuite: ApiSuite = {
+  name: 'chart',
+  async run(api, check) {
+    const found = await findHelm();
+    if ('skipped' in found) {
+      await check('the chart', async () => {}, { skip: `there is no helm: ${found.skipped}` });
+      return;
+    }
+    const helm = found.program;
+    await check('deploy/base is what the chart renders (npm run manifests)', () => baseIsRendered(helm));
+    await check('every file of values passes helm lint and renders pods that can start', () => everyFileRenders(helm));
+    for (const [set, says] of refusals)
+      await check(`--set ${set} is refused`, () => assert.rejects(renderChart(helm, [`--set=${set}`]), says));
+    await check('a cluster of 15,000 nodes gets a heap and a limit that fit', () => large(helm));
+    await check('the PrometheusRule has the alerts of the guide', () => alertsOfTheGuide(helm));
+
+    const folder = await mkdtemp(join(tmpdir(), 'mooring-chart-'));
+    const client = makeClient(api.url, api.caPem, api.adminToken);
+    try {
+      const run = await openHelm(helm, api, folder);
+      await check('a release is installed into a namespace of its own', () => installed(run, client));
+      await check('helm test runs check with the account of the controller', () => tested(run, api, client, folder));
+      await check('an upgrade and a rollback keep what the controller wrote', () => upgraded(run, client));
+      await check('an uninstallation leaves the records of routes alone behind', () => uninstalled(run, client));
+    } finally {
+      client.close();
+      await rm(folder, { recursive: true, force: true });
+    }
+  },
+};
+
+async function baseIsRendered(helm: string): Promise<void> {
+  for (const [file, text] of await renderBase(helm)) assert.equal(await readFile(join(base, file), 'utf8'), text, file);
+}
+
+async function everyFileRenders(helm: string): Promise<void> {
+  const files = await valueFiles();
+  assert.ok(files.length >= 20);
+  for (const file of files) {
+    await promisify(execFile)(helm, ['lint', '--strict', '--quiet', chart, `--values=${file}`]);
+    const manifests = await renderChart(helm, [`--values=${file}`]);
+    assertStartable(manifests);
+    const values = parse(await readFile(file, 'utf8')) as {
+      readonly controller?: { readonly deletesNodes?: boolean };
+      readonly leaderElection?: { readonly namespace: string; readonly name: string };
+    };
+    const { leaderElection: lease } = values;
+    const deletesNodes = values.controller?.deletesNodes ?? true;
+    assertRights(manifests, lease === undefined ? { deletesNodes } : { deletesNodes, lease });
+  }
+}
+
+async function large(helm: string): Promise<void> {
+  const manifests = await renderChart(helm, ['--set=clouds[0].name=aws,nodeCount=15000']);
+  const text = JSON.stringify(manifests.find(({ kind }) => kind === 'Deployment'));
+  assert.match(text, /"--max-old-space-size=288"/);
+  assert.match(text, /"limits":\{"memory":"576Mi"\}/);
+}
+
+async function alertsOfTheGuide(helm: string): Promise<void> {
+  const manifests = await renderChart(helm, ['--set=clouds[0].name=aws,monitoring.prometheusRule=true']);
+  const rule = manifests.find(({ kind }) => kind === 'PrometheusRule');
+  const guide = await readFile(join(chart, '../../docs/guides/operate.md'), 'utf8');
+  const [, block = ''] = /## Alerts\n+```yaml\n([\s\S]*?)```/.exec(guide) ?? [];
+  assert.deepEqual(rule?.['spec'], parse(block));
+}
+
+/** Runs helm against the server and answers its stdout; throws unless it ends with 0. */
+type Helm = (args: readonly string[]) => Promise<string>;
+
+async function openHelm(helm: string, api: ApiUnderTest, folder: string): Promise<Helm> {
+  const config = join(folder, 'config');
+  await api.writeKubeconfig(config);
+  const env = { PATH: process.env['PATH'], HOME: folder, KUBECONFIG: config };
+  return async (args) => (await promisify(execFile)(helm, [...args], { env, timeout: 120_000 })).stdout;
+}
+
+const release = ['blue', `--namespace=${namespace}`];
+const values = ['--set=clouds[0].name=oci', '--set=controller.podDisruptionBudget=true'];
+
+async function installed(run: Helm, client: Client): Promise<void> {
+  const said = await run(['install', ...release, '--create-namespace', chart, ...values]);
+  assert.match(said, /Mooring \S+ serves oci/);
+  const account = `${objects}/serviceaccounts/blue-mooring-controller`;
+  assert.equal((await client.call('GET', account)).status, 200);
+  const path = `/apis/apps/v1/namespaces/${namespace}/deployments/blue-mooring-controller`;
+  assert.equal((await client.call('GET', path)).status, 200);
+}
+
+/** Plays the kubelet for the pod of `helm test`: runs its arguments under its account, and writes how it ended. */
+async function tested(run: Helm, api: ApiUnderTest, client: Client, folder: string): Promise<void> {
+  const testing = run(['test', ...release, '--timeout=100s']);
+  testing.catch(() => {});
+  const pod = await podOf(client);
+  const spec = pod.spec as {
+    readonly serviceAccountName: string;
+    readonly containers: readonly { readonly args: readonly string[] }[];
+  };
+  assert.equal(spec.serviceAccountName, 'blue-mooring-controller');
+  const config = join(folder, 'account');
+  const request = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: {} };
+  const made = await must(client, 'POST', `${objects}/serviceaccounts/${spec.serviceAccountName}/token`, request);
+  await api.writeKubeconfig(config, String(made.status?.['token']));
+  const main = join(chart, '../../controller/main.ts');
+  // Outside a Pod the namespace has to be named.
+  const args = [
+    main,
+    ...(spec.containers[0]?.args ?? []),
+    `--kubeconfig=${config}`,
+    `--mooring-namespace=${namespace}`,
+  ];
+  const ended = await new Promise<string>((resolve) => {
+    execFile(process.execPath, args, (error, stdout, stderr) => resolve(error === null ? '' : `${stdout}${stderr}`));
+  });
+  const status = { status: { phase: ended === '' ? 'Succeeded' : 'Failed' } };
+  await must(client, 'PATCH', `${objects}/pods/${pod.metadata.name}/status`, status, 'application/merge-patch+json');
+  assert.equal(ended, '');
+  assert.match(await testing, /Phase: +Succeeded/);
+}
+
+async function podOf(client: Client): Promise<KubeObject> {
+  for (let tries = 0; tries < 300; tries += 1) {
+    const { items } = await client.call('GET', `${objects}/pods`);
+    if (items[0] !== undefined) return items[0];
+    await sleep(100);
+  }
+  throw new Error('helm test made no pod');
+}
+
+async function upgraded(run: Helm, client: Client): Promise<void> {
+  const written = { data: { 'tls.key': Buffer.from('a key').toString('base64') } };
+  await must(client, 'PATCH', `${objects}/secrets/mooring-ca`, written, 'application/merge-patch+json');
+  const deployment = `/apis/apps/v1/namespaces/${namespace}/deployments/blue-mooring-controller`;
+  const state = async () => {
+    const [{ object }, secret] = await Promise.all([
+      client.call('GET', deployment),
+      client.call('GET', `${objects}/secrets/mooring-ca`),
+    ]);
+    return [object.spec?.['replicas'], secret.object['data']];
+  };
+  await run(['upgrade', ...release, chart, ...values, '--set=controller.replicas=3']);
+  assert.deepEqual(await state(), [3, written.data]);
+  await run(['rollback', ...release, '1']);
+  assert.deepEqual(await state(), [2, written.data]);
+}
+
+async function uninstalled(run: Helm, client: Client): Promise<void> {
+  await run(['uninstall', ...release]);
+  const left = await Promise.all(
+    ['secrets/mooring-ca', 'configmaps/mooring-ca', 'configmaps/mooring-routes'].map(
+      async (path) => (await client.call('GET', `${objects}/${path}`)).status,
+    ),
+  );
+  assert.deepEqual(left, [404, 404, 200]);
+  const role = '/apis/rbac.authorization.k8s.io/v1/clusterroles/blue-mooring-controller';
+  assert.equal((await client.call('GET', role)).status, 404);
+}
