@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { copyFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
@@ -60,6 +60,7 @@ describe('the build', () => {
         'contract.cjs',
         'controller.cjs',
         ...packages.map((name) => `packages/${name}.cjs`),
+        'ui-page.cjs',
       ].sort(),
     );
   });
@@ -84,6 +85,7 @@ describe('the build', () => {
         './contract.cjs',
         ...clouds.map((cloud) => `./clouds/${cloud}.cjs`),
         ...packages.map((name) => `./packages/${name}.cjs`),
+        './ui-page.cjs',
       ].sort(),
     );
   });
@@ -98,6 +100,29 @@ describe('the build', () => {
       ['openid-client', 'refreshTokenGrant'],
     ] as const;
     for (const [name, key] of used) assert.equal(typeOf(name, key), 'function', `${key} of ${name}`);
+  });
+
+  test('the page of ui is one file of a script, a style and markup, with none of what builds it', async () => {
+    const load = createRequire(import.meta.url);
+    const { html, script, style, icon } = await load(join(folder, 'ui-page.cjs')).readPageFiles();
+    assert.deepEqual([...String(html).matchAll(/(?:src|href)="([^"]*)"/g)].map(([, address]) => address).sort(), [
+      'icon.svg',
+      'main.js',
+      'page.css',
+    ]);
+    assert.doesNotMatch(html, /<script>|<style|style=| on\w+=/);
+    assert.match(script, /EventSource\("updates"\)/);
+    assert.match(style, /prefers-reduced-motion/);
+    assert.match(icon, /^<svg/);
+    assert.ok(script.length + style.length < 64 * 1024, `${script.length + style.length} bytes`);
+    const others = [...inputs('ui-page.cjs'), ...inputs('controller.cjs')].filter((path) =>
+      /node_modules\/(esbuild|puppeteer|axe)|^scripts\//.test(path),
+    );
+    assert.deepEqual(others, []);
+    assert.deepEqual(
+      inputs('controller.cjs').filter((path) => path.includes('/ui/page/')),
+      [],
+    );
   });
 
   test("a cloud's file holds no other cloud and no Kubernetes client", () => {
@@ -166,6 +191,28 @@ describe('the build', () => {
         assert.equal(code, 1);
       }
     } finally {
+      await api.stop();
+    }
+  });
+
+  test('the built controller serves the page', async () => {
+    const api = await startEmbeddedApi();
+    const kubeconfig = join(folder, 'of-the-page');
+    await api.writeKubeconfig(kubeconfig);
+    const child = spawn(process.execPath, [join(folder, 'controller.cjs'), 'ui', `--kubeconfig=${kubeconfig}`]);
+    try {
+      const printed = await new Promise<Buffer>((resolve, reject) => {
+        child.stdout.once('data', resolve);
+        child.once('exit', (code) => reject(new Error(`ended with ${code}`)));
+      });
+      const url = String(printed).trim();
+      const page = await fetch(url);
+      assert.equal(page.status, 200);
+      assert.match(await page.text(), /<script defer src="main.js">/);
+      assert.match(await (await fetch(`${url}main.js`)).text(), /EventSource/);
+    } finally {
+      child.removeAllListeners('exit');
+      child.kill();
       await api.stop();
     }
   });

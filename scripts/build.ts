@@ -9,6 +9,7 @@ import {
   bundleContract,
   bundleController,
   bundlePackage,
+  bundlePageFiles,
 } from './bundle.ts';
 import { packagesOnDemand } from './left-out.ts';
 import { bundledPackages, printNotices } from './licenses.ts';
@@ -20,8 +21,8 @@ export type Build = ReadonlyMap<string, Metafile>;
 
 /**
  * Builds everything that ships into `folder`: both programs, a file for each cloud of the registry and for each package
- * that few controllers need, what verifies signed documents, what they share, and the notices of the packages inside.
- * Safe to repeat.
+ * that few controllers need, what verifies signed documents, the page of `ui`, what they share, and the notices of the
+ * packages inside. Safe to repeat.
  */
 export async function buildAll(folder: string): Promise<Build> {
   for (const inner of ['clouds', 'packages']) await mkdir(join(folder, inner), { recursive: true });
@@ -31,6 +32,7 @@ export async function buildAll(folder: string): Promise<Build> {
     ['controller.cjs', bundleController(at('controller.cjs'))],
     ['contract.cjs', bundleContract(at('contract.cjs'))],
     ['attestation.cjs', bundleAttestation(at('attestation.cjs'))],
+    ['ui-page.cjs', bundlePageFiles(at('ui-page.cjs'))],
     ...[...cloudModules.keys()].map((cloud): [string, Promise<Metafile>] => [
       `clouds/${cloud}.cjs`,
       bundleCloud(cloud, at(`clouds/${cloud}.cjs`)),

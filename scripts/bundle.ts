@@ -1,6 +1,7 @@
 import { rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { type BuildOptions, build, type Metafile, type Plugin } from 'esbuild';
+import { buildPage } from './bundle-page.ts';
 import { leftOutOfAgent, leftOutOfController, leftOutOfPackages } from './left-out.ts';
 
 const root = new URL('..', import.meta.url).pathname;
@@ -52,6 +53,9 @@ const contractModules: ReadonlySet<string> = new Set(
 /** With the libraries for PKCS#7 and JWT: most controllers never load it. */
 const signatures = 'controller/reports/attestation/signatures.ts';
 
+/** The page of `ui`: a controller that runs never loads it. */
+const pageFiles = 'controller/commands/ui/page-files.ts';
+
 /** Builds that copy. */
 export async function bundleContract(outfile: string): Promise<Metafile> {
   const contents = [...contractModules].map((file) => `export * from ${JSON.stringify(file)};`).join('\n');
@@ -69,7 +73,13 @@ export async function bundleController(outfile: string): Promise<Metafile> {
     outfile,
     // Of client-node the controller uses KubeConfig alone, and of that what fills in node's own HTTPS options.
     alias: { '@kubernetes/client-node': './node_modules/@kubernetes/client-node/dist/config.js' },
-    plugins: [shareContract('./contract.cjs'), leaveCloudsOut(), leaveSignaturesOut(), ...leftOutOfController],
+    plugins: [
+      shareContract('./contract.cjs'),
+      leaveCloudsOut(),
+      leaveOut(signatures, './attestation.cjs'),
+      leaveOut(pageFiles, './ui-page.cjs'),
+      ...leftOutOfController,
+    ],
   });
 }
 
@@ -94,6 +104,14 @@ export async function bundleAttestation(outfile: string): Promise<Metafile> {
   return bundle({ entryPoints: [signatures], outfile, plugins: [shareContract('./contract.cjs')] });
 }
 
+/** Builds the page of `ui` into one file that lies beside the controller. */
+export async function bundlePageFiles(outfile: string): Promise<Metafile> {
+  const { metafile: page, ...files } = await buildPage();
+  const contents = `export const readPageFiles = async () => (${JSON.stringify(files)});`;
+  const { outputs } = await bundle({ stdin: { contents, sourcefile: 'ui-page.js' }, outfile });
+  return { inputs: page.inputs, outputs };
+}
+
 async function bundle(options: BuildOptions): Promise<Metafile> {
   if (options.outfile !== undefined) await rm(options.outfile, { force: true });
   const { metafile } = await build({ ...common, ...options });
@@ -111,13 +129,15 @@ function shareContract(path: string): Plugin {
   };
 }
 
-function leaveSignaturesOut(): Plugin {
+/** A module that is loaded on demand, from a file of its own. */
+function leaveOut(module: string, built: string): Plugin {
   return {
-    name: 'leave the signatures out',
+    name: `leave ${module} out`,
     setup({ onResolve }) {
-      onResolve({ filter: /^\.\/signatures\.ts$/ }, ({ path: imported, resolveDir, kind }) =>
-        join(resolveDir, imported) === join(root, signatures) && kind === 'dynamic-import'
-          ? { path: './attestation.cjs', external: true }
+      const filter = new RegExp(`/${basename(module).replaceAll('.', '\\.')}$`);
+      onResolve({ filter }, ({ path: imported, resolveDir, kind }) =>
+        join(resolveDir, imported) === join(root, module) && kind === 'dynamic-import'
+          ? { path: built, external: true }
           : undefined,
       );
     },

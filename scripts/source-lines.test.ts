@@ -6,7 +6,7 @@ import { repositoryRoot, sourceFiles } from './source-files.ts';
 
 const paths = sourceFiles();
 const sources = paths
-  .filter((path) => /\.(ts|mjs|sh|ya?ml)$|^\.ci\/run$/.test(path))
+  .filter((path) => /\.(tsx?|mjs|sh|ya?ml)$|^\.ci\/run$/.test(path))
   .map((path) => ({ path, lines: readFileSync(join(repositoryRoot, path), 'utf8').split('\n') }));
 
 test('no line of the sources is longer than 120 characters, comments and texts included', () => {
@@ -32,7 +32,7 @@ test('no comment names a file of ours that does not exist', () => {
       const [, comment = ''] = /^\s*(?:\/\/|\/\*|\*|#(?!!))(.*)/.exec(line) ?? [];
       return [...comment.matchAll(/(?<![\w:/.@$-])(?:\.{1,2}\/)*((?:[\w-][\w.-]*\/)*[\w-]*(?:\.[\w-]+)*)/g)]
         .map(([, name = '']) => name.replace(/[./]+$/, ''))
-        .filter((name) => /\.(ts|mjs|sh|md)$/.test(name) || (name.includes('/') && folders.has(name.split('/')[0])))
+        .filter((name) => /\.(tsx?|mjs|sh|md)$/.test(name) || (name.includes('/') && folders.has(name.split('/')[0])))
         .filter((name) => !names.has(name))
         .map((name) => `${path}:${at + 1}: ${name}`);
     }),

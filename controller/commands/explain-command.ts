@@ -15,11 +15,8 @@ import {
   printJson,
   withApi,
 } from './command.ts';
-import { explainNode } from './explain/explain-node.ts';
-import { explainService } from './explain/explain-service.ts';
+import { explainSubject } from './explain/explain-subject.ts';
 import { explanationJson, printExplanation } from './explain/print-explanation.ts';
-import { readNodeFacts } from './explain/read-node-facts.ts';
-import { readServiceFacts } from './explain/read-service-facts.ts';
 import { readSubjects, type Subject } from './explain/subjects.ts';
 
 const explainFlags = defineFlags({
@@ -55,15 +52,13 @@ export function explainCommand({ clock, signal }: CommandEnvironment): CommandDe
             leaseNamespace: values.leaderElectResourceNamespace,
             leaseName: values.leaderElectResourceName,
           };
+          const options = { ...where, loadBalancerClasses: values.loadBalancerClass, moduleNames };
           const explain = async (subject: Subject) => {
-            if (subject.kind === 'node') {
-              const facts = readNodeFacts(api, subject.name, where);
-              return facts.then((all) => explainNode({ ...all, moduleNames }), absent(`Node ${subject.name}`));
-            }
+            if (subject.kind === 'node')
+              return explainSubject(api, subject, options).catch(absent(`Node ${subject.name}`));
             const { name, namespace = connection.namespace ?? 'default' } = subject;
-            const options = { ...where, loadBalancerClasses: values.loadBalancerClass };
-            const facts = readServiceFacts(api, { namespace, name }, options);
-            return facts.then(explainService, absent(`Service ${namespace}/${name}`));
+            const service = { kind: 'service', namespace, name } as const;
+            return explainSubject(api, service, options).catch(absent(`Service ${namespace}/${name}`));
           };
           return Promise.all(subjects.map(explain));
         });

@@ -7,6 +7,7 @@ import { planCommand } from './plan-command.ts';
 import { runCommand } from './run-command.ts';
 import { statusCommand } from './status-command.ts';
 import { teardownCommand } from './teardown-command.ts';
+import { uiCommand } from './ui-command.ts';
 
 /**
  * Upstream's controllers have no commands, so arguments that begin with a flag mean `run`. Manifests of upstream then
@@ -28,6 +29,7 @@ export function controllerProgram(environment: CommandEnvironment): ProgramDefin
       plan: planCommand(environment),
       explain: explainCommand(environment),
       status: statusCommand(environment),
+      ui: uiCommand(environment),
       check: checkCommand(environment),
       teardown: teardownCommand(environment),
     },

@@ -42,26 +42,20 @@ export async function readOptional<T>(
   }
 }
 
-export async function readSurroundings(
-  api: KubeApi,
-  involved: { readonly kind: string; readonly name: string; readonly eventNamespace: string },
-  options: FactsOptions,
-): Promise<Surroundings> {
+/** What an explanation reads beside the object and its events. */
+export type Around = Omit<Surroundings, 'events'>;
+
+/** Reads the leader and the pause. Throws a KubeError. */
+export async function readAround(api: KubeApi, options: FactsOptions): Promise<Around> {
   const leases = `/apis/coordination.k8s.io/v1/namespaces/${options.leaseNamespace}/leases`;
   const hidden: Hidden[] = [];
   const denied = (what: Hidden) => () => void hidden.push(what);
-  const [leader, config, events] = await Promise.all([
+  const [leader, config] = await Promise.all([
     readOptional<Lease>(api, `${leases}/${options.leaseName}`, denied('leader')),
     readOptional<{ readonly data?: Readonly<Record<string, string>> }>(
       api,
       `/api/v1/namespaces/${options.namespace}/configmaps/${names.certificates}`,
       denied('pause'),
-    ),
-    readOptional<{ readonly items: readonly EventObject[] }>(
-      api,
-      `/api/v1/namespaces/${encodeURIComponent(involved.eventNamespace)}/events`,
-      denied('events'),
-      { fieldSelector: `involvedObject.kind=${involved.kind},involvedObject.name=${involved.name}` },
     ),
   ]);
   return {
@@ -72,6 +66,29 @@ export async function readSurroundings(
     },
     pausedForAll: isPauseValue(config?.data?.[names.pausedKey]),
     pausedNodes: pausedNodesOf(config?.data?.[names.pausedNodesKey]),
+    hidden,
+    nowMs: options.nowMs,
+  };
+}
+
+/** Reads the leader, the pause and the last events of an object. Throws a KubeError. */
+export async function readSurroundings(
+  api: KubeApi,
+  involved: { readonly kind: string; readonly name: string; readonly eventNamespace: string },
+  options: FactsOptions,
+): Promise<Surroundings> {
+  const denied: Hidden[] = [];
+  const [around, events] = await Promise.all([
+    readAround(api, options),
+    readOptional<{ readonly items: readonly EventObject[] }>(
+      api,
+      `/api/v1/namespaces/${encodeURIComponent(involved.eventNamespace)}/events`,
+      () => void denied.push('events'),
+      { fieldSelector: `involvedObject.kind=${involved.kind},involvedObject.name=${involved.name}` },
+    ),
+  ]);
+  return {
+    ...around,
     events: (events?.items ?? [])
       .map(({ type = '', reason = '', message = '', lastTimestamp, eventTime }) => ({
         time: lastTimestamp ?? eventTime ?? '',
@@ -81,7 +98,6 @@ export async function readSurroundings(
       }))
       .sort((a, b) => (a.time < b.time ? -1 : 1))
       .slice(-5),
-    hidden,
-    nowMs: options.nowMs,
+    hidden: [...around.hidden, ...denied],
   };
 }

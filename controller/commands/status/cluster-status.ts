@@ -52,6 +52,11 @@ export interface ClusterStatus {
 export const shownNames = 5;
 const well: ReadonlySet<string> = new Set(['initialized', 'ensured', 'foreign', 'none']);
 
+/** Whether an object in this state needs no attention. */
+export function isWell(state: string): boolean {
+  return well.has(state);
+}
+
 export interface RowOptions {
   /** `--load-balancer-class` */
   readonly loadBalancerClasses: readonly string[];
@@ -114,7 +119,7 @@ function groupsOf(rows: readonly Row[]): readonly Group[] {
       );
       const { state, reason, why, since } = sorted[0]!;
       const names = sorted.slice(0, shownNames).map(({ name }) => name);
-      return { state, reason, ok: well.has(state), count: members.length, names, why, since };
+      return { state, reason, ok: isWell(state), count: members.length, names, why, since };
     })
     .toSorted((a, b) => Number(a.ok) - Number(b.ok) || b.count - a.count);
 }

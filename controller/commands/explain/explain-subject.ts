@@ -1,0 +1,24 @@
+import type { KubeApi } from '../../kube/api.ts';
+import type { RowOptions } from '../status/cluster-status.ts';
+import { explainNode } from './explain-node.ts';
+import { explainService, type ServiceExplanation } from './explain-service.ts';
+import type { Explanation } from './explanation.ts';
+import { readNodeFacts } from './read-node-facts.ts';
+import { readServiceFacts } from './read-service-facts.ts';
+import type { FactsOptions } from './surroundings.ts';
+
+/** A Node, or a Service with its namespace. */
+export type NamedSubject =
+  | { readonly kind: 'node'; readonly name: string }
+  | { readonly kind: 'service'; readonly namespace: string; readonly name: string };
+
+/** Reads the facts about a Node or Service and explains them. Throws a KubeError, 404 where there is none. */
+export async function explainSubject(
+  api: KubeApi,
+  subject: NamedSubject,
+  options: FactsOptions & RowOptions,
+): Promise<Explanation | ServiceExplanation> {
+  if (subject.kind === 'service') return explainService(await readServiceFacts(api, subject, options));
+  const { moduleNames } = options;
+  return explainNode({ ...(await readNodeFacts(api, subject.name, options)), moduleNames });
+}

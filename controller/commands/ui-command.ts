@@ -1,0 +1,71 @@
+import { readFile } from 'node:fs/promises';
+import { defineFlags } from '../../common/process/flags.ts';
+import { type CommandDefinition, defineCommand } from '../../common/process/program.ts';
+import { names } from '../../common/well-known.ts';
+import { clusterFlags } from '../app/options/network-flags.ts';
+import { modulePaths } from '../app/options/options.ts';
+import { commonFlags } from '../app/options/own-flags.ts';
+import { type CommandEnvironment, exitCode, leaseFlags, openLog, withApi } from './command.ts';
+import { openUi } from './ui/open-ui.ts';
+import { metricsAt } from './ui/read-metrics.ts';
+
+const { kubeconfig, 'cloud-module': cloudModule, 'log-level': logLevel, 'log-format': logFormat, v } = commonFlags;
+const uiFlags = defineFlags({
+  ...{ kubeconfig, 'cloud-module': cloudModule, 'log-level': logLevel, 'log-format': logFormat, v },
+  'load-balancer-class': clusterFlags['load-balancer-class'],
+  port: { kind: 'int', default: 0, min: 0, max: 65_535, help: 'Port of the page on 127.0.0.1; 0: any free one.' },
+  'metrics-url': {
+    kind: 'string',
+    default: '',
+    help:
+      'Where this machine reaches the metrics of the leader: https://127.0.0.1:PORT/metrics, the end of a kubectl ' +
+      'port-forward. Empty: the page shows no calls, members and routes.',
+  },
+  'metrics-token-file': {
+    kind: 'string',
+    default: '',
+    help: 'File with the token of an account that may get /metrics.',
+  },
+});
+
+export function uiCommand({ clock, random, signal }: CommandEnvironment): CommandDefinition {
+  return defineCommand({
+    summary: 'Serves a picture of the cluster to the browser of this machine; it only reads.',
+    flags: { ...uiFlags, ...leaseFlags },
+    examples: [
+      'mooring-controller ui',
+      'mooring-controller ui --metrics-url=https://127.0.0.1:10258/metrics --metrics-token-file=token',
+    ],
+    run: ({ values, io }) =>
+      exitCode(io, 'ui', async () => {
+        const { metricsUrl, metricsTokenFile } = values;
+        const readToken = async () => (metricsTokenFile === '' ? '' : readFile(metricsTokenFile, 'utf8'));
+        const readMetrics = metricsUrl === '' ? undefined : metricsAt(metricsUrl, readToken);
+        const log = openLog(clock, values, io.stderr);
+        await withApi(values.kubeconfig, { clock, log, env: io.env }, async (api, { server }) => {
+          const ui = await openUi({
+            ...{ api, clock, random, log, server, readMetrics },
+            page: async () => (await import('./ui/page-files.ts')).readPageFiles(),
+            port: values.port,
+            where: {
+              namespace: names.namespace,
+              leaseNamespace: values.leaderElectResourceNamespace,
+              leaseName: values.leaderElectResourceName,
+            },
+            rows: {
+              loadBalancerClasses: values.loadBalancerClass,
+              moduleNames: [...modulePaths(values.cloudModule).keys()],
+            },
+          });
+          io.stdout(`${ui.url}\n`);
+          try {
+            if (!signal.aborted)
+              await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+          } finally {
+            await ui.close();
+          }
+        });
+        return 0;
+      }),
+  });
+}

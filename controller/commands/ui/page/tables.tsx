@@ -1,0 +1,184 @@
+import type { ComponentChildren } from 'preact';
+import type { Picture } from '../merge-update.ts';
+import type { Counts, MetricsView, NodeRow, ServiceRow } from '../update.ts';
+import { ageOf, counted, type Filter, isShown, lookOf } from './groups.ts';
+import type { Open } from './nodes.tsx';
+
+/** Beyond these a filter finds the others. */
+const shownServices = 200;
+
+interface ServicesProps {
+  readonly services: Picture['services'];
+  readonly filter: Filter;
+  readonly nowMs: number;
+  readonly onOpen: Open;
+}
+
+/** Services of type LoadBalancer; those that need attention first. */
+export function Services({ services, filter, nowMs, onOpen }: ServicesProps) {
+  const rows = [...services.values()].filter((row) => isShown(row, filter));
+  const sorted = rows.sort((a, b) => Number(a.ok) - Number(b.ok));
+  if (sorted.length === 0)
+    return <p class="quiet">{services.size === 0 ? 'No Service of type LoadBalancer.' : 'No Service matches.'}</p>;
+  return (
+    <>
+      <Table heads={['Service', 'State', 'Load balancer', 'Address', 'Listeners', 'Since']}>
+        {sorted.slice(0, shownServices).map((row) => (
+          <ServiceLine key={row.name} row={row} nowMs={nowMs} onOpen={onOpen} />
+        ))}
+      </Table>
+      {sorted.length > shownServices && (
+        <p class="quiet">{counted.format(sorted.length - shownServices)} more; the filter finds them.</p>
+      )}
+    </>
+  );
+}
+
+function ServiceLine({ row, nowMs, onOpen }: { row: ServiceRow; nowMs: number; onOpen: Open }) {
+  const { name, state, reason, ok, why } = row;
+  return (
+    <tr>
+      <th scope="row">
+        <button type="button" class="link" data-name={name} onClick={() => onOpen('service', name)}>
+          {name}
+        </button>
+      </th>
+      <td>
+        <State state={state} reason={ok && reason === 'Ensured' ? '' : reason} />
+        {(!ok || reason === 'MembersRefused') && why !== '' && <small class="why">{why}</small>}
+      </td>
+      <td>{row.balancer === null ? 'not recorded' : row.balancer || 'requested'}</td>
+      <td>{row.addresses || 'none'}</td>
+      <td>{row.listeners.join(', ')}</td>
+      <td class="number">{row.since === null ? '' : ageOf(row.since, nowMs)}</td>
+    </tr>
+  );
+}
+
+export function State({ state, reason }: { state: string; reason: string }) {
+  return (
+    <span class="state">
+      <i class={`cell ${lookOf(state)}`} />
+      {state}
+      {reason !== '' && <span class="quiet"> {reason}</span>}
+    </span>
+  );
+}
+
+/** Calls to clouds and what their rate limits did to them. */
+export function Clouds({ metrics }: { metrics: MetricsView | undefined }) {
+  if (metrics === undefined || 'unknown' in metrics) return <p class="quiet">{metrics?.unknown ?? 'not read yet'}</p>;
+  if (metrics.clouds.length === 0) return <p class="quiet">No call to a cloud yet.</p>;
+  return (
+    <>
+      {!metrics.leads && <p class="notice">These are the metrics of a replica that does not lead.</p>}
+      <Table heads={['Cloud', 'Calls', 'A minute', 'Throttled', 'Failed', 'Waited']}>
+        {metrics.clouds.map(({ cloud, calls, perMinute, throttled, failed, waitedSeconds }) => (
+          <tr key={cloud}>
+            <th scope="row">{cloud}</th>
+            <td class="number">{counted.format(calls)}</td>
+            <td class="number">{perMinute === null ? '' : counted.format(Math.round(perMinute))}</td>
+            <td class={throttled > 0 ? 'number wanting' : 'number'}>{counted.format(throttled)}</td>
+            <td class={failed > 0 ? 'number wanting' : 'number'}>{counted.format(failed)}</td>
+            <td class="number">{waitedSeconds === null ? '' : `${waitedSeconds.toFixed(2)} s`}</td>
+          </tr>
+        ))}
+      </Table>
+    </>
+  );
+}
+
+const memberWords = new Map([
+  ['active', 'serving'],
+  ['leaving', 'draining'],
+  ['withheld', 'withheld'],
+]);
+
+/** Members of load balancers by scope, and the Services whose members the cloud refuses. */
+export function Members({
+  metrics,
+  services,
+  onOpen,
+}: Pick<ServicesProps, 'services' | 'onOpen'> & { metrics: MetricsView | undefined }) {
+  const refusing = [...services.values()].filter(({ reason }) => reason === 'MembersRefused');
+  return (
+    <>
+      <States metrics={metrics} of="members" words={memberWords} />
+      {refusing.length > 0 && (
+        <p>
+          refused at{' '}
+          {refusing.map(({ name }) => (
+            <button key={name} type="button" class="link" onClick={() => onOpen('service', name)}>
+              {name}
+            </button>
+          ))}
+        </p>
+      )}
+    </>
+  );
+}
+
+const routeWords = new Map(['kept', 'tolerated', 'missing', 'surplus', 'foreign'].map((word) => [word, word]));
+
+/** Routes to pod ranges: what the Nodes say of theirs, and what the route tables hold. */
+export function Routes({ metrics, nodes }: { metrics: MetricsView | undefined; nodes: readonly NodeRow[] }) {
+  const byReason = Object.entries(Object.groupBy(nodes, ({ route }) => route)).filter(([reason]) => reason !== '');
+  return (
+    <>
+      <p>
+        {byReason.length === 0
+          ? 'No Node says anything about its route.'
+          : byReason.map(([reason, rows]) => `${counted.format(rows?.length ?? 0)} ${reason}`).join(', ')}
+      </p>
+      <States metrics={metrics} of="routes" words={routeWords} />
+    </>
+  );
+}
+
+interface StatesProps {
+  readonly metrics: MetricsView | undefined;
+  readonly of: 'members' | 'routes';
+  readonly words: ReadonlyMap<string, string>;
+}
+
+function States({ metrics, of, words }: StatesProps) {
+  if (metrics === undefined || 'unknown' in metrics) return <p class="quiet">{metrics?.unknown ?? 'not read yet'}</p>;
+  const counts: Counts = metrics[of];
+  const scopes = Object.entries(counts).filter(([, states]) => Object.values(states).some((count) => count > 0));
+  if (scopes.length === 0) return <p class="quiet">None.</p>;
+  const used = [...words].filter(([state]) => scopes.some(([, states]) => (states[state] ?? 0) > 0));
+  return (
+    <Table heads={['Scope', ...used.map(([, word]) => word)]}>
+      {scopes.map(([scope, states]) => (
+        <tr key={scope}>
+          <th scope="row">{scope}</th>
+          {used.map(([state]) => (
+            <td key={state} class="number">
+              {counted.format(states[state] ?? 0)}
+            </td>
+          ))}
+        </tr>
+      ))}
+    </Table>
+  );
+}
+
+function Table({ heads, children }: { heads: readonly string[]; children: ComponentChildren }) {
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a part that scrolls has to be reached by keyboard
+    <section class="scrolls" tabIndex={0} aria-label={`Table of ${heads[0]}`}>
+      <table>
+        <thead>
+          <tr>
+            {heads.map((head) => (
+              <th key={head} scope="col">
+                {head}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>{children}</tbody>
+      </table>
+    </section>
+  );
+}
