@@ -3,6 +3,7 @@ import { defineFlags } from '../../common/process/flags.ts';
 import { defineCommand, runProgram } from '../../common/process/program.ts';
 import { version } from '../../common/version.ts';
 import { startKubeApi } from '../kit/kube-api/start-kube-api.ts';
+import { openSandboxUi } from './sandbox-ui.ts';
 import { runTour } from './tour/run-tour.ts';
 import { scenarios } from './tour/scenarios.ts';
 
@@ -29,7 +30,16 @@ const flags = defineFlags({
     help: "Milliseconds that every call to the cloud's API takes.",
   },
   scenario: { kind: 'list', choices: [...scenarios.keys()], help: 'Only these scenarios (join always comes first).' },
-  keep: { kind: 'bool', default: false, help: 'Stay up afterwards, until interrupted.' },
+  keep: {
+    kind: 'bool',
+    default: false,
+    help: 'Stay up afterwards, until interrupted; print KUBECONFIG and the address of the page at once.',
+  },
+  ui: {
+    kind: 'bool',
+    default: false,
+    help: 'As --keep: the page shows the tour, and can break things once it is over.',
+  },
   output: {
     kind: 'string',
     short: 'o',
@@ -55,24 +65,31 @@ const tourCommand = defineCommand({
     'npm run -s sandbox -- --nodes 50 --cloud-latency 200',
     'npm run -s sandbox -- --scenario terminate,credentials',
     'npm run -s sandbox -- --keep',
+    'npm run -s sandbox -- --ui --scenario join',
   ],
   async run({ values, io }) {
     const api = await startKubeApi({ clock: systemClock(), random: Math.random });
+    const keep = values.keep || values.ui;
+    const print = values.output === 'json' ? io.stderr : io.stdout;
+    const ui = keep ? await openSandboxUi(api) : undefined;
+    if (ui !== undefined) print(`${ui.url}\n`);
     try {
       return await runTour({
         api,
+        ui,
         nodes: values.nodes,
         agentProcesses: values.agentProcesses,
         cloudLatencyMs: values.cloudLatency,
         only: values.scenario,
-        keep: values.keep,
+        keep,
         json: values.output === 'json',
         out: values.output === 'json' ? process.stderr : process.stdout,
         printSummary: (text) => io.stdout(text),
-        printKubeconfig: values.output === 'json' ? io.stderr : io.stdout,
+        printKubeconfig: print,
         stop: stop.signal,
       });
     } finally {
+      await ui?.close();
       await api.stop();
     }
   },

@@ -3,6 +3,7 @@ import type { Scenario } from '../../kit/world/scenario.ts';
 import { shortened } from '../../kit/world/shortened.ts';
 import { showLogs } from '../../kit/world/show-logs.ts';
 import { startWorld, type World, type WorldApi } from '../../kit/world/world.ts';
+import type { SandboxUi } from '../sandbox-ui.ts';
 import { tour } from './scenarios.ts';
 import { createLiveTable } from './table.ts';
 
@@ -14,6 +15,8 @@ export interface TourOptions {
   /** Names of scenarios; empty = all. */
   readonly only: readonly string[];
   readonly keep: boolean;
+  /** The page that shows it. */
+  readonly ui?: SandboxUi | undefined;
   readonly json: boolean;
   readonly out: NodeJS.WriteStream;
   printSummary(text: string): void;
@@ -51,6 +54,7 @@ export async function runTour(options: TourOptions): Promise<number> {
     say: (line) => table.say(line),
     ...(options.keep && { onKubeconfig: printKubeconfig }),
   });
+  options.ui?.show(world);
   const redraw = setInterval(() => void draw(world, table.draw), 700);
   const outcomes: Outcome[] = [];
   try {
@@ -74,6 +78,10 @@ export async function runTour(options: TourOptions): Promise<number> {
   if (!ok && !options.stop.aborted) await showLogs(world, options.out);
   if (options.keep && !options.stop.aborted) {
     printKubeconfig(world.kubeconfig);
+    if (options.ui !== undefined) {
+      options.ui.allowFaults();
+      table.say(`the page can break things now: ${options.ui.url}`);
+    }
     for (const line of toTry) table.say(line);
     await new Promise<void>((resolve) => options.stop.addEventListener('abort', () => resolve(), { once: true }));
   }
