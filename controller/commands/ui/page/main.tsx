@@ -85,6 +85,7 @@ function Page() {
   const row =
     subject && (subject.kind === 'node' ? nodes.find(({ name }) => name === subject.name) : services.get(subject.name));
   const isRead = (what: string) => head !== undefined && !head.hidden.includes(what);
+  const unread = head === undefined ? '...' : 'unknown: may not be listed';
   return (
     <>
       <Top head={head} live={live} nowMs={nowMs} text={text} search={search} onText={setText} />
@@ -94,7 +95,7 @@ function Page() {
           {faults.length > 0 && <Faults faults={faults} nodes={nodes} />}
           <section class="box" aria-labelledby="nodes-title">
             <h2 id="nodes-title">
-              Nodes <span class="quiet">{total(shownNodes, nodes.length, isRead('nodes'))}</span>
+              Nodes <span class="quiet">{isRead('nodes') ? total(shownNodes, nodes.length) : unread}</span>
             </h2>
             <Chips groups={nodeGroups} label="Nodes by state and reason" chosen={group} onChoose={setGroup} />
             <Nodes zones={zones} filter={filter} onOpen={open} />
@@ -102,10 +103,10 @@ function Page() {
           </section>
           <section class="box" aria-labelledby="services-title">
             <h2 id="services-title">
-              Services <span class="quiet">{total(services.size, services.size, isRead('services'))}</span>
+              Services <span class="quiet">{isRead('services') ? counted.format(services.size) : unread}</span>
             </h2>
             <Chips groups={serviceGroups} label="Services by state and reason" chosen={group} onChoose={setGroup} />
-            <Services services={services} filter={filter} nowMs={nowMs} onOpen={open} />
+            {isRead('services') && <Services services={services} filter={filter} nowMs={nowMs} onOpen={open} />}
           </section>
           <div class="row">
             <section class="box" aria-labelledby="clouds-title">
@@ -126,9 +127,9 @@ function Page() {
           {subject && <Panel subject={subject} row={row} onClose={close} />}
           <section class="box" aria-labelledby="decisions-title">
             <h2 id="decisions-title">
-              Decisions <span class="quiet">{isRead('events') ? '' : 'unknown'}</span>
+              Decisions <span class="quiet">{isRead('events') ? '' : unread}</span>
             </h2>
-            <Decisions decisions={decisions} onOpen={open} />
+            {isRead('events') && <Decisions decisions={decisions} onOpen={open} />}
           </section>
         </div>
       </div>
@@ -136,8 +137,7 @@ function Page() {
   );
 }
 
-function total(shown: number, all: number, isRead: boolean): string {
-  if (!isRead) return 'unknown';
+function total(shown: number, all: number): string {
   return shown === all ? counted.format(all) : `${counted.format(shown)} of ${counted.format(all)}`;
 }
 

@@ -8,6 +8,8 @@ export type Open = (kind: 'node' | 'service', name: string) => void;
 
 /** So many Nodes have room for their names. */
 const namedNodes = 150;
+/** More than so many get smaller cells. */
+const largeNodes = 1500;
 
 interface NodesProps {
   readonly zones: Picture['zones'];
@@ -18,9 +20,11 @@ interface NodesProps {
 /** Nodes by zone: as cards while there are few, else as a grid of cells. */
 export function Nodes({ zones, filter, onOpen }: NodesProps) {
   const shown = [...zones].map(([zone, rows]) => ({ zone, rows, count: countShown(rows, filter) }));
-  const named = shown.reduce((sum, { count }) => sum + count, 0) <= namedNodes;
+  const total = shown.reduce((sum, { count }) => sum + count, 0);
+  const named = total <= namedNodes;
+  const layout = named ? 'zones side-by-side' : total > largeNodes ? 'zones small' : 'zones';
   return (
-    <div class={named ? 'zones side-by-side' : 'zones'}>
+    <div class={layout}>
       {shown.map(({ zone, rows, count }) => (
         <Zone key={zone} zone={zone} rows={rows} count={count} filter={filter} named={named} onOpen={onOpen} />
       ))}
@@ -104,7 +108,7 @@ function Cells({ rows, title, named, onOpen }: CellsProps) {
             class={`${named ? 'card' : 'cell'} ${lookOf(row.state)}`}
             data-name={row.name}
             data-state={row.state}
-            aria-label={`${row.name}: ${said}`}
+            aria-label={named ? undefined : `${row.name}: ${said}`}
             title={`${row.name}\n${said}\n${row.why}`}
             onClick={open}
           >

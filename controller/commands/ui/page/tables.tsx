@@ -22,7 +22,7 @@ export function Services({ services, filter, nowMs, onOpen }: ServicesProps) {
     return <p class="quiet">{services.size === 0 ? 'No Service of type LoadBalancer.' : 'No Service matches.'}</p>;
   return (
     <>
-      <Table heads={['Service', 'State', 'Load balancer', 'Address', 'Listeners', 'Since']}>
+      <Table label="Table of Services" heads={['Service', 'State', 'Load balancer', 'Address', 'Listeners', 'Since']}>
         {sorted.slice(0, shownServices).map((row) => (
           <ServiceLine key={row.name} row={row} nowMs={nowMs} onOpen={onOpen} />
         ))}
@@ -72,7 +72,7 @@ export function Clouds({ metrics }: { metrics: MetricsView | undefined }) {
   return (
     <>
       {!metrics.leads && <p class="notice">These are the metrics of a replica that does not lead.</p>}
-      <Table heads={['Cloud', 'Calls', 'A minute', 'Throttled', 'Failed', 'Waited']}>
+      <Table label="Table of clouds" heads={['Cloud', 'Calls', 'A minute', 'Throttled', 'Failed', 'Waited']}>
         {metrics.clouds.map(({ cloud, calls, perMinute, throttled, failed, waitedSeconds }) => (
           <tr key={cloud}>
             <th scope="row">{cloud}</th>
@@ -142,13 +142,13 @@ interface StatesProps {
 }
 
 function States({ metrics, of, words }: StatesProps) {
-  if (metrics === undefined || 'unknown' in metrics) return <p class="quiet">{metrics?.unknown ?? 'not read yet'}</p>;
+  if (metrics === undefined || 'unknown' in metrics) return <p class="quiet">unknown without metrics</p>;
   const counts: Counts = metrics[of];
   const scopes = Object.entries(counts).filter(([, states]) => Object.values(states).some((count) => count > 0));
   if (scopes.length === 0) return <p class="quiet">None.</p>;
   const used = [...words].filter(([state]) => scopes.some(([, states]) => (states[state] ?? 0) > 0));
   return (
-    <Table heads={['Scope', ...used.map(([, word]) => word)]}>
+    <Table label={`Table of ${of}`} heads={['Scope', ...used.map(([, word]) => word)]}>
       {scopes.map(([scope, states]) => (
         <tr key={scope}>
           <th scope="row">{scope}</th>
@@ -163,10 +163,16 @@ function States({ metrics, of, words }: StatesProps) {
   );
 }
 
-function Table({ heads, children }: { heads: readonly string[]; children: ComponentChildren }) {
+interface TableProps {
+  readonly label: string;
+  readonly heads: readonly string[];
+  readonly children: ComponentChildren;
+}
+
+function Table({ label, heads, children }: TableProps) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a part that scrolls has to be reached by keyboard
-    <section class="scrolls" tabIndex={0} aria-label={`Table of ${heads[0]}`}>
+    <section class="scrolls" tabIndex={0} aria-label={label}>
       <table>
         <thead>
           <tr>

@@ -67,7 +67,7 @@ export function Notices({ head, live }: { head: Head | undefined; live: boolean 
   const notices = [
     ...(live ? [] : ['The command that serves this page does not answer: what is shown may be old.']),
     ...(head?.apiFault ? [`The API server does not answer: ${head.apiFault}`] : []),
-    ...(head?.leaderFault ? [`No controller acts: ${head.leaderFault}.`] : []),
+    ...(head?.leaderFault ? [`${head.leaderFault[0]?.toUpperCase()}${head.leaderFault.slice(1)}.`] : []),
     ...(head?.pausedForAll ? ['Everything is paused: nothing but reading goes on.'] : []),
     ...(hidden.length > 0
       ? [`This credential may not list or watch: ${hidden.join(', ')}. They are unknown here.`]
