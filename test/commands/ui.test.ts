@@ -189,6 +189,18 @@ describe('ui', () => {
     });
   });
 
+  it('says that the API server does not answer, and when it does again', async () => {
+    await withUi('admin', async (_url, picture) => {
+      await until('both Nodes are shown', 15_000, async () => picture().zones.size === 2);
+      const match = { resource: 'leases', userAgent: 'mooring-controller' };
+      const mend = api.core.faults.add({ match, effect: { kind: 'answer', status: 503 } });
+      await until('the fault is shown', 15_000, async () => picture().head?.apiFault?.includes('leases'));
+      assert.equal(picture().zones.size, 2);
+      mend();
+      await until('it is over', 15_000, async () => picture().head?.apiFault === null);
+    });
+  });
+
   it('never asked the API server to change anything, and did not poll the Nodes', async () => {
     api.core.requests.reset();
     await withUi('admin', async (url, picture) => {

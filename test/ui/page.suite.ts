@@ -17,6 +17,7 @@ describe('the page in a browser', () => {
         for (let each = 1; each <= 4; each += 1) addNode(`worker-${zone.at(-1)}${each}`, zone);
       }
       addNode('worker-a5', 'eu-1a', 'waiting');
+      addNode('worker-a6', 'eu-1a', 'draining');
       addNode('worker-b5', 'eu-1b', 'missing');
       addNode('worker-b6', 'eu-1b', 'off');
       addNode('worker-c5', 'eu-1c', 'paused');
@@ -65,7 +66,10 @@ describe('the page in a browser', () => {
         assert.ok(states.includes(label), `${label} among ${states}`);
       await shown(page, '#services-title + * + *', /default\/mail.*waiting QuotaExceeded.*default\/web/);
       await shown(page, '.events', /DeletionWithheld worker-b5/);
+      await shown(page, '[data-name=worker-a6]', /drains: Excluded/);
       await shown(page, '.row', /unknown: --metrics-url/);
+      await shown(page, '#members-title ~ p + p', /Marked to drain:worker-a6/);
+      await shown(page, '#members-title ~ p:last-child', /Refused by the cloud.*default\/shop/);
       await keepPicture(page, scheme);
       assert.deepEqual(await faultsOfAccess(page), []);
       assert.deepEqual(complaints, []);
@@ -102,7 +106,7 @@ describe('the page in a browser', () => {
     await page.keyboard.press('ArrowRight');
     assert.equal(await focused(), 'worker-a2');
     await page.keyboard.press('End');
-    assert.equal(await focused(), 'worker-a5');
+    assert.equal(await focused(), 'worker-a6');
     await page.keyboard.press('ArrowDown');
     const below = String(await focused());
     assert.match(below, /^worker-(a|b)\d$/);
@@ -116,12 +120,12 @@ describe('the page in a browser', () => {
     await page.keyboard.press('/');
     assert.equal(await page.evaluate('document.activeElement?.id'), 'filter');
     await page.keyboard.type('eu-1b missing');
-    await shown(page, '#nodes-title', /1 of 17/);
+    await shown(page, '#nodes-title', /1 of 18/);
     assert.deepEqual(await page.$$eval('[data-state]', (all) => all.map((one) => one.getAttribute('data-name'))), [
       'worker-b5',
     ]);
     await page.keyboard.press('Escape');
-    await shown(page, '#nodes-title', /^Nodes 17$/);
+    await shown(page, '#nodes-title', /^Nodes 18$/);
     const stops = await page.$$eval('[data-state][tabindex="0"]', (all) => all.length);
     assert.equal(stops, 3);
     await page.browserContext().close();
@@ -131,13 +135,13 @@ describe('the page in a browser', () => {
     const { page } = await open();
     const chip = await page.waitForSelector('.chip ::-p-text(CloudUnavailable)');
     await chip?.click();
-    await shown(page, '#nodes-title', /1 of 17/);
+    await shown(page, '#nodes-title', /1 of 18/);
     assert.equal(
       await page.$eval('.chip[aria-pressed="true"]', (one) => one.textContent),
       '1 waiting CloudUnavailable',
     );
     await page.click('.chip[aria-pressed="true"]');
-    await shown(page, '#nodes-title', /^Nodes 17$/);
+    await shown(page, '#nodes-title', /^Nodes 18$/);
     await page.browserContext().close();
   });
 

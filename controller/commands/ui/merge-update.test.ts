@@ -5,7 +5,7 @@ import { type Decision, keptDecisions, type NodeRow, type ServiceRow } from './u
 
 const nodeOf = (name: string, zone: string, state = 'initialized'): NodeRow => ({
   ...{ name, zone, state, reason: '', why: '', since: null, scope: null, ok: true },
-  ...{ providerID: '', podRanges: '', route: '' },
+  ...{ providerID: '', podRanges: '', route: '', leaving: '' },
 });
 const serviceOf = (name: string): ServiceRow => ({
   ...{ name, state: 'ensured', reason: '', why: '', since: null, scope: null, ok: true },

@@ -1,6 +1,7 @@
 import { annotations, conditions, labels } from '../../../common/well-known.ts';
 import { conditionOf, type NodeView } from '../../model/node-view.ts';
 import type { ServiceView } from '../../model/service-view.ts';
+import { leavingReason } from '../../services/members/facts.ts';
 import { parseRecord } from '../../services/record.ts';
 import type { Surroundings } from '../explain/facts.ts';
 import { isWell, type RowOptions, rowsOf } from '../status/cluster-status.ts';
@@ -16,6 +17,8 @@ export function nodeRow(node: NodeView, around: Surroundings, options: RowOption
     providerID: node.providerID,
     podRanges: node.podCIDRs.join(', '),
     route: conditionOf(node, conditions.networkUnavailable)?.reason ?? '',
+    // What is not ours leaves nothing of ours.
+    leaving: row!.scope === null ? '' : (leavingReason(node) ?? ''),
   };
 }
 

@@ -136,6 +136,29 @@ describe('the server of the page', () => {
     assert.equal(handlers.size, 0);
   });
 
+  it('sends everything anew to a page that reads too slowly, and not ever more changes', async () => {
+    const big: Update = { goneNodes: ['x'.repeat(1024 * 1024)] };
+    const sent = 100;
+    const text = await new Promise<string>((resolve, reject) => {
+      request(`${ui.url}updates`, { agent: false }, (answer) => {
+        let read = '';
+        setTimeout(() => {
+          for (let each = 0; each < sent; each += 1) for (const handler of handlers) handler(big);
+          answer.on('data', (part: Buffer) => {
+            read += part.toString('latin1').replaceAll(/x+/g, 'x');
+            const isAnew = read.split('"full":true').length > 2;
+            if (isAnew || read.split('data: ').length > sent) answer.destroy();
+          });
+          answer.on('close', () => resolve(read));
+        }, 50);
+      })
+        .on('error', reject)
+        .end();
+    });
+    assert.ok(text.split('data: ').length < sent / 2, `${text.split('data: ').length} messages`);
+    assert.ok(text.lastIndexOf('"full":true') > text.lastIndexOf('"x'), 'everything comes last');
+  });
+
   it('explains a Node or a Service, and says why it cannot', async () => {
     assert.deepEqual(JSON.parse((await ask(`${ui.url}explain?node=a`)).text), explained);
     assert.equal((await ask(`${ui.url}explain?service=shop/web`)).status, 200);

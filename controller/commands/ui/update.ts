@@ -16,6 +16,8 @@ export interface NodeRow {
   readonly podRanges: string;
   /** The reason of NetworkUnavailable; empty where nobody keeps routes. */
   readonly route: string;
+  /** The mark by which it leaves the load balancers; empty where it has none. */
+  readonly leaving: string;
 }
 
 /** What the page shows of a Service of type LoadBalancer. */

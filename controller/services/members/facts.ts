@@ -89,7 +89,8 @@ export function eligibilityOf(
   return { kind: isUninitialized(node) || !isProved ? 'waiting' : 'member', scope, facts };
 }
 
-function leavingReason(node: NodeView): LeavingReason | undefined {
+/** The mark on a Node by which it stops being a member; undefined: it has none. Pure. */
+export function leavingReason(node: NodeView): LeavingReason | undefined {
   if (node.deleting) return 'Deleting';
   if (hasTaint(node, taintKeys.toBeDeletedByAutoscaler)) return 'MarkedByAutoscaler';
   if (hasTaint(node, taintKeys.disruptedByKarpenter)) return 'MarkedByKarpenter';

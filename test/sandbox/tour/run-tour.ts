@@ -128,7 +128,7 @@ function summary(
 ): string {
   const cloudCalls = world.cloud.calls.snapshot();
   if (options.json) {
-    const kubeconfig = options.keep ? { KUBECONFIG: world.kubeconfig } : {};
+    const kubeconfig = options.keep ? { KUBECONFIG: world.kubeconfig, page: options.ui?.url } : {};
     const result = { ok, seconds: tookMs / 1000, nodes: options.nodes, outcomes, cloudCalls, ...kubeconfig };
     return `${JSON.stringify(result, undefined, 2)}\n`;
   }

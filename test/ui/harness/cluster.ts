@@ -9,7 +9,7 @@ import { until } from '../../kit/world/scenario.ts';
 import { controllerMain } from '../../kit/world/shortened.ts';
 
 /** How a Node stands. */
-export type NodeLook = 'well' | 'waiting' | 'missing' | 'off' | 'paused' | 'foreign';
+export type NodeLook = 'well' | 'draining' | 'waiting' | 'missing' | 'off' | 'paused' | 'foreign';
 
 /** A Kubernetes API with Nodes, Services and Events as a controller leaves them, and the page about it. */
 export interface ShownCluster {
@@ -52,7 +52,7 @@ export async function showCluster(
     addNode(name: string, zone: string, look: NodeLook = 'well') {
       const metadata = {
         name,
-        labels: { [labels.zone]: zone },
+        labels: { [labels.zone]: zone, ...(look === 'draining' && { [labels.excludeFromLoadBalancers]: '' }) },
         annotations: {
           [annotations.instance]: `${scope} 1`,
           ...(look === 'paused' && { [annotations.paused]: 'true' }),

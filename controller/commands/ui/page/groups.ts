@@ -38,7 +38,8 @@ export function groupsOf(rows: Iterable<Row>): readonly Group[] {
 export function isShown(row: Row, { words, group }: Filter): boolean {
   if (group !== undefined && keyOf(row) !== group) return false;
   if (words.length === 0) return true;
-  const place = 'zone' in row ? `${row.zone} ${row.providerID}` : `${row.addresses} ${row.balancer ?? ''}`;
+  const place =
+    'zone' in row ? `${row.zone} ${row.providerID} ${row.leaving}` : `${row.addresses} ${row.balancer ?? ''}`;
   const text = `${row.name} ${row.state} ${row.reason} ${place} ${row.scope ?? ''}`.toLowerCase();
   return words.every((word) => text.includes(word));
 }

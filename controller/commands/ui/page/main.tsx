@@ -115,7 +115,7 @@ function Page() {
             </section>
             <section class="box" aria-labelledby="members-title">
               <h2 id="members-title">Members of load balancers</h2>
-              <Members metrics={metrics} services={services} onOpen={open} />
+              <Members metrics={metrics} services={services} nodes={nodes} onOpen={open} />
             </section>
             <section class="box" aria-labelledby="routes-title">
               <h2 id="routes-title">Routes</h2>

@@ -109,7 +109,7 @@ function Cells({ rows, title, named, onOpen }: CellsProps) {
             data-name={row.name}
             data-state={row.state}
             aria-label={named ? undefined : `${row.name}: ${said}`}
-            title={`${row.name}\n${said}\n${row.why}`}
+            title={`${row.name}\n${said}\n${row.why}${row.leaving && `\nleaves the load balancers: ${row.leaving}`}`}
             onClick={open}
           >
             {named && (
@@ -117,7 +117,9 @@ function Cells({ rows, title, named, onOpen }: CellsProps) {
                 <i class="cell" />
                 <b>{row.name}</b>
                 <small>{instanceOf(row)}</small>
-                <small class="said">{row.ok ? row.state : row.reason || row.state}</small>
+                <small class="said">
+                  {row.ok ? (row.leaving ? `drains: ${row.leaving}` : row.state) : row.reason || row.state}
+                </small>
               </>
             )}
           </button>

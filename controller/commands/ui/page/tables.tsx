@@ -94,27 +94,39 @@ const memberWords = new Map([
   ['withheld', 'withheld'],
 ]);
 
-/** Members of load balancers by scope, and the Services whose members the cloud refuses. */
-export function Members({
-  metrics,
-  services,
-  onOpen,
-}: Pick<ServicesProps, 'services' | 'onOpen'> & { metrics: MetricsView | undefined }) {
-  const refusing = [...services.values()].filter(({ reason }) => reason === 'MembersRefused');
+/** So many Nodes or Services are named in a sentence. */
+const namedAtMost = 12;
+
+interface MembersProps extends Pick<ServicesProps, 'services' | 'onOpen'> {
+  readonly metrics: MetricsView | undefined;
+  readonly nodes: readonly NodeRow[];
+}
+
+/** Members of load balancers by scope, the Nodes that leave them, and the Services whose members the cloud refuses. */
+export function Members({ metrics, services, nodes, onOpen }: MembersProps) {
+  const leaving = nodes.filter((node) => node.leaving !== '').map(({ name }) => name);
+  const refusing = [...services.values()].filter(({ reason }) => reason === 'MembersRefused').map(({ name }) => name);
   return (
     <>
       <States metrics={metrics} of="members" words={memberWords} />
-      {refusing.length > 0 && (
-        <p>
-          refused at{' '}
-          {refusing.map(({ name }) => (
-            <button key={name} type="button" class="link" onClick={() => onOpen('service', name)}>
-              {name}
-            </button>
-          ))}
-        </p>
-      )}
+      <Named label="Marked to drain:" names={leaving} onOpen={(name) => onOpen('node', name)} />
+      <Named label="Refused by the cloud, some of:" names={refusing} onOpen={(name) => onOpen('service', name)} />
     </>
+  );
+}
+
+function Named({ label, names, onOpen }: { label: string; names: readonly string[]; onOpen(name: string): void }) {
+  if (names.length === 0) return null;
+  return (
+    <p class="named">
+      {label}
+      {names.slice(0, namedAtMost).map((name) => (
+        <button key={name} type="button" class="link" onClick={() => onOpen(name)}>
+          {name}
+        </button>
+      ))}
+      {names.length > namedAtMost && ` and ${counted.format(names.length - namedAtMost)} more`}
+    </p>
   );
 }
 
