@@ -57,7 +57,6 @@ export interface NetworkContext {
   /** For members and routes of deleted Nodes. */
   readonly budget: BudgetKeeper;
   readonly loops: Loops;
-  readonly dryRun: boolean;
   /** Objects per page of a list; default as in createListWatch. */
   readonly pageSize?: number | undefined;
   paused(): boolean;
@@ -78,7 +77,7 @@ export interface Network {
 
 /** Creates the service, route and IPAM tasks, and only the caches and loops that a configured cloud needs. */
 export function createNetwork(context: NetworkContext, options: NetworkOptions): Network {
-  const { readApi, api, fence, clock, random, log, nodes, resolver, events, registry, dryRun, queueMetrics } = context;
+  const { readApi, api, fence, clock, random, log, nodes, resolver, events, registry, queueMetrics } = context;
   const { paused, budget, loops } = context;
   const clusterUid = () => readClusterUid(readApi);
   // Until all accounts are known, a Service could belong to a missing cloud, or have resources there.
@@ -135,7 +134,6 @@ export function createNetwork(context: NetworkContext, options: NetworkOptions):
         events,
         metrics,
         paused,
-        dryRun,
       },
       {
         clusterUid,
@@ -153,7 +151,7 @@ export function createNetwork(context: NetworkContext, options: NetworkOptions):
       {
         ...{ api, clock, random, log, services, clouds, events, paused },
         metrics: registry.define(orphanMetrics),
-        permit: createPermit({ fence, paused, dryRun }),
+        permit: createPermit({ fence, paused }),
       },
       {
         cluster: async () => ({ uid: await clusterUid(), name: options.clusterName }),
@@ -187,7 +185,6 @@ export function createNetwork(context: NetworkContext, options: NetworkOptions):
           permit: (nodePaused) =>
             createPermit({
               fence,
-              dryRun,
               paused: () => paused() || (nodePaused?.() === true ? 'the Node is paused' : false),
             }),
           clusterUid,

@@ -1,5 +1,6 @@
 import { isCloudError } from '../../common/cloud-error.ts';
 import { backoffMs } from '../../common/process/backoff.ts';
+import type { Clock } from '../../common/process/clock.ts';
 import { errorFields } from '../../common/process/log.ts';
 import { restOrAbort, untilAborted } from '../../common/process/until.ts';
 import { codecOf } from '../../common/provider-id/registry.ts';
@@ -16,6 +17,11 @@ import { reportScope } from '../model/scope-record.ts';
 import { withLoadBalancers } from '../services/balancers/with-load-balancers.ts';
 import type { CloudRequest } from './options/options.ts';
 import { createReloadingCloud, type ReloadParts } from './reload/reloading-cloud.ts';
+
+export interface OpeningContext extends CloudContext {
+  /** The time by which load balancers are planned. Default: `clock`. */
+  readonly planningClock?: Clock;
+}
 
 export type CloudReload = Pick<ReloadParts, 'readFile' | 'onReload'>;
 
@@ -43,7 +49,7 @@ const retry = { firstMs: 1000, maxMs: 60_000 };
  */
 export async function createCloudSet(
   requests: readonly CloudRequest[],
-  context: CloudContext,
+  context: OpeningContext,
   reload?: CloudReload,
 ): Promise<CloudSet> {
   const { clock, random, log } = context;
@@ -104,7 +110,7 @@ export function closeCloud({ api, unidentified }: ConfiguredCloud): void {
  */
 export async function openClouds(
   requests: readonly CloudRequest[],
-  context: CloudContext,
+  context: OpeningContext,
   reload?: CloudReload,
 ): Promise<readonly ConfiguredCloud[]> {
   for (const { name, given = name } of requests)
@@ -148,7 +154,7 @@ function assertApart(opened: readonly ConfiguredCloud[]): void {
 
 async function openCloud(
   request: CloudRequest,
-  common: CloudContext,
+  common: OpeningContext,
   reload: CloudReload | undefined,
 ): Promise<ConfiguredCloud> {
   const { name, config, selector, requireAttestation, bindsByName } = request;
@@ -190,9 +196,9 @@ async function openCloud(
 }
 
 /** Its load balancers are made of its driver, where it has one. */
-async function openModule(module: CloudModule, config: CloudRequest['config'], context: CloudContext) {
+async function openModule(module: CloudModule, config: CloudRequest['config'], context: OpeningContext) {
   const opened = await module.open(config, context);
-  return 'reportOnly' in opened ? opened : withLoadBalancers(opened, context.clock);
+  return 'reportOnly' in opened ? opened : withLoadBalancers(opened, context.planningClock ?? context.clock);
 }
 
 function reportOnly({ name, selector, requireAttestation }: CloudRequest): ConfiguredCloud {

@@ -12,7 +12,7 @@ import { createInterner } from '../kube/intern.ts';
 import { createListWatch, type ListWatch } from '../kube/list-watch.ts';
 import { createShippedObjects, type ShippedObjects } from '../kube/shipped-objects.ts';
 import { createSoleLeader } from '../kube/sole-leader.ts';
-import { type LeaderApi, leaderApi, loopApi, readOnlyLeadership, writeTimeoutMs } from '../kube/write-api.ts';
+import { type LeaderApi, leaderApi, loopApi, writeTimeoutMs } from '../kube/write-api.ts';
 import { createBudgetKeeper } from '../model/budget-keeper.ts';
 import type { ConfiguredCloud } from '../model/configured-cloud.ts';
 import { type NodeView, unreadOfNode, viewNode } from '../model/node-view.ts';
@@ -52,7 +52,6 @@ export type ReplicaOptions = Pick<
   | 'announcedDeletionBudget'
   | 'concurrentNodeSyncs'
   | 'deletionBudget'
-  | 'dryRun'
   | 'interruptionTaint'
   | 'lease'
   | 'loops'
@@ -87,7 +86,7 @@ export interface Replica {
 /** Creates one replica. Makes no call before `run`. */
 export function createReplica(parts: ReplicaParts, options: ReplicaOptions): Replica {
   const { api, clouds, clock, random, log, registry, metrics, identity } = parts;
-  const { lease, dryRun } = options;
+  const { lease } = options;
   const intern = createInterner();
   const nodes = createListWatch({
     api,
@@ -143,7 +142,7 @@ export function createReplica(parts: ReplicaParts, options: ReplicaOptions): Rep
   const elector = lease.elect ? createElector(electionOptions) : createSoleLeader(electionOptions);
 
   const leading = leaderApi(api, elector, writeTimeoutMs(lease.durationMs));
-  const writing = loopApi(leading, pause.paused, dryRun, log);
+  const writing = loopApi(leading, pause.paused);
   const events = createEventSink({
     api: writing,
     clock,
@@ -153,10 +152,9 @@ export function createReplica(parts: ReplicaParts, options: ReplicaOptions): Rep
     host: parts.host,
     onDropped: (why) => metrics.eventsDropped.add({ why }),
   });
-  const ledger = dryRun ? readOnlyLeadership(elector) : elector;
   const { removalBudget } = options.network;
   // One for all kinds: they share the annotation of the Lease.
-  const budget = createBudgetKeeper(options.deletionBudget, ledger, clock, {
+  const budget = createBudgetKeeper(options.deletionBudget, elector, clock, {
     announced: options.announcedDeletionBudget,
     member: removalBudget,
     route: removalBudget,
@@ -176,10 +174,9 @@ export function createReplica(parts: ReplicaParts, options: ReplicaOptions): Rep
       registry,
       shipped,
       queueMetrics: metrics.queue,
-      leadership: ledger,
+      leadership: elector,
       budget,
       loops: options.loops,
-      dryRun,
       pageSize: parts.pageSize,
       paused: pause.paused,
     },

@@ -7,6 +7,8 @@ import type { Log } from '../../common/process/log.ts';
 import { createMetricRegistry, type MetricRegistry } from '../../common/process/metrics.ts';
 import type { Random } from '../../common/process/random.ts';
 import { version } from '../../common/version.ts';
+import { createChangeRecord } from '../dry-run/change-record.ts';
+import { createDryRun } from '../dry-run/dry-run.ts';
 import { createKubeClient } from '../kube/client.ts';
 import { writeTimeoutMs } from '../kube/write-api.ts';
 import type { ConfiguredCloud } from '../model/configured-cloud.ts';
@@ -96,11 +98,13 @@ async function runReplica(
   const connection = await connectTo(options.kubeconfig, { clock, log, env });
   const client = createKubeClient({ config: connection, clock, log, onCall: metrics.onApiCall });
   const host = hostname();
+  const would = createChangeRecord({ onChange: (change) => log.info('would change', { ...change }) });
+  const dry = options.dryRun ? createDryRun({ api: client.api, clouds, record: would }) : undefined;
   const identity = `${host}_${randomUUID()}`;
   const replica = createReplica(
     {
-      api: client.api,
-      clouds,
+      api: dry?.api ?? client.api,
+      clouds: dry?.clouds ?? clouds,
       clock,
       random,
       log,
@@ -111,7 +115,7 @@ async function runReplica(
       namespace: installedIn(options.mooringNamespace, connection),
       onStartedLeading: () => service?.wake(),
     },
-    options,
+    dry === undefined ? options : { ...options, lease: { ...options.lease, elect: false } },
   );
   const { nodes } = replica;
   const attestor = openAttestor({
@@ -136,7 +140,7 @@ async function runReplica(
         },
         { ...options.reports, url: options.reportUrl, identity },
       );
-  if (options.dryRun) log.info('dry run: nothing but the Lease is written, and no reports are accepted');
+  if (options.dryRun) log.info('dry run: nothing is written, the Lease is not taken, and no reports are accepted');
 
   const live: HealthCheck[] = [
     {

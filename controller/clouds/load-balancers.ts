@@ -298,6 +298,11 @@ export interface LoadBalancers {
    */
   planRemoval(owner: Owner, options: { readonly retain: boolean }): LoadBalancerPlan;
   /**
+   * The plan after the reads that `apply` would make first. Changes nothing. Throws a CloudError. Undefined: `apply`
+   * makes none.
+   */
+  preview?(plan: LoadBalancerPlan, signal?: AbortSignal): Promise<LoadBalancerPlan>;
+  /**
    * Declares the desired state of a cluster's Services, before the first reconcile and after each complete read.
    * `isComplete`: all existing Services are included; until then no shared resource shrinks. Without members.
    *

@@ -3,7 +3,7 @@ import type { CloudRecord, LoadBalancerStep } from './load-balancer-step.ts';
 /**
  * Checks that this replica may still change a cloud. A cloud calls it right before it sends each mutating request,
  * after all its own waits (rate limits, credentials). Throws a WithheldError when the remaining lease time does not
- * exceed `timeoutMs`, while everything or this object is paused, and in a dry run.
+ * exceed `timeoutMs`, and while everything or this object is paused.
  *
  * @param timeoutMs the longest time that the request may take
  */
@@ -12,9 +12,9 @@ export type Permit = (timeoutMs: number) => void;
 /** A mutating call that was not sent, and why. Not a failure of the cloud. */
 export class WithheldError extends Error {
   override readonly name = 'WithheldError';
-  readonly reason: 'Fenced' | 'Paused' | 'DryRun';
+  readonly reason: 'Fenced' | 'Paused';
 
-  constructor(reason: 'Fenced' | 'Paused' | 'DryRun', message: string) {
+  constructor(reason: 'Fenced' | 'Paused', message: string) {
     super(message);
     this.reason = reason;
   }

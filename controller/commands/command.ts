@@ -104,10 +104,11 @@ export async function withClouds<T>(
   { clock, random }: CommandEnvironment,
   io: ProgramIo,
   work: (api: KubeApi, clouds: readonly ConfiguredCloud[], log: Log, namespace: string) => Promise<T>,
+  planningClock: Clock = clock,
 ): Promise<T> {
   const log = openLog(clock, quietly(values), io.stderr);
   const requests = await readCloudRequests(values);
-  const clouds = await openClouds(requests, { clock, random, log, env: io.env, onCall: () => {} });
+  const clouds = await openClouds(requests, { clock, random, log, env: io.env, planningClock, onCall: () => {} });
   try {
     return await withApi(values.kubeconfig, { clock, log, env: io.env }, (api, connection) =>
       work(api, clouds, log, installedIn(values.mooringNamespace, connection)),

@@ -91,7 +91,7 @@ export function teardownCommand(environment: CommandEnvironment): CommandDefinit
           io.stderr(`waiting for the Lease ${lease.namespace}/${lease.name}, ${leaseWaitMs / 1000} s at the most\n`);
           return whileLeading(environment, { api, log, shipped }, lease, async (elector, paused) => {
             const result = await teardown(context, {
-              permit: createPermit({ fence: elector, paused, dryRun: false }),
+              permit: createPermit({ fence: elector, paused }),
               signal: environment.signal,
               force: values.force,
               onProgress: ({ item, state, message, finished, total }) =>

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { silentLog } from '../../common/process/log.ts';
 import { type KubeApi, type KubeCall, KubeError } from './api.ts';
 import type { Leadership } from './leadership.ts';
 import { leaderApi, loopApi, writeTimeoutMs } from './write-api.ts';
@@ -88,7 +87,7 @@ describe('the API of the loops', () => {
   it('sends no write while everything is paused, goes on afterwards, and reads all the time', async () => {
     const { api, sent } = recordingApi();
     let paused = true;
-    const loops = loopApi(api, () => paused, false, silentLog);
+    const loops = loopApi(api, () => paused);
     await loops.call(read);
     for (const verb of ['create', 'update', 'patch', 'delete'] as const)
       await assert.rejects(loops.call({ ...write, verb }), withReason('Withheld'));
@@ -99,16 +98,5 @@ describe('the API of the loops', () => {
     paused = false;
     await loops.call(write);
     assert.equal(sent.at(-1)?.verb, 'patch');
-  });
-
-  it('sends no write in a dry run, and answers it with the version it was based on', async () => {
-    const { api, sent } = recordingApi();
-    const loops = loopApi(api, () => false, true, silentLog);
-    assert.deepEqual(await loops.call(write), { metadata: { resourceVersion: '3' } });
-    await loops.call(read);
-    assert.deepEqual(
-      sent.map(({ verb }) => verb),
-      ['get'],
-    );
   });
 });

@@ -1,6 +1,4 @@
-import type { Log } from '../../common/process/log.ts';
 import type { KubeApi, KubeCall } from './api.ts';
-import { dryRunApi } from './dry-run-api.ts';
 import { fencedApi, isMutating, withholdingApi } from './fence.ts';
 import type { Leadership } from './leadership.ts';
 
@@ -39,21 +37,7 @@ export function leaderApi(api: KubeApi, leadership: Leadership, timeoutMs: numbe
   };
 }
 
-/** The API of the loops: it writes only while leading, not while everything is paused, and never in a dry run. */
-export function loopApi(leading: KubeApi, paused: () => boolean, dryRun: boolean, log: Log): KubeApi {
-  if (dryRun) return dryRunApi(leading, log);
+/** The API of the loops: it writes only while leading, and not while everything is paused. */
+export function loopApi(leading: KubeApi, paused: () => boolean): KubeApi {
   return withholdingApi(leading, { allowed: () => (paused() ? 'everything is paused' : true) });
-}
-
-/** The same leadership for a dry run, which does not write annotations. */
-export function readOnlyLeadership(leadership: Leadership): Leadership {
-  return {
-    get leading() {
-      return leadership.leading;
-    },
-    timeLeftMs: () => leadership.timeLeftMs(),
-    leaderReportUrl: () => leadership.leaderReportUrl(),
-    annotations: () => leadership.annotations(),
-    annotate: async () => {},
-  };
 }

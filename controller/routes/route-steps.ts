@@ -198,17 +198,7 @@ export function createRouteSteps<R extends ObservedRoute>(
 
   /** Handles a failed change. Throws the errors that the queue repeats after its back-off. */
   function failed(step: Creation<R> | Removal<R>, error: unknown): Requeue | undefined {
-    if (error instanceof WithheldError) {
-      if (error.reason === 'DryRun') {
-        log.info('would change', {
-          action: step.kind === 'create' ? 'create' : 'delete',
-          resource: 'route',
-          ...shown(step),
-        });
-        return undefined;
-      }
-      return { requeueAfterMs: error.reason === 'Paused' ? pausedMs : fencedMs };
-    }
+    if (error instanceof WithheldError) return { requeueAfterMs: error.reason === 'Paused' ? pausedMs : fencedMs };
     if (!isCloudError(error)) throw error;
     if (error.kind === 'Throttled')
       throttledUntilMs = Math.max(throttledUntilMs, clock.monotonic() + (error.retryAfterMs ?? 1000));
@@ -276,12 +266,6 @@ function destroys<R extends ObservedRoute>(step: Creation<R> | Removal<R>): bool
 
 function keyOf<R extends ObservedRoute>({ desired }: RouteCreation<R>): string {
   return `${desired.destination} ${desired.nodeUid}`;
-}
-
-function shown<R extends ObservedRoute>(step: Creation<R> | Removal<R>) {
-  return step.kind === 'create'
-    ? { node: step.desired.node, destination: step.desired.destination }
-    : { destination: step.destination, route: step.route.id, why: step.why };
 }
 
 function isSame<R extends ObservedRoute>(a: Creation<R> | Removal<R>, b: Creation<R> | Removal<R>): boolean {

@@ -14,24 +14,23 @@ function reasonOf(permit: Permit, timeoutMs: number): string {
 }
 
 describe('a permit', () => {
-  for (const [left, timeoutMs, paused, dryRun, expected] of [
-    [10_001, 10_000, false, false, 'sent'],
-    [10_000, 10_000, false, false, 'Fenced'],
-    [0, 1, false, false, 'Fenced'],
-    [-5, 1, false, false, 'Fenced'],
-    [15_000, 1, true, false, 'Paused'],
-    [15_000, 1, 'the Service is paused', false, 'Paused'],
-    [15_000, 1, false, true, 'DryRun'],
+  for (const [left, timeoutMs, paused, expected] of [
+    [10_001, 10_000, false, 'sent'],
+    [10_000, 10_000, false, 'Fenced'],
+    [0, 1, false, 'Fenced'],
+    [-5, 1, false, 'Fenced'],
+    [15_000, 1, true, 'Paused'],
+    [15_000, 1, 'the Service is paused', 'Paused'],
   ] as const) {
-    it(`with ${left} ms of lease left, timeout ${timeoutMs}, paused ${paused}, dry run ${dryRun}: ${expected}`, () => {
-      const permit = createPermit({ fence: { timeLeftMs: () => left }, paused: () => paused, dryRun });
+    it(`with ${left} ms of lease left, timeout ${timeoutMs}, paused ${paused}: ${expected}`, () => {
+      const permit = createPermit({ fence: { timeLeftMs: () => left }, paused: () => paused });
       assert.equal(reasonOf(permit, timeoutMs), expected);
     });
   }
 
   it('is checked for each call', () => {
     let paused = false;
-    const permit = createPermit({ fence: { timeLeftMs: () => 15_000 }, paused: () => paused, dryRun: false });
+    const permit = createPermit({ fence: { timeLeftMs: () => 15_000 }, paused: () => paused });
     assert.equal(reasonOf(permit, 1), 'sent');
     paused = true;
     assert.equal(reasonOf(permit, 1), 'Paused');

@@ -8,16 +8,14 @@ export interface PermitOptions {
    * call.
    */
   paused(): boolean | string;
-  readonly dryRun: boolean;
 }
 
 /**
- * Permits a mutating call to a cloud while this replica leads with more lease time left than the call may take, nothing
- * is paused, and this is no dry run.
+ * Permits a mutating call to a cloud while this replica leads with more lease time left than the call may take, and
+ * nothing is paused.
  */
-export function createPermit({ fence, paused, dryRun }: PermitOptions): Permit {
+export function createPermit({ fence, paused }: PermitOptions): Permit {
   return (timeoutMs) => {
-    if (dryRun) throw new WithheldError('DryRun', 'not sent: dry run');
     const pause = paused();
     if (pause !== false)
       throw new WithheldError('Paused', `not sent: ${pause === true ? 'everything is paused' : pause}`);

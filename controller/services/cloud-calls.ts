@@ -108,7 +108,6 @@ export function createCloudCalls(
   function permitFor(service: ServiceView, gone: boolean): Permit {
     return createPermit({
       fence: context.fence,
-      dryRun: context.dryRun,
       paused: () => {
         const now = gone ? undefined : services.get(service.key);
         return context.paused() || (now?.uid === service.uid && isPaused(now) && `${service.key} is paused`);

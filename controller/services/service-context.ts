@@ -30,8 +30,6 @@ export interface ServiceContext {
   readonly metrics: MetricsOf<typeof serviceMetrics>;
   /** True while everything is paused. */
   paused(): boolean;
-  /** Each plan is logged once, and nothing is changed. */
-  readonly dryRun: boolean;
 }
 
 /** Which annotations of Services the configured clouds read. */

@@ -27,8 +27,6 @@ export interface ServiceState {
   backOff: BackOff | undefined;
   refusedMembers: RefusedMembers;
   drainTimes: DrainTimes | undefined;
-  /** In a dry run: the plan that was logged last. */
-  loggedPlan: string | undefined;
 }
 
 /** Work in progress, from its first step to its last, with all its tries. */
@@ -77,7 +75,7 @@ export function createServiceStates(gauge: ReasonGauge = { set() {} }): ServiceS
     const state: Writable = {
       ...{ uid, observations: new Map(), written: undefined, released: false, gone: undefined, confirmed: false },
       ...{ reason: undefined, work: undefined, ensured: undefined, backOff: undefined, refusedMembers: noneRefused },
-      ...{ drainTimes: undefined, loggedPlan: undefined },
+      ...{ drainTimes: undefined },
     };
     states.set(uid, state);
     return state;

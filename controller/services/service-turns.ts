@@ -3,7 +3,6 @@ import { attachTo, isPaused, type ServiceView } from '../model/service-view.ts';
 import type { Action } from './action.ts';
 import type { CloudCalls } from './cloud-calls.ts';
 import type { ConditionReporter } from './condition-reporter.ts';
-import { logPlan } from './dry-run.ts';
 import { intentOf } from './intent.ts';
 import type { KubeCalls } from './kube-calls.ts';
 import { nextAction } from './next-action.ts';
@@ -109,11 +108,6 @@ export function createServiceTurns(
     if (!observations.ready(cloud.scope)) return awaitRead(subject, service, cloud);
     const { situation, againInMs, readAgain } = situationOf(service, intent, cloud, subject.gone);
     const action = nextAction(situation);
-    if (context.dryRun && action.do !== 'observe' && action.do !== 'nothing') {
-      const state = states.of(service.uid);
-      state.loggedPlan = logPlan(log, situation, state.loggedPlan);
-      return rest();
-    }
     if (!noteTurn(pass, action)) throw calls.noEnd(situation, action);
     const end = await perform(subject, situation, action, signal);
     if (end.kind === 'rest' && readAgain) observations.invalidate(cloud.scope, service.uid);
@@ -176,10 +170,6 @@ export function createServiceTurns(
   async function show(service: ServiceView, change: ServiceChange, condition: LoadBalancerCondition): Promise<Turn> {
     // It may have been paused during the call to the cloud.
     if (isPaused(service)) return rest();
-    if (context.dryRun) {
-      reporter.note(service, condition, { quiet: true });
-      return rest();
-    }
     const ended = await kube.show(service, change);
     if (ended === 'gone') return rest();
     if (ended === 'changed') return again;

@@ -1,20 +1,14 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
-import { silentLog } from '../../common/process/log.ts';
-import { seededRandom } from '../../common/process/random.ts';
 import { annotations } from '../../common/well-known.ts';
 import { classicName, classicTags } from '../../controller/clouds/simulated/adoption.ts';
-import { isEmptyPlan, type Plan } from '../../controller/commands/plan/planned-change.ts';
 import { printPlan } from '../../controller/commands/plan/print-plan.ts';
-import { makePlan } from '../../controller/commands/plan/run-plan.ts';
+import { isEmptyPlan, type Plan } from '../../controller/dry-run/planned-change.ts';
 import { type KubeApi, type KubeCall, KubeError } from '../../controller/kube/api.ts';
 import { readClusterUid } from '../../controller/kube/cluster-identity.ts';
-import { parseClusterCidrs } from '../../controller/model/cluster-cidrs.ts';
-import { strictPolicy } from '../../controller/services/operator-policy.ts';
-import { openSimulated } from '../clouds/simulated/open.ts';
-import { inProcessHttp } from '../kit/cloud/in-process.ts';
 import { type InProcessKube, inProcessKube } from '../nodes/harness/kube-in-process.ts';
 import { createWorld, type World } from '../services/harness/world.ts';
+import { planOf } from './harness/plan-of.ts';
 
 describe('the plan', () => {
   let world: World;
@@ -26,51 +20,8 @@ describe('the plan', () => {
   });
   afterEach(() => world.close());
 
-  async function plan(clusterCidr = '', adopts = false, kubeApi: KubeApi = kube): Promise<Plan> {
-    const { clock } = world;
-    const api = openSimulated({
-      config: {
-        endpoint: 'http://cloud',
-        project: 'demo',
-        region: 'sim-1',
-        credential: { text: world.cloud.credential },
-      },
-      context: { clock, random: seededRandom(1), log: silentLog, env: {}, onCall: () => {} },
-      http: inProcessHttp(world.cloud.api, clock),
-      credential: async () => world.cloud.credential,
-    });
-    const cidrs = parseClusterCidrs(clusterCidr);
-    assert.ok(!('expected' in cidrs));
-    let made: Plan | undefined;
-    let failed = false;
-    const making = makePlan({
-      ...{ api: kubeApi, clock, random: seededRandom(2), log: silentLog },
-      clouds: [{ name: 'simulated', scope: api.scope, accepts: (id) => api.accepts(id), selector: undefined, api }],
-      namespace: 'kube-system',
-      options: {
-        clusterName: 'blue',
-        loadBalancerClasses: [],
-        policy: strictPolicy,
-        bounds: { clusterCidrs: cidrs, serviceCidrs: [], masks: {} },
-        routes: true,
-      },
-      leasePath: '/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/cloud-controller-manager',
-      deletionBudget: '10%/10m',
-      announcedDeletionBudget: '50%/10m',
-      adopts,
-      say: () => {},
-    }).then((done) => {
-      made = done;
-    });
-    making.catch(() => {
-      failed = true;
-    });
-    for (let waits = 0; made === undefined && !failed && waits < 600; waits += 1) await clock.advance(100);
-    assert.ok(made !== undefined || failed, 'still waiting after a minute');
-    await making;
-    assert.ok(made);
-    return made;
-  }
+  const plan = (flags: readonly string[] = [], api: KubeApi = kube) =>
+    planOf({ api, cloud: world.cloud, clock: world.clock }, ['--cluster-name=blue', ...flags]);
 
   const ofService = ({ changes }: Plan) => changes.filter(({ object }) => object === 'service default/web');
 
@@ -84,7 +35,7 @@ describe('the plan', () => {
           return kube.call<T>(call);
         },
       };
-      await assert.rejects(plan('', false, api), denied);
+      await assert.rejects(plan([], api), denied);
     });
   }
 
@@ -109,13 +60,13 @@ describe('the plan', () => {
     const held = without.find(({ action }) => action === 'hold');
     assert.match(held?.what ?? '', /AdoptionRequired.*--adopt/);
     assert.deepEqual(new Set(without.map(({ of }) => of)), new Set(['kubernetes']));
-    const planned = ofService(await plan('', true));
+    const planned = ofService(await plan(['--adopt']));
     assert.deepEqual(
       planned.map(({ of }) => of),
       ['kubernetes', 'kubernetes'],
     );
-    assert.match(planned[0]?.what ?? '', new RegExp(`record: .* ${made.id} adopted:`));
-    assert.equal(planned[1]?.what, 'condition: Ensured');
+    assert.match(planned[0]?.what ?? '', new RegExp(`annotation mooring.dev/load-balancer: .* ${made.id} adopted:`));
+    assert.match(planned[1]?.what ?? '', /condition CloudLoadBalancer=True \(Ensured\)/);
     assert.equal(world.mutationCount(), before);
   });
 
@@ -155,7 +106,7 @@ describe('the plan', () => {
   it('names the routes that Nodes lack', async () => {
     world.node('n0');
     world.cluster.mergePatch('n0', { spec: { podCIDR: '10.244.1.0/24', podCIDRs: ['10.244.1.0/24'] } });
-    const { changes } = await plan('10.244.0.0/16');
+    const { changes } = await plan(['--cluster-cidr=10.244.0.0/16']);
     assert.deepEqual(
       changes.filter(({ object }) => object.startsWith('route ')).map(({ object, action }) => [object, action]),
       [['route 10.244.1.0/24', 'create']],

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { beforeEach, describe, it } from 'node:test';
-import { planNodes } from '../../controller/commands/plan/plan-nodes.ts';
-import { isEmptyPlan, type Plan } from '../../controller/commands/plan/planned-change.ts';
-import type { BudgetKeeper } from '../../controller/model/budget-keeper.ts';
+import { isEmptyPlan } from '../../controller/dry-run/planned-change.ts';
+import { planOf } from '../commands/harness/plan-of.ts';
 import type { Replica, World } from './harness/world.ts';
 import { worldStage } from './harness/world-stage.ts';
 
@@ -10,7 +9,6 @@ describe('the plan of Nodes', () => {
   const begin = worldStage();
   let world: World;
   let replica: Replica;
-  const generous: BudgetKeeper = { take: async (_kind, wanted) => wanted };
 
   beforeEach(async () => {
     ({ world, replica } = begin());
@@ -18,15 +16,7 @@ describe('the plan of Nodes', () => {
     await world.clock.advance(0);
   });
 
-  async function plan(): Promise<Plan> {
-    let made: Plan | undefined;
-    const making = planNodes(replica.context, generous).then((result) => {
-      made = result;
-    });
-    while (made === undefined) await world.clock.advance(100);
-    await making;
-    return made;
-  }
+  const plan = () => planOf({ api: replica.kube, cloud: world.cloud, clock: world.clock });
 
   it('says what joining Nodes would get, and writes nothing', async () => {
     world.join('a');
@@ -76,7 +66,7 @@ describe('the plan of Nodes', () => {
     world.cloud.faults.add({ operation: '*', effect: { kind: 'error', status: 503 } });
     world.join('a');
     await world.clock.advance(0);
-    assert.match((await plan()).problems.join(), /node a: .*503/);
+    assert.match((await plan()).problems.join(), /instances of .*503/);
   });
 
   it('shows a Node whose VM is terminated as one to delete', async () => {

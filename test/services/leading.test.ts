@@ -172,25 +172,6 @@ describe('the right to change', () => {
     await world.clock.advance(20_000);
     assertConverged(world, 'next leader');
   });
-
-  it('makes no change in a dry run, which names each step once', async () => {
-    await replica.stop();
-    const before = world.mutationCount();
-    world.services.create('other');
-    world.services.delete('web');
-    const dry = world.replica({ dryRun: true });
-    await dry.start();
-    await world.clock.advance(1_300_000);
-    assert.deepEqual([world.mutationCount(), dry.kube.writes(), dry.events], [before, [], []]);
-    const would = dry.logged.filter((line) => line.includes('would '));
-    assert.equal(
-      would.filter((line) => line.includes('default/other') && line.includes('create')).length,
-      2,
-      would.join(''),
-    );
-    assert.equal(would.filter((line) => line.includes('default/web') && line.includes('delete')).length >= 1, true);
-    assert.equal(new Set(would.map((line) => line.replace(/^\S+ /, ''))).size, would.length);
-  });
 });
 
 describe('the order of Services', () => {

@@ -195,6 +195,7 @@ export function createWorld(seed: number, trace?: (line: string) => void) {
     rogues,
     agents,
     quiet,
+    observers,
     rates,
     counts,
     aim,

@@ -233,5 +233,9 @@ export const runFlags = defineFlags({
       'Also taint nodes whose VM the cloud has announced to end within the hour with ' +
       'mooring.dev/interruption:NoSchedule.',
   },
-  'dry-run': { kind: 'bool', default: false, help: 'Log what would be written; write nothing but the Lease.' },
+  'dry-run': {
+    kind: 'bool',
+    default: false,
+    help: 'Log each change that would be made, and make none: neither take the Lease nor accept reports.',
+  },
 });

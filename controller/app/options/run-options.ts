@@ -16,24 +16,13 @@ import type { commonFlags, runFlags } from './own-flags.ts';
 import { readAccessTimes, readTlsPolicy, type servingFlags } from './serving-flags.ts';
 import { readTrustFiles } from './trust-files.ts';
 
-/** All options of `run`, validated. */
-export interface RunOptions {
+/** The options of `run` on which its decisions depend. */
+export interface DecisionOptions {
   readonly kubeconfig: string;
   /** As given; empty: see installedIn. */
   readonly mooringNamespace: string;
   readonly clouds: readonly CloudRequest[];
   readonly loops: Loops;
-  readonly reportUrl: string;
-  readonly reports: {
-    readonly address: ListenAddress;
-    readonly audience: string;
-    readonly serviceAccount: { readonly namespace: string; readonly name: string };
-    readonly files: CredentialFiles | undefined;
-    readonly tls: TlsPolicy;
-  };
-  /** The keys and certificates that the evidence of agents is verified with. */
-  readonly trust: Trust;
-  readonly secure: SecureOptions;
   readonly lease: {
     readonly elect: boolean;
     readonly namespace: string;
@@ -50,6 +39,21 @@ export interface RunOptions {
   readonly outOfServiceTaint: boolean;
   readonly interruptionTaint: boolean;
   readonly network: NetworkOptions;
+}
+
+/** All options of `run`, validated. */
+export interface RunOptions extends DecisionOptions {
+  readonly reportUrl: string;
+  readonly reports: {
+    readonly address: ListenAddress;
+    readonly audience: string;
+    readonly serviceAccount: { readonly namespace: string; readonly name: string };
+    readonly files: CredentialFiles | undefined;
+    readonly tls: TlsPolicy;
+  };
+  /** The keys and certificates that the evidence of agents is verified with. */
+  readonly trust: Trust;
+  readonly secure: SecureOptions;
   readonly dryRun: boolean;
   /** The flags as given, for `/configz`. */
   readonly shown: unknown;
@@ -72,17 +76,33 @@ export function readLoops(given: readonly string[]): Loops {
   return loops;
 }
 
-/** Throws an OptionError that names the flag. */
-export async function readRunOptions(values: Values): Promise<RunOptions> {
+/** Reads no file but those of the clouds. Throws an OptionError that names the flag. */
+export async function readDecisionOptions(values: Values): Promise<DecisionOptions> {
   const loops = readLoops(values.controllers);
-  const address = listenAddress(values.reportAddress);
-  const tls = readTlsPolicy(values);
-  const [namespace = '', name = ''] = values.agentServiceAccount.split(':');
   return {
     kubeconfig: values.kubeconfig,
     mooringNamespace: values.mooringNamespace,
     clouds: await readCloudRequests(values),
     loops,
+    lease: leaseOptions(values),
+    monitorPeriodMs: values.nodeMonitorPeriod,
+    statusUpdateMs: values.nodeStatusUpdateFrequency,
+    concurrentNodeSyncs: values.concurrentNodeSyncs,
+    deletionBudget: budgetOf('node-deletion-budget', values.nodeDeletionBudget),
+    announcedDeletionBudget: budgetOf('announced-deletion-budget', values.announcedDeletionBudget),
+    outOfServiceTaint: values.outOfServiceTaint,
+    interruptionTaint: values.interruptionTaint,
+    network: readNetworkOptions(values, loops),
+  };
+}
+
+/** Throws an OptionError that names the flag. */
+export async function readRunOptions(values: Values): Promise<RunOptions> {
+  const address = listenAddress(values.reportAddress);
+  const tls = readTlsPolicy(values);
+  const [namespace = '', name = ''] = values.agentServiceAccount.split(':');
+  return {
+    ...(await readDecisionOptions(values)),
     reportUrl: reportUrl(values.reportAdvertiseAddress || defaultRouteAddress(systemAddresses()), address.port),
     reports: {
       address,
@@ -104,15 +124,6 @@ export async function readRunOptions(values: Values): Promise<RunOptions> {
       tls,
       accessTimes: readAccessTimes(values),
     },
-    lease: leaseOptions(values),
-    monitorPeriodMs: values.nodeMonitorPeriod,
-    statusUpdateMs: values.nodeStatusUpdateFrequency,
-    concurrentNodeSyncs: values.concurrentNodeSyncs,
-    deletionBudget: budgetOf('node-deletion-budget', values.nodeDeletionBudget),
-    announcedDeletionBudget: budgetOf('announced-deletion-budget', values.announcedDeletionBudget),
-    outOfServiceTaint: values.outOfServiceTaint,
-    interruptionTaint: values.interruptionTaint,
-    network: readNetworkOptions(values, loops),
     dryRun: values.dryRun,
     shown: values,
   };

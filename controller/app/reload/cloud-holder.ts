@@ -148,6 +148,7 @@ function heldLoadBalancers(
     },
     plan: (desired) => now().plan(desired),
     planRemoval: (owner, options) => now().planRemoval(owner, options),
+    preview: (plan, signal) => call(async (cloud) => balancersOf(cloud).preview?.(plan, signal) ?? plan),
     apply: (...args) => call((cloud) => balancersOf(cloud).apply(...args)),
   };
 }

@@ -1,5 +1,5 @@
+import { isEmptyPlan, type Plan } from '../../dry-run/planned-change.ts';
 import { table } from '../explain/table.ts';
-import { isEmptyPlan, type Plan } from './planned-change.ts';
 
 const marks = { create: '+', update: '~', delete: '-', hold: '!' } as const;
 

@@ -221,6 +221,12 @@ export function createEngineLoadBalancers(parts: LoadBalancersParts): LoadBalanc
       return planned(ensuring(desired));
     },
     planRemoval: (owner, { retain }) => planned({ owner, desired: undefined, retain }),
+    async preview({ request }, aborting) {
+      const session = sessionOf(request.owner);
+      await readBeforeChange(session, request, aborting);
+      const planning = engineOf(request.owner.cluster).plan(requestOf(session, request));
+      return planOf(request, await orInterrupted(planning, aborting));
+    },
     apply,
   };
 }

@@ -47,7 +47,6 @@ export interface BoundsOptions {
 export interface RouteWorldOptions extends WorldOptions, BoundsOptions {
   readonly enabled?: boolean;
   readonly concurrentRoutes?: number;
-  readonly dryRun?: boolean;
   /** Runs the node task too; otherwise Nodes are registered as an initialised cluster has them. */
   readonly nodeTask?: boolean;
   /** Wraps the cloud's routes, to make them like another cloud's. */
@@ -212,7 +211,7 @@ export function createRouteWorld(options: RouteWorldOptions = {}): RouteWorld {
       shipped: createShippedObjects('kube-system'),
       paused: () => base.paused,
       permit: (paused: () => boolean = () => false): Permit =>
-        createPermit({ fence: leadership, paused: () => base.paused || paused(), dryRun: options.dryRun ?? false }),
+        createPermit({ fence: leadership, paused: () => base.paused || paused() }),
       clusterUid: async () => clusterUid,
     };
     const task = createRouteTask(context, {

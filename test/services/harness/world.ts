@@ -59,7 +59,6 @@ export interface EmittedEvent extends KubeEvent {
 
 export interface ReplicaOptions {
   readonly death?: Death;
-  readonly dryRun?: boolean;
   readonly task?: Partial<ServiceTaskOptions>;
 }
 
@@ -156,7 +155,7 @@ export function createWorld(options: WorldOptions = {}): World {
     };
   }
 
-  function replica({ death, dryRun = false, task: changes }: ReplicaOptions = {}): Replica {
+  function replica({ death, task: changes }: ReplicaOptions = {}): Replica {
     const life = createLife(death);
     const kube = inProcessKube(core, clock);
     const api = life.kube(options.families === undefined ? kube : withFamilies(kube, options.families));
@@ -199,7 +198,7 @@ export function createWorld(options: WorldOptions = {}): World {
     });
     const task = createServiceTask(
       {
-        api: loopApi(fencedApi(api, fence), () => self.paused, dryRun, log),
+        api: loopApi(fencedApi(api, fence), () => self.paused),
         fence,
         clock,
         random,
@@ -219,7 +218,6 @@ export function createWorld(options: WorldOptions = {}): World {
         },
         metrics: registry.define(serviceMetrics),
         paused: () => self.paused,
-        dryRun,
       },
       {
         clusterUid: async () => clusterUid,

@@ -51,6 +51,8 @@ export interface Fleet {
    * know of that leader. The promises about leaders cannot be kept then.
    */
   leaseIsLost(): boolean;
+  /** What connects one more process to the world, on a clock of its own. */
+  wireOf(identity: string): Wire;
   end(): void;
 }
 
@@ -150,6 +152,34 @@ export function createFleet(parts: FleetParts): Fleet {
     const clock = timeline.process(place.rate);
     owners.set(clock, place);
     const wire: Wire = {
+      ...wireOf(identity, place, clock),
+      crash() {
+        trace?.(`${identity}  !! crashes`);
+        // Also in the middle of its start.
+        world.setTimer(0, () => {
+          if (place.process?.identity === identity) crash(place);
+        });
+        if (place.process?.identity === identity) crash(place);
+        return new Promise<never>(() => {});
+      },
+      pause() {
+        if (place.process?.identity === identity) pause(place);
+      },
+    };
+    trace?.(`${identity}  starts`);
+    const started = startProcess(wire, cloud, scenario, trace === undefined ? silentLog : traceLog(wire, trace));
+    place.process = started;
+    void started.ended.then((failure) => {
+      if (place.process !== started) return;
+      if (failure !== undefined) parts.failed(identity, failure);
+      trace?.(`${identity}  has stopped`);
+      crash(place);
+    });
+  }
+
+  /** Without faults of the process itself. */
+  function wireOf(identity: string, place: Place, clock: ProcessClock): Wire {
+    return {
       core,
       user: parts.user,
       faults: place.faults,
@@ -165,29 +195,10 @@ export function createFleet(parts: FleetParts): Fleet {
       otherNode: parts.otherNode,
       ofReports: { faults: place.reportFaults, dice: createDice(scenario.seed, `reports of ${identity}`), read },
       lastEvents: new Map(),
-      crash() {
-        trace?.(`${identity}  !! crashes`);
-        // Also in the middle of its start.
-        world.setTimer(0, () => {
-          if (place.process?.identity === identity) crash(place);
-        });
-        if (place.process?.identity === identity) crash(place);
-        return new Promise<never>(() => {});
-      },
-      pause() {
-        if (place.process?.identity === identity) pause(place);
-      },
+      crash: () => new Promise<never>(() => {}),
+      pause() {},
       trace,
     };
-    trace?.(`${identity}  starts`);
-    const started = startProcess(wire, cloud, scenario, trace === undefined ? silentLog : traceLog(wire, trace));
-    place.process = started;
-    void started.ended.then((failure) => {
-      if (place.process !== started) return;
-      if (failure !== undefined) parts.failed(identity, failure);
-      trace?.(`${identity}  has stopped`);
-      crash(place);
-    });
   }
 
   /** One a second, the latest minute. */
@@ -290,6 +301,7 @@ export function createFleet(parts: FleetParts): Fleet {
     deleteLease,
     leaseIsLost: () => world.monotonic() < lostUntil,
     wallOffsetOf: (identity) => offsets.get(identity) ?? 0,
+    wireOf: (identity) => wireOf(identity, places[0]!, timeline.process(1)),
     end() {
       ended = true;
       for (const { process } of places) process?.wire.clock.kill();

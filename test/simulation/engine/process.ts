@@ -1,4 +1,5 @@
-import { createLog, silentLog } from '../../../common/process/log.ts';
+import type { Clock } from '../../../common/process/clock.ts';
+import { createLog, type Log, silentLog } from '../../../common/process/log.ts';
 import { createMetricRegistry } from '../../../common/process/metrics.ts';
 import { names } from '../../../common/well-known.ts';
 import type { NetworkOptions } from '../../../controller/app/options/network-options.ts';
@@ -46,7 +47,7 @@ export function startProcess(wire: Wire, cloud: SimulatedCloud, scenario: Scenar
   const { random } = wire.dice;
   const { identity } = wire.process;
   const registry = createMetricRegistry();
-  const configured = scenario.clouds.map((spec) => openCloud(spec));
+  const configured = scenario.clouds.map((spec) => openCloud(wire, cloud, spec, { log }));
   const stopping = new AbortController();
   const { elector, nodes, context, progress, run } = createReplica(
     {
@@ -71,35 +72,6 @@ export function startProcess(wire: Wire, cloud: SimulatedCloud, scenario: Scenar
       return failure;
     });
 
-  function openCloud({ region, reportOnly }: Scenario['clouds'][number]): ConfiguredCloud {
-    if (reportOnly !== undefined) {
-      const accepts = (id: string) => id.startsWith(`${reportOnly}://`);
-      return { name: reportOnly, scope: reportScope(reportOnly), accepts, selector: undefined, api: undefined };
-    }
-    const simulated = createSimulatedCloud({
-      config: { endpoint, project: 'demo', region, credential: { text: cloud.credential } },
-      context: {
-        clock,
-        random,
-        log,
-        env: {},
-        mutationTimeoutMs: writeTimeoutMs(leaseDurationMs),
-        onCall: () => {},
-      },
-      http: cloudHttp(wire, cloud),
-      credential: async () => cloud.credential,
-    });
-    const opened = withLoadBalancers<Cloud>(simulated, clock);
-    return {
-      name: 'simulated',
-      scope: opened.scope,
-      account: opened.account,
-      accepts: (id) => opened.accepts(id),
-      selector: undefined,
-      api: opened,
-    };
-  }
-
   return {
     identity,
     wire,
@@ -120,11 +92,43 @@ export function startProcess(wire: Wire, cloud: SimulatedCloud, scenario: Scenar
   };
 }
 
+/** One configured cloud as this process reaches it. */
+export function openCloud(
+  wire: Wire,
+  cloud: SimulatedCloud,
+  { region, reportOnly }: Scenario['clouds'][number],
+  { log = silentLog, planningClock = wire.clock }: { readonly log?: Log; readonly planningClock?: Clock },
+): ConfiguredCloud {
+  if (reportOnly !== undefined) {
+    const accepts = (id: string) => id.startsWith(`${reportOnly}://`);
+    return { name: reportOnly, scope: reportScope(reportOnly), accepts, selector: undefined, api: undefined };
+  }
+  const simulated = createSimulatedCloud({
+    config: { endpoint, project: 'demo', region, credential: { text: cloud.credential } },
+    context: {
+      ...{ clock: wire.clock, random: wire.dice.random, log, env: {} },
+      mutationTimeoutMs: writeTimeoutMs(leaseDurationMs),
+      onCall: () => {},
+    },
+    http: cloudHttp(wire, cloud),
+    credential: async () => cloud.credential,
+  });
+  const opened = withLoadBalancers<Cloud>(simulated, planningClock);
+  return {
+    name: 'simulated',
+    scope: opened.scope,
+    account: opened.account,
+    accepts: (id) => opened.accepts(id),
+    selector: undefined,
+    api: opened,
+  };
+}
+
 function reportUrlOf(identity: string): string {
   return `https://${identity}:10270`;
 }
 
-function replicaOptions(scenario: Scenario, identity: string): ReplicaOptions {
+export function replicaOptions(scenario: Scenario, identity: string): ReplicaOptions {
   return {
     lease: {
       elect: true,
@@ -135,7 +139,6 @@ function replicaOptions(scenario: Scenario, identity: string): ReplicaOptions {
       retryPeriodMs: 2000,
     },
     reportUrl: reportUrlOf(identity),
-    dryRun: false,
     deletionBudget: mustBudget(scenario.budget),
     announcedDeletionBudget: mustBudget(scenario.announcedBudget),
     loops: { node: true, lifecycle: true, service: true, route: true, ipam: scenario.ipam },

@@ -8,9 +8,18 @@ export interface PlannedChange {
   readonly action: 'create' | 'update' | 'delete' | 'hold';
   /** One line for people, free of credentials. */
   readonly what: string;
+  /** Of a change in a cloud for a Service: what kind of resource, as the cloud calls it. */
+  readonly resource?: string;
+  /** Its id, or its name before there is an id; of a route: the providerID that it leads to. */
+  readonly target?: string;
+  /**
+   * In so many milliseconds at the earliest, if nothing changes until then: it waits for proof, a delay or a budget.
+   * Absent: at once.
+   */
+  readonly inMs?: number;
 }
 
-/** The changes that a run would make now. The plan itself is never applied; a run makes its own. */
+/** What a run with the same options would change. The plan itself is never applied; a run makes its own. */
 export interface Plan {
   readonly changes: readonly PlannedChange[];
   /** What could not be planned, such as a cloud that did not answer. The plan is then incomplete. */

@@ -1,4 +1,4 @@
-import type { KubeCall } from '../../kube/api.ts';
+import type { KubeCall } from '../kube/api.ts';
 import type { PlannedChange } from './planned-change.ts';
 
 interface Body {
@@ -6,11 +6,21 @@ interface Body {
     readonly labels?: Readonly<Record<string, unknown>>;
     readonly annotations?: Readonly<Record<string, unknown>>;
     readonly finalizers?: readonly string[];
+    readonly '$deleteFromPrimitiveList/finalizers'?: readonly string[];
   };
+  readonly data?: Readonly<Record<string, unknown>>;
   readonly spec?: Readonly<Record<string, unknown>>;
   readonly status?: {
     readonly addresses?: readonly { readonly type?: string; readonly address?: string }[];
-    readonly conditions?: readonly { readonly type: string; readonly status: string; readonly reason: string }[];
+    readonly conditions?: readonly {
+      readonly type: string;
+      readonly status: string;
+      readonly reason: string;
+      readonly $patch?: string;
+    }[];
+    readonly loadBalancer?: {
+      readonly ingress: readonly { readonly ip?: string; readonly hostname?: string }[] | null;
+    };
   };
 }
 
@@ -26,17 +36,24 @@ export function describeWrite({ verb, path, body }: KubeCall): PlannedChange {
   };
 }
 
-function parts({ metadata = {}, spec = {}, status = {} }: Body): string[] {
+function parts({ metadata = {}, spec = {}, status = {}, data = {} }: Body): string[] {
   const lines: string[] = [];
   const addresses = status.addresses?.flatMap(({ type, address }) => (type && address ? [`${type} ${address}`] : []));
   if (addresses) lines.push(`addresses: ${addresses.join(', ') || 'none'}`);
-  for (const { type, status: value, reason } of status.conditions ?? [])
-    lines.push(`condition ${type}=${value} (${reason})`);
+  for (const { type, status: value, reason, $patch } of status.conditions ?? [])
+    lines.push($patch === 'delete' ? `condition ${type}: removed` : `condition ${type}=${value} (${reason})`);
+  if (status.loadBalancer) {
+    const ingress = (status.loadBalancer.ingress ?? []).map(({ ip, hostname }) => ip ?? hostname);
+    lines.push(`status: ${ingress.join(', ') || 'no address'}`);
+  }
+  for (const finalizer of metadata['$deleteFromPrimitiveList/finalizers'] ?? [])
+    lines.push(`finalizer ${finalizer}: removed`);
   if (metadata.finalizers) lines.push(`finalizers: ${metadata.finalizers.join(', ') || 'none'}`);
   for (const [kind, values] of [
     ['label', metadata.labels],
     ['annotation', metadata.annotations],
     ['spec', spec],
+    ['data', data],
   ] as const) {
     for (const [key, value] of Object.entries(values ?? {})) lines.push(`${kind} ${key}: ${shown(key, value)}`);
   }

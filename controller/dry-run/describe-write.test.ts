@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { KubeCall } from '../../kube/api.ts';
+import type { KubeCall } from '../kube/api.ts';
 import { describeWrite } from './describe-write.ts';
 
 const cases: readonly (readonly [name: string, call: KubeCall, object: string, action: string, what: string])[] = [

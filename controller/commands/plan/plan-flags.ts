@@ -1,0 +1,48 @@
+import { defineFlags, type FlagDefinition } from '../../../common/process/flags.ts';
+import { clusterFlags, networkFlags } from '../../app/options/network-flags.ts';
+import { commonFlags, runFlags } from '../../app/options/own-flags.ts';
+import { servingFlags } from '../../app/options/serving-flags.ts';
+import { upstreamFlags } from '../../app/options/upstream-flags.ts';
+
+/** Different from 1 (incomplete plan) and 2 (bad flag), so that a pipeline can distinguish them. */
+export const changesExitCode = 3;
+
+/** Flags of `run` about what a plan does not do: it leads without the Lease, serves nothing and hears no agent. */
+const withoutMeaning =
+  /^(leader-elect(?!-resource-(name|namespace)$)|report-|agent-service-account$|attestation-trust$|secure-port$|bind-address$|tls-|dry-run$)/;
+
+const ignored = 'a plan takes no Lease, serves nothing and hears no agent';
+
+/** The same flags, those without a meaning for a plan ignored: so the arguments of a Deployment can be pasted. */
+function forPlan<const D extends Readonly<Record<string, FlagDefinition>>>(flags: D): D {
+  const changed = Object.entries(flags).map(([name, flag]) => [
+    name,
+    withoutMeaning.test(name) ? { ...flag, ignored } : flag,
+  ]);
+  return Object.fromEntries(changed) as D;
+}
+
+export const planFlags = {
+  ...commonFlags,
+  ...forPlan(runFlags),
+  ...forPlan(servingFlags),
+  ...clusterFlags,
+  ...networkFlags,
+  ...upstreamFlags,
+  ...defineFlags({
+    ahead: {
+      kind: 'duration',
+      default: '10m',
+      min: 0,
+      max: 86_400_000,
+      help:
+        'How far to look ahead: changes that wait for proof, a delay or a budget are planned with their time, as if ' +
+        'nothing else changed until then. 0s: only what a run would do at once.',
+    },
+    'exit-code': {
+      kind: 'bool',
+      default: false,
+      help: `Exit code ${changesExitCode} when there are changes, 0 when there are none.`,
+    },
+  }),
+};

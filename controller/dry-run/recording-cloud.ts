@@ -1,0 +1,79 @@
+import { type CloudErrorKind, isCloudError } from '../../common/cloud-error.ts';
+import { errorFields } from '../../common/process/log.ts';
+import type { Cloud, Lookup } from '../clouds/cloud.ts';
+import { WithheldError } from '../clouds/permit.ts';
+import type { ConfiguredCloud } from '../model/configured-cloud.ts';
+import type { Activity } from './activity.ts';
+import type { ChangeRecord } from './change-record.ts';
+import { recordingLoadBalancers } from './recording-load-balancers.ts';
+import { recordingRoutes } from './recording-routes.ts';
+
+/** Answers about single objects, which say nothing about the rest. */
+const answers: ReadonlySet<CloudErrorKind> = new Set(['NotFound', 'Conflict', 'Invalid', 'Taken', 'Stale']);
+
+/** The cloud, of which every change is recorded instead of sent, and every failed read noted. */
+export function recordingCloud(cloud: ConfiguredCloud, record: ChangeRecord, activity: Activity): ConfiguredCloud {
+  const { scope, api } = cloud;
+  if (api === undefined) return cloud;
+
+  async function reading<T>(what: string, read: () => Promise<T>): Promise<T> {
+    try {
+      const answer = await activity.during(read);
+      record.succeeded(what);
+      return answer;
+    } catch (error) {
+      if (!(isCloudError(error) && answers.has(error.kind)) && !(error instanceof WithheldError))
+        record.failed(what, String(errorFields(error)['error']));
+      throw error;
+    }
+  }
+
+  const { instances, loadBalancers, routes } = api;
+  const read: Cloud = Object.create(api, {
+    instances: {
+      value: {
+        get batchSize() {
+          return instances.batchSize;
+        },
+        async lookup(refs, options) {
+          const found = await activity.during(() => instances.lookup(refs, options));
+          const failed = [...found.values()].find(isFailure);
+          if (failed === undefined) record.succeeded(`instances of ${scope}`);
+          else record.failed(`instances of ${scope}`, `${failed.error.kind}: ${failed.error.message}`);
+          return found;
+        },
+      } satisfies Cloud['instances'],
+    },
+    ...(routes && {
+      routes: {
+        value: recordingRoutes(
+          { ...routes, observe: (...args) => reading(`routes of ${scope}`, () => routes.observe(...args)) },
+          scope,
+          record,
+        ),
+      },
+    }),
+    ...(loadBalancers && {
+      loadBalancers: {
+        value: recordingLoadBalancers(
+          {
+            ...loadBalancers,
+            observeAll: (...args) => reading(`load balancers of ${scope}`, () => loadBalancers.observeAll(...args)),
+            observe: (...args) => reading(`load balancer of ${args[0].service}`, () => loadBalancers.observe(...args)),
+            ...(loadBalancers.preview && {
+              preview: (...args: Parameters<NonNullable<typeof loadBalancers.preview>>) =>
+                reading(`load balancer of ${args[0].request.owner.service}`, () => loadBalancers.preview!(...args)),
+            }),
+          },
+          scope,
+          record,
+        ),
+      },
+    }),
+  });
+  return { ...cloud, api: read };
+}
+
+function isFailure(lookup: Lookup): lookup is Lookup & { state: 'unknown' } {
+  return lookup.state === 'unknown' && !answers.has(lookup.error.kind);
+}

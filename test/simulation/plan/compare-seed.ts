@@ -1,0 +1,155 @@
+import { silentLog } from '../../../common/process/log.ts';
+import { createMetricRegistry } from '../../../common/process/metrics.ts';
+import { createProcessMetrics } from '../../../controller/app/process-metrics.ts';
+import { createReplica, type ReplicaOptions } from '../../../controller/app/replica.ts';
+import { makePlan } from '../../../controller/dry-run/make-plan.ts';
+import type { Plan } from '../../../controller/dry-run/planned-change.ts';
+import { createSkippingClock } from '../../../controller/dry-run/skipping-clock.ts';
+import { createDice } from '../engine/dice.ts';
+import { openCloud, replicaOptions, traceLog } from '../engine/process.ts';
+import { pass } from '../pass-time.ts';
+import { kubeWire } from '../wires/kube-wire.ts';
+import type { Wire } from '../wires/wire.ts';
+import { createWorld, type World } from '../world.ts';
+import { createDeeds, keyOf } from './deeds.ts';
+
+export interface Comparison {
+  readonly seed: number;
+  /** By key. */
+  readonly planned: readonly string[];
+  /** Done within the time that the plan looked ahead, and not planned. */
+  readonly unplanned: readonly string[];
+  /** Planned, and not done. */
+  readonly undone: readonly string[];
+  /** Mutating calls while the plan was made. */
+  readonly writes: readonly string[];
+  readonly plan: Plan;
+}
+
+const registeringMs = 15_000;
+/** VMs and load balancers are no longer on their way, and whoever is not heard counts as silent. */
+const settleMs = 130_000;
+const aheadMs = 600_000;
+/** What a plan takes as done at once takes the cloud and the API server some time. */
+const lateMs = 120_000;
+
+/**
+ * Lets things happen, stops everybody, plans, and lets the controller do what it does: nothing may be done that was not
+ * planned, and nothing planned that is not done.
+ */
+export async function compareSeed(seed: number, trace?: (line: string) => void): Promise<Comparison> {
+  const world = createWorld(seed, trace);
+  await stir(world, createDice(seed, 'before the plan'));
+  const options = { ...replicaOptions(world.scenario, 'planned'), reportUrl: '' };
+  const alone: ReplicaOptions = { ...options, lease: { ...options.lease, elect: false } };
+  const writes: string[] = [];
+  world.observers.push({
+    kubeSent: ({ identity }, { verb, path }) => void (identity === 'plan' && writes.push(`${verb} ${path}`)),
+    cloudSent: ({ identity }, operation, mutating) => void (identity === 'plan' && mutating && writes.push(operation)),
+  });
+  trace?.('the plan is made');
+  const plan = await planned(world, world.fleet.wireOf('plan'), alone);
+  trace?.(`planned: ${JSON.stringify(plan, undefined, 1)}`);
+  const { deeds, begunMs } = await carriedOut(world, world.fleet.wireOf('deed'), alone);
+  world.end();
+
+  const latestMs = new Map<string, number>();
+  for (const change of plan.changes)
+    if (change.action !== 'hold')
+      latestMs.set(keyOf(change), Math.min(change.inMs ?? 0, latestMs.get(keyOf(change)) ?? Infinity));
+  const { done, tried, refused } = deeds;
+  // What is created is created with everything in it, or changed right afterwards.
+  const isPart = (key: string, keys: { has(key: string): boolean }) =>
+    ['$1', 'load balancer'].some((resource) => keys.has(key.replace(/update \| (.*)/, `create | ${resource}`)));
+  // Who of several is deleted first is a matter of chance; the others show that they wait for the budget.
+  const isOver = (key: string, keys: { has(key: string): boolean }) => keys.has(key.replace('| update', '| delete'));
+  const mayFollow = (key: string) =>
+    isPart(key, latestMs) || isOver(key, latestMs) || refused.has(key.split(' | ')[1] ?? '');
+  const wasDone = (key: string) => done.has(key) || tried.has(key) || isPart(key, done) || isOver(key, done);
+  const soon = ([, atMs]: [string, number]) => atMs - begunMs < aheadMs - lateMs;
+  return {
+    ...{ seed, writes, plan },
+    planned: [...latestMs.keys()],
+    unplanned: [...done].filter(soon).flatMap(([key]) => (latestMs.has(key) || mayFollow(key) ? [] : [key])),
+    undone: [...latestMs].flatMap(([key, inMs]) => (inMs < aheadMs - lateMs && !wasDone(key) ? [key] : [])),
+  };
+}
+
+/** Up to the moment at which everybody stops: a new cluster, or one that a controller has left behind. */
+async function stir(world: World, dice: ReturnType<typeof createDice>): Promise<void> {
+  const { scenario, fleet, services, people, vms, truth, machines, agents, say } = world;
+  world.populate();
+  await pass(world, registeringMs);
+  world.stampTruly();
+  for (let index = 0; index < scenario.services; index += 1) services.create(`s${index}`);
+  const act = () => {
+    const drawn = dice.random();
+    const what = drawn < 0.35 ? vms.act() : drawn < 0.5 ? people.act() : services.act();
+    say?.(`world  ${what}`);
+  };
+  if (dice.chance(0.75)) {
+    fleet.start();
+    await pass(world, dice.between(20_000, 120_000));
+    // The controller is stopped in the middle of its work, or after it.
+    for (let acts = dice.whole(0, 2); acts > 0; acts -= 1) act();
+    await pass(world, dice.pick([0, 1000, 60_000]));
+  }
+  fleet.end();
+  for (let acts = dice.whole(0, 8); acts > 0; acts -= 1) {
+    act();
+    await pass(world, dice.between(100, 5000));
+  }
+  await pass(world, settleMs);
+  if (truth.allPausedSince !== undefined) people.pauseAll();
+  machines.stop();
+  agents.stop();
+  await pass(world, 30_000);
+}
+
+async function planned(world: World, wire: Wire, options: ReplicaOptions): Promise<Plan> {
+  const { scenario, cloud, timeline } = world;
+  const { clock } = wire;
+  const ahead = createSkippingClock(clock);
+  const log = wire.trace === undefined ? silentLog : traceLog(wire, wire.trace);
+  return makePlan({
+    ...{ api: kubeWire(wire), clock, ahead, random: wire.dice.random, log, options, aheadMs },
+    clouds: scenario.clouds.map((spec) => openCloud(wire, cloud, spec, { log, planningClock: ahead })),
+    pageSize: scenario.pageSize,
+    say() {},
+    async rest(calls) {
+      if (calls > 0) await timeline.step(world.clock.monotonic() + 1000);
+      else await new Promise((resolve) => setImmediate(resolve));
+    },
+  });
+}
+
+async function carriedOut(world: World, wire: Wire, options: ReplicaOptions) {
+  const { scenario, cloud } = world;
+  const { identity } = wire.process;
+  const deeds = createDeeds(identity, () => world.clock.monotonic());
+  world.observers.push(deeds.observer);
+  const registry = createMetricRegistry();
+  const log = wire.trace === undefined ? silentLog : traceLog(wire, wire.trace);
+  const replica = createReplica(
+    {
+      ...{ api: kubeWire(wire), clock: wire.clock, random: wire.dice.random, log, registry, identity },
+      clouds: scenario.clouds.map((spec) => deeds.follow(openCloud(wire, cloud, spec, { log }))),
+      ...{ metrics: createProcessMetrics(registry), host: identity, pageSize: scenario.pageSize },
+      onStartedLeading() {},
+    },
+    options,
+  );
+  const stopping = new AbortController();
+  const begunMs = world.clock.monotonic();
+  const running = replica.run(stopping.signal);
+  await passAll(world, aheadMs + lateMs);
+  stopping.abort();
+  running.catch(() => {});
+  return { deeds, begunMs };
+}
+
+/** Also where the judges find a promise broken: nobody reports here. */
+async function passAll({ clock, timeline }: World, ms: number): Promise<void> {
+  const untilMs = clock.monotonic() + ms;
+  while (await timeline.step(untilMs));
+}
