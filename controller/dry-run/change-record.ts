@@ -29,7 +29,7 @@ export function createChangeRecord({ onChange, aheadMs = () => 0 }: ChangeRecord
 
   function set(key: string, changes: readonly PlannedChange[]): void {
     const before = new Map(changesOf.get(key)?.map((change) => [textOf(change), change]));
-    const inMs = Math.round(aheadMs());
+    const inMs = Math.round(aheadMs() / 1000) * 1000;
     const stamped = changes.map((change) => {
       const known = before.get(textOf(change));
       if (known !== undefined) return known;

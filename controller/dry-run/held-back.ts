@@ -7,10 +7,12 @@ import { ownershipOf } from '../model/ownership.ts';
 import { isPaused as isPausedService, type ServiceView, viewService } from '../model/service-view.ts';
 import type { PlannedChange } from './planned-change.ts';
 
-/** What a run withholds, and why. */
+/** What a run withholds, and why; and why it deletes Nodes. */
 export interface HeldBack {
   /** Takes an Event that would be written. */
   onEvent(call: KubeCall): void;
+  /** The change with the reason of its Event, where it has one. */
+  explained(change: PlannedChange): PlannedChange;
   /** From warnings, and from the state of Nodes and Services after the planned changes. Throws a KubeError. */
   found(parts: HeldBackParts): Promise<readonly PlannedChange[]>;
 }
@@ -38,13 +40,16 @@ const inProgress: ReadonlySet<string> = new Set(['Provisioning', 'Deleting']);
 
 export function createHeldBack(): HeldBack {
   const warnings = new Map<string, PlannedChange>();
+  /** By object. */
+  const deletions = new Map<string, string>();
 
   function onEvent({ verb, body }: KubeCall): void {
     if (verb !== 'create') return;
     const { type, reason, message, involvedObject } = body as EventBody;
-    if (type !== 'Warning') return;
     const { kind, namespace, name } = involvedObject;
     const object = `${kind.toLowerCase()} ${namespace === undefined ? '' : `${namespace}/`}${name}`;
+    if (reason === 'DeletingNode') deletions.set(object, message);
+    if (type !== 'Warning') return;
     // The reasons of these conditions are the event's message.
     const isPart = reason === 'CloudInitializedChanged' || reason === 'DeletionWithheld';
     note(warnings, object, isPart ? message : `${reason}: ${message}`);
@@ -52,6 +57,10 @@ export function createHeldBack(): HeldBack {
 
   return {
     onEvent,
+    explained(change) {
+      const why = change.action === 'delete' ? deletions.get(change.object) : undefined;
+      return why === undefined ? change : { ...change, what: why };
+    },
     async found({ api, nodes, clouds, isPaused: all, services, changes }) {
       const held = new Map<string, PlannedChange>();
       if (all) note(held, 'everything', 'it is paused: the changes follow when the pause ends');

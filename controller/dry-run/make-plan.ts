@@ -91,7 +91,7 @@ export async function makePlan(parts: PlanParts): Promise<Plan> {
       }),
     );
     return {
-      changes: [...record.changes(), ...held],
+      changes: [...record.changes().map(heldBack.explained), ...held],
       problems: [...accountProblems(clouds), ...record.problems()],
     };
   } finally {

@@ -34,7 +34,7 @@ export const planFlags = {
       kind: 'duration',
       default: '10m',
       min: 0,
-      max: 86_400_000,
+      max: 172_800_000,
       help:
         'How far to look ahead: changes that wait for proof, a delay or a budget are planned with their time, as if ' +
         'nothing else changed until then. 0s: only what a run would do at once.',

@@ -126,7 +126,9 @@ export function createOrphanSweep(context: OrphanSweepContext, options: OrphanSw
       log.warn('orphaned load balancer', { scope, service, uid, id, since });
       const what = id === undefined ? 'A remainder of a load balancer' : `Load balancer ${id}`;
       const of = `Service ${service ?? 'unknown'} (uid ${uid}), which does not exist`;
-      const message = `${what} in ${scope} belongs to ${of}`;
+      const atMs = firstSeenMs !== undefined && options.deleteOrphans ? firstSeenMs + minAgeMs : undefined;
+      const then = atMs === undefined ? '' : `; it is deleted on ${new Date(atMs).toISOString()} at the earliest`;
+      const message = `${what} in ${scope} belongs to ${of}${then}`;
       events.emit(target, { type: 'Warning', reason: 'OrphanedLoadBalancer', message });
     }
   }
