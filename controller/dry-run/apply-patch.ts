@@ -12,7 +12,7 @@ export function mergePatch(target: unknown, patch: unknown): unknown {
   return result;
 }
 
-/** Lists of the patched objects that merge; all others are replaced. By field: the key of an item; '' = plain values. */
+/** Lists that merge; all others are replaced. By field: the key of an item; '' = plain values. */
 const mergeKeys: Readonly<Record<string, string>> = { conditions: 'type', addresses: 'type', finalizers: '' };
 const deletion = '$deleteFromPrimitiveList/';
 

@@ -38,6 +38,10 @@ interface EventBody {
 /** Work in progress. */
 const inProgress: ReadonlySet<string> = new Set(['Provisioning', 'Deleting']);
 
+/** Reasons that end with a report of the Node's agent. */
+const needReports: ReadonlySet<string> = new Set(['AwaitingReport', 'AttestationRequired']);
+const unheard = '; a plan hears no agent: a run goes on once this one reports';
+
 export function createHeldBack(): HeldBack {
   const warnings = new Map<string, PlannedChange>();
   /** By object. */
@@ -91,7 +95,10 @@ function* whyHeld(node: NodeView, clouds: readonly ConfiguredCloud[]): Iterable<
   }
   if (isPaused(node)) yield 'it is paused: it is only deleted once its VM is proved to be gone';
   const initialized = conditionOf(node, conditions.cloudInitialized);
-  if (isUninitialized(node) && initialized?.status === 'False') yield `${initialized.reason}: ${initialized.message}`;
+  if (isUninitialized(node) && initialized?.status === 'False') {
+    const { reason, message } = initialized;
+    yield `${reason}: ${message}${needReports.has(reason) ? unheard : ''}`;
+  }
   const missing = conditionOf(node, instanceMissing);
   if (missing?.status === 'True') yield `${missing.reason}: ${missing.message}`;
 }

@@ -13,8 +13,8 @@ export interface PlannedChange {
   /** Its id, or its name before there is an id; of a route: the providerID that it leads to. */
   readonly target?: string;
   /**
-   * In so many milliseconds (whole seconds) at the earliest, if nothing changes until then: it waits for proof, a delay or a budget.
-   * Absent: at once.
+   * In so many milliseconds (whole seconds) at the earliest, if nothing changes until then: it waits for proof, a
+   * delay or a budget. Absent: at once.
    */
   readonly inMs?: number;
 }

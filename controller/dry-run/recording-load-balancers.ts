@@ -17,7 +17,8 @@ interface Done {
 
 /**
  * The load balancers of a cloud, of which no plan is carried out: its steps are recorded, and the next reads of the
- * Service show them as done. A new load balancer stays without an id and an address, as if the cloud still worked on it.
+ * Service show them as done. A new load balancer stays without an id and an address, as if the cloud still worked on
+ * it.
  */
 export function recordingLoadBalancers(balancers: LoadBalancers, scope: string, record: ChangeRecord): LoadBalancers {
   const done = new Map<string, Done>();

@@ -7,9 +7,13 @@ import { upstreamFlags } from '../../app/options/upstream-flags.ts';
 /** Different from 1 (incomplete plan) and 2 (bad flag), so that a pipeline can distinguish them. */
 export const changesExitCode = 3;
 
-/** Flags of `run` about what a plan does not do: it leads without the Lease, serves nothing and hears no agent. */
-const withoutMeaning =
-  /^(leader-elect(?!-resource-(name|namespace)$)|report-|agent-service-account$|attestation-trust$|secure-port$|bind-address$|tls-|dry-run$)/;
+/** Flags of `run` about what a plan does not do. */
+const withoutMeaning: readonly RegExp[] = [
+  /^leader-elect(?!-resource-(name|namespace)$)/,
+  /^(report-|agent-service-account$|attestation-trust$)/,
+  /^(secure-port$|bind-address$|tls-|authentication-|authorization-)/,
+  /^dry-run$/,
+];
 
 const ignored = 'a plan takes no Lease, serves nothing and hears no agent';
 
@@ -17,7 +21,7 @@ const ignored = 'a plan takes no Lease, serves nothing and hears no agent';
 function forPlan<const D extends Readonly<Record<string, FlagDefinition>>>(flags: D): D {
   const changed = Object.entries(flags).map(([name, flag]) => [
     name,
-    withoutMeaning.test(name) ? { ...flag, ignored } : flag,
+    withoutMeaning.some((pattern) => pattern.test(name)) ? { ...flag, ignored } : flag,
   ]);
   return Object.fromEntries(changed) as D;
 }
