@@ -1,5 +1,6 @@
 import { silentLog } from '../../../common/process/log.ts';
 import { createMetricRegistry } from '../../../common/process/metrics.ts';
+import { names } from '../../../common/well-known.ts';
 import { createProcessMetrics } from '../../../controller/app/process-metrics.ts';
 import { createReplica, type ReplicaOptions } from '../../../controller/app/replica.ts';
 import { makePlan } from '../../../controller/dry-run/make-plan.ts';
@@ -112,6 +113,7 @@ async function planned(world: World, wire: Wire, options: ReplicaOptions): Promi
   const ahead = createSkippingClock(clock);
   const log = wire.trace === undefined ? silentLog : traceLog(wire, wire.trace);
   return makePlan({
+    namespace: names.namespace,
     ...{ api: kubeWire(wire), clock, ahead, random: wire.dice.random, log, options, aheadMs },
     clouds: scenario.clouds.map((spec) => openCloud(wire, cloud, spec, { log, planningClock: ahead })),
     pageSize: scenario.pageSize,
