@@ -9,9 +9,9 @@ import { writeFirmware } from '../cloud/firmware.ts';
 import type { SimulatedInstance } from '../cloud/instance.ts';
 import type { RunningCloud } from '../cloud/start-cloud.ts';
 import { type AgentMounts, createAgentPod } from './agent-pod.ts';
-import { type Child, startChild } from './child.ts';
 import type { KubeRest } from './kube-rest.ts';
-import { agentMain, shortened } from './shortened.ts';
+import type { StartProgram } from './programs.ts';
+import { shortened } from './shortened.ts';
 
 interface Agent {
   readonly mounts: AgentMounts;
@@ -39,9 +39,10 @@ export interface AgentsOptions {
   readonly folder: string;
   /** How many are processes of their own. */
   readonly processes: number;
+  readonly startProgram: StartProgram;
 }
 
-export function createAgents({ rest, cloud, folder, processes }: AgentsOptions): SandboxAgents {
+export function createAgents({ rest, cloud, folder, processes, startProgram }: AgentsOptions): SandboxAgents {
   const agents = new Map<string, Agent>();
   let started = 0;
 
@@ -61,10 +62,13 @@ export function createAgents({ rest, cloud, folder, processes }: AgentsOptions):
       `--heartbeat=${shortened.heartbeat}`,
       '--health-address=127.0.0.1:0',
     ];
-    agents.set(
-      vm.name,
-      own ? await asProcess(mounts, args, join(folder, 'logs', `agent-${vm.name}.log`)) : inside(mounts, args),
-    );
+    const asProcess = async (): Promise<Agent> => {
+      const logs = join(folder, 'logs');
+      await mkdir(logs, { recursive: true });
+      const child = startProgram('agent', args, join(logs, `agent-${vm.name}.log`));
+      return { mounts, process: true, stop: async () => void (await child.stop()), kill: () => child.kill() };
+    };
+    agents.set(vm.name, own ? await asProcess() : inside(mounts, args));
   }
 
   return {
@@ -84,19 +88,6 @@ export function createAgents({ rest, cloud, folder, processes }: AgentsOptions):
     async stopAll() {
       await Promise.all([...agents.values()].map((agent) => agent.kill()));
     },
-  };
-}
-
-async function asProcess(mounts: AgentMounts, args: readonly string[], logFile: string): Promise<Agent> {
-  await mkdir(join(logFile, '..'), { recursive: true });
-  // As shipped but for --lite-mode, under which Node cannot run TypeScript.
-  const flags = ['--max-old-space-size=24', '--max-semi-space-size=1'];
-  const child: Child = startChild([...flags, agentMain, 'run', ...args], logFile);
-  return {
-    mounts,
-    process: true,
-    stop: async () => void (await child.stop()),
-    kill: () => child.kill(),
   };
 }
 

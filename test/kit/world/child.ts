@@ -13,8 +13,17 @@ export interface Child {
 }
 
 export function startChild(args: readonly string[], logFile: string, env: NodeJS.ProcessEnv = process.env): Child {
+  return startProgram([process.execPath, ...args], logFile, env);
+}
+
+/** As `startChild`, with the program first. */
+export function startProgram(
+  [program = '', ...args]: readonly string[],
+  logFile: string,
+  env: NodeJS.ProcessEnv = process.env,
+): Child {
   const log = openSync(logFile, 'a');
-  const child: ChildProcess = spawn(process.execPath, [...args], { stdio: ['ignore', log, log], env });
+  const child: ChildProcess = spawn(program, args, { stdio: ['ignore', log, log], env });
   closeSync(log);
   let exited: { readonly code: number | undefined } | undefined;
   const gone = new Promise<number | undefined>((resolve) => {

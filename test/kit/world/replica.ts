@@ -2,8 +2,9 @@ import { mkdir } from 'node:fs/promises';
 import { Agent, get } from 'node:https';
 import { join } from 'node:path';
 import { freePorts } from '../free-ports.ts';
-import { type Child, startChild } from './child.ts';
-import { controllerMain, shortened } from './shortened.ts';
+import type { Child } from './child.ts';
+import { type StartProgram, startFromSources } from './programs.ts';
+import { shortened } from './shortened.ts';
 
 /** One controller process of the world. */
 export interface Replica {
@@ -21,6 +22,8 @@ export interface Replica {
 
 export interface ReplicaConfig {
   readonly folder: string;
+  /** Default: from the sources. */
+  readonly start?: StartProgram;
   readonly kubeconfig: string;
   /** Who may read metrics. */
   readonly token: string;
@@ -40,11 +43,6 @@ export async function startReplica(name: string, config: ReplicaConfig): Promise
   const logs = join(config.folder, 'logs');
   await mkdir(logs, { recursive: true });
   const args = [
-    '--max-semi-space-size=1',
-    '--max-old-space-size=96',
-    '--optimize-for-size',
-    controllerMain,
-    'run',
     `--kubeconfig=${config.kubeconfig}`,
     '--cloud-provider=simulated',
     ...(config.identityKey === undefined ? [] : [`--attestation-trust=simulated=${config.identityKey}`]),
@@ -61,7 +59,7 @@ export async function startReplica(name: string, config: ReplicaConfig): Promise
     ...(config.network ? networkFlags : []),
     ...(config.flags ?? []),
   ];
-  const start = () => startChild(args, join(logs, `${name}.log`));
+  const start = () => (config.start ?? startFromSources)('controller', args, join(logs, `${name}.log`));
   let child = start();
   return {
     name,

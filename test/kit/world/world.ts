@@ -12,6 +12,7 @@ import { createKubeRest, type KubeRest } from './kube-rest.ts';
 import { createKubelet, type Kubelet, type KubeletOptions } from './kubelet.ts';
 import { applyManifests, serviceAccountToken } from './manifests.ts';
 import { startNodeMonitor } from './node-monitor.ts';
+import { type StartProgram, startFromSources } from './programs.ts';
 import { type Replica, startReplica } from './replica.ts';
 import { shortened } from './shortened.ts';
 
@@ -38,6 +39,8 @@ export interface WorldOptions {
   readonly requireAttestation?: boolean;
   /** Of the controllers, beside those of every world. */
   readonly controllerFlags?: readonly string[];
+  /** Default: from the sources. */
+  readonly startProgram?: StartProgram;
   /** Says what is being done; lines for people. */
   say(line: string): void;
   /** The API server can be used with this kubeconfig from here on. */
@@ -71,7 +74,7 @@ export interface World {
 }
 
 export async function startWorld(options: WorldOptions): Promise<World> {
-  const { api, say } = options;
+  const { api, say, startProgram = startFromSources } = options;
   const folder = await mkdtemp(join(tmpdir(), 'mooring-sandbox-'));
   const rest = createKubeRest(api);
   const kubeconfig = join(folder, 'kubeconfig');
@@ -92,6 +95,7 @@ export async function startWorld(options: WorldOptions): Promise<World> {
     const { kubeconfig: access, cloudConfig, identityKey } = controllerConfig;
     const config = {
       folder,
+      start: startProgram,
       kubeconfig: access,
       token: api.adminToken,
       identityKey,
@@ -111,7 +115,7 @@ export async function startWorld(options: WorldOptions): Promise<World> {
     loadBalancers: cloud.network.loadBalancers,
     random: Math.random,
   });
-  const agents = createAgents({ rest, cloud, folder, processes: options.agentProcesses });
+  const agents = createAgents({ rest, cloud, folder, processes: options.agentProcesses, startProgram });
   const mount = mountConfigMap(rest, () => agents.mounts(), 500);
   const kubelets = new Map<string, Kubelet>();
   const vms: SimulatedInstance[] = [];
