@@ -8,6 +8,7 @@ import { names } from '../../common/well-known.ts';
 import { permissionsIn } from '../../controller/app/permissions.ts';
 import { runCommandFlags as controllerFlags } from '../../controller/commands/run-command.ts';
 import { shippedObjectsIn } from '../../controller/kube/shipped-objects.ts';
+import { images } from '../../scripts/image/build-images.ts';
 import { exampleNames, examples, type Manifest, readManifests, readYaml, right, rightsOf } from './manifests.ts';
 
 interface Container {
@@ -174,5 +175,21 @@ describe('the manifests', () => {
     const dockerfile = await readFile(join(examples, '../Dockerfile'), 'utf8');
     const entryPoints = [...dockerfile.matchAll(/^ENTRYPOINT (\[.*\])$/gm)].map((match) => JSON.parse(match[1] ?? ''));
     assert.deepEqual(entryPoints, [agent.containers[0]?.command, controller.containers[0]?.command]);
+    assert.deepEqual(
+      images.map(({ entrypoint }) => entrypoint),
+      entryPoints,
+    );
+  });
+
+  test('need what both ways to build an image put into it', async () => {
+    const dockerfile = await readFile(join(examples, '../Dockerfile'), 'utf8');
+    const stages = dockerfile.split(/^FROM /m).filter((stage) => /^runtime AS (agent|controller)$/m.test(stage));
+    const copied = stages.map((stage) =>
+      [...stage.matchAll(/\/src\/dist\/(\S+)/g)].map(([, file = '']) => file).sort(),
+    );
+    assert.deepEqual(
+      images.map(({ files }) => [...files].sort()),
+      copied,
+    );
   });
 });
