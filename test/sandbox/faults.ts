@@ -27,7 +27,6 @@ const actions: readonly Action[] = [
     ofNode: true,
     async run(world, node) {
       world.cloud.model.stop(vmOf(world, node).id);
-      await world.powerLoss(node);
       return `${node} lost its power. After 20 s without a sign of life its Node is tainted, and it stays.`;
     },
   },
@@ -36,10 +35,7 @@ const actions: readonly Action[] = [
     title: 'Power on',
     ofNode: true,
     async run(world, node) {
-      const vm = vmOf(world, node);
-      world.cloud.model.start(vm.id);
-      await world.kubelets.get(node)?.start();
-      await world.agents.restart(vm);
+      world.cloud.model.start(vmOf(world, node).id);
       return `${node} runs again.`;
     },
   },
@@ -48,9 +44,7 @@ const actions: readonly Action[] = [
     title: 'Terminate',
     ofNode: true,
     async run(world, node) {
-      const { id } = vmOf(world, node);
-      await world.shutDown(node);
-      world.cloud.model.terminate(id);
+      world.cloud.model.terminate(vmOf(world, node).id);
       return `The VM of ${node} is gone. Its Node follows once the cloud has proved that.`;
     },
   },

@@ -22,12 +22,12 @@ export function selectorFault(text: string): string | undefined {
   }
 }
 
-/** Refuses a budget of 0, which would still allow one deletion. To delete none, leave the loop out of --controllers. */
+/** Refuses a budget of 0: a budget always allows one deletion. */
 export const ofBudget: Expectation = (text) => {
   const budget = parseBudget(text);
   if ('expected' in budget) return budget.expected;
   const most = 'share' in budget.limit ? budget.limit.share : budget.limit.count;
-  return most > 0 ? undefined : 'more than 0, since one is always allowed; to delete none, leave the loop out';
+  return most > 0 ? undefined : 'more than 0; to delete no Nodes at all, leave the loop out of --controllers';
 };
 
 /** An empty text is an empty list. */

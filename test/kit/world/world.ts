@@ -44,7 +44,7 @@ export interface WorldOptions {
   /** Says what is being done; lines for people. */
   say(line: string): void;
   /** The API server can be used with this kubeconfig from here on. */
-  onKubeconfig?(path: string): void;
+  onKubeconfig?(path: string, cloudUrl: string): void;
 }
 
 /** A whole cluster on one machine: API server, cloud, kubelets, two controllers and an agent on every node. */
@@ -88,7 +88,7 @@ export async function startWorld(options: WorldOptions): Promise<World> {
   say(`cloud ${cloud.url}, metadata ${cloud.metadataBase}, Kubernetes API ${api.url}`);
 
   await applyManifests(rest);
-  options.onKubeconfig?.(kubeconfig);
+  options.onKubeconfig?.(kubeconfig, cloud.url);
   const controllerConfig = await writeControllerFiles(folder, rest, api, cloud);
   const replicas: Replica[] = [];
   async function startControllers(): Promise<void> {

@@ -3,6 +3,7 @@ import type { Scenario } from '../../kit/world/scenario.ts';
 import { shortened } from '../../kit/world/shortened.ts';
 import { showLogs } from '../../kit/world/show-logs.ts';
 import { startWorld, type World, type WorldApi } from '../../kit/world/world.ts';
+import { followPower } from '../follow-power.ts';
 import type { SandboxUi } from '../sandbox-ui.ts';
 import { tour } from './scenarios.ts';
 import { createLiveTable } from './table.ts';
@@ -33,7 +34,7 @@ interface Outcome {
 }
 
 const toTry = [
-  'The sandbox stays up until it is interrupted. With that variable in another terminal, in this folder, try:',
+  'The sandbox stays up until it is interrupted. With these variables in another terminal, in this folder, try:',
   '  npm run -s controller -- explain node node-0001',
   '  kubectl create service loadbalancer web --tcp=80:80',
   '  npm run -s controller -- explain service web',
@@ -48,7 +49,8 @@ export async function runTour(options: TourOptions): Promise<number> {
       `agents ${shortened.heartbeat}; kubelets renew every ${shortened.kubeletLeaseMs / 1000} s, Ready turns ` +
       `Unknown after ${shortened.monitorGraceMs / 1000} s`,
   );
-  const printKubeconfig = (path: string) => options.printKubeconfig(`export KUBECONFIG=${path}\n`);
+  const printKubeconfig = (path: string, cloud: string) =>
+    options.printKubeconfig(`export KUBECONFIG=${path} CLOUD=${cloud}\n`);
   const world = await startWorld({
     ...options,
     say: (line) => table.say(line),
@@ -77,13 +79,15 @@ export async function runTour(options: TourOptions): Promise<number> {
   options.printSummary(summary(options, world, outcomes, ok, Date.now() - startedMs));
   if (!ok && !options.stop.aborted) await showLogs(world, options.out);
   if (options.keep && !options.stop.aborted) {
-    printKubeconfig(world.kubeconfig);
+    const unfollow = followPower(world, (line) => table.say(line));
+    printKubeconfig(world.kubeconfig, world.cloud.url);
     if (options.ui !== undefined) {
       options.ui.allowFaults();
       table.say(`the page can break things now: ${options.ui.url}`);
     }
     for (const line of toTry) table.say(line);
     await new Promise<void>((resolve) => options.stop.addEventListener('abort', () => resolve(), { once: true }));
+    unfollow();
   }
   await world.stop();
   if (ok || options.stop.aborted)

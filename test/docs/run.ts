@@ -1,0 +1,88 @@
+import { chmod, cp, mkdir, mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { delimiter, dirname, join } from 'node:path';
+import { findKubectl } from '../real/binaries.ts';
+import { commandBlocks } from './blocks.ts';
+import { readPages } from './pages.ts';
+import { preparations, translated } from './readers-cluster.ts';
+import { runPage } from './run-page.ts';
+import { startSandboxProcess } from './sandbox-process.ts';
+import { openShell } from './shell.ts';
+
+/**
+ * `node test/docs/run.ts [--required] [PAGE ...]`: runs the commands of README.md and docs/ as they are written, in a
+ * copy of the checkout and against the sandbox. A block below the comment `not run: WHY` is not run, and the run says
+ * so. Ends in "N passed, N failed".
+ */
+// So that a run that is ended takes what it started with it.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
+
+const root = join(import.meta.dirname, '../..');
+const keptUp = 'npm run -s sandbox -- --scenario join --keep';
+
+/** A folder that looks like the checkout, in which a page may write beside the manifests. */
+async function copyCheckout(folder: string): Promise<string> {
+  const checkout = join(folder, 'checkout');
+  await mkdir(checkout);
+  for (const name of await readdir(root)) if (name !== 'deploy') await symlink(join(root, name), join(checkout, name));
+  await cp(join(root, 'deploy'), join(checkout, 'deploy'), { recursive: true });
+  return checkout;
+}
+
+/** Our programs under the names that the pages give them. */
+async function installPrograms(folder: string): Promise<string> {
+  const bin = join(folder, 'bin');
+  await mkdir(bin);
+  for (const program of ['agent', 'controller']) {
+    const file = join(bin, `mooring-${program}`);
+    await writeFile(file, `#!/bin/sh\nexec '${process.execPath}' '${join(root, program, 'main.ts')}' "$@"\n`);
+    await chmod(file, 0o755);
+  }
+  return bin;
+}
+
+const args = process.argv.slice(2);
+const only = args.filter((arg) => arg !== '--required');
+const kubectl = await findKubectl(process.env);
+if (kubectl === undefined) {
+  console.error('SKIPPED: NO command of the pages was run: there is no kubectl on PATH or in the cache of test/real');
+  console.log('0 passed, 0 failed');
+  process.exit(args.includes('--required') ? 1 : 0);
+}
+const folder = await mkdtemp(join(tmpdir(), 'mooring-docs-'));
+let [passed, failed, notRun] = [0, 0, 0];
+try {
+  const cwd = await copyCheckout(folder);
+  const path = [await installPrograms(folder), dirname(process.execPath), process.env['PATH'], dirname(kubectl)];
+  const { KUBECONFIG: _own, ...rest } = process.env;
+  const env = { ...rest, PATH: path.join(delimiter), HOME: folder };
+  for (const { path: page, text } of await readPages(root)) {
+    const blocks = commandBlocks(text);
+    if (blocks.length === 0 || (only.length > 0 && !only.includes(page))) continue;
+    console.log(page);
+    const startSandbox = (command: string) => startSandboxProcess(command, { cwd, env, limitMs: 240_000 });
+    const shell = openShell(cwd, env);
+    try {
+      const before = preparations[page];
+      const prepared = before ? [{ line: 0, commands: [keptUp, ...before] }] : [];
+      const counts = await runPage({
+        shell,
+        blocks: [...prepared, ...blocks],
+        translate: translated,
+        startSandbox,
+        say: (line) => console.log(line),
+      });
+      for (const failure of counts.failures) console.error(`FAILED ${page}, ${failure}`);
+      passed += counts.passed;
+      failed += counts.failures.length;
+      notRun += counts.notRun;
+    } finally {
+      shell.close();
+    }
+  }
+} finally {
+  await rm(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
+}
+console.log(`commands that are not run, with a reason in the page: ${notRun}`);
+console.log(`${passed} passed, ${failed} failed`);
+process.exitCode = failed > 0 || passed === 0 ? 1 : 0;
