@@ -2,6 +2,7 @@
 export const preparations: Readonly<Record<string, readonly string[]>> = {
   'docs/guides/install.md': [],
   'docs/guides/upgrade.md': [],
+  'docs/guides/uninstall.md': ['kubectl create service loadbalancer web --tcp=80:80'],
   'docs/guides/operate.md': [
     'kubectl create namespace shop',
     'kubectl create service loadbalancer web --tcp=80:80 --namespace shop',

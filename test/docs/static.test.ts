@@ -33,6 +33,34 @@ describe('commands of the pages, whether they are run or not', async () => {
       await assert.doesNotReject(access(join(repositoryRoot, file)), `${path}: ${file}`);
   });
 
+  test('the table of ports has the defaults of the flags', async () => {
+    const read = (page: string) => readFile(join(repositoryRoot, 'docs/reference', page), 'utf8');
+    const flags = (await read('flags-controller.md')) + (await read('flags-agent.md'));
+    const rows = [...(await read('ports.md')).matchAll(/^\| (\d+)\/TCP .* `(--[a-z-]+)` \|$/gm)];
+    assert.equal(rows.length, 3);
+    for (const [, port = '', flag = ''] of rows)
+      assert.match(flags, new RegExp(`^\\| \`${flag}\` \\| \\w+ \\| \`[^\`]*${port}\` `, 'm'), flag);
+  });
+
+  test('the table of heaps has what the chart computes', async () => {
+    const read = (file: string) => readFile(join(repositoryRoot, file), 'utf8');
+    assert.match(await read('deploy/chart/templates/_helpers.tpl'), /max 96 \(div \(add \(mul 96 .*\) 4999\) 5000\)/);
+    assert.match(await read('deploy/chart/templates/controller.yaml'), /add \(div \(mul \$heap 5\) 3\) 96 }}Mi/);
+    const rows = [...(await read('docs/guides/install.md')).matchAll(/^\| (\d+),000 \| (\d+) \| (\d+)Mi \|$/gm)];
+    assert.equal(rows.length, 3);
+    for (const [row, thousands, heap, limit] of rows) {
+      const computed = Math.ceil((96 * Number(thousands)) / 5);
+      assert.equal(Number(heap), computed, row);
+      assert.equal(Number(limit), Math.floor((computed * 5) / 3) + 96, row);
+    }
+  });
+
+  test('the controller has no right on Ingresses, Gateways, pods and EndpointSlices', async () => {
+    const rights = await readFile(join(repositoryRoot, 'deploy/base/rbac.yaml'), 'utf8');
+    assert.doesNotMatch(rights, /networking\.k8s\.io|discovery\.k8s\.io|ingress|gateway|endpointslices|\bpods\b/);
+    assert.match(rights, /services/);
+  });
+
   test('annotations, labels and taints of ours are in the code', async () => {
     const sources = sourceFiles().filter((file) => /^(agent|common|controller)\/.*(?<!\.test)\.ts$/.test(file));
     const code = (await Promise.all(sources.map((file) => readFile(join(repositoryRoot, file), 'utf8')))).join('\n');
