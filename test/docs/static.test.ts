@@ -33,6 +33,18 @@ describe('commands of the pages, whether they are run or not', async () => {
       await assert.doesNotReject(access(join(repositoryRoot, file)), `${path}: ${file}`);
   });
 
+  test('prose of the tutorial, the guides and the explanations has at most 120 characters a line', () => {
+    const long = pages
+      .filter(({ path }) => /^docs\/(tutorial|guides|explanation)/.test(path))
+      .flatMap(({ path, text }) =>
+        text
+          .replace(/^ *```.*?^ *```/gms, (block) => block.replace(/.+/g, ''))
+          .split('\n')
+          .flatMap((line, at) => (line.length > 120 && !/^ *\|/.test(line) ? [`${path}:${at + 1}`] : [])),
+      );
+    assert.deepEqual(long, []);
+  });
+
   test('the table of ports has the defaults of the flags', async () => {
     const read = (page: string) => readFile(join(repositoryRoot, 'docs/reference', page), 'utf8');
     const flags = (await read('flags-controller.md')) + (await read('flags-agent.md'));
