@@ -241,6 +241,36 @@ describe('a plan', () => {
     assert.deepEqual(orderOf(planOf(kinds, [want('lb', 'special')], [])), ['create lb/k', 'update lb/k  value']);
   });
 
+  it('starts nothing in a resource, or with it, before the changes that guard it have succeeded', () => {
+    const changes = [
+      { what: 'ranges', summary: 'ranges', phase: 'grow', guards: true },
+      { what: 'name', summary: 'name', phase: 'set' },
+    ] as const;
+    const list = kindNamed('list', { compare: ({ body }) => (body === 'all' ? { same: true } : { changes }) });
+    const fresh = { ...list, fresh: () => ({ body: 'empty' }) };
+    const kinds = [kindNamed('listener', { within: 'list' }), kindNamed('rule')];
+    const wants = [
+      want('list', 'all'),
+      want('listener', 'x', { within: 'list/k' }),
+      want('rule', 'x', { needs: ['list/k'] }),
+    ];
+    for (const [all, id] of [
+      [[], 'update list/k  ranges'],
+      [[found('list', 'empty')], 'update list/k list-1 ranges'],
+    ] as const) {
+      const { steps } = planOf([fresh, ...kinds], wants, all);
+      for (const name of ['listener', 'rule']) {
+        const { after, follows } = steps.find((one) => one.id === `create ${name}/k`)!;
+        assert.ok(after.includes(id), `${name} after ${after}`);
+        assert.equal(
+          after.some((one) => one.endsWith('name')),
+          false,
+        );
+        assert.equal(follows.includes(id.replace('ranges', 'name')), name === 'rule');
+      }
+    }
+  });
+
   it('accepts the spec of an adopted resource as equal, as long as it carries no mark', () => {
     const kinds = [kindNamed('lb', { mark: async () => ({}) })];
     const { owner: _, ...classic } = found('lb', 'theirs');

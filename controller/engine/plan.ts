@@ -19,6 +19,7 @@ export function makePlan(input: PlanInput): Plan {
   const insides = new Map<string, Want[]>();
   /** Steps that change an existing resource. */
   const changeSteps = new Map<ResourceName, string[]>();
+  const guards = new Set<string>();
   const unavailable = new Set<ResourceName>();
   const replaced: Removal[] = [];
   const marked: { readonly found: Found; readonly step: string }[] = [];
@@ -27,7 +28,9 @@ export function makePlan(input: PlanInput): Plan {
     for (const need of needsOf(want)) {
       const createStep = createSteps.get(need);
       if (createStep !== undefined) graph.require(step, createStep);
-      if (need !== want.within) for (const changeStep of changeSteps.get(need) ?? []) graph.prefer(step, changeStep);
+      for (const changeStep of changeSteps.get(need) ?? [])
+        if (guards.has(changeStep)) graph.require(step, changeStep);
+        else if (need !== want.within) graph.prefer(step, changeStep);
     }
   }
 
@@ -111,6 +114,7 @@ export function makePlan(input: PlanInput): Plan {
         else graph.prefer(step, before);
       }
       afterNeeds(step, want);
+      if (one.guards) guards.add(step);
       ids.set(one.what, step);
     }
     return [...ids.values()];

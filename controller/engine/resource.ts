@@ -118,6 +118,8 @@ export interface Change {
   /** Other changes of the same comparison that must have succeeded. */
   readonly after?: readonly string[];
   readonly changesAddress?: boolean;
+  /** What needs this resource, or is in it, waits for its success: without it, others could connect meanwhile. */
+  readonly guards?: boolean;
   readonly body?: unknown;
 }
 
