@@ -2,7 +2,7 @@ import type { Change, Kind } from '../../../engine/resource.ts';
 import { chunks } from '../../parallel.ts';
 import type { AlibabaClient, Params } from '../client.ts';
 import { settleMs } from './balancers.ts';
-import { type AccessList, kindNames, type Tags } from './found.ts';
+import { type AccessList, kindNames, listKey, type Tags } from './found.ts';
 import { mark, tagList } from './tags.ts';
 
 export interface ListSpec {
@@ -24,7 +24,9 @@ export function listKind(client: AlibabaClient): Kind<ListSpec, AccessList> {
       const change = (what: 'add' | 'remove', phase: Change['phase'], some: readonly string[]) =>
         chunks(some, rangesAtOnce).map((each, at): Change => {
           const summary = `access list ${name}: ${what} ${each.join(', ')}`;
-          return { what: `${what} ${at}`, phase, summary, body: { what, ranges: each } };
+          // Without a range it lets everybody in.
+          const guards = what === 'add' && at === 0 && body.ranges.length === 0;
+          return { what: `${what} ${at}`, phase, summary, guards, body: { what, ranges: each } };
         });
       const changes = [
         ...change(
@@ -44,7 +46,7 @@ export function listKind(client: AlibabaClient): Kind<ListSpec, AccessList> {
       const request = { product: 'slb', action: 'CreateAccessControlList', params, permit, signal } as const;
       const id = (await client.call(request)).text('AclId');
       const body: AccessList = { name, tags, ranges: [] };
-      return { id, found: [{ kind: kindNames.list, id, owner, key: 'main', status: 'ready', body }] };
+      return { id, found: [{ kind: kindNames.list, id, owner, key: listKey(version), status: 'ready', body }] };
     },
     async update(found, change, { permit, signal }) {
       const { what, ranges } = change.body as { readonly what: 'add' | 'remove'; readonly ranges: readonly string[] };

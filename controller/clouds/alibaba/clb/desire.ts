@@ -13,7 +13,16 @@ import { type DesiredLoadBalancer, type DesiredPort, ownerTags } from '../../loa
 import { prefix } from '../annotations.ts';
 import type { ListSpec } from './access-lists.ts';
 import type { BalancerSpec } from './balancers.ts';
-import { type Balancer, classicTags, type Group, groupName, kindNames, listenerKey, type Server } from './found.ts';
+import {
+  type Balancer,
+  classicTags,
+  type Group,
+  groupName,
+  kindNames,
+  listenerKey,
+  listKey,
+  type Server,
+} from './found.ts';
 import type { GroupSpec } from './groups.ts';
 import type { ListenerSpec } from './listeners.ts';
 import { type Settings, settingsOf } from './settings.ts';
@@ -30,6 +39,8 @@ export const hostnameTag = 'mooring.dev/hostname';
 export const balancer: ResourceName = nameOf({ kind: kindNames.balancer, key: 'main' });
 /** The longest time that the API takes. */
 const longestPersistence = 3600;
+/** Instead of no range: a list without one lets everybody in. */
+const nobody = { ipv4: '127.0.0.1/32', ipv6: '::1/128' } as const;
 
 /** What serves a Service. Pure. */
 export function desireOf({ desired, own }: DesireInput, options: DesireOptions): Desire {
@@ -38,9 +49,9 @@ export function desireOf({ desired, own }: DesireInput, options: DesireOptions):
   const marks = marksOf(owner, service);
   const name = settings.name ?? desired.name;
   const main = mainOf(name);
-  const unread = [...settings.problems, ...attachProblem(desired)];
+  const unread = [...settings.problems, ...attachProblem(desired), ...rangesProblem(desired, settings)];
   const { served, refusals } = portsOf(desired);
-  refusals.push(...fieldProblems(desired).map(unsupported), ...unread.map(unsupported));
+  refusals.push(...fieldProblems(desired, settings).map(unsupported), ...unread.map(unsupported));
   const held = own();
   // What cannot be read changes nothing, and nothing goes.
   if (unread.length > 0 || served.length === 0)
@@ -54,7 +65,8 @@ export function desireOf({ desired, own }: DesireInput, options: DesireOptions):
   const spec: BalancerSpec = {
     ...{ name, isNamed: settings.name !== undefined, tags: cleared(tags, held), fixed, settings: changes, atCreation },
   };
-  const list = listOf(desired, settings, name, marks);
+  const version = desired.mayChangeAddress ? settings.version : (versionHeld(held) ?? settings.version);
+  const list = listOf(desired, settings, { name, tags: marks, version });
   const isAdopted = held.some((one) => one.kind === kindNames.balancer && one.owner === undefined);
   const formerList = held.find(({ kind }) => kind === kindNames.list)?.id;
   const nodePorts = [...new Set(served.map(({ nodePort }) => nodePort))];
@@ -66,7 +78,7 @@ export function desireOf({ desired, own }: DesireInput, options: DesireOptions):
       ...served.map((port) => listenerOf(port, desired, settings, options.clusterId, list, formerList, isAdopted)),
     ],
     refusals,
-    remarks: [...settings.remarks, ...remarksOf(desired, settings)],
+    remarks: [...settings.remarks, ...remarksOf(desired, version)],
   };
 }
 
@@ -96,15 +108,24 @@ export function attachProblem({ attach }: DesiredLoadBalancer): string[] {
     : [`mooring.dev/load-balancer-id: ${JSON.stringify(attach.id)}, expected none: none is shared on this cloud`];
 }
 
-function fieldProblems({ address, sourceRanges, annotations }: DesiredLoadBalancer): string[] {
-  const named = sourceRanges.length > 0 && annotations[`${prefix}acl-id`];
+/** Where annotations switch a list off, or name one without switching it on, everybody would be let in. */
+function rangesProblem({ sourceRanges }: DesiredLoadBalancer, { hasList, usesList }: Settings): string[] {
+  if (sourceRanges.length === 0 || !hasList || usesList) return [];
+  return [`spec.loadBalancerSourceRanges: expected none beside ${prefix}acl-id and acl-status, which leave it unused`];
+}
+
+function fieldProblems({ address, sourceRanges }: DesiredLoadBalancer, { usesList }: Settings): string[] {
+  const named = sourceRanges.length > 0 && usesList;
   return [
     ...(address ? [`spec.loadBalancerIP: ${JSON.stringify(address)}, expected none, or ${prefix}ip`] : []),
     ...(named ? [`spec.loadBalancerSourceRanges: expected none beside ${prefix}acl-id, which is used`] : []),
   ];
 }
 
-function remarksOf({ sessionAffinity, families, sourceRanges }: DesiredLoadBalancer, { version }: Settings): string[] {
+function remarksOf(
+  { sessionAffinity, families, sourceRanges }: DesiredLoadBalancer,
+  version: Settings['version'],
+): string[] {
   const timeout = sessionAffinity?.timeoutSeconds ?? 0;
   const foreign = sourceRanges.filter((range) => versionOf(range) !== version);
   return [
@@ -150,16 +171,23 @@ function versionOf(range: string): 'ipv4' | 'ipv6' {
 
 function listOf(
   { sourceRanges }: DesiredLoadBalancer,
-  { hasList, version }: Settings,
-  name: string,
-  tags: ListSpec['tags'],
+  { hasList }: Settings,
+  { name, tags, version }: Pick<ListSpec, 'name' | 'tags' | 'version'>,
 ): Want<ListSpec> | undefined {
   if (sourceRanges.length === 0 || hasList) return undefined;
-  const ranges = sourceRanges.filter((range) => versionOf(range) === version);
+  const served = sourceRanges.filter((range) => versionOf(range) === version);
+  const ranges = served.length > 0 ? served : [nobody[version]];
   return {
-    ...{ kind: kindNames.list, key: 'main', summary: `access list ${name}` },
+    ...{ kind: kindNames.list, key: listKey(version), summary: `access list ${name}` },
     spec: { name, tags: { ...tags, [ownerTags.retained]: '' }, version, ranges } satisfies ListSpec,
   };
+}
+
+/** Of the address that stands. */
+function versionHeld(held: readonly Found[]): Settings['version'] | undefined {
+  const main = held.find(({ kind }) => kind === kindNames.balancer) as Found<Balancer> | undefined;
+  const version = main?.body.wire['AddressIPVersion'];
+  return version === 'ipv4' || version === 'ipv6' ? version : undefined;
 }
 
 function groupOf(

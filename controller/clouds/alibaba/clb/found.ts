@@ -188,12 +188,17 @@ export function serverIn(fields: AnswerFields): Server {
   return { id: fields.text('ServerId'), port: fields.number('Port'), weight: fields.number('Weight') };
 }
 
+/** A list is of one IP version, which cannot be changed. */
+export function listKey(version: string | undefined): string {
+  return version === 'ipv6' ? 'ipv6' : 'main';
+}
+
 export function foundList(fields: AnswerFields, ranges: readonly string[]): Found<AccessList> {
   const tags = tagsIn(fields);
   const owner = ownerOf(tags);
   return {
     ...{ kind: kindNames.list, id: fields.text('AclId'), status: 'ready' },
-    ...(owner && { owner, key: 'main' }),
+    ...(owner && { owner, key: listKey(fields.optionalText('AddressIPVersion')) }),
     ...(isRetained(tags) && { retained: true }),
     body: { name: fields.optionalText('AclName') ?? '', tags, ranges },
   };

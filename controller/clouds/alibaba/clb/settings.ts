@@ -30,8 +30,10 @@ export interface Settings extends Pick<BalancerSpec, 'fixed' | 'settings' | 'atC
   fieldsOf(protocol: string): Params;
   /** Health checks ask kube-proxy: no annotation says otherwise. */
   readonly asksKubeProxy: boolean;
-  /** An access list that others made is named, or none is to be used. */
+  /** Whether annotations say which access list is used, and not the source ranges. */
   readonly hasList: boolean;
+  /** An access list that others made is named and switched on. */
+  readonly usesList: boolean;
   /** What cannot be read or done: name, value and what was expected. */
   readonly problems: readonly string[];
   /** What has no effect. */
@@ -172,6 +174,7 @@ export function settingsOf(
   const protocolOf = ({ port, protocol }: DesiredPort) => (protocol === 'TCP' ? (protocols.get(port) ?? 'tcp') : 'udp');
   if (ports.some((port) => protocolOf(port) === 'https') && !has('cert-id')) wrong('cert-id', 'it, beside https');
   const fields = listenerFields.map(([name, field, of, parse]) => [field, of, read(name, parse)] as const);
+  const usesList = has('acl-id') && read('acl-status', flag) === 'on';
   const isPrivate = kind === 'intranet';
   const vswitch = read('vswitch-id', matching(/^vsw-[0-9a-z]+$/));
 
@@ -200,6 +203,7 @@ export function settingsOf(
     }),
     atCreation: set({ ResourceGroupId: read('resource-group-id', matching(/^rg-[0-9a-z]+$/)) ?? resourceGroup }),
     ...{ protocolOf, problems, asksKubeProxy: !ownChecks.some(has), hasList: has('acl-id') || has('acl-status') },
+    usesList,
     forwardPorts: new Map(read('forward-port', listOf(portPair))),
     fieldsOf: (protocol) =>
       set(

@@ -40,8 +40,8 @@ export function networkBalancerKind(client: AlibabaClient, place: Place): Kind<N
       if (!isAs('AddressIpVersion', spec.ipVersion))
         return { replace: `${String(wire['AddressIpVersion'])} to ${spec.ipVersion}`, first: 'break' };
       const changes: Change[] = [];
-      const set = (what: string, summary: string, params: Params, phase: Change['phase'] = 'set') =>
-        changes.push({ what, summary: `load balancer ${before}: ${summary}`, phase, body: params });
+      const set = (what: string, summary: string, params: Params, of: Partial<Change> = {}) =>
+        changes.push({ what, summary: `load balancer ${before}: ${summary}`, phase: 'set', body: params, ...of });
       if (spec.isNamed && before !== spec.name)
         set('UpdateLoadBalancerAttribute', `name ${spec.name}`, { LoadBalancerName: spec.name });
       if (!isAs('AddressType', spec.addressType))
@@ -60,10 +60,11 @@ export function networkBalancerKind(client: AlibabaClient, place: Place): Kind<N
       const there = (wire['SecurityGroupIds'] ?? []) as readonly string[];
       const join = spec.securityGroups?.filter((one) => !there.includes(one)) ?? [];
       const leave = there.filter((one) => spec.securityGroups !== undefined && !spec.securityGroups.includes(one));
-      const groups = (what: string, ids: readonly string[], phase: Change['phase']) =>
-        ids.length > 0 && set(what, `security groups ${ids.join(', ')}`, { SecurityGroupIds: ids }, phase);
-      groups('LoadBalancerJoinSecurityGroup', join, 'grow');
-      groups('LoadBalancerLeaveSecurityGroup', leave, 'shrink');
+      const groups = (what: string, ids: readonly string[], of: Pick<Change, 'phase' | 'guards'>) =>
+        ids.length > 0 && set(what, `security groups ${ids.join(', ')}`, { SecurityGroupIds: ids }, of);
+      // Without any group, everybody is let in.
+      groups('LoadBalancerJoinSecurityGroup', join, { phase: 'grow', guards: there.length === 0 });
+      groups('LoadBalancerLeaveSecurityGroup', leave, { phase: 'shrink' });
       const missing = Object.entries(spec.tags).filter(([key, value]) => shownTags[key] !== value);
       // Those of what is taken over come with the mark.
       if (owner !== undefined && missing.length > 0)
