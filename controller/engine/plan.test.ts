@@ -241,6 +241,17 @@ describe('a plan', () => {
     assert.deepEqual(orderOf(planOf(kinds, [want('lb', 'special')], [])), ['create lb/k', 'update lb/k  value']);
   });
 
+  it('deletes what has an address only when everything in its replacement has succeeded', () => {
+    const kinds = [kindNamed('lb'), kindNamed('listener', { within: 'lb' })];
+    const wants = [want('lb', 'b', { first: 'make' }), want('listener', 'x', { within: 'lb/k' })];
+    const deleteOf = (address: object) => {
+      const { steps } = planOf(kinds, wants, [found('lb', 'a', address), found('listener', 'x', { within: 'lb-1' })]);
+      return steps.find(({ id }) => id === 'delete lb lb-1')?.after;
+    };
+    assert.deepEqual(deleteOf({ address: '192.0.2.1' })?.toSorted(), ['create lb/k', 'create listener/k']);
+    assert.deepEqual(deleteOf({}), ['create lb/k']);
+  });
+
   it('starts nothing in a resource, or with it, before the changes that guard it have succeeded', () => {
     const changes = [
       { what: 'ranges', summary: 'ranges', phase: 'grow', guards: true },

@@ -244,7 +244,8 @@ export function planRemovals(
       for (const step of planned) graph.prefer(deleteStep, step);
     }
   }
-  for (const found of deletable) {
+  const madeFirst = replaced.filter(({ first }) => first === 'make').map(({ found }) => found);
+  for (const found of [...deletable, ...madeFirst]) {
     const deleteStep = deletes.get(identityOf(found));
     if (deleteStep === undefined || removing || (found.address === undefined && !isMovedFrom(found))) continue;
     // A resource that serves is deleted after all creates, except those that have to wait for its deletion.
