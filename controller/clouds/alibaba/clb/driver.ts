@@ -22,6 +22,7 @@ import { groupKind } from './groups.ts';
 import { listenerKind } from './listeners.ts';
 import { createBalancerReader, createListReader } from './reader.ts';
 import { isNetworkClass, nodeLabelsOf } from './settings.ts';
+import { untilMoved } from './type-change.ts';
 
 export interface LoadBalancerOptions {
   readonly client: AlibabaClient;
@@ -44,7 +45,10 @@ export function createLoadBalancerDriver({ client, place, config }: LoadBalancer
       createListReader(client),
     ],
     documents: [],
-    desire: (input) => (isNetworkClass(input.desired) ? desireNetwork(input, config) : desireOf(input, config)),
+    desire(input) {
+      const toNetwork = isNetworkClass(input.desired);
+      return untilMoved((toNetwork ? desireNetwork : desireOf)(input, config), input, toNetwork);
+    },
     poll: (jobs, io) => pollJobs(client, jobs, io),
     ...{ annotations, annotationPrefixes: [prefix, legacyPrefix], adopts, show, members },
     nodeLabels: nodeLabelsOf,
@@ -64,7 +68,7 @@ function eitherBalancer(classic: Kind, network: Kind): Kind {
       // What is not made yet has no id.
       if (found.id === '') return (isOfNetwork(spec) ? network : classic).compare(found, spec, pointsAt);
       if (isOfNetwork(spec) === isNetwork(found.id)) return of(found).compare(found, spec, pointsAt);
-      return { replace: `it is a ${isNetwork(found.id) ? 'network' : 'classic'} one`, first: 'break' };
+      return { replace: `it is a ${isNetwork(found.id) ? 'network' : 'classic'} one`, first: 'make' };
     },
     fresh: (want) => (isOfNetwork(want.spec) ? network : classic).fresh!(want),
     create: (want, inside, io) => (isOfNetwork(want.spec) ? network : classic).create!(want, inside, io),

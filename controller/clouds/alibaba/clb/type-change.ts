@@ -1,0 +1,39 @@
+import { type Desire, type Found, nameOf, type Want } from '../../../engine/resource.ts';
+import type { DesireInput } from '../../load-balancer-driver.ts';
+import { isNetwork } from '../nlb/found.ts';
+import { serversFor, standing } from './desire.ts';
+import { type Group, kindNames, type Servers } from './found.ts';
+
+/**
+ * Another type is another load balancer with another address. Until that is allowed, and while the other one would
+ * serve no port, the one that stands serves on, and its servers follow the Nodes. Pure.
+ */
+export function untilMoved(desire: Desire, { desired, own }: DesireInput, toNetwork: boolean): Desire {
+  const held = own();
+  const main = held.find(({ kind }) => kind === kindNames.balancer);
+  const want = desire.wants.find(({ kind }) => kind === kindNames.balancer);
+  if (main === undefined || want === undefined || want.asItStands || isNetwork(main.id) === toNetwork) return desire;
+  const listener = toNetwork ? kindNames.networkListener : kindNames.listener;
+  const isServing = desire.wants.some(({ kind }) => kind === listener);
+  if (desired.mayChangeAddress && isServing) return desire;
+  const [, ...parts] = standing(want, held);
+  const servers = new Map(held.filter(({ body }) => isGroup(body)).map((one) => [nameOf(one), one.body as Servers]));
+  return {
+    ...desire,
+    wants: [
+      desired.mayChangeAddress ? { ...want, asItStands: true } : want,
+      ...parts.map((part) => followed(part, servers.get(nameOf(part)))),
+    ],
+  };
+
+  function followed({ asItStands, ...part }: Want, there: Servers | undefined): Want {
+    const nodePort = Number.parseInt(part.key, 10);
+    if (there === undefined || Number.isNaN(nodePort)) return { ...part, asItStands: true };
+    const { name = part.key } = there as Partial<Group>;
+    return { ...part, spec: { name, servers: serversFor(nodePort, desired, there.servers) } };
+  }
+}
+
+function isGroup(body: Found['body']): boolean {
+  return typeof body === 'object' && body !== null && 'servers' in body;
+}
