@@ -35,7 +35,7 @@ function setUp(details: boolean | readonly [number, number] = false) {
       return [{ kind, id: `${kind} of ${id}`, within: id, status: 'ready' as const, body: '' }];
     },
   });
-  const reader: Reader = {
+  const reader: { -readonly [K in keyof Reader]: Reader[K] } = {
     kinds: ['lb'],
     async all() {
       if (state.fails) throw new Error('no');
@@ -52,7 +52,7 @@ function setUp(details: boolean | readonly [number, number] = false) {
   ]);
   const index = createFoundIndex(kinds);
   const inventory = createInventory({ readers: [reader], kinds, cluster: 'c1', clock, index });
-  return { clock, state, inventory, index };
+  return { clock, state, inventory, index, reader };
 }
 const query = (ids: readonly string[]) => ({
   owner,
@@ -63,6 +63,25 @@ const query = (ids: readonly string[]) => ({
 });
 
 describe('the inventory', () => {
+  it('keeps what an audit could not see, and reads its owner before anything is decided', async () => {
+    const { state, inventory, reader } = setUp();
+    const other = { ...owner, service: 'u2' };
+    state.list = [lb('a'), lb('hidden', { owner: other }), lb('hidden too', { owner: other })];
+    await inventory.audit();
+    reader.isUnknown = ({ id }) => id.startsWith('hidden');
+    state.list = [];
+    await inventory.audit();
+    assert.equal(inventory.get('lb a'), undefined);
+    assert.equal(inventory.get('lb hidden')?.id, 'hidden');
+    assert.deepEqual([inventory.isStale(owner, new Set()), inventory.isStale(other, new Set())], [false, true]);
+    await inventory.read({ ...query(['hidden']), owner: other });
+    assert.equal(inventory.get('lb hidden'), undefined, 'a read of that id proves it');
+    assert.equal(inventory.isStale(other, new Set()), false);
+    reader.isUnknown = () => false;
+    await inventory.audit();
+    assert.equal(inventory.get('lb hidden too'), undefined);
+  });
+
   it('reads no details that the answer to a call has shown, until they are old', async () => {
     const { clock, state, inventory } = setUp(true);
     state.list = [lb('a')];

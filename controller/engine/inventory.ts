@@ -186,6 +186,9 @@ export function createInventory(parts: InventoryParts): Inventory {
       isFresh,
     );
 
+    /** Services with something that this read could not see. */
+    const unread = new Set<string>();
+
     function isCovered(one: Found): boolean {
       const container = containerOf(one);
       const isGone = container !== undefined && !shown.has(container);
@@ -202,9 +205,14 @@ export function createInventory(parts: InventoryParts): Inventory {
         missedBy.set(service ?? identity, began.order);
       put(identity, undefined);
     }
+    const isUnknown = (one: Found) => query === undefined && readers.some((reader) => reader.isUnknown?.(one));
     for (const [identity, entry] of entries) {
       if (shown.has(identity) || isNewerThan(identity, entry, began, isFresh)) continue;
       if (entry.found !== undefined && !isCovered(entry.found)) continue;
+      if (entry.found !== undefined && isUnknown(entry.found)) {
+        if (entry.found.owner !== undefined) unread.add(entry.found.owner.service);
+        continue;
+      }
       for (const part of partsOf.get(identity) ?? []) drop(part);
       drop(identity);
     }
@@ -212,6 +220,7 @@ export function createInventory(parts: InventoryParts): Inventory {
       const isRead = subject === query?.owner.service || isComplete(subject.replace(/^kind /, ''));
       if (since <= began.order && isRead) staleSince.delete(subject);
     }
+    for (const service of unread) staleSince.set(service, began.order);
   }
 
   async function readAll(): Promise<void> {

@@ -255,6 +255,11 @@ export interface Reader {
   readonly kinds: readonly string[];
   all(cluster: string, io: ReadIo): Promise<readonly Found[]>;
   of(query: Query, io: ReadIo): Promise<Reading>;
+  /**
+   * Whether the last answer of `all` leaves out that resource because a part of the cloud refuses to be read: it is
+   * unknown, not gone, and its owner is read before anything is decided.
+   */
+  isUnknown?(found: Found): boolean;
   readonly detail?: Detail | readonly Detail[];
 }
 

@@ -132,6 +132,7 @@ export function guardDriver(driver: LoadBalancerDriver, guard: CallGuard): LoadB
   const guardReader = (reader: Reader): Reader => ({
     ...reader,
     ...readsOf(reader, { all: ofFound, of: ofReading }),
+    ...pureOf(reader, { isUnknown: anything }),
     ...(reader.detail && { detail: [reader.detail].flat().map(guardDetail) }),
   });
   const guardKind = (kind: Kind): Kind => ({ ...kind, ...pureOf(kind, pure.kind), ...writesOf(kind) });
