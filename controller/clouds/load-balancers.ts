@@ -228,6 +228,8 @@ export interface LoadBalancerRef {
   readonly adopt?: AdoptionProof | undefined;
   /** Everything of it is to be deleted: parts that are deleted with the load balancer need no read. */
   readonly removing?: boolean;
+  /** What the Service says, all its annotations, where it still exists: which searches have to be complete for it. */
+  readonly says?: Pick<DesiredLoadBalancer, 'annotations' | 'loadBalancerClass'>;
 }
 
 /**

@@ -45,7 +45,12 @@ export function refOf(cluster: ClusterIdentity, service: ServiceView, adopts: bo
     attachTo: attachTo(service),
     address: service.loadBalancerIP || undefined,
     adopt: adoptionOf(cluster, service, adopts),
+    says: saysOf(service),
   };
+}
+
+function saysOf({ annotations, loadBalancerClass }: ServiceView): NonNullable<LoadBalancerRef['says']> {
+  return { annotations, ...(loadBalancerClass !== '' && { loadBalancerClass }) };
 }
 
 /** The record of the cloud resources on the Service. */

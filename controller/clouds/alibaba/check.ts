@@ -1,5 +1,6 @@
 import { createChecks } from '../checks.ts';
 import type { CheckResult } from '../cloud.ts';
+import { networkClass } from './annotations.ts';
 import type { AlibabaClient, Params } from './client.ts';
 import type { Product } from './config.ts';
 import type { Place } from './place.ts';
@@ -34,9 +35,18 @@ export async function checkAlibaba(
     await read('slb', 'DescribeLoadBalancers', { PageSize: 1 });
     await read('slb', 'DescribeLoadBalancerListeners', { MaxResults: 1 });
     await read('slb', 'DescribeAccessControlLists', { PageSize: 1 });
+    return 'read';
+  });
+  const network = createChecks();
+  await network.prove({ name: 'network load balancers', neededFor: ['load balancers'] }, policy, async () => {
     for (const action of ['ListLoadBalancers', 'ListListeners', 'ListServerGroups'])
       await read('nlb', action, { MaxResults: 1 });
     return 'read';
   });
-  return results;
+  // Services of the other type do without.
+  const only = `; only Services of the class ${networkClass} need it`;
+  return [
+    ...results,
+    ...network.results.map((one) => (one.ok ? one : { ...one, ok: null, message: one.message + only })),
+  ];
 }

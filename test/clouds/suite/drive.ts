@@ -68,11 +68,12 @@ const retriesAfter: ReadonlySet<string> = new Set([
 ]);
 
 export function refOf(
-  { owner, name, service, attach, address }: DesiredLoadBalancer,
+  { owner, name, service, attach, address, annotations, loadBalancerClass }: DesiredLoadBalancer,
   record: ServiceRecord,
   adopt?: AdoptionProof,
 ): LoadBalancerRef {
-  return { owner, name, service, id: record.id, notes: record.notes, attachTo: attach?.id, address, adopt };
+  const says = { annotations, loadBalancerClass };
+  return { owner, name, service, id: record.id, notes: record.notes, attachTo: attach?.id, address, adopt, says };
 }
 
 export async function look({

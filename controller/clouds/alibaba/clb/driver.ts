@@ -9,7 +9,7 @@ import type { AlibabaConfig } from '../config.ts';
 import { networkBalancerKind } from '../nlb/balancers.ts';
 import { pollJobs } from '../nlb/calls.ts';
 import { desireNetwork } from '../nlb/desire.ts';
-import { isClassicGroup, isNetwork, type NetworkGroup, networkGroupKey } from '../nlb/found.ts';
+import { isClassicGroup, isNetwork, type NetworkGroup, networkGroupKey, networkSlots } from '../nlb/found.ts';
 import { networkGroupKind, serversKind } from '../nlb/groups.ts';
 import { networkListenerKind } from '../nlb/listeners.ts';
 import { createNetworkReads } from '../nlb/reads.ts';
@@ -54,7 +54,7 @@ export function createLoadBalancerDriver({ client, place, config }: LoadBalancer
     nodeLabels: nodeLabelsOf,
     maxMembers: undefined,
     drains: true,
-    slots: () => [],
+    slots: ({ says }) => (says !== undefined && isNetworkClass(says) ? [networkSlots] : []),
   };
 }
 

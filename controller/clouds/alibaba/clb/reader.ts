@@ -3,8 +3,8 @@ import { normalCidr } from '../../ip-address.ts';
 import { chunks, inParallel } from '../../parallel.ts';
 import type { AlibabaClient, Params } from '../client.ts';
 import { unlessGone } from '../gone.ts';
-import { isNetwork } from '../nlb/found.ts';
-import { type NetworkReads, networkKinds } from '../nlb/reads.ts';
+import { isNetwork, networkSlots } from '../nlb/found.ts';
+import { type NetworkReads, networkKinds, unlessRefused } from '../nlb/reads.ts';
 import { callsAtOnce, type Reading, serversMaxAgeMs } from '../reading.ts';
 import { foundBalancer, foundGroup, foundList, foundListener, kindNames, serverIn } from './found.ts';
 
@@ -73,15 +73,27 @@ export function createBalancerReader(client: AlibabaClient, network: NetworkRead
     },
   };
 
+  let isNetworkRefused = false;
   return {
     kinds: [kindNames.balancer, kindNames.listener, kindNames.group, ...networkKinds],
     async all(_cluster, { signal }) {
       const reading: Reading = { urgency: 'refresh', signal };
-      return (await Promise.all([read(undefined, reading), network.all(reading)])).flat();
+      const networks = unlessRefused(network.all(reading));
+      const [classic, shown] = await Promise.all([read(undefined, reading), networks]);
+      isNetworkRefused = shown === undefined;
+      return [...classic, ...(shown ?? [])];
     },
+    isUnknown: ({ kind, id }) =>
+      isNetworkRefused && (networkKinds.some((one) => one === kind) || (kind === kindNames.balancer && isNetwork(id))),
     async of(query, { signal }) {
       const reading: Reading = { urgency: 'need', signal };
-      const found = query.search ? (await Promise.all([read(undefined, reading), network.all(reading)])).flat() : [];
+      const isNeeded = query.slots.some((slot) => slot.startsWith(networkSlots));
+      const searched = async () => {
+        const networks = isNeeded ? network.all(reading) : unlessRefused(network.all(reading));
+        const [classic, shown = []] = await Promise.all([read(undefined, reading), networks]);
+        return [...classic, ...shown];
+      };
+      const found = query.search ? await searched() : [];
       // A list may lag behind a read by id.
       const ids = idsIn(query, kindNames.balancer, isIdOf.balancer);
       const networkIds = idsIn(query, kindNames.balancer, isIdOf.network);

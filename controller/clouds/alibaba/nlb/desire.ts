@@ -18,7 +18,7 @@ import {
 import { classicTags, kindNames, listenerKey, type Servers } from '../clb/found.ts';
 import { marksOf } from '../clb/tags.ts';
 import type { NetworkBalancerSpec } from './balancers.ts';
-import { networkName } from './found.ts';
+import { networkName, networkSlot } from './found.ts';
 import type { NetworkGroupSpec, ServersSpec } from './groups.ts';
 import type { NetworkListenerSpec } from './listeners.ts';
 import { type NetworkSettings, networkSettingsOf } from './settings.ts';
@@ -109,7 +109,7 @@ export function desireNetwork({ desired, own }: DesireInput, options: DesireOpti
     const fields = settings.listenerFieldsOf(protocol);
     const description = networkName(port, protocol, service, clusterId);
     return {
-      ...{ kind: kindNames.networkListener, key, within: balancer, slot: `port {within} ${key}`, needs: [group] },
+      ...{ kind: kindNames.networkListener, key, within: balancer, slot: networkSlot('{within}', key), needs: [group] },
       ...{ ports: [{ port, protocol: transport }], summary: `port ${key}` },
       spec: { port, protocol, description, group, fields },
     };

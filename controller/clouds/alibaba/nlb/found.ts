@@ -36,6 +36,9 @@ function tagsIn(fields: AnswerFields): Tags {
   return Object.fromEntries(tags.map((tag) => [tag.text('Key'), tag.optionalText('Value') ?? '']));
 }
 
+/** Slots of Network Load Balancers begin so: who asks for one has to know all of them. */
+export const networkSlots = 'NLB';
+
 export function isNetwork(id: string): boolean {
   return id.startsWith('nlb-');
 }
@@ -57,6 +60,11 @@ export function foundNetworkBalancer(fields: AnswerFields, clusterId: string): F
   };
 }
 
+/** @param within `{within}` in what is desired */
+export function networkSlot(within: string, listener: string): string {
+  return `${networkSlots} port ${within} ${listener}`;
+}
+
 /** @param owner of its load balancer */
 export function foundNetworkListener(fields: AnswerFields, owner: Owner | undefined): Found<NetworkListener> {
   const [within, port] = [fields.text('LoadBalancerId'), fields.number('ListenerPort')];
@@ -66,7 +74,7 @@ export function foundNetworkListener(fields: AnswerFields, owner: Owner | undefi
   const refs: Reference[] = group === '' ? [] : [{ role: 'group', kind: kindNames.networkGroup, id: group }];
   return {
     ...{ kind: kindNames.networkListener, id: fields.text('ListenerId'), within, key, status: 'ready', refs },
-    ...{ slots: [`port ${within} ${key}`], ...(owner && { owner }) },
+    ...{ slots: [networkSlot(within, key)], ...(owner && { owner }) },
     body: { port, protocol, wire: fields.json(), isStarted: fields.optionalText('ListenerStatus') !== 'Stopped' },
   };
 }

@@ -1,7 +1,10 @@
+import { isCloudError } from '../../../../common/cloud-error.ts';
+import { HttpFailure } from '../../../../common/process/http.ts';
 import type { Detail, Found } from '../../../engine/resource.ts';
 import { chunks, inParallel } from '../../parallel.ts';
 import { kindNames, serverIn } from '../clb/found.ts';
 import type { AlibabaClient, Params } from '../client.ts';
+import { codeOf } from '../fault.ts';
 import { unlessGone } from '../gone.ts';
 import { callsAtOnce, type Reading, serversMaxAgeMs } from '../reading.ts';
 import { foundNetworkBalancer, foundNetworkGroup, foundNetworkListener, foundServers } from './found.ts';
@@ -13,6 +16,25 @@ export interface NetworkReads {
   all(reading: Reading): Promise<readonly Found[]>;
   byId(balancers: readonly string[], groups: readonly string[], reading: Reading): Promise<readonly Found[]>;
   readonly servers: Detail;
+}
+
+/**
+ * Undefined where the account may not read Network Load Balancers, or the region has none: Services of the other type
+ * do not depend on them.
+ */
+export async function unlessRefused<T>(read: Promise<T>): Promise<T | undefined> {
+  try {
+    return await read;
+  } catch (error) {
+    const isRefused = isCloudError(error) && error.kind === 'Forbidden';
+    if (isRefused || isWithoutEndpoint(error) || codeOf(error).startsWith('InvalidRegionId')) return undefined;
+    throw error;
+  }
+}
+
+function isWithoutEndpoint(error: unknown): boolean {
+  const failure = isCloudError(error) ? error.cause : undefined;
+  return failure instanceof HttpFailure && (failure.cause as { code?: unknown } | undefined)?.code === 'ENOTFOUND';
 }
 
 /** Of calls that take ids. */
