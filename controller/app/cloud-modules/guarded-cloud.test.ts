@@ -246,7 +246,7 @@ describe('the guard around the load balancers of a module', () => {
       async () => [{ ...resource, status: 'up' }],
     ])
       await assert.rejects(
-        driver({ readers: [{ kinds: ['lb'], all }] }).readers[0]!.all('c', {}),
+        driver({ readers: [{ kinds: ['lb'], all, of: all }] }).readers[0]!.all('c', {}),
         refusal('Invalid', /expected a list of resources with kind, id and status/),
       );
     await assert.rejects(
@@ -257,8 +257,8 @@ describe('the guard around the load balancers of a module', () => {
     const show = () => driver({ show: () => ({ name: 'x' }) }).show(resource, [], () => []);
     assert.throws(show, refusal('Invalid', /expected an object with name and ingress/));
     const compare = () => kind({ compare: () => undefined }).compare(resource, {}, () => []);
-    assert.throws(compare, refusal('Invalid', /answered nothing, expected same, changes or replace/));
-    const desire = (parts: object) => () => driver(parts).desire({} as never);
+    assert.throws(compare, refusal('Invalid', /answered nothing, expected same, changes/));
+    const desire = (parts: object) => () => driver(parts).desire({ desired: {} } as never);
     assert.throws(desire({ desire: () => ({}) }), refusal('Invalid', /expected an object with wants and refusals/));
     const faulty = () => {
       throw new RangeError('y');

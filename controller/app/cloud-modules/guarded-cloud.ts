@@ -8,9 +8,9 @@ import {
   type OpenedCloud,
   refKey,
 } from '../../clouds/cloud.ts';
-import type { ObservedRoute, Routes, RouteTable } from '../../clouds/routes.ts';
 import { type CallGuard, createCallGuard } from './call-guard.ts';
 import { guardDriver } from './guarded-driver.ts';
+import { guardRoutes } from './guarded-routes.ts';
 import { createLookupReader } from './read-lookup.ts';
 
 const visible = /^[\x21-\x7e]{1,512}$/;
@@ -78,7 +78,10 @@ function guardInstances(name: string, instances: OpenedCloud['instances'], guard
       let answers: ReadonlyMap<string, unknown>;
       try {
         answers = await guard.call('lookup', signal, async (ending) => {
-          const answered: unknown = await instances.lookup(refs, { ...options, signal: ending });
+          // Copies: what the module does to them changes no question of ours.
+          const asked = refs.map((ref) => ({ ...ref }));
+          const shown = canaries.map((ref) => ({ ...ref }));
+          const answered: unknown = await instances.lookup(asked, { ...options, canaries: shown, signal: ending });
           if (answered instanceof Map) return answered;
           throw guard.fault('lookup', `it answered ${typeof answered}, expected a Map`);
         });
@@ -94,30 +97,6 @@ function guardInstances(name: string, instances: OpenedCloud['instances'], guard
         ]),
       );
     },
-  };
-}
-
-function guardRoutes(routes: Routes, guard: CallGuard): Routes {
-  const isRoute = (one: ObservedRoute) =>
-    typeof one === 'object' && one !== null && typeof one.id === 'string' && typeof one.destination === 'string';
-  function readTable(table: RouteTable): RouteTable {
-    if (Array.isArray(table?.routes) && table.routes.every(isRoute)) return table;
-    throw guard.fault('observe routes', 'it answered no list of routes with id and destination');
-  }
-  return {
-    tagged: routes.tagged === true,
-    observe: (cluster, signal) =>
-      guard.call('observe routes', signal, async (ending) => readTable(await routes.observe(cluster, ending))),
-    create: (route, options) =>
-      guard.call('create route', options.signal, async (signal) => {
-        const made = await routes.create(route, { ...options, permit: guard.passing(options.permit), signal });
-        if (isRoute(made)) return made;
-        throw guard.fault('create route', 'it answered no route with id and destination', 'Unavailable');
-      }),
-    remove: (route, options) =>
-      guard.call('remove route', options.signal, (signal) =>
-        routes.remove(route, { ...options, permit: guard.passing(options.permit), signal }),
-      ),
   };
 }
 

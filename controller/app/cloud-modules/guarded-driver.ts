@@ -1,61 +1,45 @@
-import type { CloudErrorKind } from '../../../common/cloud-error.ts';
+import { type CloudErrorKind, isCloudError } from '../../../common/cloud-error.ts';
 import type { LoadBalancerDriver } from '../../clouds/load-balancer-driver.ts';
+import type { DesiredLoadBalancer } from '../../clouds/load-balancers.ts';
 import type { DocumentType } from '../../engine/driver.ts';
-import type { Answer, Detail, Found, Kind, Reader, ReadIo, WriteIo } from '../../engine/resource.ts';
+import type { Answer, Detail, Kind, OperationState, Reader, ReadIo, WriteIo } from '../../engine/resource.ts';
+import {
+  anything,
+  type Expectation,
+  type Fields,
+  ofAnswer,
+  ofComparison,
+  ofDesire,
+  ofFound,
+  ofLabels,
+  ofMap,
+  ofMembers,
+  ofObject,
+  ofReading,
+  ofShown,
+  ofText,
+  ofTexts,
+  ofVersion,
+  ofVersionOrNone,
+  ofVersions,
+  parts,
+} from './answer-shapes.ts';
 import type { CallGuard } from './call-guard.ts';
 
-type Fields = Readonly<Record<string, unknown>>;
 type Methods = Readonly<Record<string, (...args: never[]) => unknown>>;
-/** What was expected of an answer; undefined when it is valid. */
-type Expectation = (answer: unknown) => string | undefined;
-
-const statuses: ReadonlySet<unknown> = new Set<Found['status']>(['ready', 'pending', 'failed', 'deleting']);
-const isObject = (value: unknown): value is Fields => typeof value === 'object' && value !== null;
-const isText = (value: unknown) => typeof value === 'string' && value !== '';
-
-const anything: Expectation = () => undefined;
-const ofObject: Expectation = (value) => (isObject(value) ? undefined : 'an object');
-const ofList: Expectation = (value) => (Array.isArray(value) ? undefined : 'a list');
-const ofMap: Expectation = (value) => (value instanceof Map ? undefined : 'a Map');
-const ofFound: Expectation = (value) => {
-  const isFound = (one: unknown) =>
-    isObject(one) && isText(one['kind']) && isText(one['id']) && statuses.has(one['status']);
-  return Array.isArray(value) && value.every(isFound) ? undefined : 'a list of resources with kind, id and status';
-};
-const ofReading: Expectation = (value) => (isObject(value) ? ofFound(value['found']) : 'an object with found');
-const ofAnswer: Expectation = (value) => {
-  if (!isObject(value)) return 'an answer';
-  return value['found'] === undefined ? undefined : ofFound(value['found']);
-};
-const ofShown: Expectation = (value) =>
-  isObject(value) && typeof value['name'] === 'string' && Array.isArray(value['ingress'])
-    ? undefined
-    : 'an object with name and ingress';
-const ofDesire: Expectation = (value) =>
-  isObject(value) && Array.isArray(value['wants']) && Array.isArray(value['refusals'])
-    ? undefined
-    : 'an object with wants and refusals';
-const ofComparison: Expectation = (value) =>
-  isObject(value) && (value['same'] === true || Array.isArray(value['changes']) || isText(value['replace']))
-    ? undefined
-    : 'same, changes or replace';
 
 /** Pure functions of each part, and what they answer. */
 const pure = {
-  driver: { desire: ofDesire, slots: ofList, show: ofShown, members: ofList, adopts: anything, nodeLabels: ofList },
+  driver: { slots: ofTexts, show: ofShown, members: ofMembers, adopts: anything, nodeLabels: ofLabels },
   kind: {
-    ...{ compare: ofComparison, alone: anything, merge: anything, fresh: anything, lane: isTextOr('a name') },
+    ...{ compare: ofComparison, alone: anything, merge: anything, fresh: anything, lane: ofText },
     ...{ heldBy: anything, usedBy: anything },
   },
-  document: { name: isTextOr('a name'), parse: ofFound, basis: anything, fold: anything },
+  document: { name: ofText, parse: ofFound, basis: anything, fold: anything },
 } as const;
 const writes: Readonly<Record<string, Expectation>> = Object.fromEntries(
   ['create', 'update', 'remove', 'createMany', 'removeMany', 'mark'].map((name) => [name, ofAnswer]),
 );
-
-function isTextOr(expected: string): Expectation {
-  return (value) => (isText(value) ? undefined : expected);
-}
 
 /**
  * The driver of a module behind the guard: no call lasts for ever, and no foreign error and no answer of another shape
@@ -64,8 +48,13 @@ function isTextOr(expected: string): Expectation {
  * @throws Error where a part of the driver is missing
  */
 export function guardDriver(driver: LoadBalancerDriver, guard: CallGuard): LoadBalancerDriver {
-  for (const list of ['kinds', 'readers', 'documents', 'annotations'] as const)
-    if (!Array.isArray(driver[list])) throw new Error(`loadBalancerDriver.${list}: expected a list`);
+  for (const [part, expectation] of Object.entries(parts)) {
+    const expected = expectation(driver[part as keyof typeof parts]);
+    if (expected !== undefined) throw new Error(`loadBalancerDriver.${part}: expected ${expected}`);
+  }
+  const kinds = new Set(driver.kinds.map(({ kind }) => kind));
+  /** By the original, which other Services may share parts of. */
+  const copies = new WeakMap<DesiredLoadBalancer, DesiredLoadBalancer>();
 
   function checked<T>(operation: string, answer: T, expectation: Expectation, kind?: CloudErrorKind): T {
     const expected = expectation(answer);
@@ -84,7 +73,7 @@ export function guardDriver(driver: LoadBalancerDriver, guard: CallGuard): LoadB
     const names = Object.keys(expectations).filter((name) => typeof methods[name] === 'function');
     return Object.fromEntries(
       names.map((name) => {
-        const method = (...args: unknown[]) => methods[name]!(...(args as never[]));
+        const method = (...args: unknown[]) => methods[name]!(...(args.map(ofItsOwn) as never[]));
         return [name, around(name, method, expectations[name]!)];
       }),
     );
@@ -117,12 +106,16 @@ export function guardDriver(driver: LoadBalancerDriver, guard: CallGuard): LoadB
     });
 
   function guardDocument(type: DocumentType): DocumentType {
-    const changed = <T>(operation: string, change: () => Promise<T>) =>
-      guard.call(operation, undefined, async () => checked(operation, await change(), ofObject, 'Unavailable'));
+    const changed = <T>(operation: 'write' | 'remove', change: () => Promise<T>) => {
+      const expectation = operation === 'write' ? ofVersion : ofObject;
+      return guard.call(operation, undefined, async () =>
+        checked(operation, await change(), expectation, 'Unavailable'),
+      );
+    };
     return {
       ...type,
       ...pureOf(type, pure.document),
-      ...readsOf(type, { all: ofList, read: anything }),
+      ...readsOf(type, { all: ofVersions, read: ofVersionOrNone }),
       write: (name, doc, version, permit) =>
         changed('write', () => type.write(name, doc, version, guard.passing(permit))),
       remove: (name, version, permit) => changed('remove', () => type.remove(name, version, guard.passing(permit))),
@@ -135,6 +128,22 @@ export function guardDriver(driver: LoadBalancerDriver, guard: CallGuard): LoadB
     ...pureOf(reader, { isUnknown: anything }),
     ...(reader.detail && { detail: [reader.detail].flat().map(guardDetail) }),
   });
+  /** Of operations: an error of the module becomes one of ours. */
+  function readState(operation: string, state: unknown): OperationState {
+    if (state === 'running' || state === 'done') return state;
+    if (state instanceof Error || isCloudError(state)) return guard.asCloudError('poll', state, 'Unavailable');
+    throw guard.fault(
+      'poll',
+      `it answered ${JSON.stringify(state)} for ${operation}, expected running, done or an error`,
+    );
+  }
+  function copyOf(desired: DesiredLoadBalancer): DesiredLoadBalancer {
+    const copy = copies.get(desired) ?? structuredClone(desired);
+    copies.set(desired, copy);
+    return copy;
+  }
+  const polled = readsOf(driver, { poll: ofMap }) as Pick<LoadBalancerDriver, 'poll'>;
+  const pureParts = pureOf(driver, { ...pure.driver, desire: ofDesire(kinds) }) as Pick<LoadBalancerDriver, 'desire'>;
   const guardKind = (kind: Kind): Kind => ({ ...kind, ...pureOf(kind, pure.kind), ...writesOf(kind) });
 
   return {
@@ -142,7 +151,20 @@ export function guardDriver(driver: LoadBalancerDriver, guard: CallGuard): LoadB
     kinds: driver.kinds.map(guardKind),
     readers: driver.readers.map(guardReader),
     documents: driver.documents.map(guardDocument),
-    ...pureOf(driver, pure.driver),
-    ...readsOf(driver, { poll: ofMap }),
+    ...pureParts,
+    desire: (input) =>
+      pureParts.desire({
+        ...{ ...input, desired: copyOf(input.desired) },
+        ...{ found: (kind) => [...input.found(kind)], own: () => [...input.own()] },
+      }),
+    async poll(operations, io) {
+      const states = await polled.poll(operations, io);
+      return new Map([...states].map(([operation, state]) => [operation, readState(operation, state)]));
+    },
   };
+}
+
+/** A list of ours stays as it is, whatever the module does to it. */
+function ofItsOwn(argument: unknown): unknown {
+  return Array.isArray(argument) ? [...argument] : argument;
 }

@@ -94,7 +94,7 @@ describe('a module of --cloud-module', () => {
     [
       'answers an incomplete driver',
       `{ ${parts}, instances: { lookup() {}, batchSize: 1 }, loadBalancerDriver: { kinds: [] } }`,
-      /loadBalancerDriver.readers: expected a list$/,
+      /loadBalancerDriver.readers: expected a list of readers/,
     ],
     ['never ends', 'new Promise(() => {})', /open: .*did not answer within 60 s$/],
   ] as const)

@@ -7,6 +7,7 @@ import { createCloudKit } from '../../clouds/cloud-kit.ts';
 import type { OutOfTreeCloud, OutOfTreeModule } from '../../clouds/out-of-tree.ts';
 import { createCallGuard } from './call-guard.ts';
 import { guardCloud } from './guarded-cloud.ts';
+import { moduleContext } from './module-context.ts';
 
 const contractVersion: OutOfTreeModule['contractVersion'] = 1;
 const shownLength = 500;
@@ -61,7 +62,7 @@ export function createOutOfTreeModule(
     namesOnly: cloud.namesOnly === true,
     async open(config, context) {
       try {
-        return await openGuarded(name, () => open.call(cloud, config, context), context);
+        return await openGuarded(name, () => open.call(cloud, config, moduleContext(name, context)), context);
       } catch (error) {
         throw wrong(`open: ${firstLine(error)}`);
       }
