@@ -1,3 +1,4 @@
+import { dirname, join } from 'node:path';
 import { CloudConfigError } from '../cloud.ts';
 import type { ReadText } from '../variables.ts';
 import { type AnnotationName, annotationTable } from './annotations.ts';
@@ -27,13 +28,29 @@ const ignored: Readonly<Record<string, string>> = {
   'primary-nic': 'members have the first address of their Node',
 };
 
+/** Files beside it of the same ConfigMap, with why nothing in them has an effect. */
+const beside: Readonly<Record<string, string>> = {
+  networkingOption: 'addresses are those of the interfaces and elastic IPs of each ECS',
+  metadataOption: 'the API tells about ECSs, and the agent reads the metadata',
+};
+
+async function warningsBeside(path: string, readText: ReadText): Promise<readonly string[]> {
+  const warnings: string[] = [];
+  for (const [file, why] of Object.entries(beside)) {
+    const text = (await readText(join(dirname(path), file)))?.trim();
+    if (text !== undefined && !/^(\{\s*\})?$/.test(text)) warnings.push(`${file} has no effect: ${why}`);
+  }
+  return warnings;
+}
+
 /**
  * Reads the file of a mounted ConfigMap.
  *
  * @throws CloudConfigError
  */
 export async function readOptions(path: string | undefined, readText: ReadText): Promise<Options> {
-  const text = path === undefined ? undefined : await readText(path);
+  if (path === undefined) return noOptions;
+  const text = await readText(path);
   if (text === undefined) return noOptions;
   const wrong = (message: string) => new CloudConfigError(`${path}: ${message}`);
   let json: unknown;
@@ -44,7 +61,7 @@ export async function readOptions(path: string | undefined, readText: ReadText):
   }
   if (typeof json !== 'object' || json === null || Array.isArray(json)) throw wrong('expected a JSON object');
   const texts: Partial<Record<AnnotationName, string>> = {};
-  const warnings: string[] = [];
+  const warnings = [...(await warningsBeside(path, readText))];
   let businessName: string | undefined;
   for (const [key, value] of Object.entries(json)) {
     const shown = typeof value === 'object' ? JSON.stringify(value) : String(value);

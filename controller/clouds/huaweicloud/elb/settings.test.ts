@@ -15,7 +15,9 @@ function settings(annotations: Record<string, string>, options: Options = noOpti
   return settingsOf(desired, options);
 }
 const optionsOf = (json: object | string) =>
-  readOptions('options', async () => (typeof json === 'string' ? json : JSON.stringify(json)));
+  readOptions('options', async (path) =>
+    path !== 'options' ? undefined : typeof json === 'string' ? json : JSON.stringify(json),
+  );
 
 describe('annotations of Huawei Cloud', () => {
   it('are supported, ignored with a remark, or refused with a line, each of them', () => {
@@ -92,6 +94,17 @@ describe('the ConfigMap loadbalancer-config of Huawei Cloud', () => {
     assert.deepEqual(check, { delay: 9, timeout: 4, max_retries: 2 });
     assert.deepEqual(listenerOf('HTTP'), { keepalive_timeout: 60 });
     assert.equal(options.businessName, 'shop');
+  });
+
+  it('names the files beside it that have no effect', async () => {
+    const files = new Map([
+      ['/etc/lb/loadBalancerOption', '{}'],
+      ['/etc/lb/networkingOption', '{"public-network-name":["net"]}'],
+      ['/etc/lb/metadataOption', '{ }'],
+    ]);
+    const { warnings } = await readOptions('/etc/lb/loadBalancerOption', async (path) => files.get(path));
+    assert.equal(warnings.length, 1);
+    assert.match(warnings[0]!, /^networkingOption has no effect: addresses are those of the interfaces/);
   });
 
   it('has warnings for what has no effect, and is named where a value cannot be read', async () => {
