@@ -72,6 +72,14 @@ it('the RAM policy of Alibaba Cloud allows every call of a life with every setti
   await harness.remove({ ...network, annotations: later });
   assert.equal(fake.networks.size + fake.networkGroups.size, 0);
 
+  // Deleted by hand.
+  for (const ask of [{}, { ...network, annotations: zoneMaps }]) {
+    await harness.settle(ask);
+    await world.deleteLoadBalancer([...fake.balancers.keys(), ...fake.networks.keys()][0]!);
+    await harness.restart();
+    await harness.remove(ask);
+  }
+
   const used = new Set(fake.actions.filter((action) => action !== free));
   assert.deepEqual(
     [...policy].filter((action) => !used.has(action)),

@@ -2,7 +2,7 @@ import { type Detail, type Found, identityOf, isOwnedBy, type Query, type Reader
 import { normalCidr } from '../../ip-address.ts';
 import { chunks, inParallel } from '../../parallel.ts';
 import type { AlibabaClient, Params } from '../client.ts';
-import { unlessGone } from '../gone.ts';
+import { proveGone, unlessGone } from '../gone.ts';
 import { isNetwork, networkSlots } from '../nlb/found.ts';
 import { type NetworkReads, networkKinds, unlessRefused } from '../nlb/reads.ts';
 import { callsAtOnce, type Reading, serversMaxAgeMs } from '../reading.ts';
@@ -36,6 +36,8 @@ export function createBalancerReader(client: AlibabaClient, network: NetworkRead
     const answers = await inParallel(callsAtOnce, some, async (each) => {
       const one = each === undefined ? {} : { LoadBalancerId: each.join() };
       const balancers = (await list(one, reading)).map((one) => foundBalancer(one, clusterId));
+      const missing = (each ?? []).filter((id) => !balancers.some((shown) => shown.id === id));
+      await proveGone(client, { product: 'slb', action: 'DescribeLoadBalancerAttribute' }, missing, reading);
       const shown = each === undefined ? {} : { LoadBalancerId: balancers.map(({ id }) => id) };
       const isNone = each !== undefined && balancers.length === 0;
       return { balancers, listeners: isNone ? [] : await listenersOf(shown, reading) };

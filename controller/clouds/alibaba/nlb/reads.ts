@@ -5,7 +5,7 @@ import { chunks, inParallel } from '../../parallel.ts';
 import { kindNames, serverIn } from '../clb/found.ts';
 import type { AlibabaClient, Params } from '../client.ts';
 import { codeOf } from '../fault.ts';
-import { unlessGone } from '../gone.ts';
+import { proveGone, unlessGone } from '../gone.ts';
 import { callsAtOnce, type Reading, serversMaxAgeMs } from '../reading.ts';
 import { foundNetworkBalancer, foundNetworkGroup, foundNetworkListener, foundServers } from './found.ts';
 
@@ -52,6 +52,8 @@ export function createNetworkReads(client: AlibabaClient, clusterId: string): Ne
     const of = ids === undefined ? {} : { LoadBalancerIds: ids };
     const shown = await list('ListLoadBalancers', 'LoadBalancers', of, reading);
     const found = new Map(shown.map((one) => foundNetworkBalancer(one, clusterId)).map((one) => [one.id, one]));
+    const missing = (ids ?? []).filter((id) => !found.has(id));
+    await proveGone(client, { product: 'nlb', action: 'GetLoadBalancerAttribute' }, missing, reading);
     const listed = found.size === 0 ? [] : await list('ListListeners', 'Listeners', of, reading);
     const listeners = listed
       .map((one) => foundNetworkListener(one, found.get(one.text('LoadBalancerId'))?.owner))

@@ -1,7 +1,14 @@
 import type { Clock } from '../../../../common/process/clock.ts';
 import { type FakeAnswer, httpOf, type ReceivedCall } from '../../fake-http.ts';
 import { FakeRefusal, type FakeRequest, ok } from './fake-api.ts';
-import { createBalancer, deleteBalancer, describeBalancers, setBalancer, tagResources } from './fake-balancers.ts';
+import {
+  createBalancer,
+  deleteBalancer,
+  describeBalancer,
+  describeBalancers,
+  setBalancer,
+  tagResources,
+} from './fake-balancers.ts';
 import {
   addServers,
   createGroup,
@@ -27,7 +34,11 @@ type Handler = (region: FakeRegion, request: FakeRequest) => FakeAnswer;
 
 const slb: Readonly<Record<string, Handler>> = {
   ...{ DescribeLoadBalancers: describeBalancers, CreateLoadBalancer: createBalancer },
-  ...{ DeleteLoadBalancer: deleteBalancer, TagResources: tagResources },
+  ...{
+    DescribeLoadBalancerAttribute: describeBalancer,
+    DeleteLoadBalancer: deleteBalancer,
+    TagResources: tagResources,
+  },
   ...{ SetLoadBalancerName: setBalancer, SetLoadBalancerDeleteProtection: setBalancer },
   ...{ SetLoadBalancerModificationProtection: setBalancer, ModifyLoadBalancerInternetSpec: setBalancer },
   ...{ ModifyLoadBalancerInstanceChargeType: setBalancer, ModifyLoadBalancerInstanceSpec: setBalancer },
@@ -122,7 +133,7 @@ export function createFakeAlibaba(clock: Clock): FakeRegion {
       answer,
     },
     ...{ balancers: new Map(), maxBalancers: 60, maxServers: 200, lists: new Map() },
-    ...{ networks: new Map(), networkGroups: new Map(), jobs: new Map() },
+    ...{ hidden: new Set(), networks: new Map(), networkGroups: new Map(), jobs: new Map() },
     keys: new Map([[accessKey.id, { secret: accessKey.secret }]]),
     ...{ instances: new Map(), routeTables: new Map([['vtb-bp145q7glnuzdvzu2', []]]) },
     now: () => clock.now(),

@@ -34,12 +34,17 @@ export function describeBalancers(region: FakeRegion, request: FakeRequest): Fak
   const tags = tagsOf(request);
   const found = [...region.balancers.values()].filter(
     (one) =>
+      !region.hidden.has(one.id) &&
       (ids?.includes(one.id) ?? true) &&
       (params.get('LoadBalancerName') ?? one.wire['LoadBalancerName']) === one.wire['LoadBalancerName'] &&
       [...tags].every(([key, value]) => one.tags.get(key) === value),
   );
   const { items, paging } = pageByNumber(found.map(shown), request, 100);
   return ok({ ...paging, LoadBalancers: { LoadBalancer: items } });
+}
+
+export function describeBalancer(region: FakeRegion, request: FakeRequest): FakeAnswer {
+  return ok(shown(balancerOf(region, request)));
 }
 
 export function shown({ id, wire, tags }: FakeBalancer): Json {

@@ -140,9 +140,12 @@ export const network: Readonly<Record<string, Handler>> = {
   },
   ListLoadBalancers: listed(
     ...(['LoadBalancers', 'LoadBalancerIds'] as const),
-    (region) => [...region.networks.values()].map((one) => shownNetwork(region, one)),
+    (region) =>
+      [...region.networks.values()].filter(({ id }) => !region.hidden.has(id)).map((one) => shownNetwork(region, one)),
     'LoadBalancerId',
   ),
+  GetLoadBalancerAttribute: (region, request) =>
+    ok(shownNetwork(region, networkOf(region, required(request, 'LoadBalancerId')))),
   ListListeners: listed(
     ...(['Listeners', 'LoadBalancerIds'] as const),
     ({ networks }) =>

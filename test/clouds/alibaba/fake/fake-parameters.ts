@@ -10,6 +10,7 @@ export const parameters: Readonly<Record<string, string>> = {
     'ModificationProtectionReason ModificationProtectionStatus PayType PricingCycle ResourceGroupId',
     'SlaveZoneId Tag VSwitchId VpcId',
   ].join(' '),
+  DescribeLoadBalancerAttribute: 'LoadBalancerId OwnerAccount OwnerId ResourceOwnerAccount ResourceOwnerId',
   DescribeLoadBalancers: [
     'Address AddressIPVersion AddressType InternetChargeType LoadBalancerId LoadBalancerName',
     'LoadBalancerStatus MasterZoneId NetworkType PageNumber PageSize PayType ResourceGroupId ServerId',
@@ -129,6 +130,7 @@ export const networkParameters: Readonly<Record<string, string>> = {
     'LoadBalancerNames LoadBalancerStatus LoadBalancerType MaxResults NextToken ResourceGroupId Tag',
     'VpcIds ZoneId',
   ].join(' '),
+  GetLoadBalancerAttribute: 'ClientToken DryRun LoadBalancerId',
   ListListeners: 'ListenerIds ListenerProtocol LoadBalancerIds MaxResults NextToken SecSensorEnabled Tag',
   ListServerGroups: 'MaxResults NextToken ResourceGroupId ServerGroupIds ServerGroupNames ServerGroupType Tag VpcId',
   ListServerGroupServers: 'MaxResults NextToken ServerGroupId ServerIds ServerIps',

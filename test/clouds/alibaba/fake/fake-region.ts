@@ -104,6 +104,8 @@ export interface FakeRegion {
   readonly balancers: Map<string, FakeBalancer>;
   readonly networks: Map<string, FakeNetwork>;
   readonly networkGroups: Map<string, FakeNetworkGroup>;
+  /** Ids of load balancers that lists leave out. */
+  readonly hidden: Set<string>;
   /** When each job ends, in Unix time in milliseconds. */
   readonly jobs: Map<string, number>;
   maxBalancers: number;
