@@ -2,6 +2,7 @@ import { digitalocean } from '../../../common/provider-id/digitalocean.ts';
 import { type Desire, type Found, nameOf, type Refusal, type Want } from '../../engine/resource.ts';
 import type { DesireInput } from '../load-balancer-driver.ts';
 import type { DesiredLoadBalancer, DesiredPort } from '../load-balancers.ts';
+import { servedPorts, unsupported } from '../served-ports.ts';
 import { prefix } from './annotations.ts';
 import { type Balancer, type Certificate, type Json, kindNames } from './balancer.ts';
 import type { BalancerSpec } from './balancers.ts';
@@ -32,7 +33,8 @@ export function desireOf({ desired, found, own }: DesireInput, options: DesireOp
   };
   const unread = [...problems, ...(name.length > maxNameLength ? [tooLong(name)] : []), ...attachProblem(desired)];
   const isNetwork = (fixed['type'] ?? standing?.body.wire['type'] ?? options.defaultType) === 'REGIONAL_NETWORK';
-  const { served, refusals } = portsOf(desired, isNetwork);
+  // One of the network keeps the port of a connection.
+  const { served, refusals } = servedPorts(desired, !isNetwork);
   refusals.push(...fieldsOf(desired), ...unread.map(unsupported));
   const region = options.region();
   // What cannot be read changes nothing, and nothing goes.
@@ -64,10 +66,6 @@ export function desireOf({ desired, found, own }: DesireInput, options: DesireOp
   };
 }
 
-function unsupported(message: string): Refusal {
-  return { reason: 'Unsupported', message };
-}
-
 function tooLong(name: string): string {
   return `${prefix}name: ${JSON.stringify(name)} has ${name.length} characters, expected at most ${maxNameLength}`;
 }
@@ -84,18 +82,6 @@ function fieldsOf({ sessionAffinity, address }: DesiredLoadBalancer): Refusal[] 
     address && `spec.loadBalancerIP: ${JSON.stringify(address)}, expected none, or ${prefix}ip`,
   ];
   return fields.filter((one) => typeof one === 'string').map(unsupported);
-}
-
-/** @param isNetwork a load balancer of the network, which keeps the port of a connection */
-function portsOf({ ports }: DesiredLoadBalancer, isNetwork: boolean): { served: DesiredPort[]; refusals: Refusal[] } {
-  const isServed = ({ protocol, nodePort }: DesiredPort) => protocol !== 'SCTP' && (isNetwork || nodePort !== 0);
-  const refusals = ports
-    .filter((port) => !isServed(port))
-    .map(({ protocol, port }) => ({
-      ...unsupported(`spec.ports: ${protocol} ${port}, expected ${protocol === 'SCTP' ? 'TCP or UDP' : 'a node port'}`),
-      ports: [{ port, protocol }],
-    }));
-  return { served: ports.filter(isServed), refusals };
 }
 
 function rulesOf(

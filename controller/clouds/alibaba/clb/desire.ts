@@ -1,15 +1,9 @@
 import ipaddr from 'ipaddr.js';
 import { alibaba } from '../../../../common/provider-id/alibaba.ts';
-import {
-  type Desire,
-  type Found,
-  nameOf,
-  type Refusal,
-  type ResourceName,
-  type Want,
-} from '../../../engine/resource.ts';
+import { type Desire, type Found, nameOf, type ResourceName, type Want } from '../../../engine/resource.ts';
 import type { DesireInput } from '../../load-balancer-driver.ts';
 import { type DesiredLoadBalancer, type DesiredPort, ownerTags } from '../../load-balancers.ts';
+import { servedPorts, unsupported } from '../../served-ports.ts';
 import { prefix } from '../annotations.ts';
 import type { ListSpec } from './access-lists.ts';
 import type { BalancerSpec } from './balancers.ts';
@@ -50,7 +44,7 @@ export function desireOf({ desired, own }: DesireInput, options: DesireOptions):
   const name = settings.name ?? desired.name;
   const main = mainOf(name);
   const unread = [...settings.problems, ...attachProblem(desired), ...rangesProblem(desired, settings)];
-  const { served, refusals } = portsOf(desired);
+  const { served, refusals } = servedPorts(desired);
   refusals.push(...fieldProblems(desired, settings).map(unsupported), ...unread.map(unsupported));
   const held = own();
   // What cannot be read changes nothing, and nothing goes.
@@ -98,10 +92,6 @@ export function cleared(
   return main?.body.tags[hostnameTag] && !(hostnameTag in tags) ? { ...tags, [hostnameTag]: '' } : tags;
 }
 
-export function unsupported(message: string): Refusal {
-  return { reason: 'Unsupported', message };
-}
-
 export function attachProblem({ attach }: DesiredLoadBalancer): string[] {
   return attach === undefined
     ? []
@@ -135,17 +125,6 @@ function remarksOf(
     ...(families.length > 1 ? [`served by ${version} alone: a load balancer of this cloud has one address`] : []),
     ...(foreign.length > 0 ? [`source ranges that are not of ${version} are left out: ${foreign.join(', ')}`] : []),
   ];
-}
-
-export function portsOf({ ports }: DesiredLoadBalancer): { served: readonly DesiredPort[]; refusals: Refusal[] } {
-  const isServed = ({ protocol, nodePort }: DesiredPort) => protocol !== 'SCTP' && nodePort !== 0;
-  const refusals = ports
-    .filter((port) => !isServed(port))
-    .map(({ protocol, port }) => ({
-      ...unsupported(`spec.ports: ${protocol} ${port}, expected ${protocol === 'SCTP' ? 'TCP or UDP' : 'a node port'}`),
-      ports: [{ port, protocol }],
-    }));
-  return { served: ports.filter(isServed), refusals };
 }
 
 /** Everything that is there, as it is. */

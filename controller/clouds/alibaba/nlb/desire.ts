@@ -1,6 +1,7 @@
 import { type Desire, type Found, nameOf, type Want } from '../../../engine/resource.ts';
 import type { DesireInput } from '../../load-balancer-driver.ts';
 import { type DesiredPort, ownerTags } from '../../load-balancers.ts';
+import { servedPorts, unsupported } from '../../served-ports.ts';
 import { withoutNewListeners } from '../../unkept-source-ranges.ts';
 import { prefix } from '../annotations.ts';
 import {
@@ -10,10 +11,8 @@ import {
   type DesireOptions,
   hostnameTag,
   mainOf,
-  portsOf,
   serversFor,
   standing,
-  unsupported,
 } from '../clb/desire.ts';
 import { classicTags, kindNames, listenerKey, type Servers } from '../clb/found.ts';
 import { marksOf } from '../clb/tags.ts';
@@ -31,7 +30,7 @@ export function desireNetwork({ desired, own }: DesireInput, options: DesireOpti
   const name = settings.name ?? desired.name;
   const main = mainOf(name);
   const unread = [...settings.problems, ...attachProblem(desired)];
-  const { served, refusals } = portsOf(desired);
+  const { served, refusals } = servedPorts(desired);
   const unserved = [
     sourceRanges.length > 0 &&
       `spec.loadBalancerSourceRanges: ${sourceRanges.join(', ')}, expected none: ${prefix}security-group-ids says ` +

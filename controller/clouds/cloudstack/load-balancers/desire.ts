@@ -4,6 +4,7 @@ import { accessTo, isKeptFor, nameHolder } from '../../access.ts';
 import { sameAddress } from '../../ip-address.ts';
 import type { DesireInput } from '../../load-balancer-driver.ts';
 import type { DesiredLoadBalancer, DesiredPort } from '../../load-balancers.ts';
+import { servedPorts, unsupported } from '../../served-ports.ts';
 import { prefix } from '../annotations.ts';
 import { acquisitionName } from './acquisition-kind.ts';
 import type { AddressSpec } from './addresses.ts';
@@ -22,7 +23,7 @@ export function desireOf(input: DesireInput, networkBy: (id: string | undefined)
   const settings = settingsOf(desired);
   const standing = input.own().find(({ kind }) => kind === kindNames.address) as Found<Address> | undefined;
   const network = networkBy(standing?.body.network);
-  const { ports, refusals } = portsOf(desired);
+  const { served: ports, refusals } = servedPorts(desired);
   const unread = [
     ...settings.problems,
     ...attachProblem(desired),
@@ -64,10 +65,6 @@ function acquisitionOf({ own, desired }: DesireInput, { ip, claim, vms }: Addres
 
 function hasBalancing({ services }: Network): boolean {
   return services.includes('Lb');
-}
-
-function unsupported(message: string): Refusal {
-  return { reason: 'Unsupported', message };
 }
 
 function denied({ name, id }: Network): string {
@@ -140,17 +137,6 @@ function addressOf(
     return { spec: { ...spec, claim: { id: named.id, isLent: tags[tagKeys.lent] !== undefined } } };
   const access = accessTo({ what: `address ${ip} (${named.id})`, consent: tags[tagKeys.consent] }, desired);
   return access.may === 'use' ? { spec: { ...spec, claim: { id: named.id, isLent: true } } } : access.refusal;
-}
-
-function portsOf({ ports }: DesiredLoadBalancer): { ports: DesiredPort[]; refusals: Refusal[] } {
-  const isServed = ({ protocol, nodePort }: DesiredPort) => protocol !== 'SCTP' && nodePort !== 0;
-  const refusals = ports
-    .filter((port) => !isServed(port))
-    .map(({ protocol, port }) => ({
-      ...unsupported(`spec.ports: ${protocol} ${port}, expected ${protocol === 'SCTP' ? 'TCP or UDP' : 'a node port'}`),
-      ports: [{ port, protocol }],
-    }));
-  return { ports: ports.filter(isServed), refusals };
 }
 
 /** The rule of a port, its VMs, and what lets traffic through to it. */

@@ -1,9 +1,10 @@
 import { isIP } from 'node:net';
 import { huaweicloud } from '../../../../common/provider-id/huaweicloud.ts';
-import { type Desire, type Found, nameOf, type Refusal, type Want } from '../../../engine/resource.ts';
+import { type Desire, type Found, nameOf, type Want } from '../../../engine/resource.ts';
 import { canonical } from '../../ip-address.ts';
 import type { DesireInput } from '../../load-balancer-driver.ts';
 import type { DesiredLoadBalancer, DesiredPort } from '../../load-balancers.ts';
+import { servedPorts, unsupported } from '../../served-ports.ts';
 import { prefix } from '../annotations.ts';
 import type { Options } from '../options.ts';
 import type { BalancerSpec } from './balancers.ts';
@@ -33,7 +34,7 @@ export function desireOf(input: DesireInput, { options, subnet, joins }: DesireO
   const held = input.own();
   const standing = held.find(({ kind }) => kind === kindNames.balancer) as Found<Balancer> | undefined;
   const name = balancerName(desired, options);
-  const { served, refusals } = portsOf(desired);
+  const { served, refusals } = servedPorts(desired);
   const unread = [...settings.problems, ...fieldProblems(desired, settings, standing)];
   refusals.push(...unread.map(unsupported));
   const address = desireAddress(input, settings, standing);
@@ -61,10 +62,6 @@ export function balancerName(
   return `k8s_service_${businessName ?? clusterName}_${service.replace('/', '_')}`.slice(0, 255);
 }
 
-function unsupported(message: string): Refusal {
-  return { reason: 'Unsupported', message };
-}
-
 function fieldProblems(
   { attach, address, families }: DesiredLoadBalancer,
   { id }: Settings,
@@ -81,17 +78,6 @@ function fieldProblems(
 
 function remarksOf({ families }: DesiredLoadBalancer, { remarks }: Settings): string[] {
   return [...remarks, ...(families.length > 1 ? ['served by IPv4 alone'] : [])];
-}
-
-function portsOf({ ports }: DesiredLoadBalancer): { served: readonly DesiredPort[]; refusals: Refusal[] } {
-  const isServed = ({ protocol, nodePort }: DesiredPort) => protocol !== 'SCTP' && nodePort !== 0;
-  const refusals = ports
-    .filter((port) => !isServed(port))
-    .map(({ protocol, port }) => ({
-      ...unsupported(`spec.ports: ${protocol} ${port}, expected ${protocol === 'SCTP' ? 'TCP or UDP' : 'a node port'}`),
-      ports: [{ port, protocol }],
-    }));
-  return { served: ports.filter(isServed), refusals };
 }
 
 /** Everything that is there, as it is. */
