@@ -15,8 +15,8 @@ export async function unlessGone<T>(read: Promise<T>): Promise<T | undefined> {
 }
 
 /**
- * Proves of load balancers which a list left out that they do not exist: a policy may hide them from lists. Throws where
- * one exists, or where the answer says neither.
+ * Proves of load balancers which a list left out that they do not exist: a policy may hide them from lists. Throws
+ * where one exists, or where the answer says neither.
  */
 export async function proveGone(
   client: AlibabaClient,
