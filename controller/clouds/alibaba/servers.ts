@@ -14,6 +14,11 @@ export interface ServerEdit {
   readonly servers: readonly Server[];
 }
 
+/** One interface may be there with several addresses. */
+function isSame(a: Server, b: Server): boolean {
+  return a.id === b.id && a.port === b.port && a.other?.ip === b.other?.ip;
+}
+
 /** @param what for people. @param atOnce the most that one call takes */
 export function serverChanges(
   what: string,
@@ -22,14 +27,13 @@ export function serverChanges(
   atOnce: number,
   actions: ServerActions,
 ): Change[] {
-  const same = (a: Server, b: Server) => a.id === b.id && a.port === b.port;
   const change = (does: keyof ServerActions, phase: Change['phase'], some: readonly Server[]) =>
     chunks(some, atOnce).map((servers, at): Change => {
       const summary = `${what}: ${does} ${servers.map(({ id }) => id).join(', ')}`;
       return { what: `${does} ${at}`, phase, summary, body: { action: actions[does], servers } satisfies ServerEdit };
     });
-  const isThere = (one: Server) => there.some((each) => same(one, each));
-  const isWeighed = (one: Server) => there.some((each) => same(one, each) && one.weight !== each.weight);
+  const isThere = (one: Server) => there.some((each) => isSame(one, each));
+  const isWeighed = (one: Server) => there.some((each) => isSame(one, each) && one.weight !== each.weight);
   return [
     ...change(
       ...(['add', 'grow'] as const),
@@ -38,13 +42,13 @@ export function serverChanges(
     ...change('weigh', 'set', desired.filter(isWeighed)),
     ...change(
       ...(['remove', 'shrink'] as const),
-      there.filter((one) => !desired.some((each) => same(one, each))),
+      there.filter((one) => !desired.some((each) => isSame(one, each))),
     ),
   ];
 }
 
 export function serversAfter(there: readonly Server[], { action, servers }: ServerEdit): readonly Server[] {
-  const isTouched = (one: Server) => servers.some((each) => each.id === one.id && each.port === one.port);
+  const isTouched = (one: Server) => servers.some((each) => isSame(one, each));
   const rest = there.filter((one) => !isTouched(one));
   return action.startsWith('Remove') ? rest : [...rest, ...servers];
 }

@@ -46,6 +46,8 @@ export interface Server {
   readonly port: number;
   /** 0: it takes no new connections. */
   readonly weight: number;
+  /** That it is no instance: a network interface, say, with the address of a pod. They are only removed. */
+  readonly other?: { readonly type: string; readonly ip: string };
 }
 
 export interface Servers {
@@ -185,7 +187,11 @@ function groupKey(name: string): string {
 }
 
 export function serverIn(fields: AnswerFields): Server {
-  return { id: fields.text('ServerId'), port: fields.number('Port'), weight: fields.number('Weight') };
+  const type = fields.optionalText('Type') ?? fields.optionalText('ServerType') ?? 'ecs';
+  return {
+    ...{ id: fields.text('ServerId'), port: fields.number('Port'), weight: fields.number('Weight') },
+    ...(type.toLowerCase() !== 'ecs' && { other: { type, ip: fields.optionalText('ServerIp') ?? '' } }),
+  };
 }
 
 /** A list is of one IP version, which cannot be changed. */

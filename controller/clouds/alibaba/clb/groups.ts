@@ -19,9 +19,10 @@ const actions: ServerActions = {
 export function groupKind(client: AlibabaClient): Kind<GroupSpec, Group> {
   const sent = (servers: readonly Server[], description: string) =>
     JSON.stringify(
-      servers.map(({ id, port, weight }) => {
-        return { ServerId: id, Port: String(port), Weight: String(weight), Type: 'ecs', Description: description };
-      }),
+      servers.map(({ id, port, weight, other }) => ({
+        ...{ ServerId: id, Port: String(port), Weight: String(weight), Type: other?.type ?? 'ecs' },
+        ...{ ...(other && { ServerIp: other.ip }), Description: description },
+      })),
     );
 
   return {

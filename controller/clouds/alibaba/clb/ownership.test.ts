@@ -37,6 +37,24 @@ describe('what the classic controller made on Alibaba Cloud', () => {
     await harness.world.close();
   });
 
+  it('loses the addresses of pods that were its servers, once Nodes are', async () => {
+    const harness = await createBalancerHarness();
+    const one = makeAsClassic(harness, [[80, 30_080]]);
+    const [group] = one.groups.values();
+    const pods = ['172.17.0.8', '172.17.0.9'].map((ServerIp) => ({ ServerId: 'eni-bp1a', Type: 'eni', ServerIp }));
+    group!.servers = pods.map((pod) => ({ ...pod, Port: 8080, Weight: 100, Description: group!.name }));
+    await harness.adopt({ addresses });
+    await harness.settle();
+    const left = group!.servers.map((server) => [server['Type'], server['Port']]);
+    assert.deepEqual(left, [
+      ['ecs', 30_080],
+      ['ecs', 30_080],
+    ]);
+    const actions = harness.changes().filter((action) => action.endsWith('BackendServers'));
+    assert.deepEqual(actions, ['AddVServerGroupBackendServers', 'RemoveVServerGroupBackendServers']);
+    await harness.world.close();
+  });
+
   it('is left alone without its address, without its tag and name, and where people made it', async () => {
     for (const [isReused, shown] of [
       [false, ['121.40.7.8']],

@@ -89,8 +89,9 @@ type NamedEdit = { readonly edit: ServerEdit; readonly name: string };
 export function serversKind(client: AlibabaClient): Kind<ServersSpec, Servers> {
   async function change(group: string, edit: ServerEdit, name: string, io: Parameters<typeof send>[3]) {
     const removes = edit.action === actions.remove;
-    const sent = edit.servers.map(({ id, port, weight }) => ({
-      ...{ ServerId: id, ServerType: 'Ecs', Port: port, ...(!removes && { Weight: weight, Description: name }) },
+    const sent = edit.servers.map(({ id, port, weight, other }) => ({
+      ...{ ServerId: id, ServerType: other?.type ?? 'Ecs', Port: port, ...(other && { ServerIp: other.ip }) },
+      ...(!removes && { Weight: weight, Description: name }),
     }));
     const params = { ServerGroupId: group, Servers: sent };
     const { answer: _, ...job } = await send(client, edit.action, params, io).catch(async (error: unknown) => {

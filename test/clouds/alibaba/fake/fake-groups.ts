@@ -26,7 +26,12 @@ function serversIn(region: FakeRegion, { params }: FakeRequest, needsThem = true
   });
 }
 
-const same = (a: Json) => (b: Json) => a['ServerId'] === b['ServerId'] && Number(a['Port']) === Number(b['Port']);
+/** One interface may have several addresses in a group. */
+const same = (a: Json) => (b: Json) =>
+  a['ServerId'] === b['ServerId'] &&
+  Number(a['Port']) === Number(b['Port']) &&
+  (a['Type'] ?? 'ecs') === (b['Type'] ?? 'ecs') &&
+  (a['ServerIp'] ?? '') === (b['ServerIp'] ?? '');
 
 export function describeGroups(region: FakeRegion, request: FakeRequest): FakeAnswer {
   const { groups } = balancerOf(region, request);
