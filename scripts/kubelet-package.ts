@@ -28,20 +28,22 @@ export interface PackageOptions {
   readonly architecture: Architecture;
   /** The Node binary to put in; default: the one that the lockfile pins for the architecture. */
   readonly node?: Uint8Array;
+  /** The folder of the runtime; default: the one in node_modules. */
+  readonly runtime?: string;
 }
 
 /**
  * Builds both programs and the package. The same sources give the same bytes. Throws when the pinned Node of the
  * architecture is not in node_modules.
  */
-export async function makePackage({ architecture, node }: PackageOptions): Promise<KubeletPackage> {
+export async function makePackage({ architecture, node, ...options }: PackageOptions): Promise<KubeletPackage> {
   const work = await mkdtemp(join(tmpdir(), 'kubelet-package-'));
   try {
     const agent = join(work, 'agent.cjs');
     const reregister = join(work, 'reregister.cjs');
     const metafiles = [await bundleAgent(agent), await bundleReregister(reregister)];
     const packages = await bundledPackages(root, metafiles);
-    const runtime = await pinnedNode(architecture);
+    const runtime = options.runtime ?? (await pinnedNode(architecture));
     const text = (value: string) => Buffer.from(value);
     const fixed: [path: string, mode: number, content: Uint8Array | Promise<Uint8Array>][] = [
       ['VERSION', 0o644, text(`${version}-linux-${architecture}\n`)],

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { type Architecture, debianNames } from './debian-packages.ts';
-import { tarOf } from './tar.ts';
+import { tarOfFolder } from './folder-tar.ts';
 
 const types = {
   index: 'application/vnd.oci.image.index.v1+json',
@@ -37,7 +37,7 @@ interface Descriptor {
 
 /** A layer of everything below a folder. The same content gives the same bytes. */
 export async function layerOf(folder: string): Promise<Layer> {
-  const tar = await tarOf(folder);
+  const tar = await tarOfFolder(folder);
   return { diffId: digestOf(tar), compressed: gzipSync(tar, { level: 9 }) };
 }
 
@@ -77,7 +77,7 @@ export async function ociArchive(
     const index = { schemaVersion: 2, mediaType: types.index, manifests: [named] };
     await writeFile(join(folder, 'index.json'), JSON.stringify(index));
     await writeFile(join(folder, 'oci-layout'), JSON.stringify({ imageLayoutVersion: '1.0.0' }));
-    return { archive: await tarOf(folder), digest: image.digest };
+    return { archive: await tarOfFolder(folder), digest: image.digest };
   } finally {
     await rm(folder, { recursive: true, force: true });
   }

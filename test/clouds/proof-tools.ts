@@ -65,12 +65,35 @@ export async function prism(): Promise<Tool<{ script: string }>> {
  * @param name of the program in the cache folder
  * @param what to build there; `tool` for the tool that the module names
  */
-export async function goProgram(source: string, name: string, what = '.'): Promise<Tool<{ program: string }>> {
+export async function goProgram(
+  source: string,
+  name: string,
+  what = '.',
+  within = limits,
+): Promise<Tool<{ program: string }>> {
   const program = join(cacheFolder(), name);
   try {
-    await run('go', ['build', '-o', program, what], { ...limits, cwd: source });
+    await run('go', ['build', '-o', program, what], { ...within, cwd: source });
     return { program };
   } catch (error) {
     return { skipped: `go build: ${String(error).trim().split('\n').at(-1) ?? ''}` };
   }
+}
+
+/** Packages of Debian, unpacked into one folder. Nothing is installed, and their scripts do not run. */
+export function debianPackages(name: string, packages: readonly string[]): Promise<Tool<DebianTool>> {
+  return kept(name, async (folder) => {
+    await run('apt-get', ['download', '-qq', ...packages], { ...limits, cwd: folder });
+    await run('sh', ['-c', 'for each in *.deb; do dpkg -x "$each" . && rm "$each"; done'], { ...limits, cwd: folder });
+  });
+}
+
+export interface DebianTool {
+  readonly folder: string;
+}
+
+/** Where the libraries of unpacked packages are, for LD_LIBRARY_PATH. */
+export function librariesOf({ folder }: DebianTool): string {
+  const machine = process.arch === 'arm64' ? 'aarch64-linux-gnu' : 'x86_64-linux-gnu';
+  return ['lib', 'usr/lib'].map((part) => join(folder, part, machine)).join(':');
 }

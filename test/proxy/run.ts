@@ -1,7 +1,6 @@
-import { execFile, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
-import { kept, limits } from '../clouds/proof-tools.ts';
+import { debianPackages } from '../clouds/proof-tools.ts';
 
 /**
  * `node test/proxy/run.ts`: the controller behind tinyproxy, the only way to its cloud and to the API server. Takes the
@@ -10,11 +9,7 @@ import { kept, limits } from '../clouds/proof-tools.ts';
 // So that a run that is ended takes what it started with it.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
 
-const run = promisify(execFile);
-const tool = await kept('tinyproxy', async (folder) => {
-  await run('apt-get', ['download', '-qq', 'tinyproxy-bin'], { ...limits, cwd: folder });
-  await run('sh', ['-c', 'dpkg -x tinyproxy-bin_*.deb . && usr/bin/tinyproxy -v'], { ...limits, cwd: folder });
-});
+const tool = await debianPackages('tinyproxy', ['tinyproxy-bin']);
 if ('skipped' in tool) {
   console.error(`SKIPPED: proxies were NOT proved by a program of others: ${tool.skipped}`);
   console.log('0 passed, 0 failed');

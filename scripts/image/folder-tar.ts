@@ -8,7 +8,7 @@ const reproducible = [
 ];
 
 /** A tar of everything below a folder. */
-export async function tarOf(folder: string): Promise<Buffer> {
+export async function tarOfFolder(folder: string): Promise<Buffer> {
   const options = { encoding: 'buffer', maxBuffer: 2 ** 30 } as const;
   const { stdout } = await promisify(execFile)('tar', [...reproducible, '--create', '-C', folder, '.'], options);
   return stdout;
