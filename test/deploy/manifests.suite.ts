@@ -52,7 +52,12 @@ export function deploySuite(kubectl: string | undefined): ApiSuite {
       try {
         const run = await openKubectl(kubectl ?? '', api, folder);
         for (const name of await exampleNames())
-          await check(`the server accepts the example ${name}`, () => accepted(run, join(examples, name)), { skip });
+          await check(`the server accepts the example ${name}`, () => accepted(run, '-k', join(examples, name)), {
+            skip,
+          });
+        await check('the server accepts deploy/mooring.yaml', () => accepted(run, '-f', `${base}/../mooring.yaml`), {
+          skip,
+        });
         await check('the server accepts deploy/base, and a dry run leaves nothing', () => leavesNothing(run, client), {
           skip,
         });
@@ -127,8 +132,8 @@ async function openKubectl(kubectl: string, api: ApiUnderTest, folder: string): 
 
 const serverSide = (flags: readonly string[]) => flags.includes('--server-side');
 
-async function accepted(run: Kubectl, folder: string): Promise<void> {
-  const lines = (await run(['apply', '-k', folder, '--dry-run=server'])).trim().split('\n');
+async function accepted(run: Kubectl, how: '-k' | '-f', path: string): Promise<void> {
+  const lines = (await run(['apply', how, path, '--dry-run=server'])).trim().split('\n');
   for (const line of lines) assert.match(line, /(created|configured|unchanged) \(server dry run\)$/);
   for (const kind of [
     'deployment',
@@ -146,7 +151,7 @@ async function accepted(run: Kubectl, folder: string): Promise<void> {
 }
 
 async function leavesNothing(run: Kubectl, client: Client): Promise<void> {
-  await accepted(run, base);
+  await accepted(run, '-k', base);
   assert.equal((await client.call('GET', `${configMaps}/${names.certificates}`)).status, 404);
 }
 

@@ -4,11 +4,13 @@ import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { runFlags as agentFlags } from '../../agent/options.ts';
 import { type FlagDefinitions, parseFlags } from '../../common/process/flags.ts';
+import { version } from '../../common/version.ts';
 import { names } from '../../common/well-known.ts';
 import { permissionsIn } from '../../controller/app/permissions.ts';
 import { runCommandFlags as controllerFlags } from '../../controller/commands/run-command.ts';
 import { shippedObjectsIn } from '../../controller/kube/shipped-objects.ts';
 import { images } from '../../scripts/image/build-images.ts';
+import { singleFile } from '../../scripts/render-base.ts';
 import { exampleNames, examples, type Manifest, readManifests, readYaml, right, rightsOf } from './manifests.ts';
 
 interface Container {
@@ -192,4 +194,23 @@ describe('the manifests', () => {
       copied,
     );
   });
+});
+
+test('deploy/mooring.yaml has the objects of deploy/base, and names what to replace', async () => {
+  const file = join(import.meta.dirname, '../../deploy/mooring.yaml');
+  assert.equal(await readFile(file, 'utf8'), await singleFile(), 'npm run manifests');
+  const objects = (await readYaml(file)) as Manifest[];
+  const isApart = ({ kind }: Manifest) => kind === 'Deployment' || kind === 'DaemonSet';
+  assert.deepEqual(
+    objects.filter((each) => !isApart(each)),
+    manifests.filter((each) => !isApart(each)),
+  );
+  const containers = objects
+    .filter(isApart)
+    .map((each) => (each['spec'] as { template: { spec: PodSpec } }).template.spec.containers[0]!);
+  assert.deepEqual(
+    containers.map(({ image }) => image),
+    ['controller', 'agent'].map((name) => `registry.example.com/mooring-${name}:${version}`),
+  );
+  assert.deepEqual(containers[0]!.args, ['run', '--cloud-provider=CLOUD']);
 });
