@@ -41,8 +41,8 @@ function withoutMarks(text: string): string {
   return text.replaceAll(/^# Source: .*\n/gm, '').replace(/^---\n/, '');
 }
 
-const introduction = `# Everything of Mooring ${version}, for one cloud that needs no configuration file. Replace registry.example.com by
-# your registry and CLOUD by the name of the cloud, then: kubectl apply -f mooring.yaml
+const introduction = `# Everything of Mooring ${version}, for one cloud that needs no configuration file. Replace
+# registry.example.com by your registry and CLOUD by the name of the cloud, then: kubectl apply -f mooring.yaml
 `;
 
 /** The objects of `deploy/base` as one file, in the order of the kustomization. */

@@ -2,8 +2,10 @@ import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import type { Metafile } from 'esbuild';
 import { version } from '../../common/version.ts';
-import { buildAll } from '../build.ts';
+import { type Build, buildAll } from '../build.ts';
+import { type BundledPackage, bundledPackages, printNotices } from '../licenses.ts';
 import { type Architecture, currentPackages, lockFile, readLock } from './debian-packages.ts';
 import { architectures, type ImageConfig, type Layer, layerOf, ociArchive } from './oci-archive.ts';
 import { writeBase } from './root-file-system.ts';
@@ -15,6 +17,8 @@ import { writeBase } from './root-file-system.ts';
  *
  * Needs dpkg-deb and GNU tar.
  */
+
+const root = join(import.meta.dirname, '../..');
 
 export interface Image {
   readonly name: string;
@@ -60,13 +64,13 @@ function configOf({ name, user, entrypoint }: Image): ImageConfig {
 /**
  * Writes `NAME-VERSION.oci.tar` of each image into a folder. Safe to repeat.
  *
- * @returns name, file, digest of the image and its compressed size on each platform
+ * @returns name, file, digest of the image, its compressed size on each platform, and what is in it
  */
 export async function buildImages(folder: string, cache: string): Promise<BuiltImage[]> {
   const work = await mkdtemp(join(tmpdir(), 'mooring-images-'));
   try {
     const dist = join(work, 'dist');
-    await buildAll(dist);
+    const build = await buildAll(dist);
     const lock = await readLock();
     const bases = new Map<Architecture, Layer>();
     for (const architecture of architectures) {
@@ -77,7 +81,8 @@ export async function buildImages(folder: string, cache: string): Promise<BuiltI
     await mkdir(folder, { recursive: true });
     const built: BuiltImage[] = [];
     for (const image of images) {
-      const own = await layerOf(await appFolder(join(work, image.name), dist, image));
+      const packages = await bundledPackages(root, metafilesOf(build, image));
+      const own = await layerOf(await appFolder(join(work, image.name), dist, image, packages));
       const layers = Object.fromEntries(architectures.map((each) => [each, [bases.get(each)!, own]]));
       const { archive, digest } = await ociArchive(
         `${image.name}:${version}`,
@@ -88,7 +93,7 @@ export async function buildImages(folder: string, cache: string): Promise<BuiltI
       const file = join(folder, `${image.name}-${version}.oci.tar`);
       await writeFile(file, archive);
       const sizes = architectures.map((each) => [each, sizeOf(bases.get(each)!) + sizeOf(own)] as const);
-      built.push({ name: image.name, file, digest, sizes: Object.fromEntries(sizes) });
+      built.push({ name: image.name, file, digest, sizes: Object.fromEntries(sizes), packages });
     }
     return built;
   } finally {
@@ -102,14 +107,27 @@ export interface BuiltImage {
   readonly digest: string;
   /** Compressed, in bytes. */
   readonly sizes: Readonly<Record<string, number>>;
+  /** Of npm, in its bundles. */
+  readonly packages: readonly BundledPackage[];
+}
+
+function metafilesOf(build: Build, { files }: Image): Metafile[] {
+  const isInside = (path: string) => files.some((file) => path === file || path.startsWith(`${file}/`));
+  return [...build].filter(([path]) => isInside(path)).map(([, metafile]) => metafile);
 }
 
 const sizeOf = ({ compressed }: Layer) => compressed.length;
 
-async function appFolder(folder: string, dist: string, { files }: Image): Promise<string> {
+async function appFolder(
+  folder: string,
+  dist: string,
+  { files }: Image,
+  packages: readonly BundledPackage[],
+): Promise<string> {
   const app = join(folder, 'app');
   for (const file of files) await cp(join(dist, file), join(app, file), { recursive: true });
-  await cp(join(dist, 'third-party-licenses.txt'), join(app, 'licenses/third-party'));
+  await mkdir(join(app, 'licenses'));
+  await writeFile(join(app, 'licenses/third-party'), printNotices(packages));
   return folder;
 }
 
@@ -127,7 +145,7 @@ if (import.meta.main) {
     await writeFile(lockFile, text);
     console.log(changed ? 'deploy/image/debian.json has newer packages' : 'deploy/image/debian.json is up to date');
   } else {
-    const folder = join(import.meta.dirname, '../../dist/images');
+    const folder = join(root, 'dist/images');
     for (const { name, file, digest, sizes } of await buildImages(folder, imageCache(process.env))) {
       const each = Object.entries(sizes).map(([on, bytes]) => `${on} ${(bytes / 1e6).toFixed(1)} MB`);
       console.log(`${name}@${digest} (${each.join(', ')}): ${file}`);

