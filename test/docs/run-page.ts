@@ -40,8 +40,12 @@ export async function runPage({ shell, blocks, translate, startSandbox, say }: P
     }
     const command = translate(written);
     if (goesOn.test(command)) {
-      const { code, output } = await shell.run(`timeout --signal=INT --kill-after=10 5 ${command}`, limitMs);
-      if (code !== 124 || output.trim() === '') throw new Error(`it did not go on (exit code ${code}):\n${output}`);
+      for (const seconds of [5, 60]) {
+        const { code, output } = await shell.run(`timeout --signal=INT --kill-after=10 ${seconds} ${command}`, limitMs);
+        if (code === 124 && output.trim() !== '') return;
+        // A busy machine may need longer to the first line.
+        if (code !== 124 || seconds === 60) throw new Error(`it did not go on (exit code ${code}):\n${output}`);
+      }
       return;
     }
     const { code, output } = await shell.run(command, limitMs);
