@@ -74,7 +74,9 @@ export async function readPatiently(
         last = error;
         const waitMs = Math.max(backoffMs(failures, { firstMs: 250, maxMs: 5000, random }), error.retryAfterMs ?? 0);
         if (clock.monotonic() + waitMs >= deadlineMs) throw ended(error);
-        log.debug('trying again', { ...errorFields(error), waitMs: Math.round(waitMs) });
+        const told = failures === 1 ? 'warn' : 'debug';
+        const giveUpAfter = formatDuration(timeoutMs);
+        log[told]('trying again', { ...errorFields(error), waitMs: Math.round(waitMs), giveUpAfter });
         await sleep(clock, waitMs, limit.signal);
       }
     }

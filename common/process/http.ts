@@ -130,7 +130,8 @@ function failureOf(error: unknown, request: HttpRequest, timedOut: boolean): Htt
   const reason = (error instanceof Error ? error.message : String(error))
     .replace(/^.*, reason: /s, '')
     // Node's hint to trust the system's roots, which does not apply here.
-    .replace(/; if the root CA is installed locally, .*$/s, '');
+    .replace(/; if the root CA is installed locally, .*$/s, '')
+    .replace(/^.*:wrong version number:.*$/s, 'it answers without TLS, expected TLS as the URL says');
   return new HttpFailure('unreachable', `${target}: ${reason.replaceAll(request.url, target)}`, error);
 }
 

@@ -65,7 +65,7 @@ export async function runProgram(program: ProgramDefinition, io: ProgramIo): Pro
   const parsed = parseFlags(command.flags, argv, io.env);
   if (!parsed.ok) {
     if (!parsed.help) {
-      io.stderr(`${title}: ${parsed.message}\n`);
+      io.stderr(`${title}: ${parsed.message}${otherCommands(program, parsed.message)}\n`);
       return 2;
     }
     const usage = [title, '[flags]', ...operandNames.map((operand) => operand.toUpperCase())].join(' ');
@@ -80,6 +80,13 @@ export async function runProgram(program: ProgramDefinition, io: ProgramIo): Pro
   }
   for (const warning of parsed.warnings) io.stderr(`${title}: warning: ${warning}\n`);
   return command.run({ values: parsed.values, given: parsed.given, operands: parsed.operands, io });
+}
+
+/** Of a flag that this command does not know: the commands that do. */
+function otherCommands({ commands }: ProgramDefinition, message: string): string {
+  const flag = /^unknown option '--([a-z-]+)/.exec(message)?.[1] ?? '';
+  const others = Object.entries(commands).filter(([, { flags }]) => Object.hasOwn(flags, flag));
+  return others.length === 0 ? '' : `, which is a flag of ${others.map(([command]) => command).join(', ')}`;
 }
 
 /** Whether the command takes so many positional arguments. */

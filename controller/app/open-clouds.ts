@@ -1,9 +1,11 @@
-import { isCloudError } from '../../common/cloud-error.ts';
+import { CloudError, isCloudError } from '../../common/cloud-error.ts';
 import { backoffMs } from '../../common/process/backoff.ts';
 import type { Clock } from '../../common/process/clock.ts';
+import { formatDuration } from '../../common/process/duration.ts';
 import { errorFields } from '../../common/process/log.ts';
-import { restOrAbort, untilAborted } from '../../common/process/until.ts';
+import { restOrAbort, unlessAborted, untilAborted } from '../../common/process/until.ts';
 import { codecOf } from '../../common/provider-id/registry.ts';
+import { isDown } from '../clouds/checks.ts';
 import {
   CloudConfigError,
   type CloudContext,
@@ -21,6 +23,8 @@ import { createReloadingCloud, type ReloadParts } from './reload/reloading-cloud
 export interface OpeningContext extends CloudContext {
   /** The time by which load balancers are planned. Default: `clock`. */
   readonly planningClock?: Clock;
+  /** How long a cloud may take to tell its account. Default: as long as its own requests may take. */
+  readonly answerWithinMs?: number | undefined;
 }
 
 export type CloudReload = Pick<ReloadParts, 'readFile' | 'onReload'>;
@@ -174,10 +178,11 @@ async function openCloud(
   }
   let identity: CloudIdentity;
   try {
-    identity = await opened.identify();
+    identity = await inTime(opened.identify(), name, context);
   } catch (error) {
     if (!isCloudError(error)) throw error;
-    return { ...reportOnly(request), reportOnly: error.message, unidentified: { why: error.message, opened } };
+    const unidentified = { why: error.message, isDown: isDown(error), opened };
+    return { ...reportOnly(request), reportOnly: error.message, unidentified };
   }
   const first = { ...opened, ...identity };
   const open = async (now: CloudRequest['config']) => {
@@ -193,6 +198,15 @@ async function openCloud(
   const byName = bindsByName ?? module.namesOnly ?? false;
   const claims = { selector, requireAttestation, bindsByName: byName };
   return { name, scope, account, formerScopes, accepts, ...claims, api: cloud };
+}
+
+async function inTime<T>(work: Promise<T>, cloud: string, { clock, answerWithinMs }: OpeningContext): Promise<T> {
+  if (answerWithinMs === undefined) return work;
+  const late = new AbortController();
+  const timer = clock.setTimer(answerWithinMs, () => late.abort());
+  const message = `no answer within ${formatDuration(answerWithinMs)}`;
+  const givenUp = () => new CloudError({ kind: 'Timeout', cloud, operation: 'account', message });
+  return unlessAborted(work, late.signal, givenUp).finally(() => timer.cancel());
 }
 
 /** Its load balancers are made of its driver, where it has one. */

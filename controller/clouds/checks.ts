@@ -1,3 +1,4 @@
+import { isCloudError } from '../../common/cloud-error.ts';
 import type { CheckResult } from './cloud.ts';
 
 /** What `check` of a cloud answers, gathered one proof after the other. */
@@ -6,7 +7,7 @@ export interface Checks {
   /**
    * Adds the result of a proof: `ok` with what it answers, or not, with its error and the advice. Never throws.
    *
-   * @param advice for a person, where it fails: `see HCLOUD_TOKEN`
+   * @param advice for a person, where the cloud refuses: `see HCLOUD_TOKEN`
    */
   prove(about: Pick<CheckResult, 'name' | 'neededFor'>, advice: string, proof: () => Promise<string>): Promise<void>;
 }
@@ -20,8 +21,16 @@ export function createChecks(): Checks {
         results.push({ ...about, ok: true, message: await proof() });
       } catch (error) {
         const reason = error instanceof Error ? error.message : String(error);
-        results.push({ ...about, ok: false, message: `${reason}; ${advice}` });
+        results.push({ ...about, ok: false, message: `${reason}; ${isDown(error) ? adviceWhenDown : advice}` });
       }
     },
   };
+}
+
+/** For a person, where a cloud does not answer. */
+export const adviceWhenDown = 'check that its endpoint is right and reachable from here, or try again later';
+
+/** Whether the cloud did not answer, or failed: no other credential would help. Pure. */
+export function isDown(error: unknown): boolean {
+  return isCloudError(error) && (error.kind === 'Timeout' || error.kind === 'Unavailable');
 }

@@ -11,6 +11,9 @@ import { printChecks, stateOf } from './check/print-checks.ts';
 import { runChecks } from './check/run-checks.ts';
 import { type CommandEnvironment, exitCode, orInterrupted, outputFlags, printJson, withClouds } from './command.ts';
 
+/** How long a cloud may take to tell its account. */
+const answerWithinMs = 3000;
+
 export const checkFlags = defineFlags({
   ...commonFlags,
   controllers: runFlags.controllers,
@@ -40,14 +43,20 @@ export function checkCommand(environment: CommandEnvironment): CommandDefinition
         const cloudRoutes = values.clusterCidr !== '' && values.configureCloudRoutes;
         const capabilities = capabilitiesIn(named, cloudRoutes);
         const reportOnly = new Set(values.reportOnly.map(cloudNameOf));
-        const checking = withClouds(values, environment, io, (api, clouds, _, namespace) => {
-          const served = clouds.map(({ name }) => name);
-          const [unknown] = [...reportOnly].filter((name) => !served.includes(name));
-          if (unknown !== undefined)
-            throw new OptionError(`--report-only: ${JSON.stringify(unknown)}, expected one of ${served.join(', ')}`);
-          const rights = permissionsFor({ ...named, route: named.route && cloudRoutes }, namespace);
-          return runChecks(api, clouds, rights, environment.signal, reportOnly);
-        });
+        const checking = withClouds(
+          values,
+          environment,
+          io,
+          (api, clouds, _, namespace) => {
+            const served = clouds.map(({ name }) => name);
+            const [unknown] = [...reportOnly].filter((name) => !served.includes(name));
+            if (unknown !== undefined)
+              throw new OptionError(`--report-only: ${JSON.stringify(unknown)}, expected one of ${served.join(', ')}`);
+            const rights = permissionsFor({ ...named, route: named.route && cloudRoutes }, namespace);
+            return runChecks(api, clouds, rights, environment.signal, reportOnly);
+          },
+          { unproved: true, answerWithinMs },
+        );
         const checked = await orInterrupted(environment.signal, checking);
         const lines = checked.map((line) => ({ ...line, needed: isNeeded(line, capabilities) }));
         if (values.output === 'json')

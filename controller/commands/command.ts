@@ -5,14 +5,16 @@ import type { ProgramIo } from '../../common/process/program.ts';
 import type { Random } from '../../common/process/random.ts';
 import { unlessAborted } from '../../common/process/until.ts';
 import { connectTo, installedIn } from '../app/connect.ts';
-import { closeCloud, openClouds } from '../app/open-clouds.ts';
+import { closeCloud, type OpeningContext, openClouds } from '../app/open-clouds.ts';
 import { OptionError, readCloudRequests } from '../app/options/options.ts';
 import { type commonFlags, runFlags } from '../app/options/own-flags.ts';
+import { adviceWhenDown, isDown } from '../clouds/checks.ts';
 import { CloudConfigError } from '../clouds/cloud.ts';
 import type { KubeApi } from '../kube/api.ts';
 import { createKubeClient } from '../kube/client.ts';
 import type { KubeConnection } from '../kube/connection.ts';
 import type { ConfiguredCloud } from '../model/configured-cloud.ts';
+import { assertAnswering } from './api-problem.ts';
 
 /** The environment of a command. */
 export interface CommandEnvironment {
@@ -58,7 +60,8 @@ export async function exitCode(io: ProgramIo, command: string, work: () => Promi
   } catch (error) {
     const wrong = error instanceof OptionError || error instanceof CloudConfigError;
     const { error: message, cause } = errorFields(error);
-    io.stderr(`mooring-controller ${command}: ${message}${cause === undefined ? '' : `: ${cause}`}\n`);
+    const advice = isDown(error) ? `; ${adviceWhenDown}` : '';
+    io.stderr(`mooring-controller ${command}: ${message}${cause === undefined ? '' : `: ${cause}`}${advice}\n`);
     return wrong ? 2 : 1;
   }
 }
@@ -77,22 +80,35 @@ export function leasePath(values: FlagValues<typeof leaseFlags>): string {
   return `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases/${name}`;
 }
 
+interface ApiOptions {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly env: ProgramIo['env'];
+  /** The command itself says whether the API server answers. */
+  readonly unproved?: boolean;
+}
+
 /**
  * Runs `work` with a connection to the cluster, and closes it afterwards. Throws an OptionError for an invalid
- * kubeconfig.
+ * kubeconfig, and an Error where the API server does not answer.
  */
 export async function withApi<T>(
   kubeconfig: string,
-  { clock, log, env }: { readonly clock: Clock; readonly log: Log; readonly env: ProgramIo['env'] },
+  { clock, log, env, unproved = false }: ApiOptions,
   work: (api: KubeApi, connection: KubeConnection) => Promise<T>,
 ): Promise<T> {
   const config = await connectTo(kubeconfig, { clock, log, env });
   const client = createKubeClient({ config, clock, log });
   try {
+    if (!unproved) await assertAnswering(client.api, config.server);
     return await work(client.api, config);
   } finally {
     client.close();
   }
+}
+
+interface CloudsOptions extends Pick<OpeningContext, 'planningClock' | 'answerWithinMs'> {
+  readonly unproved?: boolean;
 }
 
 /**
@@ -104,13 +120,14 @@ export async function withClouds<T>(
   { clock, random }: CommandEnvironment,
   io: ProgramIo,
   work: (api: KubeApi, clouds: readonly ConfiguredCloud[], log: Log, namespace: string) => Promise<T>,
-  planningClock: Clock = clock,
+  { planningClock = clock, unproved = false, answerWithinMs }: CloudsOptions = {},
 ): Promise<T> {
   const log = openLog(clock, quietly(values), io.stderr);
   const requests = await readCloudRequests(values);
-  const clouds = await openClouds(requests, { clock, random, log, env: io.env, planningClock, onCall: () => {} });
+  const context = { clock, random, log, env: io.env, planningClock, answerWithinMs, onCall: () => {} };
+  const clouds = await openClouds(requests, context);
   try {
-    return await withApi(values.kubeconfig, { clock, log, env: io.env }, (api, connection) =>
+    return await withApi(values.kubeconfig, { clock, log, env: io.env, unproved }, (api, connection) =>
       work(api, clouds, log, installedIn(values.mooringNamespace, connection)),
     );
   } finally {

@@ -31,7 +31,7 @@ export function planCommand(environment: CommandEnvironment): CommandDefinition 
           io,
           (api, clouds, _log, namespace) =>
             makePlan({ ...{ api, clouds, namespace, clock, ahead, random, options, say }, aheadMs: values.ahead }),
-          ahead,
+          { planningClock: ahead },
         );
         const made = await orInterrupted(environment.signal, making);
         if (values.output === 'json') printJson(io, made);

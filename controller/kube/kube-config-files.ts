@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { delimiter, dirname, join, resolve } from 'node:path';
 import { KubeConfig } from '@kubernetes/client-node';
 import { parse } from 'yaml';
+import { fileProblem } from '../../common/process/file-problem.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
 
@@ -49,7 +50,7 @@ function readKubeConfig(file: string): KubeConfig {
   } catch (error) {
     const line = yamlLine(error);
     if (line !== undefined) throw new Error(`kubeconfig ${file}: line ${line}: not valid YAML`);
-    throw new Error(`kubeconfig ${file}: ${(error as Error).message}`, { cause: error });
+    throw new Error(`kubeconfig ${file}: ${fileProblem(error)}`);
   }
 }
 

@@ -150,7 +150,7 @@ describe('the connection of a kubeconfig', () => {
     await rm(file('gone'));
     await clock.advance(60_000);
     assert.equal(await connection.credentials(), before);
-    assert.match(lines.join(''), /cannot renew the credentials .*ENOENT/);
+    assert.match(lines.join(''), /cannot renew the credentials .*there is no such file/);
     assert.ok(!lines.join('').includes('precious'));
   });
 
@@ -226,7 +226,7 @@ describe('the connection of a kubeconfig', () => {
 
   it('names the fault of an unusable configuration', async () => {
     await assert.rejects(load({}), /KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set/);
-    await assert.rejects(load({ kubeconfig: file('nowhere') }), /kubeconfig .*nowhere: ENOENT/);
+    await assert.rejects(load({ kubeconfig: file('nowhere') }), /kubeconfig .*nowhere: there is no such file/);
     await writeFile(file('empty'), stringify({ clusters: [], users: [], contexts: [], 'current-context': 'prod' }));
     await assert.rejects(load({ kubeconfig: file('empty') }), /current-context "prod" names no context/);
     await writeFile(

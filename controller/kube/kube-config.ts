@@ -86,7 +86,11 @@ function readConfig(options: KubeConfigOptions): {
   const config = files.length > 0 ? readKubeConfigs(files) : loadServiceAccount(options);
   const from = files.length === 0 ? 'in-cluster configuration' : `kubeconfig ${files.join(', ')}`;
   const context = config.getContextObject(config.getCurrentContext());
-  if (!context) throw new Error(`${from}: current-context "${config.getCurrentContext() ?? ''}" names no context`);
+  if (!context) {
+    const known = config.contexts.map(({ name }) => name).join(', ');
+    const expected = known === '' ? 'and it has no contexts: is this a whole kubeconfig?' : `expected one of ${known}`;
+    throw new Error(`${from}: current-context "${config.getCurrentContext() ?? ''}" names no context, ${expected}`);
+  }
   const cluster = config.getCurrentCluster();
   if (!cluster)
     throw new Error(`${from}: context "${context.name}" names cluster "${context.cluster}", which is not there`);
@@ -116,7 +120,7 @@ function loadServiceAccount({ env = process.env, rootPrefix }: KubeConfigOptions
   if (!host || !port) {
     throw new Error(
       'no kubeconfig given, KUBECONFIG is not set, ~/.kube/config is not there, and KUBERNETES_SERVICE_HOST and ' +
-        'KUBERNETES_SERVICE_PORT are not set: this is no Pod',
+        'KUBERNETES_SERVICE_PORT are not set: this is no Pod. Give --kubeconfig FILE',
     );
   }
   const config = new KubeConfig();

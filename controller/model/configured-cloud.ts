@@ -17,7 +17,14 @@ export interface ConfiguredCloud {
   readonly account?: string | undefined;
   readonly formerScopes?: readonly string[] | undefined;
   /** Set while its API has not named the account, or there is no credential: report-only until then. It is retried. */
-  readonly unidentified?: { readonly why: string; readonly opened?: OpenedCloud } | undefined;
+  readonly unidentified?:
+    | {
+        readonly why: string;
+        /** It did not answer, or failed: no other credential would help. */
+        readonly isDown?: boolean;
+        readonly opened?: OpenedCloud;
+      }
+    | undefined;
   /** Whether a Node without providerID and report may be bound to the only instance of its name. Default: no. */
   readonly bindsByName?: boolean;
   /** Why it is report-only although Mooring calls such APIs: no credential, or an account that is not known. */

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { evidenceKinds, isEvidenceCloud } from '../../../common/attestation.ts';
+import { fileProblem } from '../../../common/process/file-problem.ts';
 import type { FlagValues } from '../../../common/process/flags.ts';
 import { providerIdCodecs } from '../../../common/provider-id/registry.ts';
 import type { CloudConfigFile, CloudModule } from '../../clouds/cloud.ts';
@@ -157,8 +158,7 @@ async function readConfig(path: string | undefined): Promise<CloudConfigFile | u
     return { path, text: await readFile(path, 'utf8') };
   } catch (error) {
     throw new OptionError(
-      `--cloud-config: ${JSON.stringify(path)}, expected a file that can be read: ` +
-        `${error instanceof Error ? error.message : error}`,
+      `--cloud-config: ${JSON.stringify(path)}, expected a file that can be read: ${fileProblem(error)}`,
     );
   }
 }

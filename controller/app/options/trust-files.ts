@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import { fileProblem } from '../../../common/process/file-problem.ts';
 import { readTrust, type Trust, type TrustFile } from '../../reports/attestation/trust.ts';
 import { OptionError } from './options.ts';
 
@@ -16,7 +17,7 @@ export async function readTrustFiles(given: readonly string[]): Promise<Trust> {
     try {
       content = await readFile(text.slice(at + 1), 'utf8');
     } catch (error) {
-      throw wrong(`a file that can be read: ${error instanceof Error ? error.message : error}`);
+      throw wrong(`a file that can be read: ${fileProblem(error)}`);
     }
     const file = { name, text: content };
     try {

@@ -94,7 +94,8 @@ export async function readConfig(
       })
     : undefined;
   const settings: RawSettings = { ...clouds?.settings, ...fromFile };
-  const wording = wordingOf({ path: file?.path ?? 'cloud config', global, fromGlobal: fromFile, clouds });
+  const unknown = unknownKeys(gcfg, knownKeys);
+  const wording = wordingOf({ path: file?.path ?? 'cloud config', global, fromGlobal: fromFile, clouds, unknown });
   if (!hasCredential(settings)) {
     if (Object.keys(settings).length === 0) {
       const tried =
@@ -105,7 +106,6 @@ export async function readConfig(
   }
   const authUrl = authUrlOf(settings.auth_url, wording);
   const { order, warnings } = sortOrder(readSection(gcfg, 'Networking').text('address-sort-order'));
-  const unknown = unknownKeys(gcfg, knownKeys);
   const loadBalancer = loadBalancerConfigOf(gcfg);
   const tls = tlsOf(settings, wording);
   const credential = credentialOf(settings, wording);

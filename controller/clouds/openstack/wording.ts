@@ -39,14 +39,18 @@ export interface WordingParts {
   readonly fromGlobal: RawSettings;
   /** Undefined: there is the cloud.conf alone. */
   readonly clouds: { readonly path: string; readonly name: string } | undefined;
+  /** Keys of the file that nobody knows. */
+  readonly unknown: readonly string[];
 }
 
-export function wordingOf({ path, global, fromGlobal, clouds }: WordingParts): Wording {
+export function wordingOf({ path, global, fromGlobal, clouds, unknown }: WordingParts): Wording {
   const where =
     clouds === undefined ? `openstack: ${path}: [Global]` : `openstack: ${clouds.path}, cloud ${clouds.name}`;
+  // What is missing may be there under another name.
+  const misspelt = unknown.length > 0 ? ` (unknown there: ${unknown.join(', ')})` : '';
   return {
     name: (setting) => (clouds === undefined ? (keyOf.get(setting) ?? setting) : setting),
-    missing: (problem) => new CloudConfigError(`${where}: ${problem}`),
+    missing: (problem) => new CloudConfigError(`${where}: ${problem}${misspelt}`),
     wrong(setting, problem) {
       const key = keyOf.get(setting);
       if (key !== undefined && (clouds === undefined || fromGlobal[setting] !== undefined)) {

@@ -1,5 +1,6 @@
 import { errorFields } from '../../../common/process/log.ts';
 import type { Permission } from '../../app/permissions.ts';
+import { adviceWhenDown } from '../../clouds/checks.ts';
 import { type CheckResult, type InstanceRef, refKey } from '../../clouds/cloud.ts';
 import { isKubeError, isNotFound, type KubeApi } from '../../kube/api.ts';
 import { createShippedObjects, pathOf, type ShippedObject } from '../../kube/shipped-objects.ts';
@@ -90,7 +91,9 @@ async function checkVisibility(
 
 async function checkServer(api: KubeApi): Promise<CheckLine> {
   try {
-    const { gitVersion } = await api.call<{ readonly gitVersion?: string }>({ verb: 'get', path: '/version' });
+    const { gitVersion } = await api.call<{ readonly gitVersion?: string }>({
+      ...{ verb: 'get', path: '/version', timeoutMs: 3000 },
+    });
     return { of: 'kubernetes', name: 'reachable', ok: true, message: `version ${gitVersion ?? 'unknown'}` };
   } catch (error) {
     const refused = isKubeError(error) && error.status === 401;
@@ -203,10 +206,11 @@ async function checkCloud(
 /** The cloud's own checks of the credential, and a line that a run would be report-only with it. */
 async function checkUnidentified(
   { scope }: ConfiguredCloud,
-  { why, opened }: NonNullable<ConfiguredCloud['unidentified']>,
+  { why, isDown = false, opened }: NonNullable<ConfiguredCloud['unidentified']>,
   signal: AbortSignal,
 ): Promise<CheckLine[]> {
-  const results = opened === undefined ? [] : await opened.check(signal).catch(() => []);
-  const message = `${why}; report-only until the account of the credential is known`;
+  const results = opened === undefined || isDown ? [] : await opened.check(signal).catch(() => []);
+  const advice = isDown ? `; ${adviceWhenDown}` : '';
+  const message = `${why}${advice}; report-only until the account of the credential is known`;
   return [...results, { name: 'account', ok: false, message }].map((result) => ({ of: scope, ...result }));
 }
