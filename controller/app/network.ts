@@ -34,7 +34,7 @@ import { createServiceTask } from '../services/service-task.ts';
 import { servingClouds } from '../services/serving-cloud.ts';
 import { whyUnserved } from '../services/unserved/unserved-service.ts';
 import { createUnservedTask } from '../services/unserved/unserved-task.ts';
-import type { Loops } from './options/loops.ts';
+import { type Loops, loopNames } from './options/loops.ts';
 import type { NetworkOptions } from './options/network-options.ts';
 
 export interface NetworkContext {
@@ -79,6 +79,7 @@ export interface Network {
 export function createNetwork(context: NetworkContext, options: NetworkOptions): Network {
   const { readApi, api, fence, clock, random, log, nodes, resolver, events, registry, queueMetrics } = context;
   const { paused, budget, loops } = context;
+  const logOf = (loop: keyof Loops) => log.with({ controller: loopNames[loop] });
   const clusterUid = () => readClusterUid(readApi);
   // Until all accounts are known, a Service could belong to a missing cloud, or have resources there.
   const why = whyUnserved(resolver.configured);
@@ -93,7 +94,7 @@ export function createNetwork(context: NetworkContext, options: NetworkOptions):
         trim: (raw) => viewService(raw, readsAnnotation(clouds)),
         clock,
         random,
-        log,
+        log: logOf('service'),
         ...(context.pageSize === undefined ? {} : { pageSize: context.pageSize }),
       })
     : undefined;
@@ -101,7 +102,7 @@ export function createNetwork(context: NetworkContext, options: NetworkOptions):
   if (services && metrics)
     tasks.push(
       createUnservedTask(
-        { api, clock, random, log, services, events, metrics, paused },
+        { ...{ api, clock, random, services, events, metrics, paused }, log: logOf('service') },
         { why, loadBalancerClasses: options.loadBalancerClasses, queueMetrics },
       ),
     );
@@ -111,7 +112,7 @@ export function createNetwork(context: NetworkContext, options: NetworkOptions):
           nodes,
           clouds: resolver.configured,
           clock,
-          log,
+          log: logOf('service'),
           metrics: registry.define(memberMetrics),
           budget,
           liveNodes: () => liveNodes(readApi, new AbortController().signal),
@@ -126,7 +127,7 @@ export function createNetwork(context: NetworkContext, options: NetworkOptions):
         fence,
         clock,
         random,
-        log,
+        log: logOf('service'),
         services,
         clouds,
         members: memberSourceOf(members),
@@ -149,7 +150,7 @@ export function createNetwork(context: NetworkContext, options: NetworkOptions):
     tasks.push(withMembers(task, members, nodes));
     const sweep = createOrphanSweep(
       {
-        ...{ api, clock, random, log, services, clouds, events, paused },
+        ...{ api, clock, random, log: logOf('service'), services, clouds, events, paused },
         metrics: registry.define(orphanMetrics),
         permit: createPermit({ fence, paused }),
       },
@@ -175,7 +176,7 @@ export function createNetwork(context: NetworkContext, options: NetworkOptions):
           api,
           clock,
           random,
-          log,
+          log: logOf('route'),
           nodes,
           resolver,
           events,
@@ -205,7 +206,7 @@ export function createNetwork(context: NetworkContext, options: NetworkOptions):
     tasks.push(
       createIpamTask(
         {
-          ...{ api, clock, random, log, nodes, resolver, events, paused },
+          ...{ api, clock, random, log: logOf('ipam'), nodes, resolver, events, paused },
           metrics: registry.define(ipamMetrics),
         },
         { ...options.ipam, queueMetrics },

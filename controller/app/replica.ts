@@ -24,6 +24,7 @@ import { createReportStore } from '../reports/store.ts';
 import { runAll } from '../runtime/leader-task.ts';
 import { watchPause } from '../runtime/pause.ts';
 import { createNetwork } from './network.ts';
+import { loopNames } from './options/loops.ts';
 import type { RunOptions } from './options/run-options.ts';
 import type { ProcessMetrics } from './process-metrics.ts';
 
@@ -186,7 +187,7 @@ export function createReplica(parts: ReplicaParts, options: ReplicaOptions): Rep
     api: writing,
     clock,
     random,
-    log,
+    log: log.with({ controller: loopNames.node }),
     nodes,
     reports,
     resolver,
@@ -204,6 +205,7 @@ export function createReplica(parts: ReplicaParts, options: ReplicaOptions): Rep
     outOfServiceTaint: options.outOfServiceTaint,
     interruptionTaint: options.interruptionTaint,
     loops: options.loops,
+    lifecycleLog: log.with({ controller: loopNames.lifecycle }),
     deleting: network.deleting,
     queueMetrics: metrics.queue,
   });

@@ -1,3 +1,4 @@
+import type { Log } from '../../common/process/log.ts';
 import { errorFields } from '../../common/process/log.ts';
 import { restOrAbort, untilAborted } from '../../common/process/until.ts';
 import { comparableId } from '../../common/provider-id/comparable-id.ts';
@@ -29,6 +30,8 @@ export interface NodeTaskOptions {
   readonly interruptionTaint: boolean;
   /** Which loops `--controllers` asks for. */
   readonly loops: { readonly node: boolean; readonly lifecycle: boolean };
+  /** Of the lifecycle loop. Default: that of the context. */
+  readonly lifecycleLog?: Log;
   /** As in EffectsOptions. */
   deleting?(node: NodeView): void;
   readonly queueMetrics?: QueueMetrics | undefined;
@@ -120,17 +123,20 @@ export function createNodeTask(context: NodeContext, options: NodeTaskOptions): 
       ...(options.queueMetrics === undefined ? {} : { metrics: options.queueMetrics }),
     });
     const lifecycle = options.loops.lifecycle
-      ? createLifecycle(context, {
-          periodMs: options.monitorPeriodMs,
-          budget: options.budget,
-          writes,
-          outOfServiceTaint: options.outOfServiceTaint,
-          deleting: (node) => options.deleting?.(node),
-          found(name, { instance }, scope) {
-            const node = nodes.get(name);
-            if (node && learn(reconciler, node, instance, scope) && options.loops.node) queue.enqueue(name);
+      ? createLifecycle(
+          { ...context, log: log.with({ controller: 'cloud-node-lifecycle' }) },
+          {
+            periodMs: options.monitorPeriodMs,
+            budget: options.budget,
+            writes,
+            outOfServiceTaint: options.outOfServiceTaint,
+            deleting: (node) => options.deleting?.(node),
+            found(name, { instance }, scope) {
+              const node = nodes.get(name);
+              if (node && learn(reconciler, node, instance, scope) && options.loops.node) queue.enqueue(name);
+            },
           },
-        })
+        )
       : undefined;
     return { reconciler, queue, lifecycle, refreshedMs: clock.monotonic() };
   }

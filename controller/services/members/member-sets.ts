@@ -67,6 +67,9 @@ export interface WithheldMember {
   readonly sinceMs: number;
 }
 
+/** How many Nodes one line of the log names. */
+const namedAtMost = 10;
+
 /** The Nodes that may be members of load balancers: one filtered set for each scope, shared by all Services. */
 export interface MemberSets {
   /** Begins a term of leadership. Throws when the cache of Nodes is not synced. */
@@ -136,7 +139,11 @@ export function createMemberSets(options: MemberSetsOptions): MemberSets {
       count(set);
       if (held?.hash === set.hash) continue;
       metrics.batches.add({ scope });
-      log.info('members changed', { scope, members: set.members.length, before: held?.members.length ?? 0 });
+      const [joined, left] = [without(set, held), held === undefined ? [] : without(held, set)];
+      log.info('members changed', {
+        ...{ scope, members: set.members.length, joined: joined.length, left: left.length },
+        nodes: [...joined.map((name) => `+${name}`), ...left.map((name) => `-${name}`)].slice(0, namedAtMost),
+      });
       for (const handler of handlers) handler({ scope, hash: set.hash });
     }
   }
@@ -240,4 +247,9 @@ export function createMemberSets(options: MemberSetsOptions): MemberSets {
       })),
     explain: (nodeName) => term && explainEligibility(nodeName, term.changes.of(nodeName), term.sets),
   };
+}
+
+/** The Nodes of the members of one set that another one lacks. */
+function without(set: Membership, other: Membership | undefined): string[] {
+  return [...set.active].flatMap(([instance, { node }]) => (other?.active.has(instance) ? [] : [node]));
 }
