@@ -59,6 +59,7 @@ describe('the build', () => {
         ...clouds.map((cloud) => `clouds/${cloud}.cjs`),
         'contract.cjs',
         'controller.cjs',
+        'kubectl-mooring.cjs',
         ...packages.map((name) => `packages/${name}.cjs`),
         'ui-page.cjs',
       ].sort(),
@@ -71,6 +72,24 @@ describe('the build', () => {
     );
     assert.deepEqual(unwanted, []);
     assert.deepEqual(required('agent.cjs'), []);
+  });
+
+  test('the plugin of kubectl needs no other file, and has every command but run', async () => {
+    assert.deepEqual(required('kubectl-mooring.cjs'), []);
+    const alone = await mkdtemp(join(tmpdir(), 'plugin-'));
+    try {
+      const plugin = join(alone, 'kubectl-mooring');
+      await copyFile(join(folder, 'kubectl-mooring.cjs'), plugin);
+      const { stdout } = await run(plugin, ['--help']);
+      assert.match(stdout, /^Usage: kubectl mooring COMMAND/m);
+      assert.match(stdout, /^ {2}explain /m);
+      assert.doesNotMatch(stdout, /^ {2}run /m);
+      const check = await run(plugin, ['check', '--cloud-provider=aws', '--cloud-provider=gce', '--kubeconfig=/none']);
+      assert.equal(check.code, 2);
+      assert.match(check.stderr, /kubectl mooring check: --kubeconfig: kubeconfig \/none: there is no such file/);
+    } finally {
+      await rm(alone, { recursive: true });
+    }
   });
 
   test('the controller holds no cloud and no SDK, and loads each from its own file', () => {

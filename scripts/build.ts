@@ -10,6 +10,7 @@ import {
   bundleController,
   bundlePackage,
   bundlePageFiles,
+  bundlePlugin,
 } from './bundle.ts';
 import { packagesOnDemand } from './left-out.ts';
 import { bundledPackages, printNotices } from './licenses.ts';
@@ -33,6 +34,7 @@ export async function buildAll(folder: string): Promise<Build> {
     ['contract.cjs', bundleContract(at('contract.cjs'))],
     ['attestation.cjs', bundleAttestation(at('attestation.cjs'))],
     ['ui-page.cjs', bundlePageFiles(at('ui-page.cjs'))],
+    ['kubectl-mooring.cjs', bundlePlugin(at('kubectl-mooring.cjs'))],
     ...[...cloudModules.keys()].map((cloud): [string, Promise<Metafile>] => [
       `clouds/${cloud}.cjs`,
       bundleCloud(cloud, at(`clouds/${cloud}.cjs`)),
@@ -44,7 +46,7 @@ export async function buildAll(folder: string): Promise<Build> {
   ];
   const built = new Map<string, Metafile>();
   for (const [name, metafile] of work) built.set(name, await metafile);
-  for (const name of ['agent.cjs', 'controller.cjs']) await chmod(at(name), 0o755);
+  for (const name of ['agent.cjs', 'controller.cjs', 'kubectl-mooring.cjs']) await chmod(at(name), 0o755);
   await writeFile(at('third-party-licenses.txt'), printNotices(await bundledPackages(root, built.values())));
   return built;
 }

@@ -2,7 +2,7 @@ import { rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { type BuildOptions, build, type Metafile, type Plugin } from 'esbuild';
 import { buildPage } from './bundle-page.ts';
-import { leftOutOfAgent, leftOutOfController, leftOutOfPackages } from './left-out.ts';
+import { leftOutOfAgent, leftOutOfController, leftOutOfPackages, leftOutOfPlugin } from './left-out.ts';
 
 const root = new URL('..', import.meta.url).pathname;
 
@@ -24,6 +24,9 @@ const common: BuildOptions = {
   // modules never starts.
   supported: { 'dynamic-import': false },
 };
+
+/** Of client-node the controller uses KubeConfig alone, and of that what fills in node's own HTTPS options. */
+const controllerAlias = { '@kubernetes/client-node': './node_modules/@kubernetes/client-node/dist/config.js' };
 
 const programs = { banner: { js: '#!/usr/bin/env node' } };
 
@@ -71,8 +74,7 @@ export async function bundleController(outfile: string): Promise<Metafile> {
     ...programs,
     entryPoints: ['controller/main.ts'],
     outfile,
-    // Of client-node the controller uses KubeConfig alone, and of that what fills in node's own HTTPS options.
-    alias: { '@kubernetes/client-node': './node_modules/@kubernetes/client-node/dist/config.js' },
+    alias: controllerAlias,
     plugins: [
       shareContract('./contract.cjs'),
       leaveCloudsOut(),
@@ -104,10 +106,38 @@ export async function bundleAttestation(outfile: string): Promise<Metafile> {
   return bundle({ entryPoints: [signatures], outfile, plugins: [shareContract('./contract.cjs')] });
 }
 
+/** Builds the controller's commands for people, with all clouds, into one executable file: the plugin of kubectl. */
+export async function bundlePlugin(outfile: string): Promise<Metafile> {
+  const { contents } = await pageModule();
+  return bundle({
+    ...programs,
+    entryPoints: ['controller/main.ts'],
+    outfile,
+    alias: controllerAlias,
+    plugins: [putIn(pageFiles, contents), ...leftOutOfPlugin],
+  });
+}
+
+async function pageModule(): Promise<{ readonly contents: string; readonly page: Metafile }> {
+  const { metafile: page, ...files } = await buildPage();
+  return { contents: `export const readPageFiles = async () => (${JSON.stringify(files)});`, page };
+}
+
+/** Puts a text in the place of a module of ours. */
+function putIn(module: string, contents: string): Plugin {
+  return {
+    name: `put in ${module}`,
+    setup({ onLoad }) {
+      onLoad({ filter: new RegExp(`/${basename(module).replaceAll('.', '\\.')}$`) }, ({ path }) =>
+        path === join(root, module) ? { contents, loader: 'js' } : undefined,
+      );
+    },
+  };
+}
+
 /** Builds the page of `ui` into one file that lies beside the controller. */
 export async function bundlePageFiles(outfile: string): Promise<Metafile> {
-  const { metafile: page, ...files } = await buildPage();
-  const contents = `export const readPageFiles = async () => (${JSON.stringify(files)});`;
+  const { contents, page } = await pageModule();
   const { outputs } = await bundle({ stdin: { contents, sourcefile: 'ui-page.js' }, outfile });
   return { inputs: page.inputs, outputs };
 }

@@ -85,11 +85,10 @@ export const leftOutOfPackages: readonly Plugin[] = [formStreams];
 /**
  * Modules that the controller's libraries load and the controller never uses: of client-node the HTTP stacks, proxies
  * and generated clients, of fastify the schema compilers (typebox checks the report's schema), the logger, the test
- * client and HTTP/2. Modules that few kubeconfigs need are loaded on demand.
+ * client and HTTP/2.
  */
-export const leftOutOfController: readonly Plugin[] = [
+const unusedByController: readonly Plugin[] = [
   metricsAlone,
-  ...loadedOnDemand,
   absent(/^undici$/, 'Agent', 'ProxyAgent'),
   absent(/^(socks|socks-proxy-agent|hpagent)$/, 'SocksClient', 'SocksProxyAgent', 'HttpProxyAgent', 'HttpsProxyAgent'),
   absent(
@@ -112,3 +111,8 @@ export const leftOutOfController: readonly Plugin[] = [
   // expressions.
   replaced(/^semver$/, 'exports.satisfies = () => true;'),
 ];
+
+export const leftOutOfController: readonly Plugin[] = [...unusedByController, ...loadedOnDemand];
+
+/** As of the controller, in one file: nothing is loaded on demand. */
+export const leftOutOfPlugin: readonly Plugin[] = [...unusedByController, formStreams];

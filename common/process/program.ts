@@ -5,6 +5,8 @@ import { helpText, parseFlags } from './flags.ts';
 export interface ProgramIo {
   /** The arguments after the program's name. */
   readonly argv: readonly string[];
+  /** As the person calls it, for messages; given to commands. */
+  readonly program?: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   stdout(text: string): void;
   stderr(text: string): void;
@@ -69,7 +71,8 @@ export async function runProgram(program: ProgramDefinition, io: ProgramIo): Pro
       return 2;
     }
     const usage = [title, '[flags]', ...operandNames.map((operand) => operand.toUpperCase())].join(' ');
-    io.stdout(helpText(command.flags, usage, command));
+    const examples = command.examples.map((line) => line.replace(/^\S+/, program.name));
+    io.stdout(helpText(command.flags, usage, { ...command, examples }));
     return 0;
   }
   if (!takesOperands(command, parsed.operands.length)) {
@@ -79,7 +82,8 @@ export async function runProgram(program: ProgramDefinition, io: ProgramIo): Pro
     return 2;
   }
   for (const warning of parsed.warnings) io.stderr(`${title}: warning: ${warning}\n`);
-  return command.run({ values: parsed.values, given: parsed.given, operands: parsed.operands, io });
+  const { values, given, operands } = parsed;
+  return command.run({ values, given, operands, io: { ...io, program: program.name } });
 }
 
 /** Of a flag that this command does not know: the commands that do. */

@@ -1,8 +1,6 @@
-import type { Clock } from '../../common/process/clock.ts';
-import type { Log } from '../../common/process/log.ts';
 import { names } from '../../common/well-known.ts';
 import type { KubeConnection } from '../kube/connection.ts';
-import { loadKubeConnection } from '../kube/kube-config.ts';
+import { type KubeConfigOptions, loadKubeConnection } from '../kube/kube-config.ts';
 import { OptionError } from './options/options.ts';
 
 /**
@@ -11,7 +9,7 @@ import { OptionError } from './options/options.ts';
  */
 export async function connectTo(
   kubeconfig: string,
-  world: { readonly clock: Clock; readonly log: Log; readonly env: Readonly<Record<string, string | undefined>> },
+  world: Omit<KubeConfigOptions, 'kubeconfig' | 'rootPrefix'>,
 ): Promise<KubeConnection> {
   try {
     return await loadKubeConnection({ kubeconfig: kubeconfig || undefined, ...world });

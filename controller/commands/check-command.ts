@@ -9,7 +9,15 @@ import { cloudNameOf } from '../clouds/registry.ts';
 import { capabilitiesIn, isNeeded } from './check/needed.ts';
 import { printChecks, stateOf } from './check/print-checks.ts';
 import { runChecks } from './check/run-checks.ts';
-import { type CommandEnvironment, exitCode, orInterrupted, outputFlags, printJson, withClouds } from './command.ts';
+import {
+  type CommandEnvironment,
+  contextFlags,
+  exitCode,
+  orInterrupted,
+  outputFlags,
+  printJson,
+  withClouds,
+} from './command.ts';
 
 /** How long a cloud may take to tell its account. */
 const answerWithinMs = 3000;
@@ -23,6 +31,7 @@ export const checkFlags = defineFlags({
     kind: 'list',
     help: 'Clouds that are meant to be without a credential: check does not fail for want of one.',
   },
+  ...contextFlags,
   ...outputFlags,
 });
 

@@ -4,6 +4,7 @@ import { createLog, errorFields, type Log } from '../../common/process/log.ts';
 import type { ProgramIo } from '../../common/process/program.ts';
 import type { Random } from '../../common/process/random.ts';
 import { unlessAborted } from '../../common/process/until.ts';
+import { names } from '../../common/well-known.ts';
 import { connectTo, installedIn } from '../app/connect.ts';
 import { closeCloud, type OpeningContext, openClouds } from '../app/open-clouds.ts';
 import { OptionError, readCloudRequests } from '../app/options/options.ts';
@@ -28,6 +29,9 @@ export interface CommandEnvironment {
 
 export const outputFlags = defineFlags({
   output: { kind: 'string', short: 'o', default: 'table', choices: ['table', 'json'], help: 'Form of the answer.' },
+});
+export const contextFlags = defineFlags({
+  context: { kind: 'string', default: '', help: 'Context of the kubeconfig. Empty: its current one.' },
 });
 export const leaseFlags = defineFlags({
   'leader-elect-resource-name': runFlags['leader-elect-resource-name'],
@@ -61,7 +65,9 @@ export async function exitCode(io: ProgramIo, command: string, work: () => Promi
     const wrong = error instanceof OptionError || error instanceof CloudConfigError;
     const { error: message, cause } = errorFields(error);
     const advice = isDown(error) ? `; ${adviceWhenDown}` : '';
-    io.stderr(`mooring-controller ${command}: ${message}${cause === undefined ? '' : `: ${cause}`}${advice}\n`);
+    io.stderr(
+      `${io.program ?? names.controller} ${command}: ${message}${cause === undefined ? '' : `: ${cause}`}${advice}\n`,
+    );
     return wrong ? 2 : 1;
   }
 }
@@ -93,11 +99,11 @@ interface ApiOptions {
  * kubeconfig, and an Error where the API server does not answer.
  */
 export async function withApi<T>(
-  kubeconfig: string,
+  { kubeconfig, context = '' }: { readonly kubeconfig: string; readonly context?: string },
   { clock, log, env, unproved = false }: ApiOptions,
   work: (api: KubeApi, connection: KubeConnection) => Promise<T>,
 ): Promise<T> {
-  const config = await connectTo(kubeconfig, { clock, log, env });
+  const config = await connectTo(kubeconfig, { clock, log, env, context: context || undefined });
   const client = createKubeClient({ config, clock, log });
   try {
     if (!unproved) await assertAnswering(client.api, config.server);
@@ -116,7 +122,7 @@ interface CloudsOptions extends Pick<OpeningContext, 'planningClock' | 'answerWi
  * installed in.
  */
 export async function withClouds<T>(
-  values: FlagValues<typeof commonFlags>,
+  values: FlagValues<typeof commonFlags> & Partial<FlagValues<typeof contextFlags>>,
   { clock, random }: CommandEnvironment,
   io: ProgramIo,
   work: (api: KubeApi, clouds: readonly ConfiguredCloud[], log: Log, namespace: string) => Promise<T>,
@@ -127,7 +133,7 @@ export async function withClouds<T>(
   const context = { clock, random, log, env: io.env, planningClock, answerWithinMs, onCall: () => {} };
   const clouds = await openClouds(requests, context);
   try {
-    return await withApi(values.kubeconfig, { clock, log, env: io.env, unproved }, (api, connection) =>
+    return await withApi(values, { clock, log, env: io.env, unproved }, (api, connection) =>
       work(api, clouds, log, installedIn(values.mooringNamespace, connection)),
     );
   } finally {

@@ -1,5 +1,6 @@
 import { defineFlags } from '../../common/process/flags.ts';
 import { type CommandDefinition, defineCommand } from '../../common/process/program.ts';
+import { names } from '../../common/well-known.ts';
 import { installedIn } from '../app/connect.ts';
 import { clusterFlags } from '../app/options/network-flags.ts';
 import { modulePaths } from '../app/options/options.ts';
@@ -7,6 +8,7 @@ import { commonFlags } from '../app/options/own-flags.ts';
 import { isNotFound } from '../kube/api.ts';
 import {
   type CommandEnvironment,
+  contextFlags,
   exitCode,
   leaseFlags,
   openLog,
@@ -33,7 +35,7 @@ export function explainCommand({ clock, signal }: CommandEnvironment): CommandDe
   return defineCommand({
     summary: 'Shows the state of nodes or services and the reason, from the API server alone.',
     operands: ['node|service[/name]...'],
-    flags: { ...commonFlags, ...explainFlags, ...outputFlags, ...leaseFlags },
+    flags: { ...contextFlags, ...commonFlags, ...explainFlags, ...outputFlags, ...leaseFlags },
     examples: [
       'mooring-controller explain node worker-1 worker-2',
       'mooring-controller explain service web -n shop',
@@ -45,7 +47,7 @@ export function explainCommand({ clock, signal }: CommandEnvironment): CommandDe
         const subjects = readSubjects(operands, values.namespace || undefined);
         const moduleNames = [...modulePaths(values.cloudModule).keys()];
         const log = openLog(clock, values, io.stderr);
-        const explaining = withApi(values.kubeconfig, { clock, log, env: io.env }, (api, connection) => {
+        const explaining = withApi(values, { clock, log, env: io.env }, (api, connection) => {
           const where = {
             nowMs: clock.now(),
             namespace: installedIn(values.mooringNamespace, connection),
@@ -69,7 +71,7 @@ export function explainCommand({ clock, signal }: CommandEnvironment): CommandDe
         // A list was asked for by several names, however many of them there are.
         else if (subjects.length > 1) printJson(io, explanations.map(explanationJson));
         else for (const explanation of explanations) printJson(io, explanationJson(explanation));
-        for (const what of notThere) io.stderr(`mooring-controller explain: there is no ${what}\n`);
+        for (const what of notThere) io.stderr(`${io.program ?? names.controller} explain: there is no ${what}\n`);
         return notThere.length === 0 ? 0 : 1;
       }),
   });

@@ -4,7 +4,15 @@ import { readDecisionOptions } from '../app/options/run-options.ts';
 import { makePlan } from '../dry-run/make-plan.ts';
 import { isEmptyPlan } from '../dry-run/planned-change.ts';
 import { createSkippingClock } from '../dry-run/skipping-clock.ts';
-import { type CommandEnvironment, exitCode, orInterrupted, outputFlags, printJson, withClouds } from './command.ts';
+import {
+  type CommandEnvironment,
+  contextFlags,
+  exitCode,
+  orInterrupted,
+  outputFlags,
+  printJson,
+  withClouds,
+} from './command.ts';
 import { changesExitCode, planFlags } from './plan/plan-flags.ts';
 import { printPlan } from './plan/print-plan.ts';
 
@@ -12,7 +20,7 @@ export function planCommand(environment: CommandEnvironment): CommandDefinition 
   const { clock, random } = environment;
   return defineCommand({
     summary: 'Prints what a run with the same flags would change, and changes nothing.',
-    flags: { ...planFlags, ...outputFlags },
+    flags: { ...contextFlags, ...planFlags, ...outputFlags },
     groupOf,
     examples: [
       'mooring-controller plan --cloud-provider openstack --cloud-config cloud.conf',

@@ -5,7 +5,15 @@ import { installedIn } from '../app/connect.ts';
 import { clusterFlags } from '../app/options/network-flags.ts';
 import { modulePaths } from '../app/options/options.ts';
 import { commonFlags } from '../app/options/own-flags.ts';
-import { type CommandEnvironment, exitCode, leaseFlags, openLog, outputFlags, withApi } from './command.ts';
+import {
+  type CommandEnvironment,
+  contextFlags,
+  exitCode,
+  leaseFlags,
+  openLog,
+  outputFlags,
+  withApi,
+} from './command.ts';
 import { clusterStatus } from './status/cluster-status.ts';
 import { printStatus } from './status/print-status.ts';
 import { readCluster } from './status/read-cluster.ts';
@@ -31,7 +39,7 @@ const periodMs = 5000;
 export function statusCommand({ clock, signal }: CommandEnvironment): CommandDefinition {
   return defineCommand({
     summary: 'Shows the cluster at a glance: the leader, and nodes and services by state and reason.',
-    flags: { ...statusFlags, ...outputFlags, ...leaseFlags },
+    flags: { ...contextFlags, ...statusFlags, ...outputFlags, ...leaseFlags },
     examples: ['mooring-controller status', 'mooring-controller status --watch', 'mooring-controller status -o json'],
     run: ({ values, io }) =>
       exitCode(io, 'status', async () => {
@@ -40,7 +48,7 @@ export function statusCommand({ clock, signal }: CommandEnvironment): CommandDef
           loadBalancerClasses: values.loadBalancerClass,
           moduleNames: [...modulePaths(values.cloudModule).keys()],
         };
-        await withApi(values.kubeconfig, { clock, log, env: io.env }, async (api, connection) => {
+        await withApi(values, { clock, log, env: io.env }, async (api, connection) => {
           do {
             const where = {
               nowMs: clock.now(),

@@ -22,7 +22,15 @@ import { createRouteRecords } from '../routes/route-records.ts';
 import { createPermit } from '../runtime/leader-permit.ts';
 import { watchPause } from '../runtime/pause.ts';
 import { type CheckVisibility, createVisibilityCheck } from '../services/credential-visibility.ts';
-import { type CommandEnvironment, exitCode, leaseFlags, outputFlags, printJson, withClouds } from './command.ts';
+import {
+  type CommandEnvironment,
+  contextFlags,
+  exitCode,
+  leaseFlags,
+  outputFlags,
+  printJson,
+  withClouds,
+} from './command.ts';
 import { table } from './explain/table.ts';
 import { planTeardown, type TeardownContext, type TeardownPlan } from './teardown/plan-teardown.ts';
 import { ServicesRemainError, teardown } from './teardown/teardown.ts';
@@ -50,7 +58,7 @@ export function teardownCommand(environment: CommandEnvironment): CommandDefinit
   const { clock } = environment;
   return defineCommand({
     summary: 'Deletes all cloud resources that this cluster owns by its tags, when the cluster itself is deleted.',
-    flags: { ...commonFlags, ...clusterFlags, ...teardownFlags, ...outputFlags, ...leaseFlags },
+    flags: { ...contextFlags, ...commonFlags, ...clusterFlags, ...teardownFlags, ...outputFlags, ...leaseFlags },
     examples: [
       'mooring-controller teardown --cloud-provider aws',
       'mooring-controller teardown --cloud-provider openstack --cloud-config cloud.conf --yes -o json',

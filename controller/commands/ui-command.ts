@@ -5,7 +5,7 @@ import { names } from '../../common/well-known.ts';
 import { clusterFlags } from '../app/options/network-flags.ts';
 import { modulePaths } from '../app/options/options.ts';
 import { commonFlags } from '../app/options/own-flags.ts';
-import { type CommandEnvironment, exitCode, leaseFlags, openLog, withApi } from './command.ts';
+import { type CommandEnvironment, contextFlags, exitCode, leaseFlags, openLog, withApi } from './command.ts';
 import { openUi } from './ui/open-ui.ts';
 import { metricsAt } from './ui/read-metrics.ts';
 
@@ -31,7 +31,7 @@ const uiFlags = defineFlags({
 export function uiCommand({ clock, random, signal }: CommandEnvironment): CommandDefinition {
   return defineCommand({
     summary: 'Serves a picture of the cluster to the browser of this machine; it only reads.',
-    flags: { ...uiFlags, ...leaseFlags },
+    flags: { ...contextFlags, ...uiFlags, ...leaseFlags },
     examples: [
       'mooring-controller ui',
       'mooring-controller ui --metrics-url=https://127.0.0.1:10258/metrics --metrics-token-file=token',
@@ -42,7 +42,7 @@ export function uiCommand({ clock, random, signal }: CommandEnvironment): Comman
         const readToken = async () => (metricsTokenFile === '' ? '' : readFile(metricsTokenFile, 'utf8'));
         const readMetrics = metricsUrl === '' ? undefined : metricsAt(metricsUrl, readToken);
         const log = openLog(clock, values, io.stderr);
-        await withApi(values.kubeconfig, { clock, log, env: io.env }, async (api, { server }) => {
+        await withApi(values, { clock, log, env: io.env }, async (api, { server }) => {
           const ui = await openUi({
             ...{ api, clock, random, log, server, readMetrics },
             page: async () => (await import('./ui/page-files.ts')).readPageFiles(),

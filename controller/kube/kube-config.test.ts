@@ -229,6 +229,7 @@ describe('the connection of a kubeconfig', () => {
     await assert.rejects(load({ kubeconfig: file('nowhere') }), /kubeconfig .*nowhere: there is no such file/);
     await writeFile(file('empty'), stringify({ clusters: [], users: [], contexts: [], 'current-context': 'prod' }));
     await assert.rejects(load({ kubeconfig: file('empty') }), /current-context "prod" names no context/);
+    await assert.rejects(load({ kubeconfig: file('empty'), context: 'dev' }), /context "dev" names no context/);
     await writeFile(
       file('half'),
       stringify({ contexts: [{ name: 'x', context: { cluster: 'c', user: 'u' } }], 'current-context': 'x' }),

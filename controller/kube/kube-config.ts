@@ -9,6 +9,8 @@ import { findKubeConfigs, readKubeConfigs } from './kube-config-files.ts';
 export interface KubeConfigOptions {
   /** A kubeconfig file; default: as kubectl finds it, and in a Pod without `KUBECONFIG` its ServiceAccount. */
   readonly kubeconfig?: string | undefined;
+  /** The context of the kubeconfig to use. Default: its current one. */
+  readonly context?: string | undefined;
   readonly clock: Clock;
   readonly log: Log;
   /** Default `process.env`: `KUBECONFIG`, `HOME`, and the address of the API server in a Pod. */
@@ -85,11 +87,13 @@ function readConfig(options: KubeConfigOptions): {
   const files = findKubeConfigs(options.kubeconfig, options.env ?? process.env);
   const config = files.length > 0 ? readKubeConfigs(files) : loadServiceAccount(options);
   const from = files.length === 0 ? 'in-cluster configuration' : `kubeconfig ${files.join(', ')}`;
+  if (options.context !== undefined) config.setCurrentContext(options.context);
   const context = config.getContextObject(config.getCurrentContext());
   if (!context) {
     const known = config.contexts.map(({ name }) => name).join(', ');
     const expected = known === '' ? 'and it has no contexts: is this a whole kubeconfig?' : `expected one of ${known}`;
-    throw new Error(`${from}: current-context "${config.getCurrentContext() ?? ''}" names no context, ${expected}`);
+    const what = options.context === undefined ? 'current-context' : 'context';
+    throw new Error(`${from}: ${what} "${config.getCurrentContext() ?? ''}" names no context, ${expected}`);
   }
   const cluster = config.getCurrentCluster();
   if (!cluster)

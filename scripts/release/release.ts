@@ -10,14 +10,15 @@ import { archiveOf, makePackage, sha256 } from '../kubelet-package.ts';
 import { singleFile } from '../render-base.ts';
 import { chartArchive } from './chart-archive.ts';
 import { signFile } from './cosign.ts';
+import { krewManifest, pluginArchive } from './kubectl-plugin.ts';
 import { provenanceOf } from './provenance.ts';
 import { releaseNotes } from './release-notes.ts';
 import { npmComponents, sbomOf } from './sbom.ts';
 
 /**
  * `npm run release [-- --key=FILE]`: everything of a release, into `dist/release`: images, chart, manifests, packages
- * for the kubelet, bills of materials, notes, provenance and sums, and the signature of the sums where a key of cosign
- * is given. The same commit gives the same files, but the signature.
+ * for the kubelet, plugin of kubectl, bills of materials, notes, provenance and sums, and the signature of the sums
+ * where a key of cosign is given. The same commit gives the same files, but the signature.
  */
 
 const root = join(import.meta.dirname, '../..');
@@ -27,6 +28,7 @@ const help = `Usage: npm run release [-- OPTIONS]
   --key=FILE         sign SHA256SUMS with this key of cosign; its password is in COSIGN_PASSWORD
   --cosign=PROGRAM   cosign 3 (default: cosign)
   --builder=URI      who builds, for the provenance (default: https://mooring.dev/builder/local)
+  --url=URL          where the files will be downloaded from, for the manifest of krew
   --uncommitted      build although the checkout has changes that are not committed
 `;
 
@@ -35,11 +37,12 @@ interface ReleaseOptions {
   readonly key?: string | undefined;
   readonly cosign: string;
   readonly builder: string;
+  readonly url?: string | undefined;
   readonly uncommitted: boolean;
   say(line: string): void;
 }
 
-async function makeRelease({ folder, key, cosign, builder, uncommitted, say }: ReleaseOptions): Promise<void> {
+async function makeRelease({ folder, key, cosign, builder, url, uncommitted, say }: ReleaseOptions): Promise<void> {
   const commit = await git('rev-parse', 'HEAD');
   const changed = await git('status', '--porcelain');
   if (changed !== '' && !uncommitted)
@@ -73,6 +76,10 @@ async function makeRelease({ folder, key, cosign, builder, uncommitted, say }: R
     const made = await makePackage({ architecture, runtime: await fetchRuntime(platform, runtimeCache(cache)) });
     await write(`${made.name}.tar.gz`, archiveOf(made));
   }
+  const plugin = await pluginArchive();
+  await write(`kubectl-mooring-${version}.tar.gz`, plugin);
+  if (url === undefined) say('no manifest for krew: no --url');
+  else await write('krew-mooring.yaml', await krewManifest(url, plugin));
   await write('RELEASE-NOTES.md', notes.text);
 
   const files = await sumsOf(folder);
@@ -107,6 +114,7 @@ const { values } = parseArgs({
     key: { type: 'string' },
     cosign: { type: 'string', default: 'cosign' },
     builder: { type: 'string', default: 'https://mooring.dev/builder/local' },
+    url: { type: 'string' },
     uncommitted: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   },

@@ -2,19 +2,21 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { appendFile, cp, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { promisify } from 'node:util';
 import { version } from '../../common/version.ts';
 import { sha256 } from '../../scripts/kubelet-package.ts';
 import { chart, singleFile } from '../../scripts/render-base.ts';
+import { startKubeApi } from '../kit/kube-api/start-kube-api.ts';
+import { findKubectl } from '../real/binaries.ts';
 import { schemaErrors } from './harness/proof.ts';
 import { startRegistry } from './harness/registry.ts';
 import { type UnpackedImage, unpackImage } from './harness/unpack-image.ts';
 
 const run = promisify(execFile);
 const { RELEASE: release = '', COSIGN: cosign = '', COSIGN_PUBLIC_KEY: publicKey = '' } = process.env;
-const { CYCLONEDX: cycloneDx = '', HELM: helm = '' } = process.env;
+const { CYCLONEDX: cycloneDx = '', HELM: helm = '', KREW: krew = '' } = process.env;
 const without = (tool: string, name: string) => (tool === '' ? `there is no ${name}` : false);
 const read = (name: string) => readFile(join(release, name), 'utf8');
 const programs = ['mooring-agent', 'mooring-controller'];
@@ -122,6 +124,29 @@ describe('the release', () => {
       }
     } finally {
       await registry.stop();
+    }
+  });
+
+  it('has a plugin that krew installs and kubectl runs', { skip: without(krew, 'krew') }, async (context) => {
+    const kubectl = await findKubectl(process.env);
+    if (kubectl === undefined) return context.skip('there is no kubectl');
+    const archive = `--archive=${join(release, `kubectl-mooring-${version}.tar.gz`)}`;
+    const api = await startKubeApi({ dir: folder });
+    const env = {
+      ...{ ...process.env, KREW_ROOT: join(folder, 'krew'), KUBECONFIG: join(folder, 'kubeconfig') },
+      PATH: [join(folder, 'krew/bin'), dirname(process.execPath), process.env['PATH']].join(delimiter),
+    };
+    try {
+      await run(krew, ['install', `--manifest=${join(release, 'krew-mooring.yaml')}`, archive], { env });
+      assert.match((await run(kubectl, ['mooring', '--version'], { env })).stdout, new RegExp(`mooring ${version}`));
+      const { stdout } = await run(kubectl, ['mooring', 'status', '-o', 'json'], { env });
+      assert.deepEqual(JSON.parse(stdout).nodes, []);
+      await assert.rejects(
+        run(kubectl, ['mooring', 'status', '--context=staging'], { env }),
+        /"staging" names no context/,
+      );
+    } finally {
+      await api.stop();
     }
   });
 

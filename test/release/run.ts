@@ -7,7 +7,7 @@ import { imageCache } from '../../scripts/image/build-images.ts';
 import { missingPackages, readLock } from '../../scripts/image/debian-packages.ts';
 import { findHelm } from '../deploy/find-helm.ts';
 import { containerRuntime } from './harness/container-runtime.ts';
-import { cycloneDx, findCosign } from './harness/proof.ts';
+import { cycloneDx, findCosign, findKrew } from './harness/proof.ts';
 
 /**
  * `node test/release/run.ts`: makes a release, looks at it, and runs the tour of the sandbox in containers of its
@@ -29,13 +29,17 @@ async function runSuites(): Promise<number> {
     return 0;
   }
   const [cosign, cycloneDxLibrary, helm] = [await findCosign(), await cycloneDx(), await findHelm()];
+  const krew = await findKrew();
   const work = await mkdtemp(join(tmpdir(), 'mooring-signing-'));
   try {
     const key = join(work, 'release');
     if ('program' in cosign)
       await promisify(execFile)(cosign.program, ['generate-key-pair', `--output-key-prefix=${key}`], { env });
     const signing = 'program' in cosign ? [`--key=${key}.key`, `--cosign=${cosign.program}`] : [];
-    const made = await runNode(['scripts/release/release.ts', '--uncommitted', ...signing], env);
+    const made = await runNode(
+      ['scripts/release/release.ts', '--uncommitted', '--url=https://example.com/mooring', ...signing],
+      env,
+    );
     if (made !== 0) {
       console.log('0 passed, 1 failed');
       return 1;
@@ -44,7 +48,7 @@ async function runSuites(): Promise<number> {
     const suites = ['images.suite.ts', 'release.suite.ts'];
     if ('skipped' in runtime) console.error(`SKIPPED: the images were NOT run in containers: ${runtime.skipped}`);
     else suites.push('tour.suite.ts');
-    for (const tool of [cosign, cycloneDxLibrary, helm])
+    for (const tool of [cosign, cycloneDxLibrary, helm, krew])
       if ('skipped' in tool) console.error(`SKIPPED: a part of the release was NOT proved: ${tool.skipped}`);
     const files = suites.map((file) => join(import.meta.dirname, file));
     return await runNode(['--test-reporter=./scripts/test-reporter.mjs', 'scripts/run-tests.ts', ...files], {
@@ -52,6 +56,7 @@ async function runSuites(): Promise<number> {
       ...('program' in cosign && { COSIGN: cosign.program, COSIGN_PUBLIC_KEY: `${key}.pub` }),
       ...('folder' in cycloneDxLibrary && { CYCLONEDX: cycloneDxLibrary.folder }),
       ...('program' in helm && { HELM: helm.program }),
+      ...('program' in krew && { KREW: krew.program }),
       ...('program' in runtime && { CONTAINER_RUNTIME: runtime.program, CONTAINER_LIBRARIES: runtime.libraries }),
     });
   } finally {

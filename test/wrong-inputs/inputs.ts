@@ -91,6 +91,7 @@ export const wrongInputs: readonly WrongInput[] = [
     /staging/,
     /mooring-sandbox/,
   ),
+  controller('a --context that is not there', ['status', api, '--context=staging'], 2, /"staging"/, /mooring-sandbox/),
   controller('a cluster without a server', ['status', '--kubeconfig={folder}/no-server.yaml'], 2, /server/, /https:/),
   controller(
     'a login program that does not exist',

@@ -17,6 +17,11 @@ export function findCosign(): Promise<Tool<{ program: string }>> {
   return goProgram(join(import.meta.dirname, '../cosign'), 'cosign', 'tool', { ...limits, timeout: 1_200_000 });
 }
 
+/** krew, likewise. */
+export function findKrew(): Promise<Tool<{ program: string }>> {
+  return goProgram(join(import.meta.dirname, '../krew'), 'krew', 'tool');
+}
+
 /** The library of CycloneDX, which holds documents against its schema. */
 export function cycloneDx(): Promise<Tool<{ folder: string }>> {
   return kept('cyclonedx-10.3.0', async (folder) => {
