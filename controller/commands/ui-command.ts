@@ -6,8 +6,8 @@ import { clusterFlags } from '../app/options/network-flags.ts';
 import { modulePaths } from '../app/options/options.ts';
 import { commonFlags } from '../app/options/own-flags.ts';
 import { type CommandEnvironment, contextFlags, exitCode, leaseFlags, openLog, withApi } from './command.ts';
+import { metricsAt } from './metrics/read-metrics.ts';
 import { openUi } from './ui/open-ui.ts';
-import { metricsAt } from './ui/read-metrics.ts';
 
 const { kubeconfig, 'cloud-module': cloudModule, 'log-level': logLevel, 'log-format': logFormat, v } = commonFlags;
 const uiFlags = defineFlags({

@@ -10,9 +10,9 @@ import { unreadOfService, viewService } from '../../model/service-view.ts';
 import type { Surroundings } from '../explain/facts.ts';
 import { leaderFault } from '../explain/leader.ts';
 import { type FactsOptions, readAround, readOptional } from '../explain/surroundings.ts';
+import { parseSamples, type Reading, viewMetrics } from '../metrics/metrics-view.ts';
+import type { ReadMetrics } from '../metrics/read-metrics.ts';
 import type { RowOptions } from '../status/cluster-status.ts';
-import { parseSamples, type Reading, viewMetrics } from './metrics-view.ts';
-import type { ReadMetrics } from './read-metrics.ts';
 import { nodeRow, serviceRow, viewDecision } from './rows.ts';
 import { type Decision, type Head, keptDecisions, type MetricsView, type Update } from './update.ts';
 

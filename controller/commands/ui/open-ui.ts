@@ -5,10 +5,10 @@ import type { Random } from '../../../common/process/random.ts';
 import type { KubeApi } from '../../kube/api.ts';
 import { explainSubject } from '../explain/explain-subject.ts';
 import type { FactsOptions } from '../explain/surroundings.ts';
+import type { ReadMetrics } from '../metrics/read-metrics.ts';
 import type { RowOptions } from '../status/cluster-status.ts';
 import { createClusterFeed } from './cluster-feed.ts';
 import type { PageFiles } from './page-files.ts';
-import type { ReadMetrics } from './read-metrics.ts';
 import { type Faults, type RunningUi, serveUi } from './serve-ui.ts';
 
 export interface OpenUiOptions {

@@ -1,4 +1,4 @@
-import type { CloudCalls, Counts, MetricsView } from './update.ts';
+import type { CloudCalls, Counts, MetricsView } from '../ui/update.ts';
 
 /** One line of the text form of Prometheus. */
 interface Sample {
