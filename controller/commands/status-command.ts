@@ -1,4 +1,4 @@
-import { defineFlags } from '../../common/process/flags.ts';
+import { defineFlags, type FlagValues } from '../../common/process/flags.ts';
 import { type CommandDefinition, defineCommand } from '../../common/process/program.ts';
 import { restOrAbort } from '../../common/process/until.ts';
 import { installedIn } from '../app/connect.ts';
@@ -14,6 +14,8 @@ import {
   outputFlags,
   withApi,
 } from './command.ts';
+import { type LeaderView, viewLeader } from './metrics/leader-view.ts';
+import { metricsFlags, metricsReader } from './metrics/metrics-flags.ts';
 import { clusterStatus } from './status/cluster-status.ts';
 import { printStatus } from './status/print-status.ts';
 import { readCluster } from './status/read-cluster.ts';
@@ -26,6 +28,7 @@ const statusFlags = defineFlags({
   'log-format': commonFlags['log-format'],
   v: commonFlags.v,
   'load-balancer-class': clusterFlags['load-balancer-class'],
+  ...metricsFlags,
   watch: {
     kind: 'bool',
     short: 'w',
@@ -36,6 +39,21 @@ const statusFlags = defineFlags({
 
 const periodMs = 5000;
 
+/** Undefined without `--metrics-url`. */
+function leaderReader(
+  values: FlagValues<typeof metricsFlags>,
+): (() => Promise<LeaderView | { readonly fault: string }>) | undefined {
+  const readMetrics = metricsReader(values);
+  return (
+    readMetrics &&
+    (() =>
+      readMetrics().then(
+        (text) => viewLeader(text) ?? { fault: 'these are the metrics of a standby: ask the leader' },
+        (error: unknown) => ({ fault: error instanceof Error ? error.message : String(error) }),
+      ))
+  );
+}
+
 export function statusCommand({ clock, signal }: CommandEnvironment): CommandDefinition {
   return defineCommand({
     summary: 'Shows the cluster at a glance: the leader, and nodes and services by state and reason.',
@@ -44,6 +62,7 @@ export function statusCommand({ clock, signal }: CommandEnvironment): CommandDef
     run: ({ values, io }) =>
       exitCode(io, 'status', async () => {
         const log = openLog(clock, values, io.stderr);
+        const readLeader = leaderReader(values);
         const options = {
           loadBalancerClasses: values.loadBalancerClass,
           moduleNames: [...modulePaths(values.cloudModule).keys()],
@@ -56,7 +75,8 @@ export function statusCommand({ clock, signal }: CommandEnvironment): CommandDef
               leaseNamespace: values.leaderElectResourceNamespace,
               leaseName: values.leaderElectResourceName,
             };
-            const status = clusterStatus(await readCluster(api, where, signal), options);
+            const [cluster, metrics] = await Promise.all([readCluster(api, where, signal), readLeader?.()]);
+            const status = clusterStatus(cluster, options, metrics);
             if (values.output === 'table') io.stdout(`${printStatus(status, where.nowMs)}${values.watch ? '\n' : ''}`);
             else io.stdout(`${JSON.stringify(status, undefined, values.watch ? undefined : 2)}\n`);
             if (values.watch) await restOrAbort(clock, periodMs, signal);

@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises';
 import { defineFlags } from '../../common/process/flags.ts';
 import { type CommandDefinition, defineCommand } from '../../common/process/program.ts';
 import { names } from '../../common/well-known.ts';
@@ -6,7 +5,7 @@ import { clusterFlags } from '../app/options/network-flags.ts';
 import { modulePaths } from '../app/options/options.ts';
 import { commonFlags } from '../app/options/own-flags.ts';
 import { type CommandEnvironment, contextFlags, exitCode, leaseFlags, openLog, withApi } from './command.ts';
-import { metricsAt } from './metrics/read-metrics.ts';
+import { metricsFlags, metricsReader } from './metrics/metrics-flags.ts';
 import { openUi } from './ui/open-ui.ts';
 
 const { kubeconfig, 'cloud-module': cloudModule, 'log-level': logLevel, 'log-format': logFormat, v } = commonFlags;
@@ -14,18 +13,7 @@ const uiFlags = defineFlags({
   ...{ kubeconfig, 'cloud-module': cloudModule, 'log-level': logLevel, 'log-format': logFormat, v },
   'load-balancer-class': clusterFlags['load-balancer-class'],
   port: { kind: 'int', default: 0, min: 0, max: 65_535, help: 'Port of the page on 127.0.0.1; 0: any free one.' },
-  'metrics-url': {
-    kind: 'string',
-    default: '',
-    help:
-      'Where this machine reaches the metrics of the leader: https://127.0.0.1:PORT/metrics, the end of a kubectl ' +
-      'port-forward. Empty: the page shows no calls, members and routes.',
-  },
-  'metrics-token-file': {
-    kind: 'string',
-    default: '',
-    help: 'File with the token of an account that may get /metrics.',
-  },
+  ...metricsFlags,
 });
 
 export function uiCommand({ clock, random, signal }: CommandEnvironment): CommandDefinition {
@@ -38,9 +26,7 @@ export function uiCommand({ clock, random, signal }: CommandEnvironment): Comman
     ],
     run: ({ values, io }) =>
       exitCode(io, 'ui', async () => {
-        const { metricsUrl, metricsTokenFile } = values;
-        const readToken = async () => (metricsTokenFile === '' ? '' : readFile(metricsTokenFile, 'utf8'));
-        const readMetrics = metricsUrl === '' ? undefined : metricsAt(metricsUrl, readToken);
+        const readMetrics = metricsReader(values);
         const log = openLog(clock, values, io.stderr);
         await withApi(values, { clock, log, env: io.env }, async (api, { server }) => {
           const ui = await openUi({

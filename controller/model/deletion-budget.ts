@@ -89,3 +89,12 @@ export function spend(budget: Budget, kind: BudgetKind, count: number, ledger: L
     { letter: letters[kind], atSeconds: Math.ceil(nowMs / 1000), count },
   ];
 }
+
+/** What each kind has spent within a window, by its name; kinds that spent nothing are left out. Pure. */
+export function spentWithin(windowMs: number, ledger: Ledger, nowMs: number): Partial<Record<BudgetKind, number>> {
+  const spent: Partial<Record<BudgetKind, number>> = {};
+  for (const [kind, letter] of Object.entries(letters) as [BudgetKind, string][])
+    for (const entry of current(ledger, windowMs, nowMs))
+      if (entry.letter === letter) spent[kind] = (spent[kind] ?? 0) + entry.count;
+  return spent;
+}

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -7,6 +9,7 @@ import { systemClock } from '../../common/process/clock.ts';
 import { runProgram } from '../../common/process/program.ts';
 import { annotations, conditions, names } from '../../common/well-known.ts';
 import { controllerProgram } from '../../controller/commands/program.ts';
+import { issueServingCertificate } from '../kit/kube-api/http/certificates.ts';
 import { type KubeApiServer, startKubeApi } from '../kit/kube-api/start-kube-api.ts';
 import { createKubeRest, type KubeRest } from '../kit/world/kube-rest.ts';
 import { serviceAccountToken } from '../kit/world/manifests.ts';
@@ -105,8 +108,48 @@ describe('status', () => {
     const { leader, leaderFault, ...others } = JSON.parse(out);
     assert.deepEqual([code, leader], [0, null]);
     assert.match(leaderFault, /may not read the Lease/);
-    assert.deepEqual(others, { pausedForAll: null, nodes: null, services: null, scopes: {} });
+    assert.deepEqual(others, {
+      ...{ pausedForAll: null, nodes: null, services: null, scopes: {} },
+      ...{ removals: null, metrics: null, metricsFault: null },
+    });
     assert.match((await status('', undefined, 'visitor')).out, /NODES {2}unknown: this credential may not list them/);
+  });
+
+  it('shows the removals that count against a budget, from the Lease', async () => {
+    const now = Math.floor(Date.now() / 1000);
+    const ledger = `d${now - 60}x2,r${now - 60}x1,d${now - 7200}x5`;
+    const metadata = { name: 'removals', annotations: { [annotations.deletionLedger]: ledger } };
+    await rest.must('POST', lease, { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata, spec: {} });
+    const flag = '--leader-elect-resource-name=removals';
+    assert.deepEqual(JSON.parse((await status(`${flag} -o json`)).out).removals, { deletion: 2, route: 1 });
+    assert.match((await status(flag)).out, /^REMOVALS +deletion 2, route 1 in the last hour$/m);
+  });
+
+  it('shows clouds, orphans and agents by the metrics of the leader, and why it cannot', async () => {
+    assert.match((await status('')).out, /^CLOUDS +not asked for: see --metrics-url$/m);
+    const { out } = await status('--metrics-url=https://127.0.0.1:1/metrics');
+    assert.match(out, /^CLOUDS +unknown: connect ECONNREFUSED/m);
+    const { certPem, keyPem } = await issueServingCertificate(['127.0.0.1']);
+    const lines = [
+      'leader_election_master_status{name="cloud-controller-manager"} 1',
+      'mooring_cloud_calls_total{cloud="aws",operation="DescribeInstances",code="ok"} 40',
+      'mooring_cloud_report_only{cloud="gce"} 1',
+      'mooring_orphaned_load_balancers{scope="http://cloud/demo/sim-1"} 2',
+      'mooring_attestation_nodes{assurance="psat"} 9',
+    ];
+    const server = createServer({ cert: certPem, key: keyPem }, (_request, response) => response.end(lines.join('\n')));
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    try {
+      const { port } = server.address() as AddressInfo;
+      const shown = (await status(`--metrics-url=https://127.0.0.1:${port}/metrics`)).out;
+      assert.match(shown, /^CLOUDS +aws: full, 40 calls since the leader started, 0 throttled, 0 failed$/m);
+      assert.match(shown, /^ +gce: report-only, 0 calls/m);
+      assert.match(shown, /^ORPHANS +http:\/\/cloud\/demo\/sim-1 2$/m);
+      assert.match(shown, /^AGENTS +9 of 13 nodes have reported to this leader$/m);
+    } finally {
+      server.closeAllConnections();
+      server.close();
+    }
   });
 
   it('shows it again until it is interrupted, and then ends well', async () => {

@@ -1,9 +1,9 @@
 import { systemClock } from '../../common/process/clock.ts';
 import { silentLog } from '../../common/process/log.ts';
 import { names } from '../../common/well-known.ts';
+import { metricsAt } from '../../controller/commands/metrics/read-metrics.ts';
 import { openUi } from '../../controller/commands/ui/open-ui.ts';
 import { readPageFiles } from '../../controller/commands/ui/page-files.ts';
-import { metricsAt } from '../../controller/commands/ui/read-metrics.ts';
 import type { RunningUi } from '../../controller/commands/ui/serve-ui.ts';
 import { createKubeClient } from '../../controller/kube/client.ts';
 import type { World, WorldApi } from '../kit/world/world.ts';

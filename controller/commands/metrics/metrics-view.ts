@@ -1,4 +1,4 @@
-import type { CloudCalls, Counts, MetricsView } from '../ui/update.ts';
+import type { CloudCalls, ControllerMetrics, Counts } from '../ui/update.ts';
 
 /** One line of the text form of Prometheus. */
 interface Sample {
@@ -44,7 +44,7 @@ export function viewMetrics(
   samples: readonly Sample[],
   before: Reading | undefined,
   nowMs: number,
-): { readonly view: MetricsView; readonly reading: Reading } {
+): { readonly view: ControllerMetrics; readonly reading: Reading } {
   const byCloud = Map.groupBy(
     samples.filter(({ name }) => name.startsWith(prefix)),
     ({ labels }) => labels['cloud'] ?? '',

@@ -1,9 +1,11 @@
 import { annotations, conditions } from '../../../common/well-known.ts';
+import { parseLedger, spentWithin } from '../../model/deletion-budget.ts';
 import { conditionOf, instanceMissing } from '../../model/node-view.ts';
 import { parseRecord } from '../../model/scope-record.ts';
 import { explainNode } from '../explain/explain-node.ts';
 import { explainService } from '../explain/explain-service.ts';
 import { leaderFault } from '../explain/leader.ts';
+import type { LeaderView } from '../metrics/leader-view.ts';
 import type { Cluster } from './read-cluster.ts';
 
 /** One Node or Service. Times are ISO 8601. */
@@ -47,9 +49,15 @@ export interface ClusterStatus {
   readonly services: readonly Group[] | null;
   /** Nodes by the scope in their record. */
   readonly scopes: Readonly<Record<string, number>>;
+  /** Removals of the last hour that count against a budget, by kind. Null where this credential may not read them. */
+  readonly removals: Readonly<Record<string, number>> | null;
+  /** Null without `--metrics-url`, or where it could not be read: `metricsFault` says why. */
+  readonly metrics: LeaderView | null;
+  readonly metricsFault: string | null;
 }
 
 export const shownNames = 5;
+const hourMs = 3_600_000;
 const well: ReadonlySet<string> = new Set(['initialized', 'ensured', 'foreign', 'none']);
 
 /** Whether an object in this state needs no attention. */
@@ -91,8 +99,16 @@ export function rowsOf(
   };
 }
 
-/** The cluster at a glance. Pure. */
-export function clusterStatus(cluster: Cluster, options: RowOptions): ClusterStatus {
+/**
+ * The cluster at a glance. Pure.
+ *
+ * @param metrics of the leader, or why they could not be read; undefined: they were not asked for
+ */
+export function clusterStatus(
+  cluster: Cluster,
+  options: RowOptions,
+  metrics?: LeaderView | { readonly fault: string },
+): ClusterStatus {
   const { leader, hidden, pausedForAll } = cluster;
   const rows = rowsOf(cluster, options);
   const scopes: Record<string, number> = {};
@@ -106,6 +122,11 @@ export function clusterStatus(cluster: Cluster, options: RowOptions): ClusterSta
     nodes: rows.nodes === undefined ? null : groupsOf(rows.nodes),
     services: rows.services === undefined ? null : groupsOf(rows.services),
     scopes,
+    removals: hidden.includes('leader')
+      ? null
+      : spentWithin(hourMs, parseLedger(leader?.annotations[annotations.deletionLedger]), cluster.nowMs),
+    metrics: metrics === undefined || 'fault' in metrics ? null : metrics,
+    metricsFault: metrics !== undefined && 'fault' in metrics ? metrics.fault : null,
   };
 }
 

@@ -3,7 +3,7 @@ import { type ClusterStatus, type Group, shownNames } from './cluster-status.ts'
 
 /** The status for people. Pure. @param nowMs wall clock */
 export function printStatus(status: ClusterStatus, nowMs: number): string {
-  const { leader, leaderFault, pausedForAll, nodes, services, scopes } = status;
+  const { leader, leaderFault, pausedForAll, nodes, services, scopes, removals } = status;
   const unknown = 'unknown: this credential may not read it';
   const leads = leader === null ? unknown : (leader.identity ?? 'none');
   const renewed = leader?.renewedAt ? `, renewed ${ageOf(leader.renewedAt, nowMs)} ago` : '';
@@ -12,8 +12,30 @@ export function printStatus(status: ClusterStatus, nowMs: number): string {
     ...(leaderFault === null ? [] : [['', leaderFault]]),
     ['PAUSED', pausedForAll === null ? unknown : pausedForAll ? 'everything' : 'no'],
     ...Object.entries(scopes).map(([scope, count], at) => [at === 0 ? 'SCOPES' : '', `${scope}: ${count} nodes`]),
+    ['REMOVALS', removals === null ? unknown : printCounts(removals, 'none in the last hour', ' in the last hour')],
+    ...printMetrics(status),
   ];
   return [table(lines), printGroups('NODES', nodes, nowMs), printGroups('SERVICES', services, nowMs)].join('\n');
+}
+
+function printCounts(counts: Readonly<Record<string, number>>, none: string, after = ''): string {
+  const texts = Object.entries(counts).flatMap(([name, count]) => (count === 0 ? [] : [`${name} ${count}`]));
+  return texts.length === 0 ? none : `${texts.join(', ')}${after}`;
+}
+
+function printMetrics({ metrics, metricsFault, nodes }: ClusterStatus): string[][] {
+  if (metricsFault !== null) return [['CLOUDS', `unknown: ${metricsFault}`]];
+  if (metrics === null) return [['CLOUDS', 'not asked for: see --metrics-url']];
+  const all = nodes?.reduce((sum, { count }) => sum + count, 0);
+  const clouds = metrics.clouds.map(({ cloud, reportOnly, calls, throttled, failed }) => {
+    const mode = reportOnly ? 'report-only' : 'full';
+    return `${cloud}: ${mode}, ${calls} calls since the leader started, ${throttled} throttled, ${failed} failed`;
+  });
+  return [
+    ...(clouds.length === 0 ? ['none called yet'] : clouds).map((text, at) => [at === 0 ? 'CLOUDS' : '', text]),
+    ['ORPHANS', printCounts(metrics.orphans, 'none')],
+    ['AGENTS', `${metrics.agents}${all === undefined ? '' : ` of ${all} nodes`} have reported to this leader`],
+  ];
 }
 
 function printGroups(title: string, groups: readonly Group[] | null, nowMs: number): string {

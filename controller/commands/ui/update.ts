@@ -83,14 +83,14 @@ export interface CloudCalls {
 export type Counts = Readonly<Record<string, Readonly<Record<string, number>>>>;
 
 /** What the metrics of a controller say. */
-export type MetricsView =
-  | { readonly unknown: string }
-  | {
-      readonly leads: boolean;
-      readonly clouds: readonly CloudCalls[];
-      readonly members: Counts;
-      readonly routes: Counts;
-    };
+export type MetricsView = { readonly unknown: string } | ControllerMetrics;
+
+export interface ControllerMetrics {
+  readonly leads: boolean;
+  readonly clouds: readonly CloudCalls[];
+  readonly members: Counts;
+  readonly routes: Counts;
+}
 
 /** One message to the page: everything, or what changed. */
 export interface Update {
