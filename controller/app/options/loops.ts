@@ -9,8 +9,8 @@ export interface Loops {
 }
 
 /**
- * Upstream's names and aliases of the loops, and our corresponding loop; undefined: known upstream, but not available
- * here.
+ * Upstream's names and aliases of the loops, and our corresponding loop; undefined: known upstream, not available here,
+ * so it can only be left out.
  */
 const loops: Readonly<Record<string, keyof Loops | undefined>> = {
   'cloud-node-controller': 'node',
@@ -38,16 +38,20 @@ export const loopNames: Readonly<Record<keyof Loops, string>> = {
 
 /**
  * Parses `--controllers` as upstream does: the first explicit NAME or -NAME wins; otherwise a loop runs if `*` is
- * given, except node IPAM. Returns what was expected when a name is unknown.
+ * given, except node IPAM. Returns what was expected when a name is unknown or asks for a loop that is not available.
  */
 export function parseLoops(given: readonly string[]): Loops | { readonly expected: string } {
   for (const text of given) {
     const name = text.replace(/^-/, '');
-    if (text !== '*' && !Object.hasOwn(loops, name))
-      return { expected: `* or one of ${Object.keys(loops).join(', ')}` };
+    if (text !== '*' && !Object.hasOwn(loops, name)) return { expected: `${available()} in place of ${name}` };
   }
+  const explicitly = (loop: keyof Loops | undefined) =>
+    given.find((text) => text !== '*' && loops[text.replace(/^-/, '')] === loop);
+  const unavailable = explicitly(undefined);
+  if (unavailable !== undefined && !unavailable.startsWith('-'))
+    return { expected: `${available()}: ${unavailable} is not available` };
   const runs = (loop: keyof Loops): boolean => {
-    const explicit = given.find((text) => text !== '*' && loops[text.replace(/^-/, '')] === loop);
+    const explicit = explicitly(loop);
     if (explicit === undefined) return given.includes('*') && loop !== 'ipam';
     return !explicit.startsWith('-');
   };
@@ -58,4 +62,9 @@ export function parseLoops(given: readonly string[]): Loops | { readonly expecte
     route: runs('route'),
     ipam: runs('ipam'),
   };
+}
+
+function available(): string {
+  const listed = Object.keys(loops).filter((name) => loops[name] !== undefined);
+  return `* or one of ${listed.join(', ')}`;
 }

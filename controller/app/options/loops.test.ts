@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { type Loops, parseLoops } from './loops.ts';
+
+/** The names of the loops that run, or what was expected. */
+function running(...given: readonly string[]): string {
+  const loops = parseLoops(given);
+  if ('expected' in loops) return loops.expected;
+  return (Object.keys(loops) as (keyof Loops)[]).filter((loop) => loops[loop]).join(' ');
+}
+
+describe("upstream's name of a controller", () => {
+  for (const [name, loop] of [
+    ['cloud-node-controller', 'node'],
+    ['cloud-node', 'node'],
+    ['cloud-node-lifecycle-controller', 'lifecycle'],
+    ['cloud-node-lifecycle', 'lifecycle'],
+    ['service-lb-controller', 'service'],
+    ['service', 'service'],
+    ['node-route-controller', 'route'],
+    ['route', 'route'],
+    ['node-ipam-controller', 'ipam'],
+    ['nodeipam', 'ipam'],
+  ] as const) {
+    it(`runs its loop alone, and -NAME leaves that loop out: ${name}`, () => {
+      assert.equal(running(name), loop);
+      const others = ['node', 'lifecycle', 'service', 'route'].filter((other) => other !== loop);
+      assert.equal(running('*', `-${name}`), others.join(' '));
+    });
+  }
+
+  for (const name of ['tagging', 'tagging-controller']) {
+    it(`is refused where that controller is not available, but may be left out: ${name}`, () => {
+      for (const given of [[name], ['*', name], [name, `-${name}`]])
+        assert.match(running(...given), new RegExp(`: ${name} is not available$`));
+      assert.equal(running('*', `-${name}`), running('*'));
+      assert.equal(running('*', `-${name}`, name), running('*'));
+    });
+  }
+
+  for (const name of ['persistent-volume-label', 'route-controller', 'service-controller', 'constructor', '']) {
+    it(`is refused by name where upstream does not know it either: ${JSON.stringify(name)}`, () => {
+      for (const given of [name, `-${name}`])
+        assert.match(running('*', given), new RegExp(`^\\* or one of [^:]* in place of ${name}$`));
+      assert.doesNotMatch(running('*', name), /tagging/);
+    });
+  }
+});
