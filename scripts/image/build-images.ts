@@ -26,6 +26,8 @@ export interface Image {
   readonly files: readonly string[];
   readonly user: string;
   readonly entrypoint: readonly string[];
+  /** Of every program that is run in a container; the options of the entry point win. */
+  readonly nodeOptions?: string;
 }
 
 export const images: readonly Image[] = [
@@ -43,16 +45,21 @@ export const images: readonly Image[] = [
       ...['node', '--max-semi-space-size=1', '--max-old-space-size=96', '--optimize-for-size'],
       '/app/controller.cjs',
     ],
+    // For what is run beside the controller in its pod.
+    nodeOptions: '--max-semi-space-size=1 --max-old-space-size=96',
   },
 ];
 
-function configOf({ name, user, entrypoint }: Image): ImageConfig {
+function configOf({ name, user, entrypoint, nodeOptions }: Image): ImageConfig {
   return {
     User: user,
     Entrypoint: entrypoint,
     Cmd: ['run'],
     WorkingDir: '/app',
-    Env: ['PATH=/usr/local/bin', 'SSL_CERT_FILE=/etc/ssl/certs/ca-certificates.crt'],
+    Env: [
+      ...['PATH=/usr/local/bin', 'SSL_CERT_FILE=/etc/ssl/certs/ca-certificates.crt'],
+      ...(nodeOptions === undefined ? [] : [`NODE_OPTIONS=${nodeOptions}`]),
+    ],
     Labels: {
       'org.opencontainers.image.title': name,
       'org.opencontainers.image.version': version,

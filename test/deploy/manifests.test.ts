@@ -183,6 +183,14 @@ describe('the manifests', () => {
     );
   });
 
+  test('bound the memory of what is run beside the controller in its pod', async () => {
+    const dockerfile = await readFile(join(examples, '../Dockerfile'), 'utf8');
+    const [, options] = /^FROM runtime AS controller$[\s\S]*^ENV NODE_OPTIONS="(.*)"$/m.exec(dockerfile) ?? [];
+    assert.equal(images.find(({ name }) => name === 'mooring-controller')?.nodeOptions, options);
+    for (const option of options?.split(' ') ?? [])
+      assert.ok(controller.containers[0]?.command.includes(option), option);
+  });
+
   test('need what both ways to build an image put into it', async () => {
     const dockerfile = await readFile(join(examples, '../Dockerfile'), 'utf8');
     const stages = dockerfile.split(/^FROM /m).filter((stage) => /^runtime AS (agent|controller)$/m.test(stage));
