@@ -1,5 +1,8 @@
 import type { NodeView } from '../model/node-view.ts';
 
+/** How many changes one line of the log has. */
+const namedAtMost = 20;
+
 /** What a Node says of its instance, by the name of each part. Conditions and annotations tell why, not what. */
 function partsOf({ providerID, addresses, labels, taints }: NodeView): ReadonlyMap<string, string> {
   return new Map([
@@ -14,5 +17,5 @@ function partsOf({ providerID, addresses, labels, taints }: NodeView): ReadonlyM
 export function nodeChanges(before: NodeView, after: NodeView): string[] {
   const [old, now] = [partsOf(before), partsOf(after)];
   const named = [...new Set([...old.keys(), ...now.keys()])].filter((name) => old.get(name) !== now.get(name));
-  return named.map((name) => `${name}: ${old.get(name) || 'none'} -> ${now.get(name) || 'none'}`);
+  return named.slice(0, namedAtMost).map((name) => `${name}: ${old.get(name) || 'none'} -> ${now.get(name) || 'none'}`);
 }

@@ -124,7 +124,7 @@ export function createNodeTask(context: NodeContext, options: NodeTaskOptions): 
     });
     const lifecycle = options.loops.lifecycle
       ? createLifecycle(
-          { ...context, log: log.with({ controller: 'cloud-node-lifecycle' }) },
+          { ...context, log: options.lifecycleLog ?? log },
           {
             periodMs: options.monitorPeriodMs,
             budget: options.budget,

@@ -183,3 +183,20 @@ describe('explain', () => {
     assert.match(told(facts(elsewhere)), /^never/);
   });
 });
+
+describe('the explanation of a Node', () => {
+  const power = (given: NodeFacts) => explainNode(given).facts['power'];
+  const ready = (status: 'True' | 'Unknown') => condition('Ready', status, 'x');
+
+  it('says whether its VM runs, as far as anybody asked', () => {
+    assert.match(power(facts({ conditions: [ready('True')] }))?.text ?? '', /^not asked .* Node is Ready$/);
+    assert.match(power(facts({ conditions: [ready('Unknown')] }))?.text ?? '', /^the cloud has not said/);
+    const off = facts({ spec: { taints: [{ key: taints.shutdown, effect: 'NoSchedule' }] } });
+    assert.equal(power(off)?.value, 'off');
+  });
+
+  it('has the command that ends a pause of everything', () => {
+    const { remedy } = explainNode(facts({}, { pausedForAll: true, namespace: 'site' }));
+    assert.match(remedy, /^To go on: kubectl -n site patch configmap mooring-ca --type=json -p '\[\{"op":"remove"/);
+  });
+});

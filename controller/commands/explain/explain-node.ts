@@ -19,6 +19,7 @@ import {
   type ReasonInfo,
 } from '../../nodes/reasons.ts';
 import { type RouteReason, routeReasons } from '../../routes/reasons.ts';
+import { endPause } from './end-pause.ts';
 import type { Explanation } from './explanation.ts';
 import type { NodeFacts } from './facts.ts';
 import { hiddenFacts, leaderFacts, leaderFault } from './leader.ts';
@@ -51,7 +52,7 @@ function verdict(facts: NodeFacts): Verdict {
       state: 'paused',
       reason: 'Paused',
       why: `everything is paused (ConfigMap ${names.certificates}, key ${names.pausedKey})`,
-      remedy: 'Remove the key to go on.',
+      remedy: endPause(facts),
     };
   }
   if (isPaused(node)) {
@@ -105,6 +106,14 @@ function networkFault(node: NodeView): Omit<Verdict, 'state'> | undefined {
 
 function verdictOf({ reason, message }: ConditionView, known: ReasonInfo | undefined): Omit<Verdict, 'state'> {
   return { reason, why: message || (known?.meaning ?? ''), remedy: known?.remedy ?? '' };
+}
+
+/** The cloud is asked only about Nodes that are not Ready: a kubelet that reports runs. */
+function power(node: NodeView): ShownFact {
+  const label = 'VM';
+  if (powerTaintsOf(node).shutdown) return { label, value: 'off', text: 'powered off, says the cloud' };
+  if (readiness(node) === 'True') return fact(label, undefined, 'not asked whether it runs, since the Node is Ready');
+  return fact(label, undefined, 'the cloud has not said that it is powered off');
 }
 
 function networkOf(node: NodeView): ShownFact {
@@ -165,6 +174,7 @@ function listFacts(facts: NodeFacts): Facts {
     incarnation: fact('incarnation', record?.incarnation, 'not recorded'),
     attested: proof(node),
     ready: { label: 'ready', value: asBoolean[ready] ?? null, text: ready },
+    power: power(node),
     uninitialized: { label: 'uninitialized taint', value: waits, text: waits ? 'on' : 'off' },
     zone: fact('zone', node.labels[labels.zone], 'unset'),
     region: fact('region', node.labels[labels.region], 'unset'),

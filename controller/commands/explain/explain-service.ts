@@ -4,13 +4,13 @@ import type { ReasonInfo } from '../../nodes/reasons.ts';
 import { intentOf } from '../../services/intent.ts';
 import { type LoadBalancerReason, loadBalancerReasons } from '../../services/reasons.ts';
 import { type LoadBalancerRecord, parseRecord } from '../../services/record.ts';
-import type { NodeFacts } from './facts.ts';
+import { endPause } from './end-pause.ts';
+import type { Surroundings } from './facts.ts';
 import { hiddenFacts, leaderFacts, leaderFault } from './leader.ts';
 import { type Facts, fact, type ShownFact } from './shown-fact.ts';
 
 /** The facts of the API server about a Service. */
-export interface ServiceFacts
-  extends Pick<NodeFacts, 'leader' | 'pausedForAll' | 'pausedNodes' | 'events' | 'hidden' | 'nowMs'> {
+export interface ServiceFacts extends Surroundings {
   readonly service: ServiceView;
   /** The `--load-balancer-class` of this command; a Service with our record counts as ours in any case. */
   readonly loadBalancerClasses: readonly string[];
@@ -27,7 +27,7 @@ export interface ServiceExplanation {
   /** What to do about it; empty when nothing need be done. */
   readonly remedy: string;
   readonly facts: Facts;
-  readonly events: NodeFacts['events'];
+  readonly events: Surroundings['events'];
 }
 
 /** Explains the state of a Service from the data of the API server alone. Pure. */
@@ -55,7 +55,7 @@ function verdict(facts: ServiceFacts): Verdict {
   const waits = service.deleting ? '; it is being deleted, which waits' : '';
   if (pausedForAll) {
     const why = `everything is paused (ConfigMap ${names.certificates}, key ${names.pausedKey})${waits}`;
-    return { state: 'paused', reason: 'Paused', why, remedy: 'Remove the key to go on.' };
+    return { state: 'paused', reason: 'Paused', why, remedy: endPause(facts) };
   }
   if (isPaused(service)) {
     const why = `the Service carries ${annotations.paused}=${service.annotations[annotations.paused]}${waits}`;

@@ -24,9 +24,14 @@ export interface NodeFacts {
   }[];
   /** Wall clock, milliseconds. */
   readonly nowMs: number;
+  /** That Mooring is installed in. Default: kube-system. */
+  readonly namespace?: string;
   /** Names of the clouds of `--cloud-module`. Default: none. */
   readonly moduleNames?: readonly string[];
 }
 
 /** The facts that every explanation contains. */
-export type Surroundings = Pick<NodeFacts, 'leader' | 'pausedForAll' | 'pausedNodes' | 'events' | 'hidden' | 'nowMs'>;
+export type Surroundings = Pick<
+  NodeFacts,
+  'leader' | 'pausedForAll' | 'pausedNodes' | 'events' | 'hidden' | 'namespace' | 'nowMs'
+>;

@@ -67,6 +67,7 @@ export async function readAround(api: KubeApi, options: FactsOptions): Promise<A
     pausedForAll: isPauseValue(config?.data?.[names.pausedKey]),
     pausedNodes: pausedNodesOf(config?.data?.[names.pausedNodesKey]),
     hidden,
+    namespace: options.namespace,
     nowMs: options.nowMs,
   };
 }
