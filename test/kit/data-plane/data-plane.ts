@@ -38,6 +38,8 @@ export interface DataPlane {
 }
 
 const healthPeriodMs = 500;
+/** Long: nodes and checks share one process, so a late answer says that the machine is busy, not that a node is down. */
+const healthTimeoutMs = 5000;
 
 export async function startDataPlane(options: DataPlaneOptions): Promise<DataPlane> {
   const { instances, loadBalancers, random, maxNodes = 50 } = options;
@@ -49,7 +51,7 @@ export async function startDataPlane(options: DataPlaneOptions): Promise<DataPla
 
   const checks = createHealthChecks({
     periodMs: healthPeriodMs,
-    timeoutMs: healthPeriodMs,
+    timeoutMs: healthTimeoutMs,
     failures: 2,
     onVerdict: tellHealth,
   });
