@@ -61,8 +61,8 @@ export function theirs(program: string, name: string, flags: readonly string[]):
 }
 
 /**
- * Waits until a replica other than `before` holds the leader's lease. Returns that replica and the time of the read by
- * `Date.now()`.
+ * Waits until a replica other than `before` holds the leader's lease. Returns that replica and the time at which it
+ * took it, by the Lease and so by this machine's clock.
  */
 export async function newLeader(
   rest: KubeRest,
@@ -70,8 +70,9 @@ export async function newLeader(
 ): Promise<{ readonly holder: string; readonly at: number }> {
   const path = `/apis/coordination.k8s.io/v1/namespaces/${names.namespace}/leases/${names.lease}`;
   for (const deadline = Date.now() + 60_000; Date.now() < deadline; await sleep(50)) {
-    const holder = (await rest.call('GET', path)).body?.spec?.holderIdentity;
-    if (typeof holder === 'string' && holder !== '' && holder !== before) return { holder, at: Date.now() };
+    const { holderIdentity: holder, acquireTime } = (await rest.call('GET', path)).body?.spec ?? {};
+    if (typeof holder === 'string' && holder !== '' && holder !== before)
+      return { holder, at: Date.parse(acquireTime) };
   }
   throw new Error('no replica leads after a minute');
 }
