@@ -47,7 +47,7 @@ interface Term {
 /** Changes of Nodes are collected this long before the next plan. */
 const debounceMs = 200;
 const shortestAuditMs = 60_000;
-const conditionWrites = 16;
+const conditionWrites = 32;
 /** Routes need a bound that the Nodes do not set themselves. Upstream exits in this case. */
 const noRange = '--cluster-cidr is empty; give it, or --configure-cloud-routes=false';
 
@@ -96,7 +96,7 @@ export function createRouteTask(context: RouteContext, options: RouteTaskOptions
     const routes = createReconciler({
       ...common,
       name: 'Route',
-      concurrency: options.concurrentRoutes ?? 32,
+      concurrency: options.concurrentRoutes ?? 200,
       async reconcile(key, signal) {
         const space = key.lastIndexOf(' ');
         return scopes.get(key.slice(0, space))?.apply(key.slice(space + 1), signal);

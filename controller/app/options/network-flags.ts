@@ -127,7 +127,7 @@ export const clusterFlags = defineFlags({
 /** Flags of `run` about Services, routes and pod ranges. Names and meanings are upstream's where upstream has them. */
 export const networkFlags = defineFlags({
   ...adoptFlags,
-  'concurrent-service-syncs': { kind: 'int', default: 32, min: 1, max: 1000, help: 'Services reconciled at once.' },
+  'concurrent-service-syncs': { kind: 'int', default: 100, min: 1, max: 1000, help: 'Services reconciled at once.' },
   'member-drain-time': {
     kind: 'duration',
     default: '30s',
@@ -161,7 +161,7 @@ export const networkFlags = defineFlags({
       'minute counts as a minute.',
     min: 1000,
   },
-  'concurrent-route-syncs': { kind: 'int', default: 32, min: 1, max: 1000, help: 'Routes changed at once.' },
+  'concurrent-route-syncs': { kind: 'int', default: 200, min: 1, max: 1000, help: 'Routes changed at once.' },
   'cidr-allocator-type': {
     kind: 'string',
     default: 'RangeAllocator',

@@ -17,7 +17,7 @@ export const cloudModule: CloudModule = {
     const credential = 'text' in source ? source.text : await readCredential(file, source.file);
     const files = 'text' in source ? [] : [pathOf(file, source.file)];
     // As many as Services and routes are worked on at once: a call that waits here was permitted too early.
-    const pool = { keepAlive: true, maxSockets: 64 };
+    const pool = { keepAlive: true, maxSockets: 256 };
     const { http, close } = createHttp({
       clock: context.clock,
       proxyFor: readProxies(context.env),

@@ -29,7 +29,7 @@ describe('the shared member sets', () => {
     assert.equal(sets.membersFor({ ...request, scope: 'other' }), undefined);
   });
 
-  it('exist at once, and a burst of a hundred joins is one change', async () => {
+  it('exist at once, publish a first join at once, and gather a hundred that follow it', async () => {
     const { clock, put, lead } = memberHarness([memberNode('a')]);
     const { changes, print } = lead();
     assert.equal(print(undefined), 'a');
@@ -37,20 +37,40 @@ describe('the shared member sets', () => {
       put(name);
       await clock.advance(20);
     }
-    assert.equal(changes.length, 0);
-    await clock.advance(1000);
     assert.equal(changes.length, 1);
+    await clock.advance(1000);
+    assert.equal(changes.length, 2);
     assert.equal(print(undefined)?.split(' ').length, 101);
   });
 
-  it('wait five seconds at most while Nodes keep joining', async () => {
+  it('publish the joins of one moment together', async () => {
+    const { clock, put, lead } = memberHarness([memberNode('a')]);
+    const { changes, print } = lead();
+    for (const name of named(100)) put(name);
+    await clock.advance(20);
+    assert.equal(changes.length, 1);
+    assert.equal(print(undefined)?.split(' ').length, 101);
+    assert.equal(clock.pending, 0);
+  });
+
+  it('publish a join at once although a change without effect came just before', async () => {
+    const { clock, nodes, put, lead } = memberHarness([memberNode('a')]);
+    const { changes } = lead();
+    nodes.put(memberNode('new', { taints: [uninitializedTaint] }));
+    await clock.advance(20);
+    put('new');
+    await clock.advance(20);
+    assert.equal(changes.length, 1);
+  });
+
+  it('publish every five seconds while Nodes keep joining', async () => {
     const { clock, put, lead } = memberHarness([]);
     const { changes } = lead();
     for (const name of named(16)) {
       put(name);
       await clock.advance(500);
     }
-    assert.equal(changes.length, 1);
+    assert.equal(changes.length, 2);
   });
 
   it('ignore changes that do not concern membership', async () => {

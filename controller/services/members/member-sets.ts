@@ -40,9 +40,12 @@ export interface MemberSetsOptions {
   readonly drainMs?: number | undefined;
   /** How long a leaving member waits at most for a replacement. Default 2 min. */
   readonly maxWaitMs?: number | undefined;
-  /** A batch ends after this time without a change; default 1 s. */
+  /**
+   * After a quiet time of this length the first change is published at once, with what comes together with it. Those
+   * that follow are gathered until none has come for so long. Default 1 s.
+   */
   readonly quietMs?: number | undefined;
-  /** A batch lasts this long at most; default 5 s. */
+  /** They are gathered for so long at most; default 5 s. */
   readonly longestBatchMs?: number | undefined;
   /**
    * How long a Node must be gone, unexplained, before budget is spent on its member: a Node that is registered again in
@@ -66,6 +69,9 @@ export interface WithheldMember {
   /** When this leader noticed, monotonic. */
   readonly sinceMs: number;
 }
+
+/** Changes of one moment, such as those of one answer of the API server, are published together. */
+const momentMs = 20;
 
 /** How many Nodes one line of the log names. */
 const namedAtMost = 10;
@@ -98,7 +104,16 @@ interface Term {
   readonly changes: NodeChangeCollector;
   readonly removals: MemberRemovals;
   sets: Memberships;
-  batch: { readonly firstMs: number; readonly timer: Timer } | undefined;
+  batch: Batch | undefined;
+  /** When members were last published, monotonic. */
+  publishedMs: number;
+}
+
+interface Batch {
+  /** Later changes do not put its end off. */
+  readonly ends: boolean;
+  readonly firstMs: number;
+  readonly timer: Timer;
 }
 
 export function createMemberSets(options: MemberSetsOptions): MemberSets {
@@ -116,11 +131,13 @@ export function createMemberSets(options: MemberSetsOptions): MemberSets {
   });
 
   function batchSoon(current: Term): void {
+    if (current.batch?.ends) return;
     const now = clock.monotonic();
     current.batch?.timer.cancel();
     const firstMs = current.batch?.firstMs ?? now;
-    const timer = clock.setTimer(Math.min(quietMs, firstMs + longestBatchMs - now), () => flush(current));
-    current.batch = { firstMs, timer };
+    const ends = current.batch === undefined && now - current.publishedMs >= quietMs;
+    const waitMs = ends ? momentMs : Math.min(quietMs, firstMs + longestBatchMs - now);
+    current.batch = { ends, firstMs, timer: clock.setTimer(waitMs, () => flush(current)) };
   }
 
   function flush(current: Term): void {
@@ -138,6 +155,7 @@ export function createMemberSets(options: MemberSetsOptions): MemberSets {
       const held = before.get(scope);
       count(set);
       if (held?.hash === set.hash) continue;
+      current.publishedMs = clock.monotonic();
       metrics.batches.add({ scope });
       const [joined, left] = [without(set, held), held === undefined ? [] : without(held, set)];
       log.info('members changed', {
@@ -218,7 +236,7 @@ export function createMemberSets(options: MemberSetsOptions): MemberSets {
       confirmGone: () => confirmGone(current),
       release: (granted) => release(current, granted),
     });
-    const current: Term = { changes, removals, sets, batch: undefined };
+    const current: Term = { changes, removals, sets, batch: undefined, publishedMs: Number.NEGATIVE_INFINITY };
     return current;
   }
 
