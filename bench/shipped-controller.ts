@@ -40,13 +40,20 @@ export async function buildShipped(folder: string): Promise<string> {
   return dist;
 }
 
-/** The flags for node itself in the manifest's command. */
+/** The flags for node itself in the manifest's command, with the heap that the container's memory limit gives. */
 export async function nodeFlags(): Promise<string[]> {
   const text = await readFile(new URL('../deploy/base/controller.yaml', import.meta.url), 'utf8');
   const manifests = parseAllDocuments(text).map((document) => document.toJS());
   const deployment = manifests.find((manifest) => manifest?.kind === 'Deployment');
-  const command: string[] = deployment.spec.template.spec.containers[0].command;
-  return [...command.filter((word) => word.startsWith('--')), ...(process.env['BENCH_NODE_FLAGS']?.split(' ') ?? [])];
+  const { command, resources } = deployment.spec.template.spec.containers[0];
+  const limitMiB = Number(/^(\d+)Mi$/.exec(resources.limits.memory)?.[1]);
+  const flags = (command as string[])
+    .filter((word) => word.startsWith('--'))
+    .map((flag) => {
+      const share = /^--max-old-space-size-percentage=(\d+)$/.exec(flag)?.[1];
+      return share === undefined ? flag : `--max-old-space-size=${Math.floor((limitMiB * Number(share)) / 100)}`;
+    });
+  return [...flags, ...(process.env['BENCH_NODE_FLAGS']?.split(' ') ?? [])];
 }
 
 /** What any cloud controller needs to find the API server and the simulated cloud. */

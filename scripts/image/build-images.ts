@@ -42,7 +42,7 @@ export const images: readonly Image[] = [
     files: ['attestation.cjs', 'contract.cjs', 'controller.cjs', 'ui-page.cjs', 'clouds', 'packages'],
     user: '65532:65532',
     entrypoint: [
-      ...['node', '--max-semi-space-size=1', '--max-old-space-size=96', '--optimize-for-size'],
+      ...['node', '--max-semi-space-size=1', '--max-old-space-size-percentage=50', '--optimize-for-size'],
       '/app/controller.cjs',
     ],
     // For what is run beside the controller in its pod.

@@ -125,9 +125,9 @@ app.kubernetes.io/component: {{ . }}
 {{- end }}
 {{- end -}}
 
-{{/* Heap of the controller in MiB: 96 for up to 5,000 nodes, above in proportion. */}}
-{{- define "mooring.heap" -}}
-{{- max 96 (div (add (mul 96 (int .Values.nodeCount)) 4999) 5000) -}}
+{{/* Memory limit of the controller in MiB: 256 for up to 15,000 nodes, above in proportion. The heap follows it. */}}
+{{- define "mooring.memory" -}}
+{{- max 256 (div (add (mul 256 (int .Values.nodeCount)) 14999) 15000) -}}
 {{- end -}}
 
 {{- define "mooring.check" -}}

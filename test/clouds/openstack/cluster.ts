@@ -162,7 +162,7 @@ async function startApi(nodeNames: readonly string[]) {
 async function controllerArgs(files: { kubeconfig: string; cloudConfig: string; podRange: string }) {
   const ports = await freePorts('report', 'secure');
   return [
-    ...['--max-semi-space-size=1', '--max-old-space-size=96', '--optimize-for-size', controllerMain, 'run'],
+    ...['--max-semi-space-size=1', '--max-old-space-size=128', '--optimize-for-size', controllerMain, 'run'],
     `--kubeconfig=${files.kubeconfig}`,
     '--cloud-provider=openstack',
     `--cloud-config=${files.cloudConfig}`,

@@ -38,7 +38,7 @@ export interface DataPlane {
 }
 
 const healthPeriodMs = 500;
-/** Long: nodes and checks share one process, so a late answer says that the machine is busy, not that a node is down. */
+/** Long: nodes and checks share one process, so a late answer means a busy machine, not a node that is down. */
 const healthTimeoutMs = 5000;
 
 export async function startDataPlane(options: DataPlaneOptions): Promise<DataPlane> {
