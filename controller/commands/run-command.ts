@@ -5,6 +5,7 @@ import { commonFlags, runFlags } from '../app/options/own-flags.ts';
 import { readRunOptions } from '../app/options/run-options.ts';
 import { servingFlags } from '../app/options/serving-flags.ts';
 import { upstreamFlags } from '../app/options/upstream-flags.ts';
+import { vendorFlags } from '../app/options/vendor-flags.ts';
 import { runController } from '../app/run.ts';
 import { type CommandEnvironment, exitCode, openLog } from './command.ts';
 
@@ -15,6 +16,7 @@ export const runCommandFlags = {
   ...clusterFlags,
   ...networkFlags,
   ...upstreamFlags,
+  ...vendorFlags,
 };
 
 export function runCommand({ clock, random, signal }: CommandEnvironment): CommandDefinition {

@@ -3,6 +3,7 @@ import { clusterFlags, networkFlags } from '../../app/options/network-flags.ts';
 import { commonFlags, runFlags } from '../../app/options/own-flags.ts';
 import { servingFlags } from '../../app/options/serving-flags.ts';
 import { upstreamFlags } from '../../app/options/upstream-flags.ts';
+import { vendorFlags } from '../../app/options/vendor-flags.ts';
 
 /** Different from 1 (incomplete plan) and 2 (bad flag), so that a pipeline can distinguish them. */
 export const changesExitCode = 3;
@@ -33,6 +34,7 @@ export const planFlags = {
   ...clusterFlags,
   ...networkFlags,
   ...upstreamFlags,
+  ...vendorFlags,
   ...defineFlags({
     ahead: {
       kind: 'duration',
