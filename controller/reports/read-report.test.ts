@@ -5,6 +5,7 @@ import type { NodeAddress } from '../../common/instance.ts';
 import { createReportReader } from './read-report.ts';
 import { reportJsonSchema } from './report-schema.ts';
 import { exampleReport } from './testing/example-report.ts';
+import { releasedReports } from './testing/released-reports.ts';
 
 const read = createReportReader();
 
@@ -30,6 +31,11 @@ describe('reading a report', () => {
     const { version, agentVersion, agentId, sequence, observedAt, metadata } = exampleReport();
     assert.ok(read({ version, agentVersion, agentId, sequence, observedAt, metadata }).report);
   });
+
+  for (const [release, bodies] of Object.entries(releasedReports))
+    it(`accepts what agents of ${release} send`, () => {
+      for (const body of bodies) assert.deepEqual(read(body), { report: body });
+    });
 
   const faults: readonly [name: string, value: unknown, field: string, expected: RegExp][] = [
     ['no object', 5, 'report', /object/],

@@ -54,17 +54,16 @@ describe('commands of the pages, whether they are run or not', async () => {
       assert.match(flags, new RegExp(`^\\| \`${flag}\` \\| \\w+ \\| \`[^\`]*${port}\` `, 'm'), flag);
   });
 
-  test('the table of heaps has what the chart computes', async () => {
+  test('the guide has the memory limit and the share of the heap that the chart gives', async () => {
     const read = (file: string) => readFile(join(repositoryRoot, file), 'utf8');
-    assert.match(await read('deploy/chart/templates/_helpers.tpl'), /max 96 \(div \(add \(mul 96 .*\) 4999\) 5000\)/);
-    assert.match(await read('deploy/chart/templates/controller.yaml'), /add \(div \(mul \$heap 5\) 3\) 96 }}Mi/);
-    const rows = [...(await read('docs/guides/install.md')).matchAll(/^\| (\d+),000 \| (\d+) \| (\d+)Mi \|$/gm)];
-    assert.equal(rows.length, 3);
-    for (const [row, thousands, heap, limit] of rows) {
-      const computed = Math.ceil((96 * Number(thousands)) / 5);
-      assert.equal(Number(heap), computed, row);
-      assert.equal(Number(limit), Math.floor((computed * 5) / 3) + 96, row);
-    }
+    assert.match(
+      await read('deploy/chart/templates/_helpers.tpl'),
+      /max 256 \(div \(add \(mul 256 .*\) 14999\) 15000\)/,
+    );
+    assert.match(await read('deploy/chart/templates/controller.yaml'), /--max-old-space-size-percentage=50$/m);
+    const guide = (await read('docs/guides/install.md')).replaceAll(/\s+/g, ' ');
+    assert.match(guide, /memory limit: 256 MiB for up to 15,000 nodes, above in proportion. The heap is half of it/);
+    assert.match(guide, /The limit in the manifests, 256Mi, is enough for 15,000 nodes/);
   });
 
   test('the controller has no right on Ingresses, Gateways, pods and EndpointSlices', async () => {
