@@ -90,7 +90,6 @@ export function createNetwork(context: NetworkContext, options: NetworkOptions):
     ? createListWatch({
         api: readApi,
         path: '/api/v1/services',
-        ...(why === undefined ? {} : { query: { fieldSelector: 'spec.type=LoadBalancer' } }),
         trim: (raw) => viewService(raw, readsAnnotation(clouds)),
         clock,
         random,

@@ -57,7 +57,12 @@ describe('status', () => {
     await rm(folder, { recursive: true });
   });
 
-  async function status(line: string, signal = new AbortController().signal, kubeconfig = 'admin') {
+  async function status(
+    line: string,
+    signal = new AbortController().signal,
+    kubeconfig = 'admin',
+    onOutput: () => void = () => {},
+  ) {
     const program = controllerProgram({
       clock: systemClock(),
       random: Math.random,
@@ -70,6 +75,7 @@ describe('status', () => {
       env: { KUBECONFIG: join(folder, kubeconfig) },
       stdout: (text) => {
         said.out += text;
+        onOutput();
       },
       stderr: (text) => {
         said.err += text;
@@ -154,8 +160,7 @@ describe('status', () => {
 
   it('shows it again until it is interrupted, and then ends well', async () => {
     const stop = new AbortController();
-    setTimeout(() => stop.abort(), 500);
-    const { code, out } = await status('--watch -o json', stop.signal);
+    const { code, out } = await status('--watch -o json', stop.signal, 'admin', () => stop.abort());
     assert.equal(code, 0);
     assert.equal(JSON.parse(out.split('\n')[0]!).nodes.length, 2);
   });

@@ -31,7 +31,6 @@ describe('Services that no configured cloud serves', () => {
     const registry = createMetricRegistry();
     const cache = createListWatch({
       ...{ api, path: '/api/v1/services', trim: (raw: unknown) => viewService(raw, () => false), ...common },
-      query: { fieldSelector: 'spec.type=LoadBalancer' },
     });
     const state = { paused: false };
     const task = createUnservedTask(

@@ -22,23 +22,20 @@ export async function readCluster(api: KubeApi, options: FactsOptions, signal: A
   const lease = { kind: 'Lease', name: options.leaseName, eventNamespace: options.leaseNamespace };
   const [surroundings, nodes, services] = await Promise.all([
     readSurroundings(api, lease, options),
-    readAll('/api/v1/nodes', {}, unreadOfNode, (raw) => viewNode(raw, intern)),
-    readAll('/api/v1/services', { fieldSelector: 'spec.type=LoadBalancer' }, unreadOfService, (raw) =>
-      viewService(raw, () => false),
-    ),
+    readAll('/api/v1/nodes', unreadOfNode, (raw) => viewNode(raw, intern)),
+    readAll('/api/v1/services', unreadOfService, (raw) => viewService(raw, () => false)),
   ]);
-  return { ...surroundings, nodes, services };
+  return { ...surroundings, nodes, services: services?.filter(({ type }) => type === 'LoadBalancer') };
 
   async function readAll<T>(
     path: string,
-    query: Readonly<Record<string, string>>,
     unread: readonly string[],
     view: (raw: unknown) => T,
   ): Promise<readonly T[] | undefined> {
     const all: T[] = [];
     const onPage = (items: readonly unknown[]) => void all.push(...items.map(view));
     try {
-      await readPages({ api, path, query, pageSize, unread, signal, onPage });
+      await readPages({ api, path, query: {}, pageSize, unread, signal, onPage });
       return all;
     } catch (error) {
       if (isKubeError(error) && error.status === 403) return undefined;

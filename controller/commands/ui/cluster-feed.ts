@@ -60,11 +60,10 @@ export function createClusterFeed(options: FeedOptions): ClusterFeed {
     createListWatch({
       ...shared,
       path: '/api/v1/services',
-      query: { fieldSelector: 'spec.type=LoadBalancer' },
       unread: unreadOfService,
       trim: (raw) => viewService(raw, () => false),
     }),
-    (service) => serviceRow(service, around(), rows),
+    (service) => (service.type === 'LoadBalancer' ? serviceRow(service, around(), rows) : undefined),
   );
   const events = createTracked(
     createListWatch({
@@ -236,8 +235,12 @@ function newest(decisions: readonly Decision[]): readonly Decision[] {
     .slice(0, keptDecisions);
 }
 
-/** The rows of a list-watch, and which of them changed since they were last asked for. */
-function createTracked<T, R extends object>(watch: ListWatch<T>, rowOf: (object: T) => R) {
+/**
+ * The rows of a list-watch, and which of them changed since they were last asked for.
+ *
+ * @param rowOf undefined: the object has none
+ */
+function createTracked<T, R extends object>(watch: ListWatch<T>, rowOf: (object: T) => R | undefined) {
   const last = new Map<string, R>();
   const dirty = new Set<string>();
   let touch: () => void = () => {};
@@ -264,11 +267,11 @@ function createTracked<T, R extends object>(watch: ListWatch<T>, rowOf: (object:
       for (const key of dirty) {
         const object = watch.get(key);
         const before = last.get(key);
-        if (object === undefined) {
+        const row = object === undefined ? undefined : rowOf(object);
+        if (row === undefined) {
           if (last.delete(key)) gone.push(key);
           continue;
         }
-        const row = rowOf(object);
         if (before !== undefined && JSON.stringify(before) === JSON.stringify(row)) continue;
         last.set(key, row);
         changed.push(row);

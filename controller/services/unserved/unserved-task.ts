@@ -13,7 +13,7 @@ import { createConditionReporter } from '../condition-reporter.ts';
 import type { serviceMetrics } from '../metrics.ts';
 import type { LoadBalancerCondition, ServiceChange } from '../service-patches.ts';
 import { createServiceStates } from '../service-state.ts';
-import { readService, writeService } from '../write-service.ts';
+import { writeService } from '../write-service.ts';
 import { judgeService } from './unserved-service.ts';
 
 export interface UnservedContext {
@@ -53,13 +53,8 @@ export function createUnservedTask(context: UnservedContext, options: UnservedOp
 
   services.subscribe((event) => {
     if (term === undefined) return;
-    if (event.type !== 'deleted') {
-      if (concerns(event.object)) term.queue.enqueue(event.key);
-    } else {
-      term.forget(event.old);
-      // It may have changed its type, and carry our condition still.
-      if (isOurCondition(event.old)) term.queue.enqueue(event.key);
-    }
+    if (event.type === 'deleted') term.forget(event.old);
+    else if (concerns(event.object)) term.queue.enqueue(event.key);
   });
 
   function concerns(service: ServiceView): boolean {
@@ -107,8 +102,7 @@ export function createUnservedTask(context: UnservedContext, options: UnservedOp
     }
 
     async function reconcile(key: string): Promise<{ requeueAfterMs: number } | undefined> {
-      const [namespace = '', name = ''] = key.split('/');
-      const service = services.get(key) ?? (await readService(writer, { namespace, name }));
+      const service = services.get(key);
       if (service === undefined || isPaused(service)) return undefined;
       if (context.paused()) return { requeueAfterMs: pausedAgainMs };
       const verdict = judgeService(service, why, loadBalancerClasses);

@@ -63,8 +63,8 @@ export async function serviceGone(world: World, name: string): Promise<void> {
 }
 
 export async function loadBalancerServices(world: World): Promise<ServiceObject[]> {
-  const { items } = await world.rest.must('GET', `${collection}?fieldSelector=spec.type%3DLoadBalancer`);
-  return items;
+  const { items } = await world.rest.must('GET', collection);
+  return items.filter(({ spec }: ServiceObject) => spec.type === 'LoadBalancer');
 }
 
 export function addressOf(service: ServiceObject): string | undefined {
