@@ -1,6 +1,7 @@
 import type { Clock } from '../common/process/clock.ts';
 import { defineFlags } from '../common/process/flags.ts';
 import { createLog, type Log, type LogFormat, type LogLevel } from '../common/process/log.ts';
+import { createStandardMetrics } from '../common/process/metrics.ts';
 import { defineCommand, type ProgramDefinition, type ProgramIo } from '../common/process/program.ts';
 import type { Random } from '../common/process/random.ts';
 import { version } from '../common/version.ts';
@@ -49,7 +50,15 @@ export function agentProgram({ clock, random, signal }: AgentDependencies): Prog
             );
             return 2;
           }
-          return orFailed('run', io, () => runAgent(values, { clock, random, log: logOf(values, io), signal }));
+          return orFailed('run', io, () =>
+            runAgent(values, {
+              clock,
+              random,
+              log: logOf(values, io),
+              standard: createStandardMetrics(),
+              signal,
+            }),
+          );
         },
       }),
       'provider-id': defineCommand({

@@ -5,7 +5,7 @@ import type { Clock } from '../common/process/clock.ts';
 import { healthHandler } from '../common/process/health.ts';
 import { listenFault } from '../common/process/listen-fault.ts';
 import type { Log } from '../common/process/log.ts';
-import { createMetricRegistry } from '../common/process/metrics.ts';
+import { createMetricRegistry, type StandardMetrics } from '../common/process/metrics.ts';
 import type { Random } from '../common/process/random.ts';
 import { untilAborted } from '../common/process/until.ts';
 import { version } from '../common/version.ts';
@@ -24,6 +24,8 @@ export interface RunDependencies {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
+  /** Of the process; served with the agent's own. */
+  readonly standard?: StandardMetrics;
   /** Aborts on SIGTERM and SIGINT. */
   readonly signal: AbortSignal;
 }
@@ -32,11 +34,12 @@ export interface RunDependencies {
 const leaveTimeoutMs = 500;
 
 /** Observes and reports until the signal aborts, sends the last report, and returns the exit code. */
-export async function runAgent(values: RunValues, { clock, random, log, signal }: RunDependencies): Promise<number> {
+export async function runAgent(values: RunValues, deps: RunDependencies): Promise<number> {
+  const { clock, random, log, standard, signal } = deps;
   const named = values.nodeName === undefined ? log : log.with({ node: values.nodeName });
   const { source, dmi, by } = await openSource(values, { clock, random, log: named });
   named.info('starting', { version, cloud: source.cloud, by });
-  const registry = createMetricRegistry();
+  const registry = createMetricRegistry(standard);
   const metrics = registry.define(agentMetrics);
   metrics.buildInfo.set({ version, cloud: source.cloud }, 1);
   const bootId = await readBootId(values.systemRoot);

@@ -10,7 +10,7 @@ import { silentLog } from '../common/process/log.ts';
 import { fakeClock } from '../common/testing/fake-clock.ts';
 import { type KubeConfigOptions, loadKubeConnection } from '../controller/kube/kube-config.ts';
 import { bundlePackage } from './bundle.ts';
-import { leftOutOfController, packagesOnDemand } from './left-out.ts';
+import { leftOutOfAgent, leftOutOfController, packagesOnDemand } from './left-out.ts';
 
 describe('a kubeconfig read by the bundle', () => {
   let folder = '';
@@ -120,4 +120,22 @@ describe('a kubeconfig read by the bundle', () => {
     const { headers } = (await read(bundled, options)).credentials;
     assert.equal(headers['authorization'], `Bearer ${token}`);
   });
+});
+
+test('both bundles have what the metrics need of prom-client', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'mooring-metrics-'));
+  for (const [name, plugins] of Object.entries({ agent: leftOutOfAgent, controller: leftOutOfController })) {
+    const outfile = join(folder, `${name}.cjs`);
+    await build({
+      entryPoints: ['common/process/metrics.ts'],
+      absWorkingDir: join(import.meta.dirname, '..'),
+      ...{ outfile, bundle: true, platform: 'node', format: 'cjs', logLevel: 'warning' },
+      plugins: [...plugins],
+    });
+    const metrics = createRequire(import.meta.url)(outfile);
+    const registry = metrics.createMetricRegistry(metrics.createStandardMetrics());
+    registry.define({ x: { name: 'x_seconds', type: 'histogram', help: 'X.', buckets: [1] } }).x.observe(2);
+    assert.match(await registry.text(), /^x_seconds_count 1$[\s\S]*^process_resident_memory_bytes \d+$/m);
+  }
+  await rm(folder, { recursive: true });
 });

@@ -62,13 +62,14 @@ const loadedOnDemand: readonly Plugin[] = [
   },
 ];
 
-/** Of prom-client the cluster, pushgateway, summary and default metrics are left out. */
+/** Of prom-client the cluster, pushgateway and summary are left out. */
 const metricsAlone = replaced(
   /^prom-client$/,
   `exports.Registry = require('prom-client/lib/registry');
    exports.Counter = require('prom-client/lib/counter');
    exports.Gauge = require('prom-client/lib/gauge');
-   exports.Histogram = require('prom-client/lib/histogram');`,
+   exports.Histogram = require('prom-client/lib/histogram');
+   exports.collectDefaultMetrics = require('prom-client/lib/defaultMetrics');`,
 );
 
 /** The streams of fetch-blob, which node-fetch needs for form data alone. */

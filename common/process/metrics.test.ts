@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createMetricRegistry, defineMetrics } from './metrics.ts';
+import { createMetricRegistry, createStandardMetrics, defineMetrics } from './metrics.ts';
 
 const definitions = defineMetrics({
   calls: { name: 'x_calls_total', type: 'counter', help: 'Calls.', labels: ['cloud', 'code'] },
@@ -54,4 +54,12 @@ test('refuses definitions that contradict themselves', () => {
   assert.throws(() => defineMetrics({ a: { name: 'x', type: 'gauge', help: 'h', buckets: [1] } }), /metric x: buckets/);
   assert.throws(() => defineMetrics({ a: { name: 'X-y', type: 'gauge', help: 'h' } }), /snake_case/);
   assert.throws(() => defineMetrics({ a: { name: 'x', type: 'gauge', help: '' } }), /help/);
+});
+
+test('serves the standard metrics of the process after its own', async () => {
+  const registry = createMetricRegistry(createStandardMetrics());
+  registry.define(definitions).restarts.add();
+  const text = await registry.text();
+  for (const name of ['process_cpu_seconds_total', 'process_resident_memory_bytes', 'nodejs_eventloop_lag_p99_seconds'])
+    assert.match(text, new RegExp(`^x_restarts_total 1$[\\s\\S]*^${name} [0-9]`, 'm'));
 });

@@ -2,7 +2,7 @@ import { defineMetrics, type MetricRegistry } from '../../common/process/metrics
 import type { CloudCall } from '../clouds/cloud.ts';
 import type { CallWait } from '../clouds/rate-limiter.ts';
 import type { CallRecord } from '../kube/client.ts';
-import type { QueueMetrics } from '../runtime/reconciler.ts';
+import type { QueueMetrics, RunningWork } from '../runtime/reconciler.ts';
 import type { ReloadResult } from './reload/reloading-cloud.ts';
 
 const latency = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
@@ -32,6 +32,18 @@ export const processMetrics = defineMetrics({
     labels: ['name'],
     buckets: queueing,
   },
+  longest: {
+    name: 'workqueue_longest_running_processor_seconds',
+    type: 'gauge',
+    help: 'Seconds that the longest reconcile of the queue has run until now.',
+    labels: ['name'],
+  },
+  unfinished: {
+    name: 'workqueue_unfinished_work_seconds',
+    type: 'gauge',
+    help: 'Seconds that all reconciles of the queue that run now have run, added up.',
+    labels: ['name'],
+  },
   leading: {
     name: 'leader_election_master_status',
     type: 'gauge',
@@ -53,14 +65,14 @@ export const processMetrics = defineMetrics({
   apiCalls: {
     name: 'rest_client_requests_total',
     type: 'counter',
-    help: 'Requests to the Kubernetes API, by verb, resource and HTTP status or reason.',
-    labels: ['verb', 'resource', 'code'],
+    help: 'Requests to the Kubernetes API, by server, HTTP method, verb, resource and HTTP status or reason.',
+    labels: ['host', 'method', 'verb', 'resource', 'code'],
   },
   apiSeconds: {
     name: 'rest_client_request_duration_seconds',
     type: 'histogram',
     help: 'Seconds a request to the Kubernetes API took.',
-    labels: ['verb', 'resource'],
+    labels: ['host', 'verb', 'resource'],
     buckets: latency,
   },
   cloudCalls: {
@@ -132,19 +144,32 @@ export const processMetrics = defineMetrics({
 /** The metrics of the process, and the callbacks that update them. */
 export function createProcessMetrics(registry: MetricRegistry) {
   const metrics = registry.define(processMetrics);
+  const queues = new Map<string, RunningWork>();
+  metrics.longest.collect(() => {
+    for (const [name, { longestRunningSeconds }] of queues) metrics.longest.set({ name }, longestRunningSeconds);
+  });
+  metrics.unfinished.collect(() => {
+    for (const [name, { unfinishedSeconds }] of queues) metrics.unfinished.set({ name }, unfinishedSeconds);
+  });
   const queue: QueueMetrics = {
     added: (name) => metrics.adds.add({ name }),
     depth: (name, keys) => metrics.depth.set({ name }, keys),
     waited: (name, seconds) => metrics.waiting.observe({ name }, seconds),
     worked: (name, seconds) => metrics.working.observe({ name }, seconds),
     retried: (name) => metrics.retries.add({ name }),
+    started: (name, running) => void queues.set(name, running),
+    stopped(name, running) {
+      if (queues.get(name) !== running) return;
+      queues.delete(name);
+      for (const gauge of [metrics.longest, metrics.unfinished]) gauge.remove({ name });
+    },
   };
   return {
     ...metrics,
     queue,
-    onApiCall({ verb, resource, code, seconds }: CallRecord) {
-      metrics.apiCalls.add({ verb, resource, code });
-      metrics.apiSeconds.observe({ verb, resource }, seconds);
+    onApiCall({ host, method, verb, resource, code, seconds }: CallRecord) {
+      metrics.apiCalls.add({ host, method, verb, resource, code });
+      metrics.apiSeconds.observe({ host, verb, resource }, seconds);
     },
     onCloudCall({ cloud, operation, code, seconds }: CloudCall) {
       metrics.cloudCalls.add({ cloud, operation, code });

@@ -114,7 +114,7 @@ describe('the client of the Kubernetes API', () => {
     });
   });
 
-  it('records verb, resource, code and time of each call, and no path', async () => {
+  it('records server, method, verb, resource, code and time of each call, and no path', async () => {
     const records: CallRecord[] = [];
     const clock = fakeClock();
     const api = harness.client({ clock, onCall: (record) => records.push(record) });
@@ -124,10 +124,11 @@ describe('the client of the Kubernetes API', () => {
     await failure(api.call({ verb: 'get', path: '/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/l' }));
     harness.handle = (_, response) => response.destroy();
     await failure(api.call({ verb: 'get', path: '/readyz' }));
+    const { host } = new URL(harness.server.url);
     assert.deepEqual(records, [
-      { verb: 'patch', resource: 'nodes/status', code: '200', seconds: 0 },
-      { verb: 'get', resource: 'leases', code: '404', seconds: 0 },
-      { verb: 'get', resource: 'other', code: 'Unreachable', seconds: 0 },
+      { host, method: 'PATCH', verb: 'patch', resource: 'nodes/status', code: '200', seconds: 0 },
+      { host, method: 'GET', verb: 'get', resource: 'leases', code: '404', seconds: 0 },
+      { host, method: 'GET', verb: 'get', resource: 'other', code: 'Unreachable', seconds: 0 },
     ]);
   });
 });

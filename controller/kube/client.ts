@@ -11,6 +11,9 @@ import { readWatch } from './watch-stream.ts';
 
 /** One finished call, for metrics. */
 export interface CallRecord {
+  /** The server, as in its URL: `10.96.0.1:443`. */
+  readonly host: string;
+  readonly method: string;
   readonly verb: KubeCall['verb'] | 'watch';
   /** `nodes`, `nodes/status`, `leases`, ...; `other` for a path that names no resource. */
   readonly resource: string;
@@ -114,6 +117,8 @@ export function createKubeClient(options: KubeClientOptions): { readonly api: Ku
       throw error;
     } finally {
       onCall?.({
+        host: server.host,
+        method: methods[request.verb],
         verb: request.verb,
         resource: resourceOf(request.path),
         code,
@@ -133,6 +138,7 @@ export function createKubeClient(options: KubeClientOptions): { readonly api: Ku
       headers: { accept: 'application/json', 'user-agent': userAgent },
       signal: request.signal,
     };
+    const watched = { host: server.host, method: 'GET', verb: 'watch', resource: resourceOf(request.path) } as const;
     let code = 'Error';
     let seconds: number | undefined;
     try {
@@ -143,13 +149,13 @@ export function createKubeClient(options: KubeClientOptions): { readonly api: Ku
       code = String(answer.status);
       seconds = (clock.monotonic() - startedAt) / 1000;
       if ('failed' in answer) throw errorOfAnswer(what, answer.failed, clock.now());
-      onCall?.({ verb: 'watch', resource: resourceOf(request.path), code, seconds });
+      onCall?.({ ...watched, code, seconds });
       await answer.ended;
     } catch (error) {
       if (seconds === undefined && error instanceof KubeError && error.status === 0) code = error.reason;
       if (seconds === undefined || code !== '200') {
         seconds ??= (clock.monotonic() - startedAt) / 1000;
-        onCall?.({ verb: 'watch', resource: resourceOf(request.path), code, seconds });
+        onCall?.({ ...watched, code, seconds });
       }
       throw error;
     }

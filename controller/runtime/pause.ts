@@ -17,6 +17,8 @@ export interface Pause {
    * True while a person has paused everything. A missing key, or a missing ConfigMap (which is logged), does not pause.
    */
   paused(): boolean;
+  /** Milliseconds since the last sign of the API server. */
+  stalenessMs(): number;
   /** True while a person protects this Node from deletion. */
   pausedNode(name: string): boolean;
 }
@@ -68,6 +70,7 @@ export function watchPause(parts: {
     synced: () => informer.synced,
     whenSynced: () => informer.whenSynced(),
     paused,
+    stalenessMs: () => informer.stalenessMs(),
     pausedNode: (name) => informer.get(key)?.nodes.has(name) === true,
   };
 }

@@ -204,6 +204,8 @@ describe('a reconciler', () => {
           waited: (_, seconds) => seen.push(`waited ${seconds}`),
           worked: (_, seconds) => seen.push(`worked ${seconds}`),
           retried: () => seen.push('retried'),
+          started: (_, queue) => seen.push(`started ${queue.unfinishedSeconds}`),
+          stopped: (_, queue) => seen.push(`stopped ${queue.longestRunningSeconds}`),
         },
       },
     );
@@ -213,7 +215,9 @@ describe('a reconciler', () => {
     await clock.advance(500);
     fail = false;
     await clock.advance(5_000);
+    await reconciler.stop();
     assert.deepEqual(seen, [
+      'started 0',
       'nodes added',
       'nodes added',
       'waited 0',
@@ -228,7 +232,7 @@ describe('a reconciler', () => {
       'depth 0',
       'worked 0.5',
       'depth 0',
+      'stopped 0',
     ]);
-    await reconciler.stop();
   });
 });

@@ -18,6 +18,17 @@ export interface QueueMetrics {
   worked(name: string, seconds: number): void;
   /** `workqueue_retries_total` */
   retried(name: string): void;
+  /** A reconciler began to run; `queue` tells its runs until it is stopped. */
+  started(name: string, queue: RunningWork): void;
+  stopped(name: string, queue: RunningWork): void;
+}
+
+/** What runs in a reconciler now. */
+export interface RunningWork {
+  /** `workqueue_longest_running_processor_seconds` */
+  readonly longestRunningSeconds: number;
+  /** `workqueue_unfinished_work_seconds`: the sum over all runs. */
+  readonly unfinishedSeconds: number;
 }
 
 export interface ReconcilerOptions {
@@ -45,7 +56,7 @@ export interface EnqueueOptions {
   readonly priority?: Priority;
 }
 
-export interface Reconciler {
+export interface Reconciler extends RunningWork {
   /**
    * Enqueues a key. Several requests are merged to the earliest time and the highest priority. A running key runs again
    * afterwards.
@@ -68,10 +79,6 @@ export interface Reconciler {
    * progress.
    */
   readonly lastProgressAt: number;
-  /** `workqueue_longest_running_processor_seconds` */
-  readonly longestRunningSeconds: number;
-  /** `workqueue_unfinished_work_seconds`: the sum over all runs. */
-  readonly unfinishedSeconds: number;
 }
 
 const graceMs = 1_000;
@@ -211,7 +218,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
     });
   }
 
-  return {
+  const reconciler: Reconciler = {
     enqueue(key, { afterMs = 0, priority = 'normal' } = {}) {
       if (state === 'stopped') return;
       metrics?.added(name);
@@ -223,10 +230,11 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
     start() {
       if (state !== 'new') return;
       state = 'started';
+      metrics?.started(name, reconciler);
       pumpSoon();
     },
     stop() {
-      stopping ??= drain();
+      stopping ??= drain().finally(() => metrics?.stopped(name, reconciler));
       return stopping;
     },
     get depth() {
@@ -251,6 +259,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
       return sum / 1000;
     },
   };
+  return reconciler;
 }
 
 interface Run {
