@@ -48,6 +48,11 @@ export interface Instance {
   readonly maintenance?: readonly Maintenance[];
   /** Labels of the cloud's own, beyond type, zone and region. Reserved namespaces are dropped when written. */
   readonly labels?: Readonly<Record<string, string>>;
+  /**
+   * What the cloud calls tags, labels or metadata of the VM, as its API has them. Undefined: the source does not show
+   * any, empty: there are none.
+   */
+  readonly tags?: Readonly<Record<string, string>>;
   /** The SMBIOS UUID in the guest, lower case, where the cloud's API has it. */
   readonly smbiosUuid?: string;
 }

@@ -11,9 +11,9 @@ export const maxReportBytes = 32 * 1024;
 
 /**
  * The instance as the sender's metadata service describes it. The machine's SMBIOS UUID and notices are separate
- * fields; pod ranges are the API's word alone.
+ * fields; pod ranges and tags are the API's word alone.
  */
-export type ReportedInstance = Omit<Instance, 'smbiosUuid' | 'podRanges' | 'maintenance'>;
+export type ReportedInstance = Omit<Instance, 'smbiosUuid' | 'podRanges' | 'maintenance' | 'tags'>;
 
 /** All labels that the agent's sources set. Where no API of the cloud is configured, no others are written. */
 export const reportedLabels: ReadonlySet<string> = new Set([

@@ -29,6 +29,7 @@ export const annotations = {
   /** Written by the kubelet for `--node-ip`: one address, or two of different families. */
   providedNodeIP: 'alpha.kubernetes.io/provided-node-ip',
   instance: 'mooring.dev/instance',
+  labelsFromTags: 'mooring.dev/labels-from-tags',
   paused: 'mooring.dev/paused',
   releaseDeletion: 'mooring.dev/release-deletion',
   reportUrl: 'mooring.dev/report-url',
@@ -108,6 +109,15 @@ export const ownKeys: readonly OwnKey[] = [
     meaning:
       'Scope and incarnation in which the instance was found, separated by one space. A Node without it is ' +
       'never deleted.',
+  },
+  {
+    key: annotations.labelsFromTags,
+    on: 'Node',
+    kind: 'annotation',
+    written: 'controller',
+    meaning:
+      'Names of the labels that come from tags of the VM (`--node-labels-from-tags`), separated by commas: they are ' +
+      'removed with their tags.',
   },
   {
     key: labels.attested,

@@ -15,7 +15,7 @@ import type { ShippedObjects } from '../kube/shipped-objects.ts';
 import type { BudgetKeeper } from '../model/budget-keeper.ts';
 import { liveNodes } from '../model/live-nodes.ts';
 import type { NodeView } from '../model/node-view.ts';
-import { viewService } from '../model/service-view.ts';
+import { type ServiceView, viewService } from '../model/service-view.ts';
 import type { Resolver } from '../nodes/resolve.ts';
 import { routeMetrics } from '../routes/metrics.ts';
 import { createRouteTask } from '../routes/route-task.ts';
@@ -69,6 +69,8 @@ export interface Network {
   start(): void;
   stop(): Promise<void>;
   readonly ready: readonly HealthCheck[];
+  /** That of Services; undefined where no loop reads them. */
+  readonly services: Pick<Informer<ServiceView>, 'stalenessMs'> | undefined;
   /** For the node task: whether a Node of this scope waits for its routes. */
   routesEnabled(scope: string, node: NodeView): boolean;
   /** For the node task: this Node is about to be deleted on evidence. */
@@ -218,6 +220,7 @@ export function createNetwork(context: NetworkContext, options: NetworkOptions):
 
   return {
     tasks,
+    services,
     start: () => services?.start(),
     stop: async () => services?.stop(),
     // Without a cloud that serves, nothing depends on them.

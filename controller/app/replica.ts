@@ -61,6 +61,7 @@ export type ReplicaOptions = Pick<
   | 'outOfServiceTaint'
   | 'reportUrl'
   | 'statusUpdateMs'
+  | 'tagLabels'
 >;
 
 /** Caches, election and loops of one process, without sockets and files. */
@@ -73,6 +74,8 @@ export interface Replica {
   readonly leading: LeaderApi;
   readonly shipped: ShippedObjects;
   readonly ready: readonly HealthCheck[];
+  /** The caches of the API server's objects, by resource. */
+  readonly caches: ReadonlyMap<string, Pick<ListWatch<unknown>, 'stalenessMs'>>;
   /** Monotonic time of each loop's last progress, by name; empty while not leading. */
   progress(): ReadonlyMap<string, number>;
   /**
@@ -103,7 +106,9 @@ export function createReplica(parts: ReplicaParts, options: ReplicaOptions): Rep
   const pause = watchPause({ api, clock, random, log, shipped });
   const reports = createReportStore(clock);
   const lookupsByScope = new Map<string, Lookups>();
-  for (const { scope, api: cloud } of clouds) if (cloud) lookupsByScope.set(scope, createLookups({ cloud, clock }));
+  const { tagLabels } = options;
+  for (const { scope, api: cloud } of clouds)
+    if (cloud) lookupsByScope.set(scope, createLookups({ cloud, clock, tagLabels }));
   const resolver = { configured: clouds, lookupsOf: (scope: string) => lookupsByScope.get(scope) };
 
   let terms: Promise<void> = Promise.resolve();
@@ -196,6 +201,7 @@ export function createReplica(parts: ReplicaParts, options: ReplicaOptions): Rep
     paused: pause.paused,
     pausedNode: pause.pausedNode,
     routesEnabled: network.routesEnabled,
+    tagLabels: options.tagLabels,
   };
   const task = createNodeTask(context, {
     budget,
@@ -243,6 +249,11 @@ export function createReplica(parts: ReplicaParts, options: ReplicaOptions): Rep
       { name: 'clouds', check: () => undefined, note: () => noteOf(clouds) },
       ...network.ready,
     ],
+    caches: new Map([
+      ['nodes', nodes],
+      ['configmaps', pause],
+      ...(network.services === undefined ? [] : ([['services', network.services]] as const)),
+    ]),
     progress: () => leaderTask.progress(),
     run,
   };

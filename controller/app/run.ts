@@ -4,7 +4,7 @@ import { hostname } from 'node:os';
 import type { Clock } from '../../common/process/clock.ts';
 import type { HealthCheck } from '../../common/process/health.ts';
 import type { Log } from '../../common/process/log.ts';
-import { createMetricRegistry, type MetricRegistry } from '../../common/process/metrics.ts';
+import { createMetricRegistry, createStandardMetrics, type MetricRegistry } from '../../common/process/metrics.ts';
 import type { Random } from '../../common/process/random.ts';
 import { version } from '../../common/version.ts';
 import { createChangeRecord } from '../dry-run/change-record.ts';
@@ -54,9 +54,10 @@ export async function runController(options: RunOptions, deps: RunDeps): Promise
     },
     { readFile: (path) => readFile(path), onReload: (cloud, result) => metrics?.onReload(cloud, result) },
   );
+  const standard = createStandardMetrics();
   try {
     while (!stop.aborted) {
-      const registry = createMetricRegistry();
+      const registry = createMetricRegistry(standard);
       metrics = createProcessMetrics(registry);
       const parts = { registry, metrics, clouds: clouds.current() };
       await untilChanged(clouds, stop, (ended) => runReplica(options, { ...deps, stop: ended }, parts));
@@ -159,7 +160,7 @@ async function runReplica(
   );
   metrics.loopAge.collect(() => {
     for (const [loop, at] of replica.progress()) metrics.loopAge.set({ loop }, (clock.monotonic() - at) / 1000);
-    metrics.cacheAge.set({ resource: 'nodes' }, nodes.stalenessMs() / 1000);
+    for (const [resource, cache] of replica.caches) metrics.cacheAge.set({ resource }, cache.stalenessMs() / 1000);
   });
   for (const [loop, name] of Object.entries(loopNames)) {
     const runs = options.loops[loop as keyof Loops];

@@ -34,11 +34,17 @@ describe('the fields of an answer', () => {
   it('with secrets are named without their values, at any depth', () => {
     const place = { cloud: 'gce', operation: 'read', path: 'key.json', secret: true };
     const one = answerFields({ key: ['hush'], source: { url: 7, headers: { a: 1 } } }, place);
-    assert.throws(() => one.text('key'), { message: 'gce read: key.json.key: it is none, expected a text' });
+    assert.throws(() => one.text('key'), {
+      message: 'gce read: key.json.key: a wrong value (not shown), expected a text',
+    });
     assert.throws(() => one.text('none'), { message: 'gce read: key.json.none: missing, expected a text' });
     const source = one.object('source');
-    assert.throws(() => source.text('url'), { message: 'gce read: key.json.source.url: it is none, expected a text' });
-    assert.throws(() => source.labels('headers'), { message: /headers: it is none, expected an object of texts$/ });
+    assert.throws(() => source.text('url'), {
+      message: 'gce read: key.json.source.url: a wrong value (not shown), expected a text',
+    });
+    assert.throws(() => source.labels('headers'), {
+      message: /headers: a wrong value \(not shown\), expected an object of texts$/,
+    });
   });
 
   const wrong: readonly (readonly [string, unknown, (one: AnswerFields) => unknown, RegExp])[] = [

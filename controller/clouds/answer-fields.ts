@@ -62,7 +62,7 @@ export function answerFields(
   { cloud, operation, path = 'answer', secret = false }: AnswerPlace,
 ): AnswerFields {
   const wrong = (name: string, found: unknown, expected: string) => {
-    const value = () => (secret ? 'it is none' : (JSON.stringify(found)?.slice(0, 80) ?? String(found)));
+    const value = () => (secret ? 'a wrong value (not shown)' : (JSON.stringify(found)?.slice(0, 80) ?? String(found)));
     const shown = found === undefined ? 'missing' : value();
     const message = `${path}${name === '' ? '' : `.${name}`}: ${shown}, expected ${expected}`;
     return new CloudError({ kind: 'Invalid', cloud, operation, message });

@@ -3,6 +3,7 @@ import { reportedLabels } from '../../common/report.ts';
 import { annotations, labels as labelKeys } from '../../common/well-known.ts';
 import { type AddressView, isUninitialized, type NodeView } from '../model/node-view.ts';
 import { cloudOfReportScope, parseRecord, printRecord } from '../model/scope-record.ts';
+import { labelsFromTags, type TagLabelRule, tagLabelChange } from '../model/tag-labels.ts';
 import type { VerifiedInstance } from '../model/verified-instance.ts';
 import { parseProvidedNodeIP, preferProvided, withHostnames } from './addresses.ts';
 import type { InitializedReason } from './reasons.ts';
@@ -11,13 +12,20 @@ import type { InitializedReason } from './reasons.ts';
 export interface DesiredNode {
   /** Undefined: it is set already, and immutable. */
   readonly providerID: string | undefined;
-  /** Only those that differ from the Node's. */
-  readonly labels: Readonly<Record<string, string>>;
+  /** Only those that differ from the Node's. Null: to be removed. */
+  readonly labels: Readonly<Record<string, string | null>>;
+  /** The annotation that names the labels from tags; undefined: it stays as it is, null: to be removed. */
+  readonly tagRecord: string | null | undefined;
   readonly record: string;
   /** Undefined: the cloud lists none, so the Node's addresses stay. */
   readonly addresses: readonly AddressView[] | undefined;
   readonly reason: Extract<InitializedReason, 'Initialized' | 'TopologyDrift'>;
   readonly message: string;
+}
+
+export interface DesiredNodeOptions {
+  readonly proof?: VerifiedInstance['assurance'] | undefined;
+  readonly tagLabels?: readonly TagLabelRule[] | undefined;
 }
 
 export type Desired =
@@ -39,13 +47,14 @@ const topology = [
 /**
  * Plans the desired Node for the instance that it runs on. Pure.
  *
- * @param proof to be recorded in a label of the Node
+ * @param options.proof to be recorded in a label of the Node
+ * @param options.tagLabels which tags become labels; a report alone has none
  */
 export function desiredNode(
   node: NodeView,
   instance: Instance,
   scope: string,
-  proof?: VerifiedInstance['assurance'],
+  { proof, tagLabels = [] }: DesiredNodeOptions = {},
 ): Desired {
   const providedText = node.annotations[annotations.providedNodeIP];
   const provided = providedText === undefined ? { ok: true as const, ips: [] } : parseProvidedNodeIP(providedText);
@@ -63,6 +72,8 @@ export function desiredNode(
   const drift = isUninitialized(node) ? [] : topologyDrift(node, instance);
   const { extra, unknown } = extraLabels(node, instance, cloudOfReportScope(scope) !== undefined);
   const { labels, refused } = acceptable({ ...extra, ...wellKnownLabels(node, instance) });
+  const wanted = labelsFromTags(instance, tagLabels);
+  const ofTags = wanted && tagLabelChange(wanted, node.labels, node.annotations[annotations.labelsFromTags], tagLabels);
   const parts = [
     drift.length > 0 ? drift.join('; ') : 'up to date with the cloud',
     ...(unknown.length > 0 ? [`left out, since no agent sets it: ${unknown.join(', ')}`] : []),
@@ -72,7 +83,8 @@ export function desiredNode(
     ok: true,
     node: {
       providerID: node.providerID === '' ? instance.providerID : undefined,
-      labels: { ...labels, ...proofLabel(node, proof) },
+      labels: { ...labels, ...ofTags?.labels, ...proofLabel(node, proof) },
+      tagRecord: ofTags?.record,
       record: recordOf(node, scope, instance),
       addresses,
       reason: drift.length > 0 ? 'TopologyDrift' : 'Initialized',

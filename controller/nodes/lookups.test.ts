@@ -19,6 +19,7 @@ describe('lookups', () => {
   let latencyMs: number;
   let answer: (refs: readonly InstanceRef[]) => ReadonlyMap<string, Lookup>;
   let lookups: Lookups;
+  let cloud: Cloud;
   let credential: number;
 
   beforeEach(() => {
@@ -27,7 +28,7 @@ describe('lookups', () => {
     credential = 0;
     latencyMs = 0;
     answer = (refs) => new Map(refs.map((each) => [refKey(each), absent]));
-    const cloud: Cloud = {
+    cloud = {
       name: 'c',
       scope: 's',
       account: 'demo',
@@ -92,6 +93,20 @@ describe('lookups', () => {
       await advanceDuring(clock, asked);
       assert.equal(lookups.hasSeenInstance, false);
     });
+  });
+
+  it('keeps of the tags those that become labels, and none without a rule', async () => {
+    const tags = { 'k8s-label/team': 'data', cost: '7' };
+    const instance = { cloud: 'c', id: '1', providerID: 'c://1', addresses: [], tags };
+    answer = (refs) =>
+      new Map(refs.map((each) => [refKey(each), { state: 'found', power: 'running', request: 'id', instance }]));
+    const tagLabels = [{ tagPrefix: 'k8s-label/', labelPrefix: 'example.com/' }];
+    const tagsOf = async (rules: typeof tagLabels) => {
+      const [found] = (await createLookups({ cloud, clock, tagLabels: rules }).lookupAll([ref(1)])).values();
+      return found?.state === 'found' && found.instance.tags;
+    };
+    assert.deepEqual(await tagsOf(tagLabels), { 'k8s-label/team': 'data' });
+    assert.equal(await tagsOf([]), undefined);
   });
 
   it('answers a single lookup after a short wait', async () => {

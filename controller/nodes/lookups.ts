@@ -1,6 +1,7 @@
 import { CloudError } from '../../common/cloud-error.ts';
 import type { Clock, Timer } from '../../common/process/clock.ts';
 import { type Cloud, type InstanceRef, type Lookup, type LookupOptions, refKey } from '../clouds/cloud.ts';
+import type { TagLabelRule } from '../model/tag-labels.ts';
 
 /** Batches single lookups into few calls of the cloud. */
 export interface Lookups {
@@ -25,13 +26,16 @@ export interface LookupsOptions {
    * burst of joining Nodes needs few calls.
    */
   readonly firstWindowMs?: number;
+  /** Of an instance's tags only those that become labels are kept: a VM may have many. */
+  readonly tagLabels?: readonly TagLabelRule[] | undefined;
 }
 
 /**
  * Collects refs into passes and runs one pass at a time; refs that arrive during a pass join the next. The number of
  * calls therefore depends on time, not on the number of Nodes.
  */
-export function createLookups({ cloud, clock, idleMs = 20, firstWindowMs = 100 }: LookupsOptions): Lookups {
+export function createLookups(options: LookupsOptions): Lookups {
+  const { cloud, clock, idleMs = 20, firstWindowMs = 100, tagLabels = [] } = options;
   const waiting = new Map<string, { readonly ref: InstanceRef; readonly resolve: ((lookup: Lookup) => void)[] }>();
   let idle: Timer | undefined;
   let full: Timer | undefined;
@@ -41,9 +45,10 @@ export function createLookups({ cloud, clock, idleMs = 20, firstWindowMs = 100 }
   let lastPassEnded = Number.NEGATIVE_INFINITY;
   let shownBy: number | undefined;
 
-  async function ask(refs: readonly InstanceRef[], options?: LookupOptions): Promise<ReadonlyMap<string, Lookup>> {
+  async function ask(refs: readonly InstanceRef[], how?: LookupOptions): Promise<ReadonlyMap<string, Lookup>> {
     const credential = cloud.credential ?? 0;
-    const answers = await safeLookup(cloud, refs, options);
+    const shown = await safeLookup(cloud, refs, how);
+    const answers = new Map([...shown].map(([key, lookup]) => [key, withFewTags(lookup, tagLabels)]));
     if (refs.some((ref) => ref.by === 'providerID' && isShown(answers.get(refKey(ref)))))
       shownBy = Math.max(credential, shownBy ?? credential);
     return answers;
@@ -116,6 +121,14 @@ export function createLookups({ cloud, clock, idleMs = 20, firstWindowMs = 100 }
       return shownBy === (cloud.credential ?? 0);
     },
   };
+}
+
+function withFewTags(lookup: Lookup, rules: readonly TagLabelRule[]): Lookup {
+  if (lookup.state !== 'found' || lookup.instance.tags === undefined) return lookup;
+  const { tags, ...instance } = lookup.instance;
+  if (rules.length === 0) return { ...lookup, instance };
+  const kept = Object.entries(tags).filter(([key]) => rules.some(({ tagPrefix }) => key.startsWith(tagPrefix)));
+  return { ...lookup, instance: { ...instance, tags: Object.fromEntries(kept) } };
 }
 
 function isShown(lookup: Lookup | undefined): boolean {

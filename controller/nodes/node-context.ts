@@ -6,6 +6,7 @@ import type { KubeApi } from '../kube/api.ts';
 import type { EventSink, EventTarget } from '../kube/event-sink.ts';
 import type { Informer } from '../kube/informer.ts';
 import type { NodeView } from '../model/node-view.ts';
+import type { TagLabelRule } from '../model/tag-labels.ts';
 import type { ReportStore } from '../reports/store.ts';
 import type { nodeMetrics } from './metrics.ts';
 import type { Resolver } from './resolve.ts';
@@ -26,6 +27,8 @@ export interface NodeContext {
   paused(): boolean;
   /** True while a person protects this Node from deletion. */
   pausedNode(name: string): boolean;
+  /** `--node-labels-from-tags`. Undefined: none. */
+  readonly tagLabels?: readonly TagLabelRule[] | undefined;
   /**
    * Whether this Node, whose instance is in this scope, gets pod routes: then it is initialised with
    * NetworkUnavailable=True. Undefined: there are no routes.

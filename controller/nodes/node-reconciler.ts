@@ -290,7 +290,7 @@ export function createNodeReconciler(context: NodeContext, writes: Semaphore): N
         context.paused()
           ? { kind: 'dropped' }
           : writeNode(
-              { api, clock, routesEnabled: context.routesEnabled },
+              { api, clock, routesEnabled: context.routesEnabled, tagLabels: context.tagLabels },
               node,
               { ...found, report, attested, recordsProof },
               keep,

@@ -82,7 +82,7 @@ describe('the patches of a Node', () => {
     assert.ok(desired.ok);
     const done = exampleNode({
       providerID: 'simulated://sim-1/i-1',
-      labels: desired.node.labels,
+      labels: desired.node.labels as Record<string, string>,
       annotations: { [annotations.instance]: desired.node.record },
       addresses: [{ type: 'InternalIP', address: '10.0.0.1' }],
       conditions: [

@@ -117,15 +117,15 @@ export function withoutTaint(taints: readonly Taint[], key: string): Taint[] {
 export function planMain(node: NodeView, desired: DesiredNode, resourceVersion: string): object | undefined {
   const untaint = isUninitialized(node);
   const labels = Object.keys(desired.labels).length > 0 ? { labels: desired.labels } : {};
-  const record =
-    node.annotations[annotations.instance] === desired.record
-      ? {}
-      : { annotations: { [annotations.instance]: desired.record } };
+  const records = {
+    ...(node.annotations[annotations.instance] === desired.record ? {} : { [annotations.instance]: desired.record }),
+    ...(desired.tagRecord === undefined ? {} : { [annotations.labelsFromTags]: desired.tagRecord }),
+  };
   const spec = {
     ...(desired.providerID === undefined ? {} : { providerID: desired.providerID }),
     ...(untaint ? { taints: withoutTaint(node.taints, taintKeys.uninitialized) } : {}),
   };
-  const metadata = { ...labels, ...record };
+  const metadata = { ...labels, ...(Object.keys(records).length > 0 ? { annotations: records } : {}) };
   if (Object.keys(spec).length === 0 && Object.keys(metadata).length === 0) return undefined;
   return { metadata: { resourceVersion, ...metadata }, ...(Object.keys(spec).length > 0 ? { spec } : {}) };
 }

@@ -4,6 +4,7 @@ import type { Report } from '../../common/report.ts';
 import { isConflict, type KubeApi } from '../kube/api.ts';
 import { nodePath } from '../kube/node-path.ts';
 import { isPaused, isUninitialized, type NodeView, viewNode } from '../model/node-view.ts';
+import type { TagLabelRule } from '../model/tag-labels.ts';
 import type { VerifiedInstance } from '../model/verified-instance.ts';
 import { type DesiredNode, desiredNode } from './desired-node.ts';
 import { contradiction } from './instance-identity.ts';
@@ -37,6 +38,8 @@ export interface NodeWriter {
   readonly clock: Clock;
   /** See NodeContext. */
   readonly routesEnabled?: ((scope: string, node: NodeView) => boolean) | undefined;
+  /** See NodeContext. */
+  readonly tagLabels?: readonly TagLabelRule[] | undefined;
 }
 
 interface Answer {
@@ -56,7 +59,7 @@ export async function readNode(api: KubeApi, name: string): Promise<NodeView> {
  * @param keep turns the desired addresses into those to write now, given the Node (see `address-removals.ts`)
  */
 export async function writeNode(
-  { api, clock, routesEnabled }: NodeWriter,
+  { api, clock, routesEnabled, tagLabels }: NodeWriter,
   first: NodeView,
   resolved: {
     readonly instance: Instance;
@@ -73,12 +76,10 @@ export async function writeNode(
   for (let attempt = 1; ; attempt += 1) {
     const contradicted = contradiction(node, resolved.instance, resolved.report, resolved.attested);
     if (contradicted !== undefined) return { kind: 'refused', reason: 'IdentityConflict', message: contradicted, node };
-    const planned = desiredNode(
-      node,
-      resolved.instance,
-      resolved.scope,
-      resolved.recordsProof ? resolved.attested?.assurance : undefined,
-    );
+    const planned = desiredNode(node, resolved.instance, resolved.scope, {
+      proof: resolved.recordsProof ? resolved.attested?.assurance : undefined,
+      tagLabels,
+    });
     if (!planned.ok) return { kind: 'refused', reason: planned.reason, message: planned.message, node };
     const desired = keep(node, planned.node);
     try {

@@ -2,6 +2,7 @@ import { isIP } from 'node:net';
 import { parseClusterCidrs } from '../../model/cluster-cidrs.ts';
 import { parseBudget } from '../../model/deletion-budget.ts';
 import { parseSelector } from '../../model/selector.ts';
+import { parseTagLabelRule } from '../../model/tag-labels.ts';
 import { trustName } from '../../reports/attestation/trust.ts';
 import { parseAttachGrant, parseRetainGrant } from '../../services/operator-policy.ts';
 
@@ -36,6 +37,12 @@ export const ofAttachGrants: Expectation = (text) =>
     ? undefined
     : 'ids separated by commas, each without blanks and none of them empty; ID=NAMESPACE or ID=NAMESPACE/NAME ' +
       'for some Services alone';
+
+/** An empty text is an empty list. */
+export const ofTagLabelRules: Expectation = (text) =>
+  text === '' || words(',', text).every((word) => parseTagLabelRule(word) !== undefined)
+    ? undefined
+    : 'TAGPREFIX=DOMAIN/, such as k8s-label/=example.com/, with a domain that is not of Kubernetes or Mooring';
 
 export const ofRetainGrant: Expectation = (text) =>
   parseRetainGrant(text) === undefined ? 'the name of a namespace, class:NAME of a loadBalancerClass, or *' : undefined;

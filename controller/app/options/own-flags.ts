@@ -10,6 +10,7 @@ import {
   ofReachableHost,
   ofSecurityGroups,
   ofSelector,
+  ofTagLabelRules,
   ofTrust,
 } from './expectations.ts';
 
@@ -66,6 +67,15 @@ export const commonFlags = defineFlags({
       'Clouds whose Nodes without providerID and report are bound to the only instance of their name, although ' +
       'no SMBIOS UUID confirms it; without a value: all clouds. A UUID that contradicts is refused all the ' +
       'same.',
+  },
+  'node-labels-from-tags': {
+    kind: 'list',
+    default: [],
+    help:
+      'Tags of VMs that become labels of their Nodes, as TAGPREFIX=DOMAIN/: with k8s-label/=example.com/ the tag ' +
+      'k8s-label/team becomes the label example.com/team. It follows its tag and goes with it; a label that somebody ' +
+      'else set stays. Of the API of the cloud alone, never of a report.',
+    check: ofTagLabelRules,
   },
   'allow-untagged-cloud': {
     kind: 'bool',

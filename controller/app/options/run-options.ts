@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { formatDuration } from '../../../common/process/duration.ts';
 import type { FlagValues } from '../../../common/process/flags.ts';
 import { type Budget, parseBudget } from '../../model/deletion-budget.ts';
+import { parseTagLabelRule, type TagLabelRule } from '../../model/tag-labels.ts';
 import type { Trust } from '../../reports/attestation/trust.ts';
 import { type CredentialFiles, readCredentialFiles } from '../../runtime/serving/credential-files.ts';
 import { type ListenAddress, parseListenAddress } from '../../runtime/serving/listen-address.ts';
@@ -38,6 +39,8 @@ export interface DecisionOptions {
   readonly announcedDeletionBudget: Budget;
   readonly outOfServiceTaint: boolean;
   readonly interruptionTaint: boolean;
+  /** `--node-labels-from-tags`. */
+  readonly tagLabels: readonly TagLabelRule[];
   readonly network: NetworkOptions;
 }
 
@@ -92,6 +95,7 @@ export async function readDecisionOptions(values: Values): Promise<DecisionOptio
     announcedDeletionBudget: budgetOf('announced-deletion-budget', values.announcedDeletionBudget),
     outOfServiceTaint: values.outOfServiceTaint,
     interruptionTaint: values.interruptionTaint,
+    tagLabels: values.nodeLabelsFromTags.map((text) => parseTagLabelRule(text)!),
     network: readNetworkOptions(values, loops),
   };
 }

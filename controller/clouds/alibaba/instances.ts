@@ -64,6 +64,12 @@ function readInstance(one: AnswerFields, request: 'list' | 'id'): Seen {
     instance: {
       ...{ cloud, id, name, incarnation: id, providerID: alibaba.print({ instanceId: id, region }), region },
       ...{ zone: one.text('ZoneId'), type: one.text('InstanceType'), addresses: addressesOf(one, name) },
+      tags: Object.fromEntries(
+        (one.optionalObject('Tags')?.optionalObjects('Tag') ?? []).map((tag) => [
+          tag.text('TagKey'),
+          tag.optionalText('TagValue') ?? '',
+        ]),
+      ),
     },
   };
 }

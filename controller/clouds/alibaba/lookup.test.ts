@@ -16,14 +16,15 @@ describe('lookups of ECS instances', () => {
     await world.close();
   });
 
-  it('show zone, region, type and every address that the agent reports, and none of other interfaces', async () => {
+  it('show zone, region, type, tags and every address that the agent reports, none of other interfaces', async () => {
     const world = alibabaWorld();
-    const more = { eip: '8.8.4.4', publicAddress: '', ipv6: ['2408:4005:0000::7'] };
+    const more = { eip: '8.8.4.4', publicAddress: '', ipv6: ['2408:4005:0000::7'], tags: { 'k8s-label/team': '' } };
     const { id, address } = world.fake.addInstance('worker', more);
     const { instances } = await world.open();
     const found = (await world.during(instances.lookup([refTo(`alicloud://cn-hangzhou.${id}`)]))).values().next().value;
     assert.ok(found?.state === 'found');
-    const { zone, region, type, addresses, providerID } = found.instance;
+    const { zone, region, type, addresses, providerID, tags } = found.instance;
+    assert.deepEqual(tags, { 'k8s-label/team': '' });
     assert.deepEqual([zone, region, type], ['cn-hangzhou-h', 'cn-hangzhou', 'ecs.g7.large']);
     assert.equal(providerID, `cn-hangzhou.${id}`);
     assert.deepEqual(

@@ -67,7 +67,8 @@ describe('lookupOf', () => {
   };
 
   it('describes an instance as a Node shall show it', () => {
-    assert.deepEqual(lookupOf(instance, view, 'list'), {
+    const tagged = { ...instance, Tags: [{ Key: 'team', Value: 'data' }, { Key: 'empty' }] };
+    assert.deepEqual(lookupOf(tagged, view, 'list'), {
       state: 'found',
       power: 'running',
       request: 'list',
@@ -82,6 +83,7 @@ describe('lookupOf', () => {
         type: 'm6i.large',
         addresses: ipv6,
         labels: { 'topology.k8s.aws/zone-id': 'euw1-az2' },
+        tags: { team: 'data', empty: '' },
       },
     });
   });

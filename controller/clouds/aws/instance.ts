@@ -48,6 +48,7 @@ function describe(instance: Ec2Instance, id: string, zone: string, view: Instanc
     ...(instance.InstanceType ? { type: instance.InstanceType } : {}),
     addresses: addressesOf(instance, view.nodeIpFamilies),
     ...(Object.keys(labels).length > 0 && { labels }),
+    tags: Object.fromEntries((instance.Tags ?? []).map(({ Key = '', Value = '' }) => [Key, Value])),
   };
 }
 

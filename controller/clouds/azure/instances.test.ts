@@ -43,6 +43,14 @@ describe('VMs of Azure', () => {
     );
   });
 
+  it('have the tags of their resource', async () => {
+    const { addVm, one } = await setUp();
+    const vm = addVm();
+    vm.tags = { team: 'data' };
+    const found = await one(vm);
+    assert.deepEqual(found.state === 'found' && found.instance.tags, { team: 'data' });
+  });
+
   it('have the number of their fault domain as a zone where there are no zones, by list and by id', async () => {
     const { fake, addVm, lookup, close } = await setUp();
     const flex = fake.addSet('domains', 'Flexible');

@@ -219,6 +219,7 @@ function readVm(vm: AnswerFields, view: AnswerFields, addresses: readonly VmAddr
       // A VM that is created again under the same name has the same resource id.
       incarnation: properties.text('vmId').toLowerCase(),
       maintenance: maintenanceOf(view),
+      tags: vm.labels('tags'),
       ...(place === undefined ? {} : { zone: place }),
       ...(type === undefined ? {} : { type }),
     },

@@ -34,7 +34,7 @@ const byId = (id: string): InstanceRef => ({ by: 'providerID', providerID: `exte
 const byName = (name: string): InstanceRef => ({ by: 'name', name });
 
 describe('VMs', () => {
-  it('are shown with zone, offering and the addresses of all networks, the default one first', async () => {
+  it('are shown with zone, offering, tags and the addresses of all networks, the default one first', async () => {
     const { fake, lookup } = setUp();
     const { id } = fake.addVm('node-1');
     const nic = (ipaddress: string, more: object = {}) => ({ ipaddress, networkid: fake.network.id, ...more });
@@ -42,7 +42,7 @@ describe('VMs', () => {
       nic('10.2.1.7'),
       nic('10.1.1.7', { isdefault: true, ip6address: '2001:DB8::7', secondaryip: [{ ipaddress: '10.1.1.99' }] }),
     ];
-    fake.vms.get(id)!.more = { nic: nics, publicip: '203.0.113.9' };
+    fake.vms.get(id)!.more = { nic: nics, publicip: '203.0.113.9', tags: [{ key: 'k8s-label/team', value: 'shop' }] };
     const [found] = await lookup(byId(id));
     assert.ok(found?.state === 'found');
     assert.deepEqual(found.instance, {
@@ -55,6 +55,7 @@ describe('VMs', () => {
         { type: 'InternalIP', address: '10.2.1.7' },
         { type: 'ExternalIP', address: '203.0.113.9' },
       ],
+      tags: { 'k8s-label/team': 'shop' },
     });
   });
 

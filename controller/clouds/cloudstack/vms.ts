@@ -79,6 +79,9 @@ function readVm(vm: AnswerFields, request: 'list' | 'id', { region }: VmConfig):
     // KVM shows the guest the id of its VM; other hypervisors make up an SMBIOS UUID.
     ...(vm.optionalText('hypervisor') === 'KVM' && { smbiosUuid: id }),
     addresses: addressesOf(vm),
+    tags: Object.fromEntries(
+      vm.optionalObjects('tags').map((tag) => [tag.text('key'), tag.optionalText('value') ?? '']),
+    ),
   };
   return { state: 'found', power: powers[vm.text('state')] ?? 'changing', request, instance };
 }

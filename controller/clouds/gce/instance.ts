@@ -18,7 +18,16 @@ export interface InstanceView {
 
 /** What is asked for: metadata alone may have 512 KiB a VM. */
 export const instanceFields = (
-  ['id', 'name', 'zone', 'status', 'machineType', 'hostname', 'canIpForward'] satisfies (keyof Vm)[] as string[]
+  [
+    'id',
+    'name',
+    'zone',
+    'status',
+    'machineType',
+    'hostname',
+    'canIpForward',
+    'labels',
+  ] satisfies (keyof Vm)[] as string[]
 )
   .concat(
     `networkInterfaces(${(
@@ -62,6 +71,7 @@ export function readInstance(vm: AnswerFields, request: 'list' | 'id', view: Ins
       addresses: addressesOf(vm, view, zone),
       podRanges: podRangesOf(vm),
       maintenance: maintenanceOf(vm),
+      tags: vm.labels('labels'),
     },
   };
 }

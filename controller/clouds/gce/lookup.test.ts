@@ -55,6 +55,7 @@ describe('VMs', () => {
     const { fake, lookup } = await setUp();
     const { id } = fake.addVm('n', {
       in: 'europe-west1-d',
+      labels: { team: 'data' },
       networkInterfaces: [
         {
           ...{ networkIP: '10.0.0.2', accessConfigs: [{ natIP: '203.0.113.1' }, { natIP: '' }, {}] },
@@ -82,6 +83,7 @@ describe('VMs', () => {
         { type: 'InternalIP', address: 'fd20:0:0:1::' },
         { type: 'InternalIP', address: '2600:1900::1' },
       ],
+      tags: { team: 'data' },
       // Of the first interface.
       podRanges: ['10.4.0.0/24', 'fd20:0:0:1::/112'],
       maintenance: [],

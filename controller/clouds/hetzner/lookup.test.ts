@@ -58,6 +58,7 @@ describe('looking up servers of Hetzner Cloud', () => {
           { type: 'InternalIP', address: '10.0.0.2' },
         ],
         labels: { 'instance.hetzner.cloud/provided-by': 'cloud' },
+        tags: {},
       });
     }
   });

@@ -127,6 +127,7 @@ function readServer(
       type: server.object('server_type').text('name'),
       addresses,
       labels: { 'instance.hetzner.cloud/provided-by': 'cloud' },
+      tags: server.labels('labels'),
     },
   };
 }

@@ -31,7 +31,7 @@ export function addressesOf(server: Server, ports: ServerPorts, options: Network
   for (const address of ports.active) add('InternalIP', address);
   add('ExternalIP', server.accessIPv4);
   add('ExternalIP', server.accessIPv6);
-  add('Hostname', server.hostname);
+  add('Hostname', server.metadata['hostname'] || undefined);
 
   const networks = new Map<string, ServerAddress[]>([...server.addresses].map(([name, list]) => [name, [...list]]));
   for (const { network, address } of ports.subports) {

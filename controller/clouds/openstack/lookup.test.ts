@@ -66,6 +66,7 @@ describe('looking up servers on OpenStack', () => {
       ],
       smbiosUuid: uuid(1),
       labels: { 'topology.openstack.org/host-id': '2091634baaccdc4c5a1d57069c833e402921df696b7f970791b12ec6' },
+      tags: {},
     });
   });
 

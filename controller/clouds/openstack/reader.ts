@@ -135,6 +135,7 @@ export function createReader({
         addresses: addressesOf(server, ports, networking),
         ...(tellsUuid && server.smbiosUuid !== undefined ? { smbiosUuid: server.smbiosUuid } : {}),
         ...(hostId === undefined ? {} : { labels: { [hostIdLabel]: hostId } }),
+        tags: server.metadata,
       },
     };
   }

@@ -16,8 +16,7 @@ export interface Server {
   readonly hostId: string | undefined;
   readonly accessIPv4: string | undefined;
   readonly accessIPv6: string | undefined;
-  /** The server's metadata key `hostname`. */
-  readonly hostname: string | undefined;
+  readonly metadata: Readonly<Record<string, string>>;
   readonly addresses: ReadonlyMap<string, readonly ServerAddress[]>;
   readonly flavor: { readonly id: string | undefined; readonly originalName: string | undefined };
   /** Nova gives a VM its server id as SMBIOS UUID. Undefined for bare metal, whose UUID is the hardware's own. */
@@ -43,11 +42,17 @@ export function readServer(json: unknown): Server | { readonly id: string | unde
     hostId: textOf(server['hostId']),
     accessIPv4: textOf(server['accessIPv4']),
     accessIPv6: textOf(server['accessIPv6']),
-    hostname: textOf(objectOf(server['metadata'])?.['hostname']),
+    metadata: textsOf(server['metadata']),
     addresses: readAddresses(server['addresses']),
     flavor: { id: textOf(flavor?.['id']), originalName: textOf(flavor?.['original_name']) },
     smbiosUuid: isBareMetal(flavor) ? undefined : id,
   };
+}
+
+/** The entries that are texts. */
+function textsOf(json: unknown): Record<string, string> {
+  const entries = Object.entries(objectOf(json) ?? {});
+  return Object.fromEntries(entries.filter((entry): entry is [string, string] => typeof entry[1] === 'string'));
 }
 
 /** Its flavour takes a whole machine of a class of hardware, and no virtual CPU. */

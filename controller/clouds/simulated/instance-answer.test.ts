@@ -45,6 +45,7 @@ test('an instance has its addresses in the order of its interfaces', () => {
         { type: 'ExternalDNS', address: 'worker-1.sim-1.simulated.example' },
       ],
       labels: { pool: 'blue' },
+      tags: { 'label:pool': 'blue', cost: '7' },
       smbiosUuid: '3e1b8d60-7c53-4a8e-8a5c-0f6c0e1f9d21',
     },
   });

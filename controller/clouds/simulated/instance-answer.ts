@@ -64,6 +64,7 @@ export function readInstance(item: unknown, region: string): ShownInstance {
     type: text(fields, 'type'),
     addresses: addressesOf(fields),
     labels: labelsOf(fields['tags']),
+    tags: tagsOf(fields['tags']),
     ...podRangesOf(tagOf(fields['tags'], podRangesTag)),
     ...maintenanceOf(tagOf(fields['tags'], maintenanceTag)),
     ...(fields['smbiosUuid'] !== undefined && { smbiosUuid: text(fields, 'smbiosUuid').toLowerCase() }),
@@ -91,16 +92,17 @@ function addressesOf(fields: Fields): NodeAddress[] {
   return [...addresses.values()];
 }
 
-function labelsOf(tags: unknown): Record<string, string> {
-  const labels: Record<string, string> = {};
-  if (tags === undefined) return labels;
+function tagsOf(tags: unknown): Record<string, string> {
+  if (tags === undefined) return {};
   if (!isObject(tags)) throw unexpected('tags', tags, 'an object');
-  for (const [key, value] of Object.entries(tags)) {
-    if (!key.startsWith(labelTag)) continue;
+  for (const [key, value] of Object.entries(tags))
     if (typeof value !== 'string') throw unexpected(`tags[${JSON.stringify(key)}]`, value, 'a text');
-    labels[key.slice(labelTag.length)] = value;
-  }
-  return labels;
+  return tags as Record<string, string>;
+}
+
+function labelsOf(tags: unknown): Record<string, string> {
+  const ours = Object.entries(tagsOf(tags)).filter(([key]) => key.startsWith(labelTag));
+  return Object.fromEntries(ours.map(([key, value]) => [key.slice(labelTag.length), value]));
 }
 
 function tagOf(tags: unknown, name: string): string | undefined {

@@ -18,17 +18,18 @@ function condition(type: string, status: string, reason: string, message = '') {
 function facts(
   node: {
     readonly annotations?: Readonly<Record<string, string>>;
+    readonly labels?: Readonly<Record<string, string>>;
     readonly spec?: object;
     readonly conditions?: readonly object[];
   },
   more: Partial<NodeFacts> = {},
 ): NodeFacts {
-  const { annotations: held = {}, spec = {}, conditions = [] } = node;
+  const { annotations: held = {}, labels = {}, spec = {}, conditions = [] } = node;
   return {
     node: viewNode({
       apiVersion: 'v1',
       kind: 'Node',
-      metadata: { name: 'n0', uid: 'u0', resourceVersion: '1', creationTimestamp: at(600), annotations: held },
+      metadata: { name: 'n0', uid: 'u0', resourceVersion: '1', creationTimestamp: at(600), annotations: held, labels },
       spec,
       status: { conditions },
     } as Parameters<typeof viewNode>[0]),
@@ -198,5 +199,13 @@ describe('the explanation of a Node', () => {
   it('has the command that ends a pause of everything', () => {
     const { remedy } = explainNode(facts({}, { pausedForAll: true, namespace: 'site' }));
     assert.match(remedy, /^To go on: kubectl -n site patch configmap mooring-ca --type=json -p '\[\{"op":"remove"/);
+  });
+
+  it('shows the labels that come from tags, as far as they still stand', () => {
+    const names = 'example.com/gone,example.com/team';
+    const node = { annotations: { [annotations.labelsFromTags]: names }, labels: { 'example.com/team': 'shop' } };
+    const { labelsFromTags } = explainNode(facts(node)).facts;
+    assert.deepEqual(labelsFromTags?.value, ['example.com/team=shop']);
+    assert.equal(explainNode(facts({})).facts['labelsFromTags']?.text, 'none');
   });
 });

@@ -160,6 +160,13 @@ function proof(node: NodeView): ShownFact {
   return { label, value: noted, text: `a signed document${noted === 'fresh' ? ' that answered a challenge' : ''}` };
 }
 
+/** As recorded: `--node-labels-from-tags` belongs to the controller. */
+function labelsOfTags({ annotations: noted, labels: held }: NodeView): ShownFact {
+  const recorded = (noted[annotations.labelsFromTags] ?? '').split(',');
+  const value = recorded.filter((name) => held[name] !== undefined).map((name) => `${name}=${held[name]}`);
+  return { label: 'labels from tags', value, text: value.join(', ') || 'none' };
+}
+
 const asBoolean: Readonly<Record<string, boolean>> = { True: true, False: false };
 
 function listFacts(facts: NodeFacts): Facts {
@@ -179,6 +186,7 @@ function listFacts(facts: NodeFacts): Facts {
     zone: fact('zone', node.labels[labels.zone], 'unset'),
     region: fact('region', node.labels[labels.region], 'unset'),
     instanceType: fact('instance type', node.labels[labels.instanceType], 'unset'),
+    labelsFromTags: labelsOfTags(node),
     podCIDRs: { label: 'pod ranges', value: node.podCIDRs, text: node.podCIDRs.join(', ') || 'none' },
     networkUnavailable: networkOf(node),
     addresses: {

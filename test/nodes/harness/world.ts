@@ -57,6 +57,7 @@ export interface WorldOptions {
   readonly logLevel?: 'debug';
   /** Default: no routes. */
   readonly routesEnabled?: (scope: string, node: NodeView) => boolean;
+  readonly tagLabels?: NodeContext['tagLabels'];
 }
 
 export interface EmittedEvent extends KubeEvent {
@@ -209,7 +210,9 @@ export function createWorld(options: WorldOptions = {}): World {
     });
     const configured = specs.map(open);
     const lookups = new Map(
-      configured.flatMap(({ api, scope }) => (api ? [[scope, createLookups({ cloud: api, clock })] as const] : [])),
+      configured.flatMap(({ api, scope }) =>
+        api ? [[scope, createLookups({ cloud: api, clock, tagLabels: options.tagLabels })] as const] : [],
+      ),
     );
     const leadership = memoryLeadership(lease, {
       onWrite: (changes) => trace.push(`${at()} lease ${JSON.stringify(changes)}`),
@@ -242,6 +245,7 @@ export function createWorld(options: WorldOptions = {}): World {
       paused: () => self.paused,
       pausedNode: (name: string) => self.pausedNodes.has(name),
       routesEnabled: options.routesEnabled,
+      tagLabels: options.tagLabels,
     };
     const task = createNodeTask(context, {
       budget: createBudgetKeeper(mustBudget(options.budget ?? '10%/10m'), leadership, clock, {

@@ -147,6 +147,7 @@ export function replicaOptions(scenario: Scenario, identity: string): ReplicaOpt
     statusUpdateMs: 60_000,
     outOfServiceTaint: scenario.outOfServiceTaint,
     interruptionTaint: scenario.interruptionTaint,
+    tagLabels: [],
     network: networkOptions(scenario),
   };
 }

@@ -147,7 +147,7 @@ export function createFakeAlibaba(clock: Clock): FakeRegion {
       const [high, low] = [(last >> 8) % 250, last % 250];
       const one: FakeInstance = {
         ...{ id, name, status: 'Running', zone: 'cn-hangzhou-h', type: 'ecs.g7.large', eip: '' },
-        ...{ address: `172.16.${high}.${low}`, publicAddress: `47.96.${high}.${low}`, ipv6: [] },
+        ...{ address: `172.16.${high}.${low}`, publicAddress: `47.96.${high}.${low}`, ipv6: [], tags: {} },
         ...{ interfaceId: region.nextId('eni'), ...more },
       };
       region.instances.set(id, one);

@@ -50,6 +50,7 @@ function shown(region: FakeRegion, one: FakeInstance): Json {
         },
       ],
     },
-    ...{ Tags: { Tag: [] }, SecurityGroupIds: { SecurityGroupId: ['sg-bp67acfmxazb4p'] }, OperationLocks: {} },
+    Tags: { Tag: Object.entries(one.tags).map(([TagKey, TagValue]) => ({ TagKey, TagValue })) },
+    ...{ SecurityGroupIds: { SecurityGroupId: ['sg-bp67acfmxazb4p'] }, OperationLocks: {} },
   };
 }

@@ -12,6 +12,7 @@ export interface FakeInstance {
   eip: string;
   readonly ipv6: readonly string[];
   readonly interfaceId: string;
+  readonly tags: Readonly<Record<string, string>>;
 }
 
 export interface FakeEntry {

@@ -13,6 +13,7 @@ export interface FakeVm {
   readonly set: FakeSet | undefined;
   readonly instanceId: string | undefined;
   readonly vmId: string;
+  tags?: Readonly<Record<string, string>>;
   readonly computerName: string;
   readonly size: string;
   zones: readonly string[] | undefined;
@@ -153,7 +154,7 @@ export function vmJson(vm: FakeVm, withView: boolean): Json {
   const { id, name, set, instanceId, zones } = vm;
   const uniform = instanceId !== undefined;
   return {
-    ...{ id, name, location, tags: {} },
+    ...{ id, name, location, tags: vm.tags ?? {} },
     ...(zones === undefined ? {} : { zones }),
     ...(uniform ? { instanceId, sku: { name: vm.size, tier: 'Standard' } } : {}),
     ...(uniform ? { etag: etagOf(vm.interfaces[0]!.version) } : {}),
