@@ -44,6 +44,7 @@ test('exits 2 with a message on stderr for a bad flag, command or argument count
     [['explain', '--wibe'], /^tool explain: unknown option '--wibe'/],
     [['explain', 'node'], /^tool explain: "node", expected KIND NAME/],
     [['explian'], /^tool: command "explian", expected one of explain/],
+    [['help', 'explian'], /^tool: command "explian", expected one of explain/],
     [[], /Usage: tool COMMAND/],
   ] as const) {
     const { code, stdout, stderr, seen } = await run(argv);
@@ -58,6 +59,7 @@ test('help and version go to stdout and exit 0', async () => {
   for (const [argv, text] of [
     [['--help'], /explain {2}Explains one thing\./],
     [['explain', '--help'], /Usage: tool explain \[flags\] KIND NAME/],
+    [['help', 'explain'], /Usage: tool explain \[flags\] KIND NAME/],
     [['explain', '-h'], /--wide/],
     [['--version'], /^tool 1\.2\.3\n$/],
   ] as const) {

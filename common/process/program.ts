@@ -47,7 +47,8 @@ export function defineCommand<const D extends FlagDefinitions>(command: CommandD
 
 /** Runs the command of the arguments and returns the exit code; never ends the process itself. */
 export async function runProgram(program: ProgramDefinition, io: ProgramIo): Promise<number> {
-  const [name, ...argv] = io.argv;
+  const [first, second] = io.argv;
+  const [name, ...argv] = first === 'help' && second !== undefined ? [second, '--help'] : io.argv;
   if (name === '--version' || name === 'version') {
     io.stdout(`${program.name} ${program.version}\n`);
     return 0;

@@ -151,7 +151,7 @@ function assertApart(opened: readonly ConfiguredCloud[]): void {
   for (const { name, scope, unidentified } of opened) {
     if (unidentified !== undefined) continue;
     if (scopes.has(scope))
-      throw new CloudConfigError(`--cloud-config of ${name}: two configurations reach the same scope ${scope}`);
+      throw new CloudConfigError(`--cloud-provider: ${name} is given twice, and both reach the same scope ${scope}`);
     scopes.add(scope);
   }
 }

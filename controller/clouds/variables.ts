@@ -39,6 +39,8 @@ export interface Variables {
   finish(): void;
 }
 
+const hidden = 'a wrong value (not shown)';
+
 /** @throws CloudConfigError where the file cannot be read as names and values */
 export function readVariables(options: VariablesOptions): Variables {
   const { cloud, file, env, readText } = options;
@@ -51,10 +53,10 @@ export function readVariables(options: VariablesOptions): Variables {
     problems.push(`${fromFile.has(name) ? `${file!.path}: ` : ''}${name}: ${shown}, expected ${expected}`);
     return instead;
   }
-  function inOneLine(name: string, value: string | undefined): string | undefined {
+  function inOneLine(name: string, value: string | undefined, shown = hidden): string | undefined {
     // A header takes no line breaks and no other control characters.
     if (value === undefined || /^[\x21-\x7e]+$/.test(value)) return value;
-    return wrong(name, 'one word of ASCII characters', undefined, 'it is none');
+    return wrong(name, 'one word of ASCII characters', undefined, shown);
   }
 
   return {
@@ -69,18 +71,23 @@ export function readVariables(options: VariablesOptions): Variables {
       const parsed = URL.parse(value);
       const plain = parsed?.username === '' && parsed.search === '' && parsed.hash === '';
       if (plain && /^https?:$/.test(parsed.protocol)) return value.replace(/\/+$/, '');
-      return wrong(name, 'an http or https URL without user, query and fragment', without, 'it is none');
+      return wrong(name, 'an http or https URL without user, query and fragment', without, hidden);
     },
     async secret(name) {
       const path = text(`${name}_FILE`);
       if (path === undefined) return inOneLine(name, text(name));
       // The path is not shown: it may be the secret itself, given by the wrong variable.
-      const badFile = (expected: string) => wrong(`${name}_FILE`, expected, undefined, 'it is none');
+      const badFile = (expected: string) => wrong(`${name}_FILE`, expected, undefined, hidden);
       if (text(name) !== undefined) return badFile(`${name} or ${name}_FILE, not both`);
       files.push(path);
       const content = await readText(path).catch(() => undefined);
       if (content === undefined) return badFile('the path of a file that can be read');
-      return inOneLine(name, content.trim());
+      const word = content.trim();
+      return inOneLine(
+        `${name}_FILE`,
+        word,
+        word === '' ? 'the file is empty' : 'a wrong text in the file (not shown)',
+      );
     },
     finish() {
       if (problems.length > 0) throw new CloudConfigError(`${cloud}: ${problems.join('; ')}`);
@@ -99,6 +106,7 @@ function readFile({ path, text }: CloudConfigFile, { names, expected }: Variable
     throw new CloudConfigError(`${path}: unknown ${shown}, expected ${expected}`);
   }
   const nested = Object.entries(content).find(([, value]) => typeof value !== 'string');
-  if (nested !== undefined) throw new CloudConfigError(`${path}: ${nested[0]}: it is none, expected one value`);
+  if (nested !== undefined)
+    throw new CloudConfigError(`${path}: ${nested[0]}: a wrong value (not shown), expected one value`);
   return new Map(Object.entries(content).map(([name, value]) => [name, /^(~|null)$/i.test(value) ? '' : value]));
 }

@@ -1,4 +1,6 @@
+import { X509Certificate } from 'node:crypto';
 import { isKubeError, type KubeApi, type KubeError } from '../kube/api.ts';
+import type { KubeConnection } from '../kube/connection.ts';
 
 /** A server that answers at all answers this at once. */
 const answersWithinMs = 3000;
@@ -15,17 +17,38 @@ const problems: Readonly<Record<string, string>> = {
 const untrusted = /^(UNABLE_TO_VERIFY_LEAF_SIGNATURE|UNABLE_TO_GET_ISSUER_CERT|SELF_SIGNED_CERT_IN_CHAIN|DEPTH_ZERO)/;
 
 /** Throws an Error that says what to do where the API server does not answer, or refuses the credential. */
-export async function assertAnswering(api: KubeApi, server: string): Promise<void> {
+export async function assertAnswering(
+  api: KubeApi,
+  { server, credentials }: Pick<KubeConnection, 'server' | 'credentials'>,
+  nowMs: number,
+): Promise<void> {
   try {
     await api.call({ verb: 'get', path: '/version', timeoutMs: answersWithinMs });
   } catch (error) {
-    throw isKubeError(error) ? (apiProblem(error, server) ?? error) : error;
+    if (!isKubeError(error)) throw error;
+    throw apiProblem(error, server, expiryOf((await credentials()).tls.cert), nowMs) ?? error;
   }
 }
 
-/** Undefined where the server answered with something else than that it refuses the credential. Pure. */
-export function apiProblem(error: KubeError, server: string): Error | undefined {
+/** Undefined without a client certificate, or where it cannot be read. */
+function expiryOf(certificate: unknown): Date | undefined {
+  if (typeof certificate !== 'string' && !Buffer.isBuffer(certificate)) return undefined;
+  try {
+    return new X509Certificate(certificate).validToDate;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Undefined where the server answered with something else than that it refuses the credential. Pure.
+ *
+ * @param expiry of the client certificate of the kubeconfig, where it has one
+ */
+function apiProblem(error: KubeError, server: string, expiry: Date | undefined, nowMs: number): Error | undefined {
   const because = (why: string) => new Error(`the API server ${server}: ${why}`);
+  if (error.status === 401 && expiry !== undefined && expiry.getTime() <= nowMs)
+    return because(`401 Unauthorized: the client certificate of the kubeconfig expired at ${expiry.toISOString()}`);
   if (error.status === 401) return because('401 Unauthorized: it refuses the credential of the kubeconfig');
   if (error.status !== 0) return undefined;
   if (error.reason === 'Timeout') return because(`no answer in time; ${problems['ETIMEDOUT']?.split('; ')[1]}`);

@@ -106,7 +106,7 @@ export async function withApi<T>(
   const config = await connectTo(kubeconfig, { clock, log, env, context: context || undefined });
   const client = createKubeClient({ config, clock, log });
   try {
-    if (!unproved) await assertAnswering(client.api, config.server);
+    if (!unproved) await assertAnswering(client.api, config, clock.now());
     return await work(client.api, config);
   } finally {
     client.close();

@@ -44,6 +44,21 @@ export const wrongInputs: readonly WrongInput[] = [
   controller('an invalid CIDR', ['run', simulated, '--cluster-cidr=10.0.0.0/33'], 2, /10\.0\.0\.0\/33/, /CIDR|range/),
   controller('an invalid number', ['run', simulated, '--concurrent-service-syncs=many'], 2, /many/, /number/),
   controller('an unknown cloud', ['check', '--cloud-provider=awz'], 2, /awz/, /aws/),
+  controller('help for a command that does not exist', ['help', 'explian'], 2, /explian/, /explain/),
+  controller(
+    'an invalid budget',
+    ['run', simulated, api, '--cloud-config={folder}/cloud.yaml', '--node-deletion-budget=10 of 20'],
+    2,
+    /10 of 20/,
+    /expected/,
+  ),
+  controller(
+    'one cloud given twice',
+    ['check', '--cloud-provider=hcloud', '--cloud-provider=hetzner', api],
+    2,
+    /hetzner is given twice/,
+    /--cloud-provider/,
+  ),
   controller('no cloud', ['run', api], 2, /--cloud-provider/, /expected|required/),
   controller('an unknown loop', ['run', simulated, '--controllers=nodes'], 2, /nodes/, /cloud-node/),
   controller(
@@ -103,6 +118,9 @@ export const wrongInputs: readonly WrongInput[] = [
   controller('a file of KUBECONFIG that is not there', ['status'], 2, /none\.yaml/, /KUBECONFIG/, {
     KUBECONFIG: '{folder}/none.yaml',
   }),
+  controller('one broken file of several in KUBECONFIG', ['status'], 2, /broken\.yaml: line 2/, /YAML/, {
+    KUBECONFIG: '{folder}/good.yaml:{folder}/broken.yaml',
+  }),
   controller('no kubeconfig at all', ['status'], 2, /KUBECONFIG/, /--kubeconfig/, {
     KUBECONFIG: '',
     HOME: '{folder}/empty',
@@ -143,6 +161,20 @@ export const wrongInputs: readonly WrongInput[] = [
     1,
     /401/,
     /credential of the kubeconfig/,
+  ),
+  controller(
+    'a client certificate that has expired',
+    ['status', '--kubeconfig={folder}/expired-certificate.yaml'],
+    1,
+    /client certificate of the kubeconfig/,
+    /expired at 2021-01-01/,
+  ),
+  controller(
+    'a Node that this account may not get, while it may get others',
+    ['explain', 'node', 'b', '--kubeconfig={folder}/one-node.yaml'],
+    1,
+    /nodes "b" is forbidden/,
+    /User "somebody" cannot get/,
   ),
   controller(
     'an account without rights',
@@ -218,6 +250,29 @@ export const wrongInputs: readonly WrongInput[] = [
     2,
     /azure\.json/,
     /JSON|line/,
+  ),
+  controller(
+    'half a YAML',
+    ['check', simulated, api, '--cloud-config={folder}/broken-cloud.yaml'],
+    2,
+    /broken-cloud\.yaml: line 2/,
+    /YAML/,
+  ),
+  controller(
+    'an empty file of a credential',
+    ['check', '--cloud-provider=hetzner', api],
+    2,
+    /HCLOUD_TOKEN_FILE: the file is empty/,
+    /expected one word/,
+    { HCLOUD_TOKEN_FILE: '{folder}/empty-token' },
+  ),
+  controller(
+    'a file of a credential that is not there',
+    ['check', '--cloud-provider=hetzner', api],
+    2,
+    /HCLOUD_TOKEN_FILE/,
+    /a file that can be read/,
+    { HCLOUD_TOKEN_FILE: '{folder}/none' },
   ),
   controller(
     'a cloud without a credential',

@@ -4,8 +4,10 @@ import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { testCa } from '../../common/testing/certificates.ts';
 import { freePort } from '../kit/free-ports.ts';
-import { startKubeApi } from '../kit/kube-api/start-kube-api.ts';
+import { type KubeApiServer, startKubeApi } from '../kit/kube-api/start-kube-api.ts';
+import { createKubeRest } from '../kit/world/kube-rest.ts';
 
 /** What the command lines name in braces: files, addresses and ports. */
 export interface WrongWorld {
@@ -14,16 +16,22 @@ export interface WrongWorld {
 }
 
 const noRights = 'a-token-without-rights';
+const oneNode = 'a-token-for-one-node';
+const person = (name: string) => ({ name, uid: '', groups: ['system:authenticated'], extra: {} });
 
 /** An API server, peers that answer wrongly or not at all, and files with mistakes. */
 export async function startWrongWorld(): Promise<WrongWorld> {
   const folder = await mkdtemp(join(tmpdir(), 'mooring-wrong-'));
   const [api, other] = await Promise.all([
     startKubeApi({
-      tokens: new Map([[noRights, { name: 'nobody', uid: '', groups: ['system:authenticated'], extra: {} }]]),
+      tokens: new Map([
+        [noRights, person('nobody')],
+        [oneNode, person('somebody')],
+      ]),
     }),
     startKubeApi(),
   ]);
+  await allowOneNode(api);
   const silent = createServer(() => {});
   const taken = createServer();
   const answering = (status: number, type: string, body: string) =>
@@ -46,11 +54,25 @@ export async function startWrongWorld(): Promise<WrongWorld> {
   }
 
   const good = api.kubeconfig();
+  const unknown = api.kubeconfig('unknown');
+  const ca = await testCa();
+  const expired = await ca.issue({ usage: 'clientAuth', notAfter: new Date('2021-01-01T00:00:00Z') });
+  const inBase64 = (pem: string) => Buffer.from(pem).toString('base64');
+  const withExpired = [
+    '$&',
+    `$1client-certificate-data: ${inBase64(expired.certPem)}`,
+    `$1client-key-data: ${inBase64(expired.keyPem)}`,
+  ].join('\n');
   const server = new URL(api.url).host;
   const files: Record<string, string> = {
     'good.yaml': good,
     'no-rights.yaml': api.kubeconfig(noRights),
-    'unknown-token.yaml': api.kubeconfig('unknown'),
+    'unknown-token.yaml': unknown,
+    'one-node.yaml': api.kubeconfig(oneNode),
+    'expired-certificate.yaml': unknown.replace(/^( *)token: .*/m, withExpired),
+    'broken.yaml': `users: [\n${good}`,
+    'empty-token': '\n',
+    'broken-cloud.yaml': 'project: [p\nregion: {r\n',
     'other-ca.yaml': good.replace(/certificate-authority-data: .*/, other.kubeconfig().match(/certificate-auth.*/)![0]),
     'closed.yaml': good.replace(server, `127.0.0.1:${ports['closed']}`),
     'silent.yaml': good.replace(server, `127.0.0.1:${ports['silent']}`),
@@ -88,4 +110,20 @@ export async function startWrongWorld(): Promise<WrongWorld> {
       await Promise.all([api.stop(), other.stop(), rm(folder, { recursive: true, force: true })]);
     },
   };
+}
+
+/** Two Nodes, and a person who may get one of them. */
+async function allowOneNode(api: KubeApiServer): Promise<void> {
+  const rest = createKubeRest(api);
+  const rights = '/apis/rbac.authorization.k8s.io/v1';
+  for (const name of ['a', 'b']) await rest.must('POST', '/api/v1/nodes', { metadata: { name } });
+  const metadata = { name: 'one-node' };
+  const rules = [{ apiGroups: [''], resources: ['nodes'], resourceNames: ['a'], verbs: ['get'] }];
+  await rest.must('POST', `${rights}/clusterroles`, { metadata, rules });
+  await rest.must('POST', `${rights}/clusterrolebindings`, {
+    metadata,
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'one-node' },
+    subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'somebody' }],
+  });
+  rest.close();
 }

@@ -167,5 +167,5 @@ function readGlobal({ path, text }: CloudConfigFile): { values: Record<string, s
 function decoded(path: string, name: string, value: string): string {
   const text = Buffer.from(value, 'base64').toString();
   if (/^[A-Za-z0-9+/]+=*$/.test(value) && /^[\x21-\x7e]+$/.test(text.trim())) return text.trim();
-  throw new CloudConfigError(`${path}: Global.${name}: it is none, expected a key in Base64`);
+  throw new CloudConfigError(`${path}: Global.${name}: a wrong value (not shown), expected a key in Base64`);
 }

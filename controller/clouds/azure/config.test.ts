@@ -178,7 +178,7 @@ describe('the configuration of Azure', () => {
       /aadMSIDataPlaneIdentityPath: "\/x", expected another/,
       /useManagedIdentityExtension: "perhaps", expected true or false/,
       /routeTableName: "\.\.", expected the name/,
-      /resourceManagerEndpoint: it is none, expected an http or https URL/,
+      /resourceManagerEndpoint: a wrong value \(not shown\), expected an http or https URL/,
       /aadClientId: missing, expected the id/,
       /location: "..\/x", expected the name of a region/,
     ])
@@ -188,7 +188,10 @@ describe('the configuration of Azure', () => {
   it('names what is missing, and shows no secret of the wrong type', async () => {
     assert.match(await refusalOf({}), /subscriptionId: missing.*resourceGroup: missing/);
     assert.match(await refusalOf({ ...withSecret, subscriptionId: '' }), /subscriptionId: "", expected the UUID/);
-    assert.match(await refusalOf({ ...withSecret, aadClientSecret: { value: secret } }), /aadClientSecret: it is none/);
+    assert.match(
+      await refusalOf({ ...withSecret, aadClientSecret: { value: secret } }),
+      /aadClientSecret: a wrong value \(not shown\)/,
+    );
   });
 
   it('refuses what is neither JSON nor YAML without showing it', async () => {
@@ -220,8 +223,11 @@ describe('the configuration of Azure', () => {
       },
     });
     assert.match(message, /tenantId: "a b", expected the id or domain/);
-    assert.match(message, /AZURE_AUTHORITY_HOST: it is none, expected an http or https URL/);
-    assert.match(message, /AZURE_POD_IDENTITY_AUTHORITY_HOST: it is none, expected an http or https URL/);
+    assert.match(message, /AZURE_AUTHORITY_HOST: a wrong value \(not shown\), expected an http or https URL/);
+    assert.match(
+      message,
+      /AZURE_POD_IDENTITY_AUTHORITY_HOST: a wrong value \(not shown\), expected an http or https URL/,
+    );
   });
 
   it('warns of unknown keys, and not of those that it leaves to the classic controller', async () => {

@@ -92,7 +92,9 @@ export async function readConfig(
   const files: string[] = [];
 
   function wrong(key: string, expected: string, value = given.get(key.toLowerCase())?.value): undefined {
-    const shown = secretKeys.has(key.toLowerCase()) ? 'it is none' : (JSON.stringify(value) ?? 'missing');
+    const shown = secretKeys.has(key.toLowerCase())
+      ? 'a wrong value (not shown)'
+      : (JSON.stringify(value) ?? 'missing');
     problems.push(`${key}: ${shown}, expected ${expected}`);
     return undefined;
   }
@@ -119,7 +121,7 @@ export async function readConfig(
     const plain = parsed?.username === '' && parsed.password === '' && parsed.search === '' && parsed.hash === '';
     if (plain && /^https?:$/.test(parsed.protocol)) return parsed.href.replace(/\/+$/, '');
     // It may have a password in it.
-    problems.push(`${key}: it is none, expected an http or https URL without user, query and fragment`);
+    problems.push(`${key}: a wrong value (not shown), expected an http or https URL without user, query and fragment`);
     return undefined;
   }
 

@@ -34,12 +34,20 @@ describe('the INI file of the classic controller', () => {
 
   for (const [what, lines, message] of [
     ['a missing key', needed.slice(0, 2), /secret-key: missing, expected it beside api-url, api-key, secret-key/],
-    ['an address that is none', ['api-url = cs.example.com', ...needed.slice(1)], /api-url: it is none, expected/],
-    ['an address with a password', ['api-url = https://a:hidden@cs/', ...needed.slice(1)], /api-url: it is none/],
+    [
+      'an address that is none',
+      ['api-url = cs.example.com', ...needed.slice(1)],
+      /api-url: a wrong value \(not shown\), expected/,
+    ],
+    [
+      'an address with a password',
+      ['api-url = https://a:hidden@cs/', ...needed.slice(1)],
+      /api-url: a wrong value \(not shown\)/,
+    ],
     [
       'a key of two words',
       [...needed.slice(0, 2), 'secret-key = hidden word'],
-      /secret-key: it is none, expected one word/,
+      /secret-key: a wrong value \(not shown\), expected one word/,
     ],
     ['a project by its name', [...needed, 'project-id = web'], /project-id: "web", expected the UUID of a project/],
   ] as const)

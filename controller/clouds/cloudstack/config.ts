@@ -59,11 +59,14 @@ function endpointOf(global: GcfgReader): string {
   const isPlain = url !== null && !url.username && !url.password && !url.search && !url.hash;
   if (isPlain && /^https?:$/.test(url.protocol)) return value;
   // Not shown: what is wrong with it may be a password in it.
-  throw global.error('api-url', 'it is none, expected an http or https URL without user, query and fragment');
+  throw global.error(
+    'api-url',
+    'a wrong value (not shown), expected an http or https URL without user, query and fragment',
+  );
 }
 
 function keyOf(global: GcfgReader, key: string): string {
   const value = global.text(key)!;
   if (/^[\x21-\x7e]+$/.test(value)) return value;
-  throw global.error(key, 'it is none, expected one word of ASCII characters');
+  throw global.error(key, 'a wrong value (not shown), expected one word of ASCII characters');
 }

@@ -116,7 +116,10 @@ describe('the configuration of Compute Engine', () => {
 
   it('does not show a password in a URL', () => {
     const message = refusalOf('[global]\napi-endpoint = https://user:secret@example.com');
-    assert.match(message, /line 2: \[global\] api-endpoint: it is none, expected an http or https URL/);
+    assert.match(
+      message,
+      /line 2: \[global\] api-endpoint: a wrong value \(not shown\), expected an http or https URL/,
+    );
     assert.doesNotMatch(message, /secret/);
   });
 });

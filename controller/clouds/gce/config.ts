@@ -135,7 +135,7 @@ function plainUrl(reader: GcfgReader, key: string): string | undefined {
   const value = reader.text(key);
   if (value === undefined || isPlainUrl(value)) return value;
   // Not shown: what is wrong with it may be a password in it.
-  throw reader.error(key, 'it is none, expected an http or https URL without user, query and fragment');
+  throw reader.error(key, 'a wrong value (not shown), expected an http or https URL without user, query and fragment');
 }
 
 /** An http or https URL that can be shown. */

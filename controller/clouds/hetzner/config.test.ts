@@ -104,7 +104,7 @@ describe('the configuration of Hetzner', () => {
     [
       'an endpoint with a password',
       { HCLOUD_ENDPOINT: 'https://u:pw@x/v1' },
-      /HCLOUD_ENDPOINT: it is none, expected an/,
+      /HCLOUD_ENDPOINT: a wrong value \(not shown\), expected an/,
     ],
     ['a token twice', { HCLOUD_TOKEN_FILE: '/t' }, /expected HCLOUD_TOKEN or HCLOUD_TOKEN_FILE, not both/],
     [
@@ -133,7 +133,7 @@ describe('the configuration of Hetzner', () => {
     for (const value of ['{s3cret: x}', '[s3cret]'])
       assert.equal(
         await refusalOf({}, `ROBOT_PASSWORD: ${value}`),
-        'hetzner.yaml: ROBOT_PASSWORD: it is none, expected one value',
+        'hetzner.yaml: ROBOT_PASSWORD: a wrong value (not shown), expected one value',
       );
   });
 
@@ -151,17 +151,22 @@ describe('the configuration of Hetzner', () => {
 
   it('refuses a token with a line break without showing it', async () => {
     const message = await refusalOf({ HCLOUD_TOKEN: `${token}\n${token}` });
-    assert.equal(message, 'hetzner: HCLOUD_TOKEN: it is none, expected one word of ASCII characters');
+    assert.equal(message, 'hetzner: HCLOUD_TOKEN: a wrong value (not shown), expected one word of ASCII characters');
     const inFile = await refusalOf({ HCLOUD_TOKEN_FILE: '/run/token' }, undefined, {
       '/run/token': `${token}\n${token}`,
     });
-    assert.equal(inFile, 'hetzner: HCLOUD_TOKEN: it is none, expected one word of ASCII characters');
+    assert.match(inFile, /^hetzner: HCLOUD_TOKEN_FILE: a wrong text in the file \(not shown\), expected one word/);
+    const empty = await refusalOf({ HCLOUD_TOKEN_FILE: '/run/token' }, undefined, { '/run/token': '\n' });
+    assert.match(empty, /^hetzner: HCLOUD_TOKEN_FILE: the file is empty, expected one word/);
   });
 
   it('shows no token that is given in place of the path of its file', async () => {
     for (const path of [token, `/${token}`, `${token}\0`]) {
       const message = await refusalOf({ HCLOUD_TOKEN_FILE: path });
-      assert.equal(message, 'hetzner: HCLOUD_TOKEN_FILE: it is none, expected the path of a file that can be read');
+      assert.equal(
+        message,
+        'hetzner: HCLOUD_TOKEN_FILE: a wrong value (not shown), expected the path of a file that can be read',
+      );
       const both = await refusalOf({ HCLOUD_TOKEN_FILE: path, HCLOUD_TOKEN: token });
       assert.doesNotMatch(both, new RegExp(token));
     }

@@ -39,7 +39,12 @@ export function createAgencyKeys({ http, clock, metadata }: AgencyOptions): Acce
     const key = { id: fields.text('access'), secret: fields.text('secret'), token: fields.text('securitytoken') };
     const endsAtMs = Date.parse(fields.text('expires_at'));
     if (![key.id, key.secret, key.token].every((one) => /^[\x21-\x7e]+$/.test(one)) || Number.isNaN(endsAtMs))
-      throw new CloudError({ kind: 'Invalid', cloud, operation, message: 'credential: it is none, expected a key' });
+      throw new CloudError({
+        kind: 'Invalid',
+        cloud,
+        operation,
+        message: 'credential: a wrong value (not shown), expected a key',
+      });
     held = { key, endsAtMs };
     return key;
   }

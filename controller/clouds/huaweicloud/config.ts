@@ -96,7 +96,7 @@ function keyOf(global: GcfgReader): AccessKey | undefined {
   const word = (key: string) => {
     const value = global.text(key);
     if (value === undefined || /^[\x21-\x7e]+$/.test(value)) return value;
-    throw global.error(key, 'it is none, expected one word of ASCII characters');
+    throw global.error(key, 'a wrong value (not shown), expected one word of ASCII characters');
   };
   const [id, secret, token] = [word('access-key'), word('secret-key'), word('security-token')];
   if (id === undefined && secret === undefined) return undefined;
@@ -117,5 +117,7 @@ function urlOf(env: Readonly<Record<string, string | undefined>>, name: string):
   const url = URL.parse(value);
   if (url !== null && /^https?:$/.test(url.protocol) && url.username === '' && url.search === '')
     return value.replace(/\/+$/, '');
-  throw new CloudConfigError(`${name}: it is none, expected an http or https URL without user and query`);
+  throw new CloudConfigError(
+    `${name}: a wrong value (not shown), expected an http or https URL without user and query`,
+  );
 }

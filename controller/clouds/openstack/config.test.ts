@@ -156,7 +156,7 @@ lb-provider = ovn
       await assert.rejects(read(`[Global]\nauth-url="${url}"\n${withPassword}`), (error) => {
         return (
           error instanceof CloudConfigError &&
-          /\[Global\] auth-url: (it is none,|it has a)/.test(error.message) &&
+          /\[Global\] auth-url: (a wrong value|it has a)/.test(error.message) &&
           !error.message.includes('s3cr3t')
         );
       });

@@ -158,7 +158,7 @@ function authUrlOf(text: string | undefined, { name, missing, wrong }: Wording):
     throw wrong('auth_url', 'it has a name or password in it, expected them as username and password');
   }
   if (!/^https?:$/.test(url?.protocol ?? '')) {
-    const shown = text.includes('@') ? 'it is none' : JSON.stringify(text);
+    const shown = text.includes('@') ? 'a wrong value (not shown)' : JSON.stringify(text);
     throw wrong('auth_url', `${shown}, expected an http or https URL`);
   }
   if (url?.search || url?.hash) throw wrong('auth_url', 'it has a query or a fragment, expected a plain URL');

@@ -140,6 +140,6 @@ function urlOf(path: string, fields: AnswerFields, name: string): string | undef
 }
 
 function wrong(path: string, name: string, expected: string): CloudError {
-  const message = `${path}.${name}: it is none, expected ${expected}`;
+  const message = `${path}.${name}: a wrong value (not shown), expected ${expected}`;
   return new CloudError({ kind: 'Invalid', cloud, operation, message });
 }

@@ -231,31 +231,47 @@ describe('a credential file', () => {
   const key = { type: 'service_account', client_email: 'a@b' };
   const cases: readonly (readonly [string, object | string, RegExp])[] = [
     ['no JSON', 'hush', /key\.json: missing, expected an object/],
-    ['a list', ['hush'], /key\.json: it is none, expected an object/],
-    ['another type', { type: 'hush' }, /\.type: it is none, expected service_account, external_account or/],
-    ['no key', { ...key, private_key: '' }, /\.private_key: it is none, expected a text/],
-    ['a broken key', { ...key, private_key: 'hush' }, /\.private_key: it is none, expected an RSA private key/],
-    ['a key that is not RSA', { ...key, private_key: ec }, /\.private_key: it is none, expected an RSA private key/],
-    ['a key of another shape', { ...key, private_key: ['hush'] }, /\.private_key: it is none, expected a text/],
+    ['a list', ['hush'], /key\.json: a wrong value \(not shown\), expected an object/],
+    [
+      'another type',
+      { type: 'hush' },
+      /\.type: a wrong value \(not shown\), expected service_account, external_account or/,
+    ],
+    ['no key', { ...key, private_key: '' }, /\.private_key: a wrong value \(not shown\), expected a text/],
+    [
+      'a broken key',
+      { ...key, private_key: 'hush' },
+      /\.private_key: a wrong value \(not shown\), expected an RSA private key/,
+    ],
+    [
+      'a key that is not RSA',
+      { ...key, private_key: ec },
+      /\.private_key: a wrong value \(not shown\), expected an RSA private key/,
+    ],
+    [
+      'a key of another shape',
+      { ...key, private_key: ['hush'] },
+      /\.private_key: a wrong value \(not shown\), expected a text/,
+    ],
     [
       'an executable',
       { ...federated, credential_source: { executable: { command: 'hush' } } },
-      /\.credential_source: it is none, expected either a file or a url/,
+      /\.credential_source: a wrong value \(not shown\), expected either a file or a url/,
     ],
     [
       'the source of AWS',
       { ...federated, credential_source: { environment_id: 'aws1', url: 'http://169.254.169.254/hush' } },
-      /\.credential_source: it is none, expected either a file or a url/,
+      /\.credential_source: a wrong value \(not shown\), expected either a file or a url/,
     ],
     [
       'a universe that is no domain',
       { ...federated, credential_source: { file: '/a' }, universe_domain: 'hush@example.com' },
-      /\.universe_domain: it is none, expected a domain/,
+      /\.universe_domain: a wrong value \(not shown\), expected a domain/,
     ],
     [
       'a URL with a password',
       { ...federated, token_url: 'https://me:hush@example.com', credential_source: { file: '/a' } },
-      /\.token_url: it is none, expected an http or https URL/,
+      /\.token_url: a wrong value \(not shown\), expected an http or https URL/,
     ],
   ];
   for (const [what, content, expected] of cases)

@@ -34,7 +34,7 @@ export function readToken(operation: string, text: string, { token, expiry }: To
 }
 
 function bad(operation: string, field: string, expected: string): CloudError {
-  const message = `answer.${field}: it is none, expected ${expected}`;
+  const message = `answer.${field}: a wrong value (not shown), expected ${expected}`;
   return new CloudError({ kind: 'Invalid', cloud, operation, message });
 }
 
