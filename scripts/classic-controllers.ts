@@ -37,13 +37,7 @@ export const classicMetrics: readonly ClassicMetric[] = [
     theirs: ['rest_client_requests_total'],
     of: 'all',
     ours: ['rest_client_requests_total'],
-    note: 'labels `verb`, `resource`, `code` in place of `host`, `method`, `code`',
-  },
-  {
-    theirs: ['workqueue_unfinished_work_seconds', 'workqueue_longest_running_processor_seconds'],
-    of: 'all',
-    ours: ['mooring_loop_progress_age_seconds'],
-    note: 'by loop; liveness goes by it',
+    note: 'labels `verb` and `resource` besides',
   },
   {
     theirs: ['kubernetes_healthcheck', 'kubernetes_healthchecks_total'],

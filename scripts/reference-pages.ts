@@ -6,7 +6,7 @@ import { CloudError, cloudErrorKinds } from '../common/cloud-error.ts';
 import { systemClock } from '../common/process/clock.ts';
 import type { FlagDefinition, FlagDefinitions } from '../common/process/flags.ts';
 import { describeFlags, type FlagDescription } from '../common/process/flags.ts';
-import type { MetricDefinition } from '../common/process/metrics.ts';
+import { createStandardMetrics, type MetricDefinition } from '../common/process/metrics.ts';
 import type { CommandDefinition, ProgramDefinition } from '../common/process/program.ts';
 import { annotations, labels, ownKeys, taints } from '../common/well-known.ts';
 import { loopNames } from '../controller/app/options/loops.ts';
@@ -53,7 +53,7 @@ export async function referencePages(): Promise<ReadonlyMap<string, string>> {
   return new Map([
     ['flags-agent.md', flagsPage(agentProgram({ ...world, signal }))],
     ['flags-controller.md', flagsPage(controllerProgram({ ...world, signal }))],
-    ['metrics.md', metricsPage()],
+    ['metrics.md', await metricsPage()],
     ['reasons.md', reasonsPage()],
     ['keys.md', keysPage()],
     ['rights.md', rightsPage()],
@@ -166,7 +166,8 @@ function withoutEffect(
   ];
 }
 
-function metricsPage(): string {
+async function metricsPage(): Promise<string> {
+  const standard = [...(await createStandardMetrics().text()).matchAll(/^# TYPE (\S+)/gm)].map(([, name = '']) => name);
   const rows = (definitions: Readonly<Record<string, MetricDefinition>>) =>
     table(
       ['metric', 'type', 'labels', 'meaning'],
@@ -181,6 +182,7 @@ function metricsPage(): string {
     'Metrics',
     'In the text form of Prometheus. Names are those of Kubernetes components where such a metric exists there; the ' +
       'others begin with `mooring_`.',
+    `Both programs serve the standard metrics of a process and its runtime too: ${standard.map(code).join(', ')}.`,
     '## Agent',
     'At `/metrics` of `--health-address`.',
     rows(agentMetrics),
