@@ -1,7 +1,8 @@
 import { chmod, cp, mkdir, mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
-import { findKubectl } from '../real/binaries.ts';
+import { parseArgs } from 'node:util';
+import { findBinaries, findKubectl } from '../real/binaries.ts';
 import { commandBlocks } from './blocks.ts';
 import { readPages } from './pages.ts';
 import { preparations, translated } from './readers-cluster.ts';
@@ -10,9 +11,9 @@ import { startSandboxProcess } from './sandbox-process.ts';
 import { openShell } from './shell.ts';
 
 /**
- * `node test/docs/run.ts [--required] [PAGE ...]`: runs the commands of README.md and docs/ as they are written, in a
- * copy of the checkout and against the sandbox. A block below the comment `not run: WHY` is not run, and the run says
- * so. Ends in "N passed, N failed".
+ * `node test/docs/run.ts [--required] [--kubernetes real] [PAGE ...]`: runs the commands of README.md and docs/ as they
+ * are written, in a copy of the checkout and against the sandbox, on its own API server or on a real one. A block below
+ * the comment `not run: WHY` is not run, and the run says so. Ends in "N passed, N failed".
  */
 // So that a run that is ended takes what it started with it.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
@@ -41,21 +42,33 @@ async function installPrograms(folder: string): Promise<string> {
   return bin;
 }
 
-const args = process.argv.slice(2);
-const only = args.filter((arg) => arg !== '--required');
-const kubectl = await findKubectl(process.env);
-if (kubectl === undefined) {
-  console.error('SKIPPED: NO command of the pages was run: there is no kubectl on PATH or in the cache of test/real');
-  console.log('0 passed, 0 failed');
-  process.exit(args.includes('--required') ? 1 : 0);
+/** The variables of a sandbox on a real API server. HOME is another one there, so they name the folder. */
+async function realServer(): Promise<NodeJS.ProcessEnv> {
+  const answer = await findBinaries(process.env, (line) => console.error(line));
+  if (answer.found === undefined) return skip(`there is no real API server: ${answer.reason}`);
+  return { SANDBOX_KUBERNETES: 'real', KUBEBUILDER_ASSETS: dirname(answer.found.kubeApiserver) };
 }
+
+function skip(why: string): never {
+  console.error(`SKIPPED: NO command of the pages was run: ${why}`);
+  console.log('0 passed, 0 failed');
+  process.exit(values.required ? 1 : 0);
+}
+
+const { values, positionals: only } = parseArgs({
+  allowPositionals: true,
+  options: { required: { type: 'boolean', default: false }, kubernetes: { type: 'string', default: 'embedded' } },
+});
+const server = values.kubernetes === 'real' ? await realServer() : {};
+const kubectl = await findKubectl(process.env);
+if (kubectl === undefined) skip('there is no kubectl on PATH or in the cache of test/real');
 const folder = await mkdtemp(join(tmpdir(), 'mooring-docs-'));
 let [passed, failed, notRun] = [0, 0, 0];
 try {
   const cwd = await copyCheckout(folder);
   const path = [await installPrograms(folder), dirname(process.execPath), process.env['PATH'], dirname(kubectl)];
   const { KUBECONFIG: _own, ...rest } = process.env;
-  const env = { ...rest, PATH: path.join(delimiter), HOME: folder };
+  const env = { ...rest, ...server, PATH: path.join(delimiter), HOME: folder };
   for (const { path: page, text } of await readPages(root)) {
     const blocks = commandBlocks(text);
     if (blocks.length === 0 || (only.length > 0 && !only.includes(page))) continue;

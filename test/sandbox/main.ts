@@ -1,9 +1,8 @@
-import { systemClock } from '../../common/process/clock.ts';
 import { defineFlags } from '../../common/process/flags.ts';
 import { defineCommand, runProgram } from '../../common/process/program.ts';
 import { version } from '../../common/version.ts';
-import { startKubeApi } from '../kit/kube-api/start-kube-api.ts';
 import { openSandboxUi } from './sandbox-ui.ts';
+import { apiKinds, startApi } from './start-api.ts';
 import { runTour } from './tour/run-tour.ts';
 import { scenarios } from './tour/scenarios.ts';
 
@@ -40,6 +39,13 @@ const flags = defineFlags({
     default: false,
     help: 'As --keep: the page shows the tour, and can break things once it is over.',
   },
+  kubernetes: {
+    kind: 'string',
+    default: 'embedded',
+    choices: apiKinds,
+    env: 'SANDBOX_KUBERNETES',
+    help: 'The API server: the one of this repository, or kube-apiserver with etcd of KUBEBUILDER_ASSETS.',
+  },
   output: {
     kind: 'string',
     short: 'o',
@@ -66,11 +72,12 @@ const tourCommand = defineCommand({
     'npm run -s sandbox -- --scenario terminate,credentials',
     'npm run -s sandbox -- --keep',
     'npm run -s sandbox -- --ui --scenario join',
+    'npm run -s sandbox -- --kubernetes real',
   ],
   async run({ values, io }) {
-    const api = await startKubeApi({ clock: systemClock(), random: Math.random });
     const keep = values.keep || values.ui;
     const print = values.output === 'json' ? io.stderr : io.stdout;
+    const api = await startApi(values.kubernetes, { nodes: values.nodes, env: process.env, say: io.stderr });
     const ui = keep ? await openSandboxUi(api) : undefined;
     if (ui !== undefined) print(`${ui.url}\n`);
     try {
