@@ -76,7 +76,7 @@ test('says that a device cannot be opened', async (context) => {
 
 test('reads no file of more than the limit, whatever size a volume has', async (context) => {
   const root = await rootWith(context, { cidata: await imageOf('joliet.iso') });
-  // Sparse: a terabyte that nobody reads.
+  // Sparse: a terabyte that is never read.
   await truncate(join(root, 'dev/sr0'), 1024 ** 4);
   const volume = await findSeedVolume(root, { cloud: 'nocloud', maxBytes: 20 });
   const error = await failureOf(volume!.text('meta-data'));

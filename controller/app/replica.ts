@@ -259,7 +259,7 @@ export function createReplica(parts: ReplicaParts, options: ReplicaOptions): Rep
   };
 }
 
-/** Which clouds are report-only for want of a credential. Anybody may read it: the log has the reason. */
+/** Which clouds are report-only for want of a credential. Readable without credentials: the log has the reason. */
 function noteOf(clouds: readonly ConfiguredCloud[]): string | undefined {
   const without = clouds.filter(({ reportOnly }) => reportOnly !== undefined).map(({ name }) => name);
   return without.length === 0 ? undefined : `report-only without a credential: ${without.join(', ')}`;

@@ -63,7 +63,7 @@ describe('labels from tags', () => {
     });
   });
 
-  it('leave a label alone that somebody else has set', () => {
+  it('leave a label alone that another client has set', () => {
     const held = { 'example.com/team': 'mine' };
     assert.equal(tagLabelChange({ 'example.com/team': 'data' }, held, undefined, rules), undefined);
     assert.equal(tagLabelChange({}, held, undefined, rules), undefined);

@@ -35,7 +35,7 @@ describe('a reconciler whose runs fail', () => {
     await reconciler.stop();
   });
 
-  it('warns of the first failure, unless somebody else wrote first', async () => {
+  it('warns of the first failure, unless another client wrote first', async () => {
     const lines: string[] = [];
     const log = createLog({ clock: fakeClock(), level: 'info', format: 'json', write: (line) => lines.push(line) });
     const conflict = new KubeError({ status: 409, reason: 'Conflict', message: 'changed' });

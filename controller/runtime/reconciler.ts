@@ -191,7 +191,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
     const delay = Math.max(asked, backoffMs(count, { firstMs, maxMs, random }));
     metrics?.retried(name);
     const fields = { key, failures: count, retryInMs: Math.round(delay), ...errorFields(error) };
-    // A conflict is part of ordinary work: somebody else wrote first.
+    // A conflict is part of ordinary work: another client wrote first.
     if (count < 4 && isConflict(error)) log.info('failed, will be repeated', fields);
     else log.warn(count === 1 ? 'failed, will be repeated' : 'failed again, will be repeated', fields);
     // A failing key must not overtake changes of other keys.

@@ -37,7 +37,7 @@ export function guardCloud(opened: OpenedCloud, name: string, context: CloudCont
       try {
         return opened.accepts(providerID) !== false;
       } catch {
-        // A Node that nobody accepts would be foreign, and leave load balancers. The lookup decides.
+        // A Node that no cloud accepts would be foreign, and leave load balancers. The lookup decides.
         return true;
       }
     },

@@ -73,8 +73,8 @@ export const commonFlags = defineFlags({
     default: [],
     help:
       'Tags of VMs that become labels of their Nodes, as TAGPREFIX=DOMAIN/: with k8s-label/=example.com/ the tag ' +
-      'k8s-label/team becomes the label example.com/team. It follows its tag and goes with it; a label that somebody ' +
-      'else set stays. Of the API of the cloud alone, never of a report.',
+      'k8s-label/team becomes the label example.com/team. It follows its tag and goes with it; a label that another ' +
+      'client has set stays. The tags come from the API of the cloud, never from a report.',
     check: ofTagLabelRules,
   },
   'allow-untagged-cloud': {

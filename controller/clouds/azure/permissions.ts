@@ -44,7 +44,7 @@ export const balancerActions: readonly NeededAction[] = [
   { action: 'Microsoft.Network/loadBalancers/backendAddressPools/join/action', neededFor: loadBalancers },
 ];
 
-/** In that of the public addresses. Whoever writes a load balancer joins what it refers to. */
+/** In that of the public addresses. A write of a load balancer joins what it refers to. */
 export const addressActions: readonly NeededAction[] = [
   { action: 'Microsoft.Network/publicIPAddresses/read', neededFor: loadBalancers },
   { action: 'Microsoft.Network/publicIPAddresses/write', neededFor: loadBalancers },

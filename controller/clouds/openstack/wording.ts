@@ -39,7 +39,7 @@ export interface WordingParts {
   readonly fromGlobal: RawSettings;
   /** Undefined: there is the cloud.conf alone. */
   readonly clouds: { readonly path: string; readonly name: string } | undefined;
-  /** Keys of the file that nobody knows. */
+  /** Unknown keys of the file. */
   readonly unknown: readonly string[];
 }
 

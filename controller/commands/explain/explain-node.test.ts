@@ -189,7 +189,7 @@ describe('the explanation of a Node', () => {
   const power = (given: NodeFacts) => explainNode(given).facts['power'];
   const ready = (status: 'True' | 'Unknown') => condition('Ready', status, 'x');
 
-  it('says whether its VM runs, as far as anybody asked', () => {
+  it('says whether its VM runs, as far as it was asked', () => {
     assert.match(power(facts({ conditions: [ready('True')] }))?.text ?? '', /^not asked .* Node is Ready$/);
     assert.match(power(facts({ conditions: [ready('Unknown')] }))?.text ?? '', /^the cloud has not said/);
     const off = facts({ spec: { taints: [{ key: taints.shutdown, effect: 'NoSchedule' }] } });

@@ -36,7 +36,7 @@ describe('the metrics of a controller', () => {
     assert.deepEqual([view.clouds[0]?.perMinute, view.clouds[0]?.waitedSeconds], [60, 0.5]);
   });
 
-  it('tell no rate after the counters began anew', () => {
+  it('tell no rate after the counters began again', () => {
     const { view } = viewMetrics(parseSamples(metrics(1, 0, 0)), first.reading, 30_000);
     assert.ok('clouds' in view);
     assert.equal(view.clouds[0]?.perMinute, null);

@@ -67,7 +67,7 @@ describe('the server of the page', () => {
   });
   after(() => Promise.all([ui.close(), sandbox.close()]));
 
-  it('serves the page on loopback, below a path that nobody can guess', async () => {
+  it('serves the page on loopback, below a path that cannot be guessed', async () => {
     const { hostname, pathname } = new URL(ui.url);
     assert.equal(hostname, '127.0.0.1');
     assert.match(pathname, /^\/[\w-]{32}\/$/);
@@ -137,7 +137,7 @@ describe('the server of the page', () => {
     assert.equal(handlers.size, 0);
   });
 
-  it('sends everything anew to a page that reads too slowly, and not ever more changes', async () => {
+  it('sends everything again to a page that reads too slowly, and not ever more changes', async () => {
     const big: Update = { goneNodes: ['x'.repeat(1024 * 1024)] };
     const sent = 100;
     const text = await new Promise<string>((resolve, reject) => {

@@ -27,7 +27,7 @@ export interface UiOptions {
 }
 
 export interface RunningUi {
-  /** With the token: whoever has it sees the page. */
+  /** With the token: every client that has it sees the page. */
   readonly url: string;
   /** Closes every connection. Safe to repeat. */
   close(): Promise<void>;
@@ -51,7 +51,7 @@ const fileTypes: Readonly<Record<string, { readonly part: keyof PageFiles; reado
   'page.css': { part: 'style', type: 'text/css; charset=utf-8' },
   'icon.svg': { part: 'icon', type: 'image/svg+xml' },
 };
-/** A page that reads too slowly gets everything anew instead of ever more changes. */
+/** A page that reads too slowly gets everything again instead of ever more changes. */
 const maxWaitingBytes = 4 * 1024 * 1024;
 const maxBodyBytes = 4096;
 
@@ -61,7 +61,7 @@ interface Answer {
   readonly body: string;
 }
 
-/** Serves the page on loopback, below a path that nobody can guess. Rejects with the system's error. */
+/** Serves the page on loopback, below a path that cannot be guessed. Rejects with the system's error. */
 export async function serveUi(options: UiOptions): Promise<RunningUi> {
   const { feed, page, log, faults } = options;
   const token = randomBytes(24).toString('base64url');

@@ -14,7 +14,7 @@ export interface NodeRow {
   /** Empty when unset. */
   readonly providerID: string;
   readonly podRanges: string;
-  /** The reason of NetworkUnavailable; empty where nobody keeps routes. */
+  /** The reason of NetworkUnavailable; empty where no controller keeps routes. */
   readonly route: string;
   /** The mark by which it leaves the load balancers; empty where it has none. */
   readonly leaving: string;

@@ -34,7 +34,7 @@ export type Verdict =
   | { readonly kind: 'otherClass' | 'none' };
 
 /**
- * Whether anybody has to be told about this Service. One with an address is served, by another controller such as
+ * Whether this Service needs the condition. One with an address is served, by another controller such as
  * MetalLB or by a load balancer that stands. Pure.
  *
  * @param why from `whyUnserved`

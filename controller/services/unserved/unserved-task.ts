@@ -36,7 +36,7 @@ export interface UnservedOptions {
   readonly queueMetrics?: QueueMetrics | undefined;
 }
 
-/** How long a controller beside this one has to give an address before anybody is told that none serves the Service. */
+/** How long a controller beside this one has to give an address before the condition says that none serves the Service. */
 const graceMs = 60_000;
 const pausedAgainMs = 5000;
 
@@ -98,7 +98,7 @@ export function createUnservedTask(context: UnservedContext, options: UnservedOp
       const { kind } = await writeService(writer, service, change, holds);
       if (kind !== 'written') return;
       if (change.condition) log.info('no cloud serves a Service', { service: service.key, ...change.condition });
-      else log.info('condition removed: nobody needs to be told any more', { service: service.key });
+      else log.info('condition removed: no longer needed', { service: service.key });
     }
 
     async function reconcile(key: string): Promise<{ requeueAfterMs: number } | undefined> {

@@ -24,7 +24,7 @@ describe('a Service of Alibaba Cloud that names its clients', () => {
     await harness.world.close();
   });
 
-  it('lets nobody in where no range is of the IP version that is served', async () => {
+  it('lets no client in where no range is of the IP version that is served', async () => {
     const harness = await createBalancerHarness();
     await harness.settle({ sourceRanges: ['2001:db8::/32'] });
     assert.deepEqual(

@@ -67,7 +67,7 @@ export interface RuleSpec {
   readonly properties: Omit<LoadBalancingRulePropertiesFormat, 'probe' | 'backendAddressPool'>;
 }
 
-/** A public address, whoever made it. */
+/** A public address of any origin. */
 export interface PublicAddress {
   readonly name: string;
   readonly resourceGroup: string;

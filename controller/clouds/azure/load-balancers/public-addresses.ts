@@ -49,7 +49,7 @@ export function createPublicAddresses({ client, place, book, groups }: PublicAdd
         try {
           return await documentsIn(group).all({ signal });
         } catch (error) {
-          // Anybody can name a resource group, and must not stop the others with it.
+          // Any Service can name a resource group, and must not stop the others with it.
           if (own.has(group) || !isCloudError(error) || signal?.aborted) throw error;
           return [];
         }

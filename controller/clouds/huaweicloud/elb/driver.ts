@@ -84,7 +84,7 @@ function adoptedKey(
   const [taken] = twins.length === 1 ? twins : twins.filter((one) => one.id === id);
   if (taken === undefined) return undefined;
   if (found.kind === kindNames.balancer) return found.id === taken.id ? 'main' : undefined;
-  // An EIP that has an id there is of somebody else, and the classic controller makes none beside it.
+  // An EIP that has an id there belongs to another owner, and the classic controller makes none beside it.
   const [made, named] = ['eip-auto-create-option', 'eip-id'].map((one) => proof.annotations?.[prefix + one]);
   const isMade = made !== undefined && !named;
   return found.kind === kindNames.eip && isMade && (found.body as Eip).ip === taken.body.eip ? 'main' : undefined;

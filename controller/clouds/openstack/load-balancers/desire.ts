@@ -33,7 +33,7 @@ export function desireOf(input: DesireInput, parts: DesireParts): Desire {
   const { desired } = input;
   const { service, attach } = desired;
   const { config, serverIdOf } = parts;
-  // What has no key may be anybody's.
+  // What has no key may belong to another owner.
   const own = input.own().filter(({ key }) => key !== undefined);
   const mine = new Set(own);
   const balancers = input.found(octaviaKinds.loadBalancer) as readonly Found<LoadBalancer>[];
