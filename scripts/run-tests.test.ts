@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { after, before, describe, it } from 'node:test';
 
+const root = join(import.meta.dirname, '..');
 const args = ['--test-reporter=./scripts/test-reporter.mjs', 'scripts/run-tests.ts'];
 const order = `
   import { after, before, beforeEach, describe, it } from 'node:test';
@@ -27,20 +28,26 @@ const stray = `
   });
 `;
 
-describe('run-tests.ts', () => {
-  let folder: string;
-  before(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'mooring-run-tests-'));
-  });
-  after(() => rm(folder, { recursive: true }));
+let folder: string;
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'mooring-run-tests-'));
+});
+after(() => rm(folder, { recursive: true }));
 
+async function runNode(given: readonly string[]) {
+  // Under `node --test` it would have the child report in another format.
+  const { NODE_TEST_CONTEXT: _own, ...env } = process.env;
+  const tests = spawn(process.execPath, given, { cwd: root, env });
+  const code = new Promise((resolve) => tests.once('close', resolve));
+  const [output, errors] = await Promise.all([text(tests.stdout), text(tests.stderr)]);
+  return { output, errors, code: await code };
+}
+
+describe('run-tests.ts', () => {
   async function run(name: string, content: string) {
     const file = join(folder, name);
     if (content !== '') await writeFile(file, content);
-    const tests = spawn(process.execPath, [...args, file], { cwd: join(import.meta.dirname, '..') });
-    const code = new Promise((resolve) => tests.once('close', resolve));
-    const [output, errors] = await Promise.all([text(tests.stdout), text(tests.stderr)]);
-    return { output, errors, code: await code };
+    return runNode([...args, file]);
   }
 
   it('keeps hooks to their suites and runs one test after another', async () => {
@@ -59,6 +66,30 @@ describe('run-tests.ts', () => {
   it('fails where a file is not there', async () => {
     const { errors, code } = await run('absent.test.ts', '');
     assert.match(errors, /no file matches .*absent\.test\.ts/);
+    assert.equal(code, 1);
+  });
+});
+
+describe('run-tests-side-by-side.ts', () => {
+  async function run(name: string, contents: readonly string[]) {
+    for (const [at, content] of contents.entries()) await writeFile(join(folder, `${name}-${at}.test.ts`), content);
+    return runNode(['scripts/run-tests-side-by-side.ts', join(folder, `${name}-*.test.ts`)]);
+  }
+  const passing = "import { it } from 'node:test'; it('passes', () => {});";
+
+  it('adds up what its processes count', async () => {
+    const skipping = "import { it } from 'node:test'; it.skip('waits', () => {});";
+    const failing = "import { it } from 'node:test'; it('fails', () => { throw new Error('wrong'); });";
+    const { output, code } = await run('mixed', [passing, skipping, failing, order]);
+    assert.match(output, /not ok - fails/);
+    assert.match(output, /\n3 passed, 1 failed, 1 skipped\n$/);
+    assert.equal(code, 1);
+  });
+
+  it('counts a process that ends before its tests do as a failure', async () => {
+    const ending = "import { it } from 'node:test'; it('ends', () => process.exit(0));";
+    const { output, code } = await run('ending', [passing, ending]);
+    assert.match(output, /not ok - the tests of .*ending-1\.test\.ts ended with 0\n1 passed, 1 failed\n$/);
     assert.equal(code, 1);
   });
 });
