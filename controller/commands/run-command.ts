@@ -11,6 +11,8 @@ import { type CommandEnvironment, exitCode, openLog } from './command.ts';
 
 export const runCommandFlags = {
   ...commonFlags,
+  // Programs read the log of a controller, and people that of a command.
+  'log-format': { ...commonFlags['log-format'], default: 'json' },
   ...runFlags,
   ...servingFlags,
   ...clusterFlags,

@@ -106,7 +106,7 @@ export const commonFlags = defineFlags({
     choices: ['debug', 'info', 'warn', 'error'],
     help: 'Least severe lines to log.',
   },
-  'log-format': { kind: 'string', default: 'json', choices: ['json', 'text'], help: 'Form of the log lines.' },
+  'log-format': { kind: 'string', default: 'text', choices: ['json', 'text'], help: 'Form of the log lines.' },
   v: { kind: 'int', short: 'v', default: 0, help: "Upstream's verbosity: 4 and above mean --log-level=debug." },
 });
 

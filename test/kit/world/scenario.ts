@@ -6,6 +6,8 @@ import type { World } from './world.ts';
 export interface Scenario {
   readonly name: string;
   readonly title: string;
+  /** What takes its time. */
+  readonly waitsFor?: string;
   /** Throws when it did not happen; resolves with what was seen, in words. */
   run(world: World): Promise<string>;
 }

@@ -40,6 +40,7 @@ export const failover: Scenario = {
   title:
     'the leader is killed in the middle of making load balancers: the other one takes over and ends with exactly ' +
     'one each',
+  waitsFor: `the Lease of ${shortened.leaseDuration}`,
   async run(world) {
     const { faults } = world.cloud;
     const killed = await until('a replica leads', 20_000, () => world.leader());

@@ -11,6 +11,7 @@ import {
   targetOf,
   weightOf,
 } from '../../kit/world/services.ts';
+import { shortened } from '../../kit/world/shortened.ts';
 import type { World } from '../../kit/world/world.ts';
 
 export const routes: Scenario = {
@@ -104,6 +105,7 @@ async function taintForAutoscaler(world: World, name: string): Promise<void> {
 export const drain: Scenario = {
   name: 'drain',
   title: 'the autoscaler takes a node away under constant connections, and not one fails',
+  waitsFor: `${shortened.memberDrainTime} in which the Node drains`,
   async run(world) {
     const [staying, leaving] = [vm(world, 0), vm(world, 4)];
     world.dataPlane.placePods('default/drained', [staying.name, leaving.name]);

@@ -64,7 +64,8 @@ export async function runTour(options: TourOptions): Promise<number> {
       const chosen = stage.filter(
         ({ name }) => name === 'join' || options.only.length === 0 || options.only.includes(name),
       );
-      for (const { title } of chosen) table.say(`>> ${title}`);
+      for (const { title, waitsFor } of chosen)
+        table.say(`>> ${title}${waitsFor === undefined ? '' : ` (waits for ${waitsFor})`}`);
       const done = await Promise.all(chosen.map((scenario) => attempt(scenario, world, options.stop)));
       await draw(world, table.draw);
       for (const outcome of done) table.say(`${outcome.ok ? 'ok ' : 'NOT'} ${outcome.scenario}: ${outcome.seen}`);

@@ -21,13 +21,14 @@ import { drain, routes, services } from './network-scenarios.ts';
 const join: Scenario = {
   name: 'join',
   title: 'nodes register tainted and are initialised',
+  waitsFor: 'two controllers that start, one of which leads',
   async run(world) {
     const startedMs = Date.now();
     const names = world.vms.map(({ name }) => name);
     let left = names.length;
     await until(
       'every Node has a providerID, addresses, a zone, and no uninitialized taint',
-      30_000 + names.length * 20,
+      120_000 + names.length * 20,
       async () => {
         const { items } = await world.rest.must('GET', '/api/v1/nodes');
         const done = items.filter(
@@ -72,6 +73,7 @@ const address: Scenario = {
 const stop: Scenario = {
   name: 'stop',
   title: 'a VM is powered off: its Node is tainted, and freed again',
+  waitsFor: '20 s without a sign of life',
   async run(world) {
     const { id, name } = vm(world, 1);
     const startedMs = Date.now();
@@ -98,6 +100,7 @@ const stop: Scenario = {
 const terminate: Scenario = {
   name: 'terminate',
   title: 'a VM is terminated: its Node goes, with the reason',
+  waitsFor: '20 s without a sign of life',
   async run(world) {
     const { id, name } = vm(world, 2);
     const startedMs = Date.now();
@@ -121,6 +124,7 @@ async function serviceAddresses(world: World): Promise<string> {
 const credentials: Scenario = {
   name: 'credentials',
   title: 'with wrong credentials the cloud says that nothing exists: nothing is deleted, and it says why',
+  waitsFor: '20 s without a sign of life',
   async run(world) {
     const { name } = vm(world, 3);
     const { items: before } = await world.rest.must('GET', '/api/v1/nodes');
@@ -158,6 +162,7 @@ const credentials: Scenario = {
 const foreign: Scenario = {
   name: 'foreign',
   title: 'a foreign node stays untouched',
+  waitsFor: `${shortened.monitorGraceMs / 1000} s until the Node is not Ready`,
   async run(world) {
     const name = 'foreign-1';
     const kubelet = createKubelet({

@@ -51,6 +51,7 @@ export interface LiveTable {
 export function createLiveTable(out: NodeJS.WriteStream, startedMs: number): LiveTable {
   const live = out.isTTY === true;
   const seen = new Map<string, string>();
+  let hasHeader = false;
   let drawn = 0;
   let rows: string[] = [];
 
@@ -84,6 +85,8 @@ export function createLiveTable(out: NodeJS.WriteStream, startedMs: number): Liv
       const present = new Set(all.map(([name]) => name));
       const changed = all.filter((row) => seen.get(row[0] ?? '') !== row.join(' '));
       for (const row of changed) seen.set(row[0] ?? '', row.join(' '));
+      if (!hasHeader && changed.length > 0) out.write(`${stamp()}    ${header.join('  ')}\n`);
+      hasHeader ||= changed.length > 0;
       for (const row of changed.slice(0, maxRows)) out.write(`${stamp()}    ${row.join('  ')}\n`);
       if (changed.length > maxRows) out.write(`${stamp()}    ... and ${changed.length - maxRows} more changed\n`);
       for (const name of seen.keys()) {
