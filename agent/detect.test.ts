@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { detectCloud } from './detect.ts';
-import { readBootId, readDmi } from './dmi.ts';
+import { linuxMachine, readBootId, readDmi } from './dmi.ts';
 import { sourceKinds } from './metadata/registry.ts';
 import type { SourceKind } from './metadata/source.ts';
 
@@ -77,7 +77,8 @@ test('reports a machine without DMI', () => {
     ['/', /no DMI in \/sys\/class\/dmi\/id;/],
     ['/host', /no DMI in \/host\/sys\/class\/dmi\/id;/],
   ] as const) {
-    const detection = detectCloud(sourceKinds.values(), {}, { root });
+    const { place } = linuxMachine(root);
+    const detection = detectCloud(sourceKinds.values(), {}, { place });
     assert.ok(!detection.ok);
     assert.match(detection.message, where);
   }

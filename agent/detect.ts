@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import type { Dmi, SourceKind } from './metadata/source.ts';
 
 export type Detection =
@@ -7,8 +6,8 @@ export type Detection =
   | { readonly ok: false; readonly message: string };
 
 export interface DetectOptions {
-  /** Of the file system that the firmware was read from, for the message. */
-  readonly root?: string;
+  /** Where the firmware's facts were read from, for the message. */
+  readonly place?: string;
   /** The machine has a volume with the label of a NoCloud seed. */
   readonly hasSeed?: boolean;
 }
@@ -20,7 +19,7 @@ export interface DetectOptions {
 export function detectCloud(
   kinds: Iterable<SourceKind>,
   dmi: Dmi,
-  { root = '/', hasSeed = false }: DetectOptions = {},
+  { place = '/sys/class/dmi/id', hasSeed = false }: DetectOptions = {},
 ): Detection {
   const all = [...kinds];
   const known = all.filter((kind) => kind.detect(dmi));
@@ -30,12 +29,12 @@ export function detectCloud(
   if (only !== undefined && others.length === 0) return { ok: true, kind: only };
   const names = all.map(({ cloud }) => cloud).join(', ');
   const found = only === undefined ? 'no known cloud' : `${candidates.map(({ cloud }) => cloud).join(' and ')} alike`;
-  const message = `the firmware fits ${found}: ${seen(dmi, root)}; name the cloud with --cloud (${names})`;
+  const message = `the firmware fits ${found}: ${seen(dmi, place)}; name the cloud with --cloud (${names})`;
   return { ok: false, message };
 }
 
 /** The world-readable fields first; without the serial, which may be a licence or an account. */
-function seen(dmi: Dmi, root: string): string {
+function seen(dmi: Dmi, place: string): string {
   const facts: readonly (readonly [string, string | undefined])[] = [
     ['sys_vendor', dmi.sysVendor],
     ['product_name', dmi.productName],
@@ -46,7 +45,7 @@ function seen(dmi: Dmi, root: string): string {
     ['chassis_asset_tag', dmi.chassisAssetTag],
   ];
   const shown = facts.flatMap(([name, value]) => (value === undefined ? [] : `${name}=${JSON.stringify(value)}`));
-  const text = shown.length === 0 ? `there is no DMI in ${join(root, 'sys/class/dmi/id')}` : shown.join(' ');
+  const text = shown.length === 0 ? `there is no DMI in ${place}` : shown.join(' ');
   const uuid = dmi.productUuid ?? dmi.hypervisorUuid;
   return startsWithEc2(uuid) ? `${text} (a UUID that begins with "ec2" proves nothing by itself)` : text;
 }

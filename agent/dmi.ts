@@ -1,5 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Machine } from './machine.ts';
+import { askGuestinfo } from './metadata/guestinfo.ts';
 import type { Dmi } from './metadata/source.ts';
 
 const files = {
@@ -14,6 +16,16 @@ const files = {
   chassisAssetTag: 'sys/class/dmi/id/chassis_asset_tag',
   hypervisorUuid: 'sys/hypervisor/uuid',
 } as const satisfies Record<keyof Dmi, string>;
+
+/** A machine with Linux. @param root of the file system */
+export function linuxMachine(root: string): Machine {
+  return {
+    place: join(root, 'sys/class/dmi/id'),
+    dmi: () => readDmi(root),
+    bootId: () => readBootId(root),
+    guestinfo: askGuestinfo,
+  };
+}
 
 const lowerCased: ReadonlySet<string> = new Set(['productUuid', 'hypervisorUuid']);
 

@@ -30,3 +30,18 @@ test("keeps the machine's own interfaces and drops those of pods", () => {
     { name: 'enp1s0', mac: '0a:00:00:00:00:03', addresses: ['10.0.2.7'] },
   ]);
 });
+
+test("on Windows keeps the machine's own interface, behind a virtual switch too, and drops those of pods", () => {
+  const found = readLocalInterfaces(() => ({
+    'Loopback Pseudo-Interface 1': [entry('127.0.0.1', '00:00:00:00:00:00', true)],
+    'vEthernet (Ethernet 2)': [entry('10.0.0.7'), entry('fe80::1%5')],
+    Ethernet: [entry('10.0.1.7', '0A:00:00:00:00:02')],
+    'vEthernet (nat)': [entry('172.20.0.1')],
+    'vEthernet (HNS Internal NIC)': [entry('172.21.0.1')],
+    'vEthernet (cbr0_ep)': [entry('10.244.0.2')],
+  }));
+  assert.deepEqual(found, [
+    { name: 'vEthernet (Ethernet 2)', mac: '0a:00:00:00:00:01', addresses: ['10.0.0.7', 'fe80::1'] },
+    { name: 'Ethernet', mac: '0a:00:00:00:00:02', addresses: ['10.0.1.7'] },
+  ]);
+});

@@ -2,10 +2,9 @@ import type { Clock } from '../common/process/clock.ts';
 import type { Log } from '../common/process/log.ts';
 import type { Random } from '../common/process/random.ts';
 import { detectCloud } from './detect.ts';
-import { readDmi } from './dmi.ts';
 import { readLocalInterfaces } from './local-interfaces.ts';
+import type { Machine } from './machine.ts';
 import { maxMetadataBytes } from './metadata/client.ts';
-import { askGuestinfo } from './metadata/guestinfo.ts';
 import { sourceKinds } from './metadata/registry.ts';
 import type { Dmi, MetadataSource } from './metadata/source.ts';
 import type { SourceValues } from './options.ts';
@@ -22,6 +21,7 @@ export interface OpenSourceDependencies {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
+  readonly machine: Machine;
 }
 
 /**
@@ -30,15 +30,15 @@ export interface OpenSourceDependencies {
  */
 export async function openSource(
   values: SourceValues,
-  { clock, random, log }: OpenSourceDependencies,
+  { clock, random, log, machine }: OpenSourceDependencies,
 ): Promise<OpenedSource> {
-  const dmi = await readDmi(values.systemRoot);
+  const dmi = await machine.dmi();
   const named = sourceKinds.get(values.cloud);
   const seedVolume = (cloud: string) => findSeedVolume(values.systemRoot, { cloud, maxBytes: maxMetadataBytes });
   const hasSeed = async () => (await seedVolume('nocloud'))?.label === 'cidata';
   const detection =
     named === undefined
-      ? detectCloud(sourceKinds.values(), dmi, { root: values.systemRoot, hasSeed: await hasSeed() })
+      ? detectCloud(sourceKinds.values(), dmi, { place: machine.place, hasSeed: await hasSeed() })
       : { ok: true as const, kind: named };
   if (!detection.ok) throw new Error(detection.message);
   const source = detection.kind.open({
@@ -47,7 +47,7 @@ export async function openSource(
     log,
     dmi,
     interfaces: readLocalInterfaces,
-    guestinfo: askGuestinfo,
+    guestinfo: machine.guestinfo,
     seedVolume,
     regionalProviderId: values.regionalProviderId,
     scheduledEvents: values.scheduledEvents,

@@ -6,6 +6,8 @@ import { defineCommand, type ProgramDefinition, type ProgramIo } from '../common
 import type { Random } from '../common/process/random.ts';
 import { version } from '../common/version.ts';
 import { readHostFacts } from './host-facts.ts';
+import type { Machine } from './machine.ts';
+import { openMachine } from './open-machine.ts';
 import { openSource } from './open-source.ts';
 import { runFlags, sourceFlags } from './options.ts';
 import { printProviderId, providerIdFlags, readPatiently } from './provider-id.ts';
@@ -15,6 +17,7 @@ import { type Facts, factsTable } from './show.ts';
 export interface AgentDependencies {
   readonly clock: Clock;
   readonly random: Random;
+  readonly platform: NodeJS.Platform;
   /** Aborts on SIGTERM and SIGINT. */
   readonly signal: AbortSignal;
 }
@@ -26,9 +29,13 @@ const showFlags = defineFlags({
 });
 
 /** The commands of `mooring-agent`. */
-export function agentProgram({ clock, random, signal }: AgentDependencies): ProgramDefinition {
+export function agentProgram({ clock, random, platform, signal }: AgentDependencies): ProgramDefinition {
   function logOf(values: { readonly logLevel: LogLevel; readonly logFormat: LogFormat }, io: ProgramIo): Log {
     return createLog({ clock, level: values.logLevel, format: values.logFormat, write: io.stderr });
+  }
+
+  function machine({ systemRoot }: { readonly systemRoot: string }, { env }: ProgramIo): Machine {
+    return openMachine({ platform, windowsFolder: env['SystemRoot'], systemRoot });
   }
 
   return {
@@ -55,6 +62,7 @@ export function agentProgram({ clock, random, signal }: AgentDependencies): Prog
               clock,
               random,
               log: logOf(values, io),
+              machine: machine(values, io),
               standard: createStandardMetrics(),
               signal,
             }),
@@ -77,7 +85,7 @@ export function agentProgram({ clock, random, signal }: AgentDependencies): Prog
             return 2;
           }
           return orFailed('provider-id', io, async () => {
-            const dependencies = { clock, random, log: logOf(values, io), signal };
+            const dependencies = { clock, random, log: logOf(values, io), machine: machine(values, io), signal };
             const { source } = await openSource(values, dependencies);
             io.stdout(await printProviderId(source, values, dependencies));
             return 0;
@@ -90,12 +98,12 @@ export function agentProgram({ clock, random, signal }: AgentDependencies): Prog
         examples: ['mooring-agent show', 'mooring-agent show --cloud aws -o json'],
         run: ({ values, io }) =>
           orFailed('show', io, async () => {
-            const dependencies = { clock, random, log: logOf(values, io), signal };
+            const dependencies = { clock, random, log: logOf(values, io), machine: machine(values, io), signal };
             const { source, dmi, by } = await openSource(values, dependencies);
             const instance = await readPatiently(source, values.timeout, dependencies);
             const notices = (await source.notices?.(signal)) ?? [];
             const { productSerial: _, ...firmware } = dmi;
-            const host = await readHostFacts(values.systemRoot);
+            const host = await readHostFacts(dependencies.machine);
             const facts: Facts = { cloud: source.cloud, by, instance, notices, firmware, host };
             io.stdout(values.output === 'json' ? `${JSON.stringify(facts, null, 2)}\n` : factsTable(facts));
             return 0;

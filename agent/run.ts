@@ -11,9 +11,9 @@ import { untilAborted } from '../common/process/until.ts';
 import { version } from '../common/version.ts';
 import { createControllerAccess } from './controller-access.ts';
 import { type Deliverer, deliver } from './deliver.ts';
-import { readBootId } from './dmi.ts';
 import { createEvidenceKeeper } from './evidence.ts';
 import { readLocalInterfaces } from './local-interfaces.ts';
+import type { Machine } from './machine.ts';
 import { type AgentMetrics, agentMetrics } from './metrics.ts';
 import { type Observer, observe } from './observe.ts';
 import { openSource } from './open-source.ts';
@@ -24,6 +24,7 @@ export interface RunDependencies {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
+  readonly machine: Machine;
   /** Of the process; served with the agent's own. */
   readonly standard?: StandardMetrics;
   /** Aborts on SIGTERM and SIGINT. */
@@ -35,14 +36,14 @@ const leaveTimeoutMs = 500;
 
 /** Observes and reports until the signal aborts, sends the last report, and returns the exit code. */
 export async function runAgent(values: RunValues, deps: RunDependencies): Promise<number> {
-  const { clock, random, log, standard, signal } = deps;
+  const { clock, random, log, machine, standard, signal } = deps;
   const named = values.nodeName === undefined ? log : log.with({ node: values.nodeName });
-  const { source, dmi, by } = await openSource(values, { clock, random, log: named });
+  const { source, dmi, by } = await openSource(values, { clock, random, log: named, machine });
   named.info('starting', { version, cloud: source.cloud, by });
   const registry = createMetricRegistry(standard);
   const metrics = registry.define(agentMetrics);
   metrics.buildInfo.set({ version, cloud: source.cloud }, 1);
-  const bootId = await readBootId(values.systemRoot);
+  const bootId = await machine.bootId();
   const identity: AgentIdentity = {
     agentVersion: version,
     agentId: randomId(random),

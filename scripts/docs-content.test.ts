@@ -33,7 +33,7 @@ const root = join(import.meta.dirname, '..');
 const { signal } = new AbortController();
 const world = { clock: systemClock(), random: Math.random, ask: async () => undefined };
 const programs: Readonly<Record<string, ProgramDefinition>> = {
-  agent: agentProgram({ ...world, signal }),
+  agent: agentProgram({ ...world, platform: 'linux', signal }),
   controller: controllerProgram({ ...world, signal: signal }),
 };
 

@@ -51,7 +51,7 @@ export async function referencePages(): Promise<ReadonlyMap<string, string>> {
   const world = { clock: systemClock(), random: Math.random, ask: async () => undefined };
   const { signal } = new AbortController();
   return new Map([
-    ['flags-agent.md', flagsPage(agentProgram({ ...world, signal }))],
+    ['flags-agent.md', flagsPage(agentProgram({ ...world, platform: 'linux', signal }))],
     ['flags-controller.md', flagsPage(controllerProgram({ ...world, signal }))],
     ['metrics.md', await metricsPage()],
     ['reasons.md', reasonsPage()],

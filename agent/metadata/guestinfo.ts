@@ -9,27 +9,36 @@ import { maxMetadataBytes } from './client.ts';
  */
 export type AskGuestinfo = (key: string, signal: AbortSignal) => Promise<string | undefined>;
 
-/** Programs of VMware's tools. Our image has neither; a host usually has one. */
-const programs: readonly (readonly [program: string, argumentsOf: (query: string) => string[]])[] = [
-  ['vmware-rpctool', (query) => [query]],
-  ['vmtoolsd', (query) => ['--cmd', query]],
-];
+type Program = readonly [program: string, argumentsOf: (query: string) => string[]];
+const byCommand = (query: string) => ['--cmd', query];
+
 const timeoutMs = 2000;
 const maxBytes = maxMetadataBytes;
 const unzip = promisify(gunzip);
 
-export const askGuestinfo: AskGuestinfo = async (key, signal) => {
-  for (const [program, argumentsOf] of programs) {
-    const answer = await new Promise<string | undefined>((resolve) => {
-      const options = { timeout: timeoutMs, maxBuffer: maxBytes, signal };
-      execFile(program, argumentsOf(`info-get guestinfo.${key}`), options, (error, stdout) =>
-        resolve(error ? undefined : stdout.trim()),
-      );
-    });
-    if (answer !== undefined) return answer;
-  }
-  return undefined;
-};
+/** Programs of VMware's tools. Our image has neither; a host usually has one. */
+export const askGuestinfo = asking([
+  ['vmware-rpctool', (query) => [query]],
+  ['vmtoolsd', byCommand],
+]);
+
+/** The installer of the tools for Windows leaves the path alone. */
+export const askGuestinfoOnWindows = asking([['C:\\Program Files\\VMware\\VMware Tools\\vmtoolsd.exe', byCommand]]);
+
+function asking(programs: readonly Program[]): AskGuestinfo {
+  return async (key, signal) => {
+    for (const [program, argumentsOf] of programs) {
+      const answer = await new Promise<string | undefined>((resolve) => {
+        const options = { timeout: timeoutMs, maxBuffer: maxBytes, signal };
+        execFile(program, argumentsOf(`info-get guestinfo.${key}`), options, (error, stdout) =>
+          resolve(error ? undefined : stdout.trim()),
+        );
+      });
+      if (answer !== undefined) return answer;
+    }
+    return undefined;
+  };
+}
 
 /**
  * The text of a guestinfo document (cloud-init, "VMware"), decoded by its `.encoding`. Undefined when it does not

@@ -8,7 +8,8 @@ import type { Random } from './random.ts';
 export interface ProcessEnvironment {
   readonly clock: Clock;
   readonly random: Random;
-  /** Aborts on SIGTERM and SIGINT. */
+  readonly platform: NodeJS.Platform;
+  /** Aborts on SIGTERM and SIGINT, on Windows on Ctrl+C, Ctrl+Break and a closed console. */
   readonly signal: AbortSignal;
   /** Asks the person at the terminal for a line; undefined without a terminal. */
   ask(question: string): Promise<string | undefined>;
@@ -25,14 +26,15 @@ export function runAsProcess(
   argv: readonly string[] = process.argv.slice(2),
 ): void {
   const stop = new AbortController();
-  for (const name of ['SIGTERM', 'SIGINT'] as const) process.once(name, () => stop.abort());
+  const { platform } = process;
+  for (const name of stopSignals(platform)) process.once(name, () => stop.abort());
   // Without listeners a full disk, or a closed pipe, would end the process in the middle of its work.
   let lost: NodeJS.ErrnoException | undefined;
   process.stdout.on('error', (error) => {
     lost ??= error;
   });
   process.stderr.on('error', () => {});
-  const program = make({ clock: systemClock(), random: Math.random, signal: stop.signal, ask });
+  const program = make({ clock: systemClock(), random: Math.random, platform, signal: stop.signal, ask });
   runProgram(program, {
     argv,
     env: process.env,
@@ -52,6 +54,11 @@ export function runAsProcess(
     if (lost !== undefined && lost.code !== 'EPIPE') process.stderr.write(`${program.name}: stdout: ${lost.message}\n`);
     process.exit(lost === undefined ? code : code || 1);
   }
+}
+
+/** A program on Windows gets no SIGTERM, and none at all when the system shuts down. */
+function stopSignals(platform: NodeJS.Platform): readonly NodeJS.Signals[] {
+  return platform === 'win32' ? ['SIGINT', 'SIGBREAK', 'SIGHUP'] : ['SIGTERM', 'SIGINT'];
 }
 
 async function ask(question: string): Promise<string | undefined> {

@@ -1,5 +1,6 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { linuxMachine } from '../../../agent/dmi.ts';
 import { runFlags, sourceFlags } from '../../../agent/options.ts';
 import { runAgent } from '../../../agent/run.ts';
 import { systemClock } from '../../../common/process/clock.ts';
@@ -100,6 +101,7 @@ function inside(mounts: AgentMounts, args: readonly string[]): Agent {
     clock: systemClock(),
     random: Math.random,
     log: silentLog,
+    machine: linuxMachine(parsed.values.systemRoot),
     signal: stop.signal,
   });
   const end = async () => {
