@@ -18,8 +18,8 @@ import { npmComponents, sbomOf } from './sbom.ts';
 
 /**
  * `npm run release [-- --key=FILE]`: everything of a release, into `dist/release`: images, chart, manifests, packages
- * for the kubelet and for Windows, plugin of kubectl, bills of materials, notes, provenance and sums, and the signature of the sums
- * where a key of cosign is given. The same commit gives the same files, but the signature.
+ * for the kubelet and for Windows, plugin of kubectl, bills of materials, notes, provenance and sums, and the signature
+ * of the sums where a key of cosign is given. The same commit gives the same files, but the signature.
  */
 
 const root = join(import.meta.dirname, '../..');

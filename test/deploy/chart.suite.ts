@@ -24,6 +24,8 @@ const refusals: readonly (readonly [set: string, says: RegExp])[] = [
   ['clouds[0].name=aws,controller.image.digest=latest', /digest/],
   ['clouds[0].name=aws,networkPolicy.enabled=true', /controller.hostNetwork=false/],
   ['clouds[0].name=aws,monitoring.agentPodMonitor=true', /agent.openMetrics=true/],
+  ['clouds[0].name=aws,agent.windows.runAsUserName=ContainerAdministrator', /runAsUserName/],
+  ['clouds[0].name=aws,agent.windows.seedVolume=true', /seedVolume/],
 ];
 
 const namespace = 'site';
@@ -53,6 +55,7 @@ export const chartSuite: ApiSuite = {
       await check('a release is installed into a namespace of its own', () => installed(run, client));
       await check('helm test runs check with the account of the controller', () => tested(run, api, client, folder));
       await check('an upgrade and a rollback keep what the controller wrote', () => upgraded(run, client));
+      await check('agents for Windows are host processes of their nodes alone', () => withWindows(run, client));
       await check('an uninstallation leaves the records of routes alone behind', () => uninstalled(run, client));
     } finally {
       client.close();
@@ -173,6 +176,30 @@ async function upgraded(run: Helm, client: Client): Promise<void> {
   assert.deepEqual(await state(), [3, written.data]);
   await run(['rollback', ...release, '1']);
   assert.deepEqual(await state(), [2, written.data]);
+}
+
+async function withWindows(run: Helm, client: Client): Promise<void> {
+  const daemonSets = `/apis/apps/v1/namespaces/${namespace}/daemonsets`;
+  const podOf = async (name: string) => {
+    const { template } = (await client.call('GET', `${daemonSets}/${name}`)).object.spec as {
+      readonly template: { readonly spec: Readonly<Record<string, unknown>> };
+    };
+    return template.spec;
+  };
+  assert.equal((await client.call('GET', `${daemonSets}/blue-mooring-agent-windows`)).status, 404);
+  const before = await podOf('blue-mooring-agent');
+  await run(['upgrade', ...release, chart, ...values, '--set=agent.windows.enabled=true']);
+  const { hostNetwork, nodeSelector, securityContext, serviceAccountName } = await podOf('blue-mooring-agent-windows');
+  assert.deepEqual(
+    { hostNetwork, nodeSelector, securityContext, serviceAccountName },
+    {
+      hostNetwork: true,
+      nodeSelector: { 'kubernetes.io/os': 'windows' },
+      securityContext: { windowsOptions: { hostProcess: true, runAsUserName: 'NT AUTHORITY\\SYSTEM' } },
+      serviceAccountName: 'blue-mooring-agent',
+    },
+  );
+  assert.deepEqual(await podOf('blue-mooring-agent'), before);
 }
 
 async function uninstalled(run: Helm, client: Client): Promise<void> {
