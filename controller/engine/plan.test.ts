@@ -214,7 +214,7 @@ describe('a plan', () => {
   });
 
   it('needs no step for parts of a deleted container, and refuses to delete one with parts of others', () => {
-    const kinds = [kindNamed('lb'), kindNamed('part', { within: 'lb' })];
+    const kinds = [kindNamed('lb'), kindNamed('part', { within: 'lb', remove: async () => ({}) })];
     const { owner: _, ...unmarked } = found('part', 'p', { within: 'lb-1' });
     assert.deepEqual(orderOf(planOf(kinds, [], [found('lb', 'x'), unmarked], { removing: true })), ['delete lb lb-1']);
     const foreignPart = found('part', 'p', {

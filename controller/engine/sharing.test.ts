@@ -63,6 +63,11 @@ function setUp() {
       await send(`create ${ids.join()}`, permit, () => ids.forEach((id) => void cloud.things.add(id)));
       return { found: ids.map(found) };
     },
+    async removeMany(removed, { permit }) {
+      const ids = removed.map(({ id }) => id);
+      await send(`delete ${ids.join()}`, permit, () => ids.forEach((id) => void cloud.things.delete(id)));
+      return {};
+    },
   };
   const driver: Driver<readonly string[]> = {
     kinds: [kindOf('balancer'), group, rule],
@@ -167,6 +172,24 @@ it('a call of a lane asks the permit of each owner once', async () => {
   await during(engine.reconcile({ owner: ownerOf('a'), desired: ['a1', 'a2', 'a3'] }));
   assert.equal(cloud.calls.at(-1), 'create rule a1,rule a2,rule a3');
   assert.deepEqual(permits(), ['a']);
+});
+
+it('what a lane is removing counts as being deleted, and the Service that desires it again waits', async () => {
+  const { cloud, hooks, open, during, clock } = setUp();
+  const engine = open();
+  const owner = ownerOf('a');
+  await during(engine.reconcile({ owner, desired: ['a1'] }));
+  const { promise, resolve } = Promise.withResolvers<void>();
+  hooks.before = (call) => (call === 'delete rule a1' ? promise : undefined);
+  const removing = engine.reconcile({ owner, desired: [] });
+  await clock.advance(10);
+  assert.equal(cloud.calls.at(-1), 'delete rule a1');
+  const { steps, waits } = engine.planNow({ owner, desired: ['a1'] });
+  assert.deepEqual([steps, waits.map(({ name, why }) => [name, why])], [[], [['rule/a1', 'it is being deleted']]]);
+  resolve();
+  await during(removing);
+  await during(engine.reconcile({ owner, desired: ['a1'] }));
+  assert.ok(cloud.things.has('rule a1'));
 });
 
 it('frees the worker when a resource is busy for long, and tries again after the retry delay', async () => {

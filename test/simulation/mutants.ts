@@ -6,12 +6,8 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { engineMutants } from './mutation/engine-mutants.ts';
-import type { Mutant } from './mutation/mutant.ts';
-import { networkMutants } from './mutation/network-mutants.ts';
-import { nodeMutants } from './mutation/node-mutants.ts';
-import { reportMutants } from './mutation/report-mutants.ts';
-import { trustMutants } from './mutation/trust-mutants.ts';
+import { allMutants } from './mutation/all-mutants.ts';
+import { brokenTexts, type Mutant } from './mutation/mutant.ts';
 
 const usage = `usage: node test/simulation/mutants.ts [--seeds N] [--only TEXT]
   --seeds N     how many seeds a mutant may survive before it counts as not found (600)
@@ -19,7 +15,6 @@ const usage = `usage: node test/simulation/mutants.ts [--seeds N] [--only TEXT]
 `;
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '../..');
-const all: readonly Mutant[] = [...nodeMutants, ...reportMutants, ...networkMutants, ...trustMutants, ...engineMutants];
 
 interface Outcome {
   readonly mutant: Mutant;
@@ -47,29 +42,19 @@ async function copyProduct(): Promise<string> {
   return folder;
 }
 
-/**
- * Throws unless the text to be replaced is there exactly once: otherwise the code has changed, and the mutant must
- * follow.
- */
-function edited(text: string, find: string, replace: string, where: string): string {
-  const parts = text.split(find);
-  if (parts.length !== 2) throw new Error(`${where}: expected once, found ${parts.length - 1} times: ${find}`);
-  return parts.join(replace);
-}
-
-async function edit(folder: string, { name, edits }: Mutant): Promise<Map<string, string>> {
+async function edit(folder: string, mutant: Mutant): Promise<ReadonlyMap<string, string>> {
+  const read = (file: string) => readFile(join(folder, file), 'utf8');
+  const broken = await brokenTexts(mutant, read);
   const originals = new Map<string, string>();
-  for (const [file, find, replace] of edits) {
-    const path = join(folder, file);
-    const text = await readFile(path, 'utf8');
-    if (!originals.has(path)) originals.set(path, text);
-    await writeFile(path, edited(text, find, replace, `mutant "${name}", ${file}`));
+  for (const [file, text] of broken) {
+    originals.set(file, await read(file));
+    await writeFile(join(folder, file), text);
   }
   return originals;
 }
 
-async function restore(originals: ReadonlyMap<string, string>): Promise<void> {
-  for (const [path, text] of originals) await writeFile(path, text);
+async function restore(folder: string, originals: ReadonlyMap<string, string>): Promise<void> {
+  for (const [file, text] of originals) await writeFile(join(folder, file), text);
 }
 
 function runNode(folder: string, words: readonly string[]): Promise<string> {
@@ -108,7 +93,7 @@ async function run(folder: string, mutant: Mutant, seeds: number): Promise<Outco
   const startedAt = performance.now();
   const originals = await edit(folder, mutant);
   const noticed = mutant.by === undefined ? await simulate(folder, mutant, seeds) : await test(folder, mutant);
-  await restore(originals);
+  await restore(folder, originals);
   return { mutant, ...noticed, seconds: (performance.now() - startedAt) / 1000 };
 }
 
@@ -124,12 +109,12 @@ async function main(): Promise<number> {
     process.stdout.write(usage);
     return 0;
   }
-  const chosen = all.filter(({ name }) => values.only === undefined || name.includes(values.only));
+  const chosen = allMutants.filter(({ name }) => values.only === undefined || name.includes(values.only));
   const folder = await copyProduct();
   const outcomes: Outcome[] = [];
   try {
     // All texts first: a mutant that no longer fits is said at once, and not after minutes.
-    for (const mutant of all) await restore(await edit(folder, mutant));
+    for (const mutant of allMutants) await restore(folder, await edit(folder, mutant));
     for (const mutant of chosen) {
       const outcome = await run(folder, mutant, Number(values.seeds));
       outcomes.push(outcome);

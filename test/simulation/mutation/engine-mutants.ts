@@ -21,6 +21,11 @@ export const engineMutants: readonly Mutant[] = [
     ],
   },
   {
+    name: 'engine: deletes because of an old read',
+    by: reads,
+    edits: [[`${folder}/reconcile.ts`, 'nowMs() - inventory.readAtMs(owner) > maxProofAgeMs', 'false']],
+  },
+  {
     name: 'engine: a call of unclear outcome does not make the owner stale',
     by: reads,
     edits: [[`${folder}/run.ts`, 'if (isUncertain(error)) inventory.invalidate(owner);', '']],
@@ -34,6 +39,17 @@ export const engineMutants: readonly Mutant[] = [
     name: 'engine: no search by marks after an error',
     by: reads,
     edits: [[`${folder}/reconcile.ts`, 'if (errors.length > 0) observed.searchNext(owner);', '']],
+  },
+  {
+    name: 'engine: recorded ids are not asked for',
+    by: reads,
+    edits: [
+      [
+        `${folder}/observed-state.ts`,
+        'for (const [name, id] of Object.entries(journal.state.ids)) add(kindOf(name), id);',
+        '',
+      ],
+    ],
   },
   {
     name: 'engine: details are not read again when their version moved',
@@ -86,11 +102,16 @@ export const engineMutants: readonly Mutant[] = [
     edits: [
       [
         `${folder}/plan.ts`,
-        '      if (createStep !== undefined) graph.require(step, createStep);\n      if (need !== want.within)',
-        "      for (const [name, other] of createSteps)\n        if (name.split('/')[0] === need.split('/')[0]) " +
-          'graph.require(step, other);\n      if (createStep !== undefined && need !== want.within)',
+        'if (createStep !== undefined) graph.require(step, createStep);\n      for (const changeStep',
+        "for (const [name, other] of createSteps)\n        if (name.split('/')[0] === need.split('/')[0]) " +
+          'graph.require(step, other);\n      for (const changeStep',
       ],
     ],
+  },
+  {
+    name: 'engine: compares a reference by id',
+    by: steps,
+    edits: [[`${folder}/decide.ts`, '(nameOfId.get(identityOf(ref)) ?? [])', '[ref.id]']],
   },
   {
     name: 'engine: the old target goes although the update of its referrer failed',
@@ -119,6 +140,16 @@ export const engineMutants: readonly Mutant[] = [
         'if (one.owner !== undefined) return true;',
       ],
     ],
+  },
+  {
+    name: 'engine: deletes a part beside its container',
+    by: plans,
+    edits: [[`${folder}/removals.ts`, 'if (container === undefined || retain) return false;', 'return false;']],
+  },
+  {
+    name: 'engine: frees a slot before anything else',
+    by: steps,
+    edits: [[`${folder}/removals.ts`, 'for (const step of planned) graph.prefer(deleteStep, step);', '']],
   },
   {
     name: 'engine: what proves ownership goes first',
@@ -152,9 +183,25 @@ export const engineMutants: readonly Mutant[] = [
     edits: [[`${folder}/run.ts`, 'end.then(release, release);', 'release();']],
   },
   {
+    name: 'engine: creates the parts of a container one by one',
+    by: plans,
+    edits: [[`${folder}/plan.ts`, 'if (!kind.inline || ', 'if (true || ']],
+  },
+  {
     name: 'engine: an operation keeps the worker',
     by: steps,
     edits: [[`${folder}/reconcile.ts`, 'deadlineOf(clock, budgetMs)', 'deadlineOf(clock, 240 * budgetMs)']],
+  },
+  {
+    name: 'engine: polls one operation at a time',
+    by: inventory,
+    edits: [
+      [
+        `${folder}/operations.ts`,
+        '.filter(([, { dueMs }]) => dueMs <= nowMs() + sharedPollMs);',
+        '.filter(([, { dueMs }]) => dueMs <= nowMs() + sharedPollMs).slice(0, 1);',
+      ],
+    ],
   },
   {
     name: 'engine: looks before it creates',
@@ -163,7 +210,7 @@ export const engineMutants: readonly Mutant[] = [
       [
         `${folder}/reconcile.ts`,
         '        records.intend(plan, journal);\n',
-        "        if (plan.steps.some((step) => step.do === 'create'))\n          await knowledge.find(owner, " +
+        "        if (plan.steps.some((step) => step.do === 'create'))\n          await observed.find(owner, " +
           'journal, { ids: [], slots: [], removing: false });\n        records.intend(plan, journal);\n',
       ],
     ],
@@ -217,6 +264,11 @@ export const engineMutants: readonly Mutant[] = [
     edits: [[`${folder}/queue.ts`, 'keys.slice(0, keys.length >> 1)', 'keys.slice(0, 1)']],
   },
   {
+    name: 'engine: what was refused spoils the next write, too',
+    by: sharing,
+    edits: [[`${folder}/document.ts`, 'if (isRefusal(error)) refusedServices.add(service);', '']],
+  },
+  {
     name: 'engine: a lane takes away before it adds',
     by: sharing,
     edits: [[`${folder}/batch.ts`, 'waiting.find((job) => job.work.want !== undefined) ?? waiting[0]!', 'waiting[0]!']],
@@ -231,6 +283,11 @@ export const engineMutants: readonly Mutant[] = [
         'return undefined;',
       ],
     ],
+  },
+  {
+    name: 'engine: what is being removed still serves',
+    by: [`${folder}/sharing.test.ts`],
+    edits: [[`${folder}/batch.ts`, 'for (const found of removed) parts.setDeleting(found, true);', '']],
   },
   {
     name: 'engine: one owner without a permit stops a lane',
