@@ -8,7 +8,7 @@ import type { FoundIndex } from './found-index.ts';
 import type { Inventory } from './inventory.ts';
 import type { Locks } from './locks.ts';
 import type { Operations } from './operations.ts';
-import type { Found, Kind, Owner } from './resource.ts';
+import type { Kind, Owner } from './resource.ts';
 import type { Shared } from './shared.ts';
 import type { Outcome, Step } from './step.ts';
 
@@ -28,10 +28,6 @@ export interface Core {
   /** Everything found, in its latest observed state. */
   readonly found: FoundIndex;
   permit(owner: Owner): Permit;
-  /** Called right before its removal is sent: whether other Services need it now. */
-  mustStay(found: Found): boolean;
-  /** From now on it counts as being deleted; or no longer, because the call failed. */
-  setDeleting(found: Found, isDeleting: boolean): void;
   /** For logs, events and metrics. */
   readonly onStep: ((owner: Owner, step: Step, outcome: Outcome) => void) | undefined;
 }

@@ -1,6 +1,6 @@
 import { type Detail, type Found, identityOf, type Reader, type ReadIo } from './resource.ts';
 
-export interface DetailReading {
+interface DetailReading {
   /** Identity of the container. */
   readonly container: string;
   /** Kinds of which it shows all that are in the container. */
@@ -9,21 +9,7 @@ export interface DetailReading {
 }
 
 /** Decides by version and age when parts that no list shows are read again. */
-export interface Details {
-  /** Reads the parts of those `containers` that are due, or of `all`: one call each. */
-  read(
-    reader: Reader,
-    containers: readonly Found[],
-    when: { readonly nowMs: number; readonly all: boolean },
-    io: ReadIo,
-  ): Promise<readonly DetailReading[]>;
-  /** The answer to a call of ours has shown the parts of that kind in that container. */
-  noted(part: string, container: string, nowMs: number): void;
-  /** Whether lists never show that kind. */
-  isDetail(kind: string): boolean;
-}
-
-export function createDetails(readers: readonly Reader[]): Details {
+export function createDetails(readers: readonly Reader[]) {
   /** By kind of the parts. */
   const details = new Map(readers.flatMap(detailsOf).flatMap((detail) => detail.parts.map((part) => [part, detail])));
   const read = new Map<Detail, Map<string, { readonly atMs: number; readonly version: string | undefined }>>();
@@ -41,7 +27,13 @@ export function createDetails(readers: readonly Reader[]): Details {
   }
 
   return {
-    async read(reader, containers, { nowMs, all }, io) {
+    /** Reads the parts of those `containers` that are due, or of `all`: one call each. */
+    async read(
+      reader: Reader,
+      containers: readonly Found[],
+      { nowMs, all }: { readonly nowMs: number; readonly all: boolean },
+      io: ReadIo,
+    ): Promise<readonly DetailReading[]> {
       const due = detailsOf(reader).flatMap((detail) =>
         containers.flatMap((one) => {
           return one.kind === detail.kind && (all || isDue(detail, one, nowMs)) ? [{ detail, one }] : [];
@@ -56,11 +48,13 @@ export function createDetails(readers: readonly Reader[]): Details {
         }),
       );
     },
-    noted(part, container, nowMs) {
+    /** The answer to a call of ours has shown the parts of that kind in that container. */
+    noted(part: string, container: string, nowMs: number): void {
       const detail = details.get(part);
       if (detail !== undefined) readOf(detail).set(container, { atMs: nowMs, version: undefined });
     },
-    isDetail: (kind) => details.has(kind),
+    /** Whether lists never show that kind. */
+    isDetail: (kind: string) => details.has(kind),
   };
 }
 

@@ -19,24 +19,13 @@ export interface DocumentsParts {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The documents of a scope: their contents, and one write at a time for each. */
-export interface Documents {
-  /** Reads all of them. Callers share a read that has not begun yet. */
-  audit(): Promise<void>;
-  /** Whether they have been read at all: before that, a part may exist that is not shown. */
-  readonly isAudited: boolean;
-  /** Reads the documents whose state a write has left unknown, and desired ones that were never read. */
-  refresh(wanted: readonly { readonly type: DocumentType; readonly name: string }[]): Promise<void>;
-  /** Parses documents again whose parts depend on what was read since. Makes no call. */
-  update(): void;
-  /** Resolves when the edits are in the document; throws where they, or their permit, are refused. */
-  submit(type: DocumentType, name: string, edits: readonly Edit[], permit: Permit, service: string): Promise<void>;
-}
+export type Documents = ReturnType<typeof createDocuments>;
 
 const maxTries = 6;
 const firstDelayMs = 500;
 
-export function createDocuments(parts: DocumentsParts): Documents {
+/** The documents of a scope: their contents, and one write at a time for each. */
+export function createDocuments(parts: DocumentsParts) {
   const { types } = parts;
   const documents = new Map<string, DocumentWriter>();
   /** All documents of these types were read: a document that was not listed does not exist. */
@@ -76,37 +65,36 @@ export function createDocuments(parts: DocumentsParts): Documents {
   }
 
   return {
-    audit() {
+    /** Reads all of them. Callers share a read that has not begun yet. */
+    audit(): Promise<void> {
       next ??= readNext();
       return next;
     },
+    /** Whether they have been read at all: before that, a part may exist that is not shown. */
     get isAudited() {
       return isAudited;
     },
-    async refresh(wanted) {
+    /** Reads the documents whose state a write has left unknown, and desired ones that were never read. */
+    async refresh(wanted: readonly { readonly type: DocumentType; readonly name: string }[]): Promise<void> {
       for (const { type, name } of wanted) writerOf(type, name);
       await Promise.all([...documents.values()].map((writer) => writer.refresh()));
     },
-    update() {
+    /** Parses documents again whose parts depend on what was read since. Makes no call. */
+    update(): void {
       // Documents of an earlier type may tell the owners of parts of a later one.
       for (const { document } of types)
         for (const [id, writer] of documents) if (id.startsWith(`${document} `)) writer.update();
     },
-    submit: (type, name, edits, permit, service) => writerOf(type, name).submit(edits, permit, service),
+    /** Resolves when the edits are in the document; throws where they, or their permit, are refused. */
+    submit: (type: DocumentType, name: string, edits: readonly Edit[], permit: Permit, service: string) =>
+      writerOf(type, name).submit(edits, permit, service),
   };
 }
 
-interface DocumentWriter {
-  /** How many writes have begun or ended: a read that began before is old. */
-  readonly writes: number;
-  observe(state: Version | undefined, writes: number): void;
-  refresh(): Promise<void>;
-  update(): void;
-  submit(edits: readonly Edit[], permit: Permit, service: string): Promise<void>;
-}
+type DocumentWriter = ReturnType<typeof createWriter>;
 
 /** One write at a time with all edits that wait, guarded by the version. */
-function createWriter(type: DocumentType, name: string, parts: DocumentsParts): DocumentWriter {
+function createWriter(type: DocumentType, name: string, parts: DocumentsParts) {
   const { clock, index, signal } = parts;
   const io: ReadIo = { signal };
   let state: { readonly now: Version | undefined } | undefined;
@@ -185,20 +173,21 @@ function createWriter(type: DocumentType, name: string, parts: DocumentsParts): 
   }
 
   return {
+    /** How many writes have begun or ended: a read that began before is old. */
     get writes() {
       return writes;
     },
-    observe(now, writesThen) {
+    observe(now: Version | undefined, writesThen: number): void {
       if (writes === writesThen && !queue.isBusy) observe(now);
     },
-    async refresh() {
+    async refresh(): Promise<void> {
       if (state === undefined && !queue.isBusy) {
         const writesThen = writes;
         const now = await type.read(name, io);
         if (writes === writesThen) observe(now);
       }
     },
-    update() {
+    update(): void {
       if (state?.now !== undefined && type.basis?.() !== basis) show(state.now);
     },
     submit,

@@ -6,28 +6,21 @@ import type { PlannedEdit, Step } from './step.ts';
 /** A planned step without its order, which is in the graph. */
 export type Draft = Omit<Step, 'after' | 'follows' | 'last'>;
 
-/** Steps while a plan is made. */
-export interface Drafts {
-  readonly graph: ReturnType<typeof createStepGraph>;
-  add(draft: Draft): string;
-  /** Adds an edit to the one write of a document. */
-  edit(part: LaneItem, edit: PlannedEdit, name: ResourceName, summary: string): string;
-  /** Ids of the changes and edits of that found resource. */
-  stepsOn(found: Found): readonly string[];
-  all(): readonly Draft[];
-}
+export type Drafts = ReturnType<typeof createDrafts>;
 
-export function createDrafts({ kinds, documents }: Pick<PlanInput, 'kinds' | 'documents'>): Drafts {
+/** Steps while a plan is made. */
+export function createDrafts({ kinds, documents }: Pick<PlanInput, 'kinds' | 'documents'>) {
   const drafts = new Map<string, Draft>();
   const edited = new Map<string, PlannedEdit[]>();
   return {
     graph: createStepGraph(),
-    add(draft) {
+    add(draft: Draft): string {
       if (drafts.has(draft.id)) throw new Error(`two steps are ${draft.id}`);
       drafts.set(draft.id, draft);
       return draft.id;
     },
-    edit(part, edit, name, summary) {
+    /** Adds an edit to the one write of a document. */
+    edit(part: LaneItem, edit: PlannedEdit, name: ResourceName, summary: string): string {
       const type = documents.get(kinds.get('want' in part ? part.want.kind : part.found.kind)?.document ?? '');
       if (type === undefined) throw new Error(`${name}: its document is unknown`);
       const document = type.name(part);
@@ -39,7 +32,8 @@ export function createDrafts({ kinds, documents }: Pick<PlanInput, 'kinds' | 'do
       drafts.set(id, { id, do: 'edit', kind: type.document, name, document, edits, summary: text });
       return id;
     },
-    stepsOn: (found) =>
+    /** Ids of the changes and edits of that found resource. */
+    stepsOn: (found: Found): readonly string[] =>
       [...drafts.values()].flatMap((draft) => {
         const isOn = draft.found?.kind === found.kind && draft.found.id === found.id;
         const isEdited = draft.edits?.some((edit) =>
@@ -47,7 +41,7 @@ export function createDrafts({ kinds, documents }: Pick<PlanInput, 'kinds' | 'do
         );
         return isOn || isEdited ? [draft.id] : [];
       }),
-    all: () => [...drafts.values()],
+    all: (): readonly Draft[] => [...drafts.values()],
   };
 }
 

@@ -1,13 +1,6 @@
 import type { PlannedEdit, Step } from './step.ts';
 
-/** Calls that the cloud accepted, by their subject. */
-export interface Effects {
-  /** The cloud accepted it. */
-  accepted(service: string, step: Step): void;
-  /** Accepted three times and still planned: the cloud does not do it, or another client reverts it. */
-  isWithout(service: string, subject: EffectSubject): boolean;
-  forget(service: string): void;
-}
+export type Effects = ReturnType<typeof createEffects>;
 
 /** The part that a call changes, and the change. */
 export interface EffectSubject {
@@ -19,13 +12,14 @@ const maxTimes = 3;
 /** The call is tried again after this time. */
 const forgetMs = 1_800_000;
 
-export function createEffects(nowMs: () => number): Effects {
+/** Counts the calls that the cloud accepted, by their subject. */
+export function createEffects(nowMs: () => number) {
   const seen = new Map<
     string,
     Map<string, { readonly change: string; readonly times: number; readonly atMs: number }>
   >();
   return {
-    accepted(service, step) {
+    accepted(service: string, step: Step): void {
       const own = seen.get(service) ?? new Map();
       seen.set(service, own);
       for (const { about, change } of subjectsOf(step)) {
@@ -33,11 +27,12 @@ export function createEffects(nowMs: () => number): Effects {
         own.set(about, { change, times: last?.change === change ? last.times + 1 : 1, atMs: nowMs() });
       }
     },
-    isWithout(service, { about, change }) {
+    /** Accepted three times and still planned: the cloud does not do it, or another client reverts it. */
+    isWithout(service: string, { about, change }: EffectSubject): boolean {
       const last = seen.get(service)?.get(about);
       return last?.change === change && last.times >= maxTimes && nowMs() - last.atMs < forgetMs;
     },
-    forget: (service) => void seen.delete(service),
+    forget: (service: string) => void seen.delete(service),
   };
 }
 

@@ -7,16 +7,15 @@ import type { Driver } from './driver.ts';
 import { createEffects } from './effects.ts';
 import { createFoundIndex, type FoundIndex } from './found-index.ts';
 import { createInventory } from './inventory.ts';
-import { createJournals, type JournalState, type JournalStore } from './journal.ts';
+import { createJournals, type JournalState, type SaveJournal } from './journal.ts';
 import { createLocks } from './locks.ts';
 import { type Match, matchFound } from './match.ts';
 import { createObservedState } from './observed-state.ts';
 import { createOperations } from './operations.ts';
 import { createPlanning } from './planning.ts';
 import { createReconciler } from './reconcile.ts';
-import { createRecords } from './records.ts';
 import type { Request, Result } from './request.ts';
-import { type Found, identityOf, nameOf, type Owner, type Query, type Want } from './resource.ts';
+import type { Owner, Query } from './resource.ts';
 import { createShared } from './shared.ts';
 import type { Outcome, Plan, Step } from './step.ts';
 
@@ -25,7 +24,7 @@ export interface EngineParts<D> {
   readonly cluster: string;
   readonly clock: Clock;
   permit(owner: Owner): Permit;
-  readonly journal: JournalStore;
+  readonly saveJournal: SaveJournal;
   /** Whether every live Service was declared, with a readable spec, since this process leads. */
   allServicesDeclared(): boolean;
   /** How old a complete read may be. Default 5 minutes. */
@@ -82,45 +81,21 @@ export function createEngine<D>(engine: EngineParts<D>): Engine<D> {
   const operations = createOperations({ clock, poll: (ids, io) => driver.poll(ids, io), signal });
   const end = (operation: string) => operations.end(operation);
   const documents = createDocuments({ types: driver.documents, cluster, clock, end, index: found, signal });
-  const shared = createShared({ kinds, allServicesDeclared: () => engine.allServicesDeclared() });
+  const shared = createShared({ kinds, found, allServicesDeclared: () => engine.allServicesDeclared() });
   const effects = createEffects(nowMs);
-  const journals = createJournals(engine.journal, nowMs);
-  const isLive = ({ status }: Found) => status !== 'deleting';
-  const namesakesOf = (one: Found | Want) => found.ofKind(one.kind).filter((other) => nameOf(other) === nameOf(one));
-  const mustStay = (one: Found) =>
-    inventory.get(identityOf(one)) === undefined ||
-    (kinds.get(one.kind)?.merge !== undefined &&
-      shared.isDesired(nameOf(one)) &&
-      namesakesOf(one).filter(isLive).length < 2);
-  const setDeleting = (one: Found, is: boolean) => inventory.setDeleting(identityOf(one), is);
-  const batches = createBatches({
-    clock,
-    mustStay,
-    existing: (want, kind) =>
-      kind.merge === undefined ? undefined : namesakesOf(want).find((one) => isLive(one) && one.owner !== undefined),
-    setDeleting,
-    note(answer, removed) {
-      for (const one of removed) {
-        inventory.noteGone(one);
-        setDeleting(one, false);
-      }
-      inventory.note(answer.found ?? []);
-    },
-    invalidate: (kind) => inventory.invalidate({ kind }),
-    end,
-  });
+  const journals = createJournals(engine.saveJournal, nowMs);
+  const batches = createBatches({ clock, inventory, shared, end });
   const observed = createObservedState({ inventory, found, documents, documentTypes, kinds, auditMs, nowMs });
   const core: Core = {
     ...{ kinds, documentTypes, clock, signal, inventory, documents, batches, operations, shared, effects },
-    ...{ locks: createLocks(), found, mustStay, setDeleting, onStep: engine.onStep },
+    ...{ locks: createLocks(), found, onStep: engine.onStep },
     permit: (owner) => engine.permit(owner),
   };
   const planning = createPlanning(driver, core, observed);
-  const records = createRecords(core);
   const requests = new Map<string, Request<D>>();
   const working = new Map<string, Promise<Result>>();
   const latest = ({ service }: Owner) => requests.get(service)!;
-  const work = createReconciler({ core, planning, observed, records, journals, latest, budgetMs });
+  const work = createReconciler({ core, planning, observed, journals, latest, budgetMs });
 
   function forget(owner: Owner): void {
     requests.delete(owner.service);
@@ -153,7 +128,7 @@ export function createEngine<D>(engine: EngineParts<D>): Engine<D> {
     },
     declare: planning.declare,
     async plan(request) {
-      const journal = await journals.of(request.owner);
+      const journal = journals.of(request.owner);
       await planning.refresh(request, journal);
       return planning.planOf(request, journal);
     },
@@ -167,7 +142,7 @@ export function createEngine<D>(engine: EngineParts<D>): Engine<D> {
       await Promise.all([observed.find(owner, journals.now(owner), query), documents.audit()]);
       documents.update();
     },
-    replaceJournal: journals.replace,
+    replaceJournal: (owner, stored) => void journals.replace(owner, stored),
     readAtMs: inventory.readAtMs,
     journalOf: (owner) => journals.now(owner).state,
     isWaitedFor: operations.isWaitedFor,

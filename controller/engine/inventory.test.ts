@@ -293,10 +293,11 @@ describe('a removal', () => {
 });
 
 describe('a journal', () => {
-  it('counts the settle time from the start of the search', async () => {
+  const save = async () => undefined;
+
+  it('counts the settle time from the start of the search', () => {
     let nowMs = 0;
-    const journals = createJournals({ load: async () => undefined, save: async () => undefined }, () => nowMs);
-    const journal = await journals.of(owner);
+    const journal = createJournals(save, () => nowMs).of(owner);
     journal.intend(['lb/k']);
     assert.equal(journal.unseenMs('lb/k', 4000, 0), 0, 'sent by none yet');
     nowMs = 1000;
@@ -306,10 +307,9 @@ describe('a journal', () => {
     assert.equal(journal.unseenMs('lb/k', 4000, 5000), 0);
   });
 
-  it('distrusts searches after a restart where an earlier process may have sent something', async () => {
+  it('distrusts searches after a restart where an earlier process may have sent something', () => {
     const stored = { claimed: true, ids: {}, tried: ['lb/k'] };
-    const journals = createJournals({ load: async () => stored, save: async () => undefined }, () => 100);
-    const journal = await journals.of(owner);
+    const journal = createJournals(save, () => 100).replace(owner, stored);
     assert.ok(journal.unseenMs('lb/k', 4000, 100) > 0);
     assert.ok(journal.inheritedMs(4000, 100) > 0);
     assert.equal(journal.isFirstClaim, false);

@@ -44,44 +44,10 @@ export interface InventoryParts {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The resources of a cluster in a scope, by id: from complete audits, narrow reads and the answers to our calls. */
-export interface Inventory {
-  /** Reads everything. One audit at a time: callers share it. */
-  audit(): Promise<void>;
-  /** Reads one owner. */
-  read(query: Query): Promise<void>;
-  /** When the last complete audit began; undefined before the first. */
-  readonly auditedAtMs: number | undefined;
-  /** When the latest read that shows this owner began. */
-  readAtMs(owner: Owner): number;
-  /** The scope of the last narrow read of this owner; undefined where an audit is newer. */
-  lastReadOf(owner: Owner): NarrowRead | undefined;
-  /** Records the answers of successful calls of our own. */
-  note(found: readonly Found[]): void;
-  /** A removal has succeeded. */
-  noteGone(found: Found): void;
-  /**
-   * An operation of ours is in progress: until `release`, reads do not replace the state from our answer. After a
-   * failed operation, the next read does.
-   */
-  hold(identity: string, operation: string): void;
-  release(identity: string, isDone: boolean): void;
-  /** From now on it counts as being deleted; or no longer, because the call failed. */
-  setDeleting(identity: string, isDeleting: boolean): void;
-  /** The outcome of a call is unclear: this owner, or this kind, is stale until a read succeeds. */
-  invalidate(subject: Owner | { readonly kind: string }): void;
-  isStale(owner: Owner, kinds: ReadonlySet<string>): boolean;
-  /**
-   * A read of another owner lacked a resource of this one, by its marks or with one of these identities, and no read
-   * of this one has succeeded since.
-   */
-  isDoubtful(owner: Owner, identities: () => readonly string[]): boolean;
-  /** Drops what is stored about reads of an owner that was removed. */
-  forget(owner: Owner): void;
-  get(identity: string): Found | undefined;
-}
+export type Inventory = ReturnType<typeof createInventory>;
 
-export function createInventory(parts: InventoryParts): Inventory {
+/** The resources of a cluster in a scope, by id: from complete audits, narrow reads and the answers to our calls. */
+export function createInventory(parts: InventoryParts) {
   const { readers, kinds, cluster, clock, index } = parts;
   const io = { signal: parts.signal };
   const entries = new Map<string, Entry>();
@@ -231,7 +197,8 @@ export function createInventory(parts: InventoryParts): Inventory {
     for (const [subject, order] of missedBy) if (order < began.order) missedBy.delete(subject);
   }
 
-  async function readOwner(query: Query): Promise<void> {
+  /** Reads one owner. */
+  async function read(query: Query): Promise<void> {
     const began = now();
     await readWith(began, (reader) => reader.of(query, io), query);
     const ids = new Set(query.ids.map(identityOf));
@@ -239,19 +206,24 @@ export function createInventory(parts: InventoryParts): Inventory {
   }
 
   return {
-    audit() {
+    /** Reads everything. One audit at a time: callers share it. */
+    audit(): Promise<void> {
       auditing ??= readAll().finally(() => {
         auditing = undefined;
       });
       return auditing;
     },
-    read: readOwner,
+    read,
+    /** When the last complete audit began; undefined before the first. */
     get auditedAtMs() {
       return audited?.atMs;
     },
-    readAtMs: ({ service }) => narrowReads.get(service)?.atMs ?? audited?.atMs ?? Number.NEGATIVE_INFINITY,
-    lastReadOf: ({ service }) => narrowReads.get(service),
-    note(found) {
+    /** When the latest read that shows this owner began. */
+    readAtMs: ({ service }: Owner) => narrowReads.get(service)?.atMs ?? audited?.atMs ?? Number.NEGATIVE_INFINITY,
+    /** The scope of the last narrow read of this owner; undefined where an audit is newer. */
+    lastReadOf: ({ service }: Owner) => narrowReads.get(service),
+    /** Records the answers of successful calls of our own. */
+    note(found: readonly Found[]): void {
       const at = now();
       for (const one of found) {
         put(identityOf(one), { kind: one.kind, found: one, ...at, answered: true });
@@ -259,54 +231,61 @@ export function createInventory(parts: InventoryParts): Inventory {
         if (container !== undefined) details.noted(one.kind, container, at.atMs);
       }
     },
-    noteGone(found) {
+    /** A removal has succeeded. */
+    noteGone(found: Found): void {
       const at = now();
       const identity = identityOf(found);
       const later = kinds.get(found.kind)?.gone === 'later';
       const remaining: Found | undefined = later ? { ...found, status: 'deleting' } : undefined;
       put(identity, { kind: found.kind, found: remaining, ...at, answered: !later });
     },
-    hold(identity, operation) {
+    /**
+     * An operation of ours is in progress: until `release`, reads do not replace the state from our answer. After a
+     * failed operation, the next read does.
+     */
+    hold(identity: string, operation: string): void {
       held.set(identity, operation);
       show(identity);
     },
-    release(identity, isDone) {
+    release(identity: string, isDone: boolean): void {
       held.delete(identity);
       const at = now();
       for (const one of [identity, ...(partsOf.get(identity) ?? [])]) {
         const entry = entries.get(one);
         if (entry === undefined) continue;
-        const { found } = entry;
-        const ended = one === identity && found?.status === 'pending' && isDone;
-        if (!isDone) put(one, { ...entry, answered: false });
-        else
-          put(one, {
-            ...entry,
-            ...(entry.answered && at),
-            ...(ended && { found: { ...found, status: 'ready' } }),
-          });
+        const { found, answered } = entry;
+        const ended = one === identity && found?.status === 'pending' ? { ...found, status: 'ready' as const } : found;
+        put(one, isDone ? { ...entry, ...(answered && at), found: ended } : { ...entry, answered: false });
       }
     },
-    setDeleting(identity, is) {
+    /** From now on it counts as being deleted; or no longer, because the call failed. */
+    setDeleting(found: Found, is: boolean): void {
+      const identity = identityOf(found);
       if (is) deleting.add(identity);
       else deleting.delete(identity);
       show(identity);
     },
-    invalidate(subject) {
+    /** The outcome of a call is unclear: this owner, or this kind, is stale until a read succeeds. */
+    invalidate(subject: Owner | { readonly kind: string }): void {
       order += 1;
       staleSince.set('kind' in subject ? `kind ${subject.kind}` : subject.service, order);
     },
-    isStale: ({ service }, kindNames) =>
+    isStale: ({ service }: Owner, kindNames: ReadonlySet<string>) =>
       staleSince.has(service) || [...kindNames].some((kind) => staleSince.has(`kind ${kind}`)),
-    isDoubtful({ service }, identities) {
+    /**
+     * A read of another owner lacked a resource of this one, by its marks or with one of these identities, and no read
+     * of this one has succeeded since.
+     */
+    isDoubtful({ service }: Owner, identities: () => readonly string[]): boolean {
       if (missedBy.size === 0) return false;
       const readOrder = narrowReads.get(service)?.order ?? audited?.order ?? 0;
       return [service, ...identities()].some((one) => (missedBy.get(one) ?? 0) > readOrder);
     },
-    forget({ service }) {
+    /** Drops what is stored about reads of an owner that was removed. */
+    forget({ service }: Owner): void {
       narrowReads.delete(service);
       staleSince.delete(service);
     },
-    get: (identity) => entries.get(identity)?.found,
+    get: (identity: string) => entries.get(identity)?.found,
   };
 }

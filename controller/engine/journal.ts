@@ -9,82 +9,48 @@ export interface JournalState {
   readonly tried: readonly ResourceName[];
 }
 
-export interface JournalStore {
-  load(owner: Owner): Promise<JournalState | undefined>;
-  save(owner: Owner, state: JournalState): Promise<void>;
-}
-
-/** The journal of one owner. Changes stay in memory until `save`, which writes only if something has changed. */
-export interface Journal {
-  readonly state: JournalState;
-  /** No claim was stored before: nothing can have been created for this owner. */
-  readonly isFirstClaim: boolean;
-  /** Before creates that are not safe to repeat. Saved together with the first claim. */
-  intend(names: readonly ResourceName[]): void;
-  made(name: ResourceName, id: string): void;
-  /** The create was certainly not done: it was never sent, or was refused. */
-  notMade(name: ResourceName): void;
-  /** The answer to the create was lost: its result may appear from now on. */
-  unknown(name: ResourceName): void;
-  gone(kind: string, id: string): void;
-  /** The results of all creates that were tried are visible now, or do not exist. */
-  seen(): void;
-  /** No resource exists, and none can still appear. */
-  clear(): void;
-  /** Creates whose results may not be visible yet. */
-  readonly unseen: readonly ResourceName[];
-  /** For how long a search may still miss the result of a create; `searchedAtMs`: when the latest search began. */
-  unseenMs(name: ResourceName, settleMs: number, searchedAtMs: number): number;
-  /** For how long a search may still miss what an earlier process created, or show what it removed. */
-  inheritedMs(settleMs: number, searchedAtMs: number): number;
-  save(): Promise<void>;
-}
+export type SaveJournal = (owner: Owner, state: JournalState) => Promise<void>;
 
 const empty: JournalState = { claimed: false, ids: {}, tried: [] };
 
-/** One journal for each owner, loaded once. */
-export interface Journals {
-  of(owner: Owner): Promise<Journal>;
-  /** The loaded one; otherwise an empty one. */
-  now(owner: Owner): Journal;
-  /** Replaces what was loaded: another process has written it. */
-  replace(owner: Owner, stored: JournalState | undefined): void;
-  forget(owner: Owner): void;
-}
+export type Journals = ReturnType<typeof createJournals>;
+export type Journal = ReturnType<typeof createJournal>;
 
-/** @param nowMs monotonic time */
-export function createJournals(store: JournalStore, nowMs: () => number): Journals {
+/**
+ * One journal for each owner, empty where nothing was stored.
+ *
+ * @param nowMs monotonic time
+ */
+export function createJournals(save: SaveJournal, nowMs: () => number) {
   const startedAtMs = nowMs();
   const journals = new Map<string, Journal>();
 
+  /** Takes what another process has stored. */
   function replace(owner: Owner, stored: JournalState | undefined): Journal {
     // Another process may have acted right before it wrote this.
     const sinceMs = journals.has(owner.service) ? nowMs() : startedAtMs;
-    const journal = createJournal(store, owner, stored, sinceMs, nowMs);
+    const journal = createJournal(save, owner, stored, sinceMs, nowMs);
     journals.set(owner.service, journal);
     return journal;
   }
 
   return {
-    async of(owner) {
-      const loaded = journals.get(owner.service);
-      if (loaded !== undefined) return loaded;
-      const stored = await store.load(owner);
-      return journals.get(owner.service) ?? replace(owner, stored);
-    },
-    now: (owner) => journals.get(owner.service) ?? createJournal(store, owner, undefined, startedAtMs, nowMs),
-    replace: (owner, stored) => void replace(owner, stored),
-    forget: ({ service }) => void journals.delete(service),
+    of: (owner: Owner) => journals.get(owner.service) ?? replace(owner, undefined),
+    /** The same, for reading alone: it is not kept. */
+    now: (owner: Owner) => journals.get(owner.service) ?? createJournal(save, owner, undefined, startedAtMs, nowMs),
+    replace,
+    forget: ({ service }: Owner) => void journals.delete(service),
   };
 }
 
+/** The journal of one owner. Changes stay in memory until `save`, which writes only if something has changed. */
 function createJournal(
-  store: JournalStore,
+  save: SaveJournal,
   owner: Owner,
   stored: JournalState | undefined,
   startedAtMs: number,
   nowMs: () => number,
-): Journal {
+) {
   let state = stored ?? empty;
   let saved = JSON.stringify(state);
   let everClaimed = state.claimed;
@@ -102,44 +68,54 @@ function createJournal(
     get state() {
       return state;
     },
+    /** No claim was stored before: nothing can have been created for this owner. */
     get isFirstClaim() {
       return !everClaimed;
     },
-    intend(names) {
+    /** Before creates that are not safe to repeat. Saved together with the first claim. */
+    intend(names: readonly ResourceName[]): void {
       state = { ...state, claimed: true, tried: [...new Set([...state.tried, ...names])] };
     },
-    made(name, id) {
+    made(name: ResourceName, id: string): void {
       state = { claimed: true, ids: { ...state.ids, [name]: id }, tried: without(name) };
     },
-    notMade(name) {
+    /** The create was certainly not done: it was never sent, or was refused. */
+    notMade(name: ResourceName): void {
       if (unseenSince.has(name)) return;
       state = { ...state, tried: without(name) };
     },
-    unknown(name) {
+    /** The answer to the create was lost: its result may appear from now on. */
+    unknown(name: ResourceName): void {
       unseenSince.set(name, nowMs());
     },
-    gone(kind, id) {
+    gone(kind: string, id: string): void {
       const remaining = Object.entries(state.ids).filter(([name, one]) => one !== id || kindOf(name) !== kind);
       if (remaining.length < Object.keys(state.ids).length) state = { ...state, ids: Object.fromEntries(remaining) };
     },
-    seen() {
+    /** The results of all creates that were tried are visible now, or do not exist. */
+    seen(): void {
       unseenSince.clear();
       if (state.tried.length > 0) state = { ...state, tried: [] };
     },
-    clear() {
+    /** No resource exists, and none can still appear. */
+    clear(): void {
       unseenSince.clear();
       state = empty;
     },
-    get unseen() {
+    /** Creates whose results may not be visible yet. */
+    get unseen(): readonly ResourceName[] {
       return [...unseenSince.keys()];
     },
-    unseenMs: (name, settleMs, searchedAtMs) => remainingMs(unseenSince.get(name), settleMs, searchedAtMs),
-    inheritedMs: (settleMs, searchedAtMs) =>
+    /** For how long a search may still miss the result of a create; `searchedAtMs`: when the latest search began. */
+    unseenMs: (name: ResourceName, settleMs: number, searchedAtMs: number) =>
+      remainingMs(unseenSince.get(name), settleMs, searchedAtMs),
+    /** For how long a search may still miss what an earlier process created, or show what it removed. */
+    inheritedMs: (settleMs: number, searchedAtMs: number) =>
       remainingMs(stored?.claimed ? startedAtMs : undefined, settleMs, searchedAtMs),
-    async save() {
+    async save(): Promise<void> {
       const text = JSON.stringify(state);
       if (text === saved) return;
-      await store.save(owner, state);
+      await save(owner, state);
       saved = text;
       everClaimed ||= state.claimed;
     },

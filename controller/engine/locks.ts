@@ -1,13 +1,11 @@
-/** One change at a time in each container that locks itself. */
-export interface Locks {
-  /** Resolves when all earlier holders have released the lock, with the function that releases it. */
-  acquire(name: string): Promise<() => void>;
-}
+export type Locks = ReturnType<typeof createLocks>;
 
-export function createLocks(): Locks {
+/** One change at a time in each container that locks itself. */
+export function createLocks() {
   const tails = new Map<string, Promise<void>>();
   return {
-    async acquire(name) {
+    /** Resolves when all earlier holders have released the lock, with the function that releases it. */
+    async acquire(name: string): Promise<() => void> {
       const before = tails.get(name);
       const { promise, resolve } = Promise.withResolvers<void>();
       tails.set(name, promise);

@@ -16,7 +16,7 @@ export interface ObservedStateParts {
 }
 
 /** The owner to plan for. */
-export interface Subject {
+interface Subject {
   readonly owner: Owner;
   readonly wants: readonly Want[];
   readonly journal: Journal;
@@ -24,22 +24,13 @@ export interface Subject {
   readonly adopting: boolean;
 }
 
-/** The observed state of a scope: reads what a plan needs and is missing or old. Throws the CloudError of a read. */
-export interface ObservedState {
-  audit(): Promise<void>;
-  refresh(subject: Subject): Promise<void>;
-  /** Reads by all recorded ids, by these, and by marks: a resource that this read lacks is absent. */
-  find(owner: Owner, journal: Journal, more: Pick<Query, 'ids' | 'slots' | 'removing'>): Promise<void>;
-  /** The next read of this owner searches by marks. */
-  searchNext(owner: Owner): void;
-  /** A read of another owner lacked a resource of this one, and no read of this one has succeeded since. */
-  isDoubtful(owner: Owner, journal: Journal): boolean;
-}
+export type ObservedState = ReturnType<typeof createObservedState>;
 
 /** By ids, and then by marks. */
 const maxReads = 2;
 
-export function createObservedState(parts: ObservedStateParts): ObservedState {
+/** The observed state of a scope: reads what a plan needs and is missing or old. Throws the CloudError of a read. */
+export function createObservedState(parts: ObservedStateParts) {
   const { inventory, found, documents, documentTypes, kinds } = parts;
   const searches = new Set<string>();
 
@@ -87,6 +78,7 @@ export function createObservedState(parts: ObservedStateParts): ObservedState {
       : 'nothing';
   }
 
+  /** A read of another owner lacked a resource of this one, and no read of this one has succeeded since. */
   function isDoubtful(owner: Owner, { state }: Journal): boolean {
     return inventory.isDoubtful(owner, () =>
       Object.entries(state.ids).map(([name, id]) => identityOf({ kind: kindOf(name), id })),
@@ -100,7 +92,7 @@ export function createObservedState(parts: ObservedStateParts): ObservedState {
 
   return {
     audit,
-    async refresh(subject) {
+    async refresh(subject: Subject): Promise<void> {
       const { owner, wants, journal } = subject;
       const { auditedAtMs } = inventory;
       if (auditedAtMs === undefined || parts.nowMs() - auditedAtMs >= parts.auditMs) await audit();
@@ -123,14 +115,14 @@ export function createObservedState(parts: ObservedStateParts): ObservedState {
         }),
       );
     },
-    find(owner, journal, { ids, slots, removing }) {
+    /** Reads by all recorded ids, by these, and by marks: a resource that this read lacks is absent. */
+    find(owner: Owner, journal: Journal, { ids, slots, removing }: Pick<Query, 'ids' | 'slots' | 'removing'>) {
       const own = idsOf({ owner, journal, wants: [] });
       const all = new Map([...own, ...ids].map((one) => [identityOf(one), one]));
       return read({ owner, ids: [...all.values()], slots, search: true, removing });
     },
-    searchNext: ({ service }) => {
-      searches.add(service);
-    },
+    /** The next read of this owner searches by marks. */
+    searchNext: ({ service }: Owner) => void searches.add(service),
     isDoubtful,
   };
 }

@@ -8,17 +8,7 @@ export interface OperationsParts {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Waits for the end of operations; one poll covers all that are due. */
-export interface Operations {
-  /**
-   * Resolves when the operation has ended; rejects with its error, or when polling fails.
-   *
-   * @param lasts how long, where the cloud or an earlier operation tells
-   */
-  end(operation: string, lasts?: Answer['lasts']): Promise<void>;
-  /** Whether a caller waits for its end. */
-  isWaitedFor(operation: string): boolean;
-}
+export type Operations = ReturnType<typeof createOperations>;
 
 interface Waiting {
   readonly promise: Promise<void>;
@@ -41,7 +31,8 @@ const longestMs = 900_000;
 /** Where the first poll shows the end, the operation may have ended earlier: this share of the time is used. */
 const firstPollShare = 0.8;
 
-export function createOperations({ clock, poll, signal }: OperationsParts): Operations {
+/** Waits for the end of operations; one poll covers all that are due. */
+export function createOperations({ clock, poll, signal }: OperationsParts) {
   const waiting = new Map<string, Waiting>();
   /** How long the last operation of that kind lasted. */
   const lasted = new Map<string, number>();
@@ -109,8 +100,14 @@ export function createOperations({ clock, poll, signal }: OperationsParts): Oper
   signal?.addEventListener('abort', stopped, { once: true });
 
   return {
-    isWaitedFor: (operation) => waiting.has(operation),
-    end(operation, lasts) {
+    /** Whether a caller waits for its end. */
+    isWaitedFor: (operation: string) => waiting.has(operation),
+    /**
+     * Resolves when the operation has ended; rejects with its error, or when polling fails.
+     *
+     * @param lasts how long, where the cloud or an earlier operation tells
+     */
+    end(operation: string, lasts?: Answer['lasts']): Promise<void> {
       const waited = waiting.get(operation);
       if (waited !== undefined) return waited.promise;
       const { promise, resolve, reject } = Promise.withResolvers<void>();

@@ -22,18 +22,7 @@ export function inOrder<T>(items: readonly T[], nameOf: (item: T) => string, nee
 }
 
 /** The dependencies between the steps of a plan. */
-export interface StepGraph {
-  /** `step` starts only after the success of `before`. */
-  require(step: string, before: string): void;
-  /** `step` starts after the end of `before`, however that ends. Left out where it would close a cycle. */
-  prefer(step: string, before: string): void;
-  /** Whether `step` waits for `before`, directly or not. */
-  waitsFor(step: string, before: string): boolean;
-  after(step: string): readonly string[];
-  follows(step: string): readonly string[];
-}
-
-export function createStepGraph(): StepGraph {
+export function createStepGraph() {
   const required = new Map<string, Set<string>>();
   const preferred: (readonly [step: string, before: string])[] = [];
   const kept = new Map<string, Set<string>>();
@@ -58,25 +47,28 @@ export function createStepGraph(): StepGraph {
     }
   }
   return {
-    require(step, before) {
+    /** `step` starts only after the success of `before`. */
+    require(step: string, before: string): void {
       if (step !== before) add(required, step, before);
     },
-    prefer(step, before) {
+    /** `step` starts after the end of `before`, however that ends. Left out where it would close a cycle. */
+    prefer(step: string, before: string): void {
       if (step !== before) preferred.push([step, before]);
     },
-    waitsFor: (step, before) => step !== before && waitsFor(step, before),
-    after: (step) => [...(required.get(step) ?? [])],
-    follows(step) {
+    /** Whether `step` waits for `before`, directly or not. */
+    waitsFor: (step: string, before: string) => step !== before && waitsFor(step, before),
+    after: (step: string): readonly string[] => [...(required.get(step) ?? [])],
+    follows(step: string): readonly string[] {
       decide();
       return [...(kept.get(step) ?? [])];
     },
   };
 }
 
-/** Throws where steps wait for each other, and names the cycle. Pure. */
-export function proveAcyclic(steps: readonly Step[]): void {
+/** The steps in an order in which they could be sent one by one. Throws where they wait for each other. Pure. */
+export function stepsInOrder(steps: readonly Step[]): readonly Step[] {
   const early = steps.filter((step) => !step.last).map(({ id }) => id);
-  inOrder(
+  return inOrder(
     steps,
     ({ id }) => id,
     ({ after, follows, last }) => [...after, ...follows, ...(last ? early : [])],

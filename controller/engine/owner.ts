@@ -19,19 +19,10 @@ export interface OwnershipInput {
   readonly journal: JournalState;
 }
 
-/** Ownership of the found resources. */
-export interface Ownership {
-  /** Provably owned by this owner, or shared by all Services of its cluster. */
-  isOurs(found: Found): boolean;
-  /** Recorded without marks, and a marked resource refers to it or is in it: its marks were stripped. */
-  isStripped(found: Found): boolean;
-  /** Recorded without marks and without proof of ownership. */
-  isUnproven(found: Found): boolean;
-  containerOf(found: Found): Found | undefined;
-}
+export type Ownership = ReturnType<typeof ownershipOf>;
 
 /** Proves ownership by marks, by marks of the container, or by the journal and the marks of related resources. Pure. */
-export function ownershipOf({ kinds, owner, found, journal }: OwnershipInput): Ownership {
+export function ownershipOf({ kinds, owner, found, journal }: OwnershipInput) {
   const { containerOf } = found;
   const recorded = new Set(
     Object.entries(journal.ids).flatMap(([name, id]) =>
@@ -61,12 +52,14 @@ export function ownershipOf({ kinds, owner, found, journal }: OwnershipInput): O
     return one.owner === undefined && one.retained !== true && recorded.has(identityOf(one));
   }
 
+  /** Recorded without marks, and a marked resource refers to it or is in it: its marks were stripped. */
   function isStripped(one: Found): boolean {
     // Otherwise a user who can write the record could claim a resource of others that has a consent mark.
     if (!isUnmarkedRecord(one) || one.lent === true || containerOf(one) !== undefined) return false;
     return nearMarked.has(identityOf(one)) || refersToMarked(one);
   }
 
+  /** Provably owned by this owner, or shared by all Services of its cluster. */
   function isOurs(one: Found): boolean {
     if (one.retained === true) return false;
     if (one.owner !== undefined) return marked(one);
@@ -83,7 +76,8 @@ export function ownershipOf({ kinds, owner, found, journal }: OwnershipInput): O
   return {
     isOurs,
     isStripped,
-    isUnproven: (one) => isUnmarkedRecord(one) && containerOf(one) === undefined && !isStripped(one),
+    /** Recorded without marks and without proof of ownership. */
+    isUnproven: (one: Found) => isUnmarkedRecord(one) && containerOf(one) === undefined && !isStripped(one),
     containerOf,
   };
 }

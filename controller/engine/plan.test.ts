@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { createFoundIndex } from './found-index.ts';
 import { matchFound } from './match.ts';
-import { inOrder } from './order.ts';
+import { stepsInOrder } from './order.ts';
 import { makePlan } from './plan.ts';
 import type { PlanInput } from './plan-input.ts';
 import { type Found, identityOf, type Kind, nameOf, type Want } from './resource.ts';
@@ -57,16 +57,7 @@ function planOf(kinds: readonly Kind[], wants: readonly Want[], all: readonly Fo
     ...more,
   });
 }
-/** Steps in an order in which they can be sent. */
-function orderOf({ steps }: { readonly steps: readonly Step[] }): readonly string[] {
-  const early = steps.filter(({ last }) => !last).map(({ id }) => id);
-  const ordered = inOrder(
-    steps,
-    ({ id }) => id,
-    ({ after, follows, last }) => [...after, ...follows, ...(last ? early : [])],
-  );
-  return ordered.map(({ id }) => id);
-}
+const orderOf = ({ steps }: { readonly steps: readonly Step[] }) => stepsInOrder(steps).map(({ id }) => id);
 
 describe('a plan', () => {
   it('deletes resources that refer to a resource before it replaces that one by delete and create', () => {

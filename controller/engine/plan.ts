@@ -1,6 +1,6 @@
 import { type Decisions, decide, needsOf } from './decide.ts';
 import { createDrafts, finish } from './drafts.ts';
-import { proveAcyclic } from './order.ts';
+import { stepsInOrder } from './order.ts';
 import type { PlanInput } from './plan-input.ts';
 import { planRemovals, type Removal } from './removals.ts';
 import { type Change, type Found, type Kind, nameOf, type Refusal, type ResourceName, type Want } from './resource.ts';
@@ -169,7 +169,8 @@ export function makePlan(input: PlanInput): Plan {
   }
   const removals = planRemovals(input, decisions, drafts, replaced);
   const steps = finish(drafts, insides);
-  proveAcyclic(steps);
+  // Proves that none waits for itself.
+  stepsInOrder(steps);
   const refusals = [...input.refusals, ...decisions.refusals, ...removals.refusals, ...unprovenOf(input, decisions)];
   return {
     steps,

@@ -8,17 +8,10 @@ import type { Request } from './request.ts';
 import { type Desire, kindOf } from './resource.ts';
 import type { Plan, Wait } from './step.ts';
 
-/** Plans for one owner, from the observed state. */
-export interface Planning<D> {
-  declare(request: Request<D>): void;
-  /** Reads what a plan needs and is missing or too old. Throws the CloudError of a read. */
-  refresh(request: Request<D>, journal: Journal): Promise<void>;
-  planOf(request: Request<D>, journal: Journal): Plan;
-  /** Declares and plans. */
-  planNow(request: Request<D>, journal: Journal): Plan;
-}
+export type Planning<D> = ReturnType<typeof createPlanning<D>>;
 
-export function createPlanning<D>(driver: Driver<D>, core: Core, observed: ObservedState): Planning<D> {
+/** Plans for one owner, from the observed state. */
+export function createPlanning<D>(driver: Driver<D>, core: Core, observed: ObservedState) {
   const { kinds, documentTypes, documents, inventory, shared, effects } = core;
 
   const desireOf = ({ desired }: Request<D>): Desire =>
@@ -53,22 +46,20 @@ export function createPlanning<D>(driver: Driver<D>, core: Core, observed: Obser
     return { ...plan, waits: [...plan.waits, ...unseen], ...(remarks !== undefined && { remarks }) };
   }
 
-  async function refresh(request: Request<D>, journal: Journal): Promise<void> {
-    const { wants } = desireOf(request);
-    await observed.refresh({
-      owner: request.owner,
-      wants,
-      journal,
-      removing: request.desired === undefined,
-      adopting: request.adopts !== undefined && journal.isFirstClaim,
-    });
-  }
-
   return {
-    declare: (request) => shared.declare(request.owner, desireOf(request).wants),
-    refresh,
-    planOf: (request, journal) => planOf(request, journal),
-    planNow(request, journal) {
+    declare: (request: Request<D>) => shared.declare(request.owner, desireOf(request).wants),
+    /** Reads what a plan needs and is missing or too old. Throws the CloudError of a read. */
+    refresh: (request: Request<D>, journal: Journal) =>
+      observed.refresh({
+        owner: request.owner,
+        wants: desireOf(request).wants,
+        journal,
+        removing: request.desired === undefined,
+        adopting: request.adopts !== undefined && journal.isFirstClaim,
+      }),
+    planOf: (request: Request<D>, journal: Journal) => planOf(request, journal),
+    /** Declares and plans. */
+    planNow(request: Request<D>, journal: Journal): Plan {
       const desire = desireOf(request);
       shared.declare(request.owner, desire.wants);
       return planOf(request, journal, desire);

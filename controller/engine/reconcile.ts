@@ -6,7 +6,7 @@ import { isBusy, isRepeatable } from './failure.ts';
 import type { Journals } from './journal.ts';
 import type { ObservedState } from './observed-state.ts';
 import type { Planning } from './planning.ts';
-import { hasUndeletable, type Records } from './records.ts';
+import { hasUndeletable, recordIntent, recordOutcome } from './records.ts';
 import type { Request, Result } from './request.ts';
 import type { Owner } from './resource.ts';
 import { runPlan } from './run.ts';
@@ -16,7 +16,6 @@ export interface ReconcilerParts<D> {
   readonly core: Core;
   readonly planning: Planning<D>;
   readonly observed: ObservedState;
-  readonly records: Records;
   readonly journals: Journals;
   /** The latest request of an owner. */
   latest(owner: Owner): Request<D>;
@@ -34,13 +33,13 @@ const maxProofAgeMs = 60_000;
 
 /** Plans and runs steps for one owner until all are done or have to wait; reads only where needed. */
 export function createReconciler<D>(parts: ReconcilerParts<D>): (owner: Owner) => Promise<Result> {
-  const { core, planning, observed, records, budgetMs } = parts;
+  const { core, planning, observed, budgetMs } = parts;
   const { clock, signal, inventory, operations, shared } = core;
   const nowMs = () => clock.monotonic();
 
   /** The latest request of an owner, until all of it is done or has to wait. */
   async function work(owner: Owner): Promise<Result> {
-    const journal = await parts.journals.of(owner);
+    const journal = parts.journals.of(owner);
     const failures = new Map<string, number>();
     const refused = new Set<string>();
     const { promise: deadline, cancel } = deadlineOf(clock, budgetMs);
@@ -73,7 +72,8 @@ export function createReconciler<D>(parts: ReconcilerParts<D>): (owner: Owner) =
             await observed.find(owner, journal, { ids: [], slots: [], removing: true });
             continue;
           }
-          await records.conclude(owner, journal, plan, request.desired === undefined);
+          recordOutcome(core, owner, journal, plan, request.desired === undefined);
+          await journal.save();
           if (!isCurrent()) continue;
           if (plan.waits.length > 0) {
             if (plan.waits.some((wait) => !wait.isOurs)) inventory.invalidate(owner);
@@ -89,7 +89,7 @@ export function createReconciler<D>(parts: ReconcilerParts<D>): (owner: Owner) =
           inventory.invalidate(owner);
           continue;
         }
-        records.intend(plan, journal);
+        recordIntent(core, plan, journal);
         await journal.save();
         const mayStart = (step: Step) => isCurrent() && (failures.get(step.id) ?? 0) < 2;
         const result = await runPlan(core, { owner, plan, journal, deadline, mayStart });

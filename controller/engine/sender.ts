@@ -26,21 +26,12 @@ export interface Run {
   mayStart(step: Step): boolean;
 }
 
-/** Sends one step and records its answer. */
-export interface Sender {
-  /** `holdUntil` is called where an operation goes on after the answer. Throws what the call throws. */
-  send(step: Step, holdUntil: (operation: Promise<unknown>) => void): Promise<Outcome>;
-  /** Identity of the container that takes one change at a time. */
-  lockOf(step: Step): string | undefined;
-  settleGone(found: Found): void;
-  /** Members that the cloud refused. */
-  readonly refused: string[];
-}
-
-export function createSender(core: Core, run: Run): Sender {
+/** Sends one step after the other and records the answers. */
+export function createSender(core: Core, run: Run) {
   const { kinds, inventory, documents, batches, shared, operations, signal } = core;
   const { owner, plan, journal, deadline } = run;
   const ids = new Map(Object.entries(plan.bound));
+  /** Members that the cloud refused. */
   const refused: string[] = [];
 
   const permit = core.permit(owner);
@@ -55,6 +46,7 @@ export function createSender(core: Core, run: Run): Sender {
     return step.want?.within === undefined ? undefined : ids.get(step.want.within);
   }
 
+  /** Identity of the container that takes one change at a time. */
   function lockOf(step: Step): string | undefined {
     const kind = kinds.get(step.kind);
     if (kind === undefined || step.do === 'edit') return undefined;
@@ -70,6 +62,7 @@ export function createSender(core: Core, run: Run): Sender {
     journal.gone(found.kind, found.id);
   }
 
+  /** `holdUntil` is called where an operation goes on after the answer. Throws what the call throws. */
   async function send(step: Step, holdUntil: (operation: Promise<unknown>) => void): Promise<Outcome> {
     if (step.do === 'edit') return edit(step);
     const kind = kinds.get(step.kind)!;
@@ -78,7 +71,7 @@ export function createSender(core: Core, run: Run): Sender {
     const item = step.do === 'create' ? { want: step.want! } : { found: step.found! };
     const lane = step.do === 'create' || step.do === 'delete' ? kind.lane?.(item, within) : undefined;
     if (lane !== undefined) return batched(step, kind, lane, io);
-    if (step.do === 'delete' && kind.merge !== undefined && core.mustStay(step.found!)) return 'skipped';
+    if (step.do === 'delete' && kind.merge !== undefined && shared.mustStay(step.found!)) return 'skipped';
     const answer = await (step.do === 'delete' && kind.merge !== undefined
       ? removeShared(step, kind, io)
       : call(step, kind, io));
@@ -95,11 +88,11 @@ export function createSender(core: Core, run: Run): Sender {
 
   /** A Service that needs it during the removal waits until it is gone. */
   async function removeShared(step: Step, kind: Kind, io: WriteIo): Promise<Answer> {
-    core.setDeleting(step.found!, true);
+    inventory.setDeleting(step.found!, true);
     try {
       return await call(step, kind, io);
     } finally {
-      core.setDeleting(step.found!, false);
+      inventory.setDeleting(step.found!, false);
     }
   }
 

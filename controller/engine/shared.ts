@@ -1,38 +1,43 @@
-import { everyService, type Found, type Kind, nameOf, type Owner, type ResourceName, type Want } from './resource.ts';
+import type { FoundIndex } from './found-index.ts';
+import {
+  everyService,
+  type Found,
+  identityOf,
+  type Kind,
+  nameOf,
+  type Owner,
+  type ResourceName,
+  type Want,
+} from './resource.ts';
 
 export interface SharedParts {
   readonly kinds: ReadonlyMap<string, Kind>;
+  readonly found: FoundIndex;
   /** Whether every live Service was declared, with a readable spec, in this process. */
   allServicesDeclared(): boolean;
 }
 
-/** The desired specs of shared resources, of all Services together. */
-export interface Shared {
-  /** Everything that an owner desires now; nothing = its removal. */
-  declare(owner: Owner, wants: readonly Want[]): void;
-  /** The union of what all Services desire; no part of `existing` is left out until every Service is declared. */
-  specOf(want: Want, existing: Found | undefined): unknown;
-  isDesired(name: ResourceName): boolean;
-  /** @param removed the owner that is being removed */
-  mayDrop(found: Found, removed?: Owner): 'yes' | 'no' | 'later';
-  /** That Service no longer needs what another controller keeps for it. Returns whether it did before. */
-  settled(owner: Owner): boolean;
-}
+export type Shared = ReturnType<typeof createShared>;
 
-export function createShared({ kinds, allServicesDeclared }: SharedParts): Shared {
+/** The desired specs of shared resources, of all Services together. */
+export function createShared({ kinds, found, allServicesDeclared }: SharedParts) {
   const specs = new Map<ResourceName, Map<string, unknown>>();
   const settled = new Set<string>();
   const isEverHeld = [...kinds.values()].some(({ heldBy }) => heldBy !== undefined);
 
   const isDesired = (name: ResourceName) => (specs.get(name)?.size ?? 0) > 0;
-  function isHeld(found: Found): boolean {
-    const service = kinds.get(found.kind)?.heldBy?.(found);
+  function isHeld(one: Found): boolean {
+    const service = kinds.get(one.kind)?.heldBy?.(one);
     return service !== undefined && !settled.has(service);
   }
+  const isShared = ({ kind }: Found | Want) => kinds.get(kind)?.merge !== undefined;
+  const liveNamesakes = (one: Found | Want) =>
+    found.ofKind(one.kind).filter((other) => nameOf(other) === nameOf(one) && other.status !== 'deleting');
 
   return {
-    declare({ service }, wants) {
-      const own = wants.filter(({ kind }) => kinds.get(kind)?.merge !== undefined);
+    /** Everything that an owner desires now; nothing = its removal. */
+    declare({ service }: Owner, wants: readonly Want[]): void {
+      const own = wants.filter(isShared);
       const names = new Set(own.map(nameOf));
       for (const [name, of] of specs) {
         if (!names.has(name) && of.delete(service) && of.size === 0) specs.delete(name);
@@ -42,7 +47,8 @@ export function createShared({ kinds, allServicesDeclared }: SharedParts): Share
         specs.set(nameOf(want), of.set(service, want.spec));
       }
     },
-    specOf(want, existing) {
+    /** The union of what all Services desire; no part of `existing` is left out until every Service is declared. */
+    specOf(want: Want, existing: Found | undefined): unknown {
       const { merge } = kinds.get(want.kind) ?? {};
       if (merge === undefined) return want.spec;
       const all = [...(specs.get(nameOf(want))?.values() ?? [want.spec])];
@@ -50,16 +56,26 @@ export function createShared({ kinds, allServicesDeclared }: SharedParts): Share
       return merge(all, mustStay ? existing : undefined);
     },
     isDesired,
-    mayDrop(found, removed) {
-      if (found.owner !== undefined && found.owner.service !== everyService) return 'yes';
-      if (isDesired(nameOf(found)) || isHeld(found)) return 'no';
-      const { usedBy } = kinds.get(found.kind) ?? {};
+    /** @param removed the owner that is being removed */
+    mayDrop(one: Found, removed?: Owner): 'yes' | 'no' | 'later' {
+      if (one.owner !== undefined && one.owner.service !== everyService) return 'yes';
+      if (isDesired(nameOf(one)) || isHeld(one)) return 'no';
+      const { usedBy } = kinds.get(one.kind) ?? {};
       if (usedBy === undefined) return allServicesDeclared() ? 'yes' : 'later';
-      const users = usedBy(found);
+      const users = usedBy(one);
       if (users === undefined) return removed !== undefined || allServicesDeclared() ? 'yes' : 'no';
       return users.every((user) => user === removed?.service) ? 'yes' : 'no';
     },
-    settled({ service }) {
+    /** Asked right before a removal is sent: whether the resource is gone, or a Service desires it since the plan. */
+    mustStay(one: Found): boolean {
+      if (found.get(identityOf(one)) === undefined) return true;
+      return isShared(one) && isDesired(nameOf(one)) && liveNamesakes(one).length < 2;
+    },
+    /** Asked right before a create is sent: the shared resource, where another Service has created it since the plan. */
+    existing: (want: Want) =>
+      isShared(want) ? liveNamesakes(want).find(({ owner }) => owner !== undefined) : undefined,
+    /** That Service no longer needs what another controller keeps for it. Returns whether it did before. */
+    settled({ service }: Owner): boolean {
       if (!isEverHeld || settled.has(service)) return false;
       settled.add(service);
       return true;

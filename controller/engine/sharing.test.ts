@@ -95,7 +95,7 @@ function setUp() {
     createEngine({
       ...{ driver, cluster, clock, allServicesDeclared: () => allServicesDeclared },
       permit: (owner) => () => void permits.push(owner.service),
-      journal: { load: async () => undefined, save: async () => undefined },
+      saveJournal: async () => undefined,
     });
   return {
     ...{ cloud, hooks, clock, open },

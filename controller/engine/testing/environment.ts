@@ -91,22 +91,23 @@ export function createEnvironment(
   const journals = new Map<string, JournalState>();
   const saves: string[] = [];
 
+  function save(service: string, state: JournalState): void {
+    saves.push(service);
+    journals.set(service, structuredClone(state));
+  }
+
   function start(more: Partial<EngineParts<Desired>> = {}): Engine<Desired> {
-    return createEngine<Desired>({
+    const engine = createEngine<Desired>({
       driver: drivers(),
       cluster,
       clock,
       permit: () => () => undefined,
-      journal: {
-        load: async ({ service }) => structuredClone(journals.get(service)),
-        async save({ service }, state) {
-          saves.push(service);
-          journals.set(service, structuredClone(state));
-        },
-      },
+      saveJournal: async ({ service }, state) => save(service, state),
       allServicesDeclared: () => true,
       ...more,
     });
+    for (const [service, stored] of journals) engine.replaceJournal(ownerOf(service), structuredClone(stored));
+    return engine;
   }
 
   async function converge(first: readonly Request<Desired>[], options: ConvergeOptions = {}): Promise<Outcome> {
@@ -133,13 +134,9 @@ export function createEnvironment(
           if (hit.fault === 'withheld') throw new WithheldError('Paused', 'paused');
           if (hit.fault === 'crash at permit') crash();
         },
-        journal: {
-          load: async ({ service }) => structuredClone(journals.get(service)),
-          async save({ service }, state) {
-            alive();
-            saves.push(service);
-            journals.set(service, structuredClone(state));
-          },
+        async saveJournal({ service }, state) {
+          alive();
+          save(service, state);
         },
       });
       cloud.setHook({

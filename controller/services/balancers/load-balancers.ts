@@ -1,7 +1,5 @@
 import { CloudError } from '../../../common/cloud-error.ts';
-import type { Clock } from '../../../common/process/clock.ts';
 import { unlessAborted } from '../../../common/process/until.ts';
-import type { LoadBalancerDriver } from '../../clouds/load-balancer-driver.ts';
 import type {
   LoadBalancerPlan,
   LoadBalancerRef,
@@ -16,17 +14,8 @@ import { errorOf } from './failures.ts';
 import { printNotes } from './notes.ts';
 import { byService, retainedViews, viewOf } from './observed-view.ts';
 import { marksOnly, planOf } from './plan-view.ts';
-import { createServiceEngines, ensuring, queriesOf } from './service-engines.ts';
+import { createServiceEngines, ensuring, queriesOf, type ServiceEnginesParts } from './service-engines.ts';
 import type { Session } from './session.ts';
-
-export interface LoadBalancersParts {
-  readonly driver: LoadBalancerDriver;
-  /** Name of the cloud, for errors. */
-  readonly cloud: string;
-  readonly clock: Clock;
-  /** Aborts when the cloud is closed. */
-  readonly signal?: AbortSignal | undefined;
-}
 
 /** A read of this age or less is not repeated when the Service changes. */
 const freshMs = 10_000;
@@ -39,9 +28,9 @@ const doubtfulForMs = 1000;
  * The load balancers of one cloud: the engine with the cloud's driver. One `apply` lets the engine send all steps for
  * a Service. It resolves when all is done, or when it has to wait for the cloud.
  */
-export function createEngineLoadBalancers(parts: LoadBalancersParts): LoadBalancers {
-  const { driver, cloud, clock, signal } = parts;
-  const engines = createServiceEngines({ driver, cloud, clock, signal });
+export function createEngineLoadBalancers(parts: ServiceEnginesParts): LoadBalancers {
+  const { driver, cloud, clock } = parts;
+  const engines = createServiceEngines(parts);
   const { engineOf, sessionOf, requestOf, ours } = engines;
   const kinds = new Map(driver.kinds.map((kind) => [kind.kind, kind]));
   const nowMs = () => clock.monotonic();
@@ -91,10 +80,8 @@ export function createEngineLoadBalancers(parts: LoadBalancersParts): LoadBalanc
     const engine = engineOf(cluster);
     await orInterrupted(engine.audit(), aborting);
     for (const ref of adoptable) sessionOf(ref.owner).ref = ref;
-    const all = engine.found.all;
     const queries = queriesOf(engine.found);
-    const groups = byService(driver.kinds, all, cluster);
-    const owned = [...groups].flatMap(([service, ours]) => {
+    const owned = [...byService(engine.found, cluster)].flatMap(([service, ours]) => {
       // A resource that all Services share is an orphan only when nothing uses it any more.
       if (service === everyService && !ours.every(isUnused)) return [];
       const owner = { cluster, service };
@@ -110,7 +97,7 @@ export function createEngineLoadBalancers(parts: LoadBalancersParts): LoadBalanc
     return [
       ...owned.filter(({ owner }) => !adopters.has(owner?.service)),
       ...adopted,
-      ...retainedViews(driver, all, queries.found),
+      ...retainedViews(driver, engine.found.all, queries.found),
     ];
   }
 

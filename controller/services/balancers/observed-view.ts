@@ -1,6 +1,7 @@
 import type { DesireInput, LoadBalancerDriver } from '../../clouds/load-balancer-driver.ts';
 import type { LoadBalancerRef, ObservedLoadBalancer, Owner } from '../../clouds/load-balancers.ts';
-import { type Found, identityOf, type Kind } from '../../engine/resource.ts';
+import type { FoundIndex } from '../../engine/found-index.ts';
+import { type Found, identityOf } from '../../engine/resource.ts';
 
 const states = { ready: 'active', pending: 'provisioning', failed: 'failed', deleting: 'deleting' } as const;
 
@@ -68,26 +69,11 @@ export function retainedViews(
 }
 
 /** The marked resources of each Service of this cluster, with their unmarked parts. Pure. */
-export function byService(
-  kinds: readonly Kind[],
-  found: readonly Found[],
-  cluster: string,
-): ReadonlyMap<string, readonly Found[]> {
-  const containerKind = new Map(kinds.map(({ kind, within }) => [kind, within]));
-  const byIdentity = new Map(found.map((one) => [identityOf(one), one]));
+export function byService({ all, containerOf }: FoundIndex, cluster: string): ReadonlyMap<string, readonly Found[]> {
   const ownerOf = (one: Found): Owner | undefined => {
-    const kind = containerKind.get(one.kind);
-    if (one.owner !== undefined || kind === undefined || one.within === undefined) return one.owner;
-    const container = byIdentity.get(identityOf({ kind, id: one.within }));
-    return container && ownerOf(container);
+    const container = one.owner === undefined ? containerOf(one) : undefined;
+    return container === undefined ? one.owner : ownerOf(container);
   };
-  const groups = new Map<string, Found[]>();
-  for (const one of found) {
-    const owner = ownerOf(one);
-    if (owner?.cluster !== cluster || one.retained === true) continue;
-    const group = groups.get(owner.service);
-    if (group === undefined) groups.set(owner.service, [one]);
-    else group.push(one);
-  }
-  return groups;
+  const ours = all.filter((one) => ownerOf(one)?.cluster === cluster && one.retained !== true);
+  return Map.groupBy(ours, (one) => ownerOf(one)!.service);
 }

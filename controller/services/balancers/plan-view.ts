@@ -1,20 +1,11 @@
 import type { LoadBalancerStep } from '../../clouds/load-balancer-step.ts';
 import type { LoadBalancerPlan, LoadBalancerRequest, Refusal } from '../../clouds/load-balancers.ts';
-import { inOrder } from '../../engine/order.ts';
-import type { Refusal as EngineRefusal } from '../../engine/resource.ts';
+import { stepsInOrder } from '../../engine/order.ts';
 import type { Plan, Step } from '../../engine/step.ts';
 
 const actions = { create: 'create', update: 'update', mark: 'update', edit: 'update', delete: 'delete' } as const;
-const reasons = {
-  Foreign: 'ForeignLoadBalancer',
-  AddressWouldChange: 'AddressWouldChange',
-  InUse: 'Conflict',
-  Unsupported: 'Unsupported',
-  Conflict: 'Conflict',
-  ClusterWideConsent: 'ClusterWideConsent',
-  NoEffect: 'NoEffect',
-  RetentionNotAllowed: 'RetentionNotAllowed',
-} as const satisfies Record<EngineRefusal['reason'], Refusal['reason']>;
+/** Reasons that the contract has another word for. */
+const reasons = { Foreign: 'ForeignLoadBalancer', InUse: 'Conflict' } as const;
 
 /** A step of the engine in the contract's shape. */
 export function stepOf(step: Step): LoadBalancerStep {
@@ -25,19 +16,13 @@ export function stepOf(step: Step): LoadBalancerStep {
 
 /** A plan of the engine in the contract's shape. Pure. */
 export function planOf(request: LoadBalancerRequest, plan: Plan): LoadBalancerPlan {
-  const early = plan.steps.filter(({ last }) => !last).map(({ id }) => id);
-  const steps = inOrder(
-    plan.steps,
-    ({ id }) => id,
-    ({ after, follows, last }) => [...after, ...follows, ...(last ? early : [])],
-  );
   const waits = plan.waits.map(({ ms }) => ms);
   return {
     request,
-    steps: steps.map(stepOf),
+    steps: stepsInOrder(plan.steps).map(stepOf),
     refusals: plan.refusals.map(
       ({ reason, message, ports }): Refusal => ({
-        ...{ reason: reasons[reason], message },
+        ...{ reason: reason === 'Foreign' || reason === 'InUse' ? reasons[reason] : reason, message },
         ...(ports !== undefined && { ports }),
       }),
     ),

@@ -31,24 +31,6 @@ export interface ServiceEnginesParts {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The engine of each cluster, with the session of each Service: its permit, its record and its adoption. */
-export interface ServiceEngines {
-  engineOf(cluster: string): Engine<DesireInput>;
-  /** Creates it where there is none. */
-  sessionOf(owner: Owner): Session;
-  get(service: string): Session | undefined;
-  forget(service: string): void;
-  /** Takes over notes that another process wrote. */
-  remember(session: Session, notes: string | undefined, isClaimed: boolean): void;
-  /** Writes to the Service what is not recorded yet. Throws what the write throws. */
-  flush(session: Session): Promise<void>;
-  requestOf(session: Session, request: LoadBalancerRequest): Request<DesireInput>;
-  /** All found resources of one Service. */
-  ours(session: Session): readonly Found[];
-  /** As `declare` of LoadBalancers. */
-  declare(desired: readonly DesiredLoadBalancer[], isComplete: boolean, lent: ReadonlySet<string>): void;
-}
-
 /** More ids than any Service has. Limits the reads by id that a forged record can cause. */
 const maxRecorded = 20;
 /** The engine makes no audit by itself: the service task does, by `observeAll`. */
@@ -65,7 +47,8 @@ export const queriesOf = ({ ofKind, get, holderOf }: FoundIndex): Pick<DesireInp
   get: (kind, id) => get(identityOf({ kind, id })),
 });
 
-export function createServiceEngines({ driver, cloud, clock, signal }: ServiceEnginesParts): ServiceEngines {
+/** The engine of each cluster, with the session of each Service: its permit, its record and its adoption. */
+export function createServiceEngines({ driver, cloud, clock, signal }: ServiceEnginesParts) {
   const ownName = `${driver.main}/main`;
   const kinds = new Map(driver.kinds.map((kind) => [kind.kind, kind]));
   const readers = driver.readers.map(
@@ -105,7 +88,7 @@ export function createServiceEngines({ driver, cloud, clock, signal }: ServiceEn
     const made = createEngine<DesireInput>({
       ...{ driver: { ...driver, readers }, cluster, clock, auditMs },
       permit: (owner) => (timeoutMs) => permitOf(owner)(timeoutMs),
-      journal: { load: async () => undefined, save: (owner, state) => recordState(sessionOf(owner), state, ownName) },
+      saveJournal: (owner, state) => recordState(sessionOf(owner), state, ownName),
       allServicesDeclared: () => isEveryServiceDeclared,
       onStep(owner, step, outcome) {
         // Calls that the cloud accepted, including those that it finishes later.
@@ -119,6 +102,7 @@ export function createServiceEngines({ driver, cloud, clock, signal }: ServiceEn
     return made;
   }
 
+  /** Creates it where there is none. */
   function sessionOf(owner: Owner): Session {
     const session = sessions.get(owner.service) ?? createSession(owner);
     sessions.set(owner.service, session);
@@ -180,10 +164,12 @@ export function createServiceEngines({ driver, cloud, clock, signal }: ServiceEn
 
   return {
     ...{ engineOf, sessionOf, remember, requestOf, ours },
-    get: (service) => sessions.get(service),
-    forget: (service) => void sessions.delete(service),
-    flush: (session) => flush(session, ownName),
-    declare(desired, isComplete, lentIds) {
+    get: (service: string) => sessions.get(service),
+    forget: (service: string) => void sessions.delete(service),
+    /** Writes to the Service what is not recorded yet. Throws what the write throws. */
+    flush: (session: Session) => flush(session, ownName),
+    /** As `declare` of LoadBalancers. */
+    declare(desired: readonly DesiredLoadBalancer[], isComplete: boolean, lentIds: ReadonlySet<string>): void {
       lent = lentIds;
       const live = new Set(desired.map(({ owner }) => owner.service));
       for (const { owner } of sessions.values())

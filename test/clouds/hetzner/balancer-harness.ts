@@ -176,7 +176,7 @@ export function createBalancerHarness(options: HarnessOptions = {}): BalancerHar
       dedicatedServers: dedicated && (async () => dedicated),
     });
     current = driver;
-    return createEngine<DesireInput>({
+    const made = createEngine<DesireInput>({
       ...{ driver, cluster, clock, allServicesDeclared: () => true },
       permit: () => () => {
         alive();
@@ -185,14 +185,13 @@ export function createBalancerHarness(options: HarnessOptions = {}): BalancerHar
         if (hit.fault === 'withheld') throw new WithheldError('Paused', 'paused');
         if (hit.fault === 'crash at permit') crash();
       },
-      journal: {
-        load: async ({ service }) => structuredClone(journals.get(service)),
-        async save({ service }, state) {
-          alive();
-          journals.set(service, structuredClone(state));
-        },
+      async saveJournal({ service }, state) {
+        alive();
+        journals.set(service, structuredClone(state));
       },
     });
+    for (const [service, stored] of journals) made.replaceJournal({ cluster, service }, structuredClone(stored));
+    return made;
   }
   let current: LoadBalancerDriver | undefined;
   let latest: DesiredLoadBalancer | undefined;

@@ -181,13 +181,12 @@ export function networkHarness(manageSecurityGroups = false, layer4 = false): Ne
         };
       },
     };
-    return createEngine({
+    const made = createEngine({
       ...{ driver, cluster, clock, permit: () => () => {}, allServicesDeclared: () => true },
-      journal: {
-        load: async ({ service }) => stored.get(service),
-        save: async ({ service }, state) => void stored.set(service, state),
-      },
+      saveJournal: async ({ service }, state) => void stored.set(service, state),
     });
+    for (const [service, state] of stored) made.replaceJournal({ cluster, service }, state);
+    return made;
   }
 
   async function settle(desired: DesireInput | undefined, more: Partial<Request<DesireInput>> = {}): Promise<Result> {

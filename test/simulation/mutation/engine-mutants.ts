@@ -209,9 +209,9 @@ export const engineMutants: readonly Mutant[] = [
     edits: [
       [
         `${folder}/reconcile.ts`,
-        '        records.intend(plan, journal);\n',
+        '        recordIntent(core, plan, journal);\n',
         "        if (plan.steps.some((step) => step.do === 'create'))\n          await observed.find(owner, " +
-          'journal, { ids: [], slots: [], removing: false });\n        records.intend(plan, journal);\n',
+          'journal, { ids: [], slots: [], removing: false });\n        recordIntent(core, plan, journal);\n',
       ],
     ],
   },
@@ -279,7 +279,7 @@ export const engineMutants: readonly Mutant[] = [
     edits: [
       [
         `${folder}/batch.ts`,
-        'return found !== undefined && parts.mustStay(found) ? {} : undefined;',
+        'return found !== undefined && shared.mustStay(found) ? {} : undefined;',
         'return undefined;',
       ],
     ],
@@ -287,7 +287,7 @@ export const engineMutants: readonly Mutant[] = [
   {
     name: 'engine: what is being removed still serves',
     by: [`${folder}/sharing.test.ts`],
-    edits: [[`${folder}/batch.ts`, 'for (const found of removed) parts.setDeleting(found, true);', '']],
+    edits: [[`${folder}/batch.ts`, 'for (const found of removed) inventory.setDeleting(found, true);', '']],
   },
   {
     name: 'engine: one owner without a permit stops a lane',

@@ -291,6 +291,7 @@ describe('a certificate that a person uploaded', () => {
     const certificate = { id: 77, type: 'uploaded' as const, created: harness.fake.now(), ...domains };
     harness.fake.certificates.set(77, certificate as never);
     harness.journals.set(owner.service, { claimed: true, ids: { 'certificate/managed': '77' }, tried: [] });
+    harness.restart();
     await harness.settle(harness.desired({ annotations: { protocol: 'https', 'http-certificates': '77' } }));
     await harness.settle(undefined);
     assert.deepEqual([...harness.fake.certificates.keys()], [77]);
