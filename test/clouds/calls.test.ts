@@ -92,19 +92,19 @@ const examples: readonly Example[] = [
           return world;
         },
       }),
-    bounds: { first: 14, further: 3, member: 4, removal: 10, audit: 7 },
+    bounds: { first: 6, further: 3, member: 4, removal: 10, audit: 5 },
   },
   {
     cloud: 'aws, network',
     open: () => awsOn('nlb'),
     // While its groups are in use they are looked at in real time: fewer Services than elsewhere.
     services: 2,
-    bounds: { first: 15, further: 10, member: 2, removal: 25, audit: 11 },
+    bounds: { first: 13, further: 9, member: 2, removal: 16, audit: 11 },
   },
   {
     cloud: 'aws, classic',
     open: () => awsOn('classic'),
-    bounds: { first: 10, further: 5, member: 1, removal: 12, audit: 5 },
+    bounds: { first: 9, further: 5, member: 1, removal: 8, audit: 5 },
   },
 ];
 

@@ -92,19 +92,25 @@ export function createLoadBalancerReader(given: LoadBalancerReaderParts): Reader
   }
 
   /** Those that are not ours have no details of their own, but parts of ours. */
-  async function showAll(balancers: readonly NetworkLoadBalancer[], isWhole: boolean, io: ReadIo): Promise<Found[]> {
+  async function showAll(balancers: readonly NetworkLoadBalancer[], removing: boolean, io: ReadIo): Promise<Found[]> {
     const shown = balancers.map((one) => showNetworkBalancer(one, view, groups));
     await Promise.all(
       shown.map(async (found) => {
-        if (isWhole || (found.owner === undefined && !found.adoptable)) inside.set(found, await insideOf(found, io));
+        // A listener of others keeps it from being deleted; its attributes do not matter then.
+        if (removing || (found.owner === undefined && !found.adoptable))
+          inside.set(found, await insideOf(found, io, !removing));
       }),
     );
     return shown.flatMap((found) => [found, ...(inside.get(found) ?? [])]);
   }
 
-  async function insideOf(found: Found<NetworkLoadBalancer>, { signal }: ReadIo): Promise<readonly Found[]> {
+  async function insideOf(
+    found: Found<NetworkLoadBalancer>,
+    { signal }: ReadIo,
+    withAttributes = true,
+  ): Promise<readonly Found[]> {
     const { arn, name, type } = found.body;
-    const isOwn = found.owner !== undefined || mayBeOurs(found.body);
+    const isOwn = withAttributes && (found.owner !== undefined || mayBeOurs(found.body));
     const read = await unlessProvedGone(arn, { signal }, async () => {
       const [listeners, attributes] = await Promise.all([
         type === 'network' ? network.listeners(arn, { signal }) : [],

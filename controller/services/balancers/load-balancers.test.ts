@@ -212,6 +212,34 @@ describe('load balancers of a cloud that has a driver', () => {
     assert.equal(observed?.state, 'active');
   });
 
+  it('tries a removal that the cloud holds up again without a read, and reads before it counts as done', async () => {
+    let isHeld = true;
+    const inUse = { status: 409, text: JSON.stringify({ error: { code: 'not-ready', message: 'in use' } }) };
+    const header = (name: string) => (name === 'retry-after' ? '5' : null);
+    const through = (http: Http) => async (request: Parameters<Http>[0]) =>
+      isHeld && request.method === 'DELETE' && request.url.includes('/addresses/')
+        ? { ...inUse, header }
+        : http(request);
+    const world = newWorld({ through });
+    const client = world.connect();
+    const desired = desiredWith();
+    const { observed } = await reach(world, client, desired);
+    const ref = { ...refOf(desired, observed!.id), notes: observed!.notes };
+    const apply = () =>
+      world.during(client.apply(client.planRemoval(desired.owner, { retain: false }), world.permitted));
+    await apply();
+    assert.equal(world.network.loadBalancers.store.all().length, 0);
+    await world.clock.advance(5000);
+    const calls = world.calls.total();
+    assert.equal((await client.observe(ref))?.owner?.service, desired.owner.service);
+    assert.equal(world.calls.total(), calls, 'nothing has changed since');
+    isHeld = false;
+    assert.equal(await apply(), undefined);
+    assert.equal(await world.during(client.observe(ref)), undefined);
+    assert.ok(world.calls.total() > calls + 1, 'beside the call that deletes it, a read has proved it');
+    assert.equal(world.network.addresses.store.all().length, 0);
+  });
+
   it('answers a read right after a removal with the proof of that removal', async () => {
     const world = newWorld(timings);
     const client = world.connect();

@@ -10,7 +10,7 @@ import type {
 } from '../../clouds/load-balancers.ts';
 import type { ApplyOptions } from '../../clouds/permit.ts';
 import { everyService, type Found, isOwnedBy } from '../../engine/resource.ts';
-import { errorOf } from './failures.ts';
+import { errorOf, isWait } from './failures.ts';
 import { printNotes } from './notes.ts';
 import { byService, retainedViews, viewOf } from './observed-view.ts';
 import { marksOnly, planOf } from './plan-view.ts';
@@ -122,8 +122,10 @@ export function createEngineLoadBalancers(parts: ServiceEnginesParts): LoadBalan
     if (isWaitedFor(owner)) return view(session);
     const { isParked } = session;
     session.isParked = false;
-    // A poll has shown the end of the operation, and nothing else has changed since.
-    if (isParked && !engineOf(owner.cluster).isStale(owner)) return view(session);
+    // A poll has shown the end of the operation, or the cloud was busy: nothing else has changed since. That nothing is
+    // left, only a read proves.
+    const seen = isParked && !engineOf(owner.cluster).isStale(owner) ? view(session) : undefined;
+    if (seen?.owner !== undefined) return seen;
     const ids = [id, attachTo].flatMap((one) => (one === undefined ? [] : [{ kind: driver.main, id: one }]));
     await orInterrupted(engineOf(owner.cluster).read(owner, { ids, slots: driver.slots(ref), removing }), aborting);
     return view(session);
@@ -160,7 +162,9 @@ export function createEngineLoadBalancers(parts: ServiceEnginesParts): LoadBalan
     await readBeforeChange(session, request, aborting);
     const result = await orInterrupted(engine.reconcile(requestOf(session, request)), aborting);
     session.waitsUntilMs = result.state === 'waiting' ? nowMs() + (result.againInMs ?? 0) : Number.NEGATIVE_INFINITY;
-    session.isParked = result.state === 'waiting' && isWaitedFor(owner);
+    // Before it deletes, the engine reads again what is old.
+    const isHeldUp = request.desired === undefined && result.errors.length > 0 && result.errors.every(isWait);
+    session.isParked = result.state === 'waiting' && (isHeldUp || isWaitedFor(owner));
     session.isGone = request.desired === undefined && result.state === 'settled';
     if (result.state === 'settled') session.settledFor = printOf(request);
     const error = errorOf(result, cloud);

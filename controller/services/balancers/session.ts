@@ -31,7 +31,7 @@ export interface Session {
   settledFor: string | undefined;
   /** A read has just shown that nothing is left. */
   isGone: boolean;
-  /** `apply` returned while an operation of the cloud was still running. */
+  /** `apply` returned while an operation of the cloud was still running, or because it was too busy for a removal. */
   isParked: boolean;
 }
 

@@ -102,79 +102,83 @@ interface BalancerParts {
   counted<T>(what: OperationName, run: () => Promise<T>): Promise<T>;
 }
 
+/** The controller's memory of a Service: its load balancer and notes, as its record has them. */
+type Records = Map<string, Pick<ObservedLoadBalancer, 'id' | 'notes'>>;
+
 async function countBalancers(balancers: LoadBalancers, parts: BalancerParts): Promise<void> {
   const { world, size, vms, spare, counted } = parts;
   const ports = Array.from({ length: size.ports }, (_, index) => port(80 + index, 30_080 + index));
   const all = Array.from({ length: size.services }, () => desiredFor(newOwner(world.cluster), vms, { ports }));
   const [first, second, ...others] = all as [DesiredLoadBalancer, ...DesiredLoadBalancer[]];
-  const made = await counted('first ensure', () => ensure(balancers, world, first, undefined));
+  const records: Records = new Map();
+  const context = { balancers, world, records };
+  await counted('first ensure', () => ensure(context, first));
   // What a process learns with the first load balancer of all is known from then on.
-  if (second) await counted('first ensure, each further Service', () => ensure(balancers, world, second, undefined));
-  for (const desired of others) await ensure(balancers, world, desired, undefined);
-  const observed = await counted('nothing changed, all Services', async () => {
-    const seen = await world.during(balancers.observeAll(world.cluster));
+  if (second) await counted('first ensure, each further Service', () => ensure(context, second));
+  for (const desired of others) await ensure(context, desired);
+  await counted('nothing changed, all Services', async () => {
+    await world.during(balancers.observeAll(world.cluster));
     for (const desired of all) {
       const { steps } = balancers.plan(desired);
       if (steps.length > 0) throw new Error(`something is to be changed though nothing is: ${steps[0]?.summary}`);
     }
-    return seen;
   });
-  const known = observed.find(({ owner }) => owner?.service === first.owner.service) ?? made;
   const grown = { ...first, members: [...vms, spare].map((vm) => memberOf(vm)) };
-  await counted('one node more, one Service', () => ensure(balancers, world, grown, known));
-  await counted('deletion, proof included', () => remove(balancers, world, first, known?.id));
-  const idOf = (desired: DesiredLoadBalancer) =>
-    observed.find(({ owner }) => owner?.service === desired.owner.service)?.id;
-  if (second) await counted('deletion, each further Service', () => remove(balancers, world, second, idOf(second)));
-  for (const desired of others) await remove(balancers, world, desired, idOf(desired));
+  await counted('one node more, one Service', () => ensure(context, grown));
+  await counted('deletion, proof included', () => remove(context, first));
+  if (second) await counted('deletion, each further Service', () => remove(context, second));
+  for (const desired of others) await remove(context, desired);
 }
 
-function refOf({ owner, name, service }: DesiredLoadBalancer, id: string | undefined): LoadBalancerRef {
-  return { owner, name, service, id, attachTo: undefined };
+interface Context {
+  readonly balancers: LoadBalancers;
+  readonly world: CloudWorld;
+  readonly records: Records;
 }
 
 /** From what is known: the controller asks only where it has to. */
-async function ensure(
-  balancers: LoadBalancers,
-  world: CloudWorld,
-  desired: DesiredLoadBalancer,
-  known: ObservedLoadBalancer | undefined,
-): Promise<ObservedLoadBalancer | undefined> {
-  return (await settle(balancers, world, desired, known?.id, () => balancers.plan(desired))) ?? known;
-}
+const ensure = (context: Context, desired: DesiredLoadBalancer) =>
+  settle(context, desired, false, () => context.balancers.plan(desired));
 
 /** Long after the last read, so that the engine reads again before it deletes. The Service goes after a last read. */
-async function remove(
-  balancers: LoadBalancers,
-  world: CloudWorld,
-  desired: DesiredLoadBalancer,
-  id: string | undefined,
-): Promise<void> {
+async function remove(context: Context, desired: DesiredLoadBalancer): Promise<void> {
+  const { balancers, world } = context;
   await world.pass(longAgoMs);
-  await settle(balancers, world, desired, id, () => balancers.planRemoval(desired.owner, { retain: false }));
-  const left = await world.during(balancers.observe({ ...refOf(desired, id), removing: true }));
+  const plan = () => balancers.planRemoval(desired.owner, { retain: false });
+  const { isRead } = await settle(context, desired, true, plan);
+  const left = isRead ? undefined : await world.during(balancers.observe(refOf(context, desired, true)));
   if (left?.owner) throw new Error('it is there after it was removed');
 }
 
+function refOf({ records }: Context, desired: DesiredLoadBalancer, removing: boolean): LoadBalancerRef {
+  const { owner, name, service } = desired;
+  const { id, notes } = records.get(owner.service) ?? {};
+  return { owner, name, service, id, notes, attachTo: undefined, removing };
+}
+
+/** `isRead`: the last that was done is a read, and it shows nothing of this Service. */
 async function settle(
-  balancers: LoadBalancers,
-  world: CloudWorld,
+  context: Context,
   desired: DesiredLoadBalancer,
-  id: string | undefined,
+  removing: boolean,
   planFor: () => LoadBalancerPlan,
-): Promise<ObservedLoadBalancer | undefined> {
-  let observed: ObservedLoadBalancer | undefined;
+): Promise<{ readonly isRead: boolean }> {
+  const { balancers, world, records } = context;
+  let isRead = false;
   for (let round = 0; round < maxRounds; round += 1) {
     const plan = planFor();
     const { waitMs, refusals } = plan;
+    let observed: ObservedLoadBalancer | undefined;
     if (plan.steps.length > 0) observed = await world.during(balancers.apply(plan, { permit }));
     else if (waitMs === undefined) {
       if (refusals.length > 0) throw new Error(refusals.map(({ message }) => message).join('; '));
-      return observed;
+      return { isRead };
     } else {
       await world.pass(waitMs);
-      observed = await world.during(balancers.observe(refOf(desired, observed?.id ?? id)));
+      observed = await world.during(balancers.observe(refOf(context, desired, removing)));
     }
+    isRead = plan.steps.length === 0 && observed?.owner === undefined;
+    if (observed?.owner !== undefined) records.set(desired.owner.service, observed);
   }
   throw new Error(`no end after ${maxRounds} rounds`);
 }
