@@ -67,6 +67,8 @@ export function createNodeReconciler(context: NodeContext, writes: Semaphore): N
   const wait = createWait(context, { writes, waiting, backoffs, wrote });
   /** Why a Node that waits for initialisation is foreign, as it was told. */
   const foreign = new Map<string, string>();
+  /** The uid of each tainted Node with a write that got no answer: it may have removed the taint. */
+  const unanswered = new Map<string, string>();
   /** The version of our last write. An older Node in the cache is outdated. */
   const writtenVersion = new Map<string, { readonly version: string; readonly atMs: number }>();
 
@@ -85,6 +87,7 @@ export function createNodeReconciler(context: NodeContext, writes: Semaphore): N
     lookupRequested.delete(name);
     backoffs.forget(name);
     writtenVersion.delete(name);
+    unanswered.delete(name);
     foreign.delete(name);
   }
 
@@ -298,6 +301,7 @@ export function createNodeReconciler(context: NodeContext, writes: Semaphore): N
       );
     } catch (error) {
       if (isNotFound(error)) return undefined;
+      if (isUninitialized(node) && mayHaveHappened(error)) unanswered.set(node.name, node.uid);
       const refusal = refusalOf(error);
       if (refusal === undefined) throw error;
       unclaim(node);
@@ -314,7 +318,7 @@ export function createNodeReconciler(context: NodeContext, writes: Semaphore): N
       wrote(node, written.resourceVersion);
       metrics.nodeWrites.add(written.writes);
     }
-    if (written.untainted) initialised(written.node);
+    if (written.untainted || untaintedBefore(written.node)) initialised(written.node);
     else if (written.writes > 0)
       log.info('node updated', {
         ...{ node: node.name, instance: found.instance.id, reason: outcome.reason },
@@ -326,6 +330,12 @@ export function createNodeReconciler(context: NodeContext, writes: Semaphore): N
     if (!pending) return undefined;
     lookupRequested.add(node.name);
     return { requeueAfterMs: secondReadMs };
+  }
+
+  /** Whether an earlier write of ours, which got no answer, has removed the taint; the record came with that write. */
+  function untaintedBefore(node: NodeView): boolean {
+    const recorded = node.annotations[annotations.instance] !== undefined;
+    return unanswered.get(node.name) === node.uid && recorded && !isUninitialized(node);
   }
 
   /** Why the instance found in this scope contradicts the scope recorded on the Node; undefined when it does not. */
@@ -356,6 +366,7 @@ export function createNodeReconciler(context: NodeContext, writes: Semaphore): N
 
   function initialised(node: NodeView): void {
     waiting.done(node.name);
+    unanswered.delete(node.name);
     const seconds = Math.max(0, clock.now() - node.createdAtMs) / 1000;
     metrics.taintRemovalDelay.observe(seconds);
     metrics.initialSyncDelay.observe(seconds);
@@ -368,6 +379,11 @@ export function createNodeReconciler(context: NodeContext, writes: Semaphore): N
   }
 
   return { reconcile, observe, instances, waiting, requestLookup: (name) => lookupRequested.add(name) };
+}
+
+/** Whether the API server may have executed a call that failed so. */
+function mayHaveHappened(error: unknown): boolean {
+  return isKubeError(error) && error.status === 0 && error.reason !== 'Fenced' && error.reason !== 'Withheld';
 }
 
 /** The reason for a write that the API server refuses and would refuse again; undefined for any other failure. */

@@ -232,6 +232,29 @@ describe('the initialisation of a Node', () => {
     assert.equal(replica.kube.writes().filter((write) => write === statusPatch('a')).length, 1);
   });
 
+  for (const cache of ['shows the write before the next try', 'lags behind the write'] as const) {
+    it(`counts a Node whose main patch was written without an answer, where the cache ${cache}`, async () => {
+      world.join('a');
+      world.core.faults.add({
+        match: { verb: 'patch', resource: 'nodes', userAgent: 'mooring' },
+        effect: { kind: 'lose-answer' },
+        times: 1,
+      });
+      await replica.start();
+      if (cache === 'lags behind the write') replica.kube.hold();
+      await world.clock.advance(5000);
+      replica.kube.release();
+      await world.clock.advance(5000);
+      assert.equal(tainted('a'), false);
+      assert.equal(replica.kube.writes().filter((write) => write === mainPatch('a')).length, 1);
+      assert.deepEqual(
+        replica.events.map(({ reason }) => reason),
+        ['Synced'],
+      );
+      assert.equal(await replica.gauge('node_controller_cloud_provider_taint_removal_delay_seconds_count'), 1);
+    });
+  }
+
   it('decides nothing twice while its cache lags behind its own writes', async () => {
     world.join('a');
     await replica.start();
