@@ -6,6 +6,8 @@ import { defaultCallTimeoutMs, type KubeApi, type KubeCall, KubeError, type Patc
 import type { Credentials, KubeConnection } from './connection.ts';
 import { exchange, type Incoming, type Outgoing, open } from './exchange.ts';
 import { createPools } from './pools.ts';
+import type { Message } from './protobuf.ts';
+import { isProtobuf, listOf, protobufType, readObject } from './protobuf-objects.ts';
 import { withoutMembers } from './unread-members.ts';
 import { readWatch } from './watch-stream.ts';
 
@@ -111,7 +113,7 @@ export function createKubeClient(options: KubeClientOptions): { readonly api: Ku
       if (answer.status < 200 || answer.status > 299) throw errorOfAnswer(what, answer, clock.now());
       const dateMs = Date.parse(answer.headers.date ?? '');
       if (!Number.isNaN(dateMs)) request.onDate?.(dateMs);
-      return parsed<T>(what, answer, request.unread);
+      return parsed<T>(what, answer, request);
     } catch (error) {
       if (error instanceof KubeError && error.status === 0) code = error.reason;
       throw error;
@@ -135,7 +137,7 @@ export function createKubeClient(options: KubeClientOptions): { readonly api: Ku
       method: 'GET',
       path: request.path,
       query: { ...request.query, watch: '1' },
-      headers: { accept: 'application/json', 'user-agent': userAgent },
+      headers: { accept: acceptOf(request.fields), 'user-agent': userAgent },
       signal: request.signal,
     };
     const watched = { host: server.host, method: 'GET', verb: 'watch', resource: resourceOf(request.path) } as const;
@@ -209,7 +211,7 @@ interface Parts {
 
 function partsOf(call: KubeCall, userAgent: string): Parts {
   const headers: Record<string, string> = {
-    accept: call.answer === 'metadata' ? metadataOnly : 'application/json',
+    accept: call.answer === 'metadata' ? metadataOnly : acceptOf(call.fields),
     'user-agent': userAgent,
   };
   const body = call.body === undefined ? undefined : JSON.stringify(call.body);
@@ -221,17 +223,25 @@ function partsOf(call: KubeCall, userAgent: string): Parts {
   return { method: methods[call.verb], path: call.path, query: call.query, headers, body, signal: call.signal };
 }
 
+/** A server without protobuf answers in JSON. */
+function acceptOf(fields: Message | undefined): string {
+  return fields === undefined ? 'application/json' : `${protobufType},application/json`;
+}
+
 function queryText(query: Readonly<Record<string, string>> | undefined): string {
   if (query === undefined) return '';
   const text = new URLSearchParams(query).toString();
   return text === '' ? '' : `?${text}`;
 }
 
-function parsed<T>(what: string, answer: Incoming, unread: readonly string[] = []): T {
+function parsed<T>(what: string, answer: Incoming, { verb, unread = [], fields }: KubeCall): T {
+  const binary = fields !== undefined && isProtobuf(answer.headers);
   try {
+    if (binary) return readObject(answer.body, verb === 'list' ? listOf(fields) : fields) as T;
     return JSON.parse(withoutMembers(answer.body, unread).toString('utf8')) as T;
   } catch (error) {
-    const message = `${what}: ${answer.status} with a body of ${answer.body.length} bytes that is no JSON`;
+    const form = binary ? 'protobuf' : 'JSON';
+    const message = `${what}: ${answer.status} with a body of ${answer.body.length} bytes that is no ${form}`;
     throw new KubeError({ status: 0, reason: 'Unreadable', message, cause: error });
   }
 }
