@@ -9,7 +9,7 @@ import { startCloud } from '../test/kit/cloud/start-cloud.ts';
 import { createKubeRest, type KubeRest } from '../test/kit/world/kube-rest.ts';
 import { createNodes, measureBarePatches } from './bare-patches.ts';
 import { createFleet } from './fleet.ts';
-import { memoryOf } from './process-figures.ts';
+import { cpuSecondsOf, memoryOf } from './process-figures.ts';
 import { type ShippedController, startShippedController } from './shipped-controller.ts';
 import type { BenchApi } from './start-bench-api.ts';
 
@@ -39,10 +39,12 @@ export interface JoinResult {
   /** To the first one gone: before it lie the list of Nodes and the first lookup. */
   readonly firstMs: number;
   readonly cloudCalls: number;
+  /** Processor time of the controller: of the whole process at-start, otherwise of the joins alone. */
+  readonly cpuSeconds: number;
   readonly peakMiB: number;
 }
 
-export const joinBudget = { ratio: 1.25, cloudCalls: 10 };
+export const joinBudget = { ratio: 1.25, cloudCalls: 10, cpuSecondsPerThousand: 1.2 };
 const sockets = 32;
 
 export async function measureJoin(api: BenchApi['api'], dist: string, options: JoinOptions): Promise<JoinResult> {
@@ -59,13 +61,14 @@ export async function measureJoin(api: BenchApi['api'], dist: string, options: J
       controller = await startShippedController(dist, { api, cloud, credentials: way !== 'reports', folder });
       return controller;
     };
-    const finish = async (leader: ShippedController, sinceMs: number, bareMs: number) => {
+    const finish = async (leader: ShippedController, sinceMs: number, bareMs: number, cpuBefore: number) => {
       const done = await leader.logged('node initialised', nodes, 180_000);
       return {
         bareMs,
         joinMs: Math.max(...done) - sinceMs,
         firstMs: Math.min(...done) - sinceMs,
         cloudCalls: cloud.calls.total(),
+        cpuSeconds: (await cpuSecondsOf(leader.pid)) - cpuBefore,
         peakMiB: (await memoryOf(leader.pid)).peakMiB,
       };
     };
@@ -74,23 +77,24 @@ export async function measureJoin(api: BenchApi['api'], dist: string, options: J
       await fleet.register();
       const leader = await start();
       const [ledAt] = await leader.logged('leading', 1, 60_000);
-      return await finish(leader, ledAt!, bare.wallMs);
+      return await finish(leader, ledAt!, bare.wallMs, 0);
     }
     const leader = await start();
     await leader.logged('leading', 1, 60_000);
     await leader.logged('accepting reports', 1, 60_000);
     await sleep(2000);
+    const cpuBefore = await cpuSecondsOf(leader.pid);
     if (way === 'created') {
       const since = Date.now();
       await createNodes(api, fleet.machines, sockets);
-      return await finish(leader, since, bare.createMs + bare.wallMs);
+      return await finish(leader, since, bare.createMs + bare.wallMs, cpuBefore);
     }
     await fleet.register();
     await fleet.prepareAgents();
     const to = { port: leader.reportPort, ca: await reportCa(rest) };
     const since = Date.now();
     await fleet.report(to, Number.POSITIVE_INFINITY);
-    const joined = await finish(leader, since, 0);
+    const joined = await finish(leader, since, 0, cpuBefore);
     await sleep(3000);
     const again = performance.now();
     await fleet.report(to, Number.POSITIVE_INFINITY);

@@ -29,8 +29,8 @@ const usage = `npm run -s bench -- [MEASURE] [flags]
   MEASURE                 join, memory, idle, idle-hour, idle-memory, cloud-memory, agent, bare, services, routes,
                           scale, cloud-calls, upstream or all
   --api embedded|real     API server, in a process of its own (embedded; real for upstream)
-  --nodes N               1000; 5000 for memory, idle, idle-hour and scale; 20 for services; 200 for upstream's joins
-  --rounds N              rounds whose medians are shown, of join and bare (3)
+  --nodes N               1000; 5000 for memory, idle, idle-hour and scale; 20 for services
+  --rounds N              rounds whose medians are shown, of join, bare and upstream (3)
   --latency 0,50,200      milliseconds of each call to the cloud, of join; 100 for services, routes and upstream
   --ways at-start,created,reports   who joins, of join
   --minutes N             of memory's soak (3), idle (15), scale's agents at their own pace (1), idle-hour (60),
@@ -117,14 +117,15 @@ const benches: Readonly<Record<string, (stage: Stage) => Promise<void>>> = {
           seconds(of((result) => result.joinMs)),
           of((result) => result.joinMs / result.bareMs).toFixed(2),
           of((result) => result.cloudCalls).toFixed(0),
+          seconds(of((result) => result.cpuSeconds) * 1000),
           of((result) => result.peakMiB).toFixed(0),
         ]);
       }
     }
     printTable(
       `${count} nodes join (${bench.api.kind} API server; budget: ${joinBudget.ratio} x bare, ` +
-        `${joinBudget.cloudCalls} cloud calls)`,
-      ['found', 'cloud', 'bare', 'first', 'last', 'ratio', 'cloud calls', 'peak MiB'],
+        `${joinBudget.cloudCalls} cloud calls, ${joinBudget.cpuSecondsPerThousand} s of processor per 1,000)`,
+      ['found', 'cloud', 'bare', 'first', 'last', 'ratio', 'cloud calls', 'processor', 'peak MiB'],
       rows,
     );
   },
@@ -253,12 +254,13 @@ const benches: Readonly<Record<string, (stage: Stage) => Promise<void>>> = {
       parts,
       contenders,
       latencyMs,
-      nodes: nodes ?? 200,
+      rounds,
+      nodes: nodes ?? 1000,
       services: serviceCounts?.[0] ?? 200,
       routes: routes ?? 300,
       memoryNodes,
     };
-    printSideBySide(whereOf(bench), await measureSideBySide(bench.api, dist, size, progress));
+    printSideBySide(whereOf(bench), rounds, await measureSideBySide(bench, dist, size, progress));
   },
 };
 

@@ -1,6 +1,7 @@
 import type { IdleHourOptions, IdleHourResult } from './idle-hour.ts';
 import type { RoutesResult } from './measures/routes.ts';
 import type { ServicesResult } from './measures/services.ts';
+import { median } from './process-figures.ts';
 import type { ScaleResult } from './scale.ts';
 import type { SideBySideRow } from './side-by-side.ts';
 import { printTable, seconds } from './table.ts';
@@ -99,19 +100,33 @@ export function printScale(where: string, { moments, takeoverMs }: ScaleResult):
   console.log(`The next replica led ${seconds(takeoverMs)} after the death of the leader.\n`);
 }
 
-export function printSideBySide(where: string, rows: readonly SideBySideRow[]): void {
+export function printSideBySide(where: string, rounds: number, rows: readonly SideBySideRow[]): void {
+  const repeated = rounds === 1 ? '' : `; medians of ${rounds} rounds, in brackets the lowest and the highest`;
   printTable(
-    `Beside upstream's controllers, ${where}`,
+    `Beside upstream's controllers, ${where}${repeated}`,
     ['what', 'ours', 'theirs', 'theirs, tuned', 'theirs : ours', 'tuned : ours'],
     rows.map(({ what, unit, values: { ours, defaults, tuned } }) => [
-      unit === 'calls' || unit === '/s' ? what : `${what}, ${unit}`,
-      figure(ours),
-      figure(defaults),
-      figure(tuned),
+      unit === 'calls' ? what : `${what}, ${unit}`,
+      spread(ours),
+      spread(defaults),
+      spread(tuned),
       ratio(defaults, ours),
       ratio(tuned, ours),
     ]),
   );
+}
+
+function spread(values: readonly number[] | undefined): string {
+  if (values === undefined) return '';
+  const [low, middle, high] = [Math.min(...values), median(values), Math.max(...values)].map(figure);
+  return low === high ? `${middle}` : `${middle} (${low}-${high})`;
+}
+
+/** Of two contenders in the same round, the median. */
+function ratio(theirs: readonly number[] | undefined, ours: readonly number[] | undefined): string {
+  if (theirs === undefined || ours === undefined) return '';
+  const ratios = theirs.map((value, round) => value / ours[round]!).filter(Number.isFinite);
+  return ratios.length === 0 ? '' : median(ratios).toFixed(2);
 }
 
 function listed(counts: Readonly<Record<string, number>>): string {
@@ -119,11 +134,6 @@ function listed(counts: Readonly<Record<string, number>>): string {
   return texts.length === 0 ? 'none' : texts.join(', ');
 }
 
-function figure(value: number | undefined): string {
-  if (value === undefined) return '';
+function figure(value: number): string {
   return Number.isInteger(value) ? `${value}` : value.toFixed(value < 10 ? 2 : 1);
-}
-
-function ratio(theirs: number | undefined, ours: number | undefined): string {
-  return theirs === undefined || ours === undefined || ours === 0 ? '' : (theirs / ours).toFixed(1);
 }

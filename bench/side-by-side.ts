@@ -1,6 +1,6 @@
 import { type Contender, ours, theirs } from './contender.ts';
 import { measureHeldMemory } from './measures/held-memory.ts';
-import { measureNodeJoins } from './measures/node-joins.ts';
+import { measureNodeJoins, nodeJoinWays } from './measures/node-joins.ts';
 import { measureRoutes } from './measures/routes.ts';
 import { measureServices } from './measures/services.ts';
 import { onStage } from './stage.ts';
@@ -17,6 +17,8 @@ export interface SideBySideOptions {
   readonly program: string;
   readonly parts: readonly SideBySidePart[];
   readonly contenders: readonly ContenderName[];
+  /** How often each part is measured, the contenders in turns. */
+  readonly rounds: number;
   /** Of every call of the cloud. */
   readonly latencyMs: number;
   readonly nodes: number;
@@ -25,11 +27,11 @@ export interface SideBySideOptions {
   readonly memoryNodes: number;
 }
 
-/** One line of the comparison; undefined where that contender was not measured. */
+/** One line of the comparison: the figures of all rounds; undefined where that contender was not measured. */
 export interface SideBySideRow {
   readonly what: string;
-  readonly unit: 's' | '/s' | 'calls' | 'MiB';
-  readonly values: Readonly<Partial<Record<ContenderName, number>>>;
+  readonly unit: 's' | 'calls' | 'MiB';
+  readonly values: Readonly<Partial<Record<ContenderName, readonly number[]>>>;
 }
 
 /** With which upstream's controllers are as fast as their flags make them. */
@@ -45,12 +47,9 @@ const idleSeconds = 30;
 
 type Figures = ReadonlyMap<string, { readonly unit: SideBySideRow['unit']; readonly value: number }>;
 
-/**
- * Mooring and upstream's controllers, one after the other, on one API server and one simulated cloud, each measure on
- * an empty cluster.
- */
+/** Mooring and upstream's controllers in turns, each on an empty cluster of one API server and on an empty cloud. */
 export async function measureSideBySide(
-  api: BenchApi['api'],
+  bench: BenchApi,
   dist: string,
   options: SideBySideOptions,
   progress: (line: string) => void,
@@ -61,16 +60,18 @@ export async function measureSideBySide(
     defaults: theirs(options.program, 'defaults', []),
     tuned: theirs(options.program, 'tuned', tunedFlags),
   };
-  const rows = new Map<string, { unit: SideBySideRow['unit']; values: Partial<Record<ContenderName, number>> }>();
+  const rows = new Map<string, { unit: SideBySideRow['unit']; values: Partial<Record<ContenderName, number[]>> }>();
   for (const part of options.parts) {
-    for (const name of options.contenders) {
-      // Its workers do not change what it holds.
-      if (part === 'memory' && name === 'tuned') continue;
-      progress(`${part}, ${name}`);
-      for (const [what, { unit, value }] of await measurePart(part, api, contenders[name], own, options)) {
-        const row = rows.get(what) ?? { unit, values: {} };
-        row.values[name] = value;
-        rows.set(what, row);
+    // The workers of the tuned one do not change what it holds.
+    const measured = options.contenders.filter((name) => part !== 'memory' || name !== 'tuned');
+    for (let round = 1; round <= options.rounds; round += 1) {
+      for (const name of measured) {
+        progress(`${part}, round ${round}, ${name}`);
+        for (const [what, { unit, value }] of await measurePart(part, bench, contenders[name], own, options)) {
+          const row = rows.get(what) ?? { unit, values: {} };
+          row.values[name] = [...(row.values[name] ?? []), value];
+          rows.set(what, row);
+        }
       }
     }
   }
@@ -79,7 +80,7 @@ export async function measureSideBySide(
 
 async function measurePart(
   part: SideBySidePart,
-  api: BenchApi['api'],
+  { api, cpuSeconds }: BenchApi,
   contender: Contender,
   preparer: Contender,
   options: SideBySideOptions,
@@ -89,10 +90,15 @@ async function measurePart(
   const note = (what: string, unit: SideBySideRow['unit'], value: number) => figures.set(what, { unit, value });
   switch (part) {
     case 'joins': {
-      const { wallMs, calls } = await onStage(api, contender, { latencyMs }, (stage) => measureNodeJoins(stage, nodes));
-      note(`${nodes} nodes join: last one ready`, 's', wallMs / 1000);
-      note(`${nodes} nodes join: nodes a second`, '/s', (nodes * 1000) / wallMs);
-      note(`${nodes} nodes join: cloud calls`, 'calls', calls.total);
+      for (const way of nodeJoinWays) {
+        const joins = { way, nodes, serverCpuSeconds: cpuSeconds };
+        const result = await onStage(api, contender, { latencyMs }, (stage) => measureNodeJoins(stage, joins));
+        const title = way === 'created' ? `${nodes} nodes appear` : `${nodes} nodes are there at the start`;
+        note(`${title}: last one ready`, 's', result.wallMs / 1000);
+        note(`${title}: cloud calls`, 'calls', result.calls.total);
+        note(`${title}: processor time of the controller`, 's', result.cpuSeconds);
+        note(`${title}: processor time of the API server`, 's', result.serverCpuSeconds);
+      }
       break;
     }
     case 'services': {

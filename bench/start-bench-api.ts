@@ -4,12 +4,15 @@ import type { ApiUnderTest } from '../test/conformance/api-under-test.ts';
 import type { RequestCount } from '../test/kit/kube-api/request-counts.ts';
 import { findBinaries } from '../test/real/binaries.ts';
 import { startRealApi } from '../test/real/start-real-api.ts';
+import { cpuSecondsOf } from './process-figures.ts';
 
 /** An API server in a process of its own, so that its work does not count as the client's. */
 export interface BenchApi {
   api: Pick<ApiUnderTest, 'kind' | 'url' | 'caPem' | 'adminToken'>;
   /** What the controller has asked so far, by the server's own count; the embedded one alone keeps it. */
   requests?(): Promise<readonly RequestCount[]>;
+  /** Processor time of the server so far; of the real one with its etcd. */
+  cpuSeconds(): Promise<number>;
   stop(): Promise<void>;
 }
 
@@ -19,7 +22,7 @@ export async function startBenchApi(which: string): Promise<BenchApi> {
     const result = await findBinaries(process.env, (line) => console.error(line));
     if (!result.found) throw new Error(`no real API server: ${result.reason}`);
     const api = await startRealApi({ binaries: result.found });
-    return { api, stop: api.stop };
+    return { api, cpuSeconds: () => cpuOf(api.pids()), stop: api.stop };
   }
   if (which !== 'embedded') throw new Error(`--api ${which}: expected real or embedded`);
   const child = fork(new URL('embedded-api-process.ts', import.meta.url), {
@@ -33,10 +36,15 @@ export async function startBenchApi(which: string): Promise<BenchApi> {
       child.send('requests');
       return (await answer)[0].requests;
     },
+    cpuSeconds: () => cpuOf([child.pid!]),
     async stop() {
       const gone = once(child, 'exit');
       child.disconnect();
       await gone;
     },
   };
+}
+
+async function cpuOf(pids: readonly number[]): Promise<number> {
+  return (await Promise.all(pids.map(cpuSecondsOf))).reduce((sum, each) => sum + each, 0);
 }

@@ -26,6 +26,8 @@ export interface RealApi extends ApiUnderTest {
   readonly kind: 'real';
   restart(): Promise<void>;
   expireHistory(): Promise<void>;
+  /** Of etcd and kube-apiserver, as they run now. */
+  pids(): readonly number[];
   /** The folder with the logs `etcd.log` and `kube-apiserver.log`. */
   readonly folder: string;
 }
@@ -94,6 +96,7 @@ export async function startRealApi(options: RealApiOptions): Promise<RealApi> {
     caPem: certificates.caPem,
     adminToken,
     folder,
+    pids: () => [etcd.pid, apiserver.pid],
     nodeToken(name) {
       const token = nodeTokens.get(name);
       if (!token)
