@@ -15,7 +15,6 @@ import { createSoleLeader } from '../kube/sole-leader.ts';
 import { type LeaderApi, leaderApi, loopApi, writeTimeoutMs } from '../kube/write-api.ts';
 import { createBudgetKeeper } from '../model/budget-keeper.ts';
 import type { ConfiguredCloud } from '../model/configured-cloud.ts';
-import { nodeFields } from '../model/node-fields.ts';
 import { type NodeView, unreadOfNode, viewNode } from '../model/node-view.ts';
 import { createLookups, type Lookups } from '../nodes/lookups.ts';
 import { nodeMetrics } from '../nodes/metrics.ts';
@@ -98,7 +97,6 @@ export function createReplica(parts: ReplicaParts, options: ReplicaOptions): Rep
     path: '/api/v1/nodes',
     trim: (raw) => viewNode(raw, intern),
     unread: unreadOfNode,
-    fields: nodeFields,
     clock,
     random,
     log,

@@ -1,7 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { names } from '../../common/well-known.ts';
 import { KubeError } from './api.ts';
-import { isProtobuf, readObject } from './protobuf-objects.ts';
 
 /** The reason for a status where the answer has none (a proxy's page, the plain text of an overloaded server). */
 const reasons: Readonly<Record<number, string>> = {
@@ -28,7 +27,7 @@ export function errorOfAnswer(
   answer: { readonly status: number; readonly headers: IncomingHttpHeaders; readonly body: Buffer },
   nowMs: number,
 ): KubeError {
-  const text = isProtobuf(answer.headers) ? statusText(answer.body) : answer.body.toString('utf8');
+  const text = answer.body.toString('utf8');
   const status = parsedStatus(text);
   const asked = retryAfterMs(answer.headers['retry-after'], nowMs) ?? secondsToMs(status?.retryAfterSeconds);
   const message = status?.message ?? shorten(text);
@@ -70,15 +69,6 @@ interface StatusFields {
   readonly message: string | undefined;
   readonly code: number | undefined;
   readonly retryAfterSeconds: number | undefined;
-}
-
-/** The JSON of a Status in protobuf; empty if it is none. */
-function statusText(body: Buffer): string {
-  try {
-    return JSON.stringify(readObject(body, {}));
-  } catch {
-    return '';
-  }
 }
 
 function parsedStatus(text: string): StatusFields | undefined {

@@ -1,5 +1,3 @@
-import type { Message } from './protobuf.ts';
-
 /**
  * The Kubernetes API as the controllers use it: a transport of JSON. `client.ts` talks to a server, the simulation to
  * an in-memory one. `fence.ts` wraps either, so that only the leader writes.
@@ -24,11 +22,6 @@ export interface KubeCall {
    * Names of array members that the caller does not read; they may be empty in the answer (see `unread-members.ts`).
    */
   readonly unread?: readonly string[];
-  /**
-   * The fields that the caller reads of each object: the answer may have these alone. The server may then answer in
-   * protobuf, which costs both sides less than JSON. Not with `answer`.
-   */
-  readonly fields?: Message;
   /** The call does not wait for a free connection behind other calls. Only for the renewal of the lease. */
   readonly urgent?: boolean;
   readonly signal?: AbortSignal;
@@ -104,7 +97,6 @@ export interface WatchCall {
   readonly query: Readonly<Record<string, string>>;
   /** As in a KubeCall. */
   readonly unread?: readonly string[];
-  readonly fields?: Message | undefined;
   readonly signal: AbortSignal;
   /** Called for each event in order, synchronously; a throw ends the watch with that error. */
   onEvent(event: WatchEvent): void;

@@ -6,8 +6,6 @@ import { defaultCallTimeoutMs, type KubeApi, type KubeCall, KubeError, type Patc
 import type { Credentials, KubeConnection } from './connection.ts';
 import { exchange, type Incoming, type Outgoing, open } from './exchange.ts';
 import { createPools } from './pools.ts';
-import type { Message } from './protobuf.ts';
-import { isProtobuf, listOf, protobufType, readObject } from './protobuf-objects.ts';
 import { withoutMembers } from './unread-members.ts';
 import { readWatch } from './watch-stream.ts';
 
@@ -113,7 +111,7 @@ export function createKubeClient(options: KubeClientOptions): { readonly api: Ku
       if (answer.status < 200 || answer.status > 299) throw errorOfAnswer(what, answer, clock.now());
       const dateMs = Date.parse(answer.headers.date ?? '');
       if (!Number.isNaN(dateMs)) request.onDate?.(dateMs);
-      return parsed<T>(what, answer, request);
+      return parsed<T>(what, answer, request.unread);
     } catch (error) {
       if (error instanceof KubeError && error.status === 0) code = error.reason;
       throw error;
@@ -137,7 +135,7 @@ export function createKubeClient(options: KubeClientOptions): { readonly api: Ku
       method: 'GET',
       path: request.path,
       query: { ...request.query, watch: '1' },
-      headers: { accept: acceptOf(request.fields), 'user-agent': userAgent },
+      headers: { accept: 'application/json', 'user-agent': userAgent },
       signal: request.signal,
     };
     const watched = { host: server.host, method: 'GET', verb: 'watch', resource: resourceOf(request.path) } as const;
@@ -211,7 +209,7 @@ interface Parts {
 
 function partsOf(call: KubeCall, userAgent: string): Parts {
   const headers: Record<string, string> = {
-    accept: call.answer === 'metadata' ? metadataOnly : acceptOf(call.fields),
+    accept: call.answer === 'metadata' ? metadataOnly : 'application/json',
     'user-agent': userAgent,
   };
   const body = call.body === undefined ? undefined : JSON.stringify(call.body);
@@ -223,25 +221,17 @@ function partsOf(call: KubeCall, userAgent: string): Parts {
   return { method: methods[call.verb], path: call.path, query: call.query, headers, body, signal: call.signal };
 }
 
-/** A server without protobuf answers in JSON. */
-function acceptOf(fields: Message | undefined): string {
-  return fields === undefined ? 'application/json' : `${protobufType},application/json`;
-}
-
 function queryText(query: Readonly<Record<string, string>> | undefined): string {
   if (query === undefined) return '';
   const text = new URLSearchParams(query).toString();
   return text === '' ? '' : `?${text}`;
 }
 
-function parsed<T>(what: string, answer: Incoming, { verb, unread = [], fields }: KubeCall): T {
-  const binary = fields !== undefined && isProtobuf(answer.headers);
+function parsed<T>(what: string, answer: Incoming, unread: readonly string[] = []): T {
   try {
-    if (binary) return readObject(answer.body, verb === 'list' ? listOf(fields) : fields) as T;
     return JSON.parse(withoutMembers(answer.body, unread).toString('utf8')) as T;
   } catch (error) {
-    const form = binary ? 'protobuf' : 'JSON';
-    const message = `${what}: ${answer.status} with a body of ${answer.body.length} bytes that is no ${form}`;
+    const message = `${what}: ${answer.status} with a body of ${answer.body.length} bytes that is no JSON`;
     throw new KubeError({ status: 0, reason: 'Unreadable', message, cause: error });
   }
 }

@@ -7,7 +7,6 @@ import { isKubeError, type KubeApi, type WatchEvent } from './api.ts';
 import type { Informer } from './informer.ts';
 import { createObjectCache } from './object-cache.ts';
 import { checkedObject, metadataOf, readPages, unreadable } from './paged-list.ts';
-import type { Message } from './protobuf.ts';
 
 /** The metrics of a list-watch. `why` is one of a closed set. */
 export interface ListWatchMetrics {
@@ -31,8 +30,6 @@ export interface ListWatchOptions<T> {
   readonly trim: (raw: unknown) => T;
   /** Names of array members that neither `trim` nor `keyOf` reads; they are not even parsed. */
   readonly unread?: readonly string[];
-  /** The fields that `trim` and `keyOf` read, metadata included; see KubeCall. */
-  readonly fields?: Message;
   /** Default: the name, or `namespace/name`. */
   readonly keyOf?: (raw: { readonly name: string; readonly namespace: string | undefined }) => string;
   /**
@@ -79,7 +76,7 @@ const shortWatchMs = 1_000;
  * An event with an already observed version is dropped.
  */
 export function createListWatch<T>(options: ListWatchOptions<T>): ListWatch<T> {
-  const { api, path, query = {}, unread = [], fields, clock, random, metrics } = options;
+  const { api, path, query = {}, unread = [], clock, random, metrics } = options;
   const pageSize = options.pageSize ?? 50;
   const log = options.log.with({ path });
   const keyOf = options.keyOf ?? (({ name, namespace }) => (namespace === undefined ? name : `${namespace}/${name}`));
@@ -106,7 +103,6 @@ export function createListWatch<T>(options: ListWatchOptions<T>): ListWatch<T> {
       query,
       pageSize,
       unread,
-      fields,
       signal: stopping.signal,
       onPage(items) {
         lastEventAt = clock.monotonic();
@@ -159,7 +155,6 @@ export function createListWatch<T>(options: ListWatchOptions<T>): ListWatch<T> {
         path,
         query: { ...query, allowWatchBookmarks: 'true', resourceVersion: version, timeoutSeconds },
         unread,
-        fields,
         signal: ended.signal,
         onEvent,
       });

@@ -1,6 +1,5 @@
 import { type KubeApi, KubeError } from './api.ts';
 import type { RawObject } from './object-cache.ts';
-import type { Message } from './protobuf.ts';
 
 /** The deadline of one page; the server's own limit is 60 s. */
 const pageTimeoutMs = 60_000;
@@ -11,8 +10,6 @@ export interface PagedList {
   readonly query: Readonly<Record<string, string>>;
   readonly pageSize: number;
   readonly unread: readonly string[];
-  /** As in a KubeCall. */
-  readonly fields?: Message | undefined;
   readonly signal: AbortSignal;
   /** Called with the raw objects of each page, which are not kept. */
   onPage(items: readonly unknown[]): void;
@@ -23,8 +20,7 @@ export interface PagedList {
  * the server's cache would ignore the limit). Throws a KubeError; 410 when the version expired between two pages, and
  * then the whole list is invalid.
  */
-export async function readPages(options: PagedList): Promise<string> {
-  const { api, path, query, pageSize, unread, fields, signal, onPage } = options;
+export async function readPages({ api, path, query, pageSize, unread, signal, onPage }: PagedList): Promise<string> {
   let next: string | undefined;
   let version = '';
   do {
@@ -34,7 +30,6 @@ export async function readPages(options: PagedList): Promise<string> {
       query: { ...query, limit: String(pageSize), ...(next === undefined ? {} : { continue: next }) },
       timeoutMs: pageTimeoutMs,
       unread,
-      ...(fields === undefined ? {} : { fields }),
       signal,
     });
     const { items, metadata } = page as { readonly items?: unknown; readonly metadata?: Record<string, unknown> };

@@ -1,17 +1,20 @@
 import type { IncomingMessage } from 'node:http';
 import { type KubeError, KubeError as KubeFailure, type WatchEvent } from './api.ts';
-import { frameReader, type StreamReader } from './frame-reader.ts';
-import type { Message } from './protobuf.ts';
-import { isProtobuf, readWatchFrame } from './protobuf-objects.ts';
 import { withoutMembers } from './unread-members.ts';
 
 /** Longer than any object in etcd (a request is at most 3 MiB), with room for escaping. */
-const maxEventBytes = 64 * 1024 * 1024;
+const maxLineBytes = 64 * 1024 * 1024;
 const newline = 0x0a;
 const types: ReadonlySet<unknown> = new Set(['ADDED', 'MODIFIED', 'DELETED', 'BOOKMARK', 'ERROR']);
 
-/** Splits a stream of bytes into lines: a line ends at a newline byte, which is never part of a UTF-8 sequence. */
-export function lineReader(onLine: (line: Buffer) => void, limit = maxEventBytes): StreamReader {
+/**
+ * Splits a stream of bytes into lines, independently of the chunks: a line ends at a newline byte, which is never part
+ * of a UTF-8 sequence. `end` throws when bytes are left over, because the stream was cut.
+ */
+export function lineReader(
+  onLine: (line: Buffer) => void,
+  limit = maxLineBytes,
+): { push(chunk: Buffer): void; end(): void } {
   let parts: Buffer[] = [];
   let length = 0;
   return {
@@ -57,7 +60,7 @@ export function parseWatchLine(line: string): WatchEvent {
 
 /**
  * Reads a watch to its end. Resolves when the server ended it cleanly. Rejects with a KubeError (status 0) when it was
- * cut, a line or frame was no event or `signal` aborted, and with any error of `onEvent`. The connection is closed in every case
+ * cut, a line was no event or `signal` aborted, and with any error of `onEvent`. The connection is closed in every case
  * except the first.
  */
 export function readWatch(
@@ -66,11 +69,10 @@ export function readWatch(
     readonly name: string;
     readonly signal: AbortSignal;
     readonly unread?: readonly string[];
-    readonly fields?: Message | undefined;
     onEvent(event: WatchEvent): void;
   },
 ): Promise<void> {
-  const { name, signal, unread = [], fields, onEvent } = options;
+  const { name, signal, unread = [], onEvent } = options;
   return new Promise((resolve, reject) => {
     let over = false;
     const finish = (error?: unknown) => {
@@ -84,11 +86,11 @@ export function readWatch(
     const broken = (reason: string, message: string, cause?: unknown): KubeError =>
       new KubeFailure({ status: 0, reason, message: `WATCH ${name}: ${message}`, cause });
     const onAbort = () => finish(broken('Aborted', 'given up', signal.reason));
-    const take = (read: () => WatchEvent) => {
+    const lines = lineReader((line) => {
       if (over) return;
       let event: WatchEvent;
       try {
-        event = read();
+        event = parseWatchLine(withoutMembers(line, unread).toString('utf8'));
       } catch (error) {
         return finish(broken('Unreadable', (error as Error).message, error));
       }
@@ -97,11 +99,7 @@ export function readWatch(
       } catch (error) {
         finish(error);
       }
-    };
-    const events =
-      fields !== undefined && isProtobuf(response.headers)
-        ? frameReader((frame) => take(() => readWatchFrame(frame, fields)), maxEventBytes)
-        : lineReader((line) => take(() => parseWatchLine(withoutMembers(line, unread).toString('utf8'))));
+    });
     const guarded = (step: () => void) => {
       try {
         step();
@@ -110,11 +108,11 @@ export function readWatch(
       }
     };
     response.on('data', (chunk: Buffer) => {
-      if (!over) guarded(() => events.push(chunk));
+      if (!over) guarded(() => lines.push(chunk));
     });
     response.on('end', () => {
       guarded(() => {
-        events.end();
+        lines.end();
         if (!response.complete) throw new Error('the stream was cut');
         finish();
       });

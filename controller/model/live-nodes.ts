@@ -1,6 +1,5 @@
 import type { KubeApi } from '../kube/api.ts';
 import { readPages } from '../kube/paged-list.ts';
-import { nodeFields } from './node-fields.ts';
 import { type NodeView, unreadOfNode, viewNode } from './node-view.ts';
 
 const pageSize = 100;
@@ -18,7 +17,6 @@ export async function eachLiveNode(api: KubeApi, signal: AbortSignal, see: (node
     query: {},
     pageSize,
     unread: unreadOfNode,
-    fields: nodeFields,
     signal,
     onPage: (items) => {
       for (const item of items) see(viewNode(item));

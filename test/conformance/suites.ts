@@ -11,7 +11,6 @@ import { leases } from './leases.suite.ts';
 import { lists } from './lists.suite.ts';
 import { nodeFacts } from './nodes.suite.ts';
 import { patches } from './patches.suite.ts';
-import { protobuf } from './protobuf.suite.ts';
 import { reviews } from './reviews.suite.ts';
 import { serviceFacts } from './services.suite.ts';
 import { tokens } from './tokens.suite.ts';
@@ -36,7 +35,6 @@ export function conformanceSuites(options: { kubectl?: string | undefined }): Ap
     factsSuite('events', events),
     factsSuite('tokens', tokens, 20),
     factsSuite('reviews', reviews),
-    protobuf,
     kubectlSuite(options.kubectl),
   ];
 }
