@@ -21,6 +21,8 @@ export const agentNodeFlags = ['--lite-mode', '--max-old-space-size=24', '--max-
 export interface AgentFigures {
   /** From starting the process to its first report having arrived. */
   readonly firstReportMs: number;
+  /** Processor time until then: what other work on the machine changes least. */
+  readonly firstReportCpuMs: number;
   readonly rssMiB: number;
   readonly anonymousMiB: number;
   readonly peakMiB: number;
@@ -36,7 +38,7 @@ export interface AgentFigures {
  */
 const settleSeconds = 20;
 
-const budget = { rssMiB: 60, anonymousMiB: 18, cpuShare: 0.001 };
+const budget = { rssMiB: 60, anonymousMiB: 18, cpuShare: 0.001, firstReportMs: 1000 };
 
 const clouds = ['simulated', 'alibaba', 'aws', 'azure', 'gce', 'hetzner', 'openstack'] as const;
 type BenchCloud = (typeof clouds)[number];
@@ -131,6 +133,7 @@ export async function measureAgent(seconds: number, cloud: BenchCloud = 'simulat
     );
     await controller.received(1);
     const firstReportMs = clock.monotonic() - started;
+    const firstReportCpuMs = Math.round(1000 * (await cpuSeconds(child.pid!)));
     await pause(settleSeconds);
     const before = await cpuSeconds(child.pid!);
     const measuredFrom = clock.monotonic();
@@ -138,6 +141,7 @@ export async function measureAgent(seconds: number, cloud: BenchCloud = 'simulat
     const used = (await cpuSeconds(child.pid!)) - before;
     return {
       firstReportMs: Math.round(firstReportMs),
+      firstReportCpuMs,
       ...(await memory(child.pid!)),
       cpuShare: used / ((clock.monotonic() - measuredFrom) / 1000),
       bundleKiB: Math.round(Object.values(outputs)[0]!.bytes / 1024),
@@ -201,6 +205,7 @@ if (import.meta.main) {
   row('anonymous', `${figures.anonymousMiB} MiB`, `budget ${budget.anonymousMiB} MiB`);
   row('peak RSS', `${figures.peakMiB} MiB`, '');
   row('CPU', `${(figures.cpuShare * 100).toFixed(3)} %`, `budget ${budget.cpuShare * 100} % of a core`);
-  row('start to first report', `${figures.firstReportMs} ms`, '');
+  row('start to first report', `${figures.firstReportMs} ms`, `budget ${budget.firstReportMs} ms`);
+  row('processor until then', `${figures.firstReportCpuMs} ms`, '');
   row('bundle', `${figures.bundleKiB} KiB`, `${figures.reports} reports in ${values.seconds} s`);
 }
