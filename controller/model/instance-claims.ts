@@ -1,4 +1,5 @@
 import { comparableId } from '../../common/provider-id/comparable-id.ts';
+import { codecOf } from '../../common/provider-id/registry.ts';
 
 /**
  * Which Node holds which instance, including Nodes whose providerID the cache does not show yet. An instance belongs to
@@ -18,6 +19,12 @@ export interface InstanceClaims {
 /** The same key for all spellings of an instance's id. */
 export function instanceKey(instance: { readonly cloud: string; readonly id: string }): string {
   return `${instance.cloud} ${comparableId(instance)}`;
+}
+
+/** The same key for all spellings of the providerID of an instance of this cloud. */
+export function instanceOf(cloud: string, providerID: string): string {
+  const id = codecOf(cloud).parse(providerID)?.instanceId;
+  return id === undefined ? providerID : instanceKey({ cloud, id });
 }
 
 export function createInstanceClaims(): InstanceClaims {

@@ -2,14 +2,12 @@ import type { Clock } from '../../common/process/clock.ts';
 import type { Log } from '../../common/process/log.ts';
 import type { MetricsOf } from '../../common/process/metrics.ts';
 import type { Random } from '../../common/process/random.ts';
-import { codecOf } from '../../common/provider-id/registry.ts';
 import type { Permit } from '../clouds/permit.ts';
 import type { KubeApi } from '../kube/api.ts';
 import type { EventSink } from '../kube/event-sink.ts';
 import type { Informer } from '../kube/informer.ts';
 import type { ShippedObjects } from '../kube/shipped-objects.ts';
 import type { ConfiguredCloud } from '../model/configured-cloud.ts';
-import { instanceKey } from '../model/instance-claims.ts';
 import { isPaused, isUninitialized, type NodeView, readiness } from '../model/node-view.ts';
 import { answeringCloud, ownershipOf } from '../model/ownership.ts';
 import type { Resolver } from '../nodes/resolve.ts';
@@ -79,12 +77,6 @@ export function nodesOfScope(
 function mayBeIn(node: NodeView, configured: readonly ConfiguredCloud[], scope: string): boolean {
   const ownership = ownershipOf(node, configured);
   return ownership.kind !== 'foreign' && ownership.clouds.some((cloud) => cloud.scope === scope);
-}
-
-/** The same key for all spellings of the providerID of an instance of this cloud. */
-export function instanceOf(cloud: string, providerID: string): string {
-  const id = codecOf(cloud).parse(providerID)?.instanceId;
-  return id === undefined ? providerID : instanceKey({ cloud, id });
 }
 
 function routedNode(node: NodeView, claimedAt: number): RoutedNode {
