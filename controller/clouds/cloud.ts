@@ -5,6 +5,7 @@ import type { Log } from '../../common/process/log.ts';
 import type { Random } from '../../common/process/random.ts';
 import type { LoadBalancerDriver } from './load-balancer-driver.ts';
 import type { LoadBalancers } from './load-balancers.ts';
+import type { NodeTags } from './node-tags.ts';
 import type { CallWait } from './rate-limiter.ts';
 import type { Routes } from './routes.ts';
 
@@ -64,7 +65,7 @@ export interface Instances {
 }
 
 /** What a cloud's permissions are for. A cluster that does not use a capability does not need its permissions. */
-export type Capability = 'nodes' | 'routes' | 'load balancers';
+export type Capability = 'nodes' | 'routes' | 'load balancers' | 'node tags';
 
 /** The result of one check of `mooring-controller check`. */
 export interface CheckResult {
@@ -109,6 +110,8 @@ export interface Cloud extends CloudIdentity {
   /** For the engine: `withLoadBalancers` makes `loadBalancers` of it when the cloud is opened. */
   readonly loadBalancerDriver?: LoadBalancerDriver | undefined;
   readonly routes?: Routes | undefined;
+  /** Undefined: tags of instances are not changed in this cloud. */
+  readonly nodeTags?: NodeTags | undefined;
   /**
    * Files besides the cloud config that contain or select the credential (clouds.yaml, the shared credentials file, a
    * CA bundle), as of `open`. When one of them or the cloud config changes, the cloud is opened again. The new one

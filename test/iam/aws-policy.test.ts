@@ -157,6 +157,30 @@ describe('the IAM policy that is shipped', () => {
     holdCalls(calls, [], 'one', ledger);
   });
 
+  it('allows every call that tags the instances of nodes', async () => {
+    const ec2 = await startFakeEc2();
+    const instanceId = 'i-00000000000000001';
+    ec2.instances.set(instanceId, running(instanceId, { tags: tag('one', 'shared') }));
+    const cloud = await open(ec2.url);
+    const always = { permit: () => {} };
+    await cloud.nodeTags?.set([`aws:///eu-west-1a/${instanceId}`], { team: 'a' }, always);
+    await cloud.nodeTags?.remove([`aws:///eu-west-1a/${instanceId}`], { team: 'a' }, always);
+    cloud.close();
+    await ec2.close();
+    const calls = ec2.calls.map(
+      ({ action, form }): AwsCall => ({
+        service: 'ec2',
+        operation: action,
+        input: {
+          Resources: [form.get('ResourceId.1')],
+          Tags: [{ Key: form.get('Tag.1.Key'), Value: form.get('Tag.1.Value') }],
+        },
+      }),
+    );
+    assert.equal(calls.length, 2);
+    holdCalls(calls, [], 'one', new Map([[`instance/${instanceId}`, tag('one', 'shared')]]));
+  });
+
   it('lets `check` pass', async () => {
     const ec2 = await startFakeEc2();
     ec2.tables.set('rtb-1', { id: 'rtb-1', tags: tag('one', 'shared'), routes: new Map() });
@@ -222,7 +246,7 @@ describe('the IAM policy that is shipped', () => {
     const parts = { ec2: {}, elbv2: () => ({}), region: 'eu-west-1' } as never;
     const none = { owned: {}, routeTable: undefined, group: undefined };
     for (const action of ['ec2:ModifyInstanceAttribute', 'ec2:ModifyNetworkInterfaceAttribute']) {
-      const { command } = iamProof(action, parts, 'arn:aws:iam::1:role/x', none)!;
+      const { command } = iamProof({ action }, parts, 'arn:aws:iam::1:role/x', none)!;
       assert.ok(
         command instanceof ModifyInstanceAttributeCommand || command instanceof ModifyNetworkInterfaceAttributeCommand,
       );
@@ -276,6 +300,20 @@ describe('a denial of the shipped IAM policy', () => {
       'CreateSecurityGroup',
       { VpcId: 'vpc-1', TagSpecifications: [{ Tags: [{ Key: 'a', Value: 'b' }] }] },
     ],
+    [
+      'to tag an instance that is no node',
+      'ec2',
+      'CreateTags',
+      { Resources: ['i-database'], Tags: [{ Key: 'a', Value: 'b' }] },
+    ],
+    ['to tag an instance as its own', 'ec2', 'CreateTags', { Resources: ['i-node'], Tags: clusterTag }],
+    [
+      "to take the cluster's tag off a node",
+      'ec2',
+      'DeleteTags',
+      { Resources: ['i-node'], Tags: [{ Key: 'a' }, { Key: 'kubernetes.io/cluster/my-cluster' }] },
+    ],
+    ['to take all tags off a node', 'ec2', 'DeleteTags', { Resources: ['i-node'] }],
     ['to tag a group as its own', 'ec2', 'CreateTags', { Resources: ['sg-database'], Tags: clusterTag }],
     [
       'to tag a group of another cluster',

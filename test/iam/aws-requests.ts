@@ -83,10 +83,14 @@ function ec2Requests(
     }
     case 'CreateTags':
     case 'DeleteTags':
-      return (input['Resources'] as string[]).map((id) => about(of('security-group', id), requestTags(input)));
+      return (input['Resources'] as string[]).map((id) => about(of(kindOf(id), id), requestTags(input)));
     default:
       throw new Error(`${operation} is not known here`);
   }
+}
+
+function kindOf(id: string): string {
+  return id.startsWith('i-') ? 'instance' : 'security-group';
 }
 
 /** EC2 takes one attribute a call; the condition key has its name, and the value that it is set to. */
@@ -134,7 +138,7 @@ export function noteTags(call: AwsCall, output: unknown, ledger: TagLedger): voi
   }
   const resources =
     service === 'ec2'
-      ? ((input['Resources'] ?? []) as string[]).map((id) => `security-group/${id}`)
+      ? ((input['Resources'] ?? []) as string[]).map((id) => `${kindOf(id)}/${id}`)
       : resourcesOf(input, (kind, id) => `${kind}/${id}`).map(short);
   for (const resource of resources) {
     const before = ledger.get(resource) ?? {};

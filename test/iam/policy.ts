@@ -66,6 +66,8 @@ function holds(operator: string, expected: readonly string[], value: readonly st
     // Also where the request has no such key.
     case 'ForAllValues:StringLike':
       return (value ?? []).every((one) => expected.some((pattern) => like(pattern, one)));
+    case 'ForAllValues:StringNotLike':
+      return (value ?? []).every((one) => expected.every((pattern) => !like(pattern, one)));
     default:
       throw new Error(`operator ${operator} is not known here`);
   }

@@ -1,5 +1,6 @@
 import { type Cloud, type InstanceRef, type Lookup, refKey } from '../../clouds/cloud.ts';
 import type { LoadBalancers } from '../../clouds/load-balancers.ts';
+import type { NodeTags } from '../../clouds/node-tags.ts';
 import type { Routes } from '../../clouds/routes.ts';
 
 /** A cloud whose implementation can be replaced while others use it. */
@@ -87,6 +88,7 @@ export function createCloudHolder(first: Cloud, onClose: () => void): CloudHolde
         },
       ),
     routes: first.routes && heldRoutes(() => routesOf(held.cloud), call),
+    nodeTags: first.nodeTags && heldNodeTags(() => nodeTagsOf(held.cloud), call),
     get credential() {
       return credential;
     },
@@ -164,6 +166,17 @@ function heldRoutes(now: () => Routes, call: Call): Required<Routes> {
   };
 }
 
+function heldNodeTags(now: () => NodeTags, call: Call): Required<NodeTags> {
+  return {
+    get batchSize() {
+      return now().batchSize;
+    },
+    expected: (key, value) => now().expected(key, value),
+    set: (...args) => call((cloud) => nodeTagsOf(cloud).set(...args)),
+    remove: (...args) => call((cloud) => nodeTagsOf(cloud).remove(...args)),
+  };
+}
+
 function balancersOf({ name, loadBalancers }: Cloud): LoadBalancers {
   if (!loadBalancers) throw new Error(`cloud ${name} has no load balancers any more`);
   return loadBalancers;
@@ -172,4 +185,9 @@ function balancersOf({ name, loadBalancers }: Cloud): LoadBalancers {
 function routesOf({ name, routes }: Cloud): Routes {
   if (!routes) throw new Error(`cloud ${name} has no routes any more`);
   return routes;
+}
+
+function nodeTagsOf({ name, nodeTags }: Cloud): NodeTags {
+  if (!nodeTags) throw new Error(`cloud ${name} cannot tag instances any more`);
+  return nodeTags;
 }

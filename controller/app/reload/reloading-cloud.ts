@@ -37,6 +37,8 @@ export interface ReloadingOptions {
   open(config: CloudConfigFile | undefined): Promise<Cloud | { readonly reportOnly: string }>;
 }
 
+const partNames = { loadBalancers: 'load balancers', routes: 'routes', nodeTags: 'tags of instances' } as const;
+
 const retry = { firstMs: 10_000, maxMs: 300_000 };
 
 /** A change of the files that is not in use yet. */
@@ -152,9 +154,9 @@ export async function createReloadingCloud(
   /** Why the new cloud cannot replace the first one; undefined when it can. */
   function differenceTo(next: Cloud): string | undefined {
     if (next.scope !== first.scope) return `it reaches ${next.scope}`;
-    for (const part of ['loadBalancers', 'routes'] as const) {
+    for (const [part, name] of Object.entries(partNames) as [keyof typeof partNames, string][]) {
       const [had, has] = [first[part] !== undefined, next[part] !== undefined];
-      if (had !== has) return `it has ${has ? '' : 'no '}${part === 'routes' ? 'routes' : 'load balancers'}`;
+      if (had !== has) return `it has ${has ? '' : 'no '}${name}`;
     }
     return undefined;
   }

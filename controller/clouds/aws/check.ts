@@ -54,10 +54,10 @@ export async function checkAws(options: CheckOptions): Promise<readonly CheckRes
   results.push(await checkCluster(parts, signal));
   const samples = await findSamples(parts, signal);
   const proved = await inParallel(callsAtOnce, iamActions, (action) =>
-    checkAction(action, iamProof(action.action, parts, caller, samples), signal),
+    checkAction(action, iamProof(action, parts, caller, samples), signal),
   );
   results.push(...proved.filter((result) => result !== undefined));
-  const unproved = iamActions.filter(({ action }) => iamProof(action, parts, caller, samples) === undefined);
+  const unproved = iamActions.filter((action) => iamProof(action, parts, caller, samples) === undefined);
   const names = unproved.map(({ action }) => action.replace('elasticloadbalancing:', '')).join(', ');
   const message = `not proved, for there is no dry run of them: ${names}`;
   return [...results, { name: 'elasticloadbalancing: changes', neededFor: ['load balancers'], ok: null, message }];
@@ -74,11 +74,11 @@ async function checkCluster(parts: AwsParts, signal: AbortSignal | undefined): P
 }
 
 async function checkAction(
-  { action, capabilities, without }: IamAction,
+  { action, of, capabilities, without }: IamAction,
   proof: IamProof | undefined,
   signal: AbortSignal | undefined,
 ): Promise<CheckResult | undefined> {
-  const about = { name: action, neededFor: capabilities };
+  const about = { name: of === undefined ? action : `${action} of ${of}`, neededFor: capabilities };
   if (proof === undefined) return undefined;
   try {
     await proof.calls.read(action.slice(action.indexOf(':') + 1), proof.command, { signal });

@@ -4,6 +4,8 @@ import type { Capability } from '../cloud.ts';
 export interface IamAction {
   /** `ec2:DescribeInstances`. */
   readonly action: string;
+  /** Of what, where the role needs it of several kinds of things. */
+  readonly of?: 'instances';
   readonly capabilities: readonly Capability[];
   /** What is not done without it. */
   readonly without: string;
@@ -49,6 +51,14 @@ export const iamActions: readonly IamAction[] = [
     'load balancers get no security groups, and nodes do not let them in',
     ...['CreateSecurityGroup', 'DeleteSecurityGroup', 'AuthorizeSecurityGroupIngress'],
     ...['RevokeSecurityGroupIngress', 'CreateTags', 'DeleteTags'],
+  ),
+  ...['CreateTags', 'DeleteTags'].map(
+    (name): IamAction => ({
+      action: `ec2:${name}`,
+      of: 'instances',
+      capabilities: ['node tags'],
+      without: 'the tags of --tags are not set or not removed',
+    }),
   ),
   ...ofBalancers(
     'elasticloadbalancing',

@@ -1,5 +1,6 @@
 import * as ec2 from '@aws-sdk/client-ec2';
 import * as elbv2 from '@aws-sdk/client-elastic-load-balancing-v2';
+import type { IamAction } from './iam-actions.ts';
 import type { IamSamples } from './iam-samples.ts';
 import type { AwsParts } from './parts.ts';
 import { type IngressRule, permissionsOf } from './security-groups/ingress-rule.ts';
@@ -68,6 +69,8 @@ const aboutSamples: Readonly<Record<string, (samples: IamSamples) => { command: 
   },
 };
 
+const checkTag = { Key: 'mooring.dev/check', Value: '' };
+
 const noRule: IngressRule = { protocol: 'tcp', fromPort: 9, toPort: 9, source: DestinationCidrBlock };
 
 function ownGroup({ group, owned }: IamSamples) {
@@ -95,19 +98,26 @@ const dryRuns: Readonly<Record<string, (samples: IamSamples) => Command>> = {
   },
 };
 
+/** No instance is asked for: where a dry run were none, it would get a tag. */
+const ofInstances: Readonly<Record<string, () => Command>> = {
+  CreateTags: () => new ec2.CreateTagsCommand({ DryRun, Resources: [InstanceId], Tags: [checkTag] }),
+  DeleteTags: () => new ec2.DeleteTagsCommand({ DryRun, Resources: [InstanceId], Tags: [checkTag] }),
+};
+
 /**
  * How an action is proved; undefined for the changes of Elastic Load Balancing, which has no dry run.
  *
  * @param caller ARN of the credential, for the partition and the account
  */
 export function iamProof(
-  action: string,
+  { action, of }: Pick<IamAction, 'action' | 'of'>,
   parts: Pick<AwsParts, 'ec2' | 'elbv2' | 'region'>,
   caller: string,
   samples: IamSamples,
 ): IamProof | undefined {
   const [service, name = ''] = action.split(':');
   if (service === 'ec2') {
+    if (of === 'instances') return { calls: parts.ec2, command: ofInstances[name]!(), isVague: true };
     const sampled = aboutSamples[name]?.(samples);
     if (sampled) return { calls: parts.ec2, ...sampled };
     const command = dryRuns[name]?.(samples);

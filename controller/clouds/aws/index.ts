@@ -20,6 +20,7 @@ import { endpointOf } from './endpoints.ts';
 import { createGates } from './gates.ts';
 import { createLoadBalancers } from './load-balancers.ts';
 import { createNetworkLayers } from './network-layers.ts';
+import { createNodeTags } from './node-tags.ts';
 import type { AwsParts } from './parts.ts';
 import { createReader } from './reader.ts';
 import { createRoutes } from './routes/routes.ts';
@@ -125,6 +126,7 @@ async function open(file: CloudConfigFile | undefined, context: CloudContext): P
     },
     loadBalancerDriver: balancers.driver,
     routes: createRoutes(parts),
+    nodeTags: createNodeTags(ec2),
     files: source.files,
     ping: (signal) => proveCredential(ec2, signal),
     check: (signal) =>

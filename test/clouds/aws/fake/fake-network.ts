@@ -115,13 +115,16 @@ export const networkActions: Readonly<Record<string, Action>> = {
     return done;
   },
   CreateTags(region, { ResourceId = [], Tag }) {
+    assertThere(region, ResourceId);
     for (const id of ResourceId) retag(region, id, (tags) => setTags(tags, Tag));
     return done;
   },
   DeleteTags(region, { ResourceId = [], Tag = [] }) {
+    assertThere(region, ResourceId);
     for (const id of ResourceId) {
       retag(region, id, (tags) => {
-        for (const { Key } of Tag) tags.delete(Key);
+        // Without a value EC2 deletes the tag whatever its value is.
+        for (const { Key, Value } of Tag) if (Value === undefined || tags.get(Key) === Value) tags.delete(Key);
       });
     }
     return done;
@@ -130,6 +133,14 @@ export const networkActions: Readonly<Record<string, Action>> = {
 
 function newTags({ TagSpecification = [] }: Request): Map<string, string> {
   return tagsIn(TagSpecification.flatMap(({ Tag = [] }) => Tag));
+}
+
+/** A call is for all or none. EC2 names the instances that it does not have. */
+function assertThere({ instances }: FakeRegion, ids: readonly string[]): void {
+  const missing = ids.filter((id) => id.startsWith('i-') && !instances.has(id));
+  if (missing.length === 0) return;
+  const named = missing.length === 1 ? `ID '${missing[0]}' does` : `IDs '${missing.join(', ')}' do`;
+  throw new AwsFault('InvalidInstanceID.NotFound', `The instance ${named} not exist`);
 }
 
 function retag(region: FakeRegion, id: string, change: (tags: Map<string, string>) => void): void {
