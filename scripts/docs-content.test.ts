@@ -14,6 +14,8 @@ import { processMetrics } from '../controller/app/process-metrics.ts';
 import { cloudModules } from '../controller/clouds/registry.ts';
 import { controllerProgram } from '../controller/commands/program.ts';
 import { ipamMetrics } from '../controller/ipam/metrics.ts';
+import { nodeTagMetrics } from '../controller/node-tags/metrics.ts';
+import { nodeTagEventReasons, nodeTagReasons } from '../controller/node-tags/reasons.ts';
 import { nodeMetrics } from '../controller/nodes/metrics.ts';
 import { eventReasons, initializedReasons, interruptionReasons, missingReasons } from '../controller/nodes/reasons.ts';
 import { attestationMetrics } from '../controller/reports/attestation/metrics.ts';
@@ -151,6 +153,7 @@ describe('the pages', async () => {
       ...[
         ...[initializedReasons, missingReasons, interruptionReasons, eventReasons, refusals],
         ...[loadBalancerReasons, serviceEventReasons, orphanEventReasons, routeReasons, removalReasons, evidenceFaults],
+        ...[nodeTagReasons, nodeTagEventReasons],
       ].flatMap((set) => Object.keys(set)),
       ...cloudErrorKinds,
       'EvidenceRefused',
@@ -168,7 +171,7 @@ describe('the pages', async () => {
     const known = new Set<string>(
       [
         ...[agentMetrics, nodeMetrics, reportMetrics, attestationMetrics, processMetrics],
-        ...[serviceMetrics, memberMetrics, orphanMetrics, routeMetrics, ipamMetrics],
+        ...[serviceMetrics, memberMetrics, orphanMetrics, routeMetrics, ipamMetrics, nodeTagMetrics],
       ].flatMap((set) => Object.values(set).map(({ name }) => name)),
     );
     for (const { path, text } of prose)

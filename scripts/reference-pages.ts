@@ -18,6 +18,8 @@ import { cloudModules } from '../controller/clouds/registry.ts';
 import { controllerProgram } from '../controller/commands/program.ts';
 import { ipamMetrics } from '../controller/ipam/metrics.ts';
 import { ipamEventReasons } from '../controller/ipam/reasons.ts';
+import { nodeTagMetrics } from '../controller/node-tags/metrics.ts';
+import { nodeTagEventReasons, nodeTagReasons } from '../controller/node-tags/reasons.ts';
 import { nodeMetrics } from '../controller/nodes/metrics.ts';
 import {
   eventReasons,
@@ -194,6 +196,9 @@ async function metricsPage(): Promise<string> {
     rows({ ...serviceMetrics, ...memberMetrics, ...orphanMetrics }),
     '### Routes and pod ranges',
     rows({ ...routeMetrics, ...ipamMetrics }),
+    '### Tags of instances',
+    'Where `--controllers` names `tagging`.',
+    rows(nodeTagMetrics),
     '### Reports',
     rows(reportMetrics),
     '### Attestation',
@@ -213,7 +218,9 @@ async function classicPage(): Promise<string> {
   const flagRows = Object.entries(vendorFlags).map(([flag, definition]) => {
     const { help, ignored, refused = '' }: FlagDefinition = definition;
     const [, cloud = ''] = /of (\w+)\.$/.exec(help) ?? [];
-    return [code(`--${flag}`), cloud, ignored === undefined ? `refused: ${refused}` : `no effect: ${ignored}`];
+    const here =
+      ignored === undefined ? (refused === '' ? 'the same' : `refused: ${refused}`) : `no effect: ${ignored}`;
+    return [code(`--${flag}`), cloud, here];
   });
   return page(
     'From the classic controllers',
@@ -275,12 +282,16 @@ function reasonsPage(): string {
     '## Condition `CloudLoadBalancer`',
     'On Services: `True` once the load balancer is as the Service asks.',
     rows(loadBalancerReasons),
+    '## Tags of instances',
+    'Why the tags of an instance are not yet as `--tags` asks, in `mooring_node_tags_waiting`; a failure of the cloud ' +
+      'has [its kind](cloud-errors.md) there.',
+    rows(nodeTagReasons),
     '## Refused evidence',
     'Why the signed document of a VM proves nothing: in the answer to its agent after `EvidenceRefused`, in the ' +
       'message of the condition, in the log and in `mooring_attestation_evidence_total`.',
     events(evidenceFaults),
     '## Events about Nodes',
-    events({ ...eventReasons, ...routeEventReasons, ...ipamEventReasons }),
+    events({ ...eventReasons, ...routeEventReasons, ...ipamEventReasons, ...nodeTagEventReasons }),
     '## Events about Services',
     events(serviceEventReasons),
     '## Events about the cluster',

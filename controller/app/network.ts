@@ -1,3 +1,4 @@
+import type { Instance } from '../../common/instance.ts';
 import type { Clock } from '../../common/process/clock.ts';
 import type { HealthCheck } from '../../common/process/health.ts';
 import type { Log } from '../../common/process/log.ts';
@@ -36,6 +37,7 @@ import { whyUnserved } from '../services/unserved/unserved-service.ts';
 import { createUnservedTask } from '../services/unserved/unserved-task.ts';
 import { type Loops, loopNames } from './options/loops.ts';
 import type { NetworkOptions } from './options/network-options.ts';
+import { createTagging } from './tagging.ts';
 
 export interface NetworkContext {
   /** Not fenced; for reads, on standbys too. */
@@ -62,7 +64,7 @@ export interface NetworkContext {
   paused(): boolean;
 }
 
-/** Load balancers, routes and pod ranges: the leader tasks besides that for Nodes. */
+/** Load balancers, routes, pod ranges and tags: the leader tasks besides that for Nodes. */
 export interface Network {
   readonly tasks: readonly LeaderTask[];
   /** Starts the caches, on standbys too. */
@@ -73,11 +75,13 @@ export interface Network {
   readonly services: Pick<Informer<ServiceView>, 'stalenessMs'> | undefined;
   /** For the node task: whether a Node of this scope waits for its routes. */
   routesEnabled(scope: string, node: NodeView): boolean;
+  /** A lookup in this scope has found the instance, with all its tags. */
+  seen(scope: string, instance: Instance): void;
   /** For the node task: this Node is about to be deleted on evidence. */
   deleting(node: NodeView): void;
 }
 
-/** Creates the service, route and IPAM tasks, and only the caches and loops that a configured cloud needs. */
+/** Creates the service, route, IPAM and tagging tasks, and only the caches and loops that a configured cloud needs. */
 export function createNetwork(context: NetworkContext, options: NetworkOptions): Network {
   const { readApi, api, fence, clock, random, log, nodes, resolver, events, registry, queueMetrics } = context;
   const { paused, budget, loops } = context;
@@ -218,6 +222,11 @@ export function createNetwork(context: NetworkContext, options: NetworkOptions):
   else if (options.allocatesNodeCidrs === true)
     log.warn('--allocate-node-cidrs has no effect: nodeipam is not named in --controllers, as in *,nodeipam');
 
+  const tagging = options.tagging && createTagging(context, options.tagging);
+  if (tagging) tasks.push(tagging);
+  else if (options.namesTags === true)
+    log.warn('--tags has no effect: tagging is not named in --controllers, as in *,tagging');
+
   return {
     tasks,
     services,
@@ -234,6 +243,7 @@ export function createNetwork(context: NetworkContext, options: NetworkOptions):
           ]
         : [],
     routesEnabled: (scope, node) => routes?.routesEnabled(scope, node) ?? false,
+    seen: (scope, instance) => tagging?.seen(scope, instance),
     deleting(node) {
       members?.noteDeletion(node);
       routes?.noteDeletion(node);

@@ -108,7 +108,11 @@ export function createReplica(parts: ReplicaParts, options: ReplicaOptions): Rep
   const lookupsByScope = new Map<string, Lookups>();
   const { tagLabels } = options;
   for (const { scope, api: cloud } of clouds)
-    if (cloud) lookupsByScope.set(scope, createLookups({ cloud, clock, tagLabels }));
+    if (cloud)
+      lookupsByScope.set(
+        scope,
+        createLookups({ cloud, clock, tagLabels, seen: (instance) => network.seen(scope, instance) }),
+      );
   const resolver = { configured: clouds, lookupsOf: (scope: string) => lookupsByScope.get(scope) };
 
   let terms: Promise<void> = Promise.resolve();
@@ -165,6 +169,7 @@ export function createReplica(parts: ReplicaParts, options: ReplicaOptions): Rep
     member: removalBudget,
     route: removalBudget,
     orphan: removalBudget,
+    tag: removalBudget,
   });
   const network = createNetwork(
     {

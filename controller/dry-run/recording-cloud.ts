@@ -6,6 +6,7 @@ import type { ConfiguredCloud } from '../model/configured-cloud.ts';
 import type { Activity } from './activity.ts';
 import type { ChangeRecord } from './change-record.ts';
 import { recordingLoadBalancers } from './recording-load-balancers.ts';
+import { type RecordingNodeTags, recordingNodeTags } from './recording-node-tags.ts';
 import { recordingRoutes } from './recording-routes.ts';
 
 /** Answers about single objects, which say nothing about the rest. */
@@ -29,6 +30,7 @@ export function recordingCloud(cloud: ConfiguredCloud, record: ChangeRecord, act
   }
 
   const { instances, loadBalancers, routes } = api;
+  const tagging = api.nodeTags && recordingNodeTags(api.nodeTags, scope, record);
   const read: Cloud = Object.create(api, {
     instances: {
       value: {
@@ -40,10 +42,12 @@ export function recordingCloud(cloud: ConfiguredCloud, record: ChangeRecord, act
           const failed = [...found.values()].find(isFailure);
           if (failed === undefined) record.succeeded(`instances of ${scope}`);
           else record.failed(`instances of ${scope}`, `${failed.error.kind}: ${failed.error.message}`);
-          return found;
+          if (tagging === undefined) return found;
+          return new Map([...found].map(([key, lookup]) => [key, withTags(lookup, tagging)]));
         },
       } satisfies Cloud['instances'],
     },
+    ...(tagging && { nodeTags: { value: tagging.nodeTags } }),
     ...(routes && {
       routes: {
         value: recordingRoutes(
@@ -72,6 +76,10 @@ export function recordingCloud(cloud: ConfiguredCloud, record: ChangeRecord, act
     }),
   });
   return { ...cloud, api: read };
+}
+
+function withTags(lookup: Lookup, tagging: RecordingNodeTags): Lookup {
+  return lookup.state === 'found' ? { ...lookup, instance: tagging.shown(lookup.instance) } : lookup;
 }
 
 function isFailure(lookup: Lookup): lookup is Lookup & { state: 'unknown' } {

@@ -10,9 +10,9 @@ export interface Budget {
 /**
  * The kinds with separate counts: deletions of Nodes after an unexpected absence, those after an announced one,
  * out-of-service taints, routes of deleted Nodes, load balancer members of deleted Nodes, load balancers of deleted
- * Services.
+ * Services, tags of the instances of deleted Nodes.
  */
-export type BudgetKind = 'deletion' | 'announced' | 'out-of-service' | 'route' | 'member' | 'orphan';
+export type BudgetKind = 'deletion' | 'announced' | 'out-of-service' | 'route' | 'member' | 'orphan' | 'tag';
 
 const letters: Readonly<Record<BudgetKind, string>> = {
   deletion: 'd',
@@ -21,6 +21,7 @@ const letters: Readonly<Record<BudgetKind, string>> = {
   route: 'r',
   member: 'm',
   orphan: 'l',
+  tag: 't',
 };
 const form = /^(\d+(?:\.\d+)?)(%?)\/(.+)$/;
 
@@ -52,7 +53,7 @@ export type Ledger = readonly Entry[];
 /** Reads `d1700000000x3,o1700000100x1`. Parts that do not parse are dropped. */
 export function parseLedger(text: string | undefined): Ledger {
   return (text ?? '').split(',').flatMap((part) => {
-    const match = /^([daorml])(\d+)x(\d+)$/.exec(part);
+    const match = /^([daormlt])(\d+)x(\d+)$/.exec(part);
     return match ? [{ letter: match[1] as string, atSeconds: Number(match[2]), count: Number(match[3]) }] : [];
   });
 }

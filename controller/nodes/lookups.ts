@@ -1,4 +1,5 @@
 import { CloudError } from '../../common/cloud-error.ts';
+import type { Instance } from '../../common/instance.ts';
 import type { Clock, Timer } from '../../common/process/clock.ts';
 import { type Cloud, type InstanceRef, type Lookup, type LookupOptions, refKey } from '../clouds/cloud.ts';
 import type { TagLabelRule } from '../model/tag-labels.ts';
@@ -28,6 +29,8 @@ export interface LookupsOptions {
   readonly firstWindowMs?: number;
   /** Of an instance's tags only those that become labels are kept: a VM may have many. */
   readonly tagLabels?: readonly TagLabelRule[] | undefined;
+  /** Called for each instance that was found, with all its tags, before the lookup is answered. */
+  readonly seen?: (instance: Instance) => void;
 }
 
 /**
@@ -48,6 +51,7 @@ export function createLookups(options: LookupsOptions): Lookups {
   async function ask(refs: readonly InstanceRef[], how?: LookupOptions): Promise<ReadonlyMap<string, Lookup>> {
     const credential = cloud.credential ?? 0;
     const shown = await safeLookup(cloud, refs, how);
+    if (options.seen) for (const lookup of shown.values()) if (lookup.state === 'found') options.seen(lookup.instance);
     const answers = new Map([...shown].map(([key, lookup]) => [key, withFewTags(lookup, tagLabels)]));
     if (refs.some((ref) => ref.by === 'providerID' && isShown(answers.get(refKey(ref)))))
       shownBy = Math.max(credential, shownBy ?? credential);

@@ -11,7 +11,7 @@ const groups: readonly (readonly [string, RegExp])[] = [
   ],
   [
     'Nodes:',
-    /^(node-(?!selector)|bind-by-name$|concurrent-node|out-of-service|interruption|(announced|node)-deletion)/,
+    /^(tags$|resources$|tagging-|node-(?!selector)|bind-by-name$|concurrent-node|out-of-service|interruption|(announced|node)-deletion)/,
   ],
   [
     'Cluster and clouds:',

@@ -6,13 +6,12 @@ export interface Loops {
   readonly route: boolean;
   /** Runs only if it is named. */
   readonly ipam: boolean;
+  /** Runs only if it is named. */
+  readonly tagging: boolean;
 }
 
-/**
- * Upstream's names and aliases of the loops, and our corresponding loop; undefined: known upstream, not available here,
- * so it can only be left out.
- */
-const loops: Readonly<Record<string, keyof Loops | undefined>> = {
+/** Upstream's names and aliases of the loops, and our corresponding loop. */
+const loops: Readonly<Record<string, keyof Loops>> = {
   'cloud-node-controller': 'node',
   'cloud-node': 'node',
   'cloud-node-lifecycle-controller': 'lifecycle',
@@ -23,8 +22,8 @@ const loops: Readonly<Record<string, keyof Loops | undefined>> = {
   route: 'route',
   'node-ipam-controller': 'ipam',
   nodeipam: 'ipam',
-  tagging: undefined,
-  'tagging-controller': undefined,
+  tagging: 'tagging',
+  'tagging-controller': 'tagging',
 };
 
 /** Upstream's short names, as in its metric `running_managed_controllers`. */
@@ -34,25 +33,26 @@ export const loopNames: Readonly<Record<keyof Loops, string>> = {
   service: 'service',
   route: 'route',
   ipam: 'nodeipam',
+  tagging: 'tagging',
 };
+
+/** As upstream, and as the classic controller of AWS for `tagging`. */
+const onlyNamed: ReadonlySet<keyof Loops> = new Set(['ipam', 'tagging']);
 
 /**
  * Parses `--controllers` as upstream does: the first explicit NAME or -NAME wins; otherwise a loop runs if `*` is
- * given, except node IPAM. Returns what was expected when a name is unknown or asks for a loop that is not available.
+ * given, except those that run only by name. Returns what was expected when a name is unknown.
  */
 export function parseLoops(given: readonly string[]): Loops | { readonly expected: string } {
   for (const text of given) {
     const name = text.replace(/^-/, '');
     if (text !== '*' && !Object.hasOwn(loops, name)) return { expected: `${available()} in place of ${name}` };
   }
-  const explicitly = (loop: keyof Loops | undefined) =>
+  const explicitly = (loop: keyof Loops) =>
     given.find((text) => text !== '*' && loops[text.replace(/^-/, '')] === loop);
-  const unavailable = explicitly(undefined);
-  if (unavailable !== undefined && !unavailable.startsWith('-'))
-    return { expected: `${available()}: ${unavailable} is not available` };
   const runs = (loop: keyof Loops): boolean => {
     const explicit = explicitly(loop);
-    if (explicit === undefined) return given.includes('*') && loop !== 'ipam';
+    if (explicit === undefined) return given.includes('*') && !onlyNamed.has(loop);
     return !explicit.startsWith('-');
   };
   return {
@@ -61,10 +61,10 @@ export function parseLoops(given: readonly string[]): Loops | { readonly expecte
     service: runs('service'),
     route: runs('route'),
     ipam: runs('ipam'),
+    tagging: runs('tagging'),
   };
 }
 
 function available(): string {
-  const listed = Object.keys(loops).filter((name) => loops[name] !== undefined);
-  return `* or one of ${listed.join(', ')}`;
+  return `* or one of ${Object.keys(loops).join(', ')}`;
 }

@@ -8,6 +8,7 @@ import { type OperatorPolicy, parseAttachGrant, parseRetainGrant } from '../../s
 import type { Loops } from './loops.ts';
 import type { clusterFlags, networkFlags } from './network-flags.ts';
 import { OptionError } from './options.ts';
+import { readTaggingOptions, type TaggingOptions, type taggingFlags } from './tagging-options.ts';
 
 /** Identifies the cloud resources of this cluster, for every command that reads them. */
 export interface ClusterOptions {
@@ -33,6 +34,10 @@ export interface NetworkOptions extends ClusterOptions {
   readonly ipam: IpamOptions | undefined;
   /** `--allocate-node-cidrs`, for the log. Default: no. */
   readonly allocatesNodeCidrs?: boolean;
+  /** Undefined: instances are not tagged. */
+  readonly tagging?: TaggingOptions | undefined;
+  /** `--tags`, for the log. Default: no. */
+  readonly namesTags?: boolean;
 }
 
 /** Throws an OptionError that names the flag. */
@@ -48,7 +53,7 @@ export function readClusterOptions(values: FlagValues<typeof clusterFlags>): Clu
 
 /** Throws an OptionError that names the flag. */
 export function readNetworkOptions(
-  values: FlagValues<typeof clusterFlags> & FlagValues<typeof networkFlags>,
+  values: FlagValues<typeof clusterFlags> & FlagValues<typeof networkFlags> & FlagValues<typeof taggingFlags>,
   loops: Loops,
 ): NetworkOptions {
   const budget = parseBudget(values.memberRemovalBudget);
@@ -68,6 +73,8 @@ export function readNetworkOptions(
     concurrentRoutes: values.concurrentRouteSyncs,
     ipam: loops.ipam && values.allocateNodeCidrs ? ipamOptions(values, loops) : undefined,
     allocatesNodeCidrs: values.allocateNodeCidrs,
+    tagging: readTaggingOptions(values, loops),
+    namesTags: values.tags.length > 0,
   };
 }
 

@@ -15,6 +15,7 @@ import { type NetworkOptions, readNetworkOptions } from './network-options.ts';
 import { type CloudRequest, OptionError, readCloudRequests } from './options.ts';
 import type { commonFlags, runFlags } from './own-flags.ts';
 import { readAccessTimes, readTlsPolicy, type servingFlags } from './serving-flags.ts';
+import type { taggingFlags } from './tagging-options.ts';
 import { readTrustFiles } from './trust-files.ts';
 
 /** The options of `run` on which its decisions depend. */
@@ -66,7 +67,8 @@ type Values = FlagValues<typeof commonFlags> &
   FlagValues<typeof runFlags> &
   FlagValues<typeof servingFlags> &
   FlagValues<typeof clusterFlags> &
-  FlagValues<typeof networkFlags>;
+  FlagValues<typeof networkFlags> &
+  FlagValues<typeof taggingFlags>;
 
 /** Throws an OptionError that names the flag. */
 export function readLoops(given: readonly string[]): Loops {

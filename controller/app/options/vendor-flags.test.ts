@@ -10,10 +10,10 @@ const parse = (...argv: readonly string[]) => parseFlags(runCommandFlags, ['--cl
 
 describe("the flags of one cloud's classic controller", () => {
   it('are accepted with a warning where nothing is lost', () => {
-    const parsed = parse('--user-agent=a', '--user-agent=b', '--tags=a=b', '--resources=instance');
+    const parsed = parse('--user-agent=a', '--user-agent=b', '--tagging-controller-enable-batching');
     assert.ok(parsed.ok);
-    assert.equal(parsed.warnings.length, 3);
-    assert.match(parsed.warnings.join('\n'), /--tags has no effect: instances are not tagged/);
+    assert.equal(parsed.warnings.length, 2);
+    assert.match(parsed.warnings.join('\n'), /--tagging-controller-enable-batching has no effect: one call always/);
   });
 
   it('are refused where the result would differ, and accepted with the value that says what is done', () => {

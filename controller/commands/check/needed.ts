@@ -11,6 +11,7 @@ export function capabilitiesIn(loops: Loops, cloudRoutes: boolean): ReadonlySet<
   if (loops.node || loops.lifecycle) capabilities.add('nodes');
   if (loops.route && cloudRoutes) capabilities.add('routes');
   if (loops.service) capabilities.add('load balancers');
+  if (loops.tagging) capabilities.add('node tags');
   return capabilities;
 }
 
