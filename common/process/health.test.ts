@@ -44,6 +44,17 @@ test('a failed check is a 500 that names it, and does not affect the other endpo
   assert.equal((await answerHealth(options('never accepted'), '/livez'))?.status, 200);
 });
 
+test('answers one check by its name, whatever the others say', async () => {
+  assert.equal((await answerHealth(options('no'), '/readyz/synced'))?.body, 'ok');
+  assert.equal((await answerHealth(options('no'), '/readyz/report'))?.status, 500);
+  assert.equal(
+    (await answerHealth(options('no'), '/healthz/loops?verbose'))?.body,
+    '[+]loops ok\nhealthz check passed\n',
+  );
+  for (const path of ['/livez/synced', '/livez/', '/livez/loops/x', '/constructor', '/livezz'])
+    assert.equal(await answerHealth(options(), path), undefined, path);
+});
+
 test('serves over plain HTTP, refuses other methods and paths', async (context) => {
   const server = createServer(healthHandler(options()));
   server.listen(0, '127.0.0.1');

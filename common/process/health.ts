@@ -25,8 +25,9 @@ export interface HealthAnswer {
 const plain = 'text/plain; charset=utf-8';
 
 /**
- * Answers `/livez`, `/readyz`, `/healthz` (= livez) and `/metrics`; undefined for other paths. As in Kubernetes' own
- * components, a failed check is a 500 whose body names it, and `?verbose` lists all checks.
+ * Answers `/livez`, `/readyz`, `/healthz` (= livez), one check of them (`/livez/NAME`) and `/metrics`; undefined for
+ * other paths. As in Kubernetes' own components, a failed check is a 500 whose body names it, and `?verbose` lists all
+ * checks.
  *
  * @param target path and query as in the request line
  */
@@ -36,9 +37,12 @@ export async function answerHealth(
 ): Promise<HealthAnswer | undefined> {
   const [path, query = ''] = target.split('?', 2);
   if (path === '/metrics') return { status: 200, contentType: metrics.contentType, body: await metrics.text() };
-  if (path === '/livez' || path === '/healthz') return answerChecks(path, live, query);
-  if (path === '/readyz') return answerChecks(path, ready, query);
-  return undefined;
+  const [, kind, name] = /^\/(livez|healthz|readyz)(?:\/([\w-]+))?$/.exec(path ?? '') ?? [];
+  if (kind === undefined) return undefined;
+  const checks = kind === 'readyz' ? ready : live;
+  if (name === undefined) return answerChecks(`/${kind}`, checks, query);
+  const chosen = checks.filter((check) => check.name === name);
+  return chosen.length === 0 ? undefined : answerChecks(`/${kind}`, chosen, query);
 }
 
 function answerChecks(path: string, checks: readonly HealthCheck[], query: string): HealthAnswer {

@@ -12,6 +12,7 @@ import { createDryRun } from '../dry-run/dry-run.ts';
 import { createKubeClient } from '../kube/client.ts';
 import { writeTimeoutMs } from '../kube/write-api.ts';
 import type { ConfiguredCloud } from '../model/configured-cloud.ts';
+import { leaderHealth } from '../runtime/serving/leader-health.ts';
 import { connectTo, installedIn } from './connect.ts';
 import { openAttestor } from './open-attestor.ts';
 import { type CloudSet, createCloudSet } from './open-clouds.ts';
@@ -154,6 +155,7 @@ async function runReplica(
         return undefined;
       },
     },
+    leaderHealth(replica.elector, options.lease.durationMs),
   ];
   metrics.reportApi.collect(() =>
     metrics.reportApi.set(service !== undefined && service.problem() === undefined ? 1 : 0),

@@ -50,6 +50,11 @@ export interface Elector extends Leadership {
    * drained. Never rejects.
    */
   release(): Promise<void>;
+  /**
+   * Milliseconds since the last renewal was sent, while this replica leads and while the work of its term has not ended
+   * yet; undefined otherwise, and where leading needs no renewal.
+   */
+  unrenewedMs(): number | undefined;
 }
 
 /** A fifteenth: even if clocks differ in speed by 3 %, two replicas may never write at the same time. */
@@ -88,6 +93,8 @@ export function createElector(options: ElectorOptions): Elector {
   /** Since when a Lease that another replica may hold has been missing. */
   let missedAt: number | undefined;
   let term: Term | undefined;
+  /** Of a term that has ended, while its work has not. */
+  let draining: Term | undefined;
   let ended = false;
   /** Consecutive failures while not leading; one a second. */
   let failures = 0;
@@ -164,15 +171,22 @@ export function createElector(options: ElectorOptions): Elector {
 
   function endTerm(reason: string): void {
     if (term === undefined) return;
-    const { abort, deadline } = term;
+    const over = term;
+    const { abort, deadline } = over;
     term = undefined;
+    draining = over;
     deadline?.cancel();
     abort.abort(new Error(`no longer leading: ${reason}`));
     metrics?.leading?.(false);
     log.info('no longer leading', { reason });
     try {
-      lastStop = Promise.resolve(options.onStoppedLeading(reason)).catch(stopFailed);
+      lastStop = Promise.resolve(options.onStoppedLeading(reason))
+        .catch(stopFailed)
+        .finally(() => {
+          draining = undefined;
+        });
     } catch (error) {
+      draining = undefined;
       stopFailed(error);
     }
   }
@@ -266,6 +280,10 @@ export function createElector(options: ElectorOptions): Elector {
     timeLeftMs,
     get leading() {
       return timeLeftMs() > 0;
+    },
+    unrenewedMs() {
+      const led = term ?? draining;
+      return led && elapsedMs(clock, led.renewedAt, 'steady');
     },
     leaderReportUrl() {
       if (observed === undefined || observed.holder === '' || observedTimeLeftMs() <= 0) return undefined;

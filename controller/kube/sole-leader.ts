@@ -87,6 +87,7 @@ export function createSoleLeader(
     get leading() {
       return state === 'leading';
     },
+    unrenewedMs: () => undefined,
     leaderReportUrl: () => (state === 'leading' ? observed?.annotations[annotationKeys.reportUrl] : undefined),
     annotations: () => observed?.annotations ?? {},
     annotate: (changes) =>

@@ -34,7 +34,7 @@ export const upstreamFlags = defineFlags({
     kind: 'list',
     default: ['/healthz', '/readyz', '/livez'],
     help: 'Upstream.',
-    refused: 'only /healthz, /readyz and /livez are served without authorization',
+    refused: 'only /healthz, /readyz and /livez, and the checks below them, are served without authorization',
   },
   'authorization-kubeconfig': { kind: 'string', default: '', help: 'Upstream.', refused: notHere },
   'cert-dir': { kind: 'string', default: '', help: 'Upstream.', ignored: 'a self-signed certificate stays in memory' },
