@@ -15,6 +15,7 @@ import { createInterruptions } from './interruptions.ts';
 import { createLifecycle, type Lifecycle } from './lifecycle.ts';
 import { type NodeContext, reportOf } from './node-context.ts';
 import { createNodeReconciler, type NodeReconciler } from './node-reconciler.ts';
+import { recordInstance } from './record-instance.ts';
 import { refreshInstances } from './refresh.ts';
 
 export interface NodeTaskOptions {
@@ -73,7 +74,7 @@ export function createNodeTask(context: NodeContext, options: NodeTaskOptions): 
   function observe(current: Term, event: InformerEvent<NodeView>): void {
     current.reconciler.observe(event);
     current.lifecycle?.observe(event);
-    if (options.loops.node) current.queue.enqueue(event.key);
+    if (options.loops.node || options.loops.lifecycle) current.queue.enqueue(event.key);
   }
 
   /** A report names the instance to look up, and makes the Node due at once. It deletes nothing. */
@@ -117,6 +118,7 @@ export function createNodeTask(context: NodeContext, options: NodeTaskOptions): 
       log,
       concurrency: nodesInProgress,
       async reconcile(key) {
+        if (!options.loops.node) return recordInstance(context, reconciler.instances, key);
         const again = await reconciler.reconcile(key);
         return sooner(again, await interruptions.reconcile(key));
       },
