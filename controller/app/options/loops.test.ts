@@ -23,6 +23,8 @@ describe("upstream's name of a controller", () => {
     ['nodeipam', 'ipam'],
     ['tagging', 'tagging'],
     ['tagging-controller', 'tagging'],
+    ['node-ipam', 'ipam'],
+    ['nlb', 'service'],
   ] as const) {
     it(`runs its loop alone, and -NAME leaves that loop out: ${name}`, () => {
       assert.equal(running(name), loop);
@@ -39,6 +41,24 @@ describe("upstream's name of a controller", () => {
       assert.equal(running('*'), 'node lifecycle service route');
       assert.equal(running('*', name), `node lifecycle service route ${loop}`);
       assert.equal(running('*', `-${name}`, name), running('*'));
+    });
+  }
+
+  it('runs both loops about Nodes for the one that Alibaba has, and -NAME leaves both out', () => {
+    assert.equal(running('node', 'route', 'service', 'nlb'), 'node lifecycle service route');
+    assert.equal(running('node'), 'node lifecycle');
+    assert.equal(running('*', '-node'), 'service route');
+    assert.equal(running('cloud-node'), 'node');
+  });
+
+  for (const [name, why] of [
+    ['ingress', /ALB Ingress Controller$/],
+    ['pvtz', /external-dns$/],
+  ] as const) {
+    it(`is refused with the reason where other programs do that work, but may be left out: ${name}`, () => {
+      assert.match(running('*', name), new RegExp(`in place of ${name}: `));
+      assert.match(running(name), why);
+      assert.equal(running('*', `-${name}`), running('*'));
     });
   }
 

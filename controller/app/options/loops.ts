@@ -10,7 +10,7 @@ export interface Loops {
   readonly tagging: boolean;
 }
 
-/** Upstream's names and aliases of the loops, and our corresponding loop. */
+/** Names and aliases of the loops, of upstream and of classic controllers, and our corresponding loop. */
 const loops: Readonly<Record<string, keyof Loops>> = {
   'cloud-node-controller': 'node',
   'cloud-node': 'node',
@@ -22,9 +22,23 @@ const loops: Readonly<Record<string, keyof Loops>> = {
   route: 'route',
   'node-ipam-controller': 'ipam',
   nodeipam: 'ipam',
+  // Of Azure's.
+  'node-ipam': 'ipam',
   tagging: 'tagging',
   'tagging-controller': 'tagging',
+  // Of Alibaba's: its name for network load balancers, and for both loops about Nodes.
+  nlb: 'service',
+  node: 'node',
 };
+
+/** Of Alibaba's, which has no other name for it. */
+const besides: Readonly<Record<string, keyof Loops>> = { node: 'lifecycle' };
+
+/** Loops of classic controllers that can only be left out here, and why. */
+const elsewhere: ReadonlyMap<string, string> = new Map([
+  ['ingress', "Ingresses are served by the cloud's own ALB Ingress Controller"],
+  ['pvtz', 'records of PrivateZone are written by external-dns'],
+]);
 
 /** Upstream's short names, as in its metric `running_managed_controllers`. */
 export const loopNames: Readonly<Record<keyof Loops, string>> = {
@@ -46,10 +60,13 @@ const onlyNamed: ReadonlySet<keyof Loops> = new Set(['ipam', 'tagging']);
 export function parseLoops(given: readonly string[]): Loops | { readonly expected: string } {
   for (const text of given) {
     const name = text.replace(/^-/, '');
-    if (text !== '*' && !Object.hasOwn(loops, name)) return { expected: `${available()} in place of ${name}` };
+    const why = elsewhere.get(name);
+    if (why !== undefined && text === name) return { expected: `${available()} in place of ${name}: ${why}` };
+    if (text !== '*' && why === undefined && !Object.hasOwn(loops, name))
+      return { expected: `${available()} in place of ${name}` };
   }
   const explicitly = (loop: keyof Loops) =>
-    given.find((text) => text !== '*' && loops[text.replace(/^-/, '')] === loop);
+    given.find((text) => [loops, besides].some((table) => table[text.replace(/^-/, '')] === loop));
   const runs = (loop: keyof Loops): boolean => {
     const explicit = explicitly(loop);
     if (explicit === undefined) return given.includes('*') && !onlyNamed.has(loop);
