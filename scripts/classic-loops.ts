@@ -28,7 +28,7 @@ export const classicLoops: readonly ClassicLoop[] = [
   {
     of: 'azure',
     loop: 'the node manager (`azure-cloud-node-manager --node-name`): initialises its own Node',
-    here: "the agent reports, and the controller's `cloud-node` initialises; a Node that the node manager initialised is kept",
+    here: 'the agent reports, and `cloud-node` initialises; a Node that the node manager has initialised stays so',
     proof: 'controller/nodes/node-task.ts',
   },
   {

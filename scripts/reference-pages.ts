@@ -290,8 +290,8 @@ function reasonsPage(): string {
     'On Services: `True` once the load balancer is as the Service asks.',
     rows(loadBalancerReasons),
     '## Tags of instances',
-    'Why the tags of an instance are not yet as `--tags` asks, in `mooring_node_tags_waiting`; a failure of the cloud ' +
-      'has [its kind](cloud-errors.md) there.',
+    'Why the tags of an instance are not yet as `--tags` asks, in `mooring_node_tags_waiting`; a failure of the ' +
+      'cloud has [its kind](cloud-errors.md) there.',
     rows(nodeTagReasons),
     '## Refused evidence',
     'Why the signed document of a VM proves nothing: in the answer to its agent after `EvidenceRefused`, in the ' +

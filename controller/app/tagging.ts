@@ -16,9 +16,8 @@ export function createTagging(context: NetworkContext, { tags, limits }: Tagging
   const clouds = resolver.configured;
   if (clouds.every(({ api, unidentified }) => api?.nodeTags === undefined && unidentified === undefined)) {
     const names = [...new Set(clouds.map(({ name }) => name))].join(', ');
-    throw new OptionError(
-      `--controllers: "${loopNames.tagging}", expected a --cloud-provider whose instances can be tagged; ${names} has none`,
-    );
+    const expected = `expected a --cloud-provider whose instances can be tagged, not ${names}`;
+    throw new OptionError(`--controllers: "${loopNames.tagging}", ${expected}`);
   }
   for (const { name, api } of clouds)
     for (const [key, value] of Object.entries(tags)) {

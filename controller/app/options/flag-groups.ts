@@ -9,9 +9,10 @@ const groups: readonly (readonly [string, RegExp])[] = [
     'Load balancers:',
     /(load-balancer|^member-|^allow(ed)?-(cluster|retain|keep|security)|^adopt$|service-syncs$|orphans$)/,
   ],
+  ['Tags of instances:', /^(tags$|resources$|tagging-)/],
   [
     'Nodes:',
-    /^(tags$|resources$|tagging-|node-(?!selector)|bind-by-name$|concurrent-node|out-of-service|interruption|(announced|node)-deletion)/,
+    /^(node-(?!selector)|bind-by-name$|concurrent-node|out-of-service|interruption|(announced|node)-deletion)/,
   ],
   [
     'Cluster and clouds:',

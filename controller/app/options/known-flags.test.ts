@@ -10,7 +10,8 @@ const flags: Readonly<Record<string, FlagDefinition>> = runCommandFlags;
 const upstream: Readonly<Record<string, string>> = {
   misc: 'master kubeconfig node-status-update-frequency',
   generic:
-    'min-resync-period kube-api-qps kube-api-burst kube-api-content-type controller-start-interval controllers feature-gates',
+    'min-resync-period kube-api-qps kube-api-burst kube-api-content-type controller-start-interval controllers ' +
+    'feature-gates',
   'leader election':
     'leader-elect leader-elect-lease-duration leader-elect-renew-deadline leader-elect-retry-period ' +
     'leader-elect-resource-lock leader-elect-resource-name leader-elect-resource-namespace',

@@ -10,8 +10,8 @@ const ownRules = 'see the annotations of Services that choose the kind of load b
 
 /**
  * Flags that the classic controller of one cloud has beside upstream's, so that its manifest can be moved over. Those
- * without the same meaning here are accepted with a warning, or refused where the result would differ from what is asked
- * for.
+ * without the same meaning here are accepted with a warning, or refused where the result would differ from what is
+ * asked for.
  */
 export const vendorFlags = {
   ...taggingFlags,
