@@ -53,6 +53,7 @@ export type {
   Owner,
 } from './load-balancers.ts';
 export type { Seen } from './machines.ts';
+export type { NodeTags, Tags } from './node-tags.ts';
 export type { ApplyOptions, Permit } from './permit.ts';
 export type { DesiredRoute, ObservedRoute, Routes, RouteTable } from './routes.ts';
 export type { AnswerFields, Checks, JsonApi, Machines };

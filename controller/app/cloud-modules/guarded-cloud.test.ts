@@ -266,3 +266,50 @@ describe('the guard around the load balancers of a module', () => {
     assert.throws(desire({ desire: faulty }), refusal('Invalid', /the module threw RangeError: y/));
   });
 });
+
+describe('the tags of instances of a module', () => {
+  const given: unknown[] = [];
+  const good = {
+    batchSize: 5,
+    expected: (key: string) => (key === 'bad' ? 'another key' : undefined),
+    set: async (instances: string[], tags: object) => {
+      given.push([...instances], { ...tags });
+      instances.length = 0;
+      Object.assign(tags, { own: 'x' });
+    },
+    remove: async () => {},
+  };
+  const nodeTagsOf = (parts: object) => guarded({ nodeTags: { ...good, ...parts } }).nodeTags!;
+
+  it('are passed on as copies', async () => {
+    const [instances, tags] = [['example://a'], { team: 'a' }];
+    await during(nodeTagsOf({}).set(instances, tags, { permit: () => {} }));
+    assert.deepEqual(given, [['example://a'], { team: 'a' }]);
+    assert.deepEqual([instances, tags], [['example://a'], { team: 'a' }]);
+    assert.deepEqual(
+      ['bad', 'good'].map((key) => nodeTagsOf({}).expected(key, '')),
+      ['another key', undefined],
+    );
+  });
+
+  it('fail as a cloud does where the module throws or hangs, and not by a permit of ours', async () => {
+    const calls = (parts: object, permit = () => {}) =>
+      during(nodeTagsOf(parts).remove(['example://a'], {}, { permit }));
+    const thrown = Object.assign(new Error('no'), { kind: 'NotFound', subjects: ['example://a'] });
+    await assert.rejects(calls({ remove: async () => Promise.reject(thrown) }), {
+      ...{ kind: 'NotFound', subjects: ['example://a'] },
+    });
+    await assert.rejects(calls({ remove: hanging }), { kind: 'Timeout' });
+    const withheld = new WithheldError('Paused', 'not sent');
+    const asking = async (_: unknown, __: unknown, { permit }: { permit(ms: number): void }) => permit(1);
+    const permit = () => {
+      throw withheld;
+    };
+    await assert.rejects(calls({ remove: asking }, permit), withheld);
+  });
+
+  it('are refused in another shape, with the name of the part', () => {
+    assert.throws(() => nodeTagsOf({ set: 1 }), /nodeTags\.set: number, expected a function/);
+    assert.throws(() => nodeTagsOf({ batchSize: 0 }), /nodeTags\.batchSize: 0, expected a whole number/);
+  });
+});

@@ -10,6 +10,7 @@ import {
 } from '../../clouds/cloud.ts';
 import { type CallGuard, createCallGuard } from './call-guard.ts';
 import { guardDriver } from './guarded-driver.ts';
+import { guardNodeTags } from './guarded-node-tags.ts';
 import { guardRoutes } from './guarded-routes.ts';
 import { createLookupReader } from './read-lookup.ts';
 
@@ -25,7 +26,7 @@ export function guardCloud(opened: OpenedCloud, name: string, context: CloudCont
   const { clock, log } = context;
   const guard = createCallGuard(name, clock);
   const codec = codecOf(name);
-  const { instances, loadBalancerDriver: driver, routes, files = [], credential } = opened;
+  const { instances, loadBalancerDriver: driver, routes, nodeTags, files = [], credential } = opened;
   assertParts(opened);
 
   return {
@@ -44,6 +45,7 @@ export function guardCloud(opened: OpenedCloud, name: string, context: CloudCont
     instances: guardInstances(name, instances, guard),
     loadBalancerDriver: driver && guardDriver(driver, guard),
     routes: routes && guardRoutes(routes, guard),
+    nodeTags: nodeTags && guardNodeTags(nodeTags, guard),
     files,
     ...(credential !== undefined && { credential }),
     ...(opened.ping && { ping: (signal) => guard.call('ping', signal, async (ending) => opened.ping?.(ending)) }),
