@@ -70,13 +70,20 @@ export function permissionsIn(namespace: string): readonly Permission[] {
     },
     {
       group: '',
+      resource: 'persistentvolumes',
+      verbs: ['list', 'watch', 'patch'],
+      loops: ['volume'],
+      why: 'zone, region and node affinity of PersistentVolumes',
+    },
+    {
+      group: '',
       resource: 'namespaces',
       verbs: ['get'],
       name: names.namespace,
       loops: ['service', 'route'],
       why: "the cluster's UID, which marks our resources in the clouds",
     },
-    { group: '', resource: 'events', verbs: ['create', 'patch'], why: 'events about Nodes and Services' },
+    { group: '', resource: 'events', verbs: ['create', 'patch'], why: 'events about Nodes, Services and volumes' },
     {
       ...lease,
       verbs: ['get'],

@@ -23,10 +23,11 @@ import { createNodeTask, type NodeTask } from '../nodes/node-task.ts';
 import { createReportStore } from '../reports/store.ts';
 import { runAll } from '../runtime/leader-task.ts';
 import { watchPause } from '../runtime/pause.ts';
-import { createNetwork } from './network.ts';
+import { createNetwork, type NetworkContext } from './network.ts';
 import { loopNames } from './options/loops.ts';
 import type { RunOptions } from './options/run-options.ts';
 import type { ProcessMetrics } from './process-metrics.ts';
+import { createLabelledVolumes } from './volumes.ts';
 
 export interface ReplicaParts {
   /** Not fenced. */
@@ -171,28 +172,27 @@ export function createReplica(parts: ReplicaParts, options: ReplicaOptions): Rep
     orphan: removalBudget,
     tag: removalBudget,
   });
-  const network = createNetwork(
-    {
-      readApi: api,
-      api: writing,
-      fence: elector,
-      clock,
-      random,
-      log,
-      nodes,
-      resolver,
-      events,
-      registry,
-      shipped,
-      queueMetrics: metrics.queue,
-      leadership: elector,
-      budget,
-      loops: options.loops,
-      pageSize: parts.pageSize,
-      paused: pause.paused,
-    },
-    options.network,
-  );
+  const shared: NetworkContext = {
+    readApi: api,
+    api: writing,
+    fence: elector,
+    clock,
+    random,
+    log,
+    nodes,
+    resolver,
+    events,
+    registry,
+    shipped,
+    queueMetrics: metrics.queue,
+    leadership: elector,
+    budget,
+    loops: options.loops,
+    pageSize: parts.pageSize,
+    paused: pause.paused,
+  };
+  const network = createNetwork(shared, options.network);
+  const volumes = createLabelledVolumes(shared);
   const context: NodeContext = {
     api: writing,
     clock,
@@ -220,13 +220,14 @@ export function createReplica(parts: ReplicaParts, options: ReplicaOptions): Rep
     deleting: network.deleting,
     queueMetrics: metrics.queue,
   });
-  const leaderTask = runAll([task, ...network.tasks]);
+  const leaderTask = runAll([task, ...network.tasks, ...volumes.tasks]);
 
   async function run(stop: AbortSignal): Promise<void> {
     if (stop.aborted) ending.abort();
     stop.addEventListener('abort', () => ending.abort(), { once: true });
     nodes.start();
     network.start();
+    volumes.start();
     pause.start();
     const electing = elector.run(ending.signal);
     await untilAborted(ending.signal);
@@ -237,7 +238,7 @@ export function createReplica(parts: ReplicaParts, options: ReplicaOptions): Rep
     // Each write has a deadline well within the lease.
     await leading.settled();
     await elector.release();
-    await Promise.all([nodes.stop(), network.stop(), pause.stop()]);
+    await Promise.all([nodes.stop(), network.stop(), volumes.stop(), pause.stop()]);
     if (failure !== undefined) throw failure;
   }
 
@@ -253,11 +254,13 @@ export function createReplica(parts: ReplicaParts, options: ReplicaOptions): Rep
       { name: 'config-synced', check: () => (pause.synced() ? undefined : 'the ConfigMap has not been read yet') },
       { name: 'clouds', check: () => undefined, note: () => noteOf(clouds) },
       ...network.ready,
+      ...volumes.ready,
     ],
     caches: new Map([
       ['nodes', nodes],
       ['configmaps', pause],
       ...(network.services === undefined ? [] : ([['services', network.services]] as const)),
+      ...(volumes.cache === undefined ? [] : ([['persistentvolumes', volumes.cache]] as const)),
     ]),
     progress: () => leaderTask.progress(),
     run,

@@ -8,6 +8,7 @@ import type { LoadBalancers } from './load-balancers.ts';
 import type { NodeTags } from './node-tags.ts';
 import type { CallWait } from './rate-limiter.ts';
 import type { Routes } from './routes.ts';
+import type { Volumes } from './volumes.ts';
 
 /** How an instance is looked up: by its providerID or, as the last resort, by the name of its Node. */
 export type InstanceRef =
@@ -65,7 +66,7 @@ export interface Instances {
 }
 
 /** What a cloud's permissions are for. A cluster that does not use a capability does not need its permissions. */
-export type Capability = 'nodes' | 'routes' | 'load balancers' | 'node tags';
+export type Capability = 'nodes' | 'routes' | 'load balancers' | 'node tags' | 'volumes';
 
 /** The result of one check of `mooring-controller check`. */
 export interface CheckResult {
@@ -112,6 +113,8 @@ export interface Cloud extends CloudIdentity {
   readonly routes?: Routes | undefined;
   /** Undefined: tags of instances are not changed in this cloud. */
   readonly nodeTags?: NodeTags | undefined;
+  /** Undefined: its volumes are not labelled. */
+  readonly volumes?: Volumes | undefined;
   /**
    * Files besides the cloud config that contain or select the credential (clouds.yaml, the shared credentials file, a
    * CA bundle), as of `open`. When one of them or the cloud config changes, the cloud is opened again. The new one

@@ -1,4 +1,5 @@
 import type { KubeCall } from '../kube/api.ts';
+import type { SelectorTerm } from '../volumes/node-affinity.ts';
 import type { PlannedChange } from './planned-change.ts';
 
 interface Body {
@@ -22,6 +23,10 @@ interface Body {
       readonly ingress: readonly { readonly ip?: string; readonly hostname?: string }[] | null;
     };
   };
+}
+
+interface NodeAffinity {
+  readonly required: { readonly nodeSelectorTerms: readonly SelectorTerm[] };
 }
 
 /** Describes a write to the Kubernetes API in one line for people. The write is our own, so its body is a patch. */
@@ -62,8 +67,16 @@ function parts({ metadata = {}, spec = {}, status = {}, data = {} }: Body): stri
 
 function shown(key: string, value: unknown): string {
   if (value === null) return 'removed';
+  if (key === 'nodeAffinity') return termsOf(value as NodeAffinity);
   if (key !== 'taints' || !Array.isArray(value)) return typeof value === 'string' ? value : JSON.stringify(value);
   return value.map(({ key: name, effect }) => `${name}:${effect}`).join(', ') || 'none';
+}
+
+function termsOf({ required }: NodeAffinity): string {
+  const terms = required.nodeSelectorTerms.map(({ matchExpressions = [] }) =>
+    matchExpressions.map(({ key, operator, values = [] }) => `${key} ${operator} ${values.join(', ')}`).join(' and '),
+  );
+  return terms.join(' or ');
 }
 
 /** `/api/v1/nodes/a/status` is `node a`; `/api/v1/namespaces/default/services/web` is `service default/web`. */

@@ -11,6 +11,7 @@ import { isNotFound, type KubeApi } from '../kube/api.ts';
 import { assertListable } from '../kube/assert-listable.ts';
 import { pathOf, shippedObjectsIn } from '../kube/shipped-objects.ts';
 import type { ConfiguredCloud } from '../model/configured-cloud.ts';
+import { volumesPath } from '../volumes/write-topology.ts';
 import { createChangeRecord } from './change-record.ts';
 import { createDryRun } from './dry-run.ts';
 import { createHeldBack } from './held-back.ts';
@@ -57,7 +58,8 @@ export async function makePlan(parts: PlanParts): Promise<Plan> {
   const { api, clouds, namespace, clock, ahead, random, options, say, rest = restWhile(clock) } = parts;
   const resting = <T>(work: Promise<T>) => untilSettled(work, rest);
   say('reading the cluster and the clouds');
-  const lists = ['/api/v1/nodes', ...(options.loops.service ? ['/api/v1/services'] : [])];
+  const { service, volume } = options.loops;
+  const lists = ['/api/v1/nodes', ...(service ? ['/api/v1/services'] : []), ...(volume ? [volumesPath] : [])];
   await resting(assertListable(api, lists));
   const record = createChangeRecord({ aheadMs: () => ahead.aheadMs });
   const heldBack = createHeldBack();

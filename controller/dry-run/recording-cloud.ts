@@ -2,6 +2,7 @@ import { type CloudErrorKind, isCloudError } from '../../common/cloud-error.ts';
 import { errorFields } from '../../common/process/log.ts';
 import type { Cloud, Lookup } from '../clouds/cloud.ts';
 import { WithheldError } from '../clouds/permit.ts';
+import type { VolumeLookup } from '../clouds/volumes.ts';
 import type { ConfiguredCloud } from '../model/configured-cloud.ts';
 import type { Activity } from './activity.ts';
 import type { ChangeRecord } from './change-record.ts';
@@ -29,8 +30,14 @@ export function recordingCloud(cloud: ConfiguredCloud, record: ChangeRecord, act
     }
   }
 
-  const { instances, loadBalancers, routes } = api;
   const tagging = api.nodeTags && recordingNodeTags(api.nodeTags, scope, record);
+  function noteFailures(what: string, found: ReadonlyMap<string, Lookup | VolumeLookup>): void {
+    const failed = [...found.values()].find(isFailure);
+    if (failed === undefined) record.succeeded(what);
+    else record.failed(what, `${failed.error.kind}: ${failed.error.message}`);
+  }
+
+  const { instances, loadBalancers, routes, volumes } = api;
   const read: Cloud = Object.create(api, {
     instances: {
       value: {
@@ -39,9 +46,7 @@ export function recordingCloud(cloud: ConfiguredCloud, record: ChangeRecord, act
         },
         async lookup(refs, options) {
           const found = await activity.during(() => instances.lookup(refs, options));
-          const failed = [...found.values()].find(isFailure);
-          if (failed === undefined) record.succeeded(`instances of ${scope}`);
-          else record.failed(`instances of ${scope}`, `${failed.error.kind}: ${failed.error.message}`);
+          noteFailures(`instances of ${scope}`, found);
           if (tagging === undefined) return found;
           return new Map([...found].map(([key, lookup]) => [key, withTags(lookup, tagging)]));
         },
@@ -55,6 +60,19 @@ export function recordingCloud(cloud: ConfiguredCloud, record: ChangeRecord, act
           scope,
           record,
         ),
+      },
+    }),
+    ...(volumes && {
+      volumes: {
+        value: {
+          sources: volumes.sources,
+          accepts: (ref) => volumes.accepts(ref),
+          async lookup(...args) {
+            const found = await activity.during(() => volumes.lookup(...args));
+            noteFailures(`volumes of ${scope}`, found);
+            return found;
+          },
+        } satisfies Cloud['volumes'],
       },
     }),
     ...(loadBalancers && {
@@ -82,6 +100,6 @@ function withTags(lookup: Lookup, tagging: RecordingNodeTags): Lookup {
   return lookup.state === 'found' ? { ...lookup, instance: tagging.shown(lookup.instance) } : lookup;
 }
 
-function isFailure(lookup: Lookup): lookup is Lookup & { state: 'unknown' } {
+function isFailure(lookup: Lookup | VolumeLookup): lookup is Lookup & { state: 'unknown' } {
   return lookup.state === 'unknown' && !answers.has(lookup.error.kind);
 }

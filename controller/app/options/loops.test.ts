@@ -25,6 +25,9 @@ describe("upstream's name of a controller", () => {
     ['tagging-controller', 'tagging'],
     ['node-ipam', 'ipam'],
     ['nlb', 'service'],
+    ['persistent-volume-label-controller', 'volume'],
+    ['persistent-volume-label', 'volume'],
+    ['persistentvolume-binder', 'volume'],
   ] as const) {
     it(`runs its loop alone, and -NAME leaves that loop out: ${name}`, () => {
       assert.equal(running(name), loop);
@@ -62,7 +65,7 @@ describe("upstream's name of a controller", () => {
     });
   }
 
-  for (const name of ['persistent-volume-label', 'route-controller', 'service-controller', 'constructor', '']) {
+  for (const name of ['persistent-volume', 'route-controller', 'service-controller', 'constructor', '']) {
     it(`is refused by name where upstream does not know it either: ${JSON.stringify(name)}`, () => {
       for (const given of [name, `-${name}`])
         assert.match(running('*', given), new RegExp(`^\\* or one of [^:]* in place of ${name}$`));

@@ -8,6 +8,8 @@ export interface Loops {
   readonly ipam: boolean;
   /** Runs only if it is named. */
   readonly tagging: boolean;
+  /** Labels of PersistentVolumes. Runs only if it is named. */
+  readonly volume: boolean;
 }
 
 /** Names and aliases of the loops, of upstream and of classic controllers, and our corresponding loop. */
@@ -29,6 +31,10 @@ const loops: Readonly<Record<string, keyof Loops>> = {
   // Of Alibaba's: its name for network load balancers, and for both loops about Nodes.
   nlb: 'service',
   node: 'node',
+  'persistent-volume-label-controller': 'volume',
+  'persistent-volume-label': 'volume',
+  // Its name while upstream had it, up to 1.13.
+  'persistentvolume-binder': 'volume',
 };
 
 /** Of Alibaba's, which has no other name for it. */
@@ -48,10 +54,11 @@ export const loopNames: Readonly<Record<keyof Loops, string>> = {
   route: 'route',
   ipam: 'nodeipam',
   tagging: 'tagging',
+  volume: 'persistent-volume-label',
 };
 
-/** As upstream, and as the classic controller of AWS for `tagging`. */
-const onlyNamed: ReadonlySet<keyof Loops> = new Set(['ipam', 'tagging']);
+/** Each costs a watch, or writes what others may write: as upstream has it, not part of `*`. */
+const onlyNamed: ReadonlySet<keyof Loops> = new Set(['ipam', 'tagging', 'volume']);
 
 /**
  * Parses `--controllers` as upstream does: the first explicit NAME or -NAME wins; otherwise a loop runs if `*` is
@@ -79,6 +86,7 @@ export function parseLoops(given: readonly string[]): Loops | { readonly expecte
     route: runs('route'),
     ipam: runs('ipam'),
     tagging: runs('tagging'),
+    volume: runs('volume'),
   };
 }
 

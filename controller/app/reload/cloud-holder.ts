@@ -2,6 +2,7 @@ import { type Cloud, type InstanceRef, type Lookup, refKey } from '../../clouds/
 import type { LoadBalancers } from '../../clouds/load-balancers.ts';
 import type { NodeTags } from '../../clouds/node-tags.ts';
 import type { Routes } from '../../clouds/routes.ts';
+import type { Volumes } from '../../clouds/volumes.ts';
 
 /** A cloud whose implementation can be replaced while others use it. */
 export interface CloudHolder {
@@ -89,6 +90,7 @@ export function createCloudHolder(first: Cloud, onClose: () => void): CloudHolde
       ),
     routes: first.routes && heldRoutes(() => routesOf(held.cloud), call),
     nodeTags: first.nodeTags && heldNodeTags(() => nodeTagsOf(held.cloud), call),
+    volumes: first.volumes && heldVolumes(() => volumesOf(held.cloud), call),
     get credential() {
       return credential;
     },
@@ -177,6 +179,16 @@ function heldNodeTags(now: () => NodeTags, call: Call): Required<NodeTags> {
   };
 }
 
+function heldVolumes(now: () => Volumes, call: Call): Required<Volumes> {
+  return {
+    get sources() {
+      return now().sources;
+    },
+    accepts: (ref) => now().accepts(ref),
+    lookup: (...args) => call((cloud) => volumesOf(cloud).lookup(...args)),
+  };
+}
+
 function balancersOf({ name, loadBalancers }: Cloud): LoadBalancers {
   if (!loadBalancers) throw new Error(`cloud ${name} has no load balancers any more`);
   return loadBalancers;
@@ -190,4 +202,9 @@ function routesOf({ name, routes }: Cloud): Routes {
 function nodeTagsOf({ name, nodeTags }: Cloud): NodeTags {
   if (!nodeTags) throw new Error(`cloud ${name} cannot tag instances any more`);
   return nodeTags;
+}
+
+function volumesOf({ name, volumes }: Cloud): Volumes {
+  if (!volumes) throw new Error(`cloud ${name} has no volumes any more`);
+  return volumes;
 }

@@ -37,7 +37,10 @@ export interface ReloadingOptions {
   open(config: CloudConfigFile | undefined): Promise<Cloud | { readonly reportOnly: string }>;
 }
 
-const partNames = { loadBalancers: 'load balancers', routes: 'routes', nodeTags: 'tags of instances' } as const;
+const partNames = {
+  ...{ loadBalancers: 'load balancers', routes: 'routes' },
+  ...{ nodeTags: 'tags of instances', volumes: 'volumes' },
+} as const;
 
 const retry = { firstMs: 10_000, maxMs: 300_000 };
 

@@ -12,6 +12,7 @@ import { createLoadBalancerDriver, type SimulatedDriver } from './load-balancer-
 import { simulatedReader } from './reader.ts';
 import { createRoutes } from './routes.ts';
 import { createTransport, refusalOf } from './transport.ts';
+import { createVolumes } from './volumes.ts';
 
 export interface SimulatedCloudParts {
   readonly config: SimulatedConfig;
@@ -67,6 +68,7 @@ export function createSimulatedCloud(parts: SimulatedCloudParts): Cloud {
     },
     loadBalancerDriver: driver,
     routes,
+    volumes: createVolumes(transport, region),
     files,
     ping: (signal) => client.region(signal),
     check: (signal) => check({ client, config, driver, routes }, signal),

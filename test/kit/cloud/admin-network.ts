@@ -1,4 +1,4 @@
-import { type Body, flag, oneOf, optionalText, tagsOf, whole, wrong } from './body.ts';
+import { type Body, flag, oneOf, optionalText, tagsOf, text, texts, whole, wrong } from './body.ts';
 import type { LoadBalancerState } from './load-balancer.ts';
 import { families, loadBalancerSpec, schemes } from './load-balancer-spec.ts';
 import type { CloudModel } from './model.ts';
@@ -28,6 +28,8 @@ export function adminNetwork(network: Network, model: CloudModel, request: Admin
       return addresses(network, model, request);
     case 'routes':
       return routes(network, model, request);
+    case 'volumes':
+      return volumes(network, model, request);
     case 'quotas':
       if (method !== 'POST' || key !== undefined) return undefined;
       network.quotas.set(oneOf(body, 'kind', quotaKinds), optionalCount(body, 'limit'));
@@ -87,6 +89,17 @@ function loadBalancers(network: Network, model: CloudModel, { method, key, actio
     default:
       return undefined;
   }
+}
+
+function volumes({ volumes: all }: Network, model: CloudModel, { method, key, body }: AdminRequest) {
+  if (key === undefined) {
+    if (method === 'GET') return { items: all.all() };
+    if (method !== 'POST') return undefined;
+    return all.create({ id: text(body, 'id'), place: placeIn(model, body), zones: texts(body, 'zones') });
+  }
+  if (method !== 'DELETE') return undefined;
+  all.forget(key);
+  return {};
 }
 
 function addresses({ addresses: all }: Network, model: CloudModel, { method, key, action, body }: AdminRequest) {

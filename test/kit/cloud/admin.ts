@@ -31,6 +31,7 @@ import { type Answer, failure, toReply, type WireHandler } from './wire.ts';
  * | `POST /load-balancers/{id}/state {state}` | |
  * | `POST /load-balancers/{id}/health {instanceId?, healthy?}` | of this member or of all; without `healthy` unknown |
  * | `POST /routes/{id}/blackhole {blackhole?}` | its packets are dropped, or no more |
+ * | `GET`, `POST /volumes {id, zones, place?}`, `DELETE /volumes/{id}` | |
  * | `POST /quotas {kind, limit?}` | `load-balancers`, `addresses` or `routes` of each region; without `limit` none |
  * | `POST /load-balancer-timings {provisioningMs?, deletingMs?}` | of those made or deleted from now on |
  * | `POST /members/max {count?}` | of one pool; without `count` any number |

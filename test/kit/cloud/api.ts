@@ -60,6 +60,7 @@ const maxIds = 1000;
  * | `GET /routes?limit=&pageToken=&tag=` | `routes.list`, up to 20,000 a page, and `quota {limit, used}` |
  * | `POST /routes {clientToken?, destination, instanceId, description?, tags?}` | `routes.create` |
  * | `GET`, `DELETE /routes/{id}` | `routes.get`, `routes.delete` |
+ * | `GET /volumes?ids=a,b` | `volumes.lookup`; `{id, zones}` of each that exists |
  *
  * Every call carries `Authorization: Bearer <credential>`. Bodies and answers are JSON: `{items, nextPageToken?}` or
  * the resource.

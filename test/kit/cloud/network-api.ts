@@ -22,6 +22,7 @@ export function recogniseNetwork(
   if (deeper.length > 0) return undefined;
   if (kind === 'addresses') return recogniseAddresses(network, place, id, request);
   if (kind === 'routes') return recogniseRoutes(network, place, id, request);
+  if (kind === 'volumes' && id === undefined) return recogniseVolumes(network, place, request);
   return undefined;
 }
 
@@ -86,6 +87,21 @@ function recogniseAddresses(
     default:
       return undefined;
   }
+}
+
+function recogniseVolumes(
+  { volumes }: Network,
+  place: string,
+  { method, query }: WireRequest,
+): NetworkCall | undefined {
+  const ids = query.get('ids');
+  if (method !== 'GET' || ids === null) return undefined;
+  const run = (view: NetworkView) => {
+    const asked = view.blind ? [] : [...new Set(ids.split(','))];
+    const items = asked.flatMap((id) => volumes.get(place, id) ?? []);
+    return answer(200, { items: items.map(({ id, zones }) => ({ id, zones })) });
+  };
+  return { operation: 'volumes.lookup', run };
 }
 
 function recogniseRoutes(

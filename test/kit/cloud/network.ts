@@ -8,12 +8,14 @@ import type { CloudModel } from './model.ts';
 import { isEnding } from './power.ts';
 import { type Quotas, quotas } from './quotas.ts';
 import { createRouteModel, type RouteModel } from './route-model.ts';
+import { createVolumeModel, type VolumeModel } from './volumes.ts';
 
 /** What a cloud has beside its VMs. A place is `project/region`. */
 export interface Network {
   readonly addresses: AddressModel;
   readonly loadBalancers: LoadBalancerModel;
   readonly routes: RouteModel;
+  readonly volumes: VolumeModel;
   readonly quotas: Quotas;
   close(): void;
 }
@@ -50,6 +52,7 @@ export function createNetwork(parts: NetworkParts): Network {
     addresses,
     loadBalancers,
     routes: createRouteModel({ ...common, serves }),
+    volumes: createVolumeModel(),
     quotas: limits,
     close: () => loadBalancers.close(),
   };

@@ -141,7 +141,10 @@ export function replicaOptions(scenario: Scenario, identity: string): ReplicaOpt
     reportUrl: reportUrlOf(identity),
     deletionBudget: mustBudget(scenario.budget),
     announcedDeletionBudget: mustBudget(scenario.announcedBudget),
-    loops: { node: true, lifecycle: true, service: true, route: true, ipam: scenario.ipam, tagging: false },
+    loops: {
+      ...{ node: true, lifecycle: true, service: true, route: true },
+      ...{ ipam: scenario.ipam, tagging: false, volume: false },
+    },
     concurrentNodeSyncs: 16,
     monitorPeriodMs: 5000,
     statusUpdateMs: 60_000,
