@@ -54,6 +54,9 @@ export interface Volumes {
 }
 
 const callsAtOnce = 8;
+const operation = 'lookup of volumes';
+/** In one pass, as of instances. */
+const maxAbsenceProofs = 20;
 
 /**
  * A lookup of groups of refs, each in one request, of which a failure affects only its own group.
@@ -99,9 +102,54 @@ export function lookupEach(
   );
 }
 
+/** Up to so many volumes are asked for one by one; more, and a list is read first. */
+const listAbove = 5;
+
+/**
+ * A lookup by one request for each ref where they are few. Of more, those that a list shows cost no request of their
+ * own; the list proves no absence.
+ *
+ * @param list places by key, of all refs that it shows. Throws a CloudError
+ */
+export async function lookupListed(
+  cloud: string,
+  refs: readonly VolumeRef[],
+  list: (refs: readonly VolumeRef[]) => Promise<ReadonlyMap<string, VolumePlace>>,
+  read: (ref: VolumeRef) => Promise<VolumePlace | undefined>,
+): Promise<ReadonlyMap<string, VolumeLookup>> {
+  if (refs.length <= listAbove) return lookupEach(cloud, refs, read);
+  let shown: ReadonlyMap<string, VolumePlace>;
+  try {
+    shown = await list(refs);
+  } catch (error) {
+    const failure = unknownOf(cloud, error);
+    return new Map(refs.map((ref) => [volumeKey(ref), failure]));
+  }
+  const missing = refs.filter((ref) => !shown.has(volumeKey(ref)));
+  const proved = await lookupEach(cloud, missing.slice(0, maxAbsenceProofs), read);
+  const message = 'a list does not show it; it is asked for in a later pass';
+  const postponed = unknownOf(cloud, new CloudError({ kind: 'Unavailable', cloud, operation, message }));
+  return new Map(
+    refs.map((ref): [string, VolumeLookup] => {
+      const place = shown.get(volumeKey(ref));
+      return [
+        volumeKey(ref),
+        place === undefined ? (proved.get(volumeKey(ref)) ?? postponed) : { state: 'found', place },
+      ];
+    }),
+  );
+}
+
 function failed(cloud: string, error: unknown): VolumeLookup {
-  if (isCloudError(error)) return error.kind === 'NotFound' ? { state: 'absent' } : { state: 'unknown', error };
+  if (isCloudError(error) && error.kind === 'NotFound') return { state: 'absent' };
+  return unknownOf(cloud, error);
+}
+
+function unknownOf(cloud: string, error: unknown): VolumeLookup {
+  if (isCloudError(error)) return { state: 'unknown', error };
   const message = error instanceof Error ? error.message : String(error);
-  const details = { kind: 'Unavailable', cloud, operation: 'lookup of volumes', message, cause: error } as const;
-  return { state: 'unknown', error: new CloudError(details) };
+  return {
+    state: 'unknown',
+    error: new CloudError({ kind: 'Unavailable', cloud, operation, message, cause: error }),
+  };
 }

@@ -46,6 +46,7 @@ describe('the permissions of the controller on AWS', () => {
   const sids: readonly [string, Capability][] = [
     ['MooringNodes', 'nodes'],
     ['MooringRoutes', 'routes'],
+    ['MooringVolumes', 'volumes'],
     ['MooringLoadBalancers', 'load balancers'],
     ['MooringTags', 'node tags'],
   ];

@@ -28,6 +28,7 @@ export const iamActions: readonly IamAction[] = [
     capabilities: ['nodes'],
     without: 'nodes of the types that have network layers go without those labels',
   },
+  { action: 'ec2:DescribeVolumes', capabilities: ['volumes'], without: 'PersistentVolumes get no zone and region' },
   {
     action: 'ec2:DescribeRouteTables',
     capabilities: ['routes', 'load balancers'],

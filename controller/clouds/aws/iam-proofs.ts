@@ -83,6 +83,7 @@ const dryRuns: Readonly<Record<string, (samples: IamSamples) => Command>> = {
   DescribeInstances: () => new ec2.DescribeInstancesCommand({ DryRun }),
   DescribeAvailabilityZones: () => new ec2.DescribeAvailabilityZonesCommand({ DryRun }),
   DescribeInstanceTopology: () => new ec2.DescribeInstanceTopologyCommand({ DryRun }),
+  DescribeVolumes: () => new ec2.DescribeVolumesCommand({ DryRun }),
   DescribeRouteTables: () => new ec2.DescribeRouteTablesCommand({ DryRun }),
   ModifyNetworkInterfaceAttribute: () =>
     new ec2.ModifyNetworkInterfaceAttributeCommand({ DryRun, NetworkInterfaceId: `eni-${none}`, SourceDestCheck }),

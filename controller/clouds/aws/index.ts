@@ -26,6 +26,7 @@ import { createReader } from './reader.ts';
 import { createRoutes } from './routes/routes.ts';
 import { createSelf } from './self.ts';
 import type { ServiceId } from './service-id.ts';
+import { createVolumes } from './volumes.ts';
 import { createZoneIds } from './zone-ids.ts';
 
 const surroundingsTimeoutMs = 5_000;
@@ -127,6 +128,7 @@ async function open(file: CloudConfigFile | undefined, context: CloudContext): P
     loadBalancerDriver: balancers.driver,
     routes: createRoutes(parts),
     nodeTags: createNodeTags(ec2),
+    volumes: createVolumes(ec2, region.name),
     files: source.files,
     ping: (signal) => proveCredential(ec2, signal),
     check: (signal) =>

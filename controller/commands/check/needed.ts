@@ -12,6 +12,7 @@ export function capabilitiesIn(loops: Loops, cloudRoutes: boolean): ReadonlySet<
   if (loops.route && cloudRoutes) capabilities.add('routes');
   if (loops.service) capabilities.add('load balancers');
   if (loops.tagging) capabilities.add('node tags');
+  if (loops.volume) capabilities.add('volumes');
   return capabilities;
 }
 

@@ -5,6 +5,7 @@ import { elbV2Actions } from './fake-elbv2.ts';
 import { instanceActions } from './fake-instances.ts';
 import { networkActions } from './fake-network.ts';
 import { routeActions } from './fake-routes.ts';
+import { volumeActions } from './fake-volumes.ts';
 import { AwsFault, decoded, encoded, type Wire } from './query.ts';
 import { type FakeInstance, type FakeRegion, newRegion } from './region.ts';
 
@@ -178,7 +179,7 @@ function ec2Answer(fake: FakeEc2, action: string, form: URLSearchParams): Wire {
     return { instanceSet: items };
   }
   const actions: Readonly<Record<string, (region: FakeRegion, request: never) => Wire>> = {
-    ...{ ...instanceActions, ...networkActions, ...routeActions },
+    ...{ ...instanceActions, ...networkActions, ...routeActions, ...volumeActions },
   };
   const run = actions[action];
   if (run === undefined) throw new AwsFault('InvalidAction', `The action ${action} is not valid`);

@@ -58,6 +58,7 @@ export function lookupHarness() {
   afterEach(() => {
     for (const cloud of opened.splice(0)) cloud.close();
     ec2.instances.clear();
+    ec2.volumes.clear();
     ec2.calls.length = 0;
     ec2.fault = undefined;
     ec2.pageSize = 1000;

@@ -152,6 +152,8 @@ export interface FakePlace {
 /** Everything that stands in the fake's one region and account. */
 export interface FakeRegion {
   readonly instances: Map<string, FakeInstance>;
+  /** Zones by id. */
+  readonly volumes: Map<string, string>;
   readonly tables: Map<string, FakeRouteTable>;
   readonly subnets: Map<string, FakeSubnet>;
   readonly groups: Map<string, FakeSecurityGroup>;
@@ -180,6 +182,7 @@ export function newRegion(): FakeRegion {
   let last = 0;
   return {
     instances: new Map(),
+    volumes: new Map(),
     tables: new Map(),
     subnets: new Map(),
     groups: new Map(),
