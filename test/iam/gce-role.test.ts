@@ -56,6 +56,17 @@ describe('the role for Compute Engine that is shipped', () => {
       const refs = some.map(({ providerID }) => ({ by: 'providerID', providerID }) as const);
       for (const { state } of (await world.during(cloud.instances.lookup(refs))).values()) assert.equal(state, 'found');
     }
+    fake.disks.push({ name: 'd', zone: `${fake.api}/projects/proj/zones/us-central1-a` });
+    for (const zone of ['us-central1-a', 'UNSPECIFIED']) {
+      const handle = `projects/proj/zones/${zone}/disks/d`;
+      const answers = await world.during(
+        cloud.volumes!.lookup([{ source: 'pd.csi.storage.gke.io', handle, zones: [] }]),
+      );
+      assert.deepEqual(
+        [...answers.values()].map(({ state }) => state),
+        ['found'],
+      );
+    }
     const [{ providerID }] = vms as [(typeof vms)[0]];
     const nodeUid = '7e2b8c1e-0f0a-4f53-b3a5-0c8d6f1f2a3b';
     const route = { ...{ cluster: world.cluster, node: 'n', nodeUid, destination: '10.9.0.0/24' }, providerID };

@@ -28,6 +28,7 @@ import { cloud, errorOf } from './fault.ts';
 import { createLoadBalancerDriver } from './load-balancers/driver.ts';
 import { createRoutes } from './routes.ts';
 import { createVms } from './vms.ts';
+import { createVolumes } from './volumes.ts';
 
 /**
  * Compute Engine: the VMs, load balancers and routes of one project. Opening asks the VM's metadata service where
@@ -151,6 +152,7 @@ export async function openGce(parts: GceParts): Promise<OpenedCloud | ReportOnly
     },
     loadBalancerDriver: region === undefined ? undefined : createLoadBalancerDriver({ ...loadBalancers, region }),
     routes: createRoutes({ client, clock, project: projectId, network: networkOnce, idOf }),
+    volumes: createVolumes(client, projectId),
     files: credential.files,
     ping: async (signal) => void (await readProject(signal)),
     check: (signal) =>

@@ -11,6 +11,7 @@ export const permissions: readonly { readonly neededFor: Capability; readonly na
       ...['compute.networks.updatePolicy', 'compute.instances.use', 'compute.globalOperations.get'],
     ],
   },
+  { neededFor: 'volumes', names: of('disks', 'get', 'list') },
   {
     neededFor: 'load balancers',
     names: [

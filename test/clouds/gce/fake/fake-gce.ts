@@ -27,6 +27,7 @@ export interface FakeGce {
   readonly operations: FakeOperations;
   readonly balancing: FakeBalancing;
   readonly routes: Map<string, Route>;
+  readonly disks: compute_v1.Schema$Disk[];
   readonly project: string;
   /** What links begin with. */
   api: string;
@@ -97,6 +98,26 @@ export function createFakeGce(clock: Clock, project = 'proj'): FakeGce {
     };
   }
 
+  /** Of each zone, and of each region its replicated ones. */
+  function aggregatedDisks({ query }: FakeCall): object {
+    const reached = fake.disks.filter((one) => !fake.unreachable.has(String(one.zone).split('/').at(-1)!));
+    const page = pageOf(filtered(reached, query.get('filter')), query);
+    const groups = Map.groupBy(page.items, placeOfDisk);
+    const unreachables = [...fake.unreachable].map((zone) => `projects/${project}/zones/${zone}`);
+    return {
+      kind: 'compute#diskAggregatedList',
+      items: Object.fromEntries([...groups].map(([place, disks]) => [place, { disks }])),
+      ...page.next,
+      ...(unreachables.length > 0 ? { unreachables } : {}),
+    };
+  }
+
+  function disk({ method }: FakeCall, place: string, name: string | undefined): object {
+    const found = fake.disks.find((one) => one.name === name && placeOfDisk(one) === place);
+    if (method === 'GET' && found !== undefined) return found;
+    throw notFound(`projects/${project}/${place}/disks/${name ?? ''}`);
+  }
+
   function zonal(zone: string, [collection, name]: readonly string[], { query }: FakeCall): object {
     if (!zones.some((one) => one === zone))
       throw new FakeRefusal(400, 'invalid', `Invalid value for field 'zone': '${zone}'. Unknown zone.`);
@@ -162,6 +183,9 @@ export function createFakeGce(clock: Clock, project = 'proj'): FakeGce {
     if (of !== project && of !== '881234567890') throw notFound(`projects/${of}`);
     if (scope === undefined) return { kind: 'compute#project', id: '881234567890', name: project };
     if (scope === 'aggregated' && rest[0] === 'instances') return aggregated(call);
+    if (scope === 'aggregated' && rest[0] === 'disks') return aggregatedDisks(call);
+    if ((scope === 'zones' || scope === 'regions') && rest[1] === 'disks')
+      return disk(call, `${scope}/${rest[0]}`, rest[2]);
     if (scope === 'aggregated' && rest[0] === 'instanceGroups') return balancing.aggregatedGroups(call);
     const [place, below] = scope === 'global' ? [scope, rest] : [`${scope}/${rest[0]}`, rest.slice(1)];
     const found = (await operation(place, below, call)) ?? balancing.answer(call, place, below);
@@ -187,6 +211,7 @@ export function createFakeGce(clock: Clock, project = 'proj'): FakeGce {
       operations,
       balancing,
       routes: new Map(),
+      disks: [],
       project,
       unreachable: new Set(),
       denied: new Set(),
@@ -264,6 +289,8 @@ function shownRange(range: string): string {
 }
 
 const zoneOf = ({ zone }: Vm) => String(zone).split('/').at(-1)!;
+const placeOfDisk = ({ zone, region }: compute_v1.Schema$Disk) =>
+  zone ? `zones/${zone.split('/').at(-1)}` : `regions/${String(region).split('/').at(-1)}`;
 const regionOf = (zone: string) => zone.replace(/-[^-]*$/, '');
 
 function textOf(body: unknown): string {
