@@ -53,6 +53,10 @@ describe('the role for Azure that is shipped', () => {
       const one = await world.during(cloud.instances.lookup([{ by: 'providerID', providerID }]));
       assert.equal(one.get(providerID)?.state, 'found');
     }
+    const handle = `/subscriptions/${subscription}/resourceGroups/rg/providers/Microsoft.Compute/disks/d`;
+    fake.disks.set(handle, undefined);
+    const [disk] = await world.during(cloud.volumes!.lookup([{ source: 'disk.csi.azure.com', handle, zones: [] }]));
+    assert.equal(disk?.[1].state, 'found');
     for (const [at, providerID] of ids.entries()) {
       const destination = `10.244.${at}.0/24`;
       const desired = { cluster: 'c', node: `n${at}`, nodeUid: 'u', destination, providerID, addresses: [] };

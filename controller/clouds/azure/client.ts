@@ -15,6 +15,8 @@ import type { Tokens } from './tokens.ts';
 /** Versions of the APIs that are spoken. */
 export const versions = {
   compute: '2024-07-01',
+  /** Of managed disks, which have versions of their own. */
+  disks: '2024-03-02',
   network: '2024-05-01',
   /** Of network interfaces and addresses of scale sets, which Compute shows. */
   scaleSetNetwork: '2018-10-01',

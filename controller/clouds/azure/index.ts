@@ -28,6 +28,7 @@ import { groupPath, readVmId } from './resource-id.ts';
 import { createRoutes } from './routes.ts';
 import { createTokens } from './tokens.ts';
 import { createVirtualMachines } from './virtual-machines.ts';
+import { createVolumes } from './volumes.ts';
 
 /** Azure: VMs and scale sets of one subscription, a route table, and load balancers. Opening makes no call. */
 export const cloudModule: CloudModule = { name: cloud, open };
@@ -113,6 +114,7 @@ export function openAzure({ config, context, readText, wrapHttp = (http) => http
     },
     ...(routeTable === undefined ? {} : { routes: createRoutes({ client, clock, config, table: routeTable }) }),
     loadBalancerDriver: balancers && createLoadBalancerDriver(client, balancers, clock),
+    volumes: createVolumes(client, subscription),
     files: config.files,
     ping: async (signal) => void (await identify(signal)),
     check: (signal) => checkAzure(client, config, signal),

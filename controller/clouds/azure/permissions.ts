@@ -26,6 +26,7 @@ export const vmActions: readonly NeededAction[] = [
       'publicIPAddresses/read',
     neededFor: nodes,
   },
+  { action: 'Microsoft.Compute/disks/read', neededFor: ['volumes'] },
   { action: 'Microsoft.Network/networkInterfaces/read', neededFor: both },
   { action: 'Microsoft.Network/publicIPAddresses/read', neededFor: nodes },
 ];

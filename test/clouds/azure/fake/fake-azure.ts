@@ -27,6 +27,8 @@ export interface FakeAzure extends FakeInventory {
   readonly login: FakeLogin;
   readonly network: FakeNetwork;
   readonly calls: ReceivedCall[];
+  /** Zones of disks by their ids. */
+  readonly disks: Map<string, readonly string[] | undefined>;
   /** By ids in lower case. */
   readonly tables: Map<string, FakeTable>;
   /** What the credential may do; its role reaches the whole subscription, or its resource groups alone. */
@@ -96,6 +98,16 @@ export function createFakeAzure(clock: Clock): FakeAzure {
       const vm = vms.get(call.path.toLowerCase());
       if (vm === undefined) throw notFound('Microsoft.Compute/virtualMachines', name, group);
       return { status: 200, body: vmJson(vm, withView) };
+    }
+    if (type.toLowerCase() === 'disks') {
+      const disks = inGroup(
+        [...fake.disks].map(([id, zones]) => ({ id, location, ...(zones && { zones }) })),
+        group,
+      );
+      if (name === undefined) return page(call, disks);
+      const disk = disks.find(({ id }) => id.toLowerCase() === call.path.toLowerCase());
+      if (disk === undefined) throw notFound('Microsoft.Compute/disks', name, group);
+      return ok(disk);
     }
     if (type.toLowerCase() !== 'virtualmachinescalesets') throw new FakeRefusal(400, 'InvalidResourceType', call.path);
     if (name === undefined) return page(call, inGroup(sets.values(), group).map(setJson));
@@ -285,6 +297,7 @@ export function createFakeAzure(clock: Clock): FakeAzure {
   const network = createFakeNetwork({ clock, start, ...membership });
   const fake: FakeAzure = {
     ...{ ...inventory, network },
+    disks: new Map(),
     ...{ login: createFakeLogin(clock), calls: [], tables: new Map(), reachesSubscription: true },
     ...{ permissions: [{ actions: ['*'], notActions: [] }], pageSize: 50, maxRoutes: 400, operationMs: 1500 },
     ...{ failNext: undefined, told: 'Azure-AsyncOperation', fault: undefined, allowed: undefined },
