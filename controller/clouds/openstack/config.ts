@@ -46,6 +46,8 @@ export interface OpenStackConfig {
   readonly loadBalancer: LoadBalancerConfig;
   /** Whose routes lead to pods; undefined = no routes. */
   readonly routerId: string | undefined;
+  /** `ignore-volume-az` of `[BlockStorage]`. */
+  readonly ignoresVolumeZones: boolean;
   /** Every file that was read, but for the cloud config itself; TLS files included. */
   readonly files: readonly string[];
   /** How errors call its settings. */
@@ -119,6 +121,7 @@ export async function readConfig(
     networking: networkingOf(readSection(gcfg, 'Networking'), order),
     loadBalancer: loadBalancer.config,
     routerId: uuidOf(readSection(gcfg, 'Route'), 'router-id'),
+    ignoresVolumeZones: readSection(gcfg, 'BlockStorage').boolean('ignore-volume-az') ?? false,
     files: [...(clouds?.files ?? []), ...[tls.caFile, tls.certFile, tls.keyFile].filter((path) => path !== undefined)],
     wording,
     warnings: [

@@ -12,6 +12,7 @@ const limits: Readonly<Record<ServiceType | 'identity', CallLimits>> = {
   compute: { perSecond: 20, burst: 100 },
   network: { perSecond: 40, burst: 200 },
   'load-balancer': { perSecond: 20, burst: 100 },
+  'block-storage': { perSecond: 20, burst: 100 },
 };
 
 /** One gate for each service: a Nova that wants rest stops no load balancer. */
@@ -25,5 +26,6 @@ export function createGates({ clock, random, onWait }: Pick<CloudContext, 'clock
     compute: gate('compute'),
     network: gate('network'),
     'load-balancer': gate('load-balancer'),
+    'block-storage': gate('block-storage'),
   };
 }

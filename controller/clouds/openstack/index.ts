@@ -22,6 +22,7 @@ import { createLoadBalancerDriver } from './load-balancers/driver.ts';
 import { createReader } from './reader.ts';
 import { createRoutes } from './routes/index.ts';
 import { isHyphenatedUuid } from './uuid.ts';
+import { createVolumes } from './volumes.ts';
 
 /**
  * OpenStack: Nova servers of one project and region, with the classic controller's cloud.conf or a clouds.yaml. Opening
@@ -101,6 +102,7 @@ export async function openOpenStack({
     },
     loadBalancerDriver: loadBalancer.enabled ? createLoadBalancerDriver(parts) : undefined,
     ...(routerId === undefined ? {} : { routes: createRoutes({ client, routerId, serverIdOf, providerIDOf }) }),
+    volumes: createVolumes({ client, region, ignoresZones: config.ignoresVolumeZones }),
     files: config.files,
     ping: async (signal) => {
       const operation = 'GET /servers';

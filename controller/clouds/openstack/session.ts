@@ -2,13 +2,14 @@ import { CloudError } from '../../../common/cloud-error.ts';
 import type { Clock } from '../../../common/process/clock.ts';
 import { type JsonObject, objectOf, objectsOf, textOf } from './json.ts';
 
-export type ServiceType = 'compute' | 'network' | 'load-balancer';
+export type ServiceType = 'compute' | 'network' | 'load-balancer' | 'block-storage';
 
 /** What a catalog may call a service, and the version that follows a URL without one. */
 const services: Readonly<Record<ServiceType, { readonly types: readonly string[]; readonly version: string }>> = {
   compute: { types: ['compute'], version: 'v2.1' },
   network: { types: ['network'], version: 'v2.0' },
   'load-balancer': { types: ['load-balancer', 'octavia'], version: 'v2.0' },
+  'block-storage': { types: ['block-storage', 'volumev3'], version: 'v3' },
 };
 
 const versionInPath = /\/v\d+(\.\d+)?(\/|$)/;

@@ -5,13 +5,19 @@ import type { DesiredRoute } from '../../../controller/clouds/routes.ts';
 import { memberOf, port } from '../suite/desired.ts';
 import type { CloudWorld } from '../suite/world.ts';
 import { type AccessRule, lets, shippedRules } from './fake/access-rules.ts';
+import { uuid } from './fake/fake-openstack.ts';
 import type { FakeOpenStack } from './fake/openstack-state.ts';
 import { startWorld, type World } from './fake/world.ts';
 import { fakeOpenStackWorld } from './fake-world.ts';
 import { octaviaHarness } from './octavia-harness.ts';
 import { fakeOctaviaWorld } from './octavia-world.ts';
 
-const mounted = { compute: '/compute/v2.1', network: '/network/v2.0', 'load-balancer': '/load-balancer/v2.0' };
+const mounted = {
+  compute: '/compute/v2.1',
+  network: '/network/v2.0',
+  'load-balancer': '/load-balancer/v2.0',
+  'block-storage': '/block-storage/v3',
+};
 const rules = shippedRules();
 const textOf = ({ service, method, path }: AccessRule) => `${service} ${method} ${path}`;
 
@@ -123,6 +129,8 @@ async function nodesLife(world: World): Promise<FakeOpenStack> {
   await old.instances.lookup(refs);
   world.fake.flavors.delete('f1');
   await old.instances.lookup(refs.slice(0, 1));
+  const volumes = refs.map((_, at) => ({ source: 'cinder', handle: uuid(at + 100), zones: [] }));
+  for (const some of [volumes.slice(0, 1), volumes]) await old.volumes!.lookup(some);
   return world.fake;
 }
 

@@ -4,6 +4,7 @@ import type { Http } from '../../../../common/process/http.ts';
 import { HttpFailure } from '../../../../common/process/http.ts';
 import { lets, shippedRules } from './access-rules.ts';
 import { answerJson, answerText } from './answers.ts';
+import { cinder } from './fake-cinder.ts';
 import { neutron } from './fake-neutron.ts';
 import { nova } from './fake-nova.ts';
 import type { FakeCall, FakeOpenStack, FakeServer } from './openstack-state.ts';
@@ -47,6 +48,7 @@ export function createFakeOpenStack(base = 'http://openstack.test', close = asyn
     maxRoutes: 30,
     maxAddressPairs: 10,
     flavors: new Map(),
+    volumes: new Map(),
     revoked: new Set(),
     catalog: catalogOf(base, ['RegionOne']),
     pageSize: 1000,
@@ -98,6 +100,7 @@ export function catalogOf(base: string, regions: readonly string[]): unknown {
     { type: 'compute', name: 'nova', endpoints: endpoints('/compute/v2.1/') },
     { type: 'network', name: 'neutron', endpoints: endpoints('/network') },
     { type: 'load-balancer', name: 'octavia', endpoints: endpoints('/load-balancer') },
+    { type: 'block-storage', name: 'cinder', endpoints: endpoints('/block-storage/v3') },
   ];
 }
 
@@ -155,6 +158,7 @@ function handle(
   if (fake.more.some((answer) => answer(call, response) === 'answered')) return;
   if (service === 'compute') nova(fake, call, response, url);
   else if (service === 'network') neutron(fake, call, response, url);
+  else if (service === 'block-storage') cinder(fake, call, response, url);
   else answerText(response, 404, '404 page not found');
 }
 

@@ -51,6 +51,8 @@ export interface FakeOpenStack {
   /** Of one port. */
   maxAddressPairs: number;
   readonly flavors: Map<string, string>;
+  /** Zones of Cinder's volumes by id. */
+  readonly volumes: Map<string, string>;
   /** Tokens that are refused though they were issued. */
   readonly revoked: Set<string>;
   catalog: unknown;

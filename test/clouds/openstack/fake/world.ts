@@ -75,7 +75,7 @@ ${extra}`;
     count: (path) => fake.calls.filter((call) => call.path === path).length,
     reset() {
       for (const cloud of opened.splice(0)) cloud.close();
-      for (const map of [fake.servers, fake.networks, fake.flavors, fake.routers]) map.clear();
+      for (const map of [fake.servers, fake.networks, fake.flavors, fake.routers, fake.volumes]) map.clear();
       for (const list of [fake.ports, fake.subnets, fake.calls, calls]) list.length = 0;
       fake.revoked.clear();
       fake.fault = undefined;
