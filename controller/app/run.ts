@@ -13,6 +13,7 @@ import { createKubeClient } from '../kube/client.ts';
 import { writeTimeoutMs } from '../kube/write-api.ts';
 import type { ConfiguredCloud } from '../model/configured-cloud.ts';
 import { leaderHealth } from '../runtime/serving/leader-health.ts';
+import type { ServingCredentials } from '../runtime/serving/credentials.ts';
 import { connectTo, installedIn } from './connect.ts';
 import { openAttestor } from './open-attestor.ts';
 import { type CloudSet, createCloudSet } from './open-clouds.ts';
@@ -22,6 +23,7 @@ import { createProcessMetrics, type ProcessMetrics } from './process-metrics.ts'
 import { createReplica } from './replica.ts';
 import { serveReports } from './serve-reports.ts';
 import { serveSecurely } from './serve-securely.ts';
+import { serveWebhooks } from './serve-webhooks.ts';
 
 export interface RunDeps {
   readonly clock: Clock;
@@ -125,6 +127,13 @@ async function runReplica(
     trust: options.trust,
     reports: replica.context.reports,
   });
+  const certificate = Promise.withResolvers<ServingCredentials>();
+  const webhooks =
+    options.webhooks === undefined || options.dryRun
+      ? undefined
+      : serveWebhooks(options.webhooks, {
+          ...{ clock, log, registry, clouds, paused: replica.context.paused, ofReports: certificate.promise },
+        });
   // The report API writes its certificates and the URLs of replicas, which a dry run must not do.
   const service = options.dryRun
     ? undefined
@@ -139,10 +148,15 @@ async function runReplica(
           attestor,
           registry,
           shipped: replica.shipped,
+          onCredentials(credentials) {
+            certificate.resolve(credentials);
+            webhooks?.reload(credentials);
+          },
         },
         { ...options.reports, url: options.reportUrl, identity },
       );
-  if (options.dryRun) log.info('dry run: nothing is written, the Lease is not taken, and no reports are accepted');
+  if (options.dryRun)
+    log.info('dry run: nothing is written, the Lease is not taken, and no reports or webhooks are served');
 
   const live: HealthCheck[] = [
     {
@@ -182,7 +196,7 @@ async function runReplica(
   try {
     await replica.run(stop);
   } finally {
-    await Promise.all([service?.stop(), secure?.close()]);
+    await Promise.all([service?.stop(), webhooks?.stop(), secure?.close()]);
     client.close();
     log.info('stopped');
   }

@@ -57,6 +57,8 @@ export function serveReports(
     readonly attestor?: Attestor | undefined;
     readonly registry: MetricRegistry;
     readonly shipped: ShippedObjects;
+    /** Called with the first certificate, and whenever there is another. */
+    readonly onCredentials?: ((credentials: ServingCredentials) => void) | undefined;
   },
   options: ServeReportsOptions,
 ): ReportService {
@@ -78,7 +80,10 @@ export function serveReports(
     log,
     directory,
     shipped,
-    onCredentials: (credentials: ServingCredentials) => server?.reload(credentials),
+    onCredentials(credentials: ServingCredentials) {
+      server?.reload(credentials);
+      parts.onCredentials?.(credentials);
+    },
   };
   const keeper = options.files
     ? createOwnFilesKeeper({ ...keeping, files: options.files, readFile: (path) => readFile(path, 'utf8') })

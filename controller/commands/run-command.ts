@@ -6,6 +6,7 @@ import { readRunOptions } from '../app/options/run-options.ts';
 import { servingFlags } from '../app/options/serving-flags.ts';
 import { upstreamFlags } from '../app/options/upstream-flags.ts';
 import { vendorFlags } from '../app/options/vendor-flags.ts';
+import { webhookFlags } from '../app/options/webhook-flags.ts';
 import { runController } from '../app/run.ts';
 import { type CommandEnvironment, exitCode, openLog } from './command.ts';
 
@@ -15,6 +16,7 @@ export const runCommandFlags = {
   'log-format': { ...commonFlags['log-format'], default: 'json' },
   ...runFlags,
   ...servingFlags,
+  ...webhookFlags,
   ...clusterFlags,
   ...networkFlags,
   ...upstreamFlags,

@@ -9,6 +9,7 @@ import { type ListenAddress, parseListenAddress } from '../../runtime/serving/li
 import type { TlsPolicy } from '../../runtime/serving/tls-policy.ts';
 import { defaultRouteAddress, reportUrl, systemAddresses } from '../advertise.ts';
 import type { SecureOptions } from '../serve-securely.ts';
+import type { WebhookOptions } from '../serve-webhooks.ts';
 import { type Loops, parseLoops } from './loops.ts';
 import type { clusterFlags, networkFlags } from './network-flags.ts';
 import { type NetworkOptions, readNetworkOptions } from './network-options.ts';
@@ -17,6 +18,7 @@ import type { commonFlags, runFlags } from './own-flags.ts';
 import { readAccessTimes, readTlsPolicy, type servingFlags } from './serving-flags.ts';
 import type { taggingFlags } from './tagging-options.ts';
 import { readTrustFiles } from './trust-files.ts';
+import { readWebhookTls, servesWebhook, type webhookFlags, webhookNames } from './webhook-flags.ts';
 
 /** The options of `run` on which its decisions depend. */
 export interface DecisionOptions {
@@ -58,6 +60,8 @@ export interface RunOptions extends DecisionOptions {
   /** The keys and certificates that the evidence of agents is verified with. */
   readonly trust: Trust;
   readonly secure: SecureOptions;
+  /** Undefined: none is served. */
+  readonly webhooks: WebhookOptions | undefined;
   readonly dryRun: boolean;
   /** The flags as given, for `/configz`. */
   readonly shown: unknown;
@@ -66,6 +70,7 @@ export interface RunOptions extends DecisionOptions {
 type Values = FlagValues<typeof commonFlags> &
   FlagValues<typeof runFlags> &
   FlagValues<typeof servingFlags> &
+  FlagValues<typeof webhookFlags> &
   FlagValues<typeof clusterFlags> &
   FlagValues<typeof networkFlags> &
   FlagValues<typeof taggingFlags>;
@@ -130,9 +135,27 @@ export async function readRunOptions(values: Values): Promise<RunOptions> {
       tls,
       accessTimes: readAccessTimes(values),
     },
+    webhooks: await webhookOptions(values, address.port),
     dryRun: values.dryRun,
     shown: values,
   };
+}
+
+async function webhookOptions(values: Values, reportPort: number): Promise<WebhookOptions | undefined> {
+  const port = values.webhookSecurePort;
+  const files = await pair(
+    'webhook-tls-cert-file',
+    values.webhookTlsCertFile,
+    'webhook-tls-private-key-file',
+    values.webhookTlsPrivateKeyFile,
+  );
+  if (!servesWebhook(values.webhooks, webhookNames.volumes) || port === 0) return undefined;
+  for (const [flag, other] of [
+    ['--secure-port', values.securePort],
+    ['--report-address', reportPort],
+  ] as const)
+    if (port === other) throw new OptionError(`--webhook-secure-port: "${port}", expected another port than ${flag}`);
+  return { host: values.webhookBindAddress, port, files, tls: readWebhookTls(values) };
 }
 
 function budgetOf(flag: string, text: string): Budget {

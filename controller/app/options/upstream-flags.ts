@@ -2,7 +2,6 @@ import { defineFlags } from '../../../common/process/flags.ts';
 
 const oneClient = 'one client with bounded connections serves all loops; the API server paces it';
 const noCache = 'caches are kept by watches, without resync';
-const noWebhooks = 'there are no webhooks';
 const noProfiling = 'there is no profiling endpoint';
 const logs = 'see --log-level and --log-format';
 const notHere =
@@ -145,15 +144,17 @@ export const upstreamFlags = defineFlags({
     ignored: 'all loops use the one ServiceAccount',
   },
   vmodule: { kind: 'string', default: '', help: 'Upstream.', ignored: logs },
-  'webhook-bind-address': { kind: 'string', default: '0.0.0.0', help: 'Upstream.', ignored: noWebhooks },
-  'webhook-cert-dir': { kind: 'string', default: '', help: 'Upstream.', ignored: noWebhooks },
-  'webhook-secure-port': { kind: 'int', default: 10260, help: 'Upstream.', ignored: noWebhooks },
-  'webhook-disable-http2-serving': { kind: 'bool', default: false, help: 'Upstream.', ignored: noWebhooks },
-  'webhook-tls-cert-file': { kind: 'string', default: '', help: 'Upstream.', ignored: noWebhooks },
-  'webhook-tls-private-key-file': { kind: 'string', default: '', help: 'Upstream.', ignored: noWebhooks },
-  'webhook-tls-cipher-suites': { kind: 'list', help: 'Upstream.', refused: noWebhooks },
-  'webhook-tls-curve-preferences': { kind: 'list', help: 'Upstream.', refused: noWebhooks },
-  'webhook-tls-min-version': { kind: 'string', default: '', help: 'Upstream.', refused: noWebhooks },
-  'webhook-tls-sni-cert-key': { kind: 'repeat', help: 'Upstream.', ignored: noWebhooks },
-  webhooks: { kind: 'list', help: 'Upstream.', refused: noWebhooks },
+  'webhook-cert-dir': {
+    kind: 'string',
+    default: '',
+    help: 'Upstream.',
+    ignored: 'see --webhook-tls-cert-file',
+  },
+  'webhook-disable-http2-serving': {
+    kind: 'bool',
+    default: false,
+    help: 'Upstream.',
+    ignored: 'HTTP/1.1 alone is served',
+  },
+  'webhook-tls-sni-cert-key': { kind: 'repeat', help: 'Upstream.', ignored: 'one certificate is served' },
 });

@@ -4,6 +4,7 @@ import { commonFlags, runFlags } from '../../app/options/own-flags.ts';
 import { servingFlags } from '../../app/options/serving-flags.ts';
 import { upstreamFlags } from '../../app/options/upstream-flags.ts';
 import { vendorFlags } from '../../app/options/vendor-flags.ts';
+import { webhookFlags } from '../../app/options/webhook-flags.ts';
 
 /** Different from 1 (incomplete plan) and 2 (bad flag), so that a pipeline can distinguish them. */
 export const changesExitCode = 3;
@@ -12,7 +13,7 @@ export const changesExitCode = 3;
 const withoutMeaning: readonly RegExp[] = [
   /^leader-elect(?!-resource-(name|namespace)$)/,
   /^(report-|agent-service-account$|attestation-trust$)/,
-  /^(secure-port$|bind-address$|tls-|authentication-|authorization-)/,
+  /^(secure-port$|bind-address$|tls-|authentication-|authorization-|webhook)/,
   /^dry-run$/,
 ];
 
@@ -31,6 +32,7 @@ export const planFlags = {
   ...commonFlags,
   ...forPlan(runFlags),
   ...forPlan(servingFlags),
+  ...forPlan(webhookFlags),
   ...clusterFlags,
   ...networkFlags,
   ...upstreamFlags,

@@ -8,7 +8,7 @@ import { simulatedDriver } from '../../../controller/clouds/simulated/volumes.ts
 import { withholdingApi } from '../../../controller/kube/fence.ts';
 import { createListWatch } from '../../../controller/kube/list-watch.ts';
 import { volumeMetrics } from '../../../controller/volumes/metrics.ts';
-import { createVolumeLookups } from '../../../controller/volumes/volume-lookups.ts';
+import { createVolumeLookups, type VolumeLookups } from '../../../controller/volumes/volume-lookups.ts';
 import { createVolumeTask } from '../../../controller/volumes/volume-task.ts';
 import { viewVolume } from '../../../controller/volumes/volume-view.ts';
 import { volumesPath } from '../../../controller/volumes/write-topology.ts';
@@ -39,6 +39,8 @@ export interface VolumeStage {
   readonly cloud: SimulatedCloud;
   readonly kube: InProcessKube;
   replica(): VolumeReplica;
+  /** Of a webhook. */
+  openLookups(): VolumeLookups;
   /** In the cloud. */
   disk(id: string, ...zones: string[]): void;
   /** A PersistentVolume of a disk. */
@@ -138,7 +140,7 @@ export function volumeStage(): (options?: WorldOptions) => VolumeStage {
     }
 
     return {
-      ...{ clock, cloud, kube, replica },
+      ...{ clock, cloud, kube, replica, openLookups: () => createVolumeLookups(clouds, clock) },
       disk: (id, ...zones) => void cloud.network.volumes.create({ id, place: 'demo/sim-1', zones }),
       create: (name, changes) => void ask('POST', volumesPath, volumeObject(name, changes)),
       patch: (name, body) => void ask('PATCH', `${volumesPath}/${name}`, body, 'application/merge-patch+json'),

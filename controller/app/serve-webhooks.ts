@@ -1,0 +1,108 @@
+import { readFile } from 'node:fs/promises';
+import { type Clock, sleep } from '../../common/process/clock.ts';
+import { listenFault } from '../../common/process/listen-fault.ts';
+import type { Log } from '../../common/process/log.ts';
+import type { MetricRegistry } from '../../common/process/metrics.ts';
+import type { ConfiguredCloud } from '../model/configured-cloud.ts';
+import { type CredentialFiles, watchCredentialFiles } from '../runtime/serving/credential-files.ts';
+import type { ServingCredentials } from '../runtime/serving/credentials.ts';
+import type { TlsPolicy } from '../runtime/serving/tls-policy.ts';
+import { webhookMetrics } from '../runtime/serving/webhook-metrics.ts';
+import { createWebhookServer, type Webhook } from '../runtime/serving/webhook-server.ts';
+import { admitVolume } from '../volumes/admit-volume.ts';
+import { createVolumeLookups } from '../volumes/volume-lookups.ts';
+import { webhookNames } from './options/webhook-flags.ts';
+
+export interface WebhookOptions {
+  readonly host: string;
+  readonly port: number;
+  /** Undefined: the certificate of the report API. */
+  readonly files: CredentialFiles | undefined;
+  readonly tls: TlsPolicy;
+}
+
+export interface WebhookParts {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly registry: MetricRegistry;
+  readonly clouds: readonly ConfiguredCloud[];
+  /** True while everything is paused. */
+  paused(): boolean;
+  /** Resolves with the first certificate of the report API. */
+  readonly ofReports: Promise<ServingCredentials>;
+}
+
+export interface WebhookService {
+  /** The report API has another certificate now. */
+  reload(credentials: ServingCredentials): void;
+  stop(): Promise<void>;
+}
+
+/** Serves the webhooks on leader and standbys, as soon as there is a certificate for them. Returns at once. */
+export function serveWebhooks(options: WebhookOptions, parts: WebhookParts): WebhookService {
+  const { clock, registry, paused } = parts;
+  const log = parts.log.with({ server: 'webhooks' });
+  const metrics = registry.define(webhookMetrics);
+  metrics.up.set(0);
+  const stopping = new AbortController();
+  const lookups = createVolumeLookups(parts.clouds, clock);
+  if (lookups.sources.length === 0) log.warn('no configured cloud has volumes: every PersistentVolume is admitted');
+  const volumes: Webhook = {
+    name: webhookNames.volumes,
+    path: `/${webhookNames.volumes}`,
+    admit: (request) => admitVolume({ clock, lookups, paused }, request),
+  };
+  let watched: Awaited<ReturnType<typeof watchCredentialFiles>> | undefined;
+  let server: ReturnType<typeof createWebhookServer> | undefined;
+
+  async function certificate(): Promise<ServingCredentials> {
+    if (options.files === undefined) return parts.ofReports;
+    watched = await watchCredentialFiles({
+      ...{ ...options.files, clock, log, readFile: (path) => readFile(path, 'utf8') },
+      onChange: (credentials) => server?.reload(credentials),
+    });
+    return watched.credentials;
+  }
+
+  async function open(): Promise<void> {
+    const credentials = await certificate();
+    if (stopping.signal.aborted) return;
+    const opened = createWebhookServer({ clock, log, credentials, webhooks: [volumes], metrics, tls: options.tls });
+    server = opened;
+    for (let tries = 1; !stopping.signal.aborted; tries += 1) {
+      try {
+        const port = await opened.listen(options);
+        metrics.up.set(1);
+        log.info('serving webhooks', { port, paths: [volumes.path] });
+        return;
+      } catch (error) {
+        // A replica that is shutting down may hold the port.
+        const address = `port ${options.port} of --webhook-bind-address ${options.host}`;
+        log.error('webhooks not served; trying again', {
+          error: listenFault('--webhook-secure-port', address, error),
+          tries,
+        });
+        await sleep(clock, Math.min(30_000, 1000 * 2 ** Math.min(tries, 10)), stopping.signal).catch(() => {});
+      }
+    }
+  }
+
+  const opening = open().catch((error: unknown) => {
+    if (!stopping.signal.aborted)
+      log.error('webhooks not served', { error: error instanceof Error ? error.message : String(error) });
+  });
+
+  return {
+    reload(credentials) {
+      if (options.files === undefined) server?.reload(credentials);
+    },
+    async stop() {
+      stopping.abort();
+      watched?.stop();
+      metrics.up.set(0);
+      await server?.close();
+      // Without a certificate it waits for one that never comes.
+      if (server !== undefined) await opening;
+    },
+  };
+}
