@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { parse } from 'yaml';
+import { webhookFlags, webhookNames } from '../../controller/app/options/webhook-flags.ts';
 import { chart, renderBase } from '../../scripts/render-base.ts';
 import type { ApiSuite, ApiUnderTest } from '../conformance/api-under-test.ts';
 import { type Client, type KubeObject, makeClient } from '../conformance/client.ts';
@@ -13,6 +14,12 @@ import { findHelm } from './find-helm.ts';
 import { base } from './manifests.ts';
 import { must } from './own-objects.ts';
 import { assertRights, assertStartable, renderChart, valueFiles } from './rendered-chart.ts';
+import { volumeSources } from './volume-sources.ts';
+
+interface WebhookOfChart {
+  readonly matchConditions: readonly { readonly expression: string }[];
+  readonly clientConfig: { readonly service: { readonly path: string; readonly port: number } };
+}
 
 /** Values that are refused, and what helm says. */
 const refusals: readonly (readonly [set: string, says: RegExp])[] = [
@@ -26,6 +33,12 @@ const refusals: readonly (readonly [set: string, says: RegExp])[] = [
   ['clouds[0].name=aws,monitoring.agentPodMonitor=true', /agent.openMetrics=true/],
   ['clouds[0].name=aws,agent.windows.runAsUserName=ContainerAdministrator', /runAsUserName/],
   ['clouds[0].name=aws,agent.windows.seedVolume=true', /seedVolume/],
+  ['clouds[0].name=aws,volumeLabels.webhook.enabled=true', /tlsSecret: empty, expected the name of a Secret/],
+  [
+    'clouds[0].name=aws,volumeLabels.webhook.enabled=true,volumeLabels.webhook.tlsSecret=a',
+    /caBundle: empty, expected/,
+  ],
+  ['clouds[0].name=aws,volumeLabels.webhook.failurePolicy=Deny', /failurePolicy/],
 ];
 
 const namespace = 'site';
@@ -45,6 +58,7 @@ export const chartSuite: ApiSuite = {
     await check('every file of values passes helm lint and renders pods that can start', () => everyFileRenders(helm));
     for (const [set, says] of refusals)
       await check(`--set ${set} is refused`, () => assert.rejects(renderChart(helm, [`--set=${set}`]), says));
+    await check('the webhook gets the volumes that the clouds tell about, and no others', () => volumesOfWebhook(helm));
     await check('a cluster of 30,000 nodes gets a memory limit that fits', () => large(helm));
     await check('the PrometheusRule has the alerts of the guide', () => alertsOfTheGuide(helm));
 
@@ -77,12 +91,28 @@ async function everyFileRenders(helm: string): Promise<void> {
     assertStartable(manifests);
     const values = parse(await readFile(file, 'utf8')) as {
       readonly controller?: { readonly deletesNodes?: boolean };
+      readonly volumeLabels?: { readonly controller?: boolean };
       readonly leaderElection?: { readonly namespace: string; readonly name: string };
     };
     const { leaderElection: lease } = values;
     const deletesNodes = values.controller?.deletesNodes ?? true;
-    assertRights(manifests, lease === undefined ? { deletesNodes } : { deletesNodes, lease });
+    const labelsVolumes = values.volumeLabels?.controller ?? false;
+    assertRights(manifests, { deletesNodes, labelsVolumes, ...(lease && { lease }) });
   }
+}
+
+/** The condition names every source of a cloud, and the rule the port and path that are served. */
+async function volumesOfWebhook(helm: string): Promise<void> {
+  const file = join(import.meta.dirname, 'chart-values/volume-labels.yaml');
+  const manifests = await renderChart(helm, [`--values=${file}`]);
+  const configuration = manifests.find(({ kind }) => kind === 'MutatingWebhookConfiguration');
+  const [webhook] = (configuration?.['webhooks'] ?? []) as WebhookOfChart[];
+  const expression = webhook?.matchConditions[0]?.expression ?? '';
+  const named = [...expression.matchAll(/spec\.(\w+)\)|'([^']+)'/g)].map(([, field, driver]) => field ?? driver);
+  const sources = volumeSources().map(({ name }) => name);
+  assert.deepEqual([...new Set(named)].filter((name) => name !== 'csi').toSorted(), sources.toSorted());
+  assert.equal(webhook?.clientConfig.service.path, `/${webhookNames.volumes}`);
+  assert.equal(webhook?.clientConfig.service.port, webhookFlags['webhook-secure-port'].default);
 }
 
 async function large(helm: string): Promise<void> {

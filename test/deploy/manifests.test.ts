@@ -63,10 +63,19 @@ function assertArguments(flags: FlagDefinitions, args: readonly string[]): void 
 
 describe('the manifests', () => {
   test('give the controller exactly the rights that it uses', () => {
-    const used = permissionsIn(names.namespace).flatMap(({ verbs, group, resource, name, namespace }) =>
+    const standard = permissionsIn(names.namespace).filter(({ loops }) => loops?.join() !== 'volume');
+    const used = standard.flatMap(({ verbs, group, resource, name, namespace }) =>
       verbs.map((verb) => right(verb, group, resource, name, namespace)),
     );
     assert.deepEqual([...rightsOf(names.controller, manifests)].sort(), [...new Set(used)].sort());
+  });
+
+  test('give the rights of the loop for volumes with its component alone', async () => {
+    const component = await readYaml(join(examples, '../components/volume-labels/rbac.yaml'));
+    const used = permissionsIn(names.namespace)
+      .filter(({ loops }) => loops?.join() === 'volume')
+      .flatMap(({ verbs, group, resource }) => verbs.map((verb) => right(verb, group, resource, undefined, undefined)));
+    assert.deepEqual([...rightsOf(names.controller, component as Manifest[])].sort(), used.sort());
   });
 
   test('give the agent no right and no token but the one for our audience', () => {

@@ -72,7 +72,11 @@ export function assertStartable(manifests: readonly Manifest[]): void {
 /** Throws unless the controller's account gets the rights that the code uses, in this namespace and with this Lease. */
 export function assertRights(
   manifests: readonly Manifest[],
-  expected: { readonly deletesNodes: boolean; readonly lease?: { readonly namespace: string; readonly name: string } },
+  expected: {
+    readonly deletesNodes: boolean;
+    readonly labelsVolumes: boolean;
+    readonly lease?: { readonly namespace: string; readonly name: string };
+  },
 ): void {
   const lease = expected.lease ?? { namespace: 'kube-system', name: 'cloud-controller-manager' };
   const used = permissionsIn('site').flatMap(({ verbs, group, resource, name, namespace }) =>
@@ -82,7 +86,11 @@ export function assertRights(
         : right(verb, group, resource, name, namespace),
     ),
   );
-  const wanted = new Set(used.filter((each) => expected.deletesNodes || each !== 'delete nodes'));
+  const wanted = new Set(
+    used
+      .filter((each) => expected.deletesNodes || each !== 'delete nodes')
+      .filter((each) => expected.labelsVolumes || !each.endsWith(' persistentvolumes')),
+  );
   assert.deepEqual([...rightsOf('blue-mooring-controller', manifests, 'site')].sort(), [...wanted].sort());
   assert.deepEqual([...rightsOf('blue-mooring-agent', manifests, 'site')], []);
 }

@@ -79,23 +79,32 @@ describe('a PersistentVolume that is created', () => {
 
   it('needs nothing of the loop afterwards', async () => {
     const label = fc.option(fc.constantFrom('sim-1a', 'sim-1a__sim-1b', 'sim-1b__sim-1a'), { nil: undefined });
-    const expression = fc.record({ key: fc.constantFrom('rack', zoneLabel), operator: fc.constant('In'), values: fc.constant(['x']) });
+    const expression = fc.record({
+      key: fc.constantFrom('rack', zoneLabel),
+      operator: fc.constant('In'),
+      values: fc.constant(['x']),
+    });
     const term = fc.record({ matchExpressions: fc.array(expression, { minLength: 1, maxLength: 2 }) });
     await fc.assert(
-      fc.asyncProperty(label, fc.array(term, { maxLength: 2 }), fc.subarray(['sim-1a', 'sim-1b']), async (zone, terms, zones) => {
-        const stage = begin();
-        stage.disk('pv', ...zones);
-        const csi = { driver: 'csi.simulated.mooring.dev', volumeHandle: 'pv' };
-        const nodeAffinity = { required: { nodeSelectorTerms: terms } };
-        const { metadata, spec } = await created(stage, {
-          ...(zone !== undefined && { labels: { [zoneLabel]: zone } }),
-          spec: { csi, ...(terms.length > 0 && { nodeAffinity }) },
-        });
-        stage.create('pv', { labels: metadata.labels ?? {}, spec });
-        const replica = stage.replica();
-        await replica.start();
-        assert.deepEqual(replica.kube.writes(), []);
-      }),
+      fc.asyncProperty(
+        label,
+        fc.array(term, { maxLength: 2 }),
+        fc.subarray(['sim-1a', 'sim-1b']),
+        async (zone, terms, zones) => {
+          const stage = begin();
+          stage.disk('pv', ...zones);
+          const csi = { driver: 'csi.simulated.mooring.dev', volumeHandle: 'pv' };
+          const nodeAffinity = { required: { nodeSelectorTerms: terms } };
+          const { metadata, spec } = await created(stage, {
+            ...(zone !== undefined && { labels: { [zoneLabel]: zone } }),
+            spec: { csi, ...(terms.length > 0 && { nodeAffinity }) },
+          });
+          stage.create('pv', { labels: metadata.labels ?? {}, spec });
+          const replica = stage.replica();
+          await replica.start();
+          assert.deepEqual(replica.kube.writes(), []);
+        },
+      ),
       { numRuns: 30 },
     );
   });

@@ -12,7 +12,11 @@ export const webhookFlags = defineFlags({
     help:
       `Admission webhooks to serve: ${webhookNames.volumes} gives zone and region to PersistentVolumes that are ` +
       "created; '*' for all, -NAME to leave out. Empty: none.",
-    check: (text) => text.split(',').map(faultOf).find((fault) => fault !== undefined),
+    check: (text) =>
+      text
+        .split(',')
+        .map(faultOf)
+        .find((fault) => fault !== undefined),
   },
   'webhook-bind-address': {
     kind: 'string',

@@ -149,9 +149,12 @@ export function createWebhookServer(options: WebhookServerOptions): WebhookServe
     if (!saysUntrusted(error)) return;
     if (clock.monotonic() - untrustedAt < untrustedEveryMs) return;
     untrustedAt = clock.monotonic();
-    log.warn('a client of the webhooks does not trust their certificate: is the caBundle of the configuration current?', {
-      peer: socket.remoteAddress,
-    });
+    log.warn(
+      'a client of the webhooks does not trust their certificate: is the caBundle of the configuration current?',
+      {
+        peer: socket.remoteAddress,
+      },
+    );
   });
 
   return {

@@ -84,12 +84,42 @@ app.kubernetes.io/component: {{ . }}
 {{- if ne (int $values.ports.secure) 10258 }}
 - --secure-port={{ $values.ports.secure }}
 {{- end }}
-{{- if not $values.deletesNodes }}
-- --controllers=*,-cloud-node-lifecycle
+{{- with include "mooring.loops" . }}
+- {{ . }}
+{{- end }}
+{{- $webhook := .Values.volumeLabels.webhook }}
+{{- if $webhook.enabled }}
+- --webhooks=persistentvolumelabel
+{{- if ne (int $values.ports.webhook) 10260 }}
+- --webhook-secure-port={{ $values.ports.webhook }}
+{{- end }}
+{{- if $webhook.tlsSecret }}
+- --webhook-tls-cert-file=/etc/mooring/webhook/tls.crt
+- --webhook-tls-private-key-file=/etc/mooring/webhook/tls.key
+{{- end }}
 {{- end }}
 {{- with $values.args }}
 {{ toYaml . }}
 {{- end }}
+{{- end -}}
+
+{{/* The argument that names the loops; empty: all but those that have to be named. */}}
+{{- define "mooring.loops" -}}
+{{- $loops := list "*" -}}
+{{- if not .Values.controller.deletesNodes }}{{ $loops = append $loops "-cloud-node-lifecycle" }}{{ end -}}
+{{- if .Values.volumeLabels.controller }}{{ $loops = append $loops "persistent-volume-label" }}{{ end -}}
+{{- if gt (len $loops) 1 }}--controllers={{ join "," $loops }}{{ end -}}
+{{- end -}}
+
+{{/* What signed the certificate of the webhook, in base64: as given, else that of Mooring as the cluster has it. */}}
+{{- define "mooring.webhookCa" -}}
+{{- $webhook := .Values.volumeLabels.webhook -}}
+{{- if $webhook.caBundle -}}
+{{ $webhook.caBundle }}
+{{- else if not (or $webhook.annotations $webhook.tlsSecret) -}}
+{{- $published := lookup "v1" "ConfigMap" .Release.Namespace "mooring-ca" -}}
+{{- dig "data" "ca.crt" "" (default dict $published) | b64enc -}}
+{{- end -}}
 {{- end -}}
 
 {{- define "mooring.configMounts" -}}
@@ -99,6 +129,16 @@ app.kubernetes.io/component: {{ . }}
   mountPath: {{ include "mooring.configFolder" $index }}
   readOnly: true
 {{- end }}
+{{- end }}
+{{- end -}}
+
+{{/* Beside those of the clouds, for `run` alone. */}}
+{{- define "mooring.controllerMounts" -}}
+{{- include "mooring.configMounts" . }}
+{{- if and .Values.volumeLabels.webhook.enabled .Values.volumeLabels.webhook.tlsSecret }}
+- name: webhook-tls
+  mountPath: /etc/mooring/webhook
+  readOnly: true
 {{- end }}
 {{- end -}}
 
@@ -125,6 +165,16 @@ app.kubernetes.io/component: {{ . }}
 {{- end }}
 {{- end -}}
 
+{{- define "mooring.controllerVolumes" -}}
+{{- include "mooring.configVolumes" . }}
+{{- $webhook := .Values.volumeLabels.webhook }}
+{{- if and $webhook.enabled $webhook.tlsSecret }}
+- name: webhook-tls
+  secret:
+    secretName: {{ $webhook.tlsSecret }}
+{{- end }}
+{{- end -}}
+
 {{/* Memory limit of the controller in MiB: 256 for up to 15,000 nodes, above in proportion. The heap follows it. */}}
 {{- define "mooring.memory" -}}
 {{- max 256 (div (add (mul 256 (int .Values.nodeCount)) 14999) 15000) -}}
@@ -138,6 +188,15 @@ app.kubernetes.io/component: {{ . }}
 {{- end }}
 {{- if and .Values.networkPolicy.enabled .Values.controller.hostNetwork }}
 {{- fail "networkPolicy.enabled: true, expected controller.hostNetwork=false beside it: policies do not apply to the host's network" }}
+{{- end }}
+{{- $webhook := .Values.volumeLabels.webhook }}
+{{- if $webhook.enabled }}
+{{- if and (not $webhook.tlsSecret) (ne (printf "%s/%s" .Release.Namespace (include "mooring.fullname" .)) "kube-system/mooring") }}
+{{- fail "volumeLabels.webhook.tlsSecret: empty, expected the name of a Secret with a certificate: Mooring's own is for the Service kube-system/mooring-controller alone" }}
+{{- end }}
+{{- if not (or $webhook.annotations (include "mooring.webhookCa" .)) }}
+{{- fail "volumeLabels.webhook.caBundle: empty, expected what signed its certificate, in base64, or annotations by which it is filled in; Mooring's own is in the ConfigMap mooring-ca once it runs" }}
+{{- end }}
 {{- end }}
 {{- if and .Values.monitoring.agentPodMonitor (not (and .Values.agent.enabled .Values.agent.openMetrics)) }}
 {{- fail "monitoring.agentPodMonitor: true, expected agent.openMetrics=true beside it" }}
