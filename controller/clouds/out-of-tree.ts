@@ -56,6 +56,7 @@ export type { Seen } from './machines.ts';
 export type { NodeTags, Tags } from './node-tags.ts';
 export type { ApplyOptions, Permit } from './permit.ts';
 export type { DesiredRoute, ObservedRoute, Routes, RouteTable } from './routes.ts';
+export type { VolumeLookup, VolumePlace, VolumeRef, VolumeSource, Volumes } from './volumes.ts';
 export type { AnswerFields, Checks, JsonApi, Machines };
 
 /** The exports of a module. Others are ignored. */

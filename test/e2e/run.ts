@@ -5,6 +5,7 @@ import { shippedObjectsSuite } from '../deploy/shipped-objects.suite.ts';
 import { credentialsSuite } from './credentials.suite.ts';
 import { networkSuite } from './network.suite.ts';
 import { scenariosSuite } from './scenarios.suite.ts';
+import { volumesSuite } from './volumes.suite.ts';
 
 /**
  * The end-to-end suites on the embedded API server, for machines without a real one: `node test/e2e/run.ts [--only
@@ -17,6 +18,7 @@ const suites: readonly ApiSuite[] = [
   scenariosSuite,
   networkSuite(Number(values.services)),
   credentialsSuite,
+  volumesSuite,
   shippedObjectsSuite,
 ];
 

@@ -10,6 +10,7 @@ import { shippedObjectsNodeNames, shippedObjectsSuite } from '../deploy/shipped-
 import { bootstrapNodeNames, bootstrapSuite } from '../e2e/bootstrap.suite.ts';
 import { networkNodeNames, networkSuite } from '../e2e/network.suite.ts';
 import { scenarioNodeNames, scenariosSuite } from '../e2e/scenarios.suite.ts';
+import { volumeNodeNames, volumesSuite } from '../e2e/volumes.suite.ts';
 import { reregisterSuite } from '../kubelet/reregister.suite.ts';
 import { type Binaries, findBinaries } from './binaries.ts';
 import { differentialSuite } from './differential.ts';
@@ -54,6 +55,7 @@ const groups: Group[] = [
   },
   // A server of its own: it makes 200 Services.
   { name: 'network', suites: () => [networkSuite(200)], nodeNames: networkNodeNames },
+  { name: 'volumes', suites: () => [volumesSuite], nodeNames: volumeNodeNames },
   // A server of its own: it installs the manifests and removes them again.
   {
     name: 'deploy',

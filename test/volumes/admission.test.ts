@@ -5,15 +5,8 @@ import jsonPatch, { type Operation } from 'fast-json-patch';
 import { advanceDuring } from '../../common/testing/fake-clock.ts';
 import type { AdmissionRequest } from '../../controller/runtime/serving/admission-review.ts';
 import { admitVolume } from '../../controller/volumes/admit-volume.ts';
-import {
-  affinityTo,
-  regionLabel,
-  type VolumeChanges,
-  type VolumeStage,
-  volumeObject,
-  volumeStage,
-  zoneLabel,
-} from './harness/volume-stage.ts';
+import { affinityTo, regionLabel, type VolumeChanges, volumeObject, zoneLabel } from './harness/volume-object.ts';
+import { type VolumeStage, volumeStage } from './harness/volume-stage.ts';
 
 function requestFor(object: unknown): AdmissionRequest {
   return { uid: 'u', operation: 'CREATE', group: '', resource: 'persistentvolumes', object };

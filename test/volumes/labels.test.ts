@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { affinityTo, regionLabel, volumeStage, zoneLabel } from './harness/volume-stage.ts';
+import { affinityTo, regionLabel, zoneLabel } from './harness/volume-object.ts';
+import { volumeStage } from './harness/volume-stage.ts';
 
 const minutes = 60_000;
 

@@ -12,6 +12,7 @@ import { type CallGuard, createCallGuard } from './call-guard.ts';
 import { guardDriver } from './guarded-driver.ts';
 import { guardNodeTags } from './guarded-node-tags.ts';
 import { guardRoutes } from './guarded-routes.ts';
+import { guardVolumes } from './guarded-volumes.ts';
 import { createLookupReader } from './read-lookup.ts';
 
 const visible = /^[\x21-\x7e]{1,512}$/;
@@ -26,7 +27,7 @@ export function guardCloud(opened: OpenedCloud, name: string, context: CloudCont
   const { clock, log } = context;
   const guard = createCallGuard(name, clock);
   const codec = codecOf(name);
-  const { instances, loadBalancerDriver: driver, routes, nodeTags, files = [], credential } = opened;
+  const { instances, loadBalancerDriver: driver, routes, nodeTags, volumes, files = [], credential } = opened;
   assertParts(opened);
 
   return {
@@ -46,6 +47,7 @@ export function guardCloud(opened: OpenedCloud, name: string, context: CloudCont
     loadBalancerDriver: driver && guardDriver(driver, guard),
     routes: routes && guardRoutes(routes, guard),
     nodeTags: nodeTags && guardNodeTags(nodeTags, guard),
+    volumes: volumes && guardVolumes(volumes, guard),
     files,
     ...(credential !== undefined && { credential }),
     ...(opened.ping && { ping: (signal) => guard.call('ping', signal, async (ending) => opened.ping?.(ending)) }),

@@ -12,6 +12,8 @@ export interface Replica {
   readonly reportUrl: string;
   readonly reportPort: number;
   readonly securePort: number;
+  /** Of its webhooks, where `flags` switch them on. */
+  readonly webhookPort: number;
   /** The running process, or the last one that ran. */
   readonly child: Child;
   /** Starts the process again, with the same ports and flags. Only when it has ended. */
@@ -39,7 +41,7 @@ export interface ReplicaConfig {
 }
 
 export async function startReplica(name: string, config: ReplicaConfig): Promise<Replica> {
-  const ports = await freePorts('report', 'secure');
+  const ports = await freePorts('report', 'secure', 'webhook');
   const logs = join(config.folder, 'logs');
   await mkdir(logs, { recursive: true });
   const args = [
@@ -52,6 +54,8 @@ export async function startReplica(name: string, config: ReplicaConfig): Promise
     '--report-advertise-address=127.0.0.1',
     '--bind-address=127.0.0.1',
     `--secure-port=${ports.secure}`,
+    '--webhook-bind-address=127.0.0.1',
+    `--webhook-secure-port=${ports.webhook}`,
     `--leader-elect-lease-duration=${shortened.leaseDuration}`,
     `--leader-elect-renew-deadline=${shortened.renewDeadline}`,
     `--leader-elect-retry-period=${shortened.retryPeriod}`,
@@ -66,6 +70,7 @@ export async function startReplica(name: string, config: ReplicaConfig): Promise
     reportUrl: `https://127.0.0.1:${ports.report}`,
     reportPort: ports.report,
     securePort: ports.secure,
+    webhookPort: ports.webhook,
     get child() {
       return child;
     },

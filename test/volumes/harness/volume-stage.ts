@@ -4,7 +4,6 @@ import { createMetricRegistry } from '../../../common/process/metrics.ts';
 import { seededRandom } from '../../../common/process/random.ts';
 import { advanceDuring, type FakeClock } from '../../../common/testing/fake-clock.ts';
 import { metricValue } from '../../../common/testing/metric-value.ts';
-import { simulatedDriver } from '../../../controller/clouds/simulated/volumes.ts';
 import { withholdingApi } from '../../../controller/kube/fence.ts';
 import { createListWatch } from '../../../controller/kube/list-watch.ts';
 import { volumeMetrics } from '../../../controller/volumes/metrics.ts';
@@ -16,6 +15,7 @@ import type { SimulatedCloud } from '../../kit/cloud/cloud.ts';
 import { adminClient } from '../../kit/kube-api/testing/admin-client.ts';
 import { type InProcessKube, inProcessKube } from '../../nodes/harness/kube-in-process.ts';
 import { createWorld, type WorldOptions } from '../../nodes/harness/world.ts';
+import { type VolumeChanges, volumeObject } from './volume-object.ts';
 
 export interface RawVolume {
   readonly metadata: { readonly labels?: Readonly<Record<string, string>>; readonly resourceVersion: string };
@@ -49,40 +49,6 @@ export interface VolumeStage {
   get(name: string): RawVolume;
   /** Calls of the cloud for volumes so far. */
   lookups(): number;
-}
-
-export interface VolumeChanges {
-  /** Default: the name of the PersistentVolume. */
-  readonly disk?: string;
-  readonly labels?: Readonly<Record<string, string>>;
-  readonly annotations?: Readonly<Record<string, string>>;
-  readonly spec?: object;
-}
-
-export const zoneLabel = 'topology.kubernetes.io/zone';
-export const regionLabel = 'topology.kubernetes.io/region';
-
-export function affinityTo(zones: readonly string[], region: string) {
-  const matchExpressions = [
-    { key: zoneLabel, operator: 'In', values: zones },
-    { key: regionLabel, operator: 'In', values: [region] },
-  ];
-  return { required: { nodeSelectorTerms: [{ matchExpressions }] } };
-}
-
-/** As a client creates it. */
-export function volumeObject(name: string, { disk = name, labels, annotations, spec }: VolumeChanges = {}) {
-  return {
-    apiVersion: 'v1',
-    kind: 'PersistentVolume',
-    metadata: { name, ...(labels && { labels }), ...(annotations && { annotations }) },
-    spec: {
-      capacity: { storage: '1Gi' },
-      accessModes: ['ReadWriteOnce'],
-      persistentVolumeReclaimPolicy: 'Retain',
-      ...(spec ?? { csi: { driver: simulatedDriver, volumeHandle: disk } }),
-    },
-  };
 }
 
 /** Called where the suite is described; the stage is closed after the test. */
