@@ -29,6 +29,8 @@ import { serviceMetrics } from '../controller/services/metrics.ts';
 import { orphanMetrics } from '../controller/services/orphans/metrics.ts';
 import { orphanEventReasons } from '../controller/services/orphans/reasons.ts';
 import { loadBalancerReasons, serviceEventReasons } from '../controller/services/reasons.ts';
+import { volumeMetrics } from '../controller/volumes/metrics.ts';
+import { volumeEventReasons } from '../controller/volumes/reasons.ts';
 import { annotationsOf } from './reference-pages.ts';
 
 const root = join(import.meta.dirname, '..');
@@ -154,6 +156,7 @@ describe('the pages', async () => {
         ...[initializedReasons, missingReasons, interruptionReasons, eventReasons, refusals],
         ...[loadBalancerReasons, serviceEventReasons, orphanEventReasons, routeReasons, removalReasons, evidenceFaults],
         ...[nodeTagReasons, nodeTagEventReasons],
+        volumeEventReasons,
       ].flatMap((set) => Object.keys(set)),
       ...cloudErrorKinds,
       'EvidenceRefused',
@@ -171,7 +174,7 @@ describe('the pages', async () => {
     const known = new Set<string>(
       [
         ...[agentMetrics, nodeMetrics, reportMetrics, attestationMetrics, processMetrics],
-        ...[serviceMetrics, memberMetrics, orphanMetrics, routeMetrics, ipamMetrics, nodeTagMetrics],
+        ...[serviceMetrics, memberMetrics, orphanMetrics, routeMetrics, ipamMetrics, nodeTagMetrics, volumeMetrics],
       ].flatMap((set) => Object.values(set).map(({ name }) => name)),
     );
     for (const { path, text } of prose)

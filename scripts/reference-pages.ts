@@ -35,11 +35,14 @@ import { type RefusalRule, refusals } from '../controller/reports/refusal.ts';
 import { reportJsonSchema } from '../controller/reports/report-schema.ts';
 import { routeMetrics } from '../controller/routes/metrics.ts';
 import { removalReasons, routeEventReasons, routeReasons } from '../controller/routes/reasons.ts';
+import { webhookMetrics } from '../controller/runtime/serving/webhook-metrics.ts';
 import { memberMetrics } from '../controller/services/members/metrics.ts';
 import { serviceMetrics } from '../controller/services/metrics.ts';
 import { orphanMetrics } from '../controller/services/orphans/metrics.ts';
 import { orphanEventReasons } from '../controller/services/orphans/reasons.ts';
 import { loadBalancerReasons, serviceEventReasons } from '../controller/services/reasons.ts';
+import { volumeMetrics } from '../controller/volumes/metrics.ts';
+import { volumeEventReasons } from '../controller/volumes/reasons.ts';
 import { type ClassicController, classicControllers, classicMetrics } from './classic-controllers.ts';
 import { classicLoops } from './classic-loops.ts';
 import { withSystems } from './systems.ts';
@@ -200,6 +203,12 @@ async function metricsPage(): Promise<string> {
     '### Tags of instances',
     'Where `--controllers` names `tagging`.',
     rows(nodeTagMetrics),
+    '### Volumes',
+    'Where `--controllers` names `persistent-volume-label`.',
+    rows(volumeMetrics),
+    '### Webhooks',
+    'Where `--webhooks` names one.',
+    rows(webhookMetrics),
     '### Reports',
     rows(reportMetrics),
     '### Attestation',
@@ -301,6 +310,9 @@ function reasonsPage(): string {
     events({ ...eventReasons, ...routeEventReasons, ...ipamEventReasons, ...nodeTagEventReasons }),
     '## Events about Services',
     events(serviceEventReasons),
+    '## Events about volumes',
+    'On PersistentVolumes, and the label `reason` of `mooring_volumes_waiting`.',
+    events(volumeEventReasons),
     '## Events about the cluster',
     'On the namespace `kube-system`.',
     events(orphanEventReasons),
@@ -309,9 +321,11 @@ function reasonsPage(): string {
 
 /** Where the manifests have the rights of a loop that they can be without. */
 const lifecycleRole = 'ClusterRole `mooring-controller-lifecycle`';
+const volumesRole = 'ClusterRole `mooring-controller-volumes`, where it is switched on';
 
 function roleOf({ namespace, verbs, resource }: Permission): string {
   if (resource === 'nodes' && verbs.includes('delete')) return lifecycleRole;
+  if (resource === 'persistentvolumes') return volumesRole;
   return namespace === undefined
     ? 'ClusterRole `mooring-controller`'
     : `Role \`mooring-controller\` in \`${namespace}\``;
@@ -340,6 +354,9 @@ function rightsPage(): string {
         'the name; a POST is refused. So a Lease that was deleted comes back by itself.',
       `- **Nodes are deleted by one loop, whose right stands apart** (${lifecycleRole}). ` +
         '`deploy/components/keep-nodes` leaves out both.',
+      '- **PersistentVolumes are another matter of one loop**, which runs only where it is named: the right comes ' +
+        'with `deploy/components/volume-labels`, or `volumeLabels.controller` of the chart.',
+      '- **Nothing on webhook configurations**: whoever may write one can change every object of the cluster.',
       '- **Nothing in `kube-system` but named objects**, nothing on pods, on tokens of other accounts, on Roles, ' +
         'and no `update` of Nodes and Services.',
     ].join('\n'),

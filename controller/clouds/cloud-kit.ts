@@ -10,6 +10,7 @@ import { createMachineReader } from './machines.ts';
 import type { CloudKit } from './out-of-tree.ts';
 import { createRateLimiter } from './rate-limiter.ts';
 import { retryAfterMsOf } from './retry-after.ts';
+import { volumeKey } from './volumes.ts';
 
 /** As many as Services are worked on at once: a call that waits here was permitted too early. */
 const maxSockets = 48;
@@ -47,6 +48,7 @@ export function createCloudKit(cloud: string, wrapHttp: (http: Http) => Http = (
         return lookupPass({ ...options, cloud, refs, reader, listAbove, targetOf });
       },
     }),
+    volumeKey,
     jsonApi({ clock, random, env, onCall, onWait, mutationTimeoutMs = 10_000 }, options) {
       const { endpoint, authorization, callsPerSecond: perSecond, burst, timeoutMs = 15_000 } = options;
       const pool = { keepAlive: true, maxSockets };

@@ -4,6 +4,7 @@ import type { Checks } from './checks.ts';
 import type { CloudContext, CloudModule, Instances } from './cloud.ts';
 import type { JsonApi } from './json-api.ts';
 import type { Machines } from './machines.ts';
+import type { VolumeRef } from './volumes.ts';
 
 /**
  * The contract with a cloud that is no part of Mooring, published as the types `mooring/cloud`. A module of
@@ -90,6 +91,8 @@ export interface CloudKit {
    * @param machines called once per pass, so that what it reads is read at most once
    */
   instances(machines: () => readonly Machines[]): Instances;
+  /** The key of a volume in the answer of a lookup. */
+  volumeKey(ref: VolumeRef): string;
   /** An API that speaks JSON, with deadlines, rate limit, metrics and permits. */
   jsonApi(context: CloudContext, options: KitApiOptions): KitApi;
   /** For `check`: proofs one after the other. */

@@ -1,6 +1,6 @@
 /**
- * One task of the leader: nodes, services, routes or pod ranges. Tasks never call each other; they interact through the
- * objects of Kubernetes and the cloud.
+ * One task of the leader: nodes, services, routes, pod ranges or volumes. Tasks never call each other; they interact
+ * through the objects of Kubernetes and the cloud.
  */
 export interface LeaderTask {
   /**

@@ -56,7 +56,7 @@ async function loopChecks(world: World, check: Check): Promise<void> {
     assertThat(isDeepStrictEqual(spec.nodeAffinity, affinity), JSON.stringify(spec.nodeAffinity));
   });
 
-  await check('one whose volume is missing waits with an event and a metric, and one of another cloud is untouched', async () => {
+  await check('one without its volume waits with an event and a metric, and one of another cloud stays', async () => {
     const { metadata } = await create('foreign', { spec: { nfs: { server: '192.0.2.1', path: '/' } } });
     await create('early');
     await until('the event', 20_000, async () =>
@@ -148,9 +148,7 @@ async function webhookChecks(world: World, api: ApiUnderTest, certificate: Certi
           {
             name: 'persistentvolumelabel.mooring.dev',
             ...{ admissionReviewVersions: ['v1'], sideEffects: 'None', failurePolicy: 'Fail', timeoutSeconds: 10 },
-            rules: [
-              { apiGroups: [''], apiVersions: ['v1'], operations: ['CREATE'], resources: ['persistentvolumes'] },
-            ],
+            rules: [{ apiGroups: [''], apiVersions: ['v1'], operations: ['CREATE'], resources: ['persistentvolumes'] }],
             matchConditions: [{ name: 'volume-of-a-cloud', expression: expression.trim().replace(/\s+/g, ' ') }],
             clientConfig: {
               url: `https://127.0.0.1:${replica.webhookPort}${path}`,

@@ -115,7 +115,9 @@ export const runFlags = defineFlags({
   controllers: {
     kind: 'list',
     default: ['*'],
-    help: "Loops to run: '*' for all, NAME to add, -NAME to leave out, by upstream's names and aliases.",
+    help:
+      "Loops to run: '*' for all but nodeipam and persistent-volume-label, NAME to add, -NAME to leave out, by " +
+      "upstream's names and aliases.",
   },
   'report-address': {
     kind: 'string',

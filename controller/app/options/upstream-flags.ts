@@ -64,7 +64,7 @@ export const upstreamFlags = defineFlags({
     kind: 'string',
     default: '',
     help: 'Upstream.',
-    ignored: 'volumes are the matter of CSI drivers',
+    ignored: 'volumes are the matter of CSI drivers, but for --webhooks and persistent-volume-label',
   },
   'feature-gates': { kind: 'repeat', help: 'Upstream.', ignored: 'there are no feature gates' },
   'http2-max-streams-per-connection': {

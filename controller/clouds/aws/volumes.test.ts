@@ -44,7 +44,8 @@ describe('EBS volumes', () => {
     harness.ec2.fault = (_, response) => answerError(response, 403, 'UnauthorizedOperation', 'denied');
     assert.match((await lookup(numbered(1)))[0]!, /^unknown Forbidden: /);
     const { handle } = numbered(1);
-    const xml = `<DescribeVolumesResponse><volumeSet><item><volumeId>${handle}</volumeId></item></volumeSet></DescribeVolumesResponse>`;
+    const item = `<item><volumeId>${handle}</volumeId></item>`;
+    const xml = `<DescribeVolumesResponse><volumeSet>${item}</volumeSet></DescribeVolumesResponse>`;
     harness.ec2.fault = (_, response) => answerXml(response, 200, xml);
     assert.deepEqual(await lookup(numbered(1)), [`unknown Invalid: AvailabilityZone of ${handle}: missing`]);
   });

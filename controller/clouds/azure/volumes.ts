@@ -46,7 +46,9 @@ export function createVolumes(client: ArmClient, subscription: string): Volumes 
   };
 }
 
-/** A disk without a zone, or replicated over all zones, is for the whole region. Zones are those of Nodes: `eastus-1`. */
+/**
+ * A disk without a zone, or replicated over all zones, is for the whole region. Zones are those of Nodes: `eastus-1`.
+ */
 function placeOf(disk: AnswerFields): VolumePlace {
   const region = disk.text('location').toLowerCase();
   const zones = disk.json()['zones'] == null ? [] : disk.texts('zones');
