@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import {
+  CreateVolumeCommand,
   DescribeAvailabilityZonesCommand,
   DescribeImagesCommand,
   DescribeRouteTablesCommand,
@@ -14,6 +15,7 @@ import { systemClock } from '../../../common/process/clock.ts';
 import { silentLog } from '../../../common/process/log.ts';
 import { cloudModule } from '../../../controller/clouds/aws/index.ts';
 import type { CloudCall, InstanceRef, Lookup, OpenedCloud } from '../../../controller/clouds/cloud.ts';
+import { volumeKey } from '../../../controller/clouds/volumes.ts';
 
 const url = process.env['MOTO_URL'];
 const region = 'eu-west-1';
@@ -72,6 +74,25 @@ describe('AWS against moto', () => {
     const lookups = await cloud.instances.lookup([wanted], { canaries });
     return lookups.get(wanted.providerID)!;
   };
+
+  it('finds the zones of volumes in one call, and one that does not exist is absent', async () => {
+    const zones = ['a', 'b'].map((letter) => region + letter);
+    const made = zones.map((AvailabilityZone) => ec2.send(new CreateVolumeCommand({ AvailabilityZone, Size: 1 })));
+    const handles = (await Promise.all(made)).map(({ VolumeId }) => VolumeId!);
+    calls = [];
+    const refs = [...handles, 'vol-0123456789abcdef0'].map((handle) => {
+      return { source: 'ebs.csi.aws.com', handle, zones: [] };
+    });
+    const lookups = await cloud.volumes!.lookup(refs);
+    assert.deepEqual(
+      refs.map((one) => lookups.get(volumeKey(one))),
+      [...zones.map((zone) => ({ state: 'found', place: { zones: [zone], region } })), { state: 'absent' }],
+    );
+    assert.deepEqual(
+      calls.map(({ operation, code }) => `${operation} ${code}`),
+      ['DescribeVolumes ok'],
+    );
+  });
 
   it('finds 210 instances in two calls, with the facts of their Nodes', async () => {
     const { AvailabilityZones } = await ec2.send(new DescribeAvailabilityZonesCommand({}));
