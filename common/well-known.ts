@@ -131,7 +131,7 @@ export const ownKeys: readonly OwnKey[] = [
   },
   {
     key: annotations.paused,
-    on: 'Node, Service',
+    on: 'Node, Service, PersistentVolume',
     kind: 'annotation',
     written: 'person',
     meaning:
