@@ -1,20 +1,16 @@
 import { CloudError, isCloudError, kindOfHttpStatus } from '../../common/cloud-error.ts';
-import { createHttp, type Http, type HttpAnswer } from '../../common/process/http.ts';
-import { readProxies } from '../../common/process/proxy-environment.ts';
+import type { HttpAnswer } from '../../common/process/http.ts';
 import { codecOf } from '../../common/provider-id/registry.ts';
 import { createChecks } from './checks.ts';
-import type { InstanceRef } from './cloud.ts';
+import { openConnections, type WrapHttp } from './connections.ts';
 import { createJsonApi } from './json-api.ts';
-import { lookupPass, type Target } from './lookup-pass.ts';
+import { createLookups, targetBy } from './lookups.ts';
 import { createMachineReader } from './machines.ts';
 import type { CloudKit } from './out-of-tree.ts';
 import { createRateLimiter } from './rate-limiter.ts';
 import { retryAfterMsOf } from './retry-after.ts';
 import { volumeKey } from './volumes.ts';
 
-/** As many as Services are worked on at once: a call that waits here was permitted too early. */
-const maxSockets = 48;
-const batchSize = 1000;
 /** Up to so many instances are asked for one by one; more, and all are listed. */
 const listAbove = 2;
 const shownLength = 300;
@@ -24,16 +20,10 @@ const shownLength = 300;
  *
  * @param wrapHttp around every exchange, for worlds that lose answers or count calls
  */
-export function createCloudKit(cloud: string, wrapHttp: (http: Http) => Http = (http) => http): CloudKit {
+export function createCloudKit(cloud: string, wrapHttp?: WrapHttp): CloudKit {
   const { parse, print } = codecOf(cloud);
   const instanceIdOf = (providerID: string) => parse(providerID)?.instanceId;
-
-  function targetOf(ref: InstanceRef): Target {
-    if (ref.by === 'name') return { ask: 'name', name: ref.name };
-    const id = instanceIdOf(ref.providerID);
-    if (id !== undefined) return { ask: 'id', id, by: 'providerID' };
-    return { ask: 'nothing', problem: `${JSON.stringify(ref.providerID)} is no providerID of ${cloud}` };
-  }
+  const targetOf = targetBy(instanceIdOf, `providerID of ${cloud}`);
 
   return {
     name: cloud,
@@ -41,20 +31,17 @@ export function createCloudKit(cloud: string, wrapHttp: (http: Http) => Http = (
     instanceIdOf,
     error: (details) => new CloudError({ ...details, cloud }),
     kindOf: (error) => (isCloudError(error) ? error.kind : undefined),
-    instances: (machines) => ({
-      batchSize,
-      lookup(refs, options) {
-        const reader = createMachineReader(cloud, machines());
-        return lookupPass({ ...options, cloud, refs, reader, listAbove, targetOf });
-      },
-    }),
+    instances(machines) {
+      const createReader = () => createMachineReader(cloud, machines());
+      return createLookups({ cloud, listAbove, targetOf, createReader }).instances;
+    },
     volumeKey,
-    jsonApi({ clock, random, env, onCall, onWait, mutationTimeoutMs = 10_000 }, options) {
+    jsonApi(context, options) {
+      const { clock, random, onCall, onWait, mutationTimeoutMs = 10_000 } = context;
       const { endpoint, authorization, callsPerSecond: perSecond, burst, timeoutMs = 15_000 } = options;
-      const pool = { keepAlive: true, maxSockets };
-      const { http, close } = createHttp({ clock, proxyFor: readProxies(env), plain: pool, tls: pool });
+      const { http, close } = openConnections(context, { wrapHttp });
       const api = createJsonApi({
-        ...{ cloud, http: wrapHttp(http), clock, onCall, endpoint, authorization, timeoutMs, mutationTimeoutMs },
+        ...{ cloud, http, clock, onCall, endpoint, authorization, timeoutMs, mutationTimeoutMs },
         gate: createRateLimiter({ cloud, clock, random, limits: { perSecond, burst }, onWait }),
         errorOf: (operation, answer) => errorOf(cloud, operation, answer, clock.now()),
       });

@@ -1,21 +1,12 @@
-import { createHttp, type Http } from '../../../common/process/http.ts';
-import { readProxies } from '../../../common/process/proxy-environment.ts';
 import { alibaba } from '../../../common/provider-id/alibaba.ts';
-import type {
-  CloudConfigFile,
-  CloudContext,
-  CloudIdentity,
-  CloudModule,
-  InstanceRef,
-  OpenedCloud,
-  ReportOnlyCloud,
-} from '../cloud.ts';
-import { configFilesOf } from '../config-files.ts';
+import type { CloudIdentity, InstanceRef, OpenedCloud } from '../cloud.ts';
+import { type CloudPartsWithFiles, configuredModule } from '../configured-module.ts';
+import { openConnections } from '../connections.ts';
 import { createCountedHttp } from '../counted-http.ts';
-import { lookupPass, type Target } from '../lookup-pass.ts';
+import type { Target } from '../lookup-pass.ts';
+import { createLookups } from '../lookups.ts';
 import { createMachineReader } from '../machines.ts';
 import { createRateLimiter } from '../rate-limiter.ts';
-import type { ReadText } from '../variables.ts';
 import { checkAlibaba } from './check.ts';
 import { createLoadBalancerDriver } from './clb/driver.ts';
 import { createClient } from './client.ts';
@@ -28,37 +19,18 @@ import { createPlace } from './place.ts';
 import { createRoutes } from './routes.ts';
 
 /** Alibaba Cloud: ECS instances, VPC routes and load balancers of one region. Opening makes no call. */
-export const cloudModule: CloudModule = { name: cloud, open };
+export const cloudModule = configuredModule(cloud, readConfig, openAlibaba);
 
 /** Up to so many instances are asked for one by one. */
 const listAbove = 1;
-/** As many as Services are worked on at once: a call that waits here was permitted too early. */
-const maxSockets = 48;
 /** Of each product. The APIs take 30 to 100 calls a second of an account, of which others make some, too. */
 const limits = { perSecond: 10, burst: 50 };
 
-export interface AlibabaParts {
-  readonly config: AlibabaConfig;
-  readonly context: CloudContext;
-  readonly readText: ReadText;
-  /** Around every exchange, for worlds that lose answers or count calls. */
-  readonly wrapHttp?: (http: Http) => Http;
-}
-
-async function open(file: CloudConfigFile | undefined, context: CloudContext): Promise<OpenedCloud | ReportOnlyCloud> {
-  const { readText } = configFilesOf(cloud);
-  const config = await readConfig(file, context.env, readText);
-  if ('reportOnly' in config) return config;
-  for (const warning of config.warnings) context.log.warn(warning, { cloud });
-  return openAlibaba({ config, context, readText });
-}
-
 /** One region of one account. Makes no call. */
-export function openAlibaba({ config, context, readText, wrapHttp = (http) => http }: AlibabaParts): OpenedCloud {
+export function openAlibaba({ config, context, readText, wrapHttp }: CloudPartsWithFiles<AlibabaConfig>): OpenedCloud {
   const { clock, random, onCall, onWait, mutationTimeoutMs = 10_000 } = context;
-  const pool = { keepAlive: true, maxSockets };
-  const { http: bare, close } = createHttp({ clock, proxyFor: readProxies(context.env), plain: pool, tls: pool });
-  const http = createCountedHttp({ cloud, http: wrapHttp(bare), clock, onCall });
+  const { http: bare, close } = openConnections(context, { wrapHttp });
+  const http = createCountedHttp({ cloud, http: bare, clock, onCall });
   const metadata = createMetadata(http, config.metadataEndpoint);
   const gates = new Map(
     products.map((product) => [product, createRateLimiter({ cloud, clock, random, limits, onWait })] as const),
@@ -87,14 +59,10 @@ export function openAlibaba({ config, context, readText, wrapHttp = (http) => ht
   return {
     name: cloud,
     identify,
-    accepts: (providerID) => targetOf({ by: 'providerID', providerID }).ask === 'id',
-    instances: {
-      batchSize: 1000,
-      lookup: (refs, options) => {
-        const reader = createMachineReader(cloud, [createInstances(client)]);
-        return lookupPass({ ...options, cloud, refs, reader, listAbove, targetOf });
-      },
-    },
+    ...createLookups({
+      ...{ cloud, listAbove, targetOf },
+      createReader: () => createMachineReader(cloud, [createInstances(client)]),
+    }),
     loadBalancerDriver: createLoadBalancerDriver({ client, place, config }),
     routes: createRoutes({ client, clock, place }),
     files: config.files,

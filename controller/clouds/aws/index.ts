@@ -7,7 +7,8 @@ import {
   type OpenedCloud,
   type ReportOnlyCloud,
 } from '../cloud.ts';
-import { lookupPass, type Target } from '../lookup-pass.ts';
+import type { Target } from '../lookup-pass.ts';
+import { createLookups } from '../lookups.ts';
 import { createAccount } from './account.ts';
 import { checkAws, proveCredential } from './check.ts';
 import { createCluster } from './cluster-tags.ts';
@@ -112,19 +113,11 @@ async function open(file: CloudConfigFile | undefined, context: CloudContext): P
       const told = accountOfRole(config.roleArn ?? env['AWS_ROLE_ARN'] ?? '');
       return { scope, account: number, formerScopes: told === undefined ? [place] : [] };
     },
+    ...createLookups({
+      ...{ cloud: 'aws', listAbove: 0, createReader: () => reader },
+      targetOf: (ref) => targetOf(ref, region.name, accepts),
+    }),
     accepts,
-    instances: {
-      batchSize: 1000,
-      lookup: (refs, options) =>
-        lookupPass({
-          ...options,
-          cloud: 'aws',
-          refs,
-          reader,
-          listAbove: 0,
-          targetOf: (ref) => targetOf(ref, region.name, accepts),
-        }),
-    },
     loadBalancerDriver: balancers.driver,
     routes: createRoutes(parts),
     nodeTags: createNodeTags(ec2),

@@ -1,23 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { CloudError, isCloudError } from '../../../common/cloud-error.ts';
-import { createHttp, type Http } from '../../../common/process/http.ts';
-import { readProxies } from '../../../common/process/proxy-environment.ts';
 import { azure as providerId } from '../../../common/provider-id/azure.ts';
-import type {
-  CloudConfigFile,
-  CloudContext,
-  CloudIdentity,
-  CloudModule,
-  InstanceRef,
-  OpenedCloud,
-  ReportOnlyCloud,
-} from '../cloud.ts';
-import { configFilesOf } from '../config-files.ts';
-import { lookupPass, type Target } from '../lookup-pass.ts';
+import type { CloudIdentity, InstanceRef, OpenedCloud } from '../cloud.ts';
+import { type CloudPartsWithFiles, configuredModule } from '../configured-module.ts';
+import { openConnections } from '../connections.ts';
+import type { Target } from '../lookup-pass.ts';
+import { createLookups } from '../lookups.ts';
 import { createMachineReader } from '../machines.ts';
 import { createRateLimiter } from '../rate-limiter.ts';
 import type { CallLimits } from '../token-bucket.ts';
-import type { ReadText } from '../variables.ts';
 import { checkAzure } from './check.ts';
 import { createClient, versions } from './client.ts';
 import { type AzureConfig, readConfig } from './config.ts';
@@ -31,39 +22,19 @@ import { createVirtualMachines } from './virtual-machines.ts';
 import { createVolumes } from './volumes.ts';
 
 /** Azure: VMs and scale sets of one subscription, a route table, and load balancers. Opening makes no call. */
-export const cloudModule: CloudModule = { name: cloud, open };
+export const cloudModule = configuredModule(cloud, readConfig, openAzure);
 
 /** Up to so many VMs are asked for one by one; more, and their resource groups and scale sets are listed. */
 const listAbove = 2;
-/** As many as routes are worked on at once: a call that waits here was permitted too early. */
-const maxSockets = 48;
 /** Resource Manager gives a credential 250 reads at once and 25 a second in a subscription, which others use, too. */
 const limits: CallLimits = { perSecond: 10, burst: 150 };
 
 const identification = 'GET subscriptions/{id}';
 
-export interface AzureParts {
-  readonly config: AzureConfig;
-  readonly context: CloudContext;
-  readonly readText: ReadText;
-  /** Around every exchange, for worlds that lose answers or count calls. */
-  readonly wrapHttp?: (http: Http) => Http;
-}
-
-async function open(file: CloudConfigFile | undefined, context: CloudContext): Promise<OpenedCloud | ReportOnlyCloud> {
-  const { readText } = configFilesOf(cloud);
-  const config = await readConfig(file, context.env, readText);
-  if ('reportOnly' in config) return config;
-  for (const warning of config.warnings) context.log.warn(warning, { cloud });
-  return openAzure({ config, context, readText });
-}
-
 /** One subscription. Makes no call. */
-export function openAzure({ config, context, readText, wrapHttp = (http) => http }: AzureParts): OpenedCloud {
+export function openAzure({ config, context, readText, wrapHttp }: CloudPartsWithFiles<AzureConfig>): OpenedCloud {
   const { clock, random, onCall, onWait, mutationTimeoutMs = 10_000 } = context;
-  const pool = { keepAlive: true, maxSockets };
-  const { http: bare, close } = createHttp({ clock, proxyFor: readProxies(context.env), plain: pool, tls: pool });
-  const http = wrapHttp(bare);
+  const { http, close } = openConnections(context, { wrapHttp });
   const { environment, subscription, tenant, routeTable, authority, balancers } = config;
   const { endpoint } = environment;
   const discover = 'name' in environment ? createDiscovery(http, endpoint, environment.name) : async () => environment;
@@ -103,15 +74,10 @@ export function openAzure({ config, context, readText, wrapHttp = (http) => http
   return {
     name: cloud,
     identify,
-    accepts: (providerID) => targetIn(subscription, { by: 'providerID', providerID }).ask === 'id',
-    instances: {
-      batchSize: 1000,
-      lookup: (refs, options) => {
-        const reader = createMachineReader(cloud, [createVirtualMachines(client, config)]);
-        const targetOf = (ref: InstanceRef) => targetIn(subscription, ref);
-        return lookupPass({ ...options, cloud, refs, reader, listAbove, targetOf });
-      },
-    },
+    ...createLookups({
+      ...{ cloud, listAbove, targetOf: (ref) => targetIn(subscription, ref) },
+      createReader: () => createMachineReader(cloud, [createVirtualMachines(client, config)]),
+    }),
     ...(routeTable === undefined ? {} : { routes: createRoutes({ client, clock, config, table: routeTable }) }),
     loadBalancerDriver: balancers && createLoadBalancerDriver(client, balancers, clock),
     volumes: createVolumes(client, subscription),

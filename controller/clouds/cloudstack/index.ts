@@ -1,17 +1,9 @@
 import { CloudError } from '../../../common/cloud-error.ts';
-import { createHttp, type Http } from '../../../common/process/http.ts';
-import { readProxies } from '../../../common/process/proxy-environment.ts';
 import { cloudstack } from '../../../common/provider-id/cloudstack.ts';
-import type {
-  CloudConfigFile,
-  CloudContext,
-  CloudIdentity,
-  CloudModule,
-  InstanceRef,
-  OpenedCloud,
-  ReportOnlyCloud,
-} from '../cloud.ts';
-import { lookupPass, type Target } from '../lookup-pass.ts';
+import type { CloudIdentity, OpenedCloud } from '../cloud.ts';
+import { type CloudParts, configuredModule } from '../configured-module.ts';
+import { openConnections } from '../connections.ts';
+import { createLookups, targetBy } from '../lookups.ts';
 import { createMachineReader } from '../machines.ts';
 import { createRateLimiter } from '../rate-limiter.ts';
 import { checkCloudStack } from './check.ts';
@@ -22,40 +14,21 @@ import { createLoadBalancerDriver } from './load-balancers/driver.ts';
 import { createVms } from './vms.ts';
 
 /** CloudStack: VMs and load balancers of one account or project. Opening makes no call. */
-export const cloudModule: CloudModule = { name: cloud, open };
+export const cloudModule = configuredModule(cloud, readConfig, openCloudStack);
 
 /** Up to so many VMs are asked for one by one; more, and all of the scope are listed. */
 const listAbove = 2;
-/** As many as Services are worked on at once: a call that waits here was permitted too early. */
-const maxSockets = 48;
 /** Where the operator has set a limit, it is 25 calls a second by default, of which others make some, too. */
 const limits = { perSecond: 10, burst: 50 };
 
-export interface CloudStackParts {
-  readonly config: CloudStackConfig;
-  readonly context: CloudContext;
-  /** Around every exchange, for worlds that lose answers or count calls. */
-  readonly wrapHttp?: (http: Http) => Http;
-}
-
-async function open(file: CloudConfigFile | undefined, context: CloudContext): Promise<OpenedCloud | ReportOnlyCloud> {
-  const config = readConfig(file);
-  if ('reportOnly' in config) return config;
-  for (const warning of config.warnings) context.log.warn(warning, { cloud });
-  return openCloudStack({ config, context });
-}
-
 /** One account or project. Makes no call. */
-export function openCloudStack({ config, context, wrapHttp = (http) => http }: CloudStackParts): OpenedCloud {
+export function openCloudStack({ config, context, wrapHttp }: CloudParts<CloudStackConfig>): OpenedCloud {
   const { clock, random, onCall, onWait, mutationTimeoutMs = 10_000 } = context;
-  const pool = { keepAlive: true, maxSockets };
-  const tls = { ...pool, ...(config.isInsecure && { rejectUnauthorized: false }) };
-  const { http, close } = createHttp({ clock, proxyFor: readProxies(context.env), plain: pool, tls });
+  const tls = config.isInsecure ? { rejectUnauthorized: false } : {};
+  const { http, close } = openConnections(context, { wrapHttp, tls });
   const { endpoint, apiKey, secretKey } = config;
   const gate = createRateLimiter({ cloud, clock, random, limits, onWait });
-  const client = createClient({
-    ...{ http: wrapHttp(http), clock, onCall, gate, endpoint, apiKey, secretKey, mutationTimeoutMs },
-  });
+  const client = createClient({ http, clock, onCall, gate, endpoint, apiKey, secretKey, mutationTimeoutMs });
   const identify = async (signal?: AbortSignal): Promise<CloudIdentity> => {
     const account = await accountOf(client, config, signal);
     return { scope: `${new URL(endpoint).host}/${account}`, account };
@@ -63,14 +36,10 @@ export function openCloudStack({ config, context, wrapHttp = (http) => http }: C
   return {
     name: cloud,
     identify,
-    accepts: (providerID) => targetOf({ by: 'providerID', providerID }).ask === 'id',
-    instances: {
-      batchSize: 1000,
-      lookup: (refs, options) => {
-        const reader = createMachineReader(cloud, [createVms(client, config)]);
-        return lookupPass({ ...options, cloud, refs, reader, listAbove, targetOf });
-      },
-    },
+    ...createLookups({
+      ...{ cloud, listAbove, targetOf },
+      createReader: () => createMachineReader(cloud, [createVms(client, config)]),
+    }),
     loadBalancerDriver: createLoadBalancerDriver({ client, config, clock }),
     ping: async (signal) => void (await identify(signal)),
     check: (signal) => checkCloudStack(config, client, signal),
@@ -101,9 +70,4 @@ async function accountOf(
   );
 }
 
-function targetOf(ref: InstanceRef): Target {
-  if (ref.by === 'name') return { ask: 'name', name: ref.name };
-  const id = cloudstack.parse(ref.providerID)?.instanceId;
-  if (id !== undefined) return { ask: 'id', id, by: 'providerID' };
-  return { ask: 'nothing', problem: `${JSON.stringify(ref.providerID)} is no VM of CloudStack` };
-}
+const targetOf = targetBy((providerID) => cloudstack.parse(providerID)?.instanceId, 'VM of CloudStack');

@@ -16,7 +16,8 @@ describe('the configuration of DigitalOcean', () => {
     for (const name of ['DO_ACCESS_TOKEN', 'DIGITALOCEAN_ACCESS_TOKEN'])
       assert.deepEqual(await read({ [name]: token }), {
         ...{ endpoint: 'https://api.digitalocean.com', token, region: undefined, vpc: undefined },
-        ...{ clusterId: undefined, defaultType: 'REGIONAL', callsPerSecond: 1, files: [], warnings: [] },
+        ...{ clusterId: undefined, defaultType: 'REGIONAL', callsPerSecond: 1, files: [] },
+        warnings: ['no load balancers: neither REGION nor DO_CLUSTER_VPC_ID says where'],
       });
   });
 
@@ -37,7 +38,8 @@ describe('the configuration of DigitalOcean', () => {
   });
 
   it('warns of what has no meaning here', async () => {
-    const config = await read({ DO_ACCESS_TOKEN: token, DEBUG_ADDR: ':1', PUBLIC_ACCESS_FIREWALL_NAME: 'fw' });
+    const ignored = { DEBUG_ADDR: ':1', PUBLIC_ACCESS_FIREWALL_NAME: 'fw' };
+    const config = await read({ DO_ACCESS_TOKEN: token, REGION: 'nyc3', ...ignored });
     assert.deepEqual('warnings' in config && config.warnings, [
       'DEBUG_ADDR has no meaning here',
       'PUBLIC_ACCESS_FIREWALL_NAME: no firewall is managed',

@@ -61,10 +61,12 @@ export async function readConfig(
     wrong(tokens[1], `the same as ${tokens[0]}, or one of them alone`, undefined, 'it is another');
   const token = given[0] ?? given[1];
   const calls = matching('DO_API_RATE_LIMIT_QPS', /^(?!0+(\.0+)?$)\d{1,3}(\.\d+)?$/, 'a number of calls a second');
+  const region = matching('REGION', /^[a-z0-9]+$/, 'the slug of a region: nyc3');
+  const vpc = matching('DO_CLUSTER_VPC_ID', uuid, 'the UUID of a VPC');
+  const isNowhere = region === undefined && vpc === undefined;
   const config = {
     endpoint: url('DO_OVERRIDE_URL', 'https://api.digitalocean.com'),
-    region: matching('REGION', /^[a-z0-9]+$/, 'the slug of a region: nyc3'),
-    vpc: matching('DO_CLUSTER_VPC_ID', uuid, 'the UUID of a VPC'),
+    ...{ region, vpc },
     // What a tag may hold.
     clusterId: matching('DO_CLUSTER_ID', /^[\w:-]{1,251}$/, "letters, digits, '-', '_' and ':'"),
     defaultType: matching('DEFAULT_LB_TYPE', new RegExp(`^(${types.join('|')})$`), types.join(' or ')) ?? types[0],
@@ -73,6 +75,7 @@ export async function readConfig(
     warnings: [
       ...withoutMeaning.filter((name) => text(name) !== undefined).map((name) => `${name} has no meaning here`),
       ...firewall.filter((name) => text(name) !== undefined).map((name) => `${name}: no firewall is managed`),
+      ...(isNowhere ? ['no load balancers: neither REGION nor DO_CLUSTER_VPC_ID says where'] : []),
     ],
   };
   variables.finish();

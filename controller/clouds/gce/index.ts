@@ -1,23 +1,15 @@
 import { CloudError } from '../../../common/cloud-error.ts';
-import { createHttp, type Http } from '../../../common/process/http.ts';
-import { readProxies } from '../../../common/process/proxy-environment.ts';
 import { gce, gceRegion } from '../../../common/provider-id/gce.ts';
-import type {
-  CloudConfigFile,
-  CloudContext,
-  CloudModule,
-  InstanceRef,
-  OpenedCloud,
-  ReportOnlyCloud,
-} from '../cloud.ts';
-import { configFilesOf } from '../config-files.ts';
+import type { InstanceRef, OpenedCloud, ReportOnlyCloud } from '../cloud.ts';
+import { type CloudPartsWithFiles, configuredModule } from '../configured-module.ts';
+import { openConnections } from '../connections.ts';
 import { createExchange } from '../exchange.ts';
 import { createJsonApi } from '../json-api.ts';
-import { lookupPass, type Target } from '../lookup-pass.ts';
+import type { Target } from '../lookup-pass.ts';
+import { createLookups } from '../lookups.ts';
 import { createMachineReader } from '../machines.ts';
 import { createRateLimiter } from '../rate-limiter.ts';
 import type { CallLimits } from '../token-bucket.ts';
-import type { ReadText } from '../variables.ts';
 import { checkGce } from './check.ts';
 import { createClient, lastSegment } from './client.ts';
 import { type GceConfig, namePattern, readConfig, zonePattern } from './config.ts';
@@ -34,7 +26,7 @@ import { createVolumes } from './volumes.ts';
  * Compute Engine: the VMs, load balancers and routes of one project. Opening asks the VM's metadata service where
  * nothing else names a credential, for at most three seconds. It does not call Compute Engine.
  */
-export const cloudModule: CloudModule = { name: cloud, open };
+export const cloudModule = configuredModule(cloud, readConfig, openGce);
 
 /** Up to so many VMs are asked for one by one; more, and all of their zone or of the project are listed. */
 const listAbove = 5;
@@ -43,27 +35,11 @@ const maxSockets = 64;
 /** A project has 1,500 calls a minute of each kind, which others use, too. */
 const limits: CallLimits = { perSecond: 10, burst: 300 };
 
-export interface GceParts {
-  readonly config: GceConfig;
-  readonly context: CloudContext;
-  readonly readText: ReadText;
-  /** Around every exchange, for worlds that lose answers or count calls. */
-  readonly wrapHttp?: (http: Http) => Http;
-}
-
-async function open(file: CloudConfigFile | undefined, context: CloudContext): Promise<OpenedCloud | ReportOnlyCloud> {
-  const config = readConfig(file);
-  for (const warning of config.warnings) context.log.warn(warning, { cloud });
-  return openGce({ config, context, readText: configFilesOf(cloud).readText });
-}
-
 /** One project. */
-export async function openGce(parts: GceParts): Promise<OpenedCloud | ReportOnlyCloud> {
-  const { config, context, readText, wrapHttp = (http) => http } = parts;
+export async function openGce(parts: CloudPartsWithFiles<GceConfig>): Promise<OpenedCloud | ReportOnlyCloud> {
+  const { config, context, readText, wrapHttp } = parts;
   const { clock, random, onCall, onWait, env, mutationTimeoutMs = 10_000 } = context;
-  const pool = { keepAlive: true, maxSockets };
-  const { http: bare, close } = createHttp({ clock, proxyFor: readProxies(env), plain: pool, tls: pool });
-  const http = wrapHttp(bare);
+  const { http, close } = openConnections(context, { wrapHttp, maxSockets });
   const unlimited = () => createRateLimiter({ cloud, clock, random });
   const exchange = createExchange({ ...{ cloud, http, clock, onCall }, gate: unlimited() });
   const metadata = createMetadataServer(exchange, env['GCE_METADATA_HOST'] || '169.254.169.254');
@@ -142,14 +118,10 @@ export async function openGce(parts: GceParts): Promise<OpenedCloud | ReportOnly
       project = await readProject(signal);
       return { scope: `${new URL(endpoint).host}/${project}`, account: project };
     },
-    accepts: (providerID) => idOf(providerID) !== undefined,
-    instances: {
-      batchSize: 1000,
-      async lookup(refs, options) {
-        const reader = createMachineReader(cloud, [createVms({ client, config, project: project ?? '' })]);
-        return lookupPass({ ...options, cloud, refs, reader, listAbove, targetOf });
-      },
-    },
+    ...createLookups({
+      ...{ cloud, listAbove, targetOf },
+      createReader: () => createMachineReader(cloud, [createVms({ client, config, project: project ?? '' })]),
+    }),
     loadBalancerDriver: region === undefined ? undefined : createLoadBalancerDriver({ ...loadBalancers, region }),
     routes: createRoutes({ client, clock, project: projectId, network: networkOnce, idOf }),
     volumes: createVolumes(client, projectId),

@@ -1,23 +1,16 @@
-import { createHttp, type Http } from '../../../common/process/http.ts';
-import { readProxies } from '../../../common/process/proxy-environment.ts';
 import { hetzner } from '../../../common/provider-id/hetzner.ts';
-import {
-  CloudConfigError,
-  type CloudConfigFile,
-  type CloudContext,
-  type CloudModule,
-  type InstanceRef,
-  type OpenedCloud,
-  type ReportOnlyCloud,
-} from '../cloud.ts';
-import { configFilesOf } from '../config-files.ts';
-import { lookupPass, type Target } from '../lookup-pass.ts';
+import { CloudConfigError, type InstanceRef, type OpenedCloud } from '../cloud.ts';
+import { type CloudParts, configuredModule } from '../configured-module.ts';
+import { openConnections } from '../connections.ts';
+import type { Target } from '../lookup-pass.ts';
+import { createLookups } from '../lookups.ts';
 import { createMachineReader } from '../machines.ts';
 import { createRateLimiter } from '../rate-limiter.ts';
 import type { CallLimits } from '../token-bucket.ts';
 import { checkHetzner } from './check.ts';
 import { createClient } from './client.ts';
 import { type HetznerConfig, readConfig } from './config.ts';
+import { cloud } from './fault.ts';
 import { checkDefaults, createLoadBalancerDriver } from './load-balancers/driver.ts';
 import { createNetwork } from './network.ts';
 import { createRobot } from './robot.ts';
@@ -25,42 +18,28 @@ import { createRoutes } from './routes.ts';
 import { createServers, isDedicated } from './servers.ts';
 
 /** Hetzner: one project of Hetzner Cloud and, beside it, dedicated servers. Opening makes no call. */
-export const cloudModule: CloudModule = { name: 'hetzner', open };
+export const cloudModule = configuredModule(cloud, readWithDefaults, openHetzner);
 
 /** Up to so many servers are asked for one by one; more, and all of the project are listed. */
 const listAbove = 2;
-/** As many as Services and routes are worked on at once: a call that waits here was permitted too early. */
-const maxSockets = 48;
 /** A project has 3,600 calls an hour, which others use, too; the robot has 200 lists an hour. */
 const cloudLimits: CallLimits = { perSecond: 1, burst: 1800 };
 const robotLimits: CallLimits = { perSecond: 0.1, burst: 100 };
 
-export interface HetznerParts {
-  readonly config: HetznerConfig;
-  readonly context: CloudContext;
-  /** Around every exchange, for worlds that lose answers or count calls. */
-  readonly wrapHttp?: (http: Http) => Http;
-}
-
-async function open(file: CloudConfigFile | undefined, context: CloudContext): Promise<OpenedCloud | ReportOnlyCloud> {
-  const config = await readConfig(file, context.env, configFilesOf('hetzner').readText);
-  if ('reportOnly' in config) return config;
-  const problems = checkDefaults(config.loadBalancers.defaults);
+async function readWithDefaults(...input: Parameters<typeof readConfig>): ReturnType<typeof readConfig> {
+  const config = await readConfig(...input);
+  const problems = 'reportOnly' in config ? [] : checkDefaults(config.loadBalancers.defaults);
   if (problems.length > 0) throw new CloudConfigError(`hetzner: ${problems.join('; ')}`);
-  for (const warning of config.warnings) context.log.warn(warning, { cloud: 'hetzner' });
-  return openHetzner({ config, context });
+  return config;
 }
 
 /** One project. Makes no call. */
-export function openHetzner({ config, context, wrapHttp = (http) => http }: HetznerParts): OpenedCloud {
+export function openHetzner({ config, context, wrapHttp }: CloudParts<HetznerConfig>): OpenedCloud {
   const { clock, random, onCall, onWait, mutationTimeoutMs = 10_000 } = context;
-  const pool = { keepAlive: true, maxSockets };
-  const { http: bare, close } = createHttp({ clock, proxyFor: readProxies(context.env), plain: pool, tls: pool });
+  const { http, close } = openConnections(context, { wrapHttp });
   const clientAt = (endpoint: string, authorization: string, limits: CallLimits) => {
-    const gate = createRateLimiter({ ...{ cloud: 'hetzner', clock, random, limits, onWait } });
-    return createClient({
-      ...{ http: wrapHttp(bare), clock, gate, onCall, endpoint, authorization, mutationTimeoutMs },
-    });
+    const gate = createRateLimiter({ cloud, clock, random, limits, onWait });
+    return createClient({ http, clock, gate, onCall, endpoint, authorization, mutationTimeoutMs });
   };
   const client = clientAt(config.endpoint, `Bearer ${config.token}`, cloudLimits);
   const network = config.network === undefined ? undefined : createNetwork(client, config.network);
@@ -74,7 +53,7 @@ export function openHetzner({ config, context, wrapHttp = (http) => http }: Hetz
   const visibility = { shown: false };
   const oneServer = { path: '/servers', query: [['per_page', '1']] } as const;
   return {
-    name: 'hetzner',
+    name: cloud,
     async identify(signal) {
       // The API names no project. A network belongs to one, and only its tokens see it.
       const scopeOf = (account: string) => ({ scope: `${new URL(config.endpoint).host}/${account}`, account });
@@ -85,15 +64,13 @@ export function openHetzner({ config, context, wrapHttp = (http) => http }: Hetz
       await client.call({ ...oneServer, signal });
       return unnamed;
     },
-    accepts: (providerID) => targetOf({ by: 'providerID', providerID }).ask === 'id',
-    instances: {
-      batchSize: 1000,
-      lookup: (refs, options) => {
+    ...createLookups({
+      ...{ cloud, listAbove, targetOf },
+      createReader() {
         const servers = createServers({ client, config, network, visibility });
-        const reader = createMachineReader('hetzner', robot === undefined ? [servers] : [servers, robot]);
-        return lookupPass({ ...options, cloud: 'hetzner', refs, reader, listAbove, targetOf });
+        return createMachineReader(cloud, robot === undefined ? [servers] : [servers, robot]);
       },
-    },
+    }),
     loadBalancerDriver: config.loadBalancers.enabled
       ? createLoadBalancerDriver({
           ...{ client, network, defaults: config.loadBalancers.defaults },

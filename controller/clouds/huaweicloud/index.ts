@@ -1,20 +1,12 @@
-import { createHttp, type Http } from '../../../common/process/http.ts';
-import { readProxies } from '../../../common/process/proxy-environment.ts';
 import { huaweicloud } from '../../../common/provider-id/huaweicloud.ts';
-import type {
-  CloudConfigFile,
-  CloudContext,
-  CloudIdentity,
-  CloudModule,
-  InstanceRef,
-  OpenedCloud,
-  ReportOnlyCloud,
-} from '../cloud.ts';
-import { configFilesOf } from '../config-files.ts';
+import type { CloudConfigFile, CloudContext, CloudIdentity, OpenedCloud } from '../cloud.ts';
+import { type CloudParts, configuredModule } from '../configured-module.ts';
+import { openConnections } from '../connections.ts';
 import { createCountedHttp } from '../counted-http.ts';
-import { lookupPass, type Target } from '../lookup-pass.ts';
+import { createLookups, targetBy } from '../lookups.ts';
 import { createMachineReader } from '../machines.ts';
 import { createRateLimiter } from '../rate-limiter.ts';
+import type { ReadText } from '../variables.ts';
 import { createAgencyKeys } from './access-keys.ts';
 import { checkHuawei, readOneServer } from './check.ts';
 import { createClient } from './client.ts';
@@ -26,40 +18,30 @@ import { createRoutes } from './routes.ts';
 import { createServers } from './servers.ts';
 
 /** Huawei Cloud: the ECSs, load balancers and route tables of one project. Opening makes no call. */
-export const cloudModule: CloudModule = { name: cloud, open };
+export const cloudModule = configuredModule(cloud, readWithOptions, openHuawei);
 
 /** Up to so many ECSs are asked for one by one; more, and all of the project are listed. */
 const listAbove = 2;
-/** A call that waits here was permitted too early. */
-const maxSockets = 48;
 /** The gateway counts per user and API, and throttles at hundreds a minute. */
 const limits = { perSecond: 10, burst: 50 };
 
-export interface HuaweiParts {
-  readonly config: HuaweiConfig;
-  readonly context: CloudContext;
+interface ConfigWithOptions extends HuaweiConfig {
   /** Defaults of load balancers. */
-  readonly options?: Options;
-  /** Around every exchange, for worlds that lose answers or count calls. */
-  readonly wrapHttp?: (http: Http) => Http;
+  readonly defaults?: Options;
 }
 
-async function open(file: CloudConfigFile | undefined, context: CloudContext): Promise<OpenedCloud | ReportOnlyCloud> {
-  const config = readConfig(file, context.env);
+async function readWithOptions(file: CloudConfigFile | undefined, env: CloudContext['env'], readText: ReadText) {
+  const config = readConfig(file, env);
   if ('reportOnly' in config) return config;
-  const options = await readOptions(config.options, configFilesOf(cloud).readText);
-  for (const warning of [...config.warnings, ...options.warnings]) context.log.warn(warning, { cloud });
-  return openHuawei({ config, context, options });
+  const defaults = await readOptions(config.options, readText);
+  return { ...config, defaults, warnings: [...config.warnings, ...defaults.warnings] };
 }
 
 /** One project. Makes no call. */
-export function openHuawei(parts: HuaweiParts): OpenedCloud {
-  const { config, context, options = noOptions, wrapHttp = (http: Http) => http } = parts;
+export function openHuawei({ config, context, wrapHttp }: CloudParts<ConfigWithOptions>): OpenedCloud {
   const { clock, random, onCall, onWait, mutationTimeoutMs = 10_000 } = context;
-  const { key, region } = config;
-  const pool = { keepAlive: true, maxSockets };
-  const { http: plain, close } = createHttp({ clock, proxyFor: readProxies(context.env), plain: pool, tls: pool });
-  const http = wrapHttp(plain);
+  const { key, region, defaults: options = noOptions } = config;
+  const { http, close } = openConnections(context, { wrapHttp });
   const metadata = createCountedHttp({ cloud, http, clock, onCall });
   const client = createClient({
     ...{ http, clock, onCall, region, projectId: config.projectId, mutationTimeoutMs, endpointOf: config.endpointOf },
@@ -75,14 +57,10 @@ export function openHuawei(parts: HuaweiParts): OpenedCloud {
   return {
     name: cloud,
     identify,
-    accepts: (providerID) => targetOf({ by: 'providerID', providerID }).ask === 'id',
-    instances: {
-      batchSize: 1000,
-      lookup: (refs, options) => {
-        const reader = createMachineReader(cloud, [createServers(client, region)]);
-        return lookupPass({ ...options, cloud, refs, reader, listAbove, targetOf });
-      },
-    },
+    ...createLookups({
+      ...{ cloud, listAbove, targetOf },
+      createReader: () => createMachineReader(cloud, [createServers(client, region)]),
+    }),
     loadBalancerDriver: createLoadBalancerDriver({ client, config, options }),
     files: config.options === undefined ? [] : [config.options],
     routes: config.vpc === undefined ? undefined : createRoutes({ client, region, vpc: config.vpc }),
@@ -92,9 +70,4 @@ export function openHuawei(parts: HuaweiParts): OpenedCloud {
   };
 }
 
-function targetOf(ref: InstanceRef): Target {
-  if (ref.by === 'name') return { ask: 'name', name: ref.name };
-  const id = huaweicloud.parse(ref.providerID)?.instanceId.toLowerCase();
-  if (id !== undefined) return { ask: 'id', id, by: 'providerID' };
-  return { ask: 'nothing', problem: `${JSON.stringify(ref.providerID)} is no ECS` };
-}
+const targetOf = targetBy((providerID) => huaweicloud.parse(providerID)?.instanceId.toLowerCase(), 'ECS');

@@ -1,17 +1,10 @@
 import type { AgentOptions } from 'node:https';
-import { createHttp, type Http } from '../../../common/process/http.ts';
-import { readProxies } from '../../../common/process/proxy-environment.ts';
 import { openstack } from '../../../common/provider-id/openstack.ts';
-import type {
-  CloudConfigFile,
-  CloudContext,
-  CloudModule,
-  InstanceRef,
-  OpenedCloud,
-  ReportOnlyCloud,
-} from '../cloud.ts';
+import type { OpenedCloud } from '../cloud.ts';
 import { configFilesOf } from '../config-files.ts';
-import { lookupPass, type Target } from '../lookup-pass.ts';
+import { type CloudParts, configuredModule } from '../configured-module.ts';
+import { openConnections } from '../connections.ts';
+import { createLookups, targetBy } from '../lookups.ts';
 import { checkOpenStack } from './check.ts';
 import { createClient } from './client.ts';
 import { type OpenStackConfig, readConfig } from './config.ts';
@@ -28,44 +21,16 @@ import { createVolumes } from './volumes.ts';
  * OpenStack: Nova servers of one project and region, with the classic controller's cloud.conf or a clouds.yaml. Opening
  * makes no call.
  */
-export const cloudModule: CloudModule = { name: 'openstack', open };
+export const cloudModule = configuredModule('openstack', readConfig, openOpenStack);
 
 /** Up to so many servers are asked for one by one; more, and all of the project's are listed. */
 const listAbove = 5;
 
-/** As many as Services and routes in work at once, plus lookups: a call that waits here got its permit too early. */
-const maxSockets = 48;
-
-export interface OpenStackParts {
-  readonly config: OpenStackConfig;
-  readonly context: CloudContext;
-  /** Around every exchange, for worlds that lose answers or count calls. */
-  readonly wrapHttp?: (http: Http) => Http;
-}
-
-async function open(file: CloudConfigFile | undefined, context: CloudContext): Promise<OpenedCloud | ReportOnlyCloud> {
-  const config = await readConfig(file, context.env, configFilesOf('openstack').readText);
-  if ('reportOnly' in config) return config;
-  const log = context.log.with({ cloud: 'openstack' });
-  for (const warning of config.warnings) log.warn(warning);
-  return openOpenStack({ config, context });
-}
-
 /** One project and region. Makes no call. @throws CloudConfigError for TLS files that cannot be read */
-export async function openOpenStack({
-  config,
-  context,
-  wrapHttp = (http) => http,
-}: OpenStackParts): Promise<OpenedCloud> {
+export async function openOpenStack(parts: CloudParts<OpenStackConfig>): Promise<OpenedCloud> {
+  const { config, context, wrapHttp } = parts;
   const { clock, env, onCall, mutationTimeoutMs = 10_000 } = context;
-  const pool = { keepAlive: true, maxSockets };
-  const { http: bare, close } = createHttp({
-    clock,
-    proxyFor: readProxies(env),
-    plain: pool,
-    tls: { ...pool, ...(await tlsOptions(config)) },
-  });
-  const http = wrapHttp(bare);
+  const { http, close } = openConnections(context, { wrapHttp, tls: await tlsOptions(config) });
   const client = createClient({
     ...{ ...config, http, clock, onCall, gates: createGates(context) },
     mutationTimeoutMs: Math.min(config.timeoutMs, mutationTimeoutMs),
@@ -74,15 +39,11 @@ export async function openOpenStack({
   const { region, networking } = config;
   const regionalIds = env['OS_CCM_REGIONAL'] === 'true';
   const tellsUuid = env['MOORING_OPENSTACK_SMBIOS_UUID'] !== 'false';
-  const targetOf = (ref: InstanceRef) => targetIn(region, ref);
-  const serverIdOf = (providerID: string) => {
-    const target = targetOf({ by: 'providerID', providerID });
-    return target.ask === 'id' ? target.id : undefined;
-  };
+  const serverIdOf = (providerID: string) => serverIdIn(region, providerID);
   const providerIDOf = (serverId: string) =>
     openstack.print({ instanceId: serverId, ...(regionalIds && region ? { region } : {}) });
   const { routerId, loadBalancer } = config;
-  const parts = { client, config: loadBalancer, clock, serverIdOf, providerIDOf };
+  const balancerParts = { client, config: loadBalancer, clock, serverIdOf, providerIDOf };
   return {
     name: 'openstack',
     async identify(signal) {
@@ -92,15 +53,12 @@ export async function openOpenStack({
       const [scope, former] = [scopeWith(project), scopeWith(reachOf(config.credential))];
       return { scope, account: project, formerScopes: former === scope ? [] : [former] };
     },
-    accepts: (providerID) => serverIdOf(providerID) !== undefined,
-    instances: {
-      batchSize: 1000,
-      lookup: (refs, options) => {
-        const reader = createReader({ client, flavors, region, providerIDOf, networking, tellsUuid });
-        return lookupPass({ ...options, cloud: 'openstack', refs, reader, listAbove, targetOf });
-      },
-    },
-    loadBalancerDriver: loadBalancer.enabled ? createLoadBalancerDriver(parts) : undefined,
+    ...createLookups({
+      ...{ cloud: 'openstack', listAbove },
+      targetOf: targetBy(serverIdOf, `server of openstack${region === undefined ? '' : ` in region ${region}`}`),
+      createReader: () => createReader({ client, flavors, region, providerIDOf, networking, tellsUuid }),
+    }),
+    loadBalancerDriver: loadBalancer.enabled ? createLoadBalancerDriver(balancerParts) : undefined,
     ...(routerId === undefined ? {} : { routes: createRoutes({ client, routerId, serverIdOf, providerIDOf }) }),
     volumes: createVolumes({ client, region, ignoresZones: config.ignoresVolumeZones }),
     files: config.files,
@@ -114,15 +72,10 @@ export async function openOpenStack({
 }
 
 /** Nova knows servers by uuid alone, so any other id is none of this scope's rather than absent from it. */
-function targetIn(region: string | undefined, ref: InstanceRef): Target {
-  if (ref.by === 'name') return { ask: 'name', name: ref.name };
-  const parts = openstack.parse(ref.providerID);
+function serverIdIn(region: string | undefined, providerID: string): string | undefined {
+  const parts = openstack.parse(providerID);
   const held = parts !== undefined && (parts.region === undefined || parts.region === region);
-  if (!held || !isHyphenatedUuid(parts.instanceId)) {
-    const where = region === undefined ? 'openstack' : `openstack in region ${region}`;
-    return { ask: 'nothing', problem: `${JSON.stringify(ref.providerID)} is no server of ${where}` };
-  }
-  return { ask: 'id', id: parts.instanceId.toLowerCase(), by: 'providerID' };
+  return held && isHyphenatedUuid(parts.instanceId) ? parts.instanceId.toLowerCase() : undefined;
 }
 
 async function tlsOptions({ tls, wording }: OpenStackConfig): Promise<AgentOptions> {

@@ -1,9 +1,8 @@
-import { createHttp, type Http } from '../../../common/process/http.ts';
-import { readProxies } from '../../../common/process/proxy-environment.ts';
 import { ovirt } from '../../../common/provider-id/ovirt.ts';
-import type { CloudContext, CloudIdentity, CloudModule, InstanceRef, OpenedCloud } from '../cloud.ts';
-import { configFilesOf } from '../config-files.ts';
-import { lookupPass, type Target } from '../lookup-pass.ts';
+import type { CloudIdentity, CloudModule, OpenedCloud } from '../cloud.ts';
+import { type CloudParts, configuredModule } from '../configured-module.ts';
+import { openConnections } from '../connections.ts';
+import { createLookups, targetBy } from '../lookups.ts';
 import { createMachineReader } from '../machines.ts';
 import { createRateLimiter } from '../rate-limiter.ts';
 import { checkOvirt } from './check.ts';
@@ -18,17 +17,11 @@ export const cloudModule = createModule();
 /** All clouds that one module opens are told once what oVirt does not have. */
 export function createModule(): CloudModule {
   let isTold = false;
-  return {
-    name: cloud,
-    async open(file, context) {
-      const config = await readConfig(file, context.env, configFilesOf(cloud).readText);
-      if ('reportOnly' in config) return config;
-      for (const warning of config.warnings) context.log.warn(warning, { cloud });
-      if (!isTold) context.log.info('nodes alone: oVirt has no load balancers and no routes', { cloud });
-      isTold = true;
-      return openOvirt({ config, context });
-    },
-  };
+  return configuredModule<OvirtConfig>(cloud, readConfig, (parts) => {
+    if (!isTold) parts.context.log.info('nodes alone: oVirt has no load balancers and no routes', { cloud });
+    isTold = true;
+    return openOvirt(parts);
+  });
 }
 
 /** Up to so many VMs are asked for one by one; for more, all are listed. */
@@ -36,21 +29,13 @@ const listAbove = 5;
 /** No limit is documented; a list with NICs is heavy. */
 const limits = { perSecond: 10, burst: 50 };
 
-export interface OvirtParts {
-  readonly config: OvirtConfig;
-  readonly context: CloudContext;
-  /** Around every exchange, for worlds that count calls or answer themselves. */
-  readonly wrapHttp?: (http: Http) => Http;
-}
-
 /** One engine. Makes no call. */
-export function openOvirt({ config, context, wrapHttp = (http) => http }: OvirtParts): OpenedCloud {
+export function openOvirt({ config, context, wrapHttp }: CloudParts<OvirtConfig>): OpenedCloud {
   const { clock, random, onCall, onWait } = context;
   const { endpoint, ca, insecure, user } = config;
-  const pool = { keepAlive: true, maxSockets: 8 };
-  const tls = { ...pool, rejectUnauthorized: !insecure, ...(ca === undefined ? {} : { ca }) };
-  const { http, close } = createHttp({ clock, proxyFor: readProxies(context.env), plain: pool, tls });
-  const calls = { http: wrapHttp(http), clock, onCall };
+  const tls = { rejectUnauthorized: !insecure, ...(ca === undefined ? {} : { ca }) };
+  const { http, close } = openConnections(context, { wrapHttp, maxSockets: 8, tls });
+  const calls = { http, clock, onCall };
   const gate = createRateLimiter({ cloud, clock, random, limits, onWait });
   const engine = createEngine({ ...calls, gate, endpoint }, createTokens(config, calls));
 
@@ -64,14 +49,10 @@ export function openOvirt({ config, context, wrapHttp = (http) => http }: OvirtP
   return {
     name: cloud,
     identify,
-    accepts: (providerID) => targetOf({ by: 'providerID', providerID }).ask === 'id',
-    instances: {
-      batchSize: 1000,
-      lookup: (refs, options) => {
-        const reader = createMachineReader(cloud, [createVms(engine, config)]);
-        return lookupPass({ ...options, cloud, refs, reader, listAbove, targetOf });
-      },
-    },
+    ...createLookups({
+      ...{ cloud, listAbove, targetOf },
+      createReader: () => createMachineReader(cloud, [createVms(engine, config)]),
+    }),
     files: config.files,
     ping: async (signal) => void (await identify(signal)),
     check: (signal) =>
@@ -83,9 +64,4 @@ export function openOvirt({ config, context, wrapHttp = (http) => http }: OvirtP
   };
 }
 
-function targetOf(ref: InstanceRef): Target {
-  if (ref.by === 'name') return { ask: 'name', name: ref.name };
-  const id = ovirt.parse(ref.providerID)?.instanceId;
-  if (id !== undefined) return { ask: 'id', id, by: 'providerID' };
-  return { ask: 'nothing', problem: `${JSON.stringify(ref.providerID)} is no VM of oVirt` };
-}
+const targetOf = targetBy((providerID) => ovirt.parse(providerID)?.instanceId, 'VM of oVirt');

@@ -1,8 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { createHttp } from '../../../common/process/http.ts';
-import { readProxies } from '../../../common/process/proxy-environment.ts';
 import { CloudConfigError, type CloudConfigFile, type CloudModule } from '../cloud.ts';
+import { openConnections } from '../connections.ts';
 import { parseSimulatedConfig } from './config.ts';
 import { createSimulatedCloud } from './simulated-cloud.ts';
 
@@ -16,14 +15,7 @@ export const cloudModule: CloudModule = {
     const source = config.credential;
     const credential = 'text' in source ? source.text : await readCredential(file, source.file);
     const files = 'text' in source ? [] : [pathOf(file, source.file)];
-    // As many as Services and routes are worked on at once: a call that waits here was permitted too early.
-    const pool = { keepAlive: true, maxSockets: 256 };
-    const { http, close } = createHttp({
-      clock: context.clock,
-      proxyFor: readProxies(context.env),
-      plain: pool,
-      tls: pool,
-    });
+    const { http, close } = openConnections(context, { maxSockets: 256 });
     const { scope, account, ...cloud } = createSimulatedCloud({
       ...{ config, context, http, files, close },
       credential: async () => credential,

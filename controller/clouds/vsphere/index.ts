@@ -1,10 +1,10 @@
 import { createHttp, type Http } from '../../../common/process/http.ts';
 import { readProxies } from '../../../common/process/proxy-environment.ts';
 import { vsphere } from '../../../common/provider-id/vsphere.ts';
-import { CloudConfigError, type CloudContext, type CloudModule, type InstanceRef, type OpenedCloud } from '../cloud.ts';
+import { CloudConfigError, type CloudContext, type CloudModule, type OpenedCloud } from '../cloud.ts';
 import { configFilesOf } from '../config-files.ts';
 import { createExchange } from '../exchange.ts';
-import { lookupPass, type Target } from '../lookup-pass.ts';
+import { createLookups, targetBy } from '../lookups.ts';
 import { createRateLimiter } from '../rate-limiter.ts';
 import { checkVCenter } from './check.ts';
 import { readConfig, type VSphereConfig } from './config.ts';
@@ -70,14 +70,10 @@ export function openVSphere(
       const formerScopes = uuids.length > 1 ? uuids.map((uuid) => `vcenter/${uuid}`) : [];
       return { scope: `vcenter/${uuids.join('/')}`, account: uuids[0]!, formerScopes };
     },
-    accepts: (providerID) => vsphere.parse(providerID) !== undefined,
-    instances: {
-      batchSize: 1000,
-      lookup: (refs, options) => {
-        const reader = createReader({ vcenters: parts, roles, lastSeen });
-        return lookupPass({ ...options, cloud: 'vsphere', refs, reader, listAbove, targetOf });
-      },
-    },
+    ...createLookups({
+      ...{ cloud: 'vsphere', listAbove, targetOf },
+      createReader: () => createReader({ vcenters: parts, roles, lastSeen }),
+    }),
     files,
     async ping(signal) {
       await Promise.all(parts.map(({ vcenter }) => vcenter.findByUuid(nilUuid, signal)));
@@ -93,9 +89,4 @@ export function openVSphere(
 }
 
 /** vCenter knows VMs by uuid alone, so any other id is none of this scope's rather than absent from it. */
-function targetOf(ref: InstanceRef): Target {
-  if (ref.by === 'name') return { ask: 'name', name: ref.name };
-  const id = vsphere.parse(ref.providerID)?.instanceId;
-  if (id === undefined) return { ask: 'nothing', problem: `${JSON.stringify(ref.providerID)} is no VM of vsphere` };
-  return { ask: 'id', id, by: 'providerID' };
-}
+const targetOf = targetBy((providerID) => vsphere.parse(providerID)?.instanceId, 'VM of vsphere');

@@ -1,0 +1,40 @@
+import type { InstanceRef, OpenedCloud } from './cloud.ts';
+import { type InstanceReader, lookupPass, type Target } from './lookup-pass.ts';
+
+export interface LookupsOptions {
+  readonly cloud: string;
+  /** Up to so many instances are asked for one by one; for more, lists are read. */
+  readonly listAbove: number;
+  targetOf(ref: InstanceRef): Target;
+  /** Called once per pass, so that what it reads is read at most once. */
+  createReader(): InstanceReader;
+}
+
+const batchSize = 1000;
+
+/** The lookups of one cloud: a providerID is its own where it has an id to ask for. */
+export function createLookups(options: LookupsOptions): Pick<OpenedCloud, 'accepts' | 'instances'> {
+  const { cloud, listAbove, targetOf, createReader } = options;
+  return {
+    accepts: (providerID) => targetOf({ by: 'providerID', providerID }).ask === 'id',
+    instances: {
+      batchSize,
+      lookup: (refs, given) => lookupPass({ ...given, cloud, refs, reader: createReader(), listAbove, targetOf }),
+    },
+  };
+}
+
+/**
+ * A providerID is asked for by its id, and a name as it is.
+ *
+ * @param idOf undefined for a providerID that is none of this scope
+ * @param what for the refusal: `VM of oVirt`
+ */
+export function targetBy(idOf: (providerID: string) => string | undefined, what: string) {
+  return (ref: InstanceRef): Target => {
+    if (ref.by === 'name') return { ask: 'name', name: ref.name };
+    const id = idOf(ref.providerID);
+    if (id !== undefined) return { ask: 'id', id, by: 'providerID' };
+    return { ask: 'nothing', problem: `${JSON.stringify(ref.providerID)} is no ${what}` };
+  };
+}
