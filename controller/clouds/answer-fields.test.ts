@@ -31,6 +31,14 @@ describe('the fields of an answer', () => {
     assert.equal(one.optionalText('empty'), undefined);
   });
 
+  it('are addresses in one spelling, times, and tags of a list', () => {
+    const tags = [{ Key: 'a', Value: 'b' }, { Key: 'c' }];
+    const one = fields({ ip: '2001:DB8:0::1', at: '2026-01-01T00:00:00Z', never: 'soon', tags });
+    assert.equal(one.address('ip'), '2001:db8::1');
+    assert.deepEqual(['at', 'never', 'none'].map(one.optionalTime), [1767225600000, undefined, undefined]);
+    assert.deepEqual([one.pairs('tags', 'Key', 'Value'), one.pairs('none', 'Key', 'Value')], [{ a: 'b', c: '' }, {}]);
+  });
+
   it('with secrets are named without their values, at any depth', () => {
     const place = { cloud: 'gce', operation: 'read', path: 'key.json', secret: true };
     const one = answerFields({ key: ['hush'], source: { url: 7, headers: { a: 1 } } }, place);
@@ -53,6 +61,8 @@ describe('the fields of an answer', () => {
     ['a number for a text', { name: 4 }, (one) => one.optionalText('name'), /answer\.name: 4, expected a text/],
     ['a text for a number', { id: '42' }, (one) => one.id('id'), /answer\.id: "42", expected a number/],
     ['no flag', { on: 'yes' }, (one) => one.flag('on'), /answer\.on: "yes", expected true or false/],
+    ['no address', { ip: '10.1.2' }, (one) => one.address('ip'), /answer\.ip: "10\.1\.2", expected an IP address/],
+    ['a missing address', {}, (one) => one.address('ip'), /answer\.ip: missing, expected an IP address/],
     ['a list for an object', { net: [] }, (one) => one.object('net'), /answer\.net: \[\], expected an object/],
     ['an object for a list', { nets: {} }, (one) => one.objects('nets'), /answer\.nets: \{\}, expected a list/],
     [

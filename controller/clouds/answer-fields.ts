@@ -1,4 +1,6 @@
+import { isIP } from 'node:net';
 import { CloudError } from '../../common/cloud-error.ts';
+import { canonical } from './ip-address.ts';
 
 /** The origin of a value, for errors. */
 export interface AnswerPlace {
@@ -35,6 +37,10 @@ export interface AnswerFields {
   text(name: string): string;
   /** Undefined for null, for an empty text and for a field that is missing. */
   optionalText(name: string): string | undefined;
+  /** An IP address, in one spelling. */
+  address(name: string): string;
+  /** Milliseconds since 1970; undefined where it cannot be read, or is missing. */
+  optionalTime(name: string): number | undefined;
   number(name: string): number;
   /** Undefined for null and for a field that is missing. */
   optionalNumber(name: string): number | undefined;
@@ -52,6 +58,8 @@ export interface AnswerFields {
   texts(name: string): string[];
   /** Texts by name: labels, tags. Nothing for null and for a field that is missing. */
   labels(name: string): Readonly<Record<string, string>>;
+  /** The same of a list of objects that have the two fields; a value may be missing. None for null and for no list. */
+  pairs(name: string, key: string, value: string): Readonly<Record<string, string>>;
   /** The object as it is. */
   json(): Readonly<Record<string, unknown>>;
 }
@@ -93,15 +101,23 @@ export function answerFields(
     if (typeof found !== 'boolean') throw wrong(name, found, 'true or false');
     return found;
   }
+  function text(name: string, expected = 'a text'): string {
+    const found = optionalText(name);
+    if (found === undefined) throw wrong(name, fields[name], expected);
+    return found;
+  }
   const objects = (name: string) => list(name).map((one) => below(name, one));
+  const optionalObjects = (name: string) => (fields[name] == null ? [] : objects(name));
 
   return {
     optionalText,
-    text(name) {
-      const found = optionalText(name);
-      if (found === undefined) throw wrong(name, fields[name], 'a text');
-      return found;
+    text: (name) => text(name),
+    address(name) {
+      const found = text(name, 'an IP address');
+      if (isIP(found) === 0) throw wrong(name, found, 'an IP address');
+      return canonical(found);
     },
+    optionalTime: (name) => Date.parse(optionalText(name) ?? '') || undefined,
     number,
     optionalNumber: (name) => (fields[name] == null ? undefined : number(name)),
     id: (name) => String(number(name)),
@@ -110,7 +126,7 @@ export function answerFields(
     object: (name) => below(name, fields[name]),
     optionalObject: (name) => (fields[name] == null ? undefined : below(name, fields[name])),
     objects,
-    optionalObjects: (name) => (fields[name] == null ? [] : objects(name)),
+    optionalObjects,
     texts: (name) =>
       list(name).map((one) => {
         if (typeof one !== 'string') throw wrong(name, one, 'a list of texts');
@@ -121,6 +137,9 @@ export function answerFields(
       if (typeof labels === 'object' && Object.values(labels).every((one) => typeof one === 'string'))
         return labels as Readonly<Record<string, string>>;
       throw wrong(name, labels, 'an object of texts');
+    },
+    pairs(name, key, value) {
+      return Object.fromEntries(optionalObjects(name).map((one) => [one.text(key), one.optionalText(value) ?? '']));
     },
     json: () => fields,
   };

@@ -1,4 +1,5 @@
 import { CloudError, isCloudError } from '../../common/cloud-error.ts';
+import type { NodeAddress } from '../../common/instance.ts';
 import type { Lookup } from './cloud.ts';
 import type { InstanceReader, Listed, Named } from './lookup-pass.ts';
 import { inParallel } from './parallel.ts';
@@ -85,4 +86,19 @@ export async function readable(read: () => Seen | Promise<Seen>): Promise<Seen> 
     if (!isCloudError(error)) throw error;
     return { state: 'unknown', error };
   }
+}
+
+/** Machines by our ids, each readable apart from the others. */
+export async function seenById<Item>(
+  items: readonly Item[],
+  idOf: (item: Item, at: number) => string,
+  read: (item: Item) => Seen | Promise<Seen>,
+): Promise<Map<string, Seen>> {
+  const seen = items.map(async (item, at) => [idOf(item, at), await readable(() => read(item))] as const);
+  return new Map(await Promise.all(seen));
+}
+
+/** Each address once, at its first place. */
+export function distinctAddresses(addresses: readonly NodeAddress[]): NodeAddress[] {
+  return [...new Map(addresses.map((one) => [`${one.type} ${one.address}`, one])).values()];
 }

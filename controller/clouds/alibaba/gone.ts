@@ -4,16 +4,6 @@ import type { AlibabaClient } from './client.ts';
 import { cloud, codeOf } from './fault.ts';
 import { callsAtOnce, type Reading } from './reading.ts';
 
-/** Undefined where the API says that it is not there. */
-export async function unlessGone<T>(read: Promise<T>): Promise<T | undefined> {
-  try {
-    return await read;
-  } catch (error) {
-    if (isCloudError(error) && error.kind === 'NotFound') return undefined;
-    throw error;
-  }
-}
-
 /**
  * Proves of load balancers which a list left out that they do not exist: a policy may hide them from lists. Throws
  * where one exists, or where the answer says neither.

@@ -4,7 +4,7 @@ import type { NodeAddress } from '../../../common/instance.ts';
 import { alibaba } from '../../../common/provider-id/alibaba.ts';
 import type { AnswerFields } from '../answer-fields.ts';
 import { canonical } from '../ip-address.ts';
-import { type Machines, readable, type Seen } from '../machines.ts';
+import { type Machines, type Seen, seenById } from '../machines.ts';
 import { chunks, inParallel } from '../parallel.ts';
 import type { Urgency } from '../urgency.ts';
 import type { AlibabaClient, Params } from './client.ts';
@@ -23,8 +23,10 @@ export function createInstances(client: AlibabaClient): Machines {
       paging: { by: 'token', size: 'MaxResults' },
     });
   const seenIn = (items: readonly AnswerFields[]) =>
-    Promise.all(
-      items.map(async (one) => [one.text('InstanceId'), await readable(() => readInstance(one, 'list'))] as const),
+    seenById(
+      items,
+      (one) => one.text('InstanceId'),
+      (one) => readInstance(one, 'list'),
     );
 
   return {
@@ -33,11 +35,11 @@ export function createInstances(client: AlibabaClient): Machines {
       const lists = await inParallel(callsAtOnce, chunks(ids, idsAtOnce), (some) =>
         describe({ InstanceIds: JSON.stringify(some) }, 'refresh', signal),
       );
-      return new Map(await seenIn(lists.flat()));
+      return seenIn(lists.flat());
     },
     async named(names, signal) {
       const lists = await inParallel(callsAtOnce, names, (name) => describe({ InstanceName: name }, 'need', signal));
-      return (await seenIn(lists.flat())).map(([, seen]) => seen);
+      return [...(await seenIn(lists.flat())).values()];
     },
     async get(id, signal) {
       const params = { InstanceIds: JSON.stringify([id]), MaxResults: idsAtOnce };
@@ -64,12 +66,7 @@ function readInstance(one: AnswerFields, request: 'list' | 'id'): Seen {
     instance: {
       ...{ cloud, id, name, incarnation: id, providerID: alibaba.print({ instanceId: id, region }), region },
       ...{ zone: one.text('ZoneId'), type: one.text('InstanceType'), addresses: addressesOf(one, name) },
-      tags: Object.fromEntries(
-        (one.optionalObject('Tags')?.optionalObjects('Tag') ?? []).map((tag) => [
-          tag.text('TagKey'),
-          tag.optionalText('TagValue') ?? '',
-        ]),
-      ),
+      tags: one.optionalObject('Tags')?.pairs('Tag', 'TagKey', 'TagValue') ?? {},
     },
   };
 }

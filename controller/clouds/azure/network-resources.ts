@@ -1,5 +1,5 @@
-import { isCloudError } from '../../../common/cloud-error.ts';
 import type { AnswerFields } from '../answer-fields.ts';
+import { unlessNotFound } from '../not-found.ts';
 import { inParallel } from '../parallel.ts';
 import type { Urgency } from '../urgency.ts';
 import { type ArmClient, versions } from './client.ts';
@@ -43,14 +43,8 @@ export function createNetworkResources(client: ArmClient): NetworkResources {
     return reading;
   }
 
-  async function one({ path, version, kind }: Place, options: ReadOptions): Promise<AnswerFields | undefined> {
-    try {
-      return await client.get({ operation: `GET ${kind}/{name}`, path, version, ...options });
-    } catch (error) {
-      if (isCloudError(error) && error.kind === 'NotFound') return undefined;
-      throw error;
-    }
-  }
+  const one = ({ path, version, kind }: Place, options: ReadOptions) =>
+    unlessNotFound(client.get({ operation: `GET ${kind}/{name}`, path, version, ...options }));
 
   return {
     async read(ids, options) {

@@ -5,6 +5,7 @@ import { azureResourceId, azure as providerId } from '../../../common/provider-i
 import type { AnswerFields } from '../answer-fields.ts';
 import { createBatches, type PendingChange, sendTogether } from '../change-batches.ts';
 import { canonical, normalCidr } from '../ip-address.ts';
+import { unlessNotFound } from '../not-found.ts';
 import { inParallel } from '../parallel.ts';
 import type { ObservedRoute, Routes } from '../routes.ts';
 import { type ArmClient, versions } from './client.ts';
@@ -115,15 +116,8 @@ export function createRoutes({ client, clock, config, table: place }: RouteOptio
     const { subscription, resourceGroup } = config;
     const compute = groupPath(subscription, resourceGroup, 'Microsoft.Compute/virtualMachineScaleSets');
     const path = `${compute}/${encodeURIComponent(set)}`;
-    const read = async (kind: string, version: string) => {
-      const request = { operation: `GET scale set ${kind}`, path: `${path}/${kind}`, version };
-      try {
-        return await client.list({ ...request, ...options });
-      } catch (error) {
-        if (isCloudError(error) && error.kind === 'NotFound') return undefined;
-        throw error;
-      }
-    };
+    const read = (kind: string, version: string) =>
+      unlessNotFound(client.list({ operation: `GET scale set ${kind}`, path: `${path}/${kind}`, version, ...options }));
     const interfaces = await read('networkInterfaces', versions.scaleSetNetwork);
     if (interfaces !== undefined) return interfaces;
     // A set without instances is answered so. Of one that has some it would make their routes lead nowhere.

@@ -1,11 +1,9 @@
-import { isIP } from 'node:net';
-import ipaddr from 'ipaddr.js';
 import { CloudError, isCloudError } from '../../../common/cloud-error.ts';
 import { typeOfOffering } from '../../../common/cloudstack-type.ts';
-import type { Instance, NodeAddress, PowerState } from '../../../common/instance.ts';
+import type { Instance, NodeAddress, NodeAddressType, PowerState } from '../../../common/instance.ts';
 import { cloudstack } from '../../../common/provider-id/cloudstack.ts';
 import type { AnswerFields } from '../answer-fields.ts';
-import { type Machines, readable, type Seen } from '../machines.ts';
+import { distinctAddresses, type Machines, type Seen, seenById } from '../machines.ts';
 import type { Urgency } from '../urgency.ts';
 import type { CloudStackClient } from './client.ts';
 import type { CloudStackConfig } from './config.ts';
@@ -32,11 +30,11 @@ export function createVms(client: CloudStackClient, config: VmConfig): Machines 
   async function search(params: object, urgency: Urgency, signal: AbortSignal | undefined) {
     const asked = { ...scopeOf(config), ...params, details };
     const vms = await client.list('listVirtualMachines', 'virtualmachine', asked, { urgency, signal });
-    const seen = vms.filter(exists).map(async (vm) => {
-      const id = vm.text('id').toLowerCase();
-      return [id, await readable(() => readVm(vm, 'list', config))] as const;
-    });
-    return new Map(await Promise.all(seen));
+    return seenById(
+      vms.filter(exists),
+      (vm) => vm.text('id').toLowerCase(),
+      (vm) => readVm(vm, 'list', config),
+    );
   }
   const exists = (vm: AnswerFields) => !ended.has(vm.text('state'));
   function all(signal: AbortSignal | undefined): Promise<ReadonlyMap<string, Seen>> {
@@ -79,9 +77,7 @@ function readVm(vm: AnswerFields, request: 'list' | 'id', { region }: VmConfig):
     // KVM shows the guest the id of its VM; other hypervisors make up an SMBIOS UUID.
     ...(vm.optionalText('hypervisor') === 'KVM' && { smbiosUuid: id }),
     addresses: addressesOf(vm),
-    tags: Object.fromEntries(
-      vm.optionalObjects('tags').map((tag) => [tag.text('key'), tag.optionalText('value') ?? '']),
-    ),
+    tags: vm.pairs('tags', 'key', 'value'),
   };
   return { state: 'found', power: powers[vm.text('state')] ?? 'changing', request, instance };
 }
@@ -91,22 +87,11 @@ function addressesOf(vm: AnswerFields): readonly NodeAddress[] {
   const nics = vm
     .objects('nic')
     .sort((a, b) => Number(b.optionalFlag('isdefault') ?? false) - Number(a.optionalFlag('isdefault') ?? false));
-  const texts = (names: readonly string[]) =>
-    nics.flatMap((nic) => names.flatMap((name) => nic.optionalText(name) ?? []));
-  const found: NodeAddress[] = [
+  const of = (fields: AnswerFields, name: string, type: NodeAddressType) =>
+    fields.optionalText(name) === undefined ? [] : [{ type, address: fields.address(name) }];
+  return distinctAddresses([
     { type: 'Hostname', address: vm.text('name') },
-    ...texts(['ipaddress', 'ip6address']).map((text) => ({ type: 'InternalIP', address: addressOf(text) }) as const),
-    ...[vm.optionalText('publicip') ?? []]
-      .flat()
-      .map((text) => ({ type: 'ExternalIP', address: addressOf(text) }) as const),
-  ];
-  return found.filter(
-    (one, at) => found.findIndex(({ type, address }) => one.type === type && one.address === address) === at,
-  );
-}
-
-function addressOf(text: string): string {
-  if (isIP(text) !== 0) return ipaddr.parse(text).toString();
-  const message = `nic.ipaddress: ${JSON.stringify(text)}, expected an IP address`;
-  throw new CloudError({ kind: 'Invalid', cloud, operation: 'lookup', message });
+    ...nics.flatMap((nic) => ['ipaddress', 'ip6address'].flatMap((name) => of(nic, name, 'InternalIP'))),
+    ...of(vm, 'publicip', 'ExternalIP'),
+  ]);
 }

@@ -50,7 +50,7 @@ export function foundBalancer(fields: AnswerFields): Found<Balancer> {
   const status = statuses[fields.text('status')] ?? 'ready';
   const body: Balancer = {
     ...{ id, name, mark, droplets, addresses, wire: fields.json() },
-    createdAtMs: Date.parse(fields.optionalText('created_at') ?? '') || undefined,
+    createdAtMs: fields.optionalTime('created_at'),
     // A global one has none.
     region: fields.optionalObject('region')?.optionalText('slug') ?? '',
     members: droplets.map((each) => {

@@ -1,7 +1,8 @@
-import { CloudError, type CloudErrorKind, isCloudError, kindOfHttpStatus } from '../../../common/cloud-error.ts';
+import { CloudError, type CloudErrorKind, kindOfHttpStatus } from '../../../common/cloud-error.ts';
 import type { HttpAnswer } from '../../../common/process/http.ts';
 import type { AnswerFields } from '../answer-fields.ts';
 import { type ApiRequest, createJsonApi, type JsonApi, type JsonApiOptions, operationOf } from '../json-api.ts';
+import { unlessNotFound } from '../not-found.ts';
 
 export const cloud = 'digitalocean';
 
@@ -58,14 +59,7 @@ export function createClient(options: Omit<JsonApiOptions, 'cloud' | 'errorOf' |
       const message = 'the list changed while its pages were read';
       throw new CloudError({ kind: 'Unavailable', cloud, operation: operationOf(request), message });
     },
-    async get(request, name) {
-      try {
-        return (await api.call(request)).object(name);
-      } catch (error) {
-        if (isCloudError(error) && error.kind === 'NotFound') return undefined;
-        throw error;
-      }
-    },
+    get: async (request, name) => (await unlessNotFound(api.call(request)))?.object(name),
   };
 }
 

@@ -1,4 +1,3 @@
-import ipaddr from 'ipaddr.js';
 import { CloudError } from '../../../common/cloud-error.ts';
 import {
   type Found,
@@ -9,10 +8,9 @@ import {
   type Reader,
   type ReadIo,
 } from '../../engine/resource.ts';
+import { classicName, ingressOf, shownAddresses } from '../adoption.ts';
 import { flagOf } from '../annotation-reader.ts';
-import { canonical } from '../ip-address.ts';
 import type { AdoptionInput, LoadBalancerDriver, ShownLoadBalancer } from '../load-balancer-driver.ts';
-import type { Ingress } from '../load-balancers.ts';
 import { annotations, disownAnnotation, idAnnotation, prefix } from './annotations.ts';
 import { type Balancer, foundBalancer, foundCertificate, kindNames } from './balancer.ts';
 import { balancerKind, balancersPath } from './balancers.ts';
@@ -137,21 +135,18 @@ function adopts({ kind, id, body }: Found, { owner, proof }: AdoptionInput): str
   if (kind !== kindNames.balancer) return undefined;
   const { name, mark, addresses } = body as Balancer;
   const { annotations: said = {} } = proof;
-  const isUsual = name === `a${owner.service.replaceAll('-', '')}`.slice(0, 32);
+  const isUsual = name === classicName(owner.service);
   const isSaid = said[`${prefix}name`] === name || said[idAnnotation] === id;
   // One that the classic controller leaves alone would go with its Service.
   const isDisowned = flagOf(said[disownAnnotation] ?? '') === true;
   if (mark !== undefined || isDisowned || !(isUsual || isSaid)) return undefined;
-  const shown = new Set(proof.addresses.map(canonical));
-  const isNamed = shown.size > 0 && ![...shown].some(ipaddr.isValid);
-  return addresses.some((ip) => shown.has(ip)) || (isNamed && isUsual) ? 'main' : undefined;
+  const shown = shownAddresses(proof);
+  return addresses.some(shown.has) || (shown.isNamed && isUsual) ? 'main' : undefined;
 }
 
 function show({ body }: Found): ShownLoadBalancer {
   const { name, mark, addresses, createdAtMs, certificates, wire } = body as Balancer;
-  const ipMode = wire['enable_proxy_protocol'] === true || certificates.length > 0 ? 'Proxy' : 'VIP';
-  const hostname = mark?.hostname;
-  const shown = addresses.map((ip): Ingress => ({ ip, ipMode }));
-  const ingress = hostname !== undefined && shown.length > 0 ? [{ hostname }] : shown;
+  const isProxy = wire['enable_proxy_protocol'] === true || certificates.length > 0;
+  const ingress = ingressOf(addresses, { hostname: mark?.hostname, isProxy });
   return { name, ingress, createdAtMs, service: mark?.service };
 }

@@ -1,11 +1,8 @@
-import { isIP } from 'node:net';
-import ipaddr from 'ipaddr.js';
-import { CloudError } from '../../../common/cloud-error.ts';
 import type { NodeAddress } from '../../../common/instance.ts';
 import { digitalocean } from '../../../common/provider-id/digitalocean.ts';
 import type { AnswerFields } from '../answer-fields.ts';
 import type { ApiRequest } from '../json-api.ts';
-import { type Machines, readable, type Seen } from '../machines.ts';
+import { type Machines, type Seen, seenById } from '../machines.ts';
 import { cloud, type DigitalOceanClient } from './client.ts';
 
 export const dropletsPath = '/v2/droplets';
@@ -18,10 +15,11 @@ export function createDroplets(client: DigitalOceanClient): Machines {
 
   async function search(request: ApiRequest): Promise<ReadonlyMap<string, Seen>> {
     const droplets = await client.list(request, 'droplets');
-    const seen = droplets.map(async (droplet) => {
-      return [droplet.id('id'), await readable(() => readDroplet(droplet, 'list'))] as const;
-    });
-    return new Map(await Promise.all(seen));
+    return seenById(
+      droplets,
+      (one) => one.id('id'),
+      (one) => readDroplet(one, 'list'),
+    );
   }
   /** @param type `gpus`: the list of all others leaves them out */
   function all(type: 'droplets' | 'gpus', signal: AbortSignal | undefined): Promise<ReadonlyMap<string, Seen>> {
@@ -79,17 +77,11 @@ function addressesOf(networks: AnswerFields): NodeAddress[] {
   const [v4, v6] = [networks.objects('v4'), networks.optionalObjects('v6')];
   const first = (found: readonly AnswerFields[], kind: 'private' | 'public', type: 'InternalIP' | 'ExternalIP') => {
     const one = found.find((each) => each.text('type') === kind);
-    return one === undefined ? [] : [{ type, address: addressOf(one.text('ip_address')) }];
+    return one === undefined ? [] : [{ type, address: one.address('ip_address') }];
   };
   return [
     ...first(v4, 'private', 'InternalIP'),
     ...first(v4, 'public', 'ExternalIP'),
     ...first(v6, 'public', 'ExternalIP'),
   ];
-}
-
-function addressOf(text: string): string {
-  if (isIP(text) !== 0) return ipaddr.parse(text).toString();
-  const message = `ip_address: ${JSON.stringify(text)}, expected an IP address`;
-  throw new CloudError({ kind: 'Invalid', cloud, operation: 'lookup', message });
 }

@@ -5,7 +5,7 @@ import { CloudError } from '../../../common/cloud-error.ts';
 import type { Maintenance, NodeAddress, PowerState } from '../../../common/instance.ts';
 import { gceRegion, gce as providerId } from '../../../common/provider-id/gce.ts';
 import type { AnswerFields } from '../answer-fields.ts';
-import type { Seen } from '../machines.ts';
+import { distinctAddresses, type Seen } from '../machines.ts';
 import { lastSegment } from './client.ts';
 import type { GceConfig } from './config.ts';
 import { cloud } from './fault.ts';
@@ -94,10 +94,7 @@ function addressesOf(vm: AnswerFields, { project, ipv6First }: InstanceView, zon
     { type: 'InternalDNS', address: hostname },
     { type: 'Hostname', address: hostname },
   ];
-  const all = ipv6First ? [...v6!, ...v4!, ...names] : [...v4!, ...names, ...v6!];
-  return all.filter(
-    (one, at) => all.findIndex(({ type, address }) => type === one.type && address === one.address) === at,
-  );
+  return distinctAddresses(ipv6First ? [...v6!, ...v4!, ...names] : [...v4!, ...names, ...v6!]);
 }
 
 /**

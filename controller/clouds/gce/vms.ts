@@ -1,7 +1,7 @@
 import { CloudError } from '../../../common/cloud-error.ts';
 import type { AnswerFields } from '../answer-fields.ts';
 import type { ApiRequest } from '../json-api.ts';
-import { type Machines, readable, type Seen } from '../machines.ts';
+import { type Machines, type Seen, seenById } from '../machines.ts';
 import type { GceClient } from './client.ts';
 import { type GceConfig, namePattern } from './config.ts';
 import { cloud, saysMissing } from './fault.ts';
@@ -53,10 +53,7 @@ export function createVms({ client, config, project }: VmOptions): Machines {
       const query = [...where, ['fields', fields] as const];
       items = await client.list({ ...options, path, operation: 'instances.list', query });
     }
-    const seen = items.map(
-      async (vm, at) => [keyOf(vm, at), await readable(() => readInstance(vm, 'list', view))] as const,
-    );
-    return { seen: new Map(await Promise.all(seen)), unreachable };
+    return { seen: await seenById(items, keyOf, (vm) => readInstance(vm, 'list', view)), unreachable };
   }
   function all(zone: string | undefined, prefix: string, signal: AbortSignal | undefined): Promise<Read> {
     const filter = prefix === '' ? undefined : `name eq ${prefix}.*`;

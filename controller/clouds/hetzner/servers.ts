@@ -5,7 +5,7 @@ import type { NodeAddress } from '../../../common/instance.ts';
 import { hetzner } from '../../../common/provider-id/hetzner.ts';
 import type { AnswerFields } from '../answer-fields.ts';
 import type { ApiRequest } from '../json-api.ts';
-import { type Machines, readable, type Seen } from '../machines.ts';
+import { type Machines, type Seen, seenById } from '../machines.ts';
 import type { HetznerClient } from './client.ts';
 import type { HetznerConfig } from './config.ts';
 import { cloud } from './fault.ts';
@@ -46,10 +46,11 @@ export function createServers({ client, config, network, visibility }: ServerOpt
 
   async function search(request: ApiRequest): Promise<ReadonlyMap<string, Seen>> {
     const [servers, networkId] = [await client.list(request, 'servers'), await network?.id(request.signal)];
-    const seen = servers.map(async (server) => {
-      return [server.id('id'), await readable(() => readServer(server, 'list', config, networkId))] as const;
-    });
-    return new Map(await Promise.all(seen));
+    return seenById(
+      servers,
+      (one) => one.id('id'),
+      (one) => readServer(one, 'list', config, networkId),
+    );
   }
   function all(signal: AbortSignal | undefined): Promise<ReadonlyMap<string, Seen>> {
     list ??= search({ path, urgency: 'refresh', signal });

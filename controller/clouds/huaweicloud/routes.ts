@@ -3,6 +3,7 @@ import { huaweicloud } from '../../../common/provider-id/huaweicloud.ts';
 import type { AnswerFields } from '../answer-fields.ts';
 import { createBatches, type PendingChange, sendTogether } from '../change-batches.ts';
 import { normalCidr } from '../ip-address.ts';
+import { unlessNotFound } from '../not-found.ts';
 import { inParallel } from '../parallel.ts';
 import type { DesiredRoute, ObservedRoute, Routes } from '../routes.ts';
 import type { HuaweiClient } from './client.ts';
@@ -67,14 +68,8 @@ export function createRoutes({ client, region, vpc }: RouteOptions): Routes<Huaw
     if (ids.length === 0) return new Set();
     const servers = createServers(client, region);
     const listed = await servers.all(ids, signal);
-    const isThere = async (id: string) => {
-      if (listed.has(id)) return true;
-      const one = await servers.get(id, signal).catch((error: unknown) => {
-        if (isCloudError(error) && error.kind === 'NotFound') return undefined;
-        throw error;
-      });
-      return one !== undefined;
-    };
+    const isThere = async (id: string) =>
+      listed.has(id) || (await unlessNotFound(servers.get(id, signal))) !== undefined;
     const all = await inParallel(readsAtOnce, [...new Set(ids)], async (id) => ((await isThere(id)) ? [id] : []));
     return new Set(all.flat());
   }

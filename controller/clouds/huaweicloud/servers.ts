@@ -3,8 +3,7 @@ import { CloudError, isCloudError } from '../../../common/cloud-error.ts';
 import type { NodeAddress } from '../../../common/instance.ts';
 import { huaweicloud } from '../../../common/provider-id/huaweicloud.ts';
 import type { AnswerFields } from '../answer-fields.ts';
-import { canonical } from '../ip-address.ts';
-import { type Machines, readable, type Seen } from '../machines.ts';
+import { distinctAddresses, type Machines, type Seen, seenById } from '../machines.ts';
 import { inParallel } from '../parallel.ts';
 import type { HuaweiClient } from './client.ts';
 import { cloud, endlessPages, provedAbsent } from './fault.ts';
@@ -39,10 +38,12 @@ export async function searchServers(
 export function createServers(client: HuaweiClient, region: string): Machines {
   let list: Promise<ReadonlyMap<string, Seen>> | undefined;
 
-  const seenOf = async (servers: readonly AnswerFields[]) => {
-    const read = (server: AnswerFields) => readable(() => readServer(server, region, 'list'));
-    return new Map(await Promise.all(servers.map(async (server) => [server.text('id'), await read(server)] as const)));
-  };
+  const seenOf = (servers: readonly AnswerFields[]) =>
+    seenById(
+      servers,
+      (one) => one.text('id'),
+      (one) => readServer(one, region, 'list'),
+    );
   function all(signal: AbortSignal | undefined): Promise<ReadonlyMap<string, Seen>> {
     list ??= searchServers(client, [], signal).then(seenOf);
     return list;
@@ -119,20 +120,11 @@ function addressesOf(server: AnswerFields): NodeAddress[] {
   const of = (kind: 'fixed' | 'floating', type: 'InternalIP' | 'ExternalIP') =>
     all
       .filter((each) => (each.optionalText('OS-EXT-IPS:type') ?? 'fixed') === kind)
-      .map((each) => ({ type, address: addressOf(each.text('addr')) }));
-  const access = server.optionalText('accessIPv4');
-  const found: NodeAddress[] = [
+      .map((each) => ({ type, address: each.address('addr') }));
+  const hasAccess = server.optionalText('accessIPv4') !== undefined;
+  return distinctAddresses([
     ...of('fixed', 'InternalIP'),
     ...of('floating', 'ExternalIP'),
-    ...(access === undefined ? [] : [{ type: 'ExternalIP' as const, address: addressOf(access) }]),
-  ];
-  return found.filter(
-    (one, at) => found.findIndex(({ type, address }) => type === one.type && address === one.address) === at,
-  );
-}
-
-function addressOf(text: string): string {
-  if (isIP(text) !== 0) return canonical(text);
-  const message = `addresses: ${JSON.stringify(text)}, expected an IP address`;
-  throw new CloudError({ kind: 'Invalid', cloud, operation: 'lookup', message });
+    ...(hasAccess ? [{ type: 'ExternalIP' as const, address: server.address('accessIPv4') }] : []),
+  ]);
 }

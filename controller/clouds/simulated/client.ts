@@ -1,4 +1,4 @@
-import { CloudError } from '../../../common/cloud-error.ts';
+import { unlessNotFound } from '../not-found.ts';
 import { isObject } from './answer-fields.ts';
 import type { SimulatedConfig } from './config.ts';
 import { invalid, itemsOf, type Page, pageOf, shown, type Transport } from './transport.ts';
@@ -51,14 +51,6 @@ export function createSimulatedClient(config: SimulatedConfig, call: Transport):
       const operation = 'instances.find';
       return itemsOf(await call({ operation, path: `/instances?name=${encodeURIComponent(name)}`, signal }), operation);
     },
-    async get(id, signal) {
-      const operation = 'instances.get';
-      try {
-        return await call({ operation, path: `/instances/${id}`, signal });
-      } catch (error) {
-        if (error instanceof CloudError && error.kind === 'NotFound') return undefined;
-        throw error;
-      }
-    },
+    get: (id, signal) => unlessNotFound(call({ operation: 'instances.get', path: `/instances/${id}`, signal })),
   };
 }

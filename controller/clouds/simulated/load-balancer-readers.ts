@@ -1,6 +1,6 @@
-import { isCloudError } from '../../../common/cloud-error.ts';
 import type { Found, Query, Reader, ReadIo } from '../../engine/resource.ts';
 import { ownerTags } from '../load-balancers.ts';
+import { unlessNotFound } from '../not-found.ts';
 import { foundAddress, foundAll, kinds } from './found.ts';
 import {
   type Address,
@@ -47,13 +47,8 @@ export function createReaders({ transport, region, sets }: ReaderParts): LoadBal
 
   async function one<T>(operation: string, path: string, id: string, read: (item: unknown) => T, { signal }: ReadIo) {
     if (!resourceIdForm.test(id)) return undefined;
-    try {
-      const item = await transport({ operation, path: `${path}/${id}`, signal });
-      return reading(operation, () => read(item));
-    } catch (error) {
-      if (isCloudError(error) && error.kind === 'NotFound') return undefined;
-      throw error;
-    }
+    const item = await unlessNotFound(transport({ operation, path: `${path}/${id}`, signal }));
+    return item === undefined ? undefined : reading(operation, () => read(item));
   }
 
   const get = (id: string, io: ReadIo) =>

@@ -1,6 +1,7 @@
-import { CloudError, isCloudError } from '../../../common/cloud-error.ts';
+import { CloudError } from '../../../common/cloud-error.ts';
 import { simulated } from '../../../common/provider-id/simulated.ts';
 import { ownerTags } from '../load-balancers.ts';
+import { unlessNotFound } from '../not-found.ts';
 import type { ApplyOptions } from '../permit.ts';
 import type { DesiredRoute, ObservedRoute, Routes, RouteTable } from '../routes.ts';
 import { isObject } from './answer-fields.ts';
@@ -31,10 +32,7 @@ export function createRoutes({ transport, region, idOf }: RouteOptions): Routes 
       const message = `${routes.length} routes shown, ${quota.used} in use`;
       throw new CloudError({ kind: 'Unavailable', cloud, operation, message });
     }
-    return {
-      routes,
-      quota,
-    };
+    return { routes, quota };
   }
 
   async function create(route: DesiredRoute, { permit, signal }: ApplyOptions): Promise<ObservedRoute> {
@@ -67,13 +65,13 @@ export function createRoutes({ transport, region, idOf }: RouteOptions): Routes 
 
   async function get(id: string, cluster: string, signal?: AbortSignal): Promise<ObservedRoute | undefined> {
     const operation = 'routes.get';
-    const answer = await unlessGone(() => transport({ operation, path: `/routes/${encodeURIComponent(id)}`, signal }));
+    const answer = await unlessNotFound(transport({ operation, path: `/routes/${encodeURIComponent(id)}`, signal }));
     return isObject(answer) ? reading(operation, () => readRoute(answer, region, cluster)) : undefined;
   }
 
   async function remove({ id }: ObservedRoute, { permit, signal }: ApplyOptions): Promise<void> {
     const path = `/routes/${encodeURIComponent(id)}`;
-    await unlessGone(() => transport({ operation: 'routes.delete', method: 'DELETE', path, permit, signal }));
+    await unlessNotFound(transport({ operation: 'routes.delete', method: 'DELETE', path, permit, signal }));
   }
 
   return { tagged: true, observe, create, remove };
@@ -83,13 +81,4 @@ function leadsTo(route: ObservedRoute, { destination, providerID }: DesiredRoute
   const { instanceId, region } = simulated.parse(providerID) ?? {};
   if (instanceId === undefined || region === undefined) return false;
   return route.destination === destination && route.providerID === simulated.print({ instanceId, region });
-}
-
-async function unlessGone(run: () => Promise<unknown>): Promise<unknown> {
-  try {
-    return await run();
-  } catch (error) {
-    if (isCloudError(error) && error.kind === 'NotFound') return undefined;
-    throw error;
-  }
 }

@@ -1,6 +1,6 @@
 import ipaddr from 'ipaddr.js';
 import type { Found, Kind } from '../../../engine/resource.ts';
-import { canonical } from '../../ip-address.ts';
+import { classicName, ingressOf, shownAddresses, unionOfMembers } from '../../adoption.ts';
 import type { AdoptionInput, LoadBalancerDriver, ShownLoadBalancer } from '../../load-balancer-driver.ts';
 import { type ObservedMember, ownerTags } from '../../load-balancers.ts';
 import { annotations, legacyPrefix, prefix } from '../annotations.ts';
@@ -81,7 +81,7 @@ function eitherBalancer(classic: Kind, network: Kind): Kind {
 /** By the tag or the name that the classic controller gives, and by an address that the Service shows. */
 function adopts({ kind, id, body }: Found, input: AdoptionInput): string | undefined {
   const { owner, proof, found } = input;
-  const usual = `a${owner.service.replaceAll('-', '')}`.slice(0, 32);
+  const usual = classicName(owner.service);
   if (kind === kindNames.networkGroup) {
     const isServed = () => found(kindNames.balancer).some((one) => isNetwork(one.id) && adopts(one, input) === 'main');
     const group = body as NetworkGroup;
@@ -91,9 +91,8 @@ function adopts({ kind, id, body }: Found, input: AdoptionInput): string | undef
   const { name, tags, address } = body as Balancer;
   // People made it: it would go with its Service.
   if (tags[classicTags.reused] !== undefined || (tags[classicTags.name] ?? name) !== usual) return undefined;
-  const shown = new Set(proof.addresses.map(canonical));
-  const isNamed = !isNetwork(id) && shown.size > 0 && ![...shown].some(ipaddr.isValid);
-  return shown.has(address) || isNamed ? 'main' : undefined;
+  const shown = shownAddresses(proof);
+  return shown.has(address) || (!isNetwork(id) && shown.isNamed) ? 'main' : undefined;
 }
 
 function show({ body }: Found, parts: readonly Found[]): ShownLoadBalancer {
@@ -102,22 +101,14 @@ function show({ body }: Found, parts: readonly Found[]): ShownLoadBalancer {
   const isProxy = listeners.some((one) => {
     return one.body.protocol.startsWith('http') || String(one.body.wire['ProxyProtocolV2Enabled']) === 'true';
   });
-  const hostname = tags[hostnameTag] || (ipaddr.isValid(ip) ? '' : ip);
-  if (ip === '') return { name, ingress: [], createdAtMs, service: tags[ownerTags.serviceName] };
-  const ingress = hostname ? [{ hostname }] : [{ ip, ipMode: isProxy ? ('Proxy' as const) : ('VIP' as const) }];
+  const hostname = tags[hostnameTag] || (ipaddr.isValid(ip) ? undefined : ip);
+  const ingress = ingressOf([ip || undefined], { hostname, isProxy });
   return { name, ingress, createdAtMs, service: tags[ownerTags.serviceName] };
 }
 
-/** All groups have the same nodes, but for those that were changed since. */
 function members(parts: readonly Found[]): readonly ObservedMember[] {
   const groups = parts.filter(({ kind }) =>
     [kindNames.group, kindNames.servers].some((one) => one === kind),
   ) as readonly Found<Servers>[];
-  const seen = new Map<string, ObservedMember>();
-  for (const { body } of groups)
-    for (const member of body.members) {
-      const before = seen.get(member.providerID);
-      if (before === undefined || before.draining) seen.set(member.providerID, member);
-    }
-  return [...seen.values()];
+  return unionOfMembers(groups.map(({ body }) => body.members));
 }

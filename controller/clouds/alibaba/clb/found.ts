@@ -77,10 +77,8 @@ export interface AccessList {
 
 /** Tags as `{ TagKey, TagValue }`, in a list or in an object with one. */
 export function tagsIn(fields: AnswerFields): Tags {
-  const tags = Array.isArray(fields.json()['Tags'])
-    ? fields.objects('Tags')
-    : (fields.optionalObject('Tags')?.optionalObjects('Tag') ?? []);
-  return Object.fromEntries(tags.map((tag) => [tag.text('TagKey'), tag.optionalText('TagValue') ?? '']));
+  if (Array.isArray(fields.json()['Tags'])) return fields.pairs('Tags', 'TagKey', 'TagValue');
+  return fields.optionalObject('Tags')?.pairs('Tag', 'TagKey', 'TagValue') ?? {};
 }
 
 export function ownerOf(tags: Tags): Owner | undefined {

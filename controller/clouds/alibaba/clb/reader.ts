@@ -1,8 +1,9 @@
 import { type Detail, type Found, identityOf, isOwnedBy, type Query, type Reader } from '../../../engine/resource.ts';
 import { normalCidr } from '../../ip-address.ts';
+import { unlessNotFound } from '../../not-found.ts';
 import { chunks, inParallel } from '../../parallel.ts';
 import type { AlibabaClient, Params } from '../client.ts';
-import { proveGone, unlessGone } from '../gone.ts';
+import { proveGone } from '../gone.ts';
 import { isNetwork, networkSlots } from '../nlb/found.ts';
 import { type NetworkReads, networkKinds, unlessRefused } from '../nlb/reads.ts';
 import { callsAtOnce, type Reading, serversMaxAgeMs } from '../reading.ts';
@@ -62,11 +63,11 @@ export function createBalancerReader(client: AlibabaClient, network: NetworkRead
       if (isNetwork(balancer.id)) return [];
       const region = await client.region(signal);
       const call = (action: string, params: Params) => client.call({ product: 'slb', action, params, signal });
-      const answer = await unlessGone(call('DescribeVServerGroups', { LoadBalancerId: balancer.id }));
+      const answer = await unlessNotFound(call('DescribeVServerGroups', { LoadBalancerId: balancer.id }));
       const all = answer?.object('VServerGroups').objects('VServerGroup') ?? [];
       const found = await inParallel(callsAtOnce, all, async (one) => {
         const [id, name] = [one.text('VServerGroupId'), one.optionalText('VServerGroupName') ?? ''];
-        const whole = await unlessGone(call('DescribeVServerGroupAttribute', { VServerGroupId: id }));
+        const whole = await unlessNotFound(call('DescribeVServerGroupAttribute', { VServerGroupId: id }));
         const servers = whole?.object('BackendServers').objects('BackendServer').map(serverIn);
         const parts = { id, name, within: balancer.id };
         return servers && foundGroup({ ...parts, servers }, balancer.owner, region);
@@ -120,7 +121,7 @@ export function createListReader(client: AlibabaClient): Reader {
     for (let at = 1; ; at += 1) {
       const params = { AclId: id, Page: at, PageSize: 50 };
       const request = { product: 'slb', action: 'DescribeAccessControlListAttribute', params, ...reading } as const;
-      const answer = await unlessGone(client.call(request));
+      const answer = await unlessNotFound(client.call(request));
       if (answer === undefined) return undefined;
       const entries = answer.optionalObject('AclEntrys')?.optionalObjects('AclEntry') ?? [];
       ranges.push(...entries.map((one) => one.text('AclEntryIP')).map((range) => normalCidr(range) ?? range));

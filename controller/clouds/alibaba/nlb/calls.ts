@@ -1,10 +1,10 @@
 import { CloudError } from '../../../../common/cloud-error.ts';
 import type { Answer, OperationState, ReadIo, WriteIo } from '../../../engine/resource.ts';
 import type { AnswerFields } from '../../answer-fields.ts';
+import { unlessNotFound } from '../../not-found.ts';
 import { inParallel } from '../../parallel.ts';
 import type { AlibabaClient, Params } from '../client.ts';
 import { cloud } from '../fault.ts';
-import { unlessGone } from '../gone.ts';
 
 /** Sends one change. Its effect is complete when the job has ended that the answer names. */
 export async function send(
@@ -26,7 +26,7 @@ export async function pollJobs(
 ): Promise<ReadonlyMap<string, OperationState>> {
   const operation = 'GetJobStatus';
   const states = await inParallel(4, jobs, async (JobId): Promise<OperationState> => {
-    const answer = await unlessGone(client.call({ product: 'nlb', action: operation, params: { JobId }, signal }));
+    const answer = await unlessNotFound(client.call({ product: 'nlb', action: operation, params: { JobId }, signal }));
     const status = answer?.text('Status');
     if (status !== 'Failed') return status === undefined || status === 'Succeeded' ? 'done' : 'running';
     return new CloudError({ kind: 'Unavailable', cloud, operation, message: `job ${JobId} has failed` });

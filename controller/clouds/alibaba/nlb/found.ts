@@ -30,11 +30,7 @@ export interface NetworkListener {
   readonly wire: Json;
 }
 
-/** Tags as `{ Key, Value }`. */
-function tagsIn(fields: AnswerFields): Tags {
-  const tags = fields.optionalObjects('Tags');
-  return Object.fromEntries(tags.map((tag) => [tag.text('Key'), tag.optionalText('Value') ?? '']));
-}
+const tagsIn = (fields: AnswerFields): Tags => fields.pairs('Tags', 'Key', 'Value');
 
 /** Slots of Network Load Balancers begin so: who asks for one has to know all of them. */
 export const networkSlots = 'NLB';
@@ -47,7 +43,6 @@ export function foundNetworkBalancer(fields: AnswerFields, clusterId: string): F
   const [id, tags] = [fields.text('LoadBalancerId'), tagsIn(fields)];
   const address = fields.optionalText('DNSName') ?? '';
   const isNew = fields.optionalText('LoadBalancerStatus') === 'Provisioning';
-  const createdAtMs = Date.parse(fields.optionalText('CreateTime') ?? '');
   return {
     ...{ kind: kindNames.balancer, id, status: isNew ? 'pending' : 'ready' },
     ...(address !== '' && { address }),
@@ -55,7 +50,7 @@ export function foundNetworkBalancer(fields: AnswerFields, clusterId: string): F
     body: {
       ...{ id, tags, address, name: fields.optionalText('LoadBalancerName') ?? '', wire: fields.json() },
       isProtected: fields.optionalObject('DeletionProtectionConfig')?.optionalFlag('Enabled') === true,
-      createdAtMs: Number.isNaN(createdAtMs) ? undefined : createdAtMs,
+      createdAtMs: fields.optionalTime('CreateTime'),
     },
   };
 }

@@ -1,11 +1,12 @@
 import { isCloudError } from '../../../../common/cloud-error.ts';
 import { HttpFailure } from '../../../../common/process/http.ts';
 import type { Detail, Found } from '../../../engine/resource.ts';
+import { unlessNotFound } from '../../not-found.ts';
 import { chunks, inParallel } from '../../parallel.ts';
 import { kindNames, serverIn } from '../clb/found.ts';
 import type { AlibabaClient, Params } from '../client.ts';
 import { codeOf } from '../fault.ts';
-import { proveGone, unlessGone } from '../gone.ts';
+import { proveGone } from '../gone.ts';
 import { callsAtOnce, type Reading, serversMaxAgeMs } from '../reading.ts';
 import { foundNetworkBalancer, foundNetworkGroup, foundNetworkListener, foundServers } from './found.ts';
 
@@ -83,7 +84,7 @@ export function createNetworkReads(client: AlibabaClient, clusterId: string): Ne
       ...{ kind: kindNames.networkGroup, parts: [kindNames.servers], maxAgeMs: serversMaxAgeMs },
       async read(group, { signal }) {
         const read = list('ListServerGroupServers', 'Servers', { ServerGroupId: group.id }, { signal });
-        const servers = ((await unlessGone(read)) ?? []).map(serverIn);
+        const servers = ((await unlessNotFound(read)) ?? []).map(serverIn);
         return servers.length === 0 ? [] : [foundServers(group, servers, await client.region(signal))];
       },
     },

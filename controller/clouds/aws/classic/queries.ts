@@ -6,6 +6,7 @@ import {
 } from '@aws-sdk/client-elastic-load-balancing';
 import { CloudError, isCloudError } from '../../../../common/cloud-error.ts';
 import type { Found, ReadIo } from '../../../engine/resource.ts';
+import { unlessNotFound } from '../../not-found.ts';
 import { chunks, inParallel } from '../../parallel.ts';
 import { tagMap } from '../cluster-tags.ts';
 import type { Tags } from '../load-balancer-tags.ts';
@@ -74,13 +75,8 @@ export function createClassicQueries(parts: Pick<AwsParts, 'elb'>): ClassicQueri
 
   async function describe(name: string, options: ReadOptions): Promise<LoadBalancerDescription | undefined> {
     const command = new DescribeLoadBalancersCommand({ LoadBalancerNames: [name] });
-    try {
-      const { LoadBalancerDescriptions } = await parts.elb().read('DescribeLoadBalancers', command, options);
-      return LoadBalancerDescriptions?.find(({ LoadBalancerName }) => LoadBalancerName === name);
-    } catch (error) {
-      if (isCloudError(error) && error.kind === 'NotFound') return undefined;
-      throw error;
-    }
+    const answer = await unlessNotFound(parts.elb().read('DescribeLoadBalancers', command, options));
+    return answer?.LoadBalancerDescriptions?.find(({ LoadBalancerName }) => LoadBalancerName === name);
   }
 
   async function get(name: string, options: ReadOptions): Promise<ClassicLoadBalancer | undefined> {
@@ -113,13 +109,8 @@ export function createClassicQueries(parts: Pick<AwsParts, 'elb'>): ClassicQueri
 
   async function attributesOf({ id, body }: Found<ClassicLoadBalancer>, { signal }: ReadIo): Promise<Found[]> {
     const command = new DescribeLoadBalancerAttributesCommand({ LoadBalancerName: body.name });
-    try {
-      const answer = await parts.elb().read('DescribeLoadBalancerAttributes', command, { signal });
-      return [showAttributes(id, body.name, readAttributes(answer.LoadBalancerAttributes))];
-    } catch (error) {
-      if (isCloudError(error) && error.kind === 'NotFound') return [];
-      throw error;
-    }
+    const answer = await unlessNotFound(parts.elb().read('DescribeLoadBalancerAttributes', command, { signal }));
+    return answer === undefined ? [] : [showAttributes(id, body.name, readAttributes(answer.LoadBalancerAttributes))];
   }
 }
 

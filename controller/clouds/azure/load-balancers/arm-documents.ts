@@ -1,7 +1,8 @@
-import { CloudError, isCloudError } from '../../../../common/cloud-error.ts';
+import { CloudError } from '../../../../common/cloud-error.ts';
 import type { Version } from '../../../engine/driver.ts';
 import type { ReadIo } from '../../../engine/resource.ts';
 import type { AnswerFields } from '../../answer-fields.ts';
+import { unlessNotFound } from '../../not-found.ts';
 import type { Permit } from '../../permit.ts';
 import type { ArmClient } from '../client.ts';
 import { cloud } from '../fault.ts';
@@ -49,12 +50,8 @@ export function createArmDocuments(client: ArmClient, place: ArmPlace): ArmDocum
   };
 
   async function read(name: string, { signal }: ReadIo): Promise<Version<Json> | undefined> {
-    try {
-      return documentOf(await client.get({ ...request('GET', name), signal }));
-    } catch (error) {
-      if (isCloudError(error) && error.kind === 'NotFound') return undefined;
-      throw error;
-    }
+    const fields = await unlessNotFound(client.get({ ...request('GET', name), signal }));
+    return fields && documentOf(fields);
   }
 
   return {

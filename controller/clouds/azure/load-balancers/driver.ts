@@ -1,5 +1,6 @@
 import type { Clock } from '../../../../common/process/clock.ts';
 import { type Found, identityOf, type Kind } from '../../../engine/resource.ts';
+import { shownAddresses } from '../../adoption.ts';
 import { canonical } from '../../ip-address.ts';
 import type { AdoptionInput, DesireInput, LoadBalancerDriver, ShownLoadBalancer } from '../../load-balancer-driver.ts';
 import { annotations, portPrefix, prefix } from '../annotations.ts';
@@ -109,7 +110,7 @@ function sharedLists(documents: ArmDocuments): ArmDocuments {
 /** By names and tags of the classic controller, together with an address that the Service shows. */
 function adopts(found: Found, input: AdoptionInput): string | undefined {
   const { proof, service } = input;
-  const shown = new Set(proof.addresses.map(canonical));
+  const shown = shownAddresses(proof);
   switch (found.kind) {
     case kindNames.balancer:
       return isClassic(found as Found<Balancer>) ? found.key : undefined;
@@ -117,8 +118,7 @@ function adopts(found: Found, input: AdoptionInput): string | undefined {
       const { tags } = found.body as PublicAddress;
       const isMade =
         tagOf(tags, classicTags.service) === service && tagOf(tags, classicTags.cluster) === proof.clusterName;
-      const { address = '' } = found;
-      return isMade && shown.has(address) ? found.key : undefined;
+      return isMade && shown.has(found.address) ? found.key : undefined;
     }
     default:
       return shown.has((found.body as RuleShare).ip) ? found.key : undefined;
@@ -128,6 +128,6 @@ function adopts(found: Found, input: AdoptionInput): string | undefined {
     const all = input.found(kindNames.address);
     const id = body.publicAddress && identityOf({ kind: kindNames.address, id: body.publicAddress });
     const ip = address ?? all.find((one) => identityOf(one) === id)?.address;
-    return isOfBase(body.name, baseName(input.owner.service)) && ip !== undefined && shown.has(ip);
+    return isOfBase(body.name, baseName(input.owner.service)) && shown.has(ip);
   }
 }

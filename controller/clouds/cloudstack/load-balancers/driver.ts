@@ -1,10 +1,9 @@
-import ipaddr from 'ipaddr.js';
 import type { Clock } from '../../../../common/process/clock.ts';
 import { cloudstack } from '../../../../common/provider-id/cloudstack.ts';
 import type { Found, Kind } from '../../../engine/resource.ts';
-import { canonical } from '../../ip-address.ts';
+import { ingressOf, shownAddresses } from '../../adoption.ts';
 import type { AdoptionInput, LoadBalancerDriver, ShownLoadBalancer } from '../../load-balancer-driver.ts';
-import type { Ingress, ObservedMember } from '../../load-balancers.ts';
+import type { ObservedMember } from '../../load-balancers.ts';
 import { annotations, prefix } from '../annotations.ts';
 import type { CloudStackClient } from '../client.ts';
 import type { CloudStackConfig } from '../config.ts';
@@ -59,19 +58,16 @@ function adopts({ kind, body, owner: marked }: Found, { owner, proof }: Adoption
   if (kind !== kindNames.address || marked !== undefined) return undefined;
   const { ip, balancers } = body as Address;
   if (balancers.length !== 1 || balancers[0] !== balancerName(owner.service)) return undefined;
-  const shown = new Set(proof.addresses.map(canonical));
-  // Of a Service with the annotation for a hostname the status shows nothing else.
-  const isNamed = shown.size > 0 && ![...shown].some(ipaddr.isValid);
-  return isNamed || shown.has(ip) ? 'main' : undefined;
+  const shown = shownAddresses(proof);
+  return shown.isNamed || shown.has(ip) ? 'main' : undefined;
 }
 
 function show({ body }: Found, parts: readonly Found[]): ShownLoadBalancer {
   const { ip, tags, createdAtMs } = body as Address;
   const rules = parts.filter(({ kind }) => kind === kindNames.rule) as readonly Found<Rule>[];
   const isProxy = rules.some((one) => one.body.protocol === 'tcp-proxy');
-  const hostname = tags[tagKeys.hostname];
-  const shown: Ingress = hostname === undefined ? { ip, ipMode: isProxy ? 'Proxy' : 'VIP' } : { hostname };
-  return { name: ip, ingress: rules.length > 0 ? [shown] : [], createdAtMs, service: tags[tagKeys.serviceName] };
+  const ingress = ingressOf(rules.length > 0 ? [ip] : [], { hostname: tags[tagKeys.hostname], isProxy });
+  return { name: ip, ingress, createdAtMs, service: tags[tagKeys.serviceName] };
 }
 
 function members(parts: readonly Found[]): ObservedMember[] {

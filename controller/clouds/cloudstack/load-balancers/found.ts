@@ -136,7 +136,7 @@ export function foundAddress({ address: fields, rules: all, firewall: openings, 
     ...{ id, ip, tags },
     network:
       tags[tagKeys.network] ?? fields.optionalText('associatednetworkid') ?? ours[0]?.rule.network ?? acquired?.network,
-    createdAtMs: Date.parse(fields.optionalText('allocated') ?? '') || undefined,
+    createdAtMs: fields.optionalTime('allocated'),
     balancers: [...new Set(ours.flatMap(({ rule }) => balancerOfRule(rule.name) ?? []))],
     isNew: acquired !== undefined,
     isShared: isInUse(fields) || ours.length < rules.length,
@@ -180,8 +180,7 @@ export function isInUse(address: AnswerFields): boolean {
 }
 
 export function tagsIn(fields: AnswerFields): Tags {
-  const tags = fields.optionalObjects('tags');
-  return Object.fromEntries(tags.map((tag) => [tag.text('key'), tag.optionalText('value') ?? '']));
+  return fields.pairs('tags', 'key', 'value');
 }
 
 function readRule(fields: AnswerFields): Rule {

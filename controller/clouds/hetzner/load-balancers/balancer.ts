@@ -71,7 +71,7 @@ export function readBalancer(fields: AnswerFields): Balancer {
     id: fields.id('id'),
     name: fields.text('name'),
     labels: fields.labels('labels'),
-    createdAtMs: Date.parse(fields.optionalText('created') ?? '') || undefined,
+    createdAtMs: fields.optionalTime('created'),
     type: fields.object('load_balancer_type').text('name'),
     algorithm: fields.object('algorithm').text('type'),
     location: location.text('name'),

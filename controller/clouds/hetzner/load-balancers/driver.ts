@@ -1,8 +1,7 @@
-import ipaddr from 'ipaddr.js';
 import type { Found, Kind } from '../../../engine/resource.ts';
-import { canonical } from '../../ip-address.ts';
+import { ingressOf, shownAddresses } from '../../adoption.ts';
 import type { AdoptionInput, LoadBalancerDriver, ShownLoadBalancer } from '../../load-balancer-driver.ts';
-import type { Ingress, ObservedMember } from '../../load-balancers.ts';
+import type { ObservedMember } from '../../load-balancers.ts';
 import { annotations, prefix } from '../annotations.ts';
 import type { HetznerClient } from '../client.ts';
 import { type Balancer, kindNames, type Service, type Target } from './balancer.ts';
@@ -65,11 +64,9 @@ function adopts({ kind, body }: Found, { owner, proof }: AdoptionInput): string 
   if (kind !== kindNames.balancer) return undefined;
   const { labels, ipv4, ipv6, networks } = body as Balancer;
   if (labels[labelKeys.classic] !== owner.service) return undefined;
-  const shown = new Set(proof.addresses.map(canonical));
+  const shown = shownAddresses(proof);
   const addresses = [ipv4?.ip, ipv6?.ip, ...networks.map(({ ip }) => ip)];
-  // Of a Service with the annotation for a hostname the status shows nothing else.
-  const isNamed = shown.size > 0 && ![...shown].some(ipaddr.isValid);
-  return isNamed || addresses.some((ip) => ip !== undefined && shown.has(ip)) ? 'main' : undefined;
+  return shown.isNamed || addresses.some(shown.has) ? 'main' : undefined;
 }
 
 function show({ body }: Found, parts: readonly Found[]): ShownLoadBalancer {
@@ -81,11 +78,7 @@ function show({ body }: Found, parts: readonly Found[]): ShownLoadBalancer {
     ...(isPublic ? [ipv4?.ip, hidden.includes('ipv6') ? undefined : ipv6?.ip] : []),
     ...(hidden.includes('private') ? [] : networks.map(({ ip }) => ip)),
   ];
-  const addresses = ips.flatMap((ip): Ingress[] =>
-    ip === undefined ? [] : [{ ip, ipMode: isProxy ? 'Proxy' : 'VIP' }],
-  );
-  const ingress = hostname !== undefined && addresses.length > 0 ? [{ hostname }] : addresses;
-  return { name, ingress, createdAtMs, service: serviceOf(labels) };
+  return { name, ingress: ingressOf(ips, { hostname, isProxy }), createdAtMs, service: serviceOf(labels) };
 }
 
 /** Servers alone: an address does not tell whose it is. */

@@ -1,6 +1,5 @@
-import { isCloudError } from '../../../../common/cloud-error.ts';
 import { type Found, identityOf, isOwnedBy, type Query, type Reader, type ReadIo } from '../../../engine/resource.ts';
-import type { AnswerFields } from '../../answer-fields.ts';
+import { unlessNotFound } from '../../not-found.ts';
 import type { HetznerClient } from '../client.ts';
 import { foundOf, kindNames, readBalancer } from './balancer.ts';
 import { path } from './calls.ts';
@@ -29,15 +28,6 @@ export function createReader({ client, dedicatedServers, prepare }: ReaderOption
     const servers = (await dedicatedServers?.(signal)) ?? [];
     return [...servers].map(([id, ip]) => ({ kind: kindNames.dedicated, id, status: 'ready', body: ip }));
   }
-  /** Undefined where it does not exist. */
-  async function get(path: string, name: string, { signal }: ReadIo): Promise<AnswerFields | undefined> {
-    try {
-      return (await client.call({ path, signal })).object(name);
-    } catch (error) {
-      if (isCloudError(error) && error.kind === 'NotFound') return undefined;
-      throw error;
-    }
-  }
   const hasCertificates = (found: readonly Found[]) =>
     found.some(({ refs = [] }) => refs.some(({ kind }) => kind === kindNames.certificate));
 
@@ -49,8 +39,12 @@ export function createReader({ client, dedicatedServers, prepare }: ReaderOption
     const named = new Set(ids.filter(({ kind }) => !apart.includes(kind)).map(({ id }) => id.split('/')[0]!));
     // A Service may name a load balancer by its name.
     const hosts = new Set([...named].filter((id) => /^[1-9]\d*$/.test(id)));
-    const answers = await Promise.all([...hosts].map((id) => get(`${path}/${id}`, 'load_balancer', io)));
-    const read = answers.flatMap((fields) => (fields === undefined ? [] : foundOf(readBalancer(fields))));
+    const answers = await Promise.all(
+      [...hosts].map((id) => unlessNotFound(client.call({ path: `${path}/${id}`, signal: io.signal }))),
+    );
+    const read = answers.flatMap((one) =>
+      one === undefined ? [] : foundOf(readBalancer(one.object('load_balancer'))),
+    );
     // Names are unique in a project, so there is no second one of a Service that has one.
     const isFound = read.some((one) => one.kind === kindNames.balancer && isOwnedBy(one, owner));
     const isListed = (search && !isFound) || hosts.size < named.size;

@@ -1,5 +1,5 @@
 import type { Found, Kind } from '../../../engine/resource.ts';
-import { canonical } from '../../ip-address.ts';
+import { shownAddresses } from '../../adoption.ts';
 import type { AdoptionInput, LoadBalancerDriver, ShownLoadBalancer } from '../../load-balancer-driver.ts';
 import { annotations, prefix } from '../annotations.ts';
 import type { HuaweiClient } from '../client.ts';
@@ -70,7 +70,7 @@ function adoptedKey(
 ): string | undefined {
   const { service, proof, id } = input;
   const name = balancerName({ clusterName: proof.clusterName, service }, options);
-  const shown = new Set(proof.addresses.map(canonical));
+  const shown = shownAddresses(proof);
   // Clusters are called the same by default, and other VPCs may have the same private addresses.
   const isInVpc = (one: Balancer) => vpc === undefined || one.vpc === undefined || one.vpc === vpc.toLowerCase();
   const isIt = ({ body, owner }: Found<Balancer>) =>

@@ -1,5 +1,6 @@
 import { huaweicloud } from '../../../../common/provider-id/huaweicloud.ts';
 import type { Found, Reference } from '../../../engine/resource.ts';
+import { unionOfMembers } from '../../adoption.ts';
 import type { AnswerFields } from '../../answer-fields.ts';
 import { canonical, normalCidr } from '../../ip-address.ts';
 import type { ObservedMember } from '../../load-balancers.ts';
@@ -85,10 +86,9 @@ export function foundBalancer(fields: AnswerFields): Found[] {
   const [eip] = fields.optionalObjects('eips').filter((one) => (one.optionalNumber('ip_version') ?? 4) === 4);
   const address = eip === undefined ? undefined : canonical(eip.text('eip_address'));
   const shownAddress = address ?? (marks.front === 'eip' ? undefined : vip || undefined);
-  const createdAtMs = Date.parse(fields.optionalText('created_at') ?? '');
   const body: Balancer = {
     ...{ ...shown(fields), marks, vip, eip: address, vpc: fields.optionalText('vpc_id') },
-    createdAtMs: Number.isNaN(createdAtMs) ? undefined : createdAtMs,
+    createdAtMs: fields.optionalTime('created_at'),
   };
   const isGoing = fields.optionalText('provisioning_status') === 'PENDING_DELETE';
   const balancer: Found<Balancer> = {
@@ -191,18 +191,12 @@ export function memberIn(fields: AnswerFields): Member {
   };
 }
 
-/** All pools have the same nodes, but for those that were changed since. */
 export function observedMembers(pools: readonly Found<Pool>[]): readonly ObservedMember[] {
-  const seen = new Map<string, ObservedMember>();
-  for (const { body } of pools)
-    for (const { server, weight, healthy } of body.members) {
-      const before = server === undefined ? undefined : seen.get(server);
-      if (server !== undefined && (before === undefined || before.draining))
-        seen.set(server, {
-          ...{ providerID: huaweicloud.print({ instanceId: server }), draining: weight === 0, healthy },
-        });
-    }
-  return [...seen.values()];
+  const observed = ({ server, weight, healthy }: Member): ObservedMember[] =>
+    server === undefined
+      ? []
+      : [{ providerID: huaweicloud.print({ instanceId: server }), draining: weight === 0, healthy }];
+  return unionOfMembers(pools.map(({ body }) => body.members.flatMap(observed)));
 }
 
 function firstIn(fields: AnswerFields, name: string): string {
