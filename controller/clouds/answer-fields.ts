@@ -41,7 +41,11 @@ export interface AnswerFields {
   address(name: string): string;
   /** Milliseconds since 1970; undefined where it cannot be read, or is missing. */
   optionalTime(name: string): number | undefined;
+  /** One of these texts. */
+  oneOf<Text extends string>(name: string, possible: readonly Text[]): Text;
   number(name: string): number;
+  /** Not negative, and without a fraction. */
+  whole(name: string): number;
   /** Undefined for null and for a field that is missing. */
   optionalNumber(name: string): number | undefined;
   /** The number as text, as paths and our own types have it. */
@@ -55,11 +59,13 @@ export interface AnswerFields {
   objects(name: string): AnswerFields[];
   /** None for null and for a field that is missing. */
   optionalObjects(name: string): AnswerFields[];
-  texts(name: string): string[];
+  texts(name: string): readonly string[];
   /** Texts by name: labels, tags. Nothing for null and for a field that is missing. */
   labels(name: string): Readonly<Record<string, string>>;
   /** The same of a list of objects that have the two fields; a value may be missing. None for null and for no list. */
   pairs(name: string, key: string, value: string): Readonly<Record<string, string>>;
+  /** The error for a value that is no good otherwise. */
+  wrong(name: string, expected: string): CloudError;
   /** The object as it is. */
   json(): Readonly<Record<string, unknown>>;
 }
@@ -118,7 +124,18 @@ export function answerFields(
       return canonical(found);
     },
     optionalTime: (name) => Date.parse(optionalText(name) ?? '') || undefined,
+    oneOf(name, possible) {
+      const found = possible.find((one) => one === fields[name]);
+      if (found === undefined) throw wrong(name, fields[name], `one of ${possible.join(', ')}`);
+      return found;
+    },
     number,
+    whole(name) {
+      const found = fields[name];
+      if (typeof found !== 'number' || !Number.isInteger(found) || found < 0)
+        throw wrong(name, found, 'a whole number');
+      return found;
+    },
     optionalNumber: (name) => (fields[name] == null ? undefined : number(name)),
     id: (name) => String(number(name)),
     flag,
@@ -141,6 +158,7 @@ export function answerFields(
     pairs(name, key, value) {
       return Object.fromEntries(optionalObjects(name).map((one) => [one.text(key), one.optionalText(value) ?? '']));
     },
+    wrong: (name, expected) => wrong(name, fields[name], expected),
     json: () => fields,
   };
 }

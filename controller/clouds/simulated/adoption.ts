@@ -1,9 +1,8 @@
 import type { Found } from '../../engine/resource.ts';
 import type { AdoptionInput } from '../load-balancer-driver.ts';
 import { ownerTags } from '../load-balancers.ts';
-import type { Tags } from './answer-fields.ts';
 import { addressKey, kinds } from './found.ts';
-import type { Address, LoadBalancer } from './load-balancer-answer.ts';
+import type { Address, LoadBalancer, Tags } from './load-balancer-answer.ts';
 
 /** Tags that the classic controller of this cloud gives to what it makes. */
 export const classicTags = {

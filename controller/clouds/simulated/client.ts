@@ -1,7 +1,7 @@
 import { unlessNotFound } from '../not-found.ts';
-import { isObject } from './answer-fields.ts';
 import type { SimulatedConfig } from './config.ts';
-import { invalid, itemsOf, type Page, pageOf, shown, type Transport } from './transport.ts';
+import { itemFields } from './load-balancer-answer.ts';
+import { itemsOf, type Page, pageOf, type Transport } from './transport.ts';
 
 /** How many ids one call may filter by, and how many instances a page may hold. */
 export const maxPerCall = 1000;
@@ -28,13 +28,7 @@ export function createSimulatedClient(config: SimulatedConfig, call: Transport):
   return {
     async region(signal) {
       const operation = 'regions.get';
-      const value = await call({ operation, path: '/', signal });
-      if (!isObject(value) || value['region'] !== config.region) {
-        throw invalid(
-          operation,
-          `region: ${shown(isObject(value) ? value['region'] : value)}, expected ${config.region}`,
-        );
-      }
+      itemFields(await call({ operation, path: '/', signal }), 'answer', operation).oneOf('region', [config.region]);
     },
     async page(pageToken, limit, signal) {
       const operation = 'instances.list';

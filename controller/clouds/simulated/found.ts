@@ -1,7 +1,6 @@
 import type { Found, Owner } from '../../engine/resource.ts';
 import { ownerTags } from '../load-balancers.ts';
-import type { Tags } from './answer-fields.ts';
-import type { Address, Listener, LoadBalancer, Pool } from './load-balancer-answer.ts';
+import type { Address, Listener, LoadBalancer, Pool, Tags } from './load-balancer-answer.ts';
 
 /** The names of the kinds. */
 export const kinds = {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { readInstance } from './instance-answer.ts';
 
+const operation = 'instances.list';
 const item = {
   id: 'i-4f2c9a01be77',
   name: 'worker-1',
@@ -23,7 +24,7 @@ const item = {
 };
 
 test('an instance has its addresses in the order of its interfaces', () => {
-  assert.deepEqual(readInstance(item, 'sim-1'), {
+  assert.deepEqual(readInstance(item, 'sim-1', operation), {
     state: 'found',
     power: 'running',
     instance: {
@@ -53,7 +54,7 @@ test('an instance has its addresses in the order of its interfaces', () => {
 
 test('each power state has its meaning, and only the terminal one means gone', () => {
   const meaning = (power: string) => {
-    const shown = readInstance({ ...item, power }, 'sim-1');
+    const shown = readInstance({ ...item, power }, 'sim-1', operation);
     return shown.state === 'found' ? shown.power : shown.state;
   };
   assert.deepEqual(['pending', 'running', 'stopping', 'stopped', 'shutting-down', 'terminated'].map(meaning), [
@@ -67,24 +68,40 @@ test('each power state has its meaning, and only the terminal one means gone', (
 });
 
 const refused: [Record<string, unknown>, RegExp][] = [
-  [{ id: 'a/b' }, /^id: "a\/b", expected an instance id/],
-  [{ incarnation: undefined }, /^incarnation: missing, expected a text/],
-  [{ power: 'dreaming' }, /^power: "dreaming", expected one of pending/],
-  [{ power: 'constructor' }, /^power: "constructor", expected/],
-  [{ region: 'sim-2' }, /^region: "sim-2", expected sim-1/],
-  [{ zone: 7 }, /^zone: 7, expected a text/],
-  [{ type: '' }, /^type: "", expected a text/],
-  [{ interfaces: null }, /^interfaces: null, expected a list/],
-  [{ interfaces: ['eth0'] }, /^interfaces\[0\]: "eth0", expected an object/],
-  [{ interfaces: [{ index: 0, internal: [7], external: [] }] }, /^internal: 7, expected texts/],
-  [{ interfaces: [{ index: 0, internal: [], external: ['10.1.2'] }] }, /^external: "10.1.2", expected IP addresses/],
-  [{ interfaces: [{ index: 0, internal: ['fe80::1%eth0'], external: [] }] }, /^internal: "fe80::1%eth0", expected IP/],
-  [{ tags: { 'label:a': 1 } }, /^tags\["label:a"\]: 1, expected a text/],
+  [{ id: 'a/b' }, /: instance\.id: "a\/b", expected an instance id/],
+  [{ incarnation: undefined }, /: instance\.incarnation: missing, expected a text/],
+  [{ power: 'dreaming' }, /: instance\.power: "dreaming", expected one of pending/],
+  [{ power: 'constructor' }, /: instance\.power: "constructor", expected/],
+  [{ region: 'sim-2' }, /: instance\.region: "sim-2", expected sim-1/],
+  [{ zone: 7 }, /: instance\.zone: 7, expected a text/],
+  [{ type: '' }, /: instance\.type: "", expected a text/],
+  [{ interfaces: null }, /: instance\.interfaces: null, expected a list/],
+  [{ interfaces: ['eth0'] }, /: instance\.interfaces: "eth0", expected an object/],
+  [
+    { interfaces: [{ index: 0, internal: [7], external: [] }] },
+    /: instance\.interfaces\.internal: 7, expected a list of texts/,
+  ],
+  [
+    { interfaces: [{ index: 0, internal: [], external: ['10.1.2'] }] },
+    /: instance\.interfaces\.external: \["10\.1\.2"\], expected IP addresses/,
+  ],
+  [
+    { interfaces: [{ index: 0, internal: ['fe80::1%eth0'], external: [] }] },
+    /: instance\.interfaces\.internal: \["fe80::1%eth0"\], expected IP/,
+  ],
+  [{ tags: { 'label:a': 1 } }, /: instance\.tags: \{"label:a":1\}, expected an object of texts/],
 ];
 
 for (const [change, message] of refused) {
   test(`an item with ${JSON.stringify(change)} is refused by the field`, () => {
-    assert.throws(() => readInstance({ ...item, ...change }, 'sim-1'), { name: 'TypeError', message });
+    assert.throws(
+      () => readInstance({ ...item, ...change }, 'sim-1', operation),
+      (error: Error & { kind?: string }) => {
+        assert.equal(error.kind, 'Invalid');
+        assert.match(error.message, message);
+        return true;
+      },
+    );
   });
 }
 
@@ -92,13 +109,14 @@ test('a terminated instance needs no addresses', () => {
   const shown = readInstance(
     { ...item, power: 'terminated', interfaces: [], internalDns: [], externalDns: [] },
     'sim-1',
+    operation,
   );
   assert.deepEqual(shown, { state: 'gone', terminalState: 'terminated', incarnation: item.incarnation });
 });
 
 test('the tag pod-ranges shows the ranges of its pods', () => {
   const podRanges = (value: string) => {
-    const shown = readInstance({ ...item, tags: { 'pod-ranges': value } }, 'sim-1');
+    const shown = readInstance({ ...item, tags: { 'pod-ranges': value } }, 'sim-1', operation);
     return shown.state === 'found' ? shown.instance.podRanges : undefined;
   };
   assert.deepEqual(podRanges('10.4.1.0/24,fd00:4::/112'), ['10.4.1.0/24', 'fd00:4::/112']);

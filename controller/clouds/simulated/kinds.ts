@@ -6,6 +6,7 @@ import { foundAddress, foundAll, kinds, type Part, tagsFor } from './found.ts';
 import {
   type Address,
   families,
+  itemFields,
   type Listener,
   type LoadBalancer,
   type Pool,
@@ -14,7 +15,7 @@ import {
 } from './load-balancer-answer.ts';
 import { differenceOf, type MemberSets } from './member-sets.ts';
 import type { AddressSpec, ListenerSpec, LoadBalancerSpec, PoolSpec } from './specs.ts';
-import { type ApiRequest, cloud, reading, refusalOf, type Transport } from './transport.ts';
+import { type ApiRequest, cloud, refusalOf, type Transport } from './transport.ts';
 
 export interface KindParts {
   readonly transport: Transport;
@@ -32,7 +33,7 @@ export function createKinds({ transport, region, sets, settleMs }: KindParts): r
   async function send(request: ApiRequest, io: WriteIo): Promise<LoadBalancer | undefined> {
     const answer = await namingMembers(() => transport({ ...request, permit: io.permit, signal: io.signal }), region);
     const isWhole = typeof answer === 'object' && answer !== null && 'id' in answer;
-    return isWhole ? reading(request.operation, () => readLoadBalancer(answer, region, sets)) : undefined;
+    return isWhole ? readLoadBalancer(itemFields(answer, 'answer', request.operation), region, sets) : undefined;
   }
   async function changed(request: ApiRequest, io: WriteIo): Promise<Answer> {
     const now = await send(request, io);
@@ -70,7 +71,7 @@ export function createKinds({ transport, region, sets, settleMs }: KindParts): r
       const reserve = async (clientToken: string, named?: string) => {
         const body = { clientToken, name: named, family, scheme, tags: tagsFor(io.owner, service) };
         const answer = await transport({ operation, path: '/addresses', body, permit: io.permit, signal: io.signal });
-        return reading(operation, () => readAddress(answer));
+        return readAddress(itemFields(answer, 'answer', operation));
       };
       const first = await reserve(token, name);
       // The token made one that is not ours any more: its tags were taken away. Its name is still taken.
@@ -91,7 +92,7 @@ export function createKinds({ transport, region, sets, settleMs }: KindParts): r
         body: marksOf(as, body, want, io),
       } as const;
       const answer = await transport({ ...request, permit: io.permit, signal: io.signal });
-      return { found: [foundAddress(reading(operation, () => readAddress(answer)))] };
+      return { found: [foundAddress(readAddress(itemFields(answer, 'answer', operation)))] };
     },
   };
 

@@ -1,173 +1,125 @@
 import { simulated } from '../../../common/provider-id/simulated.ts';
-import type { IpFamily, ObservedMember, Protocol } from '../load-balancers.ts';
-import {
-  type Fields,
-  flag,
-  list,
-  momentOf,
-  objectOf,
-  oneOf,
-  optionalText,
-  type Tags,
-  tagsOf,
-  text,
-  texts,
-  unexpected,
-  whole,
-} from './answer-fields.ts';
+import { type AnswerFields, answerFields } from '../answer-fields.ts';
+import type { IpFamily, ObservedMember } from '../load-balancers.ts';
 import type { MemberSets } from './member-sets.ts';
 
-export type Scheme = 'external' | 'internal';
-
-export interface Address {
-  readonly id: string;
-  readonly ip: string;
-  readonly family: IpFamily;
-  readonly scheme: Scheme;
-  readonly tags: Tags;
-  /** Id of the load balancer that has it. */
-  readonly usedBy: string | undefined;
-}
-
-export interface Listener {
-  readonly id: string;
-  readonly name: string;
-  readonly tags: Tags;
-  readonly protocol: Protocol;
-  readonly port: number;
-  readonly memberPort: number;
-  readonly sourceRanges: readonly string[];
-  readonly proxyProtocol: boolean;
-  readonly tls: boolean;
-  readonly pool: string;
-}
-
-export interface Pool {
-  readonly id: string;
-  /** Unique in its load balancer. */
-  readonly name: string;
-  readonly tags: Tags;
-  readonly healthCheck: { readonly port: number; readonly path: string } | undefined;
-  readonly sessionAffinity: { readonly timeoutSeconds: number } | undefined;
-  readonly memberDigest: string;
-  /** Undefined where the answer leaves them out and this set was never read. */
-  readonly members: readonly ObservedMember[] | undefined;
-}
-
-export interface LoadBalancer {
-  readonly id: string;
-  readonly name: string;
-  readonly tags: Tags;
-  readonly scheme: Scheme;
-  readonly addresses: readonly {
-    /** Undefined for one that goes with the load balancer. */
-    readonly id: string | undefined;
-    readonly ip: string;
-    readonly family: IpFamily;
-  }[];
-  readonly state: 'active' | 'provisioning' | 'failed' | 'deleting';
-  readonly revision: number;
-  readonly createdAtMs: number;
-  readonly listeners: readonly Listener[];
-  readonly pools: readonly Pool[];
-}
+export type Tags = Readonly<Record<string, string>>;
+export type Scheme = (typeof schemes)[number];
+export type Address = Readonly<ReturnType<typeof readAddress>>;
+export type Listener = Readonly<ReturnType<typeof readListener>>;
+export type Pool = Readonly<ReturnType<typeof readPool>>;
+export type LoadBalancer = Readonly<ReturnType<typeof readLoadBalancer>>;
 
 export const families = ['IPv4', 'IPv6'] as const;
 export const schemes = ['external', 'internal'] as const;
 const states = ['active', 'provisioning', 'failed', 'deleting'] as const;
+const protocols = ['TCP', 'UDP', 'SCTP'] as const;
 
 /** What an address is called that is reserved for a load balancer of this name. */
 export function addressName(loadBalancer: string, family: IpFamily, scheme: Scheme): string {
   return `${loadBalancer}-${family.toLowerCase()}-${scheme}`;
 }
 
-/** Validates one item of an answer. Throws a TypeError that names the field, what it holds and what was expected. */
-export function readLoadBalancer(item: unknown, region: string, sets: MemberSets): LoadBalancer {
-  const fields = objectOf(item, 'load balancer');
+/** One item of an answer. @throws CloudError `Invalid` where it is no object */
+export function itemFields(item: unknown, path: string, operation: string): AnswerFields {
+  return answerFields(item, { cloud: simulated.cloud, operation, path });
+}
+
+/** @throws CloudError `Invalid` */
+export function readLoadBalancer(fields: AnswerFields, region: string, sets: MemberSets) {
+  const createdAtMs = fields.optionalTime('createdAt');
+  if (createdAtMs === undefined) throw fields.wrong('createdAt', 'a time as in RFC 3339');
   return {
     id: resourceId(fields),
-    name: text(fields, 'name'),
-    tags: tagsOf(fields),
-    scheme: oneOf(fields, 'scheme', schemes),
-    addresses: list(fields, 'addresses').map((entry) => {
-      const address = objectOf(entry, 'addresses');
-      return {
-        id: optionalText(address, 'id'),
-        ip: text(address, 'ip'),
-        family: oneOf(address, 'family', families),
-      };
-    }),
-    state: oneOf(fields, 'state', states),
-    revision: whole(fields, 'revision'),
-    createdAtMs: momentOf(fields, 'createdAt'),
-    listeners: list(fields, 'listeners').map((entry) => readListener(objectOf(entry, 'listeners'))),
-    pools: list(fields, 'pools').map((entry) => readPool(objectOf(entry, 'pools'), region, sets)),
+    name: fields.text('name'),
+    tags: tagsIn(fields),
+    scheme: fields.oneOf('scheme', schemes),
+    addresses: fields.objects('addresses').map((address) => ({
+      /** Undefined for one that goes with the load balancer. */
+      id: address.optionalText('id'),
+      ip: address.text('ip'),
+      family: address.oneOf('family', families),
+    })),
+    state: fields.oneOf('state', states),
+    revision: fields.whole('revision'),
+    createdAtMs,
+    listeners: fields.objects('listeners').map(readListener),
+    pools: fields.objects('pools').map((one) => readPool(one, region, sets)),
   };
 }
 
-/** As for `readLoadBalancer`. */
-export function readAddress(item: unknown): Address {
-  const fields = objectOf(item, 'address');
+/** @throws CloudError `Invalid` */
+export function readAddress(fields: AnswerFields) {
   return {
     id: resourceId(fields),
-    ip: text(fields, 'ip'),
-    family: oneOf(fields, 'family', families),
-    scheme: oneOf(fields, 'scheme', schemes),
-    tags: tagsOf(fields),
-    usedBy: optionalText(fields, 'usedBy'),
+    ip: fields.text('ip'),
+    family: fields.oneOf('family', families),
+    scheme: fields.oneOf('scheme', schemes),
+    tags: tagsIn(fields),
+    /** Id of the load balancer that has it. */
+    usedBy: fields.optionalText('usedBy'),
   };
 }
 
 /** What this cloud's ids look like; others are never put into a path. */
 export const resourceIdForm = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
 
-export function resourceId(fields: Fields): string {
-  const id = text(fields, 'id');
-  if (!resourceIdForm.test(id)) throw unexpected('id', id, 'an id');
+export function resourceId(fields: AnswerFields): string {
+  const id = fields.text('id');
+  if (!resourceIdForm.test(id)) throw fields.wrong('id', 'an id');
   return id;
 }
 
-function readListener(fields: Fields): Listener {
+/** Every resource has them, be it none. */
+export function tagsIn(fields: AnswerFields): Tags {
+  fields.object('tags');
+  return fields.labels('tags');
+}
+
+function readListener(fields: AnswerFields) {
   return {
     id: resourceId(fields),
-    name: text(fields, 'name'),
-    tags: tagsOf(fields),
-    protocol: oneOf(fields, 'protocol', ['TCP', 'UDP', 'SCTP'] as const),
-    port: whole(fields, 'port'),
-    memberPort: whole(fields, 'memberPort'),
-    sourceRanges: texts(fields, 'sourceRanges'),
-    proxyProtocol: flag(fields, 'proxyProtocol'),
-    tls: flag(fields, 'tls'),
-    pool: text(fields, 'pool'),
+    name: fields.text('name'),
+    tags: tagsIn(fields),
+    protocol: fields.oneOf('protocol', protocols),
+    port: fields.whole('port'),
+    memberPort: fields.whole('memberPort'),
+    sourceRanges: fields.texts('sourceRanges'),
+    proxyProtocol: fields.flag('proxyProtocol'),
+    tls: fields.flag('tls'),
+    pool: fields.text('pool'),
   };
 }
 
-function readPool(fields: Fields, region: string, sets: MemberSets): Pool {
-  const check = fields['healthCheck'] === undefined ? undefined : objectOf(fields['healthCheck'], 'healthCheck');
-  const affinity =
-    fields['sessionAffinity'] === undefined ? undefined : objectOf(fields['sessionAffinity'], 'sessionAffinity');
-  const memberDigest = text(fields, 'memberDigest');
-  const inline = fields['members'] === undefined ? undefined : readMembers(list(fields, 'members'), region);
+function readPool(fields: AnswerFields, region: string, sets: MemberSets) {
+  const check = fields.optionalObject('healthCheck');
+  const affinity = fields.optionalObject('sessionAffinity');
+  const memberDigest = fields.text('memberDigest');
+  const isInline = fields.json()['members'] !== undefined;
   return {
     id: resourceId(fields),
-    name: text(fields, 'name'),
-    tags: tagsOf(fields),
-    healthCheck: check && { port: whole(check, 'port'), path: text(check, 'path') },
-    sessionAffinity: affinity && { timeoutSeconds: whole(affinity, 'timeoutSeconds') },
+    /** Unique in its load balancer. */
+    name: fields.text('name'),
+    tags: tagsIn(fields),
+    healthCheck: check && { port: check.whole('port'), path: check.text('path') },
+    sessionAffinity: affinity && { timeoutSeconds: affinity.whole('timeoutSeconds') },
     memberDigest,
-    members: inline ? sets.learn(memberDigest, inline) : sets.known(memberDigest),
+    /** Undefined where the answer leaves them out and this set was never read. */
+    members: isInline
+      ? sets.learn(
+          memberDigest,
+          fields.objects('members').map((one) => readMember(one, region)),
+        )
+      : sets.known(memberDigest),
   };
 }
 
-function readMembers(items: readonly unknown[], region: string): ObservedMember[] {
-  return items.map((item) => {
-    const fields = objectOf(item, 'members');
-    const weight = whole(fields, 'weight');
-    if (weight > 1) throw unexpected('members.weight', weight, '0 or 1');
-    return {
-      providerID: simulated.print({ instanceId: text(fields, 'instanceId'), region }),
-      draining: weight === 0,
-      healthy: fields['healthy'] === undefined ? undefined : flag(fields, 'healthy'),
-    };
-  });
+function readMember(fields: AnswerFields, region: string): ObservedMember {
+  const weight = fields.whole('weight');
+  if (weight > 1) throw fields.wrong('weight', '0 or 1');
+  return {
+    providerID: simulated.print({ instanceId: fields.text('instanceId'), region }),
+    draining: weight === 0,
+    healthy: fields.optionalFlag('healthy'),
+  };
 }

@@ -1,4 +1,5 @@
 import type { Found, Query, Reader, ReadIo } from '../../engine/resource.ts';
+import type { AnswerFields } from '../answer-fields.ts';
 import { ownerTags } from '../load-balancers.ts';
 import { unlessNotFound } from '../not-found.ts';
 import { foundAddress, foundAll, kinds } from './found.ts';
@@ -6,6 +7,7 @@ import {
   type Address,
   addressName,
   families,
+  itemFields,
   type LoadBalancer,
   readAddress,
   readLoadBalancer,
@@ -13,7 +15,7 @@ import {
   schemes,
 } from './load-balancer-answer.ts';
 import type { MemberSets } from './member-sets.ts';
-import { everyPage, itemsOf, reading, type Transport } from './transport.ts';
+import { everyPage, itemsOf, type Transport } from './transport.ts';
 
 /** Lists show the members of pools up to this size; larger sets are known by their digest, or read once. */
 const inlineMembers = 100;
@@ -37,18 +39,18 @@ export function createReaders({ transport, region, sets }: ReaderParts): LoadBal
   async function list(operation: string, filter: string, { signal }: ReadIo): Promise<LoadBalancer[]> {
     const path = `/load-balancers?limit=${pageSize}&inlineMembers=${inlineMembers}${filter}`;
     const items = await everyPage(transport, { operation, path, signal });
-    return reading(operation, () => items.map((item) => readLoadBalancer(item, region, sets)));
+    return items.map((item) => readLoadBalancer(itemFields(item, 'load balancer', operation), region, sets));
   }
 
   async function addresses(operation: string, filter: string, { signal }: ReadIo): Promise<Address[]> {
     const items = await everyPage(transport, { operation, path: `/addresses?limit=${pageSize}${filter}`, signal });
-    return reading(operation, () => items.map(readAddress));
+    return items.map((item) => readAddress(itemFields(item, 'address', operation)));
   }
 
-  async function one<T>(operation: string, path: string, id: string, read: (item: unknown) => T, { signal }: ReadIo) {
+  async function one<T>(operation: string, path: string, id: string, read: (fields: AnswerFields) => T, io: ReadIo) {
     if (!resourceIdForm.test(id)) return undefined;
-    const item = await unlessNotFound(transport({ operation, path: `${path}/${id}`, signal }));
-    return item === undefined ? undefined : reading(operation, () => read(item));
+    const item = await unlessNotFound(transport({ operation, path: `${path}/${id}`, signal: io.signal }));
+    return item === undefined ? undefined : read(itemFields(item, 'answer', operation));
   }
 
   const get = (id: string, io: ReadIo) =>
@@ -121,7 +123,7 @@ export function createReaders({ transport, region, sets }: ReaderParts): LoadBal
       families.flatMap((family) => schemes.map((scheme) => addressName(name, family, scheme))),
     );
     const value = await transport({ operation, path: `/addresses?names=${names.join(',')}`, signal });
-    return reading(operation, () => itemsOf(value, operation).map(readAddress));
+    return itemsOf(value, operation).map((item) => readAddress(itemFields(item, 'address', operation)));
   }
 
   return {

@@ -87,10 +87,10 @@ export function simulatedReader(client: SimulatedClient, region: string): Instan
 
   function read(item: unknown, request: 'list' | 'id', operation: string): Named {
     try {
-      const shown = readInstance(item, region);
+      const shown = readInstance(item, region, operation);
       return shown.state === 'found' ? { ...shown, request } : shown;
     } catch (error) {
-      return unknown('Invalid', operation, error instanceof Error ? error.message : String(error));
+      return failed(error, operation);
     }
   }
 

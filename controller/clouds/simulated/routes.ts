@@ -4,9 +4,9 @@ import { ownerTags } from '../load-balancers.ts';
 import { unlessNotFound } from '../not-found.ts';
 import type { ApplyOptions } from '../permit.ts';
 import type { DesiredRoute, ObservedRoute, Routes, RouteTable } from '../routes.ts';
-import { isObject } from './answer-fields.ts';
+import { itemFields } from './load-balancer-answer.ts';
 import { readQuota, readRoute } from './route-answer.ts';
-import { cloud, everyPage, invalid, reading, refusalOf, type Transport } from './transport.ts';
+import { cloud, everyPage, invalid, refusalOf, type Transport } from './transport.ts';
 
 /** As many as the API gives at once. */
 const pageSize = 20_000;
@@ -19,14 +19,17 @@ export interface RouteOptions {
 
 /** The route table of one project and region. A route is ours by the cluster's tag. */
 export function createRoutes({ transport, region, idOf }: RouteOptions): Routes {
+  const read = (item: unknown, operation: string, cluster: string) =>
+    readRoute(itemFields(item, 'route', operation), region, cluster);
+
   async function observe(cluster: string, signal?: AbortSignal): Promise<RouteTable> {
     const operation = 'routes.list';
     let quota: RouteTable['quota'];
     const eachPage = (page: unknown) => {
-      quota = reading(operation, () => readQuota(page));
+      quota = readQuota(itemFields(page, 'answer', operation));
     };
     const items = await everyPage(transport, { operation, path: `/routes?limit=${pageSize}`, signal }, eachPage);
-    const routes = reading(operation, () => items.map((item) => readRoute(item, region, cluster)));
+    const routes = items.map((item) => read(item, operation, cluster));
     // Cut short, it would tell of a full table that lacks the routes of Nodes which have them.
     if (quota !== undefined && routes.length < quota.used) {
       const message = `${routes.length} routes shown, ${quota.used} in use`;
@@ -51,7 +54,7 @@ export function createRoutes({ transport, region, idOf }: RouteOptions): Routes 
     };
     try {
       const answer = await transport({ operation, path: '/routes', body, permit, signal });
-      const made = reading(operation, () => readRoute(answer, region, cluster));
+      const made = read(answer, operation, cluster);
       if (made.ours && leadsTo(made, route)) return made;
       const message = `route ${made.id} to ${destination} is not as it was made`;
       throw new CloudError({ kind: 'Conflict', cloud, operation, message });
@@ -66,7 +69,7 @@ export function createRoutes({ transport, region, idOf }: RouteOptions): Routes 
   async function get(id: string, cluster: string, signal?: AbortSignal): Promise<ObservedRoute | undefined> {
     const operation = 'routes.get';
     const answer = await unlessNotFound(transport({ operation, path: `/routes/${encodeURIComponent(id)}`, signal }));
-    return isObject(answer) ? reading(operation, () => readRoute(answer, region, cluster)) : undefined;
+    return answer === undefined ? undefined : read(answer, operation, cluster);
   }
 
   async function remove({ id }: ObservedRoute, { permit, signal }: ApplyOptions): Promise<void> {

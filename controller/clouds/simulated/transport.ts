@@ -4,8 +4,8 @@ import { type Http, type HttpAnswer, HttpFailure } from '../../../common/process
 import type { CloudCall } from '../cloud.ts';
 import type { Permit } from '../permit.ts';
 import type { RateLimiter } from '../rate-limiter.ts';
-import { isObject } from './answer-fields.ts';
 import type { SimulatedConfig } from './config.ts';
+import { itemFields } from './load-balancer-answer.ts';
 
 export interface ApiRequest {
   /** As the API's own table names it. */
@@ -149,10 +149,7 @@ function refusal(answer: HttpAnswer, operation: string): CloudError {
 
 function errorOf(body: string): { code: string; message: string; details: Readonly<Record<string, unknown>> } {
   try {
-    const value: unknown = JSON.parse(body);
-    const error = isObject(value) ? value['error'] : undefined;
-    if (!isObject(error)) return { code: '', message: '', details: {} };
-    const { code, message, ...details } = error;
+    const { code, message, ...details } = JSON.parse(body).error;
     return {
       code: typeof code === 'string' ? code.slice(0, 80) : '',
       message: typeof message === 'string' ? message.slice(0, 200) : '',
@@ -184,17 +181,15 @@ export interface Page {
 /** The frame of a list; its items are not looked at. */
 export function pageOf(value: unknown, operation: string): Page {
   const items = itemsOf(value, operation);
-  const next = isObject(value) ? value['nextPageToken'] : undefined;
-  if (next === undefined) return { items };
-  if (typeof next !== 'string' || next === '') {
-    throw invalid(operation, `nextPageToken: ${shown(next)}, expected a text`);
-  }
-  return { items, nextPageToken: next };
+  const fields = itemFields(value, 'answer', operation);
+  if (fields.json()['nextPageToken'] === undefined) return { items };
+  return { items, nextPageToken: fields.text('nextPageToken') };
 }
 
 export function itemsOf(value: unknown, operation: string): readonly unknown[] {
-  const items = isObject(value) ? value['items'] : undefined;
-  if (!Array.isArray(items)) throw invalid(operation, `items: ${shown(items)}, expected a list`);
+  const fields = itemFields(value, 'answer', operation);
+  const { items } = fields.json();
+  if (!Array.isArray(items)) throw fields.wrong('items', 'a list');
   return items;
 }
 
@@ -224,20 +219,6 @@ export async function everyPage(
   }
 }
 
-/** What comes of a validation that failed: `Invalid`. */
-export function reading<T>(operation: string, read: () => T): T {
-  try {
-    return read();
-  } catch (error) {
-    if (error instanceof CloudError) throw error;
-    throw invalid(operation, error instanceof Error ? error.message : String(error), error);
-  }
-}
-
-export function invalid(operation: string, message: string, cause?: unknown): CloudError {
-  return new CloudError({ kind: 'Invalid', cloud, operation, message, cause });
-}
-
-export function shown(value: unknown): string {
-  return value === undefined ? 'missing' : (JSON.stringify(value)?.slice(0, 80) ?? String(value));
+export function invalid(operation: string, message: string): CloudError {
+  return new CloudError({ kind: 'Invalid', cloud, operation, message });
 }

@@ -163,9 +163,9 @@ export const nodeMutants: readonly Mutant[] = [
     name: 'an error is an absence',
     edits: [
       [
-        'controller/clouds/simulated/client.ts',
-        "if (error instanceof CloudError && error.kind === 'NotFound') return undefined;",
-        'if (error instanceof CloudError) return undefined;',
+        'controller/clouds/not-found.ts',
+        "if (isCloudError(error) && error.kind === 'NotFound') return undefined;",
+        'if (isCloudError(error)) return undefined;',
       ],
     ],
   },
