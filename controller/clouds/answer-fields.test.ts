@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { type AnswerFields, answerFields } from './answer-fields.ts';
+import { addressIn, oneOfIn, pairsIn, timeIn, wholeIn } from './answer-values.ts';
 
 const fields = (value: unknown) => answerFields(value, { cloud: 'hetzner', operation: 'GET /servers' });
 
@@ -34,9 +35,15 @@ describe('the fields of an answer', () => {
   it('are addresses in one spelling, times, and tags of a list', () => {
     const tags = [{ Key: 'a', Value: 'b' }, { Key: 'c' }];
     const one = fields({ ip: '2001:DB8:0::1', at: '2026-01-01T00:00:00Z', never: 'soon', tags });
-    assert.equal(one.address('ip'), '2001:db8::1');
-    assert.deepEqual(['at', 'never', 'none'].map(one.optionalTime), [1767225600000, undefined, undefined]);
-    assert.deepEqual([one.pairs('tags', 'Key', 'Value'), one.pairs('none', 'Key', 'Value')], [{ a: 'b', c: '' }, {}]);
+    assert.equal(addressIn(one, 'ip'), '2001:db8::1');
+    assert.deepEqual(
+      ['at', 'never', 'none'].map((name) => timeIn(one, name)),
+      [1767225600000, undefined, undefined],
+    );
+    assert.deepEqual(
+      [pairsIn(one, 'tags', ['Key', 'Value']), pairsIn(one, 'none', ['Key', 'Value'])],
+      [{ a: 'b', c: '' }, {}],
+    );
   });
 
   it('with secrets are named without their values, at any depth', () => {
@@ -61,8 +68,10 @@ describe('the fields of an answer', () => {
     ['a number for a text', { name: 4 }, (one) => one.optionalText('name'), /answer\.name: 4, expected a text/],
     ['a text for a number', { id: '42' }, (one) => one.id('id'), /answer\.id: "42", expected a number/],
     ['no flag', { on: 'yes' }, (one) => one.flag('on'), /answer\.on: "yes", expected true or false/],
-    ['no address', { ip: '10.1.2' }, (one) => one.address('ip'), /answer\.ip: "10\.1\.2", expected an IP address/],
-    ['a missing address', {}, (one) => one.address('ip'), /answer\.ip: missing, expected an IP address/],
+    ['no address', { ip: '10.1.2' }, (one) => addressIn(one, 'ip'), /answer\.ip: "10\.1\.2", expected an IP address/],
+    ['another word', { at: 'a' }, (one) => oneOfIn(one, 'at', ['b', 'c']), /answer\.at: "a", expected one of b, c/],
+    ['a fraction', { n: 1.5 }, (one) => wholeIn(one, 'n'), /answer\.n: 1\.5, expected a whole number/],
+    ['a missing address', {}, (one) => addressIn(one, 'ip'), /answer\.ip: missing, expected a text/],
     ['a list for an object', { net: [] }, (one) => one.object('net'), /answer\.net: \[\], expected an object/],
     ['an object for a list', { nets: {} }, (one) => one.objects('nets'), /answer\.nets: \{\}, expected a list/],
     [

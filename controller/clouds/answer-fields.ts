@@ -1,6 +1,4 @@
-import { isIP } from 'node:net';
 import { CloudError } from '../../common/cloud-error.ts';
-import { canonical } from './ip-address.ts';
 
 /** The origin of a value, for errors. */
 export interface AnswerPlace {
@@ -37,15 +35,7 @@ export interface AnswerFields {
   text(name: string): string;
   /** Undefined for null, for an empty text and for a field that is missing. */
   optionalText(name: string): string | undefined;
-  /** An IP address, in one spelling. */
-  address(name: string): string;
-  /** Milliseconds since 1970; undefined where it cannot be read, or is missing. */
-  optionalTime(name: string): number | undefined;
-  /** One of these texts. */
-  oneOf<Text extends string>(name: string, possible: readonly Text[]): Text;
   number(name: string): number;
-  /** Not negative, and without a fraction. */
-  whole(name: string): number;
   /** Undefined for null and for a field that is missing. */
   optionalNumber(name: string): number | undefined;
   /** The number as text, as paths and our own types have it. */
@@ -59,12 +49,10 @@ export interface AnswerFields {
   objects(name: string): AnswerFields[];
   /** None for null and for a field that is missing. */
   optionalObjects(name: string): AnswerFields[];
-  texts(name: string): readonly string[];
+  texts(name: string): string[];
   /** Texts by name: labels, tags. Nothing for null and for a field that is missing. */
   labels(name: string): Readonly<Record<string, string>>;
-  /** The same of a list of objects that have the two fields; a value may be missing. None for null and for no list. */
-  pairs(name: string, key: string, value: string): Readonly<Record<string, string>>;
-  /** The error for a value that is no good otherwise. */
+  /** The error for a value that is wrong in another way. */
   wrong(name: string, expected: string): CloudError;
   /** The object as it is. */
   json(): Readonly<Record<string, unknown>>;
@@ -107,35 +95,16 @@ export function answerFields(
     if (typeof found !== 'boolean') throw wrong(name, found, 'true or false');
     return found;
   }
-  function text(name: string, expected = 'a text'): string {
-    const found = optionalText(name);
-    if (found === undefined) throw wrong(name, fields[name], expected);
-    return found;
-  }
   const objects = (name: string) => list(name).map((one) => below(name, one));
-  const optionalObjects = (name: string) => (fields[name] == null ? [] : objects(name));
 
   return {
     optionalText,
-    text: (name) => text(name),
-    address(name) {
-      const found = text(name, 'an IP address');
-      if (isIP(found) === 0) throw wrong(name, found, 'an IP address');
-      return canonical(found);
-    },
-    optionalTime: (name) => Date.parse(optionalText(name) ?? '') || undefined,
-    oneOf(name, possible) {
-      const found = possible.find((one) => one === fields[name]);
-      if (found === undefined) throw wrong(name, fields[name], `one of ${possible.join(', ')}`);
+    text(name) {
+      const found = optionalText(name);
+      if (found === undefined) throw wrong(name, fields[name], 'a text');
       return found;
     },
     number,
-    whole(name) {
-      const found = fields[name];
-      if (typeof found !== 'number' || !Number.isInteger(found) || found < 0)
-        throw wrong(name, found, 'a whole number');
-      return found;
-    },
     optionalNumber: (name) => (fields[name] == null ? undefined : number(name)),
     id: (name) => String(number(name)),
     flag,
@@ -143,7 +112,7 @@ export function answerFields(
     object: (name) => below(name, fields[name]),
     optionalObject: (name) => (fields[name] == null ? undefined : below(name, fields[name])),
     objects,
-    optionalObjects,
+    optionalObjects: (name) => (fields[name] == null ? [] : objects(name)),
     texts: (name) =>
       list(name).map((one) => {
         if (typeof one !== 'string') throw wrong(name, one, 'a list of texts');
@@ -154,9 +123,6 @@ export function answerFields(
       if (typeof labels === 'object' && Object.values(labels).every((one) => typeof one === 'string'))
         return labels as Readonly<Record<string, string>>;
       throw wrong(name, labels, 'an object of texts');
-    },
-    pairs(name, key, value) {
-      return Object.fromEntries(optionalObjects(name).map((one) => [one.text(key), one.optionalText(value) ?? '']));
     },
     wrong: (name, expected) => wrong(name, fields[name], expected),
     json: () => fields,

@@ -3,6 +3,7 @@ import { CloudError, isCloudError } from '../../../common/cloud-error.ts';
 import type { NodeAddress } from '../../../common/instance.ts';
 import { alibaba } from '../../../common/provider-id/alibaba.ts';
 import type { AnswerFields } from '../answer-fields.ts';
+import { pairsIn } from '../answer-values.ts';
 import { canonical } from '../ip-address.ts';
 import { type Machines, type Seen, seenById } from '../machines.ts';
 import { chunks, inParallel } from '../parallel.ts';
@@ -66,7 +67,7 @@ function readInstance(one: AnswerFields, request: 'list' | 'id'): Seen {
     instance: {
       ...{ cloud, id, name, incarnation: id, providerID: alibaba.print({ instanceId: id, region }), region },
       ...{ zone: one.text('ZoneId'), type: one.text('InstanceType'), addresses: addressesOf(one, name) },
-      tags: one.optionalObject('Tags')?.pairs('Tag', 'TagKey', 'TagValue') ?? {},
+      tags: pairsIn(one.optionalObject('Tags'), 'Tag', ['TagKey', 'TagValue']),
     },
   };
 }

@@ -3,6 +3,7 @@ import { typeOfOffering } from '../../../common/cloudstack-type.ts';
 import type { Instance, NodeAddress, NodeAddressType, PowerState } from '../../../common/instance.ts';
 import { cloudstack } from '../../../common/provider-id/cloudstack.ts';
 import type { AnswerFields } from '../answer-fields.ts';
+import { addressIn, pairsIn } from '../answer-values.ts';
 import { distinctAddresses, type Machines, type Seen, seenById } from '../machines.ts';
 import type { Urgency } from '../urgency.ts';
 import type { CloudStackClient } from './client.ts';
@@ -77,7 +78,7 @@ function readVm(vm: AnswerFields, request: 'list' | 'id', { region }: VmConfig):
     // KVM shows the guest the id of its VM; other hypervisors make up an SMBIOS UUID.
     ...(vm.optionalText('hypervisor') === 'KVM' && { smbiosUuid: id }),
     addresses: addressesOf(vm),
-    tags: vm.pairs('tags', 'key', 'value'),
+    tags: pairsIn(vm, 'tags', ['key', 'value']),
   };
   return { state: 'found', power: powers[vm.text('state')] ?? 'changing', request, instance };
 }
@@ -88,7 +89,7 @@ function addressesOf(vm: AnswerFields): readonly NodeAddress[] {
     .objects('nic')
     .sort((a, b) => Number(b.optionalFlag('isdefault') ?? false) - Number(a.optionalFlag('isdefault') ?? false));
   const of = (fields: AnswerFields, name: string, type: NodeAddressType) =>
-    fields.optionalText(name) === undefined ? [] : [{ type, address: fields.address(name) }];
+    fields.optionalText(name) === undefined ? [] : [{ type, address: addressIn(fields, name) }];
   return distinctAddresses([
     { type: 'Hostname', address: vm.text('name') },
     ...nics.flatMap((nic) => ['ipaddress', 'ip6address'].flatMap((name) => of(nic, name, 'InternalIP'))),

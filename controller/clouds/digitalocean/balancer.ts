@@ -1,6 +1,7 @@
 import { digitalocean } from '../../../common/provider-id/digitalocean.ts';
 import type { Found } from '../../engine/resource.ts';
 import type { AnswerFields } from '../answer-fields.ts';
+import { timeIn } from '../answer-values.ts';
 import { canonical } from '../ip-address.ts';
 import type { ObservedMember } from '../load-balancers.ts';
 import { type Mark, parseName } from './names.ts';
@@ -50,7 +51,7 @@ export function foundBalancer(fields: AnswerFields): Found<Balancer> {
   const status = statuses[fields.text('status')] ?? 'ready';
   const body: Balancer = {
     ...{ id, name, mark, droplets, addresses, wire: fields.json() },
-    createdAtMs: fields.optionalTime('created_at'),
+    createdAtMs: timeIn(fields, 'created_at'),
     // A global one has none.
     region: fields.optionalObject('region')?.optionalText('slug') ?? '',
     members: droplets.map((each) => {

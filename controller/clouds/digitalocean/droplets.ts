@@ -1,6 +1,7 @@
 import type { NodeAddress } from '../../../common/instance.ts';
 import { digitalocean } from '../../../common/provider-id/digitalocean.ts';
 import type { AnswerFields } from '../answer-fields.ts';
+import { addressIn } from '../answer-values.ts';
 import type { ApiRequest } from '../json-api.ts';
 import { type Machines, type Seen, seenById } from '../machines.ts';
 import { cloud, type DigitalOceanClient } from './client.ts';
@@ -77,7 +78,7 @@ function addressesOf(networks: AnswerFields): NodeAddress[] {
   const [v4, v6] = [networks.objects('v4'), networks.optionalObjects('v6')];
   const first = (found: readonly AnswerFields[], kind: 'private' | 'public', type: 'InternalIP' | 'ExternalIP') => {
     const one = found.find((each) => each.text('type') === kind);
-    return one === undefined ? [] : [{ type, address: one.address('ip_address') }];
+    return one === undefined ? [] : [{ type, address: addressIn(one, 'ip_address') }];
   };
   return [
     ...first(v4, 'private', 'InternalIP'),

@@ -3,6 +3,7 @@ import { CloudError, isCloudError } from '../../../common/cloud-error.ts';
 import type { NodeAddress } from '../../../common/instance.ts';
 import { huaweicloud } from '../../../common/provider-id/huaweicloud.ts';
 import type { AnswerFields } from '../answer-fields.ts';
+import { addressIn } from '../answer-values.ts';
 import { distinctAddresses, type Machines, type Seen, seenById } from '../machines.ts';
 import { inParallel } from '../parallel.ts';
 import type { HuaweiClient } from './client.ts';
@@ -120,11 +121,11 @@ function addressesOf(server: AnswerFields): NodeAddress[] {
   const of = (kind: 'fixed' | 'floating', type: 'InternalIP' | 'ExternalIP') =>
     all
       .filter((each) => (each.optionalText('OS-EXT-IPS:type') ?? 'fixed') === kind)
-      .map((each) => ({ type, address: each.address('addr') }));
+      .map((each) => ({ type, address: addressIn(each, 'addr') }));
   const hasAccess = server.optionalText('accessIPv4') !== undefined;
   return distinctAddresses([
     ...of('fixed', 'InternalIP'),
     ...of('floating', 'ExternalIP'),
-    ...(hasAccess ? [{ type: 'ExternalIP' as const, address: server.address('accessIPv4') }] : []),
+    ...(hasAccess ? [{ type: 'ExternalIP' as const, address: addressIn(server, 'accessIPv4') }] : []),
   ]);
 }

@@ -1,3 +1,4 @@
+import { oneOfIn } from '../answer-values.ts';
 import { unlessNotFound } from '../not-found.ts';
 import type { SimulatedConfig } from './config.ts';
 import { itemFields } from './load-balancer-answer.ts';
@@ -28,7 +29,7 @@ export function createSimulatedClient(config: SimulatedConfig, call: Transport):
   return {
     async region(signal) {
       const operation = 'regions.get';
-      itemFields(await call({ operation, path: '/', signal }), 'answer', operation).oneOf('region', [config.region]);
+      oneOfIn(itemFields(await call({ operation, path: '/', signal }), 'answer', operation), 'region', [config.region]);
     },
     async page(pageToken, limit, signal) {
       const operation = 'instances.list';

@@ -3,6 +3,7 @@ import ipaddr from 'ipaddr.js';
 import type { Instance, NodeAddress, NodeAddressType, PowerState } from '../../../common/instance.ts';
 import { simulated } from '../../../common/provider-id/simulated.ts';
 import type { AnswerFields } from '../answer-fields.ts';
+import { oneOfIn } from '../answer-values.ts';
 import { distinctAddresses } from '../machines.ts';
 import { itemFields, type Tags } from './load-balancer-answer.ts';
 
@@ -53,7 +54,7 @@ export function readInstance(item: unknown, region: string, operation: string): 
   if (!instanceId.test(id)) throw fields.wrong('id', 'an instance id');
   const incarnation = fields.text('incarnation');
   if (fields.text('region') !== region) throw fields.wrong('region', region);
-  const state = fields.oneOf('power', states);
+  const state = oneOfIn(fields, 'power', states);
   const power = powers[state];
   if (power === undefined) return { state: 'gone', terminalState: state, incarnation };
   const tags = fields.labels('tags');

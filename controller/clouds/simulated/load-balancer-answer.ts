@@ -1,5 +1,6 @@
 import { simulated } from '../../../common/provider-id/simulated.ts';
 import { type AnswerFields, answerFields } from '../answer-fields.ts';
+import { oneOfIn, timeIn, wholeIn } from '../answer-values.ts';
 import type { IpFamily, ObservedMember } from '../load-balancers.ts';
 import type { MemberSets } from './member-sets.ts';
 
@@ -27,21 +28,21 @@ export function itemFields(item: unknown, path: string, operation: string): Answ
 
 /** @throws CloudError `Invalid` */
 export function readLoadBalancer(fields: AnswerFields, region: string, sets: MemberSets) {
-  const createdAtMs = fields.optionalTime('createdAt');
+  const createdAtMs = timeIn(fields, 'createdAt');
   if (createdAtMs === undefined) throw fields.wrong('createdAt', 'a time as in RFC 3339');
   return {
     id: resourceId(fields),
     name: fields.text('name'),
     tags: tagsIn(fields),
-    scheme: fields.oneOf('scheme', schemes),
+    scheme: oneOfIn(fields, 'scheme', schemes),
     addresses: fields.objects('addresses').map((address) => ({
       /** Undefined for one that goes with the load balancer. */
       id: address.optionalText('id'),
       ip: address.text('ip'),
-      family: address.oneOf('family', families),
+      family: oneOfIn(address, 'family', families),
     })),
-    state: fields.oneOf('state', states),
-    revision: fields.whole('revision'),
+    state: oneOfIn(fields, 'state', states),
+    revision: wholeIn(fields, 'revision'),
     createdAtMs,
     listeners: fields.objects('listeners').map(readListener),
     pools: fields.objects('pools').map((one) => readPool(one, region, sets)),
@@ -53,8 +54,8 @@ export function readAddress(fields: AnswerFields) {
   return {
     id: resourceId(fields),
     ip: fields.text('ip'),
-    family: fields.oneOf('family', families),
-    scheme: fields.oneOf('scheme', schemes),
+    family: oneOfIn(fields, 'family', families),
+    scheme: oneOfIn(fields, 'scheme', schemes),
     tags: tagsIn(fields),
     /** Id of the load balancer that has it. */
     usedBy: fields.optionalText('usedBy'),
@@ -81,10 +82,10 @@ function readListener(fields: AnswerFields) {
     id: resourceId(fields),
     name: fields.text('name'),
     tags: tagsIn(fields),
-    protocol: fields.oneOf('protocol', protocols),
-    port: fields.whole('port'),
-    memberPort: fields.whole('memberPort'),
-    sourceRanges: fields.texts('sourceRanges'),
+    protocol: oneOfIn(fields, 'protocol', protocols),
+    port: wholeIn(fields, 'port'),
+    memberPort: wholeIn(fields, 'memberPort'),
+    sourceRanges: fields.texts('sourceRanges') as readonly string[],
     proxyProtocol: fields.flag('proxyProtocol'),
     tls: fields.flag('tls'),
     pool: fields.text('pool'),
@@ -101,8 +102,8 @@ function readPool(fields: AnswerFields, region: string, sets: MemberSets) {
     /** Unique in its load balancer. */
     name: fields.text('name'),
     tags: tagsIn(fields),
-    healthCheck: check && { port: check.whole('port'), path: check.text('path') },
-    sessionAffinity: affinity && { timeoutSeconds: affinity.whole('timeoutSeconds') },
+    healthCheck: check && { port: wholeIn(check, 'port'), path: check.text('path') },
+    sessionAffinity: affinity && { timeoutSeconds: wholeIn(affinity, 'timeoutSeconds') },
     memberDigest,
     /** Undefined where the answer leaves them out and this set was never read. */
     members: isInline
@@ -115,7 +116,7 @@ function readPool(fields: AnswerFields, region: string, sets: MemberSets) {
 }
 
 function readMember(fields: AnswerFields, region: string): ObservedMember {
-  const weight = fields.whole('weight');
+  const weight = wholeIn(fields, 'weight');
   if (weight > 1) throw fields.wrong('weight', '0 or 1');
   return {
     providerID: simulated.print({ instanceId: fields.text('instanceId'), region }),

@@ -1,5 +1,6 @@
 import { simulated } from '../../../common/provider-id/simulated.ts';
 import type { AnswerFields } from '../answer-fields.ts';
+import { wholeIn } from '../answer-values.ts';
 import { ownerTags } from '../load-balancers.ts';
 import type { ObservedRoute, RouteTable } from '../routes.ts';
 import { resourceId, tagsIn } from './load-balancer-answer.ts';
@@ -20,5 +21,5 @@ export function readRoute(fields: AnswerFields, region: string, cluster: string)
 /** What stands beside the items of a list; undefined where the cloud tells no limit. */
 export function readQuota(page: AnswerFields): RouteTable['quota'] {
   const quota = page.optionalObject('quota');
-  return quota && { limit: quota.whole('limit'), used: quota.whole('used') };
+  return quota && { limit: wholeIn(quota, 'limit'), used: wholeIn(quota, 'used') };
 }

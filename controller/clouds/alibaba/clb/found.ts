@@ -1,6 +1,7 @@
 import { alibaba } from '../../../../common/provider-id/alibaba.ts';
 import type { Found, Reference } from '../../../engine/resource.ts';
 import type { AnswerFields } from '../../answer-fields.ts';
+import { pairsIn } from '../../answer-values.ts';
 import { canonical } from '../../ip-address.ts';
 import { type ObservedMember, type Owner, ownerTags } from '../../load-balancers.ts';
 
@@ -77,8 +78,8 @@ export interface AccessList {
 
 /** Tags as `{ TagKey, TagValue }`, in a list or in an object with one. */
 export function tagsIn(fields: AnswerFields): Tags {
-  if (Array.isArray(fields.json()['Tags'])) return fields.pairs('Tags', 'TagKey', 'TagValue');
-  return fields.optionalObject('Tags')?.pairs('Tag', 'TagKey', 'TagValue') ?? {};
+  if (Array.isArray(fields.json()['Tags'])) return pairsIn(fields, 'Tags', ['TagKey', 'TagValue']);
+  return pairsIn(fields.optionalObject('Tags'), 'Tag', ['TagKey', 'TagValue']);
 }
 
 export function ownerOf(tags: Tags): Owner | undefined {

@@ -1,5 +1,6 @@
 import type { Found, Reference } from '../../../engine/resource.ts';
 import type { AnswerFields } from '../../answer-fields.ts';
+import { pairsIn, timeIn } from '../../answer-values.ts';
 import type { Owner } from '../../load-balancers.ts';
 import {
   type Balancer,
@@ -30,7 +31,7 @@ export interface NetworkListener {
   readonly wire: Json;
 }
 
-const tagsIn = (fields: AnswerFields): Tags => fields.pairs('Tags', 'Key', 'Value');
+const tagsIn = (fields: AnswerFields): Tags => pairsIn(fields, 'Tags', ['Key', 'Value']);
 
 /** Slots of Network Load Balancers begin so: who asks for one has to know all of them. */
 export const networkSlots = 'NLB';
@@ -50,7 +51,7 @@ export function foundNetworkBalancer(fields: AnswerFields, clusterId: string): F
     body: {
       ...{ id, tags, address, name: fields.optionalText('LoadBalancerName') ?? '', wire: fields.json() },
       isProtected: fields.optionalObject('DeletionProtectionConfig')?.optionalFlag('Enabled') === true,
-      createdAtMs: fields.optionalTime('CreateTime'),
+      createdAtMs: timeIn(fields, 'CreateTime'),
     },
   };
 }

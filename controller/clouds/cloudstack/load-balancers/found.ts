@@ -1,5 +1,6 @@
 import type { Found } from '../../../engine/resource.ts';
 import type { AnswerFields } from '../../answer-fields.ts';
+import { pairsIn, timeIn } from '../../answer-values.ts';
 import { canonical } from '../../ip-address.ts';
 import type { Owner } from '../../load-balancers.ts';
 import { balancerName, balancerOfRule, ownerOf, parseReason, type Tags, tagKeys } from './marks.ts';
@@ -136,7 +137,7 @@ export function foundAddress({ address: fields, rules: all, firewall: openings, 
     ...{ id, ip, tags },
     network:
       tags[tagKeys.network] ?? fields.optionalText('associatednetworkid') ?? ours[0]?.rule.network ?? acquired?.network,
-    createdAtMs: fields.optionalTime('allocated'),
+    createdAtMs: timeIn(fields, 'allocated'),
     balancers: [...new Set(ours.flatMap(({ rule }) => balancerOfRule(rule.name) ?? []))],
     isNew: acquired !== undefined,
     isShared: isInUse(fields) || ours.length < rules.length,
@@ -180,7 +181,7 @@ export function isInUse(address: AnswerFields): boolean {
 }
 
 export function tagsIn(fields: AnswerFields): Tags {
-  return fields.pairs('tags', 'key', 'value');
+  return pairsIn(fields, 'tags', ['key', 'value']);
 }
 
 function readRule(fields: AnswerFields): Rule {

@@ -1,5 +1,6 @@
 import type { Found, Reference } from '../../../engine/resource.ts';
 import type { AnswerFields } from '../../answer-fields.ts';
+import { timeIn } from '../../answer-values.ts';
 import { canonical } from '../../ip-address.ts';
 import { isRetained, type Labels, labelKeys, ownerOf } from './labels.ts';
 
@@ -71,7 +72,7 @@ export function readBalancer(fields: AnswerFields): Balancer {
     id: fields.id('id'),
     name: fields.text('name'),
     labels: fields.labels('labels'),
-    createdAtMs: fields.optionalTime('created'),
+    createdAtMs: timeIn(fields, 'created'),
     type: fields.object('load_balancer_type').text('name'),
     algorithm: fields.object('algorithm').text('type'),
     location: location.text('name'),

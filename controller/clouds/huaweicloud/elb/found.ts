@@ -2,6 +2,7 @@ import { huaweicloud } from '../../../../common/provider-id/huaweicloud.ts';
 import type { Found, Reference } from '../../../engine/resource.ts';
 import { unionOfMembers } from '../../adoption.ts';
 import type { AnswerFields } from '../../answer-fields.ts';
+import { timeIn } from '../../answer-values.ts';
 import { canonical, normalCidr } from '../../ip-address.ts';
 import type { ObservedMember } from '../../load-balancers.ts';
 import { type Marks, marksIn, ownerInAlias } from './marks.ts';
@@ -88,7 +89,7 @@ export function foundBalancer(fields: AnswerFields): Found[] {
   const shownAddress = address ?? (marks.front === 'eip' ? undefined : vip || undefined);
   const body: Balancer = {
     ...{ ...shown(fields), marks, vip, eip: address, vpc: fields.optionalText('vpc_id') },
-    createdAtMs: fields.optionalTime('created_at'),
+    createdAtMs: timeIn(fields, 'created_at'),
   };
   const isGoing = fields.optionalText('provisioning_status') === 'PENDING_DELETE';
   const balancer: Found<Balancer> = {
