@@ -8,9 +8,10 @@ import {
   type Reader,
   type ReadIo,
 } from '../../engine/resource.ts';
-import { classicName, ingressOf, shownAddresses } from '../adoption.ts';
+import { classicName, shownAddresses } from '../adoption.ts';
 import { flagOf } from '../annotation-reader.ts';
 import type { AdoptionInput, LoadBalancerDriver, ShownLoadBalancer } from '../load-balancer-driver.ts';
+import { ingressOf } from '../shown-load-balancer.ts';
 import { annotations, disownAnnotation, idAnnotation, prefix } from './annotations.ts';
 import { type Balancer, foundBalancer, foundCertificate, kindNames } from './balancer.ts';
 import { balancerKind, balancersPath } from './balancers.ts';

@@ -1,8 +1,9 @@
 import ipaddr from 'ipaddr.js';
 import type { Found, Kind } from '../../../engine/resource.ts';
-import { classicName, ingressOf, shownAddresses, unionOfMembers } from '../../adoption.ts';
+import { classicName, shownAddresses } from '../../adoption.ts';
 import type { AdoptionInput, LoadBalancerDriver, ShownLoadBalancer } from '../../load-balancer-driver.ts';
 import { type ObservedMember, ownerTags } from '../../load-balancers.ts';
+import { ingressOf, unionOfMembers } from '../../shown-load-balancer.ts';
 import { annotations, legacyPrefix, prefix } from '../annotations.ts';
 import type { AlibabaClient } from '../client.ts';
 import type { AlibabaConfig } from '../config.ts';

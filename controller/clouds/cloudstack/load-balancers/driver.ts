@@ -1,9 +1,10 @@
 import type { Clock } from '../../../../common/process/clock.ts';
 import { cloudstack } from '../../../../common/provider-id/cloudstack.ts';
 import type { Found, Kind } from '../../../engine/resource.ts';
-import { ingressOf, shownAddresses } from '../../adoption.ts';
+import { shownAddresses } from '../../adoption.ts';
 import type { AdoptionInput, LoadBalancerDriver, ShownLoadBalancer } from '../../load-balancer-driver.ts';
 import type { ObservedMember } from '../../load-balancers.ts';
+import { ingressOf } from '../../shown-load-balancer.ts';
 import { annotations, prefix } from '../annotations.ts';
 import type { CloudStackClient } from '../client.ts';
 import type { CloudStackConfig } from '../config.ts';

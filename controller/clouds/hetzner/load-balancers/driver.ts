@@ -1,7 +1,8 @@
 import type { Found, Kind } from '../../../engine/resource.ts';
-import { ingressOf, shownAddresses } from '../../adoption.ts';
+import { shownAddresses } from '../../adoption.ts';
 import type { AdoptionInput, LoadBalancerDriver, ShownLoadBalancer } from '../../load-balancer-driver.ts';
 import type { ObservedMember } from '../../load-balancers.ts';
+import { ingressOf } from '../../shown-load-balancer.ts';
 import { annotations, prefix } from '../annotations.ts';
 import type { HetznerClient } from '../client.ts';
 import { type Balancer, kindNames, type Service, type Target } from './balancer.ts';

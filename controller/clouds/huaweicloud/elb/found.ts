@@ -1,10 +1,10 @@
 import { huaweicloud } from '../../../../common/provider-id/huaweicloud.ts';
 import type { Found, Reference } from '../../../engine/resource.ts';
-import { unionOfMembers } from '../../adoption.ts';
 import type { AnswerFields } from '../../answer-fields.ts';
 import { timeIn } from '../../answer-values.ts';
 import { canonical, normalCidr } from '../../ip-address.ts';
 import type { ObservedMember } from '../../load-balancers.ts';
+import { unionOfMembers } from '../../shown-load-balancer.ts';
 import { type Marks, marksIn, ownerInAlias } from './marks.ts';
 
 /** Kinds of resources. All but EIPs and IP groups are parts of a load balancer. */
