@@ -130,8 +130,8 @@ export function createScopeRoutes<R extends ObservedRoute>(
   async function read(signal: AbortSignal): Promise<boolean> {
     lastReadMs = clock.monotonic();
     try {
-      cluster ??= await context.clusterUid();
-      await loadRecords();
+      const [uid] = await Promise.all([cluster ?? context.clusterUid(), loadRecords()]);
+      cluster = uid;
       metrics.routeSync.add();
       await table.read(cluster, signal);
     } catch (error) {
@@ -189,8 +189,7 @@ export function createScopeRoutes<R extends ObservedRoute>(
   async function round(signal: AbortSignal): Promise<Requeue> {
     if (context.paused()) return { requeueAfterMs: pausedMs };
     claimedSince.clear();
-    if (nextReadMs() === 0) await read(signal);
-    await vmAddresses.refresh();
+    await Promise.all([nextReadMs() === 0 && read(signal), vmAddresses.refresh()]);
     if (table.table === undefined) return { requeueAfterMs: nextReadMs() };
     let current = plan();
     if (destroys(current) && !isFresh() && noReadBeforeMs <= clock.monotonic() && (await read(signal)))
