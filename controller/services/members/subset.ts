@@ -12,13 +12,17 @@ export interface Slots<M extends SlotHolder> {
     /** In the order of their names. */
     readonly members: readonly M[];
     readonly hashes: Uint32Array;
+    /** Where each of them stands among all members. */
+    readonly positions: Uint32Array;
   }[];
 }
 
 /** Pure. */
 export function slotsOf<M extends SlotHolder>(members: readonly M[]): Slots<M> {
   const zones = new Map<string, M[]>();
-  for (const member of members) {
+  const positions = new Map<M, number>();
+  for (const [position, member] of members.entries()) {
+    positions.set(member, position);
     const zone = zones.get(member.zone);
     if (zone) zone.push(member);
     else zones.set(member.zone, [member]);
@@ -33,6 +37,7 @@ export function slotsOf<M extends SlotHolder>(members: readonly M[]): Slots<M> {
           hash: hash(`zone ${zone}`),
           members: ordered,
           hashes: Uint32Array.from(ordered, ({ node }) => hash(node)),
+          positions: Uint32Array.from(ordered, (member) => positions.get(member) as number),
         };
       }),
   };
@@ -55,12 +60,30 @@ export function subsetOf<M extends SlotHolder>({ members, zones }: Slots<M>, max
     turns.map(({ zone }) => zone.members.length),
     max,
   );
-  const picked = new Set<M>();
-  for (const [turn, { zone }] of turns.entries()) {
-    const keys = Float64Array.from(zone.hashes, (each, index) => mix(seeded ^ each) * maxIndex + index).sort();
-    for (const key of keys.subarray(keys.length - (slots[turn] ?? 0))) picked.add(zone.members[key % maxIndex] as M);
+  const picked = turns.flatMap(({ zone }, turn) =>
+    highest(zone.hashes, seeded, slots[turn] ?? 0).map((index) => zone.positions[index] as number),
+  );
+  return picked.sort((a, b) => a - b).map((position) => members[position] as M);
+}
+
+/**
+ * The indices of the `count` highest scores. Scores are spread evenly, so it sorts only those above a bound that about
+ * twice as many exceed.
+ */
+function highest(hashes: Uint32Array, seeded: number, count: number): readonly number[] {
+  for (let share = (2 * count + 16) / Math.max(1, hashes.length); ; share *= 4) {
+    const bound = (1 - share) * 2 ** 32;
+    const keys: number[] = [];
+    for (let index = 0; index < hashes.length; index += 1) {
+      const score = mix(seeded ^ (hashes[index] as number));
+      if (score >= bound) keys.push(score * maxIndex + index);
+    }
+    if (keys.length < count && share < 1) continue;
+    return keys
+      .sort((a, b) => b - a)
+      .slice(0, count)
+      .map((key) => key % maxIndex);
   }
-  return members.filter((member) => picked.has(member));
 }
 
 /** Score and index share the 53 bits of a number. */
