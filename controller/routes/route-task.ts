@@ -44,7 +44,7 @@ interface Term {
   readonly nodeConditions: NodeConditions;
 }
 
-/** Changes of Nodes are collected this long before the next plan. */
+/** Changes of Nodes are collected this long, or longer (`plan-pace.ts`), before the next plan. */
 const debounceMs = 200;
 const shortestAuditMs = 60_000;
 const conditionWrites = 32;
@@ -78,7 +78,8 @@ export function createRouteTask(context: RouteContext, options: RouteTaskOptions
       if (event.type === 'updated' && !sameAddresses(event.old.addresses, event.object.addresses))
         current.scopes.get(routedBy(event.object, resolver.configured)?.scope ?? '')?.invalidate();
     }
-    for (const scope of current.scopes.keys()) current.rounds.enqueue(scope, { afterMs: debounceMs });
+    for (const [scope, { roundAfterMs }] of current.scopes)
+      current.rounds.enqueue(scope, { afterMs: roundAfterMs(debounceMs) });
   }
 
   function startTerm(): Term {
@@ -114,7 +115,8 @@ export function createRouteTask(context: RouteContext, options: RouteTaskOptions
       const signals = {
         route: (destination: string) => routes.enqueue(`${scope} ${destination}`),
         node: (name: string) => conditionQueue.enqueue(name),
-        round: (afterMs: number) => rounds.enqueue(scope, { afterMs }),
+        round: (afterMs: number) =>
+          rounds.enqueue(scope, { afterMs: scopes.get(scope)?.roundAfterMs(afterMs) ?? afterMs }),
       };
       const { bounds, budget } = options;
       const scopeOptions = { bounds, order, auditMs, budget, parse };

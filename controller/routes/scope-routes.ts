@@ -12,6 +12,7 @@ import { conditionOf, type NodeView } from '../model/node-view.ts';
 import type { RouteBounds } from '../model/route-bounds.ts';
 import type { ClaimOrder } from './claim-order.ts';
 import { networkChange, type RouteStatus } from './network-condition.ts';
+import { createPlanPace } from './plan-pace.ts';
 import { type RemovalReason, removalReasons, routeReasons } from './reasons.ts';
 import { createRecordKeeper } from './record-keeper.ts';
 import { createRemovalApproval } from './removal-approval.ts';
@@ -48,6 +49,8 @@ export interface ScopeSignals {
 export interface ScopeRoutes {
   /** Reads the table when it is due, plans, and schedules the changes. Safe to repeat. */
   round(signal: AbortSignal): Promise<Requeue>;
+  /** How long the next round waits after a change of a Node, at least `askedMs`. */
+  roundAfterMs(askedMs: number): number;
   /** Executes the pending change of one destination. Throws a CloudError or a KubeError, to be repeated. */
   apply(destination: string, signal: AbortSignal): Promise<Requeue | undefined>;
   /** The status of each route of a Node of this scope. */
@@ -91,6 +94,7 @@ export function createScopeRoutes<R extends ObservedRoute>(
   const recordsKept = createRecordKeeper<R>(records, { scope, tagged: routes.tagged }, instanceOf, textOf);
   const failures = createRouteFailures(context);
   const { clusterCidrs } = options.bounds;
+  const pace = createPlanPace(() => clock.monotonic());
   const vmAddresses = createVmAddresses({ clock, nodes, resolver, clusterCidrs, parse });
   const steps = createRouteSteps<R>(context, {
     routes,
@@ -171,7 +175,9 @@ export function createScopeRoutes<R extends ObservedRoute>(
     return Math.max(0, due - now, noReadBeforeMs - now);
   }
 
-  function plan(): RoutePlan<R> {
+  const plan = (): RoutePlan<R> => pace.run(planOnce);
+
+  function planOnce(): RoutePlan<R> {
     return planRoutes<R>({
       cluster: cluster as string,
       bounds: options.bounds,
@@ -325,6 +331,7 @@ export function createScopeRoutes<R extends ObservedRoute>(
 
   return {
     round,
+    roundAfterMs: pace.afterMs,
     apply: (destination, signal) => steps.apply(destination, signal),
     routeStatuses,
     claimed(node) {
