@@ -13,6 +13,7 @@ import { idleBudget, measureIdle } from './idle.ts';
 import { measureIdleHour } from './idle-hour.ts';
 import { buildRevision, measureIdleMemory } from './idle-memory.ts';
 import { joinBudget, joinWays, measureJoin } from './join.ts';
+import { measureManyNodes, printManyNodes } from './many-nodes.ts';
 import { measureRoutes } from './measures/routes.ts';
 import { measureServices } from './measures/services.ts';
 import { measureMemory, memoryBudgetMiB } from './memory.ts';
@@ -26,16 +27,17 @@ import { type BenchApi, startBenchApi } from './start-bench-api.ts';
 import { printTable, seconds } from './table.ts';
 
 const usage = `npm run -s bench -- [MEASURE] [flags]
-  MEASURE                 join, memory, idle, idle-hour, idle-memory, cloud-memory, agent, bare, services, routes,
-                          scale, cloud-calls, upstream or all
+  MEASURE                 join, memory, idle, idle-hour, rolling-hour, idle-memory, cloud-memory, agent, bare, services,
+                          routes, scale, many-nodes, cloud-calls, upstream or all
   --api embedded|real     API server, in a process of its own (embedded; real for upstream)
-  --nodes N               1000; 5000 for memory, idle, idle-hour and scale; 20 for services
+  --nodes N               1000; 5000 for memory, idle, idle-hour, rolling-hour and scale; 20 for services; of many-nodes
+                          25000, 50000 and 100000
   --rounds N              rounds whose medians are shown, of join, bare and upstream (3)
   --latency 0,50,200      milliseconds of each call to the cloud, of join; 100 for services, routes and upstream
   --ways at-start,created,reports   who joins, of join
-  --minutes N             of memory's soak (3), idle (15), scale's agents at their own pace (1), idle-hour (60),
-                          idle-memory and cloud-memory (0.5)
-  --services N,N          1,200,500 for services; 500 for idle-hour; 200 for upstream
+  --minutes N             of memory's soak (3), idle (15), scale's agents at their own pace (1), idle-hour and
+                          rolling-hour (60), idle-memory and cloud-memory (0.5)
+  --services N,N          1,200,500 for services; 500 for idle-hour and rolling-hour; 200 for upstream
   --routes N              1000 for routes, 300 for upstream
   --parts ${sideBySideParts.join(',')}     of upstream
   --contenders ${contenderNames.join(',')}     of upstream
@@ -236,11 +238,6 @@ const benches: Readonly<Record<string, (stage: Stage) => Promise<void>>> = {
     printRoutes(whereOf(bench), count, result);
   },
 
-  async 'idle-hour'() {
-    const size = { nodes: nodes ?? 5000, services: serviceCounts?.[0] ?? 500, minutes: minutes ?? 60 };
-    printIdleHour(size, await measureIdleHour(size, progress));
-  },
-
   async scale({ bench, dist }) {
     const size = { nodes: nodes ?? 5000, minutes: minutes ?? 1 };
     const result = await measureScale(bench, dist, size, progress);
@@ -267,6 +264,19 @@ const benches: Readonly<Record<string, (stage: Stage) => Promise<void>>> = {
 
 /** Those that need no API server and no build. */
 const alone: Readonly<Record<string, () => Promise<void>>> = {
+  async 'idle-hour'() {
+    const size = { nodes: nodes ?? 5000, services: serviceCounts?.[0] ?? 500, minutes: minutes ?? 60 };
+    printIdleHour(size, await measureIdleHour(size, progress));
+  },
+
+  async 'rolling-hour'() {
+    const size = { nodes: nodes ?? 5000, services: serviceCounts?.[0] ?? 500, minutes: minutes ?? 60 };
+    const rolling = { ...size, replaced: size.nodes };
+    printIdleHour(rolling, await measureIdleHour(rolling, progress));
+  },
+
+  'many-nodes': async () =>
+    printManyNodes(await measureManyNodes(nodes === undefined ? [25_000, 50_000, 100_000] : [nodes], progress)),
   'cloud-calls': () => printCloudCalls({ nodes: nodes ?? 20, services: serviceCounts?.[0] ?? 5, ports: 2 }, progress),
 };
 

@@ -65,12 +65,13 @@ export function printRoutes(where: string, routes: number, result: RoutesResult)
 }
 
 export function printIdleHour(
-  { nodes, services, minutes }: IdleHourOptions,
-  { calls, apiRequests, complaints }: IdleHourResult,
+  { nodes, services, minutes, replaced = 0 }: IdleHourOptions,
+  { calls, apiRequests, complaints, left, cpuSeconds }: IdleHourResult,
 ): void {
   const anHour = (count: number) => ((count * 60) / minutes).toFixed(0);
   printTable(
-    `${minutes} simulated minutes in which nothing happens: ${nodes} nodes with routes, ${services} Services`,
+    `${minutes} simulated minutes in which ${replaced === 0 ? 'nothing happens' : `${replaced} nodes are replaced`}: ` +
+      `${nodes} nodes with routes, ${services} Services`,
     ['what', 'measured'],
     [
       ['cloud calls an hour', anHour(calls.total)],
@@ -79,6 +80,8 @@ export function printIdleHour(
       ['API requests a minute', apiRequests.reduce((sum, { perMinute }) => sum + perMinute, 0).toFixed(1)],
       ...apiRequests.map(({ what, perMinute }) => [`  ${what}`, perMinute.toFixed(1)]),
       ['warnings meanwhile', `${complaints.length}`],
+      ['processor time of all, s', cpuSeconds.toFixed(0)],
+      ...Object.entries(left).map(([what, count]) => [`not as desired ten minutes later: ${what}`, `${count}`]),
     ],
   );
   for (const line of complaints.slice(0, 5)) console.log(line);

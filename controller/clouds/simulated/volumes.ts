@@ -1,7 +1,6 @@
 import { chunks } from '../parallel.ts';
 import { lookupGroups, type VolumePlace, type VolumeRef, type Volumes, volumeKey } from '../volumes.ts';
-import { objectOf, text, texts } from './answer-fields.ts';
-import { cloud, itemsOf, reading, type Transport } from './transport.ts';
+import { cloud, itemFields, itemsOf, type Transport } from './transport.ts';
 
 /** Of its CSI driver. */
 export const simulatedDriver = 'csi.simulated.mooring.dev';
@@ -16,7 +15,7 @@ export function createVolumes(transport: Transport, region: string): Volumes {
   async function read(refs: readonly VolumeRef[], signal?: AbortSignal) {
     const ids = [...new Set(refs.map(({ handle }) => handle))];
     const answer = await transport({ operation, path: `/volumes?ids=${ids.join(',')}`, signal });
-    const places = new Map(reading(operation, () => itemsOf(answer, operation).map((item) => placeOf(item, region))));
+    const places = new Map(itemsOf(answer, operation).map((item) => placeOf(item, region)));
     return new Map(
       refs.flatMap((ref) => {
         const place = places.get(ref.handle);
@@ -33,6 +32,6 @@ export function createVolumes(transport: Transport, region: string): Volumes {
 }
 
 function placeOf(item: unknown, region: string): [string, VolumePlace] {
-  const fields = objectOf(item, 'volume');
-  return [text(fields, 'id'), { zones: texts(fields, 'zones'), region }];
+  const fields = itemFields(item, 'volume', operation);
+  return [fields.text('id'), { zones: fields.texts('zones'), region }];
 }

@@ -130,7 +130,10 @@ export async function startTagWorld(): Promise<TagWorld> {
           ...{ durationMs: 15_000, renewDeadlineMs: 10_000, retryPeriodMs: 2000 },
         },
         ...{ reportUrl: `https://${identity}:10270`, deletionBudget: parsed, announcedDeletionBudget: parsed },
-        loops: { node: true, lifecycle: true, service: false, route: false, ipam: false, tagging: true, ...loops },
+        loops: {
+          ...{ node: true, lifecycle: true, service: false, route: false, ipam: false, volume: false },
+          ...{ tagging: true, ...loops },
+        },
         ...{ concurrentNodeSyncs: 16, monitorPeriodMs: 5000, statusUpdateMs: 300_000 },
         ...{ outOfServiceTaint: false, interruptionTaint: false, tagLabels: [] },
         network: {
