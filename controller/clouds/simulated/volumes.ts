@@ -1,6 +1,7 @@
 import { chunks } from '../parallel.ts';
 import { lookupGroups, type VolumePlace, type VolumeRef, type Volumes, volumeKey } from '../volumes.ts';
-import { cloud, itemFields, itemsOf, type Transport } from './transport.ts';
+import { itemFields } from './load-balancer-answer.ts';
+import { cloud, itemsOf, type Transport } from './transport.ts';
 
 /** Of its CSI driver. */
 export const simulatedDriver = 'csi.simulated.mooring.dev';
