@@ -1,28 +1,17 @@
 import type { Instance } from '../../common/instance.ts';
-import type { Clock } from '../../common/process/clock.ts';
 import type { HealthCheck } from '../../common/process/health.ts';
-import type { Log } from '../../common/process/log.ts';
-import type { MetricRegistry } from '../../common/process/metrics.ts';
-import type { Random } from '../../common/process/random.ts';
 import { createIpamTask } from '../ipam/ipam-task.ts';
 import { ipamMetrics } from '../ipam/metrics.ts';
-import type { Fence, KubeApi } from '../kube/api.ts';
 import { readClusterUid } from '../kube/cluster-identity.ts';
-import type { EventSink } from '../kube/event-sink.ts';
 import type { Informer } from '../kube/informer.ts';
-import type { Leadership } from '../kube/leadership.ts';
 import { createListWatch } from '../kube/list-watch.ts';
-import type { ShippedObjects } from '../kube/shipped-objects.ts';
-import type { BudgetKeeper } from '../model/budget-keeper.ts';
 import { liveNodes } from '../model/live-nodes.ts';
 import type { NodeView } from '../model/node-view.ts';
 import { type ServiceView, viewService } from '../model/service-view.ts';
-import type { Resolver } from '../nodes/resolve.ts';
 import { routeMetrics } from '../routes/metrics.ts';
 import { createRouteTask } from '../routes/route-task.ts';
 import { createPermit } from '../runtime/leader-permit.ts';
 import type { LeaderTask } from '../runtime/leader-task.ts';
-import type { QueueMetrics } from '../runtime/reconciler.ts';
 import { createVisibilityCheck } from '../services/credential-visibility.ts';
 import { createMemberSets } from '../services/members/member-sets.ts';
 import { memberSourceOf, withMembers } from '../services/members/member-task.ts';
@@ -35,34 +24,10 @@ import { createServiceTask } from '../services/service-task.ts';
 import { servingClouds } from '../services/serving-cloud.ts';
 import { whyUnserved } from '../services/unserved/unserved-service.ts';
 import { createUnservedTask } from '../services/unserved/unserved-task.ts';
+import type { NetworkContext } from './network-context.ts';
 import { type Loops, loopNames } from './options/loops.ts';
 import type { NetworkOptions } from './options/network-options.ts';
 import { createTagging } from './tagging.ts';
-
-export interface NetworkContext {
-  /** Not fenced; for reads, on standbys too. */
-  readonly readApi: KubeApi;
-  /** Fenced, and withheld while everything is paused. */
-  readonly api: KubeApi;
-  readonly fence: Fence;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Log;
-  readonly nodes: Informer<NodeView>;
-  readonly resolver: Resolver;
-  readonly events: EventSink;
-  readonly registry: MetricRegistry;
-  readonly shipped: ShippedObjects;
-  readonly queueMetrics: QueueMetrics;
-  /** For records in annotations of the Lease. */
-  readonly leadership: Pick<Leadership, 'annotations' | 'annotate'>;
-  /** For members and routes of deleted Nodes. */
-  readonly budget: BudgetKeeper;
-  readonly loops: Loops;
-  /** Objects per page of a list; default as in createListWatch. */
-  readonly pageSize?: number | undefined;
-  paused(): boolean;
-}
 
 /** Load balancers, routes, pod ranges and tags: the leader tasks besides that for Nodes. */
 export interface Network {

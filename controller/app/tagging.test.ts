@@ -4,7 +4,7 @@ import { silentLog } from '../../common/process/log.ts';
 import { createMetricRegistry } from '../../common/process/metrics.ts';
 import { createNodeTags } from '../clouds/aws/node-tags.ts';
 import type { ConfiguredCloud } from '../model/configured-cloud.ts';
-import type { NetworkContext } from './network.ts';
+import type { NetworkContext } from './network-context.ts';
 import { OptionError } from './options/options.ts';
 import { createTagging } from './tagging.ts';
 

@@ -1,7 +1,7 @@
 import { nodeTagMetrics } from '../node-tags/metrics.ts';
 import { createNodeTagsTask, type NodeTagsTask } from '../node-tags/node-tags-task.ts';
 import { createPermit } from '../runtime/leader-permit.ts';
-import type { NetworkContext } from './network.ts';
+import type { NetworkContext } from './network-context.ts';
 import { loopNames } from './options/loops.ts';
 import { OptionError } from './options/options.ts';
 import type { TaggingOptions } from './options/tagging-options.ts';

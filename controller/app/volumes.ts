@@ -7,7 +7,7 @@ import { createVolumeLookups } from '../volumes/volume-lookups.ts';
 import { createVolumeTask } from '../volumes/volume-task.ts';
 import { type VolumeView, viewVolume } from '../volumes/volume-view.ts';
 import { volumesPath } from '../volumes/write-topology.ts';
-import type { NetworkContext } from './network.ts';
+import type { NetworkContext } from './network-context.ts';
 import { loopNames } from './options/loops.ts';
 
 /** The leader task for PersistentVolumes, with its cache. */

@@ -71,7 +71,7 @@ export function createShared({ kinds, found, allServicesDeclared }: SharedParts)
       if (found.get(identityOf(one)) === undefined) return true;
       return isShared(one) && isDesired(nameOf(one)) && liveNamesakes(one).length < 2;
     },
-    /** Asked right before a create is sent: the shared resource, where another Service has created it since the plan. */
+    /** Asked right before a create is sent: the shared resource, where another Service has created it meanwhile. */
     existing: (want: Want) =>
       isShared(want) ? liveNamesakes(want).find(({ owner }) => owner !== undefined) : undefined,
     /** That Service no longer needs what another controller keeps for it. Returns whether it did before. */

@@ -10,7 +10,8 @@ const loopback: ReadonlySet<string> = new Set(['127.0.0.1', '[::1]', 'localhost'
 
 /**
  * Reads them from an address of this machine, such as the end of a `kubectl port-forward`. The certificate is not
- * verified, since a controller signs its own: the token would go to any server that answers, so no other machine is asked.
+ * verified, since a controller signs its own: the token would go to any server that answers, so no other machine is
+ * asked.
  * Throws an OptionError for another address.
  *
  * @param readToken the token of an account that may `get` the path; read for each request

@@ -36,7 +36,7 @@ export interface UnservedOptions {
   readonly queueMetrics?: QueueMetrics | undefined;
 }
 
-/** How long a controller beside this one has to give an address before the condition says that none serves the Service. */
+/** How long a controller beside this one has to give an address before the condition says that no cloud serves it. */
 const graceMs = 60_000;
 const pausedAgainMs = 5000;
 
