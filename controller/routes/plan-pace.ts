@@ -1,6 +1,6 @@
 /**
  * Planning considers every Node, and every change of a Node asks for a plan: with 15,000 Nodes a plan takes some
- * 200 ms. After each, the next one waits for ten times as long as it took.
+ * 300 ms. After each, the next one waits for ten times as long as it took.
  */
 export interface PlanPace {
   run<T>(plan: () => T): T;
