@@ -29,6 +29,10 @@ export interface ServedCloud extends Pick<AwsWorld, 'configText' | 'env'> {
 /** A Kubernetes API without anything else, and the shipped controller as a process that works on a cloud. */
 export interface ControllerProcess {
   readonly rest: KubeRest;
+  /** Of the server, as an administrator. */
+  readonly api: ApiUnderTest;
+  /** What `start` and `command` run from now on, as in the options. */
+  use(program: readonly string[]): void;
   /** Starts it; only when none runs. */
   start(): Child;
   /** SIGTERM, and waits for its end. */
@@ -61,7 +65,7 @@ export interface ControllerProcessOptions {
 /** @param served one cloud, or several of different names in one cluster */
 export async function prepareController(
   served: ServedCloud | readonly ServedCloud[],
-  { program = [controllerMain], flags = [], api: given }: ControllerProcessOptions = {},
+  { program: first = [controllerMain], flags = [], api: given }: ControllerProcessOptions = {},
 ): Promise<ControllerProcess> {
   const worlds = [served].flat().map(({ cloud = 'aws', ...world }) => ({ cloud, ...world }));
   const clouds = worlds.map(({ cloud }) => cloud).join();
@@ -84,8 +88,9 @@ export async function prepareController(
   const kubelets = new Map<string, Kubelet>();
   const monitor = startNodeMonitor(rest, shortened.monitorGraceMs, 1000);
   let child: Child | undefined;
+  let program = first;
   const args = [
-    ...[...program, 'run', `--kubeconfig=${kubeconfig}`, ...cloudFlags],
+    ...['run', `--kubeconfig=${kubeconfig}`, ...cloudFlags],
     ...[
       '--configure-cloud-routes',
       '--controllers=*,nodeipam',
@@ -106,6 +111,10 @@ export async function prepareController(
   return {
     rest,
     logFile,
+    api,
+    use(next) {
+      program = next;
+    },
     get running() {
       return child?.running === true;
     },
@@ -124,7 +133,7 @@ export async function prepareController(
     },
     start() {
       if (child?.running) throw new Error('a controller runs already');
-      child = startChild(args, logFile, env);
+      child = startChild([...program, ...args], logFile, env);
       return child;
     },
     async command(name, ...more) {

@@ -6,8 +6,10 @@ import type { LifeCloud, LifeMachine, OpenLifeCloud } from './life-cloud.ts';
 export interface LifeStage<Life extends LifeCloud = LifeCloud> {
   readonly controller: ControllerProcess;
   readonly clouds: readonly Life[];
-  /** Those of all clouds that were not removed. */
+  /** Those of all clouds that have a Node and were not removed. */
   readonly machines: LifeMachine[];
+  /** Starts the kubelet of one that has no Node yet. */
+  join(machine: LifeMachine): Promise<void>;
   nodeNamed(name: string): Promise<NodeObject | undefined>;
   /** As `ControllerProcess.until`, within a minute unless told. */
   wait<T>(what: string, probe: () => Promise<T | undefined | false>, timeoutMs?: number): Promise<T>;
@@ -21,9 +23,14 @@ export interface LifeStage<Life extends LifeCloud = LifeCloud> {
 /** Addresses of VMs are read again sooner than every five minutes, and one VM of each cloud may go at once. */
 const quicker = ['--node-status-update-frequency=3s', '--node-deletion-budget=5/10m'];
 
+export interface LifeStageOptions extends ControllerProcessOptions {
+  /** How many VMs of each cloud have a Node from the start. Default: all. */
+  readonly members?: number;
+}
+
 export async function openLifeStage<Life extends LifeCloud>(
   open: readonly OpenLifeCloud<Life>[],
-  options: ControllerProcessOptions = {},
+  { members, ...options }: LifeStageOptions = {},
 ): Promise<LifeStage<Life>> {
   const clouds: Life[] = [];
   const closeClouds = async () => {
@@ -33,12 +40,16 @@ export async function openLifeStage<Life extends LifeCloud>(
     for (const one of open) clouds.push(await one());
     const served = clouds.map((cloud) => cloud.served);
     const controller = await prepareController(served, { flags: quicker, ...options });
-    const machines = clouds.flatMap((cloud) => cloud.machines);
-    for (const { node } of machines) await controller.kubelet(node).start();
+    const machines: LifeMachine[] = [];
+    const join = async (machine: LifeMachine) => {
+      await controller.kubelet(machine.node).start();
+      machines.push(machine);
+    };
+    for (const cloud of clouds) for (const machine of cloud.machines.slice(0, members)) await join(machine);
     controller.start();
     const wait: LifeStage['wait'] = (what, probe, timeoutMs = 60_000) => controller.until(what, timeoutMs, probe);
     return {
-      ...{ controller, clouds, machines, wait },
+      ...{ controller, clouds, machines, join, wait },
       async nodeNamed(name) {
         const { status, body } = await controller.rest.call('GET', `/api/v1/nodes/${name}`);
         return status === 200 ? body : undefined;

@@ -16,10 +16,10 @@ export interface LifeStep {
 }
 
 /** Longer than some audits of everything. */
-const auditsMs = 8000;
+export const auditsMs = 8000;
 
 /** Every route is one of a Node that is there, and every such Node has its route. */
-async function assertRoutes({ clouds, nodeNamed }: LifeStage): Promise<void> {
+export async function assertRoutes({ clouds, nodeNamed }: LifeStage): Promise<void> {
   for (const cloud of clouds) {
     const routes = cloud.routes();
     if (routes === undefined) continue;

@@ -5,17 +5,17 @@ import type { LifeBalancer, LifeCloud } from './life-cloud.ts';
 import type { LifeStage } from './life-stage.ts';
 import { type LifeStep, planStep, restartStep } from './life-steps.ts';
 
-const services = '/api/v1/namespaces/default/services';
+export const services = '/api/v1/namespaces/default/services';
 
 /** A Service of type LoadBalancer that one of the clouds serves. */
-interface LifeService {
+export interface LifeService {
   readonly name: string;
   readonly cloud: LifeCloud;
   readonly annotations: Readonly<Record<string, string>>;
 }
 
 /** Of every cloud whose load balancers are tried. */
-function servicesOf({ clouds }: LifeStage): LifeService[] {
+export function servicesOf({ clouds }: LifeStage): LifeService[] {
   return clouds.flatMap((cloud) =>
     cloud.balancers === undefined
       ? []
@@ -28,10 +28,13 @@ function servicesOf({ clouds }: LifeStage): LifeService[] {
   );
 }
 
-async function addressesOf({ controller }: LifeStage, name: string): Promise<readonly string[]> {
+export async function addressesOf({ controller }: LifeStage, name: string): Promise<readonly string[]> {
   const { body } = await controller.rest.call('GET', `${services}/${name}`);
-  const shown = (body?.status?.loadBalancer?.ingress ?? []) as readonly { readonly ip?: string }[];
-  return shown.map(({ ip }) => String(ip));
+  const shown = (body?.status?.loadBalancer?.ingress ?? []) as readonly {
+    readonly ip?: string;
+    readonly hostname?: string;
+  }[];
+  return shown.map(({ ip, hostname }) => String(ip ?? hostname));
 }
 
 /** That of a Service, by the address that the Service shows. */
@@ -40,8 +43,15 @@ async function balancerOf(stage: LifeStage, { name, cloud }: LifeService): Promi
   return first === undefined ? undefined : cloud.balancers!().find(({ addresses }) => addresses.includes(first));
 }
 
-async function portsOf(stage: LifeStage, service: LifeService): Promise<string> {
+export async function portsOf(stage: LifeStage, service: LifeService): Promise<string> {
   return [...((await balancerOf(stage, service))?.ports ?? [])].sort((a, b) => a - b).join();
+}
+
+/** Whether each Node of its cloud is a member of its load balancer, and nothing else is. */
+export async function hasAllMembers(stage: LifeStage, service: LifeService): Promise<boolean> {
+  const nodes = stage.machines.filter((machine) => service.cloud.machines.includes(machine)).map(({ node }) => node);
+  const members = (await balancerOf(stage, service))?.members ?? [];
+  return [...members].sort().join() === nodes.sort().join();
 }
 
 export const createStep: LifeStep = {
@@ -55,11 +65,8 @@ export const createStep: LifeStep = {
         spec: { type: 'LoadBalancer', selector: { app: 'web' }, ports: [{ name: 'http', port: 80 }] },
       });
     for (const service of all) {
-      const { name, cloud } = service;
-      const desired = cloud.machines.map(({ node }) => node).sort();
-      await wait(`all Nodes are members for ${name}`, async () => {
-        return [...((await balancerOf(stage, service))?.members ?? [])].sort().join() === desired.join();
-      });
+      const { name } = service;
+      await wait(`all Nodes are members for ${name}`, () => hasAllMembers(stage, service));
       const { ports, addresses } = (await balancerOf(stage, service))!;
       assert.deepEqual([ports, await addressesOf(stage, name)], [[80], addresses], name);
     }
@@ -67,6 +74,19 @@ export const createStep: LifeStep = {
       if (balancers) assert.equal(balancers().length, Object.keys(tried).length);
   },
 };
+
+/** Deletes all of them, and waits until nothing of them is left. */
+export async function removeServices(stage: LifeStage): Promise<void> {
+  const { controller, wait, clouds } = stage;
+  const paths = servicesOf(stage).map(({ name }) => `${services}/${name}`);
+  for (const path of paths) await controller.rest.must('DELETE', path);
+  for (const path of paths)
+    await wait(`${path} is gone`, async () => (await controller.rest.call('GET', path)).status === 404);
+  for (const { balancers } of clouds) assert.deepEqual(balancers?.() ?? [], []);
+  // What several Services share goes after the last of them.
+  for (const { served, balancerParts = () => [] } of clouds)
+    await wait(`nothing is left in ${served.cloud}`, async () => balancerParts().length === 0);
+}
 
 /** The life of Services on every cloud, side by side, in a cluster that is at rest before and after it. */
 export const serviceSteps: readonly LifeStep[] = [
@@ -96,16 +116,6 @@ export const serviceSteps: readonly LifeStep[] = [
   },
   {
     title: 'deletes each load balancer with its Service',
-    async run(stage) {
-      const { controller, wait, clouds } = stage;
-      const paths = servicesOf(stage).map(({ name }) => `${services}/${name}`);
-      for (const path of paths) await controller.rest.must('DELETE', path);
-      for (const path of paths)
-        await wait(`${path} is gone`, async () => (await controller.rest.call('GET', path)).status === 404);
-      for (const { balancers } of clouds) assert.deepEqual(balancers?.() ?? [], []);
-      // What several Services share goes after the last of them.
-      for (const { served, balancerParts = () => [] } of clouds)
-        await wait(`nothing is left in ${served.cloud}`, async () => balancerParts().length === 0);
-    },
+    run: removeServices,
   },
 ];

@@ -13,9 +13,8 @@ export const routerId = '00000000-0000-4000-8000-0000000000a1';
 export const networkId = '00000000-0000-4000-8000-0000000000a2';
 export const subnetId = '00000000-0000-4000-8000-0000000000a3';
 
-/** A fake OpenStack with a network, a router in it and an external network. */
-export function fakeOpenStack(): FakeOpenStack {
-  const fake = createFakeOpenStack();
+/** Puts a network, a router in it and an external network into a fake OpenStack. */
+export function fakeOpenStack(fake = createFakeOpenStack()): FakeOpenStack {
   fake.networks.set(networkId, 'k8s-net');
   fake.subnets.push({ id: subnetId, networkId, cidr: '10.20.0.0/16', name: 'k8s-subnet' });
   fake.networks.set('net-public', 'public');
