@@ -110,6 +110,21 @@ describe('a load balancer of the classic controller', () => {
     assert.equal(balancer.pools[0]?.members.length, 3);
   });
 
+  it('shows its members in a list of everything, and gets one more by what that says', async () => {
+    harness = await octaviaHarness(config);
+    const { address } = await asClassic(harness);
+    const { balancers } = await harness.driving();
+    const adoptable = [{ ...refOf(harness.desired, { id: undefined }), adopt: proof([address]) }];
+    const all = await harness.world.during(balancers.observeAll(harness.world.cluster, undefined, adoptable));
+    assert.deepEqual(
+      all.map(({ members }) => members.map(({ providerID }) => providerID).sort()),
+      [harness.vms.map(({ providerID }) => providerID).sort()],
+    );
+    const third = memberOf(await harness.world.createVm());
+    const { steps } = balancers.plan({ ...harness.desired, members: [...harness.desired.members, third] });
+    assert.match(steps.map(printStep).join('\n'), /1 added/);
+  });
+
   const renamed = (fields: Record<string, unknown>) => (one: FakeBalancer) => void Object.assign(one.fields, fields);
   for (const [what, spoil, addresses] of [
     ['another address', () => {}, ['203.0.113.99']],

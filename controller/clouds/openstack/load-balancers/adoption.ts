@@ -1,6 +1,5 @@
 import { type Found, isOwnedBy } from '../../../engine/resource.ts';
 import type { AdoptionInput } from '../../load-balancer-driver.ts';
-import { ownerTags } from '../../load-balancers.ts';
 import type { LoadBalancerConfig } from '../load-balancer-config.ts';
 import { type FloatingIp, floatingAddressAt } from '../network/floating-ip.ts';
 import { networkKinds } from '../network/network-kinds.ts';
@@ -8,7 +7,7 @@ import { adoptedNetworkKey } from '../network/network-resources.ts';
 import { classicName } from './names.ts';
 import type { LoadBalancer } from './octavia-answer.ts';
 import { octaviaKinds } from './resources.ts';
-import { tagValue } from './tags.ts';
+import { isMarked } from './tags.ts';
 
 /** The key of what the classic controller made for this Service. Pure. */
 export function adoptedKey(found: Found, input: AdoptionInput, config: LoadBalancerConfig): string | undefined {
@@ -41,9 +40,7 @@ function isAdoptable(
   const { clusterName, addresses } = proof;
   if (addresses.length === 0) return false;
   if (one.name !== classicName({ service, clusterName }) && one.name !== name) return false;
-  if (!one.tags.includes(one.name)) return false;
-  const marks = [ownerTags.service, ownerTags.retained, ownerTags.cluster];
-  if (marks.some((key) => tagValue(one.tags, key) !== undefined)) return false;
+  if (!one.tags.includes(one.name) || isMarked(one.tags)) return false;
   const address = floatingAddressAt(one.vipPortId, found('floating IP')) ?? one.vipAddress;
   const { ingressHostnameSuffix: suffix } = config;
   return addresses.includes(address) || (suffix !== undefined && addresses.includes(`${address}.${suffix}`));

@@ -14,7 +14,7 @@ import { minorOf } from './features.ts';
 import type { Listener, LoadBalancer, Member, Pool } from './octavia-answer.ts';
 import type { OctaviaCalls } from './octavia-calls.ts';
 import { foundAll, octaviaKinds, originOf } from './resources.ts';
-import { ownerTagsOf } from './tags.ts';
+import { isMarked, ownerTagsOf } from './tags.ts';
 
 export interface OctaviaReaderParts {
   readonly client: OpenStackClient;
@@ -124,12 +124,15 @@ export function createOctaviaReader(parts: OctaviaReaderParts): OctaviaReader {
     const poolsOn = Map.groupBy(pools, ({ loadBalancerId }) => loadBalancerId);
     const whole = (one: LoadBalancer, some: readonly Pool[] = []) =>
       foundAll({ loadBalancer: one, listeners: listenersOn.get(one.id), pools: some }, cluster);
+    // Those of the classic controller too, since a Service may have adopted any.
     const ours = new Set(
-      balancers.flatMap((one) =>
-        whole(one, poolsOn.get(one.id)).flatMap(({ kind, id, owner }) =>
-          kind === pool && owner?.cluster === cluster ? [id] : [],
-        ),
-      ),
+      balancers.flatMap((one) => {
+        const isClassic = isMadeByClassic(one);
+        return whole(one, poolsOn.get(one.id)).flatMap(({ kind, id, key, owner }) => {
+          const isIts = isClassic && owner === undefined && key !== undefined;
+          return kind === pool && (isIts || owner?.cluster === cluster) ? [id] : [];
+        });
+      }),
     );
     for (const id of kept.keys()) if (!ours.has(id)) kept.delete(id);
     const monitors = () => calls.list('healthmonitors', [], io, 'refresh');
@@ -201,6 +204,11 @@ export function createOctaviaReader(parts: OctaviaReaderParts): OctaviaReader {
     sent: (one, members) =>
       void kept.set(one, { version: undefined, members, untilMs: clock.monotonic() + keptMs.once }),
   };
+}
+
+/** It carries its own name as a tag, as the classic controller marks what it makes, and no mark of ours. */
+function isMadeByClassic({ name, tags }: LoadBalancer): boolean {
+  return tags.includes(name) && !isMarked(tags);
 }
 
 /** A number from 0 to 1 that stays with an id: what is read by age is not read all at once. */

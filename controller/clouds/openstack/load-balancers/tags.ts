@@ -31,6 +31,11 @@ export function ownedBy(tags: Tags, { cluster, service }: Owner): boolean {
   return tags.includes(tag(ownerTags.cluster, cluster)) && tags.includes(tag(ownerTags.service, service));
 }
 
+/** Whether tags say of a load balancer that it is, or was, of a cluster of ours. */
+export function isMarked(tags: Tags): boolean {
+  return [ownerTags.service, ownerTags.retained, ownerTags.cluster].some((key) => tagValue(tags, key) !== undefined);
+}
+
 /** Whether tags name an owner; the classic controller's names count. */
 export function namesOwner(tags: Tags): boolean {
   return tags.some((one) => one.startsWith(`${ownerTags.service}=`) || one.startsWith(classicPrefix));
