@@ -39,7 +39,7 @@ const withServices =
   };
 
 /** How many clouds are tried at a time: most of the time is spent waiting. */
-const concurrency = Number(UPGRADE_CONCURRENCY ?? 4);
+const concurrency = Number(UPGRADE_CONCURRENCY ?? 5);
 /** Names of clouds, in a list of commas. Default: all. */
 const asked = UPGRADE_CLOUDS?.split(',');
 

@@ -31,8 +31,8 @@ export interface ControllerProcess {
   readonly rest: KubeRest;
   /** Of the server, as an administrator. */
   readonly api: ApiUnderTest;
-  /** What `start` and `command` run from now on, as in the options. */
-  use(program: readonly string[]): void;
+  /** What `start` and `command` run from now on, as in the options, and flags of `start` beside those. */
+  use(program: readonly string[], flags?: readonly string[]): void;
   /** Starts it; only when none runs. */
   start(): Child;
   /** SIGTERM, and waits for its end. */
@@ -89,6 +89,7 @@ export async function prepareController(
   const monitor = startNodeMonitor(rest, shortened.monitorGraceMs, 1000);
   let child: Child | undefined;
   let program = first;
+  let more: readonly string[] = [];
   const args = [
     ...['run', `--kubeconfig=${kubeconfig}`, ...cloudFlags],
     ...[
@@ -112,8 +113,9 @@ export async function prepareController(
     rest,
     logFile,
     api,
-    use(next) {
+    use(next, own = []) {
       program = next;
+      more = own;
     },
     get running() {
       return child?.running === true;
@@ -133,7 +135,7 @@ export async function prepareController(
     },
     start() {
       if (child?.running) throw new Error('a controller runs already');
-      child = startChild([...program, ...args], logFile, env);
+      child = startChild([...program, ...args, ...more], logFile, env);
       return child;
     },
     async command(name, ...more) {

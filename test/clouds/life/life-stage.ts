@@ -26,11 +26,13 @@ const quicker = ['--node-status-update-frequency=3s', '--node-deletion-budget=5/
 export interface LifeStageOptions extends ControllerProcessOptions {
   /** How many VMs of each cloud have a Node from the start. Default: all. */
   readonly members?: number;
+  /** The controller is not started. */
+  readonly idle?: boolean;
 }
 
 export async function openLifeStage<Life extends LifeCloud>(
   open: readonly OpenLifeCloud<Life>[],
-  { members, ...options }: LifeStageOptions = {},
+  { members, idle = false, ...options }: LifeStageOptions = {},
 ): Promise<LifeStage<Life>> {
   const clouds: Life[] = [];
   const closeClouds = async () => {
@@ -46,7 +48,7 @@ export async function openLifeStage<Life extends LifeCloud>(
       machines.push(machine);
     };
     for (const cloud of clouds) for (const machine of cloud.machines.slice(0, members)) await join(machine);
-    controller.start();
+    if (!idle) controller.start();
     const wait: LifeStage['wait'] = (what, probe, timeoutMs = 60_000) => controller.until(what, timeoutMs, probe);
     return {
       ...{ controller, clouds, machines, join, wait },

@@ -19,6 +19,7 @@ export async function openOpenStackLife(): Promise<OpenStackLife> {
   const fake = fakeOpenStack(await startFakeOpenStack());
   const { octavia, edge } = fakeOctaviaWorld(fake);
   octavia.looks = 2;
+  fake.flavors.set('f1', 'm1.small');
   const router = fake.routers.get(routerId)!;
   const nodes = new Map<string, string>();
 
@@ -76,7 +77,7 @@ export async function openOpenStackLife(): Promise<OpenStackLife> {
     served: {
       cloud: 'openstack',
       configText: `[Global]
-auth-url = ${fake.authUrl}
+auth-url = ${fake.authUrl}/v3
 username = k8s
 password = ${password}
 domain-name = Default
