@@ -71,8 +71,6 @@ async function post(
   url: string,
   timeoutMs: number,
 ): Promise<HttpAnswer | SendResult> {
-  // If the signal aborted before the request, node-fetch does not handle the error of the body, which would end the
-  // process.
   if (signal?.aborted) return { outcome: 'unreachable', message: 'given up', retryAfterMs: undefined, tryNext: false };
   try {
     const headers = {

@@ -78,7 +78,7 @@ const formStreams = replaced(/^\.\/streams\.cjs$/, '');
 /**
  * Modules that the agent's libraries load and the agent never uses; without them every agent is some 2 MiB smaller.
  */
-export const leftOutOfAgent: readonly Plugin[] = [formStreams, metricsAlone];
+export const leftOutOfAgent: readonly Plugin[] = [metricsAlone];
 
 /** Modules that node-fetch loads and no cloud uses, nor what the controller loads on demand. */
 export const leftOutOfPackages: readonly Plugin[] = [formStreams];

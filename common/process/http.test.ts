@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, it } from 'node:test';
+import { gzipSync } from 'node:zlib';
 import { systemClock } from './clock.ts';
 import { createHttp, HttpFailure, type HttpRequest } from './http.ts';
 
@@ -75,6 +76,58 @@ describe('an HTTP exchange', () => {
         assert.equal((await failureOf(http(request(`${url}/cut`)))).kind, 'unreachable');
       },
     );
+  });
+
+  it('unpacks an answer that the server compressed, up to the maximal length', async () => {
+    const text = JSON.stringify({ items: Array.from({ length: 200 }, () => 'zürich') });
+    await serving(
+      (incoming, response) => {
+        assert.equal(incoming.headers['accept-encoding'], 'gzip');
+        response.writeHead(200, { 'content-encoding': 'gzip' });
+        response.end(incoming.url === '/broken' ? 'no gzip' : gzipSync(text));
+      },
+      async (url, http) => {
+        assert.equal((await http(request(url))).text, text);
+        assert.equal((await failureOf(http(request(url, { maxBytes: 1000 })))).kind, 'too-large');
+        assert.equal((await failureOf(http(request(`${url}/broken`)))).kind, 'unreachable');
+      },
+    );
+  });
+
+  it('sends a body with its length, and an empty one where a method has a body by nature', async () => {
+    await serving(
+      (incoming, response) => {
+        const { 'content-length': length, 'transfer-encoding': encoding } = incoming.headers;
+        incoming.setEncoding('utf8');
+        let body = '';
+        incoming.on('data', (part) => {
+          body += part;
+        });
+        incoming.on('end', () => response.end(JSON.stringify({ length, encoding, body })));
+      },
+      async (url, http) => {
+        const told = async (more: Partial<HttpRequest>) => JSON.parse((await http(request(url, more))).text);
+        assert.deepEqual(await told({ method: 'POST', body: '{"é":1}' }), { length: '8', body: '{"é":1}' });
+        assert.deepEqual(await told({ method: 'DELETE', body: '{}' }), { length: '2', body: '{}' });
+        assert.deepEqual(await told({ method: 'PUT' }), { length: '0', body: '' });
+        assert.deepEqual(await told({ method: 'DELETE' }), { body: '' });
+      },
+    );
+  });
+
+  it('uses a kept connection again', async () => {
+    const ports = new Set<number | undefined>();
+    const server = createServer((incoming, response) => {
+      ports.add(incoming.socket.remotePort);
+      response.end('x');
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { http, close } = createHttp({ clock: systemClock(), plain: { keepAlive: true } });
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    for (let at = 0; at < 3; at += 1) assert.equal((await http(request(url))).text, 'x');
+    assert.equal(ports.size, 1);
+    close();
+    await new Promise<void>((resolve) => server.close(() => resolve()));
   });
 
   it('ends at once when its signal has aborted or aborts', async () => {

@@ -1,6 +1,12 @@
-import { Agent as PlainAgent, type AgentOptions as PlainOptions } from 'node:http';
-import { Agent as TlsAgent, type AgentOptions as TlsOptions } from 'node:https';
-import fetch, { type BodyInit } from 'node-fetch';
+import {
+  type ClientRequest,
+  type IncomingMessage,
+  Agent as PlainAgent,
+  type AgentOptions as PlainOptions,
+  request as plainRequest,
+} from 'node:http';
+import { Agent as TlsAgent, type AgentOptions as TlsOptions, request as tlsRequest } from 'node:https';
+import { version } from '../version.ts';
 import type { Clock } from './clock.ts';
 import { connectPinned } from './pinned-tls.ts';
 import { noProxy, type ProxyFor, throughProxy } from './proxy.ts';
@@ -75,37 +81,45 @@ export function createHttp(options: HttpOptions): { readonly http: Http; close()
     return made;
   }
 
-  const http: Http = async (request) => {
-    // node-fetch destroys the body of a request that was aborted before it began, and does not handle the resulting
-    // error.
-    if (request.signal?.aborted)
-      throw new HttpFailure('aborted', `request to ${withoutSecrets(request.url)} was given up`);
-    const cancel = new AbortController();
-    let timedOut = false;
-    const timer = clock.setTimer(request.timeoutMs, () => {
-      timedOut = true;
-      cancel.abort();
+  const http: Http = (request) => {
+    const { timeoutMs, signal } = request;
+    const target = withoutSecrets(request.url);
+    return new Promise((resolve, reject) => {
+      let sent: ClientRequest | undefined;
+      let ended = false;
+      /** Returns whether it was still running. */
+      const end = () => {
+        if (ended) return false;
+        ended = true;
+        timer.cancel();
+        signal?.removeEventListener('abort', onAbort);
+        return true;
+      };
+      const fail: Fail = (kind, message, cause) => {
+        if (!end()) return;
+        sent?.destroy();
+        reject(new HttpFailure(kind, message, cause));
+      };
+      const unreachable = (error: unknown) => fail('unreachable', `${target}: ${reasonOf(error)}`, error);
+      const onAbort = () => fail('aborted', `request to ${target} was given up`);
+      const timer = clock.setTimer(timeoutMs, () => fail('timeout', `no answer from ${target} within ${timeoutMs} ms`));
+      if (signal?.aborted) return onAbort();
+      signal?.addEventListener('abort', onAbort, { once: true });
+      const answered = (answer: HttpAnswer) => {
+        if (end()) resolve(answer);
+      };
+      try {
+        const url = new URL(request.url);
+        if (url.username !== '' || url.password !== '') throw new Error('a user name in the URL, expected none');
+        sent = send(url, request, agentsFor(url));
+        sent.once('response', (response) => read(response, request, { answered, fail, unreachable }));
+        // A connection that is destroyed may fail once more.
+        sent.on('error', unreachable);
+        sent.end(request.body);
+      } catch (error) {
+        unreachable(error);
+      }
     });
-    const onAbort = () => cancel.abort();
-    request.signal?.addEventListener('abort', onAbort, { once: true });
-    try {
-      const answer = await fetch(request.url, {
-        method: request.method ?? 'GET',
-        headers: { ...request.headers },
-        body: (request.body ?? null) as BodyInit | null,
-        redirect: 'manual',
-        signal: cancel.signal as never,
-        agent: (url: URL) => agentsFor(url)[url.protocol === 'https:' ? 'tls' : 'plain'],
-        size: request.maxBytes ?? 1024 * 1024,
-      });
-      const text = await answer.text();
-      return { status: answer.status, header: (name) => answer.headers.get(name), text };
-    } catch (error) {
-      throw failureOf(error, request, timedOut);
-    } finally {
-      timer.cancel();
-      request.signal?.removeEventListener('abort', onAbort);
-    }
   };
   return {
     http,
@@ -118,21 +132,70 @@ export function createHttp(options: HttpOptions): { readonly http: Http; close()
   };
 }
 
-function failureOf(error: unknown, request: HttpRequest, timedOut: boolean): HttpFailure {
-  const target = withoutSecrets(request.url);
-  if (timedOut) return new HttpFailure('timeout', `no answer from ${target} within ${request.timeoutMs} ms`, error);
-  if (request.signal?.aborted) return new HttpFailure('aborted', `request to ${target} was given up`, error);
-  const type = error instanceof Error && 'type' in error ? error.type : undefined;
-  if (type === 'max-size') {
-    return new HttpFailure('too-large', `answer of ${target} exceeds ${request.maxBytes ?? 1024 * 1024} bytes`, error);
-  }
-  // node-fetch prefixes its message with the whole URL, including the query.
-  const reason = (error instanceof Error ? error.message : String(error))
-    .replace(/^.*, reason: /s, '')
-    // Node's hint to trust the system's roots, which does not apply here.
-    .replace(/; if the root CA is installed locally, .*$/s, '')
-    .replace(/^.*:wrong version number:.*$/s, 'it answers without TLS, expected TLS as the URL says');
-  return new HttpFailure('unreachable', `${target}: ${reason.replaceAll(request.url, target)}`, error);
+type Fail = (kind: HttpFailure['kind'], message: string, cause?: unknown) => void;
+
+function send(url: URL, { method = 'GET', headers, body }: HttpRequest, agents: Agents): ClientRequest {
+  const length = body === undefined ? {} : { 'content-length': Buffer.byteLength(body) };
+  const own = { 'user-agent': `mooring/${version}`, 'accept-encoding': 'gzip', ...length };
+  const options = { method, headers: { ...own, ...headers } };
+  if (url.protocol === 'https:') return tlsRequest(url, { ...options, agent: agents.tls });
+  return plainRequest(url, { ...options, agent: agents.plain });
+}
+
+interface Ends {
+  readonly answered: (answer: HttpAnswer) => void;
+  readonly fail: Fail;
+  readonly unreachable: (error: unknown) => void;
+}
+
+/** Reads the whole answer. */
+function read(response: IncomingMessage, { url, maxBytes = 1024 * 1024 }: HttpRequest, ends: Ends): void {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  const tooLarge = (error?: unknown) =>
+    ends.fail('too-large', `answer of ${withoutSecrets(url)} exceeds ${maxBytes} bytes`, error);
+  const answered = (body: Buffer) =>
+    ends.answered({
+      status: response.statusCode ?? 0,
+      header(name) {
+        const value = response.headers[name.toLowerCase()];
+        return value === undefined ? null : [value].flat().join(', ');
+      },
+      text: body.toString('utf8'),
+    });
+  response.on('data', (chunk: Buffer) => {
+    length += chunk.length;
+    chunks.push(chunk);
+    if (length > maxBytes) tooLarge();
+  });
+  response.once('error', ends.unreachable);
+  response.once('end', () => {
+    if (!response.complete) return ends.unreachable(new Error('the answer was cut'));
+    const body = chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, length);
+    if (response.headers['content-encoding'] !== 'gzip') return answered(body);
+    unzipped(body, maxBytes).then(answered, (error) =>
+      error?.code === 'ERR_BUFFER_TOO_LARGE' ? tooLarge(error) : ends.unreachable(error),
+    );
+  });
+}
+
+/** Loaded on use: few servers compress, and no metadata service. */
+async function unzipped(body: Buffer, maxOutputLength: number): Promise<Buffer> {
+  const { gunzip } = await import('node:zlib');
+  return new Promise((resolve, reject) => {
+    gunzip(body, { maxOutputLength }, (error, whole) => (error ? reject(error) : resolve(whole)));
+  });
+}
+
+function reasonOf(error: unknown): string {
+  const { message, code } = error instanceof Error ? (error as NodeJS.ErrnoException) : { message: String(error) };
+  // Of a host with several addresses, whose errors have no message of their own.
+  return (
+    (message || code || 'not reached')
+      // Node's hint to trust the system's roots, which does not apply here.
+      .replace(/; if the root CA is installed locally, .*$/s, '')
+      .replace(/^.*:wrong version number:.*$/s, 'it answers without TLS, expected TLS as the URL says')
+  );
 }
 
 /** Removes query and user info, which may contain signatures and passwords. */
