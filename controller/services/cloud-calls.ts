@@ -129,7 +129,7 @@ export function createCloudCalls(
     const permit = permitFor(service, gone);
     const atMs = clock.monotonic();
     const onStep = ({ action, resource, summary, target }: LoadBalancerStep) => {
-      metrics.steps.add({ action, resource });
+      metrics.steps.add({ action, resource: resource.replaceAll(' ', '_') });
       log.info('load balancer step', { service: service.key, step: summary, target });
     };
     const save = gone ? undefined : (record: CloudRecord) => kube.save(situation, record);

@@ -74,7 +74,9 @@ export const serviceMetrics = defineMetrics({
   orphans: {
     name: 'mooring_load_balancers_without_service',
     type: 'gauge',
-    help: 'Load balancers of this cluster whose Service is gone, as of the last audit.',
+    help:
+      'Deprecated: mooring_orphaned_load_balancers. Load balancers of this cluster whose Service is gone, as of the ' +
+      'last audit.',
     labels: ['scope'],
   },
 });

@@ -29,6 +29,8 @@ describe('the life of a load balancer', () => {
     assert.equal(seen.length, 2);
     assertConverged(world, 'created');
     assert.deepEqual(replica.reasons('web'), ['EnsuringLoadBalancer', 'EnsuredLoadBalancer']);
+    const labels = '{action="create",resource="load_balancer"}';
+    assert.equal(await replica.gauge('mooring_load_balancer_steps_total', labels), 1);
   });
 
   it('shows its mode and the ports of the Service', async () => {
