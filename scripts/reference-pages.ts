@@ -356,7 +356,7 @@ function rightsPage(): string {
         '`deploy/components/keep-nodes` leaves out both.',
       '- **PersistentVolumes are another matter of one loop**, which runs only where it is named: the right comes ' +
         'with `deploy/components/volume-labels`, or `volumeLabels.controller` of the chart.',
-      '- **Nothing on webhook configurations**: whoever may write one can change every object of the cluster.',
+      '- **Nothing on webhook configurations**: an account that may write one can change every object of the cluster.',
       '- **Nothing in `kube-system` but named objects**, nothing on pods, on tokens of other accounts, on Roles, ' +
         'and no `update` of Nodes and Services.',
     ].join('\n'),

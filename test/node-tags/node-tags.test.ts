@@ -46,7 +46,7 @@ describe('the loop that tags the instances of Nodes', () => {
     assert.ok(world.clock.monotonic() - began < 30_000);
   });
 
-  it('sets a tag again that somebody removed, once the instances are read again', async () => {
+  it('sets a tag again that a person removed, once the instances are read again', async () => {
     world.add(1);
     await world.replica();
     await world.until('it has the tags', () => isTagged(1));
