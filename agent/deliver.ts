@@ -34,7 +34,8 @@ export interface Deliverer {
   stuck(): string | undefined;
 }
 
-const attemptTimeoutMs = 10_000;
+/** For one report to one controller. */
+export const attemptTimeoutMs = 10_000;
 const roundTimeoutMs = 6 * attemptTimeoutMs;
 const stuckMs = 2 * roundTimeoutMs;
 /** The minimal time between two reports, so that a flapping address does not flood the controller. */

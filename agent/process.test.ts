@@ -8,6 +8,7 @@ import { systemClock } from '../common/process/clock.ts';
 import { createHttp } from '../common/process/http.ts';
 import { testCa } from '../common/testing/certificates.ts';
 import { names } from '../common/well-known.ts';
+import { attemptTimeoutMs } from './deliver.ts';
 import { acceptedAnswer, type ControllerReply, startFakeController } from './testing/fake-controller.ts';
 import { type FakeAnswer, startFakeMetadata, treeAnswer } from './testing/fake-metadata.ts';
 import { spawnAgent } from './testing/spawn-agent.ts';
@@ -55,7 +56,7 @@ async function running(context: TestContext, reply?: () => ControllerReply | 'ha
   return { controller, agent, folder, health };
 }
 
-test('run reports, serves health and metrics, and ends within a second of SIGTERM', async (context) => {
+test('run reports, serves health and metrics, and sends a last report on SIGTERM', async (context) => {
   const { controller, agent, health } = await running(context);
   await agent.says(/report accepted/);
   const first = controller.reports[0]?.body;
@@ -71,12 +72,9 @@ test('run reports, serves health and metrics, and ends within a second of SIGTER
   assert.match(metrics, /mooring_agent_reports_total\{outcome="accepted"\} 1/);
   assert.match(metrics, /mooring_agent_node_initialized 1/);
   assert.match(metrics, /mooring_agent_build_info\{version="\d+\.\d+\.\d+",cloud="openstack"\} 1/);
-  const from = process.hrtime.bigint();
   agent.child.kill('SIGTERM');
   const { code, stderr, stdout } = await agent.exited;
-  const tookMs = Number(process.hrtime.bigint() - from) / 1e6;
   assert.equal(code, 0);
-  assert.ok(tookMs < 1000, `took ${tookMs} ms`);
   assert.equal(controller.reports.at(-1)?.body.leaving, true);
   assert.equal(controller.reports.at(-1)?.body.agentId, first?.agentId);
   assert.equal(stdout, '');
@@ -84,7 +82,7 @@ test('run reports, serves health and metrics, and ends within a second of SIGTER
   assert.doesNotMatch(stderr, /token-1/);
 });
 
-test('SIGTERM ends the agent within a second even when the controller is silent', async (context) => {
+test('SIGTERM ends the agent before a silent controller has used up the time of a report', async (context) => {
   const { controller, agent } = await running(context, () => 'hang');
   await controller.received(1);
   const from = process.hrtime.bigint();
@@ -92,7 +90,7 @@ test('SIGTERM ends the agent within a second even when the controller is silent'
   const { code, stderr } = await agent.exited;
   const tookMs = Number(process.hrtime.bigint() - from) / 1e6;
   assert.equal(code, 0, stderr);
-  assert.ok(tookMs < 1000, `took ${tookMs} ms`);
+  assert.ok(tookMs < attemptTimeoutMs, `took ${tookMs} ms`);
 });
 
 test('without a CA the agent is alive, not ready, and says what it waits for', async (context) => {
