@@ -105,7 +105,7 @@ export const classicLoops: readonly ClassicLoop[] = [
     of: 'alibaba',
     loop: 'records of PrivateZone for Services',
     name: 'pvtz',
-    here: 'refused: external-dns writes such records',
+    here: 'refused: ExternalDNS writes such records',
     proof: 'controller/app/options/loops.test.ts',
   },
   {

@@ -56,7 +56,7 @@ describe("upstream's name of a controller", () => {
 
   for (const [name, why] of [
     ['ingress', /ALB Ingress Controller$/],
-    ['pvtz', /external-dns$/],
+    ['pvtz', /ExternalDNS$/],
   ] as const) {
     it(`is refused with the reason where other programs do that work, but may be left out: ${name}`, () => {
       assert.match(running('*', name), new RegExp(`in place of ${name}: `));

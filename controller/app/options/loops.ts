@@ -43,7 +43,7 @@ const besides: Readonly<Record<string, keyof Loops>> = { node: 'lifecycle' };
 /** Loops of classic controllers that can only be left out here, and why. */
 const elsewhere: ReadonlyMap<string, string> = new Map([
   ['ingress', "Ingresses are served by the cloud's own ALB Ingress Controller"],
-  ['pvtz', 'records of PrivateZone are written by external-dns'],
+  ['pvtz', 'records of PrivateZone are written by ExternalDNS'],
 ]);
 
 /** Upstream's short names, as in its metric `running_managed_controllers`. */
