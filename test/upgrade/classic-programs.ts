@@ -6,6 +6,7 @@ const clouds = join(import.meta.dirname, '../clouds');
 /** Classic controllers that are tried: the folder of a Go module below test/clouds, and what to build there. */
 const modules = {
   openstack: ['openstack/classic-controller', 'tool'],
+  aws: ['aws/classic-controller', 'tool'],
 } as const;
 
 export type ClassicCloud = keyof typeof modules;

@@ -16,6 +16,10 @@ export async function openAwsLife(): Promise<AwsLife> {
     ...{ server: fake.url, exchange: async (form) => fake.answer(form), kind: 'nlb' },
     config: ['NLBSecurityGroupMode = Managed'],
   });
+  fake.zones = new Map([
+    ['eu-west-1a', 'euw1-az1'],
+    ['eu-west-1b', 'euw1-az2'],
+  ]);
   const { network, proxy } = world;
   const vms = [await world.createVm(), await world.createVm(), await world.createVm()];
   const idOf = (providerID: string) => providerID.slice(providerID.lastIndexOf('/') + 1);
@@ -52,7 +56,12 @@ export async function openAwsLife(): Promise<AwsLife> {
 
   return {
     ...{ fake, world },
-    served: { cloud: 'aws', configText: world.configText, env: world.env },
+    served: {
+      cloud: 'aws',
+      // Without both the classic controller asks the metadata service.
+      configText: `${world.configText}\nRouteTableID = ${network.routeTableId}\nSubnetID = ${network.subnets[0]!.id}\n`,
+      env: world.env,
+    },
     services: { web: { [type]: 'nlb' }, classic: {} },
     balancers: () => [...networkBalancers(), ...classicBalancers()],
     balancerParts: () => [

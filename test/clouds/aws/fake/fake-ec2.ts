@@ -169,7 +169,8 @@ function ec2Answer(fake: FakeEc2, action: string, form: URLSearchParams): Wire {
     throw new AwsFault('DryRunOperation', 'Request would have succeeded, but DryRun flag is set.');
   }
   if (action === 'DescribeAvailabilityZones') {
-    return { availabilityZoneInfo: [...fake.zones].map(([zoneName, zoneId]) => ({ zoneName, zoneId })) };
+    const zoneType = 'availability-zone';
+    return { availabilityZoneInfo: [...fake.zones].map(([zoneName, zoneId]) => ({ zoneName, zoneId, zoneType })) };
   }
   if (action === 'DescribeInstanceTopology') {
     const items = numbered(form, 'InstanceId').flatMap((id) => {

@@ -74,10 +74,12 @@ export const routeActions: Readonly<Record<string, Action>> = {
   },
   DescribeRouteTables(region, { RouteTableId: ids, Filter = [], NextToken }) {
     const named = Array.isArray(ids) ? [tableOf(region, { RouteTableId: String(ids[0]) })] : region.tables.values();
-    const tables = [...named].filter(({ tags, vpcId = defaultVpc }) =>
-      Filter.every(({ Name, Value }) =>
-        Name === 'vpc-id' ? Value.includes(vpcId) : Name === 'tag-key' && Value.some((key) => key in tags),
-      ),
+    const tables = [...named].filter(({ id, tags, vpcId = defaultVpc }) =>
+      Filter.every(({ Name, Value }) => {
+        if (Name === 'vpc-id') return Value.includes(vpcId);
+        if (Name === 'route-table-id') return Value.includes(id);
+        return Name === 'tag-key' && Value.some((key) => key in tags);
+      }),
     );
     // One table a page, so that paging is always needed where there are several.
     const from = Number(NextToken ?? 0);
