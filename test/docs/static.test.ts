@@ -49,7 +49,7 @@ describe('commands of the pages, whether they are run or not', async () => {
     const read = (page: string) => readFile(join(repositoryRoot, 'docs/reference', page), 'utf8');
     const flags = (await read('flags-controller.md')) + (await read('flags-agent.md'));
     const rows = [...(await read('ports.md')).matchAll(/^\| (\d+)\/TCP .* `(--[a-z-]+)` \|$/gm)];
-    assert.equal(rows.length, 3);
+    assert.equal(rows.length, 4);
     for (const [, port = '', flag = ''] of rows)
       assert.match(flags, new RegExp(`^\\| \`${flag}\` \\| \\w+ \\| \`[^\`]*${port}\` `, 'm'), flag);
   });
