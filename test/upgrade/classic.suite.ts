@@ -117,7 +117,7 @@ for (const [name, { cloud, open, options }] of Object.entries(classics)) {
         assert.equal(stage.changes(), sent + but);
         await assertRoutes(stage);
       });
-    /** Changes that the classic controller sends at each start, with nothing changed and no other controller between. */
+    /** Changes that the classic controller sends at each start, with nothing changed and no other one between. */
     let itsOwn = 0;
 
     it('begins with Nodes, routes and Services of the classic controller', async () => {
