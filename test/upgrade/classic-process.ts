@@ -38,6 +38,7 @@ export async function prepareClassic(
   await writeFile(config, configText);
   const args = [
     ...[`--cloud-provider=${provider}`, `--cloud-config=${config}`, `--kubeconfig=${kubeconfig}`, '--secure-port=0'],
+    '--webhook-secure-port=0',
     // It would speak protobuf, which the embedded API does not.
     ...['--kube-api-content-type=application/json', '--cluster-name=kubernetes', '--v=2'],
     ...['--leader-elect-lease-duration=5s', '--leader-elect-renew-deadline=3s', '--leader-elect-retry-period=1s'],
