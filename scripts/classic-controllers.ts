@@ -45,12 +45,6 @@ export const classicMetrics: readonly ClassicMetric[] = [
     ours: [],
     note: 'none; `/livez?verbose` and `/readyz?verbose` name each check',
   },
-  {
-    theirs: ['cloud_provider_webhook_request_total', 'cloud_provider_webhook_request_duration_seconds'],
-    of: 'all',
-    ours: [],
-    note: 'none: there are no webhooks',
-  },
   { theirs: ['cloudprovider_aws_api_request_duration_seconds'], of: 'aws', ours: durations },
   {
     theirs: ['cloudprovider_aws_api_request_errors', 'cloudprovider_aws_api_throttled_requests_total'],
