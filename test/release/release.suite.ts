@@ -181,7 +181,7 @@ describe('the release', () => {
 async function bundledIn({ folder }: UnpackedImage, name: string): Promise<string[]> {
   const notices = await readFile(join(folder, 'app/licenses/third-party'), 'utf8');
   const titles = [...notices.matchAll(/^-{80}\n\n(\S+ \S+) \(.*\)$/gm)].map(([, title]) => title!);
-  assert.ok(titles.length > 5, `${name}: ${titles.length}`);
+  assert.ok(titles.length > 0, `${name}: the file has no notice that this pattern knows`);
   return titles;
 }
 
