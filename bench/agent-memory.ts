@@ -14,6 +14,7 @@ import { seededRandom } from '../common/process/random.ts';
 import { testCa } from '../common/testing/certificates.ts';
 import { names } from '../common/well-known.ts';
 import { bundleAgent } from '../scripts/bundle.ts';
+import { memoryEnvironment } from '../scripts/image/build-images.ts';
 import { startCloud } from '../test/kit/cloud/start-cloud.ts';
 
 export const agentNodeFlags = ['--lite-mode', '--max-old-space-size=24', '--max-semi-space-size=1'];
@@ -129,7 +130,7 @@ export async function measureAgent(seconds: number, cloud: BenchCloud = 'simulat
         '--health-address=127.0.0.1:0',
         ...(cloud === 'azure' ? ['--scheduled-events'] : []),
       ],
-      { stdio: ['ignore', 'ignore', 'inherit'], env: { PATH: process.env['PATH'] } },
+      { stdio: ['ignore', 'ignore', 'inherit'], env: { PATH: process.env['PATH'], ...memoryEnvironment } },
     );
     await controller.received(1);
     const firstReportMs = clock.monotonic() - started;

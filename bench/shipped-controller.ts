@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseAllDocuments } from 'yaml';
 import { buildAll } from '../scripts/build.ts';
+import { memoryEnvironment } from '../scripts/image/build-images.ts';
 import type { RunningCloud } from '../test/kit/cloud/start-cloud.ts';
 import { freePorts } from '../test/kit/free-ports.ts';
 import { startChild } from '../test/kit/world/child.ts';
@@ -120,7 +121,7 @@ export async function startShippedController(
       ...extra,
     ],
     log,
-    { PATH: process.env['PATH'] },
+    { PATH: process.env['PATH'], ...memoryEnvironment },
   );
   const lines = logTimes(log);
 

@@ -9,7 +9,7 @@ import { names } from '../../common/well-known.ts';
 import { permissionsIn } from '../../controller/app/permissions.ts';
 import { runCommandFlags as controllerFlags } from '../../controller/commands/run-command.ts';
 import { shippedObjectsIn } from '../../controller/kube/shipped-objects.ts';
-import { images } from '../../scripts/image/build-images.ts';
+import { images, memoryEnvironment } from '../../scripts/image/build-images.ts';
 import { singleFile } from '../../scripts/render-base.ts';
 import { exampleNames, examples, type Manifest, readManifests, readYaml, right, rightsOf } from './manifests.ts';
 
@@ -191,6 +191,13 @@ describe('the manifests', () => {
       images.map(({ entrypoint }) => entrypoint),
       entryPoints,
     );
+  });
+
+  test('bound the memory of the C library alike in both ways to build an image', async () => {
+    const dockerfile = await readFile(join(examples, '../Dockerfile'), 'utf8');
+    const [, runtime = ''] = /AS runtime\n([\s\S]*?)\nFROM /.exec(dockerfile) ?? [];
+    const environment = [...runtime.matchAll(/^ENV (\w+)="(.*)"$/gm)].map(([, key, value]) => [key, value]);
+    assert.deepEqual(environment, Object.entries(memoryEnvironment));
   });
 
   test('bound the memory of what is run beside the controller in its pod', async () => {
