@@ -190,6 +190,16 @@ describe('running steps', () => {
     assert.deepEqual(harness.cloud.violations, []);
   });
 
+  it('the next process waits in the same run for the operation that it finds, and sends nothing again', async () => {
+    const harness = createHarness('composite', 0, { budgetMs: 500 });
+    assert.equal((await harness.reconcile('u1', desire('u1'))).state, 'waiting');
+    harness.restart({});
+    const earlier = writesOf(harness.calls());
+    assert.deepEqual(earlier, ['create balancer main']);
+    assert.equal((await harness.reconcile('u1', desire('u1'))).state, 'settled');
+    assert.deepEqual(writesOf(harness.calls()), ['create floating ip main']);
+  });
+
   it('no create is preceded by a read: it fails, a read follows, and the next plan decides', async () => {
     const harness = createHarness('plain');
     const foreign = harness.cloud.add({

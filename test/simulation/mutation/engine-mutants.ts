@@ -193,6 +193,11 @@ export const engineMutants: readonly Mutant[] = [
     edits: [[`${folder}/reconcile.ts`, 'deadlineOf(clock, budgetMs)', 'deadlineOf(clock, 240 * budgetMs)']],
   },
   {
+    name: 'engine: the next leader does not wait for the operation that it finds',
+    by: steps,
+    edits: [[`${folder}/reconcile.ts`, 'plan.waits.flatMap((wait) => wait.operation ?? [])', '[] as string[]']],
+  },
+  {
     name: 'engine: polls one operation at a time',
     by: inventory,
     edits: [
