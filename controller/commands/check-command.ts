@@ -4,6 +4,7 @@ import { clusterFlags } from '../app/options/network-flags.ts';
 import { OptionError } from '../app/options/options.ts';
 import { commonFlags, runFlags } from '../app/options/own-flags.ts';
 import { readLoops } from '../app/options/run-options.ts';
+import { webhookFlags } from '../app/options/webhook-flags.ts';
 import { permissionsFor } from '../app/permissions.ts';
 import { cloudNameOf } from '../clouds/registry.ts';
 import { capabilitiesIn, isNeeded } from './check/needed.ts';
@@ -25,6 +26,7 @@ const answerWithinMs = 3000;
 export const checkFlags = defineFlags({
   ...commonFlags,
   controllers: runFlags.controllers,
+  webhooks: webhookFlags.webhooks,
   'cluster-cidr': clusterFlags['cluster-cidr'],
   'configure-cloud-routes': clusterFlags['configure-cloud-routes'],
   'report-only': {
@@ -50,7 +52,7 @@ export function checkCommand(environment: CommandEnvironment): CommandDefinition
       exitCode(io, 'check', async () => {
         const named = readLoops(values.controllers);
         const cloudRoutes = values.clusterCidr !== '' && values.configureCloudRoutes;
-        const capabilities = capabilitiesIn(named, cloudRoutes);
+        const capabilities = capabilitiesIn(named, { cloudRoutes, webhooks: values.webhooks });
         const reportOnly = new Set(values.reportOnly.map(cloudNameOf));
         const checking = withClouds(
           values,
@@ -61,6 +63,7 @@ export function checkCommand(environment: CommandEnvironment): CommandDefinition
             const [unknown] = [...reportOnly].filter((name) => !served.includes(name));
             if (unknown !== undefined)
               throw new OptionError(`--report-only: ${JSON.stringify(unknown)}, expected one of ${served.join(', ')}`);
+            // A webhook reads no object of the cluster: the request has the PersistentVolume.
             const rights = permissionsFor({ ...named, route: named.route && cloudRoutes }, namespace);
             return runChecks(api, clouds, rights, environment.signal, reportOnly);
           },

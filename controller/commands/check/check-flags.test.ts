@@ -11,6 +11,7 @@ for (const [flag, value, expected] of [
   ['--cluster-cidr', 'nonsense', 'one CIDR'],
   ['--cluster-cidr', '0.0.0.0/0', 'a mask of at least 1'],
   ['--controllers', 'nonsense', 'one of'],
+  ['--webhooks', 'nonsense', 'one of'],
 ] as const) {
   it(`check refuses ${flag}=${value} as run does`, async () => {
     let said = '';

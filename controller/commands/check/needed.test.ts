@@ -12,22 +12,37 @@ const of = (neededFor?: readonly Capability[]) => ({
 });
 
 describe('a permission that is denied', () => {
+  const used = { cloudRoutes: true, webhooks: [] };
+
   it('matters where a capability runs that needs it', () => {
-    const all = capabilitiesIn(readLoops(['*']), true);
+    const all = capabilitiesIn(readLoops(['*']), used);
     assert.deepEqual([...all], ['nodes', 'routes', 'load balancers']);
     assert.ok(isNeeded(of(['routes']), all));
     assert.ok(isNeeded(of(), all));
   });
 
   it('does not matter where no capability runs that needs it', () => {
-    const nodes = capabilitiesIn(readLoops(['cloud-node', 'cloud-node-lifecycle']), true);
+    const nodes = capabilitiesIn(readLoops(['cloud-node', 'cloud-node-lifecycle']), used);
     assert.ok(!isNeeded(of(['routes', 'load balancers']), nodes));
     assert.ok(isNeeded(of(['nodes', 'load balancers']), nodes));
     assert.ok(isNeeded(of(), nodes));
   });
 
   it('for routes does not matter where cloud routes are off', () => {
-    assert.ok(!isNeeded(of(['routes']), capabilitiesIn(readLoops(['*']), false)));
-    assert.ok(!isNeeded(of(['routes']), capabilitiesIn(readLoops(['*', '-route']), true)));
+    assert.ok(!isNeeded(of(['routes']), capabilitiesIn(readLoops(['*']), { ...used, cloudRoutes: false })));
+    assert.ok(!isNeeded(of(['routes']), capabilitiesIn(readLoops(['*', '-route']), used)));
+  });
+
+  it('for volumes matters where the loop or the webhook uses them', () => {
+    const volumes = of(['volumes']);
+    const loop = readLoops(['*', 'persistent-volume-label']);
+    assert.ok(isNeeded(volumes, capabilitiesIn(loop, used)));
+    for (const [webhook, needed] of [
+      ['persistentvolumelabel', true],
+      ['*', true],
+      ['-persistentvolumelabel', false],
+    ] as const)
+      assert.equal(isNeeded(volumes, capabilitiesIn(readLoops(['*']), { ...used, webhooks: [webhook] })), needed);
+    assert.ok(!isNeeded(volumes, capabilitiesIn(readLoops(['*']), used)));
   });
 });
