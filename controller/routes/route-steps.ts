@@ -13,6 +13,7 @@ import type { RouteFailures } from './route-failures.ts';
 import type { RouteCreation, RoutePlan, RouteRemoval } from './route-plan.ts';
 import type { RecordChanges, RouteRecord } from './route-records.ts';
 import type { TableCache } from './table-cache.ts';
+import type { WaitingCreations } from './waiting-creations.ts';
 
 /** The pending changes of one scope, at most one per destination, and their execution. */
 export interface RouteSteps<R extends ObservedRoute> {
@@ -36,6 +37,7 @@ export interface RouteStepsParts<R extends ObservedRoute> {
   readonly routes: Routes<R>;
   readonly table: TableCache<R>;
   readonly failures: RouteFailures;
+  readonly waiting: WaitingCreations;
   readonly records: {
     has(destination: string, instance: string | undefined): boolean;
     change(changes: RecordChanges): Promise<void>;
@@ -60,6 +62,8 @@ type Removal<R extends ObservedRoute> = { readonly kind: 'remove' } & RouteRemov
 const pausedMs = 1500;
 const fencedMs = 1000;
 const quotaMs = 60_000;
+/** The delay before the instance of a waiting creation is looked up again. */
+const waitMs = 30_000;
 /** How long the Node cache gets to catch up. */
 const staleMs = 5000;
 /** Failures after which the cached table may be outdated. */
@@ -77,7 +81,7 @@ const undecided: ReadonlySet<CloudErrorKind> = new Set(['Conflict', 'Timeout']);
 
 export function createRouteSteps<R extends ObservedRoute>(
   context: RouteContext,
-  { routes, table, failures, records, log, instanceOf, evidenceMs, made, signals }: RouteStepsParts<R>,
+  { routes, table, failures, waiting, records, log, instanceOf, evidenceMs, made, signals }: RouteStepsParts<R>,
 ): RouteSteps<R> {
   const { clock, nodes, metrics } = context;
   const steps = new Map<string, Creation<R> | Removal<R>>();
@@ -101,6 +105,7 @@ export function createRouteSteps<R extends ObservedRoute>(
       if (!stays) steps.delete(destination);
     }
     const plannedKeys = new Set(create.map((creation) => keyOf(creation)));
+    waiting.keepOnly(plannedKeys);
     for (const key of unsureSinceMs.keys()) if (!plannedKeys.has(key)) unsureSinceMs.delete(key);
     for (const creation of create) put(creation.desired.destination, { kind: 'create', ...creation });
   }
@@ -111,6 +116,11 @@ export function createRouteSteps<R extends ObservedRoute>(
     if (context.paused()) return { requeueAfterMs: pausedMs };
     const restMs = throttledUntilMs - clock.monotonic();
     if (restMs > 0) return { requeueAfterMs: restMs };
+    if (step.kind === 'create' && isDoubtful(step)) {
+      const waits = await waiting.ask(keyOf(step), step);
+      if (steps.get(destination) !== step) return { requeueAfterMs: 0 };
+      if (waits) return wait(step);
+    }
     if (destroys(step) && clock.monotonic() - table.readAtMs > 3 * evidenceMs) {
       // It waited too long, so it has to be planned again.
       if (step.kind === 'remove') steps.delete(destination);
@@ -126,6 +136,19 @@ export function createRouteSteps<R extends ObservedRoute>(
     if (steps.get(destination) === step) steps.delete(destination);
     else signals.round(0);
     return undefined;
+  }
+
+  /** Whether the instance may have ended: the cloud shows a route that drops packets, or a try has failed. */
+  function isDoubtful(step: Creation<R>): boolean {
+    const key = keyOf(step);
+    return step.instead.some(({ blackhole }) => blackhole) || failures.get(key) !== undefined || unsureSinceMs.has(key);
+  }
+
+  function wait(step: Creation<R>): Requeue {
+    // No second refusal follows, so the answer about the instance stands for it.
+    const unsaid = step.instead.length === 0 && failures.get(keyOf(step)) === undefined;
+    if (unsaid && isProof(step, 'Invalid')) showMissing(step, 'NoRouteCreated', 'the instance does not run');
+    return { requeueAfterMs: waitMs };
   }
 
   async function create(step: Creation<R>, signal: AbortSignal): Promise<void> {
@@ -207,16 +230,19 @@ export function createRouteSteps<R extends ObservedRoute>(
       table.invalidate();
       signals.invalidated();
     }
-    if (step.kind === 'create' && proved) {
-      const reason = error.kind === 'QuotaExceeded' ? 'QuotaExceeded' : 'NoRouteCreated';
-      const message = `RouteController failed to create a route: ${error.message}`;
-      failures.set(keyOf(step), { kind: 'missing', reason, message });
-      const node = nodes.get(step.desired.node);
-      if (node) failures.announce(node, step.desired.destination, reason, error.message);
-      signals.node(step.desired.node);
-    }
+    if (step.kind === 'create' && proved)
+      showMissing(step, error.kind === 'QuotaExceeded' ? 'QuotaExceeded' : 'NoRouteCreated', error.message);
     if (error.kind === 'QuotaExceeded') return { requeueAfterMs: quotaMs };
     throw error;
+  }
+
+  /** Shows on the Node that it has no route, and why. */
+  function showMissing(step: Creation<R>, reason: 'QuotaExceeded' | 'NoRouteCreated', why: string): void {
+    const message = `RouteController failed to create a route: ${why}`;
+    failures.set(keyOf(step), { kind: 'missing', reason, message });
+    const node = nodes.get(step.desired.node);
+    if (node) failures.announce(node, step.desired.destination, reason, why);
+    signals.node(step.desired.node);
   }
 
   /**

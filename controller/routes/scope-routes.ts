@@ -3,7 +3,7 @@ import { backoffMs } from '../../common/process/backoff.ts';
 import { errorFields } from '../../common/process/log.ts';
 import { conditions } from '../../common/well-known.ts';
 import type { Cloud } from '../clouds/cloud.ts';
-import type { ObservedRoute, Routes } from '../clouds/routes.ts';
+import type { DesiredRoute, ObservedRoute, Routes } from '../clouds/routes.ts';
 import { isKubeError } from '../kube/api.ts';
 import type { BudgetKeeper } from '../model/budget-keeper.ts';
 import type { Cidr } from '../model/cidr.ts';
@@ -25,6 +25,7 @@ import type { RouteRecords } from './route-records.ts';
 import { createRouteSteps } from './route-steps.ts';
 import { createTableCache } from './table-cache.ts';
 import { createVmAddresses } from './vm-addresses.ts';
+import { createWaitingCreations } from './waiting-creations.ts';
 
 export interface ScopeOptions {
   readonly bounds: RouteBounds;
@@ -94,12 +95,14 @@ export function createScopeRoutes<R extends ObservedRoute>(
   const recordsKept = createRecordKeeper<R>(records, { scope, tagged: routes.tagged }, instanceOf, textOf);
   const failures = createRouteFailures(context);
   const { clusterCidrs } = options.bounds;
+  const waiting = createWaitingCreations({ resolver, log }, scope);
   const pace = createPlanPace(() => clock.monotonic());
   const vmAddresses = createVmAddresses({ clock, nodes, resolver, clusterCidrs, parse });
   const steps = createRouteSteps<R>(context, {
     routes,
     table,
     failures,
+    waiting,
     records: {
       has: (destination, instance) => records.has(scope, destination, instance),
       change: (changes) => records.change(scope, changes),
@@ -238,7 +241,8 @@ export function createScopeRoutes<R extends ObservedRoute>(
   }
 
   function destroys({ remove, create }: RoutePlan<R>): boolean {
-    return remove.length > 0 || create.some(({ instead }) => instead.length > 0);
+    const isDue = ({ destination, nodeUid }: DesiredRoute) => !waiting.has(keyOf(destination, nodeUid));
+    return remove.length > 0 || create.some(({ desired, instead }) => instead.length > 0 && isDue(desired));
   }
 
   function isFresh(): boolean {
