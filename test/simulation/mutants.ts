@@ -31,6 +31,8 @@ async function copyProduct(): Promise<string> {
     'controller',
     'deploy/base',
     'test/kit',
+    'test/nodes/harness',
+    'test/routes',
     'test/sandbox',
     'test/simulation',
     'package.json',
