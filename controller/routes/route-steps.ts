@@ -117,9 +117,9 @@ export function createRouteSteps<R extends ObservedRoute>(
     const restMs = throttledUntilMs - clock.monotonic();
     if (restMs > 0) return { requeueAfterMs: restMs };
     if (step.kind === 'create' && isDoubtful(step)) {
-      const waits = await waiting.ask(keyOf(step), step);
+      const why = await waiting.ask(keyOf(step), step);
       if (steps.get(destination) !== step) return { requeueAfterMs: 0 };
-      if (waits) return wait(step);
+      if (why !== undefined) return wait(step, why);
     }
     if (destroys(step) && clock.monotonic() - table.readAtMs > 3 * evidenceMs) {
       // It waited too long, so it has to be planned again.
@@ -141,13 +141,17 @@ export function createRouteSteps<R extends ObservedRoute>(
   /** Whether the instance may have ended: the cloud shows a route that drops packets, or a try has failed. */
   function isDoubtful(step: Creation<R>): boolean {
     const key = keyOf(step);
+    const instance = instanceOf(step.desired.providerID);
+    // A route to another instance is replaced in any case: this Node has the range now.
+    if (step.instead.some(({ providerID }) => providerID !== undefined && instanceOf(providerID) !== instance))
+      return false;
     return step.instead.some(({ blackhole }) => blackhole) || failures.get(key) !== undefined || unsureSinceMs.has(key);
   }
 
-  function wait(step: Creation<R>): Requeue {
+  function wait(step: Creation<R>, why: string): Requeue {
     // No second refusal follows, so the answer about the instance stands for it.
     const unsaid = step.instead.length === 0 && failures.get(keyOf(step)) === undefined;
-    if (unsaid && isProof(step, 'Invalid')) showMissing(step, 'NoRouteCreated', 'the instance does not run');
+    if (unsaid && isProof(step, 'Invalid')) showMissing(step, 'NoRouteCreated', why);
     return { requeueAfterMs: waitMs };
   }
 

@@ -4,15 +4,16 @@ import type { RouteContext } from './route-context.ts';
 import type { RouteCreation } from './route-plan.ts';
 
 /**
- * Creations that wait because their instance does not run: the cloud would refuse each of them until the Node is
- * deleted. What stands in their place stays meanwhile. Keys are `destination uid`.
+ * Creations that wait. The cloud would refuse a route to an instance that has ended until the Node is deleted, and would
+ * show a new one to an instance that is off as one that drops packets too. What stands in their place stays meanwhile.
+ * Keys are `destination uid`.
  */
 export interface WaitingCreations {
   /**
-   * Looks the instance up, and returns whether its route has to wait. Without an answer of the cloud it does not. Never
-   * throws, safe to repeat.
+   * Looks the instance up, and returns why its route has to wait, or undefined. Without an answer of the cloud it does
+   * not. Never throws, safe to repeat.
    */
-  ask(key: string, creation: RouteCreation<ObservedRoute>): Promise<boolean>;
+  ask(key: string, creation: RouteCreation<ObservedRoute>): Promise<string | undefined>;
   /** By the last answer. */
   has(key: string): boolean;
   /** Drops all other entries. */
@@ -28,14 +29,13 @@ export function createWaitingCreations(
     async ask(key, { desired, instead }) {
       const { node, destination, providerID } = desired;
       const lookup = await resolver.lookupsOf(scope)?.lookup({ by: 'providerID', providerID });
-      if (lookup === undefined || mayBeRouted(lookup, instead.length > 0)) {
-        waiting.delete(key);
-        return false;
+      const why = lookup && reasonToWait(lookup, instead);
+      if (why === undefined) waiting.delete(key);
+      else if (!waiting.has(key)) {
+        log.info('route not created', { node, destination, providerID, why });
+        waiting.add(key);
       }
-      if (!waiting.has(key))
-        log.info('route not created while its instance does not run', { node, destination, providerID });
-      waiting.add(key);
-      return true;
+      return why;
     },
     has: (key) => waiting.has(key),
     keepOnly(keys) {
@@ -44,8 +44,11 @@ export function createWaitingCreations(
   };
 }
 
-/** A route that drops packets is replaced only once its instance runs: one that ends may be `changing` first. */
-function mayBeRouted(lookup: Lookup, replaces: boolean): boolean {
-  if (lookup.state === 'found') return lookup.power === 'running' || (lookup.power === 'changing' && !replaces);
-  return lookup.state === 'unknown' && lookup.error.kind !== 'NotFound';
+/** `instead`: routes to this instance or to none. */
+function reasonToWait(lookup: Lookup, instead: readonly ObservedRoute[]): string | undefined {
+  if (lookup.state === 'found') {
+    const isReplaced = instead.some(({ providerID }) => providerID !== undefined);
+    return isReplaced && lookup.power !== 'running' ? 'the instance does not run' : undefined;
+  }
+  return lookup.state === 'unknown' && lookup.error.kind !== 'NotFound' ? undefined : 'the instance has ended';
 }

@@ -45,20 +45,26 @@ describe('a route whose instance has ended', () => {
       assert.equal(creations(), 2);
     });
 
-  it('makes way at once for that of a new Node with the range', async () => {
-    const { world, replica, creations } = begin({ like: nameless });
-    const vm = world.add('a', [a4]);
-    await replica.start();
-    await world.clock.advance(5000);
-    world.cloud.model.terminate(vm.id);
-    await world.clock.advance(600_000);
-    world.cluster.remove('a');
-    world.add('b', [a4]);
-    await world.clock.advance(10_000);
-    assert.deepEqual(world.table(), [`${a4} -> b`]);
-    assert.equal(world.network('b'), 'False RouteCreated');
-    assert.equal(creations(), 2);
-  });
+  for (const [which, like, power] of [
+    ['', nameless, 'running'],
+    [', whose instance is off', undefined, 'off'],
+    [', whose instance is off: one that names no instance', nameless, 'off'],
+  ] as const)
+    it(`makes way at once for that of a new Node with the range${which}`, async () => {
+      const { world, replica, creations } = begin(like && { like });
+      const vm = world.add('a', [a4]);
+      await replica.start();
+      await world.clock.advance(5000);
+      world.cloud.model.terminate(vm.id);
+      await world.clock.advance(600_000);
+      world.cluster.remove('a');
+      const next = world.add('b', [a4]);
+      if (power === 'off') world.cloud.model.stop(next.id);
+      await world.clock.advance(10_000);
+      assert.deepEqual(world.table(), [`${a4} -> b`]);
+      assert.equal(world.network('b'), 'False RouteCreated');
+      assert.equal(creations(), 2);
+    });
 });
 
 describe('a route that drops packets', () => {
@@ -123,19 +129,20 @@ describe('a missing route to an instance that has ended', () => {
     assert.deepEqual(world.table(), [`${b4} -> b`]);
     assert.equal(creations(), 4);
     assert.equal(world.network('a'), 'True NoRouteCreated');
-    assert.match(world.cluster.condition('a', conditions.networkUnavailable)?.message ?? '', /does not run/);
+    assert.match(world.cluster.condition('a', conditions.networkUnavailable)?.message ?? '', /has ended/);
   });
+});
 
-  it('is created soon after a refusal, once its instance runs', async () => {
+describe('a missing route to an instance that is off', () => {
+  const begin = routeStage();
+
+  it('is created after a refusal', async () => {
     const { world, replica } = begin();
     const vm = world.add('a', [a4]);
     world.cloud.model.stop(vm.id);
     world.cloud.faults.add({ operation: 'routes.create', times: 1, effect: { kind: 'error', status: 400 } });
     await replica.start();
-    await world.clock.advance(600_000);
-    assert.deepEqual(world.table(), []);
-    world.cloud.model.start(vm.id);
-    await world.clock.advance(31_000);
+    await world.clock.advance(30_000);
     assert.deepEqual(world.table(), [`${a4} -> a`]);
     assert.equal(world.network('a'), 'False RouteCreated');
   });

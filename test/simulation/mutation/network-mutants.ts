@@ -158,6 +158,12 @@ export const networkMutants: readonly Mutant[] = [
   {
     name: 'a route to an instance that has ended is made again and again',
     by: ['test/routes/ended-instances.test.ts'],
-    edits: [['controller/routes/route-steps.ts', 'if (waits) return wait(step);', 'if (waits) wait(step);']],
+    edits: [
+      [
+        'controller/routes/route-steps.ts',
+        'if (why !== undefined) return wait(step, why);',
+        'if (why !== undefined) wait(step, why);',
+      ],
+    ],
   },
 ];
