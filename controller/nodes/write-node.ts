@@ -119,7 +119,7 @@ async function apply(
     const answer = await api.call<Answer>({
       verb: 'patch',
       path: nodePath(node.name),
-      patch: 'merge',
+      patch: 'strategic-merge',
       answer: 'metadata',
       body: main,
     });
