@@ -60,6 +60,9 @@ export const loopNames: Readonly<Record<keyof Loops, string>> = {
 /** Each costs a watch, or writes what others may write: as upstream has it, not part of `*`. */
 const onlyNamed: ReadonlySet<keyof Loops> = new Set(['ipam', 'tagging', 'volume']);
 
+/** The names of the loops that `*` leaves out. */
+export const leftOutNames: readonly string[] = [...onlyNamed].map((loop) => loopNames[loop]);
+
 /**
  * Parses `--controllers` as upstream does: the first explicit NAME or -NAME wins; otherwise a loop runs if `*` is
  * given, except those that run only by name. Returns what was expected when a name is unknown.

@@ -13,6 +13,7 @@ import {
   ofTagLabelRules,
   ofTrust,
 } from './expectations.ts';
+import { leftOutNames } from './loops.ts';
 
 /** The value of `--require-attestation` and `--bind-by-name` for every cloud served. */
 export const allClouds = 'all';
@@ -116,8 +117,8 @@ export const runFlags = defineFlags({
     kind: 'list',
     default: ['*'],
     help:
-      "Loops to run: '*' for all but nodeipam and persistent-volume-label, NAME to add, -NAME to leave out, by " +
-      "upstream's names and aliases.",
+      `Loops to run: '*' for all but ${leftOutNames.join(', ')}; NAME to add, -NAME to leave out, by upstream's names ` +
+      'and aliases.',
   },
   'report-address': {
     kind: 'string',
