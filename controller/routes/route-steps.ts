@@ -1,12 +1,12 @@
 import { type CloudErrorKind, isCloudError } from '../../common/cloud-error.ts';
 import type { Log } from '../../common/process/log.ts';
-import { conditions } from '../../common/well-known.ts';
 import { WithheldError } from '../clouds/permit.ts';
 import type { DesiredRoute, ObservedRoute, Routes } from '../clouds/routes.ts';
 import { isNotFound } from '../kube/api.ts';
 import { parseCidr } from '../model/cidr.ts';
-import { conditionOf, isPaused } from '../model/node-view.ts';
+import { isPaused } from '../model/node-view.ts';
 import { readNode } from '../nodes/write-node.ts';
+import { createMissingRouteProof } from './missing-route-proof.ts';
 import type { Requeue } from './requeue.ts';
 import type { RouteContext } from './route-context.ts';
 import type { RouteFailures } from './route-failures.ts';
@@ -74,10 +74,6 @@ const uncertainErrors: ReadonlySet<CloudErrorKind> = new Set([
   'NotFound',
   'Invalid',
 ]);
-/** Failures that prove that there is no route. */
-const decided: ReadonlySet<CloudErrorKind> = new Set(['QuotaExceeded', 'NotFound']);
-/** Failures after which the route may exist nevertheless. */
-const undecided: ReadonlySet<CloudErrorKind> = new Set(['Conflict', 'Timeout']);
 
 export function createRouteSteps<R extends ObservedRoute>(
   context: RouteContext,
@@ -85,8 +81,7 @@ export function createRouteSteps<R extends ObservedRoute>(
 ): RouteSteps<R> {
   const { clock, nodes, metrics } = context;
   const steps = new Map<string, Creation<R> | Removal<R>>();
-  /** When a creation last ended without proof whether the route exists, monotonic. */
-  const unsureSinceMs = new Map<string, number>();
+  const missing = createMissingRouteProof(context, table);
   let throttledUntilMs = Number.NEGATIVE_INFINITY;
 
   function put(destination: string, step: Creation<R> | Removal<R>): void {
@@ -106,7 +101,7 @@ export function createRouteSteps<R extends ObservedRoute>(
     }
     const plannedKeys = new Set(create.map((creation) => keyOf(creation)));
     waiting.keepOnly(plannedKeys);
-    for (const key of unsureSinceMs.keys()) if (!plannedKeys.has(key)) unsureSinceMs.delete(key);
+    missing.keepOnly(plannedKeys);
     for (const creation of create) put(creation.desired.destination, { kind: 'create', ...creation });
   }
 
@@ -145,13 +140,13 @@ export function createRouteSteps<R extends ObservedRoute>(
     // A route to another instance is replaced in any case: this Node has the range now.
     if (step.instead.some(({ providerID }) => providerID !== undefined && instanceOf(providerID) !== instance))
       return false;
-    return step.instead.some(({ blackhole }) => blackhole) || failures.get(key) !== undefined || unsureSinceMs.has(key);
+    return step.instead.some(({ blackhole }) => blackhole) || failures.get(key) !== undefined || missing.isUnsure(key);
   }
 
   function wait(step: Creation<R>, why: string): Requeue {
     // No second refusal follows, so the answer about the instance stands for it.
     const unsaid = step.instead.length === 0 && failures.get(keyOf(step)) === undefined;
-    if (unsaid && isProof(step, 'Invalid')) showMissing(step, 'NoRouteCreated', why);
+    if (unsaid && missing.failed(keyOf(step), step.desired.node, 'Invalid')) showMissing(step, 'NoRouteCreated', why);
     return { requeueAfterMs: waitMs };
   }
 
@@ -183,7 +178,7 @@ export function createRouteSteps<R extends ObservedRoute>(
     table.added(route);
     made(desired.destination, desired.nodeUid, instead);
     failures.clear(keyOf(step));
-    unsureSinceMs.delete(keyOf(step));
+    missing.created(keyOf(step));
     metrics.changes.add({ action: 'created' });
     log.info('route created', { node: desired.node, destination: desired.destination, route: route.id });
     signals.node(desired.node);
@@ -229,8 +224,8 @@ export function createRouteSteps<R extends ObservedRoute>(
     if (!isCloudError(error)) throw error;
     if (error.kind === 'Throttled')
       throttledUntilMs = Math.max(throttledUntilMs, clock.monotonic() + (error.retryAfterMs ?? 1000));
-    const proved = step.kind === 'create' && isProof(step, error.kind);
-    if (uncertainErrors.has(error.kind) || (step.kind === 'create' && !proved && hadRoute(step.desired.node))) {
+    const proved = step.kind === 'create' && missing.failed(keyOf(step), step.desired.node, error.kind);
+    if (uncertainErrors.has(error.kind) || (step.kind === 'create' && !proved && missing.hadRoute(step.desired.node))) {
       table.invalidate();
       signals.invalidated();
     }
@@ -247,33 +242,6 @@ export function createRouteSteps<R extends ObservedRoute>(
     const node = nodes.get(step.desired.node);
     if (node) failures.announce(node, step.desired.destination, reason, why);
     signals.node(step.desired.node);
-  }
-
-  /**
-   * Whether the failure proves that there is no route. An ambiguous failure counts once the table was read since and
-   * the next try failed the same way.
-   */
-  function isProof(step: Creation<R>, kind: CloudErrorKind): boolean {
-    if (kind === 'Throttled') return false;
-    // A Node that had its route keeps its condition until the cloud's answer is definite: with a wrong credential, or
-    // an incomplete answer, the table does not show the route.
-    const had = hadRoute(step.desired.node);
-    if (had ? decided.has(kind) : !undecided.has(kind)) return true;
-    const before = unsureSinceMs.get(keyOf(step));
-    unsureSinceMs.set(keyOf(step), before ?? clock.monotonic());
-    return (
-      before !== undefined && table.readAtMs >= before && (!had || table.sawOurs || !othersHadRoutes(step.desired.node))
-    );
-  }
-
-  /** A table without any of these routes is not trustworthy. */
-  function othersHadRoutes(name: string): boolean {
-    return [...nodes.values()].some((node) => node.name !== name && hadRoute(node.name));
-  }
-
-  function hadRoute(name: string): boolean {
-    const node = nodes.get(name);
-    return node !== undefined && conditionOf(node, conditions.networkUnavailable)?.status === 'False';
   }
 
   return {

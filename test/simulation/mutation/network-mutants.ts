@@ -149,7 +149,7 @@ export const networkMutants: readonly Mutant[] = [
     name: 'a shorter route table closes Nodes for pods',
     edits: [
       [
-        'controller/routes/route-steps.ts',
+        'controller/routes/missing-route-proof.ts',
         'if (had ? decided.has(kind) : !undecided.has(kind)) return true;',
         'if (had || !undecided.has(kind)) return true;',
       ],
