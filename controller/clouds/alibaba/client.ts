@@ -72,7 +72,7 @@ export function createClient(options: ClientOptions): AlibabaClient {
     const limitMs = permit === undefined ? timeoutMs : Math.min(timeoutMs, mutationTimeoutMs);
     async function exchange(): Promise<AnswerFields> {
       const regionId = await region(signal);
-      const key = await credentials(signal);
+      const key = await credentials();
       const url = new URL(`${endpointOf(product, regionId)}/`);
       const whole = product === 'sts' ? params : { RegionId: regionId, ...params };
       for (const [name, value] of flat(whole)) url.searchParams.append(name, value);

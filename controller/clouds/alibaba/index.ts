@@ -42,7 +42,7 @@ export function openAlibaba({ config, context, readText, wrapHttp }: CloudPartsW
   };
   const credentials = createCredentials({
     ...{ source: config.credentials, clock, http, metadata, readText },
-    stsEndpoint: async (signal) => config.endpointOf('sts', await region(signal)),
+    stsEndpoint: async () => config.endpointOf('sts', await region()),
   });
   const client = createClient({
     ...{ http, clock, random, credentials, region, endpointOf: config.endpointOf, mutationTimeoutMs },

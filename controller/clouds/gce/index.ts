@@ -4,6 +4,7 @@ import type { InstanceRef, OpenedCloud, ReportOnlyCloud } from '../cloud.ts';
 import { type CloudPartsWithFiles, configuredModule } from '../configured-module.ts';
 import { openConnections } from '../connections.ts';
 import { createExchange } from '../exchange.ts';
+import { createExpiringCredential } from '../expiring-credential.ts';
 import { createJsonApi } from '../json-api.ts';
 import type { Target } from '../lookup-pass.ts';
 import { createLookups } from '../lookups.ts';
@@ -15,7 +16,6 @@ import { createClient, lastSegment } from './client.ts';
 import { type GceConfig, namePattern, readConfig, zonePattern } from './config.ts';
 import { findCredential } from './credentials/find-credentials.ts';
 import { createMetadataServer, type MetadataServer } from './credentials/metadata-server.ts';
-import { createTokenCache } from './credentials/token-cache.ts';
 import { cloud, errorOf } from './fault.ts';
 import { createLoadBalancerDriver } from './load-balancers/driver.ts';
 import { createRoutes } from './routes.ts';
@@ -51,7 +51,7 @@ export async function openGce(parts: CloudPartsWithFiles<GceConfig>): Promise<Op
     close();
     return { reportOnly: `no credential of Google Cloud: tried ${credential.tried}`, retryable: true };
   }
-  const tokens = createTokenCache(credential.tokens, clock);
+  const tokens = createExpiringCredential(credential.tokens, clock);
   const endpoint = config.endpoint ?? `https://compute.${credential.universe}/compute/v1`;
   const client = createClient({
     ...{ http, clock, onCall, endpoint, mutationTimeoutMs, token: tokens.get, onUnauthorized: tokens.forget },

@@ -2,6 +2,7 @@ import { CloudError } from '../../../common/cloud-error.ts';
 import type { Clock } from '../../../common/process/clock.ts';
 import { answerFields, parseAnswer } from '../answer-fields.ts';
 import type { CountedHttp } from '../counted-http.ts';
+import { createExpiringCredential, type Expiring } from '../expiring-credential.ts';
 import { cloud } from './fault.ts';
 import type { AccessKey } from './sign.ts';
 
@@ -17,17 +18,13 @@ export interface AgencyOptions {
 
 const operation = 'GET securitykey';
 const timeoutMs = 5000;
-const renewBeforeMs = 10 * 60_000;
 
 /**
  * Temporary access keys of the agency of this ECS, from its metadata service (support.huaweicloud.com, ECS, "Obtaining
- * Metadata": `securitykey`). They live for hours; one that is about to end is replaced, and used while that fails.
+ * Metadata": `securitykey`). They live for hours.
  */
 export function createAgencyKeys({ http, clock, metadata }: AgencyOptions): AccessKeys {
-  let held: { readonly key: AccessKey; readonly endsAtMs: number } | undefined;
-  let reading: Promise<AccessKey> | undefined;
-
-  async function read(): Promise<AccessKey> {
+  async function read(): Promise<Expiring<AccessKey>> {
     const url = `${metadata}/openstack/latest/securitykey`;
     const { status, text } = await http(operation, { url, timeoutMs, maxBytes: 65_536 });
     if (status !== 200) {
@@ -45,18 +42,8 @@ export function createAgencyKeys({ http, clock, metadata }: AgencyOptions): Acce
         operation,
         message: 'credential: a wrong value (not shown), expected a key',
       });
-    held = { key, endsAtMs };
-    return key;
+    return { value: key, lifeMs: endsAtMs - clock.now() };
   }
 
-  return async () => {
-    const leftMs = held === undefined ? 0 : held.endsAtMs - clock.now();
-    if (held !== undefined && leftMs > renewBeforeMs) return held.key;
-    reading ??= read().finally(() => {
-      reading = undefined;
-    });
-    if (held === undefined || leftMs <= 0) return reading;
-    const old = held.key;
-    return reading.catch(() => old);
-  };
+  return createExpiringCredential(read, clock).get;
 }

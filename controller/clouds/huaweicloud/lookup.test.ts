@@ -129,11 +129,12 @@ describe('the account of Huawei Cloud', () => {
     await world.pass(40 * 60_000);
     await world.during(cloud.identify());
     assert.equal(keys(), before);
-    await world.pass(11 * 60_000);
+    await world.pass(16 * 60_000);
     world.fake.agency = undefined;
     await world.during(cloud.identify());
     world.fake.agency = { lifeMs: 3_600_000 };
     for (const id of world.fake.keys.keys()) if (id.startsWith(agencyKey.id)) world.fake.keys.delete(id);
+    await world.pass(10_000);
     await world.during(cloud.identify());
     await world.close();
   });

@@ -1,11 +1,9 @@
 import { CloudError, type CloudErrorKind, kindOfHttpStatus } from '../../../../common/cloud-error.ts';
+import type { Expiring } from '../../expiring-credential.ts';
 import { cloud } from '../fault.ts';
 
 /** An access token. */
-export interface Token {
-  readonly value: string;
-  readonly lifeMs: number;
-}
+export type Token = Expiring<string>;
 
 /** Reads one token. Safe to repeat. Throws a CloudError without any part of a credential. */
 export type TokenSource = () => Promise<Token>;
@@ -21,7 +19,12 @@ export const oauthFields: TokenFields = { token: 'access_token', expiry: 'expire
 export const googleFields: TokenFields = { token: 'accessToken', expiry: 'expireTime' };
 
 /** @param nowMs Unix time */
-export function readToken(operation: string, text: string, { token, expiry }: TokenFields, nowMs: number): Token {
+export function readToken(
+  operation: string,
+  text: string,
+  { token, expiry }: TokenFields,
+  nowMs: number,
+): Expiring<string> {
   const fields = jsonObject(text);
   const [value, expires] = [fields?.[token], fields?.[expiry]];
   // Some services give the seconds as a text, which would be read as a year.
