@@ -1,30 +1,18 @@
-import type { Clock } from '../../common/process/clock.ts';
-import type { Log } from '../../common/process/log.ts';
 import type { MetricsOf } from '../../common/process/metrics.ts';
-import type { Random } from '../../common/process/random.ts';
 import type { KubeApi } from '../kube/api.ts';
-import type { EventSink, EventTarget } from '../kube/event-sink.ts';
-import type { Informer } from '../kube/informer.ts';
+import type { EventTarget } from '../kube/event-sink.ts';
 import type { NodeView } from '../model/node-view.ts';
 import type { TagLabelRule } from '../model/tag-labels.ts';
 import type { ReportStore } from '../reports/store.ts';
 import type { nodeMetrics } from './metrics.ts';
-import type { Resolver } from './resolve.ts';
+import type { NodeTaskContext } from './node-task-context.ts';
 
 /** The dependencies that all parts of the node task share. */
-export interface NodeContext {
+export interface NodeContext extends NodeTaskContext {
   /** Fenced: only the leader can write through it. */
   readonly api: KubeApi;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Log;
-  readonly nodes: Informer<NodeView>;
   readonly reports: ReportStore;
-  readonly resolver: Resolver;
-  readonly events: EventSink;
   readonly metrics: MetricsOf<typeof nodeMetrics>;
-  /** True while everything is paused. */
-  paused(): boolean;
   /** True while a person protects this Node from deletion. */
   pausedNode(name: string): boolean;
   /** `--node-labels-from-tags`. Undefined: none. */

@@ -1,34 +1,21 @@
-import type { Clock } from '../../common/process/clock.ts';
-import type { Log } from '../../common/process/log.ts';
 import type { MetricsOf } from '../../common/process/metrics.ts';
-import type { Random } from '../../common/process/random.ts';
 import type { Permit } from '../clouds/permit.ts';
 import type { KubeApi } from '../kube/api.ts';
-import type { EventSink } from '../kube/event-sink.ts';
-import type { Informer } from '../kube/informer.ts';
 import type { ShippedObjects } from '../kube/shipped-objects.ts';
 import type { ConfiguredCloud } from '../model/configured-cloud.ts';
 import { isPaused, isUninitialized, type NodeView, readiness } from '../model/node-view.ts';
 import { answeringCloud, ownershipOf } from '../model/ownership.ts';
-import type { Resolver } from '../nodes/resolve.ts';
+import type { NodeTaskContext } from '../nodes/node-task-context.ts';
 import type { ClaimOrder } from './claim-order.ts';
 import type { routeMetrics } from './metrics.ts';
 import type { OtherNode, RoutedNode } from './route-plan.ts';
 
 /** The dependencies that all parts of the route task share. */
-export interface RouteContext {
+export interface RouteContext extends NodeTaskContext {
   /** Fenced, and withheld while everything is paused. */
   readonly api: KubeApi;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Log;
-  readonly nodes: Informer<NodeView>;
-  readonly resolver: Resolver;
-  readonly events: EventSink;
   readonly metrics: MetricsOf<typeof routeMetrics>;
   readonly shipped: ShippedObjects;
-  /** True while everything is paused. */
-  paused(): boolean;
   /** A permit for calls about one Node or none; `paused` returns whether that Node is paused. */
   permit(paused?: () => boolean): Permit;
   /** UID of the namespace kube-system. Read once per term. A KubeError is retried. */
