@@ -4,9 +4,9 @@ import type { RouteContext } from './route-context.ts';
 import type { RouteCreation } from './route-plan.ts';
 
 /**
- * Creations that wait. The cloud would refuse a route to an instance that has ended until the Node is deleted, and would
- * show a new one to an instance that is off as one that drops packets too. What stands in their place stays meanwhile.
- * Keys are `destination uid`.
+ * Creations that wait. The cloud would refuse a route to an instance that has ended until the Node is deleted, and
+ * would show a new one to an instance that is off as one that drops packets too. What stands in their place stays
+ * meanwhile. Keys are `destination uid`.
  */
 export interface WaitingCreations {
   /**

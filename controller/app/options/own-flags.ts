@@ -117,8 +117,8 @@ export const runFlags = defineFlags({
     kind: 'list',
     default: ['*'],
     help:
-      `Loops to run: '*' for all but ${leftOutNames.join(', ')}; NAME to add, -NAME to leave out, by upstream's names ` +
-      'and aliases.',
+      `Loops to run: '*' for all but ${leftOutNames.join(', ')}; NAME to add, -NAME to leave out, by ` +
+      "upstream's names and aliases.",
   },
   'report-address': {
     kind: 'string',
