@@ -30,7 +30,8 @@ export function verified(
       if (!used.includes(name)) throw new FakeRefusal(400, 'IncompleteSignature', `${name} is not signed`);
     if (sha256(received.text) !== headers['x-acs-content-sha256'])
       throw new FakeRefusal(400, 'SignatureDoesNotMatch', 'the body has another digest');
-    const query = [...received.query].map(([name, value]) => `${quoted(name)}=${quoted(value)}`).sort();
+    const byName = [...received.query].sort(([a], [b]) => (quoted(a) < quoted(b) ? -1 : 1));
+    const query = byName.map(([name, value]) => `${quoted(name)}=${quoted(value)}`);
     const signed = used.map((name) => `${name}:${(headers[name] ?? '').trim()}\n`).join('');
     const digest = headers['x-acs-content-sha256'];
     const canonical = [received.method, received.path, query.join('&'), signed, names, digest].join('\n');
