@@ -19,6 +19,7 @@ import { memberMetrics } from '../services/members/metrics.ts';
 import { serviceMetrics } from '../services/metrics.ts';
 import { orphanMetrics } from '../services/orphans/metrics.ts';
 import { createOrphanSweep } from '../services/orphans/orphan-sweep.ts';
+import { createPodSource } from '../services/pods/pod-source.ts';
 import { readsAnnotation } from '../services/service-context.ts';
 import { createServiceTask } from '../services/service-task.ts';
 import { servingClouds } from '../services/serving-cloud.ts';
@@ -90,6 +91,10 @@ export function createNetwork(context: NetworkContext, options: NetworkOptions):
           drainMs: options.drainMs,
         })
       : undefined;
+  const pods = createPodSource({
+    ...{ api: readApi, clock, random, pageSize: context.pageSize },
+    log: logOf('service'),
+  });
   if (services && metrics && members) {
     const task = createServiceTask(
       {
@@ -101,6 +106,7 @@ export function createNetwork(context: NetworkContext, options: NetworkOptions):
         services,
         clouds,
         members: memberSourceOf(members),
+        pods,
         checkVisibility: createVisibilityCheck({ nodes, resolver, clock }),
         events,
         metrics,
@@ -196,7 +202,9 @@ export function createNetwork(context: NetworkContext, options: NetworkOptions):
     tasks,
     services,
     start: () => services?.start(),
-    stop: async () => services?.stop(),
+    async stop() {
+      await Promise.all([services?.stop(), pods.stop()]);
+    },
     // Without a cloud that serves, nothing depends on them.
     ready:
       services && members

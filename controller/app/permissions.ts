@@ -62,6 +62,13 @@ export function permissionsIn(namespace: string): readonly Permission[] {
       why: 'Services of type LoadBalancer',
     },
     {
+      group: 'discovery.k8s.io',
+      resource: 'endpointslices',
+      verbs: ['list', 'watch'],
+      loops: ['service'],
+      why: 'pods as members of load balancers, read only once a Service asks for it',
+    },
+    {
       group: '',
       resource: 'services/status',
       verbs: ['patch'],

@@ -1,5 +1,5 @@
 import type { Driver } from '../engine/driver.ts';
-import type { Found } from '../engine/resource.ts';
+import type { Found, ReadIo } from '../engine/resource.ts';
 import type {
   AdoptionProof,
   DesiredLoadBalancer,
@@ -36,7 +36,10 @@ export interface ShownLoadBalancer {
 export type AdoptionInput = Pick<LoadBalancerRef, 'owner' | 'service' | 'name' | 'id'> &
   Pick<DesireInput, 'found'> & { readonly proof: AdoptionProof };
 
-type Facts = Pick<LoadBalancers, 'annotations' | 'annotationPrefixes' | 'nodeLabels' | 'maxMembers' | 'drains'>;
+type Facts = Pick<
+  LoadBalancers,
+  'annotations' | 'annotationPrefixes' | 'nodeLabels' | 'takesPods' | 'maxMembers' | 'drains'
+>;
 
 /**
  * The load balancers of one cloud, as resources: the engine makes them what Services ask for. `desire` and the
@@ -58,6 +61,8 @@ export interface LoadBalancerDriver extends Driver<DesireInput>, Facts {
   show(main: Found, parts: readonly Found[], found: DesireInput['found']): ShownLoadBalancer;
   /** The same array for equal lists of many load balancers saves much work. */
   members(parts: readonly Found[]): readonly ObservedMember[];
+  /** As `podIds` of LoadBalancers, where `takesPods` may hold. */
+  podIds?(addresses: readonly string[], io: ReadIo): Promise<ReadonlyMap<string, string>>;
   /** The Service's key of a resource of the classic controller, proved by the resource's marks and addresses. Pure. */
   adopts?(found: Found, input: AdoptionInput): string | undefined;
 }

@@ -19,12 +19,15 @@ export interface DesiredPort {
   readonly port: number;
   /** 0 where the Service has none (`allocateLoadBalancerNodePorts: false`). */
   readonly nodePort: number;
+  /** A number or the name of a port of the pods, as the Service says it. Undefined: `port`. */
+  readonly targetPort?: string | undefined;
   readonly appProtocol: string | undefined;
 }
 
 export interface DesiredMember {
-  /** Name of the Node. */
+  /** Name of the Node; of a pod its address. */
   readonly node: string;
+  /** Of a pod what `podIds` answers for it. */
   readonly providerID: string;
   /**
    * Internal addresses of the Node, or its external ones where it has no others, in its order. Empty: only the
@@ -35,6 +38,15 @@ export interface DesiredMember {
   readonly zone: string;
   /** Takes no new connections and will be removed. */
   readonly draining: boolean;
+  /**
+   * Of a pod: its port for each port of the Service, by `portKey`. One that is missing in all members is not known yet.
+   */
+  readonly ports?: Readonly<Record<string, number>>;
+}
+
+/** Tells the ports of one Service apart. */
+export function portKey({ protocol, port }: Pick<DesiredPort, 'protocol' | 'port'>): string {
+  return `${protocol}/${port}`;
 }
 
 /** A label that a Node has to carry. */
@@ -76,6 +88,8 @@ export interface DesiredLoadBalancer {
   readonly annotations: Readonly<Record<string, string>>;
   /** The complete desired set. */
   readonly members: readonly DesiredMember[];
+  /** The members are pods, by `takesPods`: those that are ready now, which may be none. */
+  readonly ofPods?: boolean;
   /**
    * Use this existing load balancer instead of creating one. `allowed`: the operator's allow-list has it for this
    * Service; otherwise its consent tag must name the Service or its namespace (`accessTo`).
@@ -264,6 +278,16 @@ export interface LoadBalancers {
    * refuses it. Undefined: this cloud has no such choice. Pure.
    */
   readonly nodeLabels?: (annotations: Readonly<Record<string, string>>) => readonly NodeLabel[];
+  /**
+   * Whether the ready pods of a Service are its members, and no Nodes, by its annotations (those named in
+   * `annotations`) or the configuration. Undefined: never. Pure.
+   */
+  readonly takesPods?: (annotations: Readonly<Record<string, string>>) => boolean;
+  /**
+   * What these IPv4 addresses of pods are in the cloud, unique to each; an address that is missing in the answer cannot
+   * be a member. Complete, or throws a CloudError. Reads only.
+   */
+  podIds?(addresses: readonly string[], signal?: AbortSignal): Promise<ReadonlyMap<string, string>>;
   /**
    * The maximal number of members that do not drain; undefined: unlimited. Where draining ones count, too, use a lower
    * number.

@@ -145,6 +145,8 @@ export function createCloudCalls(
       const refused = refuseMembers(state.refusedMembers, answer, clock.monotonic());
       if (refused === undefined) throw error;
       state.refusedMembers = refused;
+      // What the cloud said about them may be out of date.
+      state.podIds = undefined;
       log.warn('the cloud refuses members', { service: service.key, subjects, ...errorFields(error) });
     }
   }

@@ -3,6 +3,7 @@ import type { ServiceView } from '../model/service-view.ts';
 import { type ClusterIdentity, desiredOf } from './desired.ts';
 import { intentOf } from './intent.ts';
 import type { OperatorPolicy } from './operator-policy.ts';
+import { takesPods } from './pods/pod-members.ts';
 import { chooseCloud, type ServingCloud } from './serving-cloud.ts';
 
 export interface DeclareParts {
@@ -30,7 +31,8 @@ export function declareServices(
     const choice = chooseCloud(service, clouds);
     if (!('cloud' in choice) || choice.cloud !== cloud) continue;
     // Shared resources do not depend on members.
-    const desired = desiredOf(service, { cluster, cloud, policy, members: [], retain: false });
+    const parts = { cluster, cloud, policy, members: [], ofPods: takesPods(service, cloud), retain: false };
+    const desired = desiredOf(service, parts);
     if (desired.ok) all.push(desired.desired);
     else isComplete = false;
   }

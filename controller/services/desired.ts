@@ -113,11 +113,12 @@ export function desiredOf(
     readonly cluster: ClusterIdentity;
     readonly cloud: ServingCloud;
     readonly members: readonly DesiredMember[];
+    readonly ofPods?: boolean;
     readonly policy: OperatorPolicy;
     readonly retain: boolean;
   },
 ): Desired {
-  const { cluster, cloud, members, policy, retain } = parts;
+  const { cluster, cloud, members, ofPods = false, policy, retain } = parts;
   const ranges = sourceRangesOf(service);
   if (!ranges.ok) return { ok: false, reason: 'InvalidSourceRanges', message: ranges.message };
   if (service.ports.length === 0)
@@ -131,12 +132,9 @@ export function desiredOf(
       service: service.key,
       clusterName: cluster.name,
       name: defaultName(service.uid),
-      ports: service.ports.map(({ name, protocol, port, nodePort, appProtocol }) => ({
-        name,
-        protocol,
-        port,
-        nodePort,
-        appProtocol,
+      ports: service.ports.map(({ name, protocol, port, targetPort, nodePort, appProtocol }) => ({
+        ...{ name, protocol, port, nodePort, appProtocol },
+        ...(ofPods && { targetPort }),
       })),
       families: service.ipFamilies.length > 0 ? service.ipFamilies : (['IPv4'] satisfies IpFamily[]),
       sourceRanges: ranges.ranges,
@@ -153,6 +151,7 @@ export function desiredOf(
       ...(service.loadBalancerClass !== '' && { loadBalancerClass: service.loadBalancerClass }),
       annotations: annotationsFor(service, cloud),
       members,
+      ...(ofPods && { ofPods }),
       attach: attach === undefined ? undefined : { id: attach, allowed: mayAttach(policy, attach, service.key) },
       clusterWideConsent: policy.clusterWideAttach,
       mayChangeAddress: allowsAddressChange(service),

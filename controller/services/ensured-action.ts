@@ -15,7 +15,7 @@ const withheldMembers = 'members whose Nodes vanished unexplained stay until --m
 
 /** The action and the condition of a Service for which the cloud has no step to take. Pure. */
 export function ensuredAction(situation: Situation, plan: LoadBalancerPlan, change: ServiceChange): Action {
-  const { service, observation, refused, members, retention, withheld = 0 } = situation;
+  const { service, observation, refused, members, retention, withheld = 0, ofPods = false } = situation;
   const observed = observation?.observed;
   const shown = observed && isOurs(situation, observed) ? observed.ingress : [];
   const faults = portFaults(plan.refusals);
@@ -45,7 +45,11 @@ export function ensuredAction(situation: Situation, plan: LoadBalancerPlan, chan
     return settle('Provisioning', message, { change: all, againInMs });
   }
   if (members.length === 0 && refused.length === 0)
-    return settle('NoMembers', ['no Node may serve this Service', ...remarks].join('; '), { change: all });
+    return settle(
+      'NoMembers',
+      [ofPods ? 'no pod of this Service is ready' : 'no Node may serve this Service', ...remarks].join('; '),
+      { change: all },
+    );
   if (refused.length > 0)
     return settle('MembersRefused', [refusedText(refused), ...remarks].join('; '), { change: all });
   if (withheld > 0) return settle('MemberRemovalWithheld', [withheldMembers, ...remarks].join('; '), { change: all });
@@ -55,10 +59,13 @@ export function ensuredAction(situation: Situation, plan: LoadBalancerPlan, chan
 }
 
 /** Additions to the message of the condition, although nothing is refused. */
-function remarksOf({ service, cloud }: Situation, { remarks = [] }: LoadBalancerPlan): readonly string[] {
+function remarksOf({ service, cloud, ofPods }: Situation, { remarks = [] }: LoadBalancerPlan): readonly string[] {
   const unknown = unknownAnnotations(service, cloud);
-  if (unknown.length === 0) return remarks;
-  return [...remarks, `unknown annotations: ${unknown.join(', ')}`];
+  return [
+    ...(ofPods ? ['its members are the ready pods, not Nodes'] : []),
+    ...remarks,
+    ...(unknown.length === 0 ? [] : [`unknown annotations: ${unknown.join(', ')}`]),
+  ];
 }
 
 /** Names and reasons, each reason once. */

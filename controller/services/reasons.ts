@@ -7,7 +7,8 @@ export const loadBalancerReasons = {
   MembersRefused: {
     meaning:
       'The load balancer is as the Service asks, but for members that the cloud refuses; the message names their ' +
-      'Nodes and the reasons. They are tried again every five minutes.',
+      'Nodes, or the addresses of pods, and the reasons. They are tried again every five minutes, pods that the ' +
+      'cloud does not know every 30 seconds.',
     remedy:
       'Look at those instances: most often they are in another network than the load balancer, or (aws) neither ' +
       'they nor their security group carry the tag of the cluster.',
@@ -46,8 +47,16 @@ export const loadBalancerReasons = {
       '--allow-cluster-wide-attach.',
   },
   NoMembers: {
-    meaning: 'The load balancer exists, but no Node may serve it.',
-    remedy: 'See that Nodes are initialised and not excluded by label.',
+    meaning:
+      'The load balancer exists, but no Node may serve it, or none of the pods that are to be its members is ready.',
+    remedy:
+      'See that Nodes are initialised and not excluded by label; where pods are the members, that pods are ready.',
+  },
+  AwaitingEndpoints: {
+    meaning:
+      "The Service's members are pods, and the EndpointSlices have not been read yet. Nothing is changed; the load " +
+      'balancer, where there is one, keeps the members that it has.',
+    remedy: "See the controller's log, and that its role may list and watch EndpointSlices of discovery.k8s.io.",
   },
   Provisioning: { meaning: 'The cloud is still creating or changing the load balancer.', remedy: '' },
   Deleting: { meaning: 'The load balancer is being removed; the finalizer goes last.', remedy: '' },
@@ -168,7 +177,7 @@ export const serviceEventReasons = {
   EnsuredLoadBalancer: 'The load balancer is as the Service asks.',
   UpdatedLoadBalancer: 'The load balancer has other members.',
   RepairedLoadBalancer: 'A change by another client was undone: the load balancer is again as the Service asks.',
-  UnAvailableLoadBalancer: 'There is no Node that may serve.',
+  UnAvailableLoadBalancer: 'There is no Node or pod that may serve.',
   DeletingLoadBalancer: 'The load balancer is being removed.',
   DeletedLoadBalancer:
     'The load balancer is proved gone, or was given up and stays, as the message says; the finalizer is removed.',

@@ -9,6 +9,7 @@ import type { ServiceView } from '../model/service-view.ts';
 import type { CheckVisibility } from './credential-visibility.ts';
 import type { MemberSource } from './member-source.ts';
 import type { serviceMetrics } from './metrics.ts';
+import type { PodSource } from './pods/pod-source.ts';
 import type { ServingCloud } from './serving-cloud.ts';
 
 /** The dependencies of the service task. */
@@ -25,6 +26,8 @@ export interface ServiceContext {
   /** From `servingClouds`. */
   readonly clouds: readonly ServingCloud[];
   readonly members: MemberSource;
+  /** For Services whose members are pods. */
+  readonly pods: Pick<PodSource, 'slicesOf' | 'onChange'>;
   readonly checkVisibility: CheckVisibility;
   readonly events: EventSink;
   readonly metrics: MetricsOf<typeof serviceMetrics>;

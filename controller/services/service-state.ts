@@ -4,6 +4,7 @@ import type { ReasonGauge } from '../model/waiting-nodes.ts';
 import type { BackOff } from './back-off.ts';
 import type { DrainTimes } from './members/service-members.ts';
 import type { Observation } from './observation.ts';
+import type { PodIds } from './pods/pod-members.ts';
 import type { LoadBalancerReason } from './reasons.ts';
 import { noneRefused, type RefusedMembers } from './refused-members.ts';
 
@@ -27,6 +28,7 @@ export interface ServiceState {
   backOff: BackOff | undefined;
   refusedMembers: RefusedMembers;
   drainTimes: DrainTimes | undefined;
+  podIds: PodIds | undefined;
 }
 
 /** Work in progress, from its first step to its last, with all its tries. */
@@ -75,7 +77,7 @@ export function createServiceStates(gauge: ReasonGauge = { set() {} }): ServiceS
     const state: Writable = {
       ...{ uid, observations: new Map(), written: undefined, released: false, gone: undefined, confirmed: false },
       ...{ reason: undefined, work: undefined, ensured: undefined, backOff: undefined, refusedMembers: noneRefused },
-      ...{ drainTimes: undefined },
+      ...{ drainTimes: undefined, podIds: undefined },
     };
     states.set(uid, state);
     return state;

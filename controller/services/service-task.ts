@@ -13,10 +13,11 @@ import { intentOf } from './intent.ts';
 import { needsReconcile } from './needs-reconcile.ts';
 import { createObservations, type Observations } from './observations.ts';
 import type { OperatorPolicy } from './operator-policy.ts';
+import { takesPods } from './pods/pod-members.ts';
 import type { ServiceContext } from './service-context.ts';
 import { createServiceReconciler, type ServiceReconciler } from './service-reconciler.ts';
 import { createServiceStates } from './service-state.ts';
-import type { ServingCloud } from './serving-cloud.ts';
+import { chooseCloud, type ServingCloud } from './serving-cloud.ts';
 
 export interface ServiceTaskOptions {
   /** Read at the start of each term; cloud resources of this cluster carry it. Throws a KubeError. */
@@ -67,6 +68,13 @@ export function createServiceTask(context: ServiceContext, options: ServiceTaskO
     if (keys.length === 0) return;
     term.pass = { startedMs: term.pass?.startedMs ?? clock.monotonic(), remaining: new Set(keys) };
     for (const key of keys) term.queue.enqueue(key);
+  });
+
+  context.pods.onChange((key) => {
+    const service = services.get(key);
+    if (!term || service === undefined || !isServed(service)) return;
+    const choice = chooseCloud(service, clouds);
+    if ('cloud' in choice && takesPods(service, choice.cloud)) term.queue.enqueue(key);
   });
 
   function isServed(service: ServiceView): boolean {

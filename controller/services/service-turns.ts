@@ -7,6 +7,7 @@ import { intentOf } from './intent.ts';
 import type { KubeCalls } from './kube-calls.ts';
 import { nextAction } from './next-action.ts';
 import { neverCreated } from './observation.ts';
+import { type PodMembers, podMembersOf, takesPods } from './pods/pod-members.ts';
 import type { LoadBalancerReason } from './reasons.ts';
 import type { ReconcilerOptions } from './reconciler-options.ts';
 import type { Retentions } from './retention.ts';
@@ -57,6 +58,9 @@ export interface ServiceTurnParts {
 /** The next try for a Service that the cache shows and the API server does not. */
 const unconfirmedAgainMs = 30_000;
 
+/** How long the first read of all EndpointSlices may take without a word. */
+const slicesReadMs = 10_000;
+
 /** A Service needs fewer than ten. */
 const maxTurns = 20;
 
@@ -106,7 +110,10 @@ export function createServiceTurns(
     const { cloud } = choice;
     // It is enqueued again once everything of the scope has been read.
     if (!observations.ready(cloud.scope)) return awaitRead(subject, service, cloud);
-    const { situation, againInMs, readAgain } = situationOf(service, intent, cloud, subject.gone);
+    const ofPods = intent === 'ensure' && takesPods(service, cloud);
+    const pods = ofPods ? await podsOf(service, cloud, signal) : undefined;
+    if (pods !== undefined && 'waitedMs' in pods) return awaitEndpoints(service, pods.waitedMs);
+    const { situation, againInMs, readAgain } = situationOf(service, intent, cloud, subject.gone, pods);
     const action = nextAction(situation);
     if (!noteTurn(pass, action)) throw calls.noEnd(situation, action);
     const end = await perform(subject, situation, action, signal);
@@ -122,6 +129,27 @@ export function createServiceTurns(
     if (condition !== undefined && !subject.gone && service.condition?.status !== 'True')
       await show(service, { condition }, condition);
     return rest();
+  }
+
+  async function podsOf(
+    service: ServiceView,
+    cloud: ServingCloud,
+    signal: AbortSignal,
+  ): Promise<PodMembers | { readonly waitedMs: number }> {
+    const answer = context.pods.slicesOf(service.key);
+    if ('waitedMs' in answer) return answer;
+    const state = states.of(service.uid);
+    const question = { service, cloud, slices: answer.slices, ids: state.podIds, nowMs: clock.monotonic() };
+    const pods = await podMembersOf(question, signal);
+    state.podIds = pods.ids;
+    return pods;
+  }
+
+  /** It is enqueued again once they have been read. */
+  async function awaitEndpoints(service: ServiceView, waitedMs: number): Promise<Turn> {
+    if (waitedMs < slicesReadMs) return rest(slicesReadMs - waitedMs);
+    const condition = { reason: 'AwaitingEndpoints', message: 'EndpointSlices have not been read yet' } as const;
+    return show(service, { condition }, condition);
   }
 
   async function perform(subject: Subject, situation: Situation, action: Action, signal: AbortSignal): Promise<Turn> {

@@ -1,6 +1,8 @@
 import type { ServiceView } from '../model/service-view.ts';
 import { annotationsFor } from './desired.ts';
 import type { Intent } from './intent.ts';
+import type { MemberSet } from './member-source.ts';
+import type { PodMembers } from './pods/pod-members.ts';
 import type { ReconcilerOptions } from './reconciler-options.ts';
 import { splitMembers, stillRefused } from './refused-members.ts';
 import type { Retentions } from './retention.ts';
@@ -22,6 +24,8 @@ export type SituationReader = (
   intent: Intent,
   cloud: ServingCloud,
   gone: boolean,
+  /** Undefined: its members are Nodes. */
+  pods: PodMembers | undefined,
 ) => SituationNow;
 
 export function createSituationReader(
@@ -29,7 +33,7 @@ export function createSituationReader(
   { cluster, states, observations, policy, adopts }: ReconcilerOptions,
   retentions: Pick<Retentions, 'of'>,
 ): SituationReader {
-  return (service, intent, cloud, gone) => {
+  return (service, intent, cloud, gone, pods) => {
     const observation = observations.of(cloud.scope, service.uid);
     const removing = intent === 'ensure' ? undefined : observation?.observed;
     const retention = retentions.of(service, cloud.scope, { removing, gone });
@@ -41,18 +45,23 @@ export function createSituationReader(
     const state = states.of(service.uid);
     const refused = stillRefused(state.refusedMembers, base.nowMs);
     state.refusedMembers = refused;
-    const set = members.membersFor(service, {
-      ...{ scope, maxMembers, drains },
-      observed: observation?.observed?.members,
-      nodeLabels: loadBalancers.nodeLabels?.(annotationsFor(service, cloud)),
-      refused: refused.size === 0 ? undefined : new Set(refused.keys()),
-      drainTimes: state.drainTimes,
-    });
+    const set: MemberSet =
+      pods ??
+      members.membersFor(service, {
+        ...{ scope, maxMembers, drains },
+        observed: observation?.observed?.members,
+        nodeLabels: loadBalancers.nodeLabels?.(annotationsFor(service, cloud)),
+        refused: refused.size === 0 ? undefined : new Set(refused.keys()),
+        drainTimes: state.drainTimes,
+      });
     state.drainTimes = set.drainTimes;
     const split = splitMembers(refused, set.members, base.nowMs);
     const waits = [set.againInMs, split.againInMs].filter((ms) => ms !== undefined);
     return {
-      situation: { ...base, members: split.members, refused: split.refused, withheld: set.withheld },
+      situation: {
+        ...{ ...base, members: split.members, refused: [...(pods?.unknown ?? []), ...split.refused] },
+        ...{ withheld: set.withheld, ofPods: pods !== undefined },
+      },
       againInMs: waits.length === 0 ? undefined : Math.min(...waits),
       readAgain: set.readAgain ?? false,
     };

@@ -19,8 +19,10 @@ export interface Situation {
   /** Undefined = nothing has been read yet. */
   readonly observation: Observation | undefined;
   readonly members: readonly DesiredMember[];
-  /** Nodes that the cloud refuses as members; they are not in `members`. */
+  /** Nodes and pods that the cloud refuses as members; they are not in `members`. */
   readonly refused: readonly RefusedMember[];
+  /** The members are pods. */
+  readonly ofPods?: boolean;
   /** How many of `members` stay although their Nodes vanished. */
   readonly withheld?: number | undefined;
   readonly policy: OperatorPolicy;

@@ -66,9 +66,10 @@ describe('commands of the pages, whether they are run or not', async () => {
     assert.match(guide, /The limit in the manifests, 256Mi, is enough for 15,000 nodes/);
   });
 
-  test('the controller has no right on Ingresses, Gateways, pods and EndpointSlices', async () => {
+  test('the controller has no right on Ingresses, Gateways and pods, and may only read EndpointSlices', async () => {
     const rights = await readFile(join(repositoryRoot, 'deploy/base/rbac.yaml'), 'utf8');
-    assert.doesNotMatch(rights, /networking\.k8s\.io|discovery\.k8s\.io|ingress|gateway|endpointslices|\bpods\b/);
+    assert.doesNotMatch(rights, /networking\.k8s\.io|ingress|gateway|\bpods\b/);
+    assert.match(rights, /resources: \[endpointslices\]\n +verbs: \[list, watch\]/);
     assert.match(rights, /services/);
   });
 

@@ -30,7 +30,14 @@ type Methods = Readonly<Record<string, (...args: never[]) => unknown>>;
 
 /** Pure functions of each part, and what they answer. */
 const pure = {
-  driver: { slots: ofTexts, show: ofShown, members: ofMembers, adopts: anything, nodeLabels: ofLabels },
+  driver: {
+    slots: ofTexts,
+    show: ofShown,
+    members: ofMembers,
+    adopts: anything,
+    nodeLabels: ofLabels,
+    takesPods: anything,
+  },
   kind: {
     ...{ compare: ofComparison, alone: anything, merge: anything, fresh: anything, lane: ofText },
     ...{ heldBy: anything, usedBy: anything },
@@ -142,7 +149,7 @@ export function guardDriver(driver: LoadBalancerDriver, guard: CallGuard): LoadB
     copies.set(desired, copy);
     return copy;
   }
-  const polled = readsOf(driver, { poll: ofMap }) as Pick<LoadBalancerDriver, 'poll'>;
+  const polled = readsOf(driver, { poll: ofMap, podIds: ofMap }) as Pick<LoadBalancerDriver, 'poll' | 'podIds'>;
   const pureParts = pureOf(driver, { ...pure.driver, desire: ofDesire(kinds) }) as Pick<LoadBalancerDriver, 'desire'>;
   const guardKind = (kind: Kind): Kind => ({ ...kind, ...pureOf(kind, pure.kind), ...writesOf(kind) });
 
@@ -151,7 +158,7 @@ export function guardDriver(driver: LoadBalancerDriver, guard: CallGuard): LoadB
     kinds: driver.kinds.map(guardKind),
     readers: driver.readers.map(guardReader),
     documents: driver.documents.map(guardDocument),
-    ...pureParts,
+    ...{ ...polled, ...pureParts },
     desire: (input) =>
       pureParts.desire({
         ...{ ...input, desired: copyOf(input.desired) },

@@ -144,6 +144,8 @@ function heldLoadBalancers(
     },
     // An empty list means the same as an undefined method.
     nodeLabels: (annotations) => now().nodeLabels?.(annotations) ?? [],
+    takesPods: (annotations) => now().takesPods?.(annotations) ?? false,
+    podIds: (...args) => call(async (cloud) => (await balancersOf(cloud).podIds?.(...args)) ?? new Map()),
     observeAll: (...args) => call((cloud) => balancersOf(cloud).observeAll(...args)),
     observe: (...args) => call((cloud) => balancersOf(cloud).observe(...args)),
     declare(desired, isComplete, lent) {

@@ -45,6 +45,7 @@ const temporary: ReadonlySet<string> = new Set<LoadBalancerReason>([
   'QuotaExceeded',
   'WriteRefused',
   'NoMembers',
+  'AwaitingEndpoints',
 ]);
 
 function verdict(facts: ServiceFacts): Verdict {
@@ -142,7 +143,7 @@ function listFacts(facts: ServiceFacts): Facts {
     healthCheck: {
       label: 'health check',
       value: { port: healthCheckNodePort === 0 ? 10_256 : healthCheckNodePort, path: '/healthz' },
-      text: healthCheckNodePort === 0 ? 'kube-proxy, 10256/healthz' : `${healthCheckNodePort}/healthz`,
+      text: `of Nodes ${healthCheckNodePort || 'kube-proxy, 10256'}/healthz, or by annotations`,
     },
     finalizer: { label: 'cleanup finalizer', value: finalizer, text: finalizer ? 'on' : 'off' },
     existingLoadBalancer: fact('existing load balancer', attachTo(service), 'no'),

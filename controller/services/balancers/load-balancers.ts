@@ -198,6 +198,9 @@ export function createEngineLoadBalancers(parts: ServiceEnginesParts): LoadBalan
     annotations: driver.annotations,
     annotationPrefixes: driver.annotationPrefixes ?? [],
     ...(driver.nodeLabels !== undefined && { nodeLabels: driver.nodeLabels }),
+    ...(driver.takesPods !== undefined && { takesPods: driver.takesPods }),
+    podIds: async (addresses, aborting) =>
+      (await driver.podIds?.(addresses, { signal: aborting ?? parts.signal })) ?? new Map(),
     maxMembers: driver.maxMembers,
     drains: driver.drains,
     settleMs: Math.max(0, ...driver.kinds.map(({ settleMs = 0 }) => settleMs)),

@@ -21,6 +21,7 @@ import { memberSourceOf, withMembers } from '../../../controller/services/member
 import { memberMetrics } from '../../../controller/services/members/metrics.ts';
 import { serviceMetrics } from '../../../controller/services/metrics.ts';
 import { strictPolicy } from '../../../controller/services/operator-policy.ts';
+import { createPodSource } from '../../../controller/services/pods/pod-source.ts';
 import { readsAnnotation } from '../../../controller/services/service-context.ts';
 import {
   createServiceTask,
@@ -49,6 +50,8 @@ export interface WorldOptions {
   /** The embedded API is single stack: every Service is shown with these families instead. */
   readonly families?: readonly string[];
   readonly logLevel?: 'debug';
+  /** Another cloud than the simulated one, for each process. Its Nodes and VMs are of whoever asks for it. */
+  readonly configured?: (life: Life, clock: FakeClock) => ConfiguredCloud;
   /** What stands between the controller and the load balancers of the cloud. */
   readonly through?: (loadBalancers: LoadBalancers) => LoadBalancers;
 }
@@ -171,7 +174,9 @@ export function createWorld(options: WorldOptions = {}): World {
         if (options.logLevel) process.stderr.write(line);
       },
     });
-    const configured = regions.map((region) => open(region, life));
+    const configured = options.configured
+      ? [options.configured(life, clock)]
+      : regions.map((region) => open(region, life));
     const clouds = servingClouds(configured);
     const lookups = new Map(
       configured.flatMap(({ api, scope }) => (api ? [[scope, createLookups({ cloud: api, clock })] as const] : [])),
@@ -196,6 +201,7 @@ export function createWorld(options: WorldOptions = {}): World {
       liveNodes: async () => nodes.values(),
       paused: () => self.paused,
     });
+    const pods = createPodSource({ api, ...common });
     const task = createServiceTask(
       {
         api: loopApi(fencedApi(api, fence), () => self.paused),
@@ -206,6 +212,7 @@ export function createWorld(options: WorldOptions = {}): World {
         services: cache,
         clouds,
         members: memberSourceOf(sets),
+        pods,
         checkVisibility: createVisibilityCheck({
           nodes,
           resolver: { configured, lookupsOf: (scope) => lookups.get(scope) },
@@ -260,6 +267,7 @@ export function createWorld(options: WorldOptions = {}): World {
         life.end();
         void nodes.stop();
         void cache.stop();
+        void pods.stop();
       },
       gauge: (metric, labels) => metricValue(registry, metric, labels),
       reasons: (service) => events.filter((event) => event.service === service).map(({ reason }) => reason),
