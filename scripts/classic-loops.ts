@@ -91,8 +91,8 @@ export const classicLoops: readonly ClassicLoop[] = [
   {
     of: 'alibaba',
     loop: 'readiness gates of pods behind load balancers',
-    here: 'no: Nodes are members, not pods; `backend-type: eni` is refused',
-    proof: 'controller/clouds/alibaba/annotations.ts',
+    here: 'no: pods are members without them, by `backend-type: eni`',
+    proof: 'controller/clouds/alibaba/pods.test.ts',
   },
   {
     of: 'alibaba',

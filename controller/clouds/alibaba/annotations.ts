@@ -54,10 +54,10 @@ export const annotationTable = {
   'health-check-flag': [onOff, 'health checks of HTTP and HTTPS, and of NLBs'],
   'health-check-type': [
     'tcp or http, of an NLB udp',
-    'of TCP ports; without this and the next three kube-proxy is asked on each node',
+    'of TCP ports; without this and the next three kube-proxy is asked on each node, and pods on their port',
   ],
   'health-check-uri': ['a path', 'of the request'],
-  'health-check-connect-port': [whole(1, 65_535), 'that is checked; default the node port'],
+  'health-check-connect-port': [whole(1, 65_535), 'that is checked; default the port of the node or pod'],
   'health-check-httpcode': ['http_2xx, http_3xx, ..., separated by commas', 'that are healthy'],
   'health-check-domain': ['a DNS name', 'host of the request'],
   'health-check-method': ['get or head', 'of the request, of HTTP and HTTPS'],
@@ -66,9 +66,12 @@ export const annotationTable = {
   'health-check-interval': [seconds(1, 50), 'between two checks'],
   'health-check-connect-timeout': [seconds(1, 300), 'of one check, of TCP and UDP'],
   'health-check-timeout': [seconds(1, 300), 'of one check, of HTTP and HTTPS'],
-  'backend-label': ['labels, separated by commas: a=b,c=d', 'only Nodes with these labels become members'],
-  'backend-type': ['ecs', 'eni is refused: Nodes are members, not pods'],
-  'backend-ip-version': ['ipv4', 'ipv6 is refused: it needs pods for members'],
+  'backend-label': [
+    'labels, separated by commas: a=b,c=d',
+    'only Nodes with these labels become members; says nothing of pods',
+  ],
+  'backend-type': ['ecs or eni', 'whether Nodes or pods are members; default serviceBackendType of the cloud config'],
+  'backend-ip-version': ['ipv4', 'ipv6 is refused: members are reached by IPv4'],
   'slb-network-type': ['vpc', 'classic networks are refused'],
   'remove-unscheduled-backend': ignored('which Nodes are members is decided for all clouds alike'),
   'ignore-weight-update': ignored('weights say which members drain'),
@@ -88,7 +91,7 @@ export const annotationTable = {
   cacert: [onOff, 'clients need a certificate of cacert-id, of TCPSSL'],
   cps: [whole(0, 1_000_000), 'new connections a second'],
   'preserve-client-ip': [onOff, 'nodes see the address of the client'],
-  'server-group-type': ['instance', 'ip is refused: Nodes are members, by their instances'],
+  'server-group-type': ['instance', 'ip is refused: members are instances, or network interfaces with pods'],
   'ppv2-pvl-ep-id-enabled': [onOff, 'the PROXY protocol has the id of the PrivateLink endpoint'],
   'ppv2-pvl-eps-id-enabled': [onOff, 'the PROXY protocol has the id of the PrivateLink endpoint service'],
   'ppv2-pvl-vpc-id-enabled': [onOff, 'the PROXY protocol has the id of the VPC'],
@@ -116,6 +119,8 @@ export const ofBoth: ReadonlySet<AnnotationName> = new Set([
   ...(['backend-type', 'backend-ip-version'] as const),
 ]);
 
+/** The classic controller's own name for the type of members. */
+export const backendAnnotation = 'service.beta.kubernetes.io/backend-type';
 export const classAnnotation = 'service.beta.kubernetes.io/class';
 /** Of `spec.loadBalancerClass`, and of the annotation. */
 export const networkClass = 'alibabacloud.com/nlb';
@@ -134,6 +139,11 @@ export const annotations: readonly AnnotationDefinition[] = [
       { key: legacyPrefix + name, values, meaning: `the former name of ${prefix}${name}` },
     ];
   }),
+  {
+    key: backendAnnotation,
+    values: annotationTable['backend-type'][0],
+    meaning: `as ${prefix}backend-type, and wins`,
+  },
   {
     ...{ key: classAnnotation, values: networkClass },
     meaning: 'a Network Load Balancer, as with that spec.loadBalancerClass. Another type is another address',

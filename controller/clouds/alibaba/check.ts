@@ -37,16 +37,25 @@ export async function checkAlibaba(
     await read('slb', 'DescribeAccessControlLists', { PageSize: 1 });
     return 'read';
   });
+  const pods = createChecks();
+  await pods.prove({ name: 'network interfaces', neededFor: ['load balancers'] }, policy, async () => {
+    await read('ecs', 'DescribeNetworkInterfaces', { VpcId: await place.vpc(signal), MaxResults: 10 });
+    return 'read';
+  });
   const network = createChecks();
   await network.prove({ name: 'network load balancers', neededFor: ['load balancers'] }, policy, async () => {
     for (const action of ['ListLoadBalancers', 'ListListeners', 'ListServerGroups'])
       await read('nlb', action, { MaxResults: 1 });
     return 'read';
   });
-  // Services of the other type do without.
-  const only = `; only Services of the class ${networkClass} need it`;
+  // Other Services do without.
   return [
     ...results,
-    ...network.results.map((one) => (one.ok ? one : { ...one, ok: null, message: one.message + only })),
+    ...pods.results.map((one) => unlessNeeded(one, 'whose members are pods')),
+    ...network.results.map((one) => unlessNeeded(one, `of the class ${networkClass}`)),
   ];
+}
+
+function unlessNeeded(one: CheckResult, by: string): CheckResult {
+  return one.ok ? one : { ...one, ok: null, message: `${one.message}; only Services ${by} need it` };
 }

@@ -59,7 +59,7 @@ describe('the configuration of Alibaba Cloud', () => {
   it('names every bad value, and shows no key', async () => {
     const env = {
       ...{ ACCESS_KEY_ID: 'LTAI5tSecretish', REGION: 'Hangzhou', VPC_ID: 'bp1', ROUTE_TABLE_IDS: 'main' },
-      ...{ SERVICE_BACKEND_TYPE: 'eni', ECS_ENDPOINT: 'ftp://x' },
+      ...{ SERVICE_BACKEND_TYPE: 'pods', ECS_ENDPOINT: 'ftp://x' },
     };
     await assert.rejects(readConfig(undefined, env, noFile), (error: unknown) => {
       const { message } = error as Error;

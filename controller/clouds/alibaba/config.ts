@@ -34,6 +34,8 @@ export interface AlibabaConfig {
   /** Name of the cluster for the classic controller: in its names and descriptions. */
   readonly clusterId: string;
   readonly resourceGroup: string | undefined;
+  /** Pods are members of load balancers where a Service does not say otherwise. */
+  readonly servesPods: boolean;
   /** Load balancers get private addresses alone. */
   readonly isPublicRefused: boolean;
   /** Default: the endpoint of the region. */
@@ -97,8 +99,7 @@ export async function readConfig(
   const session = matching('ALIBABA_CLOUD_ROLE_SESSION_NAME', /^[\w.@-]{2,64}$/, 'letters, digits and .@-_');
   const scheme = matching('ALICLOUD_CLIENT_SCHEME', /^https?$/i, 'HTTPS or HTTP')?.toLowerCase() ?? 'https';
   const network = matching('ALIBABA_CLOUD_NETWORK', /^(vpc|public)$/, 'vpc or public') ?? 'vpc';
-  const backend = text('SERVICE_BACKEND_TYPE');
-  if (backend !== undefined && backend !== 'ecs') wrong('SERVICE_BACKEND_TYPE', 'ecs: Nodes are members', undefined);
+  const servesPods = matching('SERVICE_BACKEND_TYPE', /^(ecs|eni)$/, 'ecs or eni') === 'eni';
   const endpoints = new Map<Product, string>();
   for (const product of products) {
     const value = text(`${product.toUpperCase()}_ENDPOINT`);
@@ -128,6 +129,7 @@ export async function readConfig(
     ...{ vpc: idOf('VPC_ID', 'vpc'), vswitch: idOf('VSWITCH_ID', 'vsw'), routeTables, files },
     clusterId: matching('CLUSTER_ID', /^[\w-]{1,64}$/, "letters, digits, '-' and '_'") ?? 'clusterid',
     resourceGroup: idOf('RESOURCE_GROUP_ID', 'rg'),
+    servesPods,
     isPublicRefused: flag('DISABLE_PUBLIC_SLB', false),
     endpointOf: (product: Product, region: string) =>
       endpoints.get(product) ?? `${scheme}://${product}${network === 'vpc' ? '-vpc' : ''}.${region}.aliyuncs.com`,

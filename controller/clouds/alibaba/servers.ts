@@ -5,6 +5,7 @@ import { chunks } from '../parallel.ts';
 import type { Server } from './clb/found.ts';
 import type { AlibabaClient } from './client.ts';
 import { cloud } from './fault.ts';
+import type { Interfaces } from './interfaces.ts';
 
 /** Actions that change the servers of a group. */
 export type ServerActions = Readonly<Record<'add' | 'weigh' | 'remove', string>>;
@@ -29,7 +30,7 @@ export function serverChanges(
 ): Change[] {
   const change = (does: keyof ServerActions, phase: Change['phase'], some: readonly Server[]) =>
     chunks(some, atOnce).map((servers, at): Change => {
-      const summary = `${what}: ${does} ${servers.map(({ id }) => id).join(', ')}`;
+      const summary = `${what}: ${does} ${servers.map(({ id, other }) => other?.ip || id).join(', ')}`;
       return { what: `${does} ${at}`, phase, summary, body: { action: actions[does], servers } satisfies ServerEdit };
     });
   const isThere = (one: Server) => there.some((each) => isSame(one, each));
@@ -53,14 +54,30 @@ export function serversAfter(there: readonly Server[], { action, servers }: Serv
   return action.startsWith('Remove') ? rest : [...rest, ...servers];
 }
 
-/** The same error about the members that are no instances, where it is these that the cloud does not take. */
+export interface ServerLookups {
+  readonly client: AlibabaClient;
+  readonly interfaces: Interfaces;
+}
+
+/** The same error about the members that do not exist, where it is these that the cloud does not take. */
 export async function refusedServers(
-  client: AlibabaClient,
+  lookups: ServerLookups,
   error: unknown,
   servers: readonly Server[],
-  { signal }: ReadIo,
+  io: ReadIo,
 ): Promise<unknown> {
   if (!isCloudError(error) || !['Invalid', 'NotFound'].includes(error.kind) || servers.length === 0) return error;
+  const pods = servers.filter(({ other }) => other !== undefined);
+  const nodes = servers.filter(({ other }) => other === undefined);
+  const subjects = [...(await missingPods(lookups, pods, io)), ...(await missingNodes(lookups, nodes, io))];
+  const { operation, cause } = error;
+  const message = error.message.replace(`${cloud} ${operation}: `, '');
+  const kind = subjects.length > 0 ? 'Invalid' : error.kind;
+  return new CloudError({ kind, cloud, operation, message, subjects, cause });
+}
+
+async function missingNodes({ client }: ServerLookups, servers: readonly Server[], { signal }: ReadIo) {
+  if (servers.length === 0) return [];
   const params = { InstanceIds: JSON.stringify(servers.map(({ id }) => id)) };
   const shown = await client.list({
     ...{ product: 'ecs', action: 'DescribeInstances', params, urgency: 'change', signal, perPage: 100 },
@@ -68,10 +85,12 @@ export async function refusedServers(
   });
   const good = new Set(shown.map((one) => one.text('InstanceId')));
   const region = await client.region(signal);
-  const ghosts = servers.filter(({ id }) => !good.has(id));
-  const subjects = ghosts.map(({ id }) => alibaba.print({ instanceId: id, region }));
-  const { operation, cause } = error;
-  const message = error.message.replace(`${cloud} ${operation}: `, '');
-  const kind = ghosts.length > 0 ? 'Invalid' : error.kind;
-  return new CloudError({ kind, cloud, operation, message, subjects, cause });
+  return servers.filter(({ id }) => !good.has(id)).map(({ id }) => alibaba.print({ instanceId: id, region }));
+}
+
+async function missingPods({ interfaces }: ServerLookups, servers: readonly Server[], { signal }: ReadIo) {
+  if (servers.length === 0) return [];
+  const addresses = servers.map(({ other }) => other!.ip);
+  const shown = new Set((await interfaces.of(addresses, signal, 'change')).values());
+  return servers.map(({ id, other }) => `${id}/${other!.ip}`).filter((one) => !shown.has(one));
 }

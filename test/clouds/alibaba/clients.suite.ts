@@ -14,12 +14,15 @@ describe("the vendor's clients for Python", () => {
     ['with signatures of today', '', 'ACS3-HMAC-SHA256'],
     ['with signatures of the former generation', 'v2', 'HMAC-SHA1'],
   ] as const)
-    it(`read and change instances, routes and load balancers of the fake ${title}`, async () => {
+    it(`read and change instances, network interfaces, routes and load balancers of the fake ${title}`, async () => {
       const fake = createFakeAlibaba(systemClock());
       for (let each = 0; each < 150; each += 1) fake.addInstance(`node-${each}`, { eip: each === 3 ? '8.8.4.4' : '' });
+      const first = fake.addPod();
+      const pods = [first, fake.addPod(first.interfaceId), ...Array.from({ length: 10 }, () => fake.addPod())];
+      const ALIBABA_PODS = JSON.stringify(Object.fromEntries(pods.map((one) => [one.address, one.interfaceId])));
       const served = await listen(fake);
       const key = { ALIBABA_KEY_ID: accessKey.id, ALIBABA_KEY_SECRET: accessKey.secret, ALIBABA_SIGNATURE: signature };
-      const env = { ...process.env, ...key, ALIBABA_URL: served.url, ALIBABA_VPC: fake.vpc };
+      const env = { ...process.env, ...key, ALIBABA_URL: served.url, ALIBABA_VPC: fake.vpc, ALIBABA_PODS };
       const work = run(process.env['ALIBABA_PYTHON']!, [join(import.meta.dirname, 'clients/drive.py')], {
         ...{ env, timeout: 120_000 },
       });

@@ -2,9 +2,10 @@ import ipaddr from 'ipaddr.js';
 import { alibaba } from '../../../../common/provider-id/alibaba.ts';
 import { type Desire, type Found, nameOf, type ResourceName, type Want } from '../../../engine/resource.ts';
 import type { DesireInput } from '../../load-balancer-driver.ts';
-import { type DesiredLoadBalancer, type DesiredPort, ownerTags } from '../../load-balancers.ts';
+import { type DesiredLoadBalancer, type DesiredPort, ownerTags, portKey } from '../../load-balancers.ts';
 import { servedPorts, unsupported } from '../../served-ports.ts';
 import { prefix } from '../annotations.ts';
+import { podOf } from '../interfaces.ts';
 import type { ListSpec } from './access-lists.ts';
 import type { BalancerSpec } from './balancers.ts';
 import {
@@ -18,7 +19,7 @@ import {
   type Server,
 } from './found.ts';
 import type { GroupSpec } from './groups.ts';
-import type { ListenerSpec } from './listeners.ts';
+import { type ListenerSpec, portOfServer } from './listeners.ts';
 import { type Settings, settingsOf } from './settings.ts';
 import { marksOf } from './tags.ts';
 
@@ -44,7 +45,7 @@ export function desireOf({ desired, own }: DesireInput, options: DesireOptions):
   const name = settings.name ?? desired.name;
   const main = mainOf(name);
   const unread = [...settings.problems, ...attachProblem(desired), ...rangesProblem(desired, settings)];
-  const { served, refusals } = servedPorts(desired);
+  const { served, refusals } = servedPorts(desired, !desired.ofPods);
   refusals.push(...fieldProblems(desired, settings).map(unsupported), ...unread.map(unsupported));
   const held = own();
   // What cannot be read changes nothing, and nothing goes.
@@ -63,12 +64,12 @@ export function desireOf({ desired, own }: DesireInput, options: DesireOptions):
   const list = listOf(desired, settings, { name, tags: marks, version });
   const isAdopted = held.some((one) => one.kind === kindNames.balancer && one.owner === undefined);
   const formerList = held.find(({ kind }) => kind === kindNames.list)?.id;
-  const nodePorts = [...new Set(served.map(({ nodePort }) => nodePort))];
+  const groups = new Map(served.map((port) => [groupKeyOf(port, desired), port]));
   return {
     wants: [
       { ...main, spec },
       ...(list === undefined ? [] : [list]),
-      ...nodePorts.map((port) => groupOf(port, desired, options.clusterId, held)),
+      ...[...groups].map(([key, port]) => groupOf(key, port, desired, options.clusterId, held)),
       ...served.map((port) => listenerOf(port, desired, settings, options.clusterId, list, formerList, isAdopted)),
     ],
     refusals,
@@ -169,25 +170,38 @@ function versionHeld(held: readonly Found[]): Settings['version'] | undefined {
   return version === 'ipv4' || version === 'ipv6' ? version : undefined;
 }
 
+/** By its port of members, as the classic controller names groups: of pods the target port, which may be a name. */
+export function groupKeyOf(
+  { nodePort, port, protocol, targetPort = String(port) }: DesiredPort,
+  { ofPods, ports }: Pick<DesiredLoadBalancer, 'ofPods' | 'ports'>,
+): string {
+  if (!ofPods) return String(nodePort);
+  // One name may be two ports, of TCP and UDP.
+  const isShared = ports.some((one) => one.protocol === 'TCP' && one.targetPort === targetPort);
+  return protocol === 'UDP' && isShared && !/^\d+$/.test(targetPort) ? `${targetPort}-udp` : targetPort;
+}
+
 function groupOf(
-  nodePort: number,
+  key: string,
+  port: DesiredPort,
   desired: DesiredLoadBalancer,
   clusterId: string,
   held: readonly Found[],
 ): Want<GroupSpec> {
-  const key = String(nodePort);
-  const name = groupName(nodePort, desired.service, clusterId);
+  const name = groupName(key, desired.service, clusterId);
   const there = held.find((one) => one.kind === kindNames.group && one.key === key) as Found<Group> | undefined;
-  const spec: GroupSpec = { name, servers: serversFor(nodePort, desired, there?.body.servers ?? []) };
+  const spec: GroupSpec = { name, servers: serversFor(port, desired, there?.body.servers ?? []) };
   return { kind: kindNames.group, key, within: balancer, spec, summary: `server group ${name}` };
 }
 
-/** Those that are known by their providerID alone stay, and are not added. */
+/** Nodes that are known by their providerID alone stay, and are not added. */
 export function serversFor(
-  port: number,
-  { members }: Pick<DesiredLoadBalancer, 'members'>,
+  desiredPort: DesiredPort,
+  { members, ofPods }: Pick<DesiredLoadBalancer, 'members' | 'ofPods'>,
   there: readonly Server[],
 ): readonly Server[] {
+  if (ofPods) return podServersFor(portKey(desiredPort), members, there);
+  const { nodePort: port } = desiredPort;
   const servers = new Map<string, Server>();
   for (const { providerID, addresses, draining } of members) {
     const id = alibaba.parse(providerID)?.instanceId;
@@ -196,6 +210,16 @@ export function serversFor(
       servers.set(id, { id, port, weight: draining ? 0 : 100 });
   }
   return [...servers.values()];
+}
+
+function podServersFor(key: string, members: DesiredLoadBalancer['members'], there: readonly Server[]) {
+  const servers = members.flatMap(({ providerID, ports }): Server[] => {
+    const [target, pod] = [ports?.[key], podOf(providerID)];
+    return target === undefined || pod === undefined ? [] : [{ ...pod, port: target, weight: 100 }];
+  });
+  if (servers.length > 0) return servers;
+  // The Service has another port, of which its EndpointSlices do not know yet.
+  return there.filter(({ other }) => members.some(({ addresses }) => addresses[0] === other?.ip));
 }
 
 function listenerOf(
@@ -207,11 +231,11 @@ function listenerOf(
   formerList: string | undefined,
   isAdopted: boolean,
 ): Want<ListenerSpec> {
-  const { port, protocol: transport, nodePort } = desiredPort;
+  const { port, protocol: transport } = desiredPort;
   const protocol = settings.protocolOf(desiredPort);
   const key = listenerKey(protocol, port);
   const [namespace = '', name = ''] = desired.service.split('/');
-  const group = nameOf({ kind: kindNames.group, key: String(nodePort) });
+  const group = nameOf({ kind: kindNames.group, key: groupKeyOf(desiredPort, desired) });
   const fields = fieldsOf(protocol, desired, settings, isAdopted);
   const spec: ListenerSpec = {
     ...{ port, protocol, group, fields, list: list && nameOf(list), formerList },
@@ -228,7 +252,7 @@ function listenerOf(
 /** Health checks of what the classic controller made are left as they are until something else changes. */
 function fieldsOf(
   protocol: string,
-  { sessionAffinity, healthCheck }: DesiredLoadBalancer,
+  { sessionAffinity, healthCheck, ofPods }: DesiredLoadBalancer,
   settings: Settings,
   isAdopted: boolean,
 ): ListenerSpec['fields'] {
@@ -238,6 +262,14 @@ function fieldsOf(
   const hashed = protocol === 'udp' && sessionAffinity ? { Scheduler: 'sch' } : {};
   const usual = { ...affinity, ...hashed, ...chosen };
   if (!settings.asksKubeProxy || protocol === 'udp' || isAdopted) return usual;
+  // Only ready pods are members. What HTTP they answer, nobody has said.
+  if (ofPods)
+    return {
+      ...(protocol === 'tcp'
+        ? { HealthCheckType: 'tcp', HealthCheckConnectPort: portOfServer }
+        : { HealthCheck: 'off' }),
+      ...usual,
+    };
   return {
     ...{ HealthCheckConnectPort: healthCheck.port, HealthCheckURI: healthCheck.path, HealthCheckHttpCode: 'http_2xx' },
     ...(protocol === 'tcp' ? { HealthCheckType: 'http' } : { HealthCheck: 'on' }),

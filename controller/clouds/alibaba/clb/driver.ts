@@ -7,6 +7,7 @@ import { ingressOf, unionOfMembers } from '../../shown-load-balancer.ts';
 import { annotations, legacyPrefix, prefix } from '../annotations.ts';
 import type { AlibabaClient } from '../client.ts';
 import type { AlibabaConfig } from '../config.ts';
+import { createInterfaces } from '../interfaces.ts';
 import { networkBalancerKind } from '../nlb/balancers.ts';
 import { pollJobs } from '../nlb/calls.ts';
 import { desireNetwork } from '../nlb/desire.ts';
@@ -22,23 +23,25 @@ import { type Balancer, classicTags, kindNames, type Listener, type Servers } fr
 import { groupKind } from './groups.ts';
 import { listenerKind } from './listeners.ts';
 import { createBalancerReader, createListReader } from './reader.ts';
-import { isNetworkClass, nodeLabelsOf } from './settings.ts';
+import { isNetworkClass, nodeLabelsOf, takesPods } from './settings.ts';
 import { untilMoved } from './type-change.ts';
 
 export interface LoadBalancerOptions {
   readonly client: AlibabaClient;
   readonly place: Place;
-  readonly config: Pick<AlibabaConfig, 'clusterId' | 'isPublicRefused' | 'resourceGroup'>;
+  readonly config: Pick<AlibabaConfig, 'clusterId' | 'isPublicRefused' | 'resourceGroup' | 'servesPods'>;
 }
 
 /** The load balancers of one region: network ones for Services of their class, classic ones for others. */
 export function createLoadBalancerDriver({ client, place, config }: LoadBalancerOptions): LoadBalancerDriver {
+  const interfaces = createInterfaces(client, place);
+  const lookups = { client, interfaces };
   return {
     main: kindNames.balancer,
     kinds: [
       eitherBalancer(balancerKind(client, place) as Kind, networkBalancerKind(client, place) as Kind),
-      ...([groupKind(client), listenerKind(client), listKind(client)] as readonly Kind[]),
-      ...([networkGroupKind(client, place, config.clusterId), serversKind(client)] as readonly Kind[]),
+      ...([groupKind(lookups), listenerKind(client), listKind(client)] as readonly Kind[]),
+      ...([networkGroupKind(client, place, config.clusterId), serversKind(lookups)] as readonly Kind[]),
       networkListenerKind(client) as Kind,
     ],
     readers: [
@@ -53,6 +56,8 @@ export function createLoadBalancerDriver({ client, place, config }: LoadBalancer
     poll: (jobs, io) => pollJobs(client, jobs, io),
     ...{ annotations, annotationPrefixes: [prefix, legacyPrefix], adopts, show, members },
     nodeLabels: nodeLabelsOf,
+    takesPods: (annotations) => takesPods(annotations, config.servesPods),
+    podIds: (addresses, { signal }) => interfaces.of(addresses, signal),
     maxMembers: undefined,
     drains: true,
     slots: ({ says }) => (says !== undefined && isNetworkClass(says) ? [networkSlots] : []),

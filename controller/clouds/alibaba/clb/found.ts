@@ -47,7 +47,7 @@ export interface Server {
   readonly port: number;
   /** 0: it takes no new connections. */
   readonly weight: number;
-  /** That it is no instance: a network interface, say, with the address of a pod. They are only removed. */
+  /** That it is no instance: a network interface, say, with the address of a pod. */
   readonly other?: { readonly type: string; readonly ip: string };
 }
 
@@ -176,13 +176,13 @@ export function membersOf(servers: readonly Server[], region: string): readonly 
 }
 
 /** Names are those of the classic controller: `k8s/30080/web/shop/clusterid`. */
-export function groupName(nodePort: number, service: string, clusterId: string): string {
+export function groupName(key: string, service: string, clusterId: string): string {
   const [namespace = '', name = ''] = service.split('/');
-  return `k8s/${nodePort}/${name}/${namespace}/${clusterId}`.slice(0, 80);
+  return `k8s/${key}/${name}/${namespace}/${clusterId}`.slice(0, 80);
 }
 
 function groupKey(name: string): string {
-  return /^k8s\/(\d+)\//.exec(name)?.[1] ?? name;
+  return /^k8s\/([\w-]+)\//.exec(name)?.[1] ?? name;
 }
 
 export function serverIn(fields: AnswerFields): Server {

@@ -1,6 +1,12 @@
 import type { Found, Kind } from '../../../engine/resource.ts';
-import type { AlibabaClient } from '../client.ts';
-import { refusedServers, type ServerActions, type ServerEdit, serverChanges, serversAfter } from '../servers.ts';
+import {
+  refusedServers,
+  type ServerActions,
+  type ServerEdit,
+  type ServerLookups,
+  serverChanges,
+  serversAfter,
+} from '../servers.ts';
 import { foundGroup, type Group, kindNames, type Server } from './found.ts';
 
 export interface GroupSpec {
@@ -16,7 +22,8 @@ const actions: ServerActions = {
 };
 
 /** The servers behind the listeners of one node port. */
-export function groupKind(client: AlibabaClient): Kind<GroupSpec, Group> {
+export function groupKind(lookups: ServerLookups): Kind<GroupSpec, Group> {
+  const { client } = lookups;
   const sent = (servers: readonly Server[], description: string) =>
     JSON.stringify(
       servers.map(({ id, port, weight, other }) => ({
@@ -41,7 +48,7 @@ export function groupKind(client: AlibabaClient): Kind<GroupSpec, Group> {
       const { permit, signal } = io;
       const request = { product: 'slb', action: 'CreateVServerGroup', params, permit, signal } as const;
       const answer = await client.call(request).catch(async (error: unknown) => {
-        throw await refusedServers(client, error, first, io);
+        throw await refusedServers(lookups, error, first, io);
       });
       const id = answer.text('VServerGroupId');
       const parts = { id, within: io.within!, name, servers: first };
@@ -52,7 +59,7 @@ export function groupKind(client: AlibabaClient): Kind<GroupSpec, Group> {
       const { permit, signal } = io;
       const params = { VServerGroupId: found.id, BackendServers: sent(servers, found.body.name) };
       await client.call({ product: 'slb', action, params, permit, signal }).catch(async (error: unknown) => {
-        throw action.startsWith('Add') ? await refusedServers(client, error, servers, io) : error;
+        throw action.startsWith('Add') ? await refusedServers(lookups, error, servers, io) : error;
       });
       const region = await client.region(signal);
       return { found: [after(found, { action, servers }, region)] };

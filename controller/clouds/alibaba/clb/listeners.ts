@@ -20,6 +20,8 @@ export interface ListenerSpec {
   readonly fields: Params;
 }
 
+/** For a health check: the port that each server has. It is the default, and may not be shown. */
+export const portOfServer = -520;
 const all = ['AclId', 'AclStatus', 'AclType', 'Bandwidth', 'Description', 'Scheduler', 'HealthCheckConnectPort'];
 const checked = ['HealthCheckInterval', 'HealthyThreshold', 'UnhealthyThreshold'];
 const transport = ['HealthCheck', 'HealthCheckConnectTimeout', 'ProxyProtocolV2Enabled'];
@@ -153,14 +155,15 @@ function asSet(protocol: string, { HealthCheck: isChecked, ...params }: Params):
   return { ...params, HealthCheckSwitch: isChecked };
 }
 
-/** The interval has another spelling where these are made. */
+/** The interval has another spelling where these are made, and the default is left out. */
 function asCreated(protocol: string, params: Params): Params {
-  const { HealthCheckInterval: interval, ...rest } = asSet(protocol, params);
+  const { HealthCheckInterval: interval, HealthCheckConnectPort: port, ...rest } = asSet(protocol, params);
   const isWeb = protocol === 'http' || protocol === 'https';
-  return { ...rest, [isWeb ? 'HealthCheckInterval' : 'healthCheckInterval']: interval };
+  const HealthCheckConnectPort = port === portOfServer ? undefined : port;
+  return { ...rest, HealthCheckConnectPort, [isWeb ? 'HealthCheckInterval' : 'healthCheckInterval']: interval };
 }
 
 function isSame(shown: unknown, chosen: Params[string]): boolean {
-  if (chosen === undefined) return true;
+  if (chosen === undefined || (chosen === portOfServer && !shown)) return true;
   return String(shown ?? '').toLowerCase() === String(chosen).toLowerCase();
 }

@@ -4,6 +4,7 @@ import type { DesiredLoadBalancer, DesiredPort, NodeLabel } from '../../load-bal
 import {
   type AnnotationName,
   annotationTable,
+  backendAnnotation,
   classAnnotation,
   legacyPrefix,
   networkClass,
@@ -93,10 +94,11 @@ const ownChecks: readonly AnnotationName[] = [
 ];
 const onlyValues: readonly (readonly [AnnotationName, string])[] = [
   ['server-group-type', 'instance'],
-  ['backend-type', 'ecs'],
   ['backend-ip-version', 'ipv4'],
   ['slb-network-type', 'vpc'],
 ];
+
+const backendType = oneOf('ecs', 'eni');
 
 /** An empty one says nothing. */
 function textOf(values: Values, name: AnnotationName): string | undefined {
@@ -114,6 +116,12 @@ export function pairs(text: string): readonly (readonly [string, string])[] | un
 export function nodeLabelsOf(values: Values): readonly NodeLabel[] {
   const found = pairs(textOf(values, 'backend-label') ?? '') ?? [];
   return found.map(([key, value]) => ({ key, value }));
+}
+
+/** @param servesPods by the cloud config. What cannot be read is said where all is read. */
+export function takesPods(values: Values, servesPods: boolean): boolean {
+  const said = values[backendAnnotation] || textOf(values, 'backend-type');
+  return (said ?? (servesPods ? 'eni' : 'ecs')) === 'eni';
 }
 
 /** Of the class that its annotation or its `loadBalancerClass` names. */
@@ -142,6 +150,10 @@ export function readerOf(annotations: Values, type: 'CLB' | 'NLB') {
       wrong(name, `none: it is of ${type === 'NLB' ? 'Classic' : 'Network'} Load Balancers`);
   }
   for (const [name, value] of onlyValues) read(name, oneOf(value));
+  read('backend-type', backendType);
+  const backend = annotations[backendAnnotation];
+  if (backend && backendType(backend) === undefined)
+    problems.push(`${backendAnnotation}: ${JSON.stringify(backend)}, expected ${annotationTable['backend-type'][0]}`);
   const classes = annotations[classAnnotation];
   if (classes && classes !== networkClass)
     problems.push(`${classAnnotation}: ${JSON.stringify(classes)}, expected ${networkClass} or none`);

@@ -1,12 +1,12 @@
 import { type Desire, type Found, nameOf, type Want } from '../../../engine/resource.ts';
 import type { DesireInput } from '../../load-balancer-driver.ts';
 import { isNetwork } from '../nlb/found.ts';
-import { serversFor, standing } from './desire.ts';
+import { groupKeyOf, serversFor, standing } from './desire.ts';
 import { type Group, kindNames, type Servers } from './found.ts';
 
 /**
  * Another type is another load balancer with another address. Until that is allowed, and while the other one would
- * serve no port, the one that stands serves on, and its servers follow the Nodes. Pure.
+ * serve no port, the one that stands serves on, and its servers follow the members. Pure.
  */
 export function untilMoved(desire: Desire, { desired, own }: DesireInput, toNetwork: boolean): Desire {
   const held = own();
@@ -27,10 +27,12 @@ export function untilMoved(desire: Desire, { desired, own }: DesireInput, toNetw
   };
 
   function followed({ asItStands, ...part }: Want, there: Servers | undefined): Want {
-    const nodePort = Number.parseInt(part.key, 10);
-    if (there === undefined || Number.isNaN(nodePort)) return { ...part, asItStands: true };
+    // The key of a group of a network one has its protocol, too.
+    const [key] = part.key.split('.');
+    const port = desired.ports.find((one) => groupKeyOf(one, desired) === key);
+    if (there === undefined || port === undefined) return { ...part, asItStands: true };
     const { name = part.key } = there as Partial<Group>;
-    return { ...part, spec: { name, servers: serversFor(nodePort, desired, there.servers) } };
+    return { ...part, spec: { name, servers: serversFor(port, desired, there.servers) } };
   }
 }
 

@@ -9,6 +9,7 @@ import {
   balancer,
   cleared,
   type DesireOptions,
+  groupKeyOf,
   hostnameTag,
   mainOf,
   serversFor,
@@ -20,7 +21,7 @@ import type { NetworkBalancerSpec } from './balancers.ts';
 import { networkName, networkSlot } from './found.ts';
 import type { NetworkGroupSpec, ServersSpec } from './groups.ts';
 import type { NetworkListenerSpec } from './listeners.ts';
-import { type NetworkSettings, networkSettingsOf } from './settings.ts';
+import { networkSettingsOf } from './settings.ts';
 
 /** What serves a Service by a Network Load Balancer. Pure. */
 export function desireNetwork({ desired, own }: DesireInput, options: DesireOptions): Desire {
@@ -30,7 +31,7 @@ export function desireNetwork({ desired, own }: DesireInput, options: DesireOpti
   const name = settings.name ?? desired.name;
   const main = mainOf(name);
   const unread = [...settings.problems, ...attachProblem(desired)];
-  const { served, refusals } = servedPorts(desired);
+  const { served, refusals } = servedPorts(desired, !desired.ofPods);
   const unserved = [
     sourceRanges.length > 0 &&
       `spec.loadBalancerSourceRanges: ${sourceRanges.join(', ')}, expected none: ${prefix}security-group-ids says ` +
@@ -57,7 +58,8 @@ export function desireNetwork({ desired, own }: DesireInput, options: DesireOpti
   };
   const isAdopted = held.some((one) => one.kind === kindNames.balancer && one.owner === undefined);
   const groupTags = { ...marks, [ownerTags.retained]: '' };
-  const groups = new Map(served.map((port) => [groupKeyOf(port, settings), port]));
+  const keyOf = (port: DesiredPort) => `${groupKeyOf(port, desired)}.${settings.protocolOf(port)}`;
+  const groups = new Map(served.map((port) => [keyOf(port), port]));
   const wants: readonly Want[] = [
     { ...main, spec },
     ...[...groups].flatMap(([key, port]) => groupOf(key, port)),
@@ -67,18 +69,17 @@ export function desireNetwork({ desired, own }: DesireInput, options: DesireOpti
   return { wants: kept, refusals, remarks: settings.remarks };
 
   function groupOf(key: string, port: DesiredPort): Want[] {
-    const { nodePort } = port;
     const protocol = settings.protocolOf(port);
-    const groupName = networkName(nodePort, protocol, service, clusterId);
+    const groupName = networkName(groupKeyOf(port, desired), protocol, service, clusterId);
     const group: Want<NetworkGroupSpec> = {
       ...{ kind: kindNames.networkGroup, key, summary: `server group ${groupName}` },
       spec: {
-        ...{ name: groupName, tags: groupTags, protocol, fields: groupFieldsOf() },
+        ...{ name: groupName, tags: groupTags, protocol, fields: groupFieldsOf(protocol) },
         atCreation: { ResourceGroupId: settings.resourceGroup },
       },
     };
     const there = held.find((one) => one.kind === kindNames.servers && one.key === key) as Found<Servers> | undefined;
-    const servers = serversFor(nodePort, desired, there?.body.servers ?? []);
+    const servers = serversFor(port, desired, there?.body.servers ?? []);
     // A group without any shows no servers.
     if (servers.length === 0 && there === undefined) return [group];
     const spec: ServersSpec = { name: groupName, servers };
@@ -89,14 +90,17 @@ export function desireNetwork({ desired, own }: DesireInput, options: DesireOpti
   }
 
   /** Health checks of what the classic controller made are left as they are. */
-  function groupFieldsOf() {
-    const { sessionAffinity, healthCheck } = desired;
+  function groupFieldsOf(protocol: string) {
+    const { sessionAffinity, healthCheck, ofPods } = desired;
     const usual = isAdopted && sessionAffinity === undefined ? {} : { Scheduler: sessionAffinity ? 'sch' : 'wrr' };
     const asked = {
       ...{ HealthCheckEnabled: true, HealthCheckType: 'HTTP', HealthCheckConnectPort: healthCheck.port },
       ...{ HealthCheckUrl: healthCheck.path, HealthCheckHttpCode: ['http_2xx'] },
     };
-    const check = settings.healthCheck ?? (isAdopted ? undefined : asked);
+    // 0: the port that each server has.
+    const asksPods = { HealthCheckType: protocol === 'UDP' ? 'UDP' : 'TCP', HealthCheckConnectPort: 0 };
+    const ofMembers = ofPods ? { HealthCheckEnabled: true, ...asksPods } : asked;
+    const check = settings.healthCheck ?? (isAdopted ? undefined : ofMembers);
     return { ...usual, ...settings.groupFields, ...(check && { HealthCheckConfig: check }) };
   }
 
@@ -104,7 +108,7 @@ export function desireNetwork({ desired, own }: DesireInput, options: DesireOpti
     const { port, protocol: transport } = desiredPort;
     const protocol = settings.protocolOf(desiredPort);
     const key = listenerKey(protocol.toLowerCase(), port);
-    const group = nameOf({ kind: kindNames.networkGroup, key: groupKeyOf(desiredPort, settings) });
+    const group = nameOf({ kind: kindNames.networkGroup, key: keyOf(desiredPort) });
     const fields = settings.listenerFieldsOf(protocol);
     const description = networkName(port, protocol, service, clusterId);
     return {
@@ -113,8 +117,4 @@ export function desireNetwork({ desired, own }: DesireInput, options: DesireOpti
       spec: { port, protocol, description, group, fields },
     };
   }
-}
-
-function groupKeyOf(port: DesiredPort, { protocolOf }: NetworkSettings): string {
-  return `${port.nodePort}.${protocolOf(port)}`;
 }

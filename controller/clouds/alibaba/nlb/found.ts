@@ -76,13 +76,13 @@ export function foundNetworkListener(fields: AnswerFields, owner: Owner | undefi
 }
 
 /** Names are those of the classic controller: `k8s.30080.TCP.web.shop.clusterid`. */
-export function networkName(port: number, protocol: string, service: string, clusterId: string): string {
+export function networkName(port: number | string, protocol: string, service: string, clusterId: string): string {
   const [namespace = '', name = ''] = service.split('/');
   return `k8s.${port}.${protocol}.${name}.${namespace}.${clusterId}`.slice(0, 128);
 }
 
 export function networkGroupKey(name: string): string | undefined {
-  const [, port, protocol] = /^k8s\.(\d+)\.(\w+)\./.exec(name) ?? [];
+  const [, port, protocol] = /^k8s\.([\w-]+)\.(\w+)\./.exec(name) ?? [];
   return port === undefined ? undefined : `${port}.${protocol}`;
 }
 

@@ -6,7 +6,14 @@ import { mark, tag, tagList } from '../clb/tags.ts';
 import type { AlibabaClient, Params } from '../client.ts';
 import { cloud } from '../fault.ts';
 import type { Place } from '../place.ts';
-import { refusedServers, type ServerActions, type ServerEdit, serverChanges, serversAfter } from '../servers.ts';
+import {
+  refusedServers,
+  type ServerActions,
+  type ServerEdit,
+  type ServerLookups,
+  serverChanges,
+  serversAfter,
+} from '../servers.ts';
 import { differing, send } from './calls.ts';
 import { foundNetworkGroup, foundServers, type NetworkGroup } from './found.ts';
 
@@ -83,19 +90,25 @@ export function networkGroupKind(
   };
 }
 
+/** `Ecs`, `Eni`, ... */
+function typeOf({ type }: Pick<NonNullable<Server['other']>, 'type'> = { type: 'ecs' }): string {
+  return type[0]!.toUpperCase() + type.slice(1);
+}
+
 type NamedEdit = { readonly edit: ServerEdit; readonly name: string };
 
 /** What is in a group: it goes with the group. */
-export function serversKind(client: AlibabaClient): Kind<ServersSpec, Servers> {
+export function serversKind(lookups: ServerLookups): Kind<ServersSpec, Servers> {
+  const { client } = lookups;
   async function change(group: string, edit: ServerEdit, name: string, io: Parameters<typeof send>[3]) {
     const removes = edit.action === actions.remove;
     const sent = edit.servers.map(({ id, port, weight, other }) => ({
-      ...{ ServerId: id, ServerType: other?.type ?? 'Ecs', Port: port, ...(other && { ServerIp: other.ip }) },
+      ...{ ServerId: id, ServerType: typeOf(other), Port: port, ...(other && { ServerIp: other.ip }) },
       ...(!removes && { Weight: weight, Description: name }),
     }));
     const params = { ServerGroupId: group, Servers: sent };
     const { answer: _, ...job } = await send(client, edit.action, params, io).catch(async (error: unknown) => {
-      throw edit.action === actions.add ? await refusedServers(client, error, edit.servers, io) : error;
+      throw edit.action === actions.add ? await refusedServers(lookups, error, edit.servers, io) : error;
     });
     return job;
   }

@@ -1,8 +1,8 @@
 """Drives a fake Alibaba Cloud with the vendor's own clients for Python: every request is signed and every answer is parsed
 by what Mooring has not written.
 
-ALIBABA_URL, ALIBABA_KEY_ID, ALIBABA_KEY_SECRET and ALIBABA_VPC say where; ALIBABA_SIGNATURE is `v2` for the signatures of
-the former generation. Ends in `ok` or in a traceback.
+ALIBABA_URL, ALIBABA_KEY_ID, ALIBABA_KEY_SECRET and ALIBABA_VPC say where, ALIBABA_PODS which network interface has which
+address of a pod; ALIBABA_SIGNATURE is `v2` for the signatures of the former generation. Ends in `ok` or in a traceback.
 """
 
 import json
@@ -70,6 +70,31 @@ refused(
     "SignatureDoesNotMatch",
     lambda: Ecs(config("wrong")).describe_instances(ecs_models.DescribeInstancesRequest(region_id=region)),
 )
+
+# Network interfaces by the addresses of pods, more than nine, so that names are sorted: `.10` after `.1`.
+pods = json.loads(os.environ["ALIBABA_PODS"])
+interfaces, token = [], None
+while True:
+    request = ecs_models.DescribeNetworkInterfacesRequest(
+        region_id=region,
+        vpc_id=os.environ["ALIBABA_VPC"],
+        private_ip_address=list(pods) + ["10.244.0.7"],
+        max_results=10,
+        next_token=token,
+    )
+    body = ecs.describe_network_interfaces(request).body
+    interfaces += body.network_interface_sets.network_interface_set
+    token = body.next_token
+    if not token:
+        break
+found = {
+    each.private_ip_address: shown.network_interface_id
+    for shown in interfaces
+    for each in shown.private_ip_sets.private_ip_set
+}
+assert found == pods, found
+assert all(shown.vpc_id == os.environ["ALIBABA_VPC"] for shown in interfaces), interfaces
+pod, interface = next(iter(pods.items()))
 
 # Routes
 tables = vpc.describe_route_table_list(
@@ -170,6 +195,25 @@ refused(
         slb_models.AddVServerGroupBackendServersRequest(**group_of, backend_servers=ghost)
     ),
 )
+pod_server = {"ServerId": interface, "ServerIp": pod, "Port": "8080", "Weight": "100", "Type": "eni"}
+slb.add_vserver_group_backend_servers(
+    slb_models.AddVServerGroupBackendServersRequest(**group_of, backend_servers=json.dumps([pod_server]))
+)
+of_group = slb_models.DescribeVServerGroupAttributeRequest(**group_of)
+added = slb.describe_vserver_group_attribute(of_group).body.backend_servers.backend_server
+assert [(each.type, each.server_ip) for each in added if each.server_id == interface] == [("eni", pod)], added
+for wrong in {"ServerId": "eni-bp1never"}, {"ServerIp": "10.244.0.7"}:
+    unknown = json.dumps([{**pod_server, **wrong}])
+    refused(
+        "ObtainIpFail",
+        lambda: slb.add_vserver_group_backend_servers(
+            slb_models.AddVServerGroupBackendServersRequest(**group_of, backend_servers=unknown)
+        ),
+    )
+left = slb.remove_vserver_group_backend_servers(
+    slb_models.RemoveVServerGroupBackendServersRequest(**group_of, backend_servers=json.dumps([pod_server]))
+).body.backend_servers.backend_server
+assert [each.type for each in left] == ["ecs"], left
 slb.set_vserver_group_attribute(
     slb_models.SetVServerGroupAttributeRequest(**group_of, backend_servers=json.dumps([{**servers[0], "Weight": "0"}]))
 )
@@ -243,6 +287,27 @@ def add(server_id):
 
 done(add(one.instance_id))
 refused("ResourceNotFound.ecs", lambda: add("i-bp1never"))
+
+
+def pod_servers(kind, **more):
+    return [kind(server_id=interface, server_ip=pod, server_type="Eni", port=8080, **more)]
+
+
+def add_pod(**more):
+    servers = pod_servers(nlb_models.AddServersToServerGroupRequestServers, **more)
+    request = nlb_models.AddServersToServerGroupRequest(server_group_id=group_id, servers=servers)
+    return nlb.add_servers_to_server_group(request).body
+
+
+done(add_pod(weight=100))
+shown = nlb.list_server_group_servers(nlb_models.ListServerGroupServersRequest(server_group_id=group_id)).body.servers
+assert [(each.server_id, each.server_ip) for each in shown if each.server_type == "Eni"] == [(interface, pod)], shown
+gone = pod_servers(nlb_models.RemoveServersFromServerGroupRequestServers)
+done(
+    nlb.remove_servers_from_server_group(
+        nlb_models.RemoveServersFromServerGroupRequest(server_group_id=group_id, servers=gone)
+    ).body
+)
 made = nlb.create_listener(
     nlb_models.CreateListenerRequest(
         load_balancer_id=network, listener_protocol="TCP", listener_port=80, server_group_id=group_id, idle_timeout=300

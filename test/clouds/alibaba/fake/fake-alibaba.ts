@@ -20,6 +20,7 @@ import {
 } from './fake-groups.ts';
 import { answerMetadata, assumeRole } from './fake-identity.ts';
 import { describeInstances } from './fake-instances.ts';
+import { describeInterfaces } from './fake-interfaces.ts';
 import { createListener, deleteListener, describeListeners, setListener, startListener } from './fake-listeners.ts';
 import { addEntries, createList, deleteList, describeList, describeLists, removeEntries } from './fake-lists.ts';
 import { network } from './fake-network.ts';
@@ -67,6 +68,7 @@ const networkVersion = '2022-04-30';
 /** By version and action. */
 const handlers: Readonly<Record<string, Handler>> = {
   '2014-05-26 DescribeInstances': describeInstances,
+  '2014-05-26 DescribeNetworkInterfaces': describeInterfaces,
   '2016-04-28 DescribeRouteTableList': describeTables,
   '2016-04-28 DescribeRouteEntryList': describeEntries,
   '2016-04-28 CreateRouteEntries': createEntries,
@@ -135,7 +137,7 @@ export function createFakeAlibaba(clock: Clock): FakeRegion {
     ...{ balancers: new Map(), maxBalancers: 60, maxServers: 200, lists: new Map() },
     ...{ hidden: new Set(), networks: new Map(), networkGroups: new Map(), jobs: new Map() },
     keys: new Map([[accessKey.id, { secret: accessKey.secret }]]),
-    ...{ instances: new Map(), routeTables: new Map([['vtb-bp145q7glnuzdvzu2', []]]) },
+    ...{ instances: new Map(), podAddresses: new Map(), routeTables: new Map([['vtb-bp145q7glnuzdvzu2', []]]) },
     now: () => clock.now(),
     nextId: (prefix) => {
       last += 1;
@@ -152,6 +154,11 @@ export function createFakeAlibaba(clock: Clock): FakeRegion {
       };
       region.instances.set(id, one);
       return one;
+    },
+    addPod(interfaceId = region.nextId('eni')) {
+      const address = `172.20.${(last >> 8) % 250}.${region.podAddresses.size + 1}`;
+      region.podAddresses.set(address, interfaceId);
+      return { address, interfaceId };
     },
     http: httpOf(answer),
   };

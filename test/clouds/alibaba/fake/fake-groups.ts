@@ -1,6 +1,7 @@
 import type { FakeAnswer, Json } from '../../fake-http.ts';
 import { FakeRefusal, type FakeRequest, invalid, notFound, ok, required } from './fake-api.ts';
 import { balancerOf, changing, shownTags, tagsOf } from './fake-balancers.ts';
+import { interfacesOf, isInterface } from './fake-interfaces.ts';
 import type { FakeBalancer, FakeGroup, FakeRegion } from './fake-region.ts';
 
 const serversAtOnce = 20;
@@ -18,11 +19,14 @@ function serversIn(region: FakeRegion, { params }: FakeRequest, needsThem = true
   const servers: Json[] = JSON.parse(params.get('BackendServers') ?? '[]');
   if (!Array.isArray(servers) || servers.length > serversAtOnce) throw invalid('BackendServers');
   if (needsThem && servers.length === 0) throw invalid('BackendServers');
-  return servers.map(({ ServerId, Port, Weight, Type, Description }) => {
+  return servers.map(({ ServerId, Port, Weight, Type = 'ecs', Description, ServerIp }) => {
     if (!(Number(Port) >= 1) || !(Number(Weight) >= 0 && Number(Weight) <= 100)) throw invalid('BackendServers');
-    if (!region.instances.has(String(ServerId)))
-      throw new FakeRefusal(400, 'ObtainIpFail', 'The specified BackendServers do not exist.');
-    return { ServerId, Port: Number(Port), Weight: Number(Weight), Type, Description, ServerIp: '' };
+    if (Type !== 'ecs' && Type !== 'eni') throw invalid('BackendServers');
+    const isThere =
+      Type === 'ecs' ? region.instances.has(String(ServerId)) : isInterface(region, { ServerId, ServerIp });
+    if (!isThere) throw new FakeRefusal(400, 'ObtainIpFail', 'The specified BackendServers do not exist.');
+    const shownIp = Type === 'ecs' ? '' : ServerIp || interfacesOf(region).get(String(ServerId))![0];
+    return { ServerId, Port: Number(Port), Weight: Number(Weight), Type, Description, ServerIp: shownIp };
   });
 }
 

@@ -1,6 +1,7 @@
 import type { FakeAnswer, Json } from '../../fake-http.ts';
 import { FakeRefusal, type FakeRequest, invalid, notFound, ok, pageByToken, read, required } from './fake-api.ts';
 import { tagsOf } from './fake-balancers.ts';
+import { interfacesOf, isInterface } from './fake-interfaces.ts';
 import type { FakeNetwork, FakeNetworkGroup, FakeRegion } from './fake-region.ts';
 
 /** Network Load Balancers. Each change is a job; what it changes takes no other change until it has ended. */
@@ -81,13 +82,16 @@ function shownNetwork(region: FakeRegion, { id, wire, tags, readyAtMs }: FakeNet
 function serversIn(region: FakeRegion, { params }: FakeRequest): Json[] {
   const servers = read(params, 'Servers');
   if (servers.length === 0 || servers.length > serversAtOnce) throw invalid('Servers');
-  return servers.map(({ ServerId, ServerType, Port, Weight, Description }) => {
-    if (ServerType !== 'Ecs') throw invalid('ServerType');
+  return servers.map(({ ServerId, ServerType, ServerIp, Port, Weight, Description }) => {
+    if (ServerType !== 'Ecs' && ServerType !== 'Eni') throw invalid('ServerType');
     if (!(Number(Port) >= 1)) throw invalid('Port');
-    if (!region.instances.has(String(ServerId))) throw new FakeRefusal(404, 'ResourceNotFound.ecs', 'no such server');
+    if (ServerType === 'Ecs' && !region.instances.has(String(ServerId)))
+      throw new FakeRefusal(404, 'ResourceNotFound.ecs', 'no such server');
+    if (ServerType === 'Eni' && !isInterface(region, { ServerId, ServerIp }))
+      throw new FakeRefusal(404, 'ResourceNotFound.eni', 'no such server');
     return {
-      ServerId,
-      ServerType,
+      ...{ ServerId, ServerType },
+      ServerIp: ServerIp || interfacesOf(region).get(String(ServerId))?.[0],
       Port: Number(Port),
       Weight: Number(Weight ?? 100),
       Description,
@@ -96,7 +100,11 @@ function serversIn(region: FakeRegion, { params }: FakeRequest): Json[] {
   });
 }
 
-const same = (a: Json) => (b: Json) => a['ServerId'] === b['ServerId'] && a['Port'] === b['Port'];
+/** One interface may have several addresses in a group. */
+const same = (a: Json) => (b: Json) =>
+  a['ServerId'] === b['ServerId'] &&
+  a['Port'] === b['Port'] &&
+  (a['ServerType'] !== 'Eni' || a['ServerIp'] === b['ServerIp']);
 
 type Handler = (region: FakeRegion, request: FakeRequest) => FakeAnswer;
 

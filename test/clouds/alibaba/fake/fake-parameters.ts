@@ -112,6 +112,11 @@ export const parameters: Readonly<Record<string, string>> = {
   ].join(' '),
   CreateRouteEntries: 'DryRun RouteEntries',
   DeleteRouteEntries: 'DryRun RouteEntries',
+  DescribeNetworkInterfaces: [
+    'InstanceId Ipv6Address MaxResults NetworkInterfaceId NetworkInterfaceName NextToken PageNumber PageSize',
+    'PrimaryIpAddress PrivateIpAddress ResourceGroupId SecurityGroupId ServiceManaged Status Tag Type',
+    'VSwitchId VpcId',
+  ].join(' '),
   DescribeInstances: [
     'AdditionalAttributes DeviceAvailable DryRun EipAddresses Filter HpcClusterId HttpEndpoint',
     'HttpPutResponseHopLimit HttpTokens ImageId InnerIpAddresses InstanceChargeType InstanceIds',

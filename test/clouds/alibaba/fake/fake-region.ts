@@ -99,6 +99,8 @@ export interface FakeRegion {
   /** How long a key of a role is good. */
   keyLifeMs: number;
   readonly instances: Map<string, FakeInstance>;
+  /** The network interface of each address of a pod. */
+  readonly podAddresses: Map<string, string>;
   /** Entries by the id of their table. */
   readonly routeTables: Map<string, FakeEntry[]>;
   maxEntries: number;
@@ -123,4 +125,6 @@ export interface FakeRegion {
   now(): number;
   nextId(prefix: string): string;
   addInstance(name: string, more?: Partial<FakeInstance>): FakeInstance;
+  /** An address of a pod on a network interface: of this one, or of a new one. */
+  addPod(interfaceId?: string): { readonly address: string; readonly interfaceId: string };
 }
