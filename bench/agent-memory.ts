@@ -16,6 +16,7 @@ import { names } from '../common/well-known.ts';
 import { bundleAgent } from '../scripts/bundle.ts';
 import { memoryEnvironment } from '../scripts/image/build-images.ts';
 import { startCloud } from '../test/kit/cloud/start-cloud.ts';
+import { memoryOf } from './process-figures.ts';
 
 export const agentNodeFlags = ['--lite-mode', '--max-old-space-size=24', '--max-semi-space-size=1'];
 
@@ -143,7 +144,7 @@ export async function measureAgent(seconds: number, cloud: BenchCloud = 'simulat
     return {
       firstReportMs: Math.round(firstReportMs),
       firstReportCpuMs,
-      ...(await memory(child.pid!)),
+      ...(await memoryOf(child.pid!)),
       cpuShare: used / ((clock.monotonic() - measuredFrom) / 1000),
       bundleKiB: Math.round(Object.values(outputs)[0]!.bytes / 1024),
       reports: controller.reports.length,
@@ -157,23 +158,6 @@ export async function measureAgent(seconds: number, cloud: BenchCloud = 'simulat
     await metadata.stop();
     await rm(folder, { recursive: true, force: true });
   }
-}
-
-async function memory(pid: number) {
-  const [rollup, status] = await Promise.all([
-    readFile(`/proc/${pid}/smaps_rollup`, 'utf8'),
-    readFile(`/proc/${pid}/status`, 'utf8'),
-  ]);
-  return {
-    rssMiB: mebibytes(rollup, 'Rss'),
-    anonymousMiB: mebibytes(rollup, 'Anonymous'),
-    peakMiB: mebibytes(status, 'VmHWM'),
-  };
-}
-
-function mebibytes(text: string, field: string): number {
-  const kibibytes = Number(new RegExp(`^${field}:\\s+(\\d+) kB`, 'm').exec(text)?.[1]);
-  return Math.round((kibibytes / 1024) * 10) / 10;
 }
 
 /**

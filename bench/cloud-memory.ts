@@ -14,7 +14,7 @@ import { createStep } from '../test/clouds/life/service-steps.ts';
 import { openOvirtLife } from '../test/clouds/ovirt/life-cloud.ts';
 import { startCloud } from '../test/kit/cloud/start-cloud.ts';
 import { conditionOf } from '../test/kit/world/scenario.ts';
-import { type MemoryFigures, median, memoryOf } from './process-figures.ts';
+import { type MemoryFigures, medianMemory, memoryOf } from './process-figures.ts';
 import { nodeFlags } from './shipped-controller.ts';
 
 /** What a controller with one cloud may have above one with the simulated cloud, MiB of its own memory. */
@@ -45,17 +45,7 @@ export async function measureCloudMemory(
   for (let round = 0; round < rounds; round += 1)
     for (const name of round % 2 === 0 ? names : names.toReversed())
       figures.get(name)?.push(await memoryWith(clouds[name]!, program, seconds));
-  return new Map(
-    [...figures].map(([name, all]) => {
-      const of = (pick: (one: MemoryFigures) => number) => median(all.map(pick));
-      const [rssMiB, anonymousMiB, peakMiB] = [
-        of((one) => one.rssMiB),
-        of((one) => one.anonymousMiB),
-        of((one) => one.peakMiB),
-      ];
-      return [name, { rssMiB, anonymousMiB, peakMiB }];
-    }),
-  );
+  return new Map([...figures].map(([name, all]) => [name, medianMemory(all)]));
 }
 
 async function memoryWith(open: OpenLifeCloud, program: readonly string[], seconds: number): Promise<MemoryFigures> {

@@ -10,10 +10,13 @@ export interface MemoryFigures {
 }
 
 export async function memoryOf(pid: number): Promise<MemoryFigures> {
-  const status = await readFile(`/proc/${pid}/status`, 'utf8');
+  const [rollup, status] = await Promise.all([
+    readFile(`/proc/${pid}/smaps_rollup`, 'utf8'),
+    readFile(`/proc/${pid}/status`, 'utf8'),
+  ]);
   return {
-    rssMiB: mebibytes(status, 'VmRSS'),
-    anonymousMiB: mebibytes(status, 'RssAnon'),
+    rssMiB: mebibytes(rollup, 'Rss'),
+    anonymousMiB: mebibytes(rollup, 'Anonymous'),
     peakMiB: mebibytes(status, 'VmHWM'),
   };
 }
@@ -34,6 +37,15 @@ export function median(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b);
   const half = sorted.length >> 1;
   return sorted.length % 2 === 1 ? sorted[half]! : (sorted[half - 1]! + sorted[half]!) / 2;
+}
+
+/** Of several processes, each figure by itself. */
+export function medianMemory(all: readonly MemoryFigures[]): MemoryFigures {
+  return {
+    rssMiB: median(all.map(({ rssMiB }) => rssMiB)),
+    anonymousMiB: median(all.map(({ anonymousMiB }) => anonymousMiB)),
+    peakMiB: median(all.map(({ peakMiB }) => peakMiB)),
+  };
 }
 
 /** Rise per step of x by least squares. */
