@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { cloudNodeManager } from '../test/clouds/azure/tools.ts';
 import { measureAgent } from './agent-memory.ts';
 import { measureBarePatches } from './bare-patches.ts';
 import { printCloudCalls } from './cloud-calls/print-cloud-calls.ts';
@@ -17,7 +18,15 @@ import { measureManyNodes, printManyNodes } from './many-nodes.ts';
 import { measureRoutes } from './measures/routes.ts';
 import { measureServices } from './measures/services.ts';
 import { measureMemory, memoryBudgetMiB } from './memory.ts';
-import { printIdleHour, printRoutes, printScale, printServices, printSideBySide } from './network-tables.ts';
+import {
+  printIdleHour,
+  printNodeManagers,
+  printRoutes,
+  printScale,
+  printServices,
+  printSideBySide,
+} from './network-tables.ts';
+import { compareNodeManagers } from './node-managers.ts';
 import { median } from './process-figures.ts';
 import { measureScale } from './scale.ts';
 import { buildShipped } from './shipped-controller.ts';
@@ -28,15 +37,15 @@ import { printTable, seconds } from './table.ts';
 
 const usage = `npm run -s bench -- [MEASURE] [flags]
   MEASURE                 join, memory, idle, idle-hour, rolling-hour, idle-memory, cloud-memory, agent, bare, services,
-                          routes, scale, many-nodes, cloud-calls, upstream or all
-  --api embedded|real     API server, in a process of its own (embedded; real for upstream)
+                          routes, scale, many-nodes, cloud-calls, upstream, node-managers or all
+  --api embedded|real     API server, in a process of its own (embedded; real for upstream and node-managers)
   --nodes N               1000; 5000 for memory, idle, idle-hour, rolling-hour and scale; 20 for services; of many-nodes
-                          25000, 50000 and 100000
-  --rounds N              rounds whose medians are shown, of join, bare and upstream (3)
+                          25000, 50000 and 100000; 100 for node-managers
+  --rounds N              rounds whose medians are shown, of join, bare, upstream and node-managers (3)
   --latency 0,50,200      milliseconds of each call to the cloud, of join; 100 for services, routes and upstream
   --ways at-start,created,reports   who joins, of join
   --minutes N             of memory's soak (3), idle (15), scale's agents at their own pace (1), idle-hour and
-                          rolling-hour (60), idle-memory and cloud-memory (0.5)
+                          rolling-hour (60), idle-memory and cloud-memory (0.5), node-managers' count of requests (20)
   --services N,N          1,200,500 for services; 500 for idle-hour and rolling-hour; 200 for upstream
   --routes N              1000 for routes, 300 for upstream
   --parts ${sideBySideParts.join(',')}     of upstream
@@ -260,6 +269,20 @@ const benches: Readonly<Record<string, (stage: Stage) => Promise<void>>> = {
     };
     printSideBySide(whereOf(bench), rounds, await measureSideBySide(bench, dist, size, progress));
   },
+
+  async 'node-managers'({ bench, dist }) {
+    const { requests } = bench;
+    if (requests === undefined || bench.api.kind !== 'real')
+      return console.error(
+        'node-managers: SKIPPED, only the real API server counts what all programs ask (--api real)',
+      );
+    progress('building cloud-node-manager with go, some minutes the first time');
+    const found = await cloudNodeManager();
+    if ('skipped' in found) return console.error(`node-managers: SKIPPED, ${found.skipped}`);
+    const size = { nodes: nodes ?? 100, rounds, idleMinutes: minutes ?? 20 };
+    const options = { ...size, dist, program: found.program, requests };
+    printNodeManagers(size, await compareNodeManagers(bench.api, options, progress));
+  },
 };
 
 /** Those that need no API server and no build. */
@@ -281,7 +304,7 @@ const alone: Readonly<Record<string, () => Promise<void>>> = {
 };
 
 /** Not part of `all`: it needs a real API server, and go. */
-const onlyWhenNamed = new Set(['upstream']);
+const onlyWhenNamed = new Set(['upstream', 'node-managers']);
 
 function whereOf({ api }: BenchApi): string {
   return `${latencyMs} ms a call to the cloud (${api.kind} API server)`;
@@ -324,7 +347,8 @@ async function main(): Promise<void> {
   const staged = asked.filter((name) => benches[name] !== undefined);
   if (staged.length === 0) return;
   const folder = await mkdtemp(join(tmpdir(), 'mooring-bench-'));
-  const bench = await startBenchApi(values.api ?? (staged.includes('upstream') ? 'real' : 'embedded'));
+  const kind = staged.some((name) => onlyWhenNamed.has(name)) ? 'real' : 'embedded';
+  const bench = await startBenchApi(values.api ?? kind, staged.includes('node-managers'));
   try {
     const stage = { bench, dist: await buildShipped(folder), folder };
     for (const name of staged) await benches[name]!(stage);

@@ -1,4 +1,5 @@
 import type { IdleHourOptions, IdleHourResult } from './idle-hour.ts';
+import type { NodeManagerName, NodeManagersResult } from './measures/node-managers.ts';
 import type { RoutesResult } from './measures/routes.ts';
 import type { ServicesResult } from './measures/services.ts';
 import { median } from './process-figures.ts';
@@ -116,6 +117,43 @@ export function printSideBySide(where: string, rounds: number, rows: readonly Si
       ratio(defaults, ours),
       ratio(tuned, ours),
     ]),
+  );
+}
+
+/** What is counted in the last round alone stands without brackets. */
+export function printNodeManagers(
+  { nodes, rounds, idleMinutes }: { readonly nodes: number; readonly rounds: number; readonly idleMinutes: number },
+  results: Readonly<Record<NodeManagerName, readonly NodeManagersResult[]>>,
+): void {
+  const row = (what: string, pick: (result: NodeManagersResult) => number | undefined) => {
+    const values = (name: NodeManagerName) => {
+      const found = results[name].map(pick).filter((value) => value !== undefined);
+      return found.length === 0 ? undefined : found;
+    };
+    const [ours, theirs] = [values('ours'), values('theirs')];
+    return [what, spread(ours), spread(theirs), ratio(theirs, ours)];
+  };
+  const requests = (name: NodeManagerName) => results[name].at(-1)?.requestsPerMinute ?? new Map<string, number>();
+  const sum = (counts: ReadonlyMap<string, number>) => [...counts.values()].reduce((all, each) => all + each, 0);
+  const [own, others] = [requests('ours'), requests('theirs')];
+  const perMinute = (what: string, ours: number, theirs: number) => [what, ours.toFixed(1), theirs.toFixed(1)];
+  printTable(
+    `${nodes} nodes, ${nodes} processes each: our agents with a controller, Azure's cloud-node-manager (real API ` +
+      `server; medians of ${rounds} rounds, in brackets the lowest and the highest)`,
+    ['what', 'ours', 'theirs', 'theirs : ours'],
+    [
+      row('all Nodes complete, s', ({ completeMs }) => completeMs / 1000),
+      row('of these until the controller led, s', ({ ledMs }) => ledMs && ledMs / 1000),
+      row("processor time of a node's process until then, s", ({ cpuSeconds }) => cpuSeconds),
+      row("a node's process: RSS, MiB", ({ memory }) => memory.rssMiB),
+      row("a node's process: anonymous, MiB", ({ memory }) => memory.anonymousMiB),
+      row('the controller: RSS, MiB', ({ controllerMemory }) => controllerMemory?.rssMiB),
+      row('the controller: anonymous, MiB', ({ controllerMemory }) => controllerMemory?.anonymousMiB),
+      perMinute(`API requests a minute, of ${idleMinutes} idle ones`, sum(own), sum(others)),
+      ...[...new Set([...own.keys(), ...others.keys()])].map((what) =>
+        perMinute(`  ${what}`, own.get(what) ?? 0, others.get(what) ?? 0),
+      ),
+    ],
   );
 }
 

@@ -30,6 +30,8 @@ export interface ShippedControllerOptions {
   /** Without it the cloud is served from reports alone. */
   readonly credentials: boolean;
   readonly folder: string;
+  /** In place of those of the simulated cloud. */
+  readonly cloudFlags?: readonly string[];
   /** More of `run`'s flags. */
   readonly extra?: readonly string[];
 }
@@ -69,7 +71,7 @@ export async function writeRunFiles({
   cloud,
   credentials,
   folder,
-}: Omit<ShippedControllerOptions, 'extra'>): Promise<RunFiles> {
+}: Omit<ShippedControllerOptions, 'cloudFlags' | 'extra'>): Promise<RunFiles> {
   const place = [...cloud.model.places.values()][0];
   const kubeconfig = {
     apiVersion: 'v1',
@@ -96,13 +98,17 @@ export async function writeRunFiles({
 }
 
 /** Flags that ours and upstream's have in common. */
-export function runFlags(files: RunFiles): string[] {
-  return [`--kubeconfig=${files.kubeconfig}`, '--cloud-provider=simulated', `--cloud-config=${files.cloud}`];
+export function runFlags(files: RunFiles, cloudFlags = simulatedFlags(files)): string[] {
+  return [`--kubeconfig=${files.kubeconfig}`, ...cloudFlags];
+}
+
+function simulatedFlags(files: RunFiles): readonly string[] {
+  return ['--cloud-provider=simulated', `--cloud-config=${files.cloud}`];
 }
 
 export async function startShippedController(
   dist: string,
-  { api, cloud, credentials, folder, extra = [] }: ShippedControllerOptions,
+  { api, cloud, credentials, folder, cloudFlags, extra = [] }: ShippedControllerOptions,
 ): Promise<ShippedController> {
   const files = await writeRunFiles({ api, cloud, credentials, folder });
   const rest = createKubeRest(api);
@@ -114,7 +120,7 @@ export async function startShippedController(
       ...(await nodeFlags()),
       join(dist, 'controller.cjs'),
       'run',
-      ...runFlags(files),
+      ...runFlags(files, cloudFlags),
       `--report-address=127.0.0.1:${ports.report}`,
       '--report-advertise-address=127.0.0.1',
       `--secure-port=${ports.secure}`,

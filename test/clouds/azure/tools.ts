@@ -16,7 +16,16 @@ export async function pythonWithClients(): Promise<Tool<{ python: string }>> {
   return 'skipped' in tool ? tool : { python: join(tool.folder, 'bin/python') };
 }
 
+const goModule = join(import.meta.dirname, 'clients/go');
+
 /** The program of `clients/go`, built of the classic controller's provider. */
 export function classicProvider(): Promise<Tool<{ program: string }>> {
-  return goProgram(join(import.meta.dirname, 'clients/go'), 'azure-classic-provider');
+  return goProgram(goModule, 'azure-classic-provider');
+}
+
+/** Azure's agent, in the version of that provider. */
+export function cloudNodeManager(): Promise<Tool<{ program: string }>> {
+  const within = { ...limits, timeout: 1_800_000 };
+  const command = 'sigs.k8s.io/cloud-provider-azure/cmd/cloud-node-manager';
+  return goProgram(goModule, 'cloud-node-manager', command, within);
 }
