@@ -1,5 +1,6 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
-import { startFakeMetadata } from '../agent/testing/fake-metadata.ts';
 
 /** Azure's metadata service of many VMs at one port. */
 export interface AzureMetadata {
@@ -32,21 +33,33 @@ export function askedOf({
   return vm === undefined || own === undefined ? undefined : { vm, path: own };
 }
 
-/** An instance of a scale set for each of the names, in zone 2, with one private address. */
+/**
+ * An instance of a scale set for each of the names, in zone 2, with one private address. In a process of its own: one
+ * that starts many others answers nobody meanwhile.
+ */
 export async function startAzureMetadata(vms: readonly string[]): Promise<AzureMetadata> {
+  const child = fork(new URL('azure-metadata-process.ts', import.meta.url), {
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  });
+  const answer = once(child, 'message');
+  child.send(vms);
+  const [url] = (await answer) as [string];
+  return {
+    urlOf: (vm) => `${url}/${vm}`,
+    proxyOf: (vm) => url.replace('//', `//${vm}@`),
+    async stop() {
+      const gone = once(child, 'exit');
+      child.disconnect();
+      await gone;
+    },
+  };
+}
+
+/** The documents of these VMs by name. */
+export async function instanceDocuments(vms: readonly string[]): Promise<ReadonlyMap<string, string>> {
   const fixture = new URL('../agent/metadata/fixtures/azure/instance.json', import.meta.url);
   const { compute } = JSON.parse(await readFile(fixture, 'utf8'));
-  const documents = new Map(vms.map((vm, index) => [vm, JSON.stringify(documentOf(compute, vm, index))]));
-  const service = await startFakeMetadata((request) => {
-    const asked = askedOf(request);
-    // Without a public address there is no document of a load balancer.
-    return asked?.path.startsWith('/metadata/instance?') ? documents.get(asked.vm) : undefined;
-  });
-  return {
-    urlOf: (vm) => `${service.url}/${vm}`,
-    proxyOf: (vm) => service.url.replace('//', `//${vm}@`),
-    stop: service.close,
-  };
+  return new Map(vms.map((vm, index) => [vm, JSON.stringify(documentOf(compute, vm, index))]));
 }
 
 function documentOf(compute: { readonly resourceId: string }, vm: string, index: number): object {
