@@ -88,6 +88,8 @@ export interface DesiredLoadBalancer {
   readonly annotations: Readonly<Record<string, string>>;
   /** The complete desired set. */
   readonly members: readonly DesiredMember[];
+  /** False in `declare`: `members` is empty and says nothing. Default: true. */
+  readonly areMembersKnown?: boolean;
   /** The members are pods, by `takesPods`: those that are ready now, which may be none. */
   readonly ofPods?: boolean;
   /**

@@ -30,10 +30,9 @@ export function declareServices(
     if (intentOf(service, loadBalancerClasses) !== 'ensure') continue;
     const choice = chooseCloud(service, clouds);
     if (!('cloud' in choice) || choice.cloud !== cloud) continue;
-    // Shared resources do not depend on members.
     const parts = { cluster, cloud, policy, members: [], ofPods: takesPods(service, cloud), retain: false };
     const desired = desiredOf(service, parts);
-    if (desired.ok) all.push(desired.desired);
+    if (desired.ok) all.push({ ...desired.desired, areMembersKnown: false });
     else isComplete = false;
   }
   cloud.loadBalancers.declare(all, isComplete, new Set(policy.attachable.map(({ id }) => id)));

@@ -183,7 +183,7 @@ function sideOf(
     if (pool.kind !== 'interfaces') return [];
     const spec = interfacesOf(desired, { document, name: pool.name }, family, place, book);
     const one = { kind: kindNames.pool, key: poolKey(document, pool.name), needs: [nameOf(main)] };
-    for (const id of [...spec.vms, ...spec.sets]) {
+    for (const id of [...(spec.vms ?? []), ...spec.sets]) {
       const why = book.refusalOf(id);
       if (why !== undefined) remarks.push(`${id.split('/').at(-1)} is not in backend pool ${pool.name}: it ${why}`);
     }
@@ -299,12 +299,13 @@ function membersOf(
 
 /** The VMs behind a pool, and the scale sets of the configured resource group that they are in. */
 function interfacesOf(
-  { members }: DesiredLoadBalancer,
+  { members, areMembersKnown = true }: DesiredLoadBalancer,
   pool: Pick<InterfacePoolSpec, 'document' | 'name'>,
   family: IpFamily,
   { machines }: BalancerPlace,
   book: AddressBook,
 ): InterfacePoolSpec {
+  if (!areMembersKnown) return { ...pool, vms: undefined, sets: [] };
   const present = new Set(book.vmsBehind(pool.document));
   const ids = members.flatMap(({ providerID, addresses }) => {
     const vm = readVmId(providerID.slice('azure://'.length));

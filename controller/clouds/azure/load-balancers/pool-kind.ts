@@ -8,7 +8,9 @@ const bootMs = 15 * 60_000;
 
 /** What the pool has to be like; the same object where it is like that. Pure but for what the book has. */
 export function poolWith(pool: InterfacePool, spec: InterfacePoolSpec, book: AddressBook): InterfacePool {
-  const desired = new Set(spec.vms);
+  const { vms } = spec;
+  if (vms === undefined) return pool;
+  const desired = new Set(vms);
   const goes = ({ vm, createdAtMs }: PoolMember) => {
     // Whether it is a node's is not known: that of a node would leave while the node joins.
     if (vm === undefined) return false;
@@ -17,7 +19,7 @@ export function poolWith(pool: InterfacePool, spec: InterfacePoolSpec, book: Add
     return !pool.isTakenOver && pool.holder !== undefined && createdAtMs + bootMs < book.nowMs();
   };
   const present = new Set(pool.members.map(({ vm }) => vm));
-  const joining = spec.vms.filter((vm) => !present.has(vm) && book.refusalOf(vm) === undefined);
+  const joining = vms.filter((vm) => !present.has(vm) && book.refusalOf(vm) === undefined);
   const sets = spec.sets.filter((set) => !pool.sets.includes(set) && book.refusalOf(set) === undefined);
   if (joining.length === 0 && sets.length === 0 && !pool.members.some(goes)) return pool;
   const members = [
@@ -35,7 +37,7 @@ export function poolKind(book: AddressBook): Kind<InterfacePoolSpec, InterfacePo
     again: 'safe',
     merge: (specs) => ({
       ...specs[0]!,
-      vms: [...new Set(specs.flatMap(({ vms }) => vms))],
+      vms: specs.every(({ vms }) => vms === undefined) ? undefined : [...new Set(specs.flatMap(({ vms = [] }) => vms))],
       sets: [...new Set(specs.flatMap(({ sets }) => sets))],
     }),
     usedBy: ({ body }) => book.usersOf(body),

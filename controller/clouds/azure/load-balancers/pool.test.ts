@@ -4,7 +4,7 @@ import type { AzureWorldOptions } from '../../../../test/clouds/azure/azure-worl
 import { location } from '../../../../test/clouds/azure/fake/fake-state.ts';
 import { annotated, internal, type Json, network, withWorld } from '../../../../test/clouds/azure/scene.ts';
 import { newOwner, port } from '../../../../test/clouds/suite/desired.ts';
-import { ensure as ensureService } from '../../../../test/clouds/suite/drive.ts';
+import { ensure as ensureService, type ServiceRecord } from '../../../../test/clouds/suite/drive.ts';
 import { baseName } from './names.ts';
 
 const byInterfaces = { loadBalancerBackendPoolConfigurationType: 'nodeIPConfiguration' };
@@ -49,6 +49,37 @@ describe('backend pools of network interfaces', () => {
       },
       of('alone', 'uniform'),
     ));
+
+  for (const [which, isNew] of [
+    ['is planned', false],
+    ['is planned first after a restart', true],
+  ] as const)
+    it(`keep the nodes while a Service of another load balancer ${which}`, () =>
+      withWorld(async ({ world, service }) => {
+        const all = [service(), service({ annotations: annotated(internal) })];
+        const records = all.map((): ServiceRecord => ({ id: undefined }));
+        const pools = () =>
+          [...world.fake.vms.values()].map(({ interfaces }) => interfaces[0]!.configurations[0]!.pools);
+        let balancers = (await world.open()).loadBalancers!;
+        const declare = () =>
+          balancers.declare(
+            all.map((one) => ({ ...one, members: [], areMembersKnown: false })),
+            true,
+            new Set(),
+          );
+        const ensureAt = (at: number) => ensureService({ world, balancers, desired: all[at]!, record: records[at]! });
+        declare();
+        await ensureAt(0);
+        await ensureAt(1);
+        const both = [pool(), pool('kubernetes-internal')];
+        assert.deepEqual(pools(), [both, both]);
+        if (isNew) balancers = (await world.open()).loadBalancers!;
+        await world.during(balancers.observeAll(world.cluster));
+        declare();
+        const { calls } = await ensureAt(1);
+        assert.equal(calls, 0);
+        assert.deepEqual(pools(), [both, both]);
+      }, of('alone')));
 
   it('are written with the version and every field of an interface, and keep its other pools', () =>
     withWorld(async ({ world, service, ensure, remove, network: cloud }) => {

@@ -6,7 +6,8 @@ import { baseOf, holderIn } from './names.ts';
 export interface InterfacePoolSpec {
   readonly document: string;
   readonly name: string;
-  readonly vms: readonly string[];
+  /** Undefined: not known, so that all stay. */
+  readonly vms: readonly string[] | undefined;
   /** Uniform scale sets whose next instances come with the pool. */
   readonly sets: readonly string[];
 }
