@@ -88,11 +88,14 @@ export function createFakeAzure(clock: Clock): FakeAzure {
     if (type.toLowerCase() === 'virtualmachines') {
       if (name === undefined) {
         // Only of the VMs of one flexible scale set, which a filter names.
-        if (withView) throw new FakeRefusal(400, 'InvalidParameter', '$expand needs a $filter here');
-        const all = inGroup(vms.values(), group).filter(({ instanceId }) => instanceId === undefined);
+        const [, of] = /^'virtualMachineScaleSet\/id' eq '(.*)'$/.exec(call.query.get('$filter') ?? '') ?? [];
+        if (withView && of === undefined)
+          throw new FakeRefusal(400, 'InvalidParameter', '$expand needs a $filter here');
+        const isOf = ({ set }: FakeVm) => of === undefined || set?.id.toLowerCase() === of.toLowerCase();
+        const all = inGroup(vms.values(), group).filter((vm) => vm.instanceId === undefined && isOf(vm));
         return page(
           call,
-          all.map((vm) => vmJson(vm, false)),
+          all.map((vm) => vmJson(vm, withView)),
         );
       }
       const vm = vms.get(call.path.toLowerCase());

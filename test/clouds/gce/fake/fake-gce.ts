@@ -191,10 +191,11 @@ export function createFakeGce(clock: Clock, project = 'proj'): FakeGce {
     const found = (await operation(place, below, call)) ?? balancing.answer(call, place, below);
     if (found !== undefined) return found;
     if (scope === 'global') return global(rest, call);
-    if (scope === 'zones' && rest.length === 0)
-      return {
-        items: zones.map((name) => ({ name, region: `${fake.api}/projects/${project}/regions/${regionOf(name)}` })),
-      };
+    if (scope === 'zones' && rest.length === 0) {
+      const regions = `${fake.api}/projects/${project}/regions`;
+      const all = zones.map((name) => ({ name, region: `${regions}/${regionOf(name)}` }));
+      return { items: filtered(all, call.query.get('filter')) };
+    }
     if (scope === 'zones') return zonal(rest[0]!, rest.slice(1), call);
     throw notFound(`projects/${project}/${scope}`);
   }

@@ -50,7 +50,7 @@ export function createIdentity(clock: Clock): FakeIdentity {
       return oauth('invalid_grant', `Invalid JWT Signature: ${assertion}`);
     const { iss, aud, exp, iat, scope } = JSON.parse(Buffer.from(claims, 'base64url').toString());
     const isTimely = Math.abs(iat * 1000 - clock.now()) < 300_000 && exp - iat === 3600;
-    const isOurs = iss === serviceAccount && aud === `http://${host}/token` && /cloud-platform$/.test(scope);
+    const isOurs = iss === serviceAccount && aud === `http://${host}/token` && /cloud-platform( |$)/.test(scope);
     return isTimely && isOurs ? oauthToken() : oauth('invalid_grant', 'Invalid JWT');
   }
   function exchange(form: URLSearchParams): FakeAnswer {
