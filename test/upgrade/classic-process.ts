@@ -24,38 +24,54 @@ export interface ClassicOptions {
   /** Its cloud config. */
   readonly configText: string;
   readonly env?: Readonly<Record<string, string>>;
+  /** What the certificate of its cloud is signed with, in PEM. */
+  readonly caPem?: string;
   readonly flags?: readonly string[];
+  /** What initialises the Nodes where it does not: a program, and their names. */
+  readonly nodeManager?: { readonly program: string; readonly nodes: readonly string[] };
 }
 
 export async function prepareClassic(
   api: ApiUnderTest,
   { served }: Pick<LifeCloud, 'served'>,
-  { program, provider, configText, env = {}, flags = [] }: ClassicOptions,
+  { program, provider, configText, env = {}, caPem, flags = [], nodeManager }: ClassicOptions,
 ): Promise<ClassicProcess> {
   const folder = await mkdtemp(join(tmpdir(), `classic-${provider}-`));
-  const [kubeconfig, config] = [join(folder, 'kubeconfig'), join(folder, 'cloud.conf')];
-  await api.writeKubeconfig(kubeconfig);
-  await writeFile(config, configText);
+  const [kubeconfig, config, ca] = ['kubeconfig', 'cloud.conf', 'ca.pem'].map((name) => join(folder, name));
+  await api.writeKubeconfig(kubeconfig!);
+  await writeFile(config!, configText);
+  if (caPem !== undefined) await writeFile(ca!, caPem);
+  const shared = [`--cloud-config=${config}`, `--kubeconfig=${kubeconfig}`, '--v=2'];
   const args = [
-    ...[`--cloud-provider=${provider}`, `--cloud-config=${config}`, `--kubeconfig=${kubeconfig}`, '--secure-port=0'],
-    '--webhook-secure-port=0',
+    ...[...shared, `--cloud-provider=${provider}`, '--cluster-name=kubernetes', '--secure-port=0'],
     // It would speak protobuf, which the embedded API does not.
-    ...['--kube-api-content-type=application/json', '--cluster-name=kubernetes', '--v=2'],
+    '--kube-api-content-type=application/json',
     ...['--leader-elect-lease-duration=5s', '--leader-elect-renew-deadline=3s', '--leader-elect-retry-period=1s'],
     ...['--configure-cloud-routes=true', '--allocate-node-cidrs=true', `--cluster-cidr=${clusterCidr}`],
     ...['--node-monitor-period=1s', '--node-status-update-frequency=5s', '--route-reconciliation-period=5s'],
     ...flags,
   ];
+  const programEnv = {
+    ...{ ...process.env, ...served.env, ...env },
+    ...(caPem === undefined ? {} : { SSL_CERT_FILE: ca! }),
+  };
   let child: Child | undefined;
+  let manager: Child | undefined;
   let starts = 0;
   const logFile = () => join(folder, `${starts}.log`);
   const log = () => readFile(logFile(), 'utf8').catch(() => '');
+  async function stop(): Promise<void> {
+    await Promise.all([child?.stop(), manager?.stop()]);
+  }
   return {
     start() {
       starts += 1;
-      child = startProgram([program, ...args], logFile(), { ...process.env, ...served.env, ...env });
+      child = startProgram([program, ...args], logFile(), programEnv);
+      if (nodeManager === undefined) return;
+      const managed = [nodeManager.program, ...shared, ...nodeManager.nodes];
+      manager = startProgram(managed, join(folder, `${starts}-nodes.log`), programEnv);
     },
-    stop: async () => void (await child?.stop()),
+    stop,
     async hasEnsured(service) {
       if (child?.running !== true) throw new Error(`the classic controller has ended: ${(await log()).slice(-3000)}`);
       return (await log())
@@ -64,7 +80,7 @@ export async function prepareClassic(
     },
     log: async () => (await log()).slice(-3000),
     async close() {
-      await child?.stop();
+      await stop();
       if (!process.env['MOORING_SHOW']) await rm(folder, { recursive: true });
     },
   };

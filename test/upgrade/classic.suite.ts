@@ -2,8 +2,6 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { annotations, conditions, taints } from '../../common/well-known.ts';
-import { openAwsLife } from '../clouds/aws/life-cloud.ts';
-import type { LifeCloud, OpenLifeCloud } from '../clouds/life/life-cloud.ts';
 import { type LifeStage, openLifeStage } from '../clouds/life/life-stage.ts';
 import { assertRoutes, auditsMs } from '../clouds/life/life-steps.ts';
 import {
@@ -14,54 +12,31 @@ import {
   services,
   servicesOf,
 } from '../clouds/life/service-steps.ts';
-import { openOpenStackLife } from '../clouds/openstack/life-cloud.ts';
 import { mergePatch } from '../kit/world/kube-rest.ts';
 import { conditionOf, taintKeys } from '../kit/world/scenario.ts';
-import { type ClassicOptions, type ClassicProcess, prepareClassic } from './classic-process.ts';
-import { type ClassicCloud, classicVariable } from './classic-programs.ts';
+import { type ClassicLife, type ClassicTry, classicTries } from './classic-clouds.ts';
+import { type ClassicProcess, prepareClassic } from './classic-process.ts';
+import { classicVariable } from './classic-programs.ts';
 import { thisRelease } from './releases.ts';
 import { furtherStep } from './swap-steps.ts';
 import { withoutHarm } from './watch-cluster.ts';
 
-interface Classic {
-  readonly cloud: ClassicCloud;
-  readonly open: OpenLifeCloud;
-  options(cloud: LifeCloud): Omit<ClassicOptions, 'program'>;
-}
+/** Most of the time is spent waiting. */
+describe('from a classic controller to Mooring and back', { concurrency: 4 }, () => {
+  for (const [name, one] of Object.entries(classicTries)) tryClassic(name, one);
+});
 
-const everything = ['compute', 'network', 'load-balancer'].flatMap((service) =>
-  ['GET', 'POST', 'PUT', 'DELETE'].map((method) => ({ service, method, path: '**' })),
-);
-
-const classics: Readonly<Record<string, Classic>> = {
-  AWS: {
-    cloud: 'aws',
-    open: openAwsLife,
-    options: ({ served }) => ({ provider: 'aws', configText: served.configText }),
-  },
-  OpenStack: {
-    cloud: 'openstack',
-    async open() {
-      const life = await openOpenStackLife();
-      // Those that are shipped suffice for Mooring alone.
-      life.fake.accessRules = everything;
-      return life;
-    },
-    options: ({ served }) => ({ provider: 'openstack', configText: served.configText }),
-  },
-};
-
-for (const [name, { cloud, open, options }] of Object.entries(classics)) {
-  const program = process.env[classicVariable(cloud)];
-  describe(`from the classic controller of ${name} to Mooring and back`, { skip: program === undefined }, () => {
-    let stage: LifeStage;
+function tryClassic(name: string, { programs, open }: ClassicTry): void {
+  const [program, ...others] = programs.map((one) => process.env[classicVariable(one)]);
+  const skip = [program, ...others].includes(undefined);
+  describe(`of ${name}`, { skip, concurrency: 1 }, () => {
+    let stage: LifeStage<ClassicLife>;
     let classic: ClassicProcess;
     before(async () => {
       stage = await openLifeStage([open], { members: 2, idle: true, program: [thisRelease().controller] });
-      classic = await prepareClassic(stage.controller.api, stage.clouds[0]!, {
-        ...options(stage.clouds[0]!),
-        program: program!,
-      });
+      const { controller, clouds } = stage;
+      await clouds[0]!.prepare?.(controller.rest);
+      classic = await prepareClassic(controller.api, clouds[0]!, { ...clouds[0]!.classic, program: program! });
     });
     after(async () => {
       await classic?.close();

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buildAll } from '../../scripts/build.ts';
-import { classicClouds, classicProgram, classicVariable } from './classic-programs.ts';
+import { buildClassicProgram, classicPrograms, classicVariable } from './classic-programs.ts';
 import { previousRelease } from './previous-release.ts';
 
 /**
@@ -30,10 +30,10 @@ if (isAsked('world') || isAsked('clouds')) {
   }
 }
 if (isAsked('classic')) {
-  for (const cloud of classicClouds) {
-    const built = await classicProgram(cloud);
-    if ('skipped' in built) missing.push(`the classic controller of ${cloud}: ${built.skipped}`);
-    else env[classicVariable(cloud)] = built.program;
+  for (const name of classicPrograms) {
+    const built = await buildClassicProgram(name);
+    if ('skipped' in built) missing.push(`the classic controller of ${name}: ${built.skipped}`);
+    else env[classicVariable(name)] = built.program;
   }
   if (Object.keys(env).some((name) => name.startsWith('UPGRADE_CLASSIC'))) suites.push('classic');
 }
