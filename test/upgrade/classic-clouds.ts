@@ -24,8 +24,12 @@ async function openAws(): Promise<ClassicLife> {
   return { ...life, classic: { provider: 'aws', configText: life.served.configText, flags: withoutWebhooks } };
 }
 
-async function openAzure(): Promise<ClassicLife> {
-  const life = await openAzureLife();
+async function openAzure(members: 'addresses' | 'interfaces'): Promise<ClassicLife> {
+  const life = await openAzureLife({
+    json: { loadBalancerBackendPoolConfigurationType: members === 'addresses' ? 'nodeIP' : 'nodeIPConfiguration' },
+    // It may forget that it put the model of a flexible set into a pool of interfaces, and cannot delete that pool then.
+    isFlexible: members === 'addresses',
+  });
   const { certPem: cert, keyPem: key, caPem } = await issueServingCertificate(['127.0.0.1']);
   // Its client sends no token in the clear.
   const secure = await listen(life.fake, { cert, key });
@@ -102,9 +106,12 @@ export interface ClassicTry {
   readonly open: OpenLifeCloud<ClassicLife>;
 }
 
+const ofAzure = ['azure', 'azure-nodes'] as const;
+
 export const classicTries: Readonly<Record<string, ClassicTry>> = {
   AWS: { programs: ['aws'], open: openAws },
-  Azure: { programs: ['azure', 'azure-nodes'], open: openAzure },
+  'Azure with addresses in its pools': { programs: ofAzure, open: () => openAzure('addresses') },
+  'Azure with network interfaces in its pools': { programs: ofAzure, open: () => openAzure('interfaces') },
   'Compute Engine': { programs: ['gce'], open: openGce },
   OpenStack: { programs: ['openstack'], open: openOpenStack },
 };

@@ -23,18 +23,25 @@ export interface AzureLife extends LifeCloud {
 /** The Nodes. The name of an instance of a uniform scale set is what the set makes of it. */
 export const azureNodes = ['azure-1', 'pool000001', 'azure-3'] as const;
 
+export interface AzureLifeOptions {
+  /** Of azure.json, beside what these worlds have. */
+  readonly json?: Json;
+  /** The last VM is of a flexible scale set. Default: yes. */
+  readonly isFlexible?: boolean;
+}
+
 /** A VM of each kind, and a route table. */
-export async function openAzureLife(): Promise<AzureLife> {
+export async function openAzureLife({ json = {}, isFlexible = true }: AzureLifeOptions = {}): Promise<AzureLife> {
   const fake = createFakeAzure(systemClock());
   fake.pageSize = 2;
   fake.operationMs = 500;
   const served = await listen(fake);
   const table = fake.addTable('pods');
-  const [pool, flex] = [fake.addSet('pool', 'Uniform'), fake.addSet('flex', 'Flexible')];
+  const pool = fake.addSet('pool', 'Uniform');
   const vms = [
     fake.addVm(azureNodes[0], { isPublic: true }),
     fake.addVm('', { set: pool }),
-    fake.addVm(azureNodes[2], { set: flex }),
+    fake.addVm(azureNodes[2], isFlexible ? { set: fake.addSet('flex', 'Flexible') } : {}),
   ];
 
   function machineOf(vm: FakeVm): LifeMachine {
@@ -75,6 +82,14 @@ export async function openAzureLife(): Promise<AzureLife> {
   }
 
   const { resources } = fake.network;
+  /** The Nodes whose interfaces are in its pools. */
+  function nodesBehind({ id }: FakeResource): string[] {
+    const isIn = (pool: string) => pool.toLowerCase().startsWith(`${id}/backendAddressPools/`.toLowerCase());
+    const configurations = (vm: FakeVm) => vm.interfaces.flatMap((one) => one.configurations);
+    return vms
+      .filter((vm) => configurations(vm).some(({ pools }) => pools?.some(isIn)))
+      .map(({ computerName }) => computerName);
+  }
   /** Each frontend of the load balancers that all Services share. */
   function balancers(): LifeBalancer[] {
     return [...resources.values()].flatMap((balancer) =>
@@ -89,7 +104,7 @@ export async function openAzureLife(): Promise<AzureLife> {
         const pools = partsOf(balancer, 'backendAddressPools');
         const hops = pools.flatMap((pool) => (pool.properties['loadBalancerBackendAddresses'] ?? []) as Part[]);
         return {
-          members: hops.map(({ properties: hop }) => nodeAt(String(hop['ipAddress']))),
+          members: [...hops.map(({ properties: hop }) => nodeAt(String(hop['ipAddress']))), ...nodesBehind(balancer)],
           ports: rules.filter(isOwn).map((rule) => Number(rule.properties['frontendPort'])),
           addresses: [String(ipAddress ?? properties['privateIPAddress'])],
           removePorts() {
@@ -115,7 +130,7 @@ export async function openAzureLife(): Promise<AzureLife> {
       ),
     served: {
       cloud: 'azure',
-      configText: JSON.stringify({ ...azureJson, resourceManagerEndpoint: served.url }),
+      configText: JSON.stringify({ ...azureJson, ...json, resourceManagerEndpoint: served.url }),
       env: {},
     },
     machines: vms.map(machineOf),
