@@ -3,7 +3,7 @@ import { goProgram, type Tool } from '../clouds/proof-tools.ts';
 
 const clouds = join(import.meta.dirname, '../clouds');
 
-/** Programs of the classic controllers that are tried: the folder of a Go module below test/clouds, and what to build. */
+/** Programs of classic controllers that are tried: the folder of a Go module below test/clouds, and what to build. */
 const modules = {
   openstack: ['openstack/classic-controller', 'tool'],
   aws: ['aws/classic-controller', 'tool'],
