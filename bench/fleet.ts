@@ -46,6 +46,9 @@ interface Agent extends PreparedAgent {
 }
 
 const width = 16;
+/** The pause before a report that was not accepted is sent again. */
+const retryMs = 250;
+const maxTries = 100;
 
 export function createFleet(rest: KubeRest, cloud: RunningCloud, size: number): Fleet {
   const machines = cloud.model.createMany(size, { name: 'bench' });
@@ -85,7 +88,6 @@ export function createFleet(rest: KubeRest, cloud: RunningCloud, size: number): 
       const { status, text } = await post(port, ca, agent.token, JSON.stringify(report));
       return status === 200 && JSON.parse(text).accepted === true;
     } catch {
-      // An agent would try again; here it counts as not accepted.
       return false;
     }
   }
@@ -105,7 +107,14 @@ export function createFleet(rest: KubeRest, cloud: RunningCloud, size: number): 
         [...agents.values()],
         perSecond,
         async (agent) => {
-          if (await send(agent, to)) accepted += 1;
+          // As an agent does.
+          for (let tries = 0; tries < maxTries && !signal?.aborted; tries += 1) {
+            if (await send(agent, to)) {
+              accepted += 1;
+              return;
+            }
+            await sleep(retryMs);
+          }
         },
         signal,
       );
