@@ -27,7 +27,7 @@ async function openAws(): Promise<ClassicLife> {
 async function openAzure(members: 'addresses' | 'interfaces'): Promise<ClassicLife> {
   const life = await openAzureLife({
     json: { loadBalancerBackendPoolConfigurationType: members === 'addresses' ? 'nodeIP' : 'nodeIPConfiguration' },
-    // It may forget that it put the model of a flexible set into a pool of interfaces, and cannot delete that pool then.
+    // It may forget that it put the model of a flexible set into a pool of interfaces, and cannot delete the pool then.
     isFlexible: members === 'addresses',
   });
   const { certPem: cert, keyPem: key, caPem } = await issueServingCertificate(['127.0.0.1']);
