@@ -111,10 +111,11 @@ export function createRouteSteps<R extends ObservedRoute>(
     if (context.paused()) return { requeueAfterMs: pausedMs };
     const restMs = throttledUntilMs - clock.monotonic();
     if (restMs > 0) return { requeueAfterMs: restMs };
-    if (step.kind === 'create' && isDoubtful(step)) {
-      const why = await waiting.ask(keyOf(step), step);
+    if (step.kind === 'create') {
+      const why = isDoubtful(step) ? await waiting.ask(keyOf(step), step) : undefined;
       if (steps.get(destination) !== step) return { requeueAfterMs: 0 };
       if (why !== undefined) return wait(step, why);
+      waiting.drop(keyOf(step));
     }
     if (destroys(step) && clock.monotonic() - table.readAtMs > 3 * evidenceMs) {
       // It waited too long, so it has to be planned again.

@@ -10,10 +10,12 @@ import type { RouteCreation } from './route-plan.ts';
  */
 export interface WaitingCreations {
   /**
-   * Looks the instance up, and returns why its route has to wait, or undefined. Without an answer of the cloud it does
-   * not. Never throws, safe to repeat.
+   * Looks the instance up, and returns why its route has to wait, or undefined. If the cloud does not answer, the route
+   * is tried. Never throws, safe to repeat.
    */
   ask(key: string, creation: RouteCreation<ObservedRoute>): Promise<string | undefined>;
+  /** It does not wait any more. */
+  drop(key: string): void;
   /** By the last answer. */
   has(key: string): boolean;
   /** Drops all other entries. */
@@ -30,13 +32,13 @@ export function createWaitingCreations(
       const { node, destination, providerID } = desired;
       const lookup = await resolver.lookupsOf(scope)?.lookup({ by: 'providerID', providerID });
       const why = lookup && reasonToWait(lookup, instead);
-      if (why === undefined) waiting.delete(key);
-      else if (!waiting.has(key)) {
+      if (why !== undefined && !waiting.has(key)) {
         log.info('route not created', { node, destination, providerID, why });
         waiting.add(key);
       }
       return why;
     },
+    drop: (key) => waiting.delete(key),
     has: (key) => waiting.has(key),
     keepOnly(keys) {
       for (const key of waiting) if (!keys.has(key)) waiting.delete(key);
@@ -50,5 +52,5 @@ function reasonToWait(lookup: Lookup, instead: readonly ObservedRoute[]): string
     const isReplaced = instead.some(({ providerID }) => providerID !== undefined);
     return isReplaced && lookup.power !== 'running' ? 'the instance does not run' : undefined;
   }
-  return lookup.state === 'unknown' && lookup.error.kind !== 'NotFound' ? undefined : 'the instance has ended';
+  return lookup.state === 'unknown' ? undefined : 'the instance has ended';
 }
