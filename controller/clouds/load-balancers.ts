@@ -27,7 +27,7 @@ export interface DesiredPort {
 export interface DesiredMember {
   /** Name of the Node; of a pod its address. */
   readonly node: string;
-  /** Of a pod what `podIds` answers for it. */
+  /** Of a pod what `podIds` answers for it. Empty: nothing; it stays where it is a member already, and is not added. */
   readonly providerID: string;
   /**
    * Internal addresses of the Node, or its external ones where it has no others, in its order. Empty: only the

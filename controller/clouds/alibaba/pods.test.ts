@@ -82,6 +82,20 @@ for (const [name, type] of Object.entries(types))
       await harness.world.close();
     });
 
+    it('keeps the servers of pods whose interface or port is not known, and adds none for them', async () => {
+      const harness = await createBalancerHarness();
+      const { fake } = harness.world;
+      const [first, second, third] = [fake.addPod(), fake.addPod(), fake.addPod()];
+      const all = [first, second].map((one) => memberOf(one));
+      await harness.settle(asking(type, all));
+      const before = groupsOf(harness);
+      harness.changes();
+      const unknown = { ...memberOf(first), providerID: '' };
+      await harness.settle(asking(type, [unknown, memberOf(second, {}), { ...memberOf(third), providerID: '' }]));
+      assert.deepEqual([groupsOf(harness), harness.changes()], [before, []]);
+      await harness.world.close();
+    });
+
     it('replaces a server whose address another network interface has now', async () => {
       const harness = await createBalancerHarness();
       const { fake } = harness.world;
@@ -178,6 +192,10 @@ describe('health checks of pods', () => {
     assert.deepEqual(check([...ofTcp, 'HealthCheckURI']), ['http', -520, '/ready']);
     await harness.settle({ ports: [web] });
     assert.deepEqual(check([...ofTcp, 'HealthCheckURI']), ['http', 10_256, '/healthz']);
+    // Pods and the kind of check are chosen at once.
+    await harness.settle(asking({ annotations: chosen }, members));
+    assert.deepEqual(check([...ofTcp, 'HealthCheckURI']), ['http', -520, '/ready']);
+    await harness.settle({ ports: [web] });
     const http = { annotations: { 'protocol-port': 'http:80' } };
     await harness.settle({ ...http, ports: [web] });
     assert.deepEqual(check(['HealthCheck', 'HealthCheckConnectPort']), ['on', 10_256]);

@@ -3,7 +3,10 @@ import { describe, it } from 'node:test';
 import { endpointsIn, viewEndpointSlice } from './endpoint-slice.ts';
 
 const metadata = { name: 'web-1', namespace: 'shop', labels: { 'kubernetes.io/service-name': 'web' } };
-const at = (address: string, conditions?: object) => ({ addresses: [address], conditions, targetRef: { uid: 'u' } });
+const pod = { kind: 'Pod', namespace: 'shop', uid: 'u' };
+const at = (address: string, conditions?: object, targetRef: object = pod) => ({
+  ...{ addresses: [address], conditions, targetRef },
+});
 const addressesOf = (slice: object) =>
   endpointsIn(viewEndpointSlice({ metadata, ...slice })).map(({ address }) => address);
 
@@ -19,6 +22,13 @@ describe('an EndpointSlice', () => {
       at('10.0.0.6', { ready: true, terminating: true }),
     ];
     assert.deepEqual(addressesOf({ addressType: 'IPv4', endpoints }), ['10.0.0.1', '10.0.0.3', '10.0.0.4']);
+  });
+
+  it('has none that is no pod of its namespace', () => {
+    const other = at('10.0.0.2', undefined, { ...pod, namespace: 'bank' });
+    const node = at('10.0.0.3', undefined, { kind: 'Node', uid: 'u' });
+    const endpoints = [at('10.0.0.1'), other, node, { addresses: ['10.0.0.4'] }];
+    assert.deepEqual(addressesOf({ addressType: 'IPv4', endpoints }), ['10.0.0.1']);
   });
 
   it('has none of other address types, and none without endpoints, ports or a Service', () => {

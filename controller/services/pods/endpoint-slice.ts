@@ -42,7 +42,7 @@ interface RawSlice {
     | readonly {
         readonly addresses?: readonly string[];
         readonly conditions?: { readonly ready?: boolean | null; readonly terminating?: boolean | null };
-        readonly targetRef?: { readonly uid?: string };
+        readonly targetRef?: { readonly kind?: string; readonly namespace?: string; readonly uid?: string };
       }[]
     | null;
   readonly ports?:
@@ -50,7 +50,7 @@ interface RawSlice {
     | null;
 }
 
-/** Of addresses of IPv4 alone. One that terminates is not ready, and one without a condition is. */
+/** Of pods of its namespace alone, by IPv4. One that terminates is not ready, and one without a condition is. */
 export function viewEndpointSlice(raw: unknown): EndpointSliceView {
   const { metadata, addressType, endpoints, ports } = raw as RawSlice;
   const { name, namespace = '', labels = {} } = metadata;
@@ -68,7 +68,8 @@ export function viewEndpointSlice(raw: unknown): EndpointSliceView {
         // The others of one endpoint are the same pod.
         const address = addresses?.[0] ?? '';
         const isReady = (conditions?.ready ?? true) && conditions?.terminating !== true && isIPv4(address);
-        return isReady ? [`${address} ${(targetRef?.uid ?? '').slice(0, 13)}`] : [];
+        const isPod = targetRef?.kind === 'Pod' && targetRef.namespace === namespace;
+        return isReady && isPod ? [`${address} ${(targetRef.uid ?? '').slice(0, 13)}`] : [];
       })
       .join(),
   };

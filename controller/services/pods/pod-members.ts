@@ -11,7 +11,7 @@ export type PodIds = ReadonlyMap<string, { readonly id: string | undefined; read
 
 /** The pods of one Service as its members. */
 export interface PodMembers {
-  /** Sorted by address. */
+  /** Sorted by address. Those that the cloud does not know have no providerID. */
   readonly members: readonly DesiredMember[];
   /** Those that the cloud does not know. */
   readonly unknown: readonly RefusedMember[];
@@ -61,14 +61,13 @@ export async function podMembersOf(
   const members: DesiredMember[] = [];
   const unknown: RefusedMember[] = [];
   for (const [address, pod] of pods) {
-    const { id } = next.get(keyOf(address, pod))!;
-    if (id === undefined) unknown.push({ node: address, why });
-    else
-      members.push({
-        ...{ node: address, providerID: id, addresses: [address], zone: '', draining: false, ports: pod.ports },
-      });
+    const { id = '' } = next.get(keyOf(address, pod))!;
+    if (id === '') unknown.push({ node: address, why });
+    members.push({
+      ...{ node: address, providerID: id, addresses: [address], zone: '', draining: false, ports: pod.ports },
+    });
   }
-  if (members.length === 0 && unknown.length > 0) throw noneKnown(cloud, unknown);
+  if (members.length > 0 && members.length === unknown.length) throw noneKnown(cloud, unknown);
   const kept = new Set([...pods].map(([address, pod]) => keyOf(address, pod)));
   return {
     ...{ members, unknown, againInMs: unknown.length === 0 ? undefined : unknownForMs },

@@ -74,7 +74,7 @@ describe('a Service of Alibaba Cloud whose members are pods', () => {
       ports: [{ name, protocol: 'TCP', port: 8080 }],
       endpoints: all.map(({ address, ready = true, uid = address }) => ({
         ...{ addresses: [address], conditions: { ready, serving: true, terminating: !ready } },
-        targetRef: { kind: 'Pod', uid },
+        targetRef: { kind: 'Pod', namespace: 'default', uid },
       })),
     };
     const there = ask<{ metadata: object }>('GET', `${slicesOf}/${slice}`);
@@ -240,6 +240,24 @@ describe('a Service of Alibaba Cloud whose members are pods', () => {
     await wait(31_000);
     assert.deepEqual(members().toSorted(), ['10.244.0.7', pod]);
     assert.equal(world.services.condition('web')?.reason, 'Ensured');
+  });
+
+  it('keeps a ready pod that serves where the next leader finds no network interface of it', async () => {
+    const [one, two] = pods(2) as [string, string];
+    world.services.create('web', { annotations: asPods });
+    write('web', [{ address: one }, { address: two }]);
+    await replica.start();
+    await wait();
+    fake.podAddresses.delete(one);
+    await replica.stop();
+    replica = world.replica();
+    await replica.start();
+    await wait(60_000);
+    assert.deepEqual(members().toSorted(), [one, two].toSorted());
+    assert.equal(world.services.condition('web')?.reason, 'MembersRefused');
+    write('web', [{ address: one, ready: false }, { address: two }]);
+    await wait();
+    assert.deepEqual(members(), [two]);
   });
 
   it('keeps its members where no pod at all has a network interface, as pods of an overlay', async () => {

@@ -213,13 +213,12 @@ export function serversFor(
 }
 
 function podServersFor(key: string, members: DesiredLoadBalancer['members'], there: readonly Server[]) {
-  const servers = members.flatMap(({ providerID, ports }): Server[] => {
+  return members.flatMap(({ providerID, addresses, ports }): readonly Server[] => {
     const [target, pod] = [ports?.[key], podOf(providerID)];
-    return target === undefined || pod === undefined ? [] : [{ ...pod, port: target, weight: 100 }];
+    if (target !== undefined && pod !== undefined) return [{ ...pod, port: target, weight: 100 }];
+    // Its interface is not known, or the Service has another port that its EndpointSlice does not show yet.
+    return there.filter(({ other }) => other?.ip === addresses[0]);
   });
-  if (servers.length > 0) return servers;
-  // The Service has another port, of which its EndpointSlices do not know yet.
-  return there.filter(({ other }) => members.some(({ addresses }) => addresses[0] === other?.ip));
 }
 
 function listenerOf(
@@ -261,15 +260,15 @@ function fieldsOf(
   const affinity = protocol === 'tcp' ? { PersistenceTimeout: stays } : {};
   const hashed = protocol === 'udp' && sessionAffinity ? { Scheduler: 'sch' } : {};
   const usual = { ...affinity, ...hashed, ...chosen };
-  if (!settings.asksKubeProxy || protocol === 'udp' || isAdopted) return usual;
-  // Only ready pods are members. What HTTP they answer, nobody has said.
-  if (ofPods)
-    return {
-      ...(protocol === 'tcp'
-        ? { HealthCheckType: 'tcp', HealthCheckConnectPort: portOfServer }
-        : { HealthCheck: 'off' }),
-      ...usual,
-    };
+  if (protocol === 'udp' || isAdopted) return usual;
+  if (ofPods) {
+    // Nodes were asked on a port that pods do not have.
+    const atPod = { HealthCheckConnectPort: portOfServer, ...usual };
+    if (!settings.asksKubeProxy) return chosen['HealthCheck'] === 'off' ? usual : atPod;
+    // Only ready pods are members. What HTTP they answer, nobody has said.
+    return protocol === 'tcp' ? { HealthCheckType: 'tcp', ...atPod } : { HealthCheck: 'off', ...usual };
+  }
+  if (!settings.asksKubeProxy) return usual;
   return {
     ...{ HealthCheckConnectPort: healthCheck.port, HealthCheckURI: healthCheck.path, HealthCheckHttpCode: 'http_2xx' },
     ...(protocol === 'tcp' ? { HealthCheckType: 'http' } : { HealthCheck: 'on' }),

@@ -100,7 +100,8 @@ export function desireNetwork({ desired, own }: DesireInput, options: DesireOpti
     // 0: the port that each server has.
     const asksPods = { HealthCheckType: protocol === 'UDP' ? 'UDP' : 'TCP', HealthCheckConnectPort: 0 };
     const ofMembers = ofPods ? { HealthCheckEnabled: true, ...asksPods } : asked;
-    const check = settings.healthCheck ?? (isAdopted ? undefined : ofMembers);
+    const chosen = settings.healthCheck && { ...(ofPods && { HealthCheckConnectPort: 0 }), ...settings.healthCheck };
+    const check = chosen ?? (isAdopted ? undefined : ofMembers);
     return { ...usual, ...settings.groupFields, ...(check && { HealthCheckConfig: check }) };
   }
 
