@@ -71,6 +71,8 @@ function sharingCloud() {
       return {};
     },
   };
+  /** Of each desired state that the driver was asked about. */
+  const membersKnown: boolean[] = [];
   const driver: LoadBalancerDriver = {
     ...{ main: 'balancer', kinds: [balancer, rules as Kind], documents: [], annotations: [], maxMembers: undefined },
     ...{ drains: false, slots: () => [], members: () => [], poll: async () => new Map() },
@@ -82,13 +84,16 @@ function sharingCloud() {
         of: async () => ({ found: show(), complete: ['balancer', 'firewall'] }),
       },
     ],
-    desire: ({ desired }) => ({
-      wants: [
-        { kind: 'firewall', key: 'main', spec: desired.sourceRanges, summary: 'firewall' },
-        { kind: 'balancer', key: 'main', needs: ['firewall/main'], spec: undefined, summary: 'balancer' },
-      ],
-      refusals: [],
-    }),
+    desire: ({ desired }) => {
+      membersKnown.push(desired.areMembersKnown ?? true);
+      return {
+        wants: [
+          { kind: 'firewall', key: 'main', spec: desired.sourceRanges, summary: 'firewall' },
+          { kind: 'balancer', key: 'main', needs: ['firewall/main'], spec: undefined, summary: 'balancer' },
+        ],
+        refusals: [],
+      };
+    },
   };
   /** A process that has yet to hear of any Service. */
   const connect = () => {
@@ -114,7 +119,7 @@ function sharingCloud() {
       },
     };
   };
-  return { connect, balancers, ranges: () => ranges };
+  return { connect, balancers, membersKnown, ranges: () => ranges };
 }
 
 const [a, b, c] = ['192.0.2.0/24', '198.51.100.0/24', '203.0.113.0/24'] as const;
@@ -145,6 +150,17 @@ describe('what several Services share in a cloud', () => {
     next.declare(one, serviceOf('three', c));
     await next.ensure(one);
     assert.deepEqual(cloud.ranges(), [a, c]);
+  });
+
+  it('is declared without members that count as known, and planned with them', async () => {
+    const { membersKnown, connect } = sharingCloud();
+    const process = connect();
+    const service = serviceOf('one', a);
+    await process.audit();
+    process.declare(service);
+    assert.deepEqual(membersKnown.splice(0), [false]);
+    await process.ensure(service);
+    assert.ok(membersKnown.length > 0 && membersKnown.every((known) => known));
   });
 
   it('does not shrink before the Services were declared at all', async () => {
