@@ -35,7 +35,7 @@ export function askedOf({
 
 /**
  * An instance of a scale set for each of the names, in zone 2, with one private address. In a process of its own: one
- * that starts many others answers nobody meanwhile.
+ * that starts many others gives no answer while it does.
  */
 export async function startAzureMetadata(vms: readonly string[]): Promise<AzureMetadata> {
   const child = fork(new URL('azure-metadata-process.ts', import.meta.url), {

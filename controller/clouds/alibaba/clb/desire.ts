@@ -265,7 +265,7 @@ function fieldsOf(
     // Nodes were asked on a port that pods do not have.
     const atPod = { HealthCheckConnectPort: portOfServer, ...usual };
     if (!settings.asksKubeProxy) return chosen['HealthCheck'] === 'off' ? usual : atPod;
-    // Only ready pods are members. What HTTP they answer, nobody has said.
+    // Only ready pods are members. Which HTTP request they answer is not known.
     return protocol === 'tcp' ? { HealthCheckType: 'tcp', ...atPod } : { HealthCheck: 'off', ...usual };
   }
   if (!settings.asksKubeProxy) return usual;
