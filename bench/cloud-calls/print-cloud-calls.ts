@@ -19,8 +19,8 @@ export async function printCloudCalls(size: Size, say: (line: string) => void): 
       const costs = await countOperations(opened, size);
       printTable(
         `Calls of ${name}: ${size.nodes} nodes, ${size.services} Services of ${size.ports} ports`,
-        ['what', 'calls', 'classic controller'],
-        costs.map(({ what, calls }) => [what, String(calls), counts[what] ?? '']),
+        ['what', 'calls', 'waits', 'classic controller'],
+        costs.map(({ what, calls, waits }) => [what, String(calls), String(waits), counts[what] ?? '']),
       );
       for (const cost of costs) console.log(`- ${cost.what}: ${which(cost)}`);
       console.log('');

@@ -26,8 +26,11 @@ export interface Size {
 /** What one thing that the controller does costs. */
 export interface OperationCost {
   readonly what: OperationName;
+  /** Without waits. */
   readonly calls: number;
-  /** By the cloud's own word for the call, in the order of first use. */
+  /** Repeated questions whether something is done: how many depends on how long the cloud takes. */
+  readonly waits: number;
+  /** All of them by the cloud's own word for the call, in the order of first use. */
   readonly byOperation: ReadonlyMap<string, number>;
 }
 
@@ -36,13 +39,19 @@ export type OperationName =
   | 'first ensure, each further Service'
   | 'nothing changed, all Services'
   | 'one node more, one Service'
-  | 'deletion, proof included'
-  | 'deletion, each further Service'
+  | RemovalName
+  | `${RemovalName}: proof that nothing is left`
   | 'check of all nodes'
   | 'route table read'
   | 'route made'
   | 'route removed';
 
+type RemovalName = 'deletion' | 'deletion, each further Service';
+
+const isRead = /^GET |\.(get|list)$|^Describe/;
+const isWait = /\(poll\)$|Operations\.wait$|^GET \/actions$/;
+/** Only a load balancer itself shows there whether it is active. */
+const showsState = 'GET /v2/load_balancers/{id}';
 const permit = () => {};
 const maxRounds = 200;
 /** A read is no ground for a deletion after this time. */
@@ -56,17 +65,31 @@ export async function countOperations({ world, calls }: CountedWorld, size: Size
   async function counted<T>(what: OperationName, run: () => Promise<T>): Promise<T> {
     const from = calls.length;
     const result = await run();
-    const byOperation = new Map<string, number>();
-    for (const { operation } of calls.slice(from)) byOperation.set(operation, (byOperation.get(operation) ?? 0) + 1);
-    costs.push({ what, calls: calls.length - from, byOperation });
+    costs.push(costOf(what, calls.slice(from)));
     return result;
+  }
+  async function countedRemoval(what: RemovalName, run: () => Promise<void>): Promise<void> {
+    const from = calls.length;
+    await run();
+    const made = calls.slice(from);
+    const lastChange = made.findLastIndex(({ operation }) => !isRead.test(operation) && !isWait.test(operation));
+    const after = made.slice(lastChange + 1);
+    const isPolled = ({ operation }: CloudCall) => isWait.test(operation);
+    costs.push(costOf(what, [...made.slice(0, lastChange + 1), ...after.filter(isPolled)]));
+    costs.push(
+      costOf(
+        `${what}: proof that nothing is left`,
+        after.filter((call) => !isPolled(call)),
+      ),
+    );
   }
 
   const vms: CloudVm[] = [];
   for (let made = 0; made <= size.nodes; made += 1) vms.push(await world.createVm());
   const spare = vms.pop()!;
   await warmUp(cloud, world, [...vms, spare]);
-  if (cloud.loadBalancers) await countBalancers(cloud.loadBalancers, { world, size, vms, spare, counted });
+  if (cloud.loadBalancers)
+    await countBalancers(cloud.loadBalancers, { world, size, vms, spare, counted, countedRemoval });
   const refs = vms.map(({ providerID }): InstanceRef => ({ by: 'providerID', providerID }));
   await counted('check of all nodes', () => world.during(cloud.instances.lookup(refs)));
   if (cloud.routes) {
@@ -78,6 +101,15 @@ export async function countOperations({ world, calls }: CountedWorld, size: Size
     await counted('route removed', () => world.during(routes.remove(made, { permit })));
   }
   return costs;
+}
+
+function costOf(what: OperationName, calls: readonly CloudCall[]): OperationCost {
+  const byOperation = new Map<string, number>();
+  for (const { operation } of calls) byOperation.set(operation, (byOperation.get(operation) ?? 0) + 1);
+  const waitsOf = ([operation, times]: [string, number]) =>
+    isWait.test(operation) ? times : operation === showsState ? times - 1 : 0;
+  const waits = [...byOperation].reduce((sum, one) => sum + waitsOf(one), 0);
+  return { what, calls: calls.length - waits, waits, byOperation };
 }
 
 /** Tokens, clusters, subnets and what else a process learns once. */
@@ -100,13 +132,14 @@ interface BalancerParts {
   readonly vms: readonly CloudVm[];
   readonly spare: CloudVm;
   counted<T>(what: OperationName, run: () => Promise<T>): Promise<T>;
+  countedRemoval(what: RemovalName, run: () => Promise<void>): Promise<void>;
 }
 
 /** The controller's memory of a Service: its load balancer and notes, as its record has them. */
 type Records = Map<string, Pick<ObservedLoadBalancer, 'id' | 'notes'>>;
 
 async function countBalancers(balancers: LoadBalancers, parts: BalancerParts): Promise<void> {
-  const { world, size, vms, spare, counted } = parts;
+  const { world, size, vms, spare, counted, countedRemoval } = parts;
   const ports = Array.from({ length: size.ports }, (_, index) => port(80 + index, 30_080 + index));
   const all = Array.from({ length: size.services }, () => desiredFor(newOwner(world.cluster), vms, { ports }));
   const [first, second, ...others] = all as [DesiredLoadBalancer, ...DesiredLoadBalancer[]];
@@ -125,8 +158,8 @@ async function countBalancers(balancers: LoadBalancers, parts: BalancerParts): P
   });
   const grown = { ...first, members: [...vms, spare].map((vm) => memberOf(vm)) };
   await counted('one node more, one Service', () => ensure(context, grown));
-  await counted('deletion, proof included', () => remove(context, first));
-  if (second) await counted('deletion, each further Service', () => remove(context, second));
+  await countedRemoval('deletion', () => remove(context, first));
+  if (second) await countedRemoval('deletion, each further Service', () => remove(context, second));
   for (const desired of others) await remove(context, desired);
 }
 
