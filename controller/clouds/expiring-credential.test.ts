@@ -5,11 +5,13 @@ import { createExpiringCredential } from './expiring-credential.ts';
 
 function setUp(lifeMs = 3_600_000) {
   const clock = fakeClock();
-  const state = { reads: 0, fails: false };
+  const state = { reads: 0, fails: false, pause: Promise.resolve() };
   const credential = createExpiringCredential(async () => {
     state.reads += 1;
+    const value = `token-${state.reads}`;
+    await state.pause;
     if (state.fails) throw new Error('down');
-    return { value: `token-${state.reads}`, lifeMs };
+    return { value, lifeMs };
   }, clock);
   return { clock, state, credential };
 }
@@ -21,8 +23,24 @@ describe('a credential that expires', () => {
     await clock.advance(3_299_999);
     assert.equal(await credential.get(), 'token-1');
     await clock.advance(1);
+    assert.equal(await credential.get(), 'token-1');
+    await clock.advance(0);
     assert.equal(await credential.get(), 'token-2');
     assert.equal(state.reads, 2);
+  });
+
+  it('serves while it is renewed, however long that takes, and nobody waits', async () => {
+    const { clock, state, credential } = setUp();
+    await credential.get();
+    let answer: () => void = () => {};
+    state.pause = new Promise((resolve) => {
+      answer = resolve;
+    });
+    await clock.advance(3_300_000);
+    assert.deepEqual([await credential.get(), await credential.get(), state.reads], ['token-1', 'token-1', 2]);
+    answer();
+    await clock.advance(0);
+    assert.equal(await credential.get(), 'token-2');
   });
 
   it('is not read again for each call where little of its life is left', async () => {
@@ -31,6 +49,8 @@ describe('a credential that expires', () => {
     await clock.advance(29_999);
     assert.equal(await credential.get(), 'token-1');
     await clock.advance(1);
+    assert.equal(await credential.get(), 'token-1');
+    await clock.advance(0);
     assert.equal(await credential.get(), 'token-2');
   });
 

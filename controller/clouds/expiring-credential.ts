@@ -9,8 +9,8 @@ export interface Expiring<T> {
 
 export interface ExpiringCredential<T> {
   /**
-   * A credential that is good for a while. Those who need one share one renewal; while that fails, the held one serves
-   * until its end. Throws what `read` throws.
+   * A credential that has not ended. The held one serves while it is renewed, and while that fails, until its end;
+   * then those who need one wait for one renewal. Throws what `read` throws.
    */
   get(): Promise<T>;
   /** The API refused the credential: the next `get` reads another one. */
@@ -20,7 +20,7 @@ export interface ExpiringCredential<T> {
 interface Held<T> {
   readonly value: T;
   readonly readAt: number;
-  /** Monotonic. From here on another one is tried; until `expiresAt` this one serves if there is none. */
+  /** Monotonic. From here on another one is read; until `expiresAt` this one serves meanwhile. */
   renewAt: number;
   readonly expiresAt: number;
 }
@@ -33,28 +33,31 @@ export function createExpiringCredential<T>(read: () => Promise<Expiring<T>>, cl
   let held: Held<T> | undefined;
   let renewal: Promise<T> | undefined;
 
-  async function renew(): Promise<T> {
-    try {
-      const { value, lifeMs } = await read();
-      const readAt = clock.monotonic();
-      // A metadata service gives out one credential until it ends, so little of its life may be left.
-      const renewAt = readAt + Math.max(lifeMs - renewBeforeMs, lifeMs / 2);
-      held = { value, readAt, renewAt, expiresAt: readAt + lifeMs };
-      return value;
-    } catch (error) {
-      if (held === undefined || clock.monotonic() >= held.expiresAt) throw error;
-      held.renewAt = Math.min(clock.monotonic() + retryMs, held.expiresAt);
-      return held.value;
-    }
+  async function readNext(): Promise<T> {
+    const { value, lifeMs } = await read();
+    const readAt = clock.monotonic();
+    // A metadata service gives out one credential until it ends, so little of its life may be left.
+    const renewAt = readAt + Math.max(lifeMs - renewBeforeMs, lifeMs / 2);
+    held = { value, readAt, renewAt, expiresAt: readAt + lifeMs };
+    return value;
+  }
+  function renew(): Promise<T> {
+    renewal ??= readNext().finally(() => {
+      renewal = undefined;
+    });
+    return renewal;
   }
 
   return {
     get() {
-      if (held !== undefined && clock.monotonic() < held.renewAt) return Promise.resolve(held.value);
-      renewal ??= renew().finally(() => {
-        renewal = undefined;
-      });
-      return renewal;
+      const now = clock.monotonic();
+      const current = held;
+      if (current === undefined || now >= current.expiresAt) return renew();
+      if (now >= current.renewAt)
+        renew().catch(() => {
+          current.renewAt = clock.monotonic() + retryMs;
+        });
+      return Promise.resolve(current.value);
     },
     forget() {
       // Calls that were sent together are refused together, and one that is new was refused for another reason.
