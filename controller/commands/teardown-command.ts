@@ -128,7 +128,8 @@ function showPlan(io: ProgramIo, { items, kept, services }: TeardownPlan): void 
 
 async function confirmed(environment: CommandEnvironment, clusterName: string): Promise<boolean> {
   const answer = await environment.ask(`Type the name of the cluster (${clusterName}) to remove them: `);
-  if (answer === undefined) throw new OptionError('--yes: missing, expected without a terminal');
+  if (answer === undefined)
+    throw new OptionError('--yes: missing, expected because stdin is no terminal, so nobody can be asked');
   return answer.trim() === clusterName;
 }
 

@@ -175,8 +175,7 @@ export function createListWatch<T>(options: ListWatchOptions<T>): ListWatch<T> {
     const asked = isKubeError(error) ? (error.retryAfterMs ?? 0) : 0;
     const delay = Math.max(asked, backoffMs(failures, { firstMs: 800, maxMs: 30_000, jitter: 0.3, random }));
     const fields = { ...errorFields(error), failures, retryInMs: Math.round(delay) };
-    if (failures === 1) log.info('watch failed; trying again', { path, ...fields });
-    else log.warn('watch failed; trying again', { path, ...fields });
+    log.warn('watch failed; trying again', { path, ...fields });
     await sleep(clock, delay, stopping.signal);
   }
 

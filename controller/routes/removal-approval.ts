@@ -108,7 +108,7 @@ export function createRemovalApproval<R extends ObservedRoute>(
       const read = await Promise.all([...new Set(names)].map((name) => readIfThere(name as string)));
       return read.filter((node) => node !== undefined).map(liveNode);
     } catch (error) {
-      log.info('Nodes not read again, so their routes are kept', { scope, ...errorFields(error) });
+      log.warn('Nodes not read again, so their routes are kept', { scope, ...errorFields(error) });
       return undefined;
     }
   }

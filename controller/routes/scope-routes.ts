@@ -147,8 +147,7 @@ export function createScopeRoutes<R extends ObservedRoute>(
       const restMs = Math.max(asked, backoffMs(readFailures, { firstMs: 1000, maxMs: 120_000, random }));
       noReadBeforeMs = clock.monotonic() + restMs;
       const fields = { failures: readFailures, retryInMs: Math.round(restMs), ...errorFields(error) };
-      if (readFailures < 4) log.info('route table not read', fields);
-      else log.warn('route table not read', fields);
+      log.warn('route table not read', fields);
       return false;
     }
     readFailures = 0;

@@ -181,16 +181,16 @@ export function createServiceTurns(
     }
   }
 
-  async function settle(subject: Subject, { service, cloud, members }: Situation, action: Action & { do: 'settle' }) {
+  async function settle(subject: Subject, situation: Situation, action: Action & { do: 'settle' }) {
+    const { service, cloud, members, observation } = situation;
     const { change, condition, againInMs } = action;
     if (againInMs !== undefined) observations.invalidate(cloud.scope, service.uid);
     if (subject.gone) return rest(againInMs);
     const turn = await show(service, change, condition);
     if (turn.kind === 'again') return turn;
-    if (againInMs === undefined) {
-      states.of(service.uid).backOff = undefined;
-    }
-    if (againInMs === undefined && complete.has(condition.reason)) work.ensured(service, members);
+    if (againInMs === undefined) states.of(service.uid).backOff = undefined;
+    if (againInMs === undefined && complete.has(condition.reason))
+      work.ensured(service, members, observation?.observed);
     return rest(againInMs);
   }
 

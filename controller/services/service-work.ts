@@ -1,11 +1,13 @@
 import type { Clock } from '../../common/process/clock.ts';
 import type { MetricsOf } from '../../common/process/metrics.ts';
-import type { DesiredMember } from '../clouds/load-balancers.ts';
+import type { DesiredMember, ObservedLoadBalancer } from '../clouds/load-balancers.ts';
 import type { ServiceView } from '../model/service-view.ts';
 import type { ConditionReporter } from './condition-reporter.ts';
 import type { serviceMetrics } from './metrics.ts';
 import { fingerprintOf } from './service-fingerprint.ts';
 import type { ServiceStates, Work } from './service-state.ts';
+
+type Shown = Pick<ObservedLoadBalancer, 'id' | 'ingress'>;
 
 /**
  * Work in progress on load balancers, from the first step to the last. It emits one event at its start and one at its
@@ -19,7 +21,7 @@ export interface ServiceWork {
    */
   begin(service: ServiceView, kind: 'ensure' | 'remove', members?: readonly DesiredMember[]): boolean;
   /** The load balancer has the desired state, with these members. */
-  ensured(service: ServiceView, members: readonly DesiredMember[]): void;
+  ensured(service: ServiceView, members: readonly DesiredMember[], balancer: Shown | undefined): void;
   /** @param stays it was released and not deleted */
   removed(service: ServiceView, stays: boolean): void;
   /** A try failed. */
@@ -55,7 +57,7 @@ export function createServiceWork(
       else if (cause === 'service') reporter.emit(service, 'EnsuringLoadBalancer', 'Ensuring load balancer');
       return true;
     },
-    ensured(service, members) {
+    ensured(service, members, balancer) {
       const done = end(service.uid);
       states.of(service.uid).ensured = { fingerprint: fingerprintOf(service), members };
       if (done === undefined) return;
@@ -66,7 +68,7 @@ export function createServiceWork(
         return;
       }
       metrics.ensureLatency.observe(done.seconds);
-      if (done.work.cause === 'service') reporter.emit(service, 'EnsuredLoadBalancer', 'Ensured load balancer');
+      if (done.work.cause === 'service') reporter.emit(service, 'EnsuredLoadBalancer', ensuredText(balancer));
       else reporter.emit(service, 'RepairedLoadBalancer', 'Restored what was changed in the cloud');
     },
     removed(service, stays) {
@@ -85,4 +87,10 @@ function sameMembers(a: readonly DesiredMember[], b: readonly DesiredMember[]): 
   if (a === b) return true;
   if (a.length !== b.length) return false;
   return a.every(({ providerID, draining }, at) => providerID === b[at]?.providerID && draining === b[at]?.draining);
+}
+
+function ensuredText(balancer: Shown | undefined): string {
+  const { id, ingress = [] } = balancer ?? {};
+  const addresses = ingress.map(({ ip, hostname }) => ip ?? hostname).join(', ');
+  return `Ensured load balancer${id === undefined ? '' : ` ${id}`}${addresses === '' ? '' : ` with ${addresses}`}`;
 }

@@ -29,6 +29,11 @@ describe('the life of a load balancer', () => {
     assert.equal(seen.length, 2);
     assertConverged(world, 'created');
     assert.deepEqual(replica.reasons('web'), ['EnsuringLoadBalancer', 'EnsuredLoadBalancer']);
+    const { id, addresses } = world.loadBalancerOf('web')!;
+    assert.equal(
+      replica.lastEvent('web'),
+      `Ensured load balancer ${id} with ${addresses.map(({ ip }) => ip).join(', ')}`,
+    );
     const labels = '{action="create",resource="load_balancer"}';
     assert.equal(await replica.gauge('mooring_load_balancer_steps_total', labels), 1);
   });

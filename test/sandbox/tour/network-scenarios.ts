@@ -82,7 +82,7 @@ export const services: Scenario = {
     assertThat(refused, 'a client outside the source ranges got an answer');
     return (
       `3 Services had addresses after ${took}; web is answered by ${everyone.length} nodes, local ` +
-      '(externalTrafficPolicy: Local) by the 2 with pods, guarded by no client outside its source range'
+      '(externalTrafficPolicy: Local) by the 2 with pods, and guarded refuses clients outside its range'
     );
   },
 };

@@ -34,7 +34,6 @@ interface Outcome {
 }
 
 const toTry = [
-  'The sandbox stays up until it is interrupted. With these variables in another terminal, in this folder, try:',
   '  npm run -s controller -- explain node node-0001',
   '  kubectl create service loadbalancer web --tcp=80:80',
   '  npm run -s controller -- explain service web',
@@ -86,9 +85,13 @@ export async function runTour(options: TourOptions): Promise<number> {
       options.ui.allowFaults();
       table.say(`the page can break things now: ${options.ui.url}`);
     }
+    table.say('The sandbox stays up until it is interrupted. With these variables in another terminal, try:');
     for (const line of toTry) table.say(line);
     await new Promise<void>((resolve) => options.stop.addEventListener('abort', () => resolve(), { once: true }));
     unfollow();
+  } else if (ok && !options.json) {
+    table.say('A sandbox that stays up: npm run sandbox -- --keep. Then, in another terminal:');
+    for (const line of toTry) table.say(line);
   }
   await world.stop();
   if (ok || options.stop.aborted)
@@ -150,7 +153,7 @@ function summary(
   const all = outcomes.length === 1 ? 'The scenario' : `All ${outcomes.length} scenarios`;
   const verdict = ok ? `${all} passed.` : options.stop.aborted ? 'Interrupted.' : `Scenarios that failed: ${failed}.`;
   return (
-    `\n${verdict} ${(tookMs / 1000).toFixed(0)} s.\n${lines.join('\n')}\nCalls to the cloud's API:\n` +
+    `\n${verdict} ${(tookMs / 1000).toFixed(0)} s.\n${lines.join('\n')}\nCalls to the cloud's API, with its answers (4xx: the scenarios break things on purpose):\n` +
     `${calls.join('\n')}\n`
   );
 }

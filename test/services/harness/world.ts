@@ -82,6 +82,8 @@ export interface Replica {
   stop(): Promise<void>;
   gauge(metric: string, labels?: string): Promise<number>;
   reasons(service: string): string[];
+  /** The text of the last event about it. */
+  lastEvent(service: string): string | undefined;
 }
 
 export interface World {
@@ -270,6 +272,7 @@ export function createWorld(options: WorldOptions = {}): World {
         void pods.stop();
       },
       gauge: (metric, labels) => metricValue(registry, metric, labels),
+      lastEvent: (service) => events.findLast((event) => event.service === service)?.message,
       reasons: (service) => events.filter((event) => event.service === service).map(({ reason }) => reason),
     };
     replicas.push(self);
