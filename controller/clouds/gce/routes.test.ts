@@ -69,6 +69,32 @@ describe('routes', () => {
     );
   });
 
+  it('need no look after the table was read, until one is removed or half a minute has passed', async () => {
+    const { fake, clock, observe, create, remove } = await setUp();
+    const looks = () =>
+      fake.calls.splice(0).filter(({ method, path }) => method === 'GET' && /routes$/.test(path)).length;
+    await observe();
+    assert.equal(looks(), 1);
+    const made = await create();
+    assert.equal(looks(), 0);
+    await remove(made, always);
+    await create();
+    assert.equal(looks(), 1);
+    await observe();
+    await clock.advance(30_001);
+    looks();
+    await create({ destination: '10.4.2.0/24' });
+    assert.equal(looks(), 1);
+  });
+
+  it('that were made after the table was read are found again by their name', async () => {
+    const { fake, observe, create } = await setUp();
+    await observe();
+    const { id } = await create();
+    assert.equal((await create()).id, id);
+    assert.equal(fake.routes.size, 1);
+  });
+
   it('that stand already cost one read, and no change', async () => {
     const { fake, create } = await setUp();
     const { id } = await create();

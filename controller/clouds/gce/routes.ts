@@ -26,6 +26,8 @@ export interface RouteOptions {
 /** What a description of ours begins with; the classic controller's is this word alone. */
 const classicMark = 'k8s-node-route';
 const priority = 1000;
+/** For how long a table that was read says that a destination is free. */
+const recentMs = 30_000;
 const [takenTries, takenMs] = [10, 1000];
 const routeFields = ['name', 'description', 'destRange', 'network', 'nextHopInstance'] satisfies (keyof Route)[];
 const listFields = `items(${routeFields.join()},warnings/code),warning/code,nextPageToken`;
@@ -33,9 +35,10 @@ type Route = compute_v1.Schema$Route;
 
 /**
  * Pod routes of one network. The description says whose a route is. Two routes may have one destination, so a create
- * looks for others first.
+ * looks for others first, in a table that was read a moment ago if there is one. Of ours there is one of each name.
  */
 export function createRoutes({ client, clock, project, network, idOf }: RouteOptions): Routes {
+  let latest: { readonly sinceMs: number; readonly routes: readonly ObservedRoute[] } | undefined;
   const base = async () => `/projects/${(await network()).project}/global/routes`;
 
   async function list(cluster: string, destination: string | undefined, signal: AbortSignal | undefined) {
@@ -50,8 +53,7 @@ export function createRoutes({ client, clock, project, network, idOf }: RouteOpt
     const { name } = await network();
     return items
       .filter((route) => lastSegment(route.text('network')) === name)
-      .map((route) => observed(route, cluster, project()))
-      .filter((route) => destination === undefined || route.destination === destination);
+      .map((route) => observed(route, cluster, project()));
   }
 
   /** Throws what prevents a route to the instance. */
@@ -76,14 +78,16 @@ export function createRoutes({ client, clock, project, network, idOf }: RouteOpt
     if (id === undefined) throw invalid(`providerID: ${route.providerID}, expected an instance of ${project()}`);
     const destination = normalCidr(route.destination);
     if (destination === undefined) throw invalid(`destination: ${JSON.stringify(route.destination)}, expected a CIDR`);
-    const standing = async () => {
-      const [other, ...others] = await list(route.cluster, destination, signal);
+    const standing = async (table?: readonly ObservedRoute[]) => {
+      const routes = table ?? (await list(route.cluster, destination, signal));
+      const [other, ...others] = routes.filter((one) => one.destination === destination);
       if (other === undefined) return undefined;
       if (others.length === 0 && other.providerID === route.providerID && !other.blackhole) return other;
       const message = `${other.id} has the destination ${destination} already`;
       throw new CloudError({ kind: 'Conflict', cloud, operation: 'routes.insert', message });
     };
-    const there = await standing();
+    const isRecent = latest !== undefined && clock.monotonic() - latest.sinceMs <= recentMs;
+    const there = await standing(isRecent ? latest?.routes : undefined);
     if (there !== undefined) return there;
     await assertForwards(id, destination, signal);
     const [, zone, instance] = id.split('/');
@@ -112,9 +116,16 @@ export function createRoutes({ client, clock, project, network, idOf }: RouteOpt
 
   return {
     tagged: true,
-    observe: async (cluster, signal) => ({ quota: undefined, routes: await list(cluster, undefined, signal) }),
+    async observe(cluster, signal) {
+      const sinceMs = clock.monotonic();
+      const routes = await list(cluster, undefined, signal);
+      latest = { sinceMs, routes };
+      return { quota: undefined, routes };
+    },
     create,
     async remove({ id }, options) {
+      // It no longer says who has the destination.
+      latest = undefined;
       const path = `${await base()}/${encodeURIComponent(id)}`;
       try {
         await client.change({ method: 'DELETE', path, operation: 'routes.delete' }, options);

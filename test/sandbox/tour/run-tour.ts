@@ -153,7 +153,8 @@ function summary(
   const all = outcomes.length === 1 ? 'The scenario' : `All ${outcomes.length} scenarios`;
   const verdict = ok ? `${all} passed.` : options.stop.aborted ? 'Interrupted.' : `Scenarios that failed: ${failed}.`;
   return (
-    `\n${verdict} ${(tookMs / 1000).toFixed(0)} s.\n${lines.join('\n')}\nCalls to the cloud's API, with its answers (4xx: the scenarios break things on purpose):\n` +
+    `\n${verdict} ${(tookMs / 1000).toFixed(0)} s.\n${lines.join('\n')}\n` +
+    `Calls to the cloud's API, with its answers (4xx: the scenarios break things on purpose):\n` +
     `${calls.join('\n')}\n`
   );
 }
