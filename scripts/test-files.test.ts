@@ -6,7 +6,12 @@ import { test } from 'node:test';
 const root = join(import.meta.dirname, '..');
 const folders = ['agent', 'common', 'controller', 'deploy', 'test', 'bench', 'scripts'];
 /** They put the files of a suite together, for others to call. */
-const entries = ['agent/testing/source-suite.ts', 'test/clouds/life/life-suite.ts', 'test/clouds/suite/cloud-suite.ts'];
+const entries = [
+  'agent/testing/source-suite.ts',
+  'test/clouds/life/life-suite.ts',
+  'test/clouds/suite/cloud-suite.ts',
+  'test/upgrade/upgrade-suite.ts',
+];
 
 test('every file that registers tests ends in .test.ts or .suite.ts', () => {
   const others = folders.flatMap((folder) =>
@@ -17,7 +22,7 @@ test('every file that registers tests ends in .test.ts or .suite.ts', () => {
       .filter((path) => /^import .*\b(describe|it|test)\b.* from 'node:test';/m.test(readFileSync(path, 'utf8')))
       .map((path) => relative(root, path)),
   );
-  assert.deepEqual(others, entries);
+  assert.deepEqual(others.toSorted(), entries);
 });
 
 test('every .test.ts is where npm test looks', () => {

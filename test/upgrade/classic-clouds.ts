@@ -78,7 +78,7 @@ async function openGce(): Promise<ClassicLife> {
     // It reads forwarding rules by their names.
     audits: () => Math.min(readsOf(/\/global\/routes$/), readsOf(/\/forwardingRules\b/)),
     // It does not see those of Mooring, and adds its own beside them.
-    routes: () => [...new Set(life.routes())],
+    routes: async () => [...new Set(await life.routes())],
     classic: { provider: 'gce', configText, env: { GCE_METADATA_HOST: url.replace('http://', '') } },
     async prepare(rest) {
       const metadata = { name: 'ingress-uid', namespace: 'kube-system' };

@@ -3,12 +3,13 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buildAll } from '../../scripts/build.ts';
+import { startMoto } from '../clouds/aws/start-moto.ts';
 import { buildClassicProgram, classicPrograms, classicVariable } from './classic-programs.ts';
 import { previousRelease } from './previous-release.ts';
 
 /**
- * `node test/upgrade/run.ts [SUITE ...]`: the previous release, this one and the previous one again (`world`,
- * `clouds`); a classic controller, Mooring and the classic controller again (`classic`). All are programs as built;
+ * `node test/upgrade/run.ts [SUITE ...]`: the previous release, this one and the previous one again (`world`, `clouds`,
+ * `moto`); a classic controller, Mooring and the classic controller again (`classic`). All are programs as built;
  * builds them itself and says what was skipped. `UPGRADE_FROM=REVISION` takes another commit for the previous release.
  * Ends in "N passed, N failed".
  */
@@ -20,13 +21,29 @@ const isAsked = (suite: string) => asked.length === 0 || asked.includes(suite);
 const env: Record<string, string> = {};
 const missing: string[] = [];
 const suites: string[] = [];
+let stopMoto = async () => {};
 
-if (isAsked('world') || isAsked('clouds')) {
+/** Starts the server of a suite. Resolves with the reason why there is none. */
+async function lack(suite: string): Promise<string | undefined> {
+  if (suite !== 'moto') return undefined;
+  const moto = await startMoto();
+  if ('skipped' in moto) return moto.skipped;
+  env['MOTO_URL'] = moto.url;
+  stopMoto = moto.close;
+  return undefined;
+}
+
+const ofReleases = ['world', 'clouds', 'moto'].filter(isAsked);
+if (ofReleases.length > 0) {
   const previous = await previousRelease(process.env['UPGRADE_FROM']);
   if ('skipped' in previous) missing.push(`upgrade and downgrade: ${previous.skipped}`);
   else {
     env['UPGRADE_PREVIOUS'] = previous.folder;
-    suites.push(...['world', 'clouds'].filter(isAsked));
+    for (const suite of ofReleases) {
+      const why = await lack(suite);
+      if (why === undefined) suites.push(suite);
+      else missing.push(`upgrade and downgrade on ${suite}: ${why}`);
+    }
   }
 }
 if (isAsked('classic')) {
@@ -48,6 +65,7 @@ if (suites.length > 0) {
   const tests = spawn(process.execPath, args, { stdio: 'inherit', cwd: root, env: environment });
   code = await new Promise((resolve) => tests.once('exit', resolve));
   await rm(dist, { recursive: true, force: true });
+  await stopMoto();
 } else console.log('0 passed, 0 failed');
 for (const why of missing) console.error(`SKIPPED: this was NOT proved: ${why}`);
 process.exitCode = code === 0 ? 0 : 1;

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { conditions } from '../../common/well-known.ts';
 import { clusterCidr } from '../clouds/aws/controller-process.ts';
+import type { ClusterCloud } from '../clouds/life/life-cloud.ts';
 import type { LifeStage } from '../clouds/life/life-stage.ts';
 import { assertRoutes, auditsMs, type LifeStep } from '../clouds/life/life-steps.ts';
 import { hasAllMembers, portsOf, removeServices, services, servicesOf } from '../clouds/life/service-steps.ts';
@@ -13,7 +14,7 @@ import { withoutHarm } from './watch-cluster.ts';
 const routeFlags = ['--configure-cloud-routes', `--cluster-cidr=${clusterCidr}`];
 
 /** Every Node of a VM and every Service says that it stands well. */
-async function assertWell(stage: LifeStage): Promise<void> {
+async function assertWell(stage: LifeStage<ClusterCloud>): Promise<void> {
   for (const { node } of stage.machines) {
     const seen = await stage.nodeNamed(node);
     assert.equal(conditionOf(seen, conditions.cloudInitialized)?.status, 'True', node);
@@ -26,7 +27,7 @@ async function assertWell(stage: LifeStage): Promise<void> {
 }
 
 /** The other release takes over, and finds everything as it shall be. */
-export const swapStep = ({ name, controller: program }: BuiltRelease): LifeStep => ({
+export const swapStep = ({ name, controller: program }: BuiltRelease): LifeStep<ClusterCloud> => ({
   title: `changes nothing in the cloud, and no Node or address, when ${name} takes over`,
   async run(stage) {
     const { controller, clouds, changes, wait } = stage;
@@ -53,12 +54,16 @@ export const swapStep = ({ name, controller: program }: BuiltRelease): LifeStep 
   },
 });
 
-const memberNodes = async (stage: LifeStage) => {
+const memberNodes = async (stage: LifeStage<ClusterCloud>) => {
   for (const service of servicesOf(stage))
     await stage.wait(`all Nodes are members for ${service.name}`, () => hasAllMembers(stage, service));
 };
 
-async function changePorts(stage: LifeStage, change: (ports: readonly object[]) => readonly object[], shown: string) {
+async function changePorts(
+  stage: LifeStage<ClusterCloud>,
+  change: (ports: readonly object[]) => readonly object[],
+  shown: string,
+) {
   const { controller, wait } = stage;
   for (const { name } of servicesOf(stage)) {
     const path = `${services}/${name}`;
@@ -70,20 +75,24 @@ async function changePorts(stage: LifeStage, change: (ports: readonly object[]) 
 }
 
 /** What the release that runs does with what the other one has made. */
-export const furtherStep: LifeStep = {
+export const furtherStep: LifeStep<ClusterCloud> = {
   title: 'serves a further Node and a further port',
   async run(stage) {
+    const before = stage.changes();
     for (const { machines } of stage.clouds) await stage.join(machines[2]!);
     await memberNodes(stage);
     await changePorts(stage, (ports) => [...ports, { name: 'https', port: 443 }], '80,443');
     await stage.wait('its routes are there', async () => {
-      return stage.clouds.every((cloud) => (cloud.routes()?.length ?? 3) === 3);
+      for (const { routes } of stage.clouds) if (((await routes())?.length ?? 3) !== 3) return false;
+      return true;
     });
     await assertRoutes(stage);
+    // So that it says something when another step counts none.
+    assert.ok(stage.changes() > before);
   },
 };
 
-export const lessStep: LifeStep = {
+export const lessStep: LifeStep<ClusterCloud> = {
   title: 'serves a port less, and removes every load balancer with its Service',
   async run(stage) {
     await changePorts(stage, ([first]) => [first!], '80');

@@ -1,13 +1,12 @@
 import type { LifeBalancer, LifeCloud } from '../life/life-cloud.ts';
 import { type AwsWorld, awsKeys, startAwsWorld } from './aws-world.ts';
+import { clusterParts, idOf } from './cluster-parts.ts';
 import { type FakeEc2, startFakeEc2 } from './fake/fake-ec2.ts';
 
 export interface AwsLife extends LifeCloud {
   readonly fake: FakeEc2;
   readonly world: AwsWorld;
 }
-
-const type = 'service.beta.kubernetes.io/aws-load-balancer-type';
 
 /** Instances of two zones of one VPC. */
 export async function openAwsLife(): Promise<AwsLife> {
@@ -20,13 +19,11 @@ export async function openAwsLife(): Promise<AwsLife> {
     ['eu-west-1a', 'euw1-az1'],
     ['eu-west-1b', 'euw1-az2'],
   ]);
-  const { network, proxy } = world;
+  const { network } = world;
   const vms = [await world.createVm(), await world.createVm(), await world.createVm()];
-  const idOf = (providerID: string) => providerID.slice(providerID.lastIndexOf('/') + 1);
   const nodes = new Map(vms.map(({ name, providerID }) => [idOf(providerID), name]));
   const nodeOf = (id: string) => nodes.get(id) ?? id;
   const change = (id: string, fields: object) => fake.instances.set(id, { ...fake.instances.get(id)!, ...fields });
-  const sent = (wanted: string) => proxy.calls.filter(({ action }) => action === wanted).length;
 
   function networkBalancers(): LifeBalancer[] {
     return [...fake.balancers.values()].map(({ arn, hostname }) => {
@@ -55,14 +52,7 @@ export async function openAwsLife(): Promise<AwsLife> {
     }));
 
   return {
-    ...{ fake, world },
-    served: {
-      cloud: 'aws',
-      // Without both the classic controller asks the metadata service.
-      configText: `${world.configText}\nRouteTableID = ${network.routeTableId}\nSubnetID = ${network.subnets[0]!.id}\n`,
-      env: world.env,
-    },
-    services: { web: { [type]: 'nlb' }, classic: {} },
+    ...{ ...clusterParts(world), fake, world },
     balancers: () => [...networkBalancers(), ...classicBalancers()],
     balancerParts: () => [
       ...[...fake.targetGroups.values()].map(({ name }) => name),
@@ -79,8 +69,6 @@ export async function openAwsLife(): Promise<AwsLife> {
       stop: () => void change(idOf(providerID), { state: 'stopped' }),
       remove: () => void change(idOf(providerID), { state: 'terminated' }),
     })),
-    changes: proxy.mutations,
-    audits: () => Math.min(sent('DescribeRouteTables'), sent('DescribeTargetGroups')),
     routes: () =>
       [...fake.tables.get(network.routeTableId)!.routes].flatMap(([destination, { instance }]) =>
         instance === undefined ? [] : `${destination} ${nodeOf(instance)}`,

@@ -1,17 +1,17 @@
 import type { NodeObject } from '../../kit/world/scenario.ts';
 import { type ControllerProcess, type ControllerProcessOptions, prepareController } from '../aws/controller-process.ts';
-import type { LifeCloud, LifeMachine, OpenLifeCloud } from './life-cloud.ts';
+import type { ClusterCloud, LifeCloud, OpenCloud } from './life-cloud.ts';
 
 /** A cluster on one or several clouds: kubelets, and the shipped controller as a process. */
-export interface LifeStage<Life extends LifeCloud = LifeCloud> {
+export interface LifeStage<Cloud extends ClusterCloud = LifeCloud> {
   readonly controller: ControllerProcess;
-  readonly clouds: readonly Life[];
+  readonly clouds: readonly Cloud[];
   /** Those of all clouds that have a Node and were not removed. */
-  readonly machines: LifeMachine[];
+  readonly machines: Cloud['machines'][number][];
   /** Starts the kubelet of one that has no Node yet. */
-  join(machine: LifeMachine): Promise<void>;
+  join(machine: Cloud['machines'][number]): Promise<void>;
   nodeNamed(name: string): Promise<NodeObject | undefined>;
-  /** As `ControllerProcess.until`, within a minute unless told. */
+  /** As `ControllerProcess.until`, within `waitMs` of the options unless told. */
   wait<T>(what: string, probe: () => Promise<T | undefined | false>, timeoutMs?: number): Promise<T>;
   /** Of all clouds. */
   changes(): number;
@@ -28,13 +28,15 @@ export interface LifeStageOptions extends ControllerProcessOptions {
   readonly members?: number;
   /** The controller is not started. */
   readonly idle?: boolean;
+  /** How long a step waits. Default: a minute. */
+  readonly waitMs?: number;
 }
 
-export async function openLifeStage<Life extends LifeCloud>(
-  open: readonly OpenLifeCloud<Life>[],
-  { members, idle = false, ...options }: LifeStageOptions = {},
-): Promise<LifeStage<Life>> {
-  const clouds: Life[] = [];
+export async function openLifeStage<Cloud extends ClusterCloud>(
+  open: readonly OpenCloud<Cloud>[],
+  { members, idle = false, waitMs = 60_000, ...options }: LifeStageOptions = {},
+): Promise<LifeStage<Cloud>> {
+  const clouds: Cloud[] = [];
   const closeClouds = async () => {
     for (const cloud of clouds) await cloud.close();
   };
@@ -42,14 +44,14 @@ export async function openLifeStage<Life extends LifeCloud>(
     for (const one of open) clouds.push(await one());
     const served = clouds.map((cloud) => cloud.served);
     const controller = await prepareController(served, { flags: quicker, ...options });
-    const machines: LifeMachine[] = [];
-    const join = async (machine: LifeMachine) => {
+    const machines: Cloud['machines'][number][] = [];
+    const join = async (machine: Cloud['machines'][number]) => {
       await controller.kubelet(machine.node).start();
       machines.push(machine);
     };
     for (const cloud of clouds) for (const machine of cloud.machines.slice(0, members)) await join(machine);
     if (!idle) controller.start();
-    const wait: LifeStage['wait'] = (what, probe, timeoutMs = 60_000) => controller.until(what, timeoutMs, probe);
+    const wait: LifeStage['wait'] = (what, probe, timeoutMs = waitMs) => controller.until(what, timeoutMs, probe);
     return {
       ...{ controller, clouds, machines, join, wait },
       async nodeNamed(name) {

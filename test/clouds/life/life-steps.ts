@@ -5,23 +5,24 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { taints } from '../../../common/well-known.ts';
 import { addressesOf, conditionOf, taintKeys } from '../../kit/world/scenario.ts';
 import { clusterCidr } from '../aws/controller-process.ts';
+import type { ClusterCloud, LifeCloud } from './life-cloud.ts';
 import type { LifeStage } from './life-stage.ts';
 
 /** One thing that happens to a cluster, and what the controller has to make of it. */
-export interface LifeStep {
+export interface LifeStep<Cloud extends ClusterCloud = LifeCloud> {
   readonly title: string;
   /** It takes minutes. */
   readonly isLong?: boolean;
-  run(stage: LifeStage): Promise<void>;
+  run(stage: LifeStage<Cloud>): Promise<void>;
 }
 
 /** Longer than some audits of everything. */
 export const auditsMs = 8000;
 
 /** Every route is one of a Node that is there, and every such Node has its route. */
-export async function assertRoutes({ clouds, nodeNamed }: LifeStage): Promise<void> {
+export async function assertRoutes({ clouds, nodeNamed }: LifeStage<ClusterCloud>): Promise<void> {
   for (const cloud of clouds) {
-    const routes = cloud.routes();
+    const routes = await cloud.routes();
     if (routes === undefined) continue;
     const nodes = await Promise.all(cloud.machines.map(({ node }) => nodeNamed(node)));
     const desired = nodes.flatMap((node) => (node ? [`${node.spec.podCIDR} ${node.metadata.name}`] : []));
@@ -65,17 +66,19 @@ export const stepsBefore: readonly LifeStep[] = [
   {
     title: 'initialises a Node of each VM, and creates routes for their pods',
     async run(stage) {
-      for (const { machines, routes } of stage.clouds)
+      for (const { machines, routes } of stage.clouds) {
+        const hasRoutes = (await routes()) !== undefined;
         for (const { node: name, providerID, labels } of machines) {
           const node = await stage.wait(`${name} is a node with a network`, async () => {
             const seen = await stage.nodeNamed(name);
-            const isRouted = routes() === undefined || conditionOf(seen, 'NetworkUnavailable')?.status === 'False';
+            const isRouted = !hasRoutes || conditionOf(seen, 'NetworkUnavailable')?.status === 'False';
             return seen?.spec.providerID !== undefined && isRouted && seen;
           });
           assert.ok(!taintKeys(node).includes(taints.uninitialized));
           assert.equal(node.spec.providerID, providerID);
           for (const [key, value] of Object.entries(labels)) assert.equal(node.metadata.labels[key], value);
         }
+      }
       await assertRoutes(stage);
     },
   },
@@ -144,7 +147,9 @@ export const stepsAfter: readonly LifeStep[] = [
         stage.machines.splice(stage.machines.indexOf(machines.at(-1)!), 1);
       }
       await stage.wait('its routes are gone', async () => {
-        return stage.clouds.every((cloud) => (cloud.routes()?.length ?? 0) < cloud.machines.length);
+        for (const { routes, machines } of stage.clouds)
+          if (((await routes())?.length ?? 0) >= machines.length) return false;
+        return true;
       });
       for (const { node } of stage.machines) assert.ok(await stage.nodeNamed(node), node);
       await assertRoutes(stage);

@@ -1,21 +1,23 @@
 import assert from 'node:assert/strict';
 import { annotations as annotationKeys } from '../../../common/well-known.ts';
 import { mergePatch } from '../../kit/world/kube-rest.ts';
-import type { LifeBalancer, LifeCloud } from './life-cloud.ts';
+import type { ClusterBalancer, ClusterCloud } from './life-cloud.ts';
 import type { LifeStage } from './life-stage.ts';
 import { type LifeStep, planStep, restartStep } from './life-steps.ts';
 
 export const services = '/api/v1/namespaces/default/services';
 
 /** A Service of type LoadBalancer that one of the clouds serves. */
-export interface LifeService {
+export interface LifeService<Balancer extends ClusterBalancer = ClusterBalancer> {
   readonly name: string;
-  readonly cloud: LifeCloud;
+  readonly cloud: ClusterCloud<Balancer>;
   readonly annotations: Readonly<Record<string, string>>;
 }
 
 /** Of every cloud whose load balancers are tried. */
-export function servicesOf({ clouds }: LifeStage): LifeService[] {
+export function servicesOf<Balancer extends ClusterBalancer>({
+  clouds,
+}: LifeStage<ClusterCloud<Balancer>>): LifeService<Balancer>[] {
   return clouds.flatMap((cloud) =>
     cloud.balancers === undefined
       ? []
@@ -28,7 +30,7 @@ export function servicesOf({ clouds }: LifeStage): LifeService[] {
   );
 }
 
-export async function addressesOf({ controller }: LifeStage, name: string): Promise<readonly string[]> {
+export async function addressesOf({ controller }: LifeStage<ClusterCloud>, name: string): Promise<readonly string[]> {
   const { body } = await controller.rest.call('GET', `${services}/${name}`);
   const shown = (body?.status?.loadBalancer?.ingress ?? []) as readonly {
     readonly ip?: string;
@@ -38,23 +40,28 @@ export async function addressesOf({ controller }: LifeStage, name: string): Prom
 }
 
 /** That of a Service, by the address that the Service shows. */
-async function balancerOf(stage: LifeStage, { name, cloud }: LifeService): Promise<LifeBalancer | undefined> {
+async function balancerOf<Balancer extends ClusterBalancer>(
+  stage: LifeStage<ClusterCloud>,
+  { name, cloud }: LifeService<Balancer>,
+): Promise<Balancer | undefined> {
   const [first] = await addressesOf(stage, name);
-  return first === undefined ? undefined : cloud.balancers!().find(({ addresses }) => addresses.includes(first));
+  return first === undefined
+    ? undefined
+    : (await cloud.balancers!()).find(({ addresses }) => addresses.includes(first));
 }
 
-export async function portsOf(stage: LifeStage, service: LifeService): Promise<string> {
+export async function portsOf(stage: LifeStage<ClusterCloud>, service: LifeService): Promise<string> {
   return [...((await balancerOf(stage, service))?.ports ?? [])].sort((a, b) => a - b).join();
 }
 
 /** Whether each Node of its cloud is a member of its load balancer, and nothing else is. */
-export async function hasAllMembers(stage: LifeStage, service: LifeService): Promise<boolean> {
+export async function hasAllMembers(stage: LifeStage<ClusterCloud>, service: LifeService): Promise<boolean> {
   const nodes = stage.machines.filter((machine) => service.cloud.machines.includes(machine)).map(({ node }) => node);
   const members = (await balancerOf(stage, service))?.members ?? [];
   return [...members].sort().join() === nodes.sort().join();
 }
 
-export const createStep: LifeStep = {
+export const createStep: LifeStep<ClusterCloud> = {
   title: 'gives each Service a load balancer with all Nodes of its cloud as members, and shows its addresses',
   async run(stage) {
     const { controller, wait } = stage;
@@ -71,21 +78,21 @@ export const createStep: LifeStep = {
       assert.deepEqual([ports, await addressesOf(stage, name)], [[80], addresses], name);
     }
     for (const { balancers, services: tried = { web: {} } } of stage.clouds)
-      if (balancers) assert.equal(balancers().length, Object.keys(tried).length);
+      if (balancers) assert.equal((await balancers()).length, Object.keys(tried).length);
   },
 };
 
 /** Deletes all of them, and waits until nothing of them is left. */
-export async function removeServices(stage: LifeStage): Promise<void> {
+export async function removeServices(stage: LifeStage<ClusterCloud>): Promise<void> {
   const { controller, wait, clouds } = stage;
   const paths = servicesOf(stage).map(({ name }) => `${services}/${name}`);
   for (const path of paths) await controller.rest.must('DELETE', path);
   for (const path of paths)
     await wait(`${path} is gone`, async () => (await controller.rest.call('GET', path)).status === 404);
-  for (const { balancers } of clouds) assert.deepEqual(balancers?.() ?? [], []);
+  for (const { balancers } of clouds) assert.deepEqual((await balancers?.()) ?? [], []);
   // What several Services share goes after the last of them.
   for (const { served, balancerParts = () => [] } of clouds)
-    await wait(`nothing is left in ${served.cloud}`, async () => balancerParts().length === 0);
+    await wait(`nothing is left in ${served.cloud}`, async () => (await balancerParts()).length === 0);
 }
 
 /** The life of Services on every cloud, side by side, in a cluster that is at rest before and after it. */

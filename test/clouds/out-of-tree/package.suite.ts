@@ -94,11 +94,11 @@ describe('the example package of a cloud that is no part of Mooring', () => {
         ...{ apiVersion: 'v1', kind: 'Service', metadata: { name: 'left' } },
         spec: { type: 'LoadBalancer', selector: { app: 'web' }, ports: [{ name: 'http', port: 80 }] },
       });
-      await stage.wait('it has a load balancer', async () => cloud.balancers?.().length === 1);
+      await stage.wait('it has a load balancer', async () => (await cloud.balancers?.())?.length === 1);
       await stage.controller.stopProcess();
       const { code, output } = await stage.controller.command('teardown', '--yes', '--force');
       assert.equal(code, 0, output);
-      assert.deepEqual(cloud.balancers?.(), []);
+      assert.deepEqual(await cloud.balancers?.(), []);
     });
 
     it('is known to explain', async () => {

@@ -1,0 +1,4 @@
+import { openMotoCloud } from '../clouds/aws/moto-cloud.ts';
+import { upgradeSuite } from './upgrade-suite.ts';
+
+upgradeSuite('moto', openMotoCloud);
