@@ -9,9 +9,9 @@ import { previousRelease } from './previous-release.ts';
 
 /**
  * `node test/upgrade/run.ts [SUITE ...]`: the previous release, this one and the previous one again (`world`, `clouds`,
- * `moto`); a classic controller, Mooring and the classic controller again (`classic`). All are programs as built;
- * builds them itself and says what was skipped. `UPGRADE_FROM=REVISION` takes another commit for the previous release.
- * Ends in "N passed, N failed".
+ * `moto`, and `openstack` on the cloud that OS_CLOUD names); a classic controller, Mooring and the classic controller
+ * again (`classic`). All are programs as built; builds them itself and says what was skipped. `UPGRADE_FROM=REVISION`
+ * takes another commit for the previous release. Ends in "N passed, N failed".
  */
 // So that a run that is ended takes what it started with it.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
@@ -25,6 +25,7 @@ let stopMoto = async () => {};
 
 /** Starts the server of a suite. Resolves with the reason why there is none. */
 async function lack(suite: string): Promise<string | undefined> {
+  if (suite === 'openstack' && !process.env['OS_CLOUD']) return 'OS_CLOUD names no cloud';
   if (suite !== 'moto') return undefined;
   const moto = await startMoto();
   if ('skipped' in moto) return moto.skipped;
@@ -33,7 +34,7 @@ async function lack(suite: string): Promise<string | undefined> {
   return undefined;
 }
 
-const ofReleases = ['world', 'clouds', 'moto'].filter(isAsked);
+const ofReleases = ['world', 'clouds', 'moto', 'openstack'].filter(isAsked);
 if (ofReleases.length > 0) {
   const previous = await previousRelease(process.env['UPGRADE_FROM']);
   if ('skipped' in previous) missing.push(`upgrade and downgrade: ${previous.skipped}`);

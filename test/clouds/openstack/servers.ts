@@ -12,8 +12,12 @@ export interface Servers {
 
 const waitMs = 300_000;
 
-/** Image, flavour and network: the first that fits. */
-export function serversOf({ call, list }: Connection): Servers {
+/**
+ * Image and flavour: the first that fits.
+ *
+ * @param network its id. Default: the first that fits
+ */
+export function serversOf({ call, list }: Connection, network?: string): Servers {
   const first = async (items: Promise<Json[]>, what: string, fits: (item: Json) => boolean): Promise<string> => {
     const item = (await items).find(fits);
     if (item === undefined) throw new Error(`there is no ${what}`);
@@ -22,7 +26,7 @@ export function serversOf({ call, list }: Connection): Servers {
   const place = Promise.all([
     first(list('image', '/images', 'images'), 'image', ({ status }) => status === 'active'),
     first(list('compute', '/flavors', 'flavors'), 'flavour', () => true),
-    first(list('network', '/networks', 'networks'), 'network', (item) => item['router:external'] === false),
+    network ?? first(list('network', '/networks', 'networks'), 'network', (item) => item['router:external'] === false),
   ]);
   place.catch(() => {});
 
