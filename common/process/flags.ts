@@ -52,6 +52,14 @@ export function defineFlags<const D extends FlagDefinitions>(definitions: D): D 
   return definitions;
 }
 
+/** Some flags of a set, for a command that the others mean nothing to. */
+export function pickFlags<D extends FlagDefinitions, const N extends keyof D & string>(
+  definitions: D,
+  ...names: readonly N[]
+): Pick<D, N> {
+  return Object.fromEntries(names.map((name) => [name, definitions[name]])) as unknown as Pick<D, N>;
+}
+
 /**
  * Parses a command line as Go's pflag does: `--flag`, `--flag=false`, `-v=2`, Go durations, comma lists, repeats, `_`
  * for `-`; a bool never uses the next argument as its value; the last of several values wins; `--` ends the flags. A

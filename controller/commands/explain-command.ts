@@ -4,7 +4,7 @@ import { names } from '../../common/well-known.ts';
 import { installedIn } from '../app/connect.ts';
 import { clusterFlags } from '../app/options/network-flags.ts';
 import { modulePaths } from '../app/options/options.ts';
-import { commonFlags } from '../app/options/own-flags.ts';
+import { readingFlags } from '../app/options/own-flags.ts';
 import { isNotFound } from '../kube/api.ts';
 import {
   type CommandEnvironment,
@@ -35,7 +35,7 @@ export function explainCommand({ clock, signal }: CommandEnvironment): CommandDe
   return defineCommand({
     summary: 'Shows the state of nodes or services and the reason, from the API server alone.',
     operands: ['node|service[/name]...'],
-    flags: { ...contextFlags, ...commonFlags, ...explainFlags, ...outputFlags, ...leaseFlags },
+    flags: { ...contextFlags, ...readingFlags, ...explainFlags, ...outputFlags, ...leaseFlags },
     examples: [
       'mooring-controller explain node worker-1 worker-2',
       'mooring-controller explain service web -n shop',

@@ -4,7 +4,7 @@ import { restOrAbort } from '../../common/process/until.ts';
 import { installedIn } from '../app/connect.ts';
 import { clusterFlags } from '../app/options/network-flags.ts';
 import { modulePaths } from '../app/options/options.ts';
-import { commonFlags } from '../app/options/own-flags.ts';
+import { readingFlags } from '../app/options/own-flags.ts';
 import {
   type CommandEnvironment,
   contextFlags,
@@ -21,12 +21,7 @@ import { printStatus } from './status/print-status.ts';
 import { readCluster } from './status/read-cluster.ts';
 
 const statusFlags = defineFlags({
-  kubeconfig: commonFlags.kubeconfig,
-  'mooring-namespace': commonFlags['mooring-namespace'],
-  'cloud-module': commonFlags['cloud-module'],
-  'log-level': commonFlags['log-level'],
-  'log-format': commonFlags['log-format'],
-  v: commonFlags.v,
+  ...readingFlags,
   'load-balancer-class': clusterFlags['load-balancer-class'],
   ...metricsFlags,
   watch: {

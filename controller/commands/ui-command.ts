@@ -1,16 +1,15 @@
 import { defineFlags } from '../../common/process/flags.ts';
 import { type CommandDefinition, defineCommand } from '../../common/process/program.ts';
-import { names } from '../../common/well-known.ts';
+import { installedIn } from '../app/connect.ts';
 import { clusterFlags } from '../app/options/network-flags.ts';
 import { modulePaths } from '../app/options/options.ts';
-import { commonFlags } from '../app/options/own-flags.ts';
+import { readingFlags } from '../app/options/own-flags.ts';
 import { type CommandEnvironment, contextFlags, exitCode, leaseFlags, openLog, withApi } from './command.ts';
 import { metricsFlags, metricsReader } from './metrics/metrics-flags.ts';
 import { openUi } from './ui/open-ui.ts';
 
-const { kubeconfig, 'cloud-module': cloudModule, 'log-level': logLevel, 'log-format': logFormat, v } = commonFlags;
 const uiFlags = defineFlags({
-  ...{ kubeconfig, 'cloud-module': cloudModule, 'log-level': logLevel, 'log-format': logFormat, v },
+  ...readingFlags,
   'load-balancer-class': clusterFlags['load-balancer-class'],
   port: { kind: 'int', default: 0, min: 0, max: 65_535, help: 'Port of the page on 127.0.0.1; 0: any free one.' },
   ...metricsFlags,
@@ -28,13 +27,13 @@ export function uiCommand({ clock, random, signal }: CommandEnvironment): Comman
       exitCode(io, 'ui', async () => {
         const readMetrics = metricsReader(values);
         const log = openLog(clock, values, io.stderr);
-        await withApi(values, { clock, log, env: io.env }, async (api, { server }) => {
+        await withApi(values, { clock, log, env: io.env }, async (api, connection) => {
           const ui = await openUi({
-            ...{ api, clock, random, log, server, readMetrics },
+            ...{ api, clock, random, log, server: connection.server, readMetrics },
             page: async () => (await import('./ui/page-files.ts')).readPageFiles(),
             port: values.port,
             where: {
-              namespace: names.namespace,
+              namespace: installedIn(values.mooringNamespace, connection),
               leaseNamespace: values.leaderElectResourceNamespace,
               leaseName: values.leaderElectResourceName,
             },

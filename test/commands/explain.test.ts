@@ -66,6 +66,12 @@ describe('explain', () => {
     });
   });
 
+  it('refuses flags that mean nothing to it', async () => {
+    const { code, err } = await explain(atShop!(), 'svc/web --cloud-provider=aws');
+    assert.equal(code, 2);
+    assert.match(err, /unknown option '--cloud-provider', which is a flag of run, plan, check, teardown\n$/);
+  });
+
   it('explains several, and says which do not exist', async () => {
     const { code, out, err } = await explain(atShop!(), 'node/a node/b svc/web -o json');
     const found = JSON.parse(out).map((one: { node?: string; service?: string }) => one.node ?? one.service);

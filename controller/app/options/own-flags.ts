@@ -1,5 +1,5 @@
 import { evidenceKinds } from '../../../common/attestation.ts';
-import { defineFlags } from '../../../common/process/flags.ts';
+import { defineFlags, pickFlags } from '../../../common/process/flags.ts';
 import { names } from '../../../common/well-known.ts';
 import {
   ofAudience,
@@ -18,7 +18,7 @@ import { leftOutNames } from './loops.ts';
 /** The value of `--require-attestation` and `--bind-by-name` for every cloud served. */
 export const allClouds = 'all';
 
-/** Flags of every command of the controller: cluster, clouds, logging. */
+/** Flags of the commands that decide about Nodes: cluster, clouds, logging. */
 export const commonFlags = defineFlags({
   kubeconfig: {
     kind: 'string',
@@ -110,6 +110,18 @@ export const commonFlags = defineFlags({
   'log-format': { kind: 'string', default: 'text', choices: ['json', 'text'], help: 'Form of the log lines.' },
   v: { kind: 'int', short: 'v', default: 0, help: "Upstream's verbosity: 4 and above mean --log-level=debug." },
 });
+
+/** Flags of the commands that read the cluster alone. */
+export const readingFlags = pickFlags(
+  commonFlags,
+  ...(['kubeconfig', 'mooring-namespace', 'cloud-module', 'log-level', 'log-format', 'v'] as const),
+);
+
+/** Flags of the commands that call clouds. */
+export const cloudFlags = {
+  ...readingFlags,
+  ...pickFlags(commonFlags, 'cloud-provider', 'cloud-config', 'allow-untagged-cloud'),
+};
 
 /** Flags of `run` that have an effect. Names and meanings are upstream's where upstream has them. */
 export const runFlags = defineFlags({

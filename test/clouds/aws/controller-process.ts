@@ -76,9 +76,10 @@ export async function prepareController(
   const token = await serviceAccountToken(rest, { namespace: names.namespace, name: names.controller });
   const kubeconfig = join(folder, 'kubeconfig');
   await writeFile(kubeconfig, api.kubeconfig(token), { mode: 0o600 });
+  const moduleFlags: string[] = [];
   const cloudFlags: string[] = [];
   for (const { cloud, configText, module } of worlds) {
-    if (module !== undefined) cloudFlags.push(`--cloud-module=${cloud}=${module}`);
+    if (module !== undefined) moduleFlags.push(`--cloud-module=${cloud}=${module}`);
     const config = join(folder, `${cloud}.conf`);
     await writeFile(config, configText);
     const isOnly = worlds.length === 1;
@@ -91,7 +92,7 @@ export async function prepareController(
   let program = first;
   let more: readonly string[] = [];
   const args = [
-    ...['run', `--kubeconfig=${kubeconfig}`, ...cloudFlags],
+    ...['run', `--kubeconfig=${kubeconfig}`, ...moduleFlags, ...cloudFlags],
     ...[
       '--configure-cloud-routes',
       '--controllers=*,nodeipam',
@@ -139,7 +140,8 @@ export async function prepareController(
       return child;
     },
     async command(name, ...more) {
-      const words = [name, ...more, ...cloudFlags, `--kubeconfig=${kubeconfig}`];
+      const clouds = name === 'explain' ? [] : cloudFlags;
+      const words = [name, ...more, ...moduleFlags, ...clouds, `--kubeconfig=${kubeconfig}`];
       try {
         const { stdout } = await execute(process.execPath, [...program, ...words], { env });
         return { code: 0, output: stdout };
