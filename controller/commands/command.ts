@@ -7,8 +7,8 @@ import { unlessAborted } from '../../common/process/until.ts';
 import { names } from '../../common/well-known.ts';
 import { connectTo, installedIn } from '../app/connect.ts';
 import { closeCloud, type OpeningContext, openClouds } from '../app/open-clouds.ts';
-import { OptionError, readCloudRequests } from '../app/options/options.ts';
-import { type commonFlags, runFlags } from '../app/options/own-flags.ts';
+import { type CloudValues, OptionError, readCloudRequests } from '../app/options/options.ts';
+import { runFlags } from '../app/options/own-flags.ts';
 import { adviceWhenDown, isDown } from '../clouds/checks.ts';
 import { CloudConfigError } from '../clouds/cloud.ts';
 import type { KubeApi } from '../kube/api.ts';
@@ -122,7 +122,7 @@ interface CloudsOptions extends Pick<OpeningContext, 'planningClock' | 'answerWi
  * installed in.
  */
 export async function withClouds<T>(
-  values: FlagValues<typeof commonFlags> & Partial<FlagValues<typeof contextFlags>>,
+  values: CloudValues & Partial<FlagValues<typeof contextFlags>>,
   { clock, random }: CommandEnvironment,
   io: ProgramIo,
   work: (api: KubeApi, clouds: readonly ConfiguredCloud[], log: Log, namespace: string) => Promise<T>,

@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
-import { defineFlags } from '../../common/process/flags.ts';
+import { defineFlags, pickFlags } from '../../common/process/flags.ts';
 import { errorFields, type Log } from '../../common/process/log.ts';
 import { type CommandDefinition, defineCommand, type ProgramIo } from '../../common/process/program.ts';
 import { accountProblems } from '../app/open-clouds.ts';
 import { clusterFlags } from '../app/options/network-flags.ts';
-import { readClusterOptions } from '../app/options/network-options.ts';
+import { desirePolicyOf } from '../app/options/network-options.ts';
 import { OptionError } from '../app/options/options.ts';
-import { commonFlags } from '../app/options/own-flags.ts';
+import { cloudFlags, commonFlags } from '../app/options/own-flags.ts';
 import type { KubeApi } from '../kube/api.ts';
 import { assertListable } from '../kube/assert-listable.ts';
 import { readClusterUid } from '../kube/cluster-identity.ts';
@@ -36,6 +36,18 @@ import { planTeardown, type TeardownContext, type TeardownPlan } from './teardow
 import { ServicesRemainError, teardown } from './teardown/teardown.ts';
 
 const teardownFlags = defineFlags({
+  ...cloudFlags,
+  'allowed-security-groups': commonFlags['allowed-security-groups'],
+  ...pickFlags(
+    clusterFlags,
+    ...(['cluster-name', 'load-balancer-class', 'attachable-load-balancers'] as const),
+    ...(['allow-cluster-wide-attach', 'allow-keep-address'] as const),
+  ),
+  'configure-cloud-routes': {
+    kind: 'bool',
+    default: true,
+    help: 'Also delete the routes that are ours. =false: routes are neither read nor deleted.',
+  },
   yes: { kind: 'bool', default: false, help: 'Delete without confirmation.' },
   force: {
     kind: 'bool',
@@ -58,26 +70,26 @@ export function teardownCommand(environment: CommandEnvironment): CommandDefinit
   const { clock } = environment;
   return defineCommand({
     summary: 'Deletes all cloud resources that this cluster owns by its tags, when the cluster itself is deleted.',
-    flags: { ...contextFlags, ...commonFlags, ...clusterFlags, ...teardownFlags, ...outputFlags, ...leaseFlags },
+    flags: { ...contextFlags, ...teardownFlags, ...outputFlags, ...leaseFlags },
     examples: [
       'mooring-controller teardown --cloud-provider aws',
       'mooring-controller teardown --cloud-provider openstack --cloud-config cloud.conf --yes -o json',
     ],
     run: ({ values, io }) =>
       exitCode(io, 'teardown', async () => {
-        const options = readClusterOptions(values);
         return withClouds(values, environment, io, async (api, clouds, log, namespace) => {
           const shipped = createShippedObjects(namespace);
           const records = createRouteRecords(api, shipped);
           const [unknown] = accountProblems(clouds);
           if (unknown !== undefined) throw new Error(unknown);
           for (const { scope, formerScopes, api: cloud } of clouds)
-            if (cloud?.routes) await records.load(scope, formerScopes);
+            if (cloud?.routes && values.configureCloudRoutes) await records.load(scope, formerScopes);
           const context: TeardownContext = {
             ...{ api, clock, log, clouds },
-            cluster: { uid: await readClusterUid(api), name: options.clusterName },
-            loadBalancerClasses: options.loadBalancerClasses,
-            policy: options.policy,
+            cluster: { uid: await readClusterUid(api), name: values.clusterName },
+            loadBalancerClasses: values.loadBalancerClass,
+            policy: desirePolicyOf(values),
+            routes: values.configureCloudRoutes,
             checkVisibility: await visibilityCheckOf(environment, api, clouds, log),
             recordedRoute: (scope, { destination, providerID }) => {
               const cloud = clouds.find((each) => each.scope === scope)?.name ?? '';
@@ -91,7 +103,7 @@ export function teardownCommand(environment: CommandEnvironment): CommandDefinit
             if (values.output === 'json') printJson(io, { removed: 0, failed: [], left: 0, kept: shown(plan.kept) });
             return 0;
           }
-          if (!values.yes && !(await confirmed(environment, options.clusterName))) {
+          if (!values.yes && !(await confirmed(environment, values.clusterName))) {
             io.stderr('nothing was removed\n');
             return 1;
           }

@@ -2,7 +2,7 @@ import type { DesiredLoadBalancer } from '../clouds/load-balancers.ts';
 import type { ServiceView } from '../model/service-view.ts';
 import { type ClusterIdentity, desiredOf } from './desired.ts';
 import { intentOf } from './intent.ts';
-import type { OperatorPolicy } from './operator-policy.ts';
+import type { DesirePolicy } from './operator-policy.ts';
 import { takesPods } from './pods/pod-members.ts';
 import { chooseCloud, type ServingCloud } from './serving-cloud.ts';
 
@@ -10,7 +10,7 @@ export interface DeclareParts {
   readonly cluster: ClusterIdentity;
   readonly clouds: readonly ServingCloud[];
   readonly loadBalancerClasses: readonly string[];
-  readonly policy: OperatorPolicy;
+  readonly policy: DesirePolicy;
 }
 
 /**

@@ -9,7 +9,7 @@ import {
   portPlace,
 } from '../clouds/load-balancers.ts';
 import { allowsAddressChange, attachTo, hasFinalizer, type ServiceView } from '../model/service-view.ts';
-import { mayAttach, mayKeepAddress, type OperatorPolicy } from './operator-policy.ts';
+import { type DesirePolicy, mayAttach, mayKeepAddress } from './operator-policy.ts';
 import { parseRecord } from './record.ts';
 import { chooseCloud, type ServingCloud } from './serving-cloud.ts';
 import { sourceRangesOf } from './source-ranges.ts';
@@ -114,7 +114,7 @@ export function desiredOf(
     readonly cloud: ServingCloud;
     readonly members: readonly DesiredMember[];
     readonly ofPods?: boolean;
-    readonly policy: OperatorPolicy;
+    readonly policy: DesirePolicy;
     readonly retain: boolean;
   },
 ): Desired {

@@ -15,6 +15,9 @@ export interface OperatorPolicy {
   readonly retainLimit: number;
 }
 
+/** The part that desired load balancers depend on. */
+export type DesirePolicy = Pick<OperatorPolicy, 'attachable' | 'clusterWideAttach' | 'keepAddress'>;
+
 /** A load balancer that Services may name without a consent tag. */
 export interface AttachGrant {
   readonly id: string;
@@ -50,7 +53,7 @@ export function parseRetainGrant(text: string): RetainGrant | undefined {
 }
 
 /** @param service `namespace/name` */
-export function mayAttach({ attachable }: OperatorPolicy, id: string, service: string): boolean {
+export function mayAttach({ attachable }: DesirePolicy, id: string, service: string): boolean {
   const claimant = claimantOf('', service);
   return attachable.some((grant) => grant.id === id && (!grant.holder || includes(grant.holder, claimant)));
 }
@@ -62,7 +65,7 @@ export function mayRetain({ retain }: OperatorPolicy, service: Claimant): boolea
 }
 
 /** Whether an annotation of the classic controller may keep its address. */
-export function mayKeepAddress({ keepAddress }: OperatorPolicy, service: Claimant): boolean {
+export function mayKeepAddress({ keepAddress }: DesirePolicy, service: Claimant): boolean {
   return keepAddress === undefined || isGranted(keepAddress, service);
 }
 

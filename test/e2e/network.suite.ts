@@ -68,12 +68,17 @@ const tornDown: Scenario = {
     const foreign = network.addresses.reserve(place, { family: 'IPv4', scheme: 'external', tags: {} }).address;
     await Promise.all(world.replicas.map(({ child }) => child.stop()));
     assertThat((await loadBalancerServices(world)).length === 2, 'the Services of the scenario before are not there');
-    const refused = await command(world, ['teardown', '--yes', `--cluster-cidr=${shortened.clusterCidr}`]);
+    const refused = await command(world, ['teardown', '--yes']);
     assertThat(refused.code !== 0, 'with Services it did not refuse');
-    const done = await command(world, ['teardown', '--yes', '--force', `--cluster-cidr=${shortened.clusterCidr}`]);
+    const { routes } = network;
+    const before = routes.store.all().length;
+    const kept = await command(world, ['teardown', '--yes', '--force', '--configure-cloud-routes=false']);
+    assertThat(kept.code === 0, `without routes it ended with ${kept.code}: ${kept.stdout}`);
+    assertThat(before > 0 && routes.store.all().length === before, 'it deleted routes all the same');
+    const done = await command(world, ['teardown', '--yes', '--force']);
     assertThat(done.code === 0, `it ended with ${done.code}: ${done.stdout}`);
     await until('nothing of ours is left', 10_000, async () => {
-      const { loadBalancers, addresses, routes } = network;
+      const { loadBalancers, addresses } = network;
       return loadBalancers.store.all().length + addresses.store.all().length + routes.store.all().length === 1;
     });
     assertThat(network.addresses.store.get(foreign.id), 'a foreign address was released');

@@ -168,6 +168,22 @@ describe('teardown', () => {
     assert.equal(world.mutationCount(), before);
   });
 
+  it('neither reads nor deletes routes without --configure-cloud-routes', async () => {
+    await populate();
+    dropServices();
+    const before = left().routes;
+    context = { ...context, routes: false };
+    const { items } = await planTeardown(context, new AbortController().signal);
+    assert.deepEqual(
+      items.filter(({ kind }) => kind === 'route'),
+      [],
+    );
+    const { left: more } = await run();
+    assert.equal(more, 0);
+    assert.deepEqual(left().routes, before);
+    assert.equal(before.length, 2);
+  });
+
   it('refuses to run while Services need load balancers, and changes nothing then', async () => {
     await populate();
     const before = world.mutationCount();

@@ -4,7 +4,12 @@ import { bitsOf, type Cidr, type Family } from '../../model/cidr.ts';
 import { parseClusterCidrs } from '../../model/cluster-cidrs.ts';
 import { type Budget, parseBudget } from '../../model/deletion-budget.ts';
 import type { RouteBounds } from '../../model/route-bounds.ts';
-import { type OperatorPolicy, parseAttachGrant, parseRetainGrant } from '../../services/operator-policy.ts';
+import {
+  type DesirePolicy,
+  type OperatorPolicy,
+  parseAttachGrant,
+  parseRetainGrant,
+} from '../../services/operator-policy.ts';
 import type { Loops } from './loops.ts';
 import type { clusterFlags, networkFlags } from './network-flags.ts';
 import { OptionError } from './options.ts';
@@ -78,15 +83,26 @@ export function readNetworkOptions(
   };
 }
 
+type DesireFlags = Pick<
+  typeof clusterFlags,
+  'attachable-load-balancers' | 'allow-cluster-wide-attach' | 'allow-keep-address'
+>;
+
 /** The values are valid: the flags' own checks have refused others. */
-function policyOf(values: FlagValues<typeof clusterFlags>): OperatorPolicy {
+export function desirePolicyOf(values: FlagValues<DesireFlags>): DesirePolicy {
   return {
     attachable: values.attachableLoadBalancers.flatMap((text) => parseAttachGrant(text) ?? []),
     clusterWideAttach: values.allowClusterWideAttach,
-    retain: values.allowRetain.flatMap((text) => parseRetainGrant(text) ?? []),
     ...(values.allowKeepAddress.length > 0 && {
       keepAddress: values.allowKeepAddress.flatMap((text) => parseRetainGrant(text) ?? []),
     }),
+  };
+}
+
+function policyOf(values: FlagValues<typeof clusterFlags>): OperatorPolicy {
+  return {
+    ...desirePolicyOf(values),
+    retain: values.allowRetain.flatMap((text) => parseRetainGrant(text) ?? []),
     retainLimit: values.retainedLoadBalancersLimit,
   };
 }

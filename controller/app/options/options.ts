@@ -7,7 +7,7 @@ import type { CloudConfigFile, CloudModule } from '../../clouds/cloud.ts';
 import { cloudModules, cloudNameOf, endedPlatforms, isKnownName } from '../../clouds/registry.ts';
 import { type LabelSelector, parseSelector } from '../../model/selector.ts';
 import { selectorFault } from './expectations.ts';
-import { allClouds, type commonFlags } from './own-flags.ts';
+import { allClouds, type cloudFlags, type commonFlags } from './own-flags.ts';
 
 /**
  * An invalid command line or configuration: exit code 2. The message names the flag, the value and what was expected.
@@ -35,12 +35,15 @@ export interface CloudRequest {
   readonly bindsByName?: boolean | undefined;
 }
 
+/** Commands without decisions about Nodes do not have their flags. */
+export type CloudValues = FlagValues<typeof cloudFlags> & Partial<FlagValues<typeof commonFlags>>;
+
 /**
  * Combines `--cloud-provider`, `--cloud-config` and `--node-selector`, and reads the files. The n-th configuration of a
  * name belongs to the n-th provider of that name, so one cloud may be served in two scopes. Loads the modules of
  * `--cloud-module`. Throws an OptionError, and a CloudConfigError for a module.
  */
-export async function readCloudRequests(values: FlagValues<typeof commonFlags>): Promise<CloudRequest[]> {
+export async function readCloudRequests(values: CloudValues): Promise<CloudRequest[]> {
   const providers = values.cloudProvider.map(cloudNameOf);
   if (providers.length === 0) throw new OptionError('--cloud-provider: missing, expected the name of a cloud');
   const paths = modulePaths(values.cloudModule, providers);
@@ -57,7 +60,7 @@ export async function readCloudRequests(values: FlagValues<typeof commonFlags>):
       throw new OptionError(`--cloud-provider: ${JSON.stringify(name)}, expected one of ${known}`);
     }
   }
-  const required = requiredClouds(values.requireAttestation.map(cloudNameOf), providers);
+  const required = requiredClouds((values.requireAttestation ?? []).map(cloudNameOf), providers);
   const bindByName = (values.bindByName ?? []).map(cloudNameOf);
   const unserved = bindByName.find((name) => name !== allClouds && !providers.includes(name));
   if (unserved !== undefined) {
@@ -65,7 +68,7 @@ export async function readCloudRequests(values: FlagValues<typeof commonFlags>):
     throw new OptionError(`--bind-by-name: ${JSON.stringify(unserved)}, expected ${expected}`);
   }
   const configs = assign('cloud-config', values.cloudConfig, providers);
-  const selectors = assign('node-selector', values.nodeSelector, providers);
+  const selectors = assign('node-selector', values.nodeSelector ?? [], providers);
   const modules = await loadModules(paths);
   return Promise.all(
     providers.map(async (name, index) => ({
@@ -76,7 +79,7 @@ export async function readCloudRequests(values: FlagValues<typeof commonFlags>):
       selector: selectors[index] === undefined ? undefined : readSelector(selectors[index]),
       requireAttestation: required.has(name),
       allowUntagged: values.allowUntaggedCloud,
-      allowedSecurityGroups: values.allowedSecurityGroups,
+      allowedSecurityGroups: values.allowedSecurityGroups ?? [],
       bindsByName: bindByName.includes(allClouds) || bindByName.includes(name) || undefined,
     })),
   );

@@ -10,7 +10,7 @@ import type { CheckVisibility } from '../../services/credential-visibility.ts';
 import { declareServices } from '../../services/declare-services.ts';
 import { adoptableOf, type ClusterIdentity } from '../../services/desired.ts';
 import { intentOf } from '../../services/intent.ts';
-import type { OperatorPolicy } from '../../services/operator-policy.ts';
+import type { DesirePolicy } from '../../services/operator-policy.ts';
 import { liveServiceUids } from '../../services/orphans/live-services.ts';
 import { readsAnnotation } from '../../services/service-context.ts';
 import { type ServingCloud, servingClouds } from '../../services/serving-cloud.ts';
@@ -24,7 +24,9 @@ export interface TeardownContext {
   readonly cluster: ClusterIdentity;
   /** `--load-balancer-class`. */
   readonly loadBalancerClasses: readonly string[];
-  readonly policy: OperatorPolicy;
+  readonly policy: DesirePolicy;
+  /** `--configure-cloud-routes`. Otherwise routes are neither read nor deleted. Default: yes. */
+  readonly routes?: boolean;
   /** Checks the credential's visibility: without it, a full cloud looks empty. */
   readonly checkVisibility: CheckVisibility;
   /** Whether a route of a cloud that cannot tag routes is recorded as ours. Default: no. */
@@ -69,7 +71,7 @@ export interface TeardownPlan {
  * including orphans. Complete, or throws a CloudError or KubeError. Reads only.
  *
  * These stay: retained load balancers, attached ones (except our parts), those of paused Services, and routes that are
- * not provably ours.
+ * not provably ours, or all of them without `--configure-cloud-routes`.
  */
 export async function planTeardown(context: TeardownContext, signal: AbortSignal): Promise<TeardownPlan> {
   const { api, clouds, cluster } = context;
@@ -104,7 +106,7 @@ export async function planTeardown(context: TeardownContext, signal: AbortSignal
     declareServices(cloud, users, { ...context, clouds: serving });
   }
   for (const { scope, api: cloud } of clouds) {
-    if (cloud?.routes === undefined) continue;
+    if (cloud?.routes === undefined || context.routes === false) continue;
     const { routes } = cloud;
     for (const route of (await routes.observe(cluster.uid, signal)).routes) {
       const ours = route.ours ?? context.recordedRoute?.(scope, route) ?? false;
