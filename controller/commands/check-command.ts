@@ -17,6 +17,7 @@ import {
   orInterrupted,
   outputFlags,
   printJson,
+  sayingMeanwhile,
   withClouds,
 } from './command.ts';
 
@@ -54,6 +55,7 @@ export function checkCommand(environment: CommandEnvironment): CommandDefinition
         const cloudRoutes = values.clusterCidr !== '' && values.configureCloudRoutes;
         const capabilities = capabilitiesIn(named, { cloudRoutes, webhooks: values.webhooks });
         const reportOnly = new Set(values.reportOnly.map(cloudNameOf));
+        const waiting = new Set<string>();
         const checking = withClouds(
           values,
           environment,
@@ -65,11 +67,14 @@ export function checkCommand(environment: CommandEnvironment): CommandDefinition
               throw new OptionError(`--report-only: ${JSON.stringify(unknown)}, expected one of ${served.join(', ')}`);
             // A webhook reads no object of the cluster: the request has the PersistentVolume.
             const rights = permissionsFor({ ...named, route: named.route && cloudRoutes }, namespace);
-            return runChecks(api, clouds, rights, environment.signal, reportOnly);
+            return runChecks(api, clouds, rights, environment.signal, reportOnly, waiting);
           },
           { unproved: true, answerWithinMs },
         );
-        const checked = await orInterrupted(environment.signal, checking);
+        const say = (elapsed: string) =>
+          io.stderr(`checking, ${elapsed}: no answer yet from ${[...waiting].join(', ') || 'the clouds'}\n`);
+        const saying = sayingMeanwhile(environment.clock, say, checking);
+        const checked = await orInterrupted(environment.signal, saying);
         const lines = checked.map((line) => ({ ...line, needed: isNeeded(line, capabilities) }));
         if (values.output === 'json')
           printJson(

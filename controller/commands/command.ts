@@ -77,6 +77,24 @@ export async function orInterrupted<T>(signal: AbortSignal, work: Promise<T>): P
   return unlessAborted(work, signal, () => new Error('interrupted'));
 }
 
+const sayEveryMs = 2000;
+
+/** Calls `say` every two seconds until `work` is over, with the time that it has taken: `4 s`. */
+export async function sayingMeanwhile<T>(clock: Clock, say: (elapsed: string) => void, work: Promise<T>): Promise<T> {
+  const sinceMs = clock.monotonic();
+  const next = () =>
+    clock.setTimer(sayEveryMs, () => {
+      say(`${Math.round((clock.monotonic() - sinceMs) / 1000)} s`);
+      timer = next();
+    });
+  let timer = next();
+  try {
+    return await work;
+  } finally {
+    timer.cancel();
+  }
+}
+
 export function printJson(io: ProgramIo, value: unknown): void {
   io.stdout(`${JSON.stringify(value, undefined, 2)}\n`);
 }

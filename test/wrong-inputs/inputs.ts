@@ -332,6 +332,14 @@ export const wrongInputs: readonly WrongInput[] = [
   ),
 
   controller(
+    'a cloud that connects and never answers',
+    ['check', simulated, api, '--cloud-config={folder}/silent-cloud.yaml'],
+    1,
+    /checking, 4 s: no answer yet from http:\/\/{silent}\/p\/r\n/,
+    /reachable +.*; check that its endpoint is right/,
+  ),
+
+  controller(
     'a module that is not there',
     ['check', '--cloud-module=acme={folder}/none.cjs', '--cloud-provider=acme', api],
     2,

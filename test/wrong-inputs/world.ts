@@ -87,6 +87,7 @@ export async function startWrongWorld(): Promise<WrongWorld> {
     ),
     'empty.yaml': '',
     'cloud.yaml': `{endpoint: "http://127.0.0.1:${ports['closed']}", project: p, region: r, credential: secret-word}`,
+    'silent-cloud.yaml': `{endpoint: "http://127.0.0.1:${ports['silent']}", project: p, region: r, credential: x}`,
     'list.yaml': '- a\n- b\n',
     'broken.conf': '[Global\nauth-url = x\n',
     'unknown-key.conf': '[Global]\nauth-url = http://127.0.0.1:1/v3\nusernam = me\n',

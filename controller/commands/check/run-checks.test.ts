@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { CloudError } from '../../../common/cloud-error.ts';
 import { silentLog } from '../../../common/process/log.ts';
 import { seededRandom } from '../../../common/process/random.ts';
 import { fakeClock } from '../../../common/testing/fake-clock.ts';
@@ -118,6 +119,46 @@ describe('a cloud without a credential', () => {
 
   it('passes where Mooring does not call the API of such clouds', async () => {
     assert.equal((await credentialOf('oci'))?.ok, true);
+  });
+});
+
+describe('a cloud that connects and never answers', () => {
+  const late = async () => {
+    throw new CloudError({ kind: 'Timeout', cloud: 'simulated', operation: 'region', message: 'no answer in 10 s' });
+  };
+
+  it('is asked once, and gets one line', async () => {
+    const cloud = cloudWith(() => ({ state: 'absent' }));
+    let checks = 0;
+    const check = async () => {
+      checks += 1;
+      return [];
+    };
+    const silent = { ...cloud, api: { ...cloud.api!, check, ping: late } };
+    const nodes = [node('a', 'simulated://sim-1/i-1', 'True')];
+    const lines = (await runChecks(apiWith(nodes), [silent], [], signal)).filter(({ of }) => of === cloud.scope);
+    assert.equal(checks, 0);
+    assert.deepEqual(
+      lines.map(({ name, ok }) => [name, ok]),
+      [['reachable', false]],
+    );
+    assert.match(lines[0]!.message, /no answer in 10 s; check that its endpoint is right/);
+  });
+
+  it('is waited for by name, and others no longer', async () => {
+    const [silent, quick] = [cloudWith(() => found), cloudWith(() => found)];
+    const waiting = new Set<string>();
+    const answer = Promise.withResolvers<void>();
+    const clouds = [
+      { ...silent, scope: 'silent', api: { ...silent.api!, ping: () => answer.promise } },
+      { ...quick, scope: 'quick' },
+    ];
+    const running = runChecks(apiWith([]), clouds, permissions, signal, new Set(), waiting);
+    await new Promise((resolve) => setImmediate(resolve));
+    assert.deepEqual([...waiting], ['silent']);
+    answer.resolve();
+    await running;
+    assert.deepEqual([...waiting], []);
   });
 });
 

@@ -1,3 +1,4 @@
+import { isCloudError } from '../../../common/cloud-error.ts';
 import { errorFields } from '../../../common/process/log.ts';
 import type { Permission } from '../../app/permissions.ts';
 import { adviceWhenDown } from '../../clouds/checks.ts';
@@ -29,6 +30,7 @@ interface AccessAnswer {
  *
  * @param permissions those of a run with the same flags
  * @param reportOnly names of clouds that may be without a credential
+ * @param waiting gets the target of each check, `kubernetes` or a scope, for as long as it has not answered
  */
 export async function runChecks(
   api: KubeApi,
@@ -36,18 +38,29 @@ export async function runChecks(
   permissions: readonly Permission[],
   signal: AbortSignal,
   reportOnly: ReadonlySet<string> = new Set(),
+  waiting: Set<string> = new Set(),
 ): Promise<CheckLine[]> {
+  waiting.add('kubernetes');
   const reachable = await checkServer(api);
   const nodes = reachable.ok ? await readyNodes(api) : [];
-  const [rights, shipped, ...perCloud] = await Promise.all([
-    reachable.ok ? checkRights(api, permissions) : Promise.resolve([]),
-    reachable.ok ? checkShipped(api, permissions) : Promise.resolve([]),
-    ...clouds.map(async (cloud) => [
+  const ofCluster = async () =>
+    reachable.ok ? Promise.all([checkRights(api, permissions), checkShipped(api, permissions)]) : [];
+  const ofCloud = async (cloud: ConfiguredCloud) =>
+    (await checkAnswering(cloud, signal)) ?? [
       ...(await checkCloud(cloud, signal, reportOnly)),
       ...(await checkVisibility(cloud, nodes, signal)),
-    ]),
+    ];
+  const told = async <T>(target: string, work: Promise<T>) => {
+    waiting.add(target);
+    const answer = await work;
+    waiting.delete(target);
+    return answer;
+  };
+  const [cluster, ...perCloud] = await Promise.all([
+    told('kubernetes', ofCluster()),
+    ...clouds.map((cloud) => told(cloud.scope, ofCloud(cloud))),
   ]);
-  return [reachable, ...rights, ...shipped, ...perCloud.flat()];
+  return [reachable, ...cluster.flat(), ...perCloud.flat()];
 }
 
 /** Some Ready Nodes; none where Nodes may not be read, which another check reports. */
@@ -180,6 +193,17 @@ async function mayI(api: KubeApi, permission: Permission, verb: string): Promise
     return answer.status?.allowed === true ? 'allowed' : 'denied';
   } catch (error) {
     return { fault: String(errorFields(error)['error']) };
+  }
+}
+
+/** One line where the cloud does not answer in time: each check would wait as long. Undefined where it answers. */
+async function checkAnswering({ scope, api }: ConfiguredCloud, signal: AbortSignal): Promise<CheckLine[] | undefined> {
+  try {
+    await api?.ping?.(signal);
+    return undefined;
+  } catch (error) {
+    if (!isCloudError(error) || error.kind !== 'Timeout') return undefined;
+    return [{ of: scope, name: 'reachable', ok: false, message: `${error.message}; ${adviceWhenDown}` }];
   }
 }
 
