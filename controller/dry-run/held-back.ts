@@ -125,6 +125,7 @@ function isResolved(what: string, changes: readonly PlannedChange[]): boolean {
 }
 
 function isSaid(held: ReadonlyMap<string, PlannedChange>, object: string, what: string): boolean {
-  const reason = what.split(':')[0];
-  return [...held.values()].some((one) => one.object === object && one.what.split(':')[0] === reason);
+  // An Event of a failure has its own reason first, and then that of the condition.
+  const reasons = what.split(': ', 2);
+  return [...held.values()].some((one) => one.object === object && reasons.includes(one.what.split(': ')[0]!));
 }
