@@ -119,6 +119,16 @@ describe('explain service', () => {
     assert.match(pending['loadBalancer']?.text ?? '', /^pending/);
   });
 
+  it('does not say that a load balancer of another controller is deleted', () => {
+    for (const foreign of [
+      facts({ spec: { loadBalancerClass: 'example.com/x' } }),
+      facts({ status: { loadBalancer: { ingress: [{ ip: '192.0.2.1' }] } } }),
+    ]) {
+      const { atDeletion } = explainService(foreign).facts;
+      assert.deepEqual([atDeletion?.value, atDeletion?.text.includes('nothing is deleted')], ['foreign', true]);
+    }
+  });
+
   it('reports retention only where the operator allows it', () => {
     const { annotations } = ours;
     const metadata = { ...ours, annotations: { ...annotations, 'mooring.dev/load-balancer-retain': 'true' } };

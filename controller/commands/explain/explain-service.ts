@@ -32,7 +32,8 @@ export interface ServiceExplanation {
 
 /** Explains the state of a Service from the data of the API server alone. Pure. */
 export function explainService(facts: ServiceFacts): ServiceExplanation {
-  return { service: facts.service.key, ...verdict(facts), facts: listFacts(facts), events: facts.events };
+  const told = verdict(facts);
+  return { service: facts.service.key, ...told, facts: listFacts(facts, told.state), events: facts.events };
 }
 
 type Verdict = Pick<ServiceExplanation, 'state' | 'reason' | 'why' | 'remedy'>;
@@ -115,7 +116,7 @@ function silence(facts: ServiceFacts): Pick<Verdict, 'why' | 'remedy'> {
   );
 }
 
-function listFacts(facts: ServiceFacts): Facts {
+function listFacts(facts: ServiceFacts, state: Verdict['state']): Facts {
   const { service } = facts;
   const record = parseRecord(service.annotations[annotations.loadBalancer]);
   const finalizer = hasFinalizer(service);
@@ -147,7 +148,7 @@ function listFacts(facts: ServiceFacts): Facts {
     },
     finalizer: { label: 'cleanup finalizer', value: finalizer, text: finalizer ? 'on' : 'off' },
     existingLoadBalancer: fact('existing load balancer', attachTo(service), 'no'),
-    atDeletion: endOf(service),
+    atDeletion: endOf(service, state),
     excludedNodes: fact('nodes left out', labels.excludeFromLoadBalancers, ''),
     ...around,
   };
@@ -165,8 +166,9 @@ function addressesOf({ ingress }: ServiceView): ShownFact {
 }
 
 /** Only the condition shows whether the operator allows the retention. */
-function endOf(service: ServiceView): ShownFact {
+function endOf(service: ServiceView, state: Verdict['state']): ShownFact {
   const label = 'when the Service goes';
+  if (state === 'foreign') return { label, value: 'foreign', text: 'nothing is deleted: no load balancer is ours' };
   if (attachTo(service) !== undefined) return { label, value: 'retained', text: 'the load balancer is retained' };
   if (!isRetained(service)) return { label, value: 'deleted', text: 'the load balancer is deleted' };
   return service.condition?.reason === 'RetentionNotAllowed'
