@@ -12,7 +12,7 @@ for (const [operands, message] of [
   [['', 'x'], 'KIND: "", expected node or service'],
   [['node', ''], 'NAME: "", expected the name of a Node'],
   [['node', 'default/a'], 'NAME: "default/a", expected the name of a Node'],
-  [['node'], 'NAME: "", expected the name of a Node'],
+  [['node'], 'NAME: missing, expected the name of a Node; the command status shows all by state and reason'],
   [['pod/x'], 'KIND: "pod", expected node or service'],
   [['node/x', 'web'], 'NAME: "web", expected KIND/NAME, as the first one'],
   [['svc/', '-n', 'shop'], 'NAME: "", expected NAME or NAMESPACE/NAME of a Service'],

@@ -24,7 +24,10 @@ export function readSubjects(operands: readonly string[], namespace: string | un
     });
   }
   const kind = kindOf(first);
-  if (names.length === 0) throw wrong('NAME', '', kind === 'node' ? 'the name of a Node' : 'the name of a Service');
+  if (names.length === 0) {
+    const expected = kind === 'node' ? 'the name of a Node' : 'the name of a Service';
+    throw new OptionError(`NAME: missing, expected ${expected}; the command status shows all by state and reason`);
+  }
   return names.map((name) => subjectOf(kind, name, namespace));
 }
 
