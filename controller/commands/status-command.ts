@@ -72,7 +72,9 @@ export function statusCommand({ clock, signal }: CommandEnvironment): CommandDef
             };
             const [cluster, metrics] = await Promise.all([readCluster(api, where, signal), readLeader?.()]);
             const status = clusterStatus(cluster, options, metrics);
-            if (values.output === 'table') io.stdout(`${printStatus(status, where.nowMs)}${values.watch ? '\n' : ''}`);
+            const time = values.watch ? `${new Date(where.nowMs).toISOString()}\n` : '';
+            if (values.output === 'table')
+              io.stdout(`${time}${printStatus(status, where.nowMs)}${values.watch ? '\n' : ''}`);
             else io.stdout(`${JSON.stringify(status, undefined, values.watch ? undefined : 2)}\n`);
             if (values.watch) await restOrAbort(clock, periodMs, signal);
           } while (values.watch && !signal.aborted);

@@ -165,6 +165,12 @@ describe('status', () => {
     assert.equal(JSON.parse(out.split('\n')[0]!).nodes.length, 2);
   });
 
+  it('shows the time first, where it shows it again', async () => {
+    const stop = new AbortController();
+    const { out } = await status('--watch', stop.signal, 'admin', () => stop.abort());
+    assert.match(out, /^\d{4}-\d\d-\d\dT[\d:.]+Z\nLEADER /);
+  });
+
   it('refuses flags that mean nothing to it', async () => {
     const { code, err } = await status('--cloud-provider=aws');
     assert.equal(code, 2);
