@@ -90,6 +90,7 @@ const rejected: readonly (readonly [readonly string[], RegExp])[] = [
   [['-v=-1'], /^--v: "-1", expected at least 0$/],
   [['--kube-api-qps=many'], /^--kube-api-qps: "many", expected a number$/],
   [['--nonsense'], /unknown option '--nonsense'/],
+  [['--nde-xxme'], /^unknown option '--nde-xxme'$/],
   [['--nonsense=1'], /unknown option '--nonsense'/],
   [['--node-nam=a'], /unknown option '--node-nam' \(Did you mean --node-name\?\)/],
   [['-x'], /unknown option '-x'/],

@@ -1,6 +1,7 @@
 import { Command, CommanderError, Option } from 'commander';
 import { type FlagDefinition, type FlagDefinitions, type FlagKind, type FlagValues, keyOf } from './flag-definition.ts';
 import { type FlagValue, parseValue } from './flag-value.ts';
+import { suggestion } from './nearest.ts';
 
 export type { FlagDefinition, FlagDefinitions, FlagValues } from './flag-definition.ts';
 
@@ -79,7 +80,9 @@ export function parseFlags<D extends FlagDefinitions>(
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     if (error.code === 'commander.helpDisplayed') return { ok: false, help: true, message: '' };
-    return reject(error.message.replace(/^error: /, '').replaceAll('\n', ' '));
+    const message = error.message.replace(/^error: /, '').replaceAll('\n', ' ');
+    const unknown = /^unknown option '--([^']+)'$/.exec(message)?.[1];
+    return reject(unknown === undefined ? message : `${message}${suggestion(unknown, Object.keys(definitions), '--')}`);
   }
   return evaluate(definitions, texts, env, command.args);
 }
@@ -185,6 +188,7 @@ function spelledOut(definitions: FlagDefinitions, argv: readonly string[]): stri
 function createCommand(definitions: FlagDefinitions, take: (name: string, text: string) => void): Command {
   const command = new Command()
     .exitOverride()
+    .showSuggestionAfterError(false)
     .configureOutput({ writeOut: () => {}, writeErr: () => {} })
     .allowExcessArguments()
     .helpOption('-h, --help', 'show this text');

@@ -43,7 +43,7 @@ test('exits 2 with a message on stderr for a bad flag, command or argument count
   for (const [argv, message] of [
     [['explain', '--wibe'], /^tool explain: unknown option '--wibe'/],
     [['explain', 'node'], /^tool explain: "node", expected KIND NAME/],
-    [['explian'], /^tool: command "explian", expected one of explain/],
+    [['explian'], /^tool: command "explian", expected one of explain.* \(Did you mean explain\?\)\n$/],
     [['help', 'explian'], /^tool: command "explian", expected one of explain/],
     [[], /Usage: tool COMMAND/],
   ] as const) {

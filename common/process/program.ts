@@ -1,5 +1,6 @@
 import type { FlagDefinitions, FlagValues } from './flag-definition.ts';
 import { helpText, parseFlags } from './flags.ts';
+import { suggestion } from './nearest.ts';
 
 /** The parts of the process that a program may use. */
 export interface ProgramIo {
@@ -60,7 +61,9 @@ export async function runProgram(program: ProgramDefinition, io: ProgramIo): Pro
   const command = Object.hasOwn(program.commands, name) ? program.commands[name] : undefined;
   if (command === undefined) {
     const known = Object.keys(program.commands).join(', ');
-    io.stderr(`${program.name}: command ${JSON.stringify(name)}, expected one of ${known}\n`);
+    io.stderr(
+      `${program.name}: command ${JSON.stringify(name)}, expected one of ${known}${suggestion(name, Object.keys(program.commands))}\n`,
+    );
     return 2;
   }
   const title = `${program.name} ${name}`;
