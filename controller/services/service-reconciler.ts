@@ -126,7 +126,7 @@ export function createServiceReconciler(context: ServiceContext, options: Reconc
     try {
       await turns.show(service, { condition }, condition);
     } catch (error) {
-      log.info('reason not written', { service: service.key, reason, ...errorFields(error) });
+      log.warn('reason not written', { service: service.key, reason, ...errorFields(error) });
     }
   }
 
