@@ -1,7 +1,5 @@
-import { randomUUID } from 'node:crypto';
-import { hostname } from 'node:os';
 import { defineFlags, pickFlags } from '../../common/process/flags.ts';
-import { errorFields, type Log } from '../../common/process/log.ts';
+import type { Log } from '../../common/process/log.ts';
 import { type CommandDefinition, defineCommand, type ProgramIo } from '../../common/process/program.ts';
 import { accountProblems } from '../app/open-clouds.ts';
 import { clusterFlags } from '../app/options/network-flags.ts';
@@ -11,16 +9,14 @@ import { cloudFlags, commonFlags } from '../app/options/own-flags.ts';
 import type { KubeApi } from '../kube/api.ts';
 import { assertListable } from '../kube/assert-listable.ts';
 import { readClusterUid } from '../kube/cluster-identity.ts';
-import { createElector, type Elector } from '../kube/elector.ts';
 import { createListWatch } from '../kube/list-watch.ts';
-import { createShippedObjects, type ShippedObjects } from '../kube/shipped-objects.ts';
+import { createShippedObjects } from '../kube/shipped-objects.ts';
 import type { ConfiguredCloud } from '../model/configured-cloud.ts';
 import { instanceOf } from '../model/instance-claims.ts';
 import { unreadOfNode, viewNode } from '../model/node-view.ts';
 import { createLookups, type Lookups } from '../nodes/lookups.ts';
 import { createRouteRecords } from '../routes/route-records.ts';
 import { createPermit } from '../runtime/leader-permit.ts';
-import { watchPause } from '../runtime/pause.ts';
 import { type CheckVisibility, createVisibilityCheck } from '../services/credential-visibility.ts';
 import {
   type CommandEnvironment,
@@ -29,11 +25,13 @@ import {
   leaseFlags,
   outputFlags,
   printJson,
+  sayingMeanwhile,
   withClouds,
 } from './command.ts';
 import { table } from './explain/table.ts';
 import { planTeardown, type TeardownContext, type TeardownPlan } from './teardown/plan-teardown.ts';
 import { ServicesRemainError, teardown } from './teardown/teardown.ts';
+import { whileLeading } from './teardown/while-leading.ts';
 
 const teardownFlags = defineFlags({
   ...cloudFlags,
@@ -58,14 +56,6 @@ const teardownFlags = defineFlags({
   },
 });
 
-interface LeaseName {
-  readonly namespace: string;
-  readonly name: string;
-}
-
-/** A leader that shuts down releases the Lease at once; that of a killed one has to expire. */
-const leaseWaitMs = 30_000;
-
 export function teardownCommand(environment: CommandEnvironment): CommandDefinition {
   const { clock } = environment;
   return defineCommand({
@@ -77,7 +67,11 @@ export function teardownCommand(environment: CommandEnvironment): CommandDefinit
     ],
     run: ({ values, io }) =>
       exitCode(io, 'teardown', async () => {
-        return withClouds(values, environment, io, async (api, clouds, log, namespace) => {
+        let reading: string | undefined = 'the cluster and the clouds';
+        const say = (elapsed: string) => {
+          if (reading !== undefined) io.stderr(`${elapsed}: reading ${reading}\n`);
+        };
+        const work = withClouds(values, environment, io, async (api, clouds, log, namespace) => {
           const shipped = createShippedObjects(namespace);
           const records = createRouteRecords(api, shipped);
           const [unknown] = accountProblems(clouds);
@@ -90,6 +84,9 @@ export function teardownCommand(environment: CommandEnvironment): CommandDefinit
             loadBalancerClasses: values.loadBalancerClass,
             policy: desirePolicyOf(values),
             routes: values.configureCloudRoutes,
+            onRead: (what) => {
+              reading = what;
+            },
             checkVisibility: await visibilityCheckOf(environment, api, clouds, log),
             recordedRoute: (scope, { destination, providerID }) => {
               const cloud = clouds.find((each) => each.scope === scope)?.name ?? '';
@@ -108,8 +105,8 @@ export function teardownCommand(environment: CommandEnvironment): CommandDefinit
             return 1;
           }
           const lease = { namespace: values.leaderElectResourceNamespace, name: values.leaderElectResourceName };
-          io.stderr(`waiting for the Lease ${lease.namespace}/${lease.name}, ${leaseWaitMs / 1000} s at the most\n`);
-          return whileLeading(environment, { api, log, shipped }, lease, async (elector, paused) => {
+          const sayLine = (line: string) => io.stderr(`${line}\n`);
+          return whileLeading(environment, { api, log, shipped, say: sayLine }, lease, async (elector, paused) => {
             const result = await teardown(context, {
               permit: createPermit({ fence: elector, paused }),
               signal: environment.signal,
@@ -123,6 +120,7 @@ export function teardownCommand(environment: CommandEnvironment): CommandDefinit
             return result.left === 0 && failed.length === 0 ? 0 : 1;
           });
         });
+        return sayingMeanwhile(clock, say, work);
       }),
   });
 }
@@ -143,75 +141,6 @@ async function confirmed(environment: CommandEnvironment, clusterName: string): 
   if (answer === undefined)
     throw new OptionError('--yes: missing, expected because stdin is no terminal, so nobody can be asked');
   return answer.trim() === clusterName;
-}
-
-/**
- * Acquires the Lease, so that no controller re-creates the deleted resources, does the work, and releases it. Throws
- * when the Lease cannot be acquired.
- */
-async function whileLeading<T>(
-  { clock, random, signal }: CommandEnvironment,
-  { api, log, shipped }: { readonly api: KubeApi; readonly log: Log; readonly shipped: ShippedObjects },
-  lease: LeaseName,
-  work: (elector: Elector, paused: () => boolean) => Promise<T>,
-): Promise<T> {
-  signal.throwIfAborted();
-  const pause = watchPause({ api, clock, random, log, shipped });
-  pause.start();
-  const ending = new AbortController();
-  let lead = () => {};
-  const leads = new Promise<void>((resolve) => {
-    lead = resolve;
-  });
-  const elector = createElector({
-    ...{ api, clock, random, log, ...lease },
-    identity: `${hostname()}_${randomUUID()}`,
-    onStartedLeading: () => lead(),
-    onStoppedLeading: () => {},
-  });
-  const running = elector.run(ending.signal);
-  let timer: { cancel(): void } | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = clock.setTimer(leaseWaitMs, () => {
-      void holderOf(api, lease).then((holder) =>
-        reject(new Error(heldMessage(lease, holder, shipped.objects.published.namespace))),
-      );
-    });
-    signal.addEventListener('abort', () => reject(new Error('interrupted')), { once: true });
-  });
-  try {
-    await Promise.race([Promise.all([leads, pause.whenSynced()]), late]);
-    timer?.cancel();
-    return await work(elector, pause.paused);
-  } finally {
-    timer?.cancel();
-    ending.abort();
-    await Promise.all([running, pause.stop()]);
-    await elector.release().catch((error: unknown) => log.warn('the Lease is not freed', errorFields(error)));
-  }
-}
-
-/** Who holds the Lease; undefined where that cannot be read. */
-async function holderOf(api: KubeApi, { namespace, name }: LeaseName): Promise<string | undefined> {
-  const path = `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases/${name}`;
-  try {
-    const { spec } = await api.call<{ readonly spec?: { readonly holderIdentity?: string } }>({ verb: 'get', path });
-    return spec?.holderIdentity || undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-/**
- * What to do when the Lease was not acquired in time.
- *
- * @param holder its identity, host name and `_` and a UUID
- * @param installed the namespace of the controller
- */
-export function heldMessage({ namespace, name }: LeaseName, holder: string | undefined, installed: string): string {
-  const by = holder === undefined ? 'a running controller' : `the running controller ${holder}`;
-  const command = `kubectl scale deployment mooring-controller -n ${installed} --replicas=0`;
-  return `the Lease ${namespace}/${name} is held by ${by}: stop it first, as by '${command}'`;
 }
 
 /** The check of the credential's visibility, from one read of the Nodes. */

@@ -13,6 +13,8 @@ import {
   type TeardownProgress,
   teardown,
 } from '../../controller/commands/teardown/teardown.ts';
+import { whileLeading } from '../../controller/commands/teardown/while-leading.ts';
+import { createShippedObjects } from '../../controller/kube/shipped-objects.ts';
 import { strictPolicy } from '../../controller/services/operator-policy.ts';
 import { openSimulated } from '../clouds/simulated/open.ts';
 import { inProcessHttp } from '../kit/cloud/in-process.ts';
@@ -182,6 +184,49 @@ describe('teardown', () => {
     assert.equal(more, 0);
     assert.deepEqual(left().routes, before);
     assert.equal(before.length, 2);
+  });
+
+  it('tells what it reads, and the end of it', async () => {
+    await populate();
+    const reads: (string | undefined)[] = [];
+    await planTeardown({ ...context, onRead: (what) => reads.push(what) }, new AbortController().signal);
+    const scope = context.clouds[0]?.scope;
+    assert.deepEqual(reads, [
+      `the load balancers of ${scope}`,
+      `the routes of ${scope}`,
+      'instances of Nodes, to see what the credential sees',
+      undefined,
+    ]);
+  });
+
+  it('counts down while it waits for the Lease, and then names its holder', async () => {
+    const { clock } = world;
+    const { api } = context;
+    const lease = { namespace: 'kube-system', name: 'held' };
+    const renewTime = new Date(clock.now() + 3_600_000).toISOString().replace('Z', '000Z');
+    await api.call({
+      verb: 'create',
+      path: '/apis/coordination.k8s.io/v1/namespaces/kube-system/leases',
+      body: {
+        ...{ apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { name: lease.name } },
+        spec: { holderIdentity: 'other_1', leaseDurationSeconds: 3600, renewTime },
+      },
+    });
+    const lines: string[] = [];
+    const shipped = createShippedObjects('kube-system');
+    const { signal } = new AbortController();
+    const parts = { api, log: silentLog, shipped, say: (line: string) => void lines.push(line) };
+    let fault: unknown;
+    void whileLeading({ clock, random: seededRandom(1), signal }, parts, lease, async () => {}).catch((error) => {
+      fault = error;
+    });
+    for (let step = 0; fault === undefined && step < 400; step += 1) await clock.advance(100);
+    assert.match(String(fault), /is held by the running controller other_1/);
+    const left = [30, 25, 20, 15, 10, 5];
+    assert.deepEqual(
+      lines,
+      left.map((seconds) => `waiting for the Lease kube-system/held, ${seconds} s at the most`),
+    );
   });
 
   it('refuses to run while Services need load balancers, and changes nothing then', async () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { heldMessage } from '../teardown-command.ts';
 import { ServicesRemainError } from './teardown.ts';
+import { heldMessage } from './while-leading.ts';
 
 test('teardown counts the Services that remain', () => {
   assert.match(new ServicesRemainError(['shop/web']).message, /^1 Service still has .*\(shop\/web\): delete it first/);

@@ -31,6 +31,8 @@ export interface TeardownContext {
   readonly checkVisibility: CheckVisibility;
   /** Whether a route of a cloud that cannot tag routes is recorded as ours. Default: no. */
   recordedRoute?(scope: string, route: ObservedRoute): boolean;
+  /** Told what is read, before each read; undefined when all is read. */
+  onRead?(what: string | undefined): void;
 }
 
 /** One resource to delete, with its parts. */
@@ -90,6 +92,7 @@ export async function planTeardown(context: TeardownContext, signal: AbortSignal
   const items: TeardownItem[] = [];
   const kept: TeardownPlan['kept'][number][] = [];
   for (const cloud of serving) {
+    context.onRead?.(`the load balancers of ${cloud.scope}`);
     // Only recorded adoptions count: teardown itself adopts nothing.
     const adopted = adoptableOf(cluster, byUid.values(), serving, cloud.scope, false);
     const found = await cloud.loadBalancers.observeAll(cluster.uid, signal, adopted);
@@ -108,6 +111,7 @@ export async function planTeardown(context: TeardownContext, signal: AbortSignal
   for (const { scope, api: cloud } of clouds) {
     if (cloud?.routes === undefined || context.routes === false) continue;
     const { routes } = cloud;
+    context.onRead?.(`the routes of ${scope}`);
     for (const route of (await routes.observe(cluster.uid, signal)).routes) {
       const ours = route.ours ?? context.recordedRoute?.(scope, route) ?? false;
       const what = `route to ${route.destination}${route.providerID === undefined ? '' : ` by ${route.providerID}`}`;
@@ -116,7 +120,9 @@ export async function planTeardown(context: TeardownContext, signal: AbortSignal
         kept.push({ scope, what, why: 'this cloud cannot tag routes, and nothing recorded says that it is ours' });
     }
   }
+  context.onRead?.('instances of Nodes, to see what the credential sees');
   await assertVisibility(context, askedMs);
+  context.onRead?.(undefined);
   return { items, kept, services };
 }
 
