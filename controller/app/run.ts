@@ -12,15 +12,17 @@ import { createDryRun } from '../dry-run/dry-run.ts';
 import { createKubeClient } from '../kube/client.ts';
 import { writeTimeoutMs } from '../kube/write-api.ts';
 import type { ConfiguredCloud } from '../model/configured-cloud.ts';
+import { reportLines } from '../reports/report-lines.ts';
 import type { ServingCredentials } from '../runtime/serving/credentials.ts';
 import { leaderHealth } from '../runtime/serving/leader-health.ts';
+import type { PassedOnReports } from '../runtime/serving/secure-server.ts';
 import { connectTo, installedIn } from './connect.ts';
 import { openAttestor } from './open-attestor.ts';
 import { type CloudSet, createCloudSet } from './open-clouds.ts';
 import { type Loops, loopNames } from './options/loops.ts';
 import type { RunOptions } from './options/run-options.ts';
 import { createProcessMetrics, type ProcessMetrics } from './process-metrics.ts';
-import { createReplica } from './replica.ts';
+import { createReplica, type Replica } from './replica.ts';
 import { serveReports } from './serve-reports.ts';
 import { serveSecurely } from './serve-securely.ts';
 import { serveWebhooks } from './serve-webhooks.ts';
@@ -190,6 +192,7 @@ async function runReplica(
     ready: replica.ready,
     registry,
     configz: () => options.shown,
+    reports: () => passedOn(replica, clock),
   });
 
   log.info('started', { version, identity, clouds: clouds.map(({ scope }) => scope) });
@@ -200,4 +203,11 @@ async function runReplica(
     client.close();
     log.info('stopped');
   }
+}
+
+function passedOn({ elector, context: { reports }, nodes }: Replica, clock: Clock): PassedOnReports {
+  if (elector.leading) return { lines: reportLines(reports, clock, nodes.size) };
+  const url = elector.leaderReportUrl();
+  const leader = url === undefined ? 'no replica does' : `the replica at ${url} does`;
+  return { fault: `this replica does not lead, so no agent reports to it: ${leader}` };
 }

@@ -15,6 +15,7 @@ const parts: SecureParts = {
   ready: [],
   registry: createMetricRegistry(),
   configz: () => ({}),
+  reports: () => ({ lines: [] }),
 };
 
 test('a port that is taken is an error that names the flag', async (context) => {

@@ -10,7 +10,7 @@ import { issueSelfSigned } from '../reports/certificates/ca.ts';
 import { watchCredentialFiles } from '../runtime/serving/credential-files.ts';
 import type { ServingCredentials } from '../runtime/serving/credentials.ts';
 import type { AccessTimes } from '../runtime/serving/path-access.ts';
-import { createSecureServer } from '../runtime/serving/secure-server.ts';
+import { createSecureServer, type PassedOnReports } from '../runtime/serving/secure-server.ts';
 import type { TlsPolicy } from '../runtime/serving/tls-policy.ts';
 
 export interface SecureOptions {
@@ -31,18 +31,19 @@ export interface SecureParts {
   readonly ready: readonly HealthCheck[];
   readonly registry: MetricRegistry;
   configz(): unknown;
+  reports(): PassedOnReports;
 }
 
 /**
- * Serves health, metrics and configuration on `--secure-port`; undefined when the port is 0. Throws an Error that names
- * the flags when it cannot listen, and the system's error when a file cannot be read.
+ * Serves health, metrics, configuration and the reports of agents on `--secure-port`; undefined when the port is 0.
+ * Throws an Error that names the flags when it cannot listen, and the system's error when a file cannot be read.
  */
 export async function serveSecurely(
   options: SecureOptions,
   parts: SecureParts,
 ): Promise<{ close(): Promise<void> } | undefined> {
   if (options.port === 0) return undefined;
-  const { api, clock, log, live, ready, registry, configz } = parts;
+  const { api, clock, log, live, ready, registry, configz, reports } = parts;
   let reload: (credentials: ServingCredentials) => void = () => {};
   const watched = options.files
     ? await watchCredentialFiles({
@@ -63,6 +64,7 @@ export async function serveSecurely(
     ready,
     metrics: registry,
     configz,
+    reports,
     tls: options.tls,
     accessTimes: options.accessTimes,
   });

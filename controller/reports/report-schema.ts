@@ -9,11 +9,11 @@ import { invisibleCharacters } from '../../common/visible-text.ts';
  * One line of visible text, for logs, events and conditions. The API server must return it unchanged, because a
  * difference would be written again and again: that excludes half characters.
  */
-function line(maxLength: number, minLength = 1) {
+export function line(maxLength: number, minLength = 1) {
   return Type.String({ minLength, maxLength, pattern: `^[^${invisibleCharacters}]*$` });
 }
 
-function token(maxLength: number, pattern: string) {
+export function token(maxLength: number, pattern: string) {
   return Type.String({ minLength: 1, maxLength, pattern });
 }
 
@@ -23,7 +23,7 @@ const labelName = '[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?';
 const labelKey = `^(${dnsLabel}(\\.${dnsLabel}){0,20}/)?${labelName}$`;
 const labelValue = `^(${labelName})?$`;
 
-const strict = { additionalProperties: false } as const;
+export const strict = { additionalProperties: false } as const;
 
 const address = Type.Object(
   { type: Type.Enum([...nodeAddressTypes]), address: token(253, '^[A-Za-z0-9._:-]+$') },

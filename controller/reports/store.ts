@@ -35,6 +35,8 @@ export interface ReportStore {
   get(nodeName: string): StoredReport | undefined;
   /** Stores a report if it is newer; returns `stale` for an older sequence number of the same agent process. */
   put(sender: Sender, report: Report, judgement?: Judgement): 'kept' | 'stale';
+  /** Stores what another store has of a Node, if the report is newer. */
+  adopt(stored: StoredReport): 'kept' | 'stale';
   forget(nodeName: string): void;
   /**
    * Drops the contents of all reports, but keeps the times when they were received as signs of life. The next report of
@@ -42,6 +44,7 @@ export interface ReportStore {
    */
   outdate(): void;
   readonly size: number;
+  values(): Iterable<StoredReport>;
   /** The assurance of every Node that has reported. */
   assurances(): Iterable<Assurance>;
   subscribe(handler: (arrival: ReportArrival) => void): void;
@@ -59,37 +62,46 @@ function refusalText({ refused }: Judgement): string | undefined {
 export function createReportStore(clock: Clock): ReportStore {
   const reports = new Map<string, StoredReport>();
   const handlers: ((arrival: ReportArrival) => void)[] = [];
+
+  /** The report that this one would replace, of the same Node; `stale` where it is newer. */
+  function previousOf(nodeName: string, nodeUid: string, report: Report): StoredReport | undefined | 'stale' {
+    const before = reports.get(nodeName);
+    if (before?.nodeUid !== nodeUid) return undefined;
+    return before.report.agentId === report.agentId && report.sequence <= before.report.sequence ? 'stale' : before;
+  }
+
+  function keep(stored: StoredReport, previous: StoredReport | undefined): 'kept' {
+    const { nodeName, report } = stored;
+    reports.set(nodeName, stored);
+    const first = previous === undefined || previous.outdated === true;
+    const arrival = {
+      nodeName,
+      changed: first || substance(previous.report) !== substance(report),
+      attested: JSON.stringify(stored.attestation?.instance) !== JSON.stringify(previous?.attestation?.instance),
+      first,
+      leaving: report.leaving === true,
+    };
+    for (const handler of handlers) handler(arrival);
+    return 'kept';
+  }
+
   return {
     get: (nodeName) => reports.get(nodeName),
-    put(sender, report, judgement) {
-      const before = reports.get(sender.nodeName);
-      const sameNode = before?.nodeUid === sender.nodeUid;
-      if (before && sameNode && before.report.agentId === report.agentId && report.sequence <= before.report.sequence) {
-        return 'stale';
-      }
-      const previous = sameNode ? before : undefined;
+    put({ nodeName, nodeUid }, report, judgement) {
+      const previous = previousOf(nodeName, nodeUid, report);
+      if (previous === 'stale') return 'stale';
       const attestation = judgement?.attestation ?? previous?.attestation;
       const refusedEvidence = judgement === undefined ? previous?.refusedEvidence : refusalText(judgement);
-      reports.set(sender.nodeName, {
-        nodeName: sender.nodeName,
-        nodeUid: sender.nodeUid,
-        report,
-        receivedAtMs: clock.now(),
-        receivedMonotonicMs: clock.monotonic(),
+      const stored = {
+        ...{ nodeName, nodeUid, report, receivedAtMs: clock.now(), receivedMonotonicMs: clock.monotonic() },
         ...(attestation && { attestation }),
         ...(refusedEvidence !== undefined && { refusedEvidence }),
-      });
-      const first = !before || !sameNode || before.outdated === true;
-      const changed = first || substance(before.report) !== substance(report);
-      const arrival = {
-        nodeName: sender.nodeName,
-        changed,
-        attested: JSON.stringify(attestation?.instance) !== JSON.stringify(previous?.attestation?.instance),
-        first,
-        leaving: report.leaving === true,
       };
-      for (const handler of handlers) handler(arrival);
-      return 'kept';
+      return keep(stored, previous);
+    },
+    adopt(stored) {
+      const previous = previousOf(stored.nodeName, stored.nodeUid, stored.report);
+      return previous === 'stale' ? 'stale' : keep(stored, previous);
     },
     forget(nodeName) {
       reports.delete(nodeName);
@@ -106,6 +118,7 @@ export function createReportStore(clock: Clock): ReportStore {
     *assurances() {
       for (const { attestation } of reports.values()) yield attestation?.instance.assurance ?? 'psat';
     },
+    values: () => reports.values(),
     get size() {
       return reports.size;
     },

@@ -112,6 +112,7 @@ async function serve(config: TargetConfig): Promise<void> {
     ready: [{ name: 'nodes-synced', check: () => undefined }],
     metrics: registry,
     configz: () => ({ reportAddress: ':10270' }),
+    reports: () => ({ lines: [] }),
   });
 
   say({

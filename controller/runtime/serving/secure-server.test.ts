@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import type { IncomingMessage } from 'node:http';
+import { request } from 'node:https';
 import { connect, type Socket } from 'node:net';
 import { afterEach, before, beforeEach, describe, it } from 'node:test';
 import { silentLog } from '../../../common/process/log.ts';
@@ -75,6 +77,7 @@ describe('the secure port', () => {
       ready: [{ name: 'caches', check: () => 'nodes not synced' }],
       metrics: createMetricRegistry(),
       configz: () => ({ reportAddress: ':10270' }),
+      reports: () => ({ lines: [] }),
       ...changes,
     });
     return server.listen({ host: '127.0.0.1', port: 0 });
@@ -102,6 +105,31 @@ describe('the secure port', () => {
     assert.deepEqual((await get('/configz', 'of-prometheus')).json, { reportAddress: ':10270' });
     const review = calls.find(({ path }) => path.endsWith('/subjectaccessreviews'))?.body as ReviewBody;
     assert.deepEqual(review.spec.nonResourceAttributes, { path: '/metrics', verb: 'get' });
+  });
+
+  it('streams the reports of agents to users that may read them, and says why there are none', async () => {
+    let made = 0;
+    function* lines() {
+      for (; made < 400; made += 1) yield `${'x'.repeat(99_999)}\n`;
+    }
+    await server.close();
+    port = await open({ reports: () => ({ lines: lines() }) });
+    assert.deepEqual([(await get('/reports', 'of-someone')).status, (await get('/reports')).status], [403, 403]);
+    assert.deepEqual([(await get('/reports', 'of-prometheus', 'HEAD')).text, made], ['', 0]);
+    const taken = await new Promise<IncomingMessage>((resolve, reject) => {
+      const headers = { authorization: 'Bearer of-prometheus' };
+      const options = { host: '127.0.0.1', port, path: '/reports', headers, rejectUnauthorized: false, agent: false };
+      request(options, resolve).on('error', reject).end();
+    });
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    assert.ok(made < 200, `${made} of 400 parts are made before the client takes them`);
+    let length = 0;
+    for await (const part of taken) length += part.length;
+    assert.deepEqual([length, made], [40_000_000, 400]);
+    await server.close();
+    port = await open({ reports: () => ({ fault: 'this replica does not lead' }) });
+    const none = await get('/reports', 'of-prometheus');
+    assert.deepEqual([none.status, (none.json as { message: string }).message], [503, 'this replica does not lead']);
   });
 
   it('answers 401 to an unknown token and 403 to users without permission, as Kubernetes does', async () => {

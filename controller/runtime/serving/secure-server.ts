@@ -1,5 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import type { Clock } from '../../../common/process/clock.ts';
 import { answerHealth, type HealthAnswer, type HealthCheck } from '../../../common/process/health.ts';
 import { errorFields, type Log } from '../../../common/process/log.ts';
@@ -14,7 +16,7 @@ import { defaultTlsPolicy, type TlsPolicy } from './tls-policy.ts';
 export interface SecureServerOptions {
   readonly clock: Clock;
   readonly log: Log;
-  /** Not fenced: it reviews who may read `/metrics` and `/configz`. */
+  /** Not fenced: it reviews who may read `/metrics`, `/configz` and `/reports`. */
   readonly api: KubeApi;
   readonly credentials: ServingCredentials;
   readonly live: readonly HealthCheck[];
@@ -22,6 +24,8 @@ export interface SecureServerOptions {
   readonly metrics: MetricRegistry;
   /** The effective configuration, free of credentials; served as JSON. */
   configz(): unknown;
+  /** Those of agents, free of evidence, in parts; or why there are none here. */
+  reports(): PassedOnReports;
   /** How long verdicts about tokens and permissions are cached. */
   readonly accessTimes?: AccessTimes | undefined;
   readonly tls?: TlsPolicy | undefined;
@@ -33,6 +37,10 @@ export interface SecureServerOptions {
  */
 const limits: ConnectionLimits = { maxConnections: 256, maxConnectionsPerAddress: 64, patienceMs: 0 };
 
+export type PassedOnReports =
+  | { readonly lines: Iterable<string>; readonly fault?: undefined }
+  | { readonly fault: string };
+
 export interface SecureServer {
   /** Starts listening. @returns the port */
   listen(address: ListenAddress): Promise<number>;
@@ -42,7 +50,9 @@ export interface SecureServer {
   close(): Promise<void>;
 }
 
-const guarded: ReadonlySet<string> = new Set(['/metrics', '/configz']);
+const guarded: ReadonlySet<string> = new Set(['/metrics', '/configz', '/reports']);
+/** A client that takes nothing of a long answer for so long loses its connection. */
+const stalledMs = 10_000;
 const json = 'application/json';
 const reasons = {
   401: 'Unauthorized',
@@ -52,7 +62,8 @@ const reasons = {
   429: 'TooManyRequests',
 } as const;
 
-interface Answer extends HealthAnswer {
+interface Answer extends Omit<HealthAnswer, 'body'> {
+  readonly body: string | Iterable<string>;
   readonly retryAfterSeconds?: number;
 }
 
@@ -70,8 +81,8 @@ function refusal(access: Access & { allowed: false }, path: string): Answer {
 }
 
 /**
- * The server of `--secure-port`: health without authentication, `/metrics` and `/configz` for users that the API server
- * allows to `get` those paths. Not used when the port is 0.
+ * The server of `--secure-port`: health without authentication; `/metrics`, `/configz` and `/reports` for users that the
+ * API server allows to `get` those paths. Not used when the port is 0.
  */
 export function createSecureServer(options: SecureServerOptions): SecureServer {
   const { log, metrics, live, ready, clock, api, tls = defaultTlsPolicy } = options;
@@ -89,6 +100,11 @@ export function createSecureServer(options: SecureServerOptions): SecureServer {
     if (path === '/configz') {
       return { status: 200, contentType: json, body: `${JSON.stringify(options.configz())}\n` };
     }
+    if (path === '/reports') {
+      const passedOn = options.reports();
+      if (passedOn.fault !== undefined) return statusObject(503, passedOn.fault);
+      return { status: 200, contentType: 'application/x-ndjson', body: passedOn.lines };
+    }
     return (await answerHealth({ live, ready, metrics }, target)) ?? statusObject(404, `${path} is not served here`);
   }
 
@@ -99,14 +115,14 @@ export function createSecureServer(options: SecureServerOptions): SecureServer {
         log.error('the secure port failed', errorFields(error));
         return { status: 500, contentType: 'text/plain', body: 'internal error\n' };
       })
-      .then(({ status, contentType, body, retryAfterSeconds }) => {
+      .then(async ({ status, contentType, body, retryAfterSeconds }) => {
         if (retryAfterSeconds !== undefined) response.setHeader('retry-after', retryAfterSeconds);
-        response.writeHead(status, {
-          'content-type': contentType,
-          'content-length': Buffer.byteLength(body),
-          'x-content-type-options': 'nosniff',
-        });
-        response.end(request.method === 'HEAD' ? undefined : body);
+        if (typeof body === 'string') response.setHeader('content-length', Buffer.byteLength(body));
+        response.writeHead(status, { 'content-type': contentType, 'x-content-type-options': 'nosniff' });
+        if (request.method === 'HEAD') return void response.end();
+        if (typeof body === 'string') return void response.end(body);
+        response.setTimeout(stalledMs, () => response.destroy());
+        await pipeline(Readable.from(body, { highWaterMark: 1 }), response);
       })
       .catch((error: unknown) => log.debug('an answer on the secure port was lost', errorFields(error)));
   }
