@@ -17,6 +17,7 @@ import type { ServingCredentials } from '../runtime/serving/credentials.ts';
 import { leaderHealth } from '../runtime/serving/leader-health.ts';
 import type { PassedOnReports } from '../runtime/serving/secure-server.ts';
 import { connectTo, installedIn } from './connect.ts';
+import { followReports } from './hear-reports.ts';
 import { openAttestor } from './open-attestor.ts';
 import { type CloudSet, createCloudSet } from './open-clouds.ts';
 import { type Loops, loopNames } from './options/loops.ts';
@@ -196,6 +197,7 @@ async function runReplica(
   });
 
   log.info('started', { version, identity, clouds: clouds.map(({ scope }) => scope) });
+  if (options.hear) void followReports(options.hear, replica.context.reports, { clock, log, signal: stop });
   try {
     await replica.run(stop);
   } finally {

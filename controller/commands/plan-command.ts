@@ -1,5 +1,7 @@
+import { formatDuration } from '../../common/process/duration.ts';
 import { type CommandDefinition, defineCommand } from '../../common/process/program.ts';
 import { groupOf } from '../app/options/flag-groups.ts';
+import { OptionError } from '../app/options/options.ts';
 import { readDecisionOptions } from '../app/options/run-options.ts';
 import { makePlan } from '../dry-run/make-plan.ts';
 import { isEmptyPlan } from '../dry-run/planned-change.ts';
@@ -27,10 +29,16 @@ export function planCommand(environment: CommandEnvironment): CommandDefinition 
       'mooring-controller plan --cloud-provider aws --controllers *,nodeipam --allocate-node-cidrs ' +
         '--cluster-cidr 10.244.0.0/16 --exit-code -o json',
       'mooring-controller plan --cloud-provider aws --ahead 0s',
+      'mooring-controller plan --cloud-provider aws --listen 60s --reports-token-file token ' +
+        '--reports-url https://127.0.0.1:10258/reports',
     ],
     run: ({ values, io }) =>
       exitCode(io, 'plan', async () => {
         const options = { ...(await readDecisionOptions(values)), reportUrl: '' };
+        const { signal } = environment;
+        const listening = options.hear && { hear: options.hear, forMs: values.listen, signal };
+        if (values.listen > 0 && listening === undefined)
+          throw new OptionError(`--listen: "${formatDuration(values.listen)}", expected --reports-url beside it`);
         const ahead = createSkippingClock(clock);
         const say = (line: string) => io.stderr(`${line}\n`);
         const making = withClouds(
@@ -38,10 +46,13 @@ export function planCommand(environment: CommandEnvironment): CommandDefinition 
           environment,
           io,
           (api, clouds, _log, namespace) =>
-            makePlan({ ...{ api, clouds, namespace, clock, ahead, random, options, say }, aheadMs: values.ahead }),
+            makePlan({
+              ...{ api, clouds, namespace, clock, ahead, random, options, say, listening },
+              aheadMs: values.ahead,
+            }),
           { planningClock: ahead },
         );
-        const made = await orInterrupted(environment.signal, making);
+        const made = await orInterrupted(signal, making);
         if (values.output === 'json') printJson(io, made);
         else io.stdout(printPlan(made));
         if (made.problems.length > 0) return 1;

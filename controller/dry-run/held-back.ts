@@ -25,6 +25,8 @@ export interface HeldBackParts {
   readonly isPaused: boolean;
   /** Whether Services are looked at. */
   readonly services: boolean;
+  /** Whether the reports of agents were heard. */
+  readonly listens: boolean;
   readonly changes: readonly PlannedChange[];
 }
 
@@ -40,7 +42,10 @@ const inProgress: ReadonlySet<string> = new Set(['Provisioning', 'Deleting']);
 
 /** Reasons that end with a report of the Node's agent. */
 const needReports: ReadonlySet<string> = new Set(['AwaitingReport', 'AttestationRequired']);
-const unheard = '; a plan hears no agent: a run goes on once this one reports';
+const unheard = {
+  listening: '; a run goes on once its agent reports: --listen waits for it',
+  deaf: '; a plan hears agents with --reports-url only: a run goes on once this one reports',
+};
 
 export function createHeldBack(): HeldBack {
   const warnings = new Map<string, PlannedChange>();
@@ -65,11 +70,12 @@ export function createHeldBack(): HeldBack {
       const why = change.action === 'delete' ? deletions.get(change.object) : undefined;
       return why === undefined ? change : { ...change, what: why };
     },
-    async found({ api, nodes, clouds, isPaused: all, services, changes }) {
+    async found({ api, nodes, clouds, isPaused: all, services, listens, changes }) {
+      const wait = listens ? unheard.listening : unheard.deaf;
       const held = new Map<string, PlannedChange>();
       if (all) note(held, 'everything', 'it is paused: the changes follow when the pause ends');
       const deleted = new Set(changes.flatMap(({ action, object }) => (action === 'delete' ? [object] : [])));
-      for (const node of nodes) for (const why of whyHeld(node, clouds)) note(held, `node ${node.name}`, why);
+      for (const node of nodes) for (const why of whyHeld(node, clouds, wait)) note(held, `node ${node.name}`, why);
       if (services)
         await eachService(api, (service) => {
           const why = whyServiceHeld(service);
@@ -87,7 +93,7 @@ function note(held: Map<string, PlannedChange>, object: string, what: string): v
   held.set(`${object} ${what}`, { of: 'kubernetes', object, action: 'hold', what });
 }
 
-function* whyHeld(node: NodeView, clouds: readonly ConfiguredCloud[]): Iterable<string> {
+function* whyHeld(node: NodeView, clouds: readonly ConfiguredCloud[], wait: string): Iterable<string> {
   const ownership = ownershipOf(node, clouds);
   if (ownership.kind === 'foreign') {
     if (isUninitialized(node)) yield `it is foreign and never changed: ${ownership.why}`;
@@ -97,7 +103,7 @@ function* whyHeld(node: NodeView, clouds: readonly ConfiguredCloud[]): Iterable<
   const initialized = conditionOf(node, conditions.cloudInitialized);
   if (isUninitialized(node) && initialized?.status === 'False') {
     const { reason, message } = initialized;
-    yield `${reason}: ${message}${needReports.has(reason) ? unheard : ''}`;
+    yield `${reason}: ${message}${needReports.has(reason) ? wait : ''}`;
   }
   const missing = conditionOf(node, instanceMissing);
   if (missing?.status === 'True') yield `${missing.reason}: ${missing.message}`;

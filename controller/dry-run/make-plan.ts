@@ -15,6 +15,7 @@ import { volumesPath } from '../volumes/write-topology.ts';
 import { createChangeRecord } from './change-record.ts';
 import { createDryRun } from './dry-run.ts';
 import { createHeldBack } from './held-back.ts';
+import { type Listening, listen } from './listen.ts';
 import type { Plan } from './planned-change.ts';
 import type { SkippingClock } from './skipping-clock.ts';
 
@@ -32,6 +33,8 @@ export interface PlanParts {
   readonly log?: Log;
   /** Those of `run`. */
   readonly options: ReplicaOptions;
+  /** Where agents are heard. Undefined: none is. */
+  readonly listening?: Listening | undefined;
   /** How far the plan looks ahead: what waits for longer is not planned. */
   readonly aheadMs: number;
   /** Objects per page of a list; default as in createListWatch. */
@@ -55,7 +58,7 @@ const quietRounds = 5;
  * KubeError.
  */
 export async function makePlan(parts: PlanParts): Promise<Plan> {
-  const { api, clouds, namespace, clock, ahead, random, options, say, rest = restWhile(clock) } = parts;
+  const { api, clouds, namespace, clock, ahead, random, options, say, listening, rest = restWhile(clock) } = parts;
   const resting = <T>(work: Promise<T>) => untilSettled(work, rest);
   say('reading the cluster and the clouds');
   const { service, volume } = options.loops;
@@ -78,6 +81,8 @@ export async function makePlan(parts: PlanParts): Promise<Plan> {
     const seen = `${replica.nodes.size} nodes, ${record.changes().length} changes`;
     say(`planning: ${seen}, ${formatDuration(Math.floor(ahead.aheadMs / 1000) * 1000)} ahead`);
   };
+  const { reports } = replica.context;
+  const missing = listening && (await resting(listen(listening, reports, parts)));
   const stopping = new AbortController();
   const running = replica.run(stopping.signal);
   try {
@@ -89,12 +94,12 @@ export async function makePlan(parts: PlanParts): Promise<Plan> {
     const held = await resting(
       heldBack.found({
         ...{ api: dry.api, nodes: replica.nodes.values(), clouds, isPaused, changes: record.changes() },
-        services: options.loops.service,
+        ...{ services: options.loops.service, listens: listening !== undefined },
       }),
     );
     return {
       changes: [...record.changes().map(heldBack.explained), ...held],
-      problems: [...accountProblems(clouds), ...record.problems()],
+      problems: [...accountProblems(clouds), ...(missing === undefined ? [] : [missing]), ...record.problems()],
     };
   } finally {
     stopping.abort();

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { beforeEach, describe, it } from 'node:test';
-import { isEmptyPlan } from '../../controller/dry-run/planned-change.ts';
+import type { HearReports } from '../../controller/app/hear-reports.ts';
+import { isEmptyPlan, type Plan } from '../../controller/dry-run/planned-change.ts';
 import { planOf } from '../commands/harness/plan-of.ts';
-import type { Replica, World } from './harness/world.ts';
+import { type Replica, reportedOf, type World } from './harness/world.ts';
 import { worldStage } from './harness/world-stage.ts';
 
 describe('the plan of Nodes', () => {
@@ -16,7 +17,8 @@ describe('the plan of Nodes', () => {
     await world.clock.advance(0);
   });
 
-  const plan = () => planOf({ api: replica.kube, cloud: world.cloud, clock: world.clock });
+  const plan = (flags: readonly string[] = [], hear?: HearReports) =>
+    planOf({ api: replica.kube, cloud: world.cloud, clock: world.clock, ...(hear && { hear }) }, flags);
 
   it('says what joining Nodes would get, and writes nothing', async () => {
     world.join('a');
@@ -67,6 +69,47 @@ describe('the plan of Nodes', () => {
     world.join('a');
     await world.clock.advance(0);
     assert.match((await plan()).problems.join(), /instances of .*503/);
+  });
+
+  it('takes what agents have reported to the leader, and listens for those that it has not heard', async () => {
+    const vm = world.cloud.model.create({ name: 'a', smbiosUuid: null });
+    world.cluster.register('a');
+    await world.clock.advance(0);
+    const whyHeld = ({ changes }: Pick<Plan, 'changes'>) => changes.find(({ action }) => action === 'hold')?.what ?? '';
+    assert.match(whyHeld(await plan()), /^AwaitingReport: .*hears agents with --reports-url only/);
+    let heard = 0;
+    const hear: HearReports = async (store) => {
+      heard += 1;
+      const stored = heard === 4 ? replica.reports.get('a') : undefined;
+      if (stored) store.adopt(stored);
+    };
+    replica.report('a', { instance: reportedOf(vm) });
+    assert.match(whyHeld(await plan([], hear)), /^AwaitingReport: .*--listen waits for it$/);
+    assert.equal(heard, 1);
+    heard = 0;
+    const { changes, problems } = await plan(['--listen=60s'], hear);
+    assert.deepEqual([heard, problems], [4, []], 'it ends as soon as all are heard');
+    assert.match(changes.map(({ what }) => what).join('\n'), /spec providerID: simulated:/);
+    assert.equal(whyHeld({ changes }), '');
+    assert.deepEqual(replica.kube.writes(), []);
+  });
+
+  it('does not wait for machines that are silent or foreign, and is in doubt where it hears no leader', async () => {
+    world.join('a');
+    world.cluster.setReady('a', 'Unknown');
+    world.cluster.register('old', { providerID: 'mesos://x' });
+    await world.clock.advance(0);
+    let heard = 0;
+    await plan(['--listen=60s'], async () => {
+      heard += 1;
+    });
+    assert.equal(heard, 1);
+    const before = world.clock.monotonic();
+    const { problems } = await plan(['--listen=60s'], async () => {
+      throw new Error('the controller answered 503');
+    });
+    assert.deepEqual(problems, ['the reports of the leader cannot be read: the controller answered 503']);
+    assert.ok(world.clock.monotonic() - before >= 60_000);
   });
 
   it('shows a Node whose VM is terminated as one to delete', async () => {

@@ -263,4 +263,16 @@ export const runFlags = defineFlags({
     default: false,
     help: 'Log each change that would be made, and make none: neither take the Lease nor accept reports.',
   },
+  'reports-url': {
+    kind: 'string',
+    default: '',
+    help:
+      'Where plan and --dry-run, to which no agent reports, read the reports that the leader has: ' +
+      'https://127.0.0.1:PORT/reports, the end of a kubectl port-forward. Empty: they hear no agent.',
+  },
+  'reports-token-file': {
+    kind: 'string',
+    default: '',
+    help: 'File with the token of an account that may get /reports.',
+  },
 });

@@ -8,6 +8,7 @@ import { type CredentialFiles, readCredentialFiles } from '../../runtime/serving
 import { type ListenAddress, parseListenAddress } from '../../runtime/serving/listen-address.ts';
 import type { TlsPolicy } from '../../runtime/serving/tls-policy.ts';
 import { defaultRouteAddress, reportUrl, systemAddresses } from '../advertise.ts';
+import { type HearReports, reportsAt } from '../hear-reports.ts';
 import type { SecureOptions } from '../serve-securely.ts';
 import type { WebhookOptions } from '../serve-webhooks.ts';
 import { type Loops, parseLoops } from './loops.ts';
@@ -45,6 +46,8 @@ export interface DecisionOptions {
   /** `--node-labels-from-tags`. */
   readonly tagLabels: readonly TagLabelRule[];
   readonly network: NetworkOptions;
+  /** `--reports-url`: where a plan or dry run hears agents. Undefined: nowhere. */
+  readonly hear: HearReports | undefined;
 }
 
 /** All options of `run`, validated. */
@@ -104,12 +107,15 @@ export async function readDecisionOptions(values: Values): Promise<DecisionOptio
     interruptionTaint: values.interruptionTaint,
     tagLabels: values.nodeLabelsFromTags.map((text) => parseTagLabelRule(text)!),
     network: readNetworkOptions(values, loops),
+    hear: reportsAt(values.reportsUrl, values.reportsTokenFile),
   };
 }
 
 /** Throws an OptionError that names the flag. */
 export async function readRunOptions(values: Values): Promise<RunOptions> {
   const address = listenAddress(values.reportAddress);
+  if (values.reportsUrl !== '' && !values.dryRun)
+    throw new OptionError(`--reports-url: ${JSON.stringify(values.reportsUrl)}, expected --dry-run beside it`);
   const tls = readTlsPolicy(values);
   const [namespace = '', name = ''] = values.agentServiceAccount.split(':');
   return {

@@ -17,7 +17,7 @@ const withoutMeaning: readonly RegExp[] = [
   /^dry-run$/,
 ];
 
-const ignored = 'a plan takes no Lease, serves nothing and hears no agent';
+const ignored = 'a plan takes no Lease, serves nothing and hears agents through the leader alone';
 
 /** The same flags, those without a meaning for a plan ignored: so the arguments of a Deployment can be pasted. */
 function forPlan<const D extends Readonly<Record<string, FlagDefinition>>>(flags: D): D {
@@ -46,6 +46,15 @@ export const planFlags = {
       help:
         'How far to look ahead: changes that wait for proof, a delay or a budget are planned with their time, as if ' +
         'nothing else changed until then. 0s: only what a run would do at once.',
+    },
+    listen: {
+      kind: 'duration',
+      default: '0s',
+      min: 0,
+      max: 3_600_000,
+      help:
+        'How long to read --reports-url again, every ten seconds, before the plan is made, until every live Node has ' +
+        'been heard: a new leader hears all agents within a minute, or ten in a large cluster. 0s: read once.',
     },
     'exit-code': {
       kind: 'bool',

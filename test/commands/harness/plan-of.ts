@@ -4,6 +4,7 @@ import { type Log, silentLog } from '../../../common/process/log.ts';
 import { seededRandom } from '../../../common/process/random.ts';
 import type { FakeClock } from '../../../common/testing/fake-clock.ts';
 import { names } from '../../../common/well-known.ts';
+import type { HearReports } from '../../../controller/app/hear-reports.ts';
 import { readDecisionOptions } from '../../../controller/app/options/run-options.ts';
 import type { Cloud } from '../../../controller/clouds/cloud.ts';
 import { createSimulatedCloud } from '../../../controller/clouds/simulated/simulated-cloud.ts';
@@ -24,6 +25,8 @@ export interface PlannedWorld {
   readonly log?: Log;
   /** Default: the simulated cloud. */
   readonly clouds?: readonly ConfiguredCloud[];
+  /** What the leader has heard of agents. Default: nobody is asked. */
+  readonly hear?: HearReports;
 }
 
 /** The plan with these flags, as the command makes it. Nothing of the world moves meanwhile, but for its clock. */
@@ -37,6 +40,7 @@ export async function planOf(world: PlannedWorld, flags: readonly string[] = [])
     ...{ api, clock, ahead, log, random: seededRandom(2), aheadMs: parsed.values.ahead },
     clouds: world.clouds ?? [simulatedCloud(world, ahead)],
     options: { ...(await readDecisionOptions(parsed.values)), reportUrl: '' },
+    listening: world.hear && { hear: world.hear, forMs: parsed.values.listen, signal: new AbortController().signal },
     say: () => {},
     rest: (calls) => clock.advance(calls > 0 ? 10 : 0),
   });

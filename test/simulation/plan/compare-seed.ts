@@ -1,3 +1,4 @@
+import type { Clock } from '../../../common/process/clock.ts';
 import { silentLog } from '../../../common/process/log.ts';
 import { createMetricRegistry } from '../../../common/process/metrics.ts';
 import { names } from '../../../common/well-known.ts';
@@ -6,6 +7,8 @@ import { createReplica, type ReplicaOptions } from '../../../controller/app/repl
 import { makePlan } from '../../../controller/dry-run/make-plan.ts';
 import type { Plan } from '../../../controller/dry-run/planned-change.ts';
 import { createSkippingClock } from '../../../controller/dry-run/skipping-clock.ts';
+import type { ReportStore, StoredReport } from '../../../controller/reports/store.ts';
+import { honestReport } from '../actors/machine-report.ts';
 import { createDice } from '../engine/dice.ts';
 import { openCloud, replicaOptions, traceLog } from '../engine/process.ts';
 import { pass } from '../pass-time.ts';
@@ -27,6 +30,10 @@ export interface Comparison {
   readonly plan: Plan;
 }
 
+type Heard = Pick<StoredReport, 'nodeName' | 'nodeUid' | 'report'>;
+
+/** Between the agents' end and the plan. */
+const agentsSilentMs = 30_000;
 const registeringMs = 15_000;
 /** VMs and load balancers are no longer on their way, and whoever is not heard counts as silent. */
 const settleMs = 130_000;
@@ -41,6 +48,7 @@ const lateMs = 120_000;
 export async function compareSeed(seed: number, trace?: (line: string) => void): Promise<Comparison> {
   const world = createWorld(seed, trace);
   await stir(world, createDice(seed, 'before the plan'));
+  const heard = hear(world);
   const options = { ...replicaOptions(world.scenario, 'planned'), reportUrl: '' };
   const alone: ReplicaOptions = { ...options, lease: { ...options.lease, elect: false } };
   const writes: string[] = [];
@@ -49,9 +57,9 @@ export async function compareSeed(seed: number, trace?: (line: string) => void):
     cloudSent: ({ identity }, operation, mutating) => void (identity === 'plan' && mutating && writes.push(operation)),
   });
   trace?.('the plan is made');
-  const plan = await planned(world, world.fleet.wireOf('plan'), alone);
+  const plan = await planned(world, world.fleet.wireOf('plan'), alone, heard);
   trace?.(`planned: ${JSON.stringify(plan, undefined, 1)}`);
-  const { deeds, begunMs } = await carriedOut(world, world.fleet.wireOf('deed'), alone);
+  const { deeds, begunMs } = await carriedOut(world, world.fleet.wireOf('deed'), alone, heard);
   world.end();
 
   const latestMs = new Map<string, number>();
@@ -74,6 +82,21 @@ export async function compareSeed(seed: number, trace?: (line: string) => void):
     unplanned: [...done].filter(soon).flatMap(([key]) => (latestMs.has(key) || mayFollow(key) ? [] : [key])),
     undone: [...latestMs].flatMap(([key, inMs]) => (inMs < aheadMs - lateMs && !wasDone(key) ? [key] : [])),
   };
+}
+
+/** What the agents say last, before they fall silent. */
+function hear({ truth, machines }: World): readonly Heard[] {
+  return machines.all.flatMap((machine) => {
+    const { name: nodeName, nodeUid, agentless, kubeletUp } = machine;
+    if (nodeUid === undefined || agentless || !kubeletUp || !machines.running(machine)) return [];
+    const report = honestReport(truth, machine);
+    return report === undefined ? [] : [{ nodeName, nodeUid, report }];
+  });
+}
+
+function tell(store: ReportStore, heard: readonly Heard[], clock: Clock): void {
+  const times = { receivedAtMs: clock.now() - agentsSilentMs, receivedMonotonicMs: clock.monotonic() - agentsSilentMs };
+  for (const each of heard) store.adopt({ ...each, ...times });
 }
 
 /** Up to the moment at which everybody stops: a new cluster, or one that a controller has left behind. */
@@ -104,10 +127,10 @@ async function stir(world: World, dice: ReturnType<typeof createDice>): Promise<
   if (truth.allPausedSince !== undefined) people.pauseAll();
   machines.stop();
   agents.stop();
-  await pass(world, 30_000);
+  await pass(world, agentsSilentMs);
 }
 
-async function planned(world: World, wire: Wire, options: ReplicaOptions): Promise<Plan> {
+async function planned(world: World, wire: Wire, options: ReplicaOptions, heard: readonly Heard[]): Promise<Plan> {
   const { scenario, cloud, timeline } = world;
   const { clock } = wire;
   const ahead = createSkippingClock(clock);
@@ -118,6 +141,10 @@ async function planned(world: World, wire: Wire, options: ReplicaOptions): Promi
     clouds: scenario.clouds.map((spec) => openCloud(wire, cloud, spec, { log, planningClock: ahead })),
     pageSize: scenario.pageSize,
     say() {},
+    listening: {
+      hear: async (store, now) => tell(store, heard, now),
+      ...{ forMs: 0, signal: new AbortController().signal },
+    },
     async rest(calls) {
       if (calls > 0) await timeline.step(world.clock.monotonic() + 1000);
       else await new Promise((resolve) => setImmediate(resolve));
@@ -125,7 +152,7 @@ async function planned(world: World, wire: Wire, options: ReplicaOptions): Promi
   });
 }
 
-async function carriedOut(world: World, wire: Wire, options: ReplicaOptions) {
+async function carriedOut(world: World, wire: Wire, options: ReplicaOptions, heard: readonly Heard[]) {
   const { scenario, cloud } = world;
   const { identity } = wire.process;
   const deeds = createDeeds(identity, () => world.clock.monotonic());
@@ -141,6 +168,7 @@ async function carriedOut(world: World, wire: Wire, options: ReplicaOptions) {
     },
     options,
   );
+  tell(replica.context.reports, heard, wire.clock);
   const stopping = new AbortController();
   const begunMs = world.clock.monotonic();
   const running = replica.run(stopping.signal);

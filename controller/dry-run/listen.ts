@@ -1,0 +1,61 @@
+import { formatDuration } from '../../common/process/duration.ts';
+import { errorFields } from '../../common/process/log.ts';
+import { restOrAbort } from '../../common/process/until.ts';
+import { type HearReports, hearingPeriodMs } from '../app/hear-reports.ts';
+import { createInterner } from '../kube/intern.ts';
+import { readPages } from '../kube/paged-list.ts';
+import { readiness, unreadOfNode, viewNode } from '../model/node-view.ts';
+import { ownershipOf } from '../model/ownership.ts';
+import type { ReportStore } from '../reports/store.ts';
+import type { PlanParts } from './make-plan.ts';
+
+export interface Listening {
+  readonly hear: HearReports;
+  /** How long to read again while a Node that could report is unheard, milliseconds; 0: read once. */
+  readonly forMs: number;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Hears what agents have reported to the leader. Returns why some may be missing; undefined where all that it has are
+ * there. Throws a KubeError.
+ */
+export async function listen(
+  { hear, forMs, signal }: Listening,
+  reports: ReportStore,
+  parts: Pick<PlanParts, 'api' | 'clouds' | 'ahead' | 'say'>,
+): Promise<string | undefined> {
+  const { ahead: clock, say } = parts;
+  const untilMs = clock.monotonic() + forMs;
+  for (;;) {
+    const fault = await hear(reports, clock).then(
+      () => undefined,
+      (error: unknown) => `the reports of the leader cannot be read: ${errorFields(error)['error']}`,
+    );
+    const leftMs = untilMs - clock.monotonic();
+    if (leftMs <= 0 || signal.aborted) return fault;
+    const unheard = await countUnheard(reports, parts, signal);
+    if (fault === undefined && unheard === 0) return undefined;
+    say(fault ?? `listening for ${formatDuration(Math.ceil(leftMs / 1000) * 1000)} yet: ${unheard} nodes not heard`);
+    await restOrAbort(clock, Math.min(leftMs, hearingPeriodMs), signal);
+  }
+}
+
+/** Of the Nodes that are ours and alive. */
+async function countUnheard(
+  reports: ReportStore,
+  { api, clouds }: Pick<PlanParts, 'api' | 'clouds'>,
+  signal: AbortSignal,
+): Promise<number> {
+  const intern = createInterner();
+  let count = 0;
+  const onPage = (items: readonly unknown[]) => {
+    for (const item of items) {
+      const node = viewNode(item, intern);
+      const mayReport = readiness(node) !== 'Unknown' && ownershipOf(node, clouds).kind !== 'foreign';
+      if (mayReport && reports.get(node.name)?.nodeUid !== node.uid) count += 1;
+    }
+  };
+  await readPages({ api, path: '/api/v1/nodes', query: {}, pageSize: 500, unread: unreadOfNode, signal, onPage });
+  return count;
+}
