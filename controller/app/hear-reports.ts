@@ -7,7 +7,7 @@ import { createLineReader } from '../reports/report-lines.ts';
 import type { ReportStore } from '../reports/store.ts';
 import { askSecurePort } from './ask-secure-port.ts';
 
-/** Takes the reports that the leader has into this store. Throws an Error that says why it cannot, or not all of them. */
+/** Takes the reports that the leader has into this store. Throws an Error that says why some may be missing. */
 export type HearReports = (store: ReportStore, clock: Clock) => Promise<void>;
 
 /** How long between two readings. */

@@ -1,19 +1,29 @@
+import type { Clock } from '../../common/process/clock.ts';
 import { formatDuration } from '../../common/process/duration.ts';
 import { errorFields } from '../../common/process/log.ts';
 import { restOrAbort } from '../../common/process/until.ts';
 import { type HearReports, hearingPeriodMs } from '../app/hear-reports.ts';
+import type { KubeApi } from '../kube/api.ts';
 import { createInterner } from '../kube/intern.ts';
 import { readPages } from '../kube/paged-list.ts';
+import type { ConfiguredCloud } from '../model/configured-cloud.ts';
 import { readiness, unreadOfNode, viewNode } from '../model/node-view.ts';
 import { ownershipOf } from '../model/ownership.ts';
 import type { ReportStore } from '../reports/store.ts';
-import type { PlanParts } from './make-plan.ts';
 
 export interface Listening {
   readonly hear: HearReports;
   /** How long to read again while a Node that could report is unheard, milliseconds; 0: read once. */
   readonly forMs: number;
   readonly signal: AbortSignal;
+}
+
+interface ListenParts {
+  readonly api: KubeApi;
+  readonly clouds: readonly ConfiguredCloud[];
+  /** Of the replica that makes the plan. */
+  readonly ahead: Clock;
+  say(line: string): void;
 }
 
 /**
@@ -23,7 +33,7 @@ export interface Listening {
 export async function listen(
   { hear, forMs, signal }: Listening,
   reports: ReportStore,
-  parts: Pick<PlanParts, 'api' | 'clouds' | 'ahead' | 'say'>,
+  parts: ListenParts,
 ): Promise<string | undefined> {
   const { ahead: clock, say } = parts;
   const untilMs = clock.monotonic() + forMs;
@@ -42,11 +52,7 @@ export async function listen(
 }
 
 /** Of the Nodes that are ours and alive. */
-async function countUnheard(
-  reports: ReportStore,
-  { api, clouds }: Pick<PlanParts, 'api' | 'clouds'>,
-  signal: AbortSignal,
-): Promise<number> {
+async function countUnheard(reports: ReportStore, { api, clouds }: ListenParts, signal: AbortSignal): Promise<number> {
   const intern = createInterner();
   let count = 0;
   const onPage = (items: readonly unknown[]) => {

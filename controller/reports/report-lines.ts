@@ -66,7 +66,7 @@ export function* reportLines(store: ReportStore, clock: Clock, nodes: number): I
   if (lines !== '') yield lines;
 }
 
-/** Creates the function that reads one line, as strictly as the report of an agent. It throws an Error with the fault. */
+/** Creates the function that reads a line, as strictly as an agent's report. It throws an Error with the fault. */
 export function createLineReader(clock: Clock): (text: string) => StoredReport {
   const validator = Compile(lineSchema);
   const readReport = createReportReader();

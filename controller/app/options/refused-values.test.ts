@@ -28,6 +28,7 @@ describe('a flag of run', () => {
     ['--attachable-load-balancers=a,,b', '"a,,b"', 'ids separated by commas'],
     ['--attachable-load-balancers=a, b', '"a, b"', 'ids separated by commas'],
     ['--attachable-load-balancers=a=Shop', '"a=Shop"', 'ID=NAMESPACE or ID=NAMESPACE/NAME'],
+    ['--reports-url=https://127.0.0.1:1/reports', '"https://127.0.0.1:1/reports"', '--dry-run beside it'],
     ['--allow-retain=', '""', 'the name of a namespace, class:NAME'],
     ['--allow-retain=shop/web', '"shop/web"', 'the name of a namespace, class:NAME'],
     ['--allow-keep-address=Shop', '"Shop"', 'the name of a namespace, class:NAME'],

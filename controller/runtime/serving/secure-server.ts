@@ -81,8 +81,8 @@ function refusal(access: Access & { allowed: false }, path: string): Answer {
 }
 
 /**
- * The server of `--secure-port`: health without authentication; `/metrics`, `/configz` and `/reports` for users that the
- * API server allows to `get` those paths. Not used when the port is 0.
+ * The server of `--secure-port`: health without authentication; `/metrics`, `/configz` and `/reports` for users that
+ * the API server allows to `get` those paths. Not used when the port is 0.
  */
 export function createSecureServer(options: SecureServerOptions): SecureServer {
   const { log, metrics, live, ready, clock, api, tls = defaultTlsPolicy } = options;
