@@ -1,4 +1,4 @@
-/** The words that a mistyped one may mean: one letter in three may differ, and only the nearest ones are given. Pure. */
+/** The words that a mistyped one may mean: the nearest ones, in which one letter in three may differ. Pure. */
 export function nearest(word: string, candidates: Iterable<string>): readonly string[] {
   const near = [...candidates].map((candidate) => ({ candidate, edits: editsBetween(word, candidate) }));
   const fewest = Math.min(...near.map(({ edits }) => edits));

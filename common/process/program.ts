@@ -60,10 +60,9 @@ export async function runProgram(program: ProgramDefinition, io: ProgramIo): Pro
   }
   const command = Object.hasOwn(program.commands, name) ? program.commands[name] : undefined;
   if (command === undefined) {
-    const known = Object.keys(program.commands).join(', ');
-    io.stderr(
-      `${program.name}: command ${JSON.stringify(name)}, expected one of ${known}${suggestion(name, Object.keys(program.commands))}\n`,
-    );
+    const known = Object.keys(program.commands);
+    const expected = `expected one of ${known.join(', ')}${suggestion(name, known)}`;
+    io.stderr(`${program.name}: command ${JSON.stringify(name)}, ${expected}\n`);
     return 2;
   }
   const title = `${program.name} ${name}`;

@@ -27,7 +27,7 @@ const event = (message: string): KubeCall => ({
 async function heldAfter(message: string): Promise<readonly string[]> {
   const heldBack = createHeldBack();
   heldBack.onEvent(event(message));
-  const parts = { api, nodes: [], clouds: [], isPaused: false, services: true, changes: [] };
+  const parts = { api, nodes: [], clouds: [], isPaused: false, services: true, listens: false, changes: [] };
   return (await heldBack.found(parts)).map(({ what }) => what);
 }
 
