@@ -26,7 +26,8 @@ const checked = (title: string, fault: string | undefined) => {
 
 const [found, helm] = [await debianPackages('prometheus', ['prometheus']), await findHelm()];
 if ('skipped' in found || 'skipped' in helm) {
-  console.error(`SKIPPED: no Prometheus scraped anything: ${'skipped' in found ? found.skipped : ''}`);
+  for (const tool of [found, helm])
+    if ('skipped' in tool) console.error(`SKIPPED: no Prometheus scraped anything: ${tool.skipped}`);
 } else {
   const monitored = await startMonitoredWorld({
     helm: helm.program,
@@ -49,7 +50,7 @@ async function watchTour({ world, prometheus }: MonitoredWorld): Promise<void> {
   const open = new Map(dashboardQueries().map(({ title, query }) => [title, query]));
   const [limited = ''] = [...open.keys()].filter((title) => title.includes('rate limit'));
   open.delete(limited);
-  console.error(`SKIPPED: ${limited}: the simulated cloud has no rate limit`);
+  console.error(`not asked: ${limited}: the simulated cloud has no rate limit`);
   async function answer(): Promise<void> {
     for (const [title, query] of open) {
       const concrete = query.replaceAll('$__rate_interval', '30s').replaceAll('$cloud', 'simulated');

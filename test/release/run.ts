@@ -8,6 +8,7 @@ import { missingPackages, readLock } from '../../scripts/image/debian-packages.t
 import { findHelm } from '../deploy/find-helm.ts';
 import { containerRuntime } from './harness/container-runtime.ts';
 import { cycloneDx, findCosign, findKrew } from './harness/proof.ts';
+import { findRegistry } from './harness/registry.ts';
 
 /**
  * `node test/release/run.ts`: makes a release, looks at it, and runs the tour of the sandbox in containers of its
@@ -29,7 +30,7 @@ async function runSuites(): Promise<number> {
     return 0;
   }
   const [cosign, cycloneDxLibrary, helm] = [await findCosign(), await cycloneDx(), await findHelm()];
-  const krew = await findKrew();
+  const [krew, registry] = [await findKrew(), await findRegistry()];
   const work = await mkdtemp(join(tmpdir(), 'mooring-signing-'));
   try {
     const key = join(work, 'release');
@@ -48,7 +49,7 @@ async function runSuites(): Promise<number> {
     const suites = ['images.suite.ts', 'release.suite.ts'];
     if ('skipped' in runtime) console.error(`SKIPPED: the images were NOT run in containers: ${runtime.skipped}`);
     else suites.push('tour.suite.ts');
-    for (const tool of [cosign, cycloneDxLibrary, helm, krew])
+    for (const tool of [cosign, cycloneDxLibrary, helm, krew, registry])
       if ('skipped' in tool) console.error(`SKIPPED: a part of the release was NOT proved: ${tool.skipped}`);
     const files = suites.map((file) => join(import.meta.dirname, file));
     return await runNode(['--test-reporter=./scripts/test-reporter.mjs', 'scripts/run-tests.ts', ...files], {

@@ -20,9 +20,12 @@ export interface Registry {
   stop(): Promise<void>;
 }
 
+/** The packages of Debian that `startRegistry` needs. */
+export const findRegistry = () => debianPackages('registry', packages);
+
 /** A registry on loopback, out of Debian's packages. */
 export async function startRegistry(): Promise<Tool<Registry>> {
-  const tool = await debianPackages('registry', packages);
+  const tool = await findRegistry();
   if ('skipped' in tool) return tool;
   const folder = await mkdtemp(join(tmpdir(), 'mooring-registry-'));
   const port = await freePort();
