@@ -10,6 +10,8 @@ export interface PageRun {
   readonly translate: (command: string) => string;
   /** Starts a sandbox that stays up. */
   readonly startSandbox: (command: string) => Promise<SandboxProcess>;
+  /** The line that leads to a cluster on the fake of a cloud. */
+  readonly cloudCluster: (cloud: string) => Promise<string>;
   readonly say: (line: string) => void;
 }
 
@@ -22,10 +24,21 @@ export interface PageCounts {
 const keepsSandbox = /^npm run -s sandbox .*--(?:keep|ui)\b/;
 /** Commands that go on until they are interrupted. */
 const goesOn = /^mooring-controller (?:ui|status --watch)\b|^kubectl get .* -w\b|^kubectl .*port-forward\b/;
+/** Commands of our program with the credential of a cloud. */
+const onCloud = /^(?:mooring-controller|npm run -s controller --) .*--cloud-provider=(aws|openstack)\b/;
+/** Commands that ask on the terminal, and what a person types. */
+const asks: readonly (readonly [RegExp, string])[] = [[/^mooring-controller teardown\b/, 'kubernetes']];
 const limitMs = 180_000;
 
 /** Runs the commands of a page in their order; after a failure the rest of that page is not run. */
-export async function runPage({ shell, blocks, translate, startSandbox, say }: PageRun): Promise<PageCounts> {
+export async function runPage({
+  shell,
+  blocks,
+  translate,
+  startSandbox,
+  cloudCluster,
+  say,
+}: PageRun): Promise<PageCounts> {
   let passed = 0;
   let notRun = 0;
   let sandbox: SandboxProcess | undefined;
@@ -38,7 +51,10 @@ export async function runPage({ shell, blocks, translate, startSandbox, say }: P
       await shell.run(sandbox.exportLine, limitMs);
       return;
     }
-    const command = translate(written);
+    const cloud = onCloud.exec(written.trimStart())?.[1];
+    const typed = asks.find(([command]) => command.test(written))?.[1];
+    const words = typed === undefined ? translate(written) : typing(typed, translate(written));
+    const command = cloud === undefined ? words : `( ${await cloudCluster(cloud)}; ${words} )`;
     if (goesOn.test(command)) {
       for (const seconds of [5, 60]) {
         const { code, output } = await shell.run(`timeout --signal=INT --kill-after=10 ${seconds} ${command}`, limitMs);
@@ -71,7 +87,7 @@ export async function runPage({ shell, blocks, translate, startSandbox, say }: P
       for (const [at, command] of commands.entries()) {
         now = `line ${line + 1 + at}: ${command}`;
         await runCommand(command, at === commands.length - 1 ? prints : undefined);
-        say(`  ok  ${command.split('\n')[0]}`);
+        say(`  ok  ${command.trim().split('\n')[0]}`);
         passed += 1;
       }
     }
@@ -82,4 +98,9 @@ export async function runPage({ shell, blocks, translate, startSandbox, say }: P
     await endSandbox().catch((reason: unknown) => failures.push(String(reason)));
   }
   return { passed, failures, notRun };
+}
+
+/** The command on a terminal, where somebody types one line. */
+function typing(line: string, command: string): string {
+  return `printf '%s\\n' '${line}' | script --quiet --return --flush --command '${command}' /dev/null`;
 }

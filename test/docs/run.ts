@@ -7,7 +7,7 @@ import { commandBlocks } from './blocks.ts';
 import { readPages } from './pages.ts';
 import { preparations, translated } from './readers-cluster.ts';
 import { runPage } from './run-page.ts';
-import { startSandboxProcess } from './sandbox-process.ts';
+import { type SandboxProcess, startSandboxProcess } from './sandbox-process.ts';
 import { openShell } from './shell.ts';
 
 /**
@@ -67,16 +67,22 @@ const kubectl = (await findKubectl(process.env)) ?? (await realPrograms()).kubec
 if (kubectl === undefined) skip('there is no kubectl on PATH or in the cache of test/real');
 const folder = await mkdtemp(join(tmpdir(), 'mooring-docs-'));
 let [passed, failed, notRun] = [0, 0, 0];
+const cloudClusters = new Map<string, Promise<SandboxProcess>>();
 try {
   const cwd = await copyCheckout(folder);
   const path = [await installPrograms(folder), dirname(process.execPath), process.env['PATH'], dirname(kubectl)];
   const { KUBECONFIG: _own, ...rest } = process.env;
   const env = { ...rest, ...server, PATH: path.join(delimiter), HOME: folder };
+  const start = (command: string) => startSandboxProcess(command, { cwd, env, limitMs: 240_000 });
+  async function cloudCluster(cloud: string): Promise<string> {
+    const starting = cloudClusters.get(cloud) ?? start(`node test/docs/cloud-cluster.ts ${cloud}`);
+    cloudClusters.set(cloud, starting);
+    return (await starting).exportLine;
+  }
   for (const { path: page, text } of await readPages(root)) {
     const blocks = commandBlocks(text);
     if (blocks.length === 0 || (only.length > 0 && !only.includes(page))) continue;
     console.log(page);
-    const startSandbox = (command: string) => startSandboxProcess(command, { cwd, env, limitMs: 240_000 });
     const shell = openShell(cwd, env);
     try {
       const before = preparations[page];
@@ -85,7 +91,8 @@ try {
         shell,
         blocks: [...prepared, ...blocks],
         translate: translated,
-        startSandbox,
+        startSandbox: start,
+        cloudCluster,
         say: (line) => console.log(line),
       });
       for (const failure of counts.failures) console.error(`FAILED ${page}, ${failure}`);
@@ -97,6 +104,7 @@ try {
     }
   }
 } finally {
+  for (const cluster of cloudClusters.values()) await (await cluster).stop();
   await rm(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
 }
 console.log(`commands that are not run, with a reason in the page: ${notRun}`);
