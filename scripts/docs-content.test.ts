@@ -31,6 +31,7 @@ import { orphanEventReasons } from '../controller/services/orphans/reasons.ts';
 import { loadBalancerReasons, serviceEventReasons } from '../controller/services/reasons.ts';
 import { volumeMetrics } from '../controller/volumes/metrics.ts';
 import { volumeEventReasons } from '../controller/volumes/reasons.ts';
+import { inlineCommands } from '../test/docs/blocks.ts';
 import { annotationsOf } from './reference-pages.ts';
 
 const root = join(import.meta.dirname, '..');
@@ -148,6 +149,44 @@ describe('the pages', async () => {
       }
     }
     assert.ok(seen > 10, `only ${seen} commands were found`);
+  });
+
+  test('name commands and flags in their prose that the programs have', () => {
+    let seen = 0;
+    for (const { path, text } of pages) {
+      for (const line of inlineCommands(text, ourCommand)) {
+        const [, plain = '', , inCheckout, command = '', rest = ''] = ourCommand.exec(line) ?? [];
+        const definition = programs[plain || inCheckout || '']?.commands[command];
+        assert.ok(definition, `${path}: ${line}`);
+        const parsed = parseFlags(
+          definition.flags,
+          rest
+            .trim()
+            .split(' ')
+            .filter((word) => word !== ''),
+        );
+        // The sentence adds the flags of the Deployment.
+        const fault = parsed.ok || / required\b/.test(parsed.message) ? '' : parsed.message;
+        assert.equal(fault, '', `${path}: ${line}`);
+        seen += 1;
+      }
+    }
+    assert.ok(seen > 40, `only ${seen} were found`);
+  });
+
+  test('name files that exist in the reasons why commands are not run', async () => {
+    const reasons = pages.flatMap(({ path, text }) =>
+      [...text.matchAll(/<!-- not run: (.+) -->/g)].map(([, why = '']) => ({ path, why })),
+    );
+    const named = reasons.flatMap(({ path, why }) =>
+      [...why.matchAll(/(?<!\S)(?:[\w.-]+\/)+[\w.-]*\w/g)].map(([file]) => ({ path, file })),
+    );
+    assert.ok(named.length > 5);
+    for (const { path, file } of named) assert.notEqual(await contentOf(file), undefined, `${path}: ${file}`);
+    const steps = (await contentOf('.ci/run')) ?? '';
+    for (const { path, why } of reasons)
+      for (const [, step = ''] of why.matchAll(/"([^"]+)"/g))
+        assert.match(steps, new RegExp(`^ *step '${step}`, 'm'), `${path}: the step ${step}`);
   });
 
   test('name reasons, refusals and kinds of failure that exist', () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { commandBlocks } from './blocks.ts';
+import { commandBlocks, inlineCommands } from './blocks.ts';
 
 const fence = '```';
 
@@ -32,5 +32,13 @@ describe('commandBlocks', () => {
 
   test('refuses a fence that is never closed', () => {
     assert.throws(() => commandBlocks(`text\n${fence}sh\nls\n`), /line 2: the fence is never closed/);
+  });
+});
+
+describe('inlineCommands', () => {
+  test('reads those of the prose that are whole, also over two lines', () => {
+    const prose = '`kubectl get\n  nodes`, `kubectl apply -k` yours, `kubectl x ...`';
+    const page = `${prose}\n${fence}sh\n\`kubectl a b\`\n${fence}\n`;
+    assert.deepEqual(inlineCommands(page, /^kubectl\b/), ['kubectl get nodes']);
   });
 });

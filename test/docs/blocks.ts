@@ -36,6 +36,14 @@ export function commandBlocks(page: string): CommandBlock[] {
   return blocks;
 }
 
+/** The commands in code spans of the prose that begin with one of these words, without those that leave parts open. */
+export function inlineCommands(page: string, first: RegExp): string[] {
+  const prose = page.replace(/^ *```.*?^ *```/gms, '');
+  return [...prose.matchAll(/`([^`]+)`/g)]
+    .map(([, span = '']) => span.replace(/\s+/g, ' '))
+    .filter((span) => first.test(span) && / /.test(span) && !/[<[]|\.\.\.| -\w$/.test(span));
+}
+
 function lastText(lines: readonly string[]): string {
   return lines.findLast((line) => line.trim() !== '') ?? '';
 }

@@ -3,17 +3,18 @@ import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { type Binaries, findBinaries, findKubectl } from '../real/binaries.ts';
-import { commandBlocks } from './blocks.ts';
+import { commandBlocks, inlineCommands } from './blocks.ts';
 import { readPages } from './pages.ts';
-import { preparations, translated } from './readers-cluster.ts';
+import { inlineThatRun, preparations, translated } from './readers-cluster.ts';
 import { runPage } from './run-page.ts';
 import { type SandboxProcess, startSandboxProcess } from './sandbox-process.ts';
 import { openShell } from './shell.ts';
 
 /**
- * `node test/docs/run.ts [--kubernetes real] [PAGE ...]`: runs the commands of README.md and docs/ as they
- * are written, in a copy of the checkout and against the sandbox, on its own API server or on a real one. A block below
- * the comment `not run: WHY` is not run, and the run says so. Ends in "N passed, N failed".
+ * `node test/docs/run.ts [--kubernetes real] [PAGE ...]`: runs the commands of README.md and docs/ as they are written,
+ * in a copy of the checkout and against the sandbox, on its own API server or on a real one. A block below the comment
+ * `not run: WHY` is not run, and the run says so. Commands of kubectl in the prose are read by it (`--help`). Ends in
+ * "N passed, N failed".
  */
 // So that a run that is ended takes what it started with it.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
@@ -25,7 +26,8 @@ const keptUp = 'npm run -s sandbox -- --scenario join --keep';
 async function copyCheckout(folder: string): Promise<string> {
   const checkout = join(folder, 'checkout');
   await mkdir(checkout);
-  for (const name of await readdir(root)) if (name !== 'deploy') await symlink(join(root, name), join(checkout, name));
+  const names = new Set([...(await readdir(root)), 'dist']);
+  for (const name of names) if (name !== 'deploy') await symlink(join(root, name), join(checkout, name));
   await cp(join(root, 'deploy'), join(checkout, 'deploy'), { recursive: true });
   return checkout;
 }
@@ -70,7 +72,13 @@ let [passed, failed, notRun] = [0, 0, 0];
 const cloudClusters = new Map<string, Promise<SandboxProcess>>();
 try {
   const cwd = await copyCheckout(folder);
-  const path = [await installPrograms(folder), dirname(process.execPath), process.env['PATH'], dirname(kubectl)];
+  const path = [
+    await installPrograms(folder),
+    join(folder, '.local/bin'),
+    dirname(process.execPath),
+    process.env['PATH'],
+    dirname(kubectl),
+  ];
   const { KUBECONFIG: _own, ...rest } = process.env;
   const env = { ...rest, ...server, PATH: path.join(delimiter), HOME: folder };
   const start = (command: string) => startSandboxProcess(command, { cwd, env, limitMs: 240_000 });
@@ -80,7 +88,10 @@ try {
     return (await starting).exportLine;
   }
   for (const { path: page, text } of await readPages(root)) {
-    const blocks = commandBlocks(text);
+    const inline = inlineCommands(text, /^kubectl\b/).map((command) =>
+      inlineThatRun[page]?.test(command) ? command : `${command} --help`,
+    );
+    const blocks = [...commandBlocks(text), ...(inline.length > 0 ? [{ line: 0, commands: inline }] : [])];
     if (blocks.length === 0 || (only.length > 0 && !only.includes(page))) continue;
     console.log(page);
     const shell = openShell(cwd, env);

@@ -8,7 +8,7 @@ export interface SandboxProcess {
 }
 
 /**
- * Starts a command line that keeps a sandbox up, and waits until its tour is over.
+ * Starts a command line that keeps a sandbox up, and waits until its tour is over, with `--ui` for its page alone.
  *
  * @throws Error with the output when it ends before, or after `limitMs`
  */
@@ -24,6 +24,8 @@ export async function startSandboxProcess(
     if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
     process.kill(-child.pid, signal);
   };
+  // Its page is there before the tour.
+  const isReady = / --ui\b/.test(command) ? /^http:\S+$/m : /The sandbox stays up/;
   let output = '';
   const exportLine = await new Promise<string>((resolve, reject) => {
     const timer = setTimeout(() => fail(`not up in ${limitMs} ms`), limitMs);
@@ -35,7 +37,7 @@ export async function startSandboxProcess(
     const read = (chunk: string) => {
       output += chunk;
       const line = /^export KUBECONFIG=.*$/m.exec(output)?.[0];
-      if (line === undefined || !output.includes('The sandbox stays up')) return;
+      if (line === undefined || !isReady.test(output)) return;
       clearTimeout(timer);
       resolve(line);
     };

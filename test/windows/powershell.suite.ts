@@ -34,9 +34,19 @@ describe('the scripts for Windows', () => {
       .replaceAll('$g', '`$g');
     const install = await readFile(join(scripts, 'install.ps1'), 'utf8');
     assert.ok(install.includes(printed.replaceAll('" \'', '`" \'').replace('\'"', '\'`"')), printed);
-    const file = join(folder, 'line.ps1');
-    await writeFile(file, `${line}\n`);
-    await parse(file);
+  });
+
+  it('are called in the guide by lines that are PowerShell', async () => {
+    const guide = await readFile(join(import.meta.dirname, '../../docs/guides/windows.md'), 'utf8');
+    const blocks = [...guide.matchAll(/^```powershell\n(.*?)^```$/gms)].map(([, block = '']) => block);
+    assert.equal(blocks.length, 2);
+    for (const [at, block] of blocks.entries()) {
+      const file = join(folder, `block-${at}.ps1`);
+      await writeFile(file, block);
+      await parse(file);
+    }
+    const [, script = ''] = / -File \S+\\(\S+\.ps1)$/m.exec(blocks[0]!) ?? [];
+    assert.ok((await readdir(scripts)).includes(script), blocks[0]);
   });
 
   it('are refused when a brace is missing', async () => {
