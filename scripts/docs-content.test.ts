@@ -49,7 +49,7 @@ interface Page {
 
 async function readPages(): Promise<Page[]> {
   const names = (await readdir(join(root, 'docs'), { recursive: true })).filter((name) => name.endsWith('.md'));
-  const paths = ['README.md', 'CONTRIBUTING.md', ...names.map((name) => `docs/${name}`)];
+  const paths = ['README.md', 'CONTRIBUTING.md', 'deploy/kubelet/README.md', ...names.map((name) => `docs/${name}`)];
   return Promise.all(paths.map(async (path) => ({ path, text: await readFile(join(root, path), 'utf8') })));
 }
 
@@ -155,8 +155,8 @@ describe('the pages', async () => {
     let seen = 0;
     for (const { path, text } of pages) {
       for (const line of inlineCommands(text, ourCommand)) {
-        const [, plain = '', , inCheckout, command = '', rest = ''] = ourCommand.exec(line) ?? [];
-        const definition = programs[plain || inCheckout || '']?.commands[command];
+        const [, plain, built, inCheckout, command = '', rest = ''] = ourCommand.exec(line) ?? [];
+        const definition = programs[plain ?? built ?? inCheckout ?? '']?.commands[command];
         assert.ok(definition, `${path}: ${line}`);
         const parsed = parseFlags(
           definition.flags,

@@ -7,9 +7,9 @@ export interface Page {
   readonly text: string;
 }
 
-/** README.md and every page below docs/, sorted. */
+/** README.md, every page below docs/, sorted, and that of deploy/kubelet. */
 export async function readPages(root: string): Promise<Page[]> {
   const names = (await readdir(join(root, 'docs'), { recursive: true })).filter((name) => name.endsWith('.md')).sort();
-  const paths = ['README.md', ...names.map((name) => `docs/${name}`)];
+  const paths = ['README.md', ...names.map((name) => `docs/${name}`), 'deploy/kubelet/README.md'];
   return Promise.all(paths.map(async (path) => ({ path, text: await readFile(join(root, path), 'utf8') })));
 }

@@ -11,9 +11,10 @@ import {
 } from '../../agent/testing/fake-metadata.ts';
 import { systemClock } from '../../common/process/clock.ts';
 import { createHttp } from '../../common/process/http.ts';
-import { archiveOf, type KubeletPackage, makePackage } from '../../scripts/kubelet-package.ts';
+import { archiveOf, type KubeletPackage, makePackage, sha256 } from '../../scripts/kubelet-package.ts';
 import type { ApiUnderTest } from '../conformance/api-under-test.ts';
 import { startEmbeddedApi } from '../conformance/embedded-api.ts';
+import { commandBlocks } from '../docs/blocks.ts';
 import { kubeadmDropIn, kubeletService } from './harness/kubeadm.ts';
 import { bootMachine, type Machine, whyNoMachine } from './harness/machine.ts';
 import { withContents } from './harness/packages.ts';
@@ -24,6 +25,16 @@ const awsId = '--provider-id=aws:///eu-west-3a/i-0aa11bb22cc33dd44';
 const kubeadmArgs =
   '--bootstrap-kubeconfig=/etc/kubernetes/bootstrap-kubelet.conf --kubeconfig=/etc/kubernetes/kubelet.conf ' +
   '--config=/var/lib/kubelet/config.yaml';
+
+const page = await readFile(join(import.meta.dirname, '../../deploy/kubelet/README.md'), 'utf8');
+
+/** The block of the page that has these words, for this machine's processor. */
+function pageCommands(words: string): string[] {
+  const { commands } = commandBlocks(page.replaceAll('linux-x64', `linux-${process.arch}`)).find((block) =>
+    block.commands.join('\n').includes(words),
+  )!;
+  return [...commands];
+}
 
 /** Writes its arguments, one start a line, and stays. */
 const kubelet = '#!/bin/sh\nprintf "%s\\n" "$*" >>/var/log/kubelet-starts\nexec sleep 100000\n';
@@ -57,7 +68,9 @@ describe('a machine with systemd and kubeadm', skip === undefined ? {} : { skip 
     );
     await machine.write('/var/lib/kubelet/kubeadm-flags.env', 'KUBELET_KUBEADM_ARGS="--v=1"\n');
     await machine.write('/etc/default/kubelet', 'KUBELET_EXTRA_ARGS=\'--node-labels=a=b --x="y z"\'\n');
-    await machine.write('/root/package.tar.gz', archiveOf(made, 0));
+    const archive = archiveOf(made, 0);
+    await machine.write(`/root/${made.name}.tar.gz`, archive);
+    await machine.write(`/root/${made.name}.tar.gz.sha256`, `${sha256(archive)}  ${made.name}.tar.gz\n`);
     await must('systemctl daemon-reload');
   });
   after(async () => {
@@ -84,9 +97,10 @@ describe('a machine with systemd and kubeadm', skip === undefined ? {} : { skip 
   /** Arguments of the kubelet up to those that the drop-in gives; blanks in quotes were one argument. */
   const usual = `${kubeadmArgs} --v=1 --node-labels=a=b --x=y z`;
 
-  test('installs from the archive without a network', async () => {
-    await must('cd /root && tar xzf package.tar.gz');
-    const said = await must(`unshare --net ${inside()}/install.sh`);
+  test('installs from the archive without a network, by the commands of its page', async () => {
+    const [restart, ...commands] = pageCommands('sha256sum').reverse();
+    const said = await must(`cd /root && unshare --net sh -e -c '${commands.reverse().join('\n')}'`);
+    assert.equal(restart, 'systemctl restart kubelet');
     assert.match(said, /installed 0\.1\.0/);
     assert.doesNotMatch(said, /does not name/);
     await machine.write(
@@ -227,7 +241,7 @@ describe('a machine with systemd and kubeadm', skip === undefined ? {} : { skip 
 
     test('keeps the kubelet running at each run of the timer while the Node is there', async () => {
       const before = (await starts()).length;
-      await must(`${inside()}/install.sh --reregister`);
+      await must(`cd /root && ${pageCommands('--reregister').join('\n')}`);
       assert.match(await must('systemctl is-enabled mooring-reregister.timer'), /^enabled/);
       assert.equal(await must('systemd-analyze verify mooring-reregister.service mooring-reregister.timer'), '');
       await afterLooks(3);
