@@ -136,6 +136,21 @@ describe('the pages', async () => {
     }
   });
 
+  test('name in each row of the interface files of the folder before them', async () => {
+    const page = pages.find(({ path }) => path === 'docs/reference/cloud-provider-interface.md');
+    let seen = 0;
+    for (const line of (page?.text ?? '').split('\n')) {
+      let folder = '';
+      for (const [, path, name] of line.matchAll(/`(?:([\w-]+\/[\w./-]*)|([\w-]+\.ts))`/g)) {
+        if (path !== undefined) folder = path.endsWith('/') ? path : dirname(path);
+        if (name === undefined) continue;
+        assert.notEqual(await contentOf(join(folder, name)), undefined, `${folder} has no ${name}: ${line}`);
+        seen += 1;
+      }
+    }
+    assert.ok(seen > 10, `only ${seen} names were found`);
+  });
+
   test('show commands that the programs take', () => {
     let seen = 0;
     for (const { path, text } of pages) {

@@ -1,5 +1,5 @@
 /**
- * Bodies that agents of each release send, as they were released: a controller has to accept those of the two releases
+ * Bodies that agents of each release send, as they were released: a controller has to accept those of the release
  * before its own. Nothing here is ever changed; a release adds what is new in its reports.
  */
 export const releasedReports: Readonly<Record<string, readonly unknown[]>> = {
