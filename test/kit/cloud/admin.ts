@@ -10,7 +10,8 @@ import type { Rate } from './throttle.ts';
 import { type Answer, failure, toReply, type WireHandler } from './wire.ts';
 
 /**
- * The cloud's admin API, for other processes: what a person does at the cloud's console, and faults.
+ * The cloud's admin API, for other processes: what a person does at the cloud's console, and faults. Answers are
+ * indented, since the tutorial has people read them.
  *
  * | request, under `/admin` | does |
  * |---|---|
@@ -43,7 +44,7 @@ export function adminService(cloud: SimulatedCloud): WireHandler {
     try {
       const body = bodyOf(request.body);
       const answer = route(cloud, request.method, kind ?? '', key, action, body);
-      return toReply(answer ?? failure(404, 'path-not-found', `no ${request.method} ${request.path}`));
+      return toReply(answer ?? failure(404, 'path-not-found', `no ${request.method} ${request.path}`), 2);
     } catch (error) {
       return toReply(modelFailure(error));
     }

@@ -38,11 +38,11 @@ export function failure(status: number, code: string, message: string, headers: 
   return { status, headers, value: { error: { code, message } } };
 }
 
-export function toReply({ status, headers, value }: Answer): WireReply {
+export function toReply({ status, headers, value }: Answer, indent = 0): WireReply {
   return {
     kind: 'answer',
     status,
     headers: { 'content-type': 'application/json', ...headers },
-    body: JSON.stringify(value),
+    body: JSON.stringify(value, null, indent),
   };
 }
