@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { appendFile, cp, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { appendFile, cp, mkdir, mkdtemp, readdir, readFile, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -11,6 +11,7 @@ import { fetchRuntime, runtimeCache } from '../../scripts/image/runtime.ts';
 import { sha256 } from '../../scripts/kubelet-package.ts';
 import { chart, singleFile } from '../../scripts/render-base.ts';
 import { agentExecutable } from '../../scripts/windows/agent-executable.ts';
+import { commandBlocks } from '../docs/blocks.ts';
 import { startKubeApi } from '../kit/kube-api/start-kube-api.ts';
 import { findKubectl } from '../real/binaries.ts';
 import { schemaErrors } from './harness/proof.ts';
@@ -30,10 +31,36 @@ interface Part {
   readonly purl: string;
 }
 
+/** The block of a guide with these words, run in a folder. @param bin come first in PATH */
+async function runBlock(guide: string, words: string, options: BlockOptions): Promise<string> {
+  const page = await readFile(`docs/guides/${guide}.md`, 'utf8');
+  const block = commandBlocks(page).find(({ commands }) => commands.join('\n').includes(words));
+  const written = block!.commands.join('\n').replaceAll(/registry\.(?:example\.com|internal)/g, options.registry ?? '');
+  const PATH = [...options.bin, process.env['PATH']].join(delimiter);
+  const { stdout, stderr } = await run('bash', ['-ec', written], {
+    ...{ cwd: options.cwd, env: { ...process.env, ...options.env, PATH } },
+  });
+  return stdout + stderr;
+}
+
+interface BlockOptions {
+  readonly cwd: string;
+  readonly bin: readonly string[];
+  readonly registry?: string;
+  readonly env?: NodeJS.ProcessEnv;
+}
+
 describe('the release', () => {
   let folder: string;
+  /** The release as a reader of the guides has it. */
+  let carried: string;
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'mooring-release-'));
+    carried = join(folder, 'carried');
+    await mkdir(join(carried, 'dist'), { recursive: true });
+    for (const name of await readdir(release)) await symlink(join(release, name), join(carried, name));
+    await symlink(release, join(carried, 'dist/images'));
+    if (publicKey !== '') await symlink(publicKey, join(carried, 'mooring.pub'));
   });
   after(() => rm(folder, { recursive: true }));
 
@@ -59,6 +86,14 @@ describe('the release', () => {
     await cp(join(release, 'SHA256SUMS'), changed);
     await appendFile(changed, '\n');
     await assert.rejects(verify(changed), /invalid signature/);
+  });
+
+  it('is proved by the commands of the guides', { skip: without(cosign, 'cosign') }, async () => {
+    for (const guide of ['install', 'air-gapped']) {
+      const said = await runBlock(guide, 'cosign verify-blob', { cwd: carried, bin: [dirname(cosign)] });
+      assert.match(said, /Verified OK/);
+      assert.match(said, /: OK$/m);
+    }
   });
 
   it('says in its provenance from which commit each file was made', async () => {
@@ -117,30 +152,32 @@ describe('the release', () => {
     await run(helm, ['lint', archive, '--strict', values[0]!]);
   });
 
-  it('has images that a registry knows by the same digest', async (context) => {
-    const registry = await startRegistry();
-    if ('skipped' in registry) return context.skip(registry.skipped);
-    try {
-      for (const name of programs) {
-        await registry.push(join(release, `${name}-${version}.oci.tar`), `${name}:${version}`);
-        assert.equal(await registry.digestOf(`${name}:${version}`), await imageDigest(name));
+  for (const guide of ['install', 'air-gapped'])
+    it(`has images that a registry knows by the same digest, by the commands of ${guide}.md`, async (context) => {
+      const registry = await startRegistry();
+      if ('skipped' in registry) return context.skip(registry.skipped);
+      try {
+        await runBlock(guide, 'skopeo', { cwd: carried, bin: [registry.bin], registry: registry.host });
+        for (const name of programs)
+          assert.equal(await registry.digestOf(`${name}:${version}`), await imageDigest(name));
+      } finally {
+        await registry.stop();
       }
-    } finally {
-      await registry.stop();
-    }
-  });
+    });
 
   it('has a plugin that krew installs and kubectl runs', { skip: without(krew, 'krew') }, async (context) => {
     const kubectl = await findKubectl(process.env);
     if (kubectl === undefined) return context.skip('there is no kubectl');
-    const archive = `--archive=${join(release, `kubectl-mooring-${version}.tar.gz`)}`;
     const api = await startKubeApi({ dir: folder });
     const env = {
       ...{ ...process.env, KREW_ROOT: join(folder, 'krew'), KUBECONFIG: join(folder, 'kubeconfig') },
       PATH: [join(folder, 'krew/bin'), dirname(process.execPath), process.env['PATH']].join(delimiter),
     };
     try {
-      await run(krew, ['install', `--manifest=${join(release, 'krew-mooring.yaml')}`, archive], { env });
+      const bin = join(folder, 'bin');
+      await mkdir(bin);
+      await symlink(krew, join(bin, 'kubectl-krew'));
+      await runBlock('operate', 'kubectl krew install', { cwd: carried, bin: [bin, dirname(kubectl)], env });
       assert.match((await run(kubectl, ['mooring', '--version'], { env })).stdout, new RegExp(`mooring ${version}`));
       const { stdout } = await run(kubectl, ['mooring', 'status', '-o', 'json'], { env });
       assert.deepEqual(JSON.parse(stdout).nodes, []);

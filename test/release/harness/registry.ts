@@ -1,10 +1,9 @@
-import { execFile, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { promisify } from 'node:util';
 import fetch from 'node-fetch';
 import { debianPackages, librariesOf, type Tool } from '../../clouds/proof-tools.ts';
 import { freePort } from '../../kit/free-ports.ts';
@@ -13,8 +12,10 @@ import { freePort } from '../../kit/free-ports.ts';
 const packages = ['skopeo', 'docker-registry', 'libgpgme11', 'libdevmapper1.02.1', 'libassuan0', 'libsubid4'];
 
 export interface Registry {
-  /** With skopeo, as the guide says. */
-  push(archive: string, name: string): Promise<void>;
+  /** Host and port. */
+  readonly host: string;
+  /** A folder with a skopeo that takes this registry without TLS. */
+  readonly bin: string;
   /** The digest that the registry answers for a name. */
   digestOf(name: string): Promise<string>;
   stop(): Promise<void>;
@@ -35,6 +36,11 @@ export async function startRegistry(): Promise<Tool<Registry>> {
   const policy = join(folder, 'policy.json');
   await writeFile(policy, JSON.stringify({ default: [{ type: 'insecureAcceptAnything' }] }));
   const env = { ...process.env, LD_LIBRARY_PATH: librariesOf(tool) };
+  const skopeo = `'${join(tool.folder, 'usr/bin/skopeo')}' '--policy=${policy}' "$@" --dest-tls-verify=false`;
+  const bin = join(folder, 'bin');
+  await mkdir(bin);
+  const script = `#!/bin/sh\nLD_LIBRARY_PATH='${env.LD_LIBRARY_PATH}' exec ${skopeo}\n`;
+  await writeFile(join(bin, 'skopeo'), script, { mode: 0o755 });
   const program = join(tool.folder, 'usr/bin/docker-registry');
   const server = spawn(program, ['serve', join(folder, 'registry.yml')], { stdio: 'ignore', env });
   const ended = once(server, 'exit');
@@ -56,11 +62,7 @@ export async function startRegistry(): Promise<Tool<Registry>> {
     await sleep(100);
   }
   return {
-    async push(archive, name) {
-      const args = ['copy', '--all', '--preserve-digests', `oci-archive:${archive}`, `docker://${url}/${name}`];
-      const skopeo = join(tool.folder, 'usr/bin/skopeo');
-      await promisify(execFile)(skopeo, [`--policy=${policy}`, ...args, '--dest-tls-verify=false'], { env });
-    },
+    ...{ host: url, bin },
     async digestOf(name) {
       const [repository, tag] = name.split(':');
       const accept = { Accept: 'application/vnd.oci.image.index.v1+json' };
