@@ -19,7 +19,7 @@ import { memberMetrics } from '../services/members/metrics.ts';
 import { serviceMetrics } from '../services/metrics.ts';
 import { orphanMetrics } from '../services/orphans/metrics.ts';
 import { createOrphanSweep } from '../services/orphans/orphan-sweep.ts';
-import { createPodSource } from '../services/pods/pod-source.ts';
+import { createPodSource, type PodSource } from '../services/pods/pod-source.ts';
 import { readsAnnotation } from '../services/service-context.ts';
 import { createServiceTask } from '../services/service-task.ts';
 import { servingClouds } from '../services/serving-cloud.ts';
@@ -39,6 +39,8 @@ export interface Network {
   readonly ready: readonly HealthCheck[];
   /** That of Services; undefined where no loop reads them. */
   readonly services: Pick<Informer<ServiceView>, 'stalenessMs'> | undefined;
+  /** That of EndpointSlices, which begins with the first Service that asks for pods. */
+  readonly endpointSlices: Pick<PodSource, 'stalenessMs'>;
   /** For the node task: whether a Node of this scope waits for its routes. */
   routesEnabled(scope: string, node: NodeView): boolean;
   /** A lookup in this scope has found the instance, with all its tags. */
@@ -201,6 +203,7 @@ export function createNetwork(context: NetworkContext, options: NetworkOptions):
   return {
     tasks,
     services,
+    endpointSlices: pods,
     start: () => services?.start(),
     async stop() {
       await Promise.all([services?.stop(), pods.stop()]);

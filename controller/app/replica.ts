@@ -76,8 +76,8 @@ export interface Replica {
   readonly leading: LeaderApi;
   readonly shipped: ShippedObjects;
   readonly ready: readonly HealthCheck[];
-  /** The caches of the API server's objects, by resource. */
-  readonly caches: ReadonlyMap<string, Pick<ListWatch<unknown>, 'stalenessMs'>>;
+  /** The caches of the API server's objects, by resource. Those that have not begun have no staleness. */
+  readonly caches: ReadonlyMap<string, { stalenessMs(): number | undefined }>;
   /** Monotonic time of each loop's last progress, by name; empty while not leading. */
   progress(): ReadonlyMap<string, number>;
   /**
@@ -257,9 +257,10 @@ export function createReplica(parts: ReplicaParts, options: ReplicaOptions): Rep
       ...network.ready,
       ...volumes.ready,
     ],
-    caches: new Map([
+    caches: new Map<string, { stalenessMs(): number | undefined }>([
       ['nodes', nodes],
       ['configmaps', pause],
+      ['endpointslices', network.endpointSlices],
       ...(network.services === undefined ? [] : ([['services', network.services]] as const)),
       ...(volumes.cache === undefined ? [] : ([['persistentvolumes', volumes.cache]] as const)),
     ]),

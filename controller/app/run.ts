@@ -179,7 +179,10 @@ async function runReplica(
   );
   metrics.loopAge.collect(() => {
     for (const [loop, at] of replica.progress()) metrics.loopAge.set({ loop }, (clock.monotonic() - at) / 1000);
-    for (const [resource, cache] of replica.caches) metrics.cacheAge.set({ resource }, cache.stalenessMs() / 1000);
+    for (const [resource, cache] of replica.caches) {
+      const staleMs = cache.stalenessMs();
+      if (staleMs !== undefined) metrics.cacheAge.set({ resource }, staleMs / 1000);
+    }
   });
   for (const [loop, name] of Object.entries(loopNames)) {
     const runs = options.loops[loop as keyof Loops];

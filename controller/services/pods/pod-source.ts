@@ -31,6 +31,8 @@ export interface PodSource {
   slicesOf(service: string): { readonly slices: readonly EndpointSliceView[] } | { readonly waitedMs: number };
   /** `run` is called for each Service whose slices have changed since all were read, and once for each then. */
   onChange(run: (service: string) => void): void;
+  /** Milliseconds since the last sign of the API server; undefined before the first question. */
+  stalenessMs(): number | undefined;
   stop(): Promise<void>;
 }
 
@@ -85,6 +87,7 @@ export function createPodSource({ pageSize, ...parts }: PodSourceParts): PodSour
       return { waitedMs: clock.monotonic() - sinceMs };
     },
     onChange: (run) => void handlers.push(run),
+    stalenessMs: () => watch?.list.stalenessMs(),
     stop: async () => watch?.list.stop(),
   };
 }

@@ -79,6 +79,8 @@ export interface Replica {
   start(): Promise<void>;
   /** Ends the term, the process stays. */
   stopLeading(): Promise<void>;
+  /** Of the cache of EndpointSlices. */
+  slicesStaleMs(): number | undefined;
   stop(): Promise<void>;
   gauge(metric: string, labels?: string): Promise<number>;
   reasons(service: string): string[];
@@ -272,6 +274,7 @@ export function createWorld(options: WorldOptions = {}): World {
         void pods.stop();
       },
       gauge: (metric, labels) => metricValue(registry, metric, labels),
+      slicesStaleMs: pods.stalenessMs,
       lastEvent: (service) => events.findLast((event) => event.service === service)?.message,
       reasons: (service) => events.filter((event) => event.service === service).map(({ reason }) => reason),
     };
