@@ -25,8 +25,14 @@ describe('status', () => {
   async function node(name: string, status: 'True' | 'False', reason: string, message: string): Promise<void> {
     const taints =
       status === 'True' ? [] : [{ key: 'node.cloudprovider.kubernetes.io/uninitialized', effect: 'NoSchedule' }];
+    const providerID = 'simulated://sim-1/i-a4920a4d00df';
     const metadata = { name, annotations: { [annotations.instance]: 'http://cloud/demo/sim-1 1' } };
-    await rest.must('POST', '/api/v1/nodes', { apiVersion: 'v1', kind: 'Node', metadata, spec: { taints } });
+    await rest.must('POST', '/api/v1/nodes', {
+      apiVersion: 'v1',
+      kind: 'Node',
+      metadata,
+      spec: { taints, providerID },
+    });
     const condition = { type: conditions.cloudInitialized, status, reason, message, lastTransitionTime: waitingSince };
     await rest.must(
       'PATCH',
@@ -87,7 +93,10 @@ describe('status', () => {
   it('groups Nodes and Services by state and reason, what needs attention first, the oldest by name', async () => {
     const { code, out, err } = await status('');
     assert.deepEqual([code, err], [0, '']);
-    assert.match(out, /^LEADER +none\n +no controller holds the Lease, so none acts\nPAUSED +no\nSCOPES +http/);
+    assert.match(
+      out,
+      /^LEADER +none\n +no controller holds the Lease, so none acts\nPAUSED +no\nSCOPES +simulated: http:\/\/cloud\/demo\/sim-1, 13 nodes\n/,
+    );
     assert.match(out, /NODES {2}13\n.*\n +waiting +AwaitingReport +6 +\d+ d +new-0, .*, new-4, ...: no report yet\n/);
     assert.match(out, /\n +initialized +Initialized +7 +-\n/);
     assert.match(out, /SERVICES {2}1\n.*\n +waiting +- +1 +- +default\/web: no controller holds the Lease/);
@@ -99,6 +108,7 @@ describe('status', () => {
     const { code, out } = await status('-o json');
     const shown = JSON.parse(out);
     assert.deepEqual([code, shown.leader.identity, shown.leaderFault, shown.pausedForAll], [0, 'one', null, false]);
+    assert.deepEqual(shown.cloudOfScope, { 'http://cloud/demo/sim-1': 'simulated' });
     assert.deepEqual(shown.scopes, { 'http://cloud/demo/sim-1': 13 });
     assert.deepEqual(shown.nodes[0], {
       ...{ state: 'waiting', reason: 'AwaitingReport', ok: false, count: 6, since: waitingSince, why: 'no report yet' },
@@ -115,7 +125,7 @@ describe('status', () => {
     assert.deepEqual([code, leader], [0, null]);
     assert.match(leaderFault, /may not read the Lease/);
     assert.deepEqual(others, {
-      ...{ pausedForAll: null, nodes: null, services: null, scopes: {} },
+      ...{ pausedForAll: null, nodes: null, services: null, scopes: {}, cloudOfScope: {} },
       ...{ removals: null, metrics: null, metricsFault: null },
     });
     assert.match((await status('', undefined, 'visitor')).out, /NODES {2}unknown: this credential may not list them/);

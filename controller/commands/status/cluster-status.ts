@@ -1,3 +1,4 @@
+import { providerIdCodecs } from '../../../common/provider-id/registry.ts';
 import { annotations, conditions } from '../../../common/well-known.ts';
 import { parseLedger, spentWithin } from '../../model/deletion-budget.ts';
 import { conditionOf, instanceMissing } from '../../model/node-view.ts';
@@ -49,6 +50,8 @@ export interface ClusterStatus {
   readonly services: readonly Group[] | null;
   /** Nodes by the scope in their record. */
   readonly scopes: Readonly<Record<string, number>>;
+  /** The cloud of each of these scopes, by the providerIDs of its Nodes, where they tell. */
+  readonly cloudOfScope: Readonly<Record<string, string>>;
   /** Removals of the last hour that count against a budget, by kind. Null where this credential may not read them. */
   readonly removals: Readonly<Record<string, number>> | null;
   /** Null without `--metrics-url`, or where it could not be read: `metricsFault` says why. */
@@ -112,7 +115,13 @@ export function clusterStatus(
   const { leader, hidden, pausedForAll } = cluster;
   const rows = rowsOf(cluster, options);
   const scopes: Record<string, number> = {};
-  for (const { scope } of rows.nodes ?? []) if (scope !== null) scopes[scope] = (scopes[scope] ?? 0) + 1;
+  const cloudOfScope: Record<string, string> = {};
+  for (const [at, { scope }] of rows.nodes?.entries() ?? []) {
+    if (scope === null) continue;
+    scopes[scope] = (scopes[scope] ?? 0) + 1;
+    const cloud = cloudOfScope[scope] ?? cloudOf(cluster.nodes?.[at]?.providerID ?? '');
+    if (cloud !== undefined) cloudOfScope[scope] = cloud;
+  }
   return {
     leader: hidden.includes('leader')
       ? null
@@ -122,12 +131,17 @@ export function clusterStatus(
     nodes: rows.nodes === undefined ? null : groupsOf(rows.nodes),
     services: rows.services === undefined ? null : groupsOf(rows.services),
     scopes,
+    cloudOfScope,
     removals: hidden.includes('leader')
       ? null
       : spentWithin(hourMs, parseLedger(leader?.annotations[annotations.deletionLedger]), cluster.nowMs),
     metrics: metrics === undefined || 'fault' in metrics ? null : metrics,
     metricsFault: metrics !== undefined && 'fault' in metrics ? metrics.fault : null,
   };
+}
+
+function cloudOf(providerID: string): string | undefined {
+  return [...providerIdCodecs].find(([, codec]) => codec.parse(providerID) !== undefined)?.[0];
 }
 
 /** What needs attention comes first, then the larger groups. */

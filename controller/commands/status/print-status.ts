@@ -3,7 +3,7 @@ import { type ClusterStatus, type Group, shownNames } from './cluster-status.ts'
 
 /** The status for people. Pure. @param nowMs wall clock */
 export function printStatus(status: ClusterStatus, nowMs: number): string {
-  const { leader, leaderFault, pausedForAll, nodes, services, scopes, removals } = status;
+  const { leader, leaderFault, pausedForAll, nodes, services, scopes, cloudOfScope, removals } = status;
   const unknown = 'unknown: this credential may not read it';
   const leads = leader === null ? unknown : (leader.identity ?? 'none');
   const renewed = leader?.renewedAt ? `, renewed ${ageOf(leader.renewedAt, nowMs)} ago` : '';
@@ -11,7 +11,10 @@ export function printStatus(status: ClusterStatus, nowMs: number): string {
     ['LEADER', `${leads}${renewed}`],
     ...(leaderFault === null ? [] : [['', leaderFault]]),
     ['PAUSED', pausedForAll === null ? unknown : pausedForAll ? 'everything' : 'no'],
-    ...Object.entries(scopes).map(([scope, count], at) => [at === 0 ? 'SCOPES' : '', `${scope}: ${count} nodes`]),
+    ...Object.entries(scopes).map(([scope, count], at) => {
+      const cloud = cloudOfScope[scope];
+      return [at === 0 ? 'SCOPES' : '', `${cloud === undefined ? '' : `${cloud}: `}${scope}, ${count} nodes`];
+    }),
     ['REMOVALS', removals === null ? unknown : printCounts(removals, 'none in the last hour', ' in the last hour')],
     ...printMetrics(status),
   ];
