@@ -14,6 +14,8 @@ const root = join(import.meta.dirname, '../..');
  * dependencies of today. With the first tag this becomes the newest tag before the version in package.json.
  */
 export const previousCommit = '9184725a331f2b8e03d8bf8c6f9b1bf1bcce1efe';
+/** The same of the release before that, whose agents are accepted, too: two days older. */
+export const secondPreviousCommit = '4a48071a7374e189f8416f38758138325601a387';
 
 /** A folder as `npm run build` fills it. */
 export interface Release {

@@ -5,7 +5,7 @@ export type Program = 'agent' | 'controller';
 
 /** Both programs of a release, as `run.ts` has built them. */
 export interface BuiltRelease {
-  /** `this` or `previous`. */
+  /** `this`, `previous` or `second previous`. */
   readonly name: string;
   /** The file that node runs. */
   readonly agent: string;
@@ -20,3 +20,4 @@ function releaseIn(name: string, variable: string): BuiltRelease {
 
 export const thisRelease = () => releaseIn('this', 'UPGRADE_THIS');
 export const previousRelease = () => releaseIn('previous', 'UPGRADE_PREVIOUS');
+export const secondPreviousRelease = () => releaseIn('second previous', 'UPGRADE_SECOND_PREVIOUS');

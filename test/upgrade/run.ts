@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { buildAll } from '../../scripts/build.ts';
 import { startMoto } from '../clouds/aws/start-moto.ts';
 import { buildClassicProgram, classicPrograms, classicVariable } from './classic-programs.ts';
-import { previousRelease } from './previous-release.ts';
+import { previousRelease, secondPreviousCommit } from './previous-release.ts';
 
 /**
  * `node test/upgrade/run.ts [SUITE ...]`: the previous release, this one and the previous one again (`world`, `clouds`,
@@ -23,9 +23,14 @@ const missing: string[] = [];
 const suites: string[] = [];
 let stopMoto = async () => {};
 
-/** Starts the server of a suite. Resolves with the reason why there is none. */
+/** Makes what one suite alone needs. Resolves with the reason why there is none. */
 async function lack(suite: string): Promise<string | undefined> {
   if (suite === 'openstack' && !process.env['OS_CLOUD']) return 'OS_CLOUD names no cloud';
+  if (suite === 'world') {
+    const second = await previousRelease(secondPreviousCommit);
+    if ('skipped' in second) return second.skipped;
+    env['UPGRADE_SECOND_PREVIOUS'] = second.folder;
+  }
   if (suite !== 'moto') return undefined;
   const moto = await startMoto();
   if ('skipped' in moto) return moto.skipped;

@@ -20,7 +20,7 @@ import {
   targetOf,
 } from '../kit/world/services.ts';
 import { startWorld, type World } from '../kit/world/world.ts';
-import { type BuiltRelease, type Program, previousRelease, thisRelease } from './releases.ts';
+import { type BuiltRelease, type Program, previousRelease, secondPreviousRelease, thisRelease } from './releases.ts';
 import { withoutHarm } from './watch-cluster.ts';
 
 const services = ['web', 'local', 'two-ports'] as const;
@@ -117,6 +117,7 @@ describe('an upgrade and the way back, on the simulated cloud', () => {
     withoutCalls(async () => {
       await replaceControllers(thisRelease());
       await restartAgents(previousRelease(), world.vms.slice(0, 1));
+      await restartAgents(secondPreviousRelease(), world.vms.slice(1, 2));
     }));
 
   it('swaps the agents, without a change of a Node or of the cloud', () =>
