@@ -1,8 +1,9 @@
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 
 /** A tool that was made once and is kept under the cache folder, or why it cannot be had. */
@@ -18,21 +19,52 @@ function cacheFolder(): string {
   return join(process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'mooring');
 }
 
+/** A folder that `install` fills, once for all runs on this machine. */
 export async function kept(
   name: string,
   install: (folder: string) => Promise<void>,
 ): Promise<Tool<{ folder: string }>> {
   const folder = join(cacheFolder(), name);
-  if (existsSync(join(folder, 'complete'))) return { folder };
-  await rm(folder, { recursive: true, force: true });
-  await mkdir(folder, { recursive: true });
+  const isComplete = () => existsSync(join(folder, 'complete'));
+  if (isComplete()) return { folder };
+  await mkdir(cacheFolder(), { recursive: true });
+  const free = await lock(`${folder}.lock`);
   try {
+    if (isComplete()) return { folder };
+    await rm(folder, { recursive: true, force: true });
+    await mkdir(folder, { recursive: true });
     await install(folder);
     await writeFile(join(folder, 'complete'), '');
     return { folder };
   } catch (error) {
     const text = error instanceof Error && 'stderr' in error && error.stderr ? String(error.stderr) : String(error);
     return { skipped: `${name}: ${text.trim().split('\n').at(-1) ?? ''}` };
+  } finally {
+    await free();
+  }
+}
+
+/** Other processes may install the same: one does, the others wait. A process that has ended holds no lock. */
+async function lock(path: string): Promise<() => Promise<void>> {
+  for (;;) {
+    try {
+      await writeFile(path, String(process.pid), { flag: 'wx' });
+      return () => rm(path, { force: true });
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+      const holder = Number(await readFile(path, 'utf8').catch(() => ''));
+      if (holder > 0 && !isRunning(holder)) await rm(path, { force: true });
+      await sleep(500);
+    }
+  }
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
   }
 }
 
