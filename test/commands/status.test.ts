@@ -95,7 +95,7 @@ describe('status', () => {
     assert.deepEqual([code, err], [0, '']);
     assert.match(
       out,
-      /^LEADER +none\n +no controller holds the Lease, so none acts\nPAUSED +no\nSCOPES +simulated: http:\/\/\S+, 13 nodes\n/,
+      /^LEADER +none\n +no controller holds the Lease, so none acts\nPAUSED +no\nSCOPES +simulated: \S+, 13 nodes\n/,
     );
     assert.match(out, /NODES {2}13\n.*\n +waiting +AwaitingReport +6 +\d+ d +new-0, .*, new-4, ...: no report yet\n/);
     assert.match(out, /\n +initialized +Initialized +7 +-\n/);
