@@ -237,8 +237,8 @@ export const nodeMutants: readonly Mutant[] = [
       ],
       [
         'controller/reports/store.ts',
-        'reports.set(sender.nodeName, {',
-        'reports.set(report.instance?.name ?? sender.nodeName, {',
+        'reports.set(nodeName, stored);',
+        'reports.set(report.instance?.name ?? nodeName, stored);',
       ],
     ],
   },
