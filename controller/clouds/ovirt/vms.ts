@@ -16,29 +16,24 @@ const namesAtOnce = 3;
 /** VMs of one engine, for one pass: the list and the names of places are read at most once. */
 export function createVms(engine: Engine, config: OvirtConfig): Machines {
   let places: Promise<PlaceOf> | undefined;
-  let root: Promise<unknown> | undefined;
+  let isRootThere: Promise<boolean> | undefined;
 
-  function placesOnce(signal: AbortSignal | undefined): Promise<PlaceOf> {
-    places ??= readPlaces(engine, config, signal);
-    return places;
-  }
   async function readAll(vms: readonly AnswerFields[], request: 'list' | 'id', signal: AbortSignal | undefined) {
-    const placeOf = await placesOnce(signal);
-    const seen = vms.map(async (vm) => [vm, await readable(() => readVm(vm, { config, placeOf, request }))] as const);
+    places ??= readPlaces(engine, config, signal);
+    const placeOf = await places;
+    const seen = vms.map(async (vm) => [vm, await readable(() => readVm(vm, config, placeOf, request))] as const);
     return Promise.all(seen);
   }
   /** A 404 without a body is the engine's where the root of the API answers in this pass. */
   async function proven(error: unknown, signal: AbortSignal | undefined): Promise<unknown> {
     if (!isCloudError(error) || !isSilent404(error)) return error;
-    root ??= engine.product(signal);
-    const isThere = await root.then(
+    isRootThere ??= engine.product(signal).then(
       () => true,
       () => false,
     );
+    if (!(await isRootThere)) return error;
     const { operation } = error;
-    return isThere
-      ? new CloudError({ kind: 'NotFound', cloud, operation, message: '404, and the root answers' })
-      : error;
+    return new CloudError({ kind: 'NotFound', cloud, operation, message: '404, and the root answers' });
   }
   async function get(id: string, signal: AbortSignal | undefined): Promise<Seen> {
     const request = { path: `/vms/${id}`, query: withNics, signal };
@@ -92,13 +87,7 @@ function withId(seen: Seen, id: string): Seen {
   return isSame ? { ...seen, instance: { ...seen.instance, id } } : seen;
 }
 
-interface Reading {
-  readonly config: OvirtConfig;
-  readonly placeOf: PlaceOf;
-  readonly request: 'list' | 'id';
-}
-
-function readVm(vm: AnswerFields, { config, placeOf, request }: Reading): Seen {
+function readVm(vm: AnswerFields, config: OvirtConfig, placeOf: PlaceOf, request: 'list' | 'id'): Seen {
   const id = ovirt.parse(vm.text('id'))?.instanceId;
   if (id === undefined) {
     const message = `id: ${JSON.stringify(vm.text('id'))}, expected a UUID`;
