@@ -2,7 +2,7 @@ import { defineFlags } from '../../common/process/flags.ts';
 import { type CommandDefinition, defineCommand } from '../../common/process/program.ts';
 import { clusterFlags } from '../app/options/network-flags.ts';
 import { OptionError } from '../app/options/options.ts';
-import { cloudFlags, runFlags } from '../app/options/own-flags.ts';
+import { commonFlags, runFlags } from '../app/options/own-flags.ts';
 import { readLoops } from '../app/options/run-options.ts';
 import { webhookFlags } from '../app/options/webhook-flags.ts';
 import { permissionsFor } from '../app/permissions.ts';
@@ -25,7 +25,8 @@ import {
 const answerWithinMs = 3000;
 
 export const checkFlags = defineFlags({
-  ...cloudFlags,
+  // Those about Nodes have no effect: the chart's test gives it what the Deployment gives `run`.
+  ...commonFlags,
   controllers: runFlags.controllers,
   webhooks: webhookFlags.webhooks,
   'cluster-cidr': clusterFlags['cluster-cidr'],
