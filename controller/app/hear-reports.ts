@@ -20,8 +20,10 @@ const maxLength = 256 * 1024 * 1024;
 export function reportsAt(url: string, tokenFile: string): HearReports | undefined {
   if (url === '') return undefined;
   const ask = askSecurePort('reports', url, async () => (tokenFile === '' ? '' : readFile(tokenFile, 'utf8')));
+  // Its schema is compiled once, for the first reading.
+  let read: ReturnType<typeof createLineReader> | undefined;
   return async (store, clock) => {
-    const read = createLineReader(clock);
+    read ??= createLineReader(clock);
     for await (const line of linesOf(await ask())) store.adopt(read(line));
   };
 }

@@ -29,7 +29,7 @@ describe('a credential that expires', () => {
     assert.equal(state.reads, 2);
   });
 
-  it('serves while it is renewed, however long that takes, and nobody waits', async () => {
+  it('is still served during its renewal, and no call waits for that', async () => {
     const { clock, state, credential } = setUp();
     await credential.get();
     let answer: () => void = () => {};

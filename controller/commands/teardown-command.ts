@@ -138,8 +138,7 @@ function showPlan(io: ProgramIo, { items, kept, services }: TeardownPlan): void 
 
 async function confirmed(environment: CommandEnvironment, clusterName: string): Promise<boolean> {
   const answer = await environment.ask(`Type the name of the cluster (${clusterName}) to remove them: `);
-  if (answer === undefined)
-    throw new OptionError('--yes: missing, expected because stdin is no terminal, so nobody can be asked');
+  if (answer === undefined) throw new OptionError('--yes: missing, expected where stdin is no terminal');
   return answer.trim() === clusterName;
 }
 

@@ -100,7 +100,7 @@ export async function runPage({
   return { passed, failures, notRun };
 }
 
-/** The command on a terminal, where somebody types one line. */
+/** Runs the command on a terminal, and types one line. */
 function typing(line: string, command: string): string {
   return `printf '%s\\n' '${line}' | script --quiet --return --flush --command '${command}' /dev/null`;
 }

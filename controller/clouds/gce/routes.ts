@@ -35,7 +35,8 @@ type Route = compute_v1.Schema$Route;
 
 /**
  * Pod routes of one network. The description says whose a route is. Two routes may have one destination, so a create
- * looks for others first, in a table that was read a moment ago if there is one. Of ours there is one of each name.
+ * looks for others first, in a table that was read a moment ago if there is one. A second one of ours is refused by its
+ * name.
  */
 export function createRoutes({ client, clock, project, network, idOf }: RouteOptions): Routes {
   let latest: { readonly sinceMs: number; readonly routes: readonly ObservedRoute[] } | undefined;

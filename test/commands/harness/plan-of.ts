@@ -25,7 +25,7 @@ export interface PlannedWorld {
   readonly log?: Log;
   /** Default: the simulated cloud. */
   readonly clouds?: readonly ConfiguredCloud[];
-  /** What the leader has heard of agents. Default: nobody is asked. */
+  /** The reports of agents that the leader has. Default: none are read. */
   readonly hear?: HearReports;
 }
 
