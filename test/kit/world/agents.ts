@@ -38,17 +38,20 @@ export interface AgentsOptions {
   readonly rest: KubeRest;
   readonly cloud: RunningCloud;
   readonly folder: string;
-  /** How many are processes of their own. */
+  /** How many at a time are processes of their own. */
   readonly processes: number;
   readonly startProgram: StartProgram;
 }
 
 export function createAgents({ rest, cloud, folder, processes, startProgram }: AgentsOptions): SandboxAgents {
   const agents = new Map<string, Agent>();
-  let started = 0;
+  /** Names of Nodes. */
+  const asProcesses = new Set<string>();
 
   async function start(vm: SimulatedInstance): Promise<void> {
-    const own = started++ < processes;
+    // Taken before the first await: many start side by side.
+    const isProcess = asProcesses.size < processes;
+    if (isProcess) asProcesses.add(vm.name);
     const place = join(folder, 'agents', vm.name);
     const mounts = await createAgentPod(rest, vm.name, place);
     await writeFirmware(join(place, 'root'), vm);
@@ -69,7 +72,7 @@ export function createAgents({ rest, cloud, folder, processes, startProgram }: A
       const child = startProgram('agent', args, join(logs, `agent-${vm.name}.log`));
       return { mounts, process: true, stop: async () => void (await child.stop()), kill: () => child.kill() };
     };
-    agents.set(vm.name, own ? await asProcess() : inside(mounts, args));
+    agents.set(vm.name, isProcess ? await asProcess() : inside(mounts, args));
   }
 
   return {
@@ -78,10 +81,12 @@ export function createAgents({ rest, cloud, folder, processes, startProgram }: A
     async stop(nodeName) {
       await agents.get(nodeName)?.stop();
       agents.delete(nodeName);
+      asProcesses.delete(nodeName);
     },
     async kill(nodeName) {
       await agents.get(nodeName)?.kill();
       agents.delete(nodeName);
+      asProcesses.delete(nodeName);
     },
     *mounts() {
       for (const { mounts } of agents.values()) yield mounts;
