@@ -39,3 +39,8 @@ export const providerIdCodecs: ReadonlyMap<string, ProviderIdCodec> = new Map(
 export function codecOf(cloud: string): ProviderIdCodec {
   return providerIdCodecs.get(cloud) ?? plainCodec(cloud);
 }
+
+/** The cloud that takes this providerID. @param modules names of clouds that are not of Mooring */
+export function cloudOf(providerID: string, modules: readonly string[] = []): string | undefined {
+  return [...providerIdCodecs.keys(), ...modules].find((cloud) => codecOf(cloud).parse(providerID) !== undefined);
+}

@@ -1,4 +1,4 @@
-import { codecOf, providerIdCodecs } from '../../../common/provider-id/registry.ts';
+import { cloudOf } from '../../../common/provider-id/registry.ts';
 import { annotations, conditions, labels, names } from '../../../common/well-known.ts';
 import {
   type ConditionView,
@@ -35,8 +35,7 @@ type Verdict = Pick<Explanation, 'state' | 'reason' | 'why' | 'remedy'>;
 function verdict(facts: NodeFacts): Verdict {
   const { node, pausedForAll } = facts;
   const { providerID } = node;
-  const clouds = [...providerIdCodecs.keys(), ...(facts.moduleNames ?? [])];
-  const isForeign = providerID !== '' && clouds.every((cloud) => codecOf(cloud).parse(providerID) === undefined);
+  const isForeign = providerID !== '' && cloudOf(providerID, facts.moduleNames) === undefined;
   // Without our condition, whatever else it shows was written by others.
   if (isForeign && conditionOf(node, conditions.cloudInitialized) === undefined)
     return {

@@ -1,4 +1,4 @@
-import { providerIdCodecs } from '../../../common/provider-id/registry.ts';
+import { cloudOf } from '../../../common/provider-id/registry.ts';
 import { annotations, conditions } from '../../../common/well-known.ts';
 import { parseLedger, spentWithin } from '../../model/deletion-budget.ts';
 import { conditionOf, instanceMissing } from '../../model/node-view.ts';
@@ -119,7 +119,7 @@ export function clusterStatus(
   for (const [at, { scope }] of rows.nodes?.entries() ?? []) {
     if (scope === null) continue;
     scopes[scope] = (scopes[scope] ?? 0) + 1;
-    const cloud = cloudOfScope[scope] ?? cloudOf(cluster.nodes?.[at]?.providerID ?? '');
+    const cloud = cloudOfScope[scope] ?? cloudOf(cluster.nodes?.[at]?.providerID ?? '', options.moduleNames);
     if (cloud !== undefined) cloudOfScope[scope] = cloud;
   }
   return {
@@ -138,10 +138,6 @@ export function clusterStatus(
     metrics: metrics === undefined || 'fault' in metrics ? null : metrics,
     metricsFault: metrics !== undefined && 'fault' in metrics ? metrics.fault : null,
   };
-}
-
-function cloudOf(providerID: string): string | undefined {
-  return [...providerIdCodecs].find(([, codec]) => codec.parse(providerID) !== undefined)?.[0];
 }
 
 /** What needs attention comes first, then the larger groups. */
