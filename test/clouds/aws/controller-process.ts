@@ -26,6 +26,14 @@ export interface ServedCloud extends Pick<AwsWorld, 'configText' | 'env'> {
   readonly module?: string;
 }
 
+export interface CommandEnd {
+  readonly code: number;
+  /** With `-o json` nothing but that: progress goes to stderr. */
+  readonly stdout: string;
+  /** And what a command that failed has written to stderr. */
+  readonly output: string;
+}
+
 /** A Kubernetes API without anything else, and the shipped controller as a process that works on a cloud. */
 export interface ControllerProcess {
   readonly rest: KubeRest;
@@ -45,7 +53,7 @@ export interface ControllerProcess {
   /** Waits until `probe` answers; throws with the end of the log when the controller ends first. */
   until<T>(what: string, timeoutMs: number, probe: () => Promise<T | undefined | false>): Promise<T>;
   /** Runs another command of the program with the same configuration: its exit code and what it printed. */
-  command(name: string, ...more: readonly string[]): Promise<{ readonly code: number; readonly output: string }>;
+  command(name: string, ...more: readonly string[]): Promise<CommandEnd>;
   /** What it has logged. */
   readonly logFile: string;
   stop(): Promise<void>;
@@ -144,11 +152,11 @@ export async function prepareController(
       const words = [name, ...more, ...moduleFlags, ...clouds, `--kubeconfig=${kubeconfig}`];
       try {
         const { stdout } = await execute(process.execPath, [...program, ...words], { env });
-        return { code: 0, output: stdout };
+        return { code: 0, stdout, output: stdout };
       } catch (error) {
-        const { code, stdout, stderr } = error as { code?: number; stdout?: string; stderr?: string };
+        const { code, stdout = '', stderr = '' } = error as { code?: number; stdout?: string; stderr?: string };
         if (typeof code !== 'number') throw error;
-        return { code, output: `${stdout ?? ''}${stderr ?? ''}` };
+        return { code, stdout, output: `${stdout}${stderr}` };
       }
     },
     async stopProcess() {

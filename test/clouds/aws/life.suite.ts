@@ -124,7 +124,7 @@ describe('the shipped controller on AWS, against moto', () => {
     );
     assert.equal(plan.code, 0, plan.output);
     const check = await controller.command('check', '-o', 'json');
-    const lines = JSON.parse(check.output) as { name: string; ok: boolean | null }[];
+    const lines = JSON.parse(check.stdout) as { name: string; ok: boolean | null }[];
     const namesWhere = (wanted: boolean | null) => lines.flatMap(({ name, ok }) => (ok === wanted ? [name] : []));
     // Moto does not know it.
     assert.deepEqual(namesWhere(false), ['ec2:DescribeInstanceTopology']);

@@ -52,7 +52,7 @@ export const planStep: LifeStep = {
     assert.equal(changes(), before);
     const check = await controller.command('check', '-o', 'json', ...routes);
     assert.equal(check.code, 0, check.output);
-    const lines = JSON.parse(check.output) as { readonly name: string; readonly ok: boolean }[];
+    const lines = JSON.parse(check.stdout) as { readonly name: string; readonly ok: boolean }[];
     for (const name of clouds.flatMap(({ checks }) => checks))
       assert.ok(
         lines.some((line) => line.name.includes(name) && line.ok),
