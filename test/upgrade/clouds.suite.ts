@@ -17,7 +17,8 @@ const clouds: Readonly<Record<string, OpenLifeCloud>> = {
   'Alibaba Cloud': openAlibabaLife,
   AWS: openAwsLife,
   Azure: openAzureLife,
-  CloudStack: openCloudStackLife,
+  // The previous release deletes tags in a way that a management server refuses, so it has no load balancer there.
+  CloudStack: () => openCloudStackLife({ emptyTagValueIsAny: true }),
   'Compute Engine': openGceLife,
   DigitalOcean: openDigitalOceanLife,
   'Hetzner Cloud': openHetznerLife,

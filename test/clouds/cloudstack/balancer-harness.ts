@@ -42,8 +42,11 @@ export interface BalancerHarness {
   openings(): FakeOpening[];
 }
 
-export async function createBalancerHarness(options: CloudStackWorldOptions = {}): Promise<BalancerHarness> {
-  const world = cloudStackWorld(options);
+/** @param world of another Service of the same account */
+export async function createBalancerHarness(
+  options: CloudStackWorldOptions = {},
+  world = cloudStackWorld(options),
+): Promise<BalancerHarness> {
   const { fake } = world;
   const vms = [await world.createVm(), await world.createVm()];
   const owner = newOwner(world.cluster);

@@ -1,15 +1,17 @@
 import { systemClock } from '../../../common/process/clock.ts';
 import { listen } from '../fake-http.ts';
 import type { LifeCloud, LifeMachine } from '../life/life-cloud.ts';
-import type { FakeVm } from './fake/fake-account.ts';
+import type { FakeAccount, FakeVm } from './fake/fake-account.ts';
 import { createFakeCloudStack } from './fake/fake-cloudstack.ts';
 import { apiKey, secretKey } from './fake/fake-keys.ts';
 
 export const cloudStackNodes = ['vm-1', 'vm-2', 'vm-3'] as const;
 
 /** VMs in an isolated network; there are no routes. */
-export async function openCloudStackLife(): Promise<LifeCloud> {
-  const fake = createFakeCloudStack(systemClock());
+export async function openCloudStackLife(
+  options: Partial<Pick<FakeAccount, 'emptyTagValueIsAny'>> = {},
+): Promise<LifeCloud> {
+  const fake = Object.assign(createFakeCloudStack(systemClock()), options);
   fake.jobMs = 300;
   const served = await listen(fake);
   const vms = cloudStackNodes.map((name) => fake.addVm(name));

@@ -1,5 +1,5 @@
 import { isCloudError } from '../../../../common/cloud-error.ts';
-import type { Kind } from '../../../engine/resource.ts';
+import type { Kind, Owner } from '../../../engine/resource.ts';
 import { type AcquisitionBody, acquisitionPrefix } from './acquisitions.ts';
 import { acquisitionId, kindNames } from './found.ts';
 import { tagParams } from './marks.ts';
@@ -20,9 +20,8 @@ export interface AcquisitionSpec {
 /** Right before an address is acquired: tags the network with the Service, the time, and what there is already. */
 export function acquisitionKind(project: Project): Kind<AcquisitionSpec, AcquisitionBody> {
   const { change, list, networkOf, acquisitions } = project;
-  const tag = (network: string, key: string, value: string) => ({
-    ...{ resourcetype: 'Network', resourceids: [network], ...tagParams({ [acquisitionPrefix + key]: value }) },
-  });
+  const resource = (network: string) => ({ resourcetype: 'Network', resourceids: [network] });
+  const keyOf = ({ service }: Owner) => acquisitionPrefix + service;
 
   return {
     ...{ kind: kindNames.acquisition, again: 'look' },
@@ -33,7 +32,8 @@ export function acquisitionKind(project: Project): Kind<AcquisitionSpec, Acquisi
       const value = acquisitions.announcement(owner, there);
       const made = { id: acquisitionId({ owner, network }) };
       try {
-        Object.assign(made, await change('createTags', tag(network, owner.service, value), { permit, signal }));
+        const params = { ...resource(network), ...tagParams({ [keyOf(owner)]: value }) };
+        Object.assign(made, await change('createTags', params, { permit, signal }));
       } catch (error) {
         // A network of another account: then this process alone knows.
         if (!isCloudError(error) || error.kind !== 'Forbidden') throw error;
@@ -42,7 +42,8 @@ export function acquisitionKind(project: Project): Kind<AcquisitionSpec, Acquisi
       return made;
     },
     async remove({ body: { network, owner } }, io) {
-      const answer = await change('deleteTags', tag(network, owner.service, ''), io);
+      // Without a value it goes whatever its value is: an empty one would have to be equal.
+      const answer = await change('deleteTags', { ...resource(network), 'tags[0].key': keyOf(owner) }, io);
       acquisitions.note({ owner, network }, undefined);
       return answer;
     },

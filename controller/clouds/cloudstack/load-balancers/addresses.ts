@@ -5,13 +5,20 @@ import { type Address, kindNames } from './found.ts';
 import { type Marks, type Tags, tagKeys, tagParams, tagsOf } from './marks.ts';
 import type { Project } from './project.ts';
 
+export interface Claim {
+  readonly id: string;
+  readonly isLent: boolean;
+  /** It was kept when its Service went: what is left of that one goes first. */
+  readonly kept?: Address;
+}
+
 /** What a Service asks of its address. */
 export interface AddressSpec {
   readonly marks: Marks;
   /** Undefined: any. */
   readonly ip: string | undefined;
   /** Id of an address that the Service may use: it is tagged, and released as it is tagged. */
-  readonly claim?: { readonly id: string; readonly isLent: boolean };
+  readonly claim?: Claim;
   /** What is taken over stays when its Service goes: the Service names it, and a person acquired it. */
   readonly isLent?: boolean;
   /** VMs: the address is acquired for their network. */
@@ -22,12 +29,14 @@ export interface AddressSpec {
 const settleMs = 10_000;
 const resourcetype = 'PublicIpAddress';
 
+type Io = Pick<WriteIo, 'permit' | 'signal'>;
+
 /** The public address of a Service, which stands for its load balancer. */
 export function addressKind(project: Project): Kind<AddressSpec, Address> {
   const { change, changed, networkOf, acquisitions } = project;
 
-  const tag = (id: string, tags: Tags, io: Pick<WriteIo, 'permit' | 'signal'>) =>
-    change('createTags', { resourcetype, resourceids: [id], ...tagParams(tags) }, io);
+  const tagging = (id: string, tags: Tags) => ({ resourcetype, resourceids: [id], ...tagParams(tags) });
+  const tag = (id: string, tags: Tags, io: Io) => change('createTags', tagging(id, tags), io);
 
   async function acquire({ ip }: AddressSpec, { owner, permit, signal, idOf }: WriteIo) {
     const network = project.network(networkOfAcquisition(idOf(acquisitionName)))!;
@@ -37,13 +46,27 @@ export function addressKind(project: Project): Kind<AddressSpec, Address> {
     if (answer.id !== undefined) acquisitions.made(answer.id, { owner, network: network.id });
     return answer;
   }
-  /** Rules of ours go, and the tags last: they show whose the rules are. */
-  async function giveBack({ id, rules, firewall, tags }: Address, io: Pick<WriteIo, 'permit' | 'signal'>) {
+  async function removeRules({ rules, firewall }: Address, io: Io) {
     for (const one of firewall) await changed('deleteFirewallRule', { id: one }, io);
     for (const one of rules) await changed('deleteLoadBalancerRule', { id: one }, io);
-    const ours = Object.keys(tags).filter((key) => key in ownTags);
-    if (ours.length === 0) return {};
-    return change('deleteTags', { resourcetype, resourceids: [id], ...tagParams(only(tags, ours)) }, io);
+  }
+  /** Rules of ours go, and the tags last: they show whose the rules are. */
+  async function giveBack(address: Address, io: Io) {
+    await removeRules(address, io);
+    const ours = Object.keys(address.tags).filter((key) => key in ownTags);
+    return ours.length === 0 ? {} : change('deleteTags', tagging(address.id, only(address.tags, ours)), io);
+  }
+  /** That it is kept is the last that goes, so that a crash in between changes no right. */
+  async function claim(spec: AddressSpec, { id, isLent, kept }: Claim, io: Io) {
+    const network = await networkOf(spec.vms, io.signal);
+    const lent = { [tagKeys.lent]: 'true' };
+    const tags = { ...tagsOf(spec.marks), [tagKeys.network]: network.id };
+    if (kept === undefined) return tag(id, { ...tags, ...(isLent && lent) }, io);
+    await removeRules(kept, io);
+    const former = Object.keys(kept.tags).filter((key) => key in tags);
+    if (former.length > 0) await changed('deleteTags', tagging(id, only(kept.tags, former)), io);
+    await changed('createTags', tagging(id, tags), io);
+    return change('deleteTags', tagging(id, only(kept.tags, [tagKeys.retained])), io);
   }
 
   return {
@@ -57,14 +80,10 @@ export function addressKind(project: Project): Kind<AddressSpec, Address> {
     },
     create: async ({ spec }, _inside, io) => {
       if (spec.claim === undefined) return acquire(spec, io);
-      const { id, isLent } = spec.claim;
-      const network = await networkOf(spec.vms, io.signal);
-      const more = { [tagKeys.network]: network.id, ...(isLent && { [tagKeys.lent]: 'true' }) };
-      return { ...(await tag(id, { ...tagsOf(spec.marks), ...more }, io)), id };
+      return { ...(await claim(spec, spec.claim, io)), id: spec.claim.id };
     },
     async update({ id, body }, { what, body: tags }, io) {
-      if (what === 'untag')
-        return change('deleteTags', { resourcetype, resourceids: [id], ...tagParams(tags as Tags) }, io);
+      if (what === 'untag') return change('deleteTags', tagging(id, tags as Tags), io);
       const { network } = body;
       const isKnown = body.tags[tagKeys.network] !== undefined || network === undefined;
       return tag(id, { ...(tags as Tags), ...(!isKnown && { [tagKeys.network]: network }) }, io);
@@ -76,7 +95,7 @@ export function addressKind(project: Project): Kind<AddressSpec, Address> {
       return change('disassociateIpAddress', { id }, io);
     },
     mark({ id, body }, as, want, io) {
-      if (as === 'retained') return tag(id, { [tagKeys.retained]: body.tags[tagKeys.serviceName] ?? '' }, io);
+      if (as === 'retained') return tag(id, { [tagKeys.retained]: body.tags[tagKeys.serviceName] ?? 'unknown' }, io);
       const { marks, isLent } = want!.spec;
       const more = {
         ...(body.network && { [tagKeys.network]: body.network }),

@@ -127,14 +127,15 @@ function addressOf(
     sameAddress((one.body as Address).ip, ip),
   );
   if (named === undefined) return { spec };
-  const { tags } = named.body as Address;
+  const kept = named.body as Address;
+  const { tags } = kept;
   if (named.owner !== undefined)
     return {
       reason: 'Foreign',
       message: `address ${ip} (${named.id}) belongs to ${nameHolder(tags[tagKeys.serviceName], desired)}`,
     };
   if (isKeptFor(tags[tagKeys.retained], service))
-    return { spec: { ...spec, claim: { id: named.id, isLent: tags[tagKeys.lent] !== undefined } } };
+    return { spec: { ...spec, claim: { id: named.id, isLent: tags[tagKeys.lent] !== undefined, kept } } };
   const access = accessTo({ what: `address ${ip} (${named.id})`, consent: tags[tagKeys.consent] }, desired);
   return access.may === 'use' ? { spec: { ...spec, claim: { id: named.id, isLent: true } } } : access.refusal;
 }

@@ -313,3 +313,43 @@ describe('an address that was released', () => {
     assert.deepEqual([fake.addresses.get(id)?.tags, fake.addresses.size], [{}, 2]);
   });
 });
+
+describe('an address that stays when its Service goes', () => {
+  for (const isLent of [false, true])
+    it(`serves the next Service of its namespace that names it${isLent ? ', and stays lent' : ''}`, async () => {
+      const first = await createBalancerHarness();
+      const { world } = first;
+      const named = isLent ? { address: await world.freeAddress!(`${world.cluster}/shop`) } : {};
+      await first.settle(named);
+      const kept = first.address();
+      await first.remove({ ...named, retain: true });
+      assert.equal(kept.tags['mooring.dev/retained'], 'shop/web');
+      const next = await createBalancerHarness({}, world);
+      const ask = { address: kept.ip, ports: [port(80, 30_085), port(443, 30_443)] };
+      await next.settle(ask);
+      const { tags } = kept;
+      assert.deepEqual(
+        [tags['mooring.dev/service-uid'], tags['mooring.dev/retained'], tags['mooring.dev/lent']],
+        [next.owner.service, undefined, isLent ? 'true' : undefined],
+      );
+      assert.deepEqual(
+        next.rules().map(({ publicPort, privatePort }) => [publicPort, privatePort]),
+        [
+          [80, 30_085],
+          [443, 30_443],
+        ],
+      );
+      assert.equal(next.openings().length, 2);
+      await next.remove(ask);
+      assert.deepEqual([world.fake.addresses.has(kept.id), next.rules(), next.openings()], [isLent, [], []]);
+    });
+
+  it('is marked also when it was never tagged with the name of its Service', async () => {
+    const harness = await createBalancerHarness();
+    await harness.settle();
+    delete harness.address().tags['mooring.dev/service'];
+    await harness.restart();
+    await harness.remove({ retain: true });
+    assert.equal(harness.address().tags['mooring.dev/retained'], 'unknown');
+  });
+});

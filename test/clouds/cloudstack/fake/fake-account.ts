@@ -105,6 +105,8 @@ export interface FakeAccount {
   jobMs: number;
   /** Addresses that can be acquired. */
   maxAddresses: number;
+  /** Whether an empty value stands for any in a deletion of tags, which is not so in a management server. */
+  emptyTagValueIsAny: boolean;
   /** Answers a command in place of the fake; undefined leaves it to the fake. */
   fault: ((command: Command) => FakeAnswer | undefined) | undefined;
   readonly http: Http;

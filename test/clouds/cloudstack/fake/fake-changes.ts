@@ -115,15 +115,28 @@ export const changes: Readonly<Record<string, (fake: FakeAccount, command: Comma
     const tags = tagsIn(command);
     for (const { tags: there } of resources)
       for (const key of Object.keys(tags)) if (key in there) throw invalid(`tag ${key} already on the resource`);
+    for (const [key, value] of Object.entries(tags))
+      if (value === '') throw invalid(`Value for the key ${key} is either null or empty`);
     return doing(() => {
       for (const each of resources) Object.assign(each.tags, tags);
     });
   },
   deleteTags(fake, command) {
     const resources = tagged(fake, command);
-    const keys = Object.keys(tagsIn(command));
+    const asked = Object.keys(tagsIn(command)).map((key, at) => {
+      const value = command.params.get(`tags[${at}].value`);
+      return [key, value === '' && fake.emptyTagValueIsAny ? undefined : value] as const;
+    });
     return doing(() => {
-      for (const { tags } of resources) for (const key of keys) delete tags[key];
+      let deleted = 0;
+      for (const { tags } of resources)
+        for (const [key, value] of asked) {
+          // An empty value is one, and no tag has it; none stands for any.
+          if (!(key in tags) || (value !== undefined && value !== tags[key])) continue;
+          delete tags[key];
+          deleted += 1;
+        }
+      if (deleted === 0) throw new FakeRefusal(530, 'Failed to delete tags');
     });
   },
   createLoadBalancerRule(fake, command) {

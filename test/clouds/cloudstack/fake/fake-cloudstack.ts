@@ -103,7 +103,13 @@ export function createFakeCloudStack(clock: Clock): FakeAccount {
       policies: new Map(),
     },
     ...{ firewall: new Map(), acls: new Map(), jobs: new Map(), forbidden: new Set(), fault: undefined, answer },
-    ...{ account: '27ef5ba2-5fe0-11ea-9a56-1e006800018c', project: undefined, jobMs: 1000, maxAddresses: 20 },
+    ...{
+      account: '27ef5ba2-5fe0-11ea-9a56-1e006800018c',
+      project: undefined,
+      jobMs: 1000,
+      maxAddresses: 20,
+      emptyTagValueIsAny: false,
+    },
     http: httpOf(answer),
     addVm(name, network = fake.network.id) {
       const fields = { name, state: 'Running', zone: 'SimZone1', offering: 'Small Instance', networks: [network] };
