@@ -65,6 +65,34 @@ describe('a call that the cloud accepts three times without doing it', () => {
   });
 });
 
+it('does not count a change that was undone because the desired state changed', async () => {
+  const harness = createHarness('plain');
+  const [both, one] = [desire('u1'), desire('u1', { members: ['n1'] })];
+  await harness.settle('u1', both);
+  for (let leaves = 0; leaves < 5; leaves += 1) {
+    assert.equal((await harness.settle('u1', one)).state, 'settled', `n2 leaves, time ${leaves + 1}`);
+    assert.equal((await harness.settle('u1', both)).state, 'settled', `n2 is back, time ${leaves + 1}`);
+    await harness.pass(120_000);
+  }
+});
+
+it('gives up a change that another client reverts each time', async () => {
+  const harness = createHarness('plain');
+  const { cloud } = harness;
+  await harness.settle('u1', desire('u1'));
+  const revert = () => {
+    const group = [...cloud.things.values()].find((one) => one.kind === 'group' && one.owner?.service === 'u1')!;
+    cloud.set(group.id, { ...group, body: { ...group.body, members: ['n1'] } });
+  };
+  const states: string[] = [];
+  for (let reverts = 0; reverts < 4; reverts += 1) {
+    revert();
+    await harness.pass(301_000);
+    states.push((await harness.settle('u1', desire('u1'))).state);
+  }
+  assert.deepEqual(states, ['settled', 'settled', 'settled', 'refused']);
+});
+
 describe('members that the cloud refuses', () => {
   it('reports members that the answer to a successful call names as refused', async () => {
     const harness = createHarness('plain', 0, {}, (driver) => ({

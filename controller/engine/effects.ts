@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto';
+import type { ResourceName } from './resource.ts';
 import type { PlannedEdit, Step } from './step.ts';
 
 export type Effects = ReturnType<typeof createEffects>;
@@ -12,24 +14,49 @@ const maxTimes = 3;
 /** The call is tried again after this time. */
 const forgetMs = 1_800_000;
 
+interface Accepted {
+  readonly name: ResourceName;
+  readonly change: string;
+  readonly times: number;
+  readonly atMs: number;
+}
+
+/** The calls of one Service. */
+interface Calls {
+  /** By what they are about: the name alone, or an update of it. */
+  readonly accepted: Map<string, Accepted>;
+  /** Digest of what the last update of a resource was to bring about. */
+  readonly desired: Map<ResourceName, string>;
+}
+
 /** Counts the calls that the cloud accepted, by their subject. */
 export function createEffects(nowMs: () => number) {
-  const seen = new Map<
-    string,
-    Map<string, { readonly change: string; readonly times: number; readonly atMs: number }>
-  >();
+  const seen = new Map<string, Calls>();
+
+  /** A member that leaves and is back again takes the same calls as one that the cloud does not add. */
+  function startAgain({ accepted, desired }: Calls, { name, want }: Step): void {
+    const now = createHash('sha256')
+      .update(JSON.stringify(want?.spec) ?? '')
+      .digest('base64');
+    if (desired.get(name) === now) return;
+    desired.set(name, now);
+    for (const [about, one] of accepted) if (one.name === name && about !== name) accepted.delete(about);
+  }
+
   return {
     accepted(service: string, step: Step): void {
-      const own = seen.get(service) ?? new Map();
+      const own = seen.get(service) ?? { accepted: new Map<string, Accepted>(), desired: new Map() };
       seen.set(service, own);
+      if (step.do === 'update') startAgain(own, step);
       for (const { about, change } of subjectsOf(step)) {
-        const last = own.get(about);
-        own.set(about, { change, times: last?.change === change ? last.times + 1 : 1, atMs: nowMs() });
+        const last = own.accepted.get(about);
+        const times = last?.change === change ? last.times + 1 : 1;
+        own.accepted.set(about, { name: step.name, change, times, atMs: nowMs() });
       }
     },
-    /** Accepted three times and still planned: the cloud does not do it, or another client reverts it. */
+    /** Accepted three times for one desired state, and still planned: without effect, or reverted by another client. */
     isWithout(service: string, { about, change }: EffectSubject): boolean {
-      const last = seen.get(service)?.get(about);
+      const last = seen.get(service)?.accepted.get(about);
       return last?.change === change && last.times >= maxTimes && nowMs() - last.atMs < forgetMs;
     },
     forget: (service: string) => void seen.delete(service),

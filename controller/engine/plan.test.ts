@@ -323,6 +323,34 @@ describe('a plan', () => {
     assert.deepEqual(match.ours.map(({ id }) => id).sort(), ['lb-1', 'm-ours', 'ours']);
   });
 
+  it('deletes first what its replacement would have to wait for', () => {
+    const kinds = ['a', 'c', 'd'].map((kind) => kindNamed(kind));
+    const all = [
+      found('a', 'x', { status: 'failed', slots: ['s'] }),
+      found('c', 'x', { refs: [refTo('a')] }),
+      found('d', 'x', { status: 'failed', refs: [refTo('c')] }),
+    ];
+    const wants = [want('a', 'x', { first: 'make', slot: 's' }), want('d', 'x', { first: 'make', needs: ['a/k'] })];
+    assert.deepEqual(orderOf(planOf(kinds, wants, all)), [
+      ...['delete d d-1', 'delete c c-1', 'delete a a-1'],
+      ...['create a/k', 'create d/k'],
+    ]);
+  });
+
+  it('deletes without the change that has to wait for it', () => {
+    const kinds = ['a', 'b', 'c', 'd'].map((kind) => kindNamed(kind));
+    const all = [
+      found('a', 'x', { slots: ['s'] }),
+      found('c', 'x', { refs: [refTo('a')] }),
+      found('d', 'x', { refs: [refTo('c')] }),
+    ];
+    const wants = [want('b', 'x', { slot: 's' }), want('d', 'y', { needs: ['b/k'] })];
+    assert.deepEqual(orderOf(planOf(kinds, wants, all)), [
+      ...['delete c c-1', 'delete a a-1'],
+      ...['create b/k', 'update d/k d-1 value'],
+    ]);
+  });
+
   it('is plain data without cycles, equal when made again, and changes only our resources', () => {
     const names = ['a', 'b', 'c', 'd'];
     const resource = fc.record({

@@ -211,17 +211,17 @@ export function planRemovals(
     if (removing && retain) retainOne(found);
     else removeOne(found, whys.get(found));
   }
-  for (const found of deletes.size === 0 ? [] : match.all) {
-    const deleteStep = deleteOf(found);
-    if (deleteStep === undefined) continue;
-    // Resources that refer to it are changed or deleted first.
+  const deleted = deletes.size === 0 ? [] : match.all.filter((found) => deleteOf(found) !== undefined);
+  const isFirm = (other: Found, found: Found) =>
+    other.refs?.some((ref) => !ref.loose && identityOf(ref) === identityOf(found)) ?? false;
+  for (const found of deleted) {
+    const deleteStep = deleteOf(found)!;
+    // Resources that refer to it are deleted first.
     for (const other of match.referrers(found)) {
-      const isFirm = other.refs?.some((ref) => !ref.loose && identityOf(ref) === identityOf(found));
-      if (isFirm) for (const step of drafts.stepsOn(other)) if (step !== deleteStep) graph.require(deleteStep, step);
       const otherDelete = deleteOf(other);
       if (otherDelete !== undefined && otherDelete !== deleteStep) graph.require(deleteStep, otherDelete);
       // It is being deleted already: its targets are deleted afterwards.
-      if (isFirm && otherDelete === undefined && obsolete.has(other)) graph.require(deleteStep, notNow);
+      if (isFirm(other, found) && otherDelete === undefined && obsolete.has(other)) graph.require(deleteStep, notNow);
     }
   }
   const obsoleteById = new Map([...obsolete].map((found) => [identityOf(found), found]));
@@ -232,17 +232,30 @@ export function planRemovals(
       if (target) graph.require(deleteStep!, deleteOf(target) ?? notNow);
     }
   }
-  for (const { found, for: createStep, first } of replaced) {
+  function breakFirst(createStep: string, deleteStep: string): void {
+    graph.require(createStep, deleteStep);
+    // As late as possible: everything that can be created before it comes first.
+    for (const step of planned) graph.prefer(deleteStep, step);
+  }
+  for (const { found, for: createStep } of replaced.filter(({ first }) => first === 'break')) {
     const deleteStep = deleteOf(found);
-    if (deleteStep === undefined) {
-      // It cannot be deleted now, so its replacement cannot be created.
-      if (first === 'break') graph.require(createStep, notNow);
-    } else if (first === 'make') graph.require(deleteStep, createStep);
-    else {
-      graph.require(createStep, deleteStep);
-      // As late as possible: everything that can be created before it comes first.
-      for (const step of planned) graph.prefer(deleteStep, step);
-    }
+    // It cannot be deleted now, so its replacement cannot be created.
+    if (deleteStep === undefined) graph.require(createStep, notNow);
+    else breakFirst(createStep, deleteStep);
+  }
+  // What follows gives way where the steps above need the other order.
+  for (const found of deleted) {
+    const deleteStep = deleteOf(found)!;
+    // Resources that refer to it are changed first.
+    for (const other of match.referrers(found).filter((one) => isFirm(one, found)))
+      for (const step of drafts.stepsOn(other))
+        if (step !== deleteStep && !graph.waitsFor(step, deleteStep)) graph.require(deleteStep, step);
+  }
+  for (const { found, for: createStep } of replaced.filter(({ first }) => first === 'make')) {
+    const deleteStep = deleteOf(found);
+    if (deleteStep === undefined) continue;
+    if (graph.waitsFor(createStep, deleteStep)) breakFirst(createStep, deleteStep);
+    else graph.require(deleteStep, createStep);
   }
   const madeFirst = replaced.filter(({ first }) => first === 'make').map(({ found }) => found);
   for (const found of [...deletable, ...madeFirst]) {

@@ -114,14 +114,24 @@ export const engineMutants: readonly Mutant[] = [
     edits: [[`${folder}/decide.ts`, '(nameOfId.get(identityOf(ref)) ?? [])', '[ref.id]']],
   },
   {
+    name: 'engine: makes first what can only be made after its deletion',
+    by: plans,
+    edits: [
+      [
+        `${folder}/removals.ts`,
+        'if (graph.waitsFor(createStep, deleteStep)) breakFirst(createStep, deleteStep);',
+        'if (false) {}',
+      ],
+    ],
+  },
+  {
     name: 'engine: the old target goes although the update of its referrer failed',
     by: steps,
     edits: [
       [
         `${folder}/removals.ts`,
-        'if (isFirm) for (const step of drafts.stepsOn(other)) ' +
-          'if (step !== deleteStep) graph.require(deleteStep, step);',
-        '',
+        'if (step !== deleteStep && !graph.waitsFor(step, deleteStep)) graph.require(deleteStep, step);',
+        '{}',
       ],
     ],
   },
