@@ -64,6 +64,7 @@ export function createEffects(
   const withheld = createWaitingNodes<MissingReason>(metrics.deletionsWithheld);
 
   async function apply(examined: readonly Examined[]): Promise<void> {
+    for (const { suspect, finding } of examined) if (finding.kind !== 'delete') suspect.granted = false;
     const waits = examined.map(async ({ suspect, node, finding }) => {
       if (finding.kind === 'over') suspects.end(suspect);
       else if (finding.kind === 'powering-off' && finding.alive) suspects.retry(suspect, finding.checkInMs);
@@ -102,17 +103,17 @@ export function createEffects(
   }
 
   async function applyDeletions(examined: readonly Examined[]): Promise<void> {
-    const granted = new Map<BudgetKind | undefined, number>();
     for (const kind of ['deletion', 'announced'] as const) {
-      const requested = examined.filter(({ finding }) => finding.kind === 'delete' && finding.budget === kind).length;
-      granted.set(kind, await grant(kind, requested));
+      const asking = examined.filter(
+        ({ suspect, finding }) => finding.kind === 'delete' && finding.budget === kind && !suspect.granted,
+      );
+      const granted = await grant(kind, asking.length);
+      for (const { suspect } of asking.slice(0, granted)) suspect.granted = true;
     }
     await Promise.all(
       examined.map(async ({ suspect, finding }) => {
         if (finding.kind !== 'delete') return;
-        const left = granted.get(finding.budget) ?? Number.POSITIVE_INFINITY;
-        granted.set(finding.budget, left - 1);
-        if (left > 0) await remove(suspect, finding);
+        if (finding.budget === undefined || suspect.granted) await remove(suspect, finding);
         else await keepAndRecheck(suspect, finding.node, { reason: 'BudgetExhausted', checkInMs: 30_000 });
       }),
     );

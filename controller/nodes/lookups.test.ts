@@ -227,6 +227,23 @@ describe('lookups', () => {
     );
   });
 
+  it('asks a cloud that answers nothing only once, and answers unknown for the rest', async () => {
+    const refs = Array.from({ length: 23 }, (_, index) => ref(index));
+    const error = new CloudError({ kind: 'Timeout', cloud: 'c', operation: 'list', message: 'no answer' });
+    answer = (asked) => new Map(asked.map((each) => [refKey(each), { state: 'unknown', error }]));
+    const all = await lookups.lookupAll(refs);
+    assert.deepEqual([passes.length, all.size], [1, 23]);
+    for (const lookup of all.values()) assert.deepEqual(lookup, { state: 'unknown', error });
+  });
+
+  it('asks on when a cloud answers a part', async () => {
+    const refs = Array.from({ length: 23 }, (_, index) => ref(index));
+    const error = new CloudError({ kind: 'Unavailable', cloud: 'c', operation: 'list', message: 'no answer' });
+    answer = (asked) => new Map(asked.map((each, at) => [refKey(each), at > 0 ? { state: 'unknown', error } : absent]));
+    await lookups.lookupAll(refs);
+    assert.equal(passes.length, 3);
+  });
+
   it('runs a separate pass at once, in as few calls as possible, with the canaries in each', async () => {
     const refs = Array.from({ length: 23 }, (_, index) => ref(index));
     const all = await lookups.lookupAll(refs, { canaries: [ref('canary')] });

@@ -8,7 +8,10 @@ import type { TagLabelRule } from '../model/tag-labels.ts';
 export interface Lookups {
   /** Joins the next pass. Never rejects: a failure is answered as `unknown`. Equal refs share one answer. */
   lookup(ref: InstanceRef): Promise<Lookup>;
-  /** Runs a pass of its own at once, in as few calls as the cloud's batch size allows. */
+  /**
+   * Runs a pass of its own at once, in as few calls as the cloud's batch size allows. After one that the cloud does not
+   * answer, the rest is not asked, and answered as `unknown` with the same error.
+   */
   lookupAll(refs: readonly InstanceRef[], options?: LookupOptions): Promise<ReadonlyMap<string, Lookup>>;
   /**
    * Whether a lookup by id has shown an instance, found or in a terminal state, since the current credential was
@@ -116,7 +119,13 @@ export function createLookups(options: LookupsOptions): Lookups {
       const answers = new Map<string, Lookup>();
       for (let from = 0; from < refs.length; from += cloud.instances.batchSize) {
         const part = refs.slice(from, from + cloud.instances.batchSize);
-        for (const [key, lookup] of await ask(part, options)) answers.set(key, lookup);
+        const shown = await ask(part, options);
+        for (const [key, lookup] of shown) answers.set(key, lookup);
+        const outage = outageIn(shown);
+        if (outage === undefined) continue;
+        // Every further part would wait for its time limit: longer than a loop may take that is not stuck.
+        for (const one of refs.slice(from)) if (!answers.has(refKey(one))) answers.set(refKey(one), outage);
+        break;
       }
       for (const ref of refs) if (!answers.has(refKey(ref))) answers.set(refKey(ref), unanswered(cloud, refKey(ref)));
       return answers;
@@ -133,6 +142,14 @@ function withFewTags(lookup: Lookup, rules: readonly TagLabelRule[]): Lookup {
   if (rules.length === 0) return { ...lookup, instance };
   const kept = Object.entries(tags).filter(([key]) => rules.some(({ tagPrefix }) => key.startsWith(tagPrefix)));
   return { ...lookup, instance: { ...instance, tags: Object.fromEntries(kept) } };
+}
+
+/** The answer to all of them, where the cloud could not be reached at all. */
+function outageIn(answers: ReadonlyMap<string, Lookup>): Lookup | undefined {
+  const isOutage = (lookup: Lookup) =>
+    lookup.state === 'unknown' && (lookup.error.kind === 'Timeout' || lookup.error.kind === 'Unavailable');
+  const [first] = answers.values();
+  return first !== undefined && [...answers.values()].every(isOutage) ? first : undefined;
 }
 
 function isShown(lookup: Lookup | undefined): boolean {

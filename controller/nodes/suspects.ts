@@ -29,6 +29,8 @@ export interface Suspect {
   hinted: boolean;
   /** The Node changed since its last lookup began. */
   changedSinceLookup: boolean;
+  /** The budget has room for its deletion, which has not succeeded yet. */
+  granted: boolean;
 }
 
 /** Schedules the next lookup, unless the Node changed during this one: then it is already due. */
@@ -78,7 +80,7 @@ export function createSuspects(clock: Clock): Suspects {
       }
       suspects.set(name, {
         ...{ name, uid, sinceMs: now, answer: undefined, nextAtMs: now, tries: 0 },
-        ...{ series: undefined, hinted, changedSinceLookup: false },
+        ...{ series: undefined, hinted, changedSinceLookup: false, granted: false },
       });
     },
     drop,

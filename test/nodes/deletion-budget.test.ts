@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { annotations, taints } from '../../common/well-known.ts';
+import { KubeError } from '../../controller/kube/api.ts';
 import { deletions } from './harness/fleet.ts';
 import { fleetStage } from './harness/fleet-stage.ts';
 import { reportedOf } from './harness/world.ts';
@@ -44,6 +45,21 @@ describe('many Nodes that vanish at once', () => {
     await world.clock.advance(180_000);
     assert.deepEqual(deletions(next), []);
     assert.match(world.lease.annotations[annotations.deletionLedger] ?? '', /^d\d+x\d+/);
+  });
+
+  it('spends its budget once on a Node whose deletion fails at first', async () => {
+    const { world, replica, members, exists, vanish } = await start(10);
+    let failures = 2;
+    replica.kube.intercept = ({ verb, path }) => {
+      if (verb !== 'delete' || !path.startsWith('/api/v1/nodes/') || failures === 0) return;
+      failures -= 1;
+      throw new KubeError({ status: 503, reason: 'ServiceUnavailable', message: 'not now' });
+    };
+    for (const member of members.slice(0, 2)) vanish(member);
+    await world.clock.advance(300_000);
+    assert.equal(failures, 0);
+    const left = members.slice(0, 2).filter(({ name }) => exists(name));
+    assert.deepEqual([left.length, deletions(replica).length], [1, 1]);
   });
 
   it('deletes nothing while the ledger cannot be written', async () => {
