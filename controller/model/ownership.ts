@@ -4,19 +4,24 @@ import type { ConfiguredCloud } from './configured-cloud.ts';
 import { isUninitialized, type NodeView } from './node-view.ts';
 import { isScopeOf, parseRecord } from './scope-record.ts';
 
+/** What the ownership of a Node depends on. `api`: undefined = report-only. */
+export type Claimant = Pick<ConfiguredCloud, 'name' | 'scope' | 'accepts' | 'selector' | 'formerScopes'> & {
+  readonly api: object | undefined;
+};
+
 /**
  * Node ownership. `owned`: its instance is in one of these scopes. `claimable`: it has no providerID, waits for
  * initialisation and may belong to one of these clouds, if a report or exactly one lookup claims it. `foreign`: never
  * modified, routed, balanced or deleted.
  */
-export type Ownership =
-  | { readonly kind: 'owned'; readonly clouds: readonly ConfiguredCloud[] }
+export type Ownership<C extends Claimant = ConfiguredCloud> =
+  | { readonly kind: 'owned'; readonly clouds: readonly C[] }
   /** `ours`: it is ours even before it is claimed, because there is only one cloud or a selector matches the Node. */
-  | { readonly kind: 'claimable'; readonly clouds: readonly ConfiguredCloud[]; readonly ours: boolean }
+  | { readonly kind: 'claimable'; readonly clouds: readonly C[]; readonly ours: boolean }
   | { readonly kind: 'foreign'; readonly why: string };
 
 /** Decides from the fields of the Node alone. Pure. */
-export function ownershipOf(node: NodeView, configured: readonly ConfiguredCloud[]): Ownership {
+export function ownershipOf<C extends Claimant>(node: NodeView, configured: readonly C[]): Ownership<C> {
   if (node.providerID !== '') return ownershipByProviderID(node, configured);
   if (!isUninitialized(node)) {
     return { kind: 'foreign', why: 'it has no providerID and no uninitialized taint' };
@@ -27,7 +32,7 @@ export function ownershipOf(node: NodeView, configured: readonly ConfiguredCloud
   return { kind: 'claimable', clouds: selected, ours };
 }
 
-function ownershipByProviderID(node: NodeView, configured: readonly ConfiguredCloud[]): Ownership {
+function ownershipByProviderID<C extends Claimant>(node: NodeView, configured: readonly C[]): Ownership<C> {
   const accepting = configured.filter((cloud) => cloud.accepts(node.providerID));
   const clouds = new Set(accepting.map((cloud) => cloud.name));
   if (clouds.size === 0)
@@ -46,7 +51,7 @@ function ownershipByProviderID(node: NodeView, configured: readonly ConfiguredCl
 /**
  * The cloud whose API is responsible for this Node, if exactly one is: only then may the Node be deleted or tainted.
  */
-export function answeringCloud(node: NodeView, configured: readonly ConfiguredCloud[]): ConfiguredCloud | undefined {
+export function answeringCloud<C extends Claimant>(node: NodeView, configured: readonly C[]): C | undefined {
   const ownership = ownershipOf(node, configured);
   if (ownership.kind !== 'owned') return undefined;
   const [cloud, ...others] = ownership.clouds.filter(({ api }) => api !== undefined);

@@ -185,6 +185,11 @@ export function hasFinalizer(service: ServiceView): boolean {
   return service.finalizers.includes(finalizerNames.loadBalancerCleanup);
 }
 
+/** Whether it shows a load balancer, ours or another controller's. */
+export function isServed(service: ServiceView): boolean {
+  return hasFinalizer(service) || service.ingress.length > 0;
+}
+
 /** A person's `mooring.dev/load-balancer-retain`. */
 export function isRetained(service: ServiceView): boolean {
   // Every value that means yes: keeping a load balancer too long can be corrected, deleting it cannot.

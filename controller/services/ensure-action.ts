@@ -1,5 +1,5 @@
 import type { ObservedLoadBalancer } from '../clouds/load-balancers.ts';
-import { attachTo, externalReferencesOf, hasFinalizer, type ServiceView } from '../model/service-view.ts';
+import { attachTo, externalReferencesOf, hasFinalizer, isServed, type ServiceView } from '../model/service-view.ts';
 import { type Action, adoptionMismatch, settle } from './action.ts';
 import { desiredOf } from './desired.ts';
 import { ensuredAction } from './ensured-action.ts';
@@ -90,14 +90,14 @@ function claimAction(situation: Situation, record: LoadBalancerRecord | undefine
     },
   });
   if (record !== undefined) return claim(printRecord(record), false);
-  const isServed = hasFinalizer(service) || service.ingress.length > 0;
-  if (observation === undefined || (isServed && (!observation.fresh || observation.source === 'list')))
+  const served = isServed(service);
+  if (observation === undefined || (served && (!observation.fresh || observation.source === 'list')))
     return { do: 'observe' };
   if (isOurs(situation, observation.observed)) return claim(recordOf(situation), false);
-  if (!isServed || attachTo(service) !== undefined)
+  if (!served || attachTo(service) !== undefined)
     return claim(
       printRecord({ scope: cloud.scope, id: undefined }),
-      !isServed && externalReferencesOf(service) === undefined,
+      !served && externalReferencesOf(service) === undefined,
     );
   const what = hasFinalizer(service) ? `the finalizer of another controller` : 'an address';
   return settle(

@@ -1,13 +1,14 @@
 import { annotations as annotationKeys } from '../../common/well-known.ts';
 import type { CloudRecord } from '../clouds/load-balancer-step.ts';
 import { WithheldError } from '../clouds/permit.ts';
-import { isPaused, type ServiceView } from '../model/service-view.ts';
+import { isPaused, isServed, type ServiceView } from '../model/service-view.ts';
 import type { ConditionReporter } from './condition-reporter.ts';
 import { type Intent, intentOf } from './intent.ts';
 import type { LatestServices } from './latest-services.ts';
 import type { ReconcilerOptions } from './reconciler-options.ts';
 import { parseRecord, printRecord } from './record.ts';
 import { readsAnnotation, type ServiceContext } from './service-context.ts';
+import { fingerprintOf } from './service-fingerprint.ts';
 import type { ServiceChange } from './service-patches.ts';
 import type { Situation } from './situation.ts';
 import { readService, type WriteOutcome, writeService } from './write-service.ts';
@@ -58,11 +59,14 @@ export function createKubeCalls(
     return (now: ServiceView) => !isPaused(now) && intentOf(now, loadBalancerClasses) === intent;
   }
 
-  /** A change of the record by another client makes this decision invalid. */
+  /** A change of the record by another client makes this decision invalid; before a claim, its address does, too. */
   function asRecorded({ service, intent }: Pick<Situation, 'service' | 'intent'>) {
     const record = service.annotations[annotationKeys.loadBalancer];
     const holds = stillIntended(intent);
-    return (now: ServiceView) => holds(now) && now.annotations[annotationKeys.loadBalancer] === record;
+    return (now: ServiceView) =>
+      holds(now) &&
+      now.annotations[annotationKeys.loadBalancer] === record &&
+      (record !== undefined || isServed(now) === isServed(service));
   }
 
   function announceAdoption(service: ServiceView, { record }: ServiceChange): void {
@@ -115,12 +119,11 @@ export function createKubeCalls(
     },
 
     async show(service, change) {
-      const outcome = await writeService(
-        writer,
-        service,
-        change,
-        stillIntended(intentOf(service, loadBalancerClasses)),
-      );
+      const isIntended = stillIntended(intentOf(service, loadBalancerClasses));
+      const decided = fingerprintOf(service);
+      // Another spec is served first: the cache takes it for older than our write when it shows it.
+      const holds = (now: ServiceView) => isIntended(now) && fingerprintOf(now) === decided;
+      const outcome = await writeService(writer, service, change, holds);
       if (outcome.kind === 'written' || outcome.kind === 'changed') latest.wrote(outcome.service);
       return outcome.kind;
     },

@@ -60,6 +60,14 @@ export const loadBalancerReasons = {
   },
   Provisioning: { meaning: 'The cloud is still creating or changing the load balancer.', remedy: '' },
   Deleting: { meaning: 'The load balancer is being removed; the finalizer goes last.', remedy: '' },
+  AddressOverwritten: {
+    meaning:
+      'The load balancer is as the Service asks, and another client overwrites its addresses in the status again and ' +
+      'again. They are restored after growing delays of up to five minutes.',
+    remedy:
+      'Two controllers serve this Service: the managedFields of its status name the other one. Have that one serve ' +
+      'Services of its own loadBalancerClass alone.',
+  },
   AdoptionRequired: {
     meaning:
       'The Service shows an address or the cleanup finalizer of another controller, and no load balancer of ours ' +

@@ -7,6 +7,7 @@ import type { Observation } from './observation.ts';
 import type { PodIds } from './pods/pod-members.ts';
 import type { LoadBalancerReason } from './reasons.ts';
 import { noneRefused, type RefusedMembers } from './refused-members.ts';
+import type { ShownAddresses } from './shown-addresses.ts';
 
 /** The state of one Service, or of a load balancer whose Service no longer exists, on the leader. */
 export interface ServiceState {
@@ -29,6 +30,7 @@ export interface ServiceState {
   refusedMembers: RefusedMembers;
   drainTimes: DrainTimes | undefined;
   podIds: PodIds | undefined;
+  shown: ShownAddresses | undefined;
 }
 
 /** Work in progress, from its first step to its last, with all its tries. */
@@ -77,7 +79,7 @@ export function createServiceStates(gauge: ReasonGauge = { set() {} }): ServiceS
     const state: Writable = {
       ...{ uid, observations: new Map(), written: undefined, released: false, gone: undefined, confirmed: false },
       ...{ reason: undefined, work: undefined, ensured: undefined, backOff: undefined, refusedMembers: noneRefused },
-      ...{ drainTimes: undefined, podIds: undefined },
+      ...{ drainTimes: undefined, podIds: undefined, shown: undefined },
     };
     states.set(uid, state);
     return state;

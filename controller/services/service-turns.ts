@@ -13,9 +13,10 @@ import type { ReconcilerOptions } from './reconciler-options.ts';
 import type { Retentions } from './retention.ts';
 import type { ScopeAudits } from './scope-audits.ts';
 import type { ServiceContext } from './service-context.ts';
-import type { LoadBalancerCondition, ServiceChange } from './service-patches.ts';
+import { type LoadBalancerCondition, type ServiceChange, sameIngress } from './service-patches.ts';
 import type { ServiceWork } from './service-work.ts';
 import { chooseCloud, type ServingCloud } from './serving-cloud.ts';
+import { showAddresses } from './shown-addresses.ts';
 import type { Situation } from './situation.ts';
 import type { SituationReader } from './situation-reader.ts';
 
@@ -186,12 +187,18 @@ export function createServiceTurns(
     const { change, condition, againInMs } = action;
     if (againInMs !== undefined) observations.invalidate(cloud.scope, service.uid);
     if (subject.gone) return rest(againInMs);
-    const turn = await show(service, change, condition);
+    const state = states.of(service.uid);
+    const shown = showAddresses(state.shown, service.ingress, { change, condition }, clock.monotonic());
+    const turn = await show(service, shown.change, shown.condition);
     if (turn.kind === 'again') return turn;
-    if (againInMs === undefined) states.of(service.uid).backOff = undefined;
+    // No other client overwrites what the API server did not store as it was sent.
+    const stored = state.written?.service ?? service;
+    if (shown.addresses && sameIngress(stored.ingress, shown.addresses.ingress)) state.shown = shown.addresses;
+    if (againInMs === undefined) state.backOff = undefined;
     if (againInMs === undefined && complete.has(condition.reason))
       work.ensured(service, members, observation?.observed);
-    return rest(againInMs);
+    const waits = [againInMs, shown.againInMs].filter((ms) => ms !== undefined);
+    return rest(waits.length === 0 ? undefined : Math.min(...waits));
   }
 
   /** Writes the condition and the change with it, where they differ. */

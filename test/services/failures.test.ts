@@ -34,6 +34,30 @@ describe('failures of Services', () => {
     });
   }
 
+  it('serves a change of the Service that the cache shows after our write of its addresses', async () => {
+    await replica.start();
+    world.services.create('web');
+    await world.clock.advance(5000);
+    const ports = (port: number) => world.services.patch('web', { spec: { ports: [{ port, protocol: 'TCP' }] } });
+    let changed = false;
+    replica.kube.intercept = ({ verb, path }) => {
+      if (changed || verb !== 'patch' || !path.endsWith('/web/status')) return;
+      changed = true;
+      replica.kube.hold();
+      ports(82);
+    };
+    ports(81);
+    await world.clock.advance(5000);
+    assert.ok(changed);
+    replica.kube.release();
+    await world.clock.advance(20_000);
+    assert.deepEqual(
+      world.loadBalancerOf('web')?.listeners.map(({ port }) => port),
+      [82],
+    );
+    assertConverged(world, 'after the change');
+  });
+
   it('starts with the shortest delay again after a success', async () => {
     await replica.start();
     world.cloud.faults.add({ operation: create, effect: { kind: 'error', status: 503 }, times: 4 });

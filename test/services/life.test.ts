@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { annotations, finalizers } from '../../common/well-known.ts';
+import { KubeError } from '../../controller/kube/api.ts';
 import { assertConverged } from './harness/converged.ts';
 import { createWorld, type Replica, type World } from './harness/world.ts';
 
@@ -137,6 +138,63 @@ describe('the life of a load balancer', () => {
     await world.clock.advance(1000);
     assertConverged(world, 'everything taken');
     assert.equal(world.mutationCount(), before);
+  });
+
+  it('is written ever more seldom where another controller overwrites its address, and says so', async () => {
+    world.services.create('web');
+    await world.clock.advance(1000);
+    const own = world.services.addresses('web');
+    const before = world.mutationCount();
+    replica.kube.forgetCalls();
+    for (let half = 0; half < 1200; half += 1) {
+      if (world.services.addresses('web')[0] === own[0])
+        world.services.patchStatus('web', { status: { loadBalancer: { ingress: [{ ip: '203.0.113.5' }] } } });
+      await world.clock.advance(500);
+    }
+    assert.ok(replica.kube.writes().length <= 15, `${replica.kube.writes().length} writes in ten minutes`);
+    assert.equal(world.services.condition('web')?.reason, 'AddressOverwritten');
+    assert.equal(replica.reasons('web').at(-1), 'SyncLoadBalancerFailed');
+    await world.clock.advance(700_000);
+    assertConverged(world, 'the other controller is gone');
+    assert.deepEqual(world.services.addresses('web'), own);
+    assert.equal(world.mutationCount(), before);
+  });
+
+  it('says what else is wrong while another controller overwrites its address', async () => {
+    world.services.create('web');
+    await world.clock.advance(1000);
+    const own = world.services.addresses('web');
+    const fight = async () => {
+      for (let half = 0; half < 600; half += 1) {
+        if (world.services.addresses('web')[0] === own[0])
+          world.services.patchStatus('web', { status: { loadBalancer: { ingress: [{ ip: '203.0.113.5' }] } } });
+        await world.clock.advance(500);
+      }
+    };
+    await fight();
+    assert.equal(world.services.condition('web')?.reason, 'AddressOverwritten');
+    const selector = 'service.beta.kubernetes.io/simulated-load-balancer-node-selector';
+    world.services.annotate('web', { [selector]: 'role=none' });
+    await fight();
+    assert.equal(world.services.condition('web')?.reason, 'NoMembers');
+  });
+
+  it('takes no failed write of its own for that of another client', async () => {
+    let fails = true;
+    replica.kube.intercept = ({ verb, body }) => {
+      if (fails && verb === 'patch' && JSON.stringify(body).includes('ingress'))
+        throw new KubeError({ status: 500, reason: 'InternalError', message: 'a webhook is down' });
+    };
+    world.services.create('web');
+    await world.clock.advance(400_000);
+    assert.deepEqual(world.services.addresses('web'), []);
+    fails = false;
+    for (let seconds = 0; seconds < 320; seconds += 1) {
+      await world.clock.advance(1000);
+      assert.notEqual(world.services.condition('web')?.reason, 'AddressOverwritten');
+    }
+    assertConverged(world, 'the webhook is up');
+    assert.equal(world.services.condition('web')?.reason, 'Ensured');
   });
 
   it('ends when the finalizer was stripped before the deletion', async () => {

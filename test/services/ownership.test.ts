@@ -65,6 +65,27 @@ describe('foreign resources', () => {
     assertConverged(world, 'the address was taken away by a person');
   });
 
+  for (const [what, come] of [
+    [
+      'an address',
+      () => world.services.patchStatus('web', { status: { loadBalancer: { ingress: [{ ip: '203.0.113.5' }] } } }),
+    ],
+    ['the finalizer', () => world.services.patch('web', { metadata: { finalizers: [cleanup] } })],
+  ] as const)
+    it(`leave a Service alone that gets ${what} of another controller just before its claim`, async () => {
+      let isFirst = true;
+      replica.kube.intercept = ({ verb }) => {
+        if (verb !== 'patch' || !isFirst) return;
+        isFirst = false;
+        come();
+      };
+      world.services.create('web');
+      await world.clock.advance(5000);
+      assert.equal(world.services.condition('web')?.reason, 'AdoptionRequired');
+      assert.equal(world.services.must('web').metadata.annotations, undefined);
+      assert.deepEqual(world.mutations(), {});
+    });
+
   it('keep a finalizer on a Service of another type without a message', async () => {
     world.services.create('web', { finalizers: [cleanup], spec: { type: 'ClusterIP' } });
     await world.clock.advance(5000);

@@ -4,7 +4,7 @@ import { isAttested } from '../../model/attested.ts';
 import type { ConfiguredCloud } from '../../model/configured-cloud.ts';
 import { instanceKey } from '../../model/instance-claims.ts';
 import { conditionOf, isUninitialized, type NodeView } from '../../model/node-view.ts';
-import { answeringCloud, ownershipOf } from '../../model/ownership.ts';
+import { answeringCloud, type Claimant, ownershipOf } from '../../model/ownership.ts';
 
 /** The facts about a Node that load balancers need. */
 export interface MemberFacts {
@@ -64,7 +64,7 @@ export type Eligibility =
  */
 export function eligibilityOf(
   node: NodeView,
-  configured: readonly ConfiguredCloud[],
+  configured: readonly (Claimant & Pick<ConfiguredCloud, 'requireAttestation'>)[],
   chosenBy: ReadonlySet<string> = new Set(),
 ): Eligibility {
   const ownership = ownershipOf(node, configured);
