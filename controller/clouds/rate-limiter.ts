@@ -3,6 +3,7 @@ import { backoffMs } from '../../common/process/backoff.ts';
 import type { Clock } from '../../common/process/clock.ts';
 import type { Random } from '../../common/process/random.ts';
 import { type CallQueue, createCallQueue } from './call-queue.ts';
+import { longestAskedMs } from './retry-after.ts';
 import { type CallLimits, createTokenBucket } from './token-bucket.ts';
 import type { Urgency } from './urgency.ts';
 
@@ -47,9 +48,6 @@ export interface RateLimiter {
    */
   run<T>(operation: string, call: () => Promise<T>, options?: RateLimitedCall): Promise<T>;
 }
-
-/** The longest accepted pause: a longer one may be a misread answer. */
-const longestAskedMs = 900_000;
 
 export function createRateLimiter(options: RateLimiterOptions): RateLimiter {
   const { cloud, clock, random, firstMs = 1000, maxMs = 120_000, limits, onWait } = options;

@@ -1,8 +1,11 @@
 import type { HttpAnswer } from '../../common/process/http.ts';
 
+/** A gateway may ask for hours, and a date of another clock too. */
+export const longestAskedMs = 900_000;
+
 /**
  * How long an answer asks to wait, in milliseconds: seconds or a date (RFC 9110, 10.2.3). Undefined where it does not
- * ask, or the time is over.
+ * ask, or the time is over. At most a quarter of an hour.
  *
  * @param nowMs Unix time
  */
@@ -10,5 +13,5 @@ export function retryAfterMsOf(answer: Pick<HttpAnswer, 'header'>, nowMs: number
   const text = answer.header('retry-after');
   if (text === null) return undefined;
   const ms = /^\d+$/.test(text) ? Number(text) * 1000 : Date.parse(text) - nowMs;
-  return Number.isFinite(ms) && ms > 0 ? ms : undefined;
+  return Number.isFinite(ms) && ms > 0 ? Math.min(ms, longestAskedMs) : undefined;
 }

@@ -104,14 +104,16 @@ function shorten(text: string): string {
   return line.length > 200 ? `${line.slice(0, 200)}…` : line;
 }
 
+/** A proxy may ask for hours, and a date of another clock too; caches would be as old. */
+const longestAskedMs = 60_000;
+
 function secondsToMs(seconds: number | undefined): number | undefined {
-  return seconds !== undefined && seconds > 0 ? seconds * 1000 : undefined;
+  return seconds !== undefined && seconds > 0 ? Math.min(seconds * 1000, longestAskedMs) : undefined;
 }
 
 /** Seconds or an HTTP date (RFC 9110, 10.2.3); undefined when absent or unreadable. */
 function retryAfterMs(header: string | undefined, nowMs: number): number | undefined {
   if (header === undefined) return undefined;
-  if (/^\d+$/.test(header.trim())) return Number(header) * 1000;
-  const at = Date.parse(header);
-  return Number.isNaN(at) ? undefined : Math.max(0, at - nowMs);
+  const ms = /^\d+$/.test(header.trim()) ? Number(header) * 1000 : Date.parse(header) - nowMs;
+  return Number.isNaN(ms) ? undefined : Math.min(Math.max(0, ms), longestAskedMs);
 }

@@ -37,6 +37,18 @@ describe('the errors of the client of the Kubernetes API', () => {
     assert.deepEqual([late.status, late.reason, late.retryAfterMs], [503, 'ServiceUnavailable', 30_000]);
   });
 
+  it('waits no longer than a minute, whatever a proxy asks for', async () => {
+    harness.handle = (_, response) => {
+      response.writeHead(503, { 'retry-after': '3600' });
+      response.end();
+    };
+    const asked = await failure(harness.client().call({ verb: 'get', path: '/api/v1/nodes' }));
+    const status = statusObject(429, 'TooManyRequests', 'busy', { retryAfterSeconds: 3600 });
+    harness.handle = (_, response) => answerJson(response, 429, status);
+    const told = await failure(harness.client().call({ verb: 'get', path: '/api/v1/nodes' }));
+    assert.deepEqual([asked.retryAfterMs, told.retryAfterMs], [60_000, 60_000]);
+  });
+
   it('hints at the manifests where the account of the controller lacks a permission', async () => {
     const denied = (account: string) =>
       `leases "x" is forbidden: User "system:serviceaccount:kube-system:${account}" cannot get resource "leases"`;
