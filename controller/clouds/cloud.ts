@@ -4,7 +4,7 @@ import type { Clock } from '../../common/process/clock.ts';
 import type { Log } from '../../common/process/log.ts';
 import type { Random } from '../../common/process/random.ts';
 import type { LoadBalancerDriver } from './load-balancer-driver.ts';
-import type { LoadBalancers } from './load-balancers.ts';
+import type { LoadBalancers, MemberChoice } from './load-balancers.ts';
 import type { NodeTags } from './node-tags.ts';
 import type { CallWait } from './rate-limiter.ts';
 import type { Routes } from './routes.ts';
@@ -220,6 +220,11 @@ export interface CloudModule {
    * default.
    */
   readonly namesOnly?: boolean;
+  /**
+   * Which Nodes may be members, for commands that open no cloud (`explain`, `ui`): the functions and the cap of its
+   * driver. Undefined: every Node, without a cap.
+   */
+  readonly memberChoice?: MemberChoice;
   /**
    * Opens one configured cloud. Makes no call. `reportOnly` with a reason when there is no credential: then Nodes are
    * initialised from proved reports only and none is deleted. Throws a CloudConfigError.

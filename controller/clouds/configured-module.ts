@@ -1,6 +1,7 @@
 import type { CloudConfigFile, CloudContext, CloudModule, OpenedCloud, ReportOnlyCloud } from './cloud.ts';
 import { configFilesOf } from './config-files.ts';
 import type { WrapHttp } from './connections.ts';
+import type { MemberChoice } from './load-balancers.ts';
 import type { ReadText } from './variables.ts';
 
 /** What a cloud is opened with, after its configuration was read. */
@@ -27,9 +28,10 @@ export function configuredModule<Config extends { readonly warnings: readonly st
   name: string,
   read: (file: CloudConfigFile | undefined, env: CloudContext['env'], readText: ReadText) => Answer<Config>,
   openWith: (parts: CloudPartsWithFiles<Config>) => Answer<OpenedCloud>,
+  memberChoice?: MemberChoice,
 ): CloudModule {
   return {
-    name,
+    ...{ name, ...(memberChoice && { memberChoice }) },
     async open(file, context) {
       const { readText } = configFilesOf(name);
       const config = await read(file, context.env, readText);

@@ -263,6 +263,12 @@ export interface AdoptionProof {
   readonly annotations?: Readonly<Record<string, string>>;
 }
 
+/** What a cloud decides about the members of a Service without its configuration: by annotations, and its cap. */
+export interface MemberChoice extends Partial<Pick<LoadBalancers, 'nodeLabels' | 'takesPods' | 'maxMembers'>> {
+  /** What the configuration may say of it besides, for people. */
+  readonly configured?: string;
+}
+
 /**
  * The load balancers of one configured cloud, as their controller sees them: the engine with the cloud's
  * LoadBalancerDriver.

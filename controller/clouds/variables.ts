@@ -1,5 +1,6 @@
 import { flagOf } from './annotation-reader.ts';
 import { CloudConfigError, type CloudConfigFile } from './cloud.ts';
+import { isPlainUrl, plainUrlExpected } from './plain-url.ts';
 import { readYaml } from './yaml-text.ts';
 
 /** Answers the text of a file, undefined where there is none: `readText` of `configFilesOf`. */
@@ -25,6 +26,8 @@ export interface VariablesOptions {
 export interface Variables {
   /** Undefined for an empty value. */
   text(name: string): string | undefined;
+  /** Undefined for an empty value, too. */
+  matching(name: string, pattern: RegExp, expected: string): string | undefined;
   /** As Go's ParseBool reads it. */
   flag(name: string, without: boolean): boolean;
   /** Without a slash at the end. */
@@ -49,8 +52,9 @@ export function readVariables(options: VariablesOptions): Variables {
   const files: string[] = [];
   const text = (name: string) => (fromFile.get(name) ?? env[name]) || undefined;
 
+  const placeOf = (name: string) => (fromFile.has(name) ? `${file!.path}: ${name}` : name);
   function wrong<Value>(name: string, expected: string, instead: Value, shown = JSON.stringify(text(name))): Value {
-    problems.push(`${fromFile.has(name) ? `${file!.path}: ` : ''}${name}: ${shown}, expected ${expected}`);
+    problems.push(`${placeOf(name)}: ${shown}, expected ${expected}`);
     return instead;
   }
   function inOneLine(name: string, value: string | undefined, shown = hidden): string | undefined {
@@ -61,6 +65,10 @@ export function readVariables(options: VariablesOptions): Variables {
 
   return {
     ...{ text, wrong, files },
+    matching(name, pattern, expected) {
+      const value = text(name);
+      return value === undefined || pattern.test(value) ? value : wrong(name, expected, undefined);
+    },
     flag(name, without) {
       const value = text(name);
       if (value === undefined) return without;
@@ -68,10 +76,9 @@ export function readVariables(options: VariablesOptions): Variables {
     },
     url(name, without) {
       const value = text(name) ?? without;
-      const parsed = URL.parse(value);
-      const plain = parsed?.username === '' && parsed.search === '' && parsed.hash === '';
-      if (plain && /^https?:$/.test(parsed.protocol)) return value.replace(/\/+$/, '');
-      return wrong(name, 'an http or https URL without user, query and fragment', without, hidden);
+      if (isPlainUrl(value)) return value.replace(/\/+$/, '');
+      problems.push(`${placeOf(name)}: ${plainUrlExpected}`);
+      return without;
     },
     async secret(name) {
       const path = text(`${name}_FILE`);

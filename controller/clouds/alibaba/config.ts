@@ -79,11 +79,7 @@ export async function readConfig(
     ...{ cloud: 'alibaba', file: undefined, names, expected: '', readText },
     env: { ...env, ...said.values },
   });
-  const { text, url, secret, flag, wrong, files } = variables;
-  function matching(name: string, pattern: RegExp, what: string): string | undefined {
-    const value = text(name);
-    return value === undefined || pattern.test(value) ? value : wrong(name, what, undefined);
-  }
+  const { text, matching, url, secret, flag, wrong, files } = variables;
 
   const usual = ['ACCESS_KEY_ID', 'ACCESS_KEY_SECRET', 'SECURITY_TOKEN'];
   const given = await Promise.all(usual.map(async (name) => (await secret(name)) ?? secret(`ALIBABA_CLOUD_${name}`)));

@@ -9,6 +9,7 @@ import { createMachineReader } from '../machines.ts';
 import { createRateLimiter } from '../rate-limiter.ts';
 import { checkAlibaba } from './check.ts';
 import { createLoadBalancerDriver } from './clb/driver.ts';
+import { nodeLabelsOf, takesPods } from './clb/settings.ts';
 import { createClient } from './client.ts';
 import { type AlibabaConfig, products, readConfig } from './config.ts';
 import { createCredentials } from './credentials.ts';
@@ -19,7 +20,11 @@ import { createPlace } from './place.ts';
 import { createRoutes } from './routes.ts';
 
 /** Alibaba Cloud: ECS instances, VPC routes and load balancers of one region. Opening makes no call. */
-export const cloudModule = configuredModule(cloud, readConfig, openAlibaba);
+export const cloudModule = configuredModule(cloud, readConfig, openAlibaba, {
+  nodeLabels: nodeLabelsOf,
+  takesPods: (annotations) => takesPods(annotations, false),
+  configured: 'serviceBackendType of the cloud config',
+});
 
 /** Up to so many instances are asked for one by one. */
 const listAbove = 1;

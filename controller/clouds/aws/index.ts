@@ -21,6 +21,7 @@ import { endpointOf } from './endpoints.ts';
 import { createGates } from './gates.ts';
 import { createLoadBalancers } from './load-balancers.ts';
 import { createNetworkLayers } from './network-layers.ts';
+import { memberChoice } from './node-labels.ts';
 import { createNodeTags } from './node-tags.ts';
 import type { AwsParts } from './parts.ts';
 import { createReader } from './reader.ts';
@@ -37,7 +38,7 @@ const surroundingsTimeoutMs = 5_000;
  * chain and endpoint variables. Opening determines the region and a credential. On a machine without either in its
  * environment it asks the instance metadata service, for at most ten seconds in all. It does not call EC2.
  */
-export const cloudModule: CloudModule = { name: 'aws', open };
+export const cloudModule: CloudModule = { name: 'aws', memberChoice, open };
 
 async function open(file: CloudConfigFile | undefined, context: CloudContext): Promise<OpenedCloud | ReportOnlyCloud> {
   const { clock, env } = context;

@@ -163,6 +163,7 @@ export function createLoadBalancerReader(given: LoadBalancerReaderParts): Reader
     kinds: [classicKinds.balancer, networkKinds.targetGroup, ...groupKinds],
     async all(cluster, io) {
       const options: ReadOptions = { urgency: 'refresh', signal: io.signal };
+      const beganAtMs = carriers.nowMs();
       await setMarks(cluster, io.signal);
       const [classics, listed] = await Promise.all([
         classic.list(options),
@@ -170,8 +171,8 @@ export function createLoadBalancerReader(given: LoadBalancerReaderParts): Reader
         reads.facts([], options),
       ]);
       await readAround(classics, listed.all, true, options);
-      carriers.listed('classic', classics.map(classicCarrier));
-      carriers.listed('network', listed.others);
+      carriers.listed('classic', classics.map(classicCarrier), beganAtMs);
+      carriers.listed('network', listed.others, beganAtMs);
       noteGroups(listed.groups, true);
       lists = new Map();
       given.toRead.types.clear();
@@ -184,6 +185,7 @@ export function createLoadBalancerReader(given: LoadBalancerReaderParts): Reader
     },
     async of({ owner, ids, slots, removing }, io) {
       const options: ReadOptions = { signal: io.signal };
+      const beganAtMs = carriers.nowMs();
       await setMarks(owner.cluster, io.signal);
       const asked = slots.flatMap((slot) => (slot.startsWith(slotOf('')) ? slot.slice(slotOf('').length) : []));
       const own = [view.nameOf(owner.service)];
@@ -199,8 +201,8 @@ export function createLoadBalancerReader(given: LoadBalancerReaderParts): Reader
       ]);
       const classics = read.flatMap((one) => one ?? []);
       await readAround(classics, networks.all, !removing, options);
-      for (const one of classics) carriers.take('classic', classicCarrier(one));
-      for (const one of networks.all) carriers.take('network', networkCarrier(one));
+      for (const one of classics) carriers.seen('classic', classicCarrier(one), beganAtMs);
+      for (const one of networks.all) carriers.seen('network', networkCarrier(one), beganAtMs);
       for (const name of names) {
         if (types.has('classic') && !classics.some((one) => one.name === name)) carriers.left('classic', name);
         if (types.has('network') && !networks.all.some((one) => one.name === name)) carriers.left('network', name);

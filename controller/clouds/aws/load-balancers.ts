@@ -20,7 +20,7 @@ import { isNetwork, type NetworkLoadBalancer, type TargetGroup, type TargetList 
 import { createNlbQueries } from './nlb/queries.ts';
 import { networkKinds } from './nlb/resources.ts';
 import { createTargetGroupKinds } from './nlb/target-group-kinds.ts';
-import { readNodeLabels } from './node-labels.ts';
+import { memberChoice, readNodeLabels } from './node-labels.ts';
 import type { AwsParts } from './parts.ts';
 import { type BalancerType, createCarriers } from './security-groups/carriers.ts';
 import { createGroupKinds, type GroupKindsParts } from './security-groups/group-kinds.ts';
@@ -29,9 +29,6 @@ import { createNetworkReads, type NetworkReads } from './security-groups/network
 import { createNodeRuleKind } from './security-groups/node-rule-kind.ts';
 import { createSecurityGroupCalls } from './security-groups/security-group-calls.ts';
 import { type DesireParts, keep, ownOf } from './standing.ts';
-
-/** AWS's quota of members, of either type; an account may have more. */
-const maxMembers = 1000;
 
 export interface AwsLoadBalancers {
   readonly driver: LoadBalancerDriver;
@@ -76,8 +73,7 @@ export function createLoadBalancers(parts: AwsParts): AwsLoadBalancers {
   const driver: LoadBalancerDriver = {
     annotations: annotationDefinitions,
     annotationPrefixes: [annotationPrefix],
-    nodeLabels: (annotations) => readNodeLabels(annotations) ?? [],
-    maxMembers,
+    ...memberChoice,
     // A member that leaves is deregistered at once; AWS lets its connections end.
     drains: false,
     main: classicKinds.balancer,

@@ -1,4 +1,4 @@
-import type { NodeLabel } from '../load-balancers.ts';
+import type { MemberChoice, NodeLabel } from '../load-balancers.ts';
 import { keys } from './load-balancer-annotations.ts';
 
 const keyForm = /^([a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?\/)?[A-Za-z0-9]([\w.-]{0,61}[A-Za-z0-9])?$/;
@@ -15,3 +15,9 @@ export function readNodeLabels(annotations: Readonly<Record<string, string>>): r
   }
   return labels;
 }
+
+export const memberChoice = {
+  nodeLabels: (annotations) => readNodeLabels(annotations) ?? [],
+  // AWS's quota of members, of either type; an account may have more.
+  maxMembers: 1000,
+} satisfies MemberChoice;

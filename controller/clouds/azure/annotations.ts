@@ -1,3 +1,4 @@
+import { type AnnotationTable, annotationsOf } from '../annotation-table.ts';
 import { type AnnotationDefinition, portPlace } from '../load-balancers.ts';
 
 export const prefix = 'service.beta.kubernetes.io/azure-';
@@ -42,7 +43,7 @@ export const known = {
   'pip-name-ipv6': ['the name of a public address', 'as pip-name, for IPv6 of a dual-stack Service'],
   'pip-prefix-id-ipv6': ['the resource id of a public IP prefix', 'as pip-prefix-id, for IPv6 of a dual-stack Service'],
   'pls-create': ['none, or false', `${refused}: no private link service is made`],
-} as const satisfies Record<string, readonly [values: string, meaning: string]>;
+} as const satisfies AnnotationTable;
 
 export type AnnotationName = keyof typeof known;
 
@@ -55,7 +56,7 @@ export const knownOfPorts = {
   'health-probe_interval': ['seconds, at least 5', 'as for all ports'],
   'health-probe_num-of-probe': ['a number, at least 2', 'as for all ports'],
   'health-probe_request-path': ['a path', 'as for all ports'],
-} as const satisfies Record<string, readonly [values: string, meaning: string]>;
+} as const satisfies AnnotationTable;
 
 export type PortAnnotationName = keyof typeof knownOfPorts;
 
@@ -66,10 +67,8 @@ const privateLink = [
 ];
 
 export const annotations: readonly AnnotationDefinition[] = [
-  ...Object.entries(known).map(([name, [values, meaning]]) => ({ key: prefix + name, values, meaning })),
-  ...Object.entries(knownOfPorts).map(([name, [values, meaning]]) => {
-    return { key: `${portPrefix}${portPlace}_${name}`, values, meaning };
-  }),
+  ...annotationsOf(prefix, known),
+  ...annotationsOf(`${portPrefix}${portPlace}_`, knownOfPorts),
   ...privateLink.map((name) => {
     return { key: `${prefix}pls-${name}`, values: 'anything', meaning: 'ignored: pls-create is refused' };
   }),

@@ -1,6 +1,7 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { flagOf } from '../annotation-reader.ts';
 import { CloudConfigError, type CloudConfigFile } from '../cloud.ts';
+import { isPlainUrl, plainUrlExpected } from '../plain-url.ts';
 import type { ReadText } from '../variables.ts';
 import { readYaml } from '../yaml-text.ts';
 import { balancerKeys, mechanismKeys, usedKeys } from './config-keys.ts';
@@ -116,12 +117,9 @@ export async function readConfig(
     return parsed ?? wrong(key, 'true or false') ?? false;
   }
   function url(key: string, value: string | undefined): string | undefined {
-    const parsed = value === undefined ? undefined : URL.parse(value);
-    if (parsed === undefined) return undefined;
-    const plain = parsed?.username === '' && parsed.password === '' && parsed.search === '' && parsed.hash === '';
-    if (plain && /^https?:$/.test(parsed.protocol)) return parsed.href.replace(/\/+$/, '');
-    // It may have a password in it.
-    problems.push(`${key}: a wrong value (not shown), expected an http or https URL without user, query and fragment`);
+    if (value === undefined) return undefined;
+    if (isPlainUrl(value)) return new URL(value).href.replace(/\/+$/, '');
+    problems.push(`${key}: ${plainUrlExpected}`);
     return undefined;
   }
 

@@ -1,4 +1,4 @@
-import type { AnnotationDefinition } from '../load-balancers.ts';
+import { type AnnotationTable, annotationsOf } from '../annotation-table.ts';
 
 export const prefix = 'service.beta.kubernetes.io/cloudstack-load-balancer-';
 
@@ -18,10 +18,8 @@ export const annotationTable = {
     'true or false',
     'written by the classic controller; with --adopt: the address of spec.loadBalancerIP is released with the Service',
   ],
-} as const satisfies Record<string, readonly [values: string, meaning: string]>;
+} as const satisfies AnnotationTable;
 
 export type AnnotationName = keyof typeof annotationTable;
 
-export const annotations: readonly AnnotationDefinition[] = Object.entries(annotationTable).map(
-  ([name, [values, meaning]]) => ({ key: prefix + name, values, meaning }),
-);
+export const annotations = annotationsOf(prefix, annotationTable);

@@ -1,5 +1,6 @@
 import type { CloudConfigFile } from '../cloud.ts';
 import { type GcfgReader, parseGcfg, readSection, unknownKeys } from '../gcfg.ts';
+import { isPlainUrl, plainUrlExpected } from '../plain-url.ts';
 
 /** What the cloud config of the classic controller says. */
 export interface CloudStackConfig {
@@ -55,14 +56,8 @@ export function readConfig(file: CloudConfigFile | undefined): CloudStackConfig 
 
 function endpointOf(global: GcfgReader): string {
   const value = global.text('api-url')!;
-  const url = URL.parse(value);
-  const isPlain = url !== null && !url.username && !url.password && !url.search && !url.hash;
-  if (isPlain && /^https?:$/.test(url.protocol)) return value;
-  // Not shown: what is wrong with it may be a password in it.
-  throw global.error(
-    'api-url',
-    'a wrong value (not shown), expected an http or https URL without user, query and fragment',
-  );
+  if (isPlainUrl(value)) return value;
+  throw global.error('api-url', plainUrlExpected);
 }
 
 function keyOf(global: GcfgReader, key: string): string {

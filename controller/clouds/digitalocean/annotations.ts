@@ -1,3 +1,4 @@
+import { type AnnotationTable, annotationsOf } from '../annotation-table.ts';
 import type { AnnotationDefinition } from '../load-balancers.ts';
 
 export const prefix = 'service.beta.kubernetes.io/do-loadbalancer-';
@@ -60,12 +61,12 @@ export const annotationTable = {
   'healthcheck-response-timeout-seconds': ['a whole number, 3 to 300', 'of one check; default 5'],
   'healthcheck-unhealthy-threshold': ['a whole number, 2 to 10', 'failures until a node is unhealthy; default 3'],
   'healthcheck-healthy-threshold': ['a whole number, 2 to 10', 'successes until it is healthy; default 5'],
-} as const satisfies Record<string, readonly [values: string, meaning: string]>;
+} as const satisfies AnnotationTable;
 
 export type AnnotationName = keyof typeof annotationTable;
 
 export const annotations: readonly AnnotationDefinition[] = [
-  ...Object.entries(annotationTable).map(([name, [values, meaning]]) => ({ key: prefix + name, values, meaning })),
+  ...annotationsOf(prefix, annotationTable),
   { key: idAnnotation, values: 'a UUID', meaning: 'with --adopt: the load balancer to take over' },
   {
     key: disownAnnotation,

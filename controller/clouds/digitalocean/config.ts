@@ -50,12 +50,8 @@ export async function readConfig(
 ): Promise<DigitalOceanConfig | { readonly reportOnly: string }> {
   const expected = 'variables of the digitalocean-cloud-controller-manager (DO_ACCESS_TOKEN, ...)';
   const variables = readVariables({ cloud: 'digitalocean', file, env, names, expected, readText });
-  const { text, url, secret, wrong, files } = variables;
+  const { text, matching, url, secret, wrong, files } = variables;
 
-  function matching(name: string, pattern: RegExp, what: string): string | undefined {
-    const value = text(name);
-    return value === undefined || pattern.test(value) ? value : wrong(name, what, undefined);
-  }
   const given = await Promise.all(tokens.map(secret));
   if (given[0] !== undefined && given[1] !== undefined && given[0] !== given[1])
     wrong(tokens[1], `the same as ${tokens[0]}, or one of them alone`, undefined, 'it is another');

@@ -43,7 +43,8 @@ export function createDroplets(client: DigitalOceanClient): Machines {
       const found = await Promise.all(
         names.map((name) => search({ path: dropletsPath, query: [['name', name]], signal })),
       );
-      return found.flatMap((some) => [...some.values()]);
+      const withGpu = found.some((some) => some.size === 0) ? [await all('gpus', signal)] : [];
+      return [...found, ...withGpu].flatMap((some) => [...some.values()]);
     },
     async get(id, signal) {
       const answer = await client.call({ path: `${dropletsPath}/${id}`, signal });

@@ -76,6 +76,16 @@ describe('droplets', () => {
     assert.deepEqual(paths(fake), ['/v2/droplets', '/v2/dropletsgpus']);
   });
 
+  it('with a GPU are found by name, also when few are asked for', async () => {
+    const { fake, lookup } = await setUp();
+    const [plain, trainer] = [fake.addDroplet('plain'), fake.addDroplet('trainer', { isGpu: true })];
+    const found = await lookup(byName('plain'), byName('trainer'));
+    assert.deepEqual(
+      found.map((one) => one?.state === 'found' && one.instance.id),
+      [plain, trainer].map(({ id }) => String(id)),
+    );
+  });
+
   it("are not absent by a proxy's 404, nor by a list that lacks them", async () => {
     const { fake, lookup } = await setUp();
     fake.fault = ({ path }) => (/\/\d+$/.test(path) ? { status: 404, body: '<html>' } : undefined);

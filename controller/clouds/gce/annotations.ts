@@ -1,4 +1,4 @@
-import type { AnnotationDefinition } from '../load-balancers.ts';
+import { annotationsOf } from '../annotation-table.ts';
 
 /** Values and meaning of each. */
 export const annotationTable = {
@@ -40,11 +40,7 @@ export const annotationTable = {
 
 export type AnnotationName = keyof typeof annotationTable;
 
-export const annotations: readonly AnnotationDefinition[] = Object.entries(annotationTable).map(
-  ([key, [values, meaning]]) => ({
-    ...{ key, values, meaning },
-  }),
-);
+export const annotations = annotationsOf('', annotationTable);
 
 /** What begins so and is not known is reported. Others with `cloud.google.com/` are of Ingress. */
 export const annotationPrefixes = [

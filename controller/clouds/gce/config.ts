@@ -1,6 +1,7 @@
 import { gceRegion } from '../../../common/provider-id/gce.ts';
 import type { CloudConfigFile } from '../cloud.ts';
 import { type GcfgReader, parseGcfg, readSection, unknownKeys } from '../gcfg.ts';
+import { isPlainUrl, plainUrlExpected } from '../plain-url.ts';
 
 /** What the configuration says, complete with its defaults. */
 export interface GceConfig {
@@ -134,14 +135,7 @@ function endpointOf(reader: GcfgReader, key: string): string | undefined {
 function plainUrl(reader: GcfgReader, key: string): string | undefined {
   const value = reader.text(key);
   if (value === undefined || isPlainUrl(value)) return value;
-  // Not shown: what is wrong with it may be a password in it.
-  throw reader.error(key, 'a wrong value (not shown), expected an http or https URL without user, query and fragment');
-}
-
-/** An http or https URL that can be shown. */
-export function isPlainUrl(text: string): boolean {
-  const url = URL.parse(text);
-  return url !== null && /^https?:$/.test(url.protocol) && !url.username && !url.password && !url.search && !url.hash;
+  throw reader.error(key, plainUrlExpected);
 }
 
 function expected(reader: GcfgReader, key: string, what: string): Error {

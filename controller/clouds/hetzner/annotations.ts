@@ -1,4 +1,4 @@
-import type { AnnotationDefinition } from '../load-balancers.ts';
+import { type AnnotationTable, annotationsOf } from '../annotation-table.ts';
 
 export const prefix = 'load-balancer.hetzner.cloud/';
 
@@ -72,12 +72,8 @@ export const annotationTable = {
   ...{ id: ['ignored', 'written by old versions of the classic controller'] },
   ...{ ipv4: ['ignored', 'written by old versions of the classic controller'] },
   ...{ ipv6: ['ignored', 'written by old versions of the classic controller'] },
-} as const satisfies Record<string, readonly [values: string, meaning: string]>;
+} as const satisfies AnnotationTable;
 
 export type AnnotationName = keyof typeof annotationTable;
 
-export const annotations: readonly AnnotationDefinition[] = Object.entries(annotationTable).map(
-  ([name, [values, meaning]]) => ({
-    ...{ key: prefix + name, values, meaning },
-  }),
-);
+export const annotations = annotationsOf(prefix, annotationTable);

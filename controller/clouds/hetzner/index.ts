@@ -12,13 +12,16 @@ import { createClient } from './client.ts';
 import { type HetznerConfig, readConfig } from './config.ts';
 import { cloud } from './fault.ts';
 import { checkDefaults, createLoadBalancerDriver } from './load-balancers/driver.ts';
+import { settingsOf } from './load-balancers/settings.ts';
 import { createNetwork } from './network.ts';
 import { createRobot } from './robot.ts';
 import { createRoutes } from './routes.ts';
 import { createServers, isDedicated } from './servers.ts';
 
 /** Hetzner: one project of Hetzner Cloud and, beside it, dedicated servers. Opening makes no call. */
-export const cloudModule = configuredModule(cloud, readWithDefaults, openHetzner);
+export const cloudModule = configuredModule(cloud, readWithDefaults, openHetzner, {
+  nodeLabels: (annotations) => settingsOf(annotations, new Map()).nodeLabels,
+});
 
 /** Up to so many servers are asked for one by one; more, and all of the project are listed. */
 const listAbove = 2;

@@ -1,4 +1,4 @@
-import type { AnnotationDefinition } from '../load-balancers.ts';
+import { type AnnotationTable, annotationsOf } from '../annotation-table.ts';
 
 export const prefix = 'kubernetes.io/elb.';
 
@@ -47,10 +47,8 @@ export const annotationTable = {
   'l4-flavor-id': both('an id', 'size of a dedicated load balancer for TCP and UDP'),
   'l7-flavor-id': both('an id', 'size of a dedicated load balancer for HTTP and HTTPS'),
   'connection-limit': ['ignored', 'nothing reads it, the classic controller neither'],
-} as const satisfies Record<string, readonly [values: string, meaning: string]>;
+} as const satisfies AnnotationTable;
 
 export type AnnotationName = keyof typeof annotationTable;
 
-export const annotations: readonly AnnotationDefinition[] = Object.entries(annotationTable).map(
-  ([name, [values, meaning]]) => ({ key: prefix + name, values, meaning }),
-);
+export const annotations = annotationsOf(prefix, annotationTable);

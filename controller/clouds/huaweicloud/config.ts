@@ -1,5 +1,6 @@
 import { CloudConfigError, type CloudConfigFile } from '../cloud.ts';
 import { type GcfgEntry, type GcfgReader, layered, parseGcfg, readEntries, readSection, unknownKeys } from '../gcfg.ts';
+import { isPlainUrl, plainUrlExpected } from '../plain-url.ts';
 import type { Service } from './client.ts';
 import type { AccessKey } from './sign.ts';
 
@@ -114,10 +115,6 @@ function matching(reader: GcfgReader, key: string, pattern: RegExp, expected: st
 function urlOf(env: Readonly<Record<string, string | undefined>>, name: string): string | undefined {
   const value = env[name];
   if (!value) return undefined;
-  const url = URL.parse(value);
-  if (url !== null && /^https?:$/.test(url.protocol) && url.username === '' && url.search === '')
-    return value.replace(/\/+$/, '');
-  throw new CloudConfigError(
-    `${name}: a wrong value (not shown), expected an http or https URL without user and query`,
-  );
+  if (isPlainUrl(value)) return value.replace(/\/+$/, '');
+  throw new CloudConfigError(`${name}: ${plainUrlExpected}`);
 }

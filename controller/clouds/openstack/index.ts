@@ -12,6 +12,7 @@ import { reachOf, type SettingName } from './credential.ts';
 import { createFlavors } from './flavors.ts';
 import { createGates } from './gates.ts';
 import { createLoadBalancerDriver } from './load-balancers/driver.ts';
+import { nodeLabels } from './load-balancers/node-labels.ts';
 import { createReader } from './reader.ts';
 import { createRoutes } from './routes/index.ts';
 import { isHyphenatedUuid } from './uuid.ts';
@@ -21,7 +22,10 @@ import { createVolumes } from './volumes.ts';
  * OpenStack: Nova servers of one project and region, with the classic controller's cloud.conf or a clouds.yaml. Opening
  * makes no call.
  */
-export const cloudModule = configuredModule('openstack', readConfig, openOpenStack);
+export const cloudModule = configuredModule('openstack', readConfig, openOpenStack, {
+  nodeLabels: nodeLabels({ nodeSelector: [] }),
+  configured: 'node-selector of the cloud config, for Services that have no such annotation',
+});
 
 /** Up to so many servers are asked for one by one; more, and all of the project's are listed. */
 const listAbove = 5;

@@ -1,5 +1,6 @@
 import { CloudConfigError, type CloudConfigFile } from '../cloud.ts';
 import { type Cidr, type GcfgEntry, layered, parseGcfg, readEntries, readSection, unknownKeys } from '../gcfg.ts';
+import { isPlainUrl } from '../plain-url.ts';
 import type { ReadText } from '../variables.ts';
 
 /** What becomes the label of a zone or region. */
@@ -95,9 +96,8 @@ export async function readConfig(
 }
 
 function endpointOf(text: string): string | undefined {
-  const url = URL.parse(text);
-  if (!url || !/^https?:$/.test(url.protocol) || url.username || url.password || url.search || url.hash)
-    return undefined;
+  if (!isPlainUrl(text)) return undefined;
+  const url = new URL(text);
   const path = url.pathname.replace(/\/+$/, '');
   return `${url.origin}${path === '' ? '/ovirt-engine/api' : path}`;
 }

@@ -1,18 +1,21 @@
+import type { AnswerFields } from '../answer-fields.ts';
 import { oneOfIn } from '../answer-values.ts';
+import type { JsonApi } from '../json-api.ts';
 import { unlessNotFound } from '../not-found.ts';
 import type { SimulatedConfig } from './config.ts';
-import { itemFields } from './load-balancer-answer.ts';
-import { itemsOf, type Page, pageOf, type Transport } from './transport.ts';
+import { everyPage } from './pages.ts';
 
 /** How many ids one call may filter by, and how many instances a page may hold. */
 export const maxPerCall = 1000;
 
-/** The API's calls about instances. Each is one read, and throws only a CloudError. */
+/** The API's calls about instances. Each only reads, and throws only a CloudError; no item is looked at. */
 export interface SimulatedClient {
   /** Whether the region is there and the credential is good for it. */
   region(signal?: AbortSignal): Promise<void>;
-  /** One page; not validated beyond its frame. */
-  page(pageToken: string | undefined, limit: number, signal?: AbortSignal): Promise<Page>;
+  /** Whether there is any. */
+  any(signal?: AbortSignal): Promise<boolean>;
+  /** Those of the region, from every page. */
+  list(signal?: AbortSignal): Promise<readonly unknown[]>;
   /** Those of at most `maxPerCall` ids that exist. */
   lookup(ids: readonly string[], signal?: AbortSignal): Promise<readonly unknown[]>;
   named(name: string, signal?: AbortSignal): Promise<readonly unknown[]>;
@@ -24,28 +27,43 @@ export interface SimulatedClient {
 
 /** Well below what servers take as a request line. */
 const maxQueryLength = 1500;
+const all = { operation: 'instances.list', path: '/instances' };
 
-export function createSimulatedClient(config: SimulatedConfig, call: Transport): SimulatedClient {
+export function createSimulatedClient({ region }: SimulatedConfig, api: JsonApi): SimulatedClient {
   return {
     async region(signal) {
-      const operation = 'regions.get';
-      oneOfIn(itemFields(await call({ operation, path: '/', signal }), 'answer', operation), 'region', [config.region]);
+      oneOfIn(await api.call({ operation: 'regions.get', path: '/', signal }), 'region', [region]);
     },
-    async page(pageToken, limit, signal) {
-      const operation = 'instances.list';
-      const query = pageToken === undefined ? '' : `&pageToken=${encodeURIComponent(pageToken)}`;
-      return pageOf(await call({ operation, path: `/instances?limit=${limit}${query}`, signal }), operation);
+    async any(signal) {
+      return itemsOf(await api.call({ ...all, query: [['limit', '1']], signal })).length > 0;
+    },
+    async list(signal) {
+      return (await everyPage(api, { ...all, query: [['limit', String(maxPerCall)]], signal })).flatMap(itemsOf);
     },
     async lookup(ids, signal) {
       const operation = 'instances.lookup';
-      const query = `/instances?ids=${ids.join(',')}`;
-      const request = query.length <= maxQueryLength ? { path: query } : { path: '/instances:lookup', body: { ids } };
-      return itemsOf(await call({ operation, ...request, signal }), operation);
+      const joined = ids.join(',');
+      if (joined.length > maxQueryLength) {
+        const request = { method: 'POST', path: '/instances:lookup', body: { ids } } as const;
+        return itemsOf(await api.call({ operation, ...request, signal }));
+      }
+      return itemsOf(await api.call({ operation, path: '/instances', query: [['ids', joined]], signal }));
     },
     async named(name, signal) {
-      const operation = 'instances.find';
-      return itemsOf(await call({ operation, path: `/instances?name=${encodeURIComponent(name)}`, signal }), operation);
+      return itemsOf(
+        await api.call({ operation: 'instances.find', path: '/instances', query: [['name', name]], signal }),
+      );
     },
-    get: (id, signal) => unlessNotFound(call({ operation: 'instances.get', path: `/instances/${id}`, signal })),
+    async get(id, signal) {
+      // An empty answer is an object without an id, not an absence.
+      return (await unlessNotFound(api.call({ operation: 'instances.get', path: `/instances/${id}`, signal })))?.json();
+    },
   };
+}
+
+/** One that cannot be read shall not hide the others. */
+function itemsOf(answer: AnswerFields): readonly unknown[] {
+  const { items } = answer.json();
+  if (!Array.isArray(items)) throw answer.wrong('items', 'a list');
+  return items;
 }

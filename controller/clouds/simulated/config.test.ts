@@ -34,8 +34,12 @@ test('a file without a credential is read as such', () => {
 const refused: [string, Record<string, unknown>, RegExp][] = [
   ['an unknown key', { ...whole, regoin: 'x' }, /unknown key "regoin", expected endpoint, project, region/],
   ['a missing endpoint', { ...whole, endpoint: undefined }, /endpoint: missing, expected an http or https URL/],
-  ['an endpoint of another kind', { ...whole, endpoint: 'ftp://cloud' }, /endpoint: "ftp:\/\/cloud", expected/],
-  ['an endpoint with a query', { ...whole, endpoint: 'http://cloud/?a=b' }, /endpoint: expected a URL without query/],
+  [
+    'an endpoint of another kind',
+    { ...whole, endpoint: 'ftp://cloud' },
+    /endpoint: a wrong value \(not shown\), expected/,
+  ],
+  ['an endpoint with a query', { ...whole, endpoint: 'http://cloud/?a=b' }, /without user, query and fragment/],
   ['a project that is a number', { ...whole, project: 7 }, /project: 7, expected a name/],
   ['a region with a slash', { ...whole, region: 'a/b' }, /region: "a\/b", expected a name/],
   ['a cap of no members', { ...whole, maxMembers: 0 }, /maxMembers: 0, expected a whole number from 1/],
@@ -57,6 +61,7 @@ test('a credential is never repeated in a message', () => {
     { ...whole, credential: 'hidden\nhidden' },
     { ...whole, credential: ['hidden'] },
     { ...whole, endpoint: 'http://user:hidden@cloud' },
+    { ...whole, endpoint: 'ftp://:hidden@cloud' },
   ]) {
     assert.throws(
       () => parse(fields),

@@ -1,4 +1,5 @@
 import { CloudConfigError, type CloudConfigFile } from '../cloud.ts';
+import { isPlainUrl, plainUrlExpected } from '../plain-url.ts';
 import { readYaml } from '../yaml-text.ts';
 
 /** Where one simulated cloud is reached, and what with. */
@@ -74,11 +75,8 @@ export function parseSimulatedConfig({ path, text }: CloudConfigFile): Simulated
 }
 
 function endpointOf(value: unknown, bad: (problem: string) => CloudConfigError): string {
-  const url = typeof value === 'string' ? URL.parse(value) : null;
-  if (!url || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
-    throw bad(`endpoint: ${JSON.stringify(value) ?? 'missing'}, expected an http or https URL`);
-  }
-  if (url.username !== '' || url.password !== '') throw bad('endpoint: expected no user and password in the URL');
-  if (url.search !== '' || url.hash !== '') throw bad('endpoint: expected a URL without query and fragment');
+  if (value === undefined) throw bad('endpoint: missing, expected an http or https URL');
+  if (typeof value !== 'string' || !isPlainUrl(value)) throw bad(`endpoint: ${plainUrlExpected}`);
+  const url = new URL(value);
   return url.origin + url.pathname.replace(/\/+$/, '');
 }

@@ -3,11 +3,13 @@ import { dirname, resolve } from 'node:path';
 import { CloudConfigError, type CloudConfigFile, type CloudModule } from '../cloud.ts';
 import { openConnections } from '../connections.ts';
 import { parseSimulatedConfig } from './config.ts';
+import { nodeLabels } from './node-labels.ts';
 import { createSimulatedCloud } from './simulated-cloud.ts';
 
 /** The cloud of the sandbox, over HTTP. */
 export const cloudModule: CloudModule = {
   name: 'simulated',
+  memberChoice: { nodeLabels, configured: 'maxMembers of the cloud config' },
   async open(file, context) {
     if (!file) return { reportOnly: 'no --cloud-config says where the simulated cloud is' };
     const config = parseSimulatedConfig(file);

@@ -2,10 +2,10 @@ import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import type { Instance, NodeAddress, NodeAddressType, PowerState } from '../../../common/instance.ts';
 import { simulated } from '../../../common/provider-id/simulated.ts';
-import type { AnswerFields } from '../answer-fields.ts';
+import { type AnswerFields, answerFields } from '../answer-fields.ts';
 import { oneOfIn } from '../answer-values.ts';
 import { distinctAddresses } from '../machines.ts';
-import { itemFields, type Tags } from './load-balancer-answer.ts';
+import type { Tags } from './load-balancer-answer.ts';
 
 /** An instance as an answer of the API shows it: in some power state, or past the last one. */
 export type ShownInstance =
@@ -49,7 +49,7 @@ export function nameOf(item: unknown): string | undefined {
  * @throws CloudError `Invalid`
  */
 export function readInstance(item: unknown, region: string, operation: string): ShownInstance {
-  const fields = itemFields(item, 'instance', operation);
+  const fields = answerFields(item, { cloud: simulated.cloud, operation, path: 'instance' });
   const id = fields.text('id');
   if (!instanceId.test(id)) throw fields.wrong('id', 'an instance id');
   const incarnation = fields.text('incarnation');

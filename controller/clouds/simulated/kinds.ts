@@ -1,12 +1,13 @@
 import { CloudError, isCloudError } from '../../../common/cloud-error.ts';
 import { simulated } from '../../../common/provider-id/simulated.ts';
 import type { Answer, Change, Comparison, Found, Kind, Owner, PointsAt, Want, WriteIo } from '../../engine/resource.ts';
+import type { ApiRequest, JsonApi } from '../json-api.ts';
 import { ownerTags } from '../load-balancers.ts';
+import { cloud, refusalOf } from './fault.ts';
 import { foundAddress, foundAll, kinds, type Part, tagsFor } from './found.ts';
 import {
   type Address,
   families,
-  itemFields,
   type Listener,
   type LoadBalancer,
   type Pool,
@@ -15,25 +16,25 @@ import {
 } from './load-balancer-answer.ts';
 import { differenceOf, type MemberSets } from './member-sets.ts';
 import type { AddressSpec, ListenerSpec, LoadBalancerSpec, PoolSpec } from './specs.ts';
-import { type ApiRequest, cloud, refusalOf, type Transport } from './transport.ts';
 
 export interface KindParts {
-  readonly transport: Transport;
+  readonly api: JsonApi;
   readonly region: string;
   readonly sets: MemberSets;
   readonly settleMs: number;
 }
 
 /** Members of answers are known by their digest. */
-const quiet = '?inlineMembers=0';
+const quiet = [['inlineMembers', '0']] as const;
 
 /** The resources that this cloud has for load balancers. Its load balancers take one change at a time. */
-export function createKinds({ transport, region, sets, settleMs }: KindParts): readonly Kind[] {
+export function createKinds({ api, region, sets, settleMs }: KindParts): readonly Kind[] {
   /** The one request of a change of a load balancer or its parts, which answers the whole load balancer. */
   async function send(request: ApiRequest, io: WriteIo): Promise<LoadBalancer | undefined> {
-    const answer = await namingMembers(() => transport({ ...request, permit: io.permit, signal: io.signal }), region);
-    const isWhole = typeof answer === 'object' && answer !== null && 'id' in answer;
-    return isWhole ? readLoadBalancer(itemFields(answer, 'answer', request.operation), region, sets) : undefined;
+    const query = [...quiet, ...(request.query ?? [])];
+    const { permit, signal } = io;
+    const answer = await namingMembers(() => api.call({ ...request, query, permit, signal }), region);
+    return 'id' in answer.json() ? readLoadBalancer(answer, region, sets) : undefined;
   }
   async function changed(request: ApiRequest, io: WriteIo): Promise<Answer> {
     const now = await send(request, io);
@@ -42,12 +43,10 @@ export function createKinds({ transport, region, sets, settleMs }: KindParts): r
   /** On a load balancer of others, changes by others are none of ours. */
   const guardOf = ({ tags, revision }: LoadBalancer, { owner }: WriteIo) =>
     tags[ownerTags.service] === owner.service ? { ifRevision: revision } : {};
-  const guardQuery = (within: LoadBalancer, io: WriteIo) => {
-    const { ifRevision } = guardOf(within, io);
-    return ifRevision === undefined ? '' : `&ifRevision=${ifRevision}`;
-  };
+  const guardQuery = (within: LoadBalancer, io: WriteIo) =>
+    Object.entries(guardOf(within, io)).map(([name, revision]) => [name, String(revision)] as const);
   const patch = (operation: string, path: string, within: LoadBalancer, body: object, io: WriteIo) =>
-    changed({ operation, method: 'PATCH', path: path + quiet, body: { ...body, ...guardOf(within, io) } }, io);
+    changed({ operation, method: 'PATCH', path, body: { ...body, ...guardOf(within, io) } }, io);
   const tokenOf = (what: string, { cluster, service }: Owner) => `${what} ${cluster} ${service}`;
   const serviceOf = ({ tags }: { readonly tags: Readonly<Record<string, string>> }) =>
     tags[ownerTags.serviceName] ?? '';
@@ -66,12 +65,11 @@ export function createKinds({ transport, region, sets, settleMs }: KindParts): r
     ...{ kind: kinds.address, again: 'safe', settleMs },
     compare: () => ({ same: true }),
     async create({ spec: { scheme, family, name, service } }, _, io) {
-      const operation = 'addresses.create';
       const token = tokenOf(`address ${scheme} ${family}`, io.owner);
       const reserve = async (clientToken: string, named?: string) => {
         const body = { clientToken, name: named, family, scheme, tags: tagsFor(io.owner, service) };
-        const answer = await transport({ operation, path: '/addresses', body, permit: io.permit, signal: io.signal });
-        return readAddress(itemFields(answer, 'answer', operation));
+        const request = { operation: 'addresses.create', method: 'POST', path: '/addresses', body } as const;
+        return readAddress(await api.call({ ...request, permit: io.permit, signal: io.signal }));
       };
       const first = await reserve(token, name);
       // The token made one that is not ours any more: its tags were taken away. Its name is still taken.
@@ -80,19 +78,18 @@ export function createKinds({ transport, region, sets, settleMs }: KindParts): r
       return { id: made.id, found: [foundAddress(made)] };
     },
     async remove({ id }, { permit, signal }) {
-      await transport({ operation: 'addresses.delete', method: 'DELETE', path: `/addresses/${id}`, permit, signal });
+      await api.call({ operation: 'addresses.delete', method: 'DELETE', path: `/addresses/${id}`, permit, signal });
       return {};
     },
     async mark({ id, body }, as, want, io) {
-      const operation = 'addresses.update';
       const request = {
-        operation,
+        operation: 'addresses.update',
         method: 'PATCH',
         path: `/addresses/${id}`,
         body: marksOf(as, body, want, io),
       } as const;
-      const answer = await transport({ ...request, permit: io.permit, signal: io.signal });
-      return { found: [foundAddress(readAddress(itemFields(answer, 'answer', operation)))] };
+      const answer = await api.call({ ...request, permit: io.permit, signal: io.signal });
+      return { found: [foundAddress(readAddress(answer))] };
     },
   };
 
@@ -114,7 +111,10 @@ export function createKinds({ transport, region, sets, settleMs }: KindParts): r
           pool: pools[0]?.name,
         })),
       };
-      const made = await send({ operation: 'load-balancers.create', path: `/load-balancers${quiet}`, body }, io);
+      const made = await send(
+        { operation: 'load-balancers.create', method: 'POST', path: '/load-balancers', body },
+        io,
+      );
       return { id: made!.id, found: foundAll(made!), ...(made!.state === 'provisioning' && { operation: made!.id }) };
     },
     update({ id, body }, change, io) {
@@ -124,8 +124,8 @@ export function createKinds({ transport, region, sets, settleMs }: KindParts): r
       return patch('load-balancers.update', `/load-balancers/${id}`, body, sent, io);
     },
     async remove({ id, body }, io) {
-      const path = `/load-balancers/${id}${quiet}${guardQuery(body, io)}`;
-      const left = await send({ operation: 'load-balancers.delete', method: 'DELETE', path }, io);
+      const request = { operation: 'load-balancers.delete', method: 'DELETE', path: `/load-balancers/${id}` } as const;
+      const left = await send({ ...request, query: guardQuery(body, io) }, io);
       return left === undefined ? {} : { operation: id };
     },
     mark: ({ id, body }, as, want, io) =>
@@ -136,20 +136,20 @@ export function createKinds({ transport, region, sets, settleMs }: KindParts): r
     ...{ kind: kinds.pool, again: 'safe', settleMs, within: kinds.loadBalancer, inline: true },
     compare: comparePool,
     create({ spec }, _, io) {
-      const path = `/load-balancers/${io.within}/pools${quiet}`;
+      const path = `/load-balancers/${io.within}/pools`;
       const body = { ...poolBody(spec, tagsFor(io.owner, spec.service)), clientToken: tokenOf('pool', io.owner) };
-      return changed({ operation: 'pools.create', path, body }, io);
+      return changed({ operation: 'pools.create', method: 'POST', path, body }, io);
     },
     update({ id, body: { within } }, { what, body }, io) {
       const path = `/load-balancers/${within.id}/pools/${id}`;
       if (what !== 'members') return patch('pools.update', path, within, body as object, io);
       const sent = { members: (body as NonNullable<PoolSpec['members']>).wire, ...guardOf(within, io) };
-      const request = { operation: 'pools.set-members', path: `${path}/members${quiet}`, body: sent } as const;
+      const request = { operation: 'pools.set-members', path: `${path}/members`, body: sent } as const;
       return changed({ ...request, method: 'PUT' }, io);
     },
     remove({ id, body: { within } }, io) {
-      const path = `/load-balancers/${within.id}/pools/${id}${quiet}${guardQuery(within, io)}`;
-      return changed({ operation: 'pools.delete', method: 'DELETE', path }, io);
+      const path = `/load-balancers/${within.id}/pools/${id}`;
+      return changed({ operation: 'pools.delete', method: 'DELETE', path, query: guardQuery(within, io) }, io);
     },
     mark({ id, body }, as, want, io) {
       const { within } = body;
@@ -161,10 +161,10 @@ export function createKinds({ transport, region, sets, settleMs }: KindParts): r
     ...{ kind: kinds.listener, again: 'safe', settleMs, within: kinds.loadBalancer, inline: true },
     compare: compareListener,
     create({ key, spec }, _, io) {
-      const path = `/load-balancers/${io.within}/listeners${quiet}`;
+      const path = `/load-balancers/${io.within}/listeners`;
       const body = { ...listenerBody(spec, tagsFor(io.owner, spec.service)), pool: io.idOf(spec.pool) };
       const clientToken = tokenOf(`listener ${key}`, io.owner);
-      return changed({ operation: 'listeners.create', path, body: { ...body, clientToken } }, io);
+      return changed({ operation: 'listeners.create', method: 'POST', path, body: { ...body, clientToken } }, io);
     },
     update({ id, body: { within } }, { body }, io) {
       const { pool: name, ...rest } = body as Partial<ListenerSpec>;
@@ -172,8 +172,8 @@ export function createKinds({ transport, region, sets, settleMs }: KindParts): r
       return patch('listeners.update', `/load-balancers/${within.id}/listeners/${id}`, within, sent, io);
     },
     remove({ id, body: { within } }, io) {
-      const path = `/load-balancers/${within.id}/listeners/${id}${quiet}${guardQuery(within, io)}`;
-      return changed({ operation: 'listeners.delete', method: 'DELETE', path }, io);
+      const path = `/load-balancers/${within.id}/listeners/${id}`;
+      return changed({ operation: 'listeners.delete', method: 'DELETE', path, query: guardQuery(within, io) }, io);
     },
     mark({ id, body }, as, want, io) {
       const { within } = body;

@@ -1,5 +1,5 @@
 import { simulated } from '../../../common/provider-id/simulated.ts';
-import { type AnswerFields, answerFields } from '../answer-fields.ts';
+import type { AnswerFields } from '../answer-fields.ts';
 import { oneOfIn, timeIn, wholeIn } from '../answer-values.ts';
 import type { IpFamily, ObservedMember } from '../load-balancers.ts';
 import type { MemberSets } from './member-sets.ts';
@@ -19,11 +19,6 @@ const protocols = ['TCP', 'UDP', 'SCTP'] as const;
 /** What an address is called that is reserved for a load balancer of this name. */
 export function addressName(loadBalancer: string, family: IpFamily, scheme: Scheme): string {
   return `${loadBalancer}-${family.toLowerCase()}-${scheme}`;
-}
-
-/** One item of an answer. @throws CloudError `Invalid` where it is no object */
-export function itemFields(item: unknown, path: string, operation: string): AnswerFields {
-  return answerFields(item, { cloud: simulated.cloud, operation, path });
 }
 
 /** @throws CloudError `Invalid` */

@@ -1,20 +1,21 @@
 import { CloudError } from '../../../common/cloud-error.ts';
 import type { OperationState } from '../../engine/resource.ts';
+import type { JsonApi } from '../json-api.ts';
 import type { LoadBalancerDriver } from '../load-balancer-driver.ts';
 import { ownerTags } from '../load-balancers.ts';
 import { adopts, classicName } from './adoption.ts';
 import { annotations } from './annotations.ts';
 import { desireOf } from './desire.ts';
+import { cloud } from './fault.ts';
 import { kinds, type Part } from './found.ts';
 import { createKinds } from './kinds.ts';
 import type { Address, Listener, LoadBalancer, Pool } from './load-balancer-answer.ts';
 import { createReaders } from './load-balancer-readers.ts';
 import { createMemberSets } from './member-sets.ts';
 import { nodeLabels } from './node-labels.ts';
-import { cloud, type Transport } from './transport.ts';
 
 export interface DriverParts {
-  readonly transport: Transport;
+  readonly api: JsonApi;
   readonly region: string;
   /** The instance id, when this scope could hold it. */
   readonly idOf: (providerID: string) => string | undefined;
@@ -25,19 +26,13 @@ export interface DriverParts {
 export type SimulatedDriver = LoadBalancerDriver & { probe(signal?: AbortSignal): Promise<void> };
 
 /** The load balancers of one project and region. */
-export function createLoadBalancerDriver({
-  transport,
-  region,
-  idOf,
-  maxMembers,
-  settleMs,
-}: DriverParts): SimulatedDriver {
+export function createLoadBalancerDriver({ api, region, idOf, maxMembers, settleMs }: DriverParts): SimulatedDriver {
   const sets = createMemberSets(idOf);
-  const { readers, get, probe } = createReaders({ transport, region, sets });
+  const { readers, get, probe } = createReaders({ api, region, sets });
   return {
     ...{ annotations, nodeLabels, maxMembers, drains: true, probe },
     main: kinds.loadBalancer,
-    kinds: createKinds({ transport, region, sets, settleMs }),
+    kinds: createKinds({ api, region, sets, settleMs }),
     readers,
     documents: [],
     desire: (input) => desireOf(input, sets),

@@ -1,5 +1,6 @@
 import type { Found, Query, Reader, ReadIo } from '../../engine/resource.ts';
 import type { AnswerFields } from '../answer-fields.ts';
+import type { ApiRequest, JsonApi } from '../json-api.ts';
 import { ownerTags } from '../load-balancers.ts';
 import { unlessNotFound } from '../not-found.ts';
 import { foundAddress, foundAll, kinds } from './found.ts';
@@ -7,7 +8,6 @@ import {
   type Address,
   addressName,
   families,
-  itemFields,
   type LoadBalancer,
   readAddress,
   readLoadBalancer,
@@ -15,14 +15,16 @@ import {
   schemes,
 } from './load-balancer-answer.ts';
 import type { MemberSets } from './member-sets.ts';
-import { everyPage, itemsOf, type Transport } from './transport.ts';
+import { everyItem } from './pages.ts';
 
 /** Lists show the members of pools up to this size; larger sets are known by their digest, or read once. */
 const inlineMembers = 100;
-const pageSize = 1000;
+const paging = [['limit', '1000']] as const;
+
+type Filter = NonNullable<ApiRequest['query']>;
 
 export interface ReaderParts {
-  readonly transport: Transport;
+  readonly api: JsonApi;
   readonly region: string;
   readonly sets: MemberSets;
 }
@@ -35,22 +37,22 @@ export interface LoadBalancerReaders {
   probe(signal?: AbortSignal): Promise<void>;
 }
 
-export function createReaders({ transport, region, sets }: ReaderParts): LoadBalancerReaders {
-  async function list(operation: string, filter: string, { signal }: ReadIo): Promise<LoadBalancer[]> {
-    const path = `/load-balancers?limit=${pageSize}&inlineMembers=${inlineMembers}${filter}`;
-    const items = await everyPage(transport, { operation, path, signal });
-    return items.map((item) => readLoadBalancer(itemFields(item, 'load balancer', operation), region, sets));
+export function createReaders({ api, region, sets }: ReaderParts): LoadBalancerReaders {
+  async function list(operation: string, filter: Filter, { signal }: ReadIo): Promise<LoadBalancer[]> {
+    const query = [...paging, ['inlineMembers', String(inlineMembers)] as const, ...filter];
+    const items = await everyItem(api, { operation, path: '/load-balancers', query, signal });
+    return items.map((item) => readLoadBalancer(item, region, sets));
   }
 
-  async function addresses(operation: string, filter: string, { signal }: ReadIo): Promise<Address[]> {
-    const items = await everyPage(transport, { operation, path: `/addresses?limit=${pageSize}${filter}`, signal });
-    return items.map((item) => readAddress(itemFields(item, 'address', operation)));
+  async function addresses(operation: string, filter: Filter, { signal }: ReadIo): Promise<Address[]> {
+    const items = await everyItem(api, { operation, path: '/addresses', query: [...paging, ...filter], signal });
+    return items.map(readAddress);
   }
 
   async function one<T>(operation: string, path: string, id: string, read: (fields: AnswerFields) => T, io: ReadIo) {
     if (!resourceIdForm.test(id)) return undefined;
-    const item = await unlessNotFound(transport({ operation, path: `${path}/${id}`, signal: io.signal }));
-    return item === undefined ? undefined : read(itemFields(item, 'answer', operation));
+    const item = await unlessNotFound(api.call({ operation, path: `${path}/${id}`, signal: io.signal }));
+    return item && read(item);
   }
 
   const get = (id: string, io: ReadIo) =>
@@ -73,7 +75,7 @@ export function createReaders({ transport, region, sets }: ReaderParts): LoadBal
   const loadBalancers: Reader = {
     kinds: [kinds.loadBalancer, kinds.pool, kinds.listener],
     async all(cluster, io) {
-      const listed = await withMembers(await list('load-balancers.list', '', io), cluster, io);
+      const listed = await withMembers(await list('load-balancers.list', [], io), cluster, io);
       return listed.flatMap((each) => ofCluster(foundAll(each), each.tags, cluster));
     },
     async of({ owner, ids, slots, search }, io) {
@@ -84,9 +86,7 @@ export function createReaders({ transport, region, sets }: ReaderParts): LoadBal
       ]);
       const isProved = byId.some((each) => each?.tags[ownerTags.service] === owner.service);
       const names = search && !isProved ? valuesOf(slots, 'name') : [];
-      const named = await Promise.all(
-        names.map((name) => list('load-balancers.find', `&name=${encodeURIComponent(name)}`, io)),
-      );
+      const named = await Promise.all(names.map((name) => list('load-balancers.find', [['name', name]], io)));
       // A search may be out of date: what it names is read again.
       const hits = new Set([...tagged, ...named.flat()].map(({ id }) => id).filter((id) => !asked.includes(id)));
       const read = [...byId, ...(await Promise.all([...hits].map((id) => get(id, io))))];
@@ -97,7 +97,7 @@ export function createReaders({ transport, region, sets }: ReaderParts): LoadBal
   const addressReader: Reader = {
     kinds: [kinds.address],
     async all(cluster, io) {
-      const listed = await addresses('addresses.list', '', io);
+      const listed = await addresses('addresses.list', [], io);
       return listed.flatMap((each) => ofCluster([foundAddress(each)], each.tags, cluster));
     },
     async of({ owner, ids, slots, search }, io) {
@@ -106,7 +106,7 @@ export function createReaders({ transport, region, sets }: ReaderParts): LoadBal
       const [reserved, ...hits] = await Promise.all([
         names.length > 0 ? lookup(names, io) : [],
         isBlind ? addresses('addresses.list', tagFilter(ownerTags.service, owner.service), io) : [],
-        ...valuesOf(slots, 'ip').map((ip) => addresses('addresses.find', `&ip=${encodeURIComponent(ip)}`, io)),
+        ...valuesOf(slots, 'ip').map((ip) => addresses('addresses.find', [['ip', ip]], io)),
       ]);
       const shown = new Set(reserved.map(({ id }) => id));
       const asked = new Set([...idsOf(ids, kinds.address), ...hits.flat().map(({ id }) => id)]);
@@ -118,20 +118,22 @@ export function createReaders({ transport, region, sets }: ReaderParts): LoadBal
 
   /** Those that are reserved for load balancers of these names. Never out of date. */
   async function lookup(loadBalancerNames: readonly string[], { signal }: ReadIo): Promise<Address[]> {
-    const operation = 'addresses.lookup';
     const names = loadBalancerNames.flatMap((name) =>
       families.flatMap((family) => schemes.map((scheme) => addressName(name, family, scheme))),
     );
-    const value = await transport({ operation, path: `/addresses?names=${names.join(',')}`, signal });
-    return itemsOf(value, operation).map((item) => readAddress(itemFields(item, 'address', operation)));
+    const query = [['names', names.join(',')]] as const;
+    const answer = await api.call({ operation: 'addresses.lookup', path: '/addresses', query, signal });
+    return answer.objects('items').map(readAddress);
   }
 
   return {
     readers: [loadBalancers, addressReader],
     get,
     async probe(signal) {
-      await transport({ operation: 'load-balancers.list', path: '/load-balancers?limit=1&inlineMembers=0', signal });
-      await transport({ operation: 'addresses.list', path: '/addresses?limit=1', signal });
+      const one = ['limit', '1'] as const;
+      const query = [one, ['inlineMembers', '0']] as const;
+      await api.call({ operation: 'load-balancers.list', path: '/load-balancers', query, signal });
+      await api.call({ operation: 'addresses.list', path: '/addresses', query: [one], signal });
     },
   };
 }
@@ -142,8 +144,8 @@ function ofCluster(found: readonly Found[], tags: Readonly<Record<string, string
   return found.map(({ retained: _, ...rest }): Found => rest);
 }
 
-function tagFilter(key: string, value: string): string {
-  return `&tag=${encodeURIComponent(`${key}:${value}`)}`;
+function tagFilter(key: string, value: string): Filter {
+  return [['tag', `${key}:${value}`]];
 }
 
 function idsOf(ids: Query['ids'], kind: string): readonly string[] {

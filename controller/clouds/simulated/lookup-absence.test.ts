@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { byId, overSockets, states } from '../../../test/clouds/simulated/lookup-world.ts';
+import { newWorld } from '../../../test/clouds/simulated/world.ts';
 import { maxAbsenceProofs, refKey } from '../cloud.ts';
 
 test('a canary is read by the same kind of request as the proof of absence', async (t) => {
@@ -56,6 +57,13 @@ test('a partial answer that leaves out more than can be proved makes no instance
   const seen = await states(cloud, ids.map(byId));
   assert.equal(seen.filter((state) => state === 'found').length, 10 + maxAbsenceProofs);
   assert.equal(seen.filter((state) => state === 'unknown NotFound').length, 70);
+});
+
+test('an empty answer proves nothing', async () => {
+  for (const status of [200, 204]) {
+    const world = newWorld({ through: () => async () => ({ status, header: () => null, text: '' }) });
+    assert.deepEqual(await states(world.open(), [byId('i-1')]), ['unknown Invalid']);
+  }
 });
 
 test('a failed proof proves nothing', async (t) => {

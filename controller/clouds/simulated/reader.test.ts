@@ -23,7 +23,8 @@ function item(id: string, change: Record<string, unknown> = {}) {
 function readerOf(answers: { items?: unknown[]; one?: unknown }) {
   const client: SimulatedClient = {
     region: async () => {},
-    page: async () => ({ items: answers.items ?? [] }),
+    any: async () => (answers.items ?? []).length > 0,
+    list: async () => answers.items ?? [],
     lookup: async () => answers.items ?? [],
     named: async () => answers.items ?? [],
     get: async () => answers.one,

@@ -62,7 +62,7 @@ export function simulatedReader(client: SimulatedClient, region: string): Instan
   async function searchList(names: readonly string[], signal?: AbortSignal): Promise<[string, Named][]> {
     try {
       const byName = new Map<string, unknown[]>(names.map((name) => [name, []]));
-      for (const item of await wholeList(client, signal)) byName.get(nameOf(item) ?? '')?.push(item);
+      for (const item of await client.list(signal)) byName.get(nameOf(item) ?? '')?.push(item);
       return [...byName].map(([name, hits]) => [name, pick(name, hits, 'instances.list')]);
     } catch (error) {
       const answer = failed(error, 'instances.list');
@@ -107,22 +107,6 @@ export function simulatedReader(client: SimulatedClient, region: string): Instan
       return new Map(await inParallel(width, names, (name) => search(name, signal)));
     },
   };
-}
-
-/** Every page of the region. Throws when the chain of pages leads back to where it has been. */
-async function wholeList(client: SimulatedClient, signal?: AbortSignal): Promise<unknown[]> {
-  const first = await client.page(undefined, maxPerCall, signal);
-  const items = [...first.items];
-  const seen = new Set<string>();
-  let token = first.nextPageToken;
-  while (token !== undefined) {
-    if (seen.has(token)) throw unknown('Unavailable', 'instances.list', 'the pages lead in a circle').error;
-    seen.add(token);
-    const page = await client.page(token, maxPerCall, signal);
-    items.push(...page.items);
-    token = page.nextPageToken;
-  }
-  return items;
 }
 
 function unknown(kind: CloudError['kind'], operation: string, message: string): Unknown {

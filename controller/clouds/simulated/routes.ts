@@ -1,35 +1,34 @@
 import { CloudError } from '../../../common/cloud-error.ts';
 import { simulated } from '../../../common/provider-id/simulated.ts';
+import type { AnswerFields } from '../answer-fields.ts';
+import type { JsonApi } from '../json-api.ts';
 import { ownerTags } from '../load-balancers.ts';
 import { unlessNotFound } from '../not-found.ts';
 import type { ApplyOptions } from '../permit.ts';
 import type { DesiredRoute, ObservedRoute, Routes, RouteTable } from '../routes.ts';
-import { itemFields } from './load-balancer-answer.ts';
+import { cloud, refusalOf } from './fault.ts';
+import { everyPage } from './pages.ts';
 import { readQuota, readRoute } from './route-answer.ts';
-import { cloud, everyPage, invalid, refusalOf, type Transport } from './transport.ts';
 
 /** As many as the API gives at once. */
 const pageSize = 20_000;
 
 export interface RouteOptions {
-  readonly transport: Transport;
+  readonly api: JsonApi;
   readonly region: string;
   readonly idOf: (providerID: string) => string | undefined;
 }
 
 /** The route table of one project and region. A route is ours by the cluster's tag. */
-export function createRoutes({ transport, region, idOf }: RouteOptions): Routes {
-  const read = (item: unknown, operation: string, cluster: string) =>
-    readRoute(itemFields(item, 'route', operation), region, cluster);
+export function createRoutes({ api, region, idOf }: RouteOptions): Routes {
+  const read = (item: AnswerFields, cluster: string) => readRoute(item, region, cluster);
 
   async function observe(cluster: string, signal?: AbortSignal): Promise<RouteTable> {
     const operation = 'routes.list';
-    let quota: RouteTable['quota'];
-    const eachPage = (page: unknown) => {
-      quota = readQuota(itemFields(page, 'answer', operation));
-    };
-    const items = await everyPage(transport, { operation, path: `/routes?limit=${pageSize}`, signal }, eachPage);
-    const routes = items.map((item) => read(item, operation, cluster));
+    const query = [['limit', String(pageSize)]] as const;
+    const pages = await everyPage(api, { operation, path: '/routes', query, signal });
+    const routes = pages.flatMap((page) => page.objects('items')).map((item) => read(item, cluster));
+    const quota = readQuota(pages.at(-1)!);
     // Cut short, it would tell of a full table that lacks the routes of Nodes which have them.
     if (quota !== undefined && routes.length < quota.used) {
       const message = `${routes.length} routes shown, ${quota.used} in use`;
@@ -44,7 +43,8 @@ export function createRoutes({ transport, region, idOf }: RouteOptions): Routes 
     const instanceId = idOf(providerID);
     if (instanceId === undefined) {
       const expected = `expected simulated://${region}/<instance id>`;
-      throw invalid(operation, `providerID: ${JSON.stringify(providerID)}, ${expected}`);
+      const message = `providerID: ${JSON.stringify(providerID)}, ${expected}`;
+      throw new CloudError({ kind: 'Invalid', cloud, operation, message });
     }
     const body = {
       // The instance is part of it: the way to another one is another route.
@@ -53,8 +53,7 @@ export function createRoutes({ transport, region, idOf }: RouteOptions): Routes 
       tags: { [ownerTags.cluster]: cluster, 'mooring.dev/node': node, 'mooring.dev/node-uid': nodeUid },
     };
     try {
-      const answer = await transport({ operation, path: '/routes', body, permit, signal });
-      const made = read(answer, operation, cluster);
+      const made = read(await api.call({ operation, method: 'POST', path: '/routes', body, permit, signal }), cluster);
       if (made.ours && leadsTo(made, route)) return made;
       const message = `route ${made.id} to ${destination} is not as it was made`;
       throw new CloudError({ kind: 'Conflict', cloud, operation, message });
@@ -67,14 +66,14 @@ export function createRoutes({ transport, region, idOf }: RouteOptions): Routes 
   }
 
   async function get(id: string, cluster: string, signal?: AbortSignal): Promise<ObservedRoute | undefined> {
-    const operation = 'routes.get';
-    const answer = await unlessNotFound(transport({ operation, path: `/routes/${encodeURIComponent(id)}`, signal }));
-    return answer === undefined ? undefined : read(answer, operation, cluster);
+    const path = `/routes/${encodeURIComponent(id)}`;
+    const answer = await unlessNotFound(api.call({ operation: 'routes.get', path, signal }));
+    return answer && read(answer, cluster);
   }
 
   async function remove({ id }: ObservedRoute, { permit, signal }: ApplyOptions): Promise<void> {
     const path = `/routes/${encodeURIComponent(id)}`;
-    await unlessNotFound(transport({ operation: 'routes.delete', method: 'DELETE', path, permit, signal }));
+    await unlessNotFound(api.call({ operation: 'routes.delete', method: 'DELETE', path, permit, signal }));
   }
 
   return { tagged: true, observe, create, remove };

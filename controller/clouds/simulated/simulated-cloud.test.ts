@@ -11,7 +11,7 @@ test('a thousand nodes are looked up in one call', async (t) => {
   assert.deepEqual(sandbox.calls.snapshot(), { 'instances.lookup': { 200: 1 } });
   assert.deepEqual(
     made.map(({ cloud: name, operation, code }) => [name, operation, code]),
-    [['simulated', 'instances.lookup', '200']],
+    [['simulated', 'instances.lookup', 'ok']],
   );
 });
 

@@ -2,16 +2,17 @@ import { isCloudError } from '../../../common/cloud-error.ts';
 import type { Http } from '../../../common/process/http.ts';
 import { simulated } from '../../../common/provider-id/simulated.ts';
 import type { CheckResult, Cloud, CloudContext, InstanceRef } from '../cloud.ts';
+import { createJsonApi } from '../json-api.ts';
 import { lookupPass, type Target } from '../lookup-pass.ts';
 import { createRateLimiter } from '../rate-limiter.ts';
 import type { Routes } from '../routes.ts';
 import { createSimulatedClient, maxPerCall, type SimulatedClient } from './client.ts';
 import type { SimulatedConfig } from './config.ts';
+import { cloud, errorOf, refusalOf } from './fault.ts';
 import { instanceId } from './instance-answer.ts';
 import { createLoadBalancerDriver, type SimulatedDriver } from './load-balancer-driver.ts';
 import { simulatedReader } from './reader.ts';
 import { createRoutes } from './routes.ts';
-import { createTransport, refusalOf } from './transport.ts';
 import { createVolumes } from './volumes.ts';
 
 export interface SimulatedCloudParts {
@@ -19,7 +20,7 @@ export interface SimulatedCloudParts {
   readonly context: CloudContext;
   /** How requests travel: over sockets, or straight into a simulated cloud in the same process. */
   readonly http: Http;
-  /** Called before every call. */
+  /** Called before every call, so that a renewed one is used. Throws a CloudError. */
   readonly credential: () => Promise<string>;
   /** That the credential was read from. */
   readonly files?: readonly string[];
@@ -33,10 +34,14 @@ export interface SimulatedCloudParts {
 export function createSimulatedCloud(parts: SimulatedCloudParts): Cloud {
   const { config, context, http, credential, files = [], timeoutMs = 10_000, close = () => {} } = parts;
   const { clock, random, onCall } = context;
-  const gate = createRateLimiter({ cloud: simulated.cloud, clock, random });
-  const mutationTimeoutMs = Math.min(timeoutMs, context.mutationTimeoutMs ?? timeoutMs);
-  const transport = createTransport({ config, http, clock, gate, credential, onCall, timeoutMs, mutationTimeoutMs });
-  const client = createSimulatedClient(config, transport);
+  const api = createJsonApi({
+    ...{ cloud, http, clock, onCall, timeoutMs, mutationTimeoutMs: context.mutationTimeoutMs ?? timeoutMs },
+    gate: createRateLimiter({ cloud, clock, random }),
+    endpoint: `${config.endpoint}/v1/projects/${config.project}/regions/${config.region}`,
+    authorization: async () => `Bearer ${await credential()}`,
+    errorOf: (operation, answer) => errorOf(operation, answer, clock.now()),
+  });
+  const client = createSimulatedClient(config, api);
   const reader = simulatedReader(client, config.region);
 
   /** The instance id, when this scope could hold it. */
@@ -54,21 +59,20 @@ export function createSimulatedCloud(parts: SimulatedCloudParts): Cloud {
   }
 
   const { region, maxMembers, settleMs = 5000 } = config;
-  const driver = createLoadBalancerDriver({ transport, region, idOf: heldId, maxMembers, settleMs });
-  const routes = createRoutes({ transport, region, idOf: heldId });
+  const driver = createLoadBalancerDriver({ api, region, idOf: heldId, maxMembers, settleMs });
+  const routes = createRoutes({ api, region, idOf: heldId });
   return {
-    name: simulated.cloud,
+    name: cloud,
     scope: `${config.endpoint}/${config.project}/${config.region}`,
     account: config.project,
     accepts: (providerID) => heldId(providerID) !== undefined,
     instances: {
       batchSize: maxPerCall,
-      lookup: (refs, options = {}) =>
-        lookupPass({ ...options, cloud: simulated.cloud, refs, targetOf, reader, listAbove: 1 }),
+      lookup: (refs, options = {}) => lookupPass({ ...options, cloud, refs, targetOf, reader, listAbove: 1 }),
     },
     loadBalancerDriver: driver,
     routes,
-    volumes: createVolumes(transport, region),
+    volumes: createVolumes(api, region),
     files,
     ping: (signal) => client.region(signal),
     check: (signal) => check({ client, config, driver, routes }, signal),
@@ -102,8 +106,7 @@ async function check({ client, config, driver, routes }: Provable, signal?: Abor
     return `${endpoint} serves region ${region} of project ${project} to this credential`;
   });
   await prove('instances', async () => {
-    const { items } = await client.page(undefined, 1, signal);
-    if (items.length > 0) return 'instances can be listed';
+    if (await client.any(signal)) return 'instances can be listed';
     return `no instance is visible: if project ${project} has any in ${region}, the credential is another project's`;
   });
   await prove('load balancers', async () => {
@@ -131,7 +134,7 @@ function adviceFor(error: unknown): string {
     case 'Timeout':
       // An endpoint that answered is reachable.
       if (refusalOf(error)) return "See the cloud's status, and try again later";
-      return 'Check that the endpoint is reachable from here';
+      return 'Check that the endpoint is right and reachable from here';
     default:
       return 'Check endpoint, project and region';
   }

@@ -1,7 +1,8 @@
+import type { AnswerFields } from '../answer-fields.ts';
+import type { JsonApi } from '../json-api.ts';
 import { chunks } from '../parallel.ts';
 import { lookupGroups, type VolumePlace, type VolumeRef, type Volumes, volumeKey } from '../volumes.ts';
-import { itemFields } from './load-balancer-answer.ts';
-import { cloud, itemsOf, type Transport } from './transport.ts';
+import { cloud } from './fault.ts';
 
 /** Of its CSI driver. */
 export const simulatedDriver = 'csi.simulated.mooring.dev';
@@ -9,14 +10,14 @@ export const simulatedDriver = 'csi.simulated.mooring.dev';
 const volumeId = /^[a-z0-9][a-z0-9-]{0,62}$/;
 /** Of up to 63 characters each, in one request line. */
 const maxIds = 100;
-const operation = 'volumes.lookup';
 
 /** Volumes of one project and region. A filter by ids is complete: an id that it leaves out does not exist. */
-export function createVolumes(transport: Transport, region: string): Volumes {
+export function createVolumes(api: JsonApi, region: string): Volumes {
   async function read(refs: readonly VolumeRef[], signal?: AbortSignal) {
     const ids = [...new Set(refs.map(({ handle }) => handle))];
-    const answer = await transport({ operation, path: `/volumes?ids=${ids.join(',')}`, signal });
-    const places = new Map(itemsOf(answer, operation).map((item) => placeOf(item, region)));
+    const query = [['ids', ids.join(',')]] as const;
+    const answer = await api.call({ operation: 'volumes.lookup', path: '/volumes', query, signal });
+    const places = new Map(answer.objects('items').map((item) => placeOf(item, region)));
     return new Map(
       refs.flatMap((ref) => {
         const place = places.get(ref.handle);
@@ -32,7 +33,6 @@ export function createVolumes(transport: Transport, region: string): Volumes {
   };
 }
 
-function placeOf(item: unknown, region: string): [string, VolumePlace] {
-  const fields = itemFields(item, 'volume', operation);
+function placeOf(fields: AnswerFields, region: string): [string, VolumePlace] {
   return [fields.text('id'), { zones: fields.texts('zones'), region }];
 }

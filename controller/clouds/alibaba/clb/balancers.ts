@@ -35,7 +35,7 @@ export function balancerKind(client: AlibabaClient, place: Place): Kind<Balancer
       const set = (what: string, summary: string, params: Params) =>
         changes.push({ what, summary: `load balancer ${body.name}: ${summary}`, phase: 'set', body: params });
       if (isNamed && body.name !== name) set('SetLoadBalancerName', `name ${name}`, { LoadBalancerName: name });
-      for (const [action, params] of Object.entries(settings)) {
+      for (const [action, params] of Object.entries(takenBy(body.wire, settings))) {
         const fields = differs(params);
         if (fields.length > 0) set(action, fields.map(([field, value]) => `${field} ${value}`).join(', '), params);
       }
@@ -48,14 +48,14 @@ export function balancerKind(client: AlibabaClient, place: Place): Kind<Balancer
       return changes.length === 0 ? { same: true } : { changes };
     },
     fresh: ({ spec: { name, tags, fixed, settings } }) => ({
-      body: freshBalancer(name, tags, Object.assign({}, fixed, ...Object.values(settings))),
+      body: freshBalancer(name, tags, Object.assign({}, fixed, ...Object.values(takenBy(undefined, settings)))),
     }),
     async create({ spec: { name, tags, fixed, settings, atCreation } }, _inside, { permit, signal }) {
       const isPrivate = fixed['AddressType'] === 'intranet';
       const where = isPrivate
         ? { VpcId: await place.vpc(signal), VSwitchId: fixed['VSwitchId'] ?? (await place.vswitch(signal)) }
         : {};
-      const chosen = Object.assign({}, ...Object.values(settings)) as Params;
+      const chosen = Object.assign({}, ...Object.values(takenBy(undefined, settings))) as Params;
       const params = { LoadBalancerName: name, ...atCreation, ...chosen, ...fixed, ...where, Tag: tagList(tags) };
       const answer = await client.call({ product: 'slb', action: 'CreateLoadBalancer', params, permit, signal });
       return { id: answer.text('LoadBalancerId') };
@@ -83,6 +83,25 @@ export function balancerKind(client: AlibabaClient, place: Place): Kind<Balancer
 /** What a create leaves. */
 export function freshBalancer(name: string, tags: Tags, wire: Balancer['wire']): Balancer {
   return { ...{ id: '', name, tags, address: '', isProtected: false, createdAtMs: undefined }, wire };
+}
+
+/**
+ * What is charged by use has no size and no bandwidth to choose, and cannot be charged by size again. Since June 2025
+ * no other ones are made.
+ * @param wire undefined: of a new one
+ */
+export function takenBy(
+  wire: Balancer['wire'] | undefined,
+  settings: BalancerSpec['settings'],
+): BalancerSpec['settings'] {
+  // The charge type is shown on the China site alone.
+  const isByUse =
+    wire === undefined || wire['InstanceChargeType'] === 'PayByCLCU' || wire['LoadBalancerSpec'] === 'slb.lcu.elastic';
+  const staysBySize = settings['ModifyLoadBalancerInstanceChargeType']?.['InstanceChargeType'] !== 'PayByCLCU';
+  if (!isByUse && staysBySize) return settings;
+  const isOfSize = ({ LoadBalancerSpec, InstanceChargeType, InternetChargeType }: Params) =>
+    LoadBalancerSpec !== undefined || InstanceChargeType === 'PayBySpec' || InternetChargeType === 'paybybandwidth';
+  return Object.fromEntries(Object.entries(settings).filter(([, params]) => !isOfSize(params)));
 }
 
 /** As the answers spell it: an address type is shown as it was sent, a charge type under another name. */

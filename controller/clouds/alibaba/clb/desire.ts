@@ -7,7 +7,7 @@ import { servedPorts, unsupported } from '../../served-ports.ts';
 import { prefix } from '../annotations.ts';
 import { podOf } from '../interfaces.ts';
 import type { ListSpec } from './access-lists.ts';
-import type { BalancerSpec } from './balancers.ts';
+import { type BalancerSpec, takenBy } from './balancers.ts';
 import {
   type Balancer,
   classicTags,
@@ -73,7 +73,7 @@ export function desireOf({ desired, own }: DesireInput, options: DesireOptions):
       ...served.map((port) => listenerOf(port, desired, settings, options.clusterId, list, formerList, isAdopted)),
     ],
     refusals,
-    remarks: [...settings.remarks, ...remarksOf(desired, version)],
+    remarks: [...settings.remarks, ...chargeRemarks(changes, held), ...remarksOf(desired, version)],
   };
 }
 
@@ -89,8 +89,7 @@ export function cleared(
   tags: Readonly<Record<string, string>>,
   held: readonly Found[],
 ): Readonly<Record<string, string>> {
-  const main = held.find(({ kind }) => kind === kindNames.balancer) as Found<Balancer> | undefined;
-  return main?.body.tags[hostnameTag] && !(hostnameTag in tags) ? { ...tags, [hostnameTag]: '' } : tags;
+  return mainHeld(held)?.body.tags[hostnameTag] && !(hostnameTag in tags) ? { ...tags, [hostnameTag]: '' } : tags;
 }
 
 export function attachProblem({ attach }: DesiredLoadBalancer): string[] {
@@ -110,6 +109,15 @@ function fieldProblems({ address, sourceRanges }: DesiredLoadBalancer, { usesLis
   return [
     ...(address ? [`spec.loadBalancerIP: ${JSON.stringify(address)}, expected none, or ${prefix}ip`] : []),
     ...(named ? [`spec.loadBalancerSourceRanges: expected none beside ${prefix}acl-id, which is used`] : []),
+  ];
+}
+
+function chargeRemarks(settings: BalancerSpec['settings'], held: readonly Found[]): string[] {
+  const taken = takenBy(mainHeld(held)?.body.wire, settings);
+  const left = Object.entries(settings).flatMap(([action, params]) => (action in taken ? [] : Object.entries(params)));
+  if (left.length === 0) return [];
+  return [
+    `without effect, because the load balancer is charged by use: ${left.map((one) => one.join(' ')).join(', ')}`,
   ];
 }
 
@@ -163,10 +171,13 @@ function listOf(
   };
 }
 
+function mainHeld(held: readonly Found[]): Found<Balancer> | undefined {
+  return held.find(({ kind }) => kind === kindNames.balancer) as Found<Balancer> | undefined;
+}
+
 /** Of the address that stands. */
 function versionHeld(held: readonly Found[]): Settings['version'] | undefined {
-  const main = held.find(({ kind }) => kind === kindNames.balancer) as Found<Balancer> | undefined;
-  const version = main?.body.wire['AddressIPVersion'];
+  const version = mainHeld(held)?.body.wire['AddressIPVersion'];
   return version === 'ipv4' || version === 'ipv6' ? version : undefined;
 }
 

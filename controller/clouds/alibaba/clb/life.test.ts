@@ -102,6 +102,56 @@ describe('a load balancer of Alibaba Cloud', () => {
     await harness.world.close();
   });
 
+  it('that is charged by use has no size and no bandwidth to choose, and says so', async () => {
+    const harness = await createBalancerHarness();
+    const annotations = {
+      ...{ spec: 'slb.s1.small', 'instance-charge-type': 'PayBySpec' },
+      ...{ 'charge-type': 'paybybandwidth', bandwidth: '20' },
+    };
+    await harness.settle({ annotations });
+    assert.deepEqual(
+      harness.changes().filter((action) => action.startsWith('Modify')),
+      [],
+    );
+    await harness.restart();
+    const { refusals, remarks } = await harness.settle({ annotations });
+    assert.deepEqual([harness.changes(), refusals], [[], []]);
+    assert.deepEqual(remarks, [
+      'without effect, because the load balancer is charged by use: InternetChargeType paybybandwidth, Bandwidth 20, ' +
+        'InstanceChargeType PayBySpec, LoadBalancerSpec slb.s1.small',
+    ]);
+    assert.equal(harness.balancer().wire['LoadBalancerSpec'], 'slb.lcu.elastic');
+    await harness.world.close();
+  });
+
+  it('that is charged by size is changed as annotations say, until it is to be charged by use', async () => {
+    const harness = await createBalancerHarness();
+    await harness.settle();
+    const { wire } = harness.balancer();
+    Object.assign(wire, { InstanceChargeType: 'PayBySpec', LoadBalancerSpec: 'slb.s1.small' });
+    await harness.restart();
+    harness.changes();
+    const size = { spec: 'slb.s2.small', 'charge-type': 'paybybandwidth', bandwidth: '20' };
+    await harness.settle({ annotations: size });
+    assert.deepEqual(harness.changes().sort(), ['ModifyLoadBalancerInstanceSpec', 'ModifyLoadBalancerInternetSpec']);
+    assert.deepEqual([wire['LoadBalancerSpec'], wire['Bandwidth']], ['slb.s2.small', 20]);
+    await harness.settle({ annotations: { ...size, spec: 'slb.s3.small', 'instance-charge-type': 'PayByCLCU' } });
+    assert.deepEqual(harness.changes(), ['ModifyLoadBalancerInstanceChargeType']);
+    await harness.world.close();
+  });
+
+  it('has a bandwidth only beside paybybandwidth', async () => {
+    const harness = await createBalancerHarness();
+    await harness.settle();
+    Object.assign(harness.balancer().wire, { InstanceChargeType: 'PayBySpec', LoadBalancerSpec: 'slb.s1.small' });
+    await harness.restart();
+    harness.changes();
+    const { remarks } = await harness.settle({ annotations: { bandwidth: '20' } });
+    assert.deepEqual(harness.changes(), []);
+    assert.match(remarks.join(), /loadbalancer-bandwidth has no effect/);
+    await harness.world.close();
+  });
+
   it('is served beside one of others that has no address and listeners of its own', async () => {
     const harness = await createBalancerHarness();
     const { fake } = harness.world;

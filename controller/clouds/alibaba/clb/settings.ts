@@ -179,7 +179,9 @@ export function settingsOf(
   const version = read('ip-version', oneOf('ipv4', 'ipv6')) ?? (onlyVersion6 ? 'ipv6' : 'ipv4');
   const charge = read('charge-type', oneOf('paybytraffic', 'paybybandwidth'));
   const bandwidth = read('bandwidth', number(1, 5000));
-  if (charge === 'paybybandwidth' && !has('bandwidth')) wrong('bandwidth', 'it, beside paybybandwidth');
+  const isOfBandwidth = charge === 'paybybandwidth';
+  if (isOfBandwidth && !has('bandwidth')) wrong('bandwidth', 'it, beside paybybandwidth');
+  if (!isOfBandwidth && has('bandwidth')) remarks.push(`${prefix}bandwidth has no effect without paybybandwidth`);
   const protocols = new Map(
     read('protocol-port', listOf(protocolPort))?.map(([protocol, port]) => [port, protocol] as const),
   );
@@ -207,7 +209,9 @@ export function settingsOf(
       SetLoadBalancerModificationProtection: set({
         ModificationProtectionStatus: read('modification-protection', oneOf('ConsoleProtection', 'NonProtection')),
       }),
-      ModifyLoadBalancerInternetSpec: isPrivate ? {} : set({ InternetChargeType: charge, Bandwidth: bandwidth }),
+      ModifyLoadBalancerInternetSpec: isPrivate
+        ? {}
+        : set({ InternetChargeType: charge, Bandwidth: isOfBandwidth ? bandwidth : undefined }),
       ModifyLoadBalancerInstanceChargeType: set({
         InstanceChargeType: read('instance-charge-type', oneOf('PayBySpec', 'PayByCLCU')),
       }),

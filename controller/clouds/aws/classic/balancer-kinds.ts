@@ -165,7 +165,7 @@ export function createClassicKinds(given: BalancerKindsParts): ClassicKinds {
     async remove({ body }, io) {
       // Answers without a fault where there is none.
       await sender(io)('DeleteLoadBalancer', new DeleteLoadBalancerCommand({ LoadBalancerName: body.name }));
-      carriers.left('classic', body.name);
+      carriers.removed('classic', { id: body.hostname, name: body.name });
       return {};
     },
     mark,

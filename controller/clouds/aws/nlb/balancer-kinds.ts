@@ -172,7 +172,7 @@ export function createNetworkBalancerKinds(given: NetworkKindsParts): NetworkBal
     }
     const command = new DeleteLoadBalancerCommand({ LoadBalancerArn: arn });
     await parts.elbv2().change('DeleteLoadBalancer', command, options(io));
-    carriers.left('network', name);
+    carriers.removed('network', { id: arn, name });
     return {};
   }
 

@@ -25,12 +25,18 @@ export interface Carrier {
  * process has made and removed since.
  */
 export interface Carriers {
+  /** Monotonic milliseconds, for when a read begins. */
+  nowMs(): number;
   /** A complete list of one type. */
-  listed(type: BalancerType, carriers: readonly Carrier[]): void;
-  /** One as it is now. */
+  listed(type: BalancerType, carriers: readonly Carrier[], beganAtMs: number): void;
+  /** One as a read shows it. */
+  seen(type: BalancerType, carrier: Carrier, beganAtMs: number): void;
+  /** One as the answer to our own call shows it. */
   take(type: BalancerType, carrier: Carrier): void;
-  /** It is not there. */
+  /** A read did not show it. */
   left(type: BalancerType, name: string): void;
+  /** We have deleted it: reads that began before, or within a minute, do not bring it back. */
+  removed(type: BalancerType, carrier: Pick<Carrier, 'id' | 'name'>): void;
   all(): readonly Carrier[];
   /** Names of those that carry a group; undefined until both types have been listed. */
   of(group: string): readonly string[] | undefined;
@@ -40,28 +46,57 @@ export interface Carriers {
   read(options: ReadOptions): Promise<void>;
 }
 
-export function createCarriers(parts: Pick<AwsParts, 'elb' | 'elbv2'>): Carriers {
+/** For how long a read may still show what was deleted. */
+const shownForMs = 60_000;
+/** No read takes longer, its retries included. */
+const longestReadMs = 900_000;
+
+export function createCarriers(
+  parts: Pick<AwsParts, 'elb' | 'elbv2'> & { readonly context: Pick<AwsParts['context'], 'clock'> },
+): Carriers {
+  const { clock } = parts.context;
   const lists = { classic: new Map<string, Carrier>(), network: new Map<string, Carrier>() };
   const complete = new Set<BalancerType>();
   /** Groups by name, of what a list may not show yet. */
   const joined = new Map<string, readonly string[]>();
+  /** When we deleted what reads may still show, by id. */
+  const removedAt = new Map<string, number>();
 
   const all = () => [...lists.classic.values(), ...lists.network.values()];
 
+  const nowMs = () => clock.monotonic();
+  const wasRemoved = (id: string, beganAtMs: number) =>
+    beganAtMs < (removedAt.get(id) ?? Number.NEGATIVE_INFINITY) + shownForMs;
+
   /** A list without tags keeps the tags that are known. */
-  function listed(type: BalancerType, carriers: readonly Carrier[]): void {
+  function listed(type: BalancerType, carriers: readonly Carrier[], beganAtMs: number): void {
     const before = lists[type];
     complete.add(type);
-    lists[type] = new Map(carriers.map((one) => [one.id, { ...one, tags: one.tags ?? before.get(one.id)?.tags }]));
+    for (const [id, atMs] of removedAt) if (nowMs() - atMs > longestReadMs) removedAt.delete(id);
+    const there = carriers.filter(({ id }) => !wasRemoved(id, beganAtMs));
+    lists[type] = new Map(there.map((one) => [one.id, { ...one, tags: one.tags ?? before.get(one.id)?.tags }]));
+  }
+
+  function left(type: BalancerType, name: string): void {
+    joined.delete(name);
+    for (const [id, one] of lists[type]) if (one.name === name) lists[type].delete(id);
   }
 
   return {
+    nowMs,
     listed,
     all,
-    take: (type, carrier) => void lists[type].set(carrier.id, carrier),
-    left(type, name) {
-      joined.delete(name);
-      for (const [id, one] of lists[type]) if (one.name === name) lists[type].delete(id);
+    left,
+    seen(type, carrier, beganAtMs) {
+      if (!wasRemoved(carrier.id, beganAtMs)) lists[type].set(carrier.id, carrier);
+    },
+    take(type, carrier) {
+      removedAt.delete(carrier.id);
+      lists[type].set(carrier.id, carrier);
+    },
+    removed(type, { id, name }) {
+      removedAt.set(id, nowMs());
+      left(type, name);
     },
     of(group) {
       if (complete.size < 2) return undefined;
@@ -81,9 +116,10 @@ export function createCarriers(parts: Pick<AwsParts, 'elb' | 'elbv2'>): Carriers
       }
     },
     async read(options) {
+      const beganAtMs = nowMs();
       const [classic, network] = await Promise.all([readClassic(parts, options), readNetwork(parts, options)]);
-      listed('classic', classic);
-      listed('network', network);
+      listed('classic', classic, beganAtMs);
+      listed('network', network, beganAtMs);
     },
   };
 }

@@ -62,7 +62,7 @@ function callsOf({ clock = fakeClock(), refuse = {}, known = [], there = known, 
     }),
   };
   const elbv2 = { read: async () => ({ LoadBalancers: [] }) };
-  const carriers = createCarriers({ elb: () => elb as never, elbv2: () => elbv2 as never });
+  const carriers = createCarriers({ context: { clock }, elb: () => elb as never, elbv2: () => elbv2 as never });
   const cluster = async () => clusterTagsOf('c1', false);
   const groups = new Map(known.map((one) => [one.id, one]));
   const reads = {
@@ -166,9 +166,9 @@ describe('calls about security groups', () => {
           throw new CloudError({ kind, cloud: 'aws', operation: 'CreateLoadBalancer', message: 'no' });
         }),
       );
-    carriers.listed('classic', []);
+    carriers.listed('classic', [], 0);
     assert.equal(carriers.of('sg-traffic'), undefined);
-    carriers.listed('network', []);
+    carriers.listed('network', [], 0);
     await failing('QuotaExceeded');
     assert.deepEqual(carriers.of('sg-traffic'), []);
     await failing('Timeout');

@@ -2,7 +2,7 @@ import { createPrivateKey, type KeyObject } from 'node:crypto';
 import { CloudError, isCloudError } from '../../../../common/cloud-error.ts';
 import { type AnswerFields, answerFields } from '../../answer-fields.ts';
 import { CloudConfigError } from '../../cloud.ts';
-import { isPlainUrl } from '../config.ts';
+import { isPlainUrl } from '../../plain-url.ts';
 import { cloud } from '../fault.ts';
 import { jsonObject } from './token.ts';
 

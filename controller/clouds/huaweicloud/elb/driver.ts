@@ -55,7 +55,6 @@ export function createLoadBalancerDriver({ client, config, options }: LoadBalanc
     // Every call has its effect before it is answered.
     poll: async () => new Map(),
     ...{ annotations, annotationPrefixes: [prefix], show, drains: true, maxMembers: undefined },
-    nodeLabels: () => [],
     adopts: (found, input) => adoptedKey(found, input, { options, vpc }),
     members: (parts) => observedMembers(parts.filter(({ kind }) => kind === kindNames.pool) as readonly Found<Pool>[]),
     slots: () => [],

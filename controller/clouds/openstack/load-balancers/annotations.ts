@@ -1,45 +1,10 @@
-import type { AnnotationDefinition } from '../../load-balancers.ts';
+import { keysOf, namedAnnotations } from '../../annotation-table.ts';
 
 const prefix = 'loadbalancer.openstack.org/';
 const legacyPrefix = 'service.beta.kubernetes.io/openstack-';
 
 /** Annotations that begin so are meant for Octavia. */
 export const annotationPrefixes: readonly string[] = [prefix, legacyPrefix];
-
-/** The classic controller's annotations. */
-export const keys = {
-  internal: `${legacyPrefix}internal-load-balancer`,
-  loadBalancerId: `${prefix}load-balancer-id`,
-  loadBalancerAddress: `${prefix}load-balancer-address`,
-  hostname: `${prefix}hostname`,
-  class: `${prefix}class`,
-  floatingNetworkId: `${prefix}floating-network-id`,
-  floatingSubnetId: `${prefix}floating-subnet-id`,
-  floatingSubnet: `${prefix}floating-subnet`,
-  floatingSubnetTags: `${prefix}floating-subnet-tags`,
-  keepFloatingIp: `${prefix}keep-floatingip`,
-  subnetId: `${prefix}subnet-id`,
-  networkId: `${prefix}network-id`,
-  memberSubnetId: `${prefix}member-subnet-id`,
-  portId: `${prefix}port-id`,
-  method: `${prefix}lb-method`,
-  connectionLimit: `${prefix}connection-limit`,
-  proxyProtocol: `${prefix}proxy-protocol`,
-  forwardedFor: `${prefix}x-forwarded-for`,
-  timeoutClientData: `${prefix}timeout-client-data`,
-  timeoutMemberConnect: `${prefix}timeout-member-connect`,
-  timeoutMemberData: `${prefix}timeout-member-data`,
-  timeoutTcpInspect: `${prefix}timeout-tcp-inspect`,
-  healthMonitor: `${prefix}enable-health-monitor`,
-  monitorDelay: `${prefix}health-monitor-delay`,
-  monitorTimeout: `${prefix}health-monitor-timeout`,
-  monitorMaxRetries: `${prefix}health-monitor-max-retries`,
-  monitorMaxRetriesDown: `${prefix}health-monitor-max-retries-down`,
-  flavorId: `${prefix}flavor-id`,
-  availabilityZone: `${prefix}availability-zone`,
-  tlsContainerRef: `${prefix}default-tls-container-ref`,
-  nodeSelector: `${prefix}node-selector`,
-} as const;
 
 /** Accepted values, for people; refusals repeat them. */
 export const values = {
@@ -61,93 +26,104 @@ export const values = {
   subnetTags: 'tags, separated by commas: any of them; & in front all, ! none, !& not all',
 } as const;
 
-export const annotationDefinitions: readonly AnnotationDefinition[] = [
-  {
-    key: keys.internal,
-    values: values.flag,
-    meaning: 'Without a floating IP: the Service shows the VIP. A later change gives it another address.',
-  },
-  {
-    key: keys.loadBalancerId,
-    values: 'the id of its own load balancer, as the classic controller writes it',
-    meaning: 'Remembers the load balancer. To use a foreign one, name it in mooring.dev/load-balancer-id.',
-  },
-  {
-    key: keys.loadBalancerAddress,
-    values: 'any',
-    meaning: 'Written by the classic controller; not read. The address is in the status of the Service.',
-  },
-  {
-    key: keys.hostname,
-    values: values.hostname,
-    meaning: 'Shown in the status of the Service in place of the address.',
-  },
-  {
-    key: keys.class,
-    values: values.class,
-    meaning: 'Takes networks and subnets from that section of the cloud config.',
-  },
-  {
-    key: keys.floatingNetworkId,
-    values: `${values.id}; empty = the first external network`,
-    meaning: 'Network of a floating IP that is made.',
-  },
-  { key: keys.floatingSubnetId, values: values.id, meaning: 'Subnet of a floating IP that is made.' },
-  { key: keys.floatingSubnet, values: values.subnetName, meaning: 'Subnets of a floating IP that is made, by name.' },
-  {
-    key: keys.floatingSubnetTags,
-    values: values.subnetTags,
-    meaning: 'Subnets of a floating IP that is made, by tags.',
-  },
-  {
-    key: keys.keepFloatingIp,
-    values: values.flag,
-    meaning: 'The floating IP stays in the project when its Service goes.',
-  },
-  { key: keys.subnetId, values: values.id, meaning: 'Subnet of the VIP. Used when the load balancer is made.' },
-  { key: keys.networkId, values: values.id, meaning: 'Network of the VIP. Used when the load balancer is made.' },
-  { key: keys.memberSubnetId, values: values.id, meaning: 'Subnet of the members; default that of the VIP.' },
-  {
-    key: keys.portId,
-    values: values.id,
-    meaning: 'Existing port whose address becomes the VIP. Used when the load balancer is made.',
-  },
-  { key: keys.method, values: values.method, meaning: 'How pools choose a member.' },
-  { key: keys.connectionLimit, values: values.limit, meaning: 'Connections at one time, for each listener.' },
-  {
-    key: keys.proxyProtocol,
-    values: values.proxy,
-    meaning: "Members get the client's address in a PROXY protocol header (true = v1), on TCP ports.",
-  },
-  {
-    key: keys.forwardedFor,
-    values: values.flag,
-    meaning:
-      "TCP ports are served as HTTP, with the client's address in X-Forwarded-For. Not together with proxy-protocol.",
-  },
-  { key: keys.timeoutClientData, values: values.milliseconds, meaning: 'Silence of a client; default 50000.' },
-  { key: keys.timeoutMemberConnect, values: values.milliseconds, meaning: 'Connecting to a member; default 5000.' },
-  { key: keys.timeoutMemberData, values: values.milliseconds, meaning: 'Silence of a member; default 50000.' },
-  { key: keys.timeoutTcpInspect, values: values.milliseconds, meaning: 'Wait for content to inspect; default 0.' },
-  {
-    key: keys.healthMonitor,
-    values: values.flag,
-    meaning: 'Members are checked; default create-monitor of the cloud config.',
-  },
-  { key: keys.monitorDelay, values: values.seconds, meaning: 'Between two checks.' },
-  { key: keys.monitorTimeout, values: values.seconds, meaning: 'For one check.' },
-  { key: keys.monitorMaxRetries, values: values.retries, meaning: 'Checks that succeed until a member is used again.' },
-  { key: keys.monitorMaxRetriesDown, values: values.retries, meaning: 'Checks that fail until a member is not used.' },
-  { key: keys.flavorId, values: values.id, meaning: 'Flavor of Octavia. Used when the load balancer is made.' },
-  {
-    key: keys.availabilityZone,
-    values: 'the name of an availability zone of Octavia',
-    meaning: 'Used when the load balancer is made.',
-  },
-  { key: keys.tlsContainerRef, values: values.container, meaning: 'The load balancer ends TLS with it, on TCP ports.' },
-  {
-    key: keys.nodeSelector,
-    values: values.nodeSelector,
-    meaning: 'Only Nodes with these labels are members; default node-selector of the cloud config.',
-  },
-];
+/** The classic controller's annotations. */
+const table = {
+  internal: [
+    `${legacyPrefix}internal-load-balancer`,
+    values.flag,
+    'Without a floating IP: the Service shows the VIP. A later change gives it another address.',
+  ],
+  loadBalancerId: [
+    `${prefix}load-balancer-id`,
+    'the id of its own load balancer, as the classic controller writes it',
+    'Remembers the load balancer. To use a foreign one, name it in mooring.dev/load-balancer-id.',
+  ],
+  loadBalancerAddress: [
+    `${prefix}load-balancer-address`,
+    'any',
+    'Written by the classic controller; not read. The address is in the status of the Service.',
+  ],
+  hostname: [`${prefix}hostname`, values.hostname, 'Shown in the status of the Service in place of the address.'],
+  class: [`${prefix}class`, values.class, 'Takes networks and subnets from that section of the cloud config.'],
+  floatingNetworkId: [
+    `${prefix}floating-network-id`,
+    `${values.id}; empty = the first external network`,
+    'Network of a floating IP that is made.',
+  ],
+  floatingSubnetId: [`${prefix}floating-subnet-id`, values.id, 'Subnet of a floating IP that is made.'],
+  floatingSubnet: [`${prefix}floating-subnet`, values.subnetName, 'Subnets of a floating IP that is made, by name.'],
+  floatingSubnetTags: [
+    `${prefix}floating-subnet-tags`,
+    values.subnetTags,
+    'Subnets of a floating IP that is made, by tags.',
+  ],
+  keepFloatingIp: [
+    `${prefix}keep-floatingip`,
+    values.flag,
+    'The floating IP stays in the project when its Service goes.',
+  ],
+  subnetId: [`${prefix}subnet-id`, values.id, 'Subnet of the VIP. Used when the load balancer is made.'],
+  networkId: [`${prefix}network-id`, values.id, 'Network of the VIP. Used when the load balancer is made.'],
+  memberSubnetId: [`${prefix}member-subnet-id`, values.id, 'Subnet of the members; default that of the VIP.'],
+  portId: [
+    `${prefix}port-id`,
+    values.id,
+    'Existing port whose address becomes the VIP. Used when the load balancer is made.',
+  ],
+  method: [`${prefix}lb-method`, values.method, 'How pools choose a member.'],
+  connectionLimit: [`${prefix}connection-limit`, values.limit, 'Connections at one time, for each listener.'],
+  proxyProtocol: [
+    `${prefix}proxy-protocol`,
+    values.proxy,
+    "Members get the client's address in a PROXY protocol header (true = v1), on TCP ports.",
+  ],
+  forwardedFor: [
+    `${prefix}x-forwarded-for`,
+    values.flag,
+    "TCP ports are served as HTTP, with the client's address in X-Forwarded-For. Not together with proxy-protocol.",
+  ],
+  timeoutClientData: [`${prefix}timeout-client-data`, values.milliseconds, 'Silence of a client; default 50000.'],
+  timeoutMemberConnect: [
+    `${prefix}timeout-member-connect`,
+    values.milliseconds,
+    'Connecting to a member; default 5000.',
+  ],
+  timeoutMemberData: [`${prefix}timeout-member-data`, values.milliseconds, 'Silence of a member; default 50000.'],
+  timeoutTcpInspect: [`${prefix}timeout-tcp-inspect`, values.milliseconds, 'Wait for content to inspect; default 0.'],
+  healthMonitor: [
+    `${prefix}enable-health-monitor`,
+    values.flag,
+    'Members are checked; default create-monitor of the cloud config.',
+  ],
+  monitorDelay: [`${prefix}health-monitor-delay`, values.seconds, 'Between two checks.'],
+  monitorTimeout: [`${prefix}health-monitor-timeout`, values.seconds, 'For one check.'],
+  monitorMaxRetries: [
+    `${prefix}health-monitor-max-retries`,
+    values.retries,
+    'Checks that succeed until a member is used again.',
+  ],
+  monitorMaxRetriesDown: [
+    `${prefix}health-monitor-max-retries-down`,
+    values.retries,
+    'Checks that fail until a member is not used.',
+  ],
+  flavorId: [`${prefix}flavor-id`, values.id, 'Flavor of Octavia. Used when the load balancer is made.'],
+  availabilityZone: [
+    `${prefix}availability-zone`,
+    'the name of an availability zone of Octavia',
+    'Used when the load balancer is made.',
+  ],
+  tlsContainerRef: [
+    `${prefix}default-tls-container-ref`,
+    values.container,
+    'The load balancer ends TLS with it, on TCP ports.',
+  ],
+  nodeSelector: [
+    `${prefix}node-selector`,
+    values.nodeSelector,
+    'Only Nodes with these labels are members; default node-selector of the cloud config.',
+  ],
+} as const;
+
+export const keys = keysOf(table);
+export const annotationDefinitions = namedAnnotations(table);

@@ -18,7 +18,7 @@ export function parseNodeSelector(text: string): readonly NodeLabel[] | undefine
 }
 
 /** Which Nodes may be members: as the annotation says, otherwise as the configuration does. */
-export function nodeLabels(config: LoadBalancerConfig) {
+export function nodeLabels(config: Pick<LoadBalancerConfig, 'nodeSelector'>) {
   return (annotations: Readonly<Record<string, string>>): readonly NodeLabel[] => {
     const given = annotations[keys.nodeSelector];
     return given === undefined ? config.nodeSelector : (parseNodeSelector(given) ?? []);

@@ -1,0 +1,66 @@
+import { CloudError, type CloudErrorKind, kindOfHttpStatus } from '../../../common/cloud-error.ts';
+import type { HttpAnswer } from '../../../common/process/http.ts';
+import { retryAfterMsOf } from '../retry-after.ts';
+
+export const cloud = 'simulated';
+
+/** What the API said when it refused: the cause of the CloudError. */
+export class ApiRefusal extends Error {
+  override readonly name = 'ApiRefusal';
+  readonly status: number;
+  readonly code: string;
+  readonly details: Readonly<Record<string, unknown>>;
+
+  constructor(status: number, code: string, message: string, details: Readonly<Record<string, unknown>>) {
+    super(message);
+    this.status = status;
+    this.code = code;
+    this.details = details;
+  }
+}
+
+/** What the API said, of an error that is its refusal. */
+export function refusalOf(error: unknown): ApiRefusal | undefined {
+  return error instanceof CloudError && error.cause instanceof ApiRefusal ? error.cause : undefined;
+}
+
+/** A 404 is `NotFound` only with the API's own word for it: a wrong endpoint, project or region answers 404 too. */
+const absences: ReadonlySet<string> = new Set(
+  ['instance', 'load-balancer', 'listener', 'pool', 'address', 'route'].map((kind) => `${kind}-not-found`),
+);
+
+const kindOfCode: ReadonlyMap<string, CloudErrorKind> = new Map([
+  ['quota-exceeded', 'QuotaExceeded'],
+  ['not-ready', 'Busy'],
+  ['revision-mismatch', 'Stale'],
+  ['name-taken', 'Taken'],
+  ['port-taken', 'Taken'],
+]);
+
+/** An answer that is no success. @param nowMs Unix time */
+export function errorOf(operation: string, answer: HttpAnswer, nowMs: number): CloudError {
+  const { status } = answer;
+  const { code, message, details } = readError(answer.text);
+  const said = `HTTP ${status}${code === '' ? '' : ` ${code}`}${message === '' ? '' : `: ${message}`}`;
+  const cause = new ApiRefusal(status, code, message, details);
+  const kind = kindOfCode.get(code) ?? kindOfHttpStatus(status);
+  if (kind === 'NotFound' && !absences.has(code)) {
+    const message = `${said} (check endpoint, project and region)`;
+    return new CloudError({ kind: 'Invalid', cloud, operation, message, cause });
+  }
+  const retryAfterMs = retryAfterMsOf(answer, nowMs);
+  return new CloudError({ kind, cloud, operation, message: said, retryAfterMs, cause });
+}
+
+function readError(body: string): { code: string; message: string; details: Readonly<Record<string, unknown>> } {
+  try {
+    const { code, message, ...details } = JSON.parse(body).error;
+    return {
+      code: typeof code === 'string' ? code.slice(0, 80) : '',
+      message: typeof message === 'string' ? message.slice(0, 200) : '',
+      details,
+    };
+  } catch {
+    return { code: '', message: '', details: {} };
+  }
+}
