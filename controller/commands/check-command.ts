@@ -72,8 +72,10 @@ export function checkCommand(environment: CommandEnvironment): CommandDefinition
           },
           { unproved: true, answerWithinMs },
         );
-        const say = (elapsed: string) =>
-          io.stderr(`checking, ${elapsed}: no answer yet from ${[...waiting].join(', ') || 'the clouds'}\n`);
+        const say = (elapsed: string) => {
+          const silent = [...waiting].join(', ') || 'the clouds';
+          io.stderr(`checking, ${elapsed}: no answer yet from ${silent}; is the endpoint right, and reachable?\n`);
+        };
         const saying = sayingMeanwhile(environment.clock, say, checking);
         const checked = await orInterrupted(environment.signal, saying);
         const lines = checked.map((line) => ({ ...line, needed: isNeeded(line, capabilities) }));

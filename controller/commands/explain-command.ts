@@ -19,6 +19,7 @@ import {
 } from './command.ts';
 import { explainSubject } from './explain/explain-subject.ts';
 import { explanationJson, printExplanation } from './explain/print-explanation.ts';
+import { membersReader } from './explain/read-members.ts';
 import { readSubjects, type Subject } from './explain/subjects.ts';
 
 const explainFlags = defineFlags({
@@ -54,7 +55,8 @@ export function explainCommand({ clock, signal }: CommandEnvironment): CommandDe
             leaseNamespace: values.leaderElectResourceNamespace,
             leaseName: values.leaderElectResourceName,
           };
-          const options = { ...where, loadBalancerClasses: values.loadBalancerClass, moduleNames };
+          const readMembers = membersReader(api, moduleNames, signal);
+          const options = { ...where, loadBalancerClasses: values.loadBalancerClass, moduleNames, readMembers };
           const explain = async (subject: Subject) => {
             if (subject.kind === 'node')
               return explainSubject(api, subject, options).catch(absent(`Node ${subject.name}`));

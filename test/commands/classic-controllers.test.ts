@@ -54,7 +54,8 @@ async function start(recorded: ClassicController, extra: readonly string[] = [])
   ];
   // No cloud of theirs is here to ask: nothing leaves this machine.
   const nowhere = { AWS_ENDPOINT_URL: 'http://127.0.0.1:1', AWS_EC2_METADATA_DISABLED: 'true' };
-  const env = { PATH: process.env['PATH'], HOME: folder, ...nowhere, ...recorded.env };
+  const { PATH, NODE_COMPILE_CACHE } = process.env;
+  const env = { PATH, NODE_COMPILE_CACHE, HOME: folder, ...nowhere, ...recorded.env };
   const child = spawn(process.execPath, args, { env });
   const log: string[] = [];
   let stderr = '';

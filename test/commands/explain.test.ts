@@ -8,6 +8,7 @@ import { runProgram } from '../../common/process/program.ts';
 import { controllerProgram } from '../../controller/commands/program.ts';
 import { type KubeApiServer, startKubeApi } from '../kit/kube-api/start-kube-api.ts';
 import { createKubeRest, type KubeRest } from '../kit/world/kube-rest.ts';
+import { serviceAccountToken } from '../kit/world/manifests.ts';
 
 describe('explain', () => {
   let folder: string;
@@ -64,6 +65,54 @@ describe('explain', () => {
       out: '',
       err: 'mooring-controller explain: there is no Service default/web\n',
     });
+  });
+
+  it('counts the desired members of each Service, and reads the Nodes once for all', async () => {
+    const noted = { 'mooring.dev/instance': 'http://cloud/demo/sim-1 1' };
+    for (const [name, labels] of [
+      ['m1', {}],
+      ['m2', { 'node.kubernetes.io/exclude-from-external-load-balancers': '' }],
+    ] as const)
+      await rest.must('POST', '/api/v1/nodes', {
+        ...{ apiVersion: 'v1', kind: 'Node', metadata: { name, labels, annotations: noted } },
+        spec: { providerID: `simulated://sim-1/i-${name}` },
+      });
+    for (const name of ['one', 'two'])
+      await rest.must('POST', '/api/v1/namespaces/shop/services', {
+        ...{ apiVersion: 'v1', kind: 'Service' },
+        metadata: { name, annotations: { 'mooring.dev/load-balancer': `http://cloud/demo/sim-1 lb-${name}` } },
+        spec: { type: 'LoadBalancer', ports: [{ port: 80 }] },
+      });
+    api.core.requests.reset();
+    const { code, out } = await explain(atShop!(), 'svc/one svc/two -o json');
+    assert.equal(code, 0);
+    for (const { facts } of JSON.parse(out)) {
+      const { desiredMembers, drainingMembers, refusedMembers, nodesElsewhere } = facts;
+      const [{ reason, nodes }] = drainingMembers;
+      assert.deepEqual([desiredMembers, reason, nodes, refusedMembers, nodesElsewhere], [1, 'Excluded', ['m2'], [], 1]);
+    }
+    assert.equal(api.core.requests.total({ verb: 'list', resource: 'nodes' }), 1);
+    const table = await explain(atShop!(), 'svc/one');
+    assert.match(table.out, /\n {2}desired members +1 Node\n/);
+    assert.match(table.out, /\n {2}draining +1: m2 \(Excluded: a label excludes it/);
+    for (const name of ['m1', 'm2']) await rest.must('DELETE', `/api/v1/nodes/${name}`);
+  });
+
+  it('says that the members are unknown where the credential may not list Nodes', async () => {
+    await rest.must('POST', '/api/v1/namespaces/shop/serviceaccounts', { metadata: { name: 'reader' } });
+    const role = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'reader' };
+    const rules = [{ apiGroups: [''], resources: ['services'], verbs: ['get'] }];
+    const rbac = '/apis/rbac.authorization.k8s.io/v1';
+    await rest.must('POST', `${rbac}/clusterroles`, { metadata: { name: 'reader' }, rules });
+    await rest.must('POST', `${rbac}/clusterrolebindings`, {
+      ...{ metadata: { name: 'reader' }, roleRef: role },
+      subjects: [{ kind: 'ServiceAccount', name: 'reader', namespace: 'shop' }],
+    });
+    const token = await serviceAccountToken(rest, { namespace: 'shop', name: 'reader' });
+    await writeFile(join(folder, 'reader'), api.kubeconfig(token));
+    const { code, out } = await explain(join(folder, 'reader'), 'svc/web -n shop');
+    assert.equal(code, 0);
+    assert.match(out, /desired members +unknown: this credential may not list Nodes/);
   });
 
   it('refuses flags that mean nothing to it', async () => {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { systemClock } from '../../common/process/clock.ts';
 import { runProgram } from '../../common/process/program.ts';
-import { conditions, labels, names } from '../../common/well-known.ts';
+import { annotations, conditions, labels, names } from '../../common/well-known.ts';
 import { controllerProgram } from '../../controller/commands/program.ts';
 import { emptyPicture, mergeUpdate, type Picture } from '../../controller/commands/ui/merge-update.ts';
 import type { Explained } from '../../controller/commands/ui/update.ts';
@@ -167,6 +167,50 @@ describe('ui', () => {
       await until('everything is paused', 15_000, async () => nodeIn(picture(), 'z1', 'a')?.state === 'paused');
       await rest.must('DELETE', `/api/v1/namespaces/${names.namespace}/configmaps/${names.certificates}`);
     });
+  });
+
+  it('counts the desired members of each Service as Nodes change, and explains them without another list', async () => {
+    const scope = 'http://cloud/demo/sim-1';
+    const record = (name: string, of: object) => rest.must('PATCH', name, { metadata: of }, { type: mergePatch });
+    for (const name of ['a', 'b'])
+      await record(`/api/v1/nodes/${name}`, { annotations: { [annotations.instance]: `${scope} 1` } });
+    const path = '/api/v1/namespaces/default/services';
+    for (const [name, noted] of [
+      ['all', {}],
+      ['some', { 'service.beta.kubernetes.io/simulated-load-balancer-node-selector': 'role=ingress' }],
+    ] as const)
+      await rest.must('POST', path, {
+        ...{ apiVersion: 'v1', kind: 'Service' },
+        metadata: { name, annotations: { [annotations.loadBalancer]: `${scope} lb-${name}`, ...noted } },
+        spec: { type: 'LoadBalancer', ports: [{ port: 80 }] },
+      });
+    await withUi('admin', async (url, picture, updates) => {
+      const counts = (name: string) => {
+        const members = picture().services.get(`default/${name}`)?.members;
+        if (!members || 'unknown' in members) return members?.unknown;
+        return [members.serving, members.draining, members.refused];
+      };
+      const shows = (what: string, expected: Readonly<Record<string, readonly number[] | string>>) =>
+        until(what, 15_000, async () =>
+          Object.entries(expected).every(([name, value]) => JSON.stringify(counts(name)) === JSON.stringify(value)),
+        );
+      await shows('both serve', { all: [2, 0, 0], some: [0, 0, 2], web: 'not recorded yet in which cloud' });
+      const exclude = { labels: { [labels.excludeFromLoadBalancers]: '' } };
+      await record('/api/v1/nodes/b', exclude);
+      await shows('one drains', { all: [1, 1, 0], some: [0, 1, 1] });
+      const before = updates.length;
+      await record('/api/v1/nodes/a', { labels: { role: 'ingress' } });
+      await shows('one is chosen', { all: [1, 1, 0], some: [1, 1, 0] });
+      assert.doesNotMatch(updates.slice(before).join(), /"name":"default\/(all|web)"/);
+      api.core.requests.reset();
+      const explained = (await (await fetch(`${url}explain?service=default/all`)).json()) as Explained;
+      const text = (label: string) => explained.facts.find((one) => one.label === label)?.text;
+      assert.equal(text('desired members'), '1 Node');
+      assert.match(text('draining') ?? '', /^1: b \(Excluded: a label excludes it/);
+      assert.equal(api.core.requests.total({ verb: 'list', resource: 'nodes' }), 0);
+    });
+    await record('/api/v1/nodes/b', { labels: { [labels.excludeFromLoadBalancers]: null } });
+    for (const name of ['all', 'some']) await rest.must('DELETE', `${path}/${name}`);
   });
 
   it('explains as the command does', async () => {

@@ -6,6 +6,8 @@ import { keepPicture, openPage, startBrowser } from './harness/browser.ts';
 import { addEvent, addService, type NodeLook, type ShownCluster, showCluster } from './harness/cluster.ts';
 
 const nodes = 5000;
+const services = 500;
+const selector = 'service.beta.kubernetes.io/simulated-load-balancer-node-selector';
 const looks: Readonly<Record<number, NodeLook>> = {
   7: 'waiting',
   301: 'missing',
@@ -22,7 +24,9 @@ describe(`the page of ${nodes} Nodes`, () => {
     browser = await startBrowser();
     cluster = await showCluster(({ ask, addNode, renewLease }) => {
       for (let at = 0; at < nodes; at += 1) addNode(nameOf(at), `eu-${1 + (at % 5)}`, looks[at % 1250] ?? 'well');
-      for (let at = 0; at < 300; at += 1) addService(ask, `service-${at}`, at % 60 === 0 ? 'QuotaExceeded' : 'Ensured');
+      for (let at = 1; at < services; at += 1)
+        addService(ask, `service-${at}`, at % 60 === 0 ? 'QuotaExceeded' : 'Ensured');
+      addService(ask, 'few', 'QuotaExceeded', '', { [selector]: 'role=ingress' });
       for (let at = 0; at < 400; at += 1)
         addEvent(ask, at * 7, nameOf(at), at % 9 === 0 ? 'CloudUnavailable' : 'Synced', 'as the cloud says');
       renewLease('mooring-controller-6d5f_1b9d6bcd');
@@ -59,6 +63,27 @@ describe(`the page of ${nodes} Nodes`, () => {
     assert.deepEqual(await page.evaluate('[...globalThis.changed]'), ['node-0002']);
     assert.deepEqual(complaints, []);
     assert.deepEqual(await faultsOfAccess(page), []);
+
+    const rows = (text: string) => {
+      const found = `[...document.querySelectorAll('tr')].filter((row) => row.textContent.includes('${text}'))`;
+      return page.waitForFunction(`${found}.length === 199`, { timeout: 60_000 });
+    };
+    await rows('4,988 serving, 0 draining, 8 refused');
+    await page.evaluate(`{
+      globalThis.sent = 0;
+      new EventSource('updates').addEventListener('message', ({ data }) => void (globalThis.sent = data.length));
+    }`);
+    await page.waitForFunction('globalThis.sent > 0');
+    const changed = performance.now();
+    cluster.exclude('node-0003', true);
+    await rows('4,987 serving, 1 draining, 8 refused');
+    const changeMs = Math.round(performance.now() - changed);
+    const sent = await page.evaluate('globalThis.sent');
+    console.log(`members of ${services} Services drawn ${changeMs} ms after a Node was excluded; ${sent} bytes sent`);
+    await page.click('button[data-name="default/few"]');
+    await page.waitForSelector('.panel ::-p-text(and 4977 more (NotChosen)');
+    await keepPicture(page, 'large-members');
+    await page.keyboard.press('Escape');
 
     await page.type('#filter', 'missing');
     await page.waitForFunction("document.querySelectorAll('.card').length === 4");

@@ -99,6 +99,24 @@ describe('the page in a browser', () => {
     await page.browserContext().close();
   });
 
+  it('counts the desired members of a Service, and names those that drain or are refused as they change', async () => {
+    const { page, complaints } = await open();
+    const row = 'tr:has(button[data-name="default/web"])';
+    await shown(page, row, /14 serving, 1 draining, 2 refused/);
+    await page.click(`${row} button`);
+    await shown(page, '.panel', /desired members14 Nodes.*draining1: worker-a6 \(Excluded: a label excludes/);
+    await shown(page, '.panel', /refused2: worker-b6 \(PoweredOff:.*worker-a5 \(Uninitialized:.*not known herehealth/);
+    await keepPicture(page, 'members');
+    assert.deepEqual(await faultsOfAccess(page), []);
+    cluster.exclude('worker-c1', true);
+    await shown(page, row, /13 serving, 2 draining, 2 refused/);
+    await shown(page, '.panel', /desired members13 Nodes.*draining2: worker-a6, worker-c1 \(Excluded/);
+    cluster.exclude('worker-c1', false);
+    await shown(page, row, /14 serving, 1 draining, 2 refused/);
+    assert.deepEqual(complaints, []);
+    await page.browserContext().close();
+  });
+
   it('is used by keyboard: arrows between Nodes and zones, Enter explains, / filters, Escape clears', async () => {
     const { page } = await open();
     const focused = () => page.evaluate("document.activeElement?.getAttribute('data-name')");
@@ -129,6 +147,39 @@ describe('the page in a browser', () => {
     const stops = await page.$$eval('[data-state][tabindex="0"]', (all) => all.length);
     assert.equal(stops, 3);
     await page.browserContext().close();
+  });
+
+  describe('as soon as the panel is shown', () => {
+    /** Opens the panel by a click, and presses keys in the moment in which the panel is there. */
+    async function pressAtOnce(page: Page, ...keys: readonly string[]): Promise<void> {
+      await page.focus('[data-name="worker-a1"]');
+      await page.evaluate(`new Promise((pressed) => {
+        new MutationObserver((_, observer) => {
+          if (!document.querySelector('.panel')) return;
+          observer.disconnect();
+          for (const key of ${JSON.stringify(keys)})
+            document.activeElement.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true }));
+          requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(pressed, 200)));
+        }).observe(document.body, { childList: true, subtree: true });
+        document.activeElement.click();
+      })`);
+    }
+
+    it('closes it on Escape', async () => {
+      const { page } = await open();
+      await pressAtOnce(page, 'Escape');
+      assert.equal(await page.$('.panel'), null);
+      await page.browserContext().close();
+    });
+
+    it('leaves the focus in the filter that / has chosen', async () => {
+      const { page } = await open();
+      await pressAtOnce(page, '/');
+      await page.keyboard.type('eu-1b missing');
+      await shown(page, '#nodes-title', /1 of 18/);
+      assert.notEqual(await page.$('.panel'), null);
+      await page.browserContext().close();
+    });
   });
 
   it('narrows to one reason and back', async () => {

@@ -57,7 +57,7 @@ describe('the page of the sandbox', () => {
 
   it('shows calls, members and routes by the metrics of the leader', async () => {
     await press('Create a Service');
-    await says('#services-title ~ section', /default\/shop-.*ensured/);
+    await says('#services-title ~ section', /default\/shop-.*ensured.*5 serving, 0 draining, 0 refused/);
     await says('[aria-labelledby=clouds-title]', /simulated/);
     await says('[aria-labelledby=members-title]', /serving.*5/);
     await says('[aria-labelledby=routes-title]', /5 RouteCreated.*kept.*5/);
@@ -69,6 +69,7 @@ describe('the page of the sandbox', () => {
     await press('Power off', 'node-0002');
     await says('.faults [role=status]', /node-0002 lost its power/);
     await page.waitForSelector('[data-name="node-0002"].is-powered-off', { timeout: 120_000 });
+    await says('#services-title ~ section', /4 serving, 0 draining, 1 refused/);
     await keepPicture(page, 'sandbox-powered-off');
     await press('Power on', 'node-0002');
     await page.waitForSelector('[data-name="node-0002"].is-initialized', { timeout: 120_000 });

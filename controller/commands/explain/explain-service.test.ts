@@ -3,7 +3,8 @@ import { describe, it } from 'node:test';
 import { annotations } from '../../../common/well-known.ts';
 import { loadBalancerReasons } from '../../services/reasons.ts';
 import { exampleService, finalized, recorded } from '../../services/testing/example-service.ts';
-import { explainService, type ServiceFacts } from './explain-service.ts';
+import { explainService, hasMembers, type ServiceFacts } from './explain-service.ts';
+import { explanationJson } from './print-explanation.ts';
 
 const nowMs = Date.parse('2026-05-01T12:00:00Z');
 const at = (secondsAgo: number) => new Date(nowMs - secondsAgo * 1000).toISOString();
@@ -141,6 +142,55 @@ describe('explain service', () => {
   it('lists only the relevant facts for a Service of another type', () => {
     const { facts: explained } = explainService(facts({ spec: { type: 'ClusterIP' } }));
     assert.deepEqual(Object.keys(explained), ['type', 'deleting', 'leader', 'leaderRenewedAt']);
+  });
+
+  it('lists desired members where they were read: names by reason for people, few of many, and all as values', () => {
+    const nodes = Array.from({ length: 12 }, (_, at) => `n${String(at).padStart(2, '0')}`);
+    const refused = [
+      { reason: 'PoweredOff', why: 'its VM is off', nodes },
+      { reason: 'Uninitialized', why: 'it waits', nodes: ['x'] },
+    ] as const;
+    const members = { serving: 3, omitted: 0, draining: [], refused, elsewhere: 1, notKnown: ['health'], hash: '' };
+    const explained = explainService(facts({ metadata: ours, ...withCondition('Ensured', 'True') }, { members }));
+    const told = Object.entries(explained.facts).map(([key, { label, text }]) => `${key} ${label}: ${text}`);
+    const first = told.findIndex((line) => line.startsWith('desiredMembers'));
+    assert.deepEqual(told.slice(first, first + 6), [
+      'desiredMembers desired members: 3 Nodes',
+      'omittedMembers left out by the cap: 0',
+      'drainingMembers draining: none',
+      `refusedMembers refused: 13: ${nodes.slice(0, 10).join(', ')} and 2 more (PoweredOff: its VM is off); ` +
+        'x (Uninitialized: it waits)',
+      'nodesElsewhere of other clouds: 1 Node',
+      'notKnownOfMembers not known here: health',
+    ]);
+    const { facts: values } = explanationJson(explained) as { readonly facts: Readonly<Record<string, unknown>> };
+    assert.deepEqual(
+      [values['desiredMembers'], values['drainingMembers'], values['refusedMembers'], values['nodesElsewhere']],
+      [3, [], refused, 1],
+    );
+    const capped = explainService(facts({}, { members: { ...members, omitted: 2 } })).facts;
+    assert.match(capped['desiredMembers']?.text ?? '', /3 Nodes; 2 more would serve, but the cloud takes no more/);
+  });
+
+  it('says why desired members are unknown, and nothing of them where they were not read', () => {
+    const { desiredMembers, refusedMembers } = explainService(facts({}, { members: { unknown: 'no right' } })).facts;
+    assert.deepEqual(
+      [desiredMembers, refusedMembers],
+      [{ label: 'desired members', value: null, text: 'unknown: no right' }, undefined],
+    );
+    assert.equal(explainService(facts({})).facts['desiredMembers'], undefined);
+  });
+
+  it('asks for members only where the controller chooses some', () => {
+    const asks = (changes: Parameters<typeof exampleService>[0]) => hasMembers(facts(changes));
+    assert.deepEqual([asks({}), asks({ metadata: ours, ...withCondition('Ensured', 'True') })], [true, true]);
+    for (const changes of [
+      { spec: { type: 'ClusterIP' } },
+      { spec: { loadBalancerClass: 'example.com/x' } },
+      { metadata: { ...ours, ...deleted } },
+      { status: { loadBalancer: { ingress: [{ ip: '192.0.2.1' }] } } },
+    ])
+      assert.equal(asks(changes), false, JSON.stringify(changes));
   });
 
   it('says that no load balancer was created where the request is refused', () => {

@@ -4,9 +4,11 @@ import type { ReasonInfo } from '../../nodes/reasons.ts';
 import { intentOf } from '../../services/intent.ts';
 import { type LoadBalancerReason, loadBalancerReasons } from '../../services/reasons.ts';
 import { type LoadBalancerRecord, parseRecord } from '../../services/record.ts';
+import type { DesiredMembers } from './desired-members.ts';
 import { endPause } from './end-pause.ts';
 import type { Surroundings } from './facts.ts';
 import { hiddenFacts, leaderFacts, leaderFault } from './leader.ts';
+import { memberFacts } from './member-facts.ts';
 import { type Facts, fact, type ShownFact } from './shown-fact.ts';
 
 /** The facts of the API server about a Service. */
@@ -14,6 +16,8 @@ export interface ServiceFacts extends Surroundings {
   readonly service: ServiceView;
   /** The `--load-balancer-class` of this command; a Service with our record counts as ours in any case. */
   readonly loadBalancerClasses: readonly string[];
+  /** Undefined: not asked for. */
+  readonly members?: DesiredMembers | undefined;
 }
 
 export interface ServiceExplanation {
@@ -84,6 +88,11 @@ function verdict(facts: ServiceFacts): Verdict {
   return { state: temporary.has(shown.reason) ? 'waiting' : 'refused', ...told };
 }
 
+/** Whether the controller chooses members for it. Pure. */
+export function hasMembers({ service, loadBalancerClasses }: Pick<ServiceFacts, 'service' | 'loadBalancerClasses'>) {
+  return intentOf(service, loadBalancerClasses) === 'ensure' && !isServedByAnother(service);
+}
+
 function isServedByAnother({ annotations: held, ingress }: ServiceView): boolean {
   return ingress.length > 0 && parseRecord(held[annotations.loadBalancer]) === undefined;
 }
@@ -146,6 +155,7 @@ function listFacts(facts: ServiceFacts, state: Verdict['state']): Facts {
       value: { port: healthCheckNodePort === 0 ? 10_256 : healthCheckNodePort, path: '/healthz' },
       text: `of Nodes ${healthCheckNodePort || 'kube-proxy, 10256'}/healthz, or by annotations`,
     },
+    ...(facts.members === undefined ? {} : memberFacts(facts.members)),
     finalizer: { label: 'cleanup finalizer', value: finalizer, text: finalizer ? 'on' : 'off' },
     existingLoadBalancer: fact('existing load balancer', attachTo(service), 'no'),
     atDeletion: endOf(service, state),

@@ -1,8 +1,9 @@
 import type { KubeApi } from '../../kube/api.ts';
 import type { RowOptions } from '../status/cluster-status.ts';
 import { explainNode } from './explain-node.ts';
-import { explainService, type ServiceExplanation } from './explain-service.ts';
+import { explainService, hasMembers, type ServiceExplanation } from './explain-service.ts';
 import type { Explanation } from './explanation.ts';
+import type { ReadMembers } from './read-members.ts';
 import { readNodeFacts } from './read-node-facts.ts';
 import { readServiceFacts } from './read-service-facts.ts';
 import type { FactsOptions } from './surroundings.ts';
@@ -16,9 +17,15 @@ export type NamedSubject =
 export async function explainSubject(
   api: KubeApi,
   subject: NamedSubject,
-  options: FactsOptions & RowOptions,
+  options: FactsOptions & RowOptions & { readonly readMembers: ReadMembers },
 ): Promise<Explanation | ServiceExplanation> {
-  if (subject.kind === 'service') return explainService(await readServiceFacts(api, subject, options));
+  if (subject.kind === 'service') {
+    const facts = await readServiceFacts(api, subject, options);
+    return explainService({
+      ...facts,
+      members: hasMembers(facts) ? await options.readMembers(facts.service) : undefined,
+    });
+  }
   const { moduleNames } = options;
   return explainNode({ ...(await readNodeFacts(api, subject.name, options)), moduleNames });
 }

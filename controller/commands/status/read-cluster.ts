@@ -18,28 +18,35 @@ const pageSize = 500;
 
 /** Reads the leader, the pause, all Nodes and the Services of type LoadBalancer. Throws a KubeError. */
 export async function readCluster(api: KubeApi, options: FactsOptions, signal: AbortSignal): Promise<Cluster> {
-  const intern = createInterner();
   const lease = { kind: 'Lease', name: options.leaseName, eventNamespace: options.leaseNamespace };
   const [surroundings, nodes, services] = await Promise.all([
     readSurroundings(api, lease, options),
-    readAll('/api/v1/nodes', unreadOfNode, (raw) => viewNode(raw, intern)),
-    readAll('/api/v1/services', unreadOfService, (raw) => viewService(raw, () => false)),
+    readNodes(api, signal),
+    readAll(api, signal, '/api/v1/services', unreadOfService, (raw) => viewService(raw, () => false)),
   ]);
   return { ...surroundings, nodes, services: services?.filter(({ type }) => type === 'LoadBalancer') };
+}
 
-  async function readAll<T>(
-    path: string,
-    unread: readonly string[],
-    view: (raw: unknown) => T,
-  ): Promise<readonly T[] | undefined> {
-    const all: T[] = [];
-    const onPage = (items: readonly unknown[]) => void all.push(...items.map(view));
-    try {
-      await readPages({ api, path, query: {}, pageSize, unread, signal, onPage });
-      return all;
-    } catch (error) {
-      if (isKubeError(error) && error.status === 403) return undefined;
-      throw error;
-    }
+/** Undefined: they may not be read. Throws a KubeError. */
+export async function readNodes(api: KubeApi, signal: AbortSignal): Promise<readonly NodeView[] | undefined> {
+  const intern = createInterner();
+  return readAll(api, signal, '/api/v1/nodes', unreadOfNode, (raw) => viewNode(raw, intern));
+}
+
+async function readAll<T>(
+  api: KubeApi,
+  signal: AbortSignal,
+  path: string,
+  unread: readonly string[],
+  view: (raw: unknown) => T,
+): Promise<readonly T[] | undefined> {
+  const all: T[] = [];
+  const onPage = (items: readonly unknown[]) => void all.push(...items.map(view));
+  try {
+    await readPages({ api, path, query: {}, pageSize, unread, signal, onPage });
+    return all;
+  } catch (error) {
+    if (isKubeError(error) && error.status === 403) return undefined;
+    throw error;
   }
 }

@@ -6,7 +6,8 @@ import type { KubeApi } from '../../kube/api.ts';
 import { createInterner } from '../../kube/intern.ts';
 import { createListWatch, type ListWatch } from '../../kube/list-watch.ts';
 import { unreadOfNode, viewNode } from '../../model/node-view.ts';
-import { unreadOfService, viewService } from '../../model/service-view.ts';
+import { type ServiceView, unreadOfService, viewService } from '../../model/service-view.ts';
+import { createMembersView, type DesiredMembers } from '../explain/desired-members.ts';
 import type { Surroundings } from '../explain/facts.ts';
 import { leaderFault } from '../explain/leader.ts';
 import { type FactsOptions, readAround, readOptional } from '../explain/surroundings.ts';
@@ -36,6 +37,7 @@ export interface ClusterFeed {
   snapshot(): Update;
   /** Calls `handler` with each change, several times a second at most. @returns ends it */
   subscribe(handler: (update: Update) => void): () => void;
+  membersOf(service: ServiceView): DesiredMembers;
   stop(): Promise<void>;
 }
 
@@ -45,6 +47,8 @@ const batchMs = 200;
 const pollMs = 3_000;
 /** What may not be read is asked for again after so many polls. */
 const pollsPerRetry = 10;
+/** May be long, and no cloud reads it. */
+const lastApplied = 'kubectl.kubernetes.io/last-applied-configuration';
 const noMetrics = 'unknown: --metrics-url does not say where a controller has its metrics';
 
 export function createClusterFeed(options: FeedOptions): ClusterFeed {
@@ -61,9 +65,9 @@ export function createClusterFeed(options: FeedOptions): ClusterFeed {
       ...shared,
       path: '/api/v1/services',
       unread: unreadOfService,
-      trim: (raw) => viewService(raw, () => false),
+      trim: (raw) => viewService(raw, (key) => key !== lastApplied),
     }),
-    (service) => (service.type === 'LoadBalancer' ? serviceRow(service, around(), rows) : undefined),
+    (service) => (service.type === 'LoadBalancer' ? serviceRow(service, around(), rows, membersOf) : undefined),
   );
   const events = createTracked(
     createListWatch({
@@ -80,6 +84,8 @@ export function createClusterFeed(options: FeedOptions): ClusterFeed {
     { name: 'services', path: '/api/v1/services', watch: services.watch },
     { name: 'events', path: '/api/v1/events', watch: events.watch },
   ];
+  const members = createMembersView(rows.moduleNames);
+  nodes.watch.subscribe((event) => (event.type === 'deleted' ? members.remove(event.key) : members.put(event.object)));
   const handlers = new Set<(update: Update) => void>();
   const readable = new Set<string>();
   const stopping = new AbortController();
@@ -102,6 +108,10 @@ export function createClusterFeed(options: FeedOptions): ClusterFeed {
     return { ...surroundings, events: [], nowMs: clock.now() };
   }
 
+  function membersOf(service: ServiceView): DesiredMembers {
+    return nodes.watch.synced ? members.of(service) : { unknown: 'the Nodes are not read' };
+  }
+
   function currentHead(): Head {
     const now = around();
     const refused = polls === 0 ? [] : resources.map(({ name }) => name).filter((name) => !readable.has(name));
@@ -120,7 +130,10 @@ export function createClusterFeed(options: FeedOptions): ClusterFeed {
     for (const handler of handlers) handler(update);
   }
 
-  function flush(): void {
+  async function flush(): Promise<void> {
+    await members.prepare();
+    // While the timer stands: what is touched now is part of this update.
+    if (members.takeChange()) services.touchAll();
     timer = undefined;
     const [changedNodes, goneNodes] = nodes.changes();
     const [changedServices, goneServices] = services.changes();
@@ -136,9 +149,10 @@ export function createClusterFeed(options: FeedOptions): ClusterFeed {
   }
 
   function touched(): void {
-    timer ??= clock.setTimer(batchMs, flush);
+    timer ??= clock.setTimer(batchMs, () => void flush());
   }
   for (const tracked of [nodes, services, events]) tracked.onTouch(touched);
+  nodes.watch.whenSynced().then(services.touchAll, () => {});
 
   /** Lists and watches start once they may: a refused one would be tried for ever, and say so each time. */
   async function startReadable(): Promise<void> {
@@ -215,6 +229,7 @@ export function createClusterFeed(options: FeedOptions): ClusterFeed {
       services: services.rows(),
       decisions: newest(events.rows()),
     }),
+    membersOf,
     subscribe(handler) {
       handlers.add(handler);
       return () => void handlers.delete(handler);

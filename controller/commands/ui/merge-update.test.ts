@@ -9,7 +9,7 @@ const nodeOf = (name: string, zone: string, state = 'initialized'): NodeRow => (
 });
 const serviceOf = (name: string): ServiceRow => ({
   ...{ name, state: 'ensured', reason: '', why: '', since: null, scope: null, ok: true },
-  ...{ balancer: null, addresses: '', listeners: [] },
+  ...{ balancer: null, addresses: '', listeners: [], members: null },
 });
 const decisionOf = (key: string, time: string, version: number, count = 1): Decision => ({
   ...{ key, time, version, count, type: 'Normal', kind: 'node', name: 'a', reason: 'Synced', message: '' },

@@ -37,7 +37,10 @@ export async function openUi(options: OpenUiOptions): Promise<RunningUi> {
     port,
     faults,
     async explain(subject) {
-      const explained = await explainSubject(api, subject, { ...where, ...rows, nowMs: clock.now() });
+      const explained = await explainSubject(api, subject, {
+        ...{ ...where, ...rows, nowMs: clock.now() },
+        readMembers: async (service) => feed.membersOf(service),
+      });
       const { state, reason, why, remedy, events } = explained;
       const facts = Object.values(explained.facts).map(({ label, text }) => ({ label, text }));
       return { state, reason, why, remedy, facts, events };

@@ -3,7 +3,10 @@ import { conditionOf, type NodeView } from '../../model/node-view.ts';
 import type { ServiceView } from '../../model/service-view.ts';
 import { leavingReason } from '../../services/members/facts.ts';
 import { parseRecord } from '../../services/record.ts';
+import type { DesiredMembers } from '../explain/desired-members.ts';
+import { hasMembers } from '../explain/explain-service.ts';
 import type { Surroundings } from '../explain/facts.ts';
+import { countNodes } from '../explain/member-facts.ts';
 import { isWell, type RowOptions, rowsOf } from '../status/cluster-status.ts';
 import type { Decision, NodeRow, ServiceRow } from './update.ts';
 
@@ -22,8 +25,17 @@ export function nodeRow(node: NodeView, around: Surroundings, options: RowOption
   };
 }
 
-/** The row of a Service of type LoadBalancer. Pure. */
-export function serviceRow(service: ServiceView, around: Surroundings, options: RowOptions): ServiceRow {
+/**
+ * The row of a Service of type LoadBalancer. Pure.
+ *
+ * @param membersOf asked where the controller chooses members
+ */
+export function serviceRow(
+  service: ServiceView,
+  around: Surroundings,
+  options: RowOptions,
+  membersOf: (service: ServiceView) => DesiredMembers,
+): ServiceRow {
   const [row] = rowsOf({ ...around, nodes: undefined, services: [service] }, options).services!;
   const record = parseRecord(service.annotations[annotations.loadBalancer]);
   return {
@@ -33,7 +45,14 @@ export function serviceRow(service: ServiceView, around: Surroundings, options: 
     balancer: record === undefined ? null : (record.id ?? ''),
     addresses: service.ingress.map(({ ip, hostname }) => ip ?? hostname ?? '').join(', '),
     listeners: service.ports.map(({ port, protocol }) => `${protocol} ${port}`),
+    members: hasMembers({ service, ...options }) ? countsOf(membersOf(service)) : null,
   };
+}
+
+function countsOf(members: DesiredMembers): ServiceRow['members'] {
+  if ('unknown' in members) return members;
+  const { serving, draining, refused, hash } = members;
+  return { serving, draining: countNodes(draining), refused: countNodes(refused), hash };
 }
 
 interface RawEvent {

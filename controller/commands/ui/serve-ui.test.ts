@@ -3,8 +3,7 @@ import { request } from 'node:http';
 import { after, before, describe, it } from 'node:test';
 import { silentLog } from '../../../common/process/log.ts';
 import { KubeError } from '../../kube/api.ts';
-import type { ClusterFeed } from './cluster-feed.ts';
-import { type Faults, type RunningUi, serveUi } from './serve-ui.ts';
+import { type Faults, type RunningUi, serveUi, type UiOptions } from './serve-ui.ts';
 import type { Update } from './update.ts';
 
 interface Sent {
@@ -32,15 +31,13 @@ function ask(url: string, { method = 'GET', headers = {}, body }: Sent = {}) {
 
 describe('the server of the page', () => {
   const handlers = new Set<(update: Update) => void>();
-  const feed: ClusterFeed = {
-    start() {},
+  const feed: UiOptions['feed'] = {
     snapshot: () => ({ full: true, goneNodes: ['first'] }),
     subscribe(handler) {
       handlers.add(handler);
       setImmediate(() => handler({ goneNodes: ['last'] }));
       return () => void handlers.delete(handler);
     },
-    async stop() {},
   };
   const caused: string[] = [];
   const faults: Faults = {

@@ -16,7 +16,7 @@ export interface Faults {
 }
 
 export interface UiOptions {
-  readonly feed: ClusterFeed;
+  readonly feed: Pick<ClusterFeed, 'snapshot' | 'subscribe'>;
   /** Asked for when a browser first comes. */
   readonly page: () => Promise<PageFiles>;
   readonly log: Log;

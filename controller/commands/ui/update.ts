@@ -34,6 +34,17 @@ export interface ServiceRow {
   readonly balancer: string | null;
   readonly addresses: string;
   readonly listeners: readonly string[];
+  /** Null: the controller chooses none. */
+  readonly members: MemberCounts | { readonly unknown: string } | null;
+}
+
+/** The desired members of a Service. */
+export interface MemberCounts {
+  readonly serving: number;
+  readonly draining: number;
+  readonly refused: number;
+  /** Equal for equal names and reasons of those that do not serve. */
+  readonly hash: string;
 }
 
 /** An Event of the controller. */

@@ -21,6 +21,8 @@ export interface ShownCluster {
   addNode(name: string, zone: string, look?: NodeLook): void;
   /** Sets our condition of a Node. */
   setCondition(name: string, status: 'True' | 'False', reason: string, message: string): void;
+  /** Sets the label by which a Node leaves the load balancers, or takes it away. */
+  exclude(name: string, isExcluded: boolean): void;
   renewLease(identity: string): void;
   stop(): Promise<void>;
 }
@@ -76,6 +78,10 @@ export async function showCluster(
         'application/strategic-merge-patch+json',
       );
     },
+    exclude(name: string, isExcluded: boolean) {
+      const held = { [labels.excludeFromLoadBalancers]: isExcluded ? '' : null };
+      ask('PATCH', `/api/v1/nodes/${name}`, { metadata: { labels: held } }, merge);
+    },
     renewLease(identity: string) {
       const spec = { holderIdentity: identity, renewTime: new Date().toISOString().replace('Z', '000Z') };
       if (ask('PATCH', `${leases}/${names.lease}`, { spec }, merge) === undefined)
@@ -105,13 +111,16 @@ export async function showCluster(
   };
 }
 
-/** Adds a Service of type LoadBalancer with our record and condition. */
-export function addService(ask: AdminClient, name: string, reason: string, message = ''): void {
+/** Adds a Service of type LoadBalancer with our record and condition. @param noted further annotations */
+export function addService(ask: AdminClient, name: string, reason: string, message = '', noted: object = {}): void {
   const path = '/api/v1/namespaces/default/services';
   const ok = ['Ensured', 'MembersRefused'].includes(reason);
   ask('POST', path, {
     ...{ apiVersion: 'v1', kind: 'Service' },
-    metadata: { name, annotations: { [annotations.loadBalancer]: `${scope} ${ok ? `lb-${name}` : 'pending'}` } },
+    metadata: {
+      name,
+      annotations: { [annotations.loadBalancer]: `${scope} ${ok ? `lb-${name}` : 'pending'}`, ...noted },
+    },
     spec: {
       type: 'LoadBalancer',
       ports: [

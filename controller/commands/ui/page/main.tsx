@@ -1,5 +1,5 @@
 import { render } from 'preact';
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { emptyPicture, mergeUpdate, type Picture } from '../merge-update.ts';
 import type { Update } from '../update.ts';
 import { counted, type Filter, groupsOf, isShown, wordsOf } from './groups.ts';
@@ -65,7 +65,8 @@ function Page() {
     setSubject(undefined);
     if (opener.current instanceof HTMLElement) opener.current.focus();
   };
-  useEffect(() => {
+  // Before the page is painted: what is shown already answers the next key.
+  useLayoutEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       const typing = event.target instanceof HTMLInputElement || event.target instanceof HTMLSelectElement;
       if (event.key === '/' && !typing) {

@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { Decision, Explained, FaultAction, NodeRow } from '../update.ts';
 import type { Open } from './nodes.tsx';
 import { State } from './tables.tsx';
@@ -20,7 +20,8 @@ export function Panel({ subject, row, onClose }: PanelProps) {
   const { kind, name } = subject;
   const [answer, setAnswer] = useState<{ readonly of: Subject; readonly explained: Explained | string }>();
   const title = useRef<HTMLHeadingElement>(null);
-  useEffect(() => title.current?.focus(), [subject]);
+  // Before the page is painted: later it would take the focus from where the next key has put it.
+  useLayoutEffect(() => title.current?.focus(), [subject]);
   useEffect(() => {
     const leaving = new AbortController();
     const show = (explained: Explained | string) => !leaving.signal.aborted && setAnswer({ of: subject, explained });

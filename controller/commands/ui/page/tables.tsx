@@ -22,7 +22,10 @@ export function Services({ services, filter, nowMs, onOpen }: ServicesProps) {
     return <p class="quiet">{services.size === 0 ? 'No Service of type LoadBalancer.' : 'No Service matches.'}</p>;
   return (
     <>
-      <Table label="Table of Services" heads={['Service', 'State', 'Load balancer', 'Address', 'Listeners', 'Since']}>
+      <Table
+        label="Table of Services"
+        heads={['Service', 'State', 'Load balancer', 'Address', 'Listeners', 'Desired members', 'Since']}
+      >
         {sorted.slice(0, shownServices).map((row) => (
           <ServiceLine key={row.name} row={row} nowMs={nowMs} onOpen={onOpen} />
         ))}
@@ -50,9 +53,20 @@ function ServiceLine({ row, nowMs, onOpen }: { row: ServiceRow; nowMs: number; o
       <td>{row.balancer === null ? 'not recorded' : row.balancer || 'requested'}</td>
       <td>{row.addresses || 'none'}</td>
       <td>{row.listeners.join(', ')}</td>
+      <td>{membersText(row.members)}</td>
       <td class="number">{row.since === null ? '' : ageOf(row.since, nowMs)}</td>
     </tr>
   );
+}
+
+/** What the rules of the controller say; the panel has the names. */
+function membersText(members: ServiceRow['members']): string {
+  if (members === null) return 'none';
+  if ('unknown' in members) return `unknown: ${members.unknown}`;
+  const counts = { serving: members.serving, draining: members.draining, refused: members.refused };
+  return Object.entries(counts)
+    .map(([state, count]) => `${counted.format(count)} ${state}`)
+    .join(', ');
 }
 
 export function State({ state, reason }: { state: string; reason: string }) {
