@@ -5,6 +5,7 @@ import { systemClock } from '../../../common/process/clock.ts';
 import { seededRandom } from '../../../common/process/random.ts';
 import { createSimulatedCloud } from '../cloud/cloud.ts';
 import type { Listener } from '../cloud/load-balancer.ts';
+import type { FaultRule } from '../kube-api/faults.ts';
 import { startKubeApi } from '../kube-api/start-kube-api.ts';
 import { createKubeRest } from '../world/kube-rest.ts';
 import { startDataPlane } from './data-plane.ts';
@@ -12,11 +13,16 @@ import { ask, converse, startTraffic, type Target } from './traffic.ts';
 
 interface ServiceFields {
   readonly policy?: 'Cluster' | 'Local';
+  readonly faults?: readonly FaultRule[];
 }
 
 /** Three VMs, one Service and its load balancer, made by hand as a controller would make them. */
-async function start(t: TestContext, { policy = 'Cluster' }: ServiceFields = {}, fields: Partial<Listener> = {}) {
-  const api = await startKubeApi();
+async function start(
+  t: TestContext,
+  { policy = 'Cluster', faults = [] }: ServiceFields = {},
+  fields: Partial<Listener> = {},
+) {
+  const api = await startKubeApi({ faults });
   const rest = createKubeRest(api);
   const random = seededRandom(7);
   const cloud = createSimulatedCloud({ clock: systemClock(), random });
@@ -107,6 +113,15 @@ test('every healthy member of a load balancer answers, and the model knows who i
   const { target, healthOf } = await start(t);
   await until('all are healthy', () => healthOf().every((healthy) => healthy === true));
   await answeredBy(target, allNodes);
+});
+
+test('no node is healthy before it knows the Services and answers for them', async (t) => {
+  const match = { verb: 'list', resource: 'services' };
+  const { target, healthOf } = await start(t, {
+    faults: [{ match, effect: { kind: 'answer', status: 503 }, times: 1 }],
+  });
+  await until('all are healthy', () => healthOf().every((healthy) => healthy === true));
+  assert.deepEqual(await answerers(target), allNodes);
 });
 
 test('a VM that stops turns unhealthy, and gets nothing until it is back', async (t) => {

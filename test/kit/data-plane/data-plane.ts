@@ -85,6 +85,8 @@ export async function startDataPlane(options: DataPlaneOptions): Promise<DataPla
   const runningOf = (nodes: readonly SimulatedInstance[]) => nodes.filter(({ power }) => power === 'running');
 
   function pass(): void {
+    // A node that says it is healthy and has no node port yet would break connections.
+    if (!watch.listed) return;
     const nodes = members();
     const running = runningOf(nodes);
     hosts.clear();
@@ -100,7 +102,6 @@ export async function startDataPlane(options: DataPlaneOptions): Promise<DataPla
     tellHealth();
   }
 
-  schedule();
   return {
     reach: (ip, port) => ({ host: block.addressOf(`ip ${ip}`), port: portOnLoopback(port) }),
     placePods(service, nodes) {

@@ -12,6 +12,8 @@ export interface WatchedService {
 
 export interface ServiceWatch {
   readonly services: ReadonlyMap<string, WatchedService>;
+  /** Whether they are known; false until the first list. */
+  readonly listed: boolean;
   stop(): void;
 }
 
@@ -36,6 +38,7 @@ export function watchServices(
   const agent = new Agent({ keepAlive: false, ca: api.caPem });
   const services = new Map<string, WatchedService>();
   const stopping = new AbortController();
+  let listed = false;
   let timer: NodeJS.Timeout | undefined;
 
   function open(query: string, onText: (text: string) => void): Promise<void> {
@@ -68,6 +71,7 @@ export function watchServices(
     const list: { metadata: { resourceVersion: string }; items: RawService[] } = JSON.parse(whole);
     services.clear();
     for (const raw of list.items) put(raw);
+    listed = true;
     onChange();
     let rest = '';
     await open(`?watch=1&resourceVersion=${list.metadata.resourceVersion}`, (text) => {
@@ -107,6 +111,9 @@ export function watchServices(
   next();
   return {
     services,
+    get listed() {
+      return listed;
+    },
     stop() {
       stopping.abort();
       clearTimeout(timer);

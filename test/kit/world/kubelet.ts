@@ -113,13 +113,26 @@ export function createKubelet(options: KubeletOptions): Kubelet {
     );
   }
 
+  /** When the renewal was sent that the lease shows; before the first one there is nothing to make up for. */
+  let renewedAtMs = Number.POSITIVE_INFINITY;
+
   async function renew(): Promise<void> {
+    const sentAtMs = Date.now();
+    await writeLease();
+    // A lease that was silent may have cost the Node its Ready, which nobody but the kubelet gives back.
+    const wasSilent = Date.now() - renewedAtMs > 2 * options.leaseRenewMs;
+    renewedAtMs = sentAtMs;
+    if (wasSilent) await beReady();
+  }
+
+  async function writeLease(): Promise<void> {
     const leaseDurationSeconds = Math.ceil((4 * options.leaseRenewMs) / 1000);
     const spec = { holderIdentity: name, leaseDurationSeconds, renewTime: microTime() };
     const patched = await rest.call('PATCH', `${leases}/${name}`, { spec }, { type: strategicPatch, token });
-    if (patched.status !== 404) return;
+    if (patched.status < 300) return;
     const lease = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { name }, spec };
-    await rest.call('POST', leases, lease, { token });
+    if (patched.status === 404) await rest.must('POST', leases, lease, { token });
+    else throw new Error(`kubelet ${name} cannot renew its lease: ${patched.status} ${patched.body?.message}`);
   }
 
   return {
@@ -128,8 +141,10 @@ export function createKubelet(options: KubeletOptions): Kubelet {
       return renewing !== undefined;
     },
     async start() {
-      await register();
+      renewedAtMs = Number.POSITIVE_INFINITY;
+      // The lease first: whoever sees the Node Ready beside an old lease takes the kubelet for silent.
       await renew();
+      await register();
       // A renewal that fails is made up for by the next one, as in a real kubelet.
       renewing ??= setInterval(() => void renew().catch(() => {}), options.leaseRenewMs);
     },
