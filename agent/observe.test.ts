@@ -142,6 +142,27 @@ test('a change of local interfaces is a hint, never the data', async (context) =
   assert.deepEqual(observer.current().instance, instanceAt('10.0.0.7'));
 });
 
+test('interfaces that cannot be read for a while end neither their checks nor those of notices', async (context) => {
+  let looks = 0;
+  const noNotices = async (): Promise<readonly Notice[]> => {
+    looks += 1;
+    return [];
+  };
+  const { clock, reads, state } = start(context, { notices: noNotices });
+  const { interfaces } = state;
+  const broken = () => {
+    throw new Error('too many open files');
+  };
+  Object.defineProperty(state, 'interfaces', { configurable: true, get: broken });
+  await clock.advance(9000);
+  const before = looks;
+  assert.ok(before >= 2);
+  Object.defineProperty(state, 'interfaces', { value: [...interfaces, { name: 'eth1', mac: '0b', addresses: [] }] });
+  await clock.advance(5000);
+  assert.ok(looks > before);
+  assert.equal(reads.length, 2);
+});
+
 test('a hint during a read is not lost', async (context) => {
   const gate = Promise.withResolvers<Instance>();
   const { clock, observer, reads } = start(context, {}, () => gate.promise);

@@ -152,17 +152,27 @@ export function observe(options: ObserveOptions, signal: AbortSignal): Observer 
     wake?.();
   }
 
+  /** Undefined where the system has no answer, for want of descriptors or memory. */
+  function readInterfaces(): string | undefined {
+    try {
+      return JSON.stringify(options.interfaces());
+    } catch (error) {
+      log.warn('local interfaces not read', errorFields(error));
+      return undefined;
+    }
+  }
+
   /**
    * Polls changes of the machine's interfaces and, where the source cannot wait for them, notices. Both share one
    * timer, because on an idle machine a wake-up costs as much processor time as the check.
    */
   async function checkLoop(): Promise<void> {
-    let interfaces = JSON.stringify(options.interfaces());
+    let interfaces = readInterfaces();
     let tookMs = 0;
     while (!signal.aborted) {
       await sleep(clock, checkPeriodMs - tookMs, signal);
       const started = clock.monotonic();
-      const now = JSON.stringify(options.interfaces());
+      const now = readInterfaces() ?? interfaces;
       if (now !== interfaces) hint('local interfaces changed');
       interfaces = now;
       if (!reportsChanges && source.notices !== undefined) await checkNotices();

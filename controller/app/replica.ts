@@ -134,9 +134,8 @@ export function createReplica(parts: ReplicaParts, options: ReplicaOptions): Rep
     annotations: { [annotations.reportUrl]: options.reportUrl },
     onStartedLeading(signal: AbortSignal) {
       parts.onStartedLeading();
-      terms = pause
-        .whenSynced()
-        .then(() => leaderTask.lead(signal))
+      terms = Promise.race([pause.whenSynced(), untilAborted(signal)])
+        .then(() => (signal.aborted ? undefined : leaderTask.lead(signal)))
         .catch((error: unknown) => {
           if (signal.aborted) return;
           // A leader without tasks would keep the other replicas from acting, so this process ends and is restarted.
