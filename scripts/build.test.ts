@@ -92,6 +92,17 @@ describe('the build', () => {
     }
   });
 
+  test("the file of aws describes the shapes that are used, not all of EC2's", async () => {
+    const text = await readFile(join(folder, 'clouds/aws.cjs'), 'utf8');
+    assert.match(text, /"DescribeInstancesRequest"/);
+    assert.doesNotMatch(text, /"AcceptAddressTransferRequest"/);
+    const [output] = Object.values(built.get('clouds/aws.cjs')!.outputs);
+    assert.deepEqual(
+      Object.keys(output!.inputs).filter((path) => path.includes('/dist-cjs/')),
+      [],
+    );
+  });
+
   test('the controller holds no cloud and no SDK, and loads each from its own file', () => {
     const unwanted = inputs('controller.cjs').filter((path) =>
       /node_modules\/(@aws-sdk|@smithy|pkijs)\/|^controller\/clouds\/[^/]+\/|^agent\//.test(path),

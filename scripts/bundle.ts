@@ -3,6 +3,7 @@ import { basename, join } from 'node:path';
 import { type BuildOptions, build, type Metafile, type Plugin } from 'esbuild';
 import { buildPage } from './bundle-page.ts';
 import { leftOutOfAgent, leftOutOfController, leftOutOfPackages, leftOutOfPlugin } from './left-out.ts';
+import { leaveUnusedShapesOut } from './unused-shapes.ts';
 
 const root = new URL('..', import.meta.url).pathname;
 
@@ -88,9 +89,11 @@ export async function bundleController(outfile: string): Promise<Metafile> {
 /** Builds the folder `controller/clouds/<cloud>` into a file that lies in `clouds/` beside the controller. */
 export async function bundleCloud(cloud: string, outfile: string): Promise<Metafile> {
   return bundle({
+    // Where a package has both, its ES modules instead of CommonJS: of those esbuild leaves out what is not used.
+    mainFields: ['module', 'main'],
     entryPoints: [`controller/clouds/${cloud}/index.ts`],
     outfile,
-    plugins: [shareContract('../contract.cjs'), ...leftOutOfPackages],
+    plugins: [shareContract('../contract.cjs'), leaveUnusedShapesOut, ...leftOutOfPackages],
   });
 }
 

@@ -25,6 +25,7 @@ import { refusals } from '../controller/reports/refusal.ts';
 import { routeMetrics } from '../controller/routes/metrics.ts';
 import { removalReasons, routeReasons } from '../controller/routes/reasons.ts';
 import { memberMetrics } from '../controller/services/members/metrics.ts';
+import { memberReasons } from '../controller/services/members/node-states.ts';
 import { serviceMetrics } from '../controller/services/metrics.ts';
 import { orphanMetrics } from '../controller/services/orphans/metrics.ts';
 import { orphanEventReasons } from '../controller/services/orphans/reasons.ts';
@@ -201,7 +202,7 @@ describe('the pages', async () => {
     const steps = (await contentOf('.ci/run')) ?? '';
     for (const { path, why } of reasons)
       for (const [, step = ''] of why.matchAll(/"([^"]+)"/g))
-        assert.match(steps, new RegExp(`^ *step '${step}`, 'm'), `${path}: the step ${step}`);
+        assert.match(steps, new RegExp(`^ *(?:later )?step '${step}`, 'm'), `${path}: the step ${step}`);
   });
 
   test('name reasons, refusals and kinds of failure that exist', () => {
@@ -212,6 +213,7 @@ describe('the pages', async () => {
         ...[nodeTagReasons, nodeTagEventReasons],
         volumeEventReasons,
       ].flatMap((set) => Object.keys(set)),
+      ...memberReasons,
       ...cloudErrorKinds,
       'EvidenceRefused',
       'CloudInitialized',

@@ -11,10 +11,10 @@ import { type SandboxProcess, startSandboxProcess } from './sandbox-process.ts';
 import { openShell } from './shell.ts';
 
 /**
- * `node test/docs/run.ts [--kubernetes real] [PAGE ...]`: runs the commands of README.md and docs/ as they are written,
- * in a copy of the checkout and against the sandbox, on its own API server or on a real one. A block below the comment
- * `not run: WHY` is not run, and the run says so. Commands of kubectl in the prose are read by it (`--help`). Ends in
- * "N passed, N failed".
+ * `node test/docs/run.ts [--kubernetes real] [--except] [PAGE ...]`: runs the commands of README.md and docs/ as they
+ * are written, in a copy of the checkout and against the sandbox, on its own API server or on a real one: of these
+ * pages, with `--except` of all others, else of all. A block below the comment `not run: WHY` is not run, and the run
+ * says so. Commands of kubectl in the prose are read by it (`--help`). Ends in "N passed, N failed".
  */
 // So that a run that is ended takes what it started with it.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
@@ -56,10 +56,11 @@ function skip(why: string): never {
   process.exit(0);
 }
 
-const { values, positionals: only } = parseArgs({
+const { values, positionals: named } = parseArgs({
   allowPositionals: true,
-  options: { kubernetes: { type: 'string', default: 'embedded' } },
+  options: { kubernetes: { type: 'string', default: 'embedded' }, except: { type: 'boolean', default: false } },
 });
+const isWanted = (page: string) => named.length === 0 || named.includes(page) !== values.except;
 // HOME is another one in the sandbox, so the variables name the folder.
 const server =
   values.kubernetes === 'real'
@@ -92,7 +93,7 @@ try {
       inlineThatRun[page]?.test(command) ? command : `${command} --help`,
     );
     const blocks = [...commandBlocks(text), ...(inline.length > 0 ? [{ line: 0, commands: inline }] : [])];
-    if (blocks.length === 0 || (only.length > 0 && !only.includes(page))) continue;
+    if (blocks.length === 0 || !isWanted(page)) continue;
     console.log(page);
     const shell = openShell(cwd, env);
     try {
