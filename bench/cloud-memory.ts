@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { systemClock } from '../common/process/clock.ts';
 import { seededRandom } from '../common/process/random.ts';
 import { openAlibabaLife } from '../test/clouds/alibaba/life-cloud.ts';
+import { openAwsLife } from '../test/clouds/aws/life-cloud.ts';
 import { openAzureLife } from '../test/clouds/azure/life-cloud.ts';
 import { openCloudStackLife } from '../test/clouds/cloudstack/life-cloud.ts';
 import { openGceLife } from '../test/clouds/gce/life-cloud.ts';
@@ -23,6 +24,7 @@ export const cloudMemoryBudgetMiB = 10;
 const clouds: Readonly<Record<string, OpenLifeCloud>> = {
   simulated: openSimulatedLife,
   alibaba: openAlibabaLife,
+  aws: openAwsLife,
   azure: openAzureLife,
   cloudstack: openCloudStackLife,
   gce: openGceLife,

@@ -4,6 +4,7 @@ import type { ArmClient } from '../../controller/clouds/azure/client.ts';
 import { createVolumes as azure } from '../../controller/clouds/azure/volumes.ts';
 import type { GceClient } from '../../controller/clouds/gce/client.ts';
 import { createVolumes as gce } from '../../controller/clouds/gce/volumes.ts';
+import type { JsonApi } from '../../controller/clouds/json-api.ts';
 import type { OpenStackClient } from '../../controller/clouds/openstack/client.ts';
 import { createVolumes as openstack } from '../../controller/clouds/openstack/volumes.ts';
 import { createVolumes as simulated } from '../../controller/clouds/simulated/volumes.ts';
@@ -16,6 +17,6 @@ export function volumeSources(): readonly VolumeSource[] {
     azure({} as ArmClient, ''),
     gce({} as GceClient, () => ''),
     openstack({ client: {} as OpenStackClient, region: undefined, ignoresZones: false }),
-    simulated(async () => ({}), ''),
+    simulated({} as JsonApi, ''),
   ].flatMap(({ sources }) => sources);
 }

@@ -43,14 +43,17 @@ it('the RAM policy of Alibaba Cloud allows every call of a life with every setti
   const web = { 'protocol-port': 'https:443,http:8080', 'cert-id': 'cert-1' };
   const sourceRanges = ['192.0.2.0/24', '198.51.100.0/24'];
   await harness.settle({ ports, annotations: web, sourceRanges });
+  // As older ones are.
+  Object.assign(harness.balancer().wire, { InstanceChargeType: 'PayBySpec', LoadBalancerSpec: 'slb.s1.small' });
   const changed = {
-    ...{ ...web, scheduler: 'wlc', name: 'front', 'instance-charge-type': 'PayBySpec', spec: 'slb.s2.small' },
+    ...{ ...web, scheduler: 'wlc', name: 'front', spec: 'slb.s2.small' },
     ...{ 'charge-type': 'paybybandwidth', bandwidth: '20', 'delete-protection': 'on' },
     ...{ 'modification-protection': 'ConsoleProtection', 'additional-resource-tags': 'a=b' },
   };
   const members = [memberOf(first!, true)];
   await harness.settle({ ports, annotations: changed, sourceRanges: sourceRanges.slice(1), members });
-  await harness.settle({ ports: ports.slice(0, 1), annotations: changed });
+  const byUse = { ...changed, 'instance-charge-type': 'PayByCLCU' };
+  await harness.settle({ ports: ports.slice(0, 1), annotations: byUse });
   await harness.settle({ ports: ports.slice(0, 1), members: [memberOf(first!), memberOf(second!)] });
   await harness.remove();
 

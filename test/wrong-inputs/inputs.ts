@@ -335,7 +335,7 @@ export const wrongInputs: readonly WrongInput[] = [
     'a cloud that connects and never answers',
     ['check', simulated, api, '--cloud-config={folder}/silent-cloud.yaml'],
     1,
-    /checking, 4 s: no answer yet from http:\/\/{silent}\/p\/r\n/,
+    /checking, 4 s: no answer yet from http:\/\/{silent}\/p\/r; is the endpoint right, and reachable\?\n/,
     /reachable +.*; check that its endpoint is right/,
   ),
 

@@ -29,10 +29,11 @@ describe('a wrong input', { concurrency: 2 }, () => {
       flags,
     );
 
+  const { PATH, NODE_COMPILE_CACHE } = process.env;
   async function run({ program, args, env = {} }: WrongInput): Promise<{ code: number | null; said: string }> {
     const own = Object.fromEntries(Object.entries(env).map(([name, value]) => [name, placed(value)]));
     const child = spawn(process.execPath, [join(root, program, 'main.ts'), ...args.map(placed)], {
-      env: { PATH: process.env['PATH'], HOME: '/nonexistent', ...own },
+      env: { PATH, NODE_COMPILE_CACHE, HOME: '/nonexistent', ...own },
       stdio: ['ignore', 'pipe', 'pipe'],
       timeout: limitMs,
       killSignal: 'SIGKILL',

@@ -100,7 +100,8 @@ export function makeAsClassic(
     wire: {
       ...{ LoadBalancerName: name, Address: '121.40.7.7', AddressType: 'internet', AddressIPVersion: 'ipv4' },
       ...{ DeleteProtection: 'on', ModificationProtectionStatus: 'ConsoleProtection', LoadBalancerStatus: 'active' },
-      ...{ LoadBalancerSpec: 'slb.s1.small', InternetChargeTypeAlias: 'paybytraffic', VSwitchId: '', Bandwidth: 5120 },
+      ...{ InstanceChargeType: 'PayBySpec', LoadBalancerSpec: 'slb.s1.small' },
+      ...{ InternetChargeTypeAlias: 'paybytraffic', VSwitchId: '', Bandwidth: 5120 },
     },
   };
   for (const [port, nodePort] of ports) {

@@ -13,7 +13,6 @@ import {
   ElasticLoadBalancingV2Client,
   RemoveTagsCommand as RemoveNetworkTagsCommand,
 } from '@aws-sdk/client-elastic-load-balancing-v2';
-import { sleep, systemClock } from '../../../common/process/clock.ts';
 import { silentLog } from '../../../common/process/log.ts';
 import { cloudModule } from '../../../controller/clouds/aws/index.ts';
 import { networkKinds } from '../../../controller/clouds/aws/nlb/resources.ts';
@@ -21,6 +20,7 @@ import { balancerKind } from '../../../controller/clouds/aws/security-groups/gro
 import type { CloudCall, OpenedCloud } from '../../../controller/clouds/cloud.ts';
 import { type LoadBalancers, ownerTags } from '../../../controller/clouds/load-balancers.ts';
 import { withLoadBalancers } from '../../../controller/services/balancers/with-load-balancers.ts';
+import { hurriedClock } from '../suite/hurried-clock.ts';
 import { withDriver } from '../suite/recorded-driver.ts';
 import type { CloudWorld } from '../suite/world.ts';
 import { classicBalancers, networkBalancers } from './aws-balancers.ts';
@@ -75,9 +75,7 @@ export async function startAwsWorld(options: AwsWorldOptions): Promise<AwsWorld>
     ...rules,
   ]);
   const cluster = randomUUID();
-  const system = systemClock();
-  let passedMs = 0;
-  const clock = { ...system, monotonic: () => system.monotonic() + passedMs };
+  const clock = hurriedClock();
   const opened: OpenedCloud[] = [];
   const reported: CloudCall[] = [];
   const foreign = kind === 'nlb' ? networkBalancers(clients, network) : classicBalancers(clients, network);
@@ -171,10 +169,7 @@ export async function startAwsWorld(options: AwsWorldOptions): Promise<AwsWorld>
     routesLeft: quota.leave,
     during: (work) => work,
     // Moto is done at once; a client has to expect longer.
-    pass(ms) {
-      passedMs += ms;
-      return sleep(system, Math.min(ms, 10));
-    },
+    pass: clock.pass,
     async close() {
       if (vms.length > 0) await ec2.send(new TerminateInstancesCommand({ InstanceIds: vms }));
       for (const cloud of opened) cloud.close();

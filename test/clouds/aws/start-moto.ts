@@ -1,9 +1,7 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
-import { existsSync } from 'node:fs';
-import { mkdir, rm, writeFile } from 'node:fs/promises';
-import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { kept } from '../proof-tools.ts';
 
 export const motoVersion = '5.2.5';
 const startTimeoutMs = 60_000;
@@ -15,19 +13,13 @@ export type Moto = { readonly url: string; close(): Promise<void> } | { readonly
  * A moto server (AWS's APIs, faked in Python) on a free port of loopback, in a virtual environment that is created once
  * in the cache folder. `skipped` where python3 or moto (from PyPI) is not available.
  */
-export async function startMoto(env: NodeJS.ProcessEnv = process.env): Promise<Moto> {
-  const cache = env['XDG_CACHE_HOME'] || join(homedir(), '.cache');
-  const folder = join(cache, 'mooring', `moto-${motoVersion}`);
-  const python = join(folder, 'bin', 'python');
-  const complete = join(folder, 'complete');
-  if (!existsSync(complete)) {
-    const problem = await install(folder, python);
-    if (problem !== undefined) return { skipped: problem };
-    await writeFile(complete, '');
-  }
+export async function startMoto(): Promise<Moto> {
+  const tool = await kept(`moto-${motoVersion}`, install);
+  if ('skipped' in tool) return tool;
+  const python = join(tool.folder, 'bin', 'python');
   const server = spawn(python, ['-m', 'moto.server', '-H', '127.0.0.1', '-p', '0'], {
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...env, PYTHONUNBUFFERED: '1' },
+    env: { ...process.env, PYTHONUNBUFFERED: '1' },
   });
   process.once('exit', () => server.kill('SIGKILL'));
   try {
@@ -38,22 +30,11 @@ export async function startMoto(env: NodeJS.ProcessEnv = process.env): Promise<M
   }
 }
 
-async function install(folder: string, python: string): Promise<string | undefined> {
+async function install(folder: string): Promise<void> {
   const run = promisify(execFile);
-  await rm(folder, { recursive: true, force: true });
-  await mkdir(folder, { recursive: true });
-  try {
-    await run('python3', ['-m', 'venv', folder], { timeout: installTimeoutMs });
-  } catch (error) {
-    return `python3 -m venv failed: ${lastLine(error)}`;
-  }
+  await run('python3', ['-m', 'venv', folder], { timeout: installTimeoutMs });
   const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', `moto[server,ec2]==${motoVersion}`];
-  try {
-    await run(python, pip, { timeout: installTimeoutMs });
-  } catch (error) {
-    return `pip install moto ${motoVersion} failed: ${lastLine(error)}`;
-  }
-  return undefined;
+  await run(join(folder, 'bin', 'python'), pip, { timeout: installTimeoutMs });
 }
 
 /** The address werkzeug prints once it listens. */
@@ -85,9 +66,4 @@ async function end(server: ChildProcess): Promise<void> {
   const ended = new Promise((resolve) => server.once('exit', resolve));
   server.kill('SIGKILL');
   await ended;
-}
-
-function lastLine(error: unknown): string {
-  const text = error instanceof Error && 'stderr' in error && error.stderr ? String(error.stderr) : String(error);
-  return text.trim().split('\n').at(-1) ?? '';
 }

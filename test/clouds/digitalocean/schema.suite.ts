@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
-import { sleep, systemClock } from '../../../common/process/clock.ts';
 import { createHttp } from '../../../common/process/http.ts';
 import { listen } from '../fake-http.ts';
 import { startPrism } from '../start-prism.ts';
 import { cloudSuite } from '../suite/cloud-suite.ts';
+import { hurriedClock } from '../suite/hurried-clock.ts';
 import { digitalOceanCapabilities, digitalOceanWorld } from './digitalocean-world.ts';
 import { createFakeDigitalOcean, token } from './fake/fake-digitalocean.ts';
 
@@ -14,7 +14,7 @@ import { createFakeDigitalOcean, token } from './fake/fake-digitalocean.ts';
  */
 const { PRISM: script, DIGITALOCEAN_OPENAPI: document } = process.env;
 assert.ok(script && document, 'run by test/clouds/digitalocean/run.ts');
-const clock = systemClock();
+const clock = hurriedClock();
 const fake = createFakeDigitalOcean(clock);
 fake.activeMs = 50;
 const served = await listen(fake);
@@ -29,7 +29,7 @@ cloudSuite({
       served: {
         ...{ clock, fake, http, endpoint: prism.url },
         during: (work) => work,
-        pass: (ms) => sleep(clock, ms),
+        pass: clock.pass,
       },
       env: { DO_API_RATE_LIMIT_QPS: '999' },
     }),

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
-import { sleep, systemClock } from '../../../common/process/clock.ts';
 import { createHttp } from '../../../common/process/http.ts';
 import { listen } from '../fake-http.ts';
 import { startPrism } from '../start-prism.ts';
 import { cloudSuite } from '../suite/cloud-suite.ts';
+import { hurriedClock } from '../suite/hurried-clock.ts';
 import { createFakeHetzner } from './fake-hetzner.ts';
 import { hetznerCapabilities, hetznerWorld } from './hetzner-world.ts';
 
@@ -14,7 +14,7 @@ import { hetznerCapabilities, hetznerWorld } from './hetzner-world.ts';
  */
 const { PRISM: script, HETZNER_OPENAPI: document } = process.env;
 assert.ok(script && document, 'run by test/clouds/hetzner/run.ts');
-const clock = systemClock();
+const clock = hurriedClock();
 const fake = createFakeHetzner(clock);
 fake.actions.durationMs = 50;
 const served = await listen(fake);
@@ -29,7 +29,7 @@ cloudSuite({
       served: {
         ...{ clock, fake, http, endpoint: prism.url },
         during: (work) => work,
-        pass: (ms) => sleep(clock, ms),
+        pass: clock.pass,
       },
     }),
 });

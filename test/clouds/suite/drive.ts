@@ -53,6 +53,7 @@ export interface Driven {
   readonly calls: number;
   readonly steps: readonly LoadBalancerStep[];
   readonly refusals: readonly Refusal[];
+  readonly remarks: readonly string[];
 }
 
 const maxRounds = 200;
@@ -131,7 +132,8 @@ async function drive(
     const plan = planFor(observed);
     const [step] = plan?.steps ?? [];
     if (plan === undefined || step === undefined) {
-      if (plan?.waitMs === undefined) return { observed, calls, steps, refusals: plan?.refusals ?? [] };
+      const { refusals = [], remarks = [] } = plan ?? {};
+      if (plan?.waitMs === undefined) return { observed, calls, steps, refusals, remarks };
       await world.pass(plan.waitMs);
       observed = await look(driving);
       continue;

@@ -6,8 +6,8 @@ import { desiredFor, memberOf, newOwner, port } from './desired.ts';
 import { ensure, look, printStep, remove, withheld } from './drive.ts';
 import { type SuiteContext, sorted, withExample } from './suite-context.ts';
 
-/** Facts about making, seeing and removing one load balancer. */
-export function balancerFacts({ world, capabilities }: SuiteContext): void {
+/** What a cloud itself does when one load balancer is made, seen and removed. */
+export function lifeFacts({ world }: SuiteContext): void {
   describe('load balancers', () => {
     it('are created by one plan, which is empty afterwards', () =>
       withExample(world(), async (example) => {
@@ -35,18 +35,6 @@ export function balancerFacts({ world, capabilities }: SuiteContext): void {
         assert.equal(observed.attached, false);
         assert.equal(observed.retained, false);
         assert.equal(observed.service, desired.service);
-      }));
-
-    it('have plans of plain data, the same for the same state', () =>
-      withExample(world(), async (example) => {
-        const { desired } = example;
-        const balancers = await example.fresh();
-        const plan = balancers.plan(desired);
-        assert.deepEqual(structuredClone(plan), plan);
-        assert.deepEqual(balancers.plan(desired), plan);
-        await ensure(await example.driving());
-        const changed = { ...desired, ports: [port(80, 30080), port(443, 30443)] };
-        assert.deepEqual(balancers.plan(changed), balancers.plan(changed));
       }));
 
     it('are the same by id, by search and in the list, for a new process', () =>
@@ -79,6 +67,39 @@ export function balancerFacts({ world, capabilities }: SuiteContext): void {
         assert.deepEqual(steps.map(printStep), []);
         assert.equal(calls, 0);
         assert.equal(example.world.mutations(), before);
+      }));
+
+    it('leave nothing after removal, and the removal of nothing is empty', () =>
+      withExample(world(), async (example) => {
+        const before = sorted(await example.world.inventory());
+        await ensure(await example.driving());
+        assert.notDeepEqual(sorted(await example.made()), []);
+        const { observed, calls } = await remove(await example.driving());
+        assert.equal(observed, undefined);
+        assert.ok(calls >= 1);
+        assert.deepEqual(sorted(await example.world.inventory()), before);
+        const again = await remove(await example.driving());
+        assert.equal(again.calls, 0);
+        assert.equal(await look(await example.driving()), undefined);
+      }));
+  });
+}
+
+/** Facts about one load balancer: its life, and what Mooring does and leaves. */
+export function balancerFacts(context: SuiteContext): void {
+  const { world, capabilities } = context;
+  lifeFacts(context);
+  describe('load balancers of Mooring', () => {
+    it('have plans of plain data, the same for the same state', () =>
+      withExample(world(), async (example) => {
+        const { desired } = example;
+        const balancers = await example.fresh();
+        const plan = balancers.plan(desired);
+        assert.deepEqual(structuredClone(plan), plan);
+        assert.deepEqual(balancers.plan(desired), plan);
+        await ensure(await example.driving());
+        const changed = { ...desired, ports: [port(80, 30080), port(443, 30443)] };
+        assert.deepEqual(balancers.plan(changed), balancers.plan(changed));
       }));
 
     it('ask for the permit right before each call, and make no call without a step', () =>
@@ -118,20 +139,6 @@ export function balancerFacts({ world, capabilities }: SuiteContext): void {
         driven.push(await ensure(await example.driving({ balancers, onPlan })));
         driven.push(await remove(await example.driving({ balancers, onPlan })));
         assert.ok(refused >= 3);
-      }));
-
-    it('leave nothing after removal, and the removal of nothing is empty', () =>
-      withExample(world(), async (example) => {
-        const before = sorted(await example.world.inventory());
-        await ensure(await example.driving());
-        assert.notDeepEqual(sorted(await example.made()), []);
-        const { observed, calls } = await remove(await example.driving());
-        assert.equal(observed, undefined);
-        assert.ok(calls >= 1);
-        assert.deepEqual(sorted(await example.world.inventory()), before);
-        const again = await remove(await example.driving());
-        assert.equal(again.calls, 0);
-        assert.equal(await look(await example.driving()), undefined);
       }));
 
     it('are in the list once if they are of this cluster, and never otherwise', () =>

@@ -1,9 +1,11 @@
 import type { Clock } from '../../../common/process/clock.ts';
-import { silentLog } from '../../../common/process/log.ts';
+import { type Log, silentLog } from '../../../common/process/log.ts';
 import { createMetricRegistry } from '../../../common/process/metrics.ts';
 import { names } from '../../../common/well-known.ts';
 import { createProcessMetrics } from '../../../controller/app/process-metrics.ts';
-import { createReplica, type ReplicaOptions } from '../../../controller/app/replica.ts';
+import { createReplica, type ReplicaOptions, type ReplicaParts } from '../../../controller/app/replica.ts';
+import { createChangeRecord } from '../../../controller/dry-run/change-record.ts';
+import { createDryRun } from '../../../controller/dry-run/dry-run.ts';
 import { makePlan } from '../../../controller/dry-run/make-plan.ts';
 import type { Plan } from '../../../controller/dry-run/planned-change.ts';
 import { createSkippingClock } from '../../../controller/dry-run/skipping-clock.ts';
@@ -25,7 +27,9 @@ export interface Comparison {
   readonly unplanned: readonly string[];
   /** Planned, and not done. */
   readonly undone: readonly string[];
-  /** Mutating calls while the plan was made. */
+  /** Told by a dry run within that time, and not planned; and the other way round. */
+  readonly untold: { readonly byPlan: readonly string[]; readonly byDryRun: readonly string[] };
+  /** Mutating calls while the plan was made, and of the dry run. */
   readonly writes: readonly string[];
   readonly plan: Plan;
 }
@@ -43,24 +47,17 @@ const lateMs = 120_000;
 
 /**
  * Lets things happen, stops everybody, plans, and lets the controller do what it does: nothing may be done that was not
- * planned, and nothing planned that is not done.
+ * planned, and nothing planned that is not done. In a second world, the same up to there, a dry run tells the same.
  */
 export async function compareSeed(seed: number, trace?: (line: string) => void): Promise<Comparison> {
-  const world = createWorld(seed, trace);
-  await stir(world, createDice(seed, 'before the plan'));
-  const heard = hear(world);
-  const options = { ...replicaOptions(world.scenario, 'planned'), reportUrl: '' };
-  const alone: ReplicaOptions = { ...options, lease: { ...options.lease, elect: false } };
   const writes: string[] = [];
-  world.observers.push({
-    kubeSent: ({ identity }, { verb, path }) => void (identity === 'plan' && writes.push(`${verb} ${path}`)),
-    cloudSent: ({ identity }, operation, mutating) => void (identity === 'plan' && mutating && writes.push(operation)),
-  });
+  const { world, heard, alone } = await readyWorld(seed, writes, trace);
   trace?.('the plan is made');
   const plan = await planned(world, world.fleet.wireOf('plan'), alone, heard);
   trace?.(`planned: ${JSON.stringify(plan, undefined, 1)}`);
   const { deeds, begunMs } = await carriedOut(world, world.fleet.wireOf('deed'), alone, heard);
   world.end();
+  const told = await toldByDryRun(seed, writes);
 
   const latestMs = new Map<string, number>();
   for (const change of plan.changes)
@@ -75,13 +72,37 @@ export async function compareSeed(seed: number, trace?: (line: string) => void):
   const mayFollow = (key: string) =>
     isPart(key, latestMs) || isOver(key, latestMs) || refused.has(key.split(' | ')[1] ?? '');
   const wasDone = (key: string) => done.has(key) || tried.has(key) || isPart(key, done) || isOver(key, done);
-  const soon = ([, atMs]: [string, number]) => atMs - begunMs < aheadMs - lateMs;
+  const wasTold = (key: string) => told.has(key) || isPart(key, told) || isOver(key, told);
+  const isSoon = (ms: number) => ms < aheadMs - lateMs;
+  const soonPlanned = [...latestMs].flatMap(([key, inMs]) => (isSoon(inMs) ? [key] : []));
+  const soonOf = (all: ReadonlyMap<string, number>, sinceMs: number) =>
+    [...all].flatMap(([key, atMs]) => (isSoon(atMs - sinceMs) ? [key] : []));
+  const isPlanned = (key: string) => latestMs.has(key) || mayFollow(key);
   return {
     ...{ seed, writes, plan },
     planned: [...latestMs.keys()],
-    unplanned: [...done].filter(soon).flatMap(([key]) => (latestMs.has(key) || mayFollow(key) ? [] : [key])),
-    undone: [...latestMs].flatMap(([key, inMs]) => (inMs < aheadMs - lateMs && !wasDone(key) ? [key] : [])),
+    unplanned: soonOf(done, begunMs).filter((key) => !isPlanned(key)),
+    undone: soonPlanned.filter((key) => !wasDone(key)),
+    untold: {
+      byPlan: soonOf(told, 0).filter((key) => !isPlanned(key)),
+      byDryRun: soonPlanned.filter((key) => !wasTold(key)),
+    },
   };
+}
+
+/** A world that has come to the moment of the plan. */
+async function readyWorld(seed: number, writes: string[], trace?: (line: string) => void) {
+  const world = createWorld(seed, trace);
+  await stir(world, createDice(seed, 'before the plan'));
+  const heard = hear(world);
+  const options = { ...replicaOptions(world.scenario, 'planned'), reportUrl: '' };
+  const alone: ReplicaOptions = { ...options, lease: { ...options.lease, elect: false } };
+  const isDry = (identity: string) => identity === 'plan' || identity === 'dry run';
+  world.observers.push({
+    kubeSent: ({ identity }, { verb, path }) => void (isDry(identity) && writes.push(`${verb} ${path}`)),
+    cloudSent: ({ identity }, operation, mutating) => void (isDry(identity) && mutating && writes.push(operation)),
+  });
+  return { world, heard, alone };
 }
 
 /** What the agents say last, before they fall silent. */
@@ -134,7 +155,7 @@ async function planned(world: World, wire: Wire, options: ReplicaOptions, heard:
   const { scenario, cloud, timeline } = world;
   const { clock } = wire;
   const ahead = createSkippingClock(clock);
-  const log = wire.trace === undefined ? silentLog : traceLog(wire, wire.trace);
+  const log = logOf(wire);
   return makePlan({
     namespace: names.namespace,
     ...{ api: kubeWire(wire), clock, ahead, random: wire.dice.random, log, options, aheadMs },
@@ -152,31 +173,63 @@ async function planned(world: World, wire: Wire, options: ReplicaOptions, heard:
   });
 }
 
+/** What `run --dry-run` tells that it would change, by key, and milliseconds after its begin, the first time. */
+async function toldByDryRun(seed: number, writes: string[]): Promise<ReadonlyMap<string, number>> {
+  const { world, heard, alone } = await readyWorld(seed, writes);
+  const wire = world.fleet.wireOf('dry run');
+  const told = new Map<string, number>();
+  const begunMs = world.clock.monotonic();
+  const record = createChangeRecord({
+    onChange(change) {
+      if (change.action === 'hold' || told.has(keyOf(change))) return;
+      told.set(keyOf(change), world.clock.monotonic() - begunMs);
+    },
+  });
+  const configured = world.scenario.clouds.map((spec) => openCloud(wire, world.cloud, spec, {}));
+  const { api, clouds } = createDryRun({ api: kubeWire(wire), clouds: configured, record });
+  await runAlone(world, wire, { api, clouds }, alone, heard);
+  world.end();
+  return told;
+}
+
 async function carriedOut(world: World, wire: Wire, options: ReplicaOptions, heard: readonly Heard[]) {
-  const { scenario, cloud } = world;
-  const { identity } = wire.process;
-  const deeds = createDeeds(identity, () => world.clock.monotonic());
+  const deeds = createDeeds(wire.process.identity, () => world.clock.monotonic());
   world.observers.push(deeds.observer);
+  const log = logOf(wire);
+  const clouds = world.scenario.clouds.map((spec) => deeds.follow(openCloud(wire, world.cloud, spec, { log })));
+  const begunMs = world.clock.monotonic();
+  await runAlone(world, wire, { api: kubeWire(wire), clouds }, options, heard);
+  return { deeds, begunMs };
+}
+
+/** Lets a controller run as long as the plan looked ahead, and what is late. */
+async function runAlone(
+  world: World,
+  wire: Wire,
+  { api, clouds }: Pick<ReplicaParts, 'api' | 'clouds'>,
+  options: ReplicaOptions,
+  heard: readonly Heard[],
+): Promise<void> {
+  const { identity } = wire.process;
   const registry = createMetricRegistry();
-  const log = wire.trace === undefined ? silentLog : traceLog(wire, wire.trace);
   const replica = createReplica(
     {
-      ...{ api: kubeWire(wire), clock: wire.clock, random: wire.dice.random, log, registry, identity },
-      clouds: scenario.clouds.map((spec) => deeds.follow(openCloud(wire, cloud, spec, { log }))),
-      ...{ metrics: createProcessMetrics(registry), host: identity, pageSize: scenario.pageSize },
+      ...{ api, clouds, clock: wire.clock, random: wire.dice.random, log: logOf(wire), registry, identity },
+      ...{ metrics: createProcessMetrics(registry), host: identity, pageSize: world.scenario.pageSize },
       onStartedLeading() {},
     },
     options,
   );
   tell(replica.context.reports, heard, wire.clock);
   const stopping = new AbortController();
-  const begunMs = world.clock.monotonic();
   const running = replica.run(stopping.signal);
   await passAll(world, aheadMs + lateMs);
   stopping.abort();
   running.catch(() => {});
-  return { deeds, begunMs };
 }
+
+const logOf = ({ trace, ...wire }: Wire): Log =>
+  trace === undefined ? silentLog : traceLog({ ...wire, trace }, trace);
 
 /** Also where the judges find a promise broken: nobody reports here. */
 async function passAll({ clock, timeline }: World, ms: number): Promise<void> {

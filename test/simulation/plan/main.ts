@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util';
 import { compareSeed } from './compare-seed.ts';
 
 const usage = `usage: plan/main.ts [--seeds N] [--from S] | --seed N [--trace]
-  compares what plan says with what run does, in so many generated clusters
+  compares what plan and a dry run say with what run does, in so many generated clusters
 `;
 
 async function main(): Promise<number> {
@@ -25,14 +25,17 @@ async function main(): Promise<number> {
   let changes = 0;
   for (let seed = from; seed < from + count; seed += 1) {
     const trace = values.trace ? (line: string) => void process.stdout.write(`${line}\n`) : undefined;
-    const { planned, unplanned, undone, writes, plan } = await compareSeed(seed, trace);
+    const { planned, unplanned, undone, untold, writes, plan } = await compareSeed(seed, trace);
     changes += planned.length;
-    if (unplanned.length + undone.length + writes.length + plan.problems.length === 0) continue;
+    const differing = [unplanned, undone, untold.byPlan, untold.byDryRun, writes, plan.problems];
+    if (differing.every((found) => found.length === 0)) continue;
     different += 1;
     const rows = [
       ...unplanned.map((key) => `done, not planned: ${key}`),
       ...undone.map((key) => `planned, not done: ${key}`),
-      ...writes.map((call) => `written by the plan: ${call}`),
+      ...untold.byPlan.map((key) => `told by a dry run, not planned: ${key}`),
+      ...untold.byDryRun.map((key) => `planned, not told by a dry run: ${key}`),
+      ...writes.map((call) => `written by the plan or the dry run: ${call}`),
       ...plan.problems.map((problem) => `in doubt: ${problem}`),
     ];
     process.stdout.write(`seed ${seed}\n${rows.map((row) => `  ${row}\n`).join('')}`);

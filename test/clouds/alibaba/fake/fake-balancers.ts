@@ -51,6 +51,8 @@ export function shown({ id, wire, tags }: FakeBalancer): Json {
   return { LoadBalancerId: id, ...wire, Tags: { Tag: shownTags(tags) } };
 }
 
+const byUse = { InstanceChargeType: 'PayByCLCU', LoadBalancerSpec: 'slb.lcu.elastic' };
+
 export function createBalancer(region: FakeRegion, request: FakeRequest): FakeAnswer {
   const { params } = request;
   if (region.balancers.size >= region.maxBalancers)
@@ -74,13 +76,9 @@ export function createBalancer(region: FakeRegion, request: FakeRequest): FakeAn
       ...{ VSwitchId: params.get('VSwitchId') ?? '', VpcId: params.get('VpcId') ?? '', NetworkType: 'vpc' },
       ...{ MasterZoneId: params.get('MasterZoneId') ?? 'cn-hangzhou-h', InternetChargeType: '4' },
       ...{ SlaveZoneId: params.get('SlaveZoneId') ?? 'cn-hangzhou-g', PayType: 'PayOnDemand' },
-      ...{ InternetChargeTypeAlias: params.get('InternetChargeType') ?? 'paybytraffic' },
-      ...{
-        Bandwidth: Number(params.get('Bandwidth') ?? 5120),
-        ResourceGroupId: params.get('ResourceGroupId') ?? 'rg-d',
-      },
-      ...{ LoadBalancerSpec: params.get('LoadBalancerSpec') ?? '', CreateTimeStamp: now },
-      ...{ InstanceChargeType: params.get('InstanceChargeType') ?? 'PayByCLCU' },
+      ...{ InternetChargeTypeAlias: 'paybytraffic', Bandwidth: 5120, CreateTimeStamp: now },
+      // Since June 2025 no other ones are sold.
+      ...{ ResourceGroupId: params.get('ResourceGroupId') ?? 'rg-d', ...byUse },
       ...{ DeleteProtection: params.get('DeleteProtection') ?? 'off', CreateTime: new Date(now).toISOString() },
       ModificationProtectionStatus: params.get('ModificationProtectionStatus') ?? 'NonProtection',
     },
@@ -91,12 +89,17 @@ export function createBalancer(region: FakeRegion, request: FakeRequest): FakeAn
 /** Any action that sets fields of a load balancer under the names that they are shown with. */
 export function setBalancer(region: FakeRegion, request: FakeRequest): FakeAnswer {
   const one = balancerOf(region, request);
+  if (one.wire['InstanceChargeType'] === 'PayByCLCU' && request.params.get('InstanceChargeType') === 'PayBySpec')
+    throw new FakeRefusal(400, 'OperationDenied.InstanceChargeType', 'the charge type cannot be changed to PayBySpec');
   changing(region, one);
   for (const [name, value] of request.params) {
-    if (name === 'LoadBalancerId' || name === 'RegionId') continue;
-    const field = name === 'InternetChargeType' ? 'InternetChargeTypeAlias' : name;
-    one.wire[field] = name === 'Bandwidth' ? Number(value) : value;
+    if (name === 'LoadBalancerId' || name === 'RegionId' || name === 'Bandwidth') continue;
+    one.wire[name === 'InternetChargeType' ? 'InternetChargeTypeAlias' : name] = value;
   }
+  const bandwidth = request.params.get('Bandwidth');
+  if (one.wire['InstanceChargeType'] === 'PayByCLCU')
+    Object.assign(one.wire, { ...byUse, InternetChargeTypeAlias: 'paybytraffic' });
+  if (bandwidth && one.wire['InternetChargeTypeAlias'] === 'paybybandwidth') one.wire['Bandwidth'] = Number(bandwidth);
   return ok({});
 }
 

@@ -44,8 +44,10 @@ export function createFakeDigitalOcean(clock: Clock): FakeAccount {
   function dropletsFor(query: URLSearchParams): Json[] {
     const name = query.get('name')?.toLowerCase();
     const all = [...fake.droplets.values()].toReversed();
-    if (name !== undefined) return all.filter((each) => each.name.toLowerCase() === name).map(showDroplet);
-    return all.filter(({ isGpu }) => isGpu === (query.get('type') === 'gpus')).map(showDroplet);
+    return all
+      .filter(({ isGpu }) => isGpu === (query.get('type') === 'gpus'))
+      .filter((each) => name === undefined || each.name.toLowerCase() === name)
+      .map(showDroplet);
   }
 
   function answer(call: FakeCall): FakeAnswer {
