@@ -243,6 +243,21 @@ describe('a plan', () => {
     assert.deepEqual(deleteOf({}), ['create lb/k']);
   });
 
+  it('removes after every addition, or after those alone that the removal names', () => {
+    const afterOf = (after?: readonly string[]) => {
+      const changes = [
+        { what: 'join', summary: 'join', phase: 'grow' },
+        { what: 'policy', summary: 'policy', phase: 'grow' },
+        { what: 'leave', summary: 'leave', phase: 'shrink', ...(after && { after }) },
+      ] as const;
+      const pool = kindNamed('pool', { compare: () => ({ changes }) });
+      const { steps } = planOf([pool], [want('pool', 'x')], [found('pool', 'y')]);
+      return steps.find(({ id }) => id.endsWith('leave'))!.after.map((id) => id.split(' ').at(-1));
+    };
+    assert.deepEqual(afterOf(), ['join', 'policy']);
+    assert.deepEqual(afterOf(['join']), ['join']);
+  });
+
   it('starts nothing in a resource, or with it, before the changes that guard it have succeeded', () => {
     const changes = [
       { what: 'ranges', summary: 'ranges', phase: 'grow', guards: true },

@@ -109,7 +109,7 @@ export function makePlan(input: PlanInput): Plan {
       for (const other of ordered) {
         const before = ids.get(other.what);
         if (before === undefined || other === one) continue;
-        const isNeeded = one.after?.includes(other.what) || (one.phase === 'shrink' && other.phase === 'grow');
+        const isNeeded = one.after?.includes(other.what) ?? (one.phase === 'shrink' && other.phase === 'grow');
         if (isNeeded) graph.require(step, before);
         else graph.prefer(step, before);
       }

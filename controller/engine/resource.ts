@@ -113,9 +113,9 @@ export interface Change {
   /** Unique in one comparison: `algorithm`. */
   readonly what: string;
   readonly summary: string;
-  /** Additions come first, removals last, after every addition has succeeded. */
+  /** Additions come first, removals last. */
   readonly phase: 'grow' | 'set' | 'shrink';
-  /** Other changes of the same comparison that must have succeeded. */
+  /** Other changes of the same comparison that must have succeeded. Default: of a removal, every addition. */
   readonly after?: readonly string[];
   readonly changesAddress?: boolean;
   /** What needs this resource, or is in it, waits for its success: without it, others could connect meanwhile. */
