@@ -35,6 +35,7 @@ function sslPolicyName(policy: string): string {
 
 /** Names of changes that others wait for. */
 const adding = 'new listeners';
+const registering = 'register';
 const policyNamed = (policy: string) => `policy ${policy}`;
 
 /**
@@ -62,6 +63,7 @@ export function compareBalancer(
   return changes.length > 0 ? { changes } : { same: true };
 }
 
+/** @param after default: none */
 function change(
   what: string,
   phase: Change['phase'],
@@ -69,19 +71,47 @@ function change(
   body: BalancerChange,
   after: readonly string[] = [],
 ): Change {
-  return { what, phase, summary, body, ...(after.length > 0 && { after }) };
+  return { what, phase, summary, body, after };
 }
 
-/** Attached before others are detached; where one is attached in a zone that has one, AWS exchanges them by itself. */
-function subnetChanges({ name, subnets: there }: ClassicLoadBalancer, { subnets }: BalancerSpec): Change[] {
+/**
+ * AWS attaches one subnet a zone and never detaches the last. So other zones join first; then one zone after the other
+ * changes its subnet, each without one for a moment; then zones leave.
+ */
+function subnetChanges({ name, subnets: there }: ClassicLoadBalancer, spec: BalancerSpec): Change[] {
+  const { subnets, exchanged } = spec;
   if (subnets === undefined) return [];
-  const missing = subnets.filter((id) => !there.includes(id));
-  const extra = there.filter((id) => !subnets.includes(id));
-  const attach = () =>
-    change('attach', 'grow', `attach ${name} to ${missing.join(', ')}`, { does: 'attach subnets', subnets: missing });
-  const detach = () =>
-    change('detach', 'shrink', `detach ${name} from ${extra.join(', ')}`, { does: 'detach subnets', subnets: extra });
-  return [...(missing.length > 0 ? [attach()] : []), ...(extra.length > 0 ? [detach()] : [])];
+  const changes: Change[] = [];
+  const attach = (phase: Change['phase'], ids: readonly string[]) =>
+    add(phase, `attach ${name} to ${ids.join(', ')}`, { does: 'attach subnets', subnets: ids });
+  const detach = (phase: Change['phase'], ids: readonly string[]) =>
+    add(phase, `detach ${name} from ${ids.join(', ')}`, { does: 'detach subnets', subnets: ids });
+  function add(phase: Change['phase'], summary: string, body: BalancerChange): void {
+    if ('subnets' in body && body.subnets.length === 0) return;
+    changes.push(
+      change(
+        summary,
+        phase,
+        summary,
+        body,
+        changes.slice(-1).map(({ what }) => what),
+      ),
+    );
+  }
+  attach(
+    'grow',
+    subnets.filter((id) => !there.includes(id) && exchanged[id] === undefined),
+  );
+  for (const [id, old] of Object.entries(exchanged)) {
+    detach('set', [old]);
+    attach('set', [id]);
+  }
+  const gone = Object.values(exchanged);
+  detach(
+    'shrink',
+    there.filter((id) => !subnets.includes(id) && !gone.includes(id)),
+  );
+  return changes;
 }
 
 function groupChanges({ name, securityGroups }: ClassicLoadBalancer, { groups }: BalancerSpec): Change[] {
@@ -123,7 +153,7 @@ function listenerChanges({ name, listeners: there }: ClassicLoadBalancer, { list
   if (extra.length > 0) {
     const ports = extra.map(({ port }) => port);
     const summary = `delete of ${name}: ${extra.map(describe).join(', ')}`;
-    changes.push(change('extra listeners', 'shrink', summary, { does: 'delete listeners', ports }));
+    changes.push(change('extra listeners', 'shrink', summary, { does: 'delete listeners', ports }, [adding]));
   }
   return changes;
 }
@@ -195,11 +225,12 @@ function memberChanges({ name, instances }: ClassicLoadBalancer, { members, join
   const changes: Change[] = [];
   if (missing.length > 0) {
     const summary = `register with ${name}: ${listed(missing.map(({ id }) => id))}`;
-    changes.push(change('register', 'grow', summary, { does: 'register instances', instances: missing }));
+    changes.push(change(registering, 'grow', summary, { does: 'register instances', instances: missing }));
   }
   if (leaving.length > 0) {
     const summary = `deregister from ${name}: ${listed(leaving)}`;
-    changes.push(change('deregister', 'shrink', summary, { does: 'deregister instances', instances: leaving }));
+    const call = { does: 'deregister instances', instances: leaving } as const;
+    changes.push(change('deregister', 'shrink', summary, call, [registering]));
   }
   return changes;
 }

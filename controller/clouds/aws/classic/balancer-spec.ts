@@ -21,6 +21,8 @@ export interface BalancerSpec extends Understood {
   readonly namedSubnets: readonly string[];
   /** Ids, for one that stands. */
   readonly subnets: readonly string[] | undefined;
+  /** By the id of a subnet to attach, the one of the same zone that it stands in. */
+  readonly exchanged: Readonly<Record<string, string>>;
   /** Ids; names of resources that are still to be made. */
   readonly groups: readonly string[];
   /** Everything that may be a member. */

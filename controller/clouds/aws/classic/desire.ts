@@ -53,7 +53,7 @@ export function desireClassic(given: DesireInput, parts: DesireParts): Desire {
       service: desired.service,
       internal: scheme,
       namedSubnets: settings.subnets ?? [],
-      subnets,
+      ...subnets,
     },
     ...{ groups: front.groups, listeners: settings.listeners, sslPolicy: settings.sslPolicy },
     ...{ proxyProtocol: settings.proxyProtocol, attributes: settings.attributes, health: settings.health },
@@ -148,23 +148,40 @@ function schemeOf(
   return undefined;
 }
 
-/** Of one that stands; a new one gets them when it is made. */
+/** Of one that stands; a new one gets them when it is made. Where they cannot be used, it goes on where it stands. */
 function subnetsOf(
   { subnets: named }: ClassicSettings,
   balancer: ClassicLoadBalancer | undefined,
   { config, view, lastSubnets }: DesireParts,
   refusals: Refusal[],
-): readonly string[] | undefined {
+): Pick<BalancerSpec, 'subnets' | 'exchanged'> {
   const all = lastSubnets();
-  if (balancer === undefined || named === undefined || all === undefined) return undefined;
+  const asItStands = { subnets: undefined, exchanged: {} };
+  if (balancer === undefined || named === undefined || all === undefined) return asItStands;
+  const refuse = (problem: string) => {
+    refusals.push({ reason: 'Unsupported', message: `subnets: ${problem}` });
+    return asItStands;
+  };
   const choice = chooseSubnets(all, {
     ...{ internal: balancer.scheme === 'internal', named, ipv6: false, fallback: config.subnetId },
     isCluster: view.isCluster,
   });
-  if ('subnets' in choice) return choice.subnets.map(({ id }) => id);
-  // It goes on where it stands.
-  refusals.push({ reason: 'Unsupported', message: `subnets: ${choice.problem}` });
-  return undefined;
+  if ('problem' in choice) return refuse(choice.problem);
+  const standing = all.filter(({ id }) => balancer.subnets.includes(id));
+  const exchanges = choice.subnets.flatMap((next) => {
+    const old = standing.find(({ id, zone }) => zone === next.zone && id !== next.id);
+    return old === undefined ? [] : [{ next, old }];
+  });
+  const [first] = exchanges;
+  if (first !== undefined && choice.subnets.length === 1 && balancer.subnets.length === 1)
+    return refuse(
+      `${first.next.id} is in ${first.old.zone} as ${first.old.id} is, the only subnet of the load balancer, and AWS ` +
+        'neither attaches a second one of a zone nor detaches the last: add one of another zone first',
+    );
+  return {
+    subnets: choice.subnets.map(({ id }) => id),
+    exchanged: Object.fromEntries(exchanges.map(({ next, old }) => [next.id, old.id])),
+  };
 }
 
 function summaryOf({ name, service, internal, listeners = [] }: BalancerSpec): string {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { desired, machine, member, plainConfig, port } from '../../../../test/clouds/aws/fake/machine.ts';
+import { desired, machine, member, plainConfig, port, subnets } from '../../../../test/clouds/aws/fake/machine.ts';
 import { clusterTag, group } from '../../../../test/clouds/aws/fake/network-facts.ts';
 import { ownerTags } from '../../load-balancers.ts';
 import { WithheldError } from '../../permit.ts';
@@ -221,6 +221,73 @@ describe('a classic load balancer', () => {
     const { sent, refusals } = await other.ensure(nowhere);
     assert.deepEqual(sent, []);
     assert.match(refusals[0]?.message ?? '', /subnets: "subnet-nowhere"/);
+  });
+
+  describe('that changes its subnets', () => {
+    const inA2 = { ...subnets[0]!, id: 'subnet-a2' };
+    const inB2 = { ...subnets[1]!, id: 'subnet-b2' };
+    const within = (...ids: string[]) => desired({ annotations: { [keys.subnets]: ids.join(', ') } });
+    for (const [before, after, operations] of [
+      [
+        ['a', 'b'],
+        ['a2', 'b'],
+        ['Detach', 'Attach'],
+      ],
+      [
+        ['a', 'b'],
+        ['a2', 'b2'],
+        ['Detach', 'Attach', 'Detach', 'Attach'],
+      ],
+      [['a'], ['a2', 'b'], ['Attach', 'Detach', 'Attach']],
+      [['a', 'b'], ['a2'], ['Detach', 'Attach', 'Detach']],
+      [['a'], ['b'], ['Attach', 'Detach']],
+    ] as const) {
+      it(`is never in two of one zone, and never in none: ${before} to ${after}`, async () => {
+        const { ensure, balancer } = machine({ subnets: [...subnets, inA2, inB2] });
+        const ids = (letters: readonly string[]) => letters.map((letter) => `subnet-${letter}`);
+        await ensure(within(...ids(before)));
+        const { sent } = await ensure(within(...ids(after)));
+        assert.deepEqual(
+          sent.map((operation) => operation.replace(/LoadBalancer(To|From)Subnets/, '')),
+          operations,
+        );
+        assert.deepEqual([...(balancer()!.description['Subnets'] as string[])].sort(), ids(after));
+      });
+    }
+
+    it('stays in its only one where the other is in the same zone', async () => {
+      const { ensure } = machine({ subnets: [...subnets, inA2] });
+      await ensure(within('subnet-a'));
+      const { sent, refusals } = await ensure(within('subnet-a2'));
+      assert.deepEqual(sent, []);
+      assert.deepEqual(
+        refusals.map(({ message }) => message),
+        [
+          'subnets: subnet-a2 is in eu-west-1a as subnet-a is, the only subnet of the load balancer, and AWS neither ' +
+            'attaches a second one of a zone nor detaches the last: add one of another zone first',
+        ],
+      );
+    });
+  });
+
+  it('loses members and ports while a policy of it is refused', async () => {
+    const { ensure, balancer, aws } = machine();
+    const tls = { [keys.sslCertificate]: 'arn:aws:acm:eu-west-1:1:certificate/a', [keys.sslPorts]: '443' };
+    await ensure(desired({ annotations: tls, ports: [port(80), port(443)] }));
+    aws.setHook(({ operation }) => {
+      if (operation === 'CreateLoadBalancerPolicy') throw fault('PolicyTypeNotFound');
+      return undefined;
+    });
+    const annotations = { ...tls, [keys.sslPolicy]: 'no-such-policy' };
+    await ensure(desired({ annotations, ports: [port(443)], members: [member(1)] })).catch(() => {});
+    assert.deepEqual(instancesOf(balancer()), ['i-1']);
+    const left = balancer()!.description['ListenerDescriptions'] as readonly {
+      Listener: { LoadBalancerPort: number };
+    }[];
+    assert.deepEqual(
+      left.map(({ Listener }) => Listener.LoadBalancerPort),
+      [443],
+    );
   });
 
   it('has a group of its own, and one that a load balancer of the other type has left goes', async () => {

@@ -7,6 +7,7 @@ import type {
 } from '../../../../controller/clouds/aws/security-groups/network-facts.ts';
 import type { ServiceCalls } from '../../../../controller/clouds/aws/service-calls.ts';
 import type { Permit } from '../../../../controller/clouds/permit.ts';
+import { attachedTo, detachedFrom } from './fake-classic.ts';
 import { elbV2Actions } from './fake-elbv2.ts';
 import { AwsFault } from './query.ts';
 import { type FakeRegion, newRegion } from './region.ts';
@@ -215,12 +216,11 @@ export function createFakeAws({ groups: first, instance, subnets }: FakeAwsOptio
       return {};
     },
     AttachLoadBalancerToSubnets(input) {
-      describe(input, (old) => ({ Subnets: [...list(old['Subnets']), ...list(input['Subnets'])] }));
+      describe(input, (old) => ({ Subnets: attachedTo(region, list(old['Subnets']), list(input['Subnets'])) }));
       return { Subnets: balancer(input).description['Subnets'] };
     },
     DetachLoadBalancerFromSubnets(input) {
-      const gone = list(input['Subnets']);
-      describe(input, (old) => ({ Subnets: list(old['Subnets']).filter((id) => !gone.includes(id)) }));
+      describe(input, (old) => ({ Subnets: detachedFrom(list(old['Subnets']), list(input['Subnets'])) }));
       return {};
     },
     ApplySecurityGroupsToLoadBalancer(input) {
@@ -330,7 +330,8 @@ export function createFakeAws({ groups: first, instance, subnets }: FakeAwsOptio
     try {
       return work(input);
     } catch (error) {
-      throw error instanceof assert.AssertionError ? error : toCloudError(error, operation);
+      if (error instanceof assert.AssertionError) throw error;
+      throw toCloudError(error instanceof AwsFault ? failure(error.code, error.message) : error, operation);
     }
   }
 

@@ -100,12 +100,12 @@ export const classicActions: Readonly<Record<string, Action>> = {
   },
   AttachLoadBalancerToSubnets(region, { LoadBalancerName, Subnets = [] }) {
     const balancer = balancerOf(region, LoadBalancerName);
-    balancer.subnets = [...new Set([...balancer.subnets, ...realSubnets(region, Subnets)])];
+    balancer.subnets = attachedTo(region, balancer.subnets, Subnets);
     return { Subnets: balancer.subnets };
   },
   DetachLoadBalancerFromSubnets(region, { LoadBalancerName, Subnets = [] }) {
     const balancer = balancerOf(region, LoadBalancerName);
-    balancer.subnets = balancer.subnets.filter((id) => !Subnets.includes(id));
+    balancer.subnets = detachedFrom(balancer.subnets, Subnets);
     return { Subnets: balancer.subnets };
   },
   ConfigureHealthCheck(region, { LoadBalancerName, HealthCheck = {} }) {
@@ -214,6 +214,20 @@ function realSubnets({ subnets }: FakeRegion, ids: readonly string[]): readonly 
   const missing = ids.find((id) => !subnets.has(id));
   if (missing === undefined) return ids;
   throw new AwsFault('SubnetNotFound', `The subnet ID '${missing}' does not exist`);
+}
+
+/** The subnets of a load balancer after others were attached: one in each zone. */
+export function attachedTo(region: FakeRegion, there: readonly string[], more: readonly string[]): readonly string[] {
+  const all = [...new Set([...there, ...realSubnets(region, more)])];
+  if (new Set(all.map((id) => region.subnets.get(id)?.zone)).size === all.length) return all;
+  throw new AwsFault('InvalidConfigurationRequest', 'ELB cannot be attached to multiple subnets in the same AZ.');
+}
+
+/** The same after some were detached: at least one. */
+export function detachedFrom(there: readonly string[], gone: readonly string[]): readonly string[] {
+  const left = there.filter((id) => !gone.includes(id));
+  if (left.length > 0) return left;
+  throw new AwsFault('InvalidConfigurationRequest', 'Cannot detach all subnets of a load balancer.');
 }
 
 function realInstances({ instances }: FakeRegion, given: readonly { readonly InstanceId: string }[]): string[] {

@@ -88,6 +88,8 @@ export interface MachineOptions {
   readonly config?: MachineConfig;
   /** What EC2 shows of an instance; undefined = there is none. */
   readonly instance?: (id: string) => InstanceFacts | undefined;
+  /** Of the VPC. */
+  readonly subnets?: typeof subnets;
   /** Groups of the VPC. */
   readonly more?: readonly ObservedSecurityGroup[];
   readonly allowed?: ReadonlySet<string>;
@@ -111,7 +113,11 @@ export interface Worked {
 export function machine(options: MachineOptions = {}) {
   const { persons = [], config = plainConfig, instance = () => node, more = [], allowed = allowedGroups } = options;
   const nodes = group('sg-nodes', { tags: clusterTag, ingress: persons.map((text) => rule(text)) });
-  const aws = createFakeAws({ groups: [nodes, group('sg-persons'), ...more], instance, subnets });
+  const aws = createFakeAws({
+    groups: [nodes, group('sg-persons'), ...more],
+    instance,
+    subnets: options.subnets ?? subnets,
+  });
   const clock = fakeClock();
   const during = <T>(work: Promise<T>) => advanceDuring(clock, work);
 
