@@ -2,7 +2,18 @@ import type { LoadBalancingRulePropertiesFormat, ProbePropertiesFormat } from '@
 import type { Found, Owner, ResourceName } from '../../../engine/resource.ts';
 import { canonical } from '../../ip-address.ts';
 import type { IpFamily } from '../../load-balancers.ts';
-import { covers, idIn, isFailed, type Json, listIn, objectIn, type Part, partsIn, sameName, textIn } from './json.ts';
+import {
+  idIn,
+  isAsDesired,
+  isFailed,
+  type Json,
+  listIn,
+  objectIn,
+  type Part,
+  partsIn,
+  sameName,
+  textIn,
+} from './json.ts';
 import {
   baseName,
   baseOf,
@@ -218,7 +229,7 @@ export function differences(found: Balancer, spec: BalancerSpec, isAddressGood: 
   ] as const) {
     for (const one of desired) {
       const there = has.find((other) => sameName(one, other));
-      if (there === undefined || !covers(there.properties, one.properties)) texts.push(`${what} ${one.name}`);
+      if (there === undefined || !isAsDesired(there, one)) texts.push(`${what} ${one.name}`);
     }
     for (const one of has) if (!desired.some((other) => sameName(one, other))) texts.push(`no ${what} ${one.name}`);
   }

@@ -236,6 +236,27 @@ describe('load balancers of Azure', () => {
       );
     }));
 
+  it('lose the probe of a port whose annotation comes later, and get it back without', () =>
+    withWorld(async ({ service, ensure, partsOf }) => {
+      const plain = service({ ports: [port(80, 30080), port(81, 30081)] });
+      const own = annotated({ 'load-balancer-health-probe-protocol': 'http' });
+      const probed = () =>
+        partsOf('loadBalancers', 'kubernetes', 'loadBalancingRules').map(
+          ({ properties }) => properties['probe'] !== undefined,
+        );
+      for (const annotations of [own, {}]) {
+        const all = { ...plain, annotations };
+        const one = { ...plain, annotations: { ...annotations, [`${portPrefix}81_no_probe_rule`]: 'true' } };
+        await ensure(all);
+        assert.deepEqual(probed(), [true, true]);
+        await ensure(one);
+        assert.deepEqual(probed(), [true, false]);
+        assert.equal((await ensure(one)).calls, 0);
+        await ensure(all);
+        assert.deepEqual(probed(), [true, true]);
+      }
+    }));
+
   it('have no rule, no probe or another probe for a port whose annotations say so', () =>
     withWorld(async ({ service, ensure, partsOf }) => {
       const ports = [80, 81, 82, 83].map((number) => port(number, 30000 + number));

@@ -58,6 +58,11 @@ export function covers(found: unknown, desired: unknown): boolean {
 export const sameName = (a: { readonly name: string }, b: { readonly name: string }) =>
   a.name.toLowerCase() === b.name.toLowerCase();
 
+/** Whether its properties are the desired ones. A probe stays until a write leaves it out, so one too many counts. */
+export function isAsDesired({ properties: found }: Part, { properties: desired }: Part): boolean {
+  return covers(found, desired) && (idIn(found, 'probe') === undefined) === (idIn(desired, 'probe') === undefined);
+}
+
 /** The list with the desired parts in place of those that `isOwn`. What is good already stays as it is. */
 export function replaced(
   list: readonly Part[],
@@ -67,7 +72,7 @@ export function replaced(
   const kept = list.flatMap((one) => {
     const next = desired.find((other) => sameName(one, other));
     if (next === undefined) return isOwn(one) ? [] : [one];
-    return [covers(one, next) ? one : next];
+    return [isAsDesired(one, next) ? one : next];
   });
   return [...kept, ...desired.filter((next) => !list.some((one) => sameName(one, next)))];
 }
