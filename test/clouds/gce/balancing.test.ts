@@ -148,6 +148,23 @@ describe('load balancers of Compute Engine', () => {
         assert.deepEqual([...fake.balancing.resources], before);
       }));
 
+  for (const [mode, ports] of [
+    ['target pools', { ports: ['80', '443'], portRange: undefined }],
+    ['backend services', { ports: undefined, portRange: '80-443' }],
+  ] as const)
+    it(`(${mode}) keep a forwarding rule that has its ports in the other form`, () =>
+      withServed(
+        mode,
+        async (example, fake) => {
+          await ensure(await example.driving());
+          for (const [path, wire] of fake.balancing.resources)
+            if (path.includes('/forwardingRules/')) fake.balancing.resources.set(path, { ...wire, ...ports });
+          const { calls } = await ensure(await example.driving({ balancers: await example.fresh() }));
+          assert.equal(calls, 0);
+        },
+        { ports: [port(80, 30_080), port(443, 30_443)] },
+      ));
+
   it('serve the ports of one protocol from a target pool, and name the others', () =>
     withServed(
       'target pools',

@@ -91,13 +91,15 @@ export function ruleOf(
   const protocol = protocolOf(served);
   const ports = [...new Set(served.map(({ port }) => port))].sort((a, b) => a - b);
   const range = { range: `${ports[0]}-${ports.at(-1)}` };
-  const listed = ports.length <= maxPorts ? ports.map(String) : isInternal ? 'all' : range;
+  const list = ports.length <= maxPorts ? ports.map(String) : undefined;
+  const listed = list ?? (isInternal ? 'all' : range);
   return {
     ...{ family, name: nameFor(family, name), description: describe(owner, service), protocol, globalAccess },
     ...{ target: backend.path, tier: family === 'IPv6' && !isInternal ? 'PREMIUM' : tier },
     scheme: isInternal ? 'INTERNAL' : 'EXTERNAL',
     // Two protocols go through one rule only with all ports; firewall rules let in those of the Service.
     ports: protocol === 'L3_DEFAULT' ? 'all' : hasService ? listed : range,
+    alsoGood: protocol === 'L3_DEFAULT' || isInternal ? [] : [range, ...(list === undefined ? [] : [list])],
     subnet: isInternal || family === 'IPv6' ? (subnet ?? options.subnet) : undefined,
   };
 }

@@ -13,14 +13,18 @@ export type Tier = 'PREMIUM' | 'STANDARD';
 export const rangeBits = 96;
 
 /** What a Service asks of its forwarding rule. Nothing of it but `globalAccess` can be changed later. */
+/** All of them, up to five, or a range. */
+export type Ports = 'all' | readonly string[] | { readonly range: string };
+
 export interface RuleSpec {
   readonly family: IpFamily;
   readonly name: string;
   readonly description: string;
   readonly scheme: Scheme;
   readonly protocol: 'TCP' | 'UDP' | 'L3_DEFAULT';
-  /** All of them, up to five, or a range. */
-  readonly ports: 'all' | readonly string[] | { readonly range: string };
+  readonly ports: Ports;
+  /** Other forms of these that a standing rule may have: the classic controller's depends on its version and flags. */
+  readonly alsoGood: readonly Ports[];
   /** Undefined: any. */
   readonly ip: string | undefined;
   /** Of an external one. Undefined: the one that stands, or the project's default. */
@@ -95,17 +99,17 @@ export function ruleDifference(shown: Shown<ForwardingRule>, spec: RuleSpec): st
   ];
   const other = differences.find(([, found, desired]) => found !== desired);
   if (other !== undefined) return `${other[0]} ${String(other[1] ?? 'none')} to ${String(other[2])}`;
-  return hasPorts(wire, spec.ports) ? undefined : `ports to ${portsText(spec.ports)}`;
+  const isGood = [spec.ports, ...spec.alsoGood].some((ports) => hasPorts(wire, ports));
+  return isGood ? undefined : `ports to ${portsText(spec.ports)}`;
 }
 
-function hasPorts({ allPorts, ports, portRange }: ForwardingRule, desired: RuleSpec['ports']): boolean {
+function hasPorts({ allPorts, ports, portRange }: ForwardingRule, desired: Ports): boolean {
   if (desired === 'all') return allPorts === true;
   if ('range' in desired) return portRange === desired.range;
   return !allPorts && isSameSet(ports ?? [], desired);
 }
 
-const portsText = (ports: RuleSpec['ports']) =>
-  typeof ports === 'string' ? ports : 'range' in ports ? ports.range : ports.join();
+const portsText = (ports: Ports) => (typeof ports === 'string' ? ports : 'range' in ports ? ports.range : ports.join());
 
 /** Whether both rules, of one address, would get some packets alike. */
 export function portsOverlap({ IPProtocol, allPorts, ports, portRange }: ForwardingRule, spec: RuleSpec): boolean {
@@ -114,7 +118,7 @@ export function portsOverlap({ IPProtocol, allPorts, ports, portRange }: Forward
   return rangesOf(found).some(([a, b]) => rangesOf(spec.ports).some(([c, d]) => a <= d && c <= b));
 }
 
-function rangesOf(ports: RuleSpec['ports']): (readonly [first: number, last: number])[] {
+function rangesOf(ports: Ports): (readonly [first: number, last: number])[] {
   const texts = ports === 'all' ? ['0-65535'] : 'range' in ports ? [ports.range] : ports;
   return texts.map((text) => {
     const [first = 0, last = first] = text.split('-').map(Number);
