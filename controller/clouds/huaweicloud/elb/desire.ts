@@ -130,6 +130,9 @@ function partsOf(desiredPort: DesiredPort, input: DesireInput, settings: Setting
   const poolKey = `${inner.toLowerCase()}/${port}`;
   const there = isOf(kindNames.pool, poolKey) as Found<Pool> | undefined;
   const ports = [{ port, protocol: transport }];
+  // Weights have no effect there, so what drains would get new connections.
+  const isHashed = (settings.algorithm ?? there?.body.wire['lb_algorithm']) === 'SOURCE_IP';
+  const lasting = { members: desired.members.filter(({ draining }) => !draining) };
   const [ofRanges] = ranges;
   const used = ofRanges?.asItStands === true ? undefined : ofRanges;
 
@@ -141,7 +144,7 @@ function partsOf(desiredPort: DesiredPort, input: DesireInput, settings: Setting
         lb_algorithm: settings.algorithm ?? (there === undefined ? 'ROUND_ROBIN' : undefined),
         session_persistence: settings.persistenceOf(inner),
       },
-      ...{ members: membersOf(desiredPort, desired, there), crossVpc: settings.crossVpc },
+      ...{ members: membersOf(desiredPort, isHashed ? lasting : desired, there), crossVpc: settings.crossVpc },
     },
   };
   const listener: Want<PartSpec> = {
@@ -181,7 +184,7 @@ function switchedOff(listener: Found | undefined, { own }: DesireInput, ranges: 
 /** Those that are known by their providerID alone stay, and are not added. */
 function membersOf(
   { nodePort: port }: DesiredPort,
-  { members }: DesiredLoadBalancer,
+  { members }: Pick<DesiredLoadBalancer, 'members'>,
   there: Found<Pool> | undefined,
 ): readonly Member[] {
   const found = members.flatMap(({ providerID, addresses, draining }): Member[] => {

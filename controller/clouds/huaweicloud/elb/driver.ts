@@ -36,7 +36,8 @@ export function createLoadBalancerDriver({ client, config, options }: LoadBalanc
   const subnets = createSubnets(client, vpc);
   const listener = partKind(client, {
     ...{ kind: kindNames.listener, within: kindNames.balancer, parent: 'loadbalancer_id', read: foundListener },
-    ...{ collection: 'listeners', singular: 'listener' },
+    // A plain deletion is refused as long as the listener has a pool: "DeleteListener" in the API reference of ELB.
+    ...{ collection: 'listeners', singular: 'listener', deletion: '/force' },
   });
   const monitor = partKind(client, {
     ...{ kind: kindNames.monitor, within: kindNames.pool, parent: 'pool_id', read: foundMonitor },

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import { huaweicloud } from '../../../../common/provider-id/huaweicloud.ts';
 import type { Found, Reference } from '../../../engine/resource.ts';
 import type { AnswerFields } from '../../answer-fields.ts';
@@ -170,11 +171,17 @@ export function foundMonitor(fields: AnswerFields, key: string): Found<Shown> {
 
 export function foundGroup(fields: AnswerFields): Found<Group> {
   const marks = marksIn(fields.optionalText('description') ?? '');
-  const ranges = fields.optionalObjects('ip_list').map((one) => normalCidr(one.text('ip')) ?? one.text('ip'));
+  const ranges = fields.optionalObjects('ip_list').map((one) => rangeOf(one.text('ip')));
   return {
     ...{ kind: kindNames.group, id: fields.text('id'), status: 'ready', ...ownedBy(marks) },
     body: { ...shown(fields), marks, ranges },
   };
+}
+
+/** An entry may be one address without its length. */
+function rangeOf(text: string): string {
+  const length = { 0: undefined, 4: 32, 6: 128 }[isIP(text)];
+  return normalCidr(length === undefined ? text : `${text}/${length}`) ?? text;
 }
 
 const isServer = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;

@@ -25,6 +25,8 @@ export interface PartOptions<B extends Shown> extends Collection {
   readonly within: string;
   /** The field with the id of its container. */
   readonly parent: string;
+  /** What follows its path in a deletion. */
+  readonly deletion?: string;
   read(fields: AnswerFields, key: string, before: Found<B> | undefined): Found<B>;
 }
 
@@ -57,7 +59,7 @@ export async function erase(client: HuaweiClient, request: Omit<ServiceRequest, 
 
 /** A part of a load balancer that is no more than its fields. */
 export function partKind<B extends Shown>(client: HuaweiClient, options: PartOptions<B>): Kind<PartSpec, B> {
-  const { kind, within, parent, collection, read } = options;
+  const { kind, within, parent, collection, deletion = '', read } = options;
   return {
     ...{ kind, within, again: 'look', settleMs },
     compare({ body }, spec, pointsAt) {
@@ -77,7 +79,7 @@ export function partKind<B extends Shown>(client: HuaweiClient, options: PartOpt
       return { found: [read(answer, found.key!, found)] };
     },
     remove: ({ id }, { permit, signal }) =>
-      erase(client, { service: 'elb', path: `${elbPath}/${collection}/${id}`, permit, signal }),
+      erase(client, { service: 'elb', path: `${elbPath}/${collection}/${id}${deletion}`, permit, signal }),
   };
 }
 

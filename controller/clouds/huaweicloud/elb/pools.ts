@@ -3,7 +3,7 @@ import type { AnswerFields } from '../../answer-fields.ts';
 import { chunks } from '../../parallel.ts';
 import type { HuaweiClient } from '../client.ts';
 import { foundPool, kindNames, type Member, type Pool } from './found.ts';
-import { elbPath, erase, type PartSpec, partKind } from './parts.ts';
+import { elbPath, type PartSpec, partKind } from './parts.ts';
 import type { Subnets } from './subnets.ts';
 
 export interface PoolSpec extends PartSpec {
@@ -24,7 +24,7 @@ const membersAtOnce = 200;
 export function poolKind(client: HuaweiClient, subnets: Subnets): Kind<PoolSpec, Pool> {
   const base = partKind<Pool>(client, {
     ...{ kind: kindNames.pool, within: kindNames.balancer, parent: 'loadbalancer_id' },
-    ...{ collection: 'pools', singular: 'pool' },
+    ...{ collection: 'pools', singular: 'pool', deletion: '/delete-cascade' },
     read: (fields, key, before) => foundPool(fields, before?.body.members ?? [], key),
   });
 
@@ -64,8 +64,6 @@ export function poolKind(client: HuaweiClient, subnets: Subnets): Kind<PoolSpec,
       const answer = await client.call({ service: 'elb', path, method: 'POST', body, permit, signal });
       return { found: [{ ...found, body: { ...found.body, members: after(found.body.members, edit, answer) } }] };
     },
-    remove: ({ id }, { permit, signal }) =>
-      erase(client, { service: 'elb', path: `${elbPath}/pools/${id}/delete-cascade`, permit, signal }),
   };
 }
 

@@ -17,6 +17,16 @@ describe('the source ranges of a Service on Huawei Cloud', () => {
     await harness.world.close();
   });
 
+  it('are in the IP group once, also where the cloud shows one address without its length', async () => {
+    const harness = await createBalancerHarness();
+    const one = { sourceRanges: ['203.0.113.7/32'] };
+    await harness.settle(one);
+    const [group] = harness.world.fake.balancing.ipgroups.values();
+    group!['ip_list'] = [{ ip: '203.0.113.7', description: '' }];
+    assert.equal((await harness.settleAnew(one)).calls, 0);
+    await harness.world.close();
+  });
+
   it('leave the IP group of a person on a listener as it is when they go', async () => {
     const harness = await createBalancerHarness();
     await harness.settle({ sourceRanges });

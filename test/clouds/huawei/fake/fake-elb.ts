@@ -196,10 +196,11 @@ function remove(fake: FakeProject, collection: Collection, one: Wire, how: strin
     deleteBalancer(balancing, one, how === 'force-elb');
     return;
   }
-  if (collection === 'listeners' && one['l7policies']) throw inUse('the listener has policies');
+  if (collection === 'listeners' && how !== 'force' && one['default_pool_id'])
+    throw inUse(`listener ${one.id} is in use by pool ${one['default_pool_id']}`);
   if (collection === 'pools') {
-    if ([...balancing.listeners.values()].some((each) => each['default_pool_id'] === one.id))
-      throw inUse(`pool ${one.id} is in use by a listener`);
+    for (const each of balancing.listeners.values())
+      if (each['default_pool_id'] === one.id) each['default_pool_id'] = '';
     const parts = [...balancing.members.values()].filter((each) => each.pool === one.id);
     const checks = [...balancing.healthmonitors.values()].filter((each) => firstOf(each, 'pools') === one.id);
     if (how !== 'delete-cascade' && parts.length + checks.length > 0) throw inUse(`pool ${one.id} has members`);
