@@ -35,12 +35,16 @@ const kept = [
   ...['redirect_http_to_https', 'enable_proxy_protocol', 'forwarding_rules', 'health_check', 'sticky_sessions'],
 ];
 
+/** What a load balancer with the name of a size shows where there are size units. */
+const unitsOf: Readonly<Record<string, number>> = { 'lb-small': 1, 'lb-medium': 3, 'lb-large': 6 };
+
 type Io = Pick<WriteIo, 'permit' | 'signal'>;
 
 /** A load balancer: one object, that every change writes as a whole. */
 export function balancerKind(client: DigitalOceanClient): Kind<BalancerSpec, Balancer> {
   async function put(standing: Balancer, name: string, body: Json, { permit, signal }: Io) {
-    const { tag, ...rest }: Json = { ...wholeOf(standing), ...body, name };
+    const size = body['size'] === undefined ? {} : { size_unit: undefined };
+    const { tag, ...rest }: Json = { ...wholeOf(standing), ...size, ...body, name };
     // One that others made may have its droplets by a tag: the API takes either.
     const whole = tag === undefined || body['droplet_ids'] !== undefined ? rest : { ...rest, tag };
     const path = `${balancersPath}/${standing.id}`;
@@ -73,14 +77,19 @@ export function balancerKind(client: DigitalOceanClient): Kind<BalancerSpec, Bal
         return { replace: `${other} ${String(body.wire[other])} to ${String(fixed[other])}`, first: 'break' };
       const name = printName(mark);
       // The name of what is taken over comes with the mark.
+      const { size: _size, size_unit: _units, ...others } = chosen;
       const fields = [
-        ...differencesOf(body.wire, chosen),
+        ...differencesOf(body.wire, others),
         ...(owner !== undefined && body.name !== name ? ['name'] : []),
       ];
-      if (fields.length === 0) return { same: true };
-      const summary = `load balancer ${body.name}: ${fields.map((one) => summaryOf(one, body, chosen)).join(', ')}`;
-      const change: Change = { what: 'put', summary, phase: 'set', body: { name, chosen } };
-      return { changes: [change] };
+      const sizes = differencesOf(body.wire, sizeOf(body.wire, chosen));
+      const change = (what: string, names: readonly string[], sent: Json): Change[] => {
+        const summary = `load balancer ${body.name}: ${names.map((one) => summaryOf(one, body, chosen)).join(', ')}`;
+        return names.length === 0 ? [] : [{ what, summary, phase: 'set', body: { name, chosen: sent } }];
+      };
+      // It may change once an hour: until then the rest goes without it.
+      const changes = [...change('put', fields, others), ...change('size', sizes, chosen)];
+      return changes.length === 0 ? { same: true } : { changes };
     },
     async create({ spec: { mark, body, fixed, atCreation } }, _inside, { permit, signal }) {
       const whole = { name: printName(mark), ...atCreation, ...fixed, ...body };
@@ -116,6 +125,12 @@ function wholeOf({ wire, region, droplets }: Balancer): Json {
   const targets = wire['tag'] ? { tag: wire['tag'] } : { droplet_ids: droplets };
   const size = wire['size_unit'] === undefined && wire['size'] ? { size: wire['size'] } : {};
   return { ...Object.fromEntries(fields.map((name) => [name, wire[name]])), region, ...size, ...targets };
+}
+
+/** The chosen size in the field that the load balancer shows. */
+function sizeOf(wire: Json, { size, size_unit: units }: Json): Json {
+  if (typeof size !== 'string') return units === undefined ? {} : { size_unit: units };
+  return wire['size_unit'] ? { size_unit: unitsOf[size] } : { size };
 }
 
 /** Fields whose chosen value is not there. */

@@ -69,6 +69,30 @@ describe('a load balancer of DigitalOcean', () => {
     assert.equal(harness.balancer().wire['size_unit'], 2);
   });
 
+  it('follows its nodes after it was made with the name of a size', async () => {
+    const harness = await createBalancerHarness();
+    const annotations = { 'size-slug': 'lb-medium' };
+    await harness.settle({ annotations });
+    assert.equal((await harness.settle({ annotations })).calls, 0);
+    await harness.settle({ annotations, members: harness.desired().members.slice(1) });
+    const { wire } = harness.balancer();
+    assert.deepEqual([wire.droplet_ids.length, wire['size_unit']], [1, 3]);
+    await harness.settle({ annotations: { 'size-slug': 'lb-large' } });
+    assert.equal(harness.balancer().wire['size_unit'], 6);
+  });
+
+  it('gets its nodes and ports while the cloud refuses another size', async () => {
+    const harness = await createBalancerHarness();
+    await harness.settle();
+    harness.world.fake.mayResize = false;
+    const resized = { annotations: { 'size-unit': '2' }, members: harness.desired().members.slice(1) };
+    await assert.rejects(harness.settle(resized), /size cannot be modified/);
+    assert.equal(harness.balancer().wire.droplet_ids.length, 1);
+    harness.world.fake.mayResize = true;
+    await harness.settle(resized);
+    assert.equal(harness.balancer().wire['size_unit'], 2);
+  });
+
   it('serves what it can of a Service, and names every field that it cannot', async () => {
     const harness = await createBalancerHarness();
     const { refusals } = await harness.settle({

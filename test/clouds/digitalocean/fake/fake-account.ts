@@ -34,6 +34,8 @@ export interface FakeAccount {
   /** For how long a changed one takes no further change. */
   busyMs: number;
   maxBalancers: number;
+  /** Sizes may change, as once an hour. */
+  mayResize: boolean;
   /** The token reads alone. */
   isReadOnly: boolean;
   /** Answers a call in place of the fake; undefined leaves it to the fake. */

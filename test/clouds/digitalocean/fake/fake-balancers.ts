@@ -15,6 +15,8 @@ const defaults = {
   ...{ disable_lets_encrypt_dns_records: false, http_idle_timeout_seconds: 60, sticky_sessions: { type: 'none' } },
   ...{ firewall: { allow: [], deny: [] }, tag: '', project_id: '6929eef6-4e45-11ed-bdc3-0242ac120002' },
 };
+/** What the former sizes are, and are shown as. */
+const units: Readonly<Record<string, number>> = { 'lb-small': 1, 'lb-medium': 3, 'lb-large': 6 };
 const entries = ['http', 'https', 'http2', 'http3', 'tcp', 'udp'];
 
 /** What a request leaves: fields that it does not have are the default. */
@@ -44,6 +46,7 @@ function read(account: FakeAccount, body: Json, id: string, region: string): Fak
   const rest = Object.fromEntries(Object.entries(body).filter(([key]) => !['region', 'tags', 'ip'].includes(key)));
   return {
     ...{ ...defaults, vpc_uuid: account.vpc, ...rest, name, droplet_ids: droplets },
+    ...(typeof body['size'] === 'string' && { size: undefined, size_unit: units[body['size']] }),
     health_check: { ...healthCheck, ...(body['health_check'] as Json | undefined) },
     forwarding_rules: (rules as readonly Json[]).map((rule) => ({
       certificate_id: '',
@@ -85,7 +88,9 @@ export function answerBalancer(account: FakeAccount, id: string, { method, body 
     return { status: 204 };
   }
   if (method !== 'PUT') throw new FakeRefusal(405, method);
-  one.wire = read(account, body, id, one.region);
+  const next = read(account, body, id, one.region);
+  if (!account.mayResize && next['size_unit'] !== one.wire['size_unit']) throw invalid('size cannot be modified');
+  one.wire = next;
   one.busyUntil = account.now() + account.busyMs;
   return { status: 200, body: { load_balancer: showBalancer(account, one) } };
 }

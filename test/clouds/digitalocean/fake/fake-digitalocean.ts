@@ -72,7 +72,7 @@ export function createFakeDigitalOcean(clock: Clock): FakeAccount {
   const fake: FakeAccount = {
     ...{ calls: [], droplets: new Map(), balancers: new Map(), certificates: new Map(), fault: undefined, answer },
     ...{ vpc: '760e09ef-dc84-11e8-981e-3cfdfeaae000', team: '5df3e300-4a17-4242-b7c2-0ca6c9fc25b7' },
-    ...{ activeMs: 60_000, busyMs: 0, maxBalancers: 50, isReadOnly: false },
+    ...{ activeMs: 60_000, busyMs: 0, maxBalancers: 50, mayResize: true, isReadOnly: false },
     nextId: () => ++last,
     now: () => clock.now(),
     show: (balancer) => showBalancer(fake, balancer),
