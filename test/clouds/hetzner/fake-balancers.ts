@@ -234,6 +234,8 @@ function httpOf(fake: FakeHetzner, protocol: string, body: Json, before: Json = 
   between(http, 'cookie_lifetime', 30, 86_400, 300);
   const certificates = http['certificates'] as number[];
   for (const id of certificates) if (!fake.certificates.has(id)) throw notFound(`certificate ${id}`);
+  if (protocol === 'http' && certificates.length > 0) throw invalidInput('certificates', 'must be empty with http');
+  if (protocol === 'http' && http['redirect_http'] === true) throw invalidInput('redirect_http', 'is only for https');
   if (protocol === 'https' && certificates.length === 0) throw invalidInput('certificates', 'must not be empty');
   return http;
 }

@@ -95,7 +95,10 @@ function changesOf(body: Balancer, { name, marks, settings }: BalancerSpec): Cha
     set('disable_public_interface', 'disable the public interface', {}, { changesAddress: true });
   for (const family of ['ipv4', 'ipv6'] as const) {
     const [address, asked] = [body[family], rdns[family]];
-    if (address === undefined || asked === undefined || asked === (address.rdns ?? '')) continue;
+    if (address === undefined || asked === undefined) continue;
+    const { rdns: there = '' } = address;
+    // An empty annotation asks for the name that the cloud gives.
+    if (asked === '' ? there === '' || there.startsWith('static.') : there === asked) continue;
     const wire = { ip: address.ip, dns_ptr: asked === '' ? null : asked };
     set(`change_dns_ptr ${family}`, `reverse DNS of ${address.ip} to ${asked}`, wire);
   }

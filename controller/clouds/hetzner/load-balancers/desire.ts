@@ -176,7 +176,8 @@ function servicesOf(
   settings: Settings,
   names: readonly ResourceName[],
 ): Want<ServiceSpec>[] {
-  const certificates = names.length > 0 ? names : undefined;
+  // HTTP takes none.
+  const certificates = names.length > 0 || settings.protocol === 'http' ? names : undefined;
   return ports
     .filter(({ protocol, nodePort }) => protocol === 'TCP' && nodePort !== 0)
     .map(({ port, nodePort }) => ({

@@ -7,6 +7,7 @@ import { checkDefaults } from './driver.ts';
 
 const auditMs = 300_000;
 const portsOf = ({ services }: FakeBalancer) => services.map(({ listen_port }) => listen_port);
+const changesOf = (calls: readonly string[]) => calls.filter((call) => !call.startsWith('GET'));
 const serversOf = ({ targets }: FakeBalancer) => targets.map(({ server, ip }) => server?.id ?? ip?.ip);
 
 describe('a load balancer of Hetzner Cloud', () => {
@@ -47,6 +48,36 @@ describe('a load balancer of Hetzner Cloud', () => {
     assert.equal(serversOf(harness.balancer()).length, members.length - 1, 'and gets its members');
     await harness.settle(harness.desired({ ...narrowed, sourceRanges: [] }));
     assert.deepEqual(portsOf(harness.balancer()), [80, 443]);
+  });
+
+  it('changes a port from HTTPS to HTTP, without the certificates and the redirection of before', async () => {
+    const harness = createBalancerHarness();
+    const ports = [port(443, 30443)];
+    const managed = { 'certificate-type': 'managed', 'http-managed-certificate-domains': 'web.example.com' };
+    const annotations = { protocol: 'https', 'http-redirect-http': 'true', ...managed };
+    await harness.settle(harness.desired({ annotations, ports }));
+    const plain = harness.desired({ annotations: { protocol: 'http' }, ports });
+    await harness.settle(plain);
+    const [service] = harness.balancer().services;
+    const { certificates, redirect_http: redirects } = service!.http!;
+    assert.deepEqual([service!.protocol, certificates, redirects], ['http', [], false]);
+    assert.equal(harness.fake.certificates.size, 0);
+    harness.calls();
+    await harness.settle(plain);
+    assert.deepEqual(changesOf(harness.calls()), []);
+  });
+
+  it('gets the name of the cloud back as reverse DNS by an empty annotation', async () => {
+    const harness = createBalancerHarness();
+    await harness.settle(harness.desired({ annotations: { 'ipv4-rdns': 'web.example.com' } }));
+    assert.equal(harness.balancer().dnsPtrs.size, 1);
+    const empty = harness.desired({ annotations: { 'ipv4-rdns': '' } });
+    await harness.settle(empty);
+    assert.equal(harness.balancer().dnsPtrs.size, 0);
+    harness.restart();
+    harness.calls();
+    await harness.settle(empty);
+    assert.deepEqual(changesOf(harness.calls()), []);
   });
 
   it('is not made where no place is said, and is left where it stands once none is said any more', async () => {

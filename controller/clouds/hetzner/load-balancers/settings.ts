@@ -99,11 +99,13 @@ export function settingsOf(
 
   const protocol = read('protocol', protocolOf) ?? 'tcp';
   const proxyprotocol = flag('uses-proxyprotocol');
+  const redirects = flag('http-redirect-http');
   const http = compact({
     cookie_name: text('http-cookie-name'),
     cookie_lifetime: seconds('http-cookie-lifetime'),
     timeout_idle: seconds('http-timeout-idle'),
-    redirect_http: flag('http-redirect-http'),
+    // HTTP takes none, so that of before goes.
+    redirect_http: redirects ?? (protocol === 'http' ? false : undefined),
     sticky_sessions: flag('http-sticky-sessions'),
   });
   const check = {
