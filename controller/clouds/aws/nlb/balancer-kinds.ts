@@ -68,7 +68,9 @@ export function createNetworkBalancerKinds(given: NetworkKindsParts): NetworkBal
     const tags = marks.of(io.owner, spec);
     const command = new CreateLoadBalancerCommand({
       ...{ Name: name, Type: 'network', Scheme: scheme, IpAddressType: addressType },
-      SubnetMappings: await mappings(spec.place, scheme === 'internal', addressType, io),
+      SubnetMappings: (await placesFor(spec.place, scheme === 'internal', addressType, io)).map(
+        ({ mapping }) => mapping,
+      ),
       ...(groups.length > 0 && { SecurityGroups: groups }),
       Tags: sdkTags(tags),
     });
@@ -82,12 +84,12 @@ export function createNetworkBalancerKinds(given: NetworkKindsParts): NetworkBal
   }
 
   /** One for each subnet, in the order of their zones. */
-  async function mappings(
+  async function placesFor(
     place: PlaceSpec | undefined,
     internal: boolean,
     addressType: string,
     { signal }: WriteIo,
-  ): Promise<SubnetMapping[]> {
+  ): Promise<NewPlace[]> {
     const { subnets = [], eips = [], privateAddresses = [] } = place ?? {};
     const choice = chooseSubnets(await reads.subnets({ urgency: 'change', signal }), {
       ...{ internal, named: subnets, ipv6: addressType === 'dualstack', isCluster: view.isCluster },
@@ -96,19 +98,22 @@ export function createNetworkBalancerKinds(given: NetworkKindsParts): NetworkBal
     const operation = 'CreateLoadBalancer';
     if ('problem' in choice)
       throw invalid(operation, subnets.length > 0 ? `${keys.subnets}: ${choice.problem}` : choice.problem);
-    const ids = choice.subnets.map(({ id }) => id);
+    const { length } = choice.subnets;
     for (const [key, asked] of [
       [keys.eipAllocations, eips],
       [keys.privateAddresses, privateAddresses],
     ] as const) {
-      if (asked.length === 0 || asked.length === ids.length) continue;
-      const expected = `expected ${ids.length}: one for each of ${ids.join(', ')}`;
+      if (asked.length === 0 || asked.length === length) continue;
+      const expected = `expected ${length}: one for each of ${choice.subnets.map(({ id }) => id).join(', ')}`;
       throw invalid(operation, `${key}: ${asked.length} given, ${expected}`);
     }
-    return ids.map((SubnetId, at) => ({
-      SubnetId,
-      ...(eips[at] !== undefined && { AllocationId: eips[at] }),
-      ...(privateAddresses[at] !== undefined && { PrivateIPv4Address: privateAddresses[at] }),
+    return choice.subnets.map(({ id: SubnetId, zone }, at) => ({
+      zone,
+      mapping: {
+        SubnetId,
+        ...(eips[at] !== undefined && { AllocationId: eips[at] }),
+        ...(privateAddresses[at] !== undefined && { PrivateIPv4Address: privateAddresses[at] }),
+      },
     }));
   }
 
@@ -131,7 +136,8 @@ export function createNetworkBalancerKinds(given: NetworkKindsParts): NetworkBal
       }
       case 'subnets': {
         const isInternal = there.scheme === 'internal';
-        const SubnetMappings = await mappings(body as PlaceSpec, isInternal, there.addressType, io);
+        const asked = await placesFor(body as PlaceSpec, isInternal, there.addressType, io);
+        const SubnetMappings = nextMappings(there.places, asked);
         const command = new SetSubnetsCommand({ LoadBalancerArn, SubnetMappings });
         const answer = await parts.elbv2().change('SetSubnets', command, options(io));
         const { places } = loadBalancerOf({ AvailabilityZones: answer.AvailabilityZones ?? [] }, {});
@@ -210,6 +216,29 @@ export function createNetworkBalancerKinds(given: NetworkKindsParts): NetworkBal
     },
   };
   return { balancer, attributes: attributes as Kind };
+}
+
+interface NewPlace {
+  readonly zone: string;
+  readonly mapping: SubnetMapping;
+}
+
+/**
+ * What the next call may ask for on the way to `asked`. AWS takes no second subnet of a zone: the old one goes in one
+ * call, and the new one comes in the next. Throws where nothing would be left meanwhile.
+ */
+function nextMappings(there: NetworkLoadBalancer['places'], asked: readonly NewPlace[]): SubnetMapping[] {
+  const oldOf = ({ zone, mapping }: NewPlace) =>
+    there.find((one) => one.zone === zone && one.subnet !== mapping.SubnetId);
+  const [first] = asked.filter((one) => oldOf(one) !== undefined);
+  if (first === undefined) return asked.map(({ mapping }) => mapping);
+  const others = asked.filter((one) => oldOf(one) === undefined).map(({ mapping }) => mapping);
+  const left = others.length > 0 ? others : there.slice(1).map(({ subnet }) => ({ SubnetId: subnet }));
+  const isNamed = asked.some(({ mapping }) => mapping.AllocationId ?? mapping.PrivateIPv4Address);
+  if (left.length > 0 && !isNamed) return left;
+  const why = 'which has to go first, and the load balancer needs one with its addresses meanwhile';
+  const said = `${first.mapping.SubnetId} is in the zone of ${oldOf(first)!.subnet}, ${why}: add another zone first`;
+  throw invalid('SetSubnets', `${keys.subnets}: ${said}`);
 }
 
 /** As it is right after it was made. */

@@ -7,6 +7,7 @@ import {
   network,
   plainConfig,
   port,
+  subnets,
 } from '../../../../test/clouds/aws/fake/machine.ts';
 import { group } from '../../../../test/clouds/aws/fake/network-facts.ts';
 import { type DesiredLoadBalancer, ownerTags } from '../../load-balancers.ts';
@@ -295,6 +296,69 @@ describe('a network load balancer', () => {
       assert.deepEqual((await m.ensure(network({ annotations, mayChangeAddress: true }))).sent, []);
     });
   }
+
+  it('is checked as often as its annotation says, also below the timeout that AWS would take', async () => {
+    for (const protocol of ['HTTP', 'TCP']) {
+      const m = managed();
+      await m.ensure(network({ annotations: { [keys.healthInterval]: '5', [keys.healthProtocol]: protocol } }));
+      const { HealthCheckIntervalSeconds, HealthCheckTimeoutSeconds } = inputOf(m, 'CreateTargetGroup') ?? {};
+      assert.deepEqual([HealthCheckIntervalSeconds, HealthCheckTimeoutSeconds], [5, 5]);
+    }
+  });
+
+  describe('that changes its subnets with consent', () => {
+    const more = ['a', 'b'].map((letter) => ({
+      ...subnets.find(({ id }) => id.endsWith(letter))!,
+      id: `subnet-${letter}2`,
+    }));
+    const within = (letters: readonly string[], other: Record<string, string> = {}) =>
+      network({
+        annotations: { [keys.subnets]: letters.map((letter) => `subnet-${letter}`).join(), ...other },
+        mayChangeAddress: true,
+      });
+    for (const [before, after, sets] of [
+      [
+        ['a', 'b'],
+        ['a2', 'b'],
+        [['b'], ['a2', 'b']],
+      ],
+      [
+        ['a', 'b'],
+        ['a2', 'b2'],
+        [['b'], ['a2'], ['a2', 'b2']],
+      ],
+      [['a'], ['a2', 'b'], [['b'], ['a2', 'b']]],
+      [['a'], ['b'], [['b']]],
+    ] as const)
+      it(`is never asked to be in two of one zone: ${before} to ${after}`, async () => {
+        const m = machine({ config: managedConfig, subnets: [...subnets, ...more] });
+        await m.ensure(within(before));
+        const arn = m.networkBalancer()!.arn;
+        m.aws.sent.length = 0;
+        await m.ensure(within(after));
+        const asked = m.aws.sent
+          .filter(({ operation }) => operation === 'v2 SetSubnets')
+          .map(({ input }) =>
+            (input['SubnetMappings'] as { SubnetId: string }[]).map(({ SubnetId }) => SubnetId.slice(7)),
+          );
+        assert.deepEqual([asked, m.networkBalancer()!.arn], [sets, arn]);
+      });
+
+    it('stays where it is while its only zone, or addresses that are named, would have no subnet meanwhile', async () => {
+      for (const other of [{}, { [keys.eipAllocations]: 'eipalloc-1' }]) {
+        const m = machine({ config: managedConfig, subnets: [...subnets, ...more] });
+        await m.ensure(within(['a'], other));
+        await assert.rejects(
+          m.ensure(within(['a2'], other)),
+          /subnet-a2 is in the zone of subnet-a, .* add another zone first/,
+        );
+        assert.deepEqual(
+          m.networkBalancer()!.places.map(({ SubnetId }) => SubnetId),
+          ['subnet-a'],
+        );
+      }
+    });
+  });
 
   it('keeps what serves where a value cannot be read, and makes nothing of it', async () => {
     const m = managed();

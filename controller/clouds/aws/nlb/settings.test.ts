@@ -88,6 +88,7 @@ describe('annotations of a network load balancer', () => {
     ['a flag that is none', { [keys.crossZone]: 'maybe' }, /expected true or false/],
     ['a threshold out of range', { [keys.healthyThreshold]: '1' }, /2 to 10/],
     ['an interval that is no number', { [keys.healthInterval]: '10s' }, /5 to 300/],
+    ['a timeout above the interval', { [keys.healthTimeout]: '8', [keys.healthInterval]: '5' }, /the interval, 5/],
     ['a probe of another protocol', { [keys.healthProtocol]: 'UDP' }, /HTTP, HTTPS or TCP/],
     ['a probe on no port', { [keys.healthPort]: '70000' }, /1 to 65535/],
     ['a path that is none', { [keys.healthPath]: 'healthz' }, /a path/],

@@ -208,6 +208,8 @@ export function readNlbSettings(desired: DesiredLoadBalancer, options: { readonl
     if (path !== undefined && !/^\/\S{0,1023}$/.test(path)) refuse(keys.healthPath, 'expected a path such as /healthz');
     const interval = whole(keys.healthInterval, 5, 300);
     const timeout = whole(keys.healthTimeout, 2, 120);
+    if (timeout !== undefined && interval !== undefined && timeout > interval)
+      refuse(keys.healthTimeout, `expected at most the interval, ${interval}`);
     return {
       protocol: knownProtocol,
       port: unclear.has(keys.healthPort) ? undefined : port,

@@ -114,7 +114,17 @@ export const elbV2Actions: Readonly<Record<string, Action>> = {
   },
   SetSubnets(region, { LoadBalancerArn = '', ...request }) {
     const balancer = balancerOf(region, LoadBalancerArn);
-    balancer.places = placesIn(region, request);
+    const places = placesIn(region, request);
+    const zoneOf = ({ SubnetId }: FakePlace) => region.subnets.get(SubnetId)!.zone;
+    const isTaken = (place: FakePlace) =>
+      balancer.places.some((old) => old.SubnetId !== place.SubnetId && zoneOf(old) === zoneOf(place));
+    if (places.some(isTaken)) {
+      const message =
+        'You cannot specify an additional subnet from an Availability Zone that is already associated with the load ' +
+        'balancer';
+      throw new AwsFault('InvalidConfigurationRequest', message);
+    }
+    balancer.places = places;
     return { AvailabilityZones: zoneItems(region, balancer) };
   },
   SetIpAddressType(region, { LoadBalancerArn = '', IpAddressType = 'ipv4' }) {
@@ -161,11 +171,11 @@ export const elbV2Actions: Readonly<Record<string, Action>> = {
     const arn = `${arnPrefix}:targetgroup/${name}/${newHex(region)}`;
     const group: FakeTargetGroup = {
       ...{ arn, name, given: { Protocol, Port, VpcId, TargetType, IpAddressType: request.IpAddressType ?? 'ipv4' } },
-      health: {
+      health: checked({
         ...{ HealthCheckProtocol: 'TCP', HealthCheckPort: 'traffic-port', HealthCheckIntervalSeconds: '30' },
         HealthCheckTimeoutSeconds: request.HealthCheckProtocol === 'HTTP' ? '6' : '10',
         ...{ HealthyThresholdCount: '5', UnhealthyThresholdCount: '2', ...healthIn(request) },
-      },
+      }),
       targets: new Map(),
       attributes: new Map([
         ['deregistration_delay.timeout_seconds', '300'],
@@ -182,7 +192,7 @@ export const elbV2Actions: Readonly<Record<string, Action>> = {
   },
   ModifyTargetGroup(region, { TargetGroupArn = '', ...request }) {
     const group = groupOf(region, TargetGroupArn);
-    group.health = { ...group.health, ...healthIn(request) };
+    group.health = checked({ ...group.health, ...healthIn(request) });
     return { TargetGroups: [groupItem(region, group)] };
   },
   DeleteTargetGroup(region, { TargetGroupArn = '' }) {
@@ -264,6 +274,12 @@ function healthIn(request: Request): FakeTargetGroup['health'] {
   return Object.fromEntries(healthFields.flatMap((name) => (given[name] === undefined ? [] : [[name, given[name]]])));
 }
 
+function checked(health: FakeTargetGroup['health']): FakeTargetGroup['health'] {
+  const [interval, timeout] = [health['HealthCheckIntervalSeconds'], health['HealthCheckTimeoutSeconds']].map(Number);
+  if (interval! >= timeout!) return health;
+  throw new AwsFault('ValidationError', 'Health check interval must be greater than or equal to the timeout.');
+}
+
 function tagsOf(region: FakeRegion, arn: string): Map<string, string> {
   if (arn.includes(':loadbalancer/')) return balancerOf(region, arn).tags;
   return (arn.includes(':listener/') ? listenerOf(region, arn) : groupOf(region, arn)).tags;
@@ -310,6 +326,11 @@ function forwardedTo(region: FakeRegion, balancer: string, { DefaultActions = []
 function placesIn({ subnets }: FakeRegion, { Subnets = [], SubnetMappings }: Request): readonly FakePlace[] {
   const places = SubnetMappings ?? Subnets.map((SubnetId) => ({ SubnetId }));
   const gone = places.find(({ SubnetId }) => !subnets.has(SubnetId));
+  const zones = new Set(places.map(({ SubnetId }) => subnets.get(SubnetId)?.zone));
+  if (gone === undefined && zones.size < places.length) {
+    const message = 'A load balancer cannot be attached to multiple subnets in the same Availability Zone';
+    throw new AwsFault('InvalidConfigurationRequest', message);
+  }
   if (gone === undefined && places.length > 0) return places;
   throw new AwsFault('SubnetNotFound', `The subnet ID '${gone?.SubnetId ?? ''}' does not exist`);
 }
