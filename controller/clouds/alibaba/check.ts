@@ -1,3 +1,4 @@
+import { isCloudError } from '../../../common/cloud-error.ts';
 import { createChecks } from '../checks.ts';
 import type { CheckResult } from '../cloud.ts';
 import { networkClass } from './annotations.ts';
@@ -24,6 +25,10 @@ export async function checkAlibaba(
   });
   await prove({ name: 'instances' }, policy, async () => {
     await read('ecs', 'DescribeInstances', { MaxResults: 1 });
+    // Of none that exists: what is refused for want of the right is refused before.
+    await read('ecs', 'DescribeInstanceAttribute', { InstanceId: 'i-0' }).catch((error: unknown) => {
+      if (!isCloudError(error) || !['Invalid', 'NotFound'].includes(error.kind)) throw error;
+    });
     return 'read';
   });
   await prove({ name: 'route tables', neededFor: ['routes'] }, policy, async () => {

@@ -9,7 +9,7 @@ import { type Machines, type Seen, seenById } from '../machines.ts';
 import { chunks, inParallel } from '../parallel.ts';
 import type { Urgency } from '../urgency.ts';
 import type { AlibabaClient, Params } from './client.ts';
-import { cloud, invalid } from './fault.ts';
+import { cloud, codeOf, invalid } from './fault.ts';
 
 /** The most that one call takes. */
 const idsAtOnce = 100;
@@ -44,16 +44,27 @@ export function createInstances(client: AlibabaClient): Machines {
     },
     async get(id, signal) {
       const params = { InstanceIds: JSON.stringify([id]), MaxResults: idsAtOnce };
-      const answer = await client.call({ product: 'ecs', action, params, signal }).catch((error: unknown) => {
-        // An empty list says that it is gone; `NotFound` is said of something else, as the role of the credential.
-        throw isCloudError(error) && error.kind === 'NotFound' ? invalid(action, error.message) : error;
-      });
+      const answer = await client.call({ product: 'ecs', action, params, signal }).catch(asInvalid(action));
       // An answer without a list proves nothing.
       const [found] = answer.object('Instances').objects('Instance');
       if (found !== undefined) return readInstance(found, 'id');
-      const message = `ECS shows no instance ${id} where it is asked for that id`;
-      throw new CloudError({ kind: 'NotFound', cloud, operation: action, message });
+      // A list may leave out what the policy does not show.
+      const proof = 'DescribeInstanceAttribute';
+      const request = { product: 'ecs', action: proof, params: { InstanceId: id }, signal } as const;
+      await client.call(request).catch((error: unknown) => {
+        if (codeOf(error) === 'InvalidInstanceId.NotFound') throw error;
+        return asInvalid(proof)(error);
+      });
+      const message = `${id} exists, and the list for that very id does not show it`;
+      throw new CloudError({ kind: 'Unavailable', cloud, operation: action, message });
     },
+  };
+}
+
+/** `NotFound` is said of something else, too, as of the role of the credential. */
+function asInvalid(operation: string): (error: unknown) => never {
+  return (error) => {
+    throw isCloudError(error) && error.kind === 'NotFound' ? invalid(operation, error.message) : error;
   };
 }
 

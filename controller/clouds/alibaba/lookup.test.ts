@@ -46,6 +46,21 @@ describe('lookups of ECS instances', () => {
     await world.close();
   });
 
+  it('are absent where their id does not exist, and unknown where a list alone leaves them out', async () => {
+    const world = alibabaWorld();
+    const [gone, hidden] = [await world.createVm(), await world.createVm()];
+    const { instances } = await world.open();
+    await world.deleteVm(gone.providerID);
+    world.fake.hidden.add(hidden.providerID.split('.')[1]!);
+    const refs = [refTo(gone.providerID), refTo(hidden.providerID)];
+    const answers = await world.during(instances.lookup(refs));
+    assert.deepEqual(
+      refs.map((ref) => answers.get(refKey(ref))?.state),
+      ['absent', 'unknown'],
+    );
+    await world.close();
+  });
+
   it('are unknown, never absent, while the API throttles or answers without a list', async () => {
     const throttled = { Code: 'Throttling.User', Message: 'Request was denied due to user flow control.' };
     for (const [body, status, kind] of [
@@ -53,7 +68,7 @@ describe('lookups of ECS instances', () => {
       [{ RequestId: 'x' }, 200, 'Invalid'],
       ['<html>', 502, 'Unavailable'],
       [{ Code: 'Forbidden.RAM', Message: 'not authorized' }, 403, 'Forbidden'],
-      // Of the credential, of a network interface: a missing instance is an empty list.
+      // Of the credential, not of an instance.
       [{ Code: 'EntityNotExist.Role', Message: 'The role not exists: node.' }, 404, 'Invalid'],
     ] as const) {
       const world = alibabaWorld();

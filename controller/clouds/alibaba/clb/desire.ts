@@ -14,6 +14,7 @@ import {
   type Group,
   groupName,
   kindNames,
+  type Listener,
   listenerKey,
   listKey,
   type Server,
@@ -62,15 +63,13 @@ export function desireOf({ desired, own }: DesireInput, options: DesireOptions):
   };
   const version = desired.mayChangeAddress ? settings.version : (versionHeld(held) ?? settings.version);
   const list = listOf(desired, settings, { name, tags: marks, version });
-  const isAdopted = held.some((one) => one.kind === kindNames.balancer && one.owner === undefined);
-  const formerList = held.find(({ kind }) => kind === kindNames.list)?.id;
   const groups = new Map(served.map((port) => [groupKeyOf(port, desired), port]));
   return {
     wants: [
       { ...main, spec },
       ...(list === undefined ? [] : [list]),
       ...[...groups].map(([key, port]) => groupOf(key, port, desired, options.clusterId, held)),
-      ...served.map((port) => listenerOf(port, desired, settings, options.clusterId, list, formerList, isAdopted)),
+      ...served.map((port) => listenerOf(port, desired, settings, options.clusterId, list, held)),
     ],
     refusals,
     remarks: [...settings.remarks, ...chargeRemarks(changes, held), ...remarksOf(desired, version)],
@@ -238,15 +237,22 @@ function listenerOf(
   settings: Settings,
   clusterId: string,
   list: Want<ListSpec> | undefined,
-  formerList: string | undefined,
-  isAdopted: boolean,
+  held: readonly Found[],
 ): Want<ListenerSpec> {
   const { port, protocol: transport } = desiredPort;
   const protocol = settings.protocolOf(desiredPort);
   const key = listenerKey(protocol, port);
   const [namespace = '', name = ''] = desired.service.split('/');
   const group = nameOf({ kind: kindNames.group, key: groupKeyOf(desiredPort, desired) });
-  const fields = fieldsOf(protocol, desired, settings, isAdopted);
+  const isAdopted = held.some((one) => one.kind === kindNames.balancer && one.owner === undefined);
+  const formerList = held.find(({ kind }) => kind === kindNames.list)?.id;
+  const there = held.find((one) => one.kind === kindNames.listener && one.key === key)?.body as Listener | undefined;
+  // Clients that had affinity would go on having it.
+  const wasHashed = protocol === 'udp' && !desired.sessionAffinity && there?.wire['Scheduler'] === 'sch';
+  const fields = {
+    ...(wasHashed && !isAdopted && { Scheduler: 'rr' }),
+    ...fieldsOf(protocol, desired, settings, isAdopted),
+  };
   const spec: ListenerSpec = {
     ...{ port, protocol, group, fields, list: list && nameOf(list), formerList },
     description: `k8s/${port}/${name}/${namespace}/${clusterId}`.slice(0, 80),
@@ -269,7 +275,7 @@ function fieldsOf(
   const chosen = settings.fieldsOf(protocol);
   const stays = Math.min(sessionAffinity?.timeoutSeconds ?? 0, longestPersistence);
   const affinity = protocol === 'tcp' ? { PersistenceTimeout: stays } : {};
-  const hashed = protocol === 'udp' && sessionAffinity ? { Scheduler: 'sch' } : {};
+  const hashed = protocol === 'udp' && sessionAffinity && !isAdopted ? { Scheduler: 'sch' } : {};
   const usual = { ...affinity, ...hashed, ...chosen };
   if (protocol === 'udp' || isAdopted) return usual;
   if (ofPods) {

@@ -30,6 +30,27 @@ describe('a load balancer of Alibaba Cloud', () => {
     await harness.world.close();
   });
 
+  it('has a listener made again for another hash, which none changes to, and leaves the others alone', async () => {
+    const harness = await createBalancerHarness();
+    const schedulers = () => [...harness.balancer().listeners.values()].map(({ wire }) => wire['Scheduler']);
+    const ports = [port(53, 30_053, { protocol: 'UDP' })];
+    const pinned = { ports, sessionAffinity: { timeoutSeconds: 60 } };
+    await harness.settle({ ports });
+    for (const [ask, scheduler] of [
+      [{ ...pinned, sourceRanges: ['192.0.2.0/24'] }, 'sch'],
+      [{ ...pinned, annotations: { scheduler: 'tch' } }, 'tch'],
+      [pinned, 'sch'],
+      [{ ports }, 'rr'],
+    ] as const) {
+      await harness.settle(ask);
+      assert.deepEqual(schedulers(), [scheduler]);
+      harness.changes();
+      await harness.settle(ask);
+      assert.deepEqual(harness.changes(), []);
+    }
+    await harness.world.close();
+  });
+
   it('takes twenty servers a call, and lets one that drains go without new connections', async () => {
     const harness = await createBalancerHarness();
     const vms = await Promise.all(Array.from({ length: 45 }, () => harness.world.createVm()));

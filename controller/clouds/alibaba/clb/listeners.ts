@@ -20,6 +20,7 @@ export interface ListenerSpec {
   readonly fields: Params;
 }
 
+const hashes: ReadonlySet<string> = new Set(['sch', 'tch', 'qch']);
 /** For a health check: the port that each server has. It is the default, and may not be shown. */
 export const portOfServer = -520;
 const all = ['AclId', 'AclStatus', 'AclType', 'Bandwidth', 'Description', 'Scheduler', 'HealthCheckConnectPort'];
@@ -70,6 +71,10 @@ export function listenerKind(client: AlibabaClient): Kind<ListenerSpec, Listener
           replace: `redirected to ${forward ?? 'nothing'}, now to ${spec.forwardPort ?? 'nothing'}`,
           first: 'break',
         };
+      const [before, scheduler] = [wire['Scheduler'], spec.fields['Scheduler']];
+      // No listener changes to a hash: "SetLoadBalancerTCPListenerAttribute" in the API reference of SLB.
+      if (hashes.has(String(scheduler)) && before !== scheduler)
+        return { replace: `Scheduler ${String(before)} to ${String(scheduler)}`, first: 'break' };
       // What forwards serves nothing itself.
       const isServing = forward === undefined;
       const news = [

@@ -344,7 +344,7 @@ describe('a network load balancer', () => {
         assert.deepEqual([asked, m.networkBalancer()!.arn], [sets, arn]);
       });
 
-    it('stays where it is while its only zone, or addresses that are named, would have no subnet meanwhile', async () => {
+    it('stays where it is while its only zone, or a named address, would have no subnet meanwhile', async () => {
       for (const other of [{}, { [keys.eipAllocations]: 'eipalloc-1' }]) {
         const m = machine({ config: managedConfig, subnets: [...subnets, ...more] });
         await m.ensure(within(['a'], other));

@@ -17,7 +17,7 @@ describe('a load balancer of Huawei Cloud', () => {
     await harness.world.close();
   });
 
-  it('gets no new connections to a Node that drains: by its weight, or without it where weights have no effect', async () => {
+  it('sends nothing new to a Node that drains: by its weight, or without it where weights have no effect', async () => {
     for (const [algorithm, weights] of [
       ['ROUND_ROBIN', [0, 1]],
       ['SOURCE_IP', [1]],

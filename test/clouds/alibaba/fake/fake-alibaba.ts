@@ -19,7 +19,7 @@ import {
   setServers,
 } from './fake-groups.ts';
 import { answerMetadata, assumeRole } from './fake-identity.ts';
-import { describeInstances } from './fake-instances.ts';
+import { describeInstance, describeInstances } from './fake-instances.ts';
 import { describeInterfaces } from './fake-interfaces.ts';
 import { createListener, deleteListener, describeListeners, setListener, startListener } from './fake-listeners.ts';
 import { addEntries, createList, deleteList, describeList, describeLists, removeEntries } from './fake-lists.ts';
@@ -67,6 +67,7 @@ const networkVersion = '2022-04-30';
 
 /** By version and action. */
 const handlers: Readonly<Record<string, Handler>> = {
+  '2014-05-26 DescribeInstanceAttribute': describeInstance,
   '2014-05-26 DescribeInstances': describeInstances,
   '2014-05-26 DescribeNetworkInterfaces': describeInterfaces,
   '2016-04-28 DescribeRouteTableList': describeTables,

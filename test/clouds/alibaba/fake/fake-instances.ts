@@ -1,5 +1,5 @@
 import type { FakeAnswer, Json } from '../../fake-http.ts';
-import { FakeRefusal, type FakeRequest, invalid, ok, pageByToken } from './fake-api.ts';
+import { FakeRefusal, type FakeRequest, invalid, ok, pageByToken, required } from './fake-api.ts';
 import type { FakeInstance, FakeRegion } from './fake-region.ts';
 
 export function describeInstances(region: FakeRegion, request: FakeRequest): FakeAnswer {
@@ -15,7 +15,7 @@ export function describeInstances(region: FakeRegion, request: FakeRequest): Fak
   const matching =
     name === undefined ? undefined : new RegExp(`^${name.replaceAll('.', '\\.').replaceAll('*', '.*')}$`);
   const found = [...region.instances.values()].filter(
-    (one) => (ids?.includes(one.id) ?? true) && (matching?.test(one.name) ?? true),
+    (one) => !region.hidden.has(one.id) && (ids?.includes(one.id) ?? true) && (matching?.test(one.name) ?? true),
   );
   const { items, paging } = pageByToken(
     found.map((one) => shown(region, one)),
@@ -23,6 +23,13 @@ export function describeInstances(region: FakeRegion, request: FakeRequest): Fak
     100,
   );
   return ok({ ...paging, TotalCount: 0, PageNumber: 0, PageSize: 0, Instances: { Instance: items } });
+}
+
+export function describeInstance(region: FakeRegion, request: FakeRequest): FakeAnswer {
+  const one = region.instances.get(required(request, 'InstanceId'));
+  if (one === undefined)
+    throw new FakeRefusal(404, 'InvalidInstanceId.NotFound', 'The specified InstanceId does not exist.');
+  return ok({ InstanceId: one.id, InstanceName: one.name, Status: one.status, RegionId: region.id });
 }
 
 function shown(region: FakeRegion, one: FakeInstance): Json {

@@ -71,8 +71,10 @@ export function setListener(protocol: string) {
   return (region: FakeRegion, request: FakeRequest): FakeAnswer => {
     const balancer = balancerOf(region, request);
     const one = listenerOf(balancer, request, protocol);
-    const wire = { ...one.wire, ...wireIn(request) };
+    const wire: Json = { ...one.wire, ...wireIn(request) };
     assertGood(region, balancer, protocol, wire);
+    if (['sch', 'tch', 'qch'].includes(String(wire['Scheduler'])) && wire['Scheduler'] !== one.wire['Scheduler'])
+      throw invalid('Scheduler');
     changing(region, balancer);
     Object.assign(one.wire, wire);
     return ok({});

@@ -117,6 +117,7 @@ export const parameters: Readonly<Record<string, string>> = {
     'PrimaryIpAddress PrivateIpAddress ResourceGroupId SecurityGroupId ServiceManaged Status Tag Type',
     'VSwitchId VpcId',
   ].join(' '),
+  DescribeInstanceAttribute: 'InstanceId',
   DescribeInstances: [
     'AdditionalAttributes DeviceAvailable DryRun EipAddresses Filter HpcClusterId HttpEndpoint',
     'HttpPutResponseHopLimit HttpTokens ImageId InnerIpAddresses InstanceChargeType InstanceIds',
