@@ -48,16 +48,24 @@ describe('a load balancer', () => {
     assert.deepEqual(harness.changes(), ['assignToLoadBalancerRule']);
   });
 
-  it('follows session affinity and the PROXY protocol in place', async () => {
+  it('follows session affinity in place, and the PROXY protocol by another rule', async () => {
     const harness = await createBalancerHarness();
     await harness.settle();
     const [before] = harness.rules();
     harness.changes();
-    const ask = { sessionAffinity: { timeoutSeconds: 60 }, annotations: { 'proxy-protocol': 'true' } };
-    const { observed } = await harness.settle(ask);
+    const sticky = { sessionAffinity: { timeoutSeconds: 60 } };
+    await harness.settle(sticky);
     assert.deepEqual(harness.changes(), ['updateLoadBalancerRule']);
-    const [{ id, algorithm, protocol, name } = before!] = harness.rules();
-    assert.deepEqual([id, algorithm, protocol], [before!.id, 'source', 'tcp-proxy']);
+    assert.deepEqual(
+      harness.rules().map(({ id, algorithm }) => [id, algorithm]),
+      [[before!.id, 'source']],
+    );
+    const { observed } = await harness.settle({ ...sticky, annotations: { 'proxy-protocol': 'true' } });
+    const made = ['deleteLoadBalancerRule', 'createLoadBalancerRule', 'assignToLoadBalancerRule'];
+    assert.deepEqual(harness.changes(), made);
+    const [{ id, algorithm, protocol, name, vms } = before!, ...others] = harness.rules();
+    assert.notEqual(id, before!.id);
+    assert.deepEqual([algorithm, protocol, vms.length, others], ['source', 'tcp-proxy', 2, []]);
     assert.match(name, /-tcp-proxy-80$/);
     assert.equal(observed?.ingress[0]?.ipMode, 'Proxy');
   });

@@ -104,10 +104,14 @@ export function createReader(project: Project): Reader {
       const isLost = search && acquisitions.found().some((one) => isOwnedBy(one, owner));
       const lost = isLost ? await addresses({}, options) : [];
       const all = [...new Map([...some, ...lost].map((one) => [one.text('id'), one])).values()];
-      const of = (read: typeof rules, name: string) => all.map((one) => read({ [name]: one.text('id') }, options));
       const [onThem, openings] = await Promise.all([
-        Promise.all(of(rules, 'publicipid')),
-        Promise.all(of(firewall, 'ipaddressid')),
+        Promise.all(all.map((one) => rules({ publicipid: one.text('id') }, options))),
+        // Of one that is being acquired or released they are refused.
+        Promise.all(
+          all
+            .filter((one) => one.text('state') === 'Allocated')
+            .map((one) => firewall({ ipaddressid: one.text('id') }, options)),
+        ),
       ]);
       const found = join(all, onThem.flat(), openings.flat());
       const used = found.flatMap(({ kind, body }) => (kind === kindNames.address ? networkOf(body) : []));

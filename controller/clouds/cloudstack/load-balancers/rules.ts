@@ -16,12 +16,14 @@ export function ruleKind({ change }: Project): Kind<RuleSpec, Rule> {
         return { replace: `node port ${body.privatePort} to ${spec.privatePort}`, first: 'break' };
       if (body.cidrs.join() !== spec.cidrs.join())
         return { replace: `sources ${body.cidrs.join()} to ${spec.cidrs.join()}`, first: 'break' };
-      const fields = (['algorithm', 'protocol'] as const).filter((name) => body[name] !== spec[name]);
-      if (fields.length === 0) return { same: true };
-      const { name, algorithm, protocol } = spec;
-      const differences = fields.map((one) => `${one} ${body[one]} to ${spec[one]}`);
-      const summary = `port ${spec.publicPort}: ${differences.join(', ')}`;
-      return { changes: [{ what: 'rule', summary, phase: 'set', body: { name, algorithm, protocol } }] };
+      // An update is stored, and the router that balances goes on as before: `updateLoadBalancerRule` of the server
+      // applies another algorithm alone.
+      if (body.protocol !== spec.protocol)
+        return { replace: `protocol ${body.protocol} to ${spec.protocol}`, first: 'break' };
+      const { name, algorithm } = spec;
+      if (body.algorithm === algorithm) return { same: true };
+      const summary = `port ${spec.publicPort}: algorithm ${body.algorithm} to ${algorithm}`;
+      return { changes: [{ what: 'rule', summary, phase: 'set', body: { name, algorithm } }] };
     },
     create: ({ spec }, _inside, io) =>
       change(

@@ -1,6 +1,6 @@
 import type { Json } from '../../fake-http.ts';
 import type { Command, FakeAccount } from './fake-account.ts';
-import { noEntity, tagsIn } from './fake-api.ts';
+import { invalid, noEntity, tagsIn } from './fake-api.ts';
 import { apiKey } from './fake-keys.ts';
 import { showAcl, showAddress, showFirewall, showNetwork, showPolicy, showRule, showVm } from './fake-shapes.ts';
 
@@ -94,6 +94,9 @@ export const lists: Readonly<Record<string, List>> = {
     collection: 'firewallrule',
     items: (fake, command) => {
       known(fake.addresses, command, 'ipaddressid');
+      const asked = fake.addresses.get(command.params.get('ipaddressid') ?? '');
+      if (asked !== undefined && asked.state !== 'Allocated')
+        throw invalid(`Ip address id=${asked.id} not ready for firewall rules yet`);
       const found = filtered(fake.firewall, command, { ipaddressid: ({ place }, value) => place === value });
       return found.map((rule) => showFirewall(rule, fake.addresses.get(rule.place)!.ip));
     },
