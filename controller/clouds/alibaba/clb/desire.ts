@@ -20,7 +20,7 @@ import {
   type Server,
 } from './found.ts';
 import type { GroupSpec } from './groups.ts';
-import { type ListenerSpec, portOfServer } from './listeners.ts';
+import { isHashedAnew, type ListenerSpec, portOfServer, standingFields } from './listeners.ts';
 import { type Settings, settingsOf } from './settings.ts';
 import { marksOf } from './tags.ts';
 
@@ -249,10 +249,13 @@ function listenerOf(
   const there = held.find((one) => one.kind === kindNames.listener && one.key === key)?.body as Listener | undefined;
   // Clients that had affinity would go on having it.
   const wasHashed = protocol === 'udp' && !desired.sessionAffinity && there?.wire['Scheduler'] === 'sch';
-  const fields = {
+  const asked = {
     ...(wasHashed && !isAdopted && { Scheduler: 'rr' }),
     ...fieldsOf(protocol, desired, settings, isAdopted),
   };
+  // One that is made again has what no annotation says as it stood.
+  const fields =
+    there !== undefined && isHashedAnew(there, asked['Scheduler']) ? { ...keptOf(there, formerList), ...asked } : asked;
   const spec: ListenerSpec = {
     ...{ port, protocol, group, fields, list: list && nameOf(list), formerList },
     description: `k8s/${port}/${name}/${namespace}/${clusterId}`.slice(0, 80),
@@ -263,6 +266,12 @@ function listenerOf(
     ...{ needs: [group, ...(list === undefined ? [] : [nameOf(list)])], ports: [{ port, protocol: transport }] },
     summary: `port ${key}`,
   };
+}
+
+/** But for an access list of the Service's source ranges, which the spec has itself. */
+function keptOf(there: Listener, formerList: string | undefined): ListenerSpec['fields'] {
+  const { AclId, AclType, AclStatus, Description: _, ...others } = standingFields(there);
+  return AclId === undefined || AclId === formerList ? others : { ...others, AclId, AclType, AclStatus };
 }
 
 /** Health checks of what the classic controller made are left as they are until something else changes. */

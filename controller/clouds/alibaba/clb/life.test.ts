@@ -51,6 +51,36 @@ describe('a load balancer of Alibaba Cloud', () => {
     await harness.world.close();
   });
 
+  it('keeps what no annotation says when a listener is made again', async () => {
+    const harness = await createBalancerHarness();
+    const ports = [port(53, 30_053, { protocol: 'UDP' })];
+    await harness.settle({ ports });
+    const [before] = harness.balancer().listeners.values();
+    const { lists } = harness.world.fake;
+    lists.set('acl-theirs', { id: 'acl-theirs', name: 'x', version: 'ipv4', tags: new Map(), entries: [] });
+    const theirs = { AclStatus: 'on', AclType: 'white', AclId: 'acl-theirs', Bandwidth: 7, UnhealthyThreshold: 5 };
+    Object.assign(before!.wire, theirs);
+    await harness.restart();
+    await harness.settle({ ports, sessionAffinity: { timeoutSeconds: 60 } });
+    const [after] = harness.balancer().listeners.values();
+    assert.notEqual(after, before);
+    const expected = { ...theirs, Scheduler: 'sch' };
+    for (const [name, value] of Object.entries(expected)) assert.equal(after!.wire[name], value, name);
+    await harness.world.close();
+  });
+
+  it('leaves ports alone whose protocol has no such hash, and says so', async () => {
+    const harness = await createBalancerHarness();
+    const ports = [port(80, 30_080), port(443, 30_443), port(53, 30_053, { protocol: 'UDP' })];
+    const { remarks } = await harness.settle({ ports, annotations: { 'protocol-port': 'http:80', scheduler: 'qch' } });
+    const listeners = [...harness.balancer().listeners.values()];
+    assert.deepEqual(listeners.map(({ protocol, wire }) => `${protocol} ${wire['Scheduler']}`).sort(), [
+      ...['http rr', 'tcp rr', 'udp qch'],
+    ]);
+    assert.match(remarks.join(), /scheduler has no effect on http, tcp, which have no such hash/);
+    await harness.world.close();
+  });
+
   it('takes twenty servers a call, and lets one that drains go without new connections', async () => {
     const harness = await createBalancerHarness();
     const vms = await Promise.all(Array.from({ length: 45 }, () => harness.world.createVm()));

@@ -71,10 +71,9 @@ export function listenerKind(client: AlibabaClient): Kind<ListenerSpec, Listener
           replace: `redirected to ${forward ?? 'nothing'}, now to ${spec.forwardPort ?? 'nothing'}`,
           first: 'break',
         };
-      const [before, scheduler] = [wire['Scheduler'], spec.fields['Scheduler']];
-      // No listener changes to a hash: "SetLoadBalancerTCPListenerAttribute" in the API reference of SLB.
-      if (hashes.has(String(scheduler)) && before !== scheduler)
-        return { replace: `Scheduler ${String(before)} to ${String(scheduler)}`, first: 'break' };
+      const scheduler = spec.fields['Scheduler'];
+      if (isHashedAnew(body, scheduler))
+        return { replace: `Scheduler ${String(wire['Scheduler'])} to ${String(scheduler)}`, first: 'break' };
       // What forwards serves nothing itself.
       const isServing = forward === undefined;
       const news = [
@@ -120,7 +119,7 @@ export function listenerKind(client: AlibabaClient): Kind<ListenerSpec, Listener
       }
       const chosen = spec as ListenerSpec;
       const list = usesFormer(body.wire, chosen) ? { AclStatus: 'off' } : {};
-      const params = { ...standing(body), ...paramsOf(chosen, io), ...list };
+      const params = { ...standingFields(body), ...paramsOf(chosen, io), ...list };
       await send(
         actionOf('Set', body, 'Attribute'),
         { ...of, ...asSet(body.protocol, params), VServerGroup: 'on' },
@@ -141,12 +140,18 @@ export function listenerKind(client: AlibabaClient): Kind<ListenerSpec, Listener
   };
 }
 
+/** No listener changes to a hash: "SetLoadBalancerTCPListenerAttribute" in the API reference of SLB. */
+export function isHashedAnew({ wire }: Listener, scheduler: Params[string]): boolean {
+  return hashes.has(String(scheduler)) && wire['Scheduler'] !== scheduler;
+}
+
 function usesFormer(wire: Json, { list, formerList, fields }: ListenerSpec): boolean {
   if (list !== undefined || formerList === undefined || fields['AclId'] !== undefined) return false;
   return wire['AclStatus'] === 'on' && wire['AclId'] === formerList;
 }
 
-function standing({ protocol, wire }: Listener): Params {
+/** The settings of a listener, as another one or a change has to send them. */
+export function standingFields({ protocol, wire }: Listener): Params {
   const names = (fieldsOf[protocol] ?? []).filter(
     (name) => !['AclId', 'AclType'].includes(name) || wire['AclStatus'] === 'on',
   );

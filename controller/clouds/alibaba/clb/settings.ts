@@ -51,6 +51,9 @@ const all = [...transport, ...web];
 
 type Parse = (text: string) => string | number | boolean | undefined;
 
+/** Schedulers by a hash, and which protocols have them: others of the same Service keep theirs. */
+const hashedProtocols: Readonly<Record<string, readonly string[]>> = { sch: transport, tch: transport, qch: ['udp'] };
+
 /** Field of a listener, whose they are, and how the value is read. */
 const listenerFields: readonly (readonly [AnnotationName, string, readonly string[], Parse])[] = [
   ['scheduler', 'Scheduler', all, oneOf('wrr', 'wlc', 'rr', 'sch', 'tch', 'qch')],
@@ -188,6 +191,10 @@ export function settingsOf(
   const protocolOf = ({ port, protocol }: DesiredPort) => (protocol === 'TCP' ? (protocols.get(port) ?? 'tcp') : 'udp');
   if (ports.some((port) => protocolOf(port) === 'https') && !has('cert-id')) wrong('cert-id', 'it, beside https');
   const fields = listenerFields.map(([name, field, of, parse]) => [field, of, read(name, parse)] as const);
+  const hashed = hashedProtocols[String(fields.find(([field]) => field === 'Scheduler')?.[2])];
+  const unhashed = ports.map(protocolOf).filter((protocol) => hashed?.includes(protocol) === false);
+  if (unhashed.length > 0)
+    remarks.push(`${prefix}scheduler has no effect on ${[...new Set(unhashed)].join(', ')}, which have no such hash`);
   const usesList = has('acl-id') && read('acl-status', flag) === 'on';
   const isPrivate = kind === 'intranet';
   const vswitch = read('vswitch-id', matching(/^vsw-[0-9a-z]+$/));
@@ -225,7 +232,11 @@ export function settingsOf(
       set(
         Object.fromEntries(
           fields.flatMap(([field, of, value]) =>
-            of.includes(protocol) && value !== undefined ? [[field, value]] : [],
+            of.includes(protocol) &&
+            (field !== 'Scheduler' || (hashed ?? all).includes(protocol)) &&
+            value !== undefined
+              ? [[field, value]]
+              : [],
           ),
         ),
       ),

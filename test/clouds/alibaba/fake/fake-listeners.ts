@@ -49,6 +49,8 @@ function assertGood(region: FakeRegion, balancer: FakeBalancer, protocol: string
   if (wire['Bandwidth'] === undefined) throw new FakeRefusal(400, 'MissingParam.Bandwidth');
   if (protocol.startsWith('http') && (!wire['StickySession'] || !wire['HealthCheck']))
     throw new FakeRefusal(400, 'MissingParam.StickySession');
+  const hashes: readonly unknown[] = { tcp: ['sch', 'tch'], udp: ['sch', 'tch', 'qch'] }[protocol] ?? [];
+  if (/ch$/.test(String(wire['Scheduler'])) && !hashes.includes(wire['Scheduler'])) throw invalid('Scheduler');
   if (wire['StickySession'] === 'on' && !wire['StickySessionType']) throw invalid('StickySessionType');
 }
 
