@@ -79,8 +79,13 @@ function change(
  * changes its subnet, each without one for a moment; then zones leave.
  */
 function subnetChanges({ name, subnets: there }: ClassicLoadBalancer, spec: BalancerSpec): Change[] {
-  const { subnets, exchanged } = spec;
+  const { subnets } = spec;
   if (subnets === undefined) return [];
+  const missing = subnets.filter((id) => !there.includes(id));
+  const exchanges = missing.flatMap((id) => {
+    const old = spec.exchanged[id];
+    return old !== undefined && there.includes(old) ? [{ id, old }] : [];
+  });
   const changes: Change[] = [];
   const attach = (phase: Change['phase'], ids: readonly string[]) =>
     add(phase, `attach ${name} to ${ids.join(', ')}`, { does: 'attach subnets', subnets: ids });
@@ -100,16 +105,15 @@ function subnetChanges({ name, subnets: there }: ClassicLoadBalancer, spec: Bala
   }
   attach(
     'grow',
-    subnets.filter((id) => !there.includes(id) && exchanged[id] === undefined),
+    missing.filter((id) => !exchanges.some((one) => one.id === id)),
   );
-  for (const [id, old] of Object.entries(exchanged)) {
+  for (const { id, old } of exchanges) {
     detach('set', [old]);
     attach('set', [id]);
   }
-  const gone = Object.values(exchanged);
   detach(
     'shrink',
-    there.filter((id) => !subnets.includes(id) && !gone.includes(id)),
+    there.filter((id) => !subnets.includes(id) && !exchanges.some(({ old }) => old === id)),
   );
   return changes;
 }

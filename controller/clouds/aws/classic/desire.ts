@@ -42,7 +42,8 @@ export function desireClassic(given: DesireInput, parts: DesireParts): Desire {
     }
   }
   const scheme = schemeOf(settings, desired, balancer, refusals);
-  const subnets = subnetsOf(settings, balancer, parts, refusals);
+  const isReplaced = scheme !== undefined && balancer !== undefined && (balancer.scheme === 'internal') !== scheme;
+  const subnets = subnetsOf(settings, isReplaced ? undefined : balancer, parts, refusals);
   const front = desireGroups(input, settings, standing, parts);
   refusals.push(...front.refusals);
   const rules = nodeRules(input, settings, standing, parts, members, front.groups);

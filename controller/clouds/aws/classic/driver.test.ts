@@ -255,6 +255,20 @@ describe('a classic load balancer', () => {
       });
     }
 
+    it('gets them with another scheme when it is made, and is not moved afterwards', async () => {
+      const { ensure, balancer } = machine({ subnets: [...subnets, inA2] });
+      await ensure(within('subnet-a'));
+      const asked = desired({
+        annotations: { [keys.subnets]: 'subnet-a2', [keys.internal]: 'true' },
+        mayChangeAddress: true,
+      });
+      const { sent, refusals } = await ensure(asked);
+      assert.deepEqual(
+        [sent.filter((operation) => /Subnets$/.test(operation)), refusals, balancer()!.description['Subnets']],
+        [[], [], ['subnet-a2']],
+      );
+    });
+
     it('stays in its only one where the other is in the same zone', async () => {
       const { ensure } = machine({ subnets: [...subnets, inA2] });
       await ensure(within('subnet-a'));

@@ -136,7 +136,8 @@ export function createNetworkBalancerKinds(given: NetworkKindsParts): NetworkBal
       }
       case 'subnets': {
         const isInternal = there.scheme === 'internal';
-        const asked = await placesFor(body as PlaceSpec, isInternal, there.addressType, io);
+        const { place } = body as Pick<NetworkSpec, 'place'>;
+        const asked = await placesFor(place, isInternal, there.addressType, io);
         const SubnetMappings = nextMappings(there.places, asked);
         const command = new SetSubnetsCommand({ LoadBalancerArn, SubnetMappings });
         const answer = await parts.elbv2().change('SetSubnets', command, options(io));
@@ -224,20 +225,25 @@ interface NewPlace {
 }
 
 /**
- * What the next call may ask for on the way to `asked`. AWS takes no second subnet of a zone: the old one goes in one
- * call, and the new one comes in the next. Throws where nothing would be left meanwhile.
+ * What the next call may ask for on the way to `asked`. AWS takes no second subnet of a zone, so one zone after another
+ * gives up its subnet in one call and takes the new one in the next; zones without one join first. Throws where none
+ * would serve meanwhile.
  */
 function nextMappings(there: NetworkLoadBalancer['places'], asked: readonly NewPlace[]): SubnetMapping[] {
   const oldOf = ({ zone, mapping }: NewPlace) =>
-    there.find((one) => one.zone === zone && one.subnet !== mapping.SubnetId);
-  const [first] = asked.filter((one) => oldOf(one) !== undefined);
+    there.find((one) => one.zone === zone && one.subnet !== mapping.SubnetId)?.subnet;
+  const [first, ...exchanged] = asked.filter((one) => oldOf(one) !== undefined);
   if (first === undefined) return asked.map(({ mapping }) => mapping);
   const others = asked.filter((one) => oldOf(one) === undefined).map(({ mapping }) => mapping);
-  const left = others.length > 0 ? others : there.slice(1).map(({ subnet }) => ({ SubnetId: subnet }));
+  const isJoining = others.some(({ SubnetId }) => !there.some(({ subnet }) => subnet === SubnetId));
+  const kept = isJoining ? [first, ...exchanged] : exchanged;
+  const left = [...others, ...kept.map((one) => ({ SubnetId: oldOf(one) }))];
   const isNamed = asked.some(({ mapping }) => mapping.AllocationId ?? mapping.PrivateIPv4Address);
   if (left.length > 0 && !isNamed) return left;
-  const why = 'which has to go first, and the load balancer needs one with its addresses meanwhile';
-  const said = `${first.mapping.SubnetId} is in the zone of ${oldOf(first)!.subnet}, ${why}: add another zone first`;
+  const why = isNamed
+    ? 'with addresses that are named it cannot'
+    : 'nothing would serve meanwhile: add another zone first';
+  const said = `${first.mapping.SubnetId} is in the zone of ${oldOf(first)}, which has to go before, and ${why}`;
   throw invalid('SetSubnets', `${keys.subnets}: ${said}`);
 }
 

@@ -60,7 +60,8 @@ export function compareNetwork(there: NetworkLoadBalancer, spec: NetworkSpec): C
   const subnets = there.places.map(({ subnet }) => subnet);
   const named = place?.subnets ?? [];
   if (named.length > 0 && named.every((id) => id.startsWith('subnet-')) && !isSameSet(named, subnets))
-    change('subnets', subnets.join(', '), named.join(', '), place);
+    // With what stands: several calls on the way are no calls without effect.
+    change('subnets', subnets.join(', '), named.join(', '), { place, from: subnets });
   // Without groups at its creation it never gets any.
   if (groups !== undefined && there.securityGroups.length > 0 && !isSameSet(groups, there.securityGroups))
     change('security groups', there.securityGroups.join(', '), groups.join(', '), groups);

@@ -63,7 +63,7 @@ export function createTargetGroupKinds({ parts, reads, queries, marks, view }: T
       ...{ Name: name, Protocol: protocol as 'TCP', Port: nodePort, TargetType: targetType },
       VpcId: spec.vpcId ?? (await reads.vpc({ urgency: 'change', signal: io.signal })),
       ...(ipType === 'ipv6' && { IpAddressType: 'ipv6' }),
-      ...healthRequest(health),
+      ...healthRequest({ ...health, timeout: health.timeout ?? fittingTimeout(health) }),
       Tags: sdkTags(tags),
     });
     const { TargetGroups } = await elbv2().change('CreateTargetGroup', command, options(io));
@@ -201,6 +201,11 @@ function healthRequest({ protocol, port, path, healthy, unhealthy, interval, tim
     ...(path !== undefined && { HealthCheckPath: path }),
     ...(timeout !== undefined && { HealthCheckTimeoutSeconds: timeout }),
   };
+}
+
+/** AWS refuses an interval below the timeout, and its own timeout does not follow the interval. */
+function fittingTimeout({ protocol, interval }: Health): number | undefined {
+  return interval < (protocol === 'HTTP' ? 6 : 10) ? interval : undefined;
 }
 
 function isSameHealth(asked: Health, there: Health): boolean {

@@ -129,16 +129,13 @@ function healthOf(
     ? { protocol: 'HTTP', port: String(shared.port), path: shared.path }
     : { protocol: protocol ?? base.protocol, port: port ?? base.port, path: path ?? base.path };
   const numbers = defaults[trafficPolicy];
-  const interval = health.interval ?? numbers.interval;
-  // AWS refuses an interval below the timeout, and its own timeout does not follow the interval.
-  const usualTimeout = chosen.protocol === 'HTTP' ? 6 : 10;
   return {
     ...chosen,
     path: chosen.protocol === 'TCP' ? undefined : chosen.path,
     healthy: health.healthy ?? numbers.healthy,
     unhealthy: health.unhealthy ?? numbers.unhealthy,
-    interval,
-    timeout: health.timeout ?? (interval < usualTimeout ? interval : undefined),
+    interval: health.interval ?? numbers.interval,
+    timeout: health.timeout,
   };
 }
 
