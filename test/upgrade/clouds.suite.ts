@@ -22,7 +22,8 @@ const clouds: Readonly<Record<string, OpenLifeCloud>> = {
   'Compute Engine': openGceLife,
   DigitalOcean: openDigitalOceanLife,
   'Hetzner Cloud': openHetznerLife,
-  'Huawei Cloud': openHuaweiLife,
+  // The previous release deletes listeners that have a pool, which Huawei Cloud refuses.
+  'Huawei Cloud': () => openHuaweiLife({ deletesUsedListeners: true }),
   OpenStack: openOpenStackLife,
 };
 

@@ -27,7 +27,7 @@ const asks: readonly Partial<DesiredLoadBalancer>[] = [
       'health-check-flag': 'off',
     }),
   },
-  { annotations: named({ 'lb-algorithm': 'SOURCE_IP', 'idle-timeout': '60' }) },
+  { annotations: named({ 'lb-algorithm': 'LEAST_CONNECTIONS', 'idle-timeout': '60' }) },
 ];
 
 function named(values: Readonly<Record<string, string>>) {

@@ -4,13 +4,16 @@ import { listen } from '../fake-http.ts';
 import type { LifeCloud, LifeMachine } from '../life/life-cloud.ts';
 import { firstOf, type Wire } from './fake/fake-balancing.ts';
 import { accessKey, createFakeHuawei, region, vpcId } from './fake/fake-huawei.ts';
+import type { FakeProject } from './fake/fake-project.ts';
 import type { FakeServer } from './fake/fake-server.ts';
 
 export const huaweiNodes = ['huawei-1', 'huawei-2', 'huawei-3'] as const;
 
 /** ECSs in a VPC with one route table and one subnet. */
-export async function openHuaweiLife(): Promise<LifeCloud> {
-  const fake = createFakeHuawei(systemClock());
+export async function openHuaweiLife(
+  options: Partial<Pick<FakeProject, 'deletesUsedListeners'>> = {},
+): Promise<LifeCloud> {
+  const fake = Object.assign(createFakeHuawei(systemClock()), options);
   const served = await listen(fake);
   const servers = huaweiNodes.map((name) => fake.addServer(name));
   const machineOf = (server: FakeServer): LifeMachine => ({

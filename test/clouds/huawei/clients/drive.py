@@ -140,7 +140,7 @@ def balancers(address):
     assert [one.name for one in ours] == ["k8s_service_kubernetes_shop_web-2"], ours
     assert len(ours[0].listeners) == len(ours[0].pools) == 1
     pool = cloud.show_pool(elb.ShowPoolRequest(pool_id=ours[0].pools[0].id)).pool
-    assert pool.lb_algorithm == "SOURCE_IP" and pool.healthmonitor_id and len(pool.members) == 1
+    assert pool.lb_algorithm == "LEAST_CONNECTIONS" and pool.healthmonitor_id and len(pool.members) == 1
     members = cloud.list_all_members(elb.ListAllMembersRequest(loadbalancer_id=[ours[0].id])).members
     assert [one.weight for one in members] == [0] and members[0].instance_id
 
@@ -174,6 +174,8 @@ def balancers(address):
     cloud.batch_delete_members(elb.BatchDeleteMembersRequest(pool_id=pool.id, body=body))
     assert cloud.list_members(elb.ListMembersRequest(pool_id=pool.id)).members == []
     addresses(made.id)
+    refused("ELB.8907", cloud.delete_listener, elb.DeleteListenerRequest(listener_id=listener.id))
+    cloud.delete_listener_force(elb.DeleteListenerForceRequest(listener_id=listener.id))
     refused("ELB.8907", cloud.delete_load_balancer, elb.DeleteLoadBalancerRequest(loadbalancer_id=made.id))
     for one in (made.id, shared.id):
         cloud.delete_load_balancer_force(elb.DeleteLoadBalancerForceRequest(loadbalancer_id=one))
@@ -226,6 +228,7 @@ MODELS = [
     ("POST", "/members/batch-delete$", elb, "BatchDeleteMembersResponse", "BatchDeleteMembersRequestBody"),
     ("DELETE", "/force-elb$", elb, None, None),
     ("DELETE", "/delete-cascade$", elb, None, None),
+    ("DELETE", "/elb/listeners/[0-9a-f-]{36}/force$", elb, None, None),
 ]
 for name, kind in PARTS:
     MODELS += [
@@ -256,7 +259,7 @@ def exchanges(sent):
     missing = [one[:2] for one in MODELS if one[:2] not in seen]
     # These are read by lists alone, and go with all that is in them.
     rare = [("GET", f"/elb/{name}{ID}") for name in ("listeners", "pools", "healthmonitors")]
-    rare += [("DELETE", f"/elb/{name}{ID}") for name in ("loadbalancers", "pools")]
+    rare += [("DELETE", f"/elb/{name}{ID}") for name in ("loadbalancers", "listeners", "pools")]
     rest = [one for one in missing if one not in rare]
     assert rest == [], rest
 

@@ -196,7 +196,7 @@ function remove(fake: FakeProject, collection: Collection, one: Wire, how: strin
     deleteBalancer(balancing, one, how === 'force-elb');
     return;
   }
-  if (collection === 'listeners' && how !== 'force' && one['default_pool_id'])
+  if (collection === 'listeners' && how !== 'force' && !fake.deletesUsedListeners && one['default_pool_id'])
     throw inUse(`listener ${one.id} is in use by pool ${one['default_pool_id']}`);
   if (collection === 'pools') {
     for (const each of balancing.listeners.values())

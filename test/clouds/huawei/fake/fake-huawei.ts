@@ -82,6 +82,7 @@ export function createFakeHuawei(clock: Clock): FakeProject {
       tables: new Map(),
       balancing: emptyBalancing([subnet]),
       maxRoutes: 200,
+      deletesUsedListeners: false,
       agency: undefined,
       fault: undefined,
       answer,

@@ -16,6 +16,8 @@ export interface FakeProject {
   readonly tables: Map<string, FakeTable>;
   readonly balancing: FakeBalancing;
   maxRoutes: number;
+  /** Whether a listener that has a pool is deleted without force, which is not so in the cloud. */
+  deletesUsedListeners: boolean;
   /** Token of the agency's keys, another with each; undefined: this ECS has no agency. */
   agency: { readonly lifeMs: number } | undefined;
   /** Answers a call in place of the fake; undefined leaves it to the fake. */
