@@ -187,13 +187,14 @@ export async function startWorld(options: WorldOptions): Promise<World> {
     },
     async stop() {
       mount.stop();
-      await monitor.stop();
       for (const kubelet of kubelets.values()) kubelet.stop();
+      // Nobody waits for a request that the API server does not answer.
+      rest.close();
+      await monitor.stop();
       await agents.stopAll();
       await Promise.all(replicas.map(({ child }) => child.stop()));
       await dataPlane.stop();
       await cloud.stop();
-      rest.close();
     },
   };
 }
