@@ -7,7 +7,11 @@ import type { FakeBalancer, FakeService, FakeTarget } from './fake-resources.ts'
 
 export function showBalancer(one: FakeBalancer, selected: (selector: string) => readonly number[]): Json {
   const health_status = one.services.map(({ listen_port }) => ({ listen_port, status: 'healthy' }));
-  const address = (ip: string, id: number) => ({ id, ip, dns_ptr: one.dnsPtrs.get(ip) ?? `static.${ip}.example.com` });
+  const address = (ip: string, id: number) => ({
+    id,
+    ip,
+    dns_ptr: one.dnsPtrs.get(ip) ?? `static.${ip}.clients.your-server.de`,
+  });
   return {
     ...{ id: one.id, name: one.name, created: one.created, labels: one.labels, location: one.place },
     ...{ load_balancer_type: one.type, algorithm: { type: one.algorithm }, protection: { delete: one.isProtected } },

@@ -98,7 +98,7 @@ function changesOf(body: Balancer, { name, marks, settings }: BalancerSpec): Cha
     if (address === undefined || asked === undefined) continue;
     const { rdns: there = '' } = address;
     // An empty annotation asks for the name that the cloud gives.
-    if (asked === '' ? there === '' || there.startsWith('static.') : there === asked) continue;
+    if (asked === '' ? there === '' || there.endsWith('.your-server.de') : there === asked) continue;
     const wire = { ip: address.ip, dns_ptr: asked === '' ? null : asked };
     set(`change_dns_ptr ${family}`, `reverse DNS of ${address.ip} to ${asked}`, wire);
   }
