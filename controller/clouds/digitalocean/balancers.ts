@@ -76,8 +76,8 @@ export function balancerKind(client: DigitalOceanClient): Kind<BalancerSpec, Bal
       if (other !== undefined)
         return { replace: `${other} ${String(body.wire[other])} to ${String(fixed[other])}`, first: 'break' };
       const name = printName(mark);
-      // The name of what is taken over comes with the mark.
       const { size: _size, size_unit: _units, ...others } = chosen;
+      // The name of what is taken over comes with the mark.
       const fields = [
         ...differencesOf(body.wire, others),
         ...(owner !== undefined && body.name !== name ? ['name'] : []),

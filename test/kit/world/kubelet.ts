@@ -119,7 +119,7 @@ export function createKubelet(options: KubeletOptions): Kubelet {
   async function renew(): Promise<void> {
     const sentAtMs = Date.now();
     await writeLease();
-    // A lease that was silent may have cost the Node its Ready, which nobody but the kubelet gives back.
+    // Meanwhile the node monitor may have set Ready to Unknown, and only the kubelet sets it to True again.
     const wasSilent = Date.now() - renewedAtMs > 2 * options.leaseRenewMs;
     renewedAtMs = sentAtMs;
     if (wasSilent) await beReady();
@@ -142,7 +142,7 @@ export function createKubelet(options: KubeletOptions): Kubelet {
     },
     async start() {
       renewedAtMs = Number.POSITIVE_INFINITY;
-      // The lease first: whoever sees the Node Ready beside an old lease takes the kubelet for silent.
+      // The lease comes first: the node monitor sets a Ready Node with an old lease to Unknown.
       await renew();
       await register();
       // A renewal that fails is made up for by the next one, as in a real kubelet.
