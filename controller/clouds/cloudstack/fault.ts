@@ -55,6 +55,11 @@ export function errorOfJob(operation: string, job: AnswerFields): CloudError {
   return new CloudError({ kind, cloud, operation, message: `the job failed: ${code} ${message}`, cause: refusal });
 }
 
+/** Whether a job failed for a reason that has no code of its own, as the jobs of all refusals do. */
+export function isRefusedInJob({ cause }: CloudError): boolean {
+  return (cause as Partial<Refusal> | undefined)?.code === 530;
+}
+
 /** Whether the API says that what this parameter names does not exist. It says so of a project, too. */
 export function isNoEntity(error: unknown, parameter: string): boolean {
   if (!(error instanceof CloudError)) return false;
@@ -65,6 +70,8 @@ export function isNoEntity(error: unknown, parameter: string): boolean {
 function kindOf({ code, message }: Refusal): CloudErrorKind | undefined {
   if (code === 431 && isMissing(message)) return 'NotFound';
   if (code === 431 && /conflicts? with|already (exists|allocated|in use)|is in use/i.test(message)) return 'Taken';
+  // A job has no code of its own for it.
+  if (code === 530 && /permission/i.test(message)) return 'Forbidden';
   return kinds[code];
 }
 

@@ -20,7 +20,7 @@ import { apiKey, secretKey } from './fake/fake-keys.ts';
 export const cloudStackCapabilities: CloudCapabilities = {
   deletedVm: 'absent',
   loadBalancers: {
-    protocols: ['TCP', 'UDP'],
+    protocols: ['TCP'],
     sourceRanges: true,
     sessionAffinity: true,
     healthChecks: false,

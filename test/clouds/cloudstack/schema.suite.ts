@@ -48,6 +48,7 @@ describe("the vendor's API description", () => {
 
   it('has every field that the fake answers with', async () => {
     const world = cloudStackWorld();
+    world.fake.takesUdp = true;
     const vms = [await world.createVm(), await world.createVm()];
     const { loadBalancers } = await world.open();
     const ports = [port(80, 30_080), port(53, 30_053, { protocol: 'UDP' })];

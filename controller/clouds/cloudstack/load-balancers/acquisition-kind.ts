@@ -19,7 +19,7 @@ export interface AcquisitionSpec {
 
 /** Right before an address is acquired: tags the network with the Service, the time, and what there is already. */
 export function acquisitionKind(project: Project): Kind<AcquisitionSpec, AcquisitionBody> {
-  const { change, list, networkOf, acquisitions } = project;
+  const { change, changed, list, networkOf, acquisitions } = project;
   const resource = (network: string) => ({ resourcetype: 'Network', resourceids: [network] });
   const keyOf = ({ service }: Owner) => acquisitionPrefix + service;
 
@@ -30,16 +30,15 @@ export function acquisitionKind(project: Project): Kind<AcquisitionSpec, Acquisi
       const { id: network } = await networkOf(vms, signal);
       const there = await list('listPublicIpAddresses', 'publicipaddress', {}, { urgency: 'change', signal });
       const value = acquisitions.announcement(owner, there);
-      const made = { id: acquisitionId({ owner, network }) };
       try {
         const params = { ...resource(network), ...tagParams({ [keyOf(owner)]: value }) };
-        Object.assign(made, await change('createTags', params, { permit, signal }));
+        await changed('createTags', params, { permit, signal });
       } catch (error) {
         // A network of another account: then this process alone knows.
         if (!isCloudError(error) || error.kind !== 'Forbidden') throw error;
       }
       acquisitions.note({ owner, network }, value);
-      return made;
+      return { id: acquisitionId({ owner, network }) };
     },
     async remove({ body: { network, owner } }, io) {
       // Without a value it goes whatever its value is: an empty one would have to be equal.

@@ -23,7 +23,9 @@ export function desireOf(input: DesireInput, networkBy: (id: string | undefined)
   const settings = settingsOf(desired);
   const standing = input.own().find(({ kind }) => kind === kindNames.address) as Found<Address> | undefined;
   const network = networkBy(standing?.body.network);
-  const { served: ports, refusals } = servedPorts(desired);
+  const { served, refusals } = servedPorts(desired);
+  const ports = served.filter((one) => one.protocol === 'TCP' || !hasTcp(served, one));
+  refusals.push(...served.filter((one) => !ports.includes(one)).map(sharedPort));
   const unread = [
     ...settings.problems,
     ...attachProblem(desired),
@@ -61,6 +63,15 @@ function acquisitionOf({ own, desired }: DesireInput, { ip, claim, vms }: Addres
   if (mayCome && !isThere && claim === undefined) return { ...place, spec: { vms } };
   const stays = addresses.some(({ body }) => body.isNew) && own().some(({ kind }) => kind === kindNames.acquisition);
   return stays ? { ...place, asItStands: true, spec: undefined } : undefined;
+}
+
+function hasTcp(ports: readonly DesiredPort[], { port }: DesiredPort): boolean {
+  return ports.some((one) => one.protocol === 'TCP' && one.port === port);
+}
+
+function sharedPort({ protocol, port }: DesiredPort): Refusal {
+  const message = `spec.ports: ${protocol} ${port}, expected a port without TCP: a port of an address has one rule`;
+  return { ...unsupported(message), ports: [{ port, protocol }] };
 }
 
 function hasBalancing({ services }: Network): boolean {
@@ -159,7 +170,7 @@ function wantsOf(
     ...{ cidrs: settings.sourceCidrs, network: network.id },
   };
   const rule: Want = {
-    ...{ kind: kindNames.rule, key, within: main, slot: ruleSlot('{within}', key), ...served },
+    ...{ kind: kindNames.rule, key, within: main, slot: ruleSlot('{within}', port), ...served },
     ...{ spec: ruleSpec, summary: summaryOf('rule') },
   };
   const current = own().find((one) => one.kind === kindNames.members && one.key === key) as Found<Members> | undefined;

@@ -120,7 +120,7 @@ export function foundAddress({ address: fields, rules: all, firewall: openings, 
   const ours = rules.filter(({ rule }) => isOwn(rule));
   const foundRules = rules.map(({ rule, status }): Found<Rule> => {
     const key = portKey(rule.protocol, rule.publicPort);
-    const place = { kind: kindNames.rule, id: rule.id, status, slots: [ruleSlot(id, key)], body: rule };
+    const place = { kind: kindNames.rule, id: rule.id, status, slots: [ruleSlot(id, rule.publicPort)], body: rule };
     return isOwn(rule) ? { ...place, ...part, key, adoptable: owner === undefined } : place;
   });
   const opened = openings.flatMap((one): Found<Opening>[] => {
@@ -171,8 +171,9 @@ export function foundAddress({ address: fields, rules: all, firewall: openings, 
   ];
 }
 
-export function ruleSlot(address: string, key: string): string {
-  return `port ${address} ${key}`;
+/** TCP and UDP of one port conflict (`detectRulesConflict` of the management server). */
+export function ruleSlot(address: string, port: number): string {
+  return `port ${address} ${port}`;
 }
 
 /** It serves something else: the network itself, or one VM. */

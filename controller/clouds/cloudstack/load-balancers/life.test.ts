@@ -7,6 +7,7 @@ import { port } from '../../../../test/clouds/suite/desired.ts';
 describe('a load balancer', () => {
   it('is an address with tags, and a rule with VMs and a firewall rule for each port', async () => {
     const harness = await createBalancerHarness();
+    harness.world.fake.takesUdp = true;
     const { observed } = await harness.settle({ ports: [port(80, 30_080), port(53, 30_053, { protocol: 'UDP' })] });
     const { tags, ip, network } = harness.address();
     assert.deepEqual(tags, {
@@ -167,6 +168,57 @@ describe('a load balancer', () => {
       [80],
     );
     assert.deepEqual(refusals.map((one) => one.ports?.[0]?.port).sort(), [81, 9]);
+  });
+
+  it('serves TCP where a port has UDP, too, which would conflict, and says so of UDP alone', async () => {
+    const harness = await createBalancerHarness();
+    harness.world.fake.takesUdp = true;
+    const udp = port(53, 30_054, { protocol: 'UDP' });
+    const { refusals } = await harness.settle({ ports: [udp, port(53, 30_053)] });
+    const protocols = () => harness.rules().map(({ protocol }) => protocol);
+    assert.deepEqual(protocols(), ['tcp']);
+    assert.deepEqual(refusals[0]?.ports, [{ port: 53, protocol: 'UDP' }]);
+    await harness.settle({ ports: [udp] });
+    assert.deepEqual(protocols(), ['udp']);
+  });
+
+  it('serves TCP where the provider balances no UDP, and says so', async () => {
+    const harness = await createBalancerHarness();
+    const ports = [port(53, 30_053, { protocol: 'UDP' }), port(80, 30_080)];
+    await assert.rejects(harness.settle({ ports }), {
+      kind: 'Invalid',
+      message: /UDP 53: the provider of load balancing in network \S+ cannot support it/,
+    });
+    const shown = harness.rules().map(({ publicPort, vms }) => [publicPort, vms.length]);
+    assert.deepEqual(shown, [[80, 2]]);
+  });
+
+  it('names the VM that cannot be a member any more', async () => {
+    const harness = await createBalancerHarness();
+    const [vm] = harness.vms;
+    const id = vm!.providerID.slice('external-cloudstack://'.length);
+    harness.world.fake.vms.get(id)!.state = 'Destroyed';
+    await assert.rejects(harness.settle(), { kind: 'Invalid', subjects: [vm!.providerID] });
+    const members = harness.desired().members.filter(({ node }) => node !== vm!.name);
+    await harness.settle({ members });
+    assert.equal(harness.rules()[0]!.vms.length, 1);
+  });
+
+  it('takes a VM that a person has assigned meanwhile', async () => {
+    const harness = await createBalancerHarness();
+    await harness.settle();
+    const { name, providerID, addresses, zone } = await harness.world.createVm();
+    harness.rules()[0]!.vms.push(providerID.slice('external-cloudstack://'.length));
+    const members = [...harness.desired().members, { node: name, providerID, addresses, zone, draining: false }];
+    await harness.settle({ members });
+    assert.equal(harness.rules()[0]!.vms.length, 3);
+  });
+
+  it('gets an address for a network of another account, which cannot be tagged', async () => {
+    const harness = await createBalancerHarness();
+    harness.world.fake.network.isOthers = true;
+    await harness.settle();
+    assert.deepEqual([harness.rules().length, harness.world.fake.network.tags], [1, {}]);
   });
 
   it('is not made, and no address is acquired, in a network whose offering has none', async () => {

@@ -1,7 +1,7 @@
 import { CloudError, isCloudError } from '../../../../common/cloud-error.ts';
 import { cloudstack } from '../../../../common/provider-id/cloudstack.ts';
 import type { Kind, WriteIo } from '../../../engine/resource.ts';
-import { cloud } from '../fault.ts';
+import { cloud, isRefusedInJob } from '../fault.ts';
 import { kindNames, type Members } from './found.ts';
 import type { Project } from './project.ts';
 
@@ -9,11 +9,16 @@ export interface MembersSpec extends Members {
   readonly network: string;
 }
 
+/** Of VMs that cannot be members any more. */
+const goneStates: ReadonlySet<string> = new Set(['Destroyed', 'Expunging', 'Error']);
+
 /** The VMs of one rule: all that come are assigned in one call, and all that go are removed in one. */
-export function membersKind({ change, list }: Project): Kind<MembersSpec, Members> {
+export function membersKind({ change, changed, list }: Project): Kind<MembersSpec, Members> {
   async function assign(rule: string, { ids, network }: MembersSpec, io: WriteIo) {
     try {
-      return await change('assignToLoadBalancerRule', { id: rule, virtualmachineids: ids }, io);
+      // VMs are checked by the job, whose error names none.
+      await changed('assignToLoadBalancerRule', { id: rule, virtualmachineids: ids }, io);
+      return {};
     } catch (error) {
       throw await refused(error, ids, network, io);
     }
@@ -25,17 +30,19 @@ export function membersKind({ change, list }: Project): Kind<MembersSpec, Member
     network: string,
     { signal }: WriteIo,
   ): Promise<unknown> {
-    if (!isCloudError(error) || !['Invalid', 'NotFound'].includes(error.kind)) return error;
+    if (!isCloudError(error) || !(['Invalid', 'NotFound'].includes(error.kind) || isRefusedInJob(error))) return error;
     const asked = { details: 'nics' };
     const all = await list('listVirtualMachines', 'virtualmachine', asked, { urgency: 'change', signal });
-    const isIn = (nics: readonly { readonly network: string | undefined }[]) =>
-      nics.some((nic) => nic.network === network);
-    const good = all.filter((vm) => isIn(vm.objects('nic').map((nic) => ({ network: nic.optionalText('networkid') }))));
+    const good = all.filter((vm) => {
+      const isIn = vm.objects('nic').some((nic) => nic.optionalText('networkid') === network);
+      return isIn && !goneStates.has(vm.text('state'));
+    });
     const goodIds = new Set(good.map((vm) => vm.text('id').toLowerCase()));
     const subjects = ids.filter((id) => !goodIds.has(id)).map((id) => cloudstack.print({ instanceId: id }));
-    const { kind, operation, cause } = error;
+    if (subjects.length === 0) return error;
+    const { operation, cause } = error;
     const message = error.message.replace(`${cloud} ${operation}: `, '');
-    return new CloudError({ kind, cloud, operation, message, subjects, cause });
+    return new CloudError({ kind: 'Invalid', cloud, operation, message, subjects, cause });
   }
 
   return {

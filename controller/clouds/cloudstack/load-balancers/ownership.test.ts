@@ -42,6 +42,7 @@ describe('what the classic controller made', () => {
 
   it('has names by which the classic controller finds it again, also what was made here', async () => {
     const harness = await createBalancerHarness();
+    harness.world.fake.takesUdp = true;
     await harness.settle({
       ports: [port(80, 30_080), port(53, 30_053, { protocol: 'UDP' })],
       annotations: { 'proxy-protocol': 'true' },

@@ -1,4 +1,6 @@
+import { CloudError, isCloudError } from '../../../../common/cloud-error.ts';
 import type { Kind } from '../../../engine/resource.ts';
+import { cloud } from '../fault.ts';
 import { kindNames, type Rule } from './found.ts';
 import type { Project } from './project.ts';
 
@@ -25,18 +27,29 @@ export function ruleKind({ change }: Project): Kind<RuleSpec, Rule> {
       const summary = `port ${spec.publicPort}: algorithm ${body.algorithm} to ${algorithm}`;
       return { changes: [{ what: 'rule', summary, phase: 'set', body: { name, algorithm } }] };
     },
-    create: ({ spec }, _inside, io) =>
-      change(
-        'createLoadBalancerRule',
-        {
-          ...{ publicipid: io.within, networkid: spec.network, name: spec.name, protocol: spec.protocol },
-          ...{ publicport: spec.publicPort, privateport: spec.privatePort, algorithm: spec.algorithm },
-          openfirewall: false,
-          ...(spec.cidrs.length > 0 && { cidrlist: spec.cidrs }),
-        },
-        io,
-      ),
+    async create({ spec }, _inside, io) {
+      const params = {
+        ...{ publicipid: io.within, networkid: spec.network, name: spec.name, protocol: spec.protocol },
+        ...{ publicport: spec.publicPort, privateport: spec.privatePort, algorithm: spec.algorithm },
+        openfirewall: false,
+        ...(spec.cidrs.length > 0 && { cidrlist: spec.cidrs }),
+      };
+      try {
+        return await change('createLoadBalancerRule', params, io);
+      } catch (error) {
+        throw unsupportedRule(error, spec);
+      }
+    },
     update: ({ id }, { body }, io) => change('updateLoadBalancerRule', { id, ...(body as object) }, io),
     remove: ({ id }, io) => change('deleteLoadBalancerRule', { id }, io),
   };
+}
+
+/** The same error about the port: HAProxy in a virtual router takes neither UDP nor the port of its own statistics. */
+function unsupportedRule(error: unknown, { protocol, publicPort, network }: RuleSpec): unknown {
+  if (!isCloudError(error) || !error.message.includes('provider cannot support this rule')) return error;
+  const port = `${protocol.toUpperCase()} ${publicPort}`;
+  const message = `${port}: the provider of load balancing in network ${network} cannot support it`;
+  const { kind, operation, cause } = error;
+  return new CloudError({ kind, cloud, operation, message, cause });
 }

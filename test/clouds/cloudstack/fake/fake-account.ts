@@ -20,6 +20,8 @@ export interface FakeNetwork {
   services: readonly string[];
   vpc: string | undefined;
   acl: { readonly id: string; readonly name: string } | undefined;
+  /** Of another account, whose resources ours may use and not tag. */
+  isOthers: boolean;
   tags: Record<string, string>;
 }
 
@@ -105,6 +107,8 @@ export interface FakeAccount {
   jobMs: number;
   /** Addresses that can be acquired. */
   maxAddresses: number;
+  /** Whether rules may be of UDP, which HAProxy in a virtual router does not balance. */
+  takesUdp: boolean;
   /** Whether an empty value stands for any in a deletion of tags, which is not so in a management server. */
   emptyTagValueIsAny: boolean;
   /** Answers a command in place of the fake; undefined leaves it to the fake. */

@@ -118,6 +118,8 @@ export const changes: Readonly<Record<string, (fake: FakeAccount, command: Comma
     for (const [key, value] of Object.entries(tags))
       if (value === '') throw invalid(`Value for the key ${key} is either null or empty`);
     return doing(() => {
+      if (resources.some((one) => 'isOthers' in one && one.isOthers))
+        throw new FakeRefusal(530, 'Acct[nodes] does not have permission to operate with resource Acct[others]');
       for (const each of resources) Object.assign(each.tags, tags);
     });
   },
@@ -157,13 +159,9 @@ export const changes: Readonly<Record<string, (fake: FakeAccount, command: Comma
       },
       ...{ publicPort: numberIn(command, 'publicport'), privatePort: numberIn(command, 'privateport') },
     };
-    const isUdp = rule.protocol === 'udp';
+    if (rule.protocol === 'udp' && !fake.takesUdp) throw invalid('LB service provider cannot support this rule');
     for (const other of fake.rules.values())
-      if (
-        other.address === rule.address &&
-        other.publicPort === rule.publicPort &&
-        isUdp === (other.protocol === 'udp')
-      )
+      if (other.address === rule.address && other.publicPort === rule.publicPort)
         throw new FakeRefusal(537, `The range specified, ${rule.publicPort}, conflicts with rule ${other.id}`);
     fake.rules.set(rule.id, rule);
     return {
@@ -206,18 +204,27 @@ export const changes: Readonly<Record<string, (fake: FakeAccount, command: Comma
   assignToLoadBalancerRule(fake, command) {
     const rule = one(fake.rules, command);
     const vms = listIn(command, 'virtualmachineids');
-    for (const vm of vms) {
-      if (!fake.vms.has(vm)) throw noEntity(command.name, 'virtualmachineids', vm);
-      if (!isIn(fake, vm, rule)) throw invalid(`VM ${vm} cannot be added because it is not in the network of the rule`);
-      if (rule.vms.includes(vm)) throw invalid(`VM ${vm} is already mapped to load balancer.`);
-    }
-    return doing(() => rule.vms.push(...vms.filter((vm) => !rule.vms.includes(vm))));
+    for (const vm of vms) if (!fake.vms.has(vm)) throw noEntity(command.name, 'virtualmachineids', vm);
+    return doing(() => {
+      for (const vm of vms) {
+        const { state } = fake.vms.get(vm) ?? {};
+        if (state === undefined || ['Destroyed', 'Expunging'].includes(state))
+          throw new FakeRefusal(530, 'Invalid instance id specified');
+        if (!isIn(fake, vm, rule))
+          throw new FakeRefusal(
+            530,
+            "VM with id specified cannot be added because it doesn't belong in the same network.",
+          );
+        if (rule.vms.includes(vm)) throw new FakeRefusal(530, `VM ${vm} is already mapped to load balancer.`);
+      }
+      rule.vms.push(...vms);
+    });
   },
   removeFromLoadBalancerRule(fake, command) {
     const rule = one(fake.rules, command);
     const vms = listIn(command, 'virtualmachineids');
-    for (const vm of vms) if (!rule.vms.includes(vm)) throw invalid(`VM ${vm} is not mapped to the load balancer`);
     return doing(() => {
+      if (vms.some((vm) => !rule.vms.includes(vm))) throw new FakeRefusal(530, 'Internal error');
       rule.vms = rule.vms.filter((vm) => !vms.includes(vm));
     });
   },

@@ -108,6 +108,7 @@ export function createFakeCloudStack(clock: Clock): FakeAccount {
       project: undefined,
       jobMs: 1000,
       maxAddresses: 20,
+      takesUdp: false,
       emptyTagValueIsAny: false,
     },
     http: httpOf(answer),
@@ -120,7 +121,8 @@ export function createFakeCloudStack(clock: Clock): FakeAccount {
     },
     addNetwork(more = {}) {
       const services = ['Lb', 'Firewall', 'SourceNat', 'Dhcp', 'UserData'];
-      const network = { id: randomUUID(), name: 'nodes', services, vpc: undefined, acl: undefined, tags: {}, ...more };
+      const fields = { name: 'nodes', services, vpc: undefined, acl: undefined, isOthers: false, tags: {} };
+      const network = { id: randomUUID(), ...fields, ...more };
       fake.networks.set(network.id, network);
       return network;
     },
