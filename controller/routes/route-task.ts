@@ -132,9 +132,11 @@ export function createRouteTask(context: RouteContext, options: RouteTaskOptions
       else log.info('routes are off', { why });
       return untilAborted(signal);
     }
+    const current = startTerm();
+    // While the Nodes are listed.
+    for (const scope of current.scopes.values()) void scope.readTable(signal);
     await Promise.race([nodes.whenSynced(), untilAborted(signal)]);
     if (signal.aborted) return;
-    const current = startTerm();
     term = current;
     for (const scope of current.scopes.keys()) current.rounds.enqueue(scope);
     for (const queue of [current.rounds, current.routes, current.conditions]) queue.start();

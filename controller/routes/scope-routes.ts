@@ -48,6 +48,8 @@ export interface ScopeSignals {
 
 /** The routes of one scope: the cached table, the pending changes and their execution. */
 export interface ScopeRoutes {
+  /** Reads the table ahead of the first round. A failure is left to that round. */
+  readTable(signal: AbortSignal): Promise<unknown>;
   /** Reads the table when it is due, plans, and schedules the changes. Safe to repeat. */
   round(signal: AbortSignal): Promise<Requeue>;
   /** How long the next round waits after a change of a Node, at least `askedMs`. */
@@ -125,6 +127,7 @@ export function createScopeRoutes<R extends ObservedRoute>(
   let withheld = '';
   let cluster: string | undefined;
   let recordsLoaded = false;
+  let reading: Promise<boolean> | undefined;
   let lastReadMs = Number.NEGATIVE_INFINITY;
   let readFailures = 0;
   let noReadBeforeMs = Number.NEGATIVE_INFINITY;
@@ -134,7 +137,14 @@ export function createScopeRoutes<R extends ObservedRoute>(
   const keyOf = (destination: string, nodeUid: string) => `${destination} ${nodeUid}`;
 
   /** Returns whether the table was read. A failure leaves the cached table. */
-  async function read(signal: AbortSignal): Promise<boolean> {
+  function read(signal: AbortSignal): Promise<boolean> {
+    reading ??= readOnce(signal).finally(() => {
+      reading = undefined;
+    });
+    return reading;
+  }
+
+  async function readOnce(signal: AbortSignal): Promise<boolean> {
     lastReadMs = clock.monotonic();
     try {
       const [uid] = await Promise.all([cluster ?? context.clusterUid(), loadRecords()]);
@@ -142,6 +152,7 @@ export function createScopeRoutes<R extends ObservedRoute>(
       metrics.routeSync.add();
       await table.read(cluster, signal);
     } catch (error) {
+      if (signal.aborted) return false;
       readFailures += 1;
       const asked = isCloudError(error) ? (error.retryAfterMs ?? 0) : 0;
       const restMs = Math.max(asked, backoffMs(readFailures, { firstMs: 1000, maxMs: 120_000, random }));
@@ -333,6 +344,7 @@ export function createScopeRoutes<R extends ObservedRoute>(
   }
 
   return {
+    readTable: read,
     round,
     roundAfterMs: pace.afterMs,
     apply: (destination, signal) => steps.apply(destination, signal),

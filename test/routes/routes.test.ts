@@ -28,6 +28,20 @@ describe('pod routes', () => {
     );
   });
 
+  it('are created by one read of the table, which begins before the Nodes are listed', async () => {
+    const { world, replica } = begin();
+    world.add('a', [a4]);
+    const stop = new AbortController();
+    const term = replica.task.lead(stop.signal);
+    await world.clock.advance(1000);
+    assert.deepEqual([world.reads(), world.mutations()], [1, 0]);
+    await replica.base.start();
+    await world.clock.advance(1000);
+    assert.deepEqual([world.reads(), world.table()], [1, [`${a4} -> a`]]);
+    stop.abort();
+    await term;
+  });
+
   it('cost one read every five minutes while nothing changes', async () => {
     const { world, replica } = begin();
     world.addMany(5);
