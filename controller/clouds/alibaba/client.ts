@@ -1,8 +1,8 @@
-import { CloudError } from '../../../common/cloud-error.ts';
 import type { Clock } from '../../../common/process/clock.ts';
 import type { Random } from '../../../common/process/random.ts';
 import { type AnswerFields, answerFields, parseAnswer } from '../answer-fields.ts';
 import type { CountedHttp } from '../counted-http.ts';
+import { pagesByToken, unchangedList } from '../pages.ts';
 import type { Permit } from '../permit.ts';
 import type { RateLimiter } from '../rate-limiter.ts';
 import type { Urgency } from '../urgency.ts';
@@ -62,7 +62,6 @@ const versions: Readonly<Record<Product, string>> = {
 };
 const timeoutMs = 15_000;
 const maxBytes = 16 * 1024 * 1024;
-const listTries = 3;
 
 export function createClient(options: ClientOptions): AlibabaClient {
   const { http, clock, random, credentials, gateOf, region, endpointOf, mutationTimeoutMs } = options;
@@ -91,17 +90,10 @@ export function createClient(options: ClientOptions): AlibabaClient {
   }
 
   async function byToken(request: ListRequest, size: string): Promise<readonly AnswerFields[]> {
-    const items: AnswerFields[] = [];
-    const seen = new Set<string>();
-    for (let token: string | undefined; ; ) {
-      const params = { ...request.params, [size]: request.perPage, NextToken: token };
-      const answer = await call({ ...request, params });
-      items.push(...itemsIn(answer, request.items));
-      token = answer.optionalText('NextToken');
-      if (token === undefined) return items;
-      if (seen.has(token)) throw unavailable(request.action, `NextToken: ${JSON.stringify(token)} came twice`);
-      seen.add(token);
-    }
+    const read = (token: string | undefined) =>
+      call({ ...request, params: { ...request.params, [size]: request.perPage, NextToken: token } });
+    const pages = await Array.fromAsync(pagesByToken({ cloud, operation: request.action }, 'NextToken', read));
+    return pages.flatMap((page) => itemsIn(page, request.items));
   }
 
   /** Undefined: something came or went while the pages were read, so what moved to a page before may be missing. */
@@ -123,14 +115,10 @@ export function createClient(options: ClientOptions): AlibabaClient {
 
   return {
     ...{ call, region },
-    async list(request) {
-      if (request.paging.by === 'token') return byToken(request, request.paging.size);
-      for (let tries = 0; tries < listTries; tries += 1) {
-        const items = await byNumber(request);
-        if (items !== undefined) return items;
-      }
-      throw unavailable(request.action, 'the list changed while its pages were read');
-    },
+    list: (request) =>
+      request.paging.by === 'token'
+        ? byToken(request, request.paging.size)
+        : unchangedList({ cloud, operation: request.action }, () => byNumber(request)),
   };
 }
 
@@ -150,8 +138,4 @@ function flatOne(name: string, value: Param): [string, string][] {
 function itemsIn(answer: AnswerFields, path: ListRequest['items']): readonly AnswerFields[] {
   const [name, below] = path;
   return below === undefined ? answer.optionalObjects(name) : answer.object(name).objects(below);
-}
-
-function unavailable(operation: string, message: string): CloudError {
-  return new CloudError({ kind: 'Unavailable', cloud, operation, message });
 }

@@ -4,6 +4,7 @@ import type { Http } from '../../../common/process/http.ts';
 import type { OperationState } from '../../engine/resource.ts';
 import { type AnswerFields, answerFields, parseAnswer } from '../answer-fields.ts';
 import { type CountedHttpOptions, createCountedHttp } from '../counted-http.ts';
+import { unchangedList } from '../pages.ts';
 import { inParallel } from '../parallel.ts';
 import type { Permit } from '../permit.ts';
 import type { RateLimiter } from '../rate-limiter.ts';
@@ -55,7 +56,6 @@ const timeoutMs = 30_000;
 const maxBytes = 16 * 1024 * 1024;
 /** The most that a page holds, unless the operator has changed it. */
 const perPage = 500;
-const listTries = 3;
 const jobsAtOnce = 4;
 /** A request is good for so long. */
 const expiresMs = 900_000;
@@ -104,14 +104,8 @@ export function createClient(options: ClientOptions): CloudStackClient {
 
   return {
     call,
-    async list(command, collection, params, given = {}) {
-      for (let tries = 0; tries < listTries; tries += 1) {
-        const items = await tryList(command, collection, params, given);
-        if (items !== undefined) return items;
-      }
-      const message = 'the list changed while its pages were read';
-      throw new CloudError({ kind: 'Unavailable', cloud, operation: command, message });
-    },
+    list: (command, collection, params, given = {}) =>
+      unchangedList({ cloud, operation: command }, () => tryList(command, collection, params, given)),
     async start(command, params, { permit, signal }) {
       const answer = await send(command, params, { signal }, permit);
       return { job: answer.text('jobid'), id: answer.optionalText('id') };

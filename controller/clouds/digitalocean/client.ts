@@ -3,6 +3,7 @@ import type { HttpAnswer } from '../../../common/process/http.ts';
 import type { AnswerFields } from '../answer-fields.ts';
 import { type ApiRequest, createJsonApi, type JsonApi, type JsonApiOptions, operationOf } from '../json-api.ts';
 import { unlessNotFound } from '../not-found.ts';
+import { unchangedList } from '../pages.ts';
 
 export const cloud = 'digitalocean';
 
@@ -17,7 +18,6 @@ export interface DigitalOceanClient extends JsonApi {
 const timeoutMs = 15_000;
 /** The most that a page holds. */
 const perPage = 200;
-const listTries = 3;
 /** Calls come back all the time, so the moment of a full recovery, which the header tells, is too far away. */
 const longestRestMs = 60_000;
 
@@ -51,14 +51,8 @@ export function createClient(options: Omit<JsonApiOptions, 'cloud' | 'errorOf' |
 
   return {
     ...api,
-    async list(request, collection) {
-      for (let tries = 0; tries < listTries; tries += 1) {
-        const items = await tryList(request, collection);
-        if (items !== undefined) return items;
-      }
-      const message = 'the list changed while its pages were read';
-      throw new CloudError({ kind: 'Unavailable', cloud, operation: operationOf(request), message });
-    },
+    list: (request, collection) =>
+      unchangedList({ cloud, operation: operationOf(request) }, () => tryList(request, collection)),
     get: async (request, name) => (await unlessNotFound(api.call(request)))?.object(name),
   };
 }

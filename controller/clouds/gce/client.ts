@@ -2,6 +2,7 @@ import { CloudError } from '../../../common/cloud-error.ts';
 import { restOrAbort } from '../../../common/process/until.ts';
 import type { AnswerFields } from '../answer-fields.ts';
 import { type ApiRequest, createJsonApi, type JsonApi, type JsonApiOptions, operationOf } from '../json-api.ts';
+import { pagesByToken } from '../pages.ts';
 import type { ApplyOptions } from '../permit.ts';
 import { cloud, errorOf, errorOfOperation } from './fault.ts';
 
@@ -53,18 +54,12 @@ export function createClient(options: GceClientOptions): GceClient {
   const api = createJsonApi({ ...shared, timeoutMs });
   const waiting = createJsonApi({ ...shared, timeoutMs: waitTimeoutMs });
 
-  async function* pages(request: ApiRequest): AsyncGenerator<AnswerFields> {
-    const tokens = new Set<string>();
-    for (let next: string | undefined; ; ) {
-      const paging: [string, string][] = [['maxResults', perPage]];
-      if (next !== undefined) paging.push(['pageToken', next]);
-      const page = await api.call({ ...request, query: [...(request.query ?? []), ...paging] });
-      yield page;
-      next = page.optionalText('nextPageToken');
-      if (next === undefined) return;
-      if (tokens.has(next)) throw unavailable(request, 'the pages go in a circle');
-      tokens.add(next);
-    }
+  function pages(request: ApiRequest): AsyncGenerator<AnswerFields> {
+    const read = (token: string | undefined) => {
+      const paging = Object.entries({ maxResults: perPage, ...(token !== undefined && { pageToken: token }) });
+      return api.call({ ...request, query: [...(request.query ?? []), ...paging] });
+    };
+    return pagesByToken({ cloud, operation: operationOf(request) }, 'nextPageToken', read);
   }
 
   /** @param scope of the operation: `/projects/p/zones/z` */

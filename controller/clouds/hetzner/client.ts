@@ -3,6 +3,7 @@ import { restOrAbort } from '../../../common/process/until.ts';
 import type { OperationState } from '../../engine/resource.ts';
 import type { AnswerFields } from '../answer-fields.ts';
 import { type ApiRequest, createJsonApi, type JsonApi, type JsonApiOptions, operationOf } from '../json-api.ts';
+import { unchangedList } from '../pages.ts';
 import { chunks } from '../parallel.ts';
 import { cloud, errorOf, errorOfAction } from './fault.ts';
 
@@ -22,7 +23,6 @@ export interface HetznerClient extends JsonApi {
 const timeoutMs = 15_000;
 /** The most that a page holds. */
 const perPage = 50;
-const listTries = 3;
 /** Most actions end within two seconds; one that hangs shall not use up the calls of an hour. */
 const [firstPollMs, lastPollMs] = [500, 5000];
 const longestActionMs = 60_000;
@@ -68,14 +68,6 @@ export function createClient(options: Omit<JsonApiOptions, 'cloud' | 'errorOf' |
     }
   }
 
-  async function list(request: ApiRequest, collection: string): Promise<readonly AnswerFields[]> {
-    for (let tries = 0; tries < listTries; tries += 1) {
-      const items = await tryList(request, collection);
-      if (items !== undefined) return items;
-    }
-    throw unavailable(request, 'the list changed while its pages were read');
-  }
-
   async function actions(ids: readonly string[], signal?: AbortSignal): Promise<ReadonlyMap<string, OperationState>> {
     const states = new Map<string, OperationState>();
     for (const some of chunks(ids, perPage)) {
@@ -88,7 +80,8 @@ export function createClient(options: Omit<JsonApiOptions, 'cloud' | 'errorOf' |
 
   return {
     ...api,
-    list,
+    list: (request, collection) =>
+      unchangedList({ cloud, operation: operationOf(request) }, () => tryList(request, collection)),
     actions,
     async finished(action, signal) {
       const startedAt = clock.monotonic();
