@@ -59,6 +59,11 @@ export interface ArmClient {
    * etag is no longer that of the resource; `Timeout` when the operation takes longer than it may.
    */
   put(request: ArmWrite): Promise<void>;
+  /**
+   * The same, and resolves with the resource as it is then, whose own state tells when the operation has ended: a call
+   * less. For resources of Microsoft.Network.
+   */
+  write(request: ArmWrite): Promise<AnswerFields>;
   /** Deletes a resource, as `put` writes one; succeeds where it is not there. */
   remove(request: ArmRemoval): Promise<void>;
 }
@@ -154,20 +159,42 @@ export function createClient(options: ArmOptions): ArmClient {
     }
   }
 
-  async function change(method: 'PUT' | 'DELETE', request: ArmRemoval & { readonly body?: unknown }): Promise<void> {
+  /** The operation tells why a resource is in a failed state, where the role may read it. */
+  async function reasonOf(sent: Sent, answer: AnswerFields, link: string | null): Promise<unknown> {
+    const own = answer.json()['error'];
+    if (own !== undefined || link === null) return own;
+    try {
+      const told = await send({ ...sent, url: followed(sent.operation, link) });
+      return fieldsOf(sent.operation, told).json()['error'];
+    } catch (error) {
+      if (isHidden(error)) return undefined;
+      throw error;
+    }
+  }
+
+  /**
+   * Resolves with the last answer; undefined where the resource is gone.
+   *
+   * @param follows what is polled, where Azure names an operation
+   */
+  async function change(
+    method: 'PUT' | 'DELETE',
+    request: ArmRemoval & { readonly body?: unknown },
+    follows: 'operation' | 'resource',
+  ): Promise<HttpAnswer | undefined> {
     const { operation, body, permit, etag, urgency = 'change', signal, longestMs = usualLongestMs } = request;
     const isDelete = method === 'DELETE';
     const headers: Record<string, string> = etag !== undefined ? { 'if-match': etag } : {};
     if (etag === undefined && !isDelete) headers['if-none-match'] = '*';
     const url = urlOf(request);
     const answer = await send({ operation, url, method, body, headers, permit, urgency, signal });
-    if (answer.status !== 202 && (isDelete || stateOf(fieldsOf(operation, answer)) === 'done')) return;
+    if (answer.status !== 202 && (isDelete || stateOf(fieldsOf(operation, answer)) === 'done')) return answer;
     const operationLink = answer.header('azure-asyncoperation');
     const location = answer.header('location');
-    const link = operationLink ?? location;
+    const link = follows === 'resource' ? null : (operationLink ?? location);
     const startedAt = clock.monotonic();
     let kind: 'operation' | 'location' | 'resource' =
-      operationLink !== null ? 'operation' : location !== null ? 'location' : 'resource';
+      link === null ? 'resource' : operationLink !== null ? 'operation' : 'location';
     let polled = link === null ? url : followed(operation, link);
     let waitMs = retryAfterMsOf(answer, clock.now()) ?? firstPollMs;
     for (;;) {
@@ -178,21 +205,21 @@ export function createClient(options: ArmOptions): ArmClient {
         const polling = { operation: `${operation} (poll)`, url: polled, method: 'GET', urgency, signal } as const;
         const poll = await send(polling);
         waitMs = retryAfterMsOf(poll, clock.now()) ?? Math.min(waitMs * 1.5, mostPollMs);
-        if (kind === 'location' && poll.status !== 202) return;
+        if (kind === 'location' && poll.status !== 202) return poll;
         if (kind === 'location') continue;
         const fields = fieldsOf(operation, poll);
         const status = kind === 'operation' ? statusOf(fields.text('status')) : stateOf(fields);
-        if (status === 'done') return;
-        if (status === 'failed') throw new FailedOperation(fields.json()['error'] ?? { code: 'Failed' });
+        if (status === 'done') return poll;
+        if (status === 'failed')
+          throw new FailedOperation((await reasonOf(polling, fields, operationLink)) ?? { code: 'Failed' });
       } catch (error) {
         if (error instanceof FailedOperation) throw errorOfOperation(operation, error.answer);
         // A poll that fails tells nothing of the operation.
-        const hidden = isCloudError(error) && (error.kind === 'Forbidden' || error.kind === 'NotFound');
+        const hidden = isHidden(error);
         if (!isCloudError(error) || !(error.retryable || hidden) || signal?.aborted) throw error;
-        if (isDelete && kind === 'resource' && error.kind === 'NotFound') return;
+        if (isDelete && kind === 'resource' && error.kind === 'NotFound') return undefined;
         waitMs = error.retryAfterMs ?? waitMs * 2;
         if (!hidden || kind === 'resource') continue;
-        // The operation is the location's: a role of a resource group alone does not show it.
         kind = 'resource';
         polled = url;
       }
@@ -201,9 +228,15 @@ export function createClient(options: ArmOptions): ArmClient {
 
   return {
     ...{ get: (request) => read(request), list },
-    put: (request) => change('PUT', request),
-    remove: (request) => change('DELETE', request),
+    put: async (request) => void (await change('PUT', request, 'operation')),
+    write: async (request) => fieldsOf(request.operation, (await change('PUT', request, 'resource'))!),
+    remove: async (request) => void (await change('DELETE', request, 'operation')),
   };
+}
+
+/** The role of a resource group alone does not show operations, which are of the location. */
+function isHidden(error: unknown): boolean {
+  return isCloudError(error) && (error.kind === 'Forbidden' || error.kind === 'NotFound');
 }
 
 class FailedOperation extends Error {

@@ -1,11 +1,9 @@
-import { CloudError } from '../../../../common/cloud-error.ts';
 import type { Version } from '../../../engine/driver.ts';
 import type { ReadIo } from '../../../engine/resource.ts';
 import type { AnswerFields } from '../../answer-fields.ts';
 import { unlessNotFound } from '../../not-found.ts';
 import type { Permit } from '../../permit.ts';
 import type { ArmClient } from '../client.ts';
-import { cloud } from '../fault.ts';
 import { groupPath } from '../resource-id.ts';
 import type { Json } from './json.ts';
 
@@ -17,7 +15,7 @@ export interface ArmPlace {
   readonly version: string;
 }
 
-/** A read in between shows what is written as if it were done: only its end tells. */
+/** A read in between shows what is written as if it were done: only its state tells. */
 const longestMs = 20 * 60_000;
 
 type Named = Version<Json> & { readonly name: string };
@@ -61,11 +59,7 @@ export function createArmDocuments(client: ArmClient, place: ArmPlace): ArmDocum
     },
     read,
     async write(name, body, etag, permit) {
-      await client.put({ ...request('PUT', name), body, etag, permit, longestMs });
-      const written = await read(name, {});
-      if (written !== undefined) return written;
-      const message = `${name} is gone right after it was written`;
-      throw new CloudError({ kind: 'Conflict', cloud, operation: `PUT ${type}/{name}`, message });
+      return documentOf(await client.write({ ...request('PUT', name), body, etag, permit, longestMs }));
     },
     remove: (name, etag, permit) => client.remove({ ...request('DELETE', name), etag, permit, longestMs }),
     idOf: (name) => `${list}/${name}`,

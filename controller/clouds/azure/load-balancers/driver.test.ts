@@ -166,6 +166,17 @@ describe('load balancers of Azure', () => {
       assert.deepEqual([observed?.state, found.failed], ['active', false]);
     }));
 
+  it('fail as their operation says, and without the right to read it as failed', () =>
+    withWorld(async ({ world, service, ensure }) => {
+      const full = { code: 'PublicIPCountLimitReached', message: 'Cannot create more than 10 public IP addresses' };
+      world.fake.failNext = full;
+      await assert.rejects(ensure(service()), { kind: 'QuotaExceeded', message: /more than 10 public IP addresses/ });
+      world.fake.failNext = full;
+      world.fake.fault = ({ path }) => (path.includes('/operations/') ? { status: 403 } : undefined);
+      const { observed } = await ensure(service());
+      assert.equal(observed?.state, 'active');
+    }));
+
   it('change between public and internal addresses with consent alone, and serve until the other one does', () =>
     withWorld(async ({ service, ensure, remove, partsOf, network: cloud, rules }) => {
       const desired = service();

@@ -136,7 +136,9 @@ export function createProject({ client, region, project, network }: ProjectParts
   async function reread(path: string, signal: AbortSignal | undefined): Promise<Shown> {
     const request = { urgency: 'change', signal } as const;
     const operation = operationOf(path, 'get');
-    const read = shownOf(await client.call({ ...request, path: whole(path), operation }));
+    // Of a group nothing changes but its instances.
+    const group = isGroup(path) ? known.get(path)?.shown : undefined;
+    const read = group ?? shownOf(await client.call({ ...request, path: whole(path), operation }));
     const shown = isGroup(path) ? await withInstances(read, request) : read;
     order += 1;
     note(path, shown, order);
