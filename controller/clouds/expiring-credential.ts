@@ -28,6 +28,11 @@ interface Held<T> {
 const renewBeforeMs = 300_000;
 const retryMs = 10_000;
 
+/** A credential without an end. */
+export function lasting<T>(value: T): ExpiringCredential<T> {
+  return { get: async () => value, forget() {} };
+}
+
 /** @param read safe to repeat */
 export function createExpiringCredential<T>(read: () => Promise<Expiring<T>>, clock: Clock): ExpiringCredential<T> {
   let held: Held<T> | undefined;

@@ -71,7 +71,7 @@ export function createClient(options: ClientOptions): AlibabaClient {
     const limitMs = permit === undefined ? timeoutMs : Math.min(timeoutMs, mutationTimeoutMs);
     async function exchange(): Promise<AnswerFields> {
       const regionId = await region(signal);
-      const key = await credentials();
+      const key = await credentials.get();
       const url = new URL(`${endpointOf(product, regionId)}/`);
       const whole = product === 'sts' ? params : { RegionId: regionId, ...params };
       for (const [name, value] of flat(whole)) url.searchParams.append(name, value);
@@ -83,7 +83,11 @@ export function createClient(options: ClientOptions): AlibabaClient {
       const answer = await http(action, {
         ...{ method: 'POST', url: url.href, headers, timeoutMs: limitMs, maxBytes, signal },
       });
-      if (answer.status >= 300) throw errorOf(action, answer);
+      if (answer.status >= 300) {
+        const error = errorOf(action, answer);
+        if (error.kind === 'Unauthorized') credentials.forget();
+        throw error;
+      }
       return answerFields(parseAnswer(answer.text, { cloud, operation: action }), { cloud, operation: action });
     }
     return gateOf(product).run(action, exchange, { urgency: urgency ?? (permit ? 'change' : 'need'), signal });

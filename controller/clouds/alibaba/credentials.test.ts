@@ -37,6 +37,25 @@ describe('credentials of Alibaba Cloud', () => {
     await world.close();
   });
 
+  it('are read again when the API refuses a key before its end', async () => {
+    let reads = 0;
+    const readText = async () => {
+      reads += 1;
+      return oidcToken;
+    };
+    const world = alibabaWorld({ keyless: true, env: { ...rrsa, REGION: 'cn-hangzhou' }, readText });
+    const { ping } = await world.open();
+    await world.during(ping!());
+    await world.pass(60_000);
+    const body = { Code: 'InvalidSecurityToken.Expired', Message: 'Specified SecurityToken is expired.' };
+    world.fake.fault = () => ({ status: 400, body });
+    await assert.rejects(world.during(ping!()), { kind: 'Unauthorized' });
+    world.fake.fault = undefined;
+    await world.during(ping!());
+    assert.equal(reads, 2);
+    await world.close();
+  });
+
   it('are used until their end while they cannot be renewed, and then say why', async () => {
     let token: string | undefined = oidcToken;
     const world = alibabaWorld({ keyless: true, env: { ...rrsa, REGION: 'cn-hangzhou' }, readText: async () => token });

@@ -2,7 +2,7 @@ import { CloudError } from '../../../common/cloud-error.ts';
 import type { Clock } from '../../../common/process/clock.ts';
 import { answerFields, parseAnswer } from '../answer-fields.ts';
 import type { CountedHttp } from '../counted-http.ts';
-import { createExpiringCredential, type Expiring } from '../expiring-credential.ts';
+import { createExpiringCredential, type Expiring, type ExpiringCredential, lasting } from '../expiring-credential.ts';
 import type { ReadText } from '../variables.ts';
 import type { CredentialSource } from './config.ts';
 import { cloud, errorOf, invalid } from './fault.ts';
@@ -19,8 +19,8 @@ export interface CredentialOptions {
   stsEndpoint(): Promise<string>;
 }
 
-/** The key that calls are signed with now. Throws a CloudError. */
-export type Credentials = () => Promise<AccessKey>;
+/** The key that calls are signed with. */
+export type Credentials = ExpiringCredential<AccessKey>;
 
 const timeoutMs = 10_000;
 
@@ -28,11 +28,11 @@ export function createCredentials(options: CredentialOptions): Credentials {
   const { source, clock } = options;
   switch (source.from) {
     case 'key':
-      return async () => source.key;
+      return lasting(source.key);
     case 'role':
-      return createExpiringCredential(() => ofRole(source.role, options), clock).get;
+      return createExpiringCredential(() => ofRole(source.role, options), clock);
     case 'oidc':
-      return createExpiringCredential(() => ofOidc(source, options), clock).get;
+      return createExpiringCredential(() => ofOidc(source, options), clock);
   }
 }
 

@@ -93,7 +93,9 @@ export function addressesOf(instance: Ec2Instance, families: readonly IpFamily[]
   return addresses;
 }
 
-function inDeviceOrder(interfaces: readonly InstanceNetworkInterface[]): readonly InstanceNetworkInterface[] {
-  const index = ({ Attachment }: InstanceNetworkInterface) => Attachment?.DeviceIndex ?? Number.MAX_SAFE_INTEGER;
-  return interfaces.toSorted((one, other) => index(one) - index(other));
+/** The primary one first: further network cards have a device 0 of their own. */
+export function inDeviceOrder(interfaces: readonly InstanceNetworkInterface[]): readonly InstanceNetworkInterface[] {
+  const device = ({ Attachment }: InstanceNetworkInterface) => Attachment?.DeviceIndex ?? Number.MAX_SAFE_INTEGER;
+  const card = ({ Attachment }: InstanceNetworkInterface) => Attachment?.NetworkCardIndex ?? 0;
+  return interfaces.toSorted((one, other) => device(one) - device(other) || card(one) - card(other));
 }

@@ -93,6 +93,9 @@ export function createRoutes({ client, clock, project, network, idOf }: RouteOpt
     await assertForwards(id, destination, signal);
     const [, zone, instance] = id.split('/');
     const target = await network();
+    // cloud.google.com/vpc/docs/static-routes, "Next hops and features".
+    if (target.project !== project())
+      throw invalid(`a route of ${target.project} cannot lead to an instance of ${project()}: give pods alias ranges`);
     const name = nameOf(route);
     const body = {
       ...{ name, destRange: destination, priority, description: descriptionOf(route) },

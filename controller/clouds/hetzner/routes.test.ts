@@ -107,6 +107,17 @@ describe('pod routes in a network of Hetzner Cloud', () => {
     assert.equal(network.routes.length, 1);
   });
 
+  it('are made beside a default route, which is not in their way when they are refused', async () => {
+    const { world, routes, network } = await open();
+    const [vm, gateway] = [await world.createVm(), await world.createVm()];
+    await world.createForeignRoute('0.0.0.0/0', gateway);
+    await create(world, routes, vm, '10.244.1.0/24');
+    assert.equal(network.routes.length, 2);
+    world.fake.actions.durationMs = 60_000;
+    world.fake.actions.start('change_ip_range', [{ id: network.id, type: 'network' }]);
+    await assert.rejects(create(world, routes, vm, '10.244.2.0/24'), { kind: 'Busy' });
+  });
+
   it('fail with their action, and are made when asked again', async () => {
     const { world, routes, network } = await open();
     const vm = await world.createVm();

@@ -118,9 +118,11 @@ export function createRoutes({ client, clock, network, serverIdOf }: RouteOption
       await assertInRange(destination, options.signal);
       const route = { destination, gateway: await gatewayOf(serverId, options.signal) };
       await changeUnless('add_route', route, options, (routes) => {
-        const other = routes.find((one) => holds(one.destination, destination) || holds(destination, one.destination));
-        if (other === undefined || (other.destination === destination && other.gateway === route.gateway))
-          return other !== undefined;
+        const same = routes.find((one) => one.destination === destination);
+        if (same?.gateway === route.gateway) return true;
+        const other =
+          same ?? routes.find((one) => one.destination !== everywhere && meet(one.destination, destination));
+        if (other === undefined) return false;
         const message = `${other.destination} is routed to ${other.gateway} already`;
         throw new CloudError({ kind: 'Conflict', cloud, operation, message });
       });
@@ -135,6 +137,8 @@ export function createRoutes({ client, clock, network, serverIdOf }: RouteOption
 }
 
 const operation = 'routes';
+/** A network with this route takes others all the same. */
+const everywhere = '0.0.0.0/0';
 
 function storedOf(route: AnswerFields): HetznerRoute['stored'] {
   return { destination: route.text('destination'), gateway: route.text('gateway') };
@@ -156,6 +160,10 @@ function holds(outer: string, inner: string): boolean {
   const [address, bits] = ipaddr.IPv4.parseCIDR(outer);
   const [first, innerBits] = ipaddr.IPv4.parseCIDR(inner);
   return bits <= innerBits && first.match(address, bits);
+}
+
+function meet(one: string, other: string): boolean {
+  return holds(one, other) || holds(other, one);
 }
 
 function invalid(message: string): CloudError {

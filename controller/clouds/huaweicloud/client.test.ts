@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { fakeClock } from '../../../common/testing/fake-clock.ts';
+import { lasting } from '../expiring-credential.ts';
 import { createClient } from './client.ts';
 
 const id = 'b0c7dbb6-5be0-4a2a-8a39-58bd4d2f9d01';
@@ -11,7 +12,7 @@ function clientOf(status: number, body: unknown) {
     ...{ clock: fakeClock(), onCall: () => {}, region: 'cn-north-4', projectId: 'p', mutationTimeoutMs: 1000 },
     http: async () => answer,
     gate: { run: (_operation, call) => call() },
-    keys: async () => ({ id: 'a', secret: 's', token: undefined }),
+    keys: lasting({ id: 'a', secret: 's', token: undefined }),
     endpointOf: () => 'http://localhost',
   });
 }

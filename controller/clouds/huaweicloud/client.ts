@@ -1,10 +1,10 @@
 import { CloudError, isCloudError } from '../../../common/cloud-error.ts';
 import type { Clock } from '../../../common/process/clock.ts';
 import type { AnswerFields } from '../answer-fields.ts';
+import type { ExpiringCredential } from '../expiring-credential.ts';
 import { type ApiRequest, createJsonApi, type JsonApi, type JsonApiOptions } from '../json-api.ts';
-import type { AccessKeys } from './access-keys.ts';
 import { cloud, endlessPages, errorOf, provedAbsent } from './fault.ts';
-import { sign } from './sign.ts';
+import { type AccessKey, sign } from './sign.ts';
 
 /** The services, by the first part of their host names. */
 export type Service = 'ecs' | 'vpc' | 'elb' | 'eip' | 'iam';
@@ -29,7 +29,7 @@ export interface HuaweiClient {
 export interface ClientOptions
   extends Omit<JsonApiOptions, 'cloud' | 'errorOf' | 'timeoutMs' | 'endpoint' | 'authorization'> {
   readonly clock: Clock;
-  readonly keys: AccessKeys;
+  readonly keys: ExpiringCredential<AccessKey>;
   readonly region: string;
   readonly projectId: string | undefined;
   /** Base URL of a service. */
@@ -48,10 +48,15 @@ export function createClient({ keys, region, projectId, endpointOf, ...options }
     const api =
       apis.get(service) ??
       createJsonApi({
-        ...{ ...options, cloud, timeoutMs, errorOf, endpoint: endpointOf(service) },
+        ...{ ...options, cloud, timeoutMs, endpoint: endpointOf(service) },
+        errorOf(operation, answer) {
+          const error = errorOf(operation, answer);
+          if (error.kind === 'Unauthorized') keys.forget();
+          return error;
+        },
         async authorization(request) {
           const id = service === 'iam' ? undefined : await projectOf(undefined);
-          return sign(request, { key: await keys(), projectId: id, nowMs: clock.now() });
+          return sign(request, { key: await keys.get(), projectId: id, nowMs: clock.now() });
         },
       });
     apis.set(service, api);

@@ -3,6 +3,7 @@ import type { CloudConfigFile, CloudContext, CloudIdentity, OpenedCloud } from '
 import { type CloudParts, configuredModule } from '../configured-module.ts';
 import { openConnections } from '../connections.ts';
 import { createCountedHttp } from '../counted-http.ts';
+import { lasting } from '../expiring-credential.ts';
 import { createLookups, targetBy } from '../lookups.ts';
 import { createMachineReader } from '../machines.ts';
 import { createRateLimiter } from '../rate-limiter.ts';
@@ -45,7 +46,7 @@ export function openHuawei({ config, context, wrapHttp }: CloudParts<ConfigWithO
   const metadata = createCountedHttp({ cloud, http, clock, onCall });
   const client = createClient({
     ...{ http, clock, onCall, region, projectId: config.projectId, mutationTimeoutMs, endpointOf: config.endpointOf },
-    keys: key === undefined ? createAgencyKeys({ http: metadata, clock, metadata: config.metadata }) : async () => key,
+    keys: key === undefined ? createAgencyKeys({ http: metadata, clock, metadata: config.metadata }) : lasting(key),
     gate: createRateLimiter({ cloud, clock, random, limits, onWait }),
   });
 

@@ -52,16 +52,21 @@ export function takeAddress(network: FakeNetwork, zone: string, owner: string, a
 }
 
 /** What the API refuses of a new route. */
+const everywhere = '0.0.0.0/0';
+
 export function assertRoute(network: FakeNetwork, body: Json, limit: number): FakeNetwork['routes'][number] {
   const [destination, gateway] = [String(body['destination']), String(body['gateway'])];
   if (!ipaddr.IPv4.isValidCIDR(destination)) throw invalidInput('destination', 'is no IPv4 range');
   const base = ipaddr.IPv4.networkAddressFromCIDR(destination).toString();
   if (base !== destination.split('/')[0]) throw invalidInput('destination', 'has host bits set');
-  if (!['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16'].some((range) => overlap(range, destination)))
+  const isDefault = destination === everywhere;
+  if (!isDefault && !['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16'].some((range) => overlap(range, destination)))
     throw invalidInput('destination', 'must be one of the private IPv4 ranges of RFC1918');
-  if (network.subnets.some(({ ip_range }) => overlap(ip_range, destination)))
+  if (!isDefault && network.subnets.some(({ ip_range }) => overlap(ip_range, destination)))
     throw invalidInput('destination', 'overlaps with a subnet');
-  if (network.routes.some((route) => overlap(route.destination, destination)))
+  const isInTheWay = (there: string) =>
+    isDefault || there === everywhere ? there === destination : overlap(there, destination);
+  if (network.routes.some((route) => isInTheWay(route.destination)))
     throw invalidInput('destination', 'overlaps with another route');
   if (!ipaddr.IPv4.isValid(gateway) || !ipaddr.IPv4.parse(gateway).match(ipaddr.IPv4.parseCIDR(network.ip_range)))
     throw invalidInput('gateway', 'is not an address of the network');

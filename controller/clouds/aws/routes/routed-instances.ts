@@ -2,6 +2,7 @@ import type { Instance as Ec2Instance } from '@aws-sdk/client-ec2';
 import { LRUCache } from 'lru-cache';
 import { chunks } from '../../parallel.ts';
 import type { Ec2 } from '../ec2.ts';
+import { inDeviceOrder } from '../instance.ts';
 import type { ReadOptions } from '../service-calls.ts';
 
 /** What routing has to know of an instance. */
@@ -9,7 +10,7 @@ export interface RoutedInstance {
   readonly zone: string | undefined;
   /** EC2 drops packets that are not for the instance itself. */
   readonly checksDestination: boolean;
-  /** Set where it has several interfaces: then EC2 wants to be told which one is meant. The one of device 0. */
+  /** Set where it has several interfaces: then EC2 wants to be told which one is meant. The primary one. */
   readonly interfaceId: string | undefined;
 }
 
@@ -23,13 +24,8 @@ export interface RoutedInstances {
   zoneOf(id: string): string | undefined;
   /** Reads those that were never seen. Throws a CloudError. */
   learn(ids: Iterable<string>, options: ReadOptions): Promise<void>;
-  /**
-   * The instance now; undefined where EC2 does not return it. One without the source/destination check is not read
-   * again. Calls of one moment share one read.
-   */
+  /** The instance now; undefined where EC2 does not return it. Calls of one moment share one read. */
   get(id: string, options: ReadOptions): Promise<RoutedInstance | undefined>;
-  /** Its packets are not checked any more. */
-  unchecked(id: string): void;
 }
 
 export function createRoutedInstances(ec2: Ec2): RoutedInstances {
@@ -62,8 +58,6 @@ export function createRoutedInstances(ec2: Ec2): RoutedInstances {
       if (missing.length > 0) await read(missing, options);
     },
     async get(id, options) {
-      const before = known.get(id);
-      if (before?.checksDestination === false) return before;
       known.delete(id);
       asked.add(id);
       next ??= Promise.resolve().then(() => {
@@ -75,15 +69,11 @@ export function createRoutedInstances(ec2: Ec2): RoutedInstances {
       await next;
       return known.get(id);
     },
-    unchecked(id) {
-      const instance = known.get(id);
-      if (instance !== undefined) known.set(id, { ...instance, checksDestination: false });
-    },
   };
 }
 
 function viewOf({ Placement, SourceDestCheck, NetworkInterfaces = [] }: Ec2Instance): RoutedInstance {
-  const first = NetworkInterfaces.find(({ Attachment }) => Attachment?.DeviceIndex === 0) ?? NetworkInterfaces[0];
+  const [first] = inDeviceOrder(NetworkInterfaces);
   const several = NetworkInterfaces.length > 1;
   return {
     zone: Placement?.AvailabilityZone || undefined,

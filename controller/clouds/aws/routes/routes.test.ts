@@ -95,6 +95,19 @@ describe('pod routes on AWS, at a fake EC2', () => {
     assert.ok(!sent().includes('ModifyInstanceAttribute'));
   });
 
+  it('sees a second interface and a check that is on again before each route', async () => {
+    const routes = await open();
+    await routes.remove(await routes.create(desired(1), always), always);
+    const interfaces = [
+      { id: 'eni-a', deviceIndex: 0, privateIps: ['10.0.0.1'] },
+      { id: 'eni-b', deviceIndex: 1, privateIps: ['10.0.0.2'] },
+    ];
+    ec2.instances.set(id(1), running(id(1), { interfaces }));
+    await routes.create(desired(1), always);
+    assert.deepEqual(table().routes.get(one), { interfaceId: 'eni-a' });
+    assert.equal(ec2.instances.get(id(1))?.interfaces?.[0]?.sourceDestCheck, false);
+  });
+
   it('creates many at once with one read of their instances', async () => {
     const routes = await open();
     await routes.observe(cluster);
@@ -120,6 +133,7 @@ describe('pod routes on AWS, at a fake EC2', () => {
 
   it('names the interface where an instance has several', async () => {
     const interfaces = [
+      { id: 'eni-c', deviceIndex: 0, cardIndex: 1, privateIps: ['10.0.0.3'] },
       { id: 'eni-b', deviceIndex: 1, privateIps: ['10.0.0.2'] },
       { id: 'eni-a', deviceIndex: 0, privateIps: ['10.0.0.1'] },
     ];
@@ -130,6 +144,7 @@ describe('pod routes on AWS, at a fake EC2', () => {
     assert.ok(sent().length <= 4, sent().join());
     const checks = ec2.instances.get(id(1))?.interfaces?.map((one) => [one.id, one.sourceDestCheck]);
     assert.deepEqual(checks, [
+      ['eni-c', undefined],
       ['eni-b', undefined],
       ['eni-a', false],
     ]);

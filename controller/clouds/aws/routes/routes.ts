@@ -97,7 +97,6 @@ export function createRoutes(parts: AwsParts): Routes<AwsRoute> {
       const command = new ModifyNetworkInterfaceAttributeCommand({ NetworkInterfaceId: interfaceId, SourceDestCheck });
       await ec2.change('ModifyNetworkInterfaceAttribute', command, options);
     }
-    instances.unchecked(id);
   }
 
   /** EC2 deletes whatever has the destination, so it is looked at once more. */

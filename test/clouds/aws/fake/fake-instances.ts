@@ -96,7 +96,10 @@ function instanceItem(instance: FakeInstance): Wire {
       ...{ networkInterfaceId: one.id, status: one.status ?? 'in-use', sourceDestCheck: one.sourceDestCheck ?? true },
       privateIpAddressesSet: one.privateIps.map((privateIpAddress) => ({ privateIpAddress })),
       ipv6AddressesSet: (one.ipv6 ?? []).map((ipv6Address) => ({ ipv6Address })),
-      attachment: one.deviceIndex === undefined ? undefined : { deviceIndex: one.deviceIndex },
+      attachment:
+        one.deviceIndex === undefined
+          ? undefined
+          : { deviceIndex: one.deviceIndex, networkCardIndex: one.cardIndex ?? 0 },
     })),
   };
 }

@@ -4,6 +4,8 @@ export interface FakeInterface {
   readonly id?: string;
   readonly sourceDestCheck?: boolean;
   readonly deviceIndex?: number;
+  /** Of the network card. */
+  readonly cardIndex?: number;
   readonly status?: string;
   readonly privateIps: readonly string[];
   readonly ipv6?: readonly string[];
