@@ -157,7 +157,8 @@ export function networkHarness(manageSecurityGroups = false, layer4 = false): Ne
   ];
 
   function start(): Engine<DesireInput> {
-    const network = createNetworkResources({ client, config, clock });
+    const vipPorts = async () => [...balancers.values()].map(({ vipPortId }) => vipPortId);
+    const network = createNetworkResources({ client, config, clock, vipPorts });
     const driver: Driver<DesireInput> = {
       ...{ kinds: [...kinds, ...network.kinds], readers: [network.join(reader)], documents: [] },
       poll: async () => new Map(),

@@ -56,25 +56,6 @@ describe('kinds of Octavia load balancers', () => {
     assert.equal((await harness.ensure()).calls, 0);
   });
 
-  it('use an existing port as VIP, which outlives the load balancer', async () => {
-    const { fake } = await open();
-    fake.ports.push({
-      id: uuid(5),
-      deviceId: '',
-      networkId,
-      subnetId,
-      ips: ['10.20.9.9'],
-      deviceOwner: '',
-    });
-    const { observed } = await harness.ensure({ annotations: { [keys.portId]: uuid(5), [keys.internal]: 'true' } });
-    assert.deepEqual(observed?.ingress, [{ ip: '10.20.9.9' }]);
-    harness.octavia.breakDown(harness.only().id);
-    const replaced = await harness.ensure();
-    assert.deepEqual(replaced.observed?.ingress, [{ ip: '10.20.9.9' }]);
-    await harness.remove();
-    assert.ok(fake.ports.some(({ id }) => id === uuid(5)));
-  });
-
   it('may have a named VIP when internal', async () => {
     await open();
     const { observed } = await harness.ensure({ annotations: { [keys.internal]: 'true' }, address: '10.20.8.8' });
@@ -105,6 +86,35 @@ describe('kinds of Octavia load balancers', () => {
     assert.equal((await harness.ensure()).calls, 0);
   });
 
+  const ofIpv6 = () => ({
+    families: ['IPv6'] as const,
+    members: harness.desired.members.map((one, at) => ({ ...one, addresses: [...one.addresses, `fd00:1::${at + 5}`] })),
+  });
+
+  it('put an IPv6 VIP into an IPv6 subnet of the network that is named', async () => {
+    const { fake } = await open(`[LoadBalancer]\nnetwork-id = ${networkId}\n`);
+    const without = await harness.ensure(ofIpv6());
+    assert.deepEqual([without.calls, reasons(without)], [0, ['Unsupported']]);
+    assert.match(without.refusals[0]?.message ?? '', /^spec\.ipFamilies: .* no IPv6 subnet of network .*subnet-id/);
+    harness.octavia.settle();
+    fake.subnets.push({ id: uuid(6), networkId, cidr: 'fd00:1::/64' });
+    await harness.world.pass(600_001);
+    const { observed, refusals } = await harness.ensure();
+    assert.deepEqual(refusals, []);
+    assert.match(observed?.ingress[0]?.ip ?? '', /^fd00:1::/);
+    assert.equal(harness.only().fields['vip_subnet_id'], uuid(6));
+    assert.equal((await harness.ensure()).calls, 0);
+  });
+
+  it('keep a VIP of the other family, and say so', async () => {
+    const { fake } = await open(`[LoadBalancer]\nsubnet-id = ${subnetId}\n`);
+    fake.subnets.push({ id: uuid(6), networkId, cidr: 'fd00:1::/64' });
+    await harness.ensure(ofIpv6());
+    const { calls, refusals, observed } = await harness.ensure();
+    assert.deepEqual([calls, observed?.ingress], [0, [{ ip: harness.only().fields['vip_address'] }]]);
+    assert.match(refusals[0]?.message ?? '', /^spec\.ipFamilies: load balancer \S+ has no IPv6 address$/);
+  });
+
   it('end TLS at the listener of TCP ports alone, with the named container', async () => {
     await open('[LoadBalancer]\ndefault-tls-container-ref = https://barbican/v1/containers/1\n');
     const { observed } = await harness.ensure({ ports: [port(443, 30443), port(53, 30053, { protocol: 'UDP' })] });
@@ -129,34 +139,13 @@ describe('kinds of Octavia load balancers', () => {
     assert.equal((await harness.ensure()).calls, 0);
   });
 
-  it('send provider ovn nothing that it refuses', async () => {
-    await open('[LoadBalancer]\nlb-provider = ovn\ncreate-monitor = true\n');
-    harness.octavia.providers.add('ovn');
-    const udp = port(53, 30053, { protocol: 'UDP' });
-    const { refusals } = await harness.ensure({
-      ports: [port(80, 30080), udp],
-      sessionAffinity: { timeoutSeconds: 60 },
-    });
-    assert.deepEqual(refusals, []);
-    const [balancer] = harness.octavia.balancers.values();
-    assert.deepEqual(
-      balancer?.pools.map(({ fields }) => fields['lb_algorithm']),
-      ['SOURCE_IP_PORT', 'SOURCE_IP_PORT'],
-    );
-    assert.deepEqual(
-      balancer.pools.map(({ monitor }) => monitor?.fields['type']),
-      ['TCP', 'UDP-CONNECT'],
-    );
-    assert.equal((await harness.ensure()).calls, 0);
-    assert.deepEqual(
-      (await harness.ensure({ trafficPolicy: 'Local', healthCheck: { port: 32_100, path: '/healthz' } })).calls,
-      0,
-    );
-    const { balancers } = await harness.driving();
-    assert.equal(balancers.drains, false);
-    const closed = await harness.ensure({ sourceRanges: ['192.0.2.0/24'] });
-    assert.deepEqual(reasons(closed), ['Unsupported']);
-    assert.equal(closed.calls, 0);
+  it('show a host name that fills its tag', async () => {
+    await open();
+    const hostname = `${'a'.repeat(60)}.`.repeat(4).slice(0, 234);
+    const { observed } = await harness.ensure({ annotations: { [keys.hostname]: hostname } });
+    assert.deepEqual(observed?.ingress, [{ hostname }]);
+    const longer = await harness.ensure({ annotations: { [keys.hostname]: `${hostname}a` } });
+    assert.deepEqual([longer.calls, reasons(longer), longer.observed?.ingress], [0, ['Unsupported'], [{ hostname }]]);
   });
 
   it('are not created with an invalid setting; an existing one stays and follows the rest', async () => {

@@ -1,10 +1,15 @@
 import { keysOf, namedAnnotations } from '../../annotation-table.ts';
+import { longest } from './names.ts';
+import { octaviaTags, tag } from './tags.ts';
 
 const prefix = 'loadbalancer.openstack.org/';
 const legacyPrefix = 'service.beta.kubernetes.io/openstack-';
 
 /** Annotations that begin so are meant for Octavia. */
 export const annotationPrefixes: readonly string[] = [prefix, legacyPrefix];
+
+/** It is kept in a tag. */
+export const longestHostname = longest - tag(octaviaTags.hostname, '').length;
 
 /** Accepted values, for people; refusals repeat them. */
 export const values = {
@@ -16,7 +21,7 @@ export const values = {
   seconds: 'whole seconds, at least 1',
   retries: 'a whole number, 1 to 10',
   method: 'ROUND_ROBIN, LEAST_CONNECTIONS or SOURCE_IP; SOURCE_IP_PORT with provider ovn',
-  hostname: 'a DNS name',
+  hostname: `a DNS name of at most ${longestHostname} characters`,
   nodeSelector: 'labels such as role=ingress,gpu; one without a value may have any',
   container:
     'the URL of a container or secret of the key manager (any text unless container-store is barbican); ' +

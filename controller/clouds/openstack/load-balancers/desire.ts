@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import { type Desire, type Found, nameOf, type Refusal, type Want } from '../../../engine/resource.ts';
 import { type Access, accessTo } from '../../access.ts';
 import type { DesireInput } from '../../load-balancer-driver.ts';
@@ -43,11 +44,18 @@ export function desireOf(input: DesireInput, parts: DesireParts): Desire {
   const hosts = balancers.filter((one) => !mine.has(one) && withParts.has(one.id));
   const target =
     attach === undefined ? undefined : balancers.find(({ id, status }) => id === attach.id && status !== 'deleting');
-  const main = (target ?? current ?? hosts[0])?.body;
+  const isLeaving = attach === undefined && desired.mayChangeAddress;
+  const main = (target ?? current ?? (isLeaving ? undefined : hosts[0]))?.body;
   const features = featuresOf(parts.minor(), main?.provider || config.provider);
   const settings = readSettings(desired, { config, features });
   const wanted: Wanted = { desired, settings, features, config, serverIdOf };
   const facts = parts.facts();
+  const { networkId, subnetId } = settings.placement ?? {};
+  const isNamed = Boolean(subnetId || settings.portId || desired.address);
+  // Octavia takes an IPv4 subnet of the network where it may choose.
+  const isOpen = networkId !== undefined && !isNamed && settings.family === 'IPv6';
+  const ofNetwork = isOpen && facts?.subnets.find((one) => one.networkId === networkId && one.version === 6);
+  const vipSubnetId = ofNetwork ? ofNetwork.id : subnetId;
   const refusals: Refusal[] = [...settings.refusals, ...settings.remarks];
   refusals.push(...memberRefusals(wanted));
   const refuse = (reason: Refusal['reason'], message: string) => void refusals.push({ reason, message });
@@ -105,7 +113,12 @@ export function desireOf(input: DesireInput, parts: DesireParts): Desire {
 
   /** What it has goes on, where what it asks for is refused. */
   function instead(): readonly Want[] {
-    if (current !== undefined) return ofItsOwn();
+    if (current !== undefined) {
+      // Its provider may be another than that of the target.
+      const own = desireOf({ ...input, desired: { ...desired, attach: undefined } }, parts);
+      refusals.push(...own.refusals);
+      return own.wants;
+    }
     const [used] = hosts;
     return used === undefined ? standing() : partsIn(used, false);
   }
@@ -143,8 +156,8 @@ export function desireOf(input: DesireInput, parts: DesireParts): Desire {
   }
 
   function groupOn(loadBalancer: Found<LoadBalancer> | undefined): readonly Want[] {
-    const vipSubnetId = loadBalancer?.body.vipSubnetId || undefined;
-    return desireGroup({ input, settings, features, facts, config, vipSubnetId, serverIdOf });
+    const there = loadBalancer?.body.vipSubnetId || undefined;
+    return desireGroup({ input, settings, features, facts, config, vipSubnetId: there, serverIdOf });
   }
 
   function ofItsOwn(): readonly Want[] {
@@ -156,6 +169,7 @@ export function desireOf(input: DesireInput, parts: DesireParts): Desire {
       );
       if (current === undefined) return standing();
     }
+    if (current !== undefined) refuseOtherFamily(current);
     const address = desireAddress({ input, settings, facts, own: current });
     refusals.push(...address.refusals);
     const mayMake = settings.refusals.length === 0 && settings.placement !== undefined && address.mayMake && isPlaced();
@@ -187,9 +201,14 @@ export function desireOf(input: DesireInput, parts: DesireParts): Desire {
 
   /** Refused where there is no subnet for the VIP. */
   function isPlaced(): boolean {
-    const { networkId, subnetId } = settings.placement ?? {};
-    if (networkId || subnetId || settings.portId || near().length > 0 || current !== undefined) return true;
     const unset = `${keys.subnetId} and subnet-id of the cloud config are not set`;
+    if (current !== undefined) return true;
+    if (isOpen && vipSubnetId === undefined) {
+      const none = `this project sees no IPv6 subnet of network ${networkId}`;
+      refuse('Unsupported', `spec.ipFamilies: no subnet for the VIP: ${none}, and ${unset}`);
+      return false;
+    }
+    if (networkId || subnetId || settings.portId || near().length > 0) return true;
     refuse('Unsupported', `no subnet for the VIP: ${unset}, and there is no member in whose subnet it could be`);
     return false;
   }
@@ -204,16 +223,15 @@ export function desireOf(input: DesireInput, parts: DesireParts): Desire {
   }
 
   function loadBalancerSpec(vip: boolean | undefined): LoadBalancerSpec {
-    const { networkId, subnetId } = settings.placement ?? {};
     const isVip = settings.family === 'IPv6' || settings.internal === true;
     return {
       ...{ name: classicName(desired), description: loadBalancerDescription(desired), service },
-      ...{ classicTag: classicName(desired), provider: config.provider, isClassic: false, vip },
+      ...{ classicTag: classicName(desired), provider: features.provider, isClassic: false, vip },
       flavorId: settings.flavorId || (features.flavor ? config.flavorId : undefined),
       availabilityZone: settings.availabilityZone || (features.availabilityZone ? config.availabilityZone : undefined),
       vipAddress: isVip ? desired.address : undefined,
       vipPortId: settings.portId || undefined,
-      placement: { ...(networkId && { networkId }), ...(subnetId && { subnetId }) },
+      placement: { ...(networkId && { networkId }), ...(vipSubnetId && { subnetId: vipSubnetId }) },
       near: near(),
       hostname: settings.hostname,
     };
@@ -231,7 +249,11 @@ export function desireOf(input: DesireInput, parts: DesireParts): Desire {
       const field = `spec.loadBalancerIP: ${JSON.stringify(desired.address)}`;
       refuse('Unsupported', `${field} is no address of load balancer ${id}`);
     }
-    if (body.vipAddress.includes(':') !== (settings.family === 'IPv6'))
+    refuseOtherFamily(host);
+  }
+
+  function refuseOtherFamily({ id, body }: Found<LoadBalancer>): void {
+    if (isIP(body.vipAddress) === (settings.family === 'IPv6' ? 4 : 6))
       refuse('Unsupported', `spec.ipFamilies: load balancer ${id} has no ${settings.family} address`);
   }
 

@@ -2,6 +2,7 @@
 export interface Features {
   /** `v2.26`, for people; undefined until it has been asked for. */
   readonly version: string | undefined;
+  readonly provider: string;
   readonly tags: boolean;
   readonly timeouts: boolean;
   readonly flavor: boolean;
@@ -32,6 +33,7 @@ export function featuresOf(minor: number | undefined, provider: string): Feature
   const layer4 = provider === 'ovn';
   return {
     version: minor === undefined ? undefined : `v2.${minor}`,
+    provider,
     tags: since(5),
     timeouts: since(1) && !layer4,
     flavor: since(6) && !layer4,

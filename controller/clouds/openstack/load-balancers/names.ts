@@ -1,7 +1,7 @@
 import type { DesiredLoadBalancer, Owner } from '../../load-balancers.ts';
 
 /** Longest name, description and tag in Octavia and Neutron. */
-const longest = 255;
+export const longest = 255;
 
 export type Named = Pick<DesiredLoadBalancer, 'service' | 'clusterName'>;
 

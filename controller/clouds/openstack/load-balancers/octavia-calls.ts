@@ -94,6 +94,8 @@ function explained(error: unknown, operation: string): unknown {
   const as = (kind: CloudError['kind']) =>
     new CloudError({ kind, cloud: 'openstack', operation, message: `${status} ${message}`, cause: error.cause });
   if (status === 404 && !isThingNotFound(error)) return as('Unavailable');
+  // Of the provider: it does not have what is asked for.
+  if (status === 501) return as('Invalid');
   if (status !== 409) return error;
   if (/immutable|invalid state/i.test(message)) return as('Stale');
   return /already/i.test(message) ? as('Taken') : error;

@@ -70,7 +70,7 @@ export interface PoolPlace {
 }
 
 export function poolSpec(wanted: Wanted, port: DesiredPort, place: PoolPlace): PoolSpec {
-  const { desired, settings, config } = wanted;
+  const { desired, settings } = wanted;
   const { name, protocol, there } = place;
   const sticky = desired.sessionAffinity;
   // On TCP the time belongs to the proxy; Octavia takes one for datagrams alone.
@@ -79,7 +79,7 @@ export function poolSpec(wanted: Wanted, port: DesiredPort, place: PoolPlace): P
   const keptPort = there?.members?.[0]?.monitorPort;
   return {
     name: pieceName('pool', desired.ports.indexOf(port), name),
-    ...{ protocol, algorithm: settings.method, usualAlgorithm: config.method, tags: partTags(wanted, port) },
+    ...{ protocol, algorithm: settings.method, usualAlgorithm: settings.usualMethod, tags: partTags(wanted, port) },
     persistence: sticky ? { type: 'SOURCE_IP', timeout } : undefined,
     members: newMembers(wanted, port, place, settings.monitor === undefined ? keptPort : monitorPort),
     monitor: settings.monitor === undefined ? undefined : (monitor ?? 'none'),
@@ -90,10 +90,15 @@ export function poolSpec(wanted: Wanted, port: DesiredPort, place: PoolPlace): P
 export function newMonitor(wanted: Wanted, port: DesiredPort, name: string): NewMonitor | undefined {
   const { desired, settings } = wanted;
   const { monitor } = settings;
-  if (monitor === undefined || monitor === 'none') return undefined;
+  if (monitor === undefined || monitor === 'none' || !hasMonitor(wanted, port)) return undefined;
   const type = usesHttp(wanted, port) ? 'HTTP' : connectionCheck(port);
   const path = type === 'HTTP' ? desired.healthCheck.path : undefined;
   return { name: pieceName('monitor', desired.ports.indexOf(port), name), type, ...monitor, path };
+}
+
+/** Provider ovn checks TCP and UDP alone. */
+function hasMonitor({ features }: Wanted, { protocol }: DesiredPort): boolean {
+  return !features.layer4 || protocol !== 'SCTP';
 }
 
 /**
@@ -163,8 +168,9 @@ function addressOf(member: DesiredMember, settings: Settings, pool: Pool | undef
   return member.addresses.find((address) => isOfFamily(address, settings));
 }
 
-/** Members that this load balancer cannot have, and ports that it cannot serve; the rest goes on. */
-export function memberRefusals({ desired, settings, features, serverIdOf }: Wanted): Refusal[] {
+/** Members that this load balancer cannot have, and ports that it cannot serve or check; the rest goes on. */
+export function memberRefusals(wanted: Wanted): Refusal[] {
+  const { desired, settings, features, serverIdOf } = wanted;
   const refusals: Refusal[] = [];
   const refuse = (message: string, ports?: Refusal['ports']) =>
     refusals.push({ reason: 'Unsupported', message, ...(ports && { ports }) });
@@ -181,6 +187,8 @@ export function memberRefusals({ desired, settings, features, serverIdOf }: Want
       refuse(`${field}: port ${shown} has no node port, and Octavia reaches members by nothing else`, [port]);
     if (port.protocol === 'SCTP' && !features.sctp)
       refuse(`port ${shown}: Octavia API ${features.version} has no SCTP, expected v2.23 or newer`, [port]);
+    if (typeof settings.monitor === 'object' && !hasMonitor(wanted, port))
+      refuse(`port ${shown}: provider ${features.provider} has no health monitor for it; its members are not checked`);
   }
   return refusals;
 }

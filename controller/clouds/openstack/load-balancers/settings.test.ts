@@ -14,10 +14,12 @@ interface Given {
   readonly annotations?: Readonly<Record<string, string>>;
   readonly config?: string;
   readonly minor?: number;
+  /** Of the load balancer. */
+  readonly provider?: string;
   readonly desired?: Partial<DesiredLoadBalancer>;
 }
 
-function read({ annotations = {}, config = '', minor = 26, desired = {} }: Given): Settings {
+function read({ annotations = {}, config = '', minor = 26, provider, desired = {} }: Given): Settings {
   const { config: section } = loadBalancerConfigOf(parseGcfg(config, 'cloud.conf'));
   const service: DesiredLoadBalancer = {
     owner: { cluster: 'c', service: 's' },
@@ -42,9 +44,11 @@ function read({ annotations = {}, config = '', minor = 26, desired = {} }: Given
     },
     ...desired,
   };
-  return readSettings(service, { config: section, features: featuresOf(minor, section.provider) });
+  return readSettings(service, { config: section, features: featuresOf(minor, provider ?? section.provider) });
 }
 
+/** A DNS name of that length. */
+const longName = (length: number) => `${'a'.repeat(60)}.`.repeat(4).slice(0, length);
 const told = ({ refusals }: Settings) => refusals.map(({ reason, message }) => `${reason}: ${message}`);
 
 describe('settings of an Octavia load balancer', () => {
@@ -62,6 +66,7 @@ describe('settings of an Octavia load balancer', () => {
   for (const [key, value, field, expected] of [
     [keys.internal, 'true', 'internal', true],
     [keys.hostname, 'web.example.org', 'hostname', 'web.example.org'],
+    [keys.hostname, longName(234), 'hostname', longName(234)],
     [keys.keepFloatingIp, 'true', 'keepFloatingIp', true],
     [keys.portId, uuid, 'portId', uuid],
     [keys.method, 'least_connections', 'method', 'LEAST_CONNECTIONS'],
@@ -88,6 +93,7 @@ describe('settings of an Octavia load balancer', () => {
     [keys.internal, 'yes', 'true or false'],
     [keys.keepFloatingIp, '1', 'true or false'],
     [keys.hostname, 'not a name', 'a DNS name'],
+    [keys.hostname, longName(235), 'a DNS name of at most 234 characters'],
     [keys.subnetId, 'my-subnet', 'a UUID'],
     [keys.networkId, 'net', 'a UUID'],
     [keys.memberSubnetId, 'x', 'a UUID'],
@@ -178,6 +184,39 @@ describe('settings of an Octavia load balancer', () => {
       assert.equal(others.length, 0);
     });
   }
+
+  it('the floating network of the configuration is not used with an empty annotation, that of a class is', () => {
+    const config = `[LoadBalancer]\nfloating-network-id = ${uuid}\n`;
+    const inClass = `[LoadBalancerClass "a"]\nfloating-network-id = ${uuid}\n`;
+    const empty = { [keys.floatingNetworkId]: '' };
+    assert.deepEqual(read({ config }).placement, { floatingNetworkId: uuid });
+    assert.deepEqual(read({ config, annotations: empty }).placement, {});
+    assert.deepEqual(read({ config: inClass, annotations: { ...empty, [keys.class]: 'a' } }).placement, {
+      floatingNetworkId: uuid,
+    });
+  });
+
+  for (const [configured, provider, method] of [
+    ['ovn', 'amphora', 'ROUND_ROBIN'],
+    ['amphora', 'ovn', 'SOURCE_IP_PORT'],
+  ] as const) {
+    it(`are those of provider ${provider} on its load balancer while ${configured} is configured`, () => {
+      const config = `[LoadBalancer]\nlb-provider = ${configured}\n`;
+      const settings = read({ config, provider });
+      assert.deepEqual([told(settings), settings.method, settings.usualMethod], [[], method, method]);
+      const refused = read({ config, provider, annotations: { [keys.method]: 'FASTEST' } });
+      assert.deepEqual([refused.method, refused.usualMethod], [undefined, method]);
+    });
+  }
+
+  it('a refusal names the provider of the load balancer', () => {
+    const annotations = { [keys.forwardedFor]: 'true' };
+    assert.match(told(read({ annotations, provider: 'ovn' })).join(), /: provider ovn has no HTTP/);
+    const tls = '[LoadBalancer]\ndefault-tls-container-ref = https://barbican/v1/containers/1\n';
+    assert.match(told(read({ config: tls, provider: 'ovn' })).join(), /: provider ovn has no TLS/);
+    const ranges = read({ desired: { sourceRanges: ['192.0.2.0/24'] }, provider: 'ovn' });
+    assert.match(told(ranges).join(), /: provider ovn has no allowed CIDRs/);
+  });
 
   it('provider ovn is content with what asks for nothing', () => {
     const settings = read({

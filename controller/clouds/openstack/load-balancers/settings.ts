@@ -4,7 +4,7 @@ import type { DesiredLoadBalancer, IpFamily } from '../../load-balancers.ts';
 import type { LoadBalancerConfig, Placement } from '../load-balancer-config.ts';
 import { nameMatcher } from '../network/subnet-filters.ts';
 import { isUuid } from '../uuid.ts';
-import { keys, values } from './annotations.ts';
+import { keys, longestHostname, values } from './annotations.ts';
 import type { Features } from './features.ts';
 import { parseNodeSelector } from './node-labels.ts';
 import { isEverybody, type MonitorTimes, type Timeouts } from './octavia-answer.ts';
@@ -25,6 +25,8 @@ export interface Settings {
   readonly placement: Placement | undefined;
   readonly portId: string | undefined;
   readonly method: string | undefined;
+  /** Of a pool that is created while `method` is not understood. */
+  readonly usualMethod: string;
   readonly connectionLimit: number | undefined;
   readonly proxyProtocol: ProxyProtocol | undefined;
   readonly forwardedFor: boolean | undefined;
@@ -50,7 +52,7 @@ export interface SettingsParts {
 }
 
 const longestMs = 2_073_600_000;
-const dnsName = /^(?=.{1,253}$)([a-z0-9*]([-a-z0-9]*[a-z0-9])?\.)*[a-z0-9]([-a-z0-9]*[a-z0-9])?\.?$/i;
+const dnsName = /^([a-z0-9*]([-a-z0-9]*[a-z0-9])?\.)*[a-z0-9]([-a-z0-9]*[a-z0-9])?\.?$/i;
 
 export function readSettings(desired: DesiredLoadBalancer, { config, features }: SettingsParts): Settings {
   const { annotations } = desired;
@@ -84,7 +86,7 @@ export function readSettings(desired: DesiredLoadBalancer, { config, features }:
   ): boolean {
     const value = given(key);
     if (feature || value === undefined || harmless(value)) return true;
-    const here = features.layer4 ? `provider ${config.provider}` : `Octavia API ${features.version ?? ''}`.trim();
+    const here = features.layer4 ? `provider ${features.provider}` : `Octavia API ${features.version ?? ''}`.trim();
     refuse(`${key}: ${JSON.stringify(value)}: ${here} has no ${what}`);
     return false;
   }
@@ -141,12 +143,14 @@ export function readSettings(desired: DesiredLoadBalancer, { config, features }:
   if (!needs(!features.layer4, keys.tlsContainerRef, 'TLS', (value) => value === '')) tlsRef = undefined;
   else if (tlsRef && features.layer4) {
     tlsRef = refuse(
-      `[LoadBalancer] default-tls-container-ref of the cloud config: provider ${config.provider} has no TLS`,
+      `[LoadBalancer] default-tls-container-ref of the cloud config: provider ${features.provider} has no TLS`,
     );
   }
 
   const methods = features.layer4 ? ['SOURCE_IP_PORT'] : ['ROUND_ROBIN', 'LEAST_CONNECTIONS', 'SOURCE_IP'];
-  const method = read<string>(keys.method, methods.join(', '), config.method, (value) =>
+  // A load balancer keeps its provider when the configuration names another one.
+  const usualMethod = methods.includes(config.method) ? config.method : methods[0]!;
+  const method = read<string>(keys.method, methods.join(', '), usualMethod, (value) =>
     methods.includes(value.toUpperCase()) ? value.toUpperCase() : undefined,
   );
 
@@ -159,12 +163,13 @@ export function readSettings(desired: DesiredLoadBalancer, { config, features }:
     internal,
     namedId: given(keys.loadBalancerId) || undefined,
     hostname: read<string>(keys.hostname, values.hostname, '', (value) =>
-      value === '' || dnsName.test(value) ? value : undefined,
+      value.length <= longestHostname && (value === '' || dnsName.test(value)) ? value : undefined,
     ),
     keepFloatingIp: keepsFloatingIp(),
     placement: placementOf(),
     portId: id(keys.portId),
     method,
+    usualMethod,
     connectionLimit,
     proxyProtocol,
     forwardedFor,
@@ -250,7 +255,9 @@ export function readSettings(desired: DesiredLoadBalancer, { config, features }:
     if (Object.values(ids).includes(undefined)) return undefined;
     const floating = ['floatingNetworkId', 'floatingSubnetId', 'floatingSubnet', 'floatingSubnetTags'] as const;
     const fromClass = Object.fromEntries(floating.flatMap((key) => (section?.[key] ? [[key, section[key]]] : [])));
-    return { ...config.placement, ...section, ...byPerson, ...fromClass };
+    const { floatingNetworkId, ...rest } = { ...config.placement, ...section, ...byPerson };
+    const isNamed = floatingNetworkId !== undefined && given(keys.floatingNetworkId) !== '';
+    return { ...rest, ...(isNamed && { floatingNetworkId }), ...fromClass };
   }
 
   function cidrsOf(): Settings['allowedCidrs'] {
@@ -259,7 +266,7 @@ export function readSettings(desired: DesiredLoadBalancer, { config, features }:
     if (!features.allowedCidrs) {
       // Its groups let in only these, then; with a load balancer between, members see none of its clients.
       if (ranges.length === 0 || (features.layer4 && config.manageSecurityGroups)) return 'unlimited';
-      const here = features.layer4 ? `provider ${config.provider}` : `Octavia API ${features.version}`;
+      const here = features.layer4 ? `provider ${features.provider}` : `Octavia API ${features.version}`;
       return refuse(`${shown}: ${here} has no allowed CIDRs, and manage-security-groups is off`);
     }
     const fitting = ranges.filter((range) => isIP(range.split('/')[0] ?? '') === (family === 'IPv6' ? 6 : 4));

@@ -8,7 +8,7 @@ import type { Settings } from '../load-balancers/settings.ts';
 import type { GroupMemberSpec } from './group-member-kind.ts';
 import type { NetworkFacts } from './network-facts.ts';
 import { groupName, networkKinds } from './network-kinds.ts';
-import { groupSlot, type Ingress, type ServerPort, textOfRule } from './security-group.ts';
+import { anywhere, groupSlot, type Ingress, type ServerPort, textOfRule } from './security-group.ts';
 import type { SecurityGroupSpec } from './security-group-kind.ts';
 
 export interface GroupContext {
@@ -71,9 +71,8 @@ function rulesFor(context: GroupContext): readonly Ingress[] | undefined {
   const subnetId = placement?.memberSubnetId ?? placement?.subnetId ?? vipSubnetId;
   const subnet = facts?.subnets.find(({ id }) => id === subnetId)?.cidr;
   if (placement === undefined || (subnet === undefined && !features.layer4)) return undefined;
-  const anywhere = family === 'IPv6' ? '::/0' : '0.0.0.0/0';
   const fitting = sourceRanges.filter((range) => isIP(range.split('/')[0]!) === (family === 'IPv6' ? 6 : 4));
-  const clients = sourceRanges.length === 0 ? [anywhere] : fitting;
+  const clients = sourceRanges.length === 0 ? [anywhere(family)] : fitting;
   const rules = new Map<string, Ingress>();
   const add = (protocol: string, port: number, prefix: string) => {
     const rule: Ingress = { ethertype: family, protocol, from: port, to: port, prefix };

@@ -57,16 +57,18 @@ export function readGroup(item: JsonObject): SecurityGroup {
   };
 }
 
+const protocolNames: Readonly<Record<string, string>> = { 6: 'tcp', 17: 'udp', 132: 'sctp' };
+
 export function readRule(item: JsonObject): GroupRule {
   return {
     id: idOf(item, 'GET /security-groups'),
     direction: textOf(item['direction']) ?? '',
     ethertype: textOf(item['ethertype']) ?? '',
-    protocol: textOf(item['protocol']),
+    protocol: protocolNames[textOf(item['protocol']) ?? ''] ?? textOf(item['protocol']),
     from: numberOf(item['port_range_min']),
     to: numberOf(item['port_range_max']),
     prefix: textOf(item['remote_ip_prefix']),
-    isOfGroup: textOf(item['remote_group_id']) !== undefined,
+    isOfGroup: (textOf(item['remote_group_id']) ?? textOf(item['remote_address_group_id'])) !== undefined,
   };
 }
 
@@ -81,9 +83,13 @@ export function readPort(item: JsonObject): ServerPort {
   };
 }
 
-/** Equal for rules that let in the same. */
-export function textOfRule({ ethertype, protocol, from, to, prefix }: Ingress): string {
+/** Equal for rules that let in the same, as Neutron takes them. */
+export function textOfRule({ ethertype, protocol, from, to, prefix = anywhere(ethertype) }: Ingress): string {
   return [ethertype, protocol, from, to, prefix].join(' ');
+}
+
+export function anywhere(ethertype: string): string {
+  return ethertype === 'IPv6' ? '::/0' : '0.0.0.0/0';
 }
 
 /** The slot of the one that a Service has. */

@@ -75,6 +75,39 @@ describe('the security group of a Service', () => {
     assert.deepEqual(ingress(harness), ['tcp 30080 192.0.2.0/24']);
   });
 
+  for (const [what, fields] of [
+    ['without a prefix', { remote_ip_prefix: null }],
+    ['with a number for its protocol', { protocol: '6' }],
+  ] as const) {
+    it(`keeps a rule ${what} that lets in the same, and opens new ports beside it`, async () => {
+      const harness = networkHarness(true, true);
+      await harness.ensure();
+      const { rules } = only(harness);
+      rules.push({ id: 'theirs', fields: { ...rules.pop()!.fields, ...fields } });
+      harness.changes();
+      await harness.ensure({ ports: [port(80, 30080), port(443, 30443)] });
+      assert.deepEqual(groupCalls(harness), ['POST /security-group-rules']);
+      assert.deepEqual(
+        rules.slice(2).map((rule) => [rule.id === 'theirs', rule.fields['port_range_min']]),
+        [
+          [true, 30080],
+          [false, 30443],
+        ],
+      );
+    });
+  }
+
+  it('does not take a rule for a group of addresses for one that lets everybody in', async () => {
+    const harness = networkHarness(true, true);
+    await harness.ensure();
+    const { rules } = only(harness);
+    const fields = { ...rules.pop()!.fields, remote_ip_prefix: null, remote_address_group_id: 'some' };
+    rules.push({ id: 'theirs', fields });
+    await harness.ensure();
+    assert.deepEqual(ingress(harness), ['tcp 30080 0.0.0.0/0']);
+    assert.ok(rules.every(({ id }) => id !== 'theirs'));
+  });
+
   it('keeps what others change on a port at the same moment', async () => {
     const harness = networkHarness(true);
     const target = portOf(harness, 1);

@@ -223,6 +223,16 @@ function groups(fake: FakeOpenStack, edge: FakeEdge, call: FakeCall, response: S
   return answerJson(response, 200, { security_group: groupJson(one) });
 }
 
+/** What Neutron takes for the same rule. */
+function ruleKey(fields: Json): string {
+  const { remote_ip_prefix: prefix, protocol } = fields;
+  const isAnywhere = prefix === '0.0.0.0/0' || prefix === '::/0';
+  const number = { tcp: '6', udp: '17', sctp: '132' }[String(protocol)] ?? protocol;
+  const names = ['direction', 'ethertype', 'port_range_min', 'port_range_max', 'remote_group_id'];
+  const rest = [...names, 'remote_address_group_id'].map((name) => fields[name]);
+  return [...rest, number, isAnywhere ? null : prefix].join();
+}
+
 function rules(edge: FakeEdge, call: FakeCall, response: ServerResponse): 'answered' {
   const [, , id = ''] = call.path.split('/');
   if (call.method === 'DELETE') {
@@ -253,7 +263,7 @@ function rules(edge: FakeEdge, call: FakeCall, response: ServerResponse): 'answe
       const message = `Security group ${String(groupId)} does not exist`;
       return answerNeutronError(response, 404, 'SecurityGroupNotFound', message);
     }
-    const same = group.rules.find((rule) => JSON.stringify(rule.fields) === JSON.stringify(fields));
+    const same = group.rules.find((rule) => ruleKey(rule.fields) === ruleKey(fields));
     if (same) {
       const message = `Security group rule already exists. Rule id is ${same.id}.`;
       return answerNeutronError(response, 409, 'SecurityGroupRuleExists', message);

@@ -117,6 +117,16 @@ export function tagsOf(body: Json): string[] {
   return [...((body['tags'] as string[] | undefined) ?? [])].sort();
 }
 
+/** For `JSON.parse`: refuses tags that are too long. */
+export function checkTag(key: string, value: unknown): unknown {
+  if (key === 'tags' && (value as string[]).some((one) => one.length > 255))
+    throw new OctaviaFault(
+      400,
+      `Invalid input for field/attribute tags. Value: '${value}'. Value should have a maximum`,
+    );
+  return value;
+}
+
 function without(body: Json, ...names: string[]): Record<string, unknown> {
   return Object.fromEntries(Object.entries(body).filter(([name]) => !names.includes(name)));
 }

@@ -13,6 +13,7 @@ import {
 } from './fake-octavia-create.ts';
 import {
   balancerJson,
+  checkTag,
   createdJson,
   type FakeBalancer,
   type FakePool,
@@ -82,7 +83,7 @@ function handle(fake: FakeOpenStack, octavia: FakeOctavia, call: FakeCall, respo
     return answerJson(response, 200, { versions });
   }
   const [, , collection = '', id = '', below = '', member = ''] = path.split('/');
-  const body = call.body === '' ? {} : (JSON.parse(call.body) as Record<string, Json>);
+  const body = call.body === '' ? {} : (JSON.parse(call.body, checkTag) as Record<string, Json>);
   const one = (name: string): Json => body[name] ?? {};
   const page = (items: readonly Json[]): 'answered' => {
     const url = new URL(`http://octavia/v2.0${path}?${query}`);
