@@ -22,12 +22,18 @@ test("keeps the machine's own interfaces and drops those of pods", () => {
     'antrea-gw0': [entry('10.244.0.1')],
     'ovn-k8s-mp0': [entry('10.244.0.2')],
     docker0: [entry('172.17.0.1')],
+    'br-0a1b2c3d4e5f': [entry('172.18.0.1')],
+    'wireguard.cali': [entry('10.244.0.3')],
+    'br-ex': [entry('10.0.3.7', '0a:00:00:00:00:04')],
+    wg0: [entry('10.0.4.7', '0a:00:00:00:00:05')],
     dummy: [],
   }));
   assert.deepEqual(found, [
     { name: 'eth0', mac: '0a:00:00:00:00:01', addresses: ['10.0.0.7', 'fe80::1'] },
     { name: 'ens6', mac: '0a:00:00:00:00:02', addresses: ['10.0.1.7'] },
     { name: 'enp1s0', mac: '0a:00:00:00:00:03', addresses: ['10.0.2.7'] },
+    { name: 'br-ex', mac: '0a:00:00:00:00:04', addresses: ['10.0.3.7'] },
+    { name: 'wg0', mac: '0a:00:00:00:00:05', addresses: ['10.0.4.7'] },
   ]);
 });
 

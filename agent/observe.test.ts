@@ -113,6 +113,17 @@ test('a service that asks for a pause is not called during it', async (context) 
   assert.deepEqual(reads, [0, 40_000]);
 });
 
+test('a hint does not shorten a pause that the service asks for', async (context) => {
+  const throttled = new CloudError({ ...outageDetails, kind: 'Throttled', retryAfterMs: 40_000 });
+  const { clock, observer, reads } = start(context, {}, async () => Promise.reject(throttled));
+  await clock.advance(10_000);
+  observer.hint('asked');
+  await clock.advance(29_000);
+  assert.deepEqual(reads, [0]);
+  await clock.advance(1000);
+  assert.deepEqual(reads, [0, 40_000]);
+});
+
 test('before the first success there is no instance, and the failure is reported', async (context) => {
   const { clock, observer, changes } = start(context, {}, async () => Promise.reject(outage));
   await clock.advance(0);

@@ -5,6 +5,7 @@ import { backoffMs } from '../common/process/backoff.ts';
 import { type Clock, sleep } from '../common/process/clock.ts';
 import { errorFields, type Log } from '../common/process/log.ts';
 import type { Random } from '../common/process/random.ts';
+import { restOrAbort } from '../common/process/until.ts';
 import type { MetadataHealth } from '../common/report.ts';
 import type { LocalInterface, MetadataSource } from './metadata/source.ts';
 import type { AgentMetrics } from './metrics.ts';
@@ -125,6 +126,9 @@ export function observe(options: ObserveOptions, signal: AbortSignal): Observer 
 
   async function pollLoop(): Promise<void> {
     while (!signal.aborted) {
+      // No hint shortens the pause that the service requested.
+      const requestedMs = notBefore - clock.monotonic();
+      if (requestedMs > 0) await restOrAbort(clock, requestedMs, signal);
       hinted = false;
       await attempt();
       if (hinted || signal.aborted) continue;

@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import type { Instance } from '../../common/instance.ts';
 import { createAddressList } from './address-list.ts';
 import { addressOf, fieldsOf, invalid } from './fields.ts';
-import { firstOf } from './kernel-addresses.ts';
+import { oldestOf } from './kernel-addresses.ts';
 import type { OpenstackDocuments } from './openstack-documents.ts';
 import type { LocalInterface } from './source.ts';
 
@@ -29,7 +29,7 @@ export function openstackInstance(documents: OpenstackDocuments, context: Openst
   // Huawei Cloud and Open Telekom Cloud add this field; upstream OpenStack does not contain the region.
   const region = meta.optionalText('region_id') ?? context.region;
   const name = meta.optionalText('name');
-  const zone = meta.optionalText('availability_zone');
+  const zone = labelValue(meta.optionalText('availability_zone') ?? '');
   const addresses = createAddressList();
   for (const address of fixedAddresses(documents, context)) addresses.add('InternalIP', address);
   const { publicIPv4, type } = documents.ec2;
@@ -43,14 +43,14 @@ export function openstackInstance(documents: OpenstackDocuments, context: Openst
     providerID: context.print(id, region),
     incarnation: id,
     ...(name === undefined ? {} : { name }),
-    ...(zone === undefined ? {} : { zone: labelValue(zone) }),
+    ...(zone === '' ? {} : { zone }),
     ...(region === undefined ? {} : { region }),
     ...(type === undefined ? {} : { type }),
     addresses: addresses.all,
   };
 }
 
-/** Zone names may be invalid as labels; upstream's controller rewrites them the same way. */
+/** Zone names may be invalid as labels; upstream's controller rewrites them the same way. May be empty. */
 export function labelValue(text: string): string {
   return text
     .replace(/[^-A-Za-z0-9_.]+/g, '-')
@@ -79,14 +79,8 @@ function fixedAddresses(documents: OpenstackDocuments, { cloud, interfaces }: Op
   return found.some((address) => isIP(address) === 4) ? found : [...localIPv4, ...found];
 }
 
-/**
- * The interface's address from a DHCP server, which the documents do not contain. The kernel lists it before addresses
- * that were added later (virtual IPs).
- */
+/** The interface's address from a DHCP server, which the documents do not contain: no virtual IP, which comes later. */
 function leased(interfaces: readonly LocalInterface[], mac: string | undefined, family: 4 | 6): string | undefined {
   const same = interfaces.filter((candidate) => candidate.mac === mac);
-  return firstOf(
-    same.flatMap(({ addresses }) => addresses),
-    family,
-  );
+  return same.flatMap(({ addresses }) => oldestOf(addresses, family) ?? [])[0];
 }

@@ -22,7 +22,7 @@ test("reads the uuid in vCenter's byte order, the addresses from the kernel", as
     {
       name: 'ens192',
       mac: '00:50:56:ae:00:01',
-      addresses: ['10.9.0.7', '10.9.0.100', 'fe80::250:56ff:feae:1', '2001:db8:9::7', '2001:db8:9::8'],
+      addresses: ['10.9.0.7', '10.9.0.100', 'fe80::250:56ff:feae:1', '2001:db8:9::8', '2001:db8:9::7'],
     },
     { name: 'ens224', mac: '00:50:56:ae:00:02', addresses: ['169.254.3.4'] },
   ];

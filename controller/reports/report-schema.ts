@@ -35,14 +35,16 @@ export const instanceSchema = Type.Object(
   {
     cloud: token(32, '^[a-z][a-z0-9-]*$'),
     id: token(512, `^[^\\s${invisibleCharacters}]+$`),
-    providerID: token(512, '^[\\x21-\\x7e]+$'),
+    // Names of resource groups of Azure may have any letters.
+    providerID: token(512, `^[^\\s${invisibleCharacters}]+$`),
     // Part of the record on the Node, whose fields are separated by spaces.
     incarnation: Type.Optional(token(256, '^[\\x21-\\x7e]+$')),
     name: Type.Optional(line(253)),
     zone: Type.Optional(line(128)),
     region: Type.Optional(line(128)),
     type: Type.Optional(line(128)),
-    addresses: Type.Array(address, { maxItems: 64 }),
+    // As many as fit: an instance may have an address for each of its pods.
+    addresses: Type.Array(address, { maxItems: 1000 }),
     labels: Type.Optional(
       Type.Record(Type.String({ pattern: labelKey }), Type.String({ maxLength: 63, pattern: labelValue }), {
         ...strict,

@@ -81,6 +81,25 @@ describe('vSphere lookups', () => {
     return lookup.error.message;
   };
 
+  it('tell two vCenters on one host apart, whose objects have the same names', async () => {
+    const fakes = [vcenterWith({}), vcenterWith({ power: 'poweredOff' })];
+    const sections = [1, 2].map((n) => `[VirtualCenter "${n}"]\nserver = vc\nport = 800${n}`).join('\n');
+    const clock = fakeClock();
+    const cloud = await openClient(
+      `[Global]\nuser = user\npassword = pass\n${sections}\n`,
+      { clock },
+      () => async (request) => fakes[Number(/:800(\d)/.exec(request.url)?.[1]) - 1]!.http(request),
+    );
+    opened.push(cloud);
+    const refs = fakes.map((fake) => byId(uuidOf(fake, 'vm-1')));
+    const answers = await advanceDuring(clock, cloud.instances.lookup(refs));
+    const shown = refs.map((ref) => found(answers.get(refKey(ref))));
+    assert.deepEqual(
+      shown.map(({ instance, power }) => [instance.id, power]),
+      fakes.map((fake, at) => [uuidOf(fake, 'vm-1'), at === 0 ? 'running' : 'stopped']),
+    );
+  });
+
   it('describe a VM as its Node shall show it', async () => {
     const fake = vcenterWith({ name: 'VM one', hostName: 'n1.example.com' });
     const { ask } = await open([fake]);

@@ -35,10 +35,11 @@ const callsAtOnce = 4;
 const indexPaths = ['summary.config.uuid', 'guest.hostName', 'summary.config.name', 'guest.ipAddress'];
 /** Both byte orders are one VM. */
 const keyOf = (uuid: string) => vsphere.comparable?.(uuid) ?? uuid;
-const placeKey = ({ vcenter, ref }: Place) => `${vcenter.config.server} ${refKey(ref)}`;
+const addressOf = ({ config: { server, port } }: VCenter) => `${server}:${port}`;
+const placeKey = ({ vcenter, ref }: Place) => `${addressOf(vcenter)} ${refKey(ref)}`;
 
-/** By the server's name, so that another client of the same vCenter takes the memory over. */
-const seenKey = (vcenter: VCenter, id: string) => `${vcenter.config.server} ${keyOf(id)}`;
+/** By the server's address, so that another client of the same vCenter takes the memory over. */
+const seenKey = (vcenter: VCenter, id: string) => `${addressOf(vcenter)} ${keyOf(id)}`;
 
 /**
  * Reads VMs of all vCenters, for one pass. `absent` needs all of this: every vCenter answers and shows some VM, none

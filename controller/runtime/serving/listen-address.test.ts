@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
+import { createServer } from 'node:net';
 import { it } from 'node:test';
-import { parseListenAddress } from './listen-address.ts';
+import { listenOn, parseListenAddress } from './listen-address.ts';
 
 it('parses an address to listen on', () => {
   const cases: [string, string, number][] = [
@@ -11,6 +12,17 @@ it('parses an address to listen on', () => {
     ['localhost:65535', 'localhost', 65_535],
   ];
   for (const [text, host, port] of cases) assert.deepEqual(parseListenAddress(text), { host, port });
+});
+
+it('listens on both families where the address is 0.0.0.0, as where there is none', async () => {
+  const families: unknown[] = [];
+  for (const host of ['0.0.0.0', '']) {
+    const server = createServer();
+    await listenOn(server, { host, port: 0 });
+    families.push((server.address() as { readonly family: string }).family);
+    server.close();
+  }
+  assert.equal(families[0], families[1]);
 });
 
 it('names what was expected of an invalid address', () => {

@@ -1,7 +1,10 @@
 import type { Server as WebServer } from 'node:https';
 import { isIP, type Server } from 'node:net';
 
-/** The address to listen on. An empty host means every address of the machine, of both families if it has both. */
+/**
+ * The address to listen on. An empty host means every address of the machine, of both families if it has both, and so
+ * does `0.0.0.0`, as for programs in Go.
+ */
 export interface ListenAddress {
   readonly host: string;
   readonly port: number;
@@ -23,7 +26,7 @@ export function parseListenAddress(text: string): ListenAddress {
 export function listenOn(server: Server, { host, port }: ListenAddress): Promise<number> {
   return new Promise((resolve, reject) => {
     server.once('error', reject);
-    server.listen(host === '' ? { port } : { host, port }, () => {
+    server.listen(host === '' || host === '0.0.0.0' ? { port } : { host, port }, () => {
       server.removeListener('error', reject);
       const address = server.address();
       resolve(typeof address === 'object' && address !== null ? address.port : port);
