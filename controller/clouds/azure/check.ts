@@ -74,18 +74,22 @@ export async function checkAzure(
         if ((await createArmDocuments(client, of).read(name, io)) !== undefined) return `${name} in ${group}`;
         throw new Error(`${name} is not in ${group}`);
       });
+    const { subscription: own, machines } = place;
     const needed = [
-      { group: place.resourceGroup, actions: [...balancerActions, ...addressActions] },
-      { group: virtualNetwork.split('/')[4] ?? '', actions: networkActions },
-      ...(place.poolMembers === 'interfaces' ? [{ group: place.machines.resourceGroup, actions: poolActions }] : []),
-      ...(securityGroup === undefined ? [] : [{ group: securityGroup.resourceGroup, actions: securityActions }]),
+      { at: own, group: place.resourceGroup, actions: [...balancerActions, ...addressActions] },
+      { at: own, group: place.addressGroup, actions: addressActions },
+      { at: own, group: virtualNetwork.split('/')[4] ?? '', actions: networkActions },
+      ...(place.poolMembers === 'interfaces'
+        ? [{ at: machines.subscription, group: machines.resourceGroup, actions: poolActions }]
+        : []),
+      ...(securityGroup === undefined
+        ? []
+        : [{ at: own, group: securityGroup.resourceGroup, actions: securityActions }]),
     ];
-    for (const [group, some] of Map.groupBy(needed, (one) => one.group))
-      await proveActions(
-        place.subscription,
-        group,
-        some.flatMap(({ actions }) => actions),
-      );
+    for (const some of Map.groupBy(needed, ({ at, group }) => `${at}/${group}`).values()) {
+      const actions = new Set(some.flatMap((one) => one.actions));
+      await proveActions(some[0]!.at, some[0]!.group, [...actions]);
+    }
   }
 }
 

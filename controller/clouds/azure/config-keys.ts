@@ -8,7 +8,7 @@ export const usedKeys = words(`cloud resourceManagerEndpoint tenantId subscripti
   auxiliaryTokenProvider aadMSIDataPlaneIdentityPath disableAzureStackCloud vnetName vnetResourceGroup subnetName
   securityGroupName securityGroupResourceGroup loadBalancerSku loadBalancerName loadBalancerResourceGroup
   disableOutboundSNAT multipleStandardLoadBalancerConfigurations loadBalancerBackendPoolConfigurationType
-  preConfiguredBackendPoolLoadBalancerTypes`);
+  preConfiguredBackendPoolLoadBalancerTypes tags tagsMap`);
 
 /** Of load balancers, without an effect here. */
 export const balancerKeys = words(`primaryScaleSetName primaryAvailabilitySetName
@@ -19,7 +19,7 @@ export const balancerKeys = words(`primaryScaleSetName primaryAvailabilitySetNam
   extendedLocationName extendedLocationType`);
 
 /** Of the classic controller's caches, retries and waits. Ours need no settings. */
-export const mechanismKeys = words(`cloudConfigType useInstanceMetadata userAgent tags tagsMap systemTags
+export const mechanismKeys = words(`cloudConfigType useInstanceMetadata userAgent systemTags
   cloudProviderBackoff cloudProviderBackoffRetries cloudProviderBackoffExponent cloudProviderBackoffDuration
   cloudProviderBackoffJitter cloudProviderRateLimit cloudProviderRateLimitQPS cloudProviderRateLimitBucket
   cloudProviderRateLimitQPSWrite cloudProviderRateLimitBucketWrite routeUpdateIntervalInSeconds

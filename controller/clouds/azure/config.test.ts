@@ -82,7 +82,8 @@ describe('the configuration of Azure', () => {
     const network = { ...withSecret, location: 'West Europe', vnetName: 'v', subnetName: 's', securityGroupName: 'g' };
     const providers = (group: string) => `/subscriptions/${subscription}/resourceGroups/${group}/providers`;
     const usual = {
-      ...{ subscription, resourceGroup: 'rg', location: 'westeurope', name: undefined, subnet: 's' },
+      ...{ subscription, resourceGroup: 'rg', addressGroup: 'rg', location: 'westeurope', tags: {} },
+      ...{ name: undefined, subnet: 's' },
       ...{ virtualNetwork: `${providers('rg')}/Microsoft.Network/virtualNetworks/v`, disableOutboundSnat: false },
       ...{ securityGroup: { resourceGroup: 'rg', name: 'g' }, poolMembers: 'interfaces' },
       isPreconfigured: { internal: false, external: false },
@@ -95,6 +96,9 @@ describe('the configuration of Azure', () => {
       ...{ ...usual, resourceGroup: 'l', name: 'own', securityGroup: { resourceGroup: 's', name: 'g' } },
       ...{ virtualNetwork: `${providers('n')}/Microsoft.Network/virtualNetworks/v`, disableOutboundSnat: true },
     });
+    const tagged = await configOf({ ...network, tags: 'team = net, a=1', tagsMap: { a: 'b' } });
+    assert.deepEqual(tagged.balancers?.tags, { team: 'net', a: 'b' });
+    assert.match(await refusalOf({ ...network, tags: 'team', tagsMap: { a: 1 } }), /tags: "team", .* tagsMap: /);
     const { balancers, warnings } = await configOf({ ...network, securityGroupName: undefined });
     assert.deepEqual([balancers?.securityGroup, warnings], [undefined, []]);
     const pools = {
@@ -231,7 +235,7 @@ describe('the configuration of Azure', () => {
   });
 
   it('warns of unknown keys, and not of those that it leaves to the classic controller', async () => {
-    const more = { loadBalancerSku: 'standard', vmCacheTTLInSeconds: 60, tagsMap: { a: 'b' }, enableFoo: true };
+    const more = { loadBalancerSku: 'standard', vmCacheTTLInSeconds: 60, systemTags: 'a', enableFoo: true };
     const { warnings } = await configOf({ ...withSecret, ...more });
     assert.deepEqual(warnings, ['azure.json: unknown keys have no effect: enableFoo']);
   });

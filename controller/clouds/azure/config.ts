@@ -1,5 +1,5 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
-import { flagOf } from '../annotation-reader.ts';
+import { flagOf, listOf } from '../annotation-reader.ts';
 import { CloudConfigError, type CloudConfigFile } from '../cloud.ts';
 import { isPlainUrl, plainUrlExpected } from '../plain-url.ts';
 import type { ReadText } from '../variables.ts';
@@ -46,7 +46,11 @@ export interface BalancerPlace {
   /** May be another one than that of the VMs. */
   readonly subscription: string;
   readonly resourceGroup: string;
+  /** Resource group of new public addresses. */
+  readonly addressGroup: string;
   readonly location: string;
+  /** Of what is made. */
+  readonly tags: Readonly<Record<string, string>>;
   /** In place of `--cluster-name`. */
   readonly name: string | undefined;
   /** Resource id. */
@@ -151,6 +155,16 @@ export async function readConfig(
   function groupOf(key: string): string {
     return (matching(key, resourceName, 'the name of a resource group') ?? resourceGroup).toLowerCase();
   }
+  /** `tagsMap` goes before `tags`. */
+  function tagsOf(): Record<string, string> {
+    const listed = text('tags');
+    const pairOf = (one: string) => /^([^=]*[^=\s])\s*=\s*([^=]*)$/.exec(one)?.slice(1);
+    const pairs = listed === undefined ? [] : listOf(pairOf)(listed);
+    if (pairs === undefined) wrong('tags', 'NAME=VALUE, separated by commas');
+    const map = Object.entries((given.get('tagsmap')?.value ?? {}) as Record<string, unknown>);
+    if (map.some(([, value]) => typeof value !== 'string')) wrong('tagsMap', 'names and texts');
+    return Object.fromEntries([...(pairs ?? []), ...map.map((pair) => pair.map(String))]);
+  }
   const warnings: string[] = [];
   function balancersOf(): BalancerPlace | undefined {
     const network = matching('vnetName', resourceName, 'the name of a virtual network');
@@ -162,6 +176,7 @@ export async function readConfig(
       subnet: matching('subnetName', resourceName, 'the name of a subnet'),
     };
     const disableOutboundSnat = flag('disableOutboundSNAT');
+    const tags = tagsOf();
     const poolType = (text('loadBalancerBackendPoolConfigurationType') ?? 'nodeIPConfiguration').toLowerCase();
     if (!['nodeipconfiguration', 'nodeip', 'podip'].includes(poolType))
       wrong('loadBalancerBackendPoolConfigurationType', 'nodeIPConfiguration or nodeIP');
@@ -187,7 +202,8 @@ export async function readConfig(
       poolMembers: poolType === 'nodeip' ? 'addresses' : 'interfaces',
       isPreconfigured: { internal: /^(internal|all)$/.test(filled), external: /^(external|all)$/.test(filled) },
       machines: { subscription, resourceGroup, vmType: vmType as AzureConfig['vmType'] },
-      ...{ subscription: balancerSubscription, resourceGroup: group, location, disableOutboundSnat, ...names },
+      ...{ subscription: balancerSubscription, resourceGroup: group, addressGroup: resourceGroup },
+      ...{ location, tags, disableOutboundSnat, ...names },
       ...{
         virtualNetwork: `${networks}/Microsoft.Network/virtualNetworks/${network}`,
         securityGroup: securityName ? securityGroup : undefined,

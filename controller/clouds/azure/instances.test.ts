@@ -312,6 +312,29 @@ describe('the cloud of Azure', () => {
     assert.match(writing ?? '', /not allowed: Microsoft\.Network\/routeTables\/write; see deploy\/iam\/azure-role/);
   });
 
+  it('asks for the actions of pools and of load balancers in the subscription of each', async () => {
+    const other = '00000000-0000-4000-8000-000000000001';
+    const { fake, world, cloud } = await setUp({
+      json: { networkResourceSubscriptionID: other, loadBalancerBackendPoolConfigurationType: 'nodeIPConfiguration' },
+    });
+    const writes = ['networkInterfaces/write', 'networkSecurityGroups/join/action'];
+    const pools = writes.map((action) => `Microsoft.Network/${action}`);
+    fake.fault = ({ path }) => {
+      if (!/\/permissions$/.test(path)) return undefined;
+      const value = [
+        { actions: ['*'], notActions: path.includes(other) ? pools : ['Microsoft.Network/loadBalancers/*'] },
+      ];
+      return { status: 200, body: { value } };
+    };
+    const results = await world.during(cloud.check());
+    const permissions = results.filter(({ name }) => name.startsWith('permissions'));
+    assert.deepEqual(
+      permissions.filter(({ ok }) => !ok),
+      [],
+    );
+    assert.equal(permissions.filter(({ neededFor }) => neededFor?.includes('load balancers')).length, 2);
+  });
+
   it('says in its check where the route table is missing', async () => {
     const { fake, world, cloud } = await setUp();
     fake.tables.clear();

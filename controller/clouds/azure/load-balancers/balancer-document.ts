@@ -34,8 +34,9 @@ import {
   type Tags,
   tags,
   withCodes,
+  withTags,
 } from './names.ts';
-import { poolInfos } from './pool.ts';
+import { isFilledByOthers, poolInfos } from './pool.ts';
 
 export interface BalancerDocumentOptions {
   readonly balancers: ArmDocuments;
@@ -98,11 +99,12 @@ type Lists = Record<(typeof lists)[keyof typeof lists], readonly Part[]>;
 function fold(
   json: Json | undefined,
   edits: readonly Edit[],
-  { location }: BalancerPlace,
+  place: BalancerPlace,
   idOf: (name: string) => string,
 ): Json | undefined {
   const cluster = edits[0]?.owner.cluster ?? '';
-  const before: Json = json ?? { location, sku: { name: 'Standard' }, tags: { [tags.cluster]: cluster } };
+  const made = { location: place.location, sku: { name: 'Standard' } };
+  const before: Json = json ?? { ...made, tags: withTags(place.tags, { [tags.cluster]: cluster }) };
   const next = Object.fromEntries(Object.values(lists).map((list) => [list, partsIn(before, list)])) as Lists;
   const codes = new Set(codesIn(tagsIn(before)));
   const holders = new Map<string, string>();
@@ -121,7 +123,7 @@ function fold(
       if (holder !== undefined && holder !== cluster)
         throw failure('Invalid', foreignPool(spec.document, spec.pool, holder));
       const stood = partsIn(before, lists.pools).some((pool) => sameName(pool, spec.pool));
-      if (holder === undefined) holders.set(spec.pool.name, holderText(cluster, stood));
+      if (holder === undefined && spec.pool.kind !== 'others') holders.set(spec.pool.name, holderText(cluster, stood));
     } else {
       const base = baseName(owner.service);
       replaceOwn(next, base, edit.drop.key as SideKey, [], { rules: [], probes: [] });
@@ -132,15 +134,19 @@ function fold(
   const properties = objectIn(before, 'properties');
   const poolsOf = (rules: readonly Part[]) => new Set(rules.map((rule) => idIn(rule.properties, 'backendAddressPool')));
   const [had, has] = [poolsOf(partsIn(before, lists.rules)), poolsOf(next[lists.rules])];
+  const isOthers = isFilledByOthers(place, textIn(before, 'name') ?? '');
   next[lists.pools] = next[lists.pools].filter((pool) => {
     const id = `${textIn(before, 'id')}/${lists.pools}/${pool.name}`.toLowerCase();
     // It goes with the last rule.
-    const isUsed = has.has(id) || memberKindOf(pool) === 'interfaces';
+    const isUsed = isOthers || has.has(id) || memberKindOf(pool) === 'interfaces';
     return !had.has(id) || isUsed || hasOtherRules(pool);
   });
   const others = ['outboundRules', 'inboundNatRules', 'inboundNatPools'].flatMap((list) => listIn(properties, list));
-  const interfaces = next[lists.pools].filter((pool) => memberKindOf(pool) === 'interfaces');
-  const isEmpty = [next[lists.frontends], next[lists.rules], interfaces, others].every((list) => list.length === 0);
+  const filled = next[lists.pools].filter((pool) => {
+    const kind = memberKindOf(pool);
+    return kind === 'interfaces' || (isOthers && kind !== undefined);
+  });
+  const isEmpty = [next[lists.frontends], next[lists.rules], filled, others].every((list) => list.length === 0);
   // One that others made stays, although nothing is in it.
   if (isEmpty && tagsIn(before)[tags.cluster] === cluster) return undefined;
   const { provisioningState, ...rest } = properties;

@@ -185,7 +185,7 @@ export function parseBalancer(
       ...(address === undefined ? {} : { address }),
       refs: publicAddress === undefined ? [] : [{ role: 'address', kind: kindNames.address, id: publicAddress }],
       body: {
-        ...{ document, name, publicAddress, privateAddress, subnet: idIn(properties, 'subnet'), frontend },
+        ...{ document, name, publicAddress, privateAddress: address, subnet: idIn(properties, 'subnet'), frontend },
         ...{ rules, probes: own(probesOf), members, isOfInterfaces: ofInterfaces.has(pool) },
         isFailed: isFailed(json),
       },

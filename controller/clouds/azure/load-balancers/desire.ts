@@ -2,6 +2,7 @@ import { type Desire, type Found, nameOf, type Refusal, type Want } from '../../
 import { canonical } from '../../ip-address.ts';
 import type { DesireInput } from '../../load-balancer-driver.ts';
 import type { DesiredLoadBalancer, DesiredPort, IpFamily } from '../../load-balancers.ts';
+import { servedPorts } from '../../served-ports.ts';
 import { prefix } from '../annotations.ts';
 import type { BalancerPlace } from '../config.ts';
 import { readVmId } from '../resource-id.ts';
@@ -28,10 +29,10 @@ import {
   sidesOf,
 } from './names.ts';
 import { currentPlacement, type Placement, placementOf, unsupported } from './placement.ts';
-import { type InterfacePoolSpec, poolKey } from './pool.ts';
+import { type InterfacePoolSpec, isFilledByOthers, poolKey } from './pool.ts';
 import type { PublicAddressSpec } from './public-addresses.ts';
 import { aggregated } from './ranges.ts';
-import { classicRules, rulesOf } from './rules.ts';
+import { classicRules, lacksNodePort, rulesOf } from './rules.ts';
 import { allowRule, denyRule, type RuleShare, type RuleSpec, shareKey } from './security-group.ts';
 import { type Settings, settingsOf } from './settings.ts';
 
@@ -50,8 +51,8 @@ export function desireOf(input: DesireInput, options: DesireOptions): Desire {
   const problems = [...settings.problems, ...fieldsOf(desired)];
   const refusals: Refusal[] = problems.map(unsupported);
   const remarks: string[] = [];
-  const served = desired.ports.filter(isServed);
-  refusals.push(...desired.ports.filter((port) => !isServed(port)).map(portRefusal));
+  const { served, refusals: unserved } = servedPorts(desired, false);
+  refusals.push(...unserved);
   if (desired.retain && settings.isInternal) remarks.push('nothing of an internal load balancer is retained');
   const sides = sidesOf(desired.families);
   const documentOf = (isInternal: boolean) =>
@@ -84,7 +85,8 @@ export function desireOf(input: DesireInput, options: DesireOptions): Desire {
   const wants = done.flatMap((one): readonly Want[] => {
     if ('wants' in one) return one.wants;
     const isKept = (found: Found) => found.kind !== kindNames.pool && (isUnread || isOfSide(found, one.stays));
-    return [...asTheyStand(own().filter(isKept)), ...asTheyStand([{ kind: kindNames.balancer, key: one.stays.key }])];
+    const none = { kind: kindNames.balancer, key: one.stays.key, body: { document: documentOf(settings.isInternal) } };
+    return asTheyStand([none, ...own().filter(isKept)]);
   });
   const all = new Map(wants.map((want) => [nameOf(want), want]));
   return {
@@ -140,14 +142,17 @@ function sideOf(
   const subnet = isInternal ? settings.subnet : undefined;
   const base = baseName(owner.service);
   const name = isMoved && standing ? standing.body.name : frontendName(base, subnet, suffix);
-  const standingAddress = ofSide(kindNames.address)[0]?.body as PublicAddress | undefined;
-  const unused = withoutEffect(placement, standingAddress, settings, family);
+  const standingAddress = ofSide(kindNames.address)[0] as Found<PublicAddress> | undefined;
+  const unused = withoutEffect(placement, standingAddress?.body, settings, family);
   remarks.push(...unused.map((one) => `${prefix}${one} has no effect`));
-  const isForAllPorts = settings.isForAllPorts && isInternal;
-  // Azure has no floating IP for internal addresses of IPv6.
-  const hasFloatingIp = settings.hasFloatingIp && !(isInternal && family === 'IPv6');
+  const isGuarded = place.securityGroup !== undefined && !settings.isWithoutSecurityRules;
+  const { ports, refusals: unserved, ...flags } = portsOf(side, isInternal, isGuarded, settings, served);
+  refusals.push(...unserved);
+  if (ports.length === 0) return { stays: side, refusals };
   const naming = { base, subnet, suffix };
-  const parts = { naming, desired, settings: { ...settings, isForAllPorts, hasFloatingIp }, ports: served };
+  const parts = { naming, desired, settings: { ...settings, ...flags }, ports };
+  for (const { port } of ports.filter((one) => lacksNodePort(parts, one)))
+    remarks.push(`port ${port} has no node port: the usual health check is its probe`);
   const pool = poolOf();
   const frontend = { document, pool, frontend: { name, family, ...frontendOf(placement, standing?.body, key) } };
   const spec: BalancerSpec = { ...frontend, ...rulesOf(parts, place.disableOutboundSnat) };
@@ -156,10 +161,18 @@ function sideOf(
     ...{ kind: kindNames.balancer, key, slot: frontendSlot(document, name), carriesAddress: true },
     ...{ needs: isInternal ? [] : [addressName(key)], spec, asGood: [classic], summary: `frontend ${name}` },
   };
-  const isGuarded = place.securityGroup !== undefined && !settings.isWithoutSecurityRules;
-  const shares = (isGuarded ? firewallOf({ document, family }, isInternal, settings, served) : []).map(
+  const publicId = placement.from === 'existing' ? placement.id : standingAddress?.id;
+  const publicIp = input.found(kindNames.address).find(({ id }) => id === publicId)?.address;
+  const ip = isInternal ? frontend.frontend.privateAddress : publicIp;
+  const former = own().filter((one) => isFormer(one, standing, ip));
+  if (former.length > 0) {
+    // First: once the frontend has another address, nothing tells whose they are.
+    const kept = own().filter((one) => isOfSide(one, side) && !former.includes(one));
+    return { wants: [...asTheyStand(kept), ...poolWants()], refusals, remarks };
+  }
+  const shares = (isGuarded ? firewallOf({ document, family }, isInternal, settings, ports) : []).map(
     (rule): Want<RuleSpec> => {
-      const one = { kind: kindNames.rule, key: shareKey(document, rule.name), needs: [nameOf(main)] };
+      const one = { kind: kindNames.rule, key: shareKey(document, rule.name, ip), needs: [nameOf(main)] };
       return { ...one, spec: rule, summary: `security rule ${rule.name}` };
     },
   );
@@ -167,14 +180,14 @@ function sideOf(
 
   function poolOf(): PoolSpec {
     const own = poolName(clusterName, family);
-    const isPreconfigured = place.isPreconfigured[isInternal ? 'internal' : 'external'];
+    const isOthers = isFilledByOthers(place, document);
     const kind = book.poolOf(document, own)?.kind ?? place.poolMembers;
-    if (kind !== place.poolMembers && !isPreconfigured) {
+    if (kind !== place.poolMembers && !isOthers) {
       const setting = 'loadBalancerBackendPoolConfigurationType';
       remarks.push(`backend pool ${own} of ${document} keeps its ${kind}: ${setting} is for new ones`);
     }
     return {
-      ...{ name: own, kind: isPreconfigured ? 'others' : kind, virtualNetwork: place.virtualNetwork },
+      ...{ name: own, kind: isOthers ? 'others' : kind, virtualNetwork: place.virtualNetwork },
       members: kind === 'addresses' ? membersOf(desired, family, standing?.body.members ?? [], book) : [],
     };
   }
@@ -202,8 +215,8 @@ function sideOf(
     const { publicPrefix } = settings.sides[family];
     const usual = publicAddressName(clusterName, base, publicPrefix?.split('/').at(-1), suffix);
     const address: PublicAddressSpec = {
-      name: standingAddress?.name ?? usual,
-      resourceGroup: standingAddress?.resourceGroup ?? settings.resourceGroup ?? place.resourceGroup,
+      name: standingAddress?.body.name ?? usual,
+      resourceGroup: standingAddress?.body.resourceGroup ?? settings.resourceGroup ?? place.addressGroup,
       family,
       tags: {
         ...{ ...publicTags, [classicTags.service]: service, [classicTags.cluster]: clusterName },
@@ -221,13 +234,43 @@ function sideOf(
   }
 }
 
+/** Azure has no floating IP for internal addresses of IPv6: traffic goes to node ports, and rules see the nodes. */
+function portsOf(
+  { family }: Side,
+  isInternal: boolean,
+  isGuarded: boolean,
+  settings: Settings,
+  all: readonly DesiredPort[],
+) {
+  const isInternalSix = isInternal && family === 'IPv6';
+  const hasFloatingIp = settings.hasFloatingIp && !isInternalSix;
+  const { served, refusals } = servedPorts({ ports: all }, !hasFloatingIp);
+  const isForAllPorts = settings.isForAllPorts && isInternal;
+  const allPorts = `${prefix}load-balancer-enable-high-availability-ports`;
+  if (isForAllPorts && !hasFloatingIp)
+    refusals.push(unsupported(`${allPorts}: "true", expected false without floating IP, as for ${family}`));
+  const isUnseen = isInternalSix && isGuarded && isRestricted(settings);
+  if (isUnseen) {
+    const message = 'source ranges: expected none for an internal address of IPv6: rules see the addresses of nodes';
+    refusals.push({ ...unsupported(message), ports: served.map(({ port, protocol }) => ({ port, protocol })) });
+  }
+  const ports = isUnseen ? [] : served;
+  return { ports, refusals, hasFloatingIp, isForAllPorts: isForAllPorts && hasFloatingIp };
+}
+
+/** The place in a rule of an address that a frontend is about to lose. */
+function isFormer({ kind, refs = [], body }: Found, frontend: Found | undefined, ip: string | undefined): boolean {
+  return kind === kindNames.rule && refs.some(({ id }) => id === frontend?.id) && (body as RuleShare).ip !== ip;
+}
+
 /** Rules of the security group are of the family of their address. */
 function isOfSide({ kind, key, body }: Found, side: Side): boolean {
   return kind === kindNames.rule ? familyOf((body as RuleShare).ip) === side.family : key === side.key;
 }
 
-function asTheyStand(found: readonly { readonly kind: string; readonly key?: string | undefined }[]): readonly Want[] {
-  return found.map(({ kind, key = '' }) => ({ kind, key, asItStands: true, spec: undefined, summary: kind }));
+/** Their bodies name their documents. */
+function asTheyStand(found: readonly Pick<Found, 'kind' | 'key' | 'body'>[]): readonly Want[] {
+  return found.map(({ kind, key = '', body }) => ({ kind, key, asItStands: true, spec: body, summary: kind }));
 }
 
 /** Annotations that say nothing for what is served. */
@@ -269,12 +312,6 @@ function fieldsOf({ attach }: DesiredLoadBalancer): string[] {
   if (attach === undefined) return [];
   const expected = 'expected none: one load balancer serves all';
   return [`mooring.dev/load-balancer-id: ${JSON.stringify(attach.id)}, ${expected}`];
-}
-
-const isServed = ({ protocol }: DesiredPort) => protocol !== 'SCTP';
-
-function portRefusal({ port, protocol }: DesiredPort): Refusal {
-  return { ...unsupported(`spec.ports: ${protocol} ${port}, expected TCP or UDP`), ports: [{ port, protocol }] };
 }
 
 /** Those that are known by their providerID alone stay, and are not added; which they are is not known at first. */
@@ -319,6 +356,11 @@ function interfacesOf(
   return { ...pool, vms: ids.map(({ id }) => id.toLowerCase()).sort(), sets: [...new Set(sets)].sort() };
 }
 
+const isForEveryone = (ranges: readonly string[]) => ranges.some((range) => range.endsWith('/0'));
+
+const isRestricted = ({ ranges, serviceTags, deniesOthers }: Settings) =>
+  serviceTags.length > 0 || deniesOthers || (ranges.length > 0 && !isForEveryone(ranges));
+
 /** As the classic controller writes rules: traffic from the virtual network is allowed by the cloud's own rules. */
 function firewallOf(
   of: Pick<RuleSpec, 'document' | 'family'>,
@@ -326,7 +368,7 @@ function firewallOf(
   { ranges, serviceTags, deniesOthers }: Settings,
   served: readonly DesiredPort[],
 ): readonly RuleSpec[] {
-  const isForAll = ranges.length === 0 ? !isInternal : ranges.some((range) => range.endsWith('/0'));
+  const isForAll = ranges.length === 0 ? !isInternal : isForEveryone(ranges);
   const all = [...serviceTags, ...(serviceTags.length === 0 && isForAll ? ['Internet'] : [])];
   const own = ranges.filter((range) => familyOf(range) === of.family);
   const sources = [...all.map((tag) => [tag]), ...(own.length === 0 ? [] : [aggregated(own)])];

@@ -247,6 +247,21 @@ describe('load balancers of Azure', () => {
       );
     }));
 
+  it('probe a port without a node port by the usual health check, and say so', () =>
+    withWorld(async ({ service, ensure, partsOf }) => {
+      const ports = [port(80, 0), port(81, 30081)];
+      const annotations = annotated({ 'load-balancer-health-probe-protocol': 'tcp' });
+      const { remarks, refusals } = await ensure(service({ ports, annotations }));
+      assert.deepEqual([remarks, refusals], [['port 80 has no node port: the usual health check is its probe'], []]);
+      assert.deepEqual(
+        partsOf('loadBalancers', 'kubernetes', 'probes').map(({ properties }) => properties['port']),
+        [10256, 30081],
+      );
+      const named = { [`${portPrefix}81_health-probe_port`]: 'p80' };
+      const bad = await ensure(service({ ports, annotations: named }));
+      assert.match(bad.refusals[0]?.message ?? '', /port_81_health-probe_port: "p80", expected /);
+    }));
+
   it('lose the probe of a port whose annotation comes later, and get it back without', () =>
     withWorld(async ({ service, ensure, partsOf }) => {
       const plain = service({ ports: [port(80, 30080), port(81, 30081)] });
@@ -393,6 +408,26 @@ describe('load balancers of the classic controller', () => {
     Object.assign(resource!, { body: { ...body, tags: Object.fromEntries(left) }, version: resource!.version + 1 });
   };
 
+  it('have their public addresses in the resource group of the nodes, and are taken over there', () =>
+    withWorld(
+      async ({ world, service, ensure, network: cloud, resource }) => {
+        world.fake.groups.add('lbs');
+        const desired = service();
+        const { observed } = await ensure(desired);
+        const name = `kubernetes-${baseName(desired.owner.service)}`;
+        const balancer = cloud.resources.get(
+          `${network}/loadBalancers/kubernetes`.replace('/rg/', '/lbs/').toLowerCase(),
+        );
+        for (const one of [balancer, resource('publicIPAddresses', name)]) untagged(one);
+        const changed = { ...desired, ports: [port(81, 30081)] };
+        const after = await ensure(changed, proof(observed!.ingress[0]!.ip!));
+        assert.deepEqual([after.refusals, after.observed?.ingress], [[], observed!.ingress]);
+        const ids = [...cloud.resources.values()].flatMap(({ type, id }) => (type === 'publicIPAddresses' ? [id] : []));
+        assert.deepEqual(ids, [`${network}/publicIPAddresses/${name}`]);
+      },
+      { json: { loadBalancerResourceGroup: 'lbs' } },
+    ));
+
   it('get source ranges where nothing of the load balancer itself has to change', () =>
     withWorld(async ({ service, ensure, resource, rules }) => {
       const desired = service(internalFields);
@@ -536,6 +571,36 @@ describe('public addresses of Azure', () => {
       assert.deepEqual([Team, TEAM], ['db', undefined]);
     }));
 
+  it('that were made in the resource group of the load balancers are found there', () =>
+    withWorld(
+      async ({ world, service, ensure, remove, network: cloud }) => {
+        world.fake.groups.add('lbs');
+        const tags = { 'mooring.dev-attachable-by': `${world.cluster}/default` };
+        const { id } = cloud.add('publicIPAddresses', 'former', { location, tags, properties: {} }, 'lbs');
+        const desired = service({ annotations: annotated({ 'pip-name': 'former' }) });
+        assert.deepEqual((await ensure(desired)).refusals, []);
+        await remove(desired);
+        assert.ok(cloud.resources.has(id.toLowerCase()));
+      },
+      { json: { loadBalancerResourceGroup: 'lbs' } },
+    ));
+
+  it('and load balancers are made with the tags of the configuration, under ours', () =>
+    withWorld(
+      async ({ world, service, ensure, resource }) => {
+        const desired = service({ annotations: annotated({ 'pip-tags': 'team=web' }) });
+        await ensure(desired);
+        const tagsOf = (type: string, name: string) => resource(type, name)!.body['tags'] as Json;
+        const balancer = tagsOf('loadBalancers', 'kubernetes');
+        const address = tagsOf('publicIPAddresses', `kubernetes-${baseName(desired.owner.service)}`);
+        assert.deepEqual([balancer['Team'], balancer['cost']], ['net', '7']);
+        assert.deepEqual([address['team'], address['Team'], address['cost']], ['web', undefined, '7']);
+        assert.equal(balancer['mooring.dev-cluster'], world.cluster);
+        assert.equal((await ensure(desired)).calls, 0);
+      },
+      { json: { tags: 'Team=net,cost=7', tagsMap: { 'mooring.dev-cluster': 'other' } } },
+    ));
+
   it('that the subscription has no room for are told as a quota', () =>
     withWorld(async ({ service, ensure, network: cloud }) => {
       cloud.maxAddresses = 0;
@@ -622,6 +687,40 @@ describe('rules of the security group', () => {
         ['k8s-azure-lb_deny-all_IPv4', 'Deny', 4095, '*'],
       );
     }));
+
+  for (const [what, before, after] of [
+    ['an internal address', internal, { ...internal, 'load-balancer-ipv4': '10.240.0.77' }],
+    ['a public address of its own', {}, { 'pip-name': 'first' }],
+    ['an existing public address', { 'pip-name': 'first' }, { 'pip-name': 'second' }],
+  ] as const)
+    it(`lose ${what} before its frontend gets another one`, () =>
+      withWorld(async ({ world, service, ensure, remove, rules, partsOf, network: cloud }) => {
+        const tags = { 'mooring.dev-attachable-by': `${world.cluster}/default` };
+        for (const name of ['first', 'second'])
+          cloud.add('publicIPAddresses', name, { location, tags, properties: {} });
+        const denies = { 'deny-all-except-load-balancer-source-ranges': 'true' };
+        const ranged = service({ sourceRanges: ['192.0.2.0/24'], annotations: annotated({ ...before, ...denies }) });
+        const { observed } = await ensure(ranged);
+        const old = observed!.ingress[0]!.ip;
+        const isNamed = () => rules().some((rule) => destinationsOf(rule).includes(old));
+        const named: boolean[] = [];
+        world.fake.fault = ({ method, path }) => {
+          if (method === 'PUT' && path.includes('/loadBalancers/')) named.push(isNamed());
+          return undefined;
+        };
+        const moved = { ...ranged, annotations: annotated({ ...after, ...denies }), mayChangeAddress: true };
+        const done = await ensure(moved);
+        assert.deepEqual([named, done.refusals], [[false], []]);
+        const [now] = done.observed!.ingress;
+        assert.notEqual(now!.ip, old);
+        assert.deepEqual(rules().map(destinationsOf), [[now!.ip], [now!.ip]]);
+        assert.equal((await ensure(moved)).calls, 0);
+        await remove(moved);
+        assert.deepEqual(
+          partsOf('networkSecurityGroups', 'nodes', 'securityRules').map(({ name }) => name),
+          ['ssh'],
+        );
+      }));
 
   it('are left alone where the annotation says so, and told where no security group is named', () =>
     withWorld(

@@ -113,4 +113,76 @@ describe('Services with addresses of IPv6', () => {
       ]);
       assert.equal((await ensure(desired)).calls, 0);
     }, sixAndFour('nodeIP')));
+
+  const rulesIn = (parts: readonly Part[]) =>
+    parts.map(({ name, properties }) => [
+      /-IPv6$/.test(name) ? 6 : 4,
+      properties['protocol'],
+      properties['backendPort'],
+    ]);
+
+  it('refuse source ranges for internal ones: rules see the nodes; IPv4 gets them, and what stands stays', () =>
+    withWorld(async ({ service, ensure, partsOf, rules }) => {
+      const desired = service({ families: both, annotations: annotated(internal) });
+      const rulesOf = () => rulesIn(partsOf('loadBalancers', 'kubernetes-internal', 'loadBalancingRules'));
+      const before = await ensure(desired);
+      const annotations = annotated({ ...internal, 'deny-all-except-load-balancer-source-ranges': 'true' });
+      const sourceRanges = ['192.0.2.0/24', '2001:db8:1::/48'];
+      const ranged = { ...desired, sourceRanges, annotations, ports: [port(81, 30081)] };
+      const { observed, refusals } = await ensure(ranged);
+      assert.deepEqual(
+        refusals.map(({ reason, message, ports }) => [reason, message, ports?.[0]?.port]),
+        [
+          [
+            'Unsupported',
+            'source ranges: expected none for an internal address of IPv6: rules see the addresses of nodes',
+            81,
+          ],
+        ],
+      );
+      assert.deepEqual(observed?.ingress, before.observed?.ingress);
+      assert.deepEqual(rulesOf(), [
+        [6, 'Tcp', 30080],
+        [4, 'Tcp', 81],
+      ]);
+      assert.ok(rules().length === 2 && rules().every(({ name }) => /_IPv4/.test(name)));
+      const open = { ...ranged, sourceRanges: ['0.0.0.0/0', '::/0'], annotations: annotated(internal) };
+      assert.deepEqual((await ensure(open)).refusals, []);
+    }, sixAndFour('nodeIP')));
+
+  it('have a rule for each port instead of high availability ports inside of the network, and say so', () =>
+    withWorld(async ({ service, ensure, partsOf }) => {
+      const own = { ...internal, 'load-balancer-enable-high-availability-ports': 'true' };
+      const { refusals } = await ensure(service({ families: both, annotations: annotated(own) }));
+      assert.deepEqual(
+        refusals.map(({ message }) => message),
+        [
+          'service.beta.kubernetes.io/azure-load-balancer-enable-high-availability-ports: "true", ' +
+            'expected false without floating IP, as for IPv6',
+        ],
+      );
+      assert.deepEqual(rulesIn(partsOf('loadBalancers', 'kubernetes-internal', 'loadBalancingRules')), [
+        [4, 'All', 0],
+        [6, 'Tcp', 30080],
+      ]);
+    }, sixAndFour('nodeIP')));
+
+  it('refuse ports without node ports inside of the network, where IPv4 serves them', () =>
+    withWorld(async ({ service, ensure, partsOf }) => {
+      const ports = [port(80, 0), port(81, 30081)];
+      const { refusals } = await ensure(service({ families: both, annotations: annotated(internal), ports }));
+      assert.deepEqual(
+        refusals.map(({ message, ports: some }) => [message, some?.[0]?.port]),
+        [['spec.ports: TCP 80, expected a node port', 80]],
+      );
+      assert.deepEqual(rulesIn(partsOf('loadBalancers', 'kubernetes-internal', 'loadBalancingRules')), [
+        [4, 'Tcp', 80],
+        [4, 'Tcp', 81],
+        [6, 'Tcp', 30081],
+      ]);
+      const none = await ensure(
+        service({ families: ['IPv6'], annotations: annotated(internal), ports: [port(80, 0)] }),
+      );
+      assert.deepEqual([none.calls, none.refusals.length], [0, 1]);
+    }, sixAndFour('nodeIP')));
 });

@@ -67,22 +67,22 @@ function isSame(current: Placement, desired: Placement, { privateAddress }: Bala
 
 function desiredPlacement(parts: PlacementInput): Placement | Refusal {
   const { input, settings, family, place, standing, idOf } = parts;
-  const { isInternal, resourceGroup = place.resourceGroup } = settings;
+  const { isInternal, resourceGroup } = settings;
+  const groups = resourceGroup === undefined ? [place.addressGroup, place.resourceGroup] : [resourceGroup];
   const { address, publicName } = settings.sides[family];
   const subnet = settings.subnet ?? place.subnet;
   if (isInternal && subnet === undefined)
     return unsupported(`${prefix}load-balancer-internal: "true", expected subnetName in azure.json`);
   if (isInternal) return { from: 'subnet', subnet: `${place.virtualNetwork}/subnets/${subnet}`, ip: address?.ip };
   if (publicName === undefined && address === undefined) return { from: 'own' };
-  const id = publicName === undefined ? undefined : idOf(resourceGroup, publicName.name);
+  const ids = publicName === undefined ? [] : groups.map((group) => idOf(group, publicName.name));
   const all = input.found(kindNames.address) as readonly Found<PublicAddress>[];
-  const found = all.find((one) => (id === undefined ? one.address === address?.ip : one.id === id));
+  const named = ids.flatMap((id) => all.find((one) => one.id === id) ?? [])[0];
+  const found = publicName === undefined ? all.find((one) => one.address === address?.ip) : named;
   const shown = publicName?.name ?? address?.ip ?? '';
   const source = (publicName ?? address)?.source;
   if (found === undefined)
-    return unsupported(
-      `${source}: ${JSON.stringify(shown)}, expected a public address of resource group ${resourceGroup}`,
-    );
+    return unsupported(`${source}: ${JSON.stringify(shown)}, expected a public address of resource group ${groups[0]}`);
   if (input.own().some((one) => identityOf(one) === identityOf(found))) return { from: 'own' };
   const placement = { from: 'existing', id: found.id, shown } as const;
   if (standing?.body.publicAddress === found.id) return placement;

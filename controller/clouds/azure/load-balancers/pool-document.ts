@@ -9,7 +9,14 @@ import type { AddressBook } from './address-book.ts';
 import type { ArmDocuments } from './arm-documents.ts';
 import { kindNames } from './balancer.ts';
 import type { Machine, Memberships } from './memberships.ts';
-import { type InterfacePool, type InterfacePoolSpec, interfacePoolsIn, type PoolMember, poolKey } from './pool.ts';
+import {
+  type InterfacePool,
+  type InterfacePoolSpec,
+  interfacePoolsIn,
+  isFilledByOthers,
+  type PoolMember,
+  poolKey,
+} from './pool.ts';
 import { foundPool, poolWith } from './pool-kind.ts';
 
 export interface PoolDocumentOptions {
@@ -142,7 +149,7 @@ export function poolDocument({
     read,
     parse(_name, pool, cluster) {
       book.notePool(pool);
-      return [foundPool(pool, cluster, book.frontendsOf(pool))];
+      return isFilledByOthers(place, pool.document) ? [] : [foundPool(pool, cluster, book.frontendsOf(pool))];
     },
     basis: () => book.version('any'),
     fold(pool, edits) {

@@ -282,4 +282,30 @@ describe('backend pools of network interfaces', () => {
       },
       { json: { ...byInterfaces, preConfiguredBackendPoolLoadBalancerTypes: 'external' } },
     ));
+
+  for (const kind of ['interfaces', 'addresses'])
+    for (const isMade of [true, false])
+      it(`of others stay with their ${kind} when the last Service goes, ${isMade ? 'with' : 'without'} our mark`, () =>
+        withWorld(
+          async ({ world, service, ensure, remove, partsOf, network: cloud, set, resource }) => {
+            const own = { loadBalancerBackendAddresses: [{ name: 'theirs', properties: { ipAddress: '10.9.9.9' } }] };
+            const filled = [{ name: 'kubernetes', properties: kind === 'addresses' ? own : {} }];
+            const desired = service();
+            if (isMade) await ensure(desired);
+            else cloud.add('loadBalancers', 'kubernetes', { location, sku: { name: 'Standard' }, properties: {} });
+            set('loadBalancers', 'kubernetes', { backendAddressPools: filled });
+            const configurations = [...world.fake.vms.values()].map((vm) => vm.interfaces[0]!.configurations[0]!);
+            const pools = kind === 'interfaces' ? [pool()] : [];
+            for (const one of configurations) one.pools = pools;
+            await ensure({ ...desired, ports: [port(81, 30081)] });
+            await remove(desired);
+            assert.deepEqual(partsOf('loadBalancers', 'kubernetes', 'backendAddressPools'), filled);
+            assert.deepEqual(
+              configurations.map((one) => one.pools),
+              [pools, pools],
+            );
+            assert.ok(!JSON.stringify(resource('loadBalancers', 'kubernetes')!.body).includes('mooring.dev-pool'));
+          },
+          { kinds: ['alone'], json: { ...byInterfaces, preConfiguredBackendPoolLoadBalancerTypes: 'all' } },
+        ));
 });

@@ -1,3 +1,4 @@
+import type { BalancerPlace } from '../config.ts';
 import { hasOtherRules, lists, memberKindOf, tagsIn } from './balancer.ts';
 import { idIn, type Json, listIn, partsIn, textIn } from './json.ts';
 import { baseOf, holderIn } from './names.ts';
@@ -46,6 +47,10 @@ export interface PoolInfo {
   /** UID of the cluster whose nodes are in it; undefined: no tag says. */
   readonly holder: string | undefined;
 }
+
+/** Others fill the pools of that load balancer. */
+export const isFilledByOthers = ({ isPreconfigured }: Pick<BalancerPlace, 'isPreconfigured'>, document: string) =>
+  isPreconfigured[/-internal$/i.test(document) ? 'internal' : 'external'];
 
 export const poolKey = (document: string, name: string) => `${document}/${name}`.toLowerCase();
 

@@ -42,7 +42,11 @@ export function createPublicAddresses({ client, place, book, groups }: PublicAdd
     createArmDocuments(client, { subscription, resourceGroup, type: 'publicIPAddresses', version: versions.network });
 
   async function listed(signal: AbortSignal | undefined): Promise<Found<PublicAddress>[]> {
-    const own = new Set([place.resourceGroup, ...book.publicIds().flatMap((id) => placeOf(id)?.group ?? [])]);
+    const own = new Set([
+      place.addressGroup,
+      place.resourceGroup,
+      ...book.publicIds().flatMap((id) => placeOf(id)?.group ?? []),
+    ]);
     const began = book.version('public');
     const lists = await Promise.all(
       [...new Set([...own, ...groups.values()])].map(async (group) => {
@@ -91,7 +95,11 @@ export function createPublicAddresses({ client, place, book, groups }: PublicAdd
         ...{ publicIPAllocationMethod: 'Static', publicIPAddressVersion: family, ...spec.properties },
         ...(label ? { dnsSettings: { domainNameLabel: label } } : {}),
       };
-      const own = { location, sku: { name: 'Standard' }, tags: { ...spec.tags, ...marksOf(io.owner) } };
+      const own = {
+        location,
+        sku: { name: 'Standard' },
+        tags: withTags(place.tags, { ...spec.tags, ...marksOf(io.owner) }),
+      };
       return written(name, resourceGroup, { ...own, properties }, undefined, io);
     },
     update(found, { body }, io) {

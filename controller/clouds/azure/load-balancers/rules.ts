@@ -57,6 +57,7 @@ function probedRules(
   };
   const probeOf = (one: DesiredPort): ProbeSpec | undefined => {
     if (settings.ports.get(one.port)?.hasProbe === false) return undefined;
+    if (lacksNodePort(parts, one)) return healthCheckOf(parts);
     return hasOwn(one) ? portProbe(one, parts) : usual;
   };
   const first = settings.isForAllPorts ? (ports.find(hasOwn) ?? ports[0]) : undefined;
@@ -65,6 +66,13 @@ function probedRules(
   const probes = new Map(probed.flatMap(([, probe]) => (probe === undefined ? [] : [[probe.name, probe]])));
   const names = new Map(probed.map(([one, probe]) => [one, probe?.name]));
   return { rules: ruleList(parts, shown, disableOutboundSnat, (one) => names.get(one)), probes: [...probes.values()] };
+}
+
+/** It is to be probed at its node port, and has none. */
+export function lacksNodePort({ desired, settings }: RuleParts, { protocol, port, nodePort }: DesiredPort): boolean {
+  const { probe } = settings.ports.get(port) ?? {};
+  const isAsked = (settings.probe.protocol ?? probe) !== undefined && probe?.port === undefined;
+  return isAsked && protocol === 'TCP' && nodePort === 0 && desired.trafficPolicy !== 'Local';
 }
 
 /** As the classic controller has it: what is said of the port goes before what is said of all. */

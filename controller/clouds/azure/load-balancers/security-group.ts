@@ -57,7 +57,9 @@ export function denyRule({ document, family }: Pick<RuleSpec, 'document' | 'fami
   return { document, family, name, properties: { protocol: '*', access: 'Deny', direction: 'Inbound', ...any } };
 }
 
-export const shareKey = (document: string, rule: string) => `${document} ${rule}`.toLowerCase();
+/** @param ip undefined: the address is not known yet */
+export const shareKey = (document: string, rule: string, ip: string | undefined) =>
+  `${document} ${rule} ${ip ?? 'new'}`.toLowerCase();
 
 /** The place of a Service's address in a rule of the security group. */
 export const shareKind: Kind<RuleSpec, RuleShare> = {
@@ -133,7 +135,7 @@ function foundShare(body: RuleShare, book: AddressBook): Found<RuleShare> {
   return {
     ...{ kind: kindNames.rule, id: `${rule.name}/${ip}`.toLowerCase(), status: 'ready', body },
     ...(owner === undefined ? {} : { owner }),
-    key: shareKey(document ?? `former address ${ip}`, rule.name),
+    key: shareKey(document ?? 'no frontend', rule.name, ip),
     // It goes before the frontend: afterwards nothing tells whose it is.
     refs: id === undefined ? [] : [{ role: 'destination', kind: kindNames.balancer, id }],
   };

@@ -100,7 +100,8 @@ function portSettingsOf(
   const is = (name: PortAnnotationName) => read(name, (text) => flagOf(text.trim())) ?? false;
   const target = (text: string) => {
     const isThat = (one: DesiredPort) => String(one.port) === text || one.name.toLowerCase() === text.toLowerCase();
-    return ports.find(isThat)?.nodePort ?? numberIn(1, 65_535)(text);
+    const there = ports.find(isThat);
+    return there === undefined ? numberIn(1, 65_535)(text) : there.nodePort || undefined;
   };
   const [protocol, port] = [read('health-probe_protocol', protocolOf), read('health-probe_port', target)];
   const intervalInSeconds = read('health-probe_interval', numberIn(5, 119));

@@ -55,6 +55,7 @@ const partsOf = (body: Json, list: string) =>
     (part): Part => ({ ...part, properties: part.properties ?? {} }),
   );
 const idOf = (properties: Json, name: string) => (properties[name] as { id?: string } | undefined)?.id?.toLowerCase();
+const isPort = (value: unknown) => Number.isInteger(value) && Number(value) >= 1 && Number(value) <= 65_535;
 const refuse = (code: string, message: string) => new FakeRefusal(400, code, message);
 
 export function createFakeNetwork({ clock, start, membersOf, leftBy }: FakeNetworkParts): FakeNetwork {
@@ -214,6 +215,9 @@ export function createFakeNetwork({ clock, start, membersOf, leftBy }: FakeNetwo
       const { protocol, frontendPort, backendPort, enableFloatingIP } = properties;
       const isAll = String(protocol).toLowerCase() === 'all';
       if (isAll !== (frontendPort === 0)) throw refuse('LoadBalancerHaPorts', `${name}: ${protocol} ${frontendPort}`);
+      if (isAll && enableFloatingIP !== true && rules.length > 1)
+        throw refuse('LoadBalancerHaPorts', `${name}: not floating, beside other rules`);
+      if (!isAll && !isPort(backendPort)) throw refuse('InvalidBackendPort', `${name}: ${backendPort}`);
       const front = idOf(properties, 'frontendIPConfiguration');
       const keys = [`front ${front} ${protocol} ${frontendPort}`];
       const pool = idOf(properties, 'backendAddressPool');
@@ -225,7 +229,7 @@ export function createFakeNetwork({ clock, start, membersOf, leftBy }: FakeNetwo
     }
     for (const { name, properties } of partsOf(body, 'probes')) {
       const { protocol, port, requestPath } = properties as Record<string, unknown>;
-      if (typeof port !== 'number' || port < 1) throw refuse('InvalidProbePort', `${name}: ${port}`);
+      if (!isPort(port)) throw refuse('InvalidProbePort', `${name}: ${port}`);
       if ((requestPath === undefined) !== (protocol === 'Tcp')) throw refuse('InvalidRequestPath', `${name}`);
     }
     const others = ofType('loadBalancers').filter((one) => one.id.toLowerCase() !== id.toLowerCase());
