@@ -37,13 +37,14 @@ export function createAddressRemovals(): AddressRemovals {
         firstMissingMs.delete(nodeName);
         return { addresses: desired, pending: false };
       }
+      const isLacking = lackedBy(report);
       const before = firstMissingMs.get(nodeName);
       const now = new Map<string, number>();
       const kept: AddressView[] = [];
       for (const each of left) {
-        const key = `${each.type} ${canonicalAddress(each.address)}`;
+        const key = keyOf(each);
         const firstAt = before?.get(key) ?? readAtMs;
-        if (readAtMs - firstAt >= secondReadMs || reportLacks(report, each)) continue;
+        if (readAtMs - firstAt >= secondReadMs || isLacking(each)) continue;
         now.set(key, firstAt);
         kept.push(each);
       }
@@ -54,9 +55,13 @@ export function createAddressRemovals(): AddressRemovals {
   };
 }
 
-/** Whether a report from a working metadata service lists addresses of this type, but not this one. */
-function reportLacks(report: Report | undefined, { type, address }: AddressView): boolean {
-  const reported = report?.metadata.ok ? report.instance?.addresses : undefined;
-  if (reported === undefined || !reported.some((each) => each.type === type)) return false;
-  return !reported.some((each) => each.type === type && canonicalAddress(each.address) === canonicalAddress(address));
+function keyOf({ type, address }: AddressView): string {
+  return `${type} ${canonicalAddress(address)}`;
+}
+
+/** Whether a report from a working metadata service lists addresses of a type, but not this one. */
+function lackedBy(report: Report | undefined): (address: AddressView) => boolean {
+  const reported = (report?.metadata.ok && report.instance?.addresses) || [];
+  const [types, keys] = [new Set<string>(reported.map(({ type }) => type)), new Set(reported.map(keyOf))];
+  return (address) => types.has(address.type) && !keys.has(keyOf(address));
 }

@@ -43,7 +43,7 @@ export const instanceSchema = Type.Object(
     zone: Type.Optional(line(128)),
     region: Type.Optional(line(128)),
     type: Type.Optional(line(128)),
-    // As many as fit: an instance may have an address for each of its pods.
+    // More than fit into a report: an instance may have an address for each of its pods.
     addresses: Type.Array(address, { maxItems: 1000 }),
     labels: Type.Optional(
       Type.Record(Type.String({ pattern: labelKey }), Type.String({ maxLength: 63, pattern: labelValue }), {

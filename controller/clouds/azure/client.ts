@@ -5,6 +5,7 @@ import { restOrAbort } from '../../../common/process/until.ts';
 import { type AnswerFields, answerFields, parseAnswer } from '../answer-fields.ts';
 import type { CloudCall } from '../cloud.ts';
 import { createCountedHttp } from '../counted-http.ts';
+import { unlessNotFound } from '../not-found.ts';
 import type { Permit } from '../permit.ts';
 import type { RateLimiter } from '../rate-limiter.ts';
 import { retryAfterMsOf } from '../retry-after.ts';
@@ -60,8 +61,8 @@ export interface ArmClient {
    */
   put(request: ArmWrite): Promise<void>;
   /**
-   * The same, and resolves with the resource as it is then, whose own state tells when the operation has ended: a call
-   * less. For resources of Microsoft.Network.
+   * Writes as `put` does, polls the resource instead of the operation, and resolves with the resource. Where another
+   * write has taken the place of this one, that is what the other one wrote. For resources of Microsoft.Network.
    */
   write(request: ArmWrite): Promise<AnswerFields>;
   /** Deletes a resource, as `put` writes one; succeeds where it is not there. */
@@ -95,6 +96,7 @@ const maxBytes = 32 * 1024 * 1024;
 const maxPages = 2000;
 const [firstPollMs, leastPollMs, mostPollMs] = [1000, 500, 30_000];
 const usualLongestMs = 120_000;
+const failedState = { code: 'Failed', message: 'the resource is in a failed state' };
 
 export function createClient(options: ArmOptions): ArmClient {
   const { clock, gate, tokens, endpoint, mutationTimeoutMs } = options;
@@ -159,23 +161,10 @@ export function createClient(options: ArmOptions): ArmClient {
     }
   }
 
-  /** The operation tells why a resource is in a failed state, where the role may read it. */
-  async function reasonOf(sent: Sent, answer: AnswerFields, link: string | null): Promise<unknown> {
-    const own = answer.json()['error'];
-    if (own !== undefined || link === null) return own;
-    try {
-      const told = await send({ ...sent, url: followed(sent.operation, link) });
-      return fieldsOf(sent.operation, told).json()['error'];
-    } catch (error) {
-      if (isHidden(error)) return undefined;
-      throw error;
-    }
-  }
-
   /**
-   * Resolves with the last answer; undefined where the resource is gone.
+   * Resolves with the resource where that was polled at last, else with undefined.
    *
-   * @param follows what is polled, where Azure names an operation
+   * @param follows what is polled first, where Azure names an operation
    */
   async function change(
     method: 'PUT' | 'DELETE',
@@ -191,37 +180,42 @@ export function createClient(options: ArmOptions): ArmClient {
     if (answer.status !== 202 && (isDelete || stateOf(fieldsOf(operation, answer)) === 'done')) return answer;
     const operationLink = answer.header('azure-asyncoperation');
     const location = answer.header('location');
-    const link = follows === 'resource' ? null : (operationLink ?? location);
+    const link = operationLink ?? location;
     const startedAt = clock.monotonic();
-    let kind: 'operation' | 'location' | 'resource' =
-      link === null ? 'resource' : operationLink !== null ? 'operation' : 'location';
-    let polled = link === null ? url : followed(operation, link);
+    const told = link === null ? 'resource' : operationLink !== null ? 'operation' : 'location';
+    let kind: 'operation' | 'location' | 'resource' = follows === 'resource' ? 'resource' : told;
+    // A resource that is not there, or in a failed state, does not tell why.
+    let mayAsk = kind !== told;
     let waitMs = retryAfterMsOf(answer, clock.now()) ?? firstPollMs;
     for (;;) {
       if (clock.monotonic() - startedAt >= longestMs)
         throw failure('Timeout', operation, `the operation runs for more than ${longestMs / 1000} s`);
       await restOrAbort(clock, Math.min(Math.max(waitMs, leastPollMs), mostPollMs), signal);
       try {
-        const polling = { operation: `${operation} (poll)`, url: polled, method: 'GET', urgency, signal } as const;
-        const poll = await send(polling);
+        const polled = kind === 'resource' || link === null ? url : followed(operation, link);
+        const poll = await send({ operation: `${operation} (poll)`, url: polled, method: 'GET', urgency, signal });
         waitMs = retryAfterMsOf(poll, clock.now()) ?? Math.min(waitMs * 1.5, mostPollMs);
-        if (kind === 'location' && poll.status !== 202) return poll;
+        if (kind === 'location' && poll.status !== 202) return undefined;
         if (kind === 'location') continue;
         const fields = fieldsOf(operation, poll);
         const status = kind === 'operation' ? statusOf(fields.text('status')) : stateOf(fields);
-        if (status === 'done') return poll;
-        if (status === 'failed')
-          throw new FailedOperation((await reasonOf(polling, fields, operationLink)) ?? { code: 'Failed' });
+        if (status === 'done') return kind === 'resource' ? poll : undefined;
+        if (status === 'failed' && !mayAsk) throw new FailedOperation(fields.json()['error'] ?? failedState);
+        if (status === 'running') continue;
+        kind = told;
+        mayAsk = false;
       } catch (error) {
         if (error instanceof FailedOperation) throw errorOfOperation(operation, error.answer);
         // A poll that fails tells nothing of the operation.
         const hidden = isHidden(error);
         if (!isCloudError(error) || !(error.retryable || hidden) || signal?.aborted) throw error;
-        if (isDelete && kind === 'resource' && error.kind === 'NotFound') return undefined;
+        const isGone = kind === 'resource' && error.kind === 'NotFound' && !mayAsk;
+        if (isDelete && isGone) return undefined;
+        if (follows === 'resource' && isGone) throw goneAfter(operation);
         waitMs = error.retryAfterMs ?? waitMs * 2;
-        if (!hidden || kind === 'resource') continue;
-        kind = 'resource';
-        polled = url;
+        if (!hidden || (kind === 'resource' && !mayAsk)) continue;
+        kind = kind === 'resource' ? told : 'resource';
+        mayAsk = false;
       }
     }
   }
@@ -229,7 +223,14 @@ export function createClient(options: ArmOptions): ArmClient {
   return {
     ...{ get: (request) => read(request), list },
     put: async (request) => void (await change('PUT', request, 'operation')),
-    write: async (request) => fieldsOf(request.operation, (await change('PUT', request, 'resource'))!),
+    async write(request) {
+      const { operation } = request;
+      const written = await change('PUT', request, 'resource');
+      if (written !== undefined) return fieldsOf(operation, written);
+      const shown = await unlessNotFound(read(request));
+      if (shown !== undefined) return shown;
+      throw goneAfter(operation);
+    },
     remove: async (request) => void (await change('DELETE', request, 'operation')),
   };
 }
@@ -237,6 +238,10 @@ export function createClient(options: ArmOptions): ArmClient {
 /** The role of a resource group alone does not show operations, which are of the location. */
 function isHidden(error: unknown): boolean {
   return isCloudError(error) && (error.kind === 'Forbidden' || error.kind === 'NotFound');
+}
+
+function goneAfter(operation: string): CloudError {
+  return failure('Conflict', operation, 'what was written is gone right after it');
 }
 
 class FailedOperation extends Error {

@@ -51,9 +51,9 @@ export function takeAddress(network: FakeNetwork, zone: string, owner: string, a
   throw new FakeRefusal(422, 'no_subnet_available', `network ${network.name} has no address left in ${zone}`);
 }
 
-/** What the API refuses of a new route. */
 const everywhere = '0.0.0.0/0';
 
+/** What the API refuses of a new route. */
 export function assertRoute(network: FakeNetwork, body: Json, limit: number): FakeNetwork['routes'][number] {
   const [destination, gateway] = [String(body['destination']), String(body['gateway'])];
   if (!ipaddr.IPv4.isValidCIDR(destination)) throw invalidInput('destination', 'is no IPv4 range');

@@ -166,15 +166,55 @@ describe('load balancers of Azure', () => {
       assert.deepEqual([observed?.state, found.failed], ['active', false]);
     }));
 
-  it('fail as their operation says, and without the right to read it as failed', () =>
+  it('fail as their operation says, also where a create that failed leaves nothing', () =>
     withWorld(async ({ world, service, ensure }) => {
       const full = { code: 'PublicIPCountLimitReached', message: 'Cannot create more than 10 public IP addresses' };
+      const refused = { kind: 'QuotaExceeded', message: /more than 10 public IP addresses/ };
       world.fake.failNext = full;
-      await assert.rejects(ensure(service()), { kind: 'QuotaExceeded', message: /more than 10 public IP addresses/ });
+      await assert.rejects(ensure(service()), refused);
+      const missing = { status: 404, body: { error: { code: 'ResourceNotFound', message: 'not found' } } };
+      world.fake.fault = ({ method, path }) =>
+        method === 'GET' && path.includes('/publicIPAddresses/') ? missing : undefined;
       world.fake.failNext = full;
-      world.fake.fault = ({ path }) => (path.includes('/operations/') ? { status: 403 } : undefined);
+      await assert.rejects(ensure(service()), refused);
+    }));
+
+  it('are sent again after a failure that the role may not read', () =>
+    withWorld(async ({ world, service, ensure }) => {
+      await ensure(service());
+      let writes = 0;
+      world.fake.fault = ({ method, path }) => {
+        if (path.includes('/operations/')) return { status: 403 };
+        if (method === 'PUT' && path.includes('/publicIPAddresses/')) writes += 1;
+        return undefined;
+      };
+      world.fake.failNext = { code: 'InternalServerError', message: 'try again' };
       const { observed } = await ensure(service());
-      assert.equal(observed?.state, 'active');
+      assert.deepEqual([writes, observed?.state], [2, 'active']);
+    }));
+
+  it('are sent again when another write has taken the place of theirs', () =>
+    withWorld(async ({ world, service, ensure, resource, partsOf }) => {
+      const first = service();
+      await ensure(first);
+      const before = resource('loadBalancers', 'kubernetes')!.body;
+      let writes = 0;
+      world.fake.fault = ({ method, path }) => {
+        if (!path.includes('/loadBalancers/')) return undefined;
+        if (method === 'PUT') writes += 1;
+        const there = resource('loadBalancers', 'kubernetes')!;
+        if (method === 'GET' && writes === 1 && there.operation !== undefined)
+          Object.assign(there, { body: before, operation: undefined, version: there.version + 1 });
+        return undefined;
+      };
+      const second = service();
+      await ensure(second);
+      assert.equal(writes, 2);
+      const names = partsOf('loadBalancers', 'kubernetes', 'frontendIPConfigurations').map(({ name }) => name);
+      assert.deepEqual(
+        names,
+        [first, second].map(({ owner }) => baseName(owner.service)),
+      );
     }));
 
   it('change between public and internal addresses with consent alone, and serve until the other one does', () =>
