@@ -1,13 +1,17 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { parseLoops } from './options/loops.ts';
+import { type Loops, parseLoops } from './options/loops.ts';
 import { permissionsFor } from './permissions.ts';
+
+function parsed(...controllers: readonly string[]): Loops {
+  const loops = parseLoops(controllers);
+  assert.ok('node' in loops);
+  return loops;
+}
 
 /** `verb resource[/name]` of what these `--controllers` need. */
 function rightsFor(...controllers: readonly string[]): string[] {
-  const loops = parseLoops(controllers);
-  assert.ok('node' in loops);
-  return permissionsFor(loops, 'kube-system').flatMap(({ verbs, resource, name }) =>
+  return permissionsFor(parsed(...controllers), 'kube-system').flatMap(({ verbs, resource, name }) =>
     verbs.map((verb) => `${verb} ${resource}${name === undefined ? '' : `/${name}`}`),
   );
 }
@@ -27,6 +31,13 @@ describe('the rights of the controller', () => {
   it('include Services with the service loop alone', () => {
     assert.ok(rightsFor('service').includes('patch services/status'));
     assert.ok(!rightsFor('cloud-node').some((right) => right.includes('services')));
+  });
+
+  it('include the Lease that is named in place of the usual one', () => {
+    const leases = permissionsFor(parsed('cloud-node'), 'site', { namespace: 'apart', name: 'own' })
+      .filter(({ why }) => why === 'election')
+      .map(({ namespace, name }) => `${namespace}/${name}`);
+    assert.deepEqual(leases, ['apart/own']);
   });
 
   it('include the election and the pause key for every loop', () => {

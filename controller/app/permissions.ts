@@ -16,10 +16,17 @@ export interface Permission {
   readonly why: string;
 }
 
-const lease = { group: 'coordination.k8s.io', resource: 'leases' };
+/** The Lease of the election. */
+export interface ElectionLease {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+const upstreamLease: ElectionLease = { namespace: names.namespace, name: names.lease };
+const leases = { group: 'coordination.k8s.io', resource: 'leases' };
 
 function namedLease(namespace: string, name: string, verbs: readonly string[], why: string): Permission {
-  return { ...lease, verbs, namespace, name, why };
+  return { ...leases, verbs, namespace, name, why };
 }
 
 function shipped(object: ShippedObject, verbs: readonly string[], why: string): Permission {
@@ -32,10 +39,10 @@ function shipped(object: ShippedObject, verbs: readonly string[], why: string): 
  * with the manifests' rules, and the page of permissions is generated from them. None creates a Secret or a ConfigMap:
  * the manifests ship those. The `create` of a Lease applies to its name only, because a PUT creates it.
  *
- * @param namespace that Mooring is installed in. The Lease of the election stays in kube-system, where every
- *   controller of clouds looks for it.
+ * @param namespace that Mooring is installed in
+ * @param lease of the election. By default it stays in kube-system, where every controller of clouds looks for it.
  */
-export function permissionsIn(namespace: string): readonly Permission[] {
+export function permissionsIn(namespace: string, lease: ElectionLease = upstreamLease): readonly Permission[] {
   const objects = shippedObjectsIn(namespace);
   return [
     { group: '', resource: 'nodes', verbs: ['get', 'list', 'watch'], why: 'Nodes and the status that kubelets write' },
@@ -92,13 +99,13 @@ export function permissionsIn(namespace: string): readonly Permission[] {
     },
     { group: '', resource: 'events', verbs: ['create', 'patch'], why: 'events about Nodes, Services and volumes' },
     {
-      ...lease,
+      ...leases,
       verbs: ['get'],
       namespace: names.nodeLeaseNamespace,
       loops: ['lifecycle'],
       why: 'signs of life before a Node is deleted',
     },
-    namedLease(names.namespace, names.lease, ['get', 'create', 'update'], 'election'),
+    namedLease(lease.namespace, lease.name, ['get', 'create', 'update'], 'election'),
     namedLease(namespace, names.replicasLease, ['get', 'create', 'update', 'patch'], 'announcements of replicas'),
     shipped(objects.published, ['get', 'list', 'watch', 'patch'], 'CA and URLs for agents; the pause key'),
     {
@@ -116,7 +123,9 @@ export function permissionsIn(namespace: string): readonly Permission[] {
   ];
 }
 
-/** The permissions that a run with these loops uses, installed in this namespace. */
-export function permissionsFor(running: Loops, namespace: string): readonly Permission[] {
-  return permissionsIn(namespace).filter(({ loops }) => loops === undefined || loops.some((loop) => running[loop]));
+/** The permissions that a run with these loops uses, installed in this namespace, with this Lease. */
+export function permissionsFor(running: Loops, namespace: string, lease?: ElectionLease): readonly Permission[] {
+  return permissionsIn(namespace, lease).filter(
+    ({ loops }) => loops === undefined || loops.some((loop) => running[loop]),
+  );
 }

@@ -3,6 +3,19 @@ import { it } from 'node:test';
 import { createMetricRegistry } from '../../common/process/metrics.ts';
 import { createProcessMetrics } from './process-metrics.ts';
 
+it('the counter of reloads begins at 0 with each result, so that the first one is an increase', async () => {
+  const registry = createMetricRegistry();
+  const { watchReloads, onReload } = createProcessMetrics(registry);
+  const shown = async () =>
+    [...(await registry.text()).matchAll(/^mooring_cloud_credential_reloads_total\{.*result="(.*)"\} (\d)$/gm)].map(
+      ([, result, count]) => `${result} ${count}`,
+    );
+  watchReloads('aws');
+  assert.deepEqual(await shown(), ['ok 0', 'refused 0', 'invalid 0', 'restart-needed 0']);
+  onReload('aws', 'restart-needed');
+  assert.deepEqual(await shown(), ['ok 0', 'refused 0', 'invalid 0', 'restart-needed 1']);
+});
+
 it('a queue tells its unfinished work until it is stopped, also where the next one has started before', async () => {
   const registry = createMetricRegistry();
   const { queue } = createProcessMetrics(registry);

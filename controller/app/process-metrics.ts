@@ -3,7 +3,7 @@ import type { CloudCall } from '../clouds/cloud.ts';
 import type { CallWait } from '../clouds/rate-limiter.ts';
 import type { CallRecord } from '../kube/client.ts';
 import type { QueueMetrics, RunningWork } from '../runtime/reconciler.ts';
-import type { ReloadResult } from './reload/reloading-cloud.ts';
+import { type ReloadResult, reloadResults } from './reload/reloading-cloud.ts';
 
 const latency = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 const queueing = [0.0001, 0.001, 0.01, 0.1, 1, 10, 60, 300, 1000];
@@ -174,6 +174,10 @@ export function createProcessMetrics(registry: MetricRegistry) {
     onCloudCall({ cloud, operation, code, seconds }: CloudCall) {
       metrics.cloudCalls.add({ cloud, operation, code });
       metrics.cloudSeconds.observe({ cloud, operation }, seconds);
+    },
+    /** Shows the counter of reloads from 0 on: an increase from nothing is none to Prometheus. */
+    watchReloads(cloud: string) {
+      for (const result of reloadResults) metrics.credentialReloads.add({ cloud, result }, 0);
     },
     onReload(cloud: string, result: ReloadResult) {
       metrics.credentialReloads.add({ cloud, result });

@@ -101,7 +101,10 @@ async function runReplica(
 ): Promise<void> {
   metrics.buildInfo.set({ version }, 1);
   const without = new Set(clouds.flatMap(({ name, reportOnly }) => (reportOnly === undefined ? [] : [name])));
-  for (const { name } of clouds) metrics.reportOnly.set({ cloud: name }, without.has(name) ? 1 : 0);
+  for (const { name } of clouds) {
+    metrics.reportOnly.set({ cloud: name }, without.has(name) ? 1 : 0);
+    metrics.watchReloads(name);
+  }
   const connection = await connectTo(options.kubeconfig, { clock, log, env });
   const client = createKubeClient({ config: connection, clock, log, onCall: metrics.onApiCall });
   const host = hostname();

@@ -14,6 +14,7 @@ import {
   type CommandEnvironment,
   contextFlags,
   exitCode,
+  leaseFlags,
   orInterrupted,
   outputFlags,
   printJson,
@@ -35,6 +36,7 @@ export const checkFlags = defineFlags({
     kind: 'list',
     help: 'Clouds that are meant to be without a credential: check does not fail for want of one.',
   },
+  ...leaseFlags,
   ...contextFlags,
   ...outputFlags,
 });
@@ -67,7 +69,10 @@ export function checkCommand(environment: CommandEnvironment): CommandDefinition
             if (unknown !== undefined)
               throw new OptionError(`--report-only: ${JSON.stringify(unknown)}, expected one of ${served.join(', ')}`);
             // A webhook reads no object of the cluster: the request has the PersistentVolume.
-            const rights = permissionsFor({ ...named, route: named.route && cloudRoutes }, namespace);
+            const rights = permissionsFor({ ...named, route: named.route && cloudRoutes }, namespace, {
+              namespace: values.leaderElectResourceNamespace,
+              name: values.leaderElectResourceName,
+            });
             return runChecks(api, clouds, rights, environment.signal, reportOnly, waiting);
           },
           { unproved: true, answerWithinMs },

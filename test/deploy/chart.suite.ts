@@ -7,6 +7,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { parse } from 'yaml';
 import { webhookFlags, webhookNames } from '../../controller/app/options/webhook-flags.ts';
+import { checkFlags } from '../../controller/commands/check-command.ts';
+import { runCommandFlags } from '../../controller/commands/run-command.ts';
 import { chart, renderBase } from '../../scripts/render-base.ts';
 import type { ApiSuite, ApiUnderTest } from '../conformance/api-under-test.ts';
 import { type Client, type KubeObject, makeClient } from '../conformance/client.ts';
@@ -31,6 +33,8 @@ const refusals: readonly (readonly [set: string, says: RegExp])[] = [
   ['clouds[0].name=aws,controller.image.digest=latest', /digest/],
   ['clouds[0].name=aws,networkPolicy.enabled=true', /controller.hostNetwork=false/],
   ['clouds[0].name=aws,monitoring.agentPodMonitor=true', /agent.openMetrics=true/],
+  ['clouds[0].name=aws,monitoring.podMonitor=true,monitoring.serviceMonitor=true', /monitoring.podMonitor=false/],
+  ['clouds[0].name=aws,agent.windows.enabled=true,agent.enabled=false', /agent.enabled=true beside it/],
   ['clouds[0].name=aws,agent.windows.runAsUserName=ContainerAdministrator', /runAsUserName/],
   ['clouds[0].name=aws,agent.windows.seedVolume=true', /seedVolume/],
   ['clouds[0].name=aws,volumeLabels.webhook.enabled=true', /tlsSecret: empty, expected the name of a Secret/],
@@ -61,6 +65,7 @@ export const chartSuite: ApiSuite = {
     await check('the webhook gets the volumes that the clouds tell about, and no others', () => volumesOfWebhook(helm));
     await check('a cluster of 30,000 nodes gets a memory limit that fits', () => large(helm));
     await check('the PrometheusRule has the alerts of the guide', () => alertsOfTheGuide(helm));
+    await check('helm test passes on what check knows of the arguments of run', () => argumentsOfTest(helm));
 
     const folder = await mkdtemp(join(tmpdir(), 'mooring-chart-'));
     const client = makeClient(api.url, api.caPem, api.adminToken);
@@ -71,6 +76,7 @@ export const chartSuite: ApiSuite = {
       await check('an upgrade and a rollback keep what the controller wrote', () => upgraded(run, client));
       await check('agents for Windows are host processes of their nodes alone', () => withWindows(run, client));
       await check('an uninstallation leaves the records of routes alone behind', () => uninstalled(run, client));
+      await check('a release of another name takes over these records where it is told to', () => reinstalled(run));
     } finally {
       client.close();
       await rm(folder, { recursive: true, force: true });
@@ -127,6 +133,23 @@ async function alertsOfTheGuide(helm: string): Promise<void> {
   const guide = await readFile(join(chart, '../../docs/guides/operate.md'), 'utf8');
   const [, block = ''] = /## Alerts\n+```yaml\n([\s\S]*?)```/.exec(guide) ?? [];
   assert.deepEqual(rule?.['spec'], parse(block));
+  const apart = await renderChart(helm, [
+    '--set=clouds[0].name=aws,monitoring.prometheusRule=true,leaderElection.name=moored',
+  ]);
+  const text = JSON.stringify(apart.find(({ kind }) => kind === 'PrometheusRule')?.['spec']);
+  assert.ok(text.includes(String.raw`leader_election_master_status{name=\"moored\"}`), text);
+}
+
+async function argumentsOfTest(helm: string): Promise<void> {
+  const flags = Object.keys(runCommandFlags).map((name) => (name.length === 1 ? `-${name}` : `--${name}`));
+  const given = flags.map((flag, at) => `controller.args[${at}]=${flag}=x`).join(',');
+  const manifests = await renderChart(helm, ['--set=clouds[0].name=aws', `--set-string=${given}`]);
+  const { containers } = manifests.find(({ kind }) => kind === 'Pod')!['spec'] as {
+    readonly containers: readonly [{ readonly args: readonly string[] }];
+  };
+  const known = flags.filter((flag) => Object.hasOwn(checkFlags, flag.replace(/^-+/, '')));
+  const passed = containers[0].args.slice(2).map((argument) => argument.replace('=x', ''));
+  assert.deepEqual(passed.toSorted(), known.toSorted());
 }
 
 /** Runs helm against the server and answers its stdout; throws unless it ends with 0. */
@@ -140,11 +163,12 @@ async function openHelm(helm: string, api: ApiUnderTest, folder: string): Promis
 }
 
 const release = ['blue', `--namespace=${namespace}`];
-const values = ['--set=clouds[0].name=oci', '--set=controller.podDisruptionBudget=true'];
+const values = ['--set=clouds[0].name=oci,leaderElection.name=moored', '--set=controller.podDisruptionBudget=true'];
 
 async function installed(run: Helm, client: Client): Promise<void> {
   const said = await run(['install', ...release, '--create-namespace', chart, ...values]);
   assert.match(said, /Mooring \S+ serves oci/);
+  assert.match(said, /controller.cjs status --leader-elect-resource-name=moored$/m);
   const account = `${objects}/serviceaccounts/blue-mooring-controller`;
   assert.equal((await client.call('GET', account)).status, 200);
   const path = `/apis/apps/v1/namespaces/${namespace}/deployments/blue-mooring-controller`;
@@ -242,4 +266,12 @@ async function uninstalled(run: Helm, client: Client): Promise<void> {
   assert.deepEqual(left, [404, 404, 200]);
   const role = '/apis/rbac.authorization.k8s.io/v1/clusterroles/blue-mooring-controller';
   assert.equal((await client.call('GET', role)).status, 404);
+}
+
+/** The annotation of the kept ConfigMap names its former release. */
+async function reinstalled(run: Helm): Promise<void> {
+  const again = ['install', 'green', `--namespace=${namespace}`, chart, ...values];
+  await assert.rejects(run(again), /ConfigMap "mooring-routes".*release-name/s);
+  await run([...again, '--take-ownership']);
+  await run(['uninstall', 'green', `--namespace=${namespace}`]);
 }

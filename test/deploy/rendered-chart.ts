@@ -78,13 +78,8 @@ export function assertRights(
     readonly lease?: { readonly namespace: string; readonly name: string };
   },
 ): void {
-  const lease = expected.lease ?? { namespace: 'kube-system', name: 'cloud-controller-manager' };
-  const used = permissionsIn('site').flatMap(({ verbs, group, resource, name, namespace }) =>
-    verbs.map((verb) =>
-      name === 'cloud-controller-manager'
-        ? right(verb, group, resource, lease.name, lease.namespace)
-        : right(verb, group, resource, name, namespace),
-    ),
+  const used = permissionsIn('site', expected.lease).flatMap(({ verbs, group, resource, name, namespace }) =>
+    verbs.map((verb) => right(verb, group, resource, name, namespace)),
   );
   const wanted = new Set(
     used

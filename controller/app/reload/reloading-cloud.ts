@@ -15,7 +15,8 @@ import { changedIn, type Digests, digestOfText, digestsOf, type ReadFile } from 
  * - `invalid`: the configuration is invalid; retried
  * - `restart-needed`: it has another scope or other capabilities
  */
-export type ReloadResult = 'ok' | 'refused' | 'invalid' | 'restart-needed';
+export const reloadResults = ['ok', 'refused', 'invalid', 'restart-needed'] as const;
+export type ReloadResult = (typeof reloadResults)[number];
 
 export interface ReloadParts {
   readonly clock: Clock;

@@ -48,7 +48,7 @@ app.kubernetes.io/component: {{ . }}
 /etc/mooring/clouds/{{ . }}
 {{- end -}}
 
-{{/* Arguments that name the clouds, for `run` and `check`. */}}
+{{/* Arguments that name the clouds. */}}
 {{- define "mooring.cloudArgs" -}}
 {{- $several := gt (len .Values.clouds) 1 -}}
 {{- range $index, $cloud := .Values.clouds }}
@@ -65,6 +65,30 @@ app.kubernetes.io/component: {{ . }}
 {{- end }}
 {{- end -}}
 
+{{/* Arguments that name the Lease, where it is another than upstream's. */}}
+{{- define "mooring.leaseArgs" -}}
+{{- if ne .Values.leaderElection.namespace "kube-system" }}
+- --leader-elect-resource-namespace={{ .Values.leaderElection.namespace }}
+{{- end }}
+{{- if ne .Values.leaderElection.name "cloud-controller-manager" }}
+- --leader-elect-resource-name={{ .Values.leaderElection.name }}
+{{- end }}
+{{- end -}}
+
+{{/* Those arguments of `run` that `check` knows, too; a test compares them with its flags. */}}
+{{- define "mooring.checkArgs" -}}
+{{- $known := list "kubeconfig" "mooring-namespace" "controllers" "webhooks"
+  "cloud-provider" "cloud-module" "cloud-config" "allow-untagged-cloud" "allowed-security-groups"
+  "node-selector" "node-labels-from-tags" "bind-by-name" "require-attestation"
+  "cluster-cidr" "configure-cloud-routes"
+  "leader-elect-resource-name" "leader-elect-resource-namespace" "log-level" "log-format" "v" "-v" -}}
+{{- range include "mooring.controllerArgs" . | fromYamlArray }}
+{{- if has (splitList "=" . | first | trimPrefix "--") $known }}
+- {{ . | quote }}
+{{- end }}
+{{- end }}
+{{- end -}}
+
 {{/* Arguments of `run` after its name. */}}
 {{- define "mooring.controllerArgs" -}}
 {{- $values := .Values.controller -}}
@@ -72,12 +96,7 @@ app.kubernetes.io/component: {{ . }}
 {{- if ne (printf "%s/%s" .Release.Namespace (include "mooring.fullname" .)) "kube-system/mooring" }}
 - --agent-service-account={{ .Release.Namespace }}:{{ include "mooring.fullname" . }}-agent
 {{- end }}
-{{- if ne .Values.leaderElection.namespace "kube-system" }}
-- --leader-elect-resource-namespace={{ .Values.leaderElection.namespace }}
-{{- end }}
-{{- if ne .Values.leaderElection.name "cloud-controller-manager" }}
-- --leader-elect-resource-name={{ .Values.leaderElection.name }}
-{{- end }}
+{{- include "mooring.leaseArgs" . }}
 {{- if ne (int $values.ports.report) 10270 }}
 - --report-address=:{{ $values.ports.report }}
 {{- end }}
@@ -197,6 +216,12 @@ app.kubernetes.io/component: {{ . }}
 {{- if not (or $webhook.annotations (include "mooring.webhookCa" .)) }}
 {{- fail "volumeLabels.webhook.caBundle: empty, expected what signed its certificate, in base64, or annotations by which it is filled in; Mooring's own is in the ConfigMap mooring-ca once it runs" }}
 {{- end }}
+{{- end }}
+{{- if and .Values.agent.windows.enabled (not .Values.agent.enabled) }}
+{{- fail "agent.windows.enabled: true, expected agent.enabled=true beside it" }}
+{{- end }}
+{{- if and .Values.monitoring.podMonitor .Values.monitoring.serviceMonitor }}
+{{- fail "monitoring.serviceMonitor: true, expected monitoring.podMonitor=false beside it: each controller would be scraped twice, and two leaders be counted" }}
 {{- end }}
 {{- if and .Values.monitoring.agentPodMonitor (not (and .Values.agent.enabled .Values.agent.openMetrics)) }}
 {{- fail "monitoring.agentPodMonitor: true, expected agent.openMetrics=true beside it" }}
