@@ -1,5 +1,5 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
-import { flagOf, listOf } from '../annotation-reader.ts';
+import { flagOf } from '../annotation-reader.ts';
 import { CloudConfigError, type CloudConfigFile } from '../cloud.ts';
 import { isPlainUrl, plainUrlExpected } from '../plain-url.ts';
 import type { ReadText } from '../variables.ts';
@@ -7,6 +7,7 @@ import { readYaml } from '../yaml-text.ts';
 import { balancerKeys, mechanismKeys, usedKeys } from './config-keys.ts';
 import type { Credential } from './credential.ts';
 import { type Environment, environmentNames, environmentOf } from './environment.ts';
+import { withTags } from './load-balancers/names.ts';
 
 export interface AzureConfig {
   /** Endpoint alone: Resource Manager there tells the rest. */
@@ -155,17 +156,19 @@ export async function readConfig(
   function groupOf(key: string): string {
     return (matching(key, resourceName, 'the name of a resource group') ?? resourceGroup).toLowerCase();
   }
-  /** `tagsMap` goes before `tags`. */
-  function tagsOf(): Record<string, string> {
-    const listed = text('tags');
-    const pairOf = (one: string) => /^([^=]*[^=\s])\s*=\s*([^=]*)$/.exec(one)?.slice(1);
-    const pairs = listed === undefined ? [] : listOf(pairOf)(listed);
-    if (pairs === undefined) wrong('tags', 'NAME=VALUE, separated by commas');
-    const map = Object.entries((given.get('tagsmap')?.value ?? {}) as Record<string, unknown>);
-    if (map.some(([, value]) => typeof value !== 'string')) wrong('tagsMap', 'names and texts');
-    return Object.fromEntries([...(pairs ?? []), ...map.map((pair) => pair.map(String))]);
-  }
   const warnings: string[] = [];
+  /** `tagsMap` goes before `tags`. What cannot be read is left out, as the classic controller does it. */
+  function tagsOf(): Record<string, string> {
+    const written = (text('tags') ?? '').split(',').filter((one) => one.trim() !== '');
+    const listed = written.map((one) => ({ one, pair: /^\s*([^=]*[^=\s])\s*=\s*([^=]*?)\s*$/.exec(one)?.slice(1) }));
+    const map = Object.entries((given.get('tagsmap')?.value ?? {}) as Record<string, unknown>);
+    for (const { one, pair } of listed)
+      if (pair === undefined) warnings.push(`tags: ${JSON.stringify(one)}, expected NAME=VALUE; it is left out`);
+    for (const [name, value] of map)
+      if (typeof value !== 'string') warnings.push(`tagsMap: ${name}, expected a text; it is left out`);
+    const texts = map.filter((pair): pair is [string, string] => typeof pair[1] === 'string');
+    return withTags(Object.fromEntries(listed.flatMap(({ pair }) => (pair ? [pair] : []))), Object.fromEntries(texts));
+  }
   function balancersOf(): BalancerPlace | undefined {
     const network = matching('vnetName', resourceName, 'the name of a virtual network');
     const [group, networkGroup] = [groupOf('loadBalancerResourceGroup'), groupOf('vnetResourceGroup')];

@@ -157,8 +157,7 @@ export function networkHarness(manageSecurityGroups = false, layer4 = false): Ne
   ];
 
   function start(): Engine<DesireInput> {
-    const vipPorts = async () => [...balancers.values()].map(({ vipPortId }) => vipPortId);
-    const network = createNetworkResources({ client, config, clock, vipPorts });
+    const network = createNetworkResources({ client, config, clock });
     const driver: Driver<DesireInput> = {
       ...{ kinds: [...kinds, ...network.kinds], readers: [network.join(reader)], documents: [] },
       poll: async () => new Map(),

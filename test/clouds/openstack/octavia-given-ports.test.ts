@@ -51,28 +51,6 @@ describe('Octavia load balancers on a port that was there', () => {
     assert.equal(harness.octavia.balancers.size, 0);
   };
 
-  it('delete their floating IP on a port that outlives them, however long the deletion lasts', async () => {
-    await onGivenPort();
-    harness.octavia.looks = 40;
-    await harness.remove();
-    assert.deepEqual([harness.octavia.balancers.size, harness.edge.floatingIps.size], [0, 0]);
-  });
-
-  it('delete their floating IP on a port that outlives them also when the process ends in between', async () => {
-    await onGivenPort();
-    await crash();
-    await harness.remove();
-    assert.equal(harness.edge.floatingIps.size, 0);
-  });
-
-  it('detach a floating IP that is to stay from a port that outlives them', async () => {
-    const floating = await onGivenPort({ [keys.keepFloatingIp]: 'true' });
-    await crash();
-    await harness.remove();
-    assert.match(floating.description, /retained/);
-    assert.equal(floating.portId, null);
-  });
-
   it('leave a floating IP where a person put it on a port without a device', async () => {
     const floating = await onGivenPort();
     floating.portId = uuid(6);

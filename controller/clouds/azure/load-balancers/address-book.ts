@@ -6,7 +6,7 @@ import { idIn } from './json.ts';
 import { baseName, baseOf, familyOf, isOfBase } from './names.ts';
 import type { InterfacePool, PoolInfo } from './pool.ts';
 
-/** Who has an address, from the latest reads: rules of security groups name addresses alone. */
+/** Who has an address, from the latest reads, or had it a moment ago: rules of security groups name addresses alone. */
 export interface Holder {
   /** Undefined: nothing of ours. */
   readonly owner: Owner | undefined;
@@ -59,6 +59,8 @@ export interface AddressBook {
 }
 
 const refusedForMs = 300_000;
+/** So long an address that a frontend has lost is still its Service's, which takes it out of the rules meanwhile. */
+const formerForMs = 600_000;
 
 /** @param nowMs Unix time */
 export function createAddressBook(nowMs: () => number): AddressBook {
@@ -72,6 +74,7 @@ export function createAddressBook(nowMs: () => number): AddressBook {
   const pools = new Map<string, readonly PoolInfo[]>();
   const interfacePools = new Map<string, InterfacePool>();
   const behind = new Map<string, readonly string[]>();
+  const formers = new Map<string, { readonly owner: Owner; readonly untilMs: number }>();
   const refused = new Map<string, { readonly why: string; readonly untilMs: number }>();
   /** UIDs of Services by the names of their frontends. */
   const adopting = new Map<string, string>();
@@ -97,6 +100,9 @@ export function createAddressBook(nowMs: () => number): AddressBook {
     const found = new Map<string, Holder>();
     for (const { address, owner } of publics.values())
       if (address !== undefined) found.set(address, { owner, document: undefined, id: undefined });
+    for (const [ip, { owner, untilMs }] of formers)
+      if (untilMs > nowMs()) found.set(ip, { owner, document: undefined, id: undefined });
+      else formers.delete(ip);
     for (const [document, frontends] of documents)
       for (const one of frontends) {
         const ip = ipOfFrontend(one);
@@ -107,6 +113,11 @@ export function createAddressBook(nowMs: () => number): AddressBook {
 
   return {
     noteFrontends(document, frontends, own) {
+      for (const one of documents.get(document) ?? []) {
+        const [now, ip] = [frontends.find(({ id }) => id === one.id), ipOfFrontend(one)];
+        if (one.owner !== undefined && ip !== undefined && now !== undefined && ipOfFrontend(now) !== ip)
+          formers.set(ip, { owner: one.owner, untilMs: nowMs() + formerForMs });
+      }
       documents.set(document, frontends);
       pools.set(document, own);
       changed();

@@ -146,8 +146,15 @@ function sideOf(
   const unused = withoutEffect(placement, standingAddress?.body, settings, family);
   remarks.push(...unused.map((one) => `${prefix}${one} has no effect`));
   const isGuarded = place.securityGroup !== undefined && !settings.isWithoutSecurityRules;
-  const { ports, refusals: unserved, ...flags } = portsOf(side, isInternal, isGuarded, settings, served);
+  const {
+    ports: some,
+    refusals: unserved,
+    isUnseen,
+    ...flags
+  } = portsOf(side, isInternal, isGuarded, settings, served);
   refusals.push(...unserved);
+  // What stands goes on, with the nodes of the day.
+  const ports = isUnseen && standing === undefined ? [] : some;
   if (ports.length === 0) return { stays: side, refusals };
   const naming = { base, subnet, suffix };
   const parts = { naming, desired, settings: { ...settings, ...flags }, ports };
@@ -161,18 +168,9 @@ function sideOf(
     ...{ kind: kindNames.balancer, key, slot: frontendSlot(document, name), carriesAddress: true },
     ...{ needs: isInternal ? [] : [addressName(key)], spec, asGood: [classic], summary: `frontend ${name}` },
   };
-  const publicId = placement.from === 'existing' ? placement.id : standingAddress?.id;
-  const publicIp = input.found(kindNames.address).find(({ id }) => id === publicId)?.address;
-  const ip = isInternal ? frontend.frontend.privateAddress : publicIp;
-  const former = own().filter((one) => isFormer(one, standing, ip));
-  if (former.length > 0) {
-    // First: once the frontend has another address, nothing tells whose they are.
-    const kept = own().filter((one) => isOfSide(one, side) && !former.includes(one));
-    return { wants: [...asTheyStand(kept), ...poolWants()], refusals, remarks };
-  }
-  const shares = (isGuarded ? firewallOf({ document, family }, isInternal, settings, ports) : []).map(
+  const shares = (isGuarded && !isUnseen ? firewallOf({ document, family }, isInternal, settings, ports) : []).map(
     (rule): Want<RuleSpec> => {
-      const one = { kind: kindNames.rule, key: shareKey(document, rule.name, ip), needs: [nameOf(main)] };
+      const one = { kind: kindNames.rule, key: shareKey(document, rule.name), needs: [nameOf(main)] };
       return { ...one, spec: rule, summary: `security rule ${rule.name}` };
     },
   );
@@ -251,16 +249,11 @@ function portsOf(
     refusals.push(unsupported(`${allPorts}: "true", expected false without floating IP, as for ${family}`));
   const isUnseen = isInternalSix && isGuarded && isRestricted(settings);
   if (isUnseen) {
-    const message = 'source ranges: expected none for an internal address of IPv6: rules see the addresses of nodes';
+    const what = 'source ranges, service tags and deny-all';
+    const message = `${what}: expected none for an internal address of IPv6: rules see the addresses of nodes`;
     refusals.push({ ...unsupported(message), ports: served.map(({ port, protocol }) => ({ port, protocol })) });
   }
-  const ports = isUnseen ? [] : served;
-  return { ports, refusals, hasFloatingIp, isForAllPorts: isForAllPorts && hasFloatingIp };
-}
-
-/** The place in a rule of an address that a frontend is about to lose. */
-function isFormer({ kind, refs = [], body }: Found, frontend: Found | undefined, ip: string | undefined): boolean {
-  return kind === kindNames.rule && refs.some(({ id }) => id === frontend?.id) && (body as RuleShare).ip !== ip;
+  return { ports: served, refusals, isUnseen, hasFloatingIp, isForAllPorts: isForAllPorts && hasFloatingIp };
 }
 
 /** Rules of the security group are of the family of their address. */

@@ -611,6 +611,19 @@ describe('public addresses of Azure', () => {
       assert.deepEqual([Team, TEAM], ['db', undefined]);
     }));
 
+  it('need no right in the resource group of the nodes where none is made there', () =>
+    withWorld(
+      async ({ world, service, ensure }) => {
+        world.fake.groups.add('lbs');
+        const error = { code: 'AuthorizationFailed', message: 'no right' };
+        world.fake.fault = ({ path }) =>
+          /\/resourceGroups\/rg\/.*publicIPAddresses/i.test(path) ? { status: 403, body: { error } } : undefined;
+        assert.deepEqual((await ensure(service(internalFields))).refusals, []);
+        await assert.rejects(ensure(service()), { kind: 'Forbidden' });
+      },
+      { json: { loadBalancerResourceGroup: 'lbs' } },
+    ));
+
   it('that were made in the resource group of the load balancers are found there', () =>
     withWorld(
       async ({ world, service, ensure, remove, network: cloud }) => {
@@ -733,7 +746,7 @@ describe('rules of the security group', () => {
     ['a public address of its own', {}, { 'pip-name': 'first' }],
     ['an existing public address', { 'pip-name': 'first' }, { 'pip-name': 'second' }],
   ] as const)
-    it(`lose ${what} before its frontend gets another one`, () =>
+    it(`lose ${what} after its frontend has got another one, and keep it where Azure refuses that`, () =>
       withWorld(async ({ world, service, ensure, remove, rules, partsOf, network: cloud }) => {
         const tags = { 'mooring.dev-attachable-by': `${world.cluster}/default` };
         for (const name of ['first', 'second'])
@@ -743,14 +756,18 @@ describe('rules of the security group', () => {
         const { observed } = await ensure(ranged);
         const old = observed!.ingress[0]!.ip;
         const isNamed = () => rules().some((rule) => destinationsOf(rule).includes(old));
-        const named: boolean[] = [];
-        world.fake.fault = ({ method, path }) => {
-          if (method === 'PUT' && path.includes('/loadBalancers/')) named.push(isNamed());
-          return undefined;
-        };
         const moved = { ...ranged, annotations: annotated({ ...after, ...denies }), mayChangeAddress: true };
+        const error = { code: 'PrivateIPAddressInUse', message: 'it is taken' };
+        let writes = 0;
+        world.fake.fault = ({ method, path }) => {
+          if (method === 'PUT') writes += 1;
+          return method === 'PUT' && path.includes('/loadBalancers/') ? { status: 400, body: { error } } : undefined;
+        };
+        await assert.rejects(ensure(moved), /it is taken/);
+        assert.ok(isNamed() && writes <= 2, String(writes));
+        world.fake.fault = undefined;
         const done = await ensure(moved);
-        assert.deepEqual([named, done.refusals], [[false], []]);
+        assert.deepEqual(done.refusals, []);
         const [now] = done.observed!.ingress;
         assert.notEqual(now!.ip, old);
         assert.deepEqual(rules().map(destinationsOf), [[now!.ip], [now!.ip]]);

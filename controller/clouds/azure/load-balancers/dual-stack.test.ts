@@ -121,7 +121,7 @@ describe('Services with addresses of IPv6', () => {
       properties['backendPort'],
     ]);
 
-  it('refuse source ranges for internal ones: rules see the nodes; IPv4 gets them, and what stands stays', () =>
+  it('refuse source ranges for internal ones: rules see the nodes; IPv4 gets them, and what stands goes on', () =>
     withWorld(async ({ service, ensure, partsOf, rules }) => {
       const desired = service({ families: both, annotations: annotated(internal) });
       const rulesOf = () => rulesIn(partsOf('loadBalancers', 'kubernetes-internal', 'loadBalancingRules'));
@@ -135,16 +135,19 @@ describe('Services with addresses of IPv6', () => {
         [
           [
             'Unsupported',
-            'source ranges: expected none for an internal address of IPv6: rules see the addresses of nodes',
+            'source ranges, service tags and deny-all: expected none for an internal address of IPv6: ' +
+              'rules see the addresses of nodes',
             81,
           ],
         ],
       );
       assert.deepEqual(observed?.ingress, before.observed?.ingress);
       assert.deepEqual(rulesOf(), [
-        [6, 'Tcp', 30080],
         [4, 'Tcp', 81],
+        [6, 'Tcp', 30081],
       ]);
+      const fresh = await ensure(service({ ...ranged, owner: service().owner }));
+      assert.deepEqual(fresh.observed?.ingress.length, 1);
       assert.ok(rules().length === 2 && rules().every(({ name }) => /_IPv4/.test(name)));
       const open = { ...ranged, sourceRanges: ['0.0.0.0/0', '::/0'], annotations: annotated(internal) };
       assert.deepEqual((await ensure(open)).refusals, []);

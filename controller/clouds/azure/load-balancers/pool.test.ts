@@ -5,7 +5,9 @@ import { location } from '../../../../test/clouds/azure/fake/fake-state.ts';
 import { annotated, internal, type Json, network, withWorld } from '../../../../test/clouds/azure/scene.ts';
 import { newOwner, port } from '../../../../test/clouds/suite/desired.ts';
 import { ensure as ensureService, type ServiceRecord } from '../../../../test/clouds/suite/drive.ts';
+import type { BalancerPlace } from '../config.ts';
 import { baseName } from './names.ts';
+import { isFilledByOthers } from './pool.ts';
 
 const byInterfaces = { loadBalancerBackendPoolConfigurationType: 'nodeIPConfiguration' };
 const of = (...kinds: NonNullable<AzureWorldOptions['kinds']>): AzureWorldOptions => ({ kinds, json: byInterfaces });
@@ -308,4 +310,17 @@ describe('backend pools of network interfaces', () => {
           },
           { kinds: ['alone'], json: { ...byInterfaces, preConfiguredBackendPoolLoadBalancerTypes: 'all' } },
         ));
+});
+
+describe('pools that others fill', () => {
+  const isPreconfigured = { internal: false, external: true };
+  for (const [name, document, isOthers] of [
+    [undefined, 'kubernetes', true],
+    [undefined, 'kubernetes-internal', false],
+    ['prod-internal', 'prod-internal', true],
+    ['prod-internal', 'Prod-Internal-internal', false],
+  ] as const)
+    it(`${isOthers ? 'include' : 'leave out'} ${document} where the external ones of ${name ?? 'the cluster'} are`, () => {
+      assert.equal(isFilledByOthers({ isPreconfigured, name } as BalancerPlace, document), isOthers);
+    });
 });

@@ -49,8 +49,10 @@ export interface PoolInfo {
 }
 
 /** Others fill the pools of that load balancer. */
-export const isFilledByOthers = ({ isPreconfigured }: Pick<BalancerPlace, 'isPreconfigured'>, document: string) =>
-  isPreconfigured[/-internal$/i.test(document) ? 'internal' : 'external'];
+export function isFilledByOthers({ isPreconfigured, name }: BalancerPlace, document: string): boolean {
+  const isExternal = document.toLowerCase() === name?.toLowerCase() || !/-internal$/i.test(document);
+  return isPreconfigured[isExternal ? 'external' : 'internal'];
+}
 
 export const poolKey = (document: string, name: string) => `${document}/${name}`.toLowerCase();
 

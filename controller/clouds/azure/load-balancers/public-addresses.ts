@@ -42,18 +42,15 @@ export function createPublicAddresses({ client, place, book, groups }: PublicAdd
     createArmDocuments(client, { subscription, resourceGroup, type: 'publicIPAddresses', version: versions.network });
 
   async function listed(signal: AbortSignal | undefined): Promise<Found<PublicAddress>[]> {
-    const own = new Set([
-      place.addressGroup,
-      place.resourceGroup,
-      ...book.publicIds().flatMap((id) => placeOf(id)?.group ?? []),
-    ]);
+    const own = new Set([place.resourceGroup, ...book.publicIds().flatMap((id) => placeOf(id)?.group ?? [])]);
     const began = book.version('public');
     const lists = await Promise.all(
-      [...new Set([...own, ...groups.values()])].map(async (group) => {
+      [...new Set([...own, place.addressGroup, ...groups.values()])].map(async (group) => {
         try {
           return await documentsIn(group).all({ signal });
         } catch (error) {
-          // Any Service can name a resource group, and must not stop the others with it.
+          // Any Service can name a resource group, and must not stop the others with it. The role may not reach that
+          // of new addresses, or it is of another subscription: what stands needs neither.
           if (own.has(group) || !isCloudError(error) || signal?.aborted) throw error;
           return [];
         }

@@ -57,9 +57,7 @@ export function denyRule({ document, family }: Pick<RuleSpec, 'document' | 'fami
   return { document, family, name, properties: { protocol: '*', access: 'Deny', direction: 'Inbound', ...any } };
 }
 
-/** @param ip undefined: the address is not known yet */
-export const shareKey = (document: string, rule: string, ip: string | undefined) =>
-  `${document} ${rule} ${ip ?? 'new'}`.toLowerCase();
+export const shareKey = (document: string, rule: string) => `${document} ${rule}`.toLowerCase();
 
 /** The place of a Service's address in a rule of the security group. */
 export const shareKind: Kind<RuleSpec, RuleShare> = {
@@ -127,7 +125,7 @@ export function securityGroupDocument(
   };
 }
 
-/** Its owner is that of the frontend with this address. */
+/** Its owner is that of the frontend that has this address, or had it a moment ago. */
 function foundShare(body: RuleShare, book: AddressBook): Found<RuleShare> {
   const { rule, ip } = body;
   const holder = book.holderOf(ip);
@@ -135,7 +133,7 @@ function foundShare(body: RuleShare, book: AddressBook): Found<RuleShare> {
   return {
     ...{ kind: kindNames.rule, id: `${rule.name}/${ip}`.toLowerCase(), status: 'ready', body },
     ...(owner === undefined ? {} : { owner }),
-    key: shareKey(document ?? 'no frontend', rule.name, ip),
+    key: shareKey(document ?? `former address ${ip}`, rule.name),
     // It goes before the frontend: afterwards nothing tells whose it is.
     refs: id === undefined ? [] : [{ role: 'destination', kind: kindNames.balancer, id }],
   };

@@ -35,8 +35,7 @@ export interface LoadBalancerParts {
 export function createLoadBalancerDriver(parts: LoadBalancerParts): LoadBalancerDriver {
   const { client, config, clock, serverIdOf, providerIDOf } = parts;
   const calls = createOctaviaCalls(client);
-  const vipPorts = async (io: ReadIo) => (await calls.list('loadbalancers', [], io)).map(({ vipPortId }) => vipPortId);
-  const network = createNetworkResources({ client, config, clock, vipPorts });
+  const network = createNetworkResources({ client, config, clock });
   const { serversOf, subnetOf, facts } = network;
   const reader = createOctaviaReader({ client, calls, clock, serversOf, providerIDOf });
   const members = memberLists();

@@ -1,5 +1,5 @@
 import { isCloudError } from '../../../../common/cloud-error.ts';
-import type { Comparison, Found, Kind, ReadIo, ResourceName, WriteIo } from '../../../engine/resource.ts';
+import type { Comparison, Found, Kind, ResourceName, WriteIo } from '../../../engine/resource.ts';
 import { sameAddress } from '../../ip-address.ts';
 import type { Owner } from '../../load-balancers.ts';
 import { faultOf } from '../fault.ts';
@@ -28,11 +28,8 @@ export interface FloatingIpSpec {
 const settleMs = 10_000;
 const fullTypes: ReadonlySet<string> = new Set(['IpAddressGenerationFailure', 'ExternalIpAddressExhausted']);
 
-/** VIP ports of all load balancers of the project, of any owner. */
-export type VipPorts = (io: ReadIo) => Promise<readonly string[]>;
-
 /** A floating IP of one Service: its description says whose it is. */
-export function floatingIpKind(neutron: Neutron, vipPorts: VipPorts): Kind<FloatingIpSpec | undefined, FloatingIp> {
+export function floatingIpKind(neutron: Neutron): Kind<FloatingIpSpec | undefined, FloatingIp> {
   async function put(
     { id, revision }: FloatingIp,
     fields: JsonObject,
@@ -42,14 +39,6 @@ export function floatingIpKind(neutron: Neutron, vipPorts: VipPorts): Kind<Float
     const guarded = fields['port_id'] ? revision : undefined;
     const request = { method: 'PUT', collection: 'floatingips', id, fields, revision: guarded } as const;
     return { found: (await neutron.change(request, io)).map(readFloatingIp).map(foundFloatingIp) };
-  }
-
-  /** Whether its port is nobody's: no device has it, and no load balancer. What cannot be seen proves nothing. */
-  async function isLeft({ portId, mayBeLeft }: FloatingIp, io: ReadIo): Promise<boolean> {
-    if (portId === undefined || !mayBeLeft) return false;
-    const fields = ['device_id', 'device_owner'];
-    const [port] = await neutron.list('ports', [['id', portId]], fields, io, 'change');
-    return fields.every((field) => port?.[field] === '') && !(await vipPorts(io)).includes(portId);
   }
 
   async function create(
@@ -88,13 +77,12 @@ export function floatingIpKind(neutron: Neutron, vipPorts: VipPorts): Kind<Float
       return put(body, { ...fields, ...(port !== undefined && { port_id: port && io.idOf(port) }) }, io);
     },
     async remove({ body }, io) {
-      const isElsewhere = body.isElsewhere && !(await isLeft(body, io));
-      if (!isKept(body) && !isElsewhere) {
+      if (!isKept(body) && !body.isElsewhere) {
         await neutron.change({ method: 'DELETE', collection: 'floatingips', id: body.id }, io);
         return {};
       }
       // What serves something else stays where it is.
-      return put(body, { ...retained(body, io.owner), ...(!isElsewhere && { port_id: null }) }, io);
+      return put(body, { ...retained(body, io.owner), ...(!body.isElsewhere && { port_id: null }) }, io);
     },
     mark({ body }, as, want, io) {
       if (as === 'retained') return put(body, retained(body, io.owner), io);

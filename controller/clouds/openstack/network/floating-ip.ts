@@ -17,8 +17,6 @@ export interface FloatingIp {
   readonly revision: number | undefined;
   /** It is on another port than the VIP of the load balancer that it was made for: it serves something else now. */
   readonly isElsewhere: boolean;
-  /** Its Service has no VIP: the port may be one that Octavia did not create, and left with the load balancer. */
-  readonly mayBeLeft: boolean;
 }
 
 export const floatingIpFields = [
@@ -35,7 +33,6 @@ export function readFloatingIp(item: JsonObject): FloatingIp {
     tags: textsOf(item['tags']),
     revision: numberOf(item['revision_number']),
     isElsewhere: false,
-    mayBeLeft: false,
   };
 }
 
@@ -99,7 +96,6 @@ function withAddresses(found: readonly Found[]): readonly Found[] {
 
 function linked(found: readonly Found[], cluster: string): readonly Found[] {
   const vips = new Map(found.flatMap((one) => (one.kind === networkKinds.vipPort ? [[one.id, one]] : [])));
-  const served = new Set([...vips.values()].map(({ owner }) => owner?.service));
   return found.flatMap((one): Found[] => {
     if (one.kind !== networkKinds.floatingIp) return [one];
     const { retained, ...rest } = one as Found<FloatingIp>;
@@ -111,8 +107,7 @@ function linked(found: readonly Found[], cluster: string): readonly Found[] {
     const shown = { ...rest, ...(isKept && { retained }), ...(retained && !isKept && { lent: true }) };
     if (portId === undefined) return [shown];
     if (owner === undefined) return vip === undefined ? [shown] : [shown, foundOnVip({ ...body, portId })];
-    const isElsewhere = vip?.owner?.service !== owner.service;
-    return [{ ...shown, body: { ...body, isElsewhere, mayBeLeft: isElsewhere && !served.has(owner.service) } }];
+    return [{ ...shown, body: { ...body, isElsewhere: vip?.owner?.service !== owner.service } }];
   });
 }
 
