@@ -45,7 +45,7 @@ describe('the tour of the sandbox with programs in containers of the images', ()
   it('runs every program in a container', async () => {
     const expected = [...Array(nodes).fill('agent'), 'controller', 'controller'].join(' ');
     const running = () => containers.running().map((id) => id.split('-')[0]);
-    await until(expected, 30_000, async () => running().sort().join(' ') === expected);
+    await until(expected, 120_000, async () => running().sort().join(' ') === expected);
   });
 
   for (const stage of tour)

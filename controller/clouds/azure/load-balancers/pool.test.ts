@@ -320,7 +320,7 @@ describe('pools that others fill', () => {
     ['prod-internal', 'prod-internal', true],
     ['prod-internal', 'Prod-Internal-internal', false],
   ] as const)
-    it(`${isOthers ? 'include' : 'leave out'} ${document} where the external ones of ${name ?? 'the cluster'} are`, () => {
+    it(`${isOthers ? 'include' : 'leave out'} ${document} where those of ${name ?? 'the cluster'} are external`, () => {
       assert.equal(isFilledByOthers({ isPreconfigured, name } as BalancerPlace, document), isOthers);
     });
 });
