@@ -35,8 +35,7 @@ export const instanceSchema = Type.Object(
   {
     cloud: token(32, '^[a-z][a-z0-9-]*$'),
     id: token(512, `^[^\\s${invisibleCharacters}]+$`),
-    // Names of resource groups of Azure may have any letters.
-    providerID: token(512, `^[^\\s${invisibleCharacters}]+$`),
+    providerID: token(512, '^[\\x21-\\x7e]+$'),
     // Part of the record on the Node, whose fields are separated by spaces.
     incarnation: Type.Optional(token(256, '^[\\x21-\\x7e]+$')),
     name: Type.Optional(line(253)),

@@ -79,7 +79,7 @@ function instance(dice: Dice, { others }: Speaker): Json {
     ...optional('zone', () => dice.pick(['eu-west-1a', 'no label/value', 'z'.repeat(128)])),
     ...optional('region', () => 'eu-west-1'),
     ...optional('type', () => dice.pick(['m5.large', 'GP1 Large (SSD)'])),
-    addresses: [...new Set(many(dice, 64, () => JSON.stringify(address(dice))))].map((text) =>
+    addresses: [...new Set(many(dice, 100, () => JSON.stringify(address(dice))))].map((text) =>
       JSON.parse(String(text)),
     ),
     ...optional('labels', () => labels(dice)),

@@ -136,7 +136,7 @@ function shapedLikeInstance(value: unknown): boolean {
     'zone?': line(128),
     'region?': line(128),
     'type?': line(128),
-    addresses: (v) => list(64, isAddress)(v) && distinct(v as Address[]),
+    addresses: (v) => list(1000, isAddress)(v) && distinct(v as Address[]),
     'labels?': isLabels,
   });
 }
