@@ -35,11 +35,11 @@ describe('Octavia load balancers on a port that was there', () => {
     assert.ok(fake.ports.some(({ id }) => id === uuid(5)));
   });
 
-  const onGivenPort = async (annotations: Readonly<Record<string, string>> = {}) => {
+  const onGivenPort = async () => {
     const { fake } = await open();
     const port = { deviceId: '', networkId, subnetId, deviceOwner: '' };
     fake.ports.push({ ...port, id: uuid(5), ips: ['10.20.9.9'] }, { ...port, id: uuid(6), ips: ['10.20.9.10'] });
-    await harness.ensure({ annotations: { [keys.portId]: uuid(5), ...annotations } });
+    await harness.ensure({ annotations: { [keys.portId]: uuid(5) } });
     const [floating] = harness.edge.floatingIps.values();
     assert.equal(floating?.portId, uuid(5));
     return floating;

@@ -59,8 +59,11 @@ export interface AddressBook {
 }
 
 const refusedForMs = 300_000;
-/** So long an address that a frontend has lost is still its Service's, which takes it out of the rules meanwhile. */
-const formerForMs = 600_000;
+/**
+ * So long an address that a frontend has lost is still its Service's, which takes it out of the rules meanwhile. Not
+ * longer: Azure may give it to somebody else.
+ */
+const formerForMs = 120_000;
 
 /** @param nowMs Unix time */
 export function createAddressBook(nowMs: () => number): AddressBook {
