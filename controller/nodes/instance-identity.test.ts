@@ -85,6 +85,23 @@ describe('what contradicts a Node', () => {
     });
   }
 
+  const rebuilt = exampleNode({ annotations: { [annotations.instance]: 's inc-0' } });
+  for (const [name, told, takesRebuilt, accepted] of [
+    ['its agent reports the new incarnation', { incarnation: 'inc-1' }, true, true],
+    ['its agent reports the new incarnation, which is not enough', { incarnation: 'inc-1' }, false, false],
+    ['its agent still reports the old incarnation', { incarnation: 'inc-0' }, true, false],
+    ['its agent reports no incarnation', {}, true, false],
+    ['its agent reports another instance', { id: 'i-2', incarnation: 'inc-1' }, true, false],
+    ['its agent sees another cloud’s metadata', { cloud: 'aws', incarnation: 'inc-1' }, true, false],
+    ['no agent reports', undefined, true, false],
+  ] as const) {
+    it(`${accepted ? 'is nothing' : 'is a rebuilt instance'} when ${name}`, () => {
+      const sent = told && report({ instance: reported(told) });
+      const why = contradiction(rebuilt, exampleInstance({}), sent, undefined, takesRebuilt);
+      assert.equal(why === undefined, accepted, why);
+    });
+  }
+
   for (const [providerID, instance, same] of [
     ['openstack:///ABC', { cloud: 'openstack', id: 'abc', providerID: 'openstack:///abc' }, true],
     ['openstack://region/abc', { cloud: 'openstack', id: 'abc', providerID: 'openstack:///abc' }, true],

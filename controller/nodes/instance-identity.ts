@@ -56,21 +56,33 @@ export function isProved(node: NodeView, instance: Instance, attested: VerifiedI
 /**
  * Why `node` cannot run on `instance`, as text for people; undefined when nothing contradicts it. `report` is proved to
  * come from this Node; `attested` is what its evidence proved. Pure.
+ *
+ * @param takesRebuilt whether a report of the new incarnation is enough for a Node that records another one
  */
 export function contradiction(
   node: NodeView,
   instance: Instance,
   report: Report | undefined,
   attested?: VerifiedInstance,
+  takesRebuilt = false,
 ): string | undefined {
   if (node.providerID !== '' && !namesInstance(node.providerID, instance)) {
     return `the Node's providerID is ${node.providerID}, the instance's ${instance.providerID}`;
   }
   const document = attested && documentContradicts(attested, instance);
   if (document !== undefined) return document;
-  const recorded = parseRecord(node.annotations[annotations.instance]);
-  if (recorded?.incarnation && instance.incarnation && recorded.incarnation !== instance.incarnation) {
-    return `the instance was rebuilt: recorded incarnation ${recorded.incarnation}, now ${instance.incarnation}`;
+  const reported = report?.instance?.cloud === instance.cloud ? report.instance : undefined;
+  const recorded = parseRecord(node.annotations[annotations.instance])?.incarnation;
+  if (
+    recorded &&
+    instance.incarnation &&
+    recorded !== instance.incarnation &&
+    !(takesRebuilt && reported?.incarnation === instance.incarnation)
+  ) {
+    return (
+      `the instance was rebuilt: recorded incarnation ${recorded}, now ${instance.incarnation}, ` +
+      'and no report proves that the Node runs on it'
+    );
   }
   if (uuidsContradict(report?.smbiosUuid, node.systemUuid)) {
     return `the agent's machine has SMBIOS UUID ${report?.smbiosUuid}, the kubelet's ${node.systemUuid}`;
@@ -78,13 +90,11 @@ export function contradiction(
   if (uuidsContradict(instance.smbiosUuid, node.systemUuid)) {
     return `instance ${instance.id} has SMBIOS UUID ${instance.smbiosUuid}, the Node ${node.systemUuid}`;
   }
-  const reported = report?.instance;
-  if (reported && reported.cloud === instance.cloud && comparableId(reported) !== comparableId(instance)) {
+  if (reported && comparableId(reported) !== comparableId(instance)) {
     return `the agent reports instance ${reported.id}, the Node stands for ${instance.id}`;
   }
   if (
-    reported?.cloud === instance.cloud &&
-    reported.incarnation !== undefined &&
+    reported?.incarnation !== undefined &&
     instance.incarnation !== undefined &&
     reported.incarnation !== instance.incarnation
   ) {

@@ -1,35 +1,37 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { viewNode } from '../model/node-view.ts';
+import { annotations } from '../../common/well-known.ts';
+import { exampleNode } from '../model/testing/example-node.ts';
+import type { DesiredNode } from './desired-node.ts';
 import { nodeChanges } from './node-changes.ts';
 
-const nodeWith = (spec: object, labels: object, addresses: readonly object[]) =>
-  viewNode({
-    metadata: { name: 'a', uid: 'u', resourceVersion: '1', creationTimestamp: '2026-01-01T00:00:00Z', labels },
-    spec,
-    status: { addresses },
-  });
+const ip = (address: string) => ({ type: 'InternalIP', address });
+const desired = (changes: Partial<DesiredNode>): DesiredNode => ({
+  ...{ providerID: undefined, labels: {}, tagRecord: undefined, record: 's inc-1', addresses: undefined },
+  ...{ reason: 'Initialized', message: '' },
+  ...changes,
+});
 
-describe('what changed on a Node', () => {
+describe('what a write changes on a Node', () => {
   it('is told from what to what', () => {
-    const ip = (address: string) => ({ type: 'InternalIP', address });
-    const taint = { key: 'node.cloudprovider.kubernetes.io/uninitialized', value: 'true', effect: 'NoSchedule' };
-    const before = nodeWith({ taints: [taint] }, { 'example.com/x': '1', 'topology.kubernetes.io/zone': 'z1' }, [
-      ip('10.0.0.1'),
-    ]);
-    const after = nodeWith({ providerID: 'p://1' }, { 'example.com/x': '1', 'topology.kubernetes.io/zone': 'z2' }, [
-      ...[ip('10.0.0.1'), ip('10.0.0.2')],
-    ]);
-    assert.deepEqual(nodeChanges(before, after), [
+    const node = exampleNode({
+      labels: { 'example.com/x': '1', 'topology.kubernetes.io/zone': 'z1', old: 'o' },
+      annotations: { [annotations.instance]: 's inc-0' },
+      addresses: [ip('10.0.0.1')],
+    });
+    const labels = { 'topology.kubernetes.io/zone': 'z2', old: null };
+    const addresses = [ip('10.0.0.1'), ip('10.0.0.2')];
+    assert.deepEqual(nodeChanges(node, desired({ providerID: 'p://1', labels, addresses })), [
       'providerID: none -> p://1',
+      'incarnation: inc-0 -> inc-1',
       'addresses: InternalIP 10.0.0.1 -> InternalIP 10.0.0.1, InternalIP 10.0.0.2',
-      'taint node.cloudprovider.kubernetes.io/uninitialized: true:NoSchedule -> none',
       'label topology.kubernetes.io/zone: z1 -> z2',
+      'label old: o -> none',
     ]);
   });
 
   it('is nothing where all is as before', () => {
-    const node = nodeWith({ providerID: 'p://1' }, { a: 'b' }, []);
-    assert.deepEqual(nodeChanges(node, node), []);
+    const node = exampleNode({ providerID: 'p://1', annotations: { [annotations.instance]: 's inc-1' } });
+    assert.deepEqual(nodeChanges(node, desired({})), []);
   });
 });

@@ -18,7 +18,6 @@ import type { DesiredNode } from './desired-node.ts';
 import { createInstanceCache, type InstanceCache } from './instance-cache.ts';
 import { isProved } from './instance-identity.ts';
 import { missingProof } from './missing-proof.ts';
-import { nodeChanges } from './node-changes.ts';
 import { eventTarget, type NodeContext, reportOf } from './node-context.ts';
 import { conditionMessage } from './patches.ts';
 import type { InitializedReason } from './reasons.ts';
@@ -322,7 +321,7 @@ export function createNodeReconciler(context: NodeContext, writes: Semaphore): N
     else if (written.writes > 0)
       log.info('node updated', {
         ...{ node: node.name, instance: found.instance.id, reason: outcome.reason },
-        changed: nodeChanges(node, written.node),
+        changed: written.changes,
       });
     if (outcome.reason === 'TopologyDrift' && isNew(written.node, outcome)) {
       events.emit(eventTarget(node), { type: 'Warning', reason: 'TopologyDrift', message: outcome.message });

@@ -3,11 +3,14 @@ import type { Clock } from '../../common/process/clock.ts';
 import type { Report } from '../../common/report.ts';
 import { isConflict, type KubeApi } from '../kube/api.ts';
 import { nodePath } from '../kube/node-path.ts';
+import { documentNames } from '../model/attested.ts';
 import { isPaused, isUninitialized, type NodeView, viewNode } from '../model/node-view.ts';
+import { cloudOfReportScope } from '../model/scope-record.ts';
 import type { TagLabelRule } from '../model/tag-labels.ts';
 import type { VerifiedInstance } from '../model/verified-instance.ts';
 import { type DesiredNode, desiredNode } from './desired-node.ts';
 import { contradiction } from './instance-identity.ts';
+import { nodeChanges } from './node-changes.ts';
 import { type ConditionChange, conditionChange, planMain, planStatus, statusPatch } from './patches.ts';
 import type { InitializedReason } from './reasons.ts';
 
@@ -20,6 +23,8 @@ export interface Written {
   readonly resourceVersion: string;
   readonly untainted: boolean;
   readonly writes: number;
+  /** See `nodeChanges`. */
+  readonly changes: readonly string[];
 }
 
 export type WriteOutcome =
@@ -73,11 +78,16 @@ export async function writeNode(
   keep: (node: NodeView, desired: DesiredNode) => DesiredNode,
 ): Promise<WriteOutcome> {
   let node = first;
+  const { attested, recordsProof } = resolved;
+  // A report alone neither confirms itself nor replaces the evidence that is required.
+  const takesRebuilt =
+    cloudOfReportScope(resolved.scope) === undefined &&
+    (!recordsProof || (attested !== undefined && documentNames(attested, resolved.instance)));
   for (let attempt = 1; ; attempt += 1) {
-    const contradicted = contradiction(node, resolved.instance, resolved.report, resolved.attested);
+    const contradicted = contradiction(node, resolved.instance, resolved.report, attested, takesRebuilt);
     if (contradicted !== undefined) return { kind: 'refused', reason: 'IdentityConflict', message: contradicted, node };
     const planned = desiredNode(node, resolved.instance, resolved.scope, {
-      proof: resolved.recordsProof ? resolved.attested?.assurance : undefined,
+      proof: recordsProof ? attested?.assurance : undefined,
       tagLabels,
     });
     if (!planned.ok) return { kind: 'refused', reason: planned.reason, message: planned.message, node };
@@ -126,7 +136,8 @@ async function apply(
     resourceVersion = answer.metadata.resourceVersion;
     writes += 1;
   }
-  return { node, resourceVersion, untainted: main !== undefined && isUninitialized(node), writes };
+  const untainted = main !== undefined && isUninitialized(node);
+  return { node, resourceVersion, untainted, writes, changes: writes === 0 ? [] : nodeChanges(node, desired) };
 }
 
 /**

@@ -96,6 +96,41 @@ describe('a Node whose identity is contradicted', () => {
     assert.ok(replica.kube.writes().length <= 2, replica.kube.writes().join(', '));
   });
 
+  it('takes a VM that was rebuilt under the same id once the agent of its Node reports it', async () => {
+    const [member] = await fleet(world, 1);
+    const { id } = world.cloud.model.rebuild(member!.vm.id);
+    const vm = world.cloud.model.setAddresses(id, { interfaces: [{ internal: ['10.9.9.9'] }] });
+    world.cluster.setSystemUuid('n0', vm.smbiosUuid ?? '');
+    await world.clock.advance(400_000);
+    assert.match(shown('n0')?.message ?? '', /rebuilt.*no report/);
+    replica.report('n0', { instance: reportedOf(vm) });
+    await world.clock.advance(120_000);
+    assert.equal(shown('n0')?.reason, 'Initialized');
+    const { metadata, status } = world.cluster.mustNode('n0');
+    assert.equal(metadata.annotations?.[annotations.instance], `${world.scope} ${vm.incarnation}`);
+    const internal = status.addresses?.filter(({ type }) => type === 'InternalIP');
+    assert.deepEqual(internal, [{ type: 'InternalIP', address: '10.9.9.9' }]);
+  });
+
+  it('takes no rebuilt VM by a report alone where evidence is required', async () => {
+    await setUp({ clouds: [{ requireAttestation: true }] });
+    const before = world.join('a');
+    replica.attest('a', before);
+    await world.clock.advance(1000);
+    assert.equal(tainted('a'), false);
+    await replica.stop();
+    const vm = world.cloud.model.rebuild(before.id);
+    world.cluster.setSystemUuid('a', vm.smbiosUuid ?? '');
+    replica = world.replica();
+    await replica.start();
+    replica.report('a', { instance: reportedOf(vm) });
+    await world.clock.advance(400_000);
+    assert.match(shown('a')?.message ?? '', /rebuilt/);
+    replica.attest('a', vm);
+    await world.clock.advance(120_000);
+    assert.equal(shown('a')?.reason, 'Initialized');
+  });
+
   for (const end of ['terminate', 'forget'] as const) {
     it(`tells what to do when a new VM has its name and the old one is gone (${end})`, async () => {
       const members = await fleet(world, 2);

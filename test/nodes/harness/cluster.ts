@@ -56,6 +56,8 @@ export interface Cluster {
     condition: { readonly type: string; readonly status: string; readonly reason: string },
   ): void;
   setAddresses(name: string, addresses: readonly { readonly type: string; readonly address: string }[]): void;
+  /** What a kubelet writes when it starts on another machine. */
+  setSystemUuid(name: string, systemUUID: string): void;
   /** @param leaseSeconds default as a kubelet's */
   renewLease(name: string, agoMs?: number, leaseSeconds?: number): void;
   remove(name: string): void;
@@ -144,6 +146,9 @@ export function createCluster(core: KubeApiCore, clock: Clock): Cluster {
     },
     setAddresses(name, addresses) {
       ask('PATCH', `${nodesPath}/${name}/status`, { status: { addresses } }, merge);
+    },
+    setSystemUuid(name, systemUUID) {
+      ask('PATCH', `${nodesPath}/${name}/status`, { status: { nodeInfo: { systemUUID } } }, merge);
     },
     heartbeat(name) {
       const conditions = [{ type: 'Ready', lastHeartbeatTime: new Date(clock.now() + 1000).toISOString() }];
