@@ -251,7 +251,7 @@ export const nodeMutants: readonly Mutant[] = [
     edits: [
       [
         'controller/nodes/write-node.ts',
-        'const contradicted = contradiction(node, resolved.instance, resolved.report, resolved.attested);',
+        'const contradicted = contradiction(node, resolved.instance, resolved.report, attested, takesRebuilt);',
         'const contradicted = contradiction(node, resolved.instance, resolved.report) && undefined;',
       ],
     ],
