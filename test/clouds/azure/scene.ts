@@ -16,6 +16,7 @@ export const network = `/subscriptions/${subscription}/resourceGroups/rg/provide
 export const annotated = (own: Readonly<Record<string, string>>) =>
   Object.fromEntries(Object.entries(own).map(([name, value]) => [prefix + name, value]));
 export const internal = { 'load-balancer-internal': 'true' };
+export const internalFields = { annotations: annotated(internal) };
 
 /** Services of one cluster on a fake Azure, each call by a fresh process. */
 export async function withWorld(
