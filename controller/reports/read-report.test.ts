@@ -37,6 +37,17 @@ describe('reading a report', () => {
     assert.deepEqual(read(value).report, value);
   });
 
+  it('accepts the letters and digits that a resource group of Azure may have, and no others', () => {
+    const report = (group: string) => {
+      const id = `/subscriptions/5c1d9d1e/resourceGroups/${group}/providers/Microsoft.Compute/virtualMachines/vm`;
+      return withValue('instance', { cloud: 'azure', id, providerID: `azure://${id}`, addresses: [] });
+    };
+    for (const group of ['gruppe-ä_(1)', '资源组', 'गट३', '𐐨'])
+      assert.deepEqual(read(report(group)), { report: report(group) });
+    for (const char of [' ', '\u00a0', '\u200b', '\u202e', '\u0085', '\u2028', '\ud800', '\u{1f600}'])
+      assert.match(read(report(`a${char}b`)).fault?.field ?? '', /^instance\.(id|providerID)$/, JSON.stringify(char));
+  });
+
   it('accepts a complete report and a minimal one', () => {
     assert.deepEqual(read(exampleReport()).report, exampleReport());
     const { version, agentVersion, agentId, sequence, observedAt, metadata } = exampleReport();

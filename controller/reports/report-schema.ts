@@ -35,7 +35,8 @@ export const instanceSchema = Type.Object(
   {
     cloud: token(32, '^[a-z][a-z0-9-]*$'),
     id: token(512, `^[^\\s${invisibleCharacters}]+$`),
-    providerID: token(512, '^[\\x21-\\x7e]+$'),
+    // Azure's has the name of a resource group, with letters and digits of every script.
+    providerID: token(512, '^[\\x21-\\x7e\\p{L}\\p{Nd}]+$'),
     // Part of the record on the Node, whose fields are separated by spaces.
     incarnation: Type.Optional(token(256, '^[\\x21-\\x7e]+$')),
     name: Type.Optional(line(253)),

@@ -97,7 +97,7 @@ describe('report API', () => {
     const { reviewer, post } = await start({ fleetSize: () => 5_000 });
     assert.equal(
       ((await post(reviewer.issue({ node: 'a' }), wholeReport)).json as ReportAnswer).nextReportSeconds,
-      295,
+      1000,
     );
   });
 
