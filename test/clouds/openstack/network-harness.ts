@@ -157,7 +157,8 @@ export function networkHarness(manageSecurityGroups = false, layer4 = false): Ne
   ];
 
   function start(): Engine<DesireInput> {
-    const network = createNetworkResources({ client, config, clock });
+    const vipPorts = async () => [...balancers.values()].map(({ vipPortId }) => vipPortId);
+    const network = createNetworkResources({ client, config, clock, vipPorts });
     const driver: Driver<DesireInput> = {
       ...{ kinds: [...kinds, ...network.kinds], readers: [network.join(reader)], documents: [] },
       poll: async () => new Map(),
@@ -236,7 +237,7 @@ export function networkHarness(manageSecurityGroups = false, layer4 = false): Ne
 
   const harness: NetworkHarness = {
     ...{ fake, edge, balancers, clock, config, desired: desiredFor(owner, vms) },
-    settings: { family: 'IPv4', internal: false, keepFloatingIp: false, placement: {}, monitor: 'none' },
+    settings: { family: 'IPv4', internal: false, keepFloatingIp: false, placement: {}, portId: '', monitor: 'none' },
     async ensure(fields = {}, settings = {}) {
       harness.desired = { ...harness.desired, ...fields };
       harness.settings = { ...harness.settings, ...settings };

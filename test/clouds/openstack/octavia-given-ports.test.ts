@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import { afterEach, describe, it } from 'node:test';
 import { keys } from '../../../controller/clouds/openstack/load-balancers/annotations.ts';
+import { floatingIpDescription } from '../../../controller/clouds/openstack/load-balancers/names.ts';
 import { Crash, remove } from '../suite/drive.ts';
+import { type FakeFloatingIp, floatingIpFor } from './fake/fake-floating-ips.ts';
 import { type FakeBalancer, thing } from './fake/fake-octavia-model.ts';
 import { networkId, subnetId } from './fake-world.ts';
-import { type OctaviaHarness, octaviaHarness } from './octavia-harness.ts';
+import { type OctaviaHarness, octaviaHarness, reasons } from './octavia-harness.ts';
 
 const uuid = (n: number) => `00000000-0000-4000-8000-00000000000${n}`;
 
@@ -35,14 +37,20 @@ describe('Octavia load balancers on a port that was there', () => {
     assert.ok(fake.ports.some(({ id }) => id === uuid(5)));
   });
 
-  const onGivenPort = async () => {
+  const onGivenPort = async (annotations: Readonly<Record<string, string>> = {}) => {
     const { fake } = await open();
     const port = { deviceId: '', networkId, subnetId, deviceOwner: '' };
     fake.ports.push({ ...port, id: uuid(5), ips: ['10.20.9.9'] }, { ...port, id: uuid(6), ips: ['10.20.9.10'] });
-    await harness.ensure({ annotations: { [keys.portId]: uuid(5) } });
+    await harness.ensure({ annotations: { [keys.portId]: uuid(5), ...annotations } });
     const [floating] = harness.edge.floatingIps.values();
     assert.equal(floating?.portId, uuid(5));
     return floating;
+  };
+  /** A load balancer of a person. */
+  const balancerOn = (portId: string) => {
+    const made = thing({ vip_port_id: portId, tags: [] }, 'ACTIVE');
+    const other: FakeBalancer = { ...made, listeners: [], pools: [], looksLeft: 0, becomes: 'ACTIVE' };
+    harness.octavia.balancers.set(other.id, other);
   };
   /** The load balancer goes, and the process before it sees that. */
   const crash = async () => {
@@ -50,6 +58,90 @@ describe('Octavia load balancers on a port that was there', () => {
     harness.octavia.settle();
     assert.equal(harness.octavia.balancers.size, 0);
   };
+
+  it('delete their floating IP on a port that outlives them, however long the deletion lasts', async () => {
+    await onGivenPort();
+    harness.octavia.looks = 40;
+    await harness.remove();
+    assert.deepEqual([harness.octavia.balancers.size, harness.edge.floatingIps.size], [0, 0]);
+  });
+
+  it('delete their floating IP on a port that outlives them also when the process ends in between', async () => {
+    await onGivenPort();
+    await crash();
+    await harness.remove();
+    assert.equal(harness.edge.floatingIps.size, 0);
+  });
+
+  it('delete their floating IP also when a person has deleted the load balancer, and it was to stay once', async () => {
+    await onGivenPort({ [keys.keepFloatingIp]: 'true' });
+    await harness.ensure({ annotations: { [keys.portId]: uuid(5) } });
+    harness.octavia.balancers.clear();
+    await harness.remove();
+    assert.equal(harness.edge.floatingIps.size, 0);
+  });
+
+  it('detach a floating IP that is to stay from a port that outlives them', async () => {
+    const floating = await onGivenPort({ [keys.keepFloatingIp]: 'true' });
+    await crash();
+    await harness.remove();
+    assert.match(floating.description, /retained default\/web/);
+    assert.deepEqual([harness.edge.floatingIps.size, floating.portId], [1, null]);
+  });
+
+  it('delete the floating IP on the port before when the Service names another port', async () => {
+    const floating = await onGivenPort();
+    harness.octavia.balancers.clear();
+    const moved = await harness.ensure({ annotations: { [keys.portId]: uuid(6) } });
+    assert.deepEqual([reasons(moved), floating.portId], [['Conflict'], uuid(5)]);
+    await harness.ensure({ mayChangeAddress: true });
+    assert.deepEqual(
+      [...harness.edge.floatingIps.values()].map(({ portId }) => portId),
+      [uuid(6)],
+    );
+    await crash();
+    await harness.remove();
+    assert.equal(harness.edge.floatingIps.size, 0);
+  });
+
+  for (const [which, change] of [
+    ['that a load balancer of a person uses by now', () => balancerOn(uuid(5))],
+    [
+      'of an earlier version, which did not write down its port',
+      (floating: FakeFloatingIp) => {
+        floating.description = floating.description.replace(/ on port \S+/, '');
+      },
+    ],
+  ] as const) {
+    it(`leave a floating IP ${which} on their port after their end`, async () => {
+      const floating = await onGivenPort();
+      await crash();
+      change(floating);
+      await harness.remove();
+      assert.deepEqual([harness.edge.floatingIps.size, floating.portId], [1, uuid(5)]);
+      assert.match(floating.description, /retained/);
+    });
+  }
+
+  it('write down no port that Octavia created, since it goes with the load balancer', async () => {
+    const { edge } = await open();
+    await harness.ensure();
+    const descriptions = [...edge.floatingIps.values()].map(({ description }) => description);
+    assert.deepEqual(descriptions, [floatingIpDescription(harness.desired)]);
+  });
+
+  it('leave a floating IP that a person created and lent', async () => {
+    const { fake, edge } = await open();
+    const port = { deviceId: '', networkId, subnetId, deviceOwner: '' };
+    fake.ports.push({ ...port, id: uuid(5), ips: ['10.20.9.9'] });
+    const consent = `mooring.dev/attachable-by=${harness.world.cluster}/${harness.desired.service}`;
+    const lent = floatingIpFor(fake, edge, { description: 'of a person', tags: [consent] });
+    await harness.ensure({ annotations: { [keys.portId]: uuid(5) }, address: lent.address });
+    assert.equal(lent.portId, uuid(5));
+    harness.octavia.balancers.clear();
+    await harness.remove();
+    assert.deepEqual([edge.floatingIps.size, lent.description], [1, 'of a person']);
+  });
 
   it('leave a floating IP where a person put it on a port without a device', async () => {
     const floating = await onGivenPort();
@@ -63,10 +155,8 @@ describe('Octavia load balancers on a port that was there', () => {
     ['the port of a server', ({ fake }: OctaviaHarness) => fake.ports.find(({ deviceId }) => deviceId !== '')!.id],
     [
       'the VIP of another load balancer',
-      ({ octavia }: OctaviaHarness) => {
-        const made = thing({ vip_port_id: uuid(6), tags: [] }, 'ACTIVE');
-        const other: FakeBalancer = { ...made, listeners: [], pools: [], looksLeft: 0, becomes: 'ACTIVE' };
-        octavia.balancers.set(other.id, other);
+      () => {
+        balancerOn(uuid(6));
         return uuid(6);
       },
     ],

@@ -35,7 +35,8 @@ export interface LoadBalancerParts {
 export function createLoadBalancerDriver(parts: LoadBalancerParts): LoadBalancerDriver {
   const { client, config, clock, serverIdOf, providerIDOf } = parts;
   const calls = createOctaviaCalls(client);
-  const network = createNetworkResources({ client, config, clock });
+  const vipPorts = async (io: ReadIo) => (await calls.list('loadbalancers', [], io)).map(({ vipPortId }) => vipPortId);
+  const network = createNetworkResources({ client, config, clock, vipPorts });
   const { serversOf, subnetOf, facts } = network;
   const reader = createOctaviaReader({ client, calls, clock, serversOf, providerIDOf });
   const members = memberLists();

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import {
   classicName,
+  createdOn,
   floatingIpDescription,
   isPieceName,
   markIn,
@@ -39,6 +40,22 @@ describe('names of OpenStack things', () => {
     const cut = withMark('x'.repeat(400), ownerMark(owner));
     assert.equal(cut.length, 255);
     assert.deepEqual(markIn(cut), { ...owner, keep: false });
+  });
+
+  it('a floating IP tells the port that it was created on, unless a part of that would be cut off', () => {
+    const port = '99999999-aaaa-4bbb-8ccc-dddddddddddd';
+    for (const keep of [true, false]) {
+      const description = floatingIpDescription({ owner, service: 'default/web', port }, keep);
+      assert.deepEqual([createdOn(description), markIn(description)], [port, { ...owner, keep }]);
+      assert.equal(serviceIn(description), 'default/web');
+      assert.equal(createdOn(floatingIpDescription({ owner, service: 'default/web' }, keep)), undefined);
+      for (let length = 1; length < long.length; length += 1) {
+        const service = long.slice(-length);
+        const told = createdOn(floatingIpDescription({ owner, service, port }, keep));
+        assert.ok(length < 60 ? told === port : [port, undefined].includes(told), `${length}: ${told}`);
+      }
+    }
+    assert.equal(createdOn(`Floating IP for Kubernetes external service default/web on port ${port}`), undefined);
   });
 
   it('a mark counts at the end alone, and a retained one names no Service', () => {

@@ -35,13 +35,24 @@ export function loadBalancerDescription({ service, clusterName }: Named): string
 
 /**
  * Its first six words tell the classic controller that it may delete it. It is found by the whole text, which therefore
- * holds nothing that may change.
+ * holds nothing that may change, or by its port.
+ *
+ * @param ref `port`: the one that the Service names, where it was created on that
  */
 export function floatingIpDescription(
-  { owner, service }: Pick<DesiredLoadBalancer, 'owner' | 'service'>,
+  ref: Pick<DesiredLoadBalancer, 'owner' | 'service'> & { readonly port?: string | undefined },
   keep = false,
 ): string {
-  return withMark(`Floating IP for Kubernetes external service ${service}`, ownerMark(owner, keep));
+  const { owner, service, port } = ref;
+  const text = `Floating IP for Kubernetes external service ${service}`;
+  const mark = ownerMark(owner, keep);
+  const whole = port === undefined ? text : `${text} on port ${port}`;
+  return withMark(whole.length + 1 + mark.length > longest ? text : whole, mark);
+}
+
+/** The port of the Service on which that floating IP was created; undefined where nothing proves it. */
+export function createdOn(description: string): string | undefined {
+  return / on port (\S+) \[mooring [^\]]*\]$/.exec(description)?.[1];
 }
 
 /** As the classic controller describes a floating IP that it made. */

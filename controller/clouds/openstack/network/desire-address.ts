@@ -23,7 +23,7 @@ export interface Vip {
 
 export interface AddressContext {
   readonly input: DesireInput;
-  readonly settings: Pick<Settings, 'family' | 'internal' | 'keepFloatingIp' | 'placement'>;
+  readonly settings: Pick<Settings, 'family' | 'internal' | 'keepFloatingIp' | 'placement' | 'portId'>;
   readonly facts: NetworkFacts | undefined;
   /** This Service's own load balancer; undefined: it is still to be made. */
   readonly own: Found<Vip> | undefined;
@@ -44,7 +44,7 @@ export interface AddressDesire {
 export function desireAddress({ input, settings, facts, own }: AddressContext): AddressDesire {
   const { desired, found } = input;
   const { owner, service, address: named, mayChangeAddress } = desired;
-  const { family, placement, keepFloatingIp: keep } = settings;
+  const { family, placement, portId: givenPort, keepFloatingIp: keep } = settings;
   const all = found(networkKinds.floatingIp) as readonly Found<FloatingIp>[];
   const mine = input.own().filter(({ kind }) => kind === networkKinds.floatingIp) as readonly Found<FloatingIp>[];
   const isMine = (one: Found) => mine.some(({ id }) => id === one.id);
@@ -70,7 +70,8 @@ export function desireAddress({ input, settings, facts, own }: AddressContext): 
   }
 
   function floatingIp(more: Partial<FloatingIpSpec>, rest: Partial<Want> = {}): Want {
-    const spec: FloatingIpSpec = { owner, service, keep, port: undefined, address: undefined, pools: [], ...more };
+    const none = { port: undefined, address: undefined, pools: [] };
+    const spec: FloatingIpSpec = { owner, service, keep, givenPort, ...none, ...more };
     const needs = spec.port === undefined ? [] : [spec.port];
     return {
       ...{ kind: networkKinds.floatingIp, key: 'main', needs, slot: floatingIpSlot(desired), carriesAddress: true },

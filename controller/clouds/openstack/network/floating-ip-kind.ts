@@ -1,10 +1,17 @@
 import { isCloudError } from '../../../../common/cloud-error.ts';
-import type { Comparison, Found, Kind, ResourceName, WriteIo } from '../../../engine/resource.ts';
+import type { Comparison, Found, Kind, ReadIo, ResourceName, WriteIo } from '../../../engine/resource.ts';
 import { sameAddress } from '../../ip-address.ts';
 import type { Owner } from '../../load-balancers.ts';
 import { faultOf } from '../fault.ts';
 import type { JsonObject } from '../json.ts';
-import { floatingIpDescription, markIn, retainedMark, serviceIn, withMark } from '../load-balancers/names.ts';
+import {
+  createdOn,
+  floatingIpDescription,
+  markIn,
+  retainedMark,
+  serviceIn,
+  withMark,
+} from '../load-balancers/names.ts';
 import { type FloatingIp, foundFloatingIp, readFloatingIp } from './floating-ip.ts';
 import type { FloatingPool } from './network-facts.ts';
 import { networkKinds } from './network-kinds.ts';
@@ -18,6 +25,8 @@ export interface FloatingIpSpec {
   readonly keep: boolean | undefined;
   /** Undefined: it is on no port. */
   readonly port: ResourceName | undefined;
+  /** The port that the Service names for its VIP: it outlives the load balancer. */
+  readonly givenPort: string | undefined;
   /** The one that the Service names. */
   readonly address: string | undefined;
   /** Where it can come from, to be tried in this order. */
@@ -28,8 +37,11 @@ export interface FloatingIpSpec {
 const settleMs = 10_000;
 const fullTypes: ReadonlySet<string> = new Set(['IpAddressGenerationFailure', 'ExternalIpAddressExhausted']);
 
+/** VIP ports of all load balancers of the project, of any owner. */
+export type VipPorts = (io: ReadIo) => Promise<readonly string[]>;
+
 /** A floating IP of one Service: its description says whose it is. */
-export function floatingIpKind(neutron: Neutron): Kind<FloatingIpSpec | undefined, FloatingIp> {
+export function floatingIpKind(neutron: Neutron, vipPorts: VipPorts): Kind<FloatingIpSpec | undefined, FloatingIp> {
   async function put(
     { id, revision }: FloatingIp,
     fields: JsonObject,
@@ -41,17 +53,24 @@ export function floatingIpKind(neutron: Neutron): Kind<FloatingIpSpec | undefine
     return { found: (await neutron.change(request, io)).map(readFloatingIp).map(foundFloatingIp) };
   }
 
+  /** Whether it is on the port that it was created on, and the load balancer there is gone. */
+  async function isLeft({ portId, description }: FloatingIp, io: ReadIo): Promise<boolean> {
+    return portId !== undefined && createdOn(description) === portId && !(await vipPorts(io)).includes(portId);
+  }
+
   async function create(
-    { pools, address, port, owner, service, keep }: FloatingIpSpec,
+    { pools, address, port, givenPort, owner, service, keep }: FloatingIpSpec,
     io: WriteIo,
   ): Promise<readonly JsonObject[]> {
+    const portId = port && io.idOf(port);
+    const ref = { owner, service, port: portId === givenPort ? portId : undefined };
     for (const [at, { networkId, subnetId }] of pools.entries()) {
       const fields = {
         floating_network_id: networkId,
         ...(subnetId !== undefined && { subnet_id: subnetId }),
         ...(address !== undefined && { floating_ip_address: address }),
-        ...(port !== undefined && { port_id: io.idOf(port) }),
-        description: floatingIpDescription({ owner, service }, keep === true),
+        ...(portId !== undefined && { port_id: portId }),
+        description: floatingIpDescription(ref, keep === true),
       };
       try {
         return await neutron.change({ method: 'POST', collection: 'floatingips', fields }, io);
@@ -77,12 +96,13 @@ export function floatingIpKind(neutron: Neutron): Kind<FloatingIpSpec | undefine
       return put(body, { ...fields, ...(port !== undefined && { port_id: port && io.idOf(port) }) }, io);
     },
     async remove({ body }, io) {
-      if (!isKept(body) && !body.isElsewhere) {
+      const isElsewhere = body.isElsewhere && !(await isLeft(body, io));
+      if (!isKept(body) && !isElsewhere) {
         await neutron.change({ method: 'DELETE', collection: 'floatingips', id: body.id }, io);
         return {};
       }
       // What serves something else stays where it is.
-      return put(body, { ...retained(body, io.owner), ...(!body.isElsewhere && { port_id: null }) }, io);
+      return put(body, { ...retained(body, io.owner), ...(!isElsewhere && { port_id: null }) }, io);
     },
     mark({ body }, as, want, io) {
       if (as === 'retained') return put(body, retained(body, io.owner), io);
@@ -98,7 +118,7 @@ export function isKept({ description }: FloatingIp): boolean {
 }
 
 function compare(body: FloatingIp, spec: FloatingIpSpec, isOnPort: boolean): Comparison {
-  const { address, portId, isElsewhere } = body;
+  const { address, portId, isElsewhere, description } = body;
   const { owner, service, keep, port } = spec;
   if (isElsewhere && !isOnPort)
     return port === undefined
@@ -122,7 +142,7 @@ function compare(body: FloatingIp, spec: FloatingIpSpec, isOnPort: boolean): Com
         ...(moves && port === undefined && { changesAddress: true }),
         body: {
           ...(moves && { port: port ?? null }),
-          ...(says && { description: floatingIpDescription({ owner, service }, keep) }),
+          ...(says && { description: floatingIpDescription({ owner, service, port: createdOn(description) }, keep) }),
         },
       },
     ],

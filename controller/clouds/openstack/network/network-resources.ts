@@ -6,7 +6,7 @@ import type { OpenStackClient } from '../client.ts';
 import type { LoadBalancerConfig } from '../load-balancer-config.ts';
 import { classicFloatingIpDescription, classicGroupDescription, securityGroupName } from '../load-balancers/names.ts';
 import { type FloatingIp, floatingIpSlot } from './floating-ip.ts';
-import { floatingIpKind } from './floating-ip-kind.ts';
+import { floatingIpKind, type VipPorts } from './floating-ip-kind.ts';
 import { groupMemberKind, serverPortKind } from './group-member-kind.ts';
 import { createNetworkFacts, type NetworkFacts } from './network-facts.ts';
 import { networkKinds } from './network-kinds.ts';
@@ -21,6 +21,7 @@ export interface NetworkResourcesParts {
   readonly client: OpenStackClient;
   readonly config: Pick<LoadBalancerConfig, 'manageSecurityGroups'>;
   readonly clock: Clock;
+  readonly vipPorts: VipPorts;
 }
 
 /** What Neutron keeps for load balancers. */
@@ -32,13 +33,14 @@ export interface NetworkResources extends ServerAddresses {
   facts(): NetworkFacts | undefined;
 }
 
-export function createNetworkResources({ client, config, clock }: NetworkResourcesParts): NetworkResources {
+export function createNetworkResources(parts: NetworkResourcesParts): NetworkResources {
+  const { client, config, clock, vipPorts } = parts;
   const neutron = createNeutron(client);
   const facts = createNetworkFacts(neutron, clock);
   const reader = createNetworkReader({ neutron, managesGroups: config.manageSecurityGroups, facts });
   return {
     kinds: [
-      ...[floatingIpKind(neutron), onVipKind(neutron), securityGroupKind(neutron), groupMemberKind(neutron)],
+      ...[floatingIpKind(neutron, vipPorts), onVipKind(neutron), securityGroupKind(neutron), groupMemberKind(neutron)],
       serverPortKind,
     ] as readonly Kind[],
     join: (balancers) => joinReaders(balancers, reader),
