@@ -35,6 +35,54 @@ describe('a list-watch of a server that fails', () => {
     await informer.stop();
   });
 
+  it('requests a refused page again, not the whole list', async () => {
+    const { nodes, informer, clock } = listWatchHarness();
+    for (const name of ['a', 'b', 'c', 'd', 'e']) nodes.put(name);
+    nodes.failNext(
+      'list',
+      () => {},
+      throttled(5_000),
+      broken(503),
+      cut(),
+      () => {},
+      broken(500),
+    );
+    informer.start();
+    await clock.advance(4_999);
+    assert.equal(nodes.lists.length, 2);
+    await clock.advance(15_000);
+    assert.equal(informer.synced, true);
+    assert.equal(informer.size, 5);
+    const pages = nodes.lists.map((call) => call.query?.['continue']);
+    assert.deepEqual(pages, [undefined, '105/2', '105/2', '105/2', '105/2', '105/4', '105/4']);
+    await informer.stop();
+  });
+
+  it('starts the list over when a page is refused for good', async () => {
+    const { nodes, informer, clock } = listWatchHarness();
+    for (const name of ['a', 'b', 'c']) nodes.put(name);
+    nodes.failNext('list', () => {}, broken(403));
+    nodes.failNext('list', () => {}, ...Array.from({ length: 10 }, () => broken(500)));
+    informer.start();
+    await clock.advance(300_000);
+    assert.equal(informer.synced, true);
+    const begun = nodes.lists.filter((call) => call.query?.['continue'] === undefined);
+    assert.equal(begun.length, 3);
+    assert.equal(nodes.lists.length, 2 + 11 + 2);
+    await informer.stop();
+  });
+
+  it('stops while it waits for a refused page', async () => {
+    const { nodes, informer, clock } = listWatchHarness();
+    for (const name of ['a', 'b', 'c']) nodes.put(name);
+    nodes.failNext('list', () => {}, throttled(60_000));
+    informer.start();
+    await clock.advance(1_000);
+    await informer.stop();
+    assert.equal(nodes.lists.length, 2);
+    assert.equal(clock.pending, 0);
+  });
+
   it('reports an ERROR event that is no 410, waits, and resumes where it was', async () => {
     const { nodes, informer, told, lines, counted, clock } = listWatchHarness();
     informer.start();

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { cut, listWatchHarness } from './testing/list-watch-harness.ts';
+import { broken, cut, listWatchHarness } from './testing/list-watch-harness.ts';
 import { expired, type MemoryCollection } from './testing/memory-collection.ts';
 
 describe('a list-watch after the end of a watch', () => {
@@ -63,6 +63,22 @@ describe('a list-watch after the end of a watch', () => {
     assert.deepEqual([...informer.values()].map((node) => node.name).sort(), ['b', 'c', 'd']);
     // What the first page told is taken back by the list that counts.
     assert.deepEqual(told, ['added a', 'added b', 'added c', 'added d', 'deleted a']);
+    await informer.stop();
+  });
+
+  it('requests the list whole when pages came too late twice, and in pages again when that fails', async () => {
+    const { nodes, informer, clock } = listWatchHarness();
+    for (const name of ['a', 'b', 'c']) nodes.put(name);
+    const late = [() => {}, expired()];
+    nodes.failNext('list', ...late, ...late, broken(504), ...late);
+    informer.start();
+    await clock.advance(0);
+    assert.equal(nodes.lists.length, 5);
+    await clock.advance(5_000);
+    assert.equal(informer.synced, true);
+    assert.equal(informer.size, 3);
+    const limits = nodes.lists.map((call) => call.query?.['limit']);
+    assert.deepEqual(limits, ['2', '2', '2', '2', undefined, '2', '2', undefined]);
     await informer.stop();
   });
 

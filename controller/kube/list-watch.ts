@@ -95,15 +95,16 @@ export function createListWatch<T>(options: ListWatchOptions<T>): ListWatch<T> {
   let failures = 0;
   const waiting: { resolve(): void; reject(error: unknown): void }[] = [];
 
-  async function list(): Promise<void> {
+  async function list(size: number | undefined): Promise<void> {
     cache.beginList();
     const listed = await readPages({
       api,
       path,
       query,
-      pageSize,
+      pageSize: size,
       unread,
       signal: stopping.signal,
+      pause,
       onPage(items) {
         lastEventAt = clock.monotonic();
         for (const item of items) cache.put(checkedObject(path, item, keyOf));
@@ -170,11 +171,10 @@ export function createListWatch<T>(options: ListWatchOptions<T>): ListWatch<T> {
       throw unreadable(path, 'the watch ended at once, without an event');
   }
 
-  async function pause(error: unknown): Promise<void> {
-    failures += 1;
+  async function pause(error: unknown, tries: number): Promise<void> {
     const asked = isKubeError(error) ? (error.retryAfterMs ?? 0) : 0;
-    const delay = Math.max(asked, backoffMs(failures, { firstMs: 800, maxMs: 30_000, jitter: 0.3, random }));
-    const fields = { ...errorFields(error), failures, retryInMs: Math.round(delay) };
+    const delay = Math.max(asked, backoffMs(tries, { firstMs: 800, maxMs: 30_000, jitter: 0.3, random }));
+    const fields = { ...errorFields(error), failures: tries, retryInMs: Math.round(delay) };
     log.warn('watch failed; trying again', { path, ...fields });
     await sleep(clock, delay, stopping.signal);
   }
@@ -183,14 +183,19 @@ export function createListWatch<T>(options: ListWatchOptions<T>): ListWatch<T> {
     for (let expired = 0; ; ) {
       const startedAt = clock.monotonic();
       try {
-        await list();
+        await list(expired < 2 ? pageSize : undefined);
         metrics?.listed?.(why, cache.size, (clock.monotonic() - startedAt) / 1000);
         break;
       } catch (error) {
         if (stopping.signal.aborted) throw error;
-        // The continue token has expired: start over, the first time without a delay.
-        if (isExpired(error) && expired === 0) expired += 1;
-        else await pause(error);
+        // The continue token has expired: start over, without a delay. The second time the server is too slow for
+        // pages, so the list is requested whole; should that fail, in pages once more.
+        if (isExpired(error) && expired < 2) {
+          expired += 1;
+        } else {
+          expired = Math.min(expired, 1);
+          await pause(error, ++failures);
+        }
       }
     }
     if (synced) return;
@@ -230,12 +235,12 @@ export function createListWatch<T>(options: ListWatchOptions<T>): ListWatch<T> {
           metrics?.watchEnded?.('expired');
           expiredInARow += 1;
           // The version expired again without any event since the last list: the server is overloaded or faulty.
-          if (expiredInARow > 1) await pause(error);
+          if (expiredInARow > 1) await pause(error, ++failures);
           why = 'expired';
         } else {
           metrics?.watchEnded?.('failed');
           failedInARow += 1;
-          await pause(error);
+          await pause(error, ++failures);
           if (failedInARow >= failedWatchesBeforeList && isKubeError(error) && error.status !== 0) {
             why = 'failing';
             failedInARow = 0;
