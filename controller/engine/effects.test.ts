@@ -76,6 +76,29 @@ it('does not count a change that was undone because the desired state changed', 
   }
 });
 
+it('does not count a create that was undone because its container was replaced', async () => {
+  const harness = createHarness('plain');
+  const states: string[] = [];
+  for (const zone of ['z1', 'z2', 'z1', 'z2', 'z1']) {
+    states.push((await harness.settle('u1', desire('u1', { zone }))).state);
+    await harness.pass(120_000);
+  }
+  assert.deepEqual(states, Array(5).fill('settled'));
+  assert.equal(harness.calls().filter((call) => call.startsWith('create listener 80')).length, 5);
+});
+
+it('does not count repairs that are days apart', async () => {
+  const harness = createHarness('plain');
+  const { cloud } = harness;
+  await harness.settle('u1', desire('u1'));
+  const day = 86_400_000;
+  for (const gap of [day, day, day, 600_000]) {
+    cloud.set([...cloud.things.values()].find((one) => one.kind === 'listener')!.id, undefined);
+    await harness.pass(gap);
+    assert.equal((await harness.settle('u1', desire('u1'))).state, 'settled');
+  }
+});
+
 it('gives up a change that another client reverts each time', async () => {
   const harness = createHarness('plain');
   const { cloud } = harness;

@@ -16,6 +16,7 @@ const forgetMs = 1_800_000;
 
 interface Accepted {
   readonly name: ResourceName;
+  readonly within: ResourceName | undefined;
   readonly change: string;
   readonly times: number;
   readonly atMs: number;
@@ -43,15 +44,22 @@ export function createEffects(nowMs: () => number) {
     for (const [about, one] of accepted) if (one.name === name && about !== name) accepted.delete(about);
   }
 
+  /** What was in the container went with the earlier one. */
+  function startAgainWithin({ accepted }: Calls, container: ResourceName): void {
+    for (const [about, { within }] of accepted) if (within === container) accepted.delete(about);
+  }
+
   return {
     accepted(service: string, step: Step): void {
       const own = seen.get(service) ?? { accepted: new Map<string, Accepted>(), desired: new Map() };
       seen.set(service, own);
       if (step.do === 'update') startAgain(own, step);
+      if (step.do === 'create') startAgainWithin(own, step.name);
       for (const { about, change } of subjectsOf(step)) {
         const last = own.accepted.get(about);
-        const times = last?.change === change ? last.times + 1 : 1;
-        own.accepted.set(about, { name: step.name, change, times, atMs: nowMs() });
+        const isRepeated = last?.change === change && nowMs() - last.atMs < forgetMs;
+        const times = isRepeated ? last.times + 1 : 1;
+        own.accepted.set(about, { name: step.name, within: step.want?.within, change, times, atMs: nowMs() });
       }
     },
     /** Accepted three times for one desired state, and still planned: without effect, or reverted by another client. */

@@ -57,6 +57,11 @@ export interface Engine<D> {
   /** Takes the record of an owner that another process has written. */
   replaceJournal(owner: Owner, stored: JournalState | undefined): void;
   journalOf(owner: Owner): JournalState;
+  /**
+   * Drops the state of an owner without resources. False, and nothing is dropped, while it is worked on or one of its
+   * creates may appear.
+   */
+  forget(owner: Owner): boolean;
   /** When the latest read that shows this owner began. */
   readAtMs(owner: Owner): number;
   /** Whether this process waits for the end of that operation: until then another read shows nothing new. */
@@ -144,6 +149,14 @@ export function createEngine<D>(engine: EngineParts<D>): Engine<D> {
     },
     replaceJournal: (owner, stored) => void journals.replace(owner, stored),
     readAtMs: inventory.readAtMs,
+    forget(owner) {
+      const { unseen, state } = journals.now(owner);
+      const { service } = owner;
+      if (working.has(service) || unseen.length + state.tried.length + found.near(service).length > 0) return false;
+      shared.declare(owner, []);
+      forget(owner);
+      return true;
+    },
     journalOf: (owner) => journals.now(owner).state,
     isWaitedFor: operations.isWaitedFor,
     isStale: (owner) => inventory.isStale(owner, new Set()),

@@ -60,6 +60,17 @@ describe('reads', () => {
 });
 
 describe('settle time', () => {
+  it('drops the state of a Service without resources, unless one of its creates may appear', async () => {
+    const harness = createHarness('plain', 30_000);
+    harness.trouble({ call: /^create balancer/, is: 'lost' });
+    await harness.reconcile('u1', desire('u1'));
+    assert.equal(harness.forget('u1'), false);
+    await harness.settle('u1', desire('u1'));
+    assert.equal(harness.forget('u1'), false);
+    await harness.settle('u1', undefined);
+    assert.equal(harness.forget('u1'), true);
+  });
+
   it('a lost create is searched for until lists must show it, and is not repeated', async () => {
     const harness = createHarness('plain', 3000);
     await harness.pass(5000);

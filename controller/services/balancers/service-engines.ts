@@ -172,8 +172,13 @@ export function createServiceEngines({ driver, cloud, clock, signal }: ServiceEn
     declare(desired: readonly DesiredLoadBalancer[], isComplete: boolean, lentIds: ReadonlySet<string>): void {
       lent = lentIds;
       const live = new Set(desired.map(({ owner }) => owner.service));
-      for (const { owner } of sessions.values())
-        if (!live.has(owner.service)) engineOf(owner.cluster).declare({ owner, desired: undefined });
+      for (const { owner, isApplying } of sessions.values()) {
+        if (live.has(owner.service) || isApplying) continue;
+        const engine = engineOf(owner.cluster);
+        engine.declare({ owner, desired: undefined });
+        // A Service that still has something to remove is remembered again with its next read.
+        if (engine.forget(owner)) sessions.delete(owner.service);
+      }
       for (const one of desired) engineOf(one.owner.cluster).declare(requestOf(sessionOf(one.owner), ensuring(one)));
       isEveryServiceDeclared = isComplete;
     },
