@@ -27,7 +27,8 @@ export function declareServices(
   let isComplete = true;
   const all: DesiredLoadBalancer[] = [];
   for (const service of services) {
-    if (intentOf(service, loadBalancerClasses) !== 'ensure') continue;
+    const intent = intentOf(service, loadBalancerClasses);
+    if (intent !== 'ensure' && intent !== 'keep') continue;
     const choice = chooseCloud(service, clouds);
     if (!('cloud' in choice) || choice.cloud !== cloud) continue;
     const parts = { cluster, cloud, policy, members: [], ofPods: takesPods(service, cloud), retain: false };

@@ -47,7 +47,9 @@ function recordChange(situation: Situation, record: LoadBalancerRecord): Service
   if (!isOurs(situation, observed) || observed?.id === undefined) return {};
   const { id, adopted = false, notes = record.notes } = observed;
   const isSame = id === record.id && notes === record.notes && adopted === (record.adopted !== undefined);
-  if (isSame && record.scope === situation.cloud.scope) return {};
+  const { loadBalancerClass = '' } = record;
+  const isOfClass = loadBalancerClass === situation.service.loadBalancerClass;
+  if (isSame && isOfClass && record.scope === situation.cloud.scope) return {};
   return { record: recordOf(situation) };
 }
 
@@ -96,7 +98,7 @@ function claimAction(situation: Situation, record: LoadBalancerRecord | undefine
   if (isOurs(situation, observation.observed)) return claim(recordOf(situation), false);
   if (!served || attachTo(service) !== undefined)
     return claim(
-      printRecord({ scope: cloud.scope, id: undefined }),
+      printRecord({ scope: cloud.scope, id: undefined, loadBalancerClass: service.loadBalancerClass }),
       !served && externalReferencesOf(service) === undefined,
     );
   const what = hasFinalizer(service) ? `the finalizer of another controller` : 'an address';

@@ -7,6 +7,7 @@ import { chooseCloud, type ServingCloud } from './serving-cloud.ts';
 import { exampleService, finalized, recorded } from './testing/example-service.ts';
 
 const record = recorded('http://cloud/p/r lb-1');
+const ofClass = recorded('http://cloud/p/r lb-1 notes:class:example.com/ours');
 const deleted = { deletionTimestamp: '2026-05-01T12:00:00Z' };
 const nodePort = { type: 'NodePort' };
 
@@ -45,6 +46,28 @@ describe('what a Service asks for', () => {
       [],
       'disown',
     ],
+    [
+      'to be let go: of another class of ours once, as another type came in between',
+      { ...finalized, ...ofClass },
+      { loadBalancerClass: 'example.com/other' },
+      [],
+      'disown',
+    ],
+    [
+      'to be kept: created for its class, which is no longer ours',
+      { ...finalized, ...ofClass },
+      { loadBalancerClass: 'example.com/ours' },
+      ['example.com/other'],
+      'keep',
+    ],
+    [
+      'a removal: created for its class, which is no longer ours, and a deletion',
+      { ...finalized, ...ofClass, ...deleted },
+      { loadBalancerClass: 'example.com/ours' },
+      [],
+      'remove',
+    ],
+    ['a removal: created for its class, and another type', { ...finalized, ...ofClass }, nodePort, [], 'remove'],
   ] as const) {
     it(`${what}`, () => {
       assert.equal(intentOf(exampleService({ metadata, spec }), classes), expected);

@@ -6,19 +6,24 @@ import { parseRecord } from './record.ts';
  * - `ensure`: it asks for a load balancer of ours
  * - `remove`: it has, or may have, one of ours and no longer asks for one
  * - `disown`: as `remove`, but its class is now another controller's: their finalizer and status stay
+ * - `keep`: it has one that was created for its class, which is no longer among ours: nothing is changed
  * - `none`: it has none of ours and asks for none
  */
-export type Intent = 'ensure' | 'remove' | 'disown' | 'none';
+export type Intent = 'ensure' | 'remove' | 'disown' | 'keep' | 'none';
 
 /**
  * The intent for a Service. Services without a `loadBalancerClass` are ours, those with one only if `classes`
- * has it. A terminating Service is never ensured. Pure.
+ * has it. A terminating Service is never ensured. The class cannot change while the type stays: with another class than
+ * the recorded one, it had another type in between. Pure.
  */
 export function intentOf(service: ServiceView, classes: readonly string[]): Intent {
   const isBalanced = service.type === 'LoadBalancer';
-  const isRecorded = parseRecord(service.annotations[annotationKeys.loadBalancer]) !== undefined;
+  const record = parseRecord(service.annotations[annotationKeys.loadBalancer]);
   const isOurs = service.loadBalancerClass === '' || classes.includes(service.loadBalancerClass);
-  if (isBalanced && !isOurs) return isRecorded ? 'disown' : 'none';
+  if (isBalanced && !isOurs) {
+    if (record?.loadBalancerClass !== service.loadBalancerClass) return record === undefined ? 'none' : 'disown';
+    return service.deleting ? 'remove' : 'keep';
+  }
   if (isBalanced && !service.deleting) return 'ensure';
-  return isRecorded || hasFinalizer(service) ? 'remove' : 'none';
+  return record !== undefined || hasFinalizer(service) ? 'remove' : 'none';
 }

@@ -7,6 +7,7 @@ import type { Situation } from './situation.ts';
 export function nextAction(situation: Situation): Action {
   switch (situation.intent) {
     case 'none':
+    case 'keep':
       return { do: 'nothing' };
     case 'ensure':
       return ensureAction(situation);

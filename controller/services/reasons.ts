@@ -85,6 +85,14 @@ export const loadBalancerReasons = {
     meaning: 'The load balancer was created in a scope that no configured cloud reaches. Nothing is changed there.',
     remedy: 'Configure that cloud again, or remove the load balancer, the record and the finalizer by hand.',
   },
+  ClassNotServed: {
+    meaning:
+      'The load balancer was created for the class of the Service, which --load-balancer-class does not name any ' +
+      'more. It stays as it is, with its members, until the Service is deleted or gets another type.',
+    remedy:
+      'Start the controller with --load-balancer-class naming the class, or delete the Service and create it again ' +
+      'for another controller.',
+  },
   InvalidSourceRanges: {
     meaning:
       'A source range of the Service is not a CIDR, or none is of a family that the Service has, so that no ' +

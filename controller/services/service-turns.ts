@@ -84,6 +84,13 @@ function noteTurn(pass: Pass, action: Action): boolean {
   return !isRepeated && pass.turns <= maxTurns;
 }
 
+function classNotServed({ loadBalancerClass }: ServiceView): string {
+  return (
+    `its load balancer stays as it is, and its members do too: --load-balancer-class does not name its class ` +
+    `${loadBalancerClass} any more; it goes when the Service is deleted or gets another type`
+  );
+}
+
 const again: Turn = { kind: 'again' };
 const isCreating = ({ steps }: LoadBalancerPlan) => steps.some(({ action }) => action === 'create');
 const rest = (afterMs?: number | undefined): Turn => ({ kind: 'rest', afterMs });
@@ -102,6 +109,10 @@ export function createServiceTurns(
     if (intent === 'none') {
       states.forget(service.uid);
       return rest();
+    }
+    if (intent === 'keep') {
+      const condition = { reason: 'ClassNotServed', message: classNotServed(service) } as const;
+      return show(service, { condition }, condition);
     }
     const choice = chooseCloud(service, clouds);
     if ('reason' in choice) {

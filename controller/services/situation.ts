@@ -49,6 +49,7 @@ export function recordOf({ service, cloud, observation }: Situation): string {
     ...{ scope: cloud.scope, id },
     ...(adopted && { adopted: addressesOf(service) }),
     ...(notes !== undefined && { notes }),
+    loadBalancerClass: service.loadBalancerClass,
   });
 }
 

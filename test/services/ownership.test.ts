@@ -122,6 +122,58 @@ describe('foreign resources', () => {
     assert.equal(status.conditions?.length ?? 0, 0);
   });
 
+  it('take nothing from Services of our class that a leader without the flag finds, which says so', async () => {
+    world.services.create('web', { spec: { loadBalancerClass: 'example.com/ours' } });
+    await world.clock.advance(5000);
+    await replica.stopLeading();
+    const shown = world.services.addresses('web');
+    const [changes, { metadata }] = [world.mutationCount(), world.services.must('web')];
+    const next = world.replica({ task: { loadBalancerClasses: [] } });
+    await next.start();
+    world.node('n1');
+    await world.clock.advance(1_300_000);
+    assert.equal(world.services.condition('web')?.reason, 'ClassNotServed');
+    assert.match(world.services.condition('web')?.message ?? '', /stays.*--load-balancer-class.*example\.com\/ours/);
+    assert.deepEqual(next.reasons('web'), ['SyncLoadBalancerFailed']);
+    assert.deepEqual([world.mutationCount(), world.services.addresses('web')], [changes, shown]);
+    assert.deepEqual(world.services.must('web').metadata.annotations, metadata.annotations);
+    await next.stopLeading();
+    const last = world.replica();
+    await last.start();
+    await world.clock.advance(5000);
+    assert.equal(world.services.condition('web')?.reason, 'Ensured');
+    assert.equal(world.loadBalancerOf('web')?.pools[0]?.members.length, 2);
+  });
+
+  it('have the class written into the record of an earlier version, without a change in the cloud', async () => {
+    world.services.create('web', { spec: { loadBalancerClass: 'example.com/ours' } });
+    await world.clock.advance(5000);
+    const key = annotations.loadBalancer;
+    const record = world.services.must('web').metadata.annotations?.[key] ?? '';
+    assert.match(record, /class:example\.com\/ours$/);
+    const changes = world.mutationCount();
+    world.services.annotate('web', { [key]: record.replace(/(;| notes:)class:.*/, '') });
+    await world.clock.advance(5000);
+    assert.equal(world.services.must('web').metadata.annotations?.[key], record);
+    assert.equal(world.mutationCount(), changes);
+  });
+
+  for (const [what, end] of [
+    ['deleted', () => world.services.delete('web')],
+    ['given another type', () => world.services.patch('web', { spec: { type: 'NodePort', loadBalancerClass: null } })],
+  ] as const)
+    it(`have what was created for a class that is not served any more removed when its Service is ${what}`, async () => {
+      world.services.create('web', { spec: { loadBalancerClass: 'example.com/ours' } });
+      await world.clock.advance(5000);
+      await replica.stopLeading();
+      await world.replica({ task: { loadBalancerClasses: [] } }).start();
+      await world.clock.advance(5000);
+      end();
+      await world.clock.advance(60_000);
+      assert.equal(world.loadBalancers().length, 0);
+      assert.deepEqual(world.services.get('web')?.metadata.finalizers ?? [], []);
+    });
+
   it('keep a load balancer of our name untouched and named in the condition', async () => {
     const service = world.services.create('later', { spec: { type: 'ClusterIP' } });
     const name = `a${service.metadata.uid.replaceAll('-', '')}`.slice(0, 32);
