@@ -5,7 +5,7 @@ import { parseRecord } from './record.ts';
 /**
  * - `ensure`: it asks for a load balancer of ours
  * - `remove`: it has, or may have, one of ours and no longer asks for one
- * - `disown`: as `remove`, but its class is now another controller's: their finalizer and status stay
+ * - `disown`: as `remove`, but its class is now another controller's: their status stays
  * - `keep`: it has one that was created for its class, which is no longer among ours: nothing is changed
  * - `none`: it has none of ours and asks for none
  */

@@ -62,10 +62,8 @@ function unrecordedRemoval(situation: Situation): Action {
 }
 
 function release({ service, intent }: Situation): Action {
-  const ours: ServiceChange = { record: null, condition: null };
-  if (intent === 'disown') return { do: 'release', change: ours };
-  return {
-    do: 'release',
-    change: { ...ours, finalizer: 'remove', ...(service.type === 'LoadBalancer' ? { ingress: [] } : {}) },
-  };
+  // With our record the finalizer is ours. Another controller that uses the same one adds it again.
+  const ours: ServiceChange = { record: null, condition: null, finalizer: 'remove' };
+  const isStatusOurs = service.type === 'LoadBalancer' && intent !== 'disown';
+  return { do: 'release', change: { ...ours, ...(isStatusOurs && { ingress: [] }) } };
 }

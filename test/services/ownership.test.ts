@@ -117,9 +117,11 @@ describe('foreign resources', () => {
     const { metadata, status } = world.services.must('web');
     assert.equal(world.loadBalancers().length, 0);
     assert.deepEqual(metadata.annotations, undefined);
-    assert.deepEqual(metadata.finalizers, [cleanup]);
+    assert.deepEqual(metadata.finalizers ?? [], []);
     assert.deepEqual(world.services.addresses('web'), ['203.0.113.5']);
     assert.equal(status.conditions?.length ?? 0, 0);
+    world.services.delete('web');
+    assert.equal(world.services.get('web'), undefined);
   });
 
   it('take nothing from Services of our class that a leader without the flag finds, which says so', async () => {
