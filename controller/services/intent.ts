@@ -15,8 +15,10 @@ export type Intent = 'ensure' | 'remove' | 'disown' | 'keep' | 'none';
  * The intent for a Service. Services without a `loadBalancerClass` are ours, those with one only if `classes`
  * has it. A terminating Service is never ensured. The class cannot change while the type stays: with another class than
  * the recorded one, it had another type in between. Pure.
+ *
+ * @param isMarked the cloud has a load balancer with our marks for it
  */
-export function intentOf(service: ServiceView, classes: readonly string[]): Intent {
+export function intentOf(service: ServiceView, classes: readonly string[], isMarked = false): Intent {
   const isBalanced = service.type === 'LoadBalancer';
   const record = parseRecord(service.annotations[annotationKeys.loadBalancer]);
   const isOurs = service.loadBalancerClass === '' || classes.includes(service.loadBalancerClass);
@@ -25,5 +27,5 @@ export function intentOf(service: ServiceView, classes: readonly string[]): Inte
     return service.deleting ? 'remove' : 'keep';
   }
   if (isBalanced && !service.deleting) return 'ensure';
-  return record !== undefined || hasFinalizer(service) ? 'remove' : 'none';
+  return record !== undefined || hasFinalizer(service) || isMarked ? 'remove' : 'none';
 }

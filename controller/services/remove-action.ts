@@ -49,7 +49,8 @@ export function removeAction(situation: Situation): Action {
 function unrecordedRemoval(situation: Situation): Action {
   const { service, cloud, observation } = situation;
   const { observed, source, fresh } = observation ?? {};
-  if (!fresh || (observed === undefined && source === 'list')) return { do: 'observe' };
+  // A list may still show what is gone.
+  if (!fresh || source === 'list') return { do: 'observe' };
   if (isOurs(situation, observed)) {
     const change = { record: recordOf(situation) };
     return { do: 'write', change, what: 'its record', first: false };

@@ -6,7 +6,7 @@ import { backOffAfter, backOffLeftMs } from './back-off.ts';
 import { createCloudCalls } from './cloud-calls.ts';
 import { createConditionReporter } from './condition-reporter.ts';
 import { failureOf } from './failures.ts';
-import { noteGone } from './gone-services.ts';
+import { heldFor, noteGone } from './gone-services.ts';
 import { createKubeCalls } from './kube-calls.ts';
 import { createLatestServices, type LatestServices } from './latest-services.ts';
 import type { ReconcilerOptions } from './reconciler-options.ts';
@@ -137,17 +137,9 @@ export function createServiceReconciler(context: ServiceContext, options: Reconc
     if (state !== undefined) Object.assign(state, { written: undefined, released: false });
     if (!isReleased && isPaused(service))
       log.warn('a paused Service is gone; its cloud resources stay', { service: service.key });
-    else if (!isReleased && noteGone(states, service, heldFor(uid))) return true;
+    else if (!isReleased && noteGone(states, service, heldFor(uid, clouds, observations))) return true;
     states.forget(uid);
     return false;
-  }
-
-  function heldFor(uid: string) {
-    for (const { scope } of clouds) {
-      const observed = observations.of(scope, uid)?.observed;
-      if (observed?.owner?.service === uid) return { scope, observed };
-    }
-    return undefined;
   }
 
   return { reconcile, departed, audits, latest };

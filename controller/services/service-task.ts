@@ -9,6 +9,7 @@ import type { LeaderTask } from '../runtime/leader-task.ts';
 import { createReconciler, type QueueMetrics, type Reconciler } from '../runtime/reconciler.ts';
 import { serviceBackOff } from './back-off.ts';
 import { adoptableOf, type ClusterIdentity } from './desired.ts';
+import { unrecordedIn } from './gone-services.ts';
 import { intentOf } from './intent.ts';
 import { needsReconcile } from './needs-reconcile.ts';
 import { createObservations, type Observations } from './observations.ts';
@@ -82,7 +83,8 @@ export function createServiceTask(context: ServiceContext, options: ServiceTaskO
   }
 
   function concerns(service: ServiceView): boolean {
-    return intentOf(service, options.loadBalancerClasses) !== 'none';
+    const isMarked = term !== undefined && unrecordedIn(service, clouds, term.observations) !== undefined;
+    return intentOf(service, options.loadBalancerClasses, isMarked) !== 'none';
   }
 
   function observe({ reconciler, queue }: Term, event: InformerEvent<ServiceView>): void {

@@ -3,6 +3,7 @@ import { attachTo, isPaused, type ServiceView } from '../model/service-view.ts';
 import type { Action } from './action.ts';
 import type { CloudCalls } from './cloud-calls.ts';
 import type { ConditionReporter } from './condition-reporter.ts';
+import { unrecordedIn } from './gone-services.ts';
 import { intentOf } from './intent.ts';
 import type { KubeCalls } from './kube-calls.ts';
 import { nextAction } from './next-action.ts';
@@ -105,7 +106,9 @@ export function createServiceTurns(
   const { situationOf, kube, calls, audits, reporter, work, retentions } = parts;
 
   async function take(subject: Subject, service: ServiceView, pass: Pass, signal: AbortSignal): Promise<Turn> {
-    const intent = subject.gone ? 'remove' : intentOf(service, options.loadBalancerClasses);
+    const unrecorded = subject.gone ? undefined : unrecordedIn(service, clouds, observations);
+    const isMarked = unrecorded !== undefined;
+    const intent = subject.gone ? 'remove' : intentOf(service, options.loadBalancerClasses, isMarked);
     if (intent === 'none') {
       states.forget(service.uid);
       return rest();
@@ -114,7 +117,7 @@ export function createServiceTurns(
       const condition = { reason: 'ClassNotServed', message: classNotServed(service) } as const;
       return show(service, { condition }, condition);
     }
-    const choice = chooseCloud(service, clouds);
+    const choice = intent === 'remove' && isMarked ? { cloud: unrecorded } : chooseCloud(service, clouds);
     if ('reason' in choice) {
       if (!subject.gone) await show(service, { condition: choice }, choice);
       return rest();

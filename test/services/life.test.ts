@@ -287,6 +287,24 @@ describe('the life of a load balancer', () => {
     assertConverged(world, 'there and back in one moment');
   });
 
+  for (const [what, isLed] of [
+    ['under a leader', true],
+    ['without one', false],
+  ] as const)
+    it(`ends with the type also where the record and the finalizer were stripped with it, ${what}`, async () => {
+      world.services.create('web');
+      await world.clock.advance(1000);
+      if (!isLed) await replica.stopLeading();
+      world.services.patch('web', { metadata: { annotations: null, finalizers: null }, spec: { type: 'ClusterIP' } });
+      if (!isLed) await world.replica().start();
+      await world.clock.advance(5000);
+      assertConverged(world, 'stripped');
+      assert.equal(world.loadBalancers().length, 0);
+      const writes = world.services.must('web').metadata.resourceVersion;
+      await world.clock.advance(1_300_000);
+      assert.equal(world.services.must('web').metadata.resourceVersion, writes);
+    });
+
   it('adds and removes members as an update of hosts', async () => {
     world.services.create('web');
     await world.clock.advance(1000);
