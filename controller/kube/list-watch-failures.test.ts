@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { sleep } from '../../common/process/clock.ts';
+import { fakeClock } from '../../common/testing/fake-clock.ts';
+import { KubeError } from './api.ts';
 import { broken, cut, listWatchHarness, throttled } from './testing/list-watch-harness.ts';
 
 describe('a list-watch of a server that fails', () => {
@@ -116,6 +119,51 @@ describe('a list-watch of a server that fails', () => {
       counted.filter((one) => one.startsWith('listed')),
       ['listed start 0', 'listed failing 0'],
     );
+    await informer.stop();
+  });
+
+  for (const status of [429, 503, 504]) {
+    it(`does not list because watch after watch is refused with ${status}`, async () => {
+      const { nodes, informer, counted, clock } = listWatchHarness();
+      nodes.failNext('watch', ...Array.from({ length: 20 }, () => broken(status)));
+      informer.start();
+      await clock.advance(600_000);
+      assert.equal(counted.filter((one) => one === 'ended failed').length, 20);
+      assert.equal(nodes.lists.length, 1);
+      await informer.stop();
+    });
+  }
+
+  it('resumes soon after each cut of a watch that was idle', async () => {
+    const { nodes, informer, clock } = listWatchHarness();
+    informer.start();
+    for (let cuts = 0; cuts < 10; cuts += 1) {
+      await clock.advance(50_000);
+      nodes.endWatches(cut());
+      await clock.advance(1_200);
+      assert.equal(nodes.open, 1, `after ${cuts + 1} cuts`);
+    }
+    assert.equal(nodes.lists.length, 1);
+    await informer.stop();
+  });
+
+  it('backs off from a server that does not answer a watch', async () => {
+    const clock = fakeClock();
+    let watches = 0;
+    const { informer } = listWatchHarness({
+      clock,
+      api: {
+        call: async () => ({ metadata: { resourceVersion: '1' }, items: [] }) as never,
+        watch: async ({ signal }) => {
+          watches += 1;
+          await sleep(clock, 10_000, signal);
+          throw new KubeError({ status: 0, reason: 'Timeout', message: 'no answer' });
+        },
+      },
+    });
+    informer.start();
+    await clock.advance(300_000);
+    assert.ok(watches < 13, `${watches} watches in 300 s`);
     await informer.stop();
   });
 

@@ -63,7 +63,7 @@ const silentWatchesBeforeList = 3;
 const failedWatchesBeforeList = 5;
 /**
  * A watch that ends cleanly without an event sooner than this counts as failed, so that such a server is not called in
- * a tight loop.
+ * a tight loop. One that is cut later is no sign of a server that fails: load balancers cut idle connections.
  */
 const shortWatchMs = 1_000;
 
@@ -214,6 +214,7 @@ export function createListWatch<T>(options: ListWatchOptions<T>): ListWatch<T> {
         why = undefined;
       }
       const eventsBefore = eventCount;
+      const startedAt = clock.monotonic();
       try {
         await watchOnce();
         if (stopping.signal.aborted) return;
@@ -239,9 +240,10 @@ export function createListWatch<T>(options: ListWatchOptions<T>): ListWatch<T> {
           why = 'expired';
         } else {
           metrics?.watchEnded?.('failed');
+          if (isCut(error) && clock.monotonic() - startedAt >= shortWatchMs) failures = failedInARow = 0;
           failedInARow += 1;
           await pause(error, ++failures);
-          if (failedInARow >= failedWatchesBeforeList && isKubeError(error) && error.status !== 0) {
+          if (failedInARow >= failedWatchesBeforeList && listMayHelp(error)) {
             why = 'failing';
             failedInARow = 0;
           }
@@ -280,6 +282,16 @@ export function createListWatch<T>(options: ListWatchOptions<T>): ListWatch<T> {
 }
 
 class SilentWatch extends Error {}
+
+/** By the connection, not by the server, and not before it was open. */
+function isCut(error: unknown): boolean {
+  return isKubeError(error) && error.status === 0 && error.reason !== 'Timeout';
+}
+
+/** The server answered, and not that it is overloaded: a list would burden it further. */
+function listMayHelp(error: unknown): boolean {
+  return isKubeError(error) && ![0, 429, 503, 504].includes(error.status);
+}
 
 /** 410, as a status or as the error event of a stream. */
 function isExpired(error: unknown): boolean {
