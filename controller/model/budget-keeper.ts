@@ -1,7 +1,7 @@
 import type { Clock } from '../../common/process/clock.ts';
 import { annotations } from '../../common/well-known.ts';
 import type { Leadership } from '../kube/leadership.ts';
-import { type Budget, type BudgetKind, parseLedger, printLedger, room, spend } from './deletion-budget.ts';
+import { type Budget, type BudgetKind, expiresInMs, parseLedger, printLedger, room, spend } from './deletion-budget.ts';
 
 /** Spends the budgets of deletions. A spending is recorded in the Lease before the deletion. */
 export interface BudgetKeeper {
@@ -10,6 +10,11 @@ export interface BudgetKeeper {
    * how many were granted. Throws a KubeError when the ledger could not be written: then none were granted.
    */
   take(kind: BudgetKind, requested: number, ownedNodes: number): Promise<number>;
+}
+
+export interface TimedBudgetKeeper extends BudgetKeeper {
+  /** Milliseconds until an exhausted budget may have room again; 0 when nothing of this kind is spent. */
+  roomInMs(kind: BudgetKind): number;
 }
 
 /**
@@ -23,12 +28,14 @@ export function createBudgetKeeper(
   leadership: Leadership,
   clock: Clock,
   own: Readonly<Partial<Record<BudgetKind, Budget>>> = {},
-): BudgetKeeper {
+): TimedBudgetKeeper {
   let queue: Promise<unknown> = Promise.resolve();
+
+  const readLedger = () => parseLedger(leadership.annotations()[annotations.deletionLedger]);
 
   async function spendUpTo(kind: BudgetKind, requested: number, ownedNodes: number): Promise<number> {
     const now = clock.now();
-    const ledger = parseLedger(leadership.annotations()[annotations.deletionLedger]);
+    const ledger = readLedger();
     const limit = own[kind] ?? budget;
     const granted = Math.min(requested, room(limit, kind, ownedNodes, ledger, now));
     if (granted === 0) return 0;
@@ -44,5 +51,6 @@ export function createBudgetKeeper(
       queue = granted.catch(() => {});
       return granted;
     },
+    roomInMs: (kind) => expiresInMs(own[kind] ?? budget, kind, readLedger(), clock.now()),
   };
 }

@@ -76,6 +76,13 @@ export function room(budget: Budget, kind: BudgetKind, ownedNodes: number, ledge
   return Math.max(0, Math.max(1, limit) - spent);
 }
 
+/** Milliseconds until the oldest entry of this kind expires; 0 when there is none. */
+export function expiresInMs(budget: Budget, kind: BudgetKind, ledger: Ledger, nowMs: number): number {
+  const own = current(ledger, budget.windowMs, nowMs).filter(({ letter }) => letter === letters[kind]);
+  if (own.length === 0) return 0;
+  return Math.min(...own.map(({ atSeconds }) => atSeconds * 1000)) + budget.windowMs - nowMs;
+}
+
 /**
  * The ledger after spending. Expired entries of this kind are dropped; those of other kinds, whose windows may be
  * longer, stay.

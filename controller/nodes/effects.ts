@@ -1,7 +1,7 @@
 import { errorFields } from '../../common/process/log.ts';
 import { isConflict, isNotFound, type KubeObject } from '../kube/api.ts';
 import { nodePath } from '../kube/node-path.ts';
-import type { BudgetKeeper } from '../model/budget-keeper.ts';
+import type { TimedBudgetKeeper } from '../model/budget-keeper.ts';
 import type { BudgetKind } from '../model/deletion-budget.ts';
 import { conditionOf, instanceMissing, isPaused, isUninitialized, type NodeView } from '../model/node-view.ts';
 import { answeringCloud } from '../model/ownership.ts';
@@ -16,7 +16,7 @@ import { type Suspect, scheduleLookup } from './suspects.ts';
 import { writeCondition } from './write-node.ts';
 
 export interface EffectsOptions {
-  readonly budget: BudgetKeeper;
+  readonly budget: TimedBudgetKeeper;
   /** Bounds how many Nodes are written at once. */
   readonly writes: Semaphore;
   /** Opt-in: also add the taint `out-of-service` once power-off is certain. */
@@ -54,6 +54,20 @@ export interface Effects {
 const maxEvidenceAgeMs = 10_000;
 /** How soon a Node that a person protects from deletion is examined again. */
 const pausedRetryMs = 15_000;
+/**
+ * How soon a Node that waits for the budget is examined again: when the budget may have room, and before that now and
+ * then, so that signs of life are noticed.
+ */
+const minExhaustedMs = 30_000;
+const maxExhaustedMs = 300_000;
+
+/** They belong to every deletion, or to every one of many, and are no news. */
+const usual: ReadonlySet<string> = new Set<MissingReason>(['Confirming', 'ProofPostponed']);
+
+/** A failed read tells nothing of the Node, and a kubelet may have written anything. */
+function isKept(reason: string): boolean {
+  return Object.hasOwn(missingReasons, reason) && reason !== 'CloudUnknown' && reason !== 'LifeUnknown';
+}
 
 export function createEffects(
   context: NodeContext,
@@ -64,7 +78,10 @@ export function createEffects(
   const withheld = createWaitingNodes<MissingReason>(metrics.deletionsWithheld);
 
   async function apply(examined: readonly Examined[]): Promise<void> {
-    for (const { suspect, finding } of examined) if (finding.kind !== 'delete') suspect.granted = false;
+    for (const { suspect, finding } of examined) {
+      suspect.exhausted = false;
+      if (finding.kind !== 'delete') suspect.granted = false;
+    }
     const waits = examined.map(async ({ suspect, node, finding }) => {
       if (finding.kind === 'over') suspects.end(suspect);
       else if (finding.kind === 'powering-off' && finding.alive) suspects.retry(suspect, finding.checkInMs);
@@ -114,9 +131,17 @@ export function createEffects(
       examined.map(async ({ suspect, finding }) => {
         if (finding.kind !== 'delete') return;
         if (finding.budget === undefined || suspect.granted) await remove(suspect, finding);
-        else await keepAndRecheck(suspect, finding.node, { reason: 'BudgetExhausted', checkInMs: 30_000 });
+        else await waitForBudget(suspect, finding.node, finding.budget);
       }),
     );
+  }
+
+  function waitForBudget(suspect: Suspect, node: NodeView, kind: BudgetKind): Promise<void> {
+    suspect.exhausted = true;
+    // A second later, because lookups that are due soon join a pass.
+    const roomInMs = options.budget.roomInMs(kind) + 1000;
+    const checkInMs = Math.min(maxExhaustedMs, Math.max(minExhaustedMs, roomInMs));
+    return keepAndRecheck(suspect, node, { reason: 'BudgetExhausted', checkInMs });
   }
 
   async function remove(suspect: Suspect, finding: Finding & { kind: 'delete' }): Promise<void> {
@@ -212,12 +237,14 @@ export function createEffects(
     const shown = conditionOf(node, instanceMissing);
     const before = withheld.get(node.name)?.reason ?? (shown?.status === 'True' ? shown.reason : undefined);
     // Each sign of life restarts the confirmation. The condition keeps the reason for it.
-    const same = found === 'Confirming' && (before === 'SignOfLife' || before === 'InstanceReplaced');
-    const reason = same ? before : found;
+    const isConfirmed = found === 'Confirming' && (before === 'SignOfLife' || before === 'InstanceReplaced');
+    // What is known of the Node stays true while others are asked for.
+    const isPostponed = found === 'ProofPostponed' && before !== undefined && isKept(before);
+    const reason = isConfirmed || isPostponed ? (before as MissingReason) : found;
     const { meaning } = missingReasons[reason];
-    const text = (same && shown?.reason === before ? shown.message : message) ?? meaning;
+    const text = (reason !== found && shown?.reason === before ? shown?.message : message) ?? meaning;
     withheld.wait(node.name, reason, '');
-    if (before !== reason && reason !== 'Confirming') {
+    if (before !== reason && !usual.has(reason)) {
       log.warn('node deletion withheld', { node: node.name, reason, why: text });
       events.emit(eventTarget(node), { type: 'Warning', reason: 'DeletionWithheld', message: `${reason}: ${text}` });
     }

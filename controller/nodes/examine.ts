@@ -5,7 +5,7 @@ import type { BudgetKind } from '../model/deletion-budget.ts';
 import { isPaused, type NodeView, readiness } from '../model/node-view.ts';
 import { parseRecord } from '../model/scope-record.ts';
 import { type CredentialVisibility, decideDeletion, type Verdict } from './deletion-decision.ts';
-import { expectedTermination } from './expected-termination.ts';
+import { expectedTermination, isReleased } from './expected-termination.ts';
 import { namesInstance } from './instance-identity.ts';
 import { type NodeContext, reportOf } from './node-context.ts';
 import { type MissingReason, missingReasons } from './reasons.ts';
@@ -113,7 +113,7 @@ export async function examine(
     ready: readiness(node) === 'True',
     replaced: reportedOther(node, stored) !== undefined,
     expected: expectedTermination(node, stored?.report, serverNowMs ?? clock.now()),
-    released: node.annotations[annotations.releaseDeletion] === node.uid,
+    released: isReleased(node),
   });
   if (verdict.act === 'wait') {
     if (verdict.restart) suspect.series = undefined;

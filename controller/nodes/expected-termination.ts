@@ -14,6 +14,11 @@ export function deletionMark(node: NodeView): string | undefined {
   return node.annotations[annotations.clusterApiDelete] === undefined ? undefined : 'Cluster API marked it';
 }
 
+/** Whether a person has released the deletion of this Node object. Pure. */
+export function isReleased(node: NodeView): boolean {
+  return node.annotations[annotations.releaseDeletion] === node.uid;
+}
+
 /** Whether the notice announces the end of the VM. */
 export function endsVm({ kind }: Pick<Notice, 'kind'>): boolean {
   return kind === 'preemption' || kind === 'termination';

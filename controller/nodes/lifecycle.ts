@@ -11,6 +11,7 @@ import { createEffects, type EffectsOptions, type Examined } from './effects.ts'
 import { examine } from './examine.ts';
 import { type NodeContext, reportOf } from './node-context.ts';
 import { planPowerTaints, powerTaintsOf } from './power-taints.ts';
+import { inProofOrder, isFree } from './proof-order.ts';
 import { createSuspects, type Suspect, scheduleLookup } from './suspects.ts';
 
 export interface LifecycleOptions extends EffectsOptions {
@@ -69,7 +70,8 @@ export function createLifecycle(context: NodeContext, options: LifecycleOptions)
   }
 
   function isRelevantChange(before: NodeView, now: NodeView): boolean {
-    return readiness(before) !== readiness(now) || (isPaused(before) && !isPaused(now));
+    const isUnpaused = isPaused(before) && !isPaused(now);
+    return readiness(before) !== readiness(now) || isUnpaused || isFree(before) !== isFree(now);
   }
 
   function drop(name: string): void {
@@ -139,9 +141,7 @@ export function createLifecycle(context: NodeContext, options: LifecycleOptions)
     // A Node with CloudInstanceMissing=True waits for the cloud's answer: it may be Ready long after its kubelet died.
     const isOver = ({ suspect, node }: Due) =>
       readiness(node) === 'True' && !suspect.hinted && conditionOf(node, instanceMissing)?.status !== 'True';
-    // A pass can prove only few absences: suspects that wait for their second proof come first.
-    const waits = ({ suspect }: Due) => (suspect.series?.state === 'absent' ? 0 : 1);
-    const due = all.filter((each) => !isOver(each)).sort((a, b) => waits(a) - waits(b));
+    const due = inProofOrder(all.filter((each) => !isOver(each)));
     await Promise.all([...all.filter(isOver).map(recovered), due.length > 0 ? lookUp(scope, due) : undefined]);
   }
 
@@ -165,6 +165,8 @@ export function createLifecycle(context: NodeContext, options: LifecycleOptions)
       due.map(async ({ suspect, node }) => {
         const lookup = answers.get(refKey(ref(node)));
         suspect.answer = lookup?.state;
+        if (lookup !== undefined && isPostponed(lookup)) return postponed(suspect, node);
+        suspect.answeredMs = askedMs;
         if (lookup === undefined || lookup.state === 'unknown') return unknown(suspect, node, lookup?.error);
         if (lookup.state === 'found' && lookup.power !== 'stopped') return foundAlive(suspect, node, lookup, scope);
         if (lookup.state === 'found') await effects.found(node);
@@ -176,11 +178,15 @@ export function createLifecycle(context: NodeContext, options: LifecycleOptions)
     await effects.apply(examined);
   }
 
+  /** It is repeated soon and is not a failure. */
+  async function postponed(suspect: Suspect, node: NodeView): Promise<void> {
+    scheduleLookup(suspect, clock.monotonic() + firstRetryMs);
+    await effects.withhold(node, 'ProofPostponed');
+  }
+
   /** An unknown answer says nothing about the instance, so the series of answers continues. */
   async function unknown(suspect: Suspect, node: NodeView, error: CloudError | undefined): Promise<void> {
-    // The proof was postponed in favour of others. It is repeated soon and is not a failure.
-    if (error?.kind === 'NotFound') scheduleLookup(suspect, clock.monotonic() + firstRetryMs);
-    else retry(suspect, error?.retryAfterMs);
+    retry(suspect, error?.retryAfterMs);
     const { state } = suspect.series ?? {};
     if (state === 'gone' || state === 'absent') await effects.withhold(node, 'CloudUnknown');
   }
@@ -271,4 +277,9 @@ export function createLifecycle(context: NodeContext, options: LifecycleOptions)
       return Math.min(lastRoundMs, ...busy.values());
     },
   };
+}
+
+/** The list leaves the instance out, and this pass asked for others by id. */
+function isPostponed(lookup: Lookup): boolean {
+  return lookup.state === 'unknown' && lookup.error.kind === 'NotFound';
 }

@@ -5,7 +5,7 @@ import { comparableId } from '../../common/provider-id/comparable-id.ts';
 import type { ReportReason } from '../../common/report.ts';
 import { conditions } from '../../common/well-known.ts';
 import type { Informer, InformerEvent } from '../kube/informer.ts';
-import type { BudgetKeeper } from '../model/budget-keeper.ts';
+import type { TimedBudgetKeeper } from '../model/budget-keeper.ts';
 import { conditionOf, isUninitialized, type NodeView } from '../model/node-view.ts';
 import type { ReportArrival } from '../reports/store.ts';
 import type { LeaderTask } from '../runtime/leader-task.ts';
@@ -19,7 +19,7 @@ import { recordInstance } from './record-instance.ts';
 import { refreshInstances } from './refresh.ts';
 
 export interface NodeTaskOptions {
-  readonly budget: BudgetKeeper;
+  readonly budget: TimedBudgetKeeper;
   /** `--concurrent-node-syncs`: Nodes written at once. */
   readonly concurrentNodeSyncs: number;
   /** `--node-monitor-period`. */

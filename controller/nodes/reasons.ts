@@ -113,6 +113,12 @@ export const missingReasons = {
       'protects the Node.',
     remedy: 'Remove the name of the Node from paused-nodes to have it deleted.',
   },
+  ProofPostponed: {
+    meaning:
+      'A list of the instances of the scope leaves this one out. Many are missing at once, so the request by id that ' +
+      'proves it waits for a later pass.',
+    remedy: '',
+  },
   CloudUnknown: {
     meaning: "The cloud's API did not answer the confirming lookup. An unknown answer never counts as absent.",
     remedy: '',

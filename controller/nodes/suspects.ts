@@ -20,6 +20,8 @@ export interface Suspect {
   readonly uid: string;
   /** When it became a suspect, monotonic. */
   readonly sinceMs: number;
+  /** When the last answer other than a postponed proof was asked for, monotonic; before the first one `sinceMs`. */
+  answeredMs: number;
   /** The answer of the last lookup. */
   answer: Lookup['state'] | undefined;
   nextAtMs: number;
@@ -29,6 +31,8 @@ export interface Suspect {
   hinted: boolean;
   /** The Node changed since its last lookup began. */
   changedSinceLookup: boolean;
+  /** Its deletion waits for the budget alone. */
+  exhausted: boolean;
   /** The budget has room for its deletion, which has not succeeded yet. */
   granted: boolean;
 }
@@ -79,8 +83,8 @@ export function createSuspects(clock: Clock): Suspects {
         return;
       }
       suspects.set(name, {
-        ...{ name, uid, sinceMs: now, answer: undefined, nextAtMs: now, tries: 0 },
-        ...{ series: undefined, hinted, changedSinceLookup: false, granted: false },
+        ...{ name, uid, sinceMs: now, answeredMs: now, answer: undefined, nextAtMs: now, tries: 0 },
+        ...{ series: undefined, hinted, changedSinceLookup: false, exhausted: false, granted: false },
       });
     },
     drop,
