@@ -266,7 +266,7 @@ function sameListener(there: Listener, wanted: Listener): boolean {
   );
 }
 
-function sameSet(a: readonly string[], b: readonly string[]): boolean {
+export function sameSet(a: readonly string[], b: readonly string[]): boolean {
   return a.length === b.length && new Set([...a, ...b]).size === new Set(a).size && new Set(a).size === a.length;
 }
 

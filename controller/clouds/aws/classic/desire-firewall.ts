@@ -21,7 +21,7 @@ const frontResource: ResourceName = `${classicKinds.front}/main`;
 export function nodeRules(
   input: DesireInput,
   settings: ClassicSettings,
-  { balancer, front, traffic, groups: all, isAdopted }: Standing,
+  { balancer, front, traffic, groups: all }: Standing,
   { view, config }: DesireParts,
   members: readonly Member[],
   groups: readonly string[],
@@ -39,7 +39,7 @@ export function nodeRules(
   const health = [...new Set(probed.map(Number))].filter((port) => !ports.includes(port));
   const isShared = desired.trafficPolicy === 'Cluster' && desired.annotations[keys.healthPort] === undefined;
   return desireNodeRules({
-    ...{ input, instances, groups, clients, traffic, isAdopted, checks: clients, front: front?.id, needs: [] },
+    ...{ input, instances, groups, clients, traffic, checks: clients, front: front?.id, needs: [] },
     ...{ facts: { ...view.facts(instances), groups: all }, carried: balancer?.securityGroups ?? [] },
     ports: ports.map((port) => ({ protocol: 'tcp', port })),
     health: health.map((port) => ({ port, shared: isShared })),

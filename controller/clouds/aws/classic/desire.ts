@@ -7,6 +7,7 @@ import { judgeGroups } from '../security-groups/allowed-groups.ts';
 import { frontKeys } from '../security-groups/group-resources.ts';
 import { foundOf, keep, ownOf, standingOf } from '../standing.ts';
 import { chooseSubnets } from '../subnets.ts';
+import { sameSet } from './balancer-changes.ts';
 import type { BalancerSpec, Member } from './balancer-spec.ts';
 import type { ClassicLoadBalancer } from './classic-load-balancer.ts';
 import { type DesireParts, desireGroups, nodeRules, type Standing } from './desire-firewall.ts';
@@ -63,7 +64,11 @@ export function desireClassic(given: DesireInput, parts: DesireParts): Desire {
   const { classicHealth } = settings;
   const want: Want<BalancerSpec> = {
     ...{ kind: classicKinds.balancer, key: 'main', slot: slotOf(desired.name), carriesAddress: true, spec },
-    needs: [...front.groups.filter((group) => !group.startsWith('sg-')), ...rules.wants.map(nameOf)],
+    needs: [
+      ...front.groups.filter((group) => !group.startsWith('sg-')),
+      // Members come and go also where a group of the nodes is full.
+      ...(sameSet(front.groups, balancer?.securityGroups ?? []) ? [] : rules.wants.map(nameOf)),
+    ],
     ...(classicHealth !== undefined && { asGood: [{ ...spec, health: classicHealth }] }),
     summary: summaryOf(spec),
   };

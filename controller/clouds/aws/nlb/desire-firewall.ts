@@ -75,7 +75,7 @@ export function desireFirewall(context: FirewallContext): Firewall {
     refusals.push({ reason: 'Unsupported', message: `spec.loadBalancerSourceRanges: ${why}` });
   }
   const rules = desireNodeRules({
-    ...{ input, facts, instances, traffic, front: front?.id, needs: context.needs, isAdopted: standing.isAdopted },
+    ...{ input, facts, instances, traffic, front: front?.id, needs: context.needs },
     ...{ groups: isAttached ? [] : (groups ?? []), carried: isAttached ? [] : carriedNow },
     clients: client !== undefined ? [client] : isBare ? clientsOf(desired) : [],
     checks: client !== undefined ? [client] : subnetCidrs(),

@@ -29,8 +29,6 @@ export interface NodeRulesContext {
   readonly ports: readonly { readonly protocol: 'tcp' | 'udp'; readonly port: number }[];
   /** `shared`: the port is the same for several load balancers (that of kube-proxy), so their rule is, too. */
   readonly health: readonly { readonly port: number; readonly shared: boolean }[];
-  /** It was taken over from the classic controller and carries no tag of ours yet. */
-  readonly isAdopted: boolean;
   /** By these it shows whose its rules are. */
   readonly needs: readonly ResourceName[];
   /** `DisableSecurityGroupIngress`: a person looks after the nodes' groups. */
@@ -123,9 +121,6 @@ function clientRules(group: ObservedSecurityGroup, context: NodeRulesContext): r
   const { owner, name } = input.desired;
   const isTraffic = ({ protocol, description }: IngressRule) =>
     protocol === '-1' && description === descriptions.traffic(owner.cluster);
-  const isOpen = (client: string) =>
-    group.ingress.some((rule) => rule.protocol === '-1' && rule.source === client && !isTraffic(rule));
-  if (context.isAdopted && clients.every(isOpen)) return [];
   const opened = ports.flatMap(({ protocol, port }) =>
     clients.map((source): IngressRule => {
       return { protocol, fromPort: port, toPort: port, source, description: descriptions.client(name) };
@@ -146,10 +141,13 @@ function clientRules(group: ObservedSecurityGroup, context: NodeRulesContext): r
   );
   const there = new Set(group.ingress.map(ruleKey));
   const ofOurs = new Set(input.found(groupKinds.rule).map(({ id }) => id));
+  // A group takes few rules, and one of the classic controller lets in everything from a person's group.
+  const wide = group.ingress.filter((rule) => rule.protocol === '-1' && !ofOurs.has(nodeRuleKey(group.id, rule)));
+  const isOpen = [...clients, ...checks].every((source) => wide.some((rule) => rule.source === source));
   /** Ours or shared where it stands; one of a person serves. */
   const isNeeded = (rule: IngressRule, others: readonly IngressRule[]) => {
     if (there.has(ruleKey(rule))) return ofOurs.has(nodeRuleKey(group.id, rule));
-    return !others.some((other) => covers(other, rule));
+    return !isOpen && !others.some((other) => covers(other, rule));
   };
   return [
     // Also where a wider one lets them in: by these others see that the shared rules are needed.

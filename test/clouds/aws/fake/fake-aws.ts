@@ -10,6 +10,7 @@ import type { Permit } from '../../../../controller/clouds/permit.ts';
 import { attachedTo, detachedFrom } from './fake-classic.ts';
 import { elbV2Actions } from './fake-elbv2.ts';
 import { AwsFault } from './query.ts';
+import { demandRoom, fewGroups } from './quotas.ts';
 import { type FakeRegion, newRegion } from './region.ts';
 
 type Input = Readonly<Record<string, unknown>>;
@@ -118,6 +119,7 @@ export function createFakeAws({ groups: first, instance, subnets }: FakeAwsOptio
       const rules = rulesOf(list(input['IpPermissions']));
       const there = new Set(one.ingress.map(ruleKey));
       if (rules.some((rule) => there.has(ruleKey(rule)))) throw failure('InvalidPermission.Duplicate', one.id);
+      demandRoom([...one.ingress, ...rules]);
       groups.set(one.id, { ...one, ingress: [...one.ingress, ...rules] });
       return {};
     },
@@ -204,7 +206,7 @@ export function createFakeAws({ groups: first, instance, subnets }: FakeAwsOptio
       const DNSName = `${name(input)}-${made}.eu-west-1.elb.amazonaws.com`;
       const description = {
         ...{ LoadBalancerName: name(input), DNSName, Scheme: input['Scheme'] ?? 'internet-facing' },
-        ...{ Subnets: input['Subnets'], SecurityGroups: input['SecurityGroups'], Instances: [] },
+        ...{ Subnets: input['Subnets'], SecurityGroups: fewGroups(list(input['SecurityGroups'])), Instances: [] },
         ...{ ListenerDescriptions: list(input['Listeners']).map(asListener), Policies: { OtherPolicies: [] } },
         HealthCheck: { Target: 'TCP:80', Interval: 30, Timeout: 5, HealthyThreshold: 10, UnhealthyThreshold: 2 },
       };
@@ -224,7 +226,9 @@ export function createFakeAws({ groups: first, instance, subnets }: FakeAwsOptio
       return {};
     },
     ApplySecurityGroupsToLoadBalancer(input) {
-      describe(input, () => ({ SecurityGroups: list<string>(input['SecurityGroups']).map((id) => group(id).id) }));
+      describe(input, () => ({
+        SecurityGroups: fewGroups(list<string>(input['SecurityGroups'])).map((id) => group(id).id),
+      }));
       return {};
     },
     CreateLoadBalancerListeners(input) {

@@ -1,4 +1,5 @@
 import { AwsFault, pageOf, type SdkTag, sdkTags, setTags, type Wire } from './query.ts';
+import { fewGroups } from './quotas.ts';
 import { type FakeClassicBalancer, type FakeRegion, hold, tagsIn } from './region.ts';
 
 type Listener = Omit<FakeClassicBalancer['listeners'][number], 'policies'>;
@@ -206,7 +207,7 @@ function listenerOf({ name, listeners }: FakeClassicBalancer, port: string | und
 
 function realGroups({ groups }: FakeRegion, ids: readonly string[] = []): readonly string[] {
   const missing = ids.find((id) => !groups.has(id));
-  if (missing === undefined) return ids;
+  if (missing === undefined) return fewGroups(ids);
   throw new AwsFault('InvalidSecurityGroup', `The security group '${missing}' does not exist`);
 }
 

@@ -1,4 +1,5 @@
 import { AwsFault, pageOf, type SdkTag, sdkTags, setTags, type Wire } from './query.ts';
+import { fewGroups } from './quotas.ts';
 import {
   type FakeListener,
   type FakeNetworkBalancer,
@@ -337,7 +338,7 @@ function placesIn({ subnets }: FakeRegion, { Subnets = [], SubnetMappings }: Req
 
 function realGroups({ groups }: FakeRegion, ids: readonly string[] = []): readonly string[] {
   const gone = ids.find((id) => !groups.has(id));
-  if (gone === undefined) return ids;
+  if (gone === undefined) return fewGroups(ids);
   throw new AwsFault('InvalidSecurityGroup', `The security group '${gone}' does not exist`);
 }
 

@@ -1,4 +1,5 @@
 import { AwsFault, pageOf, type SdkTag, setTags, type Wire } from './query.ts';
+import { demandRoom } from './quotas.ts';
 import { type FakeRegion, type FakeRule, type FakeSecurityGroup, newId, tagsIn } from './region.ts';
 
 interface Permission {
@@ -100,6 +101,7 @@ export const networkActions: Readonly<Record<string, Action>> = {
       const message = `the specified rule "peer: ${duplicate.source}" already exists`;
       throw new AwsFault('InvalidPermission.Duplicate', message);
     }
+    demandRoom([...group.ingress, ...rules]);
     group.ingress = [...group.ingress, ...rules];
     return done;
   },
