@@ -15,6 +15,17 @@ test('the delay doubles with every failure, up to its limit', () => {
   assert.equal(backOffLeftMs(undefined, service, 1000), 0);
 });
 
+test('failures are counted anew for another desired state, which is known as a correction', () => {
+  const [service, corrected] = [exampleService(), exampleService({ spec: { ports: [{ port: 81 }] } })];
+  let held = backOffAfter(undefined, service, undefined, 0);
+  held = backOffAfter(held, service, undefined, 0);
+  assert.deepEqual([held.failures, held.isCorrection], [2, false]);
+  held = backOffAfter(held, corrected, undefined, 0);
+  assert.deepEqual([held.failures, held.isCorrection], [1, true]);
+  held = backOffAfter(held, corrected, undefined, 0);
+  assert.deepEqual([held.failures, held.isCorrection], [2, true]);
+});
+
 test('the delay that the cloud asks for is observed', () => {
   const held = backOffAfter(undefined, exampleService(), 42_000, 0);
   assert.equal(backOffLeftMs(held, exampleService(), 2000), 40_000);

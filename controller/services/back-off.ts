@@ -9,8 +9,10 @@ export interface BackOff {
   readonly fingerprint: string;
   /** Monotonic milliseconds. */
   readonly untilMs: number;
-  /** Consecutive. */
+  /** Consecutive, for the same desired state. */
   readonly failures: number;
+  /** Another desired state failed before: a person corrected something and waits for the answer. */
+  readonly isCorrection: boolean;
 }
 
 /** Upstream's delays between tries. */
@@ -30,10 +32,18 @@ export function backOffAfter(
   retryAfterMs: number | undefined,
   nowMs: number,
 ): BackOff {
-  const failures = (before?.failures ?? 0) + 1;
+  const fingerprint = print(service);
+  const same = before?.fingerprint === fingerprint ? before : undefined;
+  const failures = (same?.failures ?? 0) + 1;
+  const isCorrection = same?.isCorrection ?? before !== undefined;
   const { firstMs, maxMs } = serviceBackOff;
   const delayMs = Math.min(maxMs, firstMs * 2 ** Math.min(failures - 1, 30)) * share;
-  return { fingerprint: print(service), untilMs: nowMs + Math.max(delayMs, retryAfterMs ?? 0), failures };
+  return { fingerprint, untilMs: nowMs + Math.max(delayMs, retryAfterMs ?? 0), failures, isCorrection };
+}
+
+/** Whether a change of the Service ends its delay. Pure. */
+export function endsBackOff(before: ServiceView, now: ServiceView): boolean {
+  return print(before) !== print(now);
 }
 
 function print(service: ServiceView): string {

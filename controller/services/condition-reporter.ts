@@ -6,11 +6,11 @@ import type { ServiceStates } from './service-state.ts';
 
 /** Notes the condition of each Service in its state, and emits an event for each change that operators have to know. */
 export interface ConditionReporter {
-  /** Emits an event where the reason is new and not only temporary. */
+  /** Emits an event where the reason is new and not only temporary. `again`: also where it is not new. */
   note(
     service: ServiceView,
     condition: LoadBalancerCondition,
-    options?: { readonly quiet?: boolean; readonly as?: ServiceEventReason },
+    options?: { readonly quiet?: boolean; readonly again?: boolean; readonly as?: ServiceEventReason },
   ): void;
   emit(service: ServiceView, reason: ServiceEventReason, message: string, type?: 'Normal' | 'Warning'): void;
 }
@@ -29,10 +29,10 @@ export function createConditionReporter(states: ServiceStates, events: EventSink
 
   return {
     emit,
-    note(service, { reason, message }, { quiet = false, as = 'SyncLoadBalancerFailed' } = {}) {
+    note(service, { reason, message }, { quiet = false, again = false, as = 'SyncLoadBalancerFailed' } = {}) {
       const before = states.get(service.uid)?.reason ?? service.condition?.reason;
       states.setReason(service.uid, reason);
-      if (quiet || silent.has(reason) || before === reason) return;
+      if (quiet || silent.has(reason) || (before === reason && !again)) return;
       if (reason === 'NoMembers')
         emit(service, 'UnAvailableLoadBalancer', 'There are no available nodes for LoadBalancer', 'Warning');
       else if (reason === 'MemberRemovalWithheld') emit(service, 'LoadBalancerMembersWithheld', message, 'Warning');

@@ -107,15 +107,17 @@ export function createServiceReconciler(context: ServiceContext, options: Reconc
     const retryAfterMs = isCloudError(error) || isKubeError(error) ? error.retryAfterMs : undefined;
     const state = states.of(service.uid);
     state.backOff = backOffAfter(state.backOff, service, retryAfterMs, clock.monotonic());
-    const { failures } = state.backOff;
+    const { failures, isCorrection } = state.backOff;
     const { condition } = failure;
-    if (condition === undefined || (failure.patient && failures < 3)) throw error;
+    const shownFrom = failure.patient ? 3 : 1;
+    if (condition === undefined || failures < shownFrom) throw error;
     if (subject.gone) reporter.note(service, condition, { quiet: !failure.event, as: 'DeleteLoadBalancerFailed' });
     else {
       const shown = latest.get(service.key)?.condition;
-      reporter.note(service, condition, { quiet: !failure.event });
+      const isFirst = failures === shownFrom;
+      reporter.note(service, condition, { quiet: !failure.event, again: isFirst && isCorrection });
       // The message may differ at every try, so it is written with growing intervals.
-      const isNew = shown?.reason !== condition.reason || Number.isInteger(Math.log2(failures));
+      const isNew = isFirst || shown?.reason !== condition.reason || Number.isInteger(Math.log2(failures));
       if (isNew) await tryToShow(latest.get(service.key) ?? service, condition);
     }
     throw error;

@@ -7,7 +7,7 @@ import type { ServiceView } from '../model/service-view.ts';
 import { firstRead } from '../runtime/first-read.ts';
 import type { LeaderTask } from '../runtime/leader-task.ts';
 import { createReconciler, type QueueMetrics, type Reconciler } from '../runtime/reconciler.ts';
-import { serviceBackOff } from './back-off.ts';
+import { endsBackOff, serviceBackOff } from './back-off.ts';
 import { adoptableOf, type ClusterIdentity } from './desired.ts';
 import { unrecordedIn } from './gone-services.ts';
 import { intentOf } from './intent.ts';
@@ -98,6 +98,7 @@ export function createServiceTask(context: ServiceContext, options: ServiceTaskO
     }
     const { old, object } = event;
     if (reconciler.latest.isEcho(object) || !needsReconcile(old, object)) return;
+    if (endsBackOff(old, object)) queue.forget(event.key);
     // A Service that no longer concerns us is reconciled once more, to forget its state.
     if (concerns(object) || concerns(old)) queue.enqueue(event.key, { priority: 'high' });
   }

@@ -70,6 +70,32 @@ describe('failures of Services', () => {
     assertConverged(world, 'after two tries');
   });
 
+  for (const [status, afterMs] of [
+    [422, 3000],
+    [503, 20_000],
+  ] as const)
+    it(`answers a correction that fails with the same reason as before, ${status}, by its own message`, async () => {
+      await replica.start();
+      world.services.create('web');
+      await world.clock.advance(2000);
+      const port = (name: string, number: number) => ({ name, port: number, protocol: 'TCP' });
+      const effect = { kind: 'error', status } as const;
+      const said = () => [world.services.condition('web')?.message ?? '', replica.lastEvent('web') ?? ''];
+      world.cloud.faults.add({ operation: 'listeners.create', effect });
+      world.services.patch('web', { spec: { ports: [port('a', 80), port('b', 443)] } });
+      await world.clock.advance(3_600_000);
+      for (const text of said()) assert.match(text, /listener/);
+      const [events] = [replica.reasons('web').length];
+      world.cloud.faults.clear();
+      world.cloud.faults.add({ operation: 'pools.update', effect });
+      world.services.patch('web', { spec: { ports: [port('a', 80)], sessionAffinity: 'ClientIP' } });
+      await world.clock.advance(afterMs);
+      for (const text of said()) assert.match(text, /pool/);
+      await world.clock.advance(3_600_000);
+      const later = replica.reasons('web').slice(events);
+      assert.deepEqual(later, ['SyncLoadBalancerFailed']);
+    });
+
   it('tries a change that the cloud accepts and never makes at growing intervals', async () => {
     await world.close();
     const step = { action: 'update', resource: 'pool', target: 'p', summary: 'set the pool' } as const;
