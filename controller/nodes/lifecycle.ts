@@ -85,15 +85,13 @@ export function createLifecycle(context: NodeContext, options: LifecycleOptions)
       if (suspects.get(node.name)?.hinted !== true) drop(node.name);
       return;
     }
-    suspects.add(node.name, node.uid, false, changedSinceLookup);
-    wake?.();
+    if (suspects.add(node.name, node.uid, false, changedSinceLookup)) wake?.();
   }
 
   function hint(name: string): void {
     const node = nodes.get(name);
     if (node === undefined) return;
-    suspects.add(name, node.uid, true, true);
-    wake?.();
+    if (suspects.add(name, node.uid, true, true)) wake?.();
   }
 
   async function pass(): Promise<void> {
@@ -252,10 +250,12 @@ export function createLifecycle(context: NodeContext, options: LifecycleOptions)
       };
       const arm = () => {
         const now = clock.monotonic();
-        const dueMs = Math.min(suspects.nextAtMs() ?? Number.POSITIVE_INFINITY, now + 10_000);
         // A new suspect waits a moment, so that others of the same event join its pass. A change never postpones a
         // lookup that is already due.
-        const at = Math.max(now + 200, dueMs, beganMs + Math.min(1000, options.periodMs));
+        const earliestMs = Math.max(now + 200, beganMs + Math.min(1000, options.periodMs));
+        // Of a thousand Nodes that are lost at once, only the first has all suspects searched.
+        if (armedFor <= earliestMs) return;
+        const at = Math.max(earliestMs, Math.min(suspects.nextAtMs() ?? Number.POSITIVE_INFINITY, now + 10_000));
         if (at >= armedFor) return;
         timer?.cancel();
         armedFor = at;

@@ -46,9 +46,9 @@ export interface Suspects {
   get(name: string): Suspect | undefined;
   /**
    * Makes the Node due at once and keeps a running series. An existing suspect keeps its schedule, unless the Node
-   * changed.
+   * changed. Returns whether it is due now.
    */
-  add(name: string, uid: string, hinted: boolean, changedSinceLookup: boolean): void;
+  add(name: string, uid: string, hinted: boolean, changedSinceLookup: boolean): boolean;
   drop(name: string): void;
   /** Drops this suspect, but not another of the same name. */
   end(suspect: Suspect): void;
@@ -80,12 +80,13 @@ export function createSuspects(clock: Clock): Suspects {
           held.changedSinceLookup = true;
         }
         held.hinted ||= hinted;
-        return;
+        return changedSinceLookup;
       }
       suspects.set(name, {
         ...{ name, uid, sinceMs: now, answeredMs: now, answer: undefined, nextAtMs: now, tries: 0 },
         ...{ series: undefined, hinted, changedSinceLookup: false, exhausted: false, granted: false },
       });
+      return true;
     },
     drop,
     end(suspect) {
