@@ -1,7 +1,16 @@
 import type { Clock } from '../../common/process/clock.ts';
 import { annotations } from '../../common/well-known.ts';
 import type { Leadership } from '../kube/leadership.ts';
-import { type Budget, type BudgetKind, expiresInMs, parseLedger, printLedger, room, spend } from './deletion-budget.ts';
+import {
+  type Budget,
+  type BudgetKind,
+  expiresInMs,
+  notLater,
+  parseLedger,
+  printLedger,
+  room,
+  spend,
+} from './deletion-budget.ts';
 
 /** Spends the budgets of deletions. A spending is recorded in the Lease before the deletion. */
 export interface BudgetKeeper {
@@ -35,12 +44,12 @@ export function createBudgetKeeper(
 
   async function spendUpTo(kind: BudgetKind, requested: number, ownedNodes: number): Promise<number> {
     const now = clock.now();
-    const ledger = readLedger();
+    const noted = readLedger();
+    const ledger = notLater(noted, now);
     const limit = own[kind] ?? budget;
     const granted = Math.min(requested, room(limit, kind, ownedNodes, ledger, now));
-    if (granted === 0) return 0;
-    const next = spend(limit, kind, granted, ledger, now);
-    await leadership.annotate({ [annotations.deletionLedger]: printLedger(next) });
+    const next = printLedger(granted === 0 ? ledger : spend(limit, kind, granted, ledger, now));
+    if (next !== printLedger(noted)) await leadership.annotate({ [annotations.deletionLedger]: next });
     return granted;
   }
 

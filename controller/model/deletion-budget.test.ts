@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { fakeClock } from '../../common/testing/fake-clock.ts';
+import { annotations } from '../../common/well-known.ts';
 import { memoryLeadership, memoryLease } from '../kube/testing/memory-leadership.ts';
 import { createBudgetKeeper } from './budget-keeper.ts';
 import {
@@ -130,7 +131,8 @@ describe('a budget', () => {
 describe('the keeper of the budget', () => {
   function keeper(own: Parameters<typeof createBudgetKeeper>[3] = {}) {
     const lease = memoryLease();
-    return { lease, budget: createBudgetKeeper(tenth, memoryLeadership(lease), fakeClock(), own) };
+    const clock = fakeClock();
+    return { clock, lease, budget: createBudgetKeeper(tenth, memoryLeadership(lease), clock, own) };
   }
 
   it('grants the same room only once to concurrent requests', async () => {
@@ -145,6 +147,16 @@ describe('the keeper of the budget', () => {
   it('uses the separate budget of a kind where there is one', async () => {
     const { budget } = keeper({ member: { limit: { count: 3 }, windowMs: 60_000 } });
     assert.deepEqual([await budget.take('member', 9, 100), await budget.take('deletion', 20, 100)], [3, 10]);
+  });
+
+  it('has room again one window after a leader whose clock was ahead by a month', async () => {
+    const { budget, lease, clock } = keeper();
+    const ahead = Math.ceil(clock.now() / 1000) + 30 * 86_400;
+    lease.annotations = { [annotations.deletionLedger]: `d${ahead}x10,m${ahead}x1` };
+    assert.equal(await budget.take('deletion', 1, 100), 0);
+    await clock.advance(tenth.windowMs + 1000);
+    assert.equal(await budget.take('deletion', 10, 100), 10);
+    assert.equal(await budget.take('member', 10, 100), 10, 'of the other kinds, too');
   });
 
   it('writes nothing when there is no room', async () => {

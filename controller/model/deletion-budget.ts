@@ -62,6 +62,15 @@ export function printLedger(ledger: Ledger): string {
   return ledger.map(({ letter, atSeconds, count }) => `${letter}${atSeconds}x${count}`).join(',');
 }
 
+/**
+ * Entries later than now count as made now: otherwise those of a leader whose clock was ahead would not expire before
+ * that time.
+ */
+export function notLater(ledger: Ledger, nowMs: number): Ledger {
+  const atMost = Math.ceil(nowMs / 1000);
+  return ledger.map((entry) => ({ ...entry, atSeconds: Math.min(entry.atSeconds, atMost) }));
+}
+
 /** The entries inside the window. A time in the future (after a jump of the clock) counts as now. */
 function current(ledger: Ledger, windowMs: number, nowMs: number): Entry[] {
   return ledger.filter(({ atSeconds }) => nowMs - atSeconds * 1000 < windowMs);
