@@ -9,10 +9,10 @@ test('the delay doubles with every failure, up to its limit', () => {
   const delays = Array.from({ length: 9 }, (_, index) => {
     held = backOffAfter(held, service, undefined, 1000);
     assert.equal(held.failures, index + 1);
-    return backOffLeftMs(held, service, 1000) / 750;
+    return backOffLeftMs(held, service, false, 1000) / 750;
   });
   assert.deepEqual(delays, [5, 10, 20, 40, 80, 160, 300, 300, 300]);
-  assert.equal(backOffLeftMs(undefined, service, 1000), 0);
+  assert.equal(backOffLeftMs(undefined, service, true, 1000), 0);
 });
 
 test('failures are counted anew for another desired state, which is known as a correction', () => {
@@ -28,7 +28,20 @@ test('failures are counted anew for another desired state, which is known as a c
 
 test('the delay that the cloud asks for is observed', () => {
   const held = backOffAfter(undefined, exampleService(), 42_000, 0);
-  assert.equal(backOffLeftMs(held, exampleService(), 2000), 40_000);
+  assert.equal(backOffLeftMs(held, exampleService(), false, 2000), 40_000);
+});
+
+test('a change of members shortens the delay to the first one, and to no less than the cloud asks for', () => {
+  const service = exampleService();
+  let held: BackOff | undefined;
+  for (let failures = 0; failures < 9; failures += 1) held = backOffAfter(held, service, undefined, 0);
+  assert.deepEqual(
+    [false, true].map((changed) => backOffLeftMs(held, service, changed, 1000)),
+    [224_000, 4000],
+  );
+  held = backOffAfter(held, service, 42_000, 0);
+  assert.equal(backOffLeftMs(held, service, true, 0), 42_000);
+  assert.equal(held.failures, 10);
 });
 
 test('our own writes do not end the delay; a change of what the Service asks for does', () => {
@@ -38,7 +51,7 @@ test('our own writes do not end the delay; a change of what the Service asks for
     { status: { conditions: [{ type: 'CloudLoadBalancer', status: 'False', reason: 'AwaitingCloud' }] } },
     { status: { loadBalancer: { ingress: [{ ip: '192.0.2.1' }] } } },
   ])
-    assert.ok(backOffLeftMs(held, exampleService(ours), 0) > 0);
+    assert.ok(backOffLeftMs(held, exampleService(ours), false, 0) > 0);
   for (const theirs of [
     { metadata: { deletionTimestamp: '2026-05-01T12:00:00Z' } },
     { spec: { type: 'ClusterIP' } },
@@ -46,5 +59,5 @@ test('our own writes do not end the delay; a change of what the Service asks for
     { metadata: { uid: 'another' } },
     { metadata: { annotations: { 'mooring.dev/allow-address-change': 'true' } } },
   ])
-    assert.equal(backOffLeftMs(held, exampleService(theirs), 0), 0);
+    assert.equal(backOffLeftMs(held, exampleService(theirs), false, 0), 0);
 });

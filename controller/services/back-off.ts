@@ -2,13 +2,15 @@ import type { ServiceView } from '../model/service-view.ts';
 import { fingerprintOf } from './service-fingerprint.ts';
 
 /**
- * The delay after failures. Our own writes, resyncs and changes of members enqueue a Service, but do not end the delay:
- * only a change of the desired state does.
+ * The delay after failures. Our own writes and resyncs enqueue a Service, but do not end the delay: a change of the
+ * Service does, and one of its members shortens it.
  */
 export interface BackOff {
   readonly fingerprint: string;
   /** Monotonic milliseconds. */
   readonly untilMs: number;
+  /** Other members are tried from then on: after the shortest delay, or when the cloud said. Monotonic milliseconds. */
+  readonly membersFromMs: number;
   /** Consecutive, for the same desired state. */
   readonly failures: number;
   /** Another desired state failed before: a person corrected something and waits for the answer. */
@@ -20,9 +22,20 @@ export const serviceBackOff = { firstMs: 5000, maxMs: 300_000 };
 /** Slightly shorter than the delay of the queue, so that the queue's next try is not skipped. */
 const share = 0.75;
 
-/** Milliseconds until the next try; 0 = now. Pure. */
-export function backOffLeftMs(before: BackOff | undefined, service: ServiceView, nowMs: number): number {
-  return before?.fingerprint === print(service) ? Math.max(0, before.untilMs - nowMs) : 0;
+/**
+ * Milliseconds until the next try; 0 = now. Pure.
+ *
+ * @param membersChanged since the last try
+ */
+export function backOffLeftMs(
+  before: BackOff | undefined,
+  service: ServiceView,
+  membersChanged: boolean,
+  nowMs: number,
+): number {
+  if (before?.fingerprint !== print(service)) return 0;
+  const { untilMs, membersFromMs } = before;
+  return Math.max(0, (membersChanged ? Math.min(untilMs, membersFromMs) : untilMs) - nowMs);
 }
 
 /** The delay after one more failure. Pure. */
@@ -38,7 +51,8 @@ export function backOffAfter(
   const isCorrection = same?.isCorrection ?? before !== undefined;
   const { firstMs, maxMs } = serviceBackOff;
   const delayMs = Math.min(maxMs, firstMs * 2 ** Math.min(failures - 1, 30)) * share;
-  return { fingerprint, untilMs: nowMs + Math.max(delayMs, retryAfterMs ?? 0), failures, isCorrection };
+  const fromMs = (ms: number) => nowMs + Math.max(ms, retryAfterMs ?? 0);
+  return { fingerprint, untilMs: fromMs(delayMs), membersFromMs: fromMs(firstMs), failures, isCorrection };
 }
 
 /** Whether a change of the Service ends its delay. Pure. */

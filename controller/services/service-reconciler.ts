@@ -27,6 +27,8 @@ export interface ServiceReconciler {
   reconcile(key: string, signal: AbortSignal): Promise<{ readonly requeueAfterMs?: number } | undefined>;
   /** Notes that a Service is gone. Returns whether anything of it may have to be removed. */
   departed(service: ServiceView): boolean;
+  /** The desired members of this Service may have changed. */
+  membersChanged(service: ServiceView): void;
   /** What follows from each complete read of a scope. */
   readonly audits: ScopeAudits;
   readonly latest: LatestServices;
@@ -73,8 +75,10 @@ export function createServiceReconciler(context: ServiceContext, options: Reconc
     let service: ServiceView | undefined;
     try {
       service = subject.now();
-      const delayMs = service && backOffLeftMs(states.get(service.uid)?.backOff, service, clock.monotonic());
+      const { backOff, membersChanged = false } = (service && states.get(service.uid)) ?? {};
+      const delayMs = service && backOffLeftMs(backOff, service, membersChanged, clock.monotonic());
       if (delayMs) return delayMs;
+      if (service && membersChanged) states.of(service.uid).membersChanged = false;
       if (subject.gone && (await stillExists(subject))) return undefined;
       const pass = { turns: 0, applied: undefined };
       while (!signal.aborted) {
@@ -144,5 +148,10 @@ export function createServiceReconciler(context: ServiceContext, options: Reconc
     return false;
   }
 
-  return { reconcile, departed, audits, latest };
+  function membersChanged({ uid }: ServiceView): void {
+    const state = states.get(uid);
+    if (state) state.membersChanged = true;
+  }
+
+  return { reconcile, departed, membersChanged, audits, latest };
 }

@@ -19,7 +19,7 @@ describe('the state of a Service', () => {
     const { states, counts } = setUp();
     const blank = JSON.stringify(states.of('another'));
     const state = states.of(uid);
-    state.backOff = { fingerprint: '', untilMs: 1, failures: 1, isCorrection: false };
+    state.backOff = { fingerprint: '', untilMs: 1, membersFromMs: 1, failures: 1, isCorrection: false };
     state.work = { kind: 'ensure', startedMs: 0, cause: 'service' };
     state.confirmed = true;
     state.observations.set('scope', { observation: listed(undefined, 0), stamp: 1 });

@@ -27,6 +27,8 @@ export interface ServiceState {
   work: Work | undefined;
   ensured: Ensured | undefined;
   backOff: BackOff | undefined;
+  /** Since its last try. */
+  membersChanged: boolean;
   refusedMembers: RefusedMembers;
   drainTimes: DrainTimes | undefined;
   podIds: PodIds | undefined;
@@ -79,7 +81,7 @@ export function createServiceStates(gauge: ReasonGauge = { set() {} }): ServiceS
     const state: Writable = {
       ...{ uid, observations: new Map(), written: undefined, released: false, gone: undefined, confirmed: false },
       ...{ reason: undefined, work: undefined, ensured: undefined, backOff: undefined, refusedMembers: noneRefused },
-      ...{ drainTimes: undefined, podIds: undefined, shown: undefined },
+      ...{ drainTimes: undefined, podIds: undefined, shown: undefined, membersChanged: false },
     };
     states.set(uid, state);
     return state;

@@ -65,18 +65,24 @@ export function createServiceTask(context: ServiceContext, options: ServiceTaskO
   });
   members.onChange(() => {
     if (!term) return;
-    const keys = [...services.values()].filter(isServed).map(({ key }) => key);
-    if (keys.length === 0) return;
-    term.pass = { startedMs: term.pass?.startedMs ?? clock.monotonic(), remaining: new Set(keys) };
-    for (const key of keys) term.queue.enqueue(key);
+    const served = [...services.values()].filter(isServed);
+    if (served.length === 0) return;
+    const remaining = new Set(served.map(({ key }) => key));
+    term.pass = { startedMs: term.pass?.startedMs ?? clock.monotonic(), remaining };
+    for (const service of served) enqueueMembers(term, service);
   });
 
   context.pods.onChange((key) => {
     const service = services.get(key);
     if (!term || service === undefined || !isServed(service)) return;
     const choice = chooseCloud(service, clouds);
-    if ('cloud' in choice && takesPods(service, choice.cloud)) term.queue.enqueue(key);
+    if ('cloud' in choice && takesPods(service, choice.cloud)) enqueueMembers(term, service);
   });
+
+  function enqueueMembers({ reconciler, queue }: Term, service: ServiceView): void {
+    reconciler.membersChanged(service);
+    queue.enqueue(service.key);
+  }
 
   function isServed(service: ServiceView): boolean {
     return intentOf(service, options.loadBalancerClasses) === 'ensure';

@@ -96,6 +96,45 @@ describe('failures of Services', () => {
       assert.deepEqual(later, ['SyncLoadBalancerFailed']);
     });
 
+  it('adds a Node within seconds while another step fails for good, and tries no more than every five seconds', async () => {
+    const failing = 'listeners.create';
+    await replica.start();
+    world.services.create('web');
+    await world.clock.advance(2000);
+    world.cloud.faults.add({ operation: failing, effect: { kind: 'error', status: 422 } });
+    const ports = [80, 443].map((port) => ({ name: `p${port}`, port, protocol: 'TCP' }));
+    world.services.patch('web', { spec: { ports } });
+    await world.clock.advance(3_600_000);
+    world.node('n2');
+    await world.clock.advance(10_000);
+    assert.equal(world.loadBalancerOf('web')?.pools[0]?.members.length, 3);
+    const tries = world.cloud.calls.total(failing);
+    for (let seconds = 0; seconds < 60; seconds += 1) {
+      world.node(`m${seconds}`);
+      await world.clock.advance(1000);
+    }
+    const more = world.cloud.calls.total(failing) - tries;
+    assert.ok(more <= 13, `${more} tries in a minute`);
+    await world.clock.advance(10_000);
+    assert.equal(world.loadBalancerOf('web')?.pools[0]?.members.length, 63);
+    assert.equal(world.services.condition('web')?.reason, 'RefusedByCloud');
+  });
+
+  it('tries other members no sooner than the cloud says', async () => {
+    await replica.start();
+    world.services.create('web');
+    await world.clock.advance(2000);
+    const operation = 'pools.set-members';
+    world.cloud.faults.add({ operation, effect: { kind: 'throttle', retryAfterSeconds: 40 }, times: 1 });
+    world.node('n2');
+    await world.clock.advance(10_000);
+    world.node('n3');
+    await world.clock.advance(25_000);
+    assert.equal(world.cloud.calls.total(operation), 1);
+    await world.clock.advance(20_000);
+    assert.equal(world.loadBalancerOf('web')?.pools[0]?.members.length, 4);
+  });
+
   it('tries a change that the cloud accepts and never makes at growing intervals', async () => {
     await world.close();
     const step = { action: 'update', resource: 'pool', target: 'p', summary: 'set the pool' } as const;
