@@ -41,8 +41,8 @@ export function createNodeRanges(context: IpamContext, allocator: RangeAllocator
   }
 
   /**
-   * Reports a fault once per Node. It does not stop the allocation: the range of such a Node takes nothing from the
-   * others.
+   * Reports a fault once per Node. It does not stop the allocation: the range of such a Node takes little or nothing
+   * from the others.
    */
   function report(
     node: NodeView,

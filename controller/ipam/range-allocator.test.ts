@@ -88,14 +88,32 @@ describe('the ranges of Nodes', () => {
     ]);
   });
 
-  it('allocates parts of ranges with an earlier mask only when no other range is left', () => {
+  it('never allocates parts of ranges that an earlier mask gave', () => {
     const { ranges, give } = allocator('10.244.0.0/21');
-    ranges.mark(owner('wide'), ['10.244.0.0/22']);
-    ranges.mark(owner('narrow'), ['10.244.5.128/25']);
-    assert.deepEqual(['a', 'b', 'c'].map(give), ['10.244.4.0/24', '10.244.6.0/24', '10.244.7.0/24']);
+    const marked = ranges.mark(owner('wide'), ['10.244.0.0/23']);
+    assert.deepEqual(marked, { ...fine, mask: ['10.244.0.0/23'] });
+    for (const uid of ['narrow', 'beside']) {
+      const range = uid === 'narrow' ? '10.244.5.128/25' : '10.244.5.0/25';
+      assert.deepEqual(ranges.mark(owner(uid), [range]), { ...fine, mask: [range] });
+    }
+    const given = ['a', 'b', 'c', 'd', 'e'].map(give);
+    const free = [2, 3, 4, 6, 7].map((at) => `10.244.${at}.0/24`);
+    assert.deepEqual(given, free);
+    assert.equal(give('f'), 'full 10.244.0.0/21');
     ranges.release(owner('narrow'));
-    assert.equal(give('d'), '10.244.5.0/24');
-    assert.equal(give('e'), '10.244.0.0/24');
+    assert.equal(give('f'), 'full 10.244.0.0/21', 'the other half is in use');
+    ranges.release(owner('beside'));
+    assert.equal(give('f'), '10.244.5.0/24');
+    ranges.release(owner('wide'));
+    assert.deepEqual(['g', 'h'].map(give), ['10.244.0.0/24', '10.244.1.0/24']);
+  });
+
+  it('allocates parts of a range that is too wide for one Node only when no other is left', () => {
+    const { ranges, give } = allocator('10.244.0.0/16');
+    ranges.mark(owner('rogue'), ['10.244.0.0/19']);
+    const given = Array.from({ length: 224 }, (_, at) => give(`a${at}`));
+    assert.ok(!given.some((range) => Number(range.split('.')[2]) < 32));
+    assert.equal(give('b'), '10.244.0.0/24');
   });
 
   it('releases the allocated ranges of a Node that has others', () => {

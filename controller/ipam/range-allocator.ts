@@ -1,6 +1,6 @@
 import type { MetricsOf } from '../../common/process/metrics.ts';
 import { type Cidr, parseCidr } from '../model/cidr.ts';
-import { boundsFault, type RouteBounds } from '../model/route-bounds.ts';
+import { boundsFault, holds, type RouteBounds } from '../model/route-bounds.ts';
 import { type CidrSet, createCidrSet } from './cidr-set.ts';
 import type { RangeOptions } from './ipam-options.ts';
 import type { ipamMetrics } from './metrics.ts';
@@ -42,12 +42,15 @@ interface Holding {
   readonly owner: Owner;
   readonly cidrs: readonly Cidr[];
   /**
-   * The `cidrs` that would not be allocated here. They are not counted, so that no Node can exhaust the ranges. While
-   * there is room, no other Node gets a part of them.
+   * The `cidrs` that would not be allocated here, whatever the mask. They are not counted, so that no Node can exhaust
+   * the ranges. While there is room, no other Node gets a part of them.
    */
   readonly avoided: readonly Cidr[];
   readonly marked: Marked;
 }
+
+/** As many parts of the configured mask count for one Node that has a wider range. */
+const maxParts = 16;
 
 export function createRangeAllocator(options: RangeOptions, metrics: MetricsOf<typeof ipamMetrics>): RangeAllocator {
   const sets = options.ranges.map(({ range, maskSize }) => createCidrSet(range, maskSize));
@@ -89,19 +92,27 @@ export function createRangeAllocator(options: RangeOptions, metrics: MetricsOf<t
       }
       cidrs.push(cidr);
       const fault = boundsFault(cidr, bounds);
-      if (fault) {
+      if (fault) marked[fault.kind === 'service' ? 'overlaps' : fault.kind].push(text);
+      if (fault && !(fault.kind === 'mask' && isSmall(cidr))) {
         avoided.push(cidr);
-        marked[fault.kind === 'service' ? 'overlaps' : fault.kind].push(text);
         continue;
       }
       for (const set of sets) {
         const { touches, free } = set.occupy(cidr);
-        if (!free) marked.overlaps.push(text);
+        if (!free && !fault) marked.overlaps.push(text);
         if (touches) measure(set);
       }
     }
     hold({ owner, cidrs, avoided, marked });
     return marked;
+  }
+
+  /** Whether a range that an earlier mask may have given counts: no single kubelet may use up the ranges by one. */
+  function isSmall(cidr: Cidr): boolean {
+    const set = sets.find(({ range }) => holds(range, cidr));
+    if (set === undefined) return false;
+    const parts = 2 ** (set.partPrefix - cidr.prefix);
+    return parts <= Math.max(1, Math.min(maxParts, set.size / 4));
   }
 
   function hold(holding: Holding): void {
