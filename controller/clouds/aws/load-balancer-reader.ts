@@ -72,7 +72,7 @@ export function createLoadBalancerReader(given: LoadBalancerReaderParts): Reader
   const mayBeOurs = ({ tags }: Pick<NetworkLoadBalancer, 'tags'>) =>
     ownerIn(tags, view.cluster) !== undefined || view.marks?.tags.owns(tags) === true;
 
-  /** What planning has to know of the members and the subnets of load balancers that are, or may become, ours. */
+  /** What planning has to know of members, and of subnets, from where those of others probe members, too. */
   async function readAround(
     classics: readonly ClassicLoadBalancer[],
     networks: readonly NetworkLoadBalancer[],
@@ -80,7 +80,7 @@ export function createLoadBalancerReader(given: LoadBalancerReaderParts): Reader
     options: ReadOptions,
   ): Promise<void> {
     const own = classics.filter(mayBeOurs);
-    const isNeeded = withSubnets && (own.length > 0 || networks.some(mayBeOurs));
+    const isNeeded = withSubnets && (own.length > 0 || networks.length > 0);
     const ids = new Set(own.flatMap(({ instances }) => instances));
     await Promise.all([reads.instances([...ids], options), isNeeded ? reads.subnets(options) : undefined]);
   }

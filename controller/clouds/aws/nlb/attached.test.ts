@@ -58,6 +58,25 @@ describe('a network load balancer that other Services use', () => {
     });
   }
 
+  it('of others and without groups is let in to probe the nodes, by the first plan of a process, too', async () => {
+    const m = machine();
+    const { observed } = await m.ensure(network());
+    const host = m.networkBalancer()!;
+    host.tags.clear();
+    host.tags.set(ownerTags.consent, 'uid-c/default');
+    for (const things of [m.aws.region.listeners, m.aws.region.targetGroups]) things.clear();
+    m.aws.groups.set('sg-nodes', { ...m.aws.groups.get('sg-nodes')!, ingress: [] });
+    const attach = { id: observed!.id!, allowed: false };
+    const guest = desiredOf('u2', { ports: [port(8443)], attach, annotations: { [keys.type]: 'nlb' } });
+    for (const isFirst of [true, false]) {
+      m.restart();
+      await m.audit();
+      assert.equal((await m.ensure(guest)).sent.length > 0, isFirst);
+      const probes = m.rulesOfNodes().filter((one) => one.startsWith('tcp 10256'));
+      assert.deepEqual(probes.sort(), ['tcp 10256 10.0.0.0/24', 'tcp 10256 10.0.1.0/24']);
+    }
+  });
+
   it('takes a Service that had one of its own, and gives it back, each served all the time', async () => {
     for (const config of [managedConfig, plainConfig]) {
       const m = machine({ config });

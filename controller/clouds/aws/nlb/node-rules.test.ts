@@ -12,7 +12,7 @@ import {
   port,
 } from '../../../../test/clouds/aws/fake/machine.ts';
 import { clusterTag, group, rule } from '../../../../test/clouds/aws/fake/network-facts.ts';
-import type { DesiredLoadBalancer } from '../../load-balancers.ts';
+import { type DesiredLoadBalancer, ownerTags } from '../../load-balancers.ts';
 import { keys } from '../load-balancer-annotations.ts';
 import { type IngressRule, ruleKey } from '../security-groups/ingress-rule.ts';
 
@@ -65,6 +65,27 @@ describe('rules on the groups of the nodes for a network load balancer without g
     assert.ok(!sent.some((one) => one.includes('Ingress')), sent.join());
     await m.remove(local);
     assert.deepEqual(shown(m), []);
+  });
+
+  it('of an adopted one that was never changed go with its Service', async () => {
+    for (const restarts of [false, true]) {
+      const m = machine();
+      const local = network({ trafficPolicy: 'Local', healthCheck: { port: 31_000, path: '/healthz' } });
+      await m.ensure(local);
+      const { hostname, tags } = m.networkBalancer()!;
+      const { listeners, targetGroups } = m.aws.region;
+      const tagged = [tags, ...[...listeners.values(), ...targetGroups.values()].map((one) => one.tags)];
+      for (const own of tagged) for (const key of Object.values(ownerTags)) own.delete(key);
+      m.restart();
+      const proof = { clusterName: 'kubernetes', addresses: [hostname] };
+      const audit = () => m.during(m.balancers.observeAll('uid-c', undefined, [m.refOf(local, proof)]));
+      await audit();
+      assert.deepEqual((await m.ensure(local, undefined, proof)).sent, []);
+      if (restarts) m.restart();
+      if (restarts) await audit();
+      await m.remove(local, undefined, proof);
+      assert.deepEqual([shown(m), m.networkBalancer(), targetGroups.size], [[], undefined, 0]);
+    }
   });
 
   it('come for other ports and clients before the old ones go', async () => {

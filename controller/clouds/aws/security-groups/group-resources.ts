@@ -24,7 +24,7 @@ export const groupKinds = {
 export interface NodeRule {
   readonly group: ObservedSecurityGroup;
   readonly rule: IngressRule;
-  /** The load balancer whose group in front it lets in. */
+  /** The load balancer whose group in front it lets in, or that its description names. */
   readonly carrier: Carrier | undefined;
 }
 
@@ -138,18 +138,17 @@ interface RuleContext {
 function showRule(group: ObservedSecurityGroup, rule: IngressRule, context: RuleContext): Found<NodeRule> | undefined {
   const { view, traffic } = context;
   const owner = ownerOfRule(group, rule, context);
-  const carrier = rule.description === undefined ? context.fronts.get(rule.source)?.carrier : undefined;
+  const loadBalancer = clientOf(rule) ?? healthOf(rule);
+  const named = loadBalancer === undefined ? undefined : view.carrier(loadBalancer);
+  const carrier = rule.description === undefined ? context.fronts.get(rule.source)?.carrier : named;
   // What the classic controller made may be taken over.
   if (owner === undefined && carrier === undefined) return undefined;
   const key = nodeRuleKey(group.id, rule.source === traffic ? { ...rule, source: groupKinds.traffic } : rule);
-  const loadBalancer = clientOf(rule) ?? healthOf(rule);
-  const balancer = loadBalancer === undefined ? undefined : view.carrier(loadBalancer)?.id;
   const refs: Reference[] = [];
   if (rule.source === traffic) refs.push({ role: 'source', kind: groupKinds.traffic, id: rule.source });
   else if (context.fronts.has(rule.source)) refs.push({ role: 'source', kind: groupKinds.front, id: rule.source });
   // The load balancer, or its rules, tell that it is here: shared rules go first, and the load balancer last.
-  else if (balancer !== undefined)
-    refs.push({ role: 'of', kind: balancerKind, id: balancer, loose: true, proof: true });
+  else if (named !== undefined) refs.push({ role: 'of', kind: balancerKind, id: named.id, loose: true, proof: true });
   // One that uses a load balancer of others is known by its target groups.
   if (owner !== undefined && loadBalancer !== undefined)
     for (const id of view.targetGroupsOf(owner))
