@@ -106,7 +106,8 @@ export function desireGroups(
   if ('refusal' in own) return { wants: kept, refusals: [own.refusal], groups: carried };
   const wants: Want[] = [own.want];
   const groups = [front?.id ?? frontResource];
-  if (!config.disableSecurityGroupIngress && needsTrafficGroup(standing, view)) {
+  const isShared = standing.traffic !== undefined && carried.includes(standing.traffic);
+  if (isShared || (!config.disableSecurityGroupIngress && needsTrafficGroup(standing, view))) {
     wants.push(desireTraffic(desired));
     groups.push(standing.traffic ?? trafficResource);
   }
@@ -115,8 +116,8 @@ export function desireGroups(
 }
 
 /** Where it stands already and every node's group lets in everything from its own group, it needs none. */
-function needsTrafficGroup({ balancer, front, traffic, groups: all }: Standing, view: DesireParts['view']): boolean {
-  if (balancer === undefined || (traffic !== undefined && balancer.securityGroups.includes(traffic))) return true;
+function needsTrafficGroup({ balancer, front, groups: all }: Standing, view: DesireParts['view']): boolean {
+  if (balancer === undefined) return true;
   const { instances } = balancer;
   return front === undefined || !isOpenFrom(front.id, instances, { ...view.facts(instances), groups: all });
 }

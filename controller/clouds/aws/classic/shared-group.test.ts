@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { desired, desiredOf, machine, member } from '../../../../test/clouds/aws/fake/machine.ts';
+import {
+  carriedBy,
+  desired,
+  desiredOf,
+  machine,
+  member,
+  plainConfig,
+} from '../../../../test/clouds/aws/fake/machine.ts';
 import { clusterTag, group } from '../../../../test/clouds/aws/fake/network-facts.ts';
 
 describe('the group that all load balancers of a cluster carry', () => {
@@ -30,6 +37,23 @@ describe('the group that all load balancers of a cluster carry', () => {
     await remove(desiredOf('u2'));
     assert.equal(rulesOfNodes().length, 1);
     assert.ok(aws.groups.has(traffic.id));
+  });
+
+  it('stays on those that carry it, and in the nodes, where persons look after the groups of the nodes', async () => {
+    const config = { ...plainConfig };
+    const { ensure, restart, audit, remove, rulesOfNodes, groups, balancer } = machine({ config });
+    await ensure(desired());
+    const carried = carriedBy(balancer());
+    Object.assign(config, { disableSecurityGroupIngress: true });
+    restart();
+    await audit();
+    assert.deepEqual((await ensure(desired())).sent, []);
+    await ensure(desiredOf('u2'));
+    assert.deepEqual([carriedBy(balancer()), carriedBy(balancer('au2')).length], [carried, 1]);
+    await remove(desiredOf('u2'));
+    assert.equal(rulesOfNodes().length, 1);
+    await remove(desired());
+    assert.deepEqual([rulesOfNodes(), groups()], [[], ['sg-nodes', 'sg-persons']]);
   });
 
   it('is found by itself when a crash has left it behind, and is deleted', async () => {
