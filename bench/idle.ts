@@ -20,7 +20,8 @@ export interface IdleOptions {
 }
 
 export interface IdleResult {
-  readonly cloudCallsPerHour: number;
+  /** For instances; those for load balancers and routes. */
+  readonly cloudCallsPerHour: readonly [number, number];
   readonly apiRequestsPerMinute: number;
   /** By verb and resource, a minute; most first. */
   readonly apiRequests: readonly { readonly what: string; readonly perMinute: number }[];
@@ -30,7 +31,7 @@ export interface IdleResult {
   readonly peakMiB: number;
 }
 
-export const idleBudget = { cloudCallsPerHour: 60, apiRequestsPerMinute: 600, cpuShare: 0.01 };
+export const idleBudget = { cloudCallsPerHour: [60, 60] as const, apiRequestsPerMinute: 600, cpuShare: 0.01 };
 
 /**
  * Cost of a leader while nothing changes, in real time with real periods: kubelets patch their status every five
@@ -63,6 +64,7 @@ export async function measureIdle(
     const count = async () => ({
       at: performance.now(),
       cpu: await cpuSecondsOf(leader!.pid),
+      lookups: cloud.calls.total('instances.lookup'),
       cloud: cloud.calls.total(),
       api: new Map((await requests()).map(({ verb, resource, count }) => [`${verb} ${resource}`, count])),
     });
@@ -73,12 +75,13 @@ export async function measureIdle(
     stop.abort();
     await Promise.all([heartbeats, reporting]);
     const passed = (after.at - before.at) / 60_000;
+    const lookups = after.lookups - before.lookups;
     const apiRequests = [...after.api]
       .map(([what, total]) => ({ what, perMinute: (total - (before.api.get(what) ?? 0)) / passed }))
       .filter(({ perMinute }) => perMinute > 0)
       .sort((a, b) => b.perMinute - a.perMinute);
     return {
-      cloudCallsPerHour: ((after.cloud - before.cloud) / passed) * 60,
+      cloudCallsPerHour: [(lookups / passed) * 60, ((after.cloud - before.cloud - lookups) / passed) * 60],
       apiRequestsPerMinute: apiRequests.reduce((sum, { perMinute }) => sum + perMinute, 0),
       apiRequests,
       cpuShare: (after.cpu - before.cpu) / (passed * 60),

@@ -170,7 +170,7 @@ const benches: Readonly<Record<string, (stage: Stage) => Promise<void>>> = {
       `A leader of ${count} nodes while nothing happens`,
       ['what', 'measured', 'budget'],
       [
-        ['cloud calls an hour', result.cloudCallsPerHour.toFixed(0), `${idleBudget.cloudCallsPerHour}`],
+        ['cloud calls an hour: instances, others', both(result.cloudCallsPerHour), both(idleBudget.cloudCallsPerHour)],
         ['API requests a minute', result.apiRequestsPerMinute.toFixed(0), `${idleBudget.apiRequestsPerMinute}`],
         ['share of a core', percent(result.cpuShare), percent(idleBudget.cpuShare)],
         ['RSS, peak', `${result.rssMiB}, ${result.peakMiB} MiB`, `${memoryBudgetMiB} MiB`],
@@ -314,6 +314,10 @@ async function repeated<T>(measure: () => Promise<T>): Promise<T[]> {
   const results: T[] = [];
   for (let round = 0; round < rounds; round += 1) results.push(await measure());
   return results;
+}
+
+function both(counts: readonly number[]): string {
+  return counts.map((count) => count.toFixed(0)).join(', ');
 }
 
 function percent(share: number): string {
