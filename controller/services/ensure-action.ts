@@ -23,8 +23,11 @@ const unproved = { reason: 'Provisioning', message: 'the result of an earlier cr
 export function ensureAction(situation: Situation): Action {
   const { service, cloud, observation } = situation;
   const desired = desiredOf(service, { ...situation, retain: situation.retention.kind === 'granted' });
-  if (!desired.ok) return settle(desired.reason, desired.message);
   const record = storedRecord(service);
+  if (!desired.ok) {
+    const stays = '; until it is corrected, its load balancer stays as it is and does not follow the Nodes';
+    return settle(desired.reason, record?.id === undefined ? desired.message : desired.message + stays);
+  }
   if (record === undefined || !hasFinalizer(service)) return claimAction(situation, record);
   if (observation === undefined || mustRead(observation, record, service)) return { do: 'observe' };
   const unprovedMs = unprovedForMs(situation, record, observation);

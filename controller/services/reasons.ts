@@ -96,11 +96,13 @@ export const loadBalancerReasons = {
   InvalidSourceRanges: {
     meaning:
       'A source range of the Service is not a CIDR, or none is of a family that the Service has, so that no ' +
-      'client could connect; the load balancer stays as it was.',
+      'client could connect; the load balancer stays as it was, and its members do not follow the Nodes.',
     remedy: 'Correct spec.loadBalancerSourceRanges or the annotation; the message says which entry.',
   },
   InvalidSpec: {
-    meaning: 'A field of the Service is invalid; the message names it.',
+    meaning:
+      'A field of the Service is invalid; the message names it. A load balancer that exists stays as it was, and its ' +
+      'members do not follow the Nodes.',
     remedy: 'Correct that field.',
   },
   ForeignLoadBalancer: {
