@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as classic from '../../../test/clouds/aws/fake/machine.ts';
 import { group, rule } from '../../../test/clouds/aws/fake/network-facts.ts';
-import { ownerTags } from '../load-balancers.ts';
+import { type DesiredLoadBalancer, ownerTags } from '../load-balancers.ts';
 import { keys } from './load-balancer-annotations.ts';
 import type { IngressRule } from './security-groups/ingress-rule.ts';
 import { descriptions } from './security-groups/rule-descriptions.ts';
@@ -81,6 +81,29 @@ describe('a Service of a network load balancer that names a security group', () 
     assert.ok(!JSON.stringify(aws.sent.map(({ input }) => input)).includes('"FromPort":10250'));
   });
 });
+
+for (const [what, annotations] of [
+  ['a network load balancer without groups', { [keys.type]: 'nlb' }],
+  ['a classic load balancer with the group of a person', { [keys.securityGroups]: 'sg-persons' }],
+] as const) {
+  it(`the port that health checks of several Services ask stays open for the last of them, on ${what}`, async () => {
+    const { ensure, remove, rulesOfNodes } = classic.machine();
+    const onPort = { [keys.healthPort]: '9100', [keys.healthProtocol]: 'TCP' };
+    const [one, two] = ['u1', 'u2'].map((name, at) =>
+      classic.desiredOf(name, { ports: [classic.port(80 + at)], annotations: { ...annotations, ...onPort } }),
+    ) as [DesiredLoadBalancer, DesiredLoadBalancer];
+    const probes = () => rulesOfNodes().filter((each) => each.startsWith('tcp 9100'));
+    await ensure(one);
+    const opened = probes();
+    assert.ok(opened.length > 0);
+    await ensure(two);
+    assert.deepEqual((await remove(one)).refusals, []);
+    assert.deepEqual(probes(), opened);
+    assert.deepEqual((await ensure(two)).sent, []);
+    await remove(two);
+    assert.deepEqual(rulesOfNodes(), []);
+  });
+}
 
 describe('a Service of a classic load balancer that names a security group', () => {
   const naming = (ids: string, key: string = keys.securityGroups) => classic.desired({ annotations: { [key]: ids } });

@@ -1,6 +1,5 @@
 import type { Refusal, ResourceName, Want } from '../../../engine/resource.ts';
 import type { DesireInput } from '../../load-balancer-driver.ts';
-import { keys } from '../load-balancer-annotations.ts';
 import { desireFront, desireTraffic, trafficResource } from '../security-groups/desire-front.ts';
 import { desireNodeRules, isOpenFrom } from '../security-groups/desire-node-rules.ts';
 import { frontRules } from '../security-groups/front-rules.ts';
@@ -26,7 +25,6 @@ export function nodeRules(
   members: readonly Member[],
   groups: readonly string[],
 ) {
-  const { desired } = input;
   const instances = [...new Set([...members.map(({ id }) => id), ...(balancer?.instances ?? [])])];
   const source = [traffic, trafficResource].find((one) => one !== undefined && groups.includes(one));
   const isOwn = source !== undefined || (front !== undefined && groups.includes(front.id));
@@ -37,12 +35,11 @@ export function nodeRules(
   const ports = [...new Set(listeners.map(({ instancePort }) => instancePort))];
   const probed = [settings.health, balancer?.health].flatMap((check) => /:(\d+)/.exec(check?.target ?? '')?.[1] ?? []);
   const health = [...new Set(probed.map(Number))].filter((port) => !ports.includes(port));
-  const isShared = desired.trafficPolicy === 'Cluster' && desired.annotations[keys.healthPort] === undefined;
   return desireNodeRules({
     ...{ input, instances, groups, clients, traffic, checks: clients, front: front?.id, needs: [] },
     ...{ facts: { ...view.facts(instances), groups: all }, carried: balancer?.securityGroups ?? [] },
     ports: ports.map((port) => ({ protocol: 'tcp', port })),
-    health: health.map((port) => ({ port, shared: isShared })),
+    health,
     isDisabled: config.disableSecurityGroupIngress,
   });
 }

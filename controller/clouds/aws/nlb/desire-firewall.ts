@@ -118,13 +118,10 @@ export function desireFirewall(context: FirewallContext): Firewall {
   }
 
   function healthPorts() {
-    const named = new Set([...desired.ports.map(({ nodePort }) => nodePort), Number(settings.health.port)]);
     const probed = listeners.map(({ group }) =>
       group.health.port === 'traffic-port' ? group.nodePort : Number(group.health.port),
     );
-    const ports = new Set([...probed, ...hiding.map(({ group }) => group.nodePort)]);
-    const isShared = (port: number) => desired.trafficPolicy === 'Cluster' && !named.has(port);
-    return [...ports].map((port) => ({ port, shared: isShared(port) }));
+    return [...new Set([...probed, ...hiding.map(({ group }) => group.nodePort)])];
   }
 }
 

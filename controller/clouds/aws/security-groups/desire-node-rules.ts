@@ -27,8 +27,8 @@ export interface NodeRulesContext {
   /** Where its health checks come from: ranges, or one group of a person. */
   readonly checks: readonly string[];
   readonly ports: readonly { readonly protocol: 'tcp' | 'udp'; readonly port: number }[];
-  /** `shared`: the port is the same for several load balancers (that of kube-proxy), so their rule is, too. */
-  readonly health: readonly { readonly port: number; readonly shared: boolean }[];
+  /** Ports that its health checks ask. */
+  readonly health: readonly number[];
   /** By these it shows whose its rules are. */
   readonly needs: readonly ResourceName[];
   /** `DisableSecurityGroupIngress`: a person looks after the nodes' groups. */
@@ -66,7 +66,7 @@ export function desireNodeRules(context: NodeRulesContext): NodeRules {
     for (const want of clients.length === 0 ? trafficRules(group, source, context) : clientRules(group, context))
       add(want);
   }
-  for (const { port } of clients.length === 0 ? [] : context.health.filter((one) => hostPorts.has(one.port))) {
+  for (const port of clients.length === 0 ? [] : context.health.filter((one) => hostPorts.has(one))) {
     const message = `health check port ${port} is one of the nodes themselves, and is not opened to load balancers`;
     refusals.push({ reason: 'Unsupported', message });
   }
@@ -118,7 +118,10 @@ function trafficRules(
 /** The ports of the Service and of its health check, and what tells senders that their packets are too large. */
 function clientRules(group: ObservedSecurityGroup, context: NodeRulesContext): readonly Want[] {
   const { input, clients, checks, ports, health, needs } = context;
-  const { owner, name } = input.desired;
+  const { owner, name, trafficPolicy, healthCheck } = input.desired;
+  // Any other port may be that of several load balancers, as kube-proxy's is: then their rule is shared, too.
+  const own = new Set([...ports.map(({ port }) => port), ...input.desired.ports.map(({ nodePort }) => nodePort)]);
+  if (trafficPolicy === 'Local') own.add(healthCheck.port);
   const isTraffic = ({ protocol, description }: IngressRule) =>
     protocol === '-1' && description === descriptions.traffic(owner.cluster);
   const opened = ports.flatMap(({ protocol, port }) =>
@@ -127,10 +130,10 @@ function clientRules(group: ObservedSecurityGroup, context: NodeRulesContext): r
     }),
   );
   const probed = health
-    .filter(({ port }) => !hostPorts.has(port))
-    .flatMap(({ port, shared }) =>
+    .filter((port) => !hostPorts.has(port))
+    .flatMap((port) =>
       checks.map((source): IngressRule => {
-        const description = shared ? descriptions.sharedHealth(owner.cluster) : descriptions.health(name);
+        const description = own.has(port) ? descriptions.health(name) : descriptions.sharedHealth(owner.cluster);
         return { protocol: 'tcp', fromPort: port, toPort: port, source, description };
       }),
     );
