@@ -107,6 +107,15 @@ test('a VM without zones has its fault domain as zone, and may have its own publ
   assert.equal(service.requests.length, 1);
 });
 
+test('a resource group with letters of any script is in the providerID as it is, in lower case', async (context) => {
+  const named = payload(({ compute: vm }) => {
+    vm.resourceId = vm.resourceId.replace(/resourceGroups\/[^/]+/, 'resourceGroups/Gruppe-Ä_资源');
+  });
+  const { source } = await openBeside(context, azure, imds({ instance: named }));
+  const { providerID } = await source.read(never);
+  assert.match(providerID, /^azure:\/\/\/subscriptions\/[0-9a-f-]+\/resourceGroups\/gruppe-ä_资源\/providers\//);
+});
+
 test('a tag that is invalid as a label is rewritten or omitted', async (context) => {
   for (const [value, expected] of [
     ['group one/7', 'group-one-7'],

@@ -144,12 +144,16 @@ describe('VMs of Azure', () => {
     assert.notEqual(first.instance.incarnation, second.instance.incarnation);
   });
 
-  it('of another resource group are found by their ids', async () => {
-    const { fake, addVm, lookup } = await setUp();
-    fake.groups.add('other');
-    const vms = [addVm(), addVm({ group: 'other' }), addVm({ group: 'other' })];
-    const found = await lookup(...vms.map(({ id }) => byId(id)));
-    assert.deepEqual(found.map(shortOf), ['found', 'found', 'found']);
+  it('of another resource group, with letters of any script, are found by their ids', async () => {
+    const { fake, addVm, lookup, one } = await setUp();
+    for (const group of ['other', 'gruppe-ä']) {
+      fake.groups.add(group);
+      const vms = [addVm(), addVm({ group: group.toUpperCase() }), addVm({ group })];
+      const found = await lookup(...vms.map(({ id }) => byId(id)));
+      assert.deepEqual(found.map(shortOf), ['found', 'found', 'found']);
+      const alone = await one(vms[1]!);
+      assert.ok(alone.state === 'found' && alone.instance.providerID.includes(`/resourceGroups/${group}/`));
+    }
   });
 
   it('of a resource group or subscription that is missing are unknown, not absent', async () => {

@@ -250,10 +250,11 @@ export function createFakeAzure(clock: Clock): FakeAzure {
     return { status: 200, body: error === undefined ? { status: 'Succeeded' } : { status: 'Failed', error } };
   }
 
-  function answerManager(call: ReceivedCall): FakeAnswer {
+  function answerManager(received: ReceivedCall): FakeAnswer {
+    const call = { ...received, path: decodeURIComponent(received.path) };
     if (!knownVersions.test(call.query.get('api-version') ?? ''))
       throw new FakeRefusal(400, 'MissingApiVersionParameter', 'The api-version query parameter is required.');
-    const [, , id = '', ...rest] = call.path.split('/').map(decodeURIComponent);
+    const [, , id = '', ...rest] = call.path.split('/');
     if (id.toLowerCase() !== subscription)
       throw new FakeRefusal(404, 'SubscriptionNotFound', `The subscription '${id}' could not be found.`);
     if (rest.length === 0)
