@@ -23,11 +23,11 @@ export function findKubeConfigs(given: string | undefined, env: Env): readonly s
 }
 
 /**
- * Reads kubeconfig files into one: what an earlier file names counts, also the current context. Throws an Error that
- * names the file and never quotes it, since it has tokens.
+ * Reads kubeconfig files into one: what an earlier file names counts, also the current context where none is given.
+ * Throws an Error that names the file and never quotes it, since it has tokens.
  */
-export function readKubeConfigs(files: readonly string[]): KubeConfig {
-  const [first = new KubeConfig(), ...others] = files.map(readKubeConfig);
+export function readKubeConfigs(files: readonly string[], context: string | undefined): KubeConfig {
+  const [first = new KubeConfig(), ...others] = files.map((file) => readKubeConfig(file, context));
   for (const other of others) {
     first.clusters = firstOfName([...first.clusters, ...other.clusters]);
     first.users = firstOfName([...first.users, ...other.users]);
@@ -41,10 +41,11 @@ function firstOfName<T extends { readonly name: string }>(all: readonly T[]): T[
   return all.filter((one, at) => all.findIndex(({ name }) => name === one.name) === at);
 }
 
-function readKubeConfig(file: string): KubeConfig {
+function readKubeConfig(file: string, context: string | undefined): KubeConfig {
   const config = new KubeConfig();
   try {
     config.loadFromFile(file);
+    if (context !== undefined) config.setCurrentContext(context);
     readTokenFiles(config, file);
     return config;
   } catch (error) {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -154,26 +154,50 @@ describe('the connection of a kubeconfig', () => {
     assert.ok(!lines.join('').includes('precious'));
   });
 
-  it('runs an exec plugin, and again only when its credentials were refused', async () => {
-    const script = file('plugin');
-    await writeFile(file('count'), '');
-    await writeFile(
-      script,
-      `#!/bin/sh\nprintf x >> ${file('count')}\nn=$(wc -c < ${file('count')} | tr -d ' ')\necho ` +
-        `"{\\"apiVersion\\":\\"client.authentication.k8s.io/v1\\",\\"kind\\":\\"ExecCredential\\",` +
-        `\\"status\\":{\\"token\\":\\"exec-$n\\"}}"\n`,
-    );
-    await chmod(script, 0o755);
-    const exec = { apiVersion: 'client.authentication.k8s.io/v1', command: script, args: [], interactiveMode: 'Never' };
+  it('keeps its token while the file is empty, and reads it again soon', async () => {
+    await writeFile(file('emptied'), 'first');
     const clock = fakeClock();
-    const connection = await load({ clock, kubeconfig: await kubeconfig('exec', { exec }) });
+    const connection = await load({ clock, kubeconfig: await kubeconfig('emptied-config', { tokenFile: 'emptied' }) });
     const first = await connection.credentials();
-    assert.equal(first.headers['authorization'], 'Bearer exec-1');
-    await clock.advance(600_000);
+    await writeFile(file('emptied'), '');
+    await clock.advance(60_000);
     assert.equal(await connection.credentials(), first);
-    await clock.advance(10_000);
-    assert.equal((await connection.credentials(first)).headers['authorization'], 'Bearer exec-2');
-    assert.equal(await readFile(file('count'), 'utf8'), 'xx');
+    await writeFile(file('emptied'), 'second');
+    await clock.advance(5_000);
+    assert.equal((await connection.credentials()).headers['authorization'], 'Bearer second');
+  });
+
+  it('gives up its token for a client certificate', async () => {
+    const clock = fakeClock();
+    const connection = await load({ clock, kubeconfig: await kubeconfig('changing', { token: 'abc' }) });
+    const data = Buffer.from('PEM').toString('base64');
+    await kubeconfig('changing', { 'client-certificate-data': data, 'client-key-data': data });
+    await clock.advance(60_000);
+    const { headers, tls } = await connection.credentials();
+    assert.deepEqual(headers, {});
+    assert.equal(String(tls.cert), 'PEM');
+  });
+
+  it('stays with its context when the current one of the file changes', async () => {
+    const both = ['a', 'b'];
+    const document = (current: string) => ({
+      clusters: both.map((name) => ({ name, cluster: { server: `https://${name}.example.com` } })),
+      users: [
+        { name: 'a', user: { tokenFile: 'of-a' } },
+        { name: 'b', user: { tokenFile: 'absent' } },
+      ],
+      contexts: both.map((name) => ({ name, context: { cluster: name, user: name } })),
+      'current-context': current,
+    });
+    await writeFile(file('of-a'), 'first of a');
+    await writeFile(file('switched'), stringify(document('a')));
+    const clock = fakeClock();
+    const connection = await load({ clock, kubeconfig: file('switched') });
+    await writeFile(file('of-a'), 'second of a');
+    await writeFile(file('switched'), stringify(document('b')));
+    await clock.advance(60_000);
+    assert.equal(connection.server, 'https://a.example.com');
+    assert.deepEqual((await connection.credentials()).headers, { authorization: 'Bearer second of a' });
   });
 
   it('finds the API server of a Pod, also by IPv6', async () => {
@@ -184,13 +208,20 @@ describe('the connection of a kubeconfig', () => {
     await writeFile(join(account, 'ca.crt'), 'POD CA');
     await writeFile(join(account, 'namespace'), 'mooring');
     const env = { KUBERNETES_SERVICE_HOST: 'fd00::1', KUBERNETES_SERVICE_PORT: '443' };
-    const connection = await load({ env, rootPrefix: root });
+    const clock = fakeClock();
+    const connection = await load({ clock, env, rootPrefix: root });
     assert.equal(connection.server, 'https://[fd00::1]:443');
     assert.equal(connection.podNamespace, 'mooring');
     assert.equal((await load({ kubeconfig: await kubeconfig('outside', {}) })).podNamespace, undefined);
     const { headers, tls } = await connection.credentials();
     assert.deepEqual(headers, { authorization: 'Bearer pod-token' });
     assert.equal(String(tls.ca), 'POD CA');
+    await writeFile(join(account, 'token'), '');
+    await clock.advance(60_000);
+    assert.deepEqual((await connection.credentials()).headers, headers);
+    await writeFile(join(account, 'token'), 'next');
+    await clock.advance(5_000);
+    assert.deepEqual((await connection.credentials()).headers, { authorization: 'Bearer next' });
   });
 
   it('is found as kubectl finds it', async () => {

@@ -1,8 +1,10 @@
+import { type SpawnOptions, spawn } from 'node:child_process';
 import type { RequestOptions } from 'node:https';
 import { type Cluster, KubeConfig } from '@kubernetes/client-node';
 import type { Clock } from '../../common/process/clock.ts';
 import { errorFields, type Log } from '../../common/process/log.ts';
 import { proxyUrl, readProxies } from '../../common/process/proxy-environment.ts';
+import { unlessAborted } from '../../common/process/until.ts';
 import type { Credentials, KubeConnection, TlsMaterial } from './connection.ts';
 import { findKubeConfigs, readKubeConfigs } from './kube-config-files.ts';
 
@@ -29,6 +31,9 @@ const freshMs = 60_000;
  * call.
  */
 const renewAtMostEveryMs = 5_000;
+/** The time of an exec plugin, for which every call waits; at first a person may have to log in, in a browser. */
+const loginLimitMs = 180_000;
+const renewalLimitMs = 30_000;
 
 /**
  * The connection of a kubeconfig or of a Pod's ServiceAccount, by client-node's KubeConfig: certificates, tokens, token
@@ -43,18 +48,25 @@ export async function loadKubeConnection(options: KubeConfigOptions): Promise<Ku
   const { config: first, proxy, isInCluster } = readConfig(options);
   let config = first;
   const server = config.getCurrentCluster()!.server.replace(/\/+$/, '');
-  let current: Credentials = await materialize(config, undefined);
+  let current: Credentials = await materialize(config, undefined, clock);
   let readAt = clock.monotonic();
+  let freshForMs = freshMs;
   let reading: Promise<Credentials> | undefined;
-  const namespace = config.getContextObject(config.getCurrentContext())?.namespace || undefined;
+  // A person may switch the current context of the file: its credentials are of another server.
+  const context = config.getCurrentContext();
+  const namespace = config.getContextObject(context)?.namespace || undefined;
 
   async function renew(refused: boolean): Promise<Credentials> {
     try {
       // The KubeConfig caches the answer of an exec plugin until it expires; a new KubeConfig runs the plugin again.
-      if (refused || !config.getCurrentUser()?.exec) config = readConfig(options).config;
-      current = await materialize(config, current);
+      if (refused || !config.getCurrentUser()?.exec) config = readConfig({ ...options, context }).config;
+      const renewed = await materialize(config, current, clock);
+      if (isAnonymous(renewed) && !isAnonymous(current)) throw new Error('the token is gone: is its file empty?');
+      current = renewed;
+      freshForMs = freshMs;
     } catch (error) {
       // A file may be half replaced, or a plugin down: the old credentials may still be valid.
+      freshForMs = renewAtMostEveryMs;
       log.warn('cannot renew the credentials of the API server; keeping the old ones', errorFields(error));
     } finally {
       readAt = clock.monotonic();
@@ -72,7 +84,7 @@ export async function loadKubeConnection(options: KubeConfigOptions): Promise<Ku
       if (reading) return reading;
       const age = clock.monotonic() - readAt;
       const stillRefused = refused !== undefined && refused === current;
-      if (stillRefused ? age < renewAtMostEveryMs : age < freshMs) return current;
+      if (stillRefused ? age < renewAtMostEveryMs : age < freshForMs) return current;
       reading = renew(stillRefused);
       return reading;
     },
@@ -85,7 +97,7 @@ function readConfig(options: KubeConfigOptions): {
   readonly isInCluster: boolean;
 } {
   const files = findKubeConfigs(options.kubeconfig, options.env ?? process.env);
-  const config = files.length > 0 ? readKubeConfigs(files) : loadServiceAccount(options);
+  const config = files.length > 0 ? readKubeConfigs(files, options.context) : loadServiceAccount(options);
   const from = files.length === 0 ? 'in-cluster configuration' : `kubeconfig ${files.join(', ')}`;
   if (options.context !== undefined) config.setCurrentContext(options.context);
   const context = config.getContextObject(config.getCurrentContext());
@@ -136,10 +148,12 @@ function loadServiceAccount({ env = process.env, rootPrefix }: KubeConfigOptions
   return config;
 }
 
-/** The current credentials of the KubeConfig; `last` itself, or its `tls`, where nothing changed. */
-async function materialize(config: KubeConfig, last: Credentials | undefined): Promise<Credentials> {
-  const options: RequestOptions = {};
-  await config.applyToHTTPSOptions(options);
+/**
+ * The current credentials of the KubeConfig; `last` itself, or its `tls`, where nothing changed. Throws an Error when
+ * an exec plugin fails, or has not answered within the limit.
+ */
+async function materialize(config: KubeConfig, last: Credentials | undefined, clock: Clock): Promise<Credentials> {
+  const options = await withinLimit(config, clock, last ? renewalLimitMs : loginLimitMs);
   const headers: Record<string, string> = {};
   for (const [name, value] of Object.entries(options.headers ?? {})) {
     // A token file may end in a newline, which no header may carry.
@@ -156,6 +170,29 @@ async function materialize(config: KubeConfig, last: Credentials | undefined): P
   const sameTls = fingerprint(tls) === fingerprint(last.tls);
   if (sameTls && fingerprint(headers) === fingerprint(last.headers)) return last;
   return { headers, tls: sameTls ? last.tls : tls };
+}
+
+async function withinLimit(config: KubeConfig, clock: Clock, limitMs: number): Promise<RequestOptions> {
+  const options: RequestOptions = {};
+  const limit = new AbortController();
+  const timer = clock.setTimer(limitMs, () => limit.abort());
+  // client-node gives a plugin a stdin that never ends, and no limit.
+  const bounds: SpawnOptions = { stdio: ['ignore', 'pipe', 'pipe'], signal: limit.signal, killSignal: 'SIGKILL' };
+  const run = (command: string, args: string[], given: SpawnOptions) => spawn(command, args, { ...given, ...bounds });
+  for (const authenticator of config['authenticators']) if ('execFn' in authenticator) authenticator.execFn = run;
+  const user = config.getCurrentUser();
+  const what = user?.exec ? `the exec plugin ${user.exec.command}` : `the identity provider of user "${user?.name}"`;
+  const hung = () => new Error(`${what} has not answered within ${limitMs / 1000} s`);
+  try {
+    await unlessAborted(config.applyToHTTPSOptions(options), limit.signal, hung);
+    return options;
+  } finally {
+    timer.cancel();
+  }
+}
+
+function isAnonymous({ headers, tls }: Credentials): boolean {
+  return headers['authorization'] === undefined && tls.cert === undefined;
 }
 
 function fingerprint(value: object): string {
