@@ -73,6 +73,23 @@ describe('a Service of a network load balancer that names a security group', () 
     assert.deepEqual(rulesOfNodes(), ['tcp 30080 sg-allowed', 'tcp 10256 sg-allowed', 'icmp 3 sg-allowed']);
   });
 
+  it('changes its groups when the nodes admit the new ones, and stays where their group is full', async () => {
+    const m = world();
+    const isAdmitted = () => {
+      const { groups = [] } = m.networkBalancer() ?? {};
+      const rules = m.ingressOf('sg-nodes').filter(({ source }) => groups.includes(source));
+      return rules.some(({ protocol, fromPort }) => protocol === '-1' || fromPort === 30_080);
+    };
+    await m.ensure(classic.network());
+    m.aws.setHook(({ operation }) => void assert.ok(isAdmitted(), operation));
+    for (const asked of [naming('sg-allowed'), classic.network(), naming('sg-allowed')]) await m.ensure(asked);
+    const nodes = m.aws.groups.get('sg-nodes')!;
+    const more = Array.from({ length: 60 - nodes.ingress.length }, (_, at) => rule(`tcp ${20_000 + at} 192.0.2.0/24`));
+    m.aws.groups.set('sg-nodes', { ...nodes, ingress: [...nodes.ingress, ...more] });
+    await assert.rejects(m.ensure(classic.network()), /no end/);
+    assert.deepEqual(m.networkBalancer()!.groups, ['sg-allowed']);
+  });
+
   it('opens no port of the nodes themselves for its health check', async () => {
     const { ensure, aws } = world();
     const annotations = { [keys.securityGroups]: 'sg-allowed', [keys.healthPort]: '10250' };

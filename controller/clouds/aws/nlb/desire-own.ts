@@ -1,9 +1,9 @@
-import type { Want } from '../../../engine/resource.ts';
+import { nameOf, type Want } from '../../../engine/resource.ts';
 import { accessTo } from '../../access.ts';
 import { ownerTags } from '../../load-balancers.ts';
 import { slotOf } from '../load-balancer-view.ts';
 import { foundOf } from '../standing.ts';
-import type { NetworkSpec } from './balancer-spec.ts';
+import { isSameSet, type NetworkSpec } from './balancer-spec.ts';
 import { type Context, movedTo, ownName, serves } from './desire-context.ts';
 import { firewallOf, hostWants, keepAll, partsOn } from './desire-parts.ts';
 import { specOf, summaryOf } from './desire-spec.ts';
@@ -41,10 +41,13 @@ export function ownWants(given: Context, hosts: readonly NetworkLoadBalancer[]):
   refusals.push(...firewall.refusals);
   if (balancer === undefined && firewall.refusals.length > 0) return keepAll(input);
   const spec = specOf(context, firewall);
+  const { groups = [] } = firewall;
+  // The nodes admit the groups that it gets before it loses those that it has.
+  const isMoving = balancer !== undefined && groups.length > 0 && !isSameSet(groups, balancer.securityGroups);
   const want: Want<NetworkSpec> = {
     ...{ kind: networkKinds.balancer, key: 'main', slot: slotOf(desired.name), spec },
     carriesAddress: balancer?.state !== 'failed',
-    needs: (firewall.groups ?? []).filter((group) => !group.startsWith('sg-')),
+    needs: isMoving ? firewall.wants.map(nameOf) : groups.filter((group) => !group.startsWith('sg-')),
     summary: summaryOf(spec, listeners),
   };
   const isRead = foundOf(input, networkKinds.attributes).some(({ id }) => id === balancer?.arn);
