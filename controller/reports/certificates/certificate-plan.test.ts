@@ -95,6 +95,36 @@ describe('the plan of certificates', () => {
     assert.equal(story.filter((line) => line.includes('retire')).length, 2);
   });
 
+  it('replaces what was issued while the clock was ahead', () => {
+    for (const aheadMs of [5 * hour, 40 * day, 3650 * day]) {
+      const cluster = modelCluster();
+      cluster.pass(start + aheadMs);
+      assert.deepEqual(cluster.pass(start), ['create', 'publish']);
+      assert.ok((cluster.state?.current.notBefore ?? start) < start);
+      assert.deepEqual(cluster.pass(start), []);
+    }
+    const cluster = modelCluster();
+    cluster.pass(start);
+    assert.deepEqual(cluster.pass(start + 70 * day), ['renew']);
+    assert.deepEqual(cluster.pass(start + day), ['renew'], 'the authority is fine');
+    assert.ok((cluster.state?.serving.notBefore ?? start + day) < start + day);
+    assert.deepEqual(cluster.pass(start + day), []);
+  });
+
+  it("keeps two leaders whose clocks differ from replacing each other's certificates in turn", () => {
+    for (const [behindMs, expected] of [
+      [hour, []],
+      [6 * hour, ['create', 'publish']],
+    ] as const) {
+      const cluster = modelCluster();
+      cluster.pass(start);
+      assert.deepEqual(cluster.pass(start - behindMs), expected);
+      for (let now = start; now < start + 5 * day; now += hour) {
+        assert.deepEqual([...cluster.pass(now), ...cluster.pass(now - behindMs)], []);
+      }
+    }
+  });
+
   it('restarts the lead time when the next authority was removed from the ConfigMap', () => {
     const cluster = modelCluster();
     cluster.pass(start);

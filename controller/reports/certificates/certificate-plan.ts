@@ -76,12 +76,16 @@ export function planCertificates(
   const create: CertificateAction = { type: 'create', authority, serving: servingBy(authority, now) };
   if (!state) return create;
   const { current, next, previous, serving } = state;
+  // Issued while the clock was ahead: no agent accepts it yet. A leader whose own clock is behind by more than an hour
+  // may be wrong about that, but only once: what it issues is valid by the clocks that are ahead of its own, too.
+  if (current.notBefore > now) return create;
   if (current.notAfter <= now) {
     return next && next.notAfter > now ? { type: 'promote', serving: servingBy(next, now) } : create;
   }
   const renewed = servingBy(current, now);
   const gainMs = renewed.notAfter - serving.notAfter;
-  if (serving.notAfter - now < renewBeforeMs && gainMs > day) return { type: 'renew', serving: renewed };
+  const ends = serving.notAfter - now < renewBeforeMs && gainMs > day;
+  if (ends || serving.notBefore > now) return { type: 'renew', serving: renewed };
   if (previous && previous.notAfter <= now) return { type: 'retire' };
   if (next?.publishedAt !== undefined && !published.includes(next.cert)) return { type: 'unmark' };
   const bundle = bundleOf(state);
