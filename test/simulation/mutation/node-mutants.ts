@@ -154,7 +154,7 @@ export const nodeMutants: readonly Mutant[] = [
     edits: [
       [
         'controller/model/budget-keeper.ts',
-        'await leadership.annotate({ [annotations.deletionLedger]: printLedger(next) });',
+        'await leadership.annotate({ [annotations.deletionLedger]: next });',
         'void next;',
       ],
     ],
