@@ -95,11 +95,18 @@ export async function createCloudSet(
   };
 }
 
-/** Problems for commands: clouds with a credential whose account could not be read. */
-export function accountProblems(clouds: readonly ConfiguredCloud[]): string[] {
-  return clouds.flatMap(({ name, unidentified }) =>
-    unidentified?.opened === undefined ? [] : [`${name} did not tell its account: ${unidentified.why}`],
-  );
+/**
+ * Problems for commands: clouds that Mooring would call, but for want of a credential or of the account's name.
+ *
+ * @param reportOnly names of clouds that may be without a credential
+ */
+export function accountProblems(clouds: readonly ConfiguredCloud[], reportOnly: ReadonlySet<string>): string[] {
+  return clouds.flatMap(({ name, reportOnly: why, unidentified }) => {
+    if (unidentified?.opened !== undefined) return [`${name} did not tell its account: ${unidentified.why}`];
+    if (why === undefined || reportOnly.has(name)) return [];
+    const advice = `Give it a credential, or accept that by --report-only=${name}`;
+    return [`${name} is report-only (${why}): nothing of it can be found. ${advice}`];
+  });
 }
 
 /** Closes the cloud's connections. The cloud must not be used afterwards. */

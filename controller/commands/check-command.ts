@@ -1,12 +1,10 @@
 import { defineFlags } from '../../common/process/flags.ts';
 import { type CommandDefinition, defineCommand } from '../../common/process/program.ts';
 import { clusterFlags } from '../app/options/network-flags.ts';
-import { OptionError } from '../app/options/options.ts';
 import { commonFlags, runFlags } from '../app/options/own-flags.ts';
 import { readLoops } from '../app/options/run-options.ts';
 import { webhookFlags } from '../app/options/webhook-flags.ts';
 import { permissionsFor } from '../app/permissions.ts';
-import { cloudNameOf } from '../clouds/registry.ts';
 import { capabilitiesIn, isNeeded } from './check/needed.ts';
 import { printChecks, stateOf } from './check/print-checks.ts';
 import { runChecks } from './check/run-checks.ts';
@@ -18,6 +16,8 @@ import {
   orInterrupted,
   outputFlags,
   printJson,
+  readReportOnly,
+  reportOnlyFlags,
   sayingMeanwhile,
   withClouds,
 } from './command.ts';
@@ -32,10 +32,7 @@ export const checkFlags = defineFlags({
   webhooks: webhookFlags.webhooks,
   'cluster-cidr': clusterFlags['cluster-cidr'],
   'configure-cloud-routes': clusterFlags['configure-cloud-routes'],
-  'report-only': {
-    kind: 'list',
-    help: 'Clouds that are meant to be without a credential: check does not fail for want of one.',
-  },
+  ...reportOnlyFlags,
   ...leaseFlags,
   ...contextFlags,
   ...outputFlags,
@@ -57,17 +54,13 @@ export function checkCommand(environment: CommandEnvironment): CommandDefinition
         const named = readLoops(values.controllers);
         const cloudRoutes = values.clusterCidr !== '' && values.configureCloudRoutes;
         const capabilities = capabilitiesIn(named, { cloudRoutes, webhooks: values.webhooks });
-        const reportOnly = new Set(values.reportOnly.map(cloudNameOf));
         const waiting = new Set<string>();
         const checking = withClouds(
           values,
           environment,
           io,
           (api, clouds, _, namespace) => {
-            const served = clouds.map(({ name }) => name);
-            const [unknown] = [...reportOnly].filter((name) => !served.includes(name));
-            if (unknown !== undefined)
-              throw new OptionError(`--report-only: ${JSON.stringify(unknown)}, expected one of ${served.join(', ')}`);
+            const reportOnly = readReportOnly(values, clouds);
             // A webhook reads no object of the cluster: the request has the PersistentVolume.
             const rights = permissionsFor({ ...named, route: named.route && cloudRoutes }, namespace, {
               namespace: values.leaderElectResourceNamespace,

@@ -11,6 +11,7 @@ import { type CloudValues, OptionError, readCloudRequests } from '../app/options
 import { runFlags } from '../app/options/own-flags.ts';
 import { adviceWhenDown, isDown } from '../clouds/checks.ts';
 import { CloudConfigError } from '../clouds/cloud.ts';
+import { cloudNameOf } from '../clouds/registry.ts';
 import type { KubeApi } from '../kube/api.ts';
 import { createKubeClient } from '../kube/client.ts';
 import type { KubeConnection } from '../kube/connection.ts';
@@ -37,6 +38,24 @@ export const leaseFlags = defineFlags({
   'leader-elect-resource-name': runFlags['leader-elect-resource-name'],
   'leader-elect-resource-namespace': runFlags['leader-elect-resource-namespace'],
 });
+export const reportOnlyFlags = defineFlags({
+  'report-only': {
+    kind: 'list',
+    help: 'Clouds that are meant to be without a credential: the command does not fail for want of one.',
+  },
+});
+
+/** The names of `--report-only`. Throws an OptionError for one that is not among the clouds. */
+export function readReportOnly(
+  { reportOnly }: FlagValues<typeof reportOnlyFlags>,
+  clouds: readonly ConfiguredCloud[],
+): ReadonlySet<string> {
+  const named = new Set(reportOnly.map(cloudNameOf));
+  const served = clouds.map(({ name }) => name);
+  const [unknown] = [...named].filter((name) => !served.includes(name));
+  if (unknown === undefined) return named;
+  throw new OptionError(`--report-only: ${JSON.stringify(unknown)}, expected one of ${served.join(', ')}`);
+}
 
 interface LogValues {
   readonly logLevel: 'debug' | 'info' | 'warn' | 'error';

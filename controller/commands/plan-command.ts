@@ -13,6 +13,7 @@ import {
   orInterrupted,
   outputFlags,
   printJson,
+  readReportOnly,
   withClouds,
 } from './command.ts';
 import { changesExitCode, planFlags } from './plan/plan-flags.ts';
@@ -48,7 +49,7 @@ export function planCommand(environment: CommandEnvironment): CommandDefinition 
           (api, clouds, _log, namespace) =>
             makePlan({
               ...{ api, clouds, namespace, clock, ahead, random, options, say, listening },
-              aheadMs: values.ahead,
+              ...{ aheadMs: values.ahead, reportOnly: readReportOnly(values, clouds) },
             }),
           { planningClock: ahead },
         );

@@ -25,6 +25,8 @@ import {
   leaseFlags,
   outputFlags,
   printJson,
+  readReportOnly,
+  reportOnlyFlags,
   sayingMeanwhile,
   withClouds,
 } from './command.ts';
@@ -46,6 +48,7 @@ const teardownFlags = defineFlags({
     default: true,
     help: 'Also delete the routes that are ours. =false: routes are neither read nor deleted.',
   },
+  ...reportOnlyFlags,
   yes: { kind: 'bool', default: false, help: 'Delete without confirmation.' },
   force: {
     kind: 'bool',
@@ -74,8 +77,8 @@ export function teardownCommand(environment: CommandEnvironment): CommandDefinit
         const work = withClouds(values, environment, io, async (api, clouds, log, namespace) => {
           const shipped = createShippedObjects(namespace);
           const records = createRouteRecords(api, shipped);
-          const [unknown] = accountProblems(clouds);
-          if (unknown !== undefined) throw new Error(unknown);
+          const unknown = accountProblems(clouds, readReportOnly(values, clouds));
+          if (unknown.length > 0) throw new Error(unknown.join('; '));
           for (const { scope, formerScopes, api: cloud } of clouds)
             if (cloud?.routes && values.configureCloudRoutes) await records.load(scope, formerScopes);
           const context: TeardownContext = {

@@ -16,7 +16,7 @@ import { createChangeRecord } from './change-record.ts';
 import { createDryRun } from './dry-run.ts';
 import { createHeldBack } from './held-back.ts';
 import { type Listening, listen } from './listen.ts';
-import type { Plan } from './planned-change.ts';
+import type { Plan, PlannedChange } from './planned-change.ts';
 import type { SkippingClock } from './skipping-clock.ts';
 
 export interface PlanParts {
@@ -35,6 +35,8 @@ export interface PlanParts {
   readonly options: ReplicaOptions;
   /** Where agents are heard. Undefined: none is. */
   readonly listening?: Listening | undefined;
+  /** Names of clouds that are meant to be without a credential. Default: none. */
+  readonly reportOnly?: ReadonlySet<string>;
   /** How far the plan looks ahead: what waits for longer is not planned. */
   readonly aheadMs: number;
   /** Objects per page of a list; default as in createListWatch. */
@@ -58,7 +60,8 @@ const quietRounds = 5;
  * KubeError.
  */
 export async function makePlan(parts: PlanParts): Promise<Plan> {
-  const { api, clouds, namespace, clock, ahead, random, options, say, listening, rest = restWhile(clock) } = parts;
+  const { api, clouds, namespace, clock, ahead, random, options, say, listening } = parts;
+  const { reportOnly = new Set<string>(), rest = restWhile(clock) } = parts;
   const resting = <T>(work: Promise<T>) => untilSettled(work, rest);
   say('reading the cluster and the clouds');
   const { service, volume } = options.loops;
@@ -98,13 +101,27 @@ export async function makePlan(parts: PlanParts): Promise<Plan> {
       }),
     );
     return {
-      changes: [...record.changes().map(heldBack.explained), ...held],
-      problems: [...accountProblems(clouds), ...(missing === undefined ? [] : [missing]), ...record.problems()],
+      changes: [...record.changes().map(heldBack.explained), ...held, ...accepted(clouds, reportOnly)],
+      problems: [
+        ...accountProblems(clouds, reportOnly),
+        ...(missing === undefined ? [] : [missing]),
+        ...record.problems(),
+      ],
     };
   } finally {
     stopping.abort();
     await untilEnded(running, ahead, rest);
   }
+}
+
+/** A line for each cloud that is report-only on purpose. */
+function accepted(clouds: readonly ConfiguredCloud[], reportOnly: ReadonlySet<string>): PlannedChange[] {
+  return clouds
+    .filter((cloud) => cloud.api === undefined && accountProblems([cloud], reportOnly).length === 0)
+    .map(({ name, scope, reportOnly: why }) => ({
+      ...{ of: scope, object: `cloud ${name}`, action: 'hold' },
+      what: `it is report-only${why ? ` (${why})` : ''}: nothing of it is looked up, and none of its Nodes is deleted`,
+    }));
 }
 
 type Rest = (calls: number) => Promise<void>;

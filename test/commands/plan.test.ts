@@ -120,4 +120,26 @@ describe('the plan', () => {
     const { problems } = await plan();
     assert.match(problems.join(), /load balancers of .*503/);
   });
+
+  it('is in doubt about a cloud without a credential, unless that is on purpose', async () => {
+    const cloud = { scope: 'report:aws', accepts: () => false, selector: undefined, api: undefined };
+    const clouds = [
+      { ...cloud, name: 'aws', reportOnly: 'no AWS credential', unidentified: { why: 'no AWS credential' } },
+      { ...cloud, name: 'oci', scope: 'report:oci' },
+    ];
+    const doubtful = await planOf({ api: kube, cloud: world.cloud, clock: world.clock, clouds });
+    assert.match(doubtful.problems.join(), /^aws is report-only \(no AWS credential\): .*--report-only=aws$/);
+    const onPurpose = await planOf({
+      api: kube,
+      cloud: world.cloud,
+      clock: world.clock,
+      clouds,
+      reportOnly: new Set(['aws']),
+    });
+    assert.deepEqual(onPurpose.problems, []);
+    assert.match(
+      printPlan(onPurpose),
+      /^! +cloud aws +it is report-only \(no AWS credential\): nothing .*\n! +cloud oci/m,
+    );
+  });
 });

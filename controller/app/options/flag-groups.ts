@@ -2,7 +2,7 @@
 const groups: readonly (readonly [string, RegExp])[] = [
   ['Leader election:', /^leader-elect/],
   ['Logging:', /^(log-|v$)/],
-  ['Reports of agents:', /^(reports?-|listen$|agent-|attestation-trust$|require-attestation$)/],
+  ['Reports of agents:', /^(reports?-(?!only$)|listen$|agent-|attestation-trust$|require-attestation$)/],
   ['Serving:', /^(secure-port|bind-address|tls-|authentication-|authorization-|webhook)/],
   ['Routes and pod ranges:', /(cidr|route|service-cluster-ip-range)/],
   [
@@ -16,7 +16,7 @@ const groups: readonly (readonly [string, RegExp])[] = [
   ],
   [
     'Cluster and clouds:',
-    /^(kubeconfig$|mooring-namespace$|cloud-|cluster-name$|controllers$|dry-run$|node-selector$|allow-untagged)/,
+    /^(kubeconfig$|mooring-namespace$|cloud-|cluster-name$|controllers$|dry-run$|node-selector$|report-only$|allow-untagged)/,
   ],
 ];
 

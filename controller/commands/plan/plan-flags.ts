@@ -5,6 +5,7 @@ import { servingFlags } from '../../app/options/serving-flags.ts';
 import { upstreamFlags } from '../../app/options/upstream-flags.ts';
 import { vendorFlags } from '../../app/options/vendor-flags.ts';
 import { webhookFlags } from '../../app/options/webhook-flags.ts';
+import { reportOnlyFlags } from '../command.ts';
 
 /** Different from 1 (incomplete plan) and 2 (bad flag), so that a pipeline can distinguish them. */
 export const changesExitCode = 3;
@@ -37,6 +38,7 @@ export const planFlags = {
   ...networkFlags,
   ...upstreamFlags,
   ...vendorFlags,
+  ...reportOnlyFlags,
   ...defineFlags({
     ahead: {
       kind: 'duration',

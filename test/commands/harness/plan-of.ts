@@ -27,6 +27,8 @@ export interface PlannedWorld {
   readonly clouds?: readonly ConfiguredCloud[];
   /** The reports of agents that the leader has. Default: none are read. */
   readonly hear?: HearReports;
+  /** As in PlanParts. */
+  readonly reportOnly?: ReadonlySet<string>;
 }
 
 /** The plan with these flags, as the command makes it. Nothing of the world moves meanwhile, but for its clock. */
@@ -41,6 +43,7 @@ export async function planOf(world: PlannedWorld, flags: readonly string[] = [])
     clouds: world.clouds ?? [simulatedCloud(world, ahead)],
     options: { ...(await readDecisionOptions(parsed.values)), reportUrl: '' },
     listening: world.hear && { hear: world.hear, forMs: parsed.values.listen, signal: new AbortController().signal },
+    ...(world.reportOnly && { reportOnly: world.reportOnly }),
     say: () => {},
     rest: (calls) => clock.advance(calls > 0 ? 10 : 0),
   });
