@@ -1,4 +1,5 @@
 import { refKey } from '../clouds/cloud.ts';
+import { isAttested, requiresAttestation } from '../model/attested.ts';
 import { type Cidr, overlap, parseCidr } from '../model/cidr.ts';
 import { isPaused, isUninitialized, type NodeView } from '../model/node-view.ts';
 import { ownershipOf } from '../model/ownership.ts';
@@ -19,7 +20,8 @@ const waitMs = 60_000;
 /**
  * Gives each Node without pod ranges those of its instance, as the cloud shows them, unless another Node has them: the
  * VM of that Node may be gone, and the cloud may have given its range to another VM. A Node gets ranges once it is
- * initialised, because until then its providerID is only a claim of the kubelet.
+ * initialised and, where that is required, its VM is proved, because until then its providerID is only a claim of the
+ * kubelet.
  *
  * @param writesAtOnce lookups are batched, so many Nodes may wait for one
  */
@@ -107,6 +109,8 @@ export function createCloudRanges(
     const [cloud, ...others] = ownership.clouds.filter(({ api }) => api !== undefined);
     if (cloud === undefined) return wait(node, 'no API of its cloud is configured, so its instance shows no pod range');
     if (others.length > 0) return wait(node, 'its instance may be in several scopes');
+    if (requiresAttestation(cloud.name, resolver.configured) && !isAttested(node))
+      return wait(node, 'no signed document of its VM proves its instance yet (--require-attestation)');
     const ref = { by: 'providerID', providerID: node.providerID } as const;
     const lookup = await resolver.lookupsOf(cloud.scope)?.lookup(ref);
     if (lookup?.state === 'unknown') throw lookup.error;

@@ -3,6 +3,7 @@ import { sleep } from '../../common/process/clock.ts';
 import { errorFields } from '../../common/process/log.ts';
 import { untilAborted } from '../../common/process/until.ts';
 import type { InformerEvent } from '../kube/informer.ts';
+import { isAttested } from '../model/attested.ts';
 import { eachLiveNode } from '../model/live-nodes.ts';
 import { isPaused, isUninitialized, type NodeView } from '../model/node-view.ts';
 import type { LeaderTask } from '../runtime/leader-task.ts';
@@ -119,6 +120,7 @@ function concernsRanges(old: NodeView, node: NodeView): boolean {
     old.podCIDRs.join() !== node.podCIDRs.join() ||
     old.providerID !== node.providerID ||
     isUninitialized(old) !== isUninitialized(node) ||
-    isPaused(old) !== isPaused(node)
+    isPaused(old) !== isPaused(node) ||
+    isAttested(old) !== isAttested(node)
   );
 }

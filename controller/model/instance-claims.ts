@@ -10,6 +10,8 @@ export interface InstanceClaims {
    * Claims the instance for the Node. Returns the name of another Node that holds it already and that `alive` confirms.
    */
   take(instanceKey: string, nodeName: string, alive: (nodeName: string) => boolean): string | undefined;
+  /** As `take`, without a claim. */
+  holder(instanceKey: string, nodeName: string, alive: (nodeName: string) => boolean): string | undefined;
   /** Records an initialised Node whose providerID names the instance. The first one keeps it. */
   note(instanceKey: string, nodeName: string): void;
   /** The node is gone. */
@@ -43,16 +45,21 @@ export function createInstanceClaims(): InstanceClaims {
     holderOf.set(key, nodeName);
   }
 
+  function holder(key: string, nodeName: string, alive: (nodeName: string) => boolean): string | undefined {
+    const other = holderOf.get(key);
+    return other !== undefined && other !== nodeName && alive(other) ? other : undefined;
+  }
+
   return {
     release,
+    holder,
     note(key, nodeName) {
       if (!holderOf.has(key)) hold(key, nodeName);
     },
     take(key, nodeName, alive) {
-      const holder = holderOf.get(key);
-      if (holder !== undefined && holder !== nodeName && alive(holder)) return holder;
-      hold(key, nodeName);
-      return undefined;
+      const other = holder(key, nodeName, alive);
+      if (other === undefined) hold(key, nodeName);
+      return other;
     },
   };
 }

@@ -1,11 +1,8 @@
-import type { Instance } from '../../common/instance.ts';
-import { codecOf } from '../../common/provider-id/registry.ts';
 import { annotations, conditions } from '../../common/well-known.ts';
 import { isKubeError, isNotFound } from '../kube/api.ts';
 import type { InformerEvent } from '../kube/informer.ts';
 import { isOlder } from '../kube/resource-version.ts';
-import { documentContradicts, requiresAttestation, withSignedPlace } from '../model/attested.ts';
-import { createInstanceClaims, instanceKey } from '../model/instance-claims.ts';
+import { requiresAttestation, withSignedPlace } from '../model/attested.ts';
 import { conditionOf, isPaused, isUninitialized, type NodeView, readiness } from '../model/node-view.ts';
 import { ownershipOf } from '../model/ownership.ts';
 import { cloudOfReportScope, mayBecome, parseRecord } from '../model/scope-record.ts';
@@ -15,8 +12,8 @@ import { createAddressHolders } from './address-holders.ts';
 import { createAddressRemovals, secondReadMs } from './address-removals.ts';
 import { sameAddresses } from './addresses.ts';
 import type { DesiredNode } from './desired-node.ts';
-import { createInstanceCache, type InstanceCache } from './instance-cache.ts';
-import { isProved } from './instance-identity.ts';
+import { type CachedInstance, createInstanceCache, type InstanceCache } from './instance-cache.ts';
+import { createInstanceHolders } from './instance-holders.ts';
 import { missingProof } from './missing-proof.ts';
 import { eventTarget, type NodeContext, reportOf } from './node-context.ts';
 import { conditionMessage } from './patches.ts';
@@ -56,7 +53,7 @@ export function createNodeReconciler(context: NodeContext, writes: Semaphore): N
   const { api, clock, log, nodes, resolver, events, metrics } = context;
   const instances = createInstanceCache();
   const waiting = createWaitingNodes<InitializedReason>(metrics.uninitialized);
-  const claims = createInstanceClaims();
+  const holders = createInstanceHolders(context, instances);
   /** A cloud's API does not give one address to two instances, but an agent could report it. */
   const usesReports = resolver.configured.some((cloud) => cloud.api === undefined);
   const addressHolders = usesReports ? createAddressHolders() : undefined;
@@ -74,13 +71,13 @@ export function createNodeReconciler(context: NodeContext, writes: Semaphore): N
   function observe(event: InformerEvent<NodeView>): void {
     addressHolders?.observe(event);
     if (event.type === 'deleted') forget(event.key);
-    else noteHolder(event.object);
+    else holders.note(event.object);
   }
 
   function forget(name: string): void {
     instances.forget(name);
     waiting.done(name);
-    claims.release(name);
+    holders.release(name);
     addressHolders?.release(name);
     addressRemovals.forget(name);
     lookupRequested.delete(name);
@@ -97,52 +94,10 @@ export function createNodeReconciler(context: NodeContext, writes: Semaphore): N
     log.info('node is foreign and never changed', { node: name, why });
   }
 
-  function noteHolder(node: NodeView): void {
-    if (isUninitialized(node)) return;
-    const instance = instanceOf(node);
-    if (instance && mayHold(node, instance)) claims.note(instanceKey(instance), node.name);
-  }
-
-  /** The cached instance of the Node; before the first lookup, one with only the id of its providerID. */
-  function instanceOf(node: NodeView): Instance | undefined {
-    const found = instances.get(node.name, node.uid)?.instance;
-    if (found !== undefined) return found;
-    const ownership = ownershipOf(node, resolver.configured);
-    const cloud = ownership.kind === 'owned' ? ownership.clouds[0]?.name : undefined;
-    const id = cloud && codecOf(cloud).parse(node.providerID)?.instanceId;
-    return cloud && id ? { cloud, id, providerID: node.providerID, addresses: [] } : undefined;
-  }
-
   /** A Node with Ready=False has a living kubelet. Only with Ready=Unknown may another Node have taken its VM. */
   function alive(name: string): boolean {
     const node = nodes.get(name);
     return node !== undefined && !node.deleting && readiness(node) !== 'Unknown';
-  }
-
-  /**
-   * A kubelet may register a Node with any providerID and without the taint. Such a Node holds no instance that its
-   * signed document contradicts, and where proof is required, none that is not proved of it. A report that contradicts
-   * is not enough: an agent that errs would give the instance of its Node away.
-   */
-  function mayHold(node: NodeView, instance: Instance): boolean {
-    const attested = reportOf(context, node)?.attestation?.instance;
-    if (requiresAttestation(instance.cloud, resolver.configured)) return isProved(node, instance, attested);
-    return attested === undefined || documentContradicts(attested, instance) === undefined;
-  }
-
-  /** A holder is judged by its own cached instance, never by the data of the Node that claims it. */
-  function holds(name: string): boolean {
-    const node = nodes.get(name);
-    if (node === undefined || !alive(name)) return false;
-    const instance = instanceOf(node);
-    return instance !== undefined && mayHold(node, instance);
-  }
-
-  /** Claims the instance for the Node, if it may hold it. Returns the name of another Node that holds it already. */
-  function claim(node: NodeView, instance: Instance): string | undefined {
-    if (mayHold(node, instance)) return claims.take(instanceKey(instance), node.name, holds);
-    claims.release(node.name);
-    return undefined;
   }
 
   async function reconcile(name: string): Promise<{ readonly requeueAfterMs?: number } | undefined> {
@@ -166,7 +121,7 @@ export function createNodeReconciler(context: NodeContext, writes: Semaphore): N
     if (staleForMs > 0) return { requeueAfterMs: staleForMs };
     const closedForMs = lookupRequested.has(name)
       ? 0
-      : backoffs.remainingMs(name, fingerprint(node, reportOf(context, node)?.report));
+      : backoffs.remainingMs(name, fingerprint(node, reportOf(context, node)));
     if (closedForMs > 0) return { requeueAfterMs: closedForMs };
     return isUninitialized(node) ? join(node) : keepCurrent(node);
   }
@@ -240,20 +195,19 @@ export function createNodeReconciler(context: NodeContext, writes: Semaphore): N
     return held === undefined ? undefined : write(node, held);
   }
 
-  async function write(
-    node: NodeView,
-    found: {
-      readonly instance: Parameters<typeof writeNode>[2]['instance'];
-      readonly scope: string;
-      readonly readAtMs: number;
-    },
-  ) {
+  async function write(node: NodeView, found: Omit<CachedInstance, 'uid'>) {
     const elsewhere = recordedElsewhere(node, found.scope);
     if (elsewhere !== undefined) return wait(node, 'IdentityConflict', elsewhere);
     const { cloud } = found.instance;
-    const holder = claim(node, found.instance);
+    const holder = holders.claim(node, found.instance);
     if (holder !== undefined) {
       return wait(node, 'IdentityConflict', `instance ${found.instance.id} is held by live Node ${holder}`);
+    }
+    const stored = reportOf(context, node);
+    const recordsProof = requiresAttestation(cloud, resolver.configured);
+    if (recordsProof && !isUninitialized(node) && !holders.mayHold(node, found.instance)) {
+      const missing = missingProof(found.instance, stored);
+      if (missing !== undefined) return leaveUnproved(node, found, missing);
     }
     if (cloudOfReportScope(found.scope) !== undefined) {
       const taken = addressHolders?.take(node, found.instance.addresses, alive);
@@ -263,10 +217,8 @@ export function createNodeReconciler(context: NodeContext, writes: Semaphore): N
       }
     }
     instances.put(node.name, { uid: node.uid, ...found });
-    const stored = reportOf(context, node);
     const report = stored?.report;
     const attested = stored?.attestation?.instance;
-    const recordsProof = requiresAttestation(cloud, resolver.configured);
     let pending = false;
     const keep = (current: NodeView, desired: DesiredNode): DesiredNode => {
       if (
@@ -331,6 +283,17 @@ export function createNodeReconciler(context: NodeContext, writes: Semaphore): N
     return { requeueAfterMs: secondReadMs };
   }
 
+  /**
+   * A kubelet may register its Node without the taint and with the providerID of another VM, so what the cloud says of
+   * that VM is not written on it. A Node with a record was initialised before proof was required. It keeps what it has,
+   * and nothing is said of it: there may be thousands, until their agents have given evidence.
+   */
+  async function leaveUnproved(node: NodeView, found: Omit<CachedInstance, 'uid'>, missing: string) {
+    instances.put(node.name, { uid: node.uid, ...found });
+    if (parseRecord(node.annotations[annotations.instance]) !== undefined) return undefined;
+    return wait(node, 'AttestationRequired', missing);
+  }
+
   /** Whether an earlier write of ours, which got no answer, has removed the taint; the record came with that write. */
   function untaintedBefore(node: NodeView): boolean {
     const recorded = node.annotations[annotations.instance] !== undefined;
@@ -354,7 +317,7 @@ export function createNodeReconciler(context: NodeContext, writes: Semaphore): N
    */
   function unclaim(node: NodeView): void {
     if (!isUninitialized(node)) return;
-    claims.release(node.name);
+    holders.release(node.name);
     addressHolders?.release(node.name);
   }
 

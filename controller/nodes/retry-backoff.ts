@@ -1,6 +1,6 @@
 import type { Clock } from '../../common/process/clock.ts';
-import type { Report } from '../../common/report.ts';
 import type { NodeView } from '../model/node-view.ts';
+import type { StoredReport } from '../reports/store.ts';
 
 /**
  * Keeps the back-off of a waiting Node although events put it into the queue again and again: its kubelet's heartbeats,
@@ -15,7 +15,7 @@ export interface RetryBackoff {
 }
 
 /** The inputs of a try, apart from the cloud. */
-export function fingerprint(node: NodeView, report: Report | undefined): string {
+export function fingerprint(node: NodeView, stored: StoredReport | undefined): string {
   const { uid, providerID, labels, annotations, systemUuid } = node;
   const tainted = node.taints.map(({ key }) => key);
   return JSON.stringify([
@@ -25,8 +25,9 @@ export function fingerprint(node: NodeView, report: Report | undefined): string 
     annotations,
     systemUuid,
     tainted,
-    report?.instance,
-    report?.smbiosUuid,
+    stored?.report.instance,
+    stored?.report.smbiosUuid,
+    stored?.attestation?.instance,
   ]);
 }
 

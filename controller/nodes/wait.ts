@@ -85,7 +85,7 @@ export function createWait(context: NodeContext, { writes, waiting, backoffs, wr
     const delay = Math.max(retryAfterMs, backoff);
     const at = clock.monotonic() + delay;
     const onGrid = delay < retryGridMs ? at : Math.ceil(at / retryGridMs) * retryGridMs;
-    backoffs.close(node.name, fingerprint(node, reportOf(context, node)?.report), onGrid);
+    backoffs.close(node.name, fingerprint(node, reportOf(context, node)), onGrid);
     return { requeueAfterMs: onGrid - clock.monotonic() };
   }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { annotations } from '../../common/well-known.ts';
+import { annotations, labels } from '../../common/well-known.ts';
 import { KubeError } from '../../controller/kube/api.ts';
 import { type IpamStage, ipamStage } from './harness/ipam-stage.ts';
 
@@ -143,5 +143,24 @@ describe('pod ranges of instances', () => {
       assert.equal(faults, 0);
       await stage.close();
     }
+  });
+});
+
+describe('pod ranges of instances where proof of the VM is required', () => {
+  const begin = ipamStage({ allocator: 'CloudAllocator', world: { clouds: [{ requireAttestation: true }] } });
+
+  it('go to the Node with proof, not to one that only registered without the taint', async () => {
+    const { world, replica, all } = begin('10.4.0.0/14');
+    const vm = world.cloud.model.create({ name: 'a', tags: { 'pod-ranges': '10.4.1.0/24' } });
+    const providerID = `simulated://sim-1/${vm.id}`;
+    world.cluster.register('rogue', { tainted: false, providerID });
+    world.cluster.register('a', { tainted: false, providerID });
+    await replica.start();
+    await world.clock.advance(5000);
+    assert.deepEqual(all(), ['a ', 'rogue ']);
+    assert.match(replica.base.events[0]!.message, /no signed document of its VM/);
+    world.cluster.mergePatch('a', { metadata: { labels: { [labels.attested]: 'fresh' } } });
+    await world.clock.advance(5000);
+    assert.deepEqual(all(), ['a 10.4.1.0/24', 'rogue ']);
   });
 });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { conditions, labels, taints } from '../../common/well-known.ts';
+import { annotations, conditions, labels, taints } from '../../common/well-known.ts';
 import { EvidenceRefusal } from '../../controller/reports/attestation/verdict.ts';
 import { providerID, type Replica, reportedOf, type World, type WorldOptions } from './harness/world.ts';
 import { worldStage } from './harness/world-stage.ts';
@@ -136,6 +136,48 @@ describe('a Node of a cloud that signs identity', () => {
     leader.attest('a', twin);
     await later.clock.advance(1000);
     assert.deepEqual([tainted('a'), label('a')], [false, 'fresh']);
+  });
+
+  it('writes nothing of a VM on a Node that registered without the taint, and says why', async () => {
+    await setUp();
+    const victim = world.join('victim');
+    world.cluster.kubelet('victim');
+    replica.attest('victim', victim);
+    await world.clock.advance(1000);
+    world.cluster.register('rogue', { tainted: false, providerID: providerID(victim) });
+    world.cluster.kubelet('rogue');
+    const before = world.cluster.mustNode('rogue');
+    await world.clock.advance(700_000);
+    assert.equal(shown('rogue')?.reason, 'IdentityConflict');
+    assert.match(shown('rogue')?.message ?? '', /held by live Node victim/);
+    world.cluster.remove('victim');
+    await world.clock.advance(700_000);
+    assert.equal(shown('rogue')?.reason, 'AttestationRequired');
+    const { metadata, status } = world.cluster.mustNode('rogue');
+    assert.deepEqual(status.addresses, before.status.addresses);
+    assert.deepEqual(metadata.labels, before.metadata.labels);
+    assert.equal(metadata.annotations?.[annotations.instance], undefined);
+    replica.attest('rogue', victim);
+    await world.clock.advance(1000);
+    assert.deepEqual([shown('rogue')?.reason, label('rogue')], ['Initialized', 'fresh'], 'it was the VM after all');
+  });
+
+  it('leaves a Node that was initialised before the flag as it is, without a word, until its evidence comes', async () => {
+    await setUp();
+    const vm = world.cloud.model.create({ name: 'a' });
+    world.cluster.register('a', {
+      ...{ tainted: false, providerID: providerID(vm), addresses: [{ type: 'InternalIP', address: '10.9.9.9' }] },
+      annotations: { [annotations.instance]: `${world.scope} ${vm.incarnation}` },
+    });
+    world.cluster.kubelet('a');
+    const events = replica.events.length;
+    await world.clock.advance(700_000);
+    assert.deepEqual([tainted('a'), shown('a'), replica.events.length], [false, undefined, events]);
+    assert.deepEqual(world.cluster.mustNode('a').status.addresses, [{ type: 'InternalIP', address: '10.9.9.9' }]);
+    replica.attest('a', vm);
+    await world.clock.advance(15_000);
+    assert.deepEqual([shown('a')?.reason, label('a')], ['Initialized', 'fresh']);
+    assert.notEqual(world.cluster.mustNode('a').status.addresses?.[0]?.address, '10.9.9.9');
   });
 
   it('writes zone and region as signed where no API exists, whatever the body says', async () => {

@@ -9,7 +9,7 @@ import { createIpamTask } from '../../../controller/ipam/ipam-task.ts';
 import { ipamMetrics } from '../../../controller/ipam/metrics.ts';
 import type { KubeCall } from '../../../controller/kube/api.ts';
 import { withholdingApi } from '../../../controller/kube/fence.ts';
-import { createWorld, type Replica, type World } from '../../nodes/harness/world.ts';
+import { createWorld, type Replica, type World, type WorldOptions } from '../../nodes/harness/world.ts';
 
 /** A replica with the node IPAM task. */
 export interface IpamReplica {
@@ -41,6 +41,7 @@ export interface IpamStage {
 export interface StageOptions {
   /** As `--cidr-allocator-type`. Default: RangeAllocator. */
   readonly allocator?: 'RangeAllocator' | 'CloudAllocator';
+  readonly world?: WorldOptions;
 }
 
 function replicaIn(world: World, clusterCidr: string, services: string, { allocator }: StageOptions): IpamReplica {
@@ -105,7 +106,7 @@ export function ipamStage(stageOptions: StageOptions = {}): (clusterCidr?: strin
     for (const stage of stages.splice(0)) await stage.close();
   });
   return (clusterCidr = '10.244.0.0/16', services = '') => {
-    const world = createWorld();
+    const world = createWorld(stageOptions.world);
     const replicas: IpamReplica[] = [];
     let closed = false;
     const another = () => {
