@@ -130,7 +130,7 @@ function shapedLikeInstance(value: unknown): boolean {
   return record(value, {
     cloud: word,
     id: (v) => line(512)(v) && !/\s/.test(v as string),
-    providerID: match(512, /^(?:[!-~]|\p{L}|\p{Nd})+$/u),
+    providerID: match(512, /^[!-~\p{L}\p{Nd}]+$/u),
     'incarnation?': match(256, /^[\x21-\x7e]+$/),
     'name?': line(253),
     'zone?': line(128),
