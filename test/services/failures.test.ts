@@ -96,7 +96,7 @@ describe('failures of Services', () => {
       assert.deepEqual(later, ['SyncLoadBalancerFailed']);
     });
 
-  it('adds a Node within seconds while another step fails for good, and tries no more than every five seconds', async () => {
+  it('adds a Node within seconds while another step fails for good, and tries at most every five', async () => {
     const failing = 'listeners.create';
     await replica.start();
     world.services.create('web');

@@ -164,7 +164,7 @@ describe('foreign resources', () => {
     ['deleted', () => world.services.delete('web')],
     ['given another type', () => world.services.patch('web', { spec: { type: 'NodePort', loadBalancerClass: null } })],
   ] as const)
-    it(`have what was created for a class that is not served any more removed when its Service is ${what}`, async () => {
+    it(`have what was created for a class of before removed when its Service is ${what}`, async () => {
       world.services.create('web', { spec: { loadBalancerClass: 'example.com/ours' } });
       await world.clock.advance(5000);
       await replica.stopLeading();
