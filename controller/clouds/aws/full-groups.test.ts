@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import {
+  carriedBy,
   desired,
   desiredOf,
   type Machine,
@@ -10,6 +11,7 @@ import {
   port,
 } from '../../../test/clouds/aws/fake/machine.ts';
 import { clusterTag, group, rule } from '../../../test/clouds/aws/fake/network-facts.ts';
+import { keys } from './load-balancer-annotations.ts';
 
 /** Rules of a person, each for a port of its own. */
 const rules = (count: number) => Array.from({ length: count }, (_, at) => `tcp ${20_000 + at} 192.0.2.0/24`);
@@ -40,6 +42,59 @@ describe('a group of the nodes that lets in everything from ElbSecurityGroup, as
     assert.ok(!m.rulesOfNodes().includes('tcp 30999 sg-persons'), 'no new one');
     await m.remove(desired());
     assert.deepEqual(m.rulesOfNodes(), ['-1 -1 sg-persons']);
+  });
+});
+
+describe('a classic load balancer with four groups beside its own, so without room for the traffic group', () => {
+  const extras = ['sg-x1', 'sg-x2', 'sg-x3', 'sg-x4'];
+  const naming = (ids: readonly string[], fields = {}) =>
+    desired({ annotations: { [keys.extraSecurityGroups]: ids.join() }, ...fields });
+  const options = { more: [...extras, 'sg-x5'].map((id) => group(id)), allowed: new Set([...extras, 'sg-x5']) };
+
+  for (const first of [[], extras]) {
+    it(`is let in to the nodes from its own group, made with ${first.length || 'no'} others`, async () => {
+      const m = machine(options);
+      await m.ensure(naming(first));
+      m.aws.setHook(({ operation }) => {
+        const carried = carriedBy(m.balancer());
+        assert.ok(!m.balancer() || m.ingressOf('sg-nodes').some(({ source }) => carried.includes(source)), operation);
+        return undefined;
+      });
+      for (const ids of [extras, [], extras]) {
+        await m.ensure(naming(ids));
+        // Where its own group is let in, it does without the other.
+        assert.deepEqual(carriedBy(m.balancer()).slice(1), ids);
+        m.restart();
+        await m.audit();
+        assert.deepEqual((await m.ensure(naming(ids))).sent, []);
+      }
+      await m.remove(desired());
+      assert.deepEqual([m.rulesOfNodes(), m.groups().length], [[], 7]);
+    });
+  }
+
+  it('that the classic controller made is let in to nodes that come with another group', async () => {
+    const instance = (id: string) => {
+      return { zone: 'eu-west-1a', groups: [id === 'i-3' ? 'sg-other' : 'sg-nodes'], tags: clusterTag };
+    };
+    const ingress = [rule('tcp 80 0.0.0.0/0'), rule('icmp 3-4 0.0.0.0/0')];
+    const front = group('sg-front', { name: 'k8s-elb-auids', tags: clusterTag, ingress });
+    const more = [...options.more, front, group('sg-other', { tags: clusterTag })];
+    const m = machine({ ...options, instance, more, persons: ['-1 * sg-front'] });
+    const proof = m.addClassicControllers(['sg-front', ...extras]);
+    assert.deepEqual((await m.ensure(naming(extras), undefined, proof)).sent, []);
+    const { refusals } = await m.ensure(naming(extras, { members: [member(2), member(3)] }), undefined, proof);
+    assert.deepEqual([refusals, instancesOf(m)], [[], ['i-2', 'i-3']]);
+    assert.deepEqual(m.keysOf('sg-other'), ['-1 -1--1 sg-front']);
+    assert.equal(carriedBy(m.balancer()).length, 5);
+    await m.remove(naming(extras), undefined, proof);
+    assert.deepEqual([m.keysOf('sg-other'), m.rulesOfNodes()], [[], []]);
+  });
+
+  it('is refused in words with a fifth', async () => {
+    const { sent, refusals } = await machine(options).ensure(naming([...extras, 'sg-x5']));
+    assert.deepEqual(sent, []);
+    assert.match(refusals[0]?.message ?? '', /extra-security-groups: .*expected at most 5 groups with its own/);
   });
 });
 

@@ -13,16 +13,7 @@ function classicWorld() {
   const ingress = [rule('tcp 80 0.0.0.0/0'), rule('icmp 3-4 0.0.0.0/0')];
   const front = group('sg-front', { name: `k8s-elb-${balancerName}`, tags: clusterTag, ingress });
   const m = machine({ persons: ['-1 * sg-front'], more: [front] });
-  const Listener = { LoadBalancerPort: 80, Protocol: 'TCP', InstancePort: 30_080, InstanceProtocol: 'TCP' };
-  const description = {
-    ...{ LoadBalancerName: balancerName, DNSName: hostname, Scheme: 'internet-facing' },
-    ...{ Subnets: ['subnet-a', 'subnet-b'], SecurityGroups: ['sg-front'], Policies: { OtherPolicies: [] } },
-    Instances: [{ InstanceId: 'i-1' }, { InstanceId: 'i-2' }],
-    ListenerDescriptions: [{ Listener, PolicyNames: [] }],
-    HealthCheck: { Target: 'TCP:30080', Interval: 10, Timeout: 5, HealthyThreshold: 2, UnhealthyThreshold: 6 },
-  };
-  const tags = { ...clusterTag, 'kubernetes.io/service-name': 'default/web' };
-  m.aws.balancers.set(balancerName, { attributes: {}, tags, description });
+  m.addClassicControllers(['sg-front']);
   return m;
 }
 

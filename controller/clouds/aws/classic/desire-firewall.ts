@@ -4,6 +4,7 @@ import { desireFront, desireTraffic, trafficResource } from '../security-groups/
 import { desireNodeRules, isOpenFrom } from '../security-groups/desire-node-rules.ts';
 import { frontRules } from '../security-groups/front-rules.ts';
 import { frontKeys, frontName } from '../security-groups/group-resources.ts';
+import { mostGroups } from '../security-groups/traffic-group.ts';
 import { type DesireParts as CommonParts, keep, ownOf, type Standing as StandingOf } from '../standing.ts';
 import type { Member } from './balancer-spec.ts';
 import type { ClassicLoadBalancer } from './classic-load-balancer.ts';
@@ -27,7 +28,7 @@ export function nodeRules(
 ) {
   const instances = [...new Set([...members.map(({ id }) => id), ...(balancer?.instances ?? [])])];
   const source = [traffic, trafficResource].find((one) => one !== undefined && groups.includes(one));
-  const isOwn = source !== undefined || (front !== undefined && groups.includes(front.id));
+  const isOwn = source !== undefined || groups.includes(front?.id ?? frontResource);
   // A group of a person is let in to the ports of this Service alone.
   const clients = (isOwn ? [] : (personsGroups(settings, config) ?? groups)).slice(0, 1);
   // Where the load balancer reaches members, as it is and as it is to be.
@@ -103,13 +104,15 @@ export function desireGroups(
   if ('refusal' in own) return { wants: kept, refusals: [own.refusal], groups: carried };
   const wants: Want[] = [own.want];
   const groups = [front?.id ?? frontResource];
-  const isShared = standing.traffic !== undefined && carried.includes(standing.traffic);
-  if (isShared || (!config.disableSecurityGroupIngress && needsTrafficGroup(standing, view))) {
+  const others = (added ?? carried).filter((id) => !groups.includes(id));
+  const traffic = standing.traffic ?? trafficResource;
+  const hasRoom = new Set([...groups, ...others, traffic]).size <= mostGroups;
+  const isAsked = !config.disableSecurityGroupIngress && needsTrafficGroup(standing, view);
+  if (hasRoom && (isAsked || carried.includes(traffic))) {
     wants.push(desireTraffic(desired));
-    groups.push(standing.traffic ?? trafficResource);
+    groups.push(traffic);
   }
-  const extra = (added ?? carried).filter((id) => !groups.includes(id));
-  return { wants, refusals: [], groups: [...groups, ...extra] };
+  return { wants, refusals: [], groups: [...new Set([...groups, ...others])] };
 }
 
 /** Where it stands already and every node's group lets in everything from its own group, it needs none. */

@@ -4,6 +4,7 @@ import { readAnnotations } from '../annotation-values.ts';
 import type { AwsConfig } from '../config.ts';
 import { keys } from '../load-balancer-annotations.ts';
 import type { Tags } from '../load-balancer-tags.ts';
+import { mostGroups } from '../security-groups/traffic-group.ts';
 import type { Attributes, HealthCheck, Listener } from './classic-load-balancer.ts';
 
 /**
@@ -70,11 +71,12 @@ export function readClassicSettings(desired: DesiredLoadBalancer, config: Classi
   const proxy = text(keys.proxyProtocol);
   if (proxy !== undefined && proxy !== '*') refuse(keys.proxyProtocol, 'expected * (all ports), or no annotation');
 
+  const instead = values.groups(keys.securityGroups);
   return {
     internal: values.internal(),
     subnets: values.subnets(),
-    securityGroups: values.groups(keys.securityGroups),
-    extraSecurityGroups: values.groups(keys.extraSecurityGroups),
+    securityGroups: instead,
+    extraSecurityGroups: readExtraGroups(),
     listeners,
     sslPolicy: text(keys.sslPolicy),
     proxyProtocol: proxy === undefined ? false : proxy === '*' ? true : undefined,
@@ -86,6 +88,13 @@ export function readClassicSettings(desired: DesiredLoadBalancer, config: Classi
     notes,
     remarks,
   };
+
+  function readExtraGroups(): readonly string[] | undefined {
+    const extra = values.groups(keys.extraSecurityGroups);
+    const first = instead?.length ? instead : [config.elbSecurityGroup ?? 'its own'];
+    if (new Set([...first, ...(extra ?? [])]).size <= mostGroups) return extra;
+    return refuse(keys.extraSecurityGroups, `expected at most ${mostGroups} groups with ${first.join(', ')}`);
+  }
 
   function refuseFields(): void {
     const refuseField = (message: string) => refusals.push({ reason: 'Unsupported', message });

@@ -7,6 +7,7 @@ import type { NetworkFacts, ObservedSecurityGroup } from './network-facts.ts';
 import { nodeGroupsOf } from './node-group.ts';
 import type { NodeRuleSpec } from './node-rule-kind.ts';
 import { descriptions, isOf, isOfAnother } from './rule-descriptions.ts';
+import { mostGroups } from './traffic-group.ts';
 
 /** What the groups of the nodes have to let in for one load balancer. */
 export interface NodeRulesContext {
@@ -56,7 +57,9 @@ export function desireNodeRules(context: NodeRulesContext): NodeRules {
   if (context.isDisabled) return { wants: rules.map(asItStands), refusals: [] };
   const nodes = nodeGroupsOf(instances, facts);
   const refusals = nodes.problems.map((message): Refusal => ({ reason: 'Unsupported', message }));
-  const source = [traffic, `${groupKinds.traffic}/main`].find((one) => one !== undefined && groups.includes(one));
+  // Where others leave no room for the traffic group, its own is let in, once it is there.
+  const own = groups.length >= mostGroups ? front : undefined;
+  const source = [traffic, `${groupKinds.traffic}/main`, own].find((one) => one !== undefined && groups.includes(one));
   const wants = new Map<string, Want>();
   const add = (want: Want) => void wants.set(want.key, want);
   for (const id of nodes.groups) {
@@ -94,7 +97,7 @@ function asItStands({ kind, key = '', id }: Found): Want {
   return { kind, key, spec: undefined, summary: `${kind} ${id}` };
 }
 
-/** Everything from the traffic group, unless everything from one of its groups is let in already. */
+/** Everything from the traffic group, or its own, unless everything from one of its groups is let in already. */
 function trafficRules(
   group: ObservedSecurityGroup,
   source: string | undefined,
@@ -107,9 +110,9 @@ function trafficRules(
   };
   const isOurs = ({ description }: IngressRule) => description === rule.description;
   const isOpen = group.ingress.some(
-    (one) => one.protocol === '-1' && groups.includes(one.source) && one.source !== traffic && !isOurs(one),
+    (one) => one.protocol === '-1' && groups.includes(one.source) && one.source !== source && !isOurs(one),
   );
-  const there = group.ingress.find((one) => one.source === traffic && one.protocol === '-1');
+  const there = group.ingress.find((one) => one.source === source && one.protocol === '-1');
   if (isOpen ? there === undefined || !isOurs(there) : there !== undefined && !isOurs(there)) return [];
   const shown = source === traffic || !source.startsWith('sg-') ? groupKinds.traffic : source;
   return [wantOf(group, rule, shown, source.startsWith('sg-') ? [] : [source])];

@@ -4,6 +4,9 @@ import type { Tags } from '../load-balancer-tags.ts';
 
 const kindTag = 'mooring.dev/traffic-group';
 
+/** Security groups of one load balancer: a limit that AWS raises for nobody. */
+export const mostGroups = 5;
+
 /**
  * The one group that every load balancer of the cluster carries beside its own, so that one rule lets all of them reach
  * the nodes: a node's group takes few rules (60 by default), and every rule counts for each network interface.

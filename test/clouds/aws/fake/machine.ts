@@ -198,6 +198,21 @@ export function machine(options: MachineOptions = {}) {
       [...aws.region.targetGroups.values()].map(({ targets }) =>
         [...targets].flatMap(([id, { draining }]) => (draining ? [] : [id])).sort(),
       ),
+    /** A load balancer that the classic controller made for `desired()`, and what proves it. */
+    addClassicControllers(groups: readonly string[]): AdoptionProof {
+      const hostname = `${balancerName}-0.eu-west-1.elb.amazonaws.com`;
+      const Listener = { LoadBalancerPort: 80, Protocol: 'TCP', InstancePort: 30_080, InstanceProtocol: 'TCP' };
+      const description = {
+        ...{ LoadBalancerName: balancerName, DNSName: hostname, Scheme: 'internet-facing', SecurityGroups: groups },
+        ...{ Subnets: ['subnet-a', 'subnet-b'], Policies: { OtherPolicies: [] } },
+        Instances: [{ InstanceId: 'i-1' }, { InstanceId: 'i-2' }],
+        ListenerDescriptions: [{ Listener, PolicyNames: [] }],
+        HealthCheck: { Target: 'TCP:30080', Interval: 10, Timeout: 5, HealthyThreshold: 2, UnhealthyThreshold: 6 },
+      };
+      const tags = { ...clusterTag, 'kubernetes.io/service-name': 'default/web' };
+      aws.balancers.set(balancerName, { attributes: {}, tags, description });
+      return { clusterName: 'kubernetes', addresses: [hostname] };
+    },
     audit: () => during(process.balancers.observeAll(owner.cluster)),
     /** What would be done now. */
     async plan(asked: DesiredLoadBalancer): Promise<readonly LoadBalancerStep[]> {
