@@ -1,5 +1,6 @@
 import { Agent as PlainAgent } from 'node:http';
 import { Agent as TlsAgent } from 'node:https';
+import type { Socket } from 'node:net';
 import { createSecureContext } from 'node:tls';
 import { throughProxy } from '../../common/process/proxy.ts';
 import type { TlsMaterial } from './connection.ts';
@@ -16,6 +17,8 @@ const maxUrgentSockets = 1;
  * that no request is written into a connection that is being closed.
  */
 const idleMs = 45_000;
+/** When the kernel begins to ask the other side of a quiet connection, as of a watch. */
+const keepAliveMs = 30_000;
 
 export interface Pool {
   readonly calls: PlainAgent;
@@ -38,7 +41,7 @@ export function createPools(
   let current: { readonly tls: TlsMaterial; readonly pool: Pool } | undefined;
 
   function create(tls: TlsMaterial): Pool {
-    const keep = { keepAlive: true, keepAliveMsecs: 30_000, scheduling: 'lifo', timeout: idleMs } as const;
+    const keep = { keepAlive: true, keepAliveMsecs: keepAliveMs, scheduling: 'lifo', timeout: idleMs } as const;
     const common = { ...keep, ...throughProxy(proxy) };
     const calls = { maxSockets: maxCallSockets };
     const urgent = { maxSockets: maxUrgentSockets };
@@ -62,9 +65,9 @@ export function createPools(
       ALPNProtocols: ['http/1.1'],
     };
     return {
-      calls: new TlsAgent({ ...secureOptions, ...calls }),
-      urgent: new TlsAgent({ ...secureOptions, ...urgent }),
-      watches: new TlsAgent(secureOptions),
+      calls: keptAlive(new TlsAgent({ ...secureOptions, ...calls })),
+      urgent: keptAlive(new TlsAgent({ ...secureOptions, ...urgent })),
+      watches: keptAlive(new TlsAgent(secureOptions)),
     };
   }
 
@@ -72,6 +75,7 @@ export function createPools(
     of(tls) {
       if (current?.tls === tls) return current.pool;
       if (current) retire(current.pool);
+      for (const pool of all) if (isUnused(pool)) all.delete(pool);
       current = { tls, pool: create(tls) };
       all.add(current.pool);
       return current.pool;
@@ -84,6 +88,21 @@ export function createPools(
       current = undefined;
     },
   };
+}
+
+/** The agent by itself does not for the connection to a proxy, through which there is a tunnel. */
+function keptAlive(agent: TlsAgent): TlsAgent {
+  const connect = agent.createConnection.bind(agent);
+  agent.createConnection = (...args) => {
+    const socket = connect(...args) as Socket | undefined;
+    return socket?.once('connect', () => socket.setKeepAlive(true, keepAliveMs));
+  };
+  return agent;
+}
+
+function isUnused({ calls, urgent, watches }: Pool): boolean {
+  const used = [calls, urgent, watches].flatMap(({ sockets, requests }) => [sockets, requests]);
+  return used.every((byHost) => Object.values(byHost).flat().length === 0);
 }
 
 /** Closes idle connections, and the others when they become idle. */
