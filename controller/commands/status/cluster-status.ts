@@ -61,11 +61,13 @@ export interface ClusterStatus {
 
 export const shownNames = 5;
 const hourMs = 3_600_000;
-const well: ReadonlySet<string> = new Set(['initialized', 'ensured', 'foreign', 'none']);
+const wellStates: ReadonlySet<string> = new Set(['initialized', 'ensured', 'foreign', 'none']);
+/** Others of an object in such a state tell of a fault: pods that are cut off, members that are refused. */
+const wellReasons: ReadonlySet<string> = new Set(['', 'Initialized', 'Ensured']);
 
-/** Whether an object in this state needs no attention. */
-export function isWell(state: string): boolean {
-  return well.has(state);
+/** Whether an object needs no attention. */
+export function isWell({ state, reason }: Pick<Row, 'state' | 'reason'>): boolean {
+  return wellStates.has(state) && wellReasons.has(reason);
 }
 
 export interface RowOptions {
@@ -150,7 +152,7 @@ function groupsOf(rows: readonly Row[]): readonly Group[] {
       );
       const { state, reason, why, since } = sorted[0]!;
       const names = sorted.slice(0, shownNames).map(({ name }) => name);
-      return { state, reason, ok: isWell(state), count: members.length, names, why, since };
+      return { state, reason, ok: isWell(sorted[0]!), count: members.length, names, why, since };
     })
     .toSorted((a, b) => Number(a.ok) - Number(b.ok) || b.count - a.count);
 }

@@ -15,7 +15,7 @@ export function nodeRow(node: NodeView, around: Surroundings, options: RowOption
   const [row] = rowsOf({ ...around, nodes: [node], services: undefined }, options).nodes!;
   return {
     ...row!,
-    ok: isWell(row!.state),
+    ok: isWell(row!),
     zone: node.labels[labels.zone] ?? '',
     providerID: node.providerID,
     podRanges: node.podCIDRs.join(', '),
@@ -41,7 +41,7 @@ export function serviceRow(
   return {
     ...row!,
     scope: record?.scope ?? null,
-    ok: isWell(row!.state),
+    ok: isWell(row!),
     balancer: record === undefined ? null : (record.id ?? ''),
     addresses: service.ingress.map(({ ip, hostname }) => ip ?? hostname ?? '').join(', '),
     listeners: service.ports.map(({ port, protocol }) => `${protocol} ${port}`),

@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { viewNode } from '../../model/node-view.ts';
+import { exampleService, finalized, recorded } from '../../services/testing/example-service.ts';
+import { nodeRow } from '../ui/rows.ts';
+import { clusterStatus, type Group } from './cluster-status.ts';
+import { printStatus } from './print-status.ts';
+import type { Cluster } from './read-cluster.ts';
+
+const nowMs = Date.parse('2026-05-01T12:00:00Z');
+const at = (secondsAgo: number) => new Date(nowMs - secondsAgo * 1000).toISOString();
+const options = { loadBalancerClasses: [], moduleNames: [] };
+
+const cluster = (changes: Partial<Cluster>): Cluster => ({
+  leader: { identity: 'one', renewTime: at(2), annotations: {} },
+  ...{ pausedForAll: false, pausedNodes: new Set(), hidden: [], events: [], nowMs, nodes: [], services: [] },
+  ...changes,
+});
+
+function condition(type: string, status: string, reason: string, message = '', secondsAgo = 600) {
+  return { type, status, reason, message, lastTransitionTime: at(secondsAgo) };
+}
+
+const initialized = condition('CloudInitialized', 'True', 'Initialized');
+
+function node(name: string, conditions: readonly object[], changes: object = {}) {
+  return viewNode({
+    ...{ apiVersion: 'v1', kind: 'Node', spec: {}, status: { conditions } },
+    metadata: { name, uid: name, resourceVersion: '1', creationTimestamp: at(600), ...changes },
+  });
+}
+
+function service(name: string, reason: string) {
+  return exampleService({
+    metadata: { name, ...finalized, ...recorded('http://cloud/demo/sim-1 lb-1') },
+    status: { conditions: [condition('CloudLoadBalancer', 'True', reason, `${reason} of it`)] },
+  });
+}
+
+describe('the status of a cluster', () => {
+  it('names Nodes whose pods are cut off, first', () => {
+    const cutOff = node('cut-off', [initialized, condition('NetworkUnavailable', 'True', 'QuotaExceeded', 'no room')]);
+    const { nodes } = clusterStatus(cluster({ nodes: [node('well', [initialized]), cutOff] }), options);
+    assert.deepEqual(
+      nodes?.map(({ reason, ok, names }) => [reason, ok, names]),
+      [
+        ['QuotaExceeded', false, ['cut-off']],
+        ['Initialized', true, ['well']],
+      ],
+    );
+    assert.equal(nodeRow(cutOff, cluster({}), options).ok, false);
+  });
+
+  it('names Services that are served with a fault', () => {
+    const faults = ['MembersRefused', 'MemberRemovalWithheld', 'RetentionNotAllowed', 'ClusterWideConsent'];
+    const services = ['Ensured', ...faults].map((reason) => service(reason.toLowerCase(), reason));
+    const status = clusterStatus(cluster({ services }), options);
+    const isOk = (reason: string) => status.services?.find((group: Group) => group.reason === reason)?.ok;
+    for (const fault of faults) assert.equal(isOk(fault), false, fault);
+    assert.equal(isOk('Ensured'), true);
+    assert.match(
+      printStatus(status, nowMs),
+      /ensured +MembersRefused +1 .* default\/membersrefused: MembersRefused of it/,
+    );
+  });
+});
