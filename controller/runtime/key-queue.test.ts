@@ -53,6 +53,20 @@ describe('the queue of keys', () => {
     assert.ok(taken.indexOf('routine') > 10 && taken.indexOf('routine') < 20, String(taken.indexOf('routine')));
   });
 
+  it('never starves routine work behind two higher priorities', () => {
+    const queue = createKeyQueue();
+    queue.add('routine', 0, 'low');
+    const taken: string[] = [];
+    for (let i = 0; i < 80; i += 1) {
+      queue.add(`urgent-${i}`, 1, 'high');
+      queue.add(`change-${i}`, 1, 'normal');
+      taken.push(queue.take(1)!.key);
+    }
+    assert.ok(taken.includes('routine'), 'routine work');
+    assert.ok(taken.includes('change-0'), 'changes');
+    assert.ok(taken.filter((key) => key.startsWith('urgent')).length > 70);
+  });
+
   it('does not grow with the number of times a key is moved', () => {
     const queue = createKeyQueue();
     // A stale entry for each move would keep them all until their time comes.

@@ -87,10 +87,10 @@ export function createKeyQueue(): KeyQueue {
       overtaken = 0;
       return first;
     }
-    overtaken += 1;
-    if (overtaken <= overtakesInARow) return first;
-    overtaken = 0;
-    return lower;
+    overtaken = (overtaken + 1) % (2 * (overtakesInARow + 1));
+    // In turn the next lower one and the lowest.
+    if (overtaken === 0) return readyCount.findLastIndex((count) => count > 0);
+    return overtaken === overtakesInARow + 1 ? lower : first;
   }
 
   return {
