@@ -15,6 +15,7 @@ const provenGone: MissingInstance = {
   canary: 'none',
   shown: true,
   recorded: true,
+  joining: false,
   nodeAgeMs: 10 * minute,
   silence: silenceOf(40),
   sinceLifeMs: 2 * minute,
@@ -39,6 +40,7 @@ const table: readonly [string, MissingInstance, string][] = [
   ['gone and young', { ...provenGone, nodeAgeMs: minute }, 'delete, free'],
   ['gone whatever the canary', { ...provenGone, canary: 'not-found' }, 'delete, free'],
   ['gone, but never found here', { ...provenGone, recorded: false }, 'NeverFound'],
+  ['gone while it joined', { ...provenGone, recorded: false, joining: true }, 'delete, deletion'],
   ['gone, but alive since', { ...provenGone, lifeSinceFirst: true }, 'SignOfLife'],
   ['gone, but alive 39 s ago', { ...provenGone, sinceLifeMs: 39 * second }, 'Confirming'],
   ['gone, and silent for as long as its lease lasts', { ...provenGone, sinceLifeMs: 40 * second }, 'delete, free'],
@@ -105,6 +107,7 @@ const table: readonly [string, MissingInstance, string][] = [
   ['absent and Ready', { ...provenAbsent, ready: true }, 'SignOfLife'],
   ['absent and young', { ...provenAbsent, nodeAgeMs: 5 * minute - 1 }, 'TooYoung'],
   ['absent, but never found here', { ...provenAbsent, recorded: false }, 'NeverFound'],
+  ['absent while it joined', { ...provenAbsent, recorded: false, joining: true }, 'NeverFound'],
 ];
 
 function show(at: MissingInstance): string {
@@ -120,6 +123,7 @@ const anyCase: fc.Arbitrary<MissingInstance> = fc
     canary: fc.constantFrom('found' as const, 'not-found' as const, 'none' as const),
     shown: fc.boolean(),
     recorded: fc.boolean(),
+    joining: fc.boolean(),
     silence: fc.constantFrom(8, 40, 100, 600).map(silenceOf),
     nodeAgeMs: fc.oneof(fc.integer({ min: 0, max: 6 * minute }), fc.constant(24 * 60 * minute)),
     sinceLifeMs: fc.oneof(fc.integer({ min: 0, max: 11 * minute }), fc.constant(Number.POSITIVE_INFINITY)),
@@ -139,7 +143,7 @@ const anyCase: fc.Arbitrary<MissingInstance> = fc
 
 /** Promise 1, clause by clause; the budget and the live reads are tested elsewhere. */
 function promiseAllows(at: MissingInstance): boolean {
-  const foundInThisScope = at.recorded;
+  const foundInThisScope = at.recorded || (at.state === 'gone' && at.joining);
   const twiceWithCanary =
     at.canary === 'found' && at.firstWithCanaryMs !== undefined && at.askedMs - at.firstWithCanaryMs >= 15_000;
   // "where there is no canary": the answer of now may have one.
@@ -179,7 +183,7 @@ describe('whether a Node may be deleted', () => {
       fc.property(anyCase, (at) => {
         const verdict = decideDeletion(at);
         if (verdict.act !== 'delete') return;
-        const free = at.state === 'gone' || at.released || at.expected === 'marked';
+        const free = (at.state === 'gone' && at.recorded) || at.released || at.expected === 'marked';
         assert.equal(verdict.budget, free ? undefined : at.expected === 'announced' ? 'announced' : 'deletion');
       }),
       { numRuns: 3000, seed: 3 },

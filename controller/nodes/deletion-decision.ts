@@ -25,6 +25,8 @@ export interface MissingInstance extends CredentialVisibility {
   readonly firstWithCanaryMs: number | undefined;
   /** The Node's record says that its instance was once found in the scope that answered. */
   readonly recorded: boolean;
+  /** It has no record because it still waits for its initialisation, and this scope alone accepts its providerID. */
+  readonly joining: boolean;
   readonly nodeAgeMs: number;
   /** How long this Node must be silent. */
   readonly silence: Silence;
@@ -64,7 +66,9 @@ export function decideDeletion(at: MissingInstance): Verdict {
     checkInMs: Math.max(1000, checkInMs),
     ...(restart ? { restart } : {}),
   });
-  if (!at.recorded) return wait('NeverFound', 5 * 60_000);
+  // That the cloud shows the end of that very instance proves that it was of this scope.
+  const isOfScope = at.recorded || (at.state === 'gone' && at.joining);
+  if (!isOfScope) return wait('NeverFound', 5 * 60_000);
   if (at.replaced && isAlive(at)) return wait('InstanceReplaced', 60_000, true);
   if (isTotalAbsence(at)) return wait('CanaryNotFound', 60_000, true);
   if (at.lifeSinceFirst) return wait('SignOfLife', secondAnswerMs, true);
@@ -99,7 +103,7 @@ function confirmedIn(at: MissingInstance): number {
   return Math.min(plain, secondAnswerMs - (at.askedMs - at.firstWithCanaryMs));
 }
 
-function budgetOf({ state, expected, released }: MissingInstance): BudgetKind | undefined {
-  if (state === 'gone' || released || expected === 'marked') return undefined;
+function budgetOf({ state, recorded, expected, released }: MissingInstance): BudgetKind | undefined {
+  if ((state === 'gone' && recorded) || released || expected === 'marked') return undefined;
   return expected === 'announced' ? 'announced' : 'deletion';
 }

@@ -2,7 +2,7 @@ import { annotations } from '../../common/well-known.ts';
 import type { Lookup } from '../clouds/cloud.ts';
 import { type Canary, isRecordedIn } from '../model/canaries.ts';
 import type { BudgetKind } from '../model/deletion-budget.ts';
-import { isPaused, type NodeView, readiness } from '../model/node-view.ts';
+import { isPaused, isUninitialized, type NodeView, readiness } from '../model/node-view.ts';
 import { parseRecord } from '../model/scope-record.ts';
 import { type CredentialVisibility, decideDeletion, type Verdict } from './deletion-decision.ts';
 import { expectedTermination, isReleased } from './expected-termination.ts';
@@ -105,6 +105,7 @@ export async function examine(
     firstWithCanaryMs: series.firstWithCanaryMs,
     ...visibility,
     recorded: isOnRecord(context, node, scope, state === 'gone' || visibility.canary === 'found'),
+    joining: isJoining(context, node),
     nodeAgeMs: ageMs(node, serverNowMs, nowMs - suspect.sinceMs),
     silence,
     sinceLifeMs,
@@ -135,6 +136,12 @@ export async function examine(
 function isOnRecord({ resolver }: Context, node: NodeView, scope: string, accountShown: boolean): boolean {
   const isExact = parseRecord(node.annotations[annotations.instance])?.scope === scope;
   return (isExact || accountShown) && isRecordedIn(node, scope, resolver.configured);
+}
+
+/** A Node that waits for its initialisation and whose instance can be of one configured scope only. */
+function isJoining({ resolver }: Context, node: NodeView): boolean {
+  const accepting = resolver.configured.filter((cloud) => cloud.accepts(node.providerID));
+  return isUninitialized(node) && node.annotations[annotations.instance] === undefined && accepting.length === 1;
 }
 
 /** Measured by the API server's clock: our own wall clock may be wrong by hours. */

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { annotations } from '../../common/well-known.ts';
 import { deletions, secondsUntil } from './harness/fleet.ts';
 import { fleetStage } from './harness/fleet-stage.ts';
-import { reportedOf } from './harness/world.ts';
+import { providerID, reportedOf } from './harness/world.ts';
 
 describe('a Node whose VM the cloud shows terminated', () => {
   const start = fleetStage();
@@ -44,6 +45,28 @@ describe('a Node whose VM the cloud shows terminated', () => {
     terminate(first);
     assert.ok((await secondsUntil(world, () => !exists('n0'))) <= 75);
   });
+
+  for (const [how, deleted] of [
+    ['terminate', true],
+    ['forget', false],
+  ] as const) {
+    it(`${deleted ? 'is deleted' : 'stays when its VM is absent'} before it was initialised`, async () => {
+      const { world, replica, exists, reason } = await start();
+      await replica.stopLeading();
+      const vm = world.cloud.model.create({ name: 'spot' });
+      world.cluster.register('spot', { providerID: providerID(vm) });
+      const kubelet = world.cluster.kubelet('spot');
+      await world.clock.advance(20_000);
+      kubelet.die();
+      world.cloud.model[how](vm.id);
+      await replica.start();
+      await world.clock.advance(30_000);
+      assert.equal(exists('spot'), true, 'not silent for long enough');
+      await world.clock.advance(600_000);
+      assert.deepEqual([exists('spot'), reason('spot')], deleted ? [false, undefined] : [true, 'NeverFound']);
+      assert.equal(world.lease.annotations[annotations.deletionLedger] !== undefined, deleted, 'within the budget');
+    });
+  }
 
   it('stays while it renews its lease', async () => {
     const { world, replica, first, exists, reason } = await start();

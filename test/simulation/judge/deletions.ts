@@ -95,13 +95,18 @@ export function judgeDeletions(truth: Truth, evidence: Evidence, scenario: Scena
     if (preconditions.resourceVersion === undefined) return 'without its resourceVersion as precondition';
     const instance = instanceOf(node);
     if (instance === undefined || truth.foreign.has(node.uid)) return 'it is not ours';
-    if (node.scope !== `http://cloud/demo/${instance.split('/')[0]}`)
+    const joining = node.uninitialized && node.scope === '';
+    if (!joining && node.scope !== `http://cloud/demo/${instance.split('/')[0]}`)
       return 'no record says that its instance was found in this scope';
     const life = lifeProblem(effect, node);
     if (life !== undefined) return life;
     const readAt = evidence.lastLifeRead(identity, node.name, effect.sentAt)!;
     const seen = evidence.seen(identity, instance).filter(({ at }) => at <= readAt);
-    if (seen.some(({ state }) => state === 'gone')) return undefined;
+    if (seen.some(({ state }) => state === 'gone')) {
+      if (joining) spendOn(effect, node);
+      return undefined;
+    }
+    if (joining) return 'it was never initialised, and its cloud never said that it is gone';
     const absences = seen.filter(({ state, byId }) => state === 'absent' && byId);
     if (absences.length === 0) return 'its cloud never said that it is gone or absent';
     if (node.ready === 'True') return 'it was Ready';
@@ -112,12 +117,19 @@ export function judgeDeletions(truth: Truth, evidence: Evidence, scenario: Scena
         'its absence was not proved twice (answers at ' +
         `${absences.map(({ at }) => (at / 1000).toFixed(1)).join(', ')})`
       );
-    const released = node.annotations[annotations.releaseDeletion] === node.uid;
-    if (!released && isTotal(effect, node, instance, absences, readAt))
+    if (!isReleased(node) && isTotal(effect, node, instance, absences, readAt))
       return 'nothing else of its scope had been shown, and no person had released it';
-    const expected = released ? 'marked' : expectedTermination(effect, node);
-    if (expected !== 'marked') spend(expected ?? 'deletion', effect, node.name);
+    spendOn(effect, node);
     return undefined;
+  }
+
+  function isReleased(node: NodeObject): boolean {
+    return node.annotations[annotations.releaseDeletion] === node.uid;
+  }
+
+  function spendOn(effect: KubeEffect, node: NodeObject): void {
+    const expected = isReleased(node) ? 'marked' : expectedTermination(effect, node);
+    if (expected !== 'marked') spend(expected ?? 'deletion', effect, node.name);
   }
 
   /** Why the signs of life forbid it; undefined when they do not. */

@@ -117,7 +117,7 @@ export const nodeMutants: readonly Mutant[] = [
   },
   {
     name: 'no record of scope needed',
-    edits: [['controller/nodes/deletion-decision.ts', 'if (!at.recorded) return', 'if (false) return']],
+    edits: [['controller/nodes/deletion-decision.ts', 'if (!isOfScope) return', 'if (false) return']],
   },
   {
     name: 'answers told apart by when their pass ended',
