@@ -6,13 +6,18 @@ import {
   desiredOf,
   type Machine,
   machine,
+  managedConfig,
   member,
+  network,
   plainConfig,
   port,
 } from '../../../test/clouds/aws/fake/machine.ts';
 import { clusterTag, group, rule } from '../../../test/clouds/aws/fake/network-facts.ts';
+import { toCloudError } from './errors.ts';
 import { keys } from './load-balancer-annotations.ts';
 
+const fault = (Code: string) =>
+  toCloudError(Object.assign(new Error(Code), { Code, $metadata: { httpStatusCode: 400 } }), 'a call');
 /** Rules of a person, each for a port of its own. */
 const rules = (count: number) => Array.from({ length: count }, (_, at) => `tcp ${20_000 + at} 192.0.2.0/24`);
 const instancesOf = (m: Machine) =>
@@ -97,6 +102,49 @@ describe('a classic load balancer with four groups beside its own, so without ro
     assert.match(refusals[0]?.message ?? '', /extra-security-groups: .*expected at most 5 groups with its own/);
   });
 });
+
+for (const [type, ask, config] of [
+  ['classic', desired, plainConfig],
+  ['network', network, managedConfig],
+] as const) {
+  describe(`source ranges of a ${type} load balancer that do not fit in its group beside those of before`, () => {
+    const ranges = (net: number, count: number) => Array.from({ length: count }, (_, at) => `10.${net}.${at}.0/24`);
+    async function narrowed(from: readonly string[], to: readonly string[], refusal?: string) {
+      const m = machine({ config });
+      await m.ensure(ask({ sourceRanges: from }));
+      const front = [...m.aws.groups.values()].find(({ name }) => /^k8s-(elb|default)-/.test(name))!.id;
+      m.aws.setHook(({ operation }) => {
+        if (refusal !== undefined && operation.startsWith('Authorize')) throw fault(refusal);
+        return undefined;
+      });
+      const before = m.aws.sent.length;
+      const error = await m.ensure(ask({ sourceRanges: to })).catch((reason: unknown) => reason);
+      const left = [...new Set(m.ingressOf(front).map(({ source }) => source))];
+      return {
+        left,
+        sent: m.aws.sent.slice(before).map(({ operation }) => operation),
+        isDone: 'sent' in Object(error),
+      };
+    }
+
+    it('replace them: those that go make room', async () => {
+      const { left, sent, isDone } = await narrowed(ranges(1, 20), ranges(2, 20));
+      assert.deepEqual([left, isDone], [ranges(2, 20), true]);
+      const [open, close] = ['AuthorizeSecurityGroupIngress', 'RevokeSecurityGroupIngress'];
+      assert.deepEqual(sent, [open, close, open]);
+    });
+
+    it('leave only those that are asked for and fitted before, where they never fit', async () => {
+      const { left, isDone } = await narrowed(ranges(1, 20), [...ranges(1, 2), ...ranges(2, 40)]);
+      assert.deepEqual([left, isDone], [ranges(1, 2), false]);
+    });
+
+    it('cut off no client where the new ones are refused for another reason', async () => {
+      const { left, sent } = await narrowed(ranges(1, 20), ranges(2, 20), 'UnauthorizedOperation');
+      assert.deepEqual([left, sent], [ranges(1, 20), []]);
+    });
+  });
+}
 
 describe('members of a classic load balancer', () => {
   it('come and go while the group of some nodes is full', async () => {
