@@ -12,7 +12,6 @@ for (const [command, flag, also] of [
   ['teardown', '--service-cluster-ip-range=10.0.0.0/8', 'run, plan'],
   ['teardown', '--node-cidr-mask-size=24', 'run, plan'],
   ['teardown', '--allocate-node-cidrs', 'run, plan'],
-  ['teardown', '--allow-retain=*', 'run, plan'],
   ['teardown', '--retained-load-balancers-limit=1', 'run, plan'],
   ['teardown', '--node-labels-from-tags=a/=b.com/', 'run, plan, check'],
   ['teardown', '--node-selector=a=b', 'run, plan, check'],

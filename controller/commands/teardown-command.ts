@@ -18,6 +18,7 @@ import { createLookups, type Lookups } from '../nodes/lookups.ts';
 import { createRouteRecords } from '../routes/route-records.ts';
 import { createPermit } from '../runtime/leader-permit.ts';
 import { type CheckVisibility, createVisibilityCheck } from '../services/credential-visibility.ts';
+import { parseRetainGrant, strictPolicy } from '../services/operator-policy.ts';
 import {
   type CommandEnvironment,
   contextFlags,
@@ -31,7 +32,7 @@ import {
   withClouds,
 } from './command.ts';
 import { table } from './explain/table.ts';
-import { planTeardown, type TeardownContext, type TeardownPlan } from './teardown/plan-teardown.ts';
+import { isGivenUp, planTeardown, type TeardownContext, type TeardownPlan } from './teardown/plan-teardown.ts';
 import { ServicesRemainError, teardown } from './teardown/teardown.ts';
 import { whileLeading } from './teardown/while-leading.ts';
 
@@ -41,7 +42,7 @@ const teardownFlags = defineFlags({
   ...pickFlags(
     clusterFlags,
     ...(['cluster-name', 'load-balancer-class', 'attachable-load-balancers'] as const),
-    ...(['allow-cluster-wide-attach', 'allow-keep-address'] as const),
+    ...(['allow-cluster-wide-attach', 'allow-retain', 'allow-keep-address'] as const),
   ),
   'configure-cloud-routes': {
     kind: 'bool',
@@ -54,8 +55,8 @@ const teardownFlags = defineFlags({
     kind: 'bool',
     default: false,
     help:
-      'Continue although Services of type LoadBalancer exist; those that ask for retention keep their load ' +
-      'balancers.',
+      'Continue although Services of type LoadBalancer exist; those that ask for retention and may have it ' +
+      '(--allow-retain) keep their load balancers.',
   },
 });
 
@@ -85,7 +86,7 @@ export function teardownCommand(environment: CommandEnvironment): CommandDefinit
             ...{ api, clock, log, clouds },
             cluster: { uid: await readClusterUid(api), name: values.clusterName },
             loadBalancerClasses: values.loadBalancerClass,
-            policy: desirePolicyOf(values),
+            policy: { ...strictPolicy, ...desirePolicyOf(values), retain: values.allowRetain.flatMap(grantsOf) },
             routes: values.configureCloudRoutes,
             onRead: (what) => {
               reading = what;
@@ -98,14 +99,28 @@ export function teardownCommand(environment: CommandEnvironment): CommandDefinit
           };
           const plan = await planTeardown(context, environment.signal);
           showPlan(io, plan);
-          if (plan.services.length > 0 && !values.force) throw new ServicesRemainError(plan.services);
+          const refuse = () => {
+            const { services } = plan;
+            const told = { toRemove: toRemove(plan).map(only), kept: shown(staying(plan)), services };
+            if (values.output === 'json') printJson(io, told);
+          };
+          if (plan.services.length > 0 && !values.force) {
+            refuse();
+            throw new ServicesRemainError(plan.services);
+          }
           if (plan.items.length === 0) {
             if (values.output === 'json') printJson(io, { removed: 0, failed: [], left: 0, kept: shown(plan.kept) });
             return 0;
           }
-          if (!values.yes && !(await confirmed(environment, values.clusterName))) {
-            io.stderr('nothing was removed\n');
-            return 1;
+          if (!values.yes) {
+            const question = `Type the name of the cluster (${values.clusterName}) to remove them: `;
+            const answer = await environment.ask(question);
+            if (answer?.trim() !== values.clusterName) {
+              refuse();
+              if (answer === undefined) throw new OptionError('--yes: missing, expected where stdin is no terminal');
+              io.stderr('nothing was removed\n');
+              return 1;
+            }
           }
           const lease = { namespace: values.leaderElectResourceNamespace, name: values.leaderElectResourceName };
           const sayLine = (line: string) => io.stderr(`${line}\n`);
@@ -131,18 +146,23 @@ export function teardownCommand(environment: CommandEnvironment): CommandDefinit
 const only = ({ scope, what }: { readonly scope: string; readonly what: string }) => ({ scope, what });
 const shown = (kept: TeardownPlan['kept']) => kept.map(({ scope, what, why }) => ({ scope, what, why }));
 
-function showPlan(io: ProgramIo, { items, kept, services }: TeardownPlan): void {
-  const rows = items.map(({ scope, what }) => ['-', what, scope]);
-  const stays = kept.map(({ scope, what, why }) => ['stays', `${what}: ${why}`, scope]);
-  if (rows.length + stays.length > 0) io.stderr(table([['', 'WHAT', 'IN'], ...rows, ...stays]));
-  if (services.length > 0) io.stderr(`Services that have or want load balancers: ${services.join(', ')}\n`);
-  io.stderr(`${items.length} to remove, ${kept.length} stay\n`);
+const grantsOf = (text: string) => parseRetainGrant(text) ?? [];
+
+const toRemove = ({ items }: TeardownPlan) => items.filter((item) => !isGivenUp(item));
+
+/** What stays, with what is given up. */
+function staying({ items, kept }: TeardownPlan): TeardownPlan['kept'] {
+  const why = 'it is given up: its Service asks for retention, which --allow-retain allows';
+  return [...items.filter(isGivenUp).map(({ scope, what }) => ({ scope, what, why })), ...kept];
 }
 
-async function confirmed(environment: CommandEnvironment, clusterName: string): Promise<boolean> {
-  const answer = await environment.ask(`Type the name of the cluster (${clusterName}) to remove them: `);
-  if (answer === undefined) throw new OptionError('--yes: missing, expected where stdin is no terminal');
-  return answer.trim() === clusterName;
+function showPlan(io: ProgramIo, plan: TeardownPlan): void {
+  const { services } = plan;
+  const rows = toRemove(plan).map(({ scope, what }) => ['-', what, scope]);
+  const stays = staying(plan).map(({ scope, what, why }) => ['stays', `${what}: ${why}`, scope]);
+  if (rows.length + stays.length > 0) io.stderr(table([['', 'WHAT', 'IN'], ...rows, ...stays]));
+  if (services.length > 0) io.stderr(`Services that have or want load balancers: ${services.join(', ')}\n`);
+  io.stderr(`${rows.length} to remove, ${stays.length} stay\n`);
 }
 
 /** The check of the credential's visibility, from one read of the Nodes. */

@@ -325,11 +325,22 @@ describe('teardown', () => {
   it('with force deletes load balancers of living Services, releases retained ones, writes no Service', async () => {
     await populate();
     world.services.annotate('two', { 'mooring.dev/load-balancer-retain': 'true' });
+    context = { ...context, policy: { ...strictPolicy, retain: [{ to: 'namespace', namespace: 'default' }] } };
     const before = world.services.must('one');
     const result = await run({ force: true });
     assert.deepEqual([result.failed, result.left], [[], 0]);
+    assert.deepEqual([result.removed, result.kept.length], [3, 2]);
+    assert.ok(progress.some(({ message }) => /^gave up load balancer .* of default\/two$/.test(message)));
     assert.deepEqual(left().loadBalancers.sort(), ['default/kept', 'default/two', 'theirs']);
     assert.deepEqual(world.services.must('one'), before);
+  });
+
+  it('with force deletes load balancers whose retention the operator does not allow', async () => {
+    await populate();
+    world.services.annotate('two', { 'mooring.dev/load-balancer-retain': 'true' });
+    const result = await run({ force: true });
+    assert.deepEqual([result.removed, result.left, result.kept.length], [4, 0, 1]);
+    assert.deepEqual(left(), others);
   });
 
   it('continues after an interruption', async () => {

@@ -10,7 +10,7 @@ import type { CheckVisibility } from '../../services/credential-visibility.ts';
 import { declareServices } from '../../services/declare-services.ts';
 import { adoptableOf, type ClusterIdentity } from '../../services/desired.ts';
 import { intentOf } from '../../services/intent.ts';
-import type { DesirePolicy } from '../../services/operator-policy.ts';
+import { mayRetain, type OperatorPolicy } from '../../services/operator-policy.ts';
 import { liveServiceUids } from '../../services/orphans/live-services.ts';
 import { readsAnnotation } from '../../services/service-context.ts';
 import { type ServingCloud, servingClouds } from '../../services/serving-cloud.ts';
@@ -24,7 +24,8 @@ export interface TeardownContext {
   readonly cluster: ClusterIdentity;
   /** `--load-balancer-class`. */
   readonly loadBalancerClasses: readonly string[];
-  readonly policy: DesirePolicy;
+  /** Its limit of retained load balancers has no effect: the cluster ends. */
+  readonly policy: OperatorPolicy;
   /** `--configure-cloud-routes`. Otherwise routes are neither read nor deleted. Default: yes. */
   readonly routes?: boolean;
   /** Checks the credential's visibility: without it, a full cloud looks empty. */
@@ -49,7 +50,7 @@ export type TeardownItem = {
       readonly kind: 'load balancer';
       readonly cloud: ServingCloud;
       readonly observed: ObservedLoadBalancer;
-      /** Its Service asks for retention: only our tags are removed. */
+      /** Its Service asks for retention, and the operator allows it: only our tags are removed. */
       readonly retain: boolean;
       /** It was adopted and may have none of our tags: the proof that it belongs to this Service. */
       readonly adopt: LoadBalancerRef['adopt'];
@@ -72,7 +73,7 @@ export interface TeardownPlan {
  * Plans the deletion of all cloud resources that this cluster owns by its tags or by the record of an adoption,
  * including orphans. Complete, or throws a CloudError or KubeError. Reads only.
  *
- * These stay: retained load balancers, attached ones (except our parts), those of paused Services, and routes that are
+ * These stay: retained load balancers (and those to be given up, see `isGivenUp`), attached ones (except our parts), those of paused Services, and routes that are
  * not provably ours, or all of them without `--configure-cloud-routes`.
  */
 export async function planTeardown(context: TeardownContext, signal: AbortSignal): Promise<TeardownPlan> {
@@ -101,7 +102,7 @@ export async function planTeardown(context: TeardownContext, signal: AbortSignal
     declareServices(cloud, users, { ...context, clouds: serving });
     for (const observed of found) {
       const adopt = adopted.find(({ owner }) => owner.service === observed.owner?.service)?.adopt;
-      const item = loadBalancerItem({ cloud, cluster, services: byUid }, observed, adopt);
+      const item = loadBalancerItem({ ...context, cloud, services: byUid }, observed, adopt);
       if ('why' in item) kept.push(item);
       else items.push(item);
     }
@@ -135,12 +136,18 @@ async function assertVisibility({ clouds, checkVisibility }: TeardownContext, as
   }
 }
 
+/** Whether it stays in the cloud, without our tags. */
+export function isGivenUp(item: TeardownItem): boolean {
+  return item.kind === 'load balancer' && item.retain && !item.observed.attached;
+}
+
+interface ItemContext extends Pick<TeardownContext, 'cluster' | 'policy'> {
+  readonly cloud: ServingCloud;
+  readonly services: ReadonlyMap<string, ServiceView>;
+}
+
 function loadBalancerItem(
-  {
-    cloud,
-    cluster,
-    services,
-  }: { cloud: ServingCloud; cluster: ClusterIdentity; services: ReadonlyMap<string, ServiceView> },
+  { cloud, cluster, policy, services }: ItemContext,
   observed: ObservedLoadBalancer,
   adopt: LoadBalancerRef['adopt'],
 ): TeardownItem | TeardownPlan['kept'][number] {
@@ -155,13 +162,14 @@ function loadBalancerItem(
   if (owner?.cluster !== cluster.uid) return { scope, what, why: 'its tags do not name this cluster' };
   const owningService = services.get(owner.service);
   if (owningService && isPaused(owningService)) return { scope, what, why: 'its Service is paused' };
-  const retain = owningService !== undefined && isRetained(owningService);
+  const asks = owningService !== undefined && isRetained(owningService);
+  const retain = asks && mayRetain(policy, owningService);
   const { steps } = loadBalancers.planRemoval(owner, { retain });
   return {
     kind: 'load balancer',
     scope,
     target: id ?? owner.service,
-    what: retain ? `${what}, which is given up and stays` : what,
+    what: asks && !retain ? `${what}, whose retention --allow-retain does not allow` : what,
     steps: steps.map(({ summary }) => summary),
     cloud,
     observed,

@@ -3,7 +3,13 @@ import { sleep } from '../../../common/process/clock.ts';
 import type { Permit } from '../../clouds/permit.ts';
 import { createSemaphore } from '../../runtime/semaphore.ts';
 import { removeLoadBalancer } from '../../services/orphans/remove-load-balancer.ts';
-import { planTeardown, type TeardownContext, type TeardownItem, type TeardownPlan } from './plan-teardown.ts';
+import {
+  isGivenUp,
+  planTeardown,
+  type TeardownContext,
+  type TeardownItem,
+  type TeardownPlan,
+} from './plan-teardown.ts';
 
 /** One line of progress. `working` may be reported several times per item, once per call. */
 export interface TeardownProgress {
@@ -28,6 +34,7 @@ export interface TeardownOptions {
 }
 
 export interface TeardownResult {
+  /** Without what was given up, which `kept` has. */
   readonly removed: number;
   readonly failed: readonly { readonly item: TeardownItem; readonly message: string }[];
   /** The number of our resources that the final read of the clouds still found. */
@@ -67,7 +74,7 @@ const retried: ReadonlySet<string> = new Set(['Throttled', 'Conflict', 'Unavaila
  * The usual order: delete the Services of type LoadBalancer and wait until they are gone, stop the controller, then
  * tear down the rest. While such Services exist, it throws a ServicesRemainError, because their users would lose
  * the address, which cannot be recovered. With `force` it deletes their load balancers, too, except those whose Service
- * has `mooring.dev/load-balancer-retain`: these lose only our tags. The Service objects are not written:
+ * has `mooring.dev/load-balancer-retain` and may retain: these lose only our tags. The Service objects are not written:
  * finalizer, status and record stay, and a controller that is started afterwards creates new load balancers for them.
  * Nodes are ignored: deleting routes cuts the pod network of Nodes that still run.
  *
@@ -88,6 +95,7 @@ export async function teardown(context: TeardownContext, options: TeardownOption
   if (signal.aborted) end();
   const places = createSemaphore(concurrency);
   let finished = 0;
+  let removed = 0;
 
   function tell(item: TeardownItem, state: TeardownProgress['state'], message: string): void {
     if (state !== 'working') finished += 1;
@@ -100,7 +108,12 @@ export async function teardown(context: TeardownContext, options: TeardownOption
     try {
       const why = await removeItem(item, (message) => tell(item, 'working', message));
       if (why !== undefined) failed.push({ item, message: why });
-      tell(item, why === undefined ? 'done' : 'failed', why ?? `removed ${item.what}`);
+      else if (!isGivenUp(item)) removed += 1;
+      tell(
+        item,
+        why === undefined ? 'done' : 'failed',
+        why ?? `${isGivenUp(item) ? 'gave up' : 'removed'} ${item.what}`,
+      );
     } catch (error) {
       if (!isCloudError(error)) {
         ending.abort(error);
@@ -148,5 +161,5 @@ export async function teardown(context: TeardownContext, options: TeardownOption
     signal.removeEventListener('abort', end);
   }
   const after = await planTeardown(context, signal);
-  return { removed: total - failed.length, failed, left: after.items.length, kept: after.kept };
+  return { removed, failed, left: after.items.length, kept: after.kept };
 }
