@@ -61,6 +61,8 @@ const silenceMs = 200_000;
  */
 const silentWatchesBeforeList = 3;
 const failedWatchesBeforeList = 5;
+/** How many times larger the pages of a list become whose version has expired. */
+const largerPages = 10;
 /**
  * A watch that ends cleanly without an event sooner than this counts as failed, so that such a server is not called in
  * a tight loop. One that is cut later is no sign of a server that fails: load balancers cut idle connections.
@@ -95,7 +97,7 @@ export function createListWatch<T>(options: ListWatchOptions<T>): ListWatch<T> {
   let failures = 0;
   const waiting: { resolve(): void; reject(error: unknown): void }[] = [];
 
-  async function list(size: number | undefined): Promise<void> {
+  async function list(size: number): Promise<void> {
     cache.beginList();
     const listed = await readPages({
       api,
@@ -180,22 +182,18 @@ export function createListWatch<T>(options: ListWatchOptions<T>): ListWatch<T> {
   }
 
   async function listUntilDone(why: 'start' | 'expired' | 'silent' | 'failing'): Promise<void> {
-    for (let expired = 0; ; ) {
+    for (let size = pageSize; ; ) {
       const startedAt = clock.monotonic();
       try {
-        await list(expired < 2 ? pageSize : undefined);
+        await list(size);
         metrics?.listed?.(why, cache.size, (clock.monotonic() - startedAt) / 1000);
         break;
       } catch (error) {
         if (stopping.signal.aborted) throw error;
-        // The continue token has expired: start over, without a delay. The second time the server is too slow for
-        // pages, so the list is requested whole; should that fail, in pages once more.
-        if (isExpired(error) && expired < 2) {
-          expired += 1;
-        } else {
-          expired = Math.min(expired, 1);
-          await pause(error, ++failures);
-        }
+        // The continue token has expired, because the server is too slow for so many pages: start over with fewer.
+        // Not with one, which a process with little memory could not hold.
+        if (!isExpired(error) || size > pageSize) await pause(error, ++failures);
+        if (isExpired(error)) size = pageSize * largerPages;
       }
     }
     if (synced) return;

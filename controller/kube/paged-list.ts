@@ -10,8 +10,7 @@ export interface PagedList {
   readonly api: KubeApi;
   readonly path: string;
   readonly query: Readonly<Record<string, string>>;
-  /** Undefined: the whole list as one page, which may take long and much memory, and never expires. */
-  readonly pageSize: number | undefined;
+  readonly pageSize: number;
   readonly unread: readonly string[];
   readonly signal: AbortSignal;
   /** Called with the raw objects of each page, which are not kept. */
@@ -28,12 +27,11 @@ export interface PagedList {
  */
 export async function readPages(list: PagedList): Promise<string> {
   const { api, path, query, pageSize, unread, signal, onPage, pause } = list;
-  const limit = pageSize === undefined ? {} : { limit: String(pageSize) };
   let next: string | undefined;
   let version = '';
 
   async function readPage(): Promise<unknown> {
-    const paged = { ...query, ...limit, ...(next === undefined ? {} : { continue: next }) };
+    const paged = { ...query, limit: String(pageSize), ...(next === undefined ? {} : { continue: next }) };
     for (let tries = 1; ; tries += 1) {
       try {
         return await api.call({ verb: 'list', path, query: paged, timeoutMs: pageTimeoutMs, unread, signal });
