@@ -1,5 +1,4 @@
 import { readFile } from 'node:fs/promises';
-import { sleep } from '../../common/process/clock.ts';
 import { listenFault } from '../../common/process/listen-fault.ts';
 import type { MetricRegistry } from '../../common/process/metrics.ts';
 import type { KubeApi } from '../kube/api.ts';
@@ -18,6 +17,7 @@ import { createReportServer, type ReportServer } from '../reports/server.ts';
 import type { ServingCredentials } from '../runtime/serving/credentials.ts';
 import type { ListenAddress } from '../runtime/serving/listen-address.ts';
 import type { TlsPolicy } from '../runtime/serving/tls-policy.ts';
+import { tryPatiently } from './try-patiently.ts';
 
 export interface ServeReportsOptions {
   readonly address: ListenAddress;
@@ -90,7 +90,9 @@ export function serveReports(
     : createSelfManagedKeeper(keeping);
 
   async function open(): Promise<void> {
-    const credentials = await keeper.start();
+    // The operator's files may be replaced, or mounted, at this moment.
+    const credentials = await patiently(() => keeper.start(), messageOf);
+    if (credentials === undefined) return;
     const identify = createIdentity({
       api,
       clock,
@@ -114,30 +116,28 @@ export function serveReports(
     });
     if (stopping.signal.aborted) return opened.close();
     server = opened;
-    const port = await listenPatiently(opened);
+    const { host, port: given } = options.address;
+    const place = `port ${given} of ${host || 'every address'}`;
+    // A replica that is shutting down may hold the port.
+    const port = await patiently(
+      () => opened.listen(options.address),
+      (error) => listenFault('--report-address', place, error),
+    );
     if (port === undefined) return;
     waiting = undefined;
     log.info('accepting reports', { port, url: options.url });
   }
 
-  /** Retries while a replica that is shutting down holds the port. Undefined when stopped before that. */
-  async function listenPatiently(opened: ReportServer): Promise<number | undefined> {
-    for (let tries = 1; !stopping.signal.aborted; tries += 1) {
-      try {
-        return await opened.listen(options.address);
-      } catch (error) {
-        const { host, port } = options.address;
-        waiting = listenFault('--report-address', `port ${port} of ${host || 'every address'}`, error);
-        log.error('no reports can be accepted; trying again', { error: waiting, tries });
-        await sleep(clock, Math.min(30_000, 1000 * 2 ** Math.min(tries, 10)), stopping.signal).catch(() => {});
-      }
-    }
-    return undefined;
+  function patiently<T>(attempt: () => Promise<T>, why: (error: unknown) => string): Promise<T | undefined> {
+    return tryPatiently(clock, stopping.signal, attempt, (error, tries) => {
+      waiting = why(error);
+      log.error('no reports can be accepted; trying again', { error: waiting, tries });
+    });
   }
 
   const opening = open().catch((error: unknown) => {
     if (stopping.signal.aborted) return;
-    waiting = error instanceof Error ? error.message : String(error);
+    waiting = messageOf(error);
     log.error('no reports can be accepted', { error: waiting });
   });
 
@@ -151,4 +151,8 @@ export function serveReports(
       await opening;
     },
   };
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

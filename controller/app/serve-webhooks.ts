@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { type Clock, sleep } from '../../common/process/clock.ts';
+import type { Clock } from '../../common/process/clock.ts';
 import { listenFault } from '../../common/process/listen-fault.ts';
 import type { Log } from '../../common/process/log.ts';
 import type { MetricRegistry } from '../../common/process/metrics.ts';
@@ -12,6 +12,7 @@ import { createWebhookServer, type Webhook } from '../runtime/serving/webhook-se
 import { admitVolume } from '../volumes/admit-volume.ts';
 import { createVolumeLookups } from '../volumes/volume-lookups.ts';
 import { webhookNames } from './options/webhook-flags.ts';
+import { tryPatiently } from './try-patiently.ts';
 
 export interface WebhookOptions {
   readonly host: string;
@@ -64,32 +65,31 @@ export function serveWebhooks(options: WebhookOptions, parts: WebhookParts): Web
     return watched.credentials;
   }
 
+  function patiently<T>(attempt: () => Promise<T>, why: (error: unknown) => string): Promise<T | undefined> {
+    return tryPatiently(clock, stopping.signal, attempt, (error, tries) =>
+      log.error('webhooks not served; trying again', { error: why(error), tries }),
+    );
+  }
+
   async function open(): Promise<void> {
-    const credentials = await certificate();
-    if (stopping.signal.aborted) return;
+    // The files may be replaced, or mounted, at this moment.
+    const credentials = await patiently(certificate, messageOf);
+    if (credentials === undefined || stopping.signal.aborted) return watched?.stop();
     const opened = createWebhookServer({ clock, log, credentials, webhooks: [volumes], metrics, tls: options.tls });
     server = opened;
-    for (let tries = 1; !stopping.signal.aborted; tries += 1) {
-      try {
-        const port = await opened.listen(options);
-        metrics.up.set(1);
-        log.info('serving webhooks', { port, paths: [volumes.path] });
-        return;
-      } catch (error) {
-        // A replica that is shutting down may hold the port.
-        const address = `port ${options.port} of --webhook-bind-address ${options.host}`;
-        log.error('webhooks not served; trying again', {
-          error: listenFault('--webhook-secure-port', address, error),
-          tries,
-        });
-        await sleep(clock, Math.min(30_000, 1000 * 2 ** Math.min(tries, 10)), stopping.signal).catch(() => {});
-      }
-    }
+    const place = `port ${options.port} of --webhook-bind-address ${options.host}`;
+    // A replica that is shutting down may hold the port.
+    const port = await patiently(
+      () => opened.listen(options),
+      (error) => listenFault('--webhook-secure-port', place, error),
+    );
+    if (port === undefined) return;
+    metrics.up.set(1);
+    log.info('serving webhooks', { port, paths: [volumes.path] });
   }
 
   const opening = open().catch((error: unknown) => {
-    if (!stopping.signal.aborted)
-      log.error('webhooks not served', { error: error instanceof Error ? error.message : String(error) });
+    if (!stopping.signal.aborted) log.error('webhooks not served', { error: messageOf(error) });
   });
 
   return {
@@ -105,4 +105,8 @@ export function serveWebhooks(options: WebhookOptions, parts: WebhookParts): Web
       if (server !== undefined) await opening;
     },
   };
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

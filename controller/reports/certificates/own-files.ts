@@ -18,7 +18,7 @@ export interface OwnFilesOptions extends KeeperOptions {
 /**
  * Serves the report API with the operator's certificate files, and reloads them when they change. It issues no
  * certificates. The leader publishes the replicas' URLs, and the authority if one is given. `start` rejects when the
- * files are invalid.
+ * files are invalid, and may be called again then.
  */
 export function createOwnFilesKeeper(options: OwnFilesOptions): CertificateKeeper {
   const { api, fencedApi, leadership, clock, log, directory, shipped, files, caFile, readFile, onCredentials } =
