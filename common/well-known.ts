@@ -37,7 +37,6 @@ export const annotations = {
   replica: 'replica.mooring.dev/',
   deletionLedger: 'mooring.dev/deletion-ledger',
   orphanLedger: 'mooring.dev/orphan-ledger',
-  clusterApiDelete: 'cluster.x-k8s.io/delete-machine',
   sourceRanges: 'service.beta.kubernetes.io/load-balancer-source-ranges',
   loadBalancer: 'mooring.dev/load-balancer',
   loadBalancerId: 'mooring.dev/load-balancer-id',

@@ -410,7 +410,6 @@ function keysPage(): string {
           code(annotations.providedNodeIP),
           "Read: what the kubelet was given as `--node-ip` stands first among the Node's addresses.",
         ],
-        [code(annotations.clusterApiDelete), "Read: the Node's deletion is expected and needs no budget."],
       ],
     ),
   );

@@ -41,7 +41,7 @@ export interface MissingInstance extends CredentialVisibility {
   /** The Node's own agent reports another instance than the Node's providerID names. */
   readonly replaced: boolean;
   /**
-   * `marked`: an autoscaler or Cluster API has chosen the Node for deletion; `announced`: the cloud announced the VM's
+   * `marked`: an autoscaler has chosen the Node for deletion; `announced`: the cloud announced the VM's
    * end.
    */
   readonly expected: 'marked' | 'announced' | undefined;

@@ -11,7 +11,7 @@ export function deletionMark(node: NodeView): string | undefined {
   const has = (key: string) => node.taints.some((taint) => taint.key === key);
   if (has(taintKeys.toBeDeletedByAutoscaler)) return 'the cluster autoscaler marked it';
   if (has(taintKeys.disruptedByKarpenter)) return 'Karpenter marked it';
-  return node.annotations[annotations.clusterApiDelete] === undefined ? undefined : 'Cluster API marked it';
+  return undefined;
 }
 
 /** Whether a person has released the deletion of this Node object. Pure. */

@@ -48,8 +48,8 @@ export const initializedReasons = {
   AttestationRequired: {
     meaning:
       '--require-attestation applies to this cloud, and no signed document of the VM proves yet that the Node runs ' +
-      'on the instance it names. The Node is not initialised, gets nothing of that instance where it registered without ' +
-      'the taint, and joins no load balancer.',
+      'on the instance it names. The Node is not initialised, gets nothing of that instance where it registered ' +
+      'without the taint, and joins no load balancer.',
     remedy:
       "Check the message and the agent on the Node (`mooring_agent_evidence_total`, its log). The cloud's page lists " +
       'what the VM needs.',

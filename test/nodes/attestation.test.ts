@@ -162,7 +162,7 @@ describe('a Node of a cloud that signs identity', () => {
     assert.deepEqual([shown('rogue')?.reason, label('rogue')], ['Initialized', 'fresh'], 'it was the VM after all');
   });
 
-  it('leaves a Node that was initialised before the flag as it is, without a word, until its evidence comes', async () => {
+  it('leaves a Node that was initialised before the flag as it is, without a word, until its evidence', async () => {
     await setUp();
     const vm = world.cloud.model.create({ name: 'a' });
     world.cluster.register('a', {

@@ -1,5 +1,5 @@
 import { codecOf } from '../../../common/provider-id/registry.ts';
-import { annotations, conditions, labels, taints as taintKeys } from '../../../common/well-known.ts';
+import { conditions, labels, taints as taintKeys } from '../../../common/well-known.ts';
 import { isAttested } from '../../model/attested.ts';
 import type { ConfiguredCloud } from '../../model/configured-cloud.ts';
 import { instanceKey } from '../../model/instance-claims.ts';
@@ -19,8 +19,6 @@ export interface MemberFacts {
   readonly zone: string;
   /** The labels of the Node by which Services choose members. */
   readonly labels: Readonly<Record<string, string>>;
-  /** Cluster API has marked its machine for deletion: the Node may vanish without another mark. */
-  readonly isMarkedForDeletion: boolean;
   /** What decides where several Nodes claim one instance; see `hasStrongerClaim`. */
   readonly claim: Claim;
 }
@@ -166,7 +164,6 @@ function factsOf(node: NodeView, cloud: string, chosenBy: ReadonlySet<string>): 
     addresses: addressesOf(node),
     zone: node.labels[labels.zone] ?? node.labels[labels.zoneBeta] ?? '',
     labels: labelsOf(node, chosenBy),
-    isMarkedForDeletion: node.annotations[annotations.clusterApiDelete] !== undefined,
     claim: { isProved: isAttested(node), isRefused: isRefused(node), createdAtMs: node.createdAtMs },
   };
 }
@@ -176,7 +173,6 @@ export function sameFacts(one: MemberFacts, other: MemberFacts): boolean {
     one.node === other.node &&
     one.providerID === other.providerID &&
     one.zone === other.zone &&
-    one.isMarkedForDeletion === other.isMarkedForDeletion &&
     sameClaim(one.claim, other.claim) &&
     sameLabels(one.labels, other.labels) &&
     one.addresses.length === other.addresses.length &&

@@ -18,15 +18,6 @@ describe('a member whose Node is gone, and that needs no budget', () => {
     assert.equal(state.writes, 0);
   });
 
-  it('drains without budget where Cluster API was about to delete the Node', async () => {
-    const isMarkedForDeletion = memberNode('b', { annotations: { 'cluster.x-k8s.io/delete-machine': 'yes' } });
-    const { clock, remove, lead } = memberHarness([memberNode('a'), isMarkedForDeletion]);
-    const { print } = lead();
-    remove('b');
-    await clock.advance(1000);
-    assert.equal(print(held(['a', 'b'])), 'a b~');
-  });
-
   it('is removed at once where our lifecycle loop deleted the Node', async () => {
     const { clock, nodes, remove, lead } = memberHarness([memberNode('a'), memberNode('b')]);
     const { print, sets } = lead();

@@ -116,11 +116,7 @@ function next(
     const last = changes.last.get(instance);
     const kind = last === undefined || last.kind === 'none' ? kindBefore : last.kind;
     const phase =
-      kind === 'off' || changes.deletedByUs(instance)
-        ? 'out'
-        : kind === 'leaving' || facts.isMarkedForDeletion
-          ? 'drains'
-          : 'unexplained';
+      kind === 'off' || changes.deletedByUs(instance) ? 'out' : kind === 'leaving' ? 'drains' : 'unexplained';
     departed.set(instance, { providerID: facts.providerID, facts, phase, sinceMs: nowMs, seenMs: undefined });
   }
   const spelled = new Map([...now].map(([instance, { facts }]) => [facts.providerID, instance]));

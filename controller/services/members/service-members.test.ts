@@ -19,7 +19,6 @@ function facts(node: string, zone = '') {
     addresses: ['10.0.0.1'],
     zone,
     labels: {},
-    isMarkedForDeletion: false,
     claim: { isProved: false, isRefused: false, createdAtMs: 0 },
   };
 }
@@ -134,7 +133,6 @@ describe('the members of one Service', () => {
       addresses: [],
       zone: '',
       labels: {},
-      isMarkedForDeletion: false,
       claim: { isProved: false, isRefused: false, createdAtMs: 0 },
     };
     const changes = {

@@ -208,7 +208,7 @@ export function judgeDeletions(truth: Truth, evidence: Evidence, scenario: Scena
     const marked = node.taints.some(
       ({ key }) => key === taintKeys.toBeDeletedByAutoscaler || key === taintKeys.disruptedByKarpenter,
     );
-    if (marked || node.annotations[annotations.clusterApiDelete] !== undefined) return 'marked';
+    if (marked) return 'marked';
     const shown = conditionOf(node, 'interruption');
     if (shown?.status === 'True' && (shown.reason === 'Preemption' || shown.reason === 'Termination'))
       return 'announced';

@@ -89,8 +89,8 @@ export const networkMutants: readonly Mutant[] = [
     edits: [
       [
         'controller/services/members/membership.ts',
-        "? 'drains'\n          : 'unexplained';",
-        "? 'unexplained'\n          : 'drains';",
+        "kind === 'leaving' ? 'drains' : 'unexplained';",
+        "kind === 'leaving' ? 'unexplained' : 'drains';",
       ],
     ],
   },
