@@ -9,7 +9,13 @@ export interface NodeFacts {
   readonly nodeRenewTime: string;
   /** The election's Lease; undefined when there is none. */
   readonly leader:
-    | { readonly identity: string; readonly renewTime: string; readonly annotations: Readonly<Record<string, string>> }
+    | {
+        readonly identity: string;
+        readonly renewTime: string;
+        /** How long it lasts after each renewal; undefined: not said. */
+        readonly durationSeconds?: number | undefined;
+        readonly annotations: Readonly<Record<string, string>>;
+      }
     | undefined;
   readonly pausedForAll: boolean;
   /** Names of the Nodes that a person protects from deletion. */

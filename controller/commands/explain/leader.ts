@@ -3,8 +3,10 @@ import { type Facts, fact, secondsSince, since, unreadableFact } from './shown-f
 
 type Leading = Pick<Surroundings, 'leader' | 'hidden' | 'nowMs'>;
 
-/** A Lease that was not renewed for this long has no leader. */
-const silentSeconds = 60;
+/** Of a Lease that does not say how long it lasts. */
+const usualSeconds = 15;
+/** Clocks differ. */
+const leastSilentSeconds = 10;
 
 /** Why no controller acts, or why that is unknown; undefined while a leader renews the Lease. Pure. */
 export function leaderFault({ leader, hidden, nowMs }: Leading): { why: string; remedy: string } | undefined {
@@ -14,6 +16,7 @@ export function leaderFault({ leader, hidden, nowMs }: Leading): { why: string; 
   if (leader === undefined || leader.identity === '')
     return { why: 'no controller holds the Lease, so none acts', remedy };
   const age = secondsSince(leader.renewTime, nowMs);
+  const silentSeconds = Math.max(leastSilentSeconds, 2 * (leader.durationSeconds ?? usualSeconds));
   if (age === undefined || age <= silentSeconds) return undefined;
   return { why: `the Lease of ${leader.identity} was last renewed ${age} s ago, so no controller acts`, remedy };
 }

@@ -10,7 +10,11 @@ export interface FactsOptions {
 }
 
 interface Lease extends KubeObject {
-  readonly spec?: { readonly holderIdentity?: string; readonly renewTime?: string };
+  readonly spec?: {
+    readonly holderIdentity?: string;
+    readonly renewTime?: string;
+    readonly leaseDurationSeconds?: number;
+  };
 }
 
 interface EventObject {
@@ -62,6 +66,7 @@ export async function readAround(api: KubeApi, options: FactsOptions): Promise<A
     leader: leader && {
       identity: leader.spec?.holderIdentity ?? '',
       renewTime: leader.spec?.renewTime ?? '',
+      durationSeconds: leader.spec?.leaseDurationSeconds,
       annotations: leader.metadata.annotations ?? {},
     },
     pausedForAll: isPauseValue(config?.data?.[names.pausedKey]),
