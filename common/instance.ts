@@ -64,8 +64,11 @@ export interface Maintenance {
   readonly message: string;
 }
 
-/** A VM's power state, as the cloud reports it; `changing` covers all transitions. */
-export type PowerState = 'running' | 'stopped' | 'changing';
+/**
+ * A VM's power state, as the cloud reports it; `changing` covers all transitions. `suspended`: off, and its memory is
+ * kept, so that its processes go on when it is resumed.
+ */
+export type PowerState = 'running' | 'stopped' | 'suspended' | 'changing';
 
 /** A cloud's announcement that it will interrupt a VM. */
 export interface Notice {

@@ -177,7 +177,7 @@ export function createEffects(
 
   async function applyPowerOff(examined: readonly Examined[]): Promise<void> {
     const fencing = options.outOfServiceTaint
-      ? examined.filter(({ finding }) => finding.kind === 'powered-off' && lacksOutOfService(finding.node))
+      ? examined.filter(({ finding }) => finding.kind === 'powered-off' && needsOutOfService(finding))
       : [];
     let fenced = await grant('out-of-service', fencing.length);
     if (fenced < fencing.length)
@@ -186,7 +186,7 @@ export function createEffects(
       examined.map(async ({ suspect, finding }) => {
         if (finding.kind !== 'powered-off') return;
         const { outOfService: held } = powerTaintsOf(finding.node);
-        const outOfService = held || (options.outOfServiceTaint && fenced-- > 0);
+        const outOfService = !finding.suspended && (held || (options.outOfServiceTaint && fenced-- > 0));
         // The cloud shows the VM as powered off. That is proof, so it needs no budget.
         await taint(finding.node, { shutdown: true, outOfService });
         suspects.retry(suspect);
@@ -268,8 +268,11 @@ export function createEffects(
   return { apply, clear, found, withhold, done: (name) => withheld.done(name) };
 }
 
-/** False where a person's own taint has the same effect as ours, which then needs no budget. */
-function lacksOutOfService(node: NodeView): boolean {
+/**
+ * Not a suspended VM: its pods go on when it is resumed, beside their replacements on the same volumes. False, too,
+ * where a person's own taint has the same effect as ours, which then needs no budget.
+ */
+function needsOutOfService({ node, suspended }: Finding & { kind: 'powered-off' }): boolean {
   const { shutdown } = powerTaintsOf(node);
-  return planPowerTaints(node, { shutdown, outOfService: true }) !== undefined;
+  return !suspended && planPowerTaints(node, { shutdown, outOfService: true }) !== undefined;
 }

@@ -37,7 +37,7 @@ export type Finding =
     }
   /** Powered off, but the machine may still be shutting down. */
   | { readonly kind: 'powering-off'; readonly alive: boolean; readonly checkInMs: number }
-  | { readonly kind: 'powered-off'; readonly node: NodeView };
+  | { readonly kind: 'powered-off'; readonly node: NodeView; readonly suspended: boolean };
 
 type Context = Pick<NodeContext, 'api' | 'clock' | 'reports' | 'resolver'>;
 type Stored = ReturnType<typeof reportOf>;
@@ -93,7 +93,8 @@ export async function examine(
     if (lifeSinceFirst) suspect.series = undefined;
     const quietInMs = Math.max(silence.lifeMs - sinceLifeMs, silence.leaseMs - leaseUnchangedMs);
     const quiet = !lifeSinceFirst && quietInMs <= 0;
-    if (quiet && readiness(node) !== 'True') return { kind: 'powered-off', node };
+    const suspended = lookup.state === 'found' && lookup.power === 'suspended';
+    if (quiet && readiness(node) !== 'True') return { kind: 'powered-off', node, suspended };
     const alive = lifeSinceFirst || readiness(node) === 'True';
     return { kind: 'powering-off', alive, checkInMs: Math.max(1000, quietInMs) };
   }

@@ -1,4 +1,5 @@
 import type { CloudError } from '../../common/cloud-error.ts';
+import type { PowerState } from '../../common/instance.ts';
 import type { Timer } from '../../common/process/clock.ts';
 import { errorFields } from '../../common/process/log.ts';
 import { type InstanceRef, type Lookup, refKey } from '../clouds/cloud.ts';
@@ -166,9 +167,9 @@ export function createLifecycle(context: NodeContext, options: LifecycleOptions)
         if (lookup !== undefined && isPostponed(lookup)) return postponed(suspect, node);
         suspect.answeredMs = askedMs;
         if (lookup === undefined || lookup.state === 'unknown') return unknown(suspect, node, lookup?.error);
-        if (lookup.state === 'found' && lookup.power !== 'stopped') return foundAlive(suspect, node, lookup, scope);
+        if (lookup.state === 'found' && !isOff(lookup.power)) return foundAlive(suspect, node, lookup, scope);
         if (lookup.state === 'found') await effects.found(node);
-        if (lookup.state === 'found' && carriesPowerTaints(node)) return retry(suspect);
+        if (lookup.state === 'found' && carriesPowerTaints(node, lookup.power)) return retry(suspect);
         const visibility = { canary: canaryOf(ref(node), others, answers), shown };
         examined.push({ suspect, node, finding: await examine(context, suspect, lookup, scope, visibility, askedMs) });
       }),
@@ -189,8 +190,8 @@ export function createLifecycle(context: NodeContext, options: LifecycleOptions)
     if (state === 'gone' || state === 'absent') await effects.withhold(node, 'CloudUnknown');
   }
 
-  function carriesPowerTaints(node: NodeView): boolean {
-    const outOfService = options.outOfServiceTaint || powerTaintsOf(node).outOfService;
+  function carriesPowerTaints(node: NodeView, power: PowerState): boolean {
+    const outOfService = power !== 'suspended' && (options.outOfServiceTaint || powerTaintsOf(node).outOfService);
     return planPowerTaints(node, { shutdown: true, outOfService }) === undefined;
   }
 
@@ -277,6 +278,10 @@ export function createLifecycle(context: NodeContext, options: LifecycleOptions)
       return Math.min(lastRoundMs, ...busy.values());
     },
   };
+}
+
+function isOff(power: PowerState): boolean {
+  return power === 'stopped' || power === 'suspended';
 }
 
 /** The list leaves the instance out, and this pass asked for others by id. */

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { beforeEach, describe, it } from 'node:test';
+import type { PowerState } from '../../common/instance.ts';
 import { annotations, conditions, taints } from '../../common/well-known.ts';
+import type { Lookup } from '../../controller/clouds/cloud.ts';
 import { deletions, type Member, secondsUntil } from './harness/fleet.ts';
 import { fleetStage } from './harness/fleet-stage.ts';
 import type { Replica, World, WorldOptions } from './harness/world.ts';
@@ -170,6 +172,29 @@ describe('a Node whose VM is powered off', () => {
       world.cluster.setReady('n0', 'True');
       await world.clock.advance(10_000);
       assert.deepEqual([off('n0'), fenced('n0')], [false, false]);
+    });
+
+    it('gets the shutdown taint alone while its VM is suspended: pods go on when it is resumed', async () => {
+      const { instances } = replica.context.resolver.configured[0]!.api!;
+      const { lookup } = instances;
+      let shown: PowerState = 'suspended';
+      const asShown = (one: Lookup): Lookup =>
+        one.state === 'found' && one.power === 'stopped' ? { ...one, power: shown } : one;
+      Object.assign(instances, {
+        lookup: async (...asked: Parameters<typeof lookup>) =>
+          new Map([...(await lookup(...asked))].map(([key, one]) => [key, asShown(one)])),
+      });
+      stop(members[0]!);
+      await secondsUntil(world, () => off('n0'));
+      await world.clock.advance(900_000);
+      assert.equal(fenced('n0'), false);
+      assert.equal(powerWrites(), 1);
+      assert.equal(world.lease.annotations[annotations.deletionLedger], undefined);
+      shown = 'stopped';
+      await secondsUntil(world, () => fenced('n0'));
+      shown = 'suspended';
+      await secondsUntil(world, () => !fenced('n0'));
+      assert.equal(off('n0'), true);
     });
 
     it('keeps a person’s own taint, spends no budget on it, and writes no second one', async () => {

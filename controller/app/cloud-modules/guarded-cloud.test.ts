@@ -85,7 +85,7 @@ describe('the guard around a cloud of a module', () => {
       [{ state: 'gone' }, /terminalState: nothing, expected a text/],
       [{ state: 'found' }, /instance/],
       [{ ...found, instance: [] }, /instance/],
-      [{ ...found, power: 'on' }, /power: "on", expected one of running, stopped, changing/],
+      [{ ...found, power: 'on' }, /power: "on", expected one of running, stopped, suspended, changing/],
       [{ ...found, request: 'name' }, /request: "name", expected list or id/],
       [other({ id: 7 }), /instance\.id: 7, expected string/],
       [other({ zone: 'a\nb' }), /instance\.zone: /],

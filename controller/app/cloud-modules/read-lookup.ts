@@ -10,7 +10,7 @@ import { instanceSchema, maintenanceSchema, smbiosUuidSchema } from '../../repor
 import type { CallGuard } from './call-guard.ts';
 
 const operation = 'lookup';
-const powerStates: readonly PowerState[] = ['running', 'stopped', 'changing'];
+const powerStates: readonly PowerState[] = ['running', 'stopped', 'suspended', 'changing'];
 
 const schema = Type.Object(
   {

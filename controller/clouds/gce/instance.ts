@@ -47,7 +47,7 @@ type Upcoming = compute_v1.Schema$UpcomingMaintenance;
 const powers: Readonly<Record<string, PowerState>> = {
   RUNNING: 'running',
   STOPPED: 'stopped',
-  SUSPENDED: 'stopped',
+  SUSPENDED: 'suspended',
   TERMINATED: 'stopped',
 };
 

@@ -142,7 +142,7 @@ describe('VMs', () => {
     ['STOPPING', 'changing'],
     ['SUSPENDING', 'changing'],
     ['DEPROVISIONING', 'changing'],
-    ['SUSPENDED', 'stopped'],
+    ['SUSPENDED', 'suspended'],
     ['STOPPED', 'stopped'],
     ['TERMINATED', 'stopped'],
     ['SOMETHING_NEW', 'changing'],

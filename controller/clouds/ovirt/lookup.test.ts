@@ -85,7 +85,8 @@ describe('a VM of oVirt', () => {
 
   for (const [status, power] of [
     ...['up', 'migrating'].map((one) => [one, 'running']),
-    ...['down', 'suspended'].map((one) => [one, 'stopped']),
+    ['down', 'stopped'],
+    ['suspended', 'suspended'],
     ...['unknown', 'not_responding', 'paused', 'powering_down', 'image_locked'].map((one) => [one, 'changing']),
   ] as const)
     it(`is ${power} when the engine shows it as ${status}`, async (context) => {

@@ -44,7 +44,7 @@ export function readVirtualMachine(
   const uuid = text('summary.config.uuid')?.toLowerCase();
   const state = text('runtime.powerState');
   if (uuid === undefined || state === undefined) return undefined;
-  const power = state === 'poweredOn' ? 'running' : 'stopped';
+  const power = state === 'poweredOn' ? 'running' : state === 'suspended' ? 'suspended' : 'stopped';
   const order = configuredAddresses(option(metadata), option(encoding));
   const hostname = text('guest.hostName');
   const ips = chooseAddresses(guestAddresses(values.get('guest.net')), { ...rules, order });

@@ -311,7 +311,7 @@ export const nodeMutants: readonly Mutant[] = [
     edits: [
       [
         'controller/nodes/lifecycle.ts',
-        "if (lookup.state === 'found' && lookup.power !== 'stopped') return foundAlive",
+        "if (lookup.state === 'found' && !isOff(lookup.power)) return foundAlive",
         "if (lookup.state === 'found' && lookup.power === 'running') return foundAlive",
       ],
     ],
