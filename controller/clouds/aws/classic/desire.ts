@@ -65,7 +65,7 @@ export function desireClassic(given: DesireInput, parts: DesireParts): Desire {
   const want: Want<BalancerSpec> = {
     ...{ kind: classicKinds.balancer, key: 'main', slot: slotOf(desired.name), carriesAddress: true, spec },
     needs: [
-      ...front.groups.filter((group) => !group.startsWith('sg-')),
+      ...front.wants.map(nameOf),
       // Members come and go also where a group of the nodes is full.
       ...(sameSet(front.groups, balancer?.securityGroups ?? []) ? [] : rules.wants.map(nameOf)),
     ],

@@ -5,10 +5,17 @@ import {
   desired,
   desiredOf,
   machine,
+  managedConfig,
   member,
   plainConfig,
 } from '../../../../test/clouds/aws/fake/machine.ts';
 import { clusterTag, group } from '../../../../test/clouds/aws/fake/network-facts.ts';
+import { keys } from '../load-balancer-annotations.ts';
+import type { ObservedSecurityGroup } from '../security-groups/network-facts.ts';
+
+const networkOf: typeof desiredOf = (service) => desiredOf(service, { annotations: { [keys.type]: 'nlb' } });
+const trafficIn = (groups: ReadonlyMap<string, ObservedSecurityGroup>) =>
+  [...groups.values()].find(({ name }) => name.startsWith('k8s-traffic-'))!;
 
 describe('the group that all load balancers of a cluster carry', () => {
   it('and its rule are shared, and go with the last load balancer', async () => {
@@ -31,7 +38,7 @@ describe('the group that all load balancers of a cluster carry', () => {
     restart();
     await remove(desired());
     assert.equal(rulesOfNodes().length, 1);
-    const traffic = [...aws.groups.values()].find(({ name }) => name.startsWith('k8s-traffic-'))!;
+    const traffic = trafficIn(aws.groups);
     aws.region.balancers.set('arn', { arn: 'arn', name: 'network', groups: [traffic.id], places: [] } as never);
     restart();
     await remove(desiredOf('u2'));
@@ -54,6 +61,34 @@ describe('the group that all load balancers of a cluster carry', () => {
     assert.equal(rulesOfNodes().length, 1);
     await remove(desired());
     assert.deepEqual([rulesOfNodes(), groups()], [[], ['sg-nodes', 'sg-persons']]);
+  });
+
+  it('is known by its name where all its tags were taken off, and gets them back', async () => {
+    for (const ask of [desiredOf, networkOf]) {
+      const { ensure, restart, audit, remove, rulesOfNodes, groups, aws, clock } = machine({ config: managedConfig });
+      await ensure(ask('u1'));
+      const { id, tags } = trafficIn(aws.groups);
+      for (const service of ['u2', 'u1']) {
+        aws.groups.set(id, { ...aws.groups.get(id)!, tags: {} });
+        await clock.advance(300_000);
+        restart();
+        await audit();
+        assert.deepEqual((await ensure(ask(service))).refusals, []);
+        assert.deepEqual(aws.groups.get(id)!.tags, tags);
+      }
+      for (const service of ['u1', 'u2']) await remove(ask(service));
+      assert.deepEqual([rulesOfNodes(), groups()], [[], ['sg-nodes', 'sg-persons']]);
+    }
+  });
+
+  it('is no other group of its name, which load balancers of others may carry', async () => {
+    const m = machine();
+    await m.ensure(desired());
+    const { name } = trafficIn(m.aws.groups);
+    const theirs = machine({ more: [group('sg-theirs', { name })] });
+    theirs.aws.region.balancers.set('arn', { arn: 'arn', name: 'network', groups: ['sg-theirs'], places: [] } as never);
+    await assert.rejects(theirs.ensure(desired()), /no end/);
+    assert.deepEqual(theirs.rulesOfNodes(), []);
   });
 
   it('is found by itself when a crash has left it behind, and is deleted', async () => {

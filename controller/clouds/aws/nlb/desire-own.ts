@@ -47,7 +47,7 @@ export function ownWants(given: Context, hosts: readonly NetworkLoadBalancer[]):
   const want: Want<NetworkSpec> = {
     ...{ kind: networkKinds.balancer, key: 'main', slot: slotOf(desired.name), spec },
     carriesAddress: balancer?.state !== 'failed',
-    needs: isMoving ? firewall.wants.map(nameOf) : groups.filter((group) => !group.startsWith('sg-')),
+    needs: firewall.wants.filter(({ kind }) => isMoving || kind !== networkKinds.rule).map(nameOf),
     summary: summaryOf(spec, listeners),
   };
   const isRead = foundOf(input, networkKinds.attributes).some(({ id }) => id === balancer?.arn);

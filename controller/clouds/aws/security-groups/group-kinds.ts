@@ -7,6 +7,7 @@ import { describeRule, type IngressRule, missingRules, ruleKey } from './ingress
 import type { ObservedSecurityGroup } from './network-facts.ts';
 import type { NetworkReads } from './network-reads.ts';
 import type { SecurityGroupCalls } from './security-group-calls.ts';
+import { isTrafficGroup } from './traffic-group.ts';
 
 /** A security group that one Service has, or all have. Undefined: as it stands. */
 export interface GroupSpec {
@@ -100,8 +101,12 @@ export function createGroupKinds(parts: GroupKindsParts): readonly Kind[] {
     settleMs: groupsSettleMs,
     merge: ([spec]) => spec,
     usedBy: ({ id }) => parts.carriersOf(id)?.map((name) => userOf(parts, name)),
-    compare: () => ({ same: true }),
+    compare({ body }, spec) {
+      if (spec === undefined || isTrafficGroup(body.tags, parts.view.cluster)) return { same: true };
+      return { changes: [{ what: 'tags', phase: 'set', summary: `tag security group ${body.name}`, body: spec.tags }] };
+    },
     create: (want, _, io) => create(want.spec!, io),
+    update: ({ id }, { body }, io) => changed(calls.tag(id, body as Tags, io), id),
     remove,
   };
 

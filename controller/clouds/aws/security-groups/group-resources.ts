@@ -6,7 +6,7 @@ import type { Carrier } from './carriers.ts';
 import { type IngressRule, ruleKey } from './ingress-rule.ts';
 import type { ObservedSecurityGroup } from './network-facts.ts';
 import { clientOf, descriptions, healthOf } from './rule-descriptions.ts';
-import { isTrafficGroup } from './traffic-group.ts';
+import { isTrafficGroup, isTrafficName } from './traffic-group.ts';
 
 /** Kinds of what security groups show. */
 export const groupKinds = {
@@ -66,11 +66,16 @@ export function showGroups(groups: Iterable<ObservedSecurityGroup>, view: GroupV
     const front = frontOf(group, view);
     if (front !== undefined) fronts.set(group.id, front);
   }
-  const traffic = all.find(({ tags }) => isTrafficGroup(tags, view.cluster))?.id;
+  const isOurs = ({ tags }: Carrier) => tags !== undefined && ownerIn(tags, view.cluster) !== undefined;
+  // Its tags may have been stripped: without it no load balancer of the cluster could be made.
+  const isStripped = ({ id, name }: ObservedSecurityGroup) =>
+    isTrafficName(name, view.cluster) && view.carriersOf(id).some(isOurs);
+  const traffic = (all.find(({ tags }) => isTrafficGroup(tags, view.cluster)) ?? all.find(isStripped))?.id;
   return all.flatMap((group): Found[] => {
     const front = fronts.get(group.id);
     if (front !== undefined) return [showFront(group, front)];
-    if (isTrafficGroup(group.tags, view.cluster)) return [showTraffic(group, view, [...fronts.keys()])];
+    if (group.id === traffic || isTrafficGroup(group.tags, view.cluster))
+      return [showTraffic(group, view, [...fronts.keys()])];
     const other = { kind: groupKinds.others, id: group.id, status: 'ready', body: group } as const;
     return [other, ...group.ingress.flatMap((rule) => showRule(group, rule, { view, fronts, traffic }) ?? [])];
   });

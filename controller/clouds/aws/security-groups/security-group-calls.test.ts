@@ -127,7 +127,8 @@ describe('calls about security groups', () => {
       calls.revoke('sg-1', rules, undefined, options),
       calls.tag('sg-1', { a: 'b' }, options),
     ]);
-    assert.deepEqual(groups.get('sg-1'), { ...group('sg-1'), ingress: more, tags: { a: 'b' } });
+    const tags = { ...clusterTagsOf('c1', false).owned, a: 'b' };
+    assert.deepEqual(groups.get('sg-1'), { ...group('sg-1'), ingress: more, tags });
   });
 
   it('tell a group in use as busy, and take one that is gone for gone', async () => {

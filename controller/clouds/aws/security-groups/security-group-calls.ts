@@ -41,6 +41,7 @@ export interface SecurityGroupCalls {
     group: { readonly name: string; readonly description: string; readonly tags: Tags },
     options: ApplyOptions,
   ): Promise<ObservedSecurityGroup>;
+  /** The cluster's tags are added. */
   tag(id: string, tags: Tags, options: ApplyOptions): Promise<ObservedSecurityGroup>;
   untag(id: string, keys: readonly string[], options: ApplyOptions): Promise<ObservedSecurityGroup>;
   authorize(id: string, rules: readonly IngressRule[], options: ApplyOptions): Promise<ObservedSecurityGroup>;
@@ -182,9 +183,10 @@ export function createSecurityGroupCalls(
     tag: (id, tags, options) =>
       inTurn(id, async () => {
         known(id, 'CreateTags');
-        await ec2.change('CreateTags', new CreateTagsCommand({ Resources: [id], Tags: sdkTags(tags) }), options);
+        const all = { ...(await cluster(options.signal)).owned, ...tags };
+        await ec2.change('CreateTags', new CreateTagsCommand({ Resources: [id], Tags: sdkTags(all) }), options);
         const group = known(id, 'CreateTags');
-        return noted({ ...group, tags: { ...group.tags, ...tags } });
+        return noted({ ...group, tags: { ...group.tags, ...all } });
       }),
     untag: (id, keys, options) =>
       inTurn(id, async () => {

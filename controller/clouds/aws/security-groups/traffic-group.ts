@@ -3,6 +3,7 @@ import { ownerTags } from '../../load-balancers.ts';
 import type { Tags } from '../load-balancer-tags.ts';
 
 const kindTag = 'mooring.dev/traffic-group';
+const namePrefix = 'k8s-traffic-';
 
 /** Security groups of one load balancer: a limit that AWS raises for nobody. */
 export const mostGroups = 5;
@@ -13,12 +14,20 @@ export const mostGroups = 5;
  */
 export function trafficGroupSpec(cluster: string, clusterName: string) {
   const readable = clusterName.replace(/[^A-Za-z0-9-]/g, '-').slice(0, 100);
-  const hash = createHash('sha256').update(cluster).digest('hex').slice(0, 10);
   return {
-    name: `k8s-traffic-${readable}-${hash}`,
+    name: `${namePrefix}${readable}${nameEnd(cluster)}`,
     description: 'Carried by the load balancers of a Kubernetes cluster that reach its nodes',
     tags: { [ownerTags.cluster]: cluster, [kindTag]: clusterName },
   };
+}
+
+function nameEnd(cluster: string): string {
+  return `-${createHash('sha256').update(cluster).digest('hex').slice(0, 10)}`;
+}
+
+/** Its name proves nothing by itself. */
+export function isTrafficName(name: string, cluster: string): boolean {
+  return name.startsWith(namePrefix) && name.endsWith(nameEnd(cluster));
 }
 
 export function isTrafficGroup(tags: Tags, cluster: string): boolean {
