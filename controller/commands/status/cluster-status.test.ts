@@ -63,4 +63,33 @@ describe('the status of a cluster', () => {
       /ensured +MembersRefused +1 .* default\/membersrefused: MembersRefused of it/,
     );
   });
+
+  it('tells why of all where they agree, and otherwise of the oldest alone', () => {
+    const waiting = (name: string, why: string, secondsAgo: number) => {
+      const taints = [{ key: 'node.cloudprovider.kubernetes.io/uninitialized', effect: 'NoSchedule' }];
+      const shown = condition('CloudInitialized', 'False', 'AwaitingReport', why, secondsAgo);
+      return { ...node(name, [shown]), taints };
+    };
+    const shownOf = (...nodes: readonly ReturnType<typeof waiting>[]) => {
+      const status = clusterStatus(cluster({ nodes }), options);
+      return [status.nodes?.[0]?.why, printStatus(status, nowMs).match(/\d min +(.*)/)?.[1]];
+    };
+    const [a, b] = [waiting('a', 'no report', 300), waiting('b', 'no report', 600)];
+    assert.deepEqual(shownOf(a, b), ['no report', 'b, a: no report']);
+    const c = waiting('c', 'a refused report', 900);
+    assert.deepEqual(shownOf(a, b, c), ['c: a refused report', 'c: a refused report; also b, a']);
+  });
+
+  it('knows since when only by the condition that has the reason', () => {
+    const paused = node('paused', [initialized], { annotations: { 'mooring.dev/paused': 'true' } });
+    const cutOff = node('cut-off', [initialized, condition('NetworkUnavailable', 'True', 'QuotaExceeded', '', 60)]);
+    const { nodes } = clusterStatus(cluster({ nodes: [paused, cutOff] }), options);
+    assert.deepEqual(
+      nodes?.map(({ reason, since }) => [reason, since]),
+      [
+        ['Paused', null],
+        ['QuotaExceeded', at(60)],
+      ],
+    );
+  });
 });

@@ -18,7 +18,7 @@ export interface Row {
   /** A documented reason code; empty where none applies. */
   readonly reason: string;
   readonly why: string;
-  /** Since when the condition has its status; null: unknown. */
+  /** Since when the condition of the reason has its status; null: unknown, or no condition has the reason. */
   readonly since: string | null;
   /** The cloud that it belongs to; null: not recorded. */
   readonly scope: string | null;
@@ -33,8 +33,9 @@ export interface Group {
   readonly count: number;
   /** The longest ones first, at most `shownNames`. */
   readonly names: readonly string[];
-  /** Of the first name. */
+  /** Of all; where they differ, `NAME: why` of the first name. */
   readonly why: string;
+  /** Of the first name. */
   readonly since: string | null;
 }
 
@@ -85,8 +86,9 @@ export function rowsOf(
   return {
     nodes: nodes?.map((node) => {
       const { state, reason, why } = explainNode({ ...around, ...options, node, nodeRenewTime: '' });
-      const missing = conditionOf(node, instanceMissing);
-      const shown = missing?.status === 'True' ? missing : conditionOf(node, conditions.cloudInitialized);
+      const told =
+        state === 'missing' ? [instanceMissing] : [conditions.cloudInitialized, conditions.networkUnavailable];
+      const shown = told.map((type) => conditionOf(node, type)).find((condition) => condition?.reason === reason);
       const scope = parseRecord(node.annotations[annotations.instance])?.scope ?? null;
       return { name: node.name, state, reason, why, since: shown?.lastTransitionTime ?? null, scope };
     }),
@@ -97,7 +99,7 @@ export function rowsOf(
         state,
         reason,
         why,
-        since: service.condition?.lastTransitionTime ?? null,
+        since: service.condition?.reason === reason ? (service.condition.lastTransitionTime ?? null) : null,
         scope: null,
       };
     }),
@@ -150,7 +152,9 @@ function groupsOf(rows: readonly Row[]): readonly Group[] {
       const sorted = members.toSorted(
         (a, b) => (a.since ?? '').localeCompare(b.since ?? '') || (a.name < b.name ? -1 : 1),
       );
-      const { state, reason, why, since } = sorted[0]!;
+      const { name, state, reason, since } = sorted[0]!;
+      const agreed = sorted.every(({ why }) => why === sorted[0]!.why);
+      const why = agreed ? sorted[0]!.why : `${name}: ${sorted[0]!.why}`;
       const names = sorted.slice(0, shownNames).map(({ name }) => name);
       return { state, reason, ok: isWell(sorted[0]!), count: members.length, names, why, since };
     })

@@ -46,8 +46,11 @@ function printGroups(title: string, groups: readonly Group[] | null, nowMs: numb
   const total = groups.reduce((sum, { count }) => sum + count, 0);
   if (total === 0) return `${title}  0\n`;
   const rows = groups.map(({ state, reason, ok, count, names, why, since }) => {
-    const more = count > shownNames ? ', ...' : '';
-    const shown = ok ? '' : `${names.join(', ')}${more}${why === '' ? '' : `: ${why}`}`;
+    const listed = (some: readonly string[]) => `${some.join(', ')}${count > shownNames ? ', ...' : ''}`;
+    const [first = '', ...others] = names;
+    const told =
+      others.length > 0 && why.startsWith(`${first}: `) ? `${why}; also ${listed(others)}` : `${listed(names)}: ${why}`;
+    const shown = ok ? '' : told.replace(/: $/, '');
     return [`  ${state}`, reason || '-', String(count), since === null || ok ? '-' : ageOf(since, nowMs), shown];
   });
   return `${title}  ${total}\n${table([['  STATE', 'REASON', 'COUNT', 'SINCE', 'OLDEST'], ...rows])}`;
