@@ -21,9 +21,9 @@ export interface PagedList {
 
 /**
  * Reads a collection page by page, all at one version, and returns that version. Requests the newest state (a list from
- * the server's cache would ignore the limit). With `pause` a page after the first is requested again while the server is
- * overloaded or not reached: a long list from an overloaded server would otherwise never be whole. Throws a KubeError;
- * 410 when the version expired between two pages, and then the whole list is invalid.
+ * the server's cache would ignore the limit). With `pause` a page after the first is requested again while the server
+ * is overloaded or not reached: a long list from an overloaded server would otherwise never be whole. Throws a
+ * KubeError; 410 when the version expired between two pages, and then the whole list is invalid.
  */
 export async function readPages(list: PagedList): Promise<string> {
   const { api, path, query, pageSize, unread, signal, onPage, pause } = list;
