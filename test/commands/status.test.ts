@@ -125,7 +125,7 @@ describe('status', () => {
     assert.deepEqual([code, leader], [0, null]);
     assert.match(leaderFault, /may not read the Lease/);
     assert.deepEqual(others, {
-      ...{ pausedForAll: null, nodes: null, services: null, scopes: {}, cloudOfScope: {} },
+      ...{ pausedForAll: null, protectedNodes: null, nodes: null, services: null, scopes: {}, cloudOfScope: {} },
       ...{ removals: null, metrics: null, metricsFault: null },
     });
     assert.match((await status('', undefined, 'visitor')).out, /NODES {2}unknown: this credential may not list them/);

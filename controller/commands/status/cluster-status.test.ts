@@ -92,4 +92,14 @@ describe('the status of a cluster', () => {
       ],
     );
   });
+
+  it('names the Nodes that are protected from deletion, and names there that no Node has', () => {
+    const pausedNodes = new Set(['n2x', 'n1']);
+    const some = cluster({ nodes: [node('n1', [initialized]), node('n2', [initialized])], pausedNodes });
+    const status = clusterStatus(some, options);
+    assert.deepEqual(status.protectedNodes, { names: ['n1'], absent: ['n2x'] });
+    assert.match(printStatus(status, nowMs), /^PROTECTED +n1; n2x: no such Node$/m);
+    for (const part of [{ pausedNodes: new Set<string>() }, { nodes: undefined }, { hidden: ['pause'] as const }])
+      assert.doesNotMatch(printStatus(clusterStatus({ ...some, ...part }, options), nowMs), /PROTECTED/);
+  });
 });

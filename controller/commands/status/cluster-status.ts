@@ -46,6 +46,11 @@ export interface ClusterStatus {
   readonly leaderFault: string | null;
   /** Null where this credential may not read it. */
   readonly pausedForAll: boolean | null;
+  /**
+   * The Nodes of `paused-nodes`, which are not deleted, and the names there that no Node has. Null where this credential
+   * may not read both.
+   */
+  readonly protectedNodes: { readonly names: readonly string[]; readonly absent: readonly string[] } | null;
   /** Null where this credential may not read them. */
   readonly nodes: readonly Group[] | null;
   readonly services: readonly Group[] | null;
@@ -132,6 +137,7 @@ export function clusterStatus(
       : { identity: leader?.identity || null, renewedAt: leader?.renewTime || null },
     leaderFault: leaderFault(cluster)?.why ?? null,
     pausedForAll: hidden.includes('pause') ? null : pausedForAll,
+    protectedNodes: protectedNodesOf(cluster),
     nodes: rows.nodes === undefined ? null : groupsOf(rows.nodes),
     services: rows.services === undefined ? null : groupsOf(rows.services),
     scopes,
@@ -141,6 +147,16 @@ export function clusterStatus(
       : spentWithin(hourMs, parseLedger(leader?.annotations[annotations.deletionLedger]), cluster.nowMs),
     metrics: metrics === undefined || 'fault' in metrics ? null : metrics,
     metricsFault: metrics !== undefined && 'fault' in metrics ? metrics.fault : null,
+  };
+}
+
+function protectedNodesOf({ hidden, nodes, pausedNodes }: Cluster): ClusterStatus['protectedNodes'] {
+  if (nodes === undefined || hidden.includes('pause')) return null;
+  const existing = new Set(nodes.map(({ name }) => name));
+  const names = [...pausedNodes].sort();
+  return {
+    names: names.filter((name) => existing.has(name)),
+    absent: names.filter((name) => !existing.has(name)),
   };
 }
 

@@ -11,6 +11,7 @@ export function printStatus(status: ClusterStatus, nowMs: number): string {
     ['LEADER', `${leads}${renewed}`],
     ...(leaderFault === null ? [] : [['', leaderFault]]),
     ['PAUSED', pausedForAll === null ? unknown : pausedForAll ? 'everything' : 'no'],
+    ...printProtected(status),
     ...Object.entries(scopes).map(([scope, count], at) => {
       const cloud = cloudOfScope[scope];
       return [at === 0 ? 'SCOPES' : '', `${cloud === undefined ? '' : `${cloud}: `}${scope}, ${count} nodes`];
@@ -19,6 +20,13 @@ export function printStatus(status: ClusterStatus, nowMs: number): string {
     ...printMetrics(status),
   ];
   return [table(lines), printGroups('NODES', nodes, nowMs), printGroups('SERVICES', services, nowMs)].join('\n');
+}
+
+function printProtected({ protectedNodes }: ClusterStatus): string[][] {
+  const { names = [], absent = [] } = protectedNodes ?? {};
+  const missing = absent.length === 0 ? [] : [`${absent.join(', ')}: no such Node`];
+  const texts = [...(names.length === 0 ? [] : [names.join(', ')]), ...missing];
+  return texts.length === 0 ? [] : [['PROTECTED', texts.join('; ')]];
 }
 
 function printCounts(counts: Readonly<Record<string, number>>, none: string, after = ''): string {
