@@ -56,6 +56,19 @@ describe('explain', () => {
       'AwaitingCloud',
     ],
     ['a foreign Node', facts({ spec: { providerID: 'other:///1' } }), 'foreign', ''],
+    ['a Node without anything of a cloud', facts({}), 'foreign', ''],
+    [
+      'a Node that another controller initialised, with our record',
+      facts({ annotations: recorded, spec: { providerID: 'simulated://r1/i-1' } }),
+      'initialized',
+      '',
+    ],
+    [
+      'a Node that another controller initialised, not yet looked at',
+      facts({ spec: { providerID: 'simulated://r1/i-1' } }),
+      'initialized',
+      '',
+    ],
     ['a foreign Node that waits', facts({ spec: { ...tainted, providerID: 'mesos://x' } }), 'foreign', ''],
     [
       'a Node of a cloud of --cloud-module that waits',
@@ -165,6 +178,12 @@ describe('explain', () => {
     assert.doesNotMatch(told.why, /none acts/);
     for (const key of ['leader', 'leaderRenewedAt', 'leaseRenewedAt', 'pausedForAll'])
       assert.deepEqual([told.facts[key]?.text, told.facts[key]?.value], ['may not be read', null], key);
+  });
+
+  it('never says of a Node that may be deleted with its VM that it is never changed', () => {
+    const spec = { providerID: 'simulated://r1/i-1' };
+    for (const given of [facts({ annotations: recorded, spec }), facts({ spec })])
+      assert.doesNotMatch(explainNode(given).why, /never changed/);
   });
 
   it('says which value of the annotation pauses', () => {

@@ -85,14 +85,27 @@ function verdict(facts: NodeFacts): Verdict {
   }
   if (shown?.status === 'True') return { state: 'initialized', ...(networkFault(node) ?? verdictOf(shown, known)) };
   if (shown) return { state: 'waiting', ...verdictOf(shown, known) };
-  return {
-    state: 'foreign',
-    reason: '',
-    why:
-      'it has neither the uninitialized taint nor our condition: it belongs to another cloud, another ' +
-      'controller, or no cloud at all; it is never changed',
-    remedy: '',
-  };
+  return initialisedElsewhere(facts);
+}
+
+/** A Node with neither the uninitialized taint nor our condition. Which clouds are served, the leader alone knows. */
+function initialisedElsewhere({ node, moduleNames }: NodeFacts): Verdict {
+  const scope = parseRecord(node.annotations[annotations.instance])?.scope;
+  if (scope !== undefined) {
+    const why = `another controller initialised it, and its instance was found in ${scope}`;
+    return { state: 'initialized', reason: '', why, remedy: '' };
+  }
+  const cloud = cloudOf(node.providerID, moduleNames);
+  if (cloud !== undefined) {
+    const why =
+      `it registered without the uninitialized taint, or another controller initialised it. Where ${cloud} is served, ` +
+      'it is kept up to date and deleted with its VM once its instance was found; that has not been recorded yet';
+    return { state: 'initialized', reason: '', why, remedy: '' };
+  }
+  const why =
+    'it has neither a providerID of a cloud nor the uninitialized taint nor our condition: it belongs to another ' +
+    'controller or to no cloud at all; it is never changed';
+  return { state: 'foreign', reason: '', why, remedy: '' };
 }
 
 /** Why pods of an initialised Node are not reachable, if its routes are the reason. */
@@ -143,7 +156,9 @@ function deletion(node: NodeView, record: ScopeRecord | undefined, pausedNodes: 
   const no = (text: string) => ({ label, value: false, text });
   if (pausedNodes.has(node.name))
     return no(`not while ConfigMap ${names.certificates} has its name in ${names.pausedNodesKey}`);
-  if (record === undefined) return no('never: its instance was not found by an API');
+  if (record === undefined && isUninitialized(node))
+    return no('not yet initialised: only if the cloud shows the VM as ended');
+  if (record === undefined) return no('never, unless an API finds its instance first');
   const cloud = cloudOfReportScope(record.scope);
   if (cloud !== undefined) return no(`never: ${cloud} is report-only here, and an agent's word deletes nothing`);
   if (conditionOf(node, instanceMissing)?.reason === 'NeverFound')
