@@ -81,5 +81,7 @@ describe('the configuration of Alibaba Cloud', () => {
     );
     await assert.rejects(read('Global:\n  acessKeyID: x\n'), /Global.acessKeyID: unknown/);
     await assert.rejects(read('Region: x\n'), /expected the cloud config/);
+    for (const text of ['Global:\n  region: [x\n', '{"Global": {\n  "region" "x"}}', '[Global]\nregion = x\n'])
+      await assert.rejects(read(text), /, line \d: neither YAML nor JSON, expected the cloud config/);
   });
 });

@@ -141,7 +141,11 @@ export async function readConfig(
 function readGlobal({ path, text }: CloudConfigFile): { values: Record<string, string>; unused: readonly string[] } {
   const expected = 'the cloud config of the classic controller: `Global:` with accessKeyID, region, vpcid, ...';
   const read = readYaml(text);
-  const whole = 'content' in read ? (read.content ?? {}) : undefined;
+  if ('badLine' in read) {
+    const where = read.badLine === undefined ? '' : `, line ${read.badLine}`;
+    throw new CloudConfigError(`${path}${where}: neither YAML nor JSON, expected ${expected}`);
+  }
+  const whole = read.content ?? {};
   const isMapping = (value: unknown): value is Record<string, unknown> =>
     typeof value === 'object' && value !== null && !Array.isArray(value);
   if (!isMapping(whole) || Object.keys(whole).some((name) => name.toLowerCase() !== 'global'))

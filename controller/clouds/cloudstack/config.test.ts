@@ -32,6 +32,12 @@ describe('the INI file of the classic controller', () => {
       assert.ok('reportOnly' in (await cloudModule.open(given, context)));
   });
 
+  it('names unknown keys where all that is needed is missing', () => {
+    const reportOnly = 'neither api-url nor api-key nor secret-key in [Global] of cloud.conf';
+    const unknown = 'unknown in the cloud config: [global] api_url, [global] api_key';
+    assert.deepEqual(readConfig(file('api_url = x', 'api_key = y')), { reportOnly: `${reportOnly}; ${unknown}` });
+  });
+
   for (const [what, lines, message] of [
     ['a missing key', needed.slice(0, 2), /secret-key: missing, expected it beside api-url, api-key, secret-key/],
     [

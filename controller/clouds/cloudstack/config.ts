@@ -33,13 +33,16 @@ export function readConfig(file: CloudConfigFile | undefined): CloudStackConfig 
   const global = readSection(config, 'global');
   const needed = ['api-url', 'api-key', 'secret-key'] as const;
   const missing = needed.filter((key) => !global.has(key));
-  if (missing.length === needed.length)
-    return { reportOnly: `neither ${needed.join(' nor ')} in [Global] of ${file.path}` };
+  const unknown = unknownKeys(config, knownKeys).join(', ');
+  const warnings = unknown === '' ? [] : [`unknown in the cloud config: ${unknown}`];
+  if (missing.length === needed.length) {
+    const why = `neither ${needed.join(' nor ')} in [Global] of ${file.path}`;
+    return { reportOnly: [why, ...warnings].join('; ') };
+  }
   if (missing.length > 0) throw global.error(missing[0]!, `missing, expected it beside ${needed.join(', ')}`);
   const project = global.text('project-id');
   if (project !== undefined && !uuid.test(project))
     throw global.error('project-id', `${JSON.stringify(project)}, expected the UUID of a project`);
-  const unknown = unknownKeys(config, knownKeys);
   const isInsecure = global.boolean('ssl-no-verify') ?? false;
   return {
     endpoint: endpointOf(global),
@@ -49,7 +52,7 @@ export function readConfig(file: CloudConfigFile | undefined): CloudStackConfig 
     warnings: [
       ...(global.has('zone') ? ['zone has no effect: each VM tells its own'] : []),
       ...(isInsecure ? ['ssl-no-verify: the certificate of the API is not checked'] : []),
-      ...(unknown.length > 0 ? [`unknown in the cloud config: ${unknown.join(', ')}`] : []),
+      ...warnings,
     ],
   };
 }

@@ -55,6 +55,13 @@ describe('the configuration of Huawei Cloud', () => {
     });
   });
 
+  it('names the variable that cannot be read', () => {
+    const bad = (env: Readonly<Record<string, string>>) => () =>
+      readConfig(undefined, { REGION: 'cn-north-4', ...env });
+    assert.throws(bad({ CLOUD: 'https://x' }), /^CloudConfigError: CLOUD: "https:\/\/x", expected a domain/);
+    assert.throws(bad({ HUAWEICLOUD_SDK_AK: 'a b' }), /: HUAWEICLOUD_SDK_AK: a wrong value \(not shown\)/);
+  });
+
   it('warns of what has no effect', () => {
     const { warnings } = read('[Global]\nregion=a\ninsecure=true\nauth-url=https://x\nnext=1\n');
     assert.deepEqual(warnings, [

@@ -1,5 +1,5 @@
 import { CloudConfigError, type CloudConfigFile } from '../cloud.ts';
-import { type GcfgEntry, type GcfgReader, layered, parseGcfg, readEntries, readSection, unknownKeys } from '../gcfg.ts';
+import { type GcfgReader, layered, parseGcfg, readEntries, readSection, unknownKeys } from '../gcfg.ts';
 import { isPlainUrl, plainUrlExpected } from '../plain-url.ts';
 import type { Service } from './client.ts';
 import type { AccessKey } from './sign.ts';
@@ -58,7 +58,7 @@ export function readConfig(
 ): HuaweiConfig | { readonly reportOnly: string } {
   const parsed = parseGcfg(file?.text ?? '', file?.path ?? 'environment');
   const read = (section: keyof typeof variables): GcfgReader =>
-    layered(readSection(parsed, section), readEntries('environment', 'variables', entriesOf(section, env)));
+    layered(readSection(parsed, section), readVariables(section, env));
   const [global, vpc] = [read('Global'), read('Vpc')];
   const region = matching(global, 'region', /^[a-z0-9-]+$/, 'the name of a region: cn-north-4');
   if (region === undefined) {
@@ -85,11 +85,16 @@ export function readConfig(
   };
 }
 
-function entriesOf(section: keyof typeof variables, env: Readonly<Record<string, string | undefined>>): GcfgEntry[] {
-  return Object.entries(variables[section]).flatMap(([key, names]) => {
-    const value = names.map((name: string) => env[name]).find(Boolean);
-    return value === undefined ? [] : [{ key, value, line: 0 }];
+/** Errors name the variable. */
+function readVariables(section: keyof typeof variables, env: Readonly<Record<string, string | undefined>>): GcfgReader {
+  const set = Object.entries(variables[section]).flatMap(([key, names]) => {
+    const name = names.find((one: string) => env[one]);
+    return name === undefined ? [] : [{ key, name, value: env[name]!, line: 0 }];
   });
+  return {
+    ...readEntries('environment', section, set),
+    error: (key, problem) => new CloudConfigError(`${set.find((one) => one.key === key)?.name ?? key}: ${problem}`),
+  };
 }
 
 /** Neither is shown. */

@@ -50,6 +50,15 @@ describe('the configuration of oVirt', () => {
     assert.deepEqual(half, { reportOnly: 'no password: tried environment and OVIRT_*' });
   });
 
+  it('says which keys there are where a file has none of them', async () => {
+    const file = { path: 'ovirt.conf', text: '[Global]\nauth-url=x\n' };
+    assert.deepEqual(await readConfig(file, {}, async () => undefined), {
+      reportOnly:
+        'no url: tried ovirt.conf and OVIRT_*, expected url, username and password in [Connection]; unknown in the ' +
+        'cloud config: [global]',
+    });
+  });
+
   it('names unknown keys in a warning', async () => {
     const { warnings } = await read(`url=${endpoint}\npassword=p\ncolour=red\n[Labels]\nrack=1\n`);
     assert.deepEqual(warnings, ['unknown in the cloud config: colour, [labels] rack']);

@@ -67,8 +67,16 @@ export async function readConfig(
   const urlKey = connection.has('url') ? 'url' : 'uri';
   const url = connection.text(urlKey);
   const [user, password] = [connection.text('username') ?? defaultUser, connection.text('password')];
-  if (url === undefined || password === undefined)
-    return { reportOnly: `no ${url === undefined ? 'url' : 'password'}: tried ${path} and OVIRT_*` };
+  const unknown = [
+    ...properties.flatMap(({ key }) => (connectionKeys.includes(key) ? [] : [key])),
+    ...unknownKeys(sections, knownKeys),
+  ].join(', ');
+  const warnings = unknown === '' ? [] : [`unknown in the cloud config: ${unknown}`];
+  if (url === undefined || password === undefined) {
+    const none = `no ${url === undefined ? 'url' : 'password'}: tried ${path} and OVIRT_*`;
+    const why = file === undefined ? none : `${none}, expected url, username and password in [Connection]`;
+    return { reportOnly: [why, ...warnings].join('; ') };
+  }
 
   const insecure = connection.boolean('insecure') ?? false;
   const endpoint = endpointOf(url);
@@ -79,10 +87,6 @@ export async function readConfig(
   const caFile = connection.text('cafile');
   const ca = caFile && (await readText(caFile));
   if (caFile && ca === undefined) throw connection.error('cafile', `${JSON.stringify(caFile)}: no such file`);
-  const unknown = [
-    ...properties.flatMap(({ key }) => (connectionKeys.includes(key) ? [] : [key])),
-    ...unknownKeys(sections, knownKeys),
-  ];
   return {
     ...{ endpoint, user, password, ca, insecure },
     search: filters.text('vms') ?? filters.text('vmsquery'),
@@ -91,7 +95,7 @@ export async function readConfig(
     internal: nodes.cidrs('internal-network-subnet-cidr'),
     external: nodes.cidrs('external-network-subnet-cidr'),
     files: caFile ? [caFile] : [],
-    warnings: unknown.length > 0 ? [`unknown in the cloud config: ${unknown.join(', ')}`] : [],
+    warnings,
   };
 }
 
