@@ -98,8 +98,9 @@ function initialisedElsewhere({ node, moduleNames }: NodeFacts): Verdict {
   const cloud = cloudOf(node.providerID, moduleNames);
   if (cloud !== undefined) {
     const why =
-      `it registered without the uninitialized taint, or another controller initialised it. Where ${cloud} is served, ` +
-      'it is kept up to date and deleted with its VM once its instance was found; that has not been recorded yet';
+      'it registered without the uninitialized taint, or another controller initialised it. Where ' +
+      `${cloud} is served, it is kept up to date and deleted with its VM once its instance was found; that has not ` +
+      'been recorded yet';
     return { state: 'initialized', reason: '', why, remedy: '' };
   }
   const why =
