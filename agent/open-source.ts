@@ -10,6 +10,13 @@ import type { Dmi, MetadataSource } from './metadata/source.ts';
 import type { SourceValues } from './options.ts';
 import { findSeedVolume } from './seed/seed-volume.ts';
 
+/** The clouds that flags are for: elsewhere they have no effect. */
+const flagsOfClouds = [
+  ['configDrive', '--config-drive', ['cloudstack', 'huaweicloud', 'nocloud', 'openstack', 'ovirt']],
+  ['regionalProviderId', '--regional-provider-id', ['openstack']],
+  ['scheduledEvents', '--scheduled-events', ['azure']],
+] as const;
+
 export interface OpenedSource {
   readonly source: MetadataSource;
   readonly dmi: Dmi;
@@ -41,6 +48,9 @@ export async function openSource(
       ? detectCloud(sourceKinds.values(), dmi, { place: machine.place, hasSeed: await hasSeed() })
       : { ok: true as const, kind: named };
   if (!detection.ok) throw new Error(detection.message);
+  const { cloud } = detection.kind;
+  for (const [value, flag, clouds] of flagsOfClouds)
+    if (values[value] && !clouds.some((one) => one === cloud)) log.warn(`${flag} has no effect`, { cloud });
   const source = detection.kind.open({
     clock,
     random,

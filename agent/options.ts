@@ -28,7 +28,7 @@ export const sourceFlags = defineFlags({
     check: aPath,
     help:
       'Folder of a mounted config drive or NoCloud seed, read instead of the metadata service, where the cloud ' +
-      'has such (huaweicloud, nocloud, openstack, ovirt).',
+      'has such (cloudstack, huaweicloud, nocloud, openstack, ovirt).',
   },
   region: {
     kind: 'string',
