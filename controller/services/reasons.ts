@@ -10,8 +10,8 @@ export const loadBalancerReasons = {
       'Nodes, or the addresses of pods, and the reasons. They are tried again every five minutes, pods that the ' +
       'cloud does not know every 30 seconds.',
     remedy:
-      'Look at those instances: most often they are in another network than the load balancer, or (aws) neither ' +
-      'they nor their security group carry the tag of the cluster.',
+      'Look at those instances: their VM is gone (see `explain node NAME`), or they are in another network than the ' +
+      'load balancer, or (aws) neither they nor their security group carry the tag of the cluster.',
   },
   MemberRemovalWithheld: {
     meaning:
