@@ -74,6 +74,7 @@ export function createReportDelivery(
       token,
       nodeName,
       nodeUid,
+      incarnation: report.instance?.incarnation,
       addresses: report.instance?.addresses.map((each) => each.address),
       announcesEnd: report.notices?.some(({ kind }) => kind === 'preemption' || kind === 'termination') === true,
     };

@@ -19,8 +19,14 @@ export function unmetNodes(truth: Truth, machines: Machines, scenario: Scenario)
       for (const reason of passing(node)) say(`still says ${reason}, though nothing fails any more`);
     if (vm === undefined || vm.power === 'terminated') {
       if (node === undefined || machine.nodeUid !== node.uid) continue;
-      // Nothing proves that these ever had an instance here: they wait for a person, and say so.
-      const stays = node.scope === '' || machine.otherCloud !== '';
+      // That its cloud shows the end of the VM proves that it was there.
+      const isShown =
+        vm !== undefined &&
+        node.uninitialized &&
+        node.providerID === providerIdOf(machine, vm) &&
+        scenario.clouds.some(({ region, reportOnly }) => region === vm.region && reportOnly === undefined);
+      // Nothing proves that the others ever had an instance here: they wait for a person, and say so.
+      const stays = (node.scope === '' && !isShown) || machine.otherCloud !== '';
       if (!stays) say(`its VM is gone, the Node is not (${shown(node)})`);
       else if (
         scenario.clouds.length === 1 &&

@@ -73,6 +73,7 @@ export interface ReportTaken {
   readonly token: string;
   readonly nodeName: string;
   readonly nodeUid: string;
+  readonly incarnation: string | undefined;
   readonly addresses: readonly string[] | undefined;
   readonly announcesEnd: boolean;
 }

@@ -73,7 +73,7 @@ export function judgeWrites(truth: Truth, evidence: Evidence, breaks: Break): Ob
     }
     if (before.providerID !== after.providerID || before.scope !== after.scope) judgeIdentity(after, what);
     if (before.incarnation !== '' && after.incarnation !== before.incarnation)
-      breaks(7, `${what}: it took ${after.incarnation} for ${before.incarnation}, another machine`);
+      judgeRebuilt(process, before, after, what);
     judgeInterruption(process, before, after, what);
     judgeAddresses(process, before, after, what);
   }
@@ -100,6 +100,14 @@ export function judgeWrites(truth: Truth, evidence: Evidence, breaks: Break): Ob
     if (is.reason !== 'Preemption' && is.reason !== 'Termination') return;
     if (!evidence.reports(process.identity, after.uid).some(({ announcesEnd }) => announcesEnd))
       breaks(7, `${what}: the end of ${after.name} is announced, though its own agent never said so`);
+  }
+
+  /** A Node follows a rebuilt VM, which its kubelet runs on, only once its own agent has reported it. */
+  function judgeRebuilt(process: ProcessRef, before: NodeObject, after: NodeObject, what: string): void {
+    const { uid, incarnation } = after;
+    if (!evidence.reports(process.identity, uid).some((report) => report.incarnation === incarnation))
+      breaks(7, `${what}: it took ${incarnation} for ${before.incarnation}, which its own agent never said`);
+    judgeIdentity(after, what);
   }
 
   /** No report makes a Node stand for another machine than its own; the Node of a lying agent alone does not count. */
