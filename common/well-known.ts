@@ -216,7 +216,8 @@ export const ownKeys: readonly OwnKey[] = [
       'Scope and id of the load balancer made for this Service, separated by one space; the id is `pending` from ' +
       'before the first call to the cloud until the answer to the creation. `adopted:` and addresses follow while ' +
       'it was taken over with --adopt and does not carry our tags yet. Last come `notes:` and what the cloud has to ' +
-      'be told after a crash: ids of everything made for the Service, and creations whose answer is not known.',
+      'be told after a crash: ids of everything made for the Service, creations whose answer is not known, and ' +
+      '`class:` with the loadBalancerClass that it was made for.',
   },
   {
     key: annotations.loadBalancerId,
@@ -249,7 +250,9 @@ export const ownKeys: readonly OwnKey[] = [
     on: 'Service',
     kind: 'annotation',
     written: 'person',
-    meaning: 'Name of the cloud that serves this Service, where several of the configured ones have load balancers.',
+    meaning:
+      'Name or scope of the cloud that serves this Service: needed where several of the configured ones have load ' +
+      'balancers. It does not move a load balancer that exists.',
   },
   {
     key: conditions.loadBalancer,

@@ -92,9 +92,17 @@ describe('the cloud that serves a Service', () => {
     return 'cloud' in choice ? choice.cloud.scope : choice.reason;
   };
 
-  it('is the only one there is, whatever the annotation says', () => {
+  it('is the only one there is', () => {
     assert.equal(chosen(exampleService(), one), 'aws/1');
-    assert.equal(chosen(annotated('openstack'), one), 'aws/1');
+    assert.equal(chosen(annotated('aws'), one), 'aws/1');
+    assert.equal(chosen(annotated(''), one), 'aws/1');
+  });
+
+  it('is none while the only one there is, is not the one that the annotation names', () => {
+    assert.equal(chosen(annotated('openstack'), one), 'CloudNotChosen');
+    const { annotations: record } = recorded('aws/1 lb-1');
+    const served = exampleService({ metadata: { annotations: { ...record, [annotations.cloud]: 'openstack' } } });
+    assert.equal(chosen(served, one), 'aws/1');
   });
 
   it('is named by the annotation where there are several', () => {

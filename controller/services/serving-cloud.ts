@@ -24,7 +24,7 @@ export type Choice =
   | { readonly reason: 'CloudNotChosen' | 'ScopeNotServed'; readonly message: string };
 
 /**
- * Which cloud serves a Service: the recorded scope, else the only one there is, else the one that the annotation names.
+ * Which cloud serves a Service: the recorded scope, else the one that the annotation names, else the only one there is.
  * Pure.
  */
 export function chooseCloud(service: ServiceView, clouds: readonly ServingCloud[]): Choice {
@@ -35,9 +35,9 @@ export function chooseCloud(service: ServiceView, clouds: readonly ServingCloud[
     const message = `its load balancer was created in ${record.scope}, which no configured cloud reaches`;
     return { reason: 'ScopeNotServed', message };
   }
-  const [only, ...others] = clouds;
-  if (only !== undefined && others.length === 0) return { cloud: only };
   const named = service.annotations[annotationKeys.cloud]?.trim();
+  const [only, ...others] = clouds;
+  if (only !== undefined && others.length === 0 && !named) return { cloud: only };
   const names = clouds.map(({ name }) => name).join(', ');
   if (!named) {
     const message = `several clouds have load balancers (${names}): name one in the annotation ${annotationKeys.cloud}`;
