@@ -16,7 +16,7 @@ const groups: readonly (readonly [string, RegExp])[] = [
   ],
   [
     'Cluster and clouds:',
-    /^(kubeconfig$|mooring-namespace$|cloud-|cluster-name$|controllers$|dry-run$|node-selector$|report-only$|allow-untagged)/,
+    /^(cloud-|allow-untag|(kubeconfig|mooring-namespace|cluster-name|controllers|dry-run|node-selector|report-only)$)/,
   ],
 ];
 

@@ -47,8 +47,8 @@ export interface ClusterStatus {
   /** Null where this credential may not read it. */
   readonly pausedForAll: boolean | null;
   /**
-   * The Nodes of `paused-nodes`, which are not deleted, and the names there that no Node has. Null where this credential
-   * may not read both.
+   * The Nodes of `paused-nodes`, which are not deleted, and the names there that no Node has. Null where this
+   * credential may not read both.
    */
   readonly protectedNodes: { readonly names: readonly string[]; readonly absent: readonly string[] } | null;
   /** Null where this credential may not read them. */

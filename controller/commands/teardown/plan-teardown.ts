@@ -73,8 +73,8 @@ export interface TeardownPlan {
  * Plans the deletion of all cloud resources that this cluster owns by its tags or by the record of an adoption,
  * including orphans. Complete, or throws a CloudError or KubeError. Reads only.
  *
- * These stay: retained load balancers (and those to be given up, see `isGivenUp`), attached ones (except our parts), those of paused Services, and routes that are
- * not provably ours, or all of them without `--configure-cloud-routes`.
+ * These stay: retained load balancers (and those to be given up, see `isGivenUp`), attached ones (except our parts),
+ * those of paused Services, and routes that are not provably ours, or all of them without `--configure-cloud-routes`.
  */
 export async function planTeardown(context: TeardownContext, signal: AbortSignal): Promise<TeardownPlan> {
   const { api, clouds, cluster } = context;
