@@ -75,7 +75,7 @@ test('plan and dry run use what an agent told the leader; a standby names the le
   }
   async function plan(...more: readonly string[]): Promise<{ code: number; out: string }> {
     let out = '';
-    const code = await command(['plan', '--ahead=0s', ...more], (text) => {
+    const code = await command(['plan', '--report-only=simulated', '--ahead=0s', ...more], (text) => {
       out += text;
     });
     return { code, out };
