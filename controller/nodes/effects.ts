@@ -9,6 +9,7 @@ import { createWaitingNodes } from '../model/waiting-nodes.ts';
 import type { Semaphore } from '../runtime/semaphore.ts';
 import { deleteNode } from './delete-node.ts';
 import type { Finding } from './examine.ts';
+import { howToRelease } from './expected-termination.ts';
 import { eventTarget, type NodeContext, reportOf } from './node-context.ts';
 import { type PowerTaints, planPowerTaints, powerTaintsOf } from './power-taints.ts';
 import { type MissingReason, missingReasons } from './reasons.ts';
@@ -141,7 +142,9 @@ export function createEffects(
     // A second later, because lookups that are due soon join a pass.
     const roomInMs = options.budget.roomInMs(kind) + 1000;
     const checkInMs = Math.min(maxExhaustedMs, Math.max(minExhaustedMs, roomInMs));
-    return keepAndRecheck(suspect, node, { reason: 'BudgetExhausted', checkInMs });
+    const reason = 'BudgetExhausted';
+    const message = `${missingReasons[reason].meaning} To delete this Node now: ${howToRelease(node)}`;
+    return keepAndRecheck(suspect, node, { reason, message, checkInMs });
   }
 
   async function remove(suspect: Suspect, finding: Finding & { kind: 'delete' }): Promise<void> {

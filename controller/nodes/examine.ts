@@ -5,7 +5,7 @@ import type { BudgetKind } from '../model/deletion-budget.ts';
 import { isPaused, isUninitialized, type NodeView, readiness } from '../model/node-view.ts';
 import { parseRecord } from '../model/scope-record.ts';
 import { type CredentialVisibility, decideDeletion, type Verdict } from './deletion-decision.ts';
-import { expectedTermination, isReleased } from './expected-termination.ts';
+import { expectedTermination, howToRelease, isReleased } from './expected-termination.ts';
 import { namesInstance } from './instance-identity.ts';
 import { type NodeContext, reportOf } from './node-context.ts';
 import { type MissingReason, missingReasons } from './reasons.ts';
@@ -126,7 +126,7 @@ export async function examine(
     lookup.state === 'gone' ? `the cloud shows it ${lookup.terminalState}` : 'the cloud has no such instance';
   const evidence = `${what}, first seen ${Math.round((nowMs - series.firstMs) / 1000)} s ago; no sign of life for ${
     Number.isFinite(sinceLifeMs) ? `${Math.round(sinceLifeMs / 1000)} s` : 'ever since it joined'
-  }${lookup.state === 'absent' ? `; canary ${visibility.canary}` : ''}`;
+  }${lookup.state === 'absent' ? `; canary ${visibility.canary}` : ''}${isReleased(node) ? '; released by a person' : ''}`;
   return { kind: 'delete', node, budget: verdict.budget, evidence, state, readAtMs };
 }
 
@@ -188,7 +188,7 @@ function messageOf(
       : `no other recorded instance of scope ${scope} was found either`;
   return (
     `${why}: is the credential of another project? If the VM is really gone, a person releases the Node: ` +
-    `kubectl annotate node ${node.name} ${annotations.releaseDeletion}=${node.uid}`
+    howToRelease(node)
   );
 }
 

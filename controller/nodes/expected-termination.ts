@@ -19,6 +19,14 @@ export function isReleased(node: NodeView): boolean {
   return node.annotations[annotations.releaseDeletion] === node.uid;
 }
 
+/** The command that releases it, and what is wrong with an annotation that does not. Pure. */
+export function howToRelease(node: NodeView): string {
+  const command = `kubectl annotate node ${node.name} ${annotations.releaseDeletion}=${node.uid}`;
+  const given = node.annotations[annotations.releaseDeletion];
+  if (given === undefined || isReleased(node)) return command;
+  return `${command} --overwrite (the annotation has ${JSON.stringify(given.slice(0, 40))}, not the uid of this Node)`;
+}
+
 /** Whether the notice announces the end of the VM. */
 export function endsVm({ kind }: Pick<Notice, 'kind'>): boolean {
   return kind === 'preemption' || kind === 'termination';

@@ -2,6 +2,7 @@ import type { CloudError } from '../../common/cloud-error.ts';
 import type { PowerState } from '../../common/instance.ts';
 import type { Timer } from '../../common/process/clock.ts';
 import { errorFields } from '../../common/process/log.ts';
+import { annotations } from '../../common/well-known.ts';
 import { type InstanceRef, type Lookup, refKey } from '../clouds/cloud.ts';
 import type { InformerEvent } from '../kube/informer.ts';
 import { canaryOf, isRecordedIn, pickCanaries } from '../model/canaries.ts';
@@ -72,7 +73,9 @@ export function createLifecycle(context: NodeContext, options: LifecycleOptions)
 
   function isRelevantChange(before: NodeView, now: NodeView): boolean {
     const isUnpaused = isPaused(before) && !isPaused(now);
-    return readiness(before) !== readiness(now) || isUnpaused || isFree(before) !== isFree(now);
+    const isReleasedAnew =
+      before.annotations[annotations.releaseDeletion] !== now.annotations[annotations.releaseDeletion];
+    return readiness(before) !== readiness(now) || isUnpaused || isReleasedAnew || isFree(before) !== isFree(now);
   }
 
   function drop(name: string): void {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { annotations, taints } from '../../common/well-known.ts';
+import { annotations, conditions, taints } from '../../common/well-known.ts';
 import { KubeError } from '../../controller/kube/api.ts';
 import { deletions } from './harness/fleet.ts';
 import { fleetStage } from './harness/fleet-stage.ts';
@@ -22,7 +22,7 @@ describe('many Nodes that vanish at once', () => {
   });
 
   it('releases one Node by its uid when a person says so; a stale uid releases nothing', async () => {
-    const { world, members, exists, vanish } = await start(20);
+    const { world, replica, members, exists, vanish } = await start(20);
     for (const member of members.slice(0, 6)) vanish(member);
     await world.clock.advance(180_000);
     const [one, other] = members.slice(0, 6).filter(({ name }) => exists(name));
@@ -33,6 +33,13 @@ describe('many Nodes that vanish at once', () => {
     await world.clock.advance(60_000);
     assert.equal(exists(one!.name), false);
     assert.equal(exists(other!.name), true);
+    const message = world.cluster.condition(other!.name, conditions.instanceMissing)?.message ?? '';
+    assert.match(
+      message,
+      /kubectl annotate node \S+ mooring\.dev\/release-deletion=\S+ --overwrite .*"some-other-uid"/,
+    );
+    const deleting = replica.events.filter((each) => each.reason === 'DeletingNode' && each.node === one!.name);
+    assert.match(deleting.at(-1)?.message ?? '', /released by a person/);
   });
 
   it('refills no budget by a restart', async () => {
