@@ -124,9 +124,13 @@ export async function examine(
   }
   const what =
     lookup.state === 'gone' ? `the cloud shows it ${lookup.terminalState}` : 'the cloud has no such instance';
-  const evidence = `${what}, first seen ${Math.round((nowMs - series.firstMs) / 1000)} s ago; no sign of life for ${
-    Number.isFinite(sinceLifeMs) ? `${Math.round(sinceLifeMs / 1000)} s` : 'ever since it joined'
-  }${lookup.state === 'absent' ? `; canary ${visibility.canary}` : ''}${isReleased(node) ? '; released by a person' : ''}`;
+  const silent = Number.isFinite(sinceLifeMs) ? `${Math.round(sinceLifeMs / 1000)} s` : 'ever since it joined';
+  const evidence = [
+    `${what}, first seen ${Math.round((nowMs - series.firstMs) / 1000)} s ago`,
+    `no sign of life for ${silent}`,
+    ...(lookup.state === 'absent' ? [`canary ${visibility.canary}`] : []),
+    ...(isReleased(node) ? ['released by a person'] : []),
+  ].join('; ');
   return { kind: 'delete', node, budget: verdict.budget, evidence, state, readAtMs };
 }
 
