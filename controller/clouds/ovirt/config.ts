@@ -67,10 +67,8 @@ export async function readConfig(
   const urlKey = connection.has('url') ? 'url' : 'uri';
   const url = connection.text(urlKey);
   const [user, password] = [connection.text('username') ?? defaultUser, connection.text('password')];
-  const unknown = [
-    ...properties.flatMap(({ key }) => (connectionKeys.includes(key) ? [] : [key])),
-    ...unknownKeys(sections, knownKeys),
-  ].join(', ');
+  const others = properties.map(({ key }) => key).filter((key) => !connectionKeys.includes(key));
+  const unknown = [...others, ...unknownKeys(sections, knownKeys)].join(', ');
   const warnings = unknown === '' ? [] : [`unknown in the cloud config: ${unknown}`];
   if (url === undefined || password === undefined) {
     const none = `no ${url === undefined ? 'url' : 'password'}: tried ${path} and OVIRT_*`;

@@ -114,8 +114,7 @@ function readVm(vm: AnswerFields, config: OvirtConfig, placeOf: PlaceOf, request
 /** What cannot be told (`unknown`, `not_responding`) is not off: the host may have lost its network alone. */
 function powerOf(status: string): PowerState {
   if (status === 'up' || status === 'migrating') return 'running';
-  if (status === 'suspended') return status;
-  return status === 'down' ? 'stopped' : 'changing';
+  return status === 'suspended' ? status : status === 'down' ? 'stopped' : 'changing';
 }
 
 /** `4vcpu-16gb`: an engine has no catalogue of sizes. */
