@@ -107,6 +107,14 @@ describe('Octavia load balancers on a port that was there', () => {
   for (const [which, change] of [
     ['that a load balancer of a person uses by now', () => balancerOn(uuid(5))],
     [
+      'that a server has by now',
+      () => {
+        const { ports } = harness.fake;
+        const at = ports.findIndex(({ id }) => id === uuid(5));
+        ports[at] = { ...ports[at]!, deviceId: uuid(7), deviceOwner: 'compute:nova' };
+      },
+    ],
+    [
       'of an earlier version, which did not write down its port',
       (floating: FakeFloatingIp) => {
         floating.description = floating.description.replace(/ on port \S+/, '');

@@ -3,7 +3,7 @@ import type { Comparison, Found, Kind, ReadIo, ResourceName, WriteIo } from '../
 import { sameAddress } from '../../ip-address.ts';
 import type { Owner } from '../../load-balancers.ts';
 import { faultOf } from '../fault.ts';
-import type { JsonObject } from '../json.ts';
+import { type JsonObject, textOf } from '../json.ts';
 import {
   createdOn,
   floatingIpDescription,
@@ -37,6 +37,9 @@ export interface FloatingIpSpec {
 const settleMs = 10_000;
 const fullTypes: ReadonlySet<string> = new Set(['IpAddressGenerationFailure', 'ExternalIpAddressExhausted']);
 
+/** Owners of a port that no server, router or other device has. */
+const unused: ReadonlySet<string> = new Set(['', 'Octavia']);
+
 /** VIP ports of all load balancers of the project, of any owner. */
 export type VipPorts = (io: ReadIo) => Promise<readonly string[]>;
 
@@ -53,9 +56,12 @@ export function floatingIpKind(neutron: Neutron, vipPorts: VipPorts): Kind<Float
     return { found: (await neutron.change(request, io)).map(readFloatingIp).map(foundFloatingIp) };
   }
 
-  /** Whether it is on the port that it was created on, and the load balancer there is gone. */
+  /** Whether it is on the port that it was created on, which nothing uses since the load balancer is gone. */
   async function isLeft({ portId, description }: FloatingIp, io: ReadIo): Promise<boolean> {
-    return portId !== undefined && createdOn(description) === portId && !(await vipPorts(io)).includes(portId);
+    if (portId === undefined || createdOn(description) !== portId) return false;
+    const [port] = await neutron.list('ports', [['id', portId]], ['device_owner'], io);
+    const isFree = port !== undefined && unused.has(textOf(port['device_owner']) ?? '');
+    return isFree && !(await vipPorts(io)).includes(portId);
   }
 
   async function create(
