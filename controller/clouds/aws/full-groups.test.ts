@@ -162,3 +162,40 @@ describe('members of a classic load balancer', () => {
     assert.deepEqual(instancesOf(m), ['i-2', 'i-3', 'i-4']);
   });
 });
+
+describe('a classic load balancer in the group of a person', () => {
+  const probing = (port: string) => ({ [keys.healthPort]: port, [keys.healthProtocol]: 'TCP' });
+  const config = { ...plainConfig, elbSecurityGroup: 'sg-persons' };
+  const full = (m: Machine) => {
+    const nodes = m.aws.groups.get('sg-nodes')!;
+    m.aws.groups.set('sg-nodes', {
+      ...nodes,
+      ingress: [...nodes.ingress, ...rules(60 - nodes.ingress.length).map((text) => rule(text))],
+    });
+  };
+  const asked = (m: Machine) => {
+    const { ListenerDescriptions, HealthCheck } = m.balancer()!.description as {
+      ListenerDescriptions: { Listener: { InstancePort: number } }[];
+      HealthCheck: { Target: string };
+    };
+    return [...ListenerDescriptions.map(({ Listener }) => Listener.InstancePort), HealthCheck.Target];
+  };
+
+  it('asks no port of the nodes that a full group of theirs does not let in yet', async () => {
+    for (const fields of [{ ports: [port(80, 30_999)] }, { annotations: probing('9200') }]) {
+      const m = machine({ config });
+      await m.ensure(desired({ annotations: probing('9100') }));
+      full(m);
+      await assert.rejects(m.ensure(desired({ annotations: probing('9100'), ...fields })), /no end/);
+      assert.deepEqual(asked(m), [30_080, 'TCP:9100']);
+    }
+  });
+
+  it('asks another port after the nodes let it in', async () => {
+    const m = machine({ config });
+    await m.ensure(desired({ annotations: probing('9100') }));
+    const { sent } = await m.ensure(desired({ ports: [port(80, 30_999)], annotations: probing('9200') }));
+    assert.equal(sent[0], 'AuthorizeSecurityGroupIngress');
+    assert.deepEqual(asked(m), [30_999, 'TCP:9200']);
+  });
+});

@@ -7,7 +7,7 @@ import { frontKeys, frontName } from '../security-groups/group-resources.ts';
 import { mostGroups } from '../security-groups/traffic-group.ts';
 import { type DesireParts as CommonParts, keep, ownOf, type Standing as StandingOf } from '../standing.ts';
 import type { Member } from './balancer-spec.ts';
-import type { ClassicLoadBalancer } from './classic-load-balancer.ts';
+import type { ClassicLoadBalancer, HealthCheck } from './classic-load-balancer.ts';
 import { classicKinds } from './resources.ts';
 import type { ClassicConfig, ClassicSettings } from './settings.ts';
 
@@ -34,8 +34,8 @@ export function nodeRules(
   // Where the load balancer reaches members, as it is and as it is to be.
   const listeners = [...(settings.listeners ?? []), ...(balancer?.listeners ?? [])];
   const ports = [...new Set(listeners.map(({ instancePort }) => instancePort))];
-  const probed = [settings.health, balancer?.health].flatMap((check) => /:(\d+)/.exec(check?.target ?? '')?.[1] ?? []);
-  const health = [...new Set(probed.map(Number))].filter((port) => !ports.includes(port));
+  const probed = [settings.health, balancer?.health].flatMap((check) => probedPort(check) ?? []);
+  const health = [...new Set(probed)].filter((port) => !ports.includes(port));
   return desireNodeRules({
     ...{ input, instances, groups, clients, traffic, checks: clients, front: front?.id, needs: [] },
     ...{ facts: { ...view.facts(instances), groups: all }, carried: balancer?.securityGroups ?? [] },
@@ -43,6 +43,12 @@ export function nodeRules(
     health,
     isDisabled: config.disableSecurityGroupIngress,
   });
+}
+
+/** Of the members. */
+export function probedPort(check: HealthCheck | undefined): number | undefined {
+  const [, port] = /:(\d+)/.exec(check?.target ?? '') ?? [];
+  return port === undefined ? undefined : Number(port);
 }
 
 /** Instead of a group of its own. Undefined: the annotation is not understood, or there are none. */

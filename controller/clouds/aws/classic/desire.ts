@@ -10,7 +10,7 @@ import { chooseSubnets } from '../subnets.ts';
 import { sameSet } from './balancer-changes.ts';
 import type { BalancerSpec, Member } from './balancer-spec.ts';
 import type { ClassicLoadBalancer } from './classic-load-balancer.ts';
-import { type DesireParts, desireGroups, nodeRules, type Standing } from './desire-firewall.ts';
+import { type DesireParts, desireGroups, nodeRules, probedPort, type Standing } from './desire-firewall.ts';
 import { classicKinds, isClassic } from './resources.ts';
 import { type ClassicSettings, readClassicSettings } from './settings.ts';
 
@@ -67,7 +67,7 @@ export function desireClassic(given: DesireInput, parts: DesireParts): Desire {
     needs: [
       ...front.wants.map(nameOf),
       // Members come and go also where a group of the nodes is full.
-      ...(sameSet(front.groups, balancer?.securityGroups ?? []) ? [] : rules.wants.map(nameOf)),
+      ...(isAdmitted(balancer, front.groups, settings) ? [] : rules.wants.map(nameOf)),
     ],
     ...(classicHealth !== undefined && { asGood: [{ ...spec, health: classicHealth }] }),
     summary: summaryOf(spec),
@@ -79,6 +79,18 @@ export function desireClassic(given: DesireInput, parts: DesireParts): Desire {
   };
   const isRead = balancer === undefined || hasAttributes;
   return { wants: [...front.wants, ...rules.wants, want, ...(isRead ? [attributes] : [])], refusals, remarks };
+}
+
+/** Whether the rules that let it in to its members so far suffice: it keeps its groups, and asks no other port. */
+function isAdmitted(
+  balancer: ClassicLoadBalancer | undefined,
+  groups: readonly string[],
+  { listeners = [], health }: ClassicSettings,
+): boolean {
+  if (balancer === undefined || !sameSet(groups, balancer.securityGroups)) return false;
+  const asked = new Set(balancer.listeners.map(({ instancePort }) => instancePort));
+  const isProbed = health === undefined || probedPort(health) === probedPort(balancer.health);
+  return isProbed && listeners.every(({ instancePort }) => asked.has(instancePort));
 }
 
 /** Everything of this Service as it stands. */
