@@ -132,8 +132,8 @@ function compareFront(
   const missing = rules === undefined ? [] : missingRules(rules, body.ingress);
   const extra = rules === undefined ? [] : missingRules(body.ingress, rules);
   const opens = { summary: `${name}: let in ${listed(missing)}`, body: missing };
-  // Only for want of room: after any other failure of the first, this would cut off clients.
-  const isFull = refused === keysOf(missing);
+  // Only for want of room that this makes for certain: otherwise it would cut off clients for nothing.
+  const isFull = refused === keysOf(missing) && rules !== undefined && rules.length <= body.ingress.length;
   if (missing.length > 0 && !isFull) changes.push({ what: 'open', phase: 'grow', ...opens });
   if (extra.length > 0)
     changes.push({ what: 'close', phase: 'shrink', summary: `${name}: stop letting in ${listed(extra)}`, body: extra });

@@ -107,6 +107,16 @@ describe('calls about security groups', () => {
     await assert.rejects(callsOf(script).calls.authorize('sg-1', more, options), { kind: 'Conflict' });
   });
 
+  it('say of a full group how many rules it has, and how many more are asked for', async () => {
+    const refuse = { AuthorizeSecurityGroupIngress: 'RulesPerSecurityGroupLimitExceeded' };
+    const { calls } = callsOf({ refuse, known: [group('sg-1', { name: 'nodes', ingress: rules })] });
+    const more = ['tcp 80 0.0.0.0/0', 'tcp 81 0.0.0.0/0', 'tcp 82 0.0.0.0/0'].map((text) => rule(text));
+    await assert.rejects(calls.authorize('sg-1', more, options), {
+      kind: 'QuotaExceeded',
+      message: /: RulesPerSecurityGroupLimitExceeded: security group nodes \(sg-1\) has 1 rules, and needs 2 more$/,
+    });
+  });
+
   it('succeed where rules are gone already', async () => {
     const refuse = { RevokeSecurityGroupIngress: 'InvalidPermission.NotFound' };
     const { calls } = callsOf({ refuse, known: [group('sg-1', { ingress: rules })], there: [group('sg-1')] });

@@ -132,6 +132,12 @@ export function createSecurityGroupCalls(
       else await ec2.change(does, new RevokeSecurityGroupIngressCommand(request), options);
     } catch (error) {
       const code = codeOf(error);
+      if (adds && isCloudError(error) && error.kind === 'QuotaExceeded') {
+        const { name, ingress } = known(id, does);
+        const more = missingRules(rules, ingress).length;
+        const message = `${code}: security group ${name} (${id}) has ${ingress.length} rules, and needs ${more} more`;
+        throw new CloudError({ kind: error.kind, cloud: 'aws', operation: does, message, cause: error });
+      }
       if (code !== 'InvalidPermission.Duplicate' && code !== 'InvalidPermission.NotFound') throw error;
       const fresh = await reread(id, options.signal);
       const there = fresh?.ingress ?? [];
