@@ -8,15 +8,24 @@ export interface Budget {
 }
 
 /**
- * The kinds with separate counts: deletions of Nodes after an unexpected absence, those after an announced one,
- * out-of-service taints, routes of deleted Nodes, load balancer members of deleted Nodes, load balancers of deleted
+ * The kinds with separate counts: deletions of Nodes after an unexpected absence, those after an announced one, those
+ * of Nodes that were never initialised, out-of-service taints, routes of deleted Nodes, load balancer members of deleted Nodes, load balancers of deleted
  * Services, tags of the instances of deleted Nodes.
  */
-export type BudgetKind = 'deletion' | 'announced' | 'out-of-service' | 'route' | 'member' | 'orphan' | 'tag';
+export type BudgetKind =
+  | 'deletion'
+  | 'announced'
+  | 'joining'
+  | 'out-of-service'
+  | 'route'
+  | 'member'
+  | 'orphan'
+  | 'tag';
 
 const letters: Readonly<Record<BudgetKind, string>> = {
   deletion: 'd',
   announced: 'a',
+  joining: 'j',
   'out-of-service': 'o',
   route: 'r',
   member: 'm',
@@ -53,7 +62,7 @@ export type Ledger = readonly Entry[];
 /** Reads `d1700000000x3,o1700000100x1`. Parts that do not parse are dropped. */
 export function parseLedger(text: string | undefined): Ledger {
   return (text ?? '').split(',').flatMap((part) => {
-    const match = /^([daormlt])(\d+)x(\d+)$/.exec(part);
+    const match = /^([dajormlt])(\d+)x(\d+)$/.exec(part);
     return match ? [{ letter: match[1] as string, atSeconds: Number(match[2]), count: Number(match[3]) }] : [];
   });
 }

@@ -40,7 +40,17 @@ const table: readonly [string, MissingInstance, string][] = [
   ['gone and young', { ...provenGone, nodeAgeMs: minute }, 'delete, free'],
   ['gone whatever the canary', { ...provenGone, canary: 'not-found' }, 'delete, free'],
   ['gone, but never found here', { ...provenGone, recorded: false }, 'NeverFound'],
-  ['gone while it joined', { ...provenGone, recorded: false, joining: true }, 'delete, deletion'],
+  ['gone while it joined', { ...provenGone, recorded: false, joining: true }, 'delete, joining'],
+  [
+    'gone while it joined, as announced',
+    { ...provenGone, recorded: false, joining: true, expected: 'announced' },
+    'delete, joining',
+  ],
+  [
+    'gone while it joined, and young',
+    { ...provenGone, recorded: false, joining: true, nodeAgeMs: 5 * minute - 1 },
+    'TooYoung',
+  ],
   ['gone, but alive since', { ...provenGone, lifeSinceFirst: true }, 'SignOfLife'],
   ['gone, but alive 39 s ago', { ...provenGone, sinceLifeMs: 39 * second }, 'Confirming'],
   ['gone, and silent for as long as its lease lasts', { ...provenGone, sinceLifeMs: 40 * second }, 'delete, free'],
@@ -152,7 +162,7 @@ function promiseAllows(at: MissingInstance): boolean {
   const isTrusted = at.state === 'gone' || !everythingAbsent || at.released;
   const answer = at.state === 'gone' || twiceWithCanary || fiveMinutesApart;
   const noLife = !at.lifeSinceFirst && at.sinceLifeMs >= at.silence.lifeMs && (at.state === 'gone' || !at.ready);
-  const oldEnough = at.state === 'gone' || at.nodeAgeMs >= 300_000;
+  const oldEnough = (at.state === 'gone' && at.recorded) || at.nodeAgeMs >= 300_000;
   return foundInThisScope && isTrusted && answer && noLife && oldEnough;
 }
 
@@ -184,7 +194,8 @@ describe('whether a Node may be deleted', () => {
         const verdict = decideDeletion(at);
         if (verdict.act !== 'delete') return;
         const free = (at.state === 'gone' && at.recorded) || at.released || at.expected === 'marked';
-        assert.equal(verdict.budget, free ? undefined : at.expected === 'announced' ? 'announced' : 'deletion');
+        const ofAbsence = at.expected === 'announced' ? 'announced' : 'deletion';
+        assert.equal(verdict.budget, free ? undefined : at.recorded ? ofAbsence : 'joining');
       }),
       { numRuns: 3000, seed: 3 },
     );

@@ -72,12 +72,15 @@ export function decideDeletion(at: MissingInstance): Verdict {
   if (at.replaced && isAlive(at)) return wait('InstanceReplaced', 60_000, true);
   if (isTotalAbsence(at)) return wait('CanaryNotFound', 60_000, true);
   if (at.lifeSinceFirst) return wait('SignOfLife', secondAnswerMs, true);
+  const ofAgeInMs = at.nodeAgeMs < minimumAgeMs ? minimumAgeMs - at.nodeAgeMs : 0;
   if (at.state === 'absent') {
     if (at.ready) return wait('SignOfLife', 60_000, true);
-    if (at.nodeAgeMs < minimumAgeMs) return wait('TooYoung', minimumAgeMs - at.nodeAgeMs);
+    if (ofAgeInMs > 0) return wait('TooYoung', ofAgeInMs);
     const confirmed = confirmedIn(at);
     if (confirmed > 0) return wait('Confirming', confirmed);
   }
+  // A kubelet may register a Node of a terminated VM again as soon as it is deleted.
+  if (!at.recorded && ofAgeInMs > 0) return wait('TooYoung', ofAgeInMs);
   if (at.sinceLifeMs < at.silence.lifeMs) return wait('Confirming', at.silence.lifeMs - at.sinceLifeMs);
   if (at.leaseUnchangedMs < at.silence.leaseMs) return wait('Confirming', at.silence.leaseMs - at.leaseUnchangedMs);
   return { act: 'delete', budget: budgetOf(at) };
@@ -105,5 +108,7 @@ function confirmedIn(at: MissingInstance): number {
 
 function budgetOf({ state, recorded, expected, released }: MissingInstance): BudgetKind | undefined {
   if ((state === 'gone' && recorded) || released || expected === 'marked') return undefined;
+  // Its kubelet chose the providerID, so it takes nothing from the budgets of Nodes whose instance was found.
+  if (!recorded) return 'joining';
   return expected === 'announced' ? 'announced' : 'deletion';
 }

@@ -121,7 +121,7 @@ export function createEffects(
   }
 
   async function applyDeletions(examined: readonly Examined[]): Promise<void> {
-    for (const kind of ['deletion', 'announced'] as const) {
+    for (const kind of ['deletion', 'announced', 'joining'] as const) {
       const asking = examined.filter(
         ({ suspect, finding }) => finding.kind === 'delete' && finding.budget === kind && !suspect.granted,
       );

@@ -68,6 +68,24 @@ describe('a Node whose VM the cloud shows terminated', () => {
     });
   }
 
+  it('takes no budget from others, and is not deleted young, when it registers again and again', async () => {
+    const { world, members, exists, vanish } = await start(30);
+    const vm = world.cloud.model.create({ name: 'rogue' });
+    world.cloud.model.terminate(vm.id);
+    vanish(members[0]!);
+    let registered = 0;
+    for (let second = 0; second < 600; second += 1) {
+      if (!exists('rogue')) {
+        world.cluster.register('rogue', { providerID: providerID(vm), ready: 'False' });
+        registered += 1;
+      }
+      await world.clock.advance(1000);
+    }
+    assert.equal(exists(members[0]!.name), false);
+    assert.ok(registered >= 2 && registered <= 3, `registered ${registered} times`);
+    assert.match(world.lease.annotations[annotations.deletionLedger] ?? '', /^(d\d+x1,j|j\d+x1,d)/);
+  });
+
   it('stays while it renews its lease', async () => {
     const { world, replica, first, exists, reason } = await start();
     world.cloud.model.terminate(first.vm.id);

@@ -39,6 +39,7 @@ export function judgeDeletions(truth: Truth, evidence: Evidence, scenario: Scena
     deletion: [scenario.budget],
     // The judge may know of an announcement that came after the decision.
     announced: [scenario.announcedBudget, scenario.budget],
+    joining: [scenario.budget],
     'out-of-service': [scenario.budget],
   };
   const spent = new Map<string, Spent[]>();
@@ -101,16 +102,18 @@ export function judgeDeletions(truth: Truth, evidence: Evidence, scenario: Scena
     const life = lifeProblem(effect, node);
     if (life !== undefined) return life;
     const readAt = evidence.lastLifeRead(identity, node.name, effect.sentAt)!;
+    const ageMs = truth.clock.now() - node.createdAtMs + 1000;
     const seen = evidence.seen(identity, instance).filter(({ at }) => at <= readAt);
     if (seen.some(({ state }) => state === 'gone')) {
-      if (joining) spendOn(effect, node);
+      if (!joining) return undefined;
+      if (ageMs < leastAgeMs * pace) return `it was never initialised and ${Math.round(ageMs / 1000)} s old`;
+      spendOn(effect, node, 'joining');
       return undefined;
     }
     if (joining) return 'it was never initialised, and its cloud never said that it is gone';
     const absences = seen.filter(({ state, byId }) => state === 'absent' && byId);
     if (absences.length === 0) return 'its cloud never said that it is gone or absent';
     if (node.ready === 'True') return 'it was Ready';
-    const ageMs = truth.clock.now() - node.createdAtMs + 1000;
     if (ageMs < leastAgeMs * pace) return `it was ${Math.round(ageMs / 1000)} s old`;
     if (!provedTwice(effect, node, instance, absences, readAt))
       return (
@@ -127,9 +130,9 @@ export function judgeDeletions(truth: Truth, evidence: Evidence, scenario: Scena
     return node.annotations[annotations.releaseDeletion] === node.uid;
   }
 
-  function spendOn(effect: KubeEffect, node: NodeObject): void {
+  function spendOn(effect: KubeEffect, node: NodeObject, kind?: 'joining'): void {
     const expected = isReleased(node) ? 'marked' : expectedTermination(effect, node);
-    if (expected !== 'marked') spend(expected ?? 'deletion', effect, node.name);
+    if (expected !== 'marked') spend(kind ?? expected ?? 'deletion', effect, node.name);
   }
 
   /** Why the signs of life forbid it; undefined when they do not. */
