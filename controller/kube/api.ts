@@ -40,9 +40,9 @@ export class KubeError extends Error {
   override readonly name = 'KubeError';
   readonly status: number;
   /**
-   * The Status object's `reason`. Without an answer: `Timeout`, `Unreachable`, `Unreadable` (an answer that violates
-   * the API), `Aborted` (by the caller's signal), and for calls that were not sent `Fenced` or `Withheld` (paused, dry
-   * run).
+   * The Status object's `reason`. Without an answer: `Timeout`, `Unreachable`, `Cut` (a watch that was open),
+   * `Unreadable` (an answer that violates the API), `Aborted` (by the caller's signal), and for calls that were not
+   * sent `Fenced` or `Withheld` (paused, dry run).
    */
   readonly reason: string;
   readonly retryAfterMs: number | undefined;

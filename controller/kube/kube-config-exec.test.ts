@@ -70,7 +70,7 @@ describe('the connection of a kubeconfig with an exec plugin', () => {
     assert.equal(await readFile(file('count'), 'utf8'), 'xx');
   });
 
-  it('keeps the credentials while it hangs, kills it, and runs it again later', async () => {
+  it('keeps the credentials while it hangs, kills it with what it started, and runs it again later', async () => {
     const expirationTimestamp = '2026-01-01T00:00:00Z';
     const path = await kubeconfig('hanging', [answerOf({ token: 'first', expirationTimestamp })]);
     const clock = fakeClock();
@@ -79,7 +79,7 @@ describe('the connection of a kubeconfig with an exec plugin', () => {
     const connection = await loadKubeConnection({ clock, log, kubeconfig: path });
     const first = await connection.credentials();
     const pid = file('pid');
-    await writeScript('hanging', [`echo $$ > ${pid}.new`, `mv ${pid}.new ${pid}`, 'exec sleep 600']);
+    await writeScript('hanging', ['sleep 600 &', `echo $! > ${pid}.new`, `mv ${pid}.new ${pid}`, 'wait']);
     await clock.advance(60_000);
     const renewed = connection.credentials();
     const running = Number(await eventually(() => readFile(pid, 'utf8')));

@@ -1,4 +1,4 @@
-import { type SpawnOptions, spawn } from 'node:child_process';
+import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
 import type { RequestOptions } from 'node:https';
 import { type Cluster, KubeConfig } from '@kubernetes/client-node';
 import type { Clock } from '../../common/process/clock.ts';
@@ -153,7 +153,7 @@ function loadServiceAccount({ env = process.env, rootPrefix }: KubeConfigOptions
  * an exec plugin fails, or has not answered within the limit.
  */
 async function materialize(config: KubeConfig, last: Credentials | undefined, clock: Clock): Promise<Credentials> {
-  const options = await withinLimit(config, clock, last ? renewalLimitMs : loginLimitMs);
+  const options = await withinLimit(config, clock, last !== undefined);
   const headers: Record<string, string> = {};
   for (const [name, value] of Object.entries(options.headers ?? {})) {
     // A token file may end in a newline, which no header may carry.
@@ -172,13 +172,18 @@ async function materialize(config: KubeConfig, last: Credentials | undefined, cl
   return { headers, tls: sameTls ? last.tls : tls };
 }
 
-async function withinLimit(config: KubeConfig, clock: Clock, limitMs: number): Promise<RequestOptions> {
+async function withinLimit(config: KubeConfig, clock: Clock, isRenewal: boolean): Promise<RequestOptions> {
   const options: RequestOptions = {};
+  const limitMs = isRenewal ? renewalLimitMs : loginLimitMs;
   const limit = new AbortController();
   const timer = clock.setTimer(limitMs, () => limit.abort());
-  // client-node gives a plugin a stdin that never ends, and no limit.
-  const bounds: SpawnOptions = { stdio: ['ignore', 'pipe', 'pipe'], signal: limit.signal, killSignal: 'SIGKILL' };
-  const run = (command: string, args: string[], given: SpawnOptions) => spawn(command, args, { ...given, ...bounds });
+  const run = (command: string, args: string[], given: SpawnOptions) => {
+    // client-node gives a plugin a stdin that never ends, and no limit. A plugin may be a wrapper, whose processes end
+    // with it only in a group of their own; that takes the terminal away, which a login may need.
+    const child = spawn(command, args, { ...given, stdio: ['ignore', 'pipe', 'pipe'], detached: isRenewal });
+    limit.signal.addEventListener('abort', () => kill(child, isRenewal));
+    return child;
+  };
   for (const authenticator of config['authenticators']) if ('execFn' in authenticator) authenticator.execFn = run;
   const user = config.getCurrentUser();
   const what = user?.exec ? `the exec plugin ${user.exec.command}` : `the identity provider of user "${user?.name}"`;
@@ -188,6 +193,15 @@ async function withinLimit(config: KubeConfig, clock: Clock, limitMs: number): P
     return options;
   } finally {
     timer.cancel();
+  }
+}
+
+function kill(child: ChildProcess, withGroup: boolean): void {
+  try {
+    if (withGroup && child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
+    else child.kill('SIGKILL');
+  } catch {
+    // It has ended.
   }
 }
 

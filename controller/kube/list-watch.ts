@@ -281,9 +281,8 @@ export function createListWatch<T>(options: ListWatchOptions<T>): ListWatch<T> {
 
 class SilentWatch extends Error {}
 
-/** By the connection, not by the server, and not before it was open. */
 function isCut(error: unknown): boolean {
-  return isKubeError(error) && error.status === 0 && error.reason !== 'Timeout';
+  return isKubeError(error) && error.reason === 'Cut';
 }
 
 /** The server answered, and not that it is overloaded: a list would burden it further. */

@@ -163,13 +163,13 @@ describe('a watch', () => {
       response.write('{"type":"MODIFIED","obj', () => setTimeout(() => response.destroy(), 5));
     };
     const error = await failed(watch());
-    assert.deepEqual([error.status, error.reason], [0, 'Unreachable']);
+    assert.deepEqual([error.status, error.reason], [0, 'Cut']);
     assert.equal(events.length, 1);
   });
 
   it('fails when the stream is cut between lines', async () => {
     serve = (response) => response.write(line('ADDED', node('a')), () => setTimeout(() => response.destroy(), 5));
-    assert.equal((await failed(watch())).reason, 'Unreachable');
+    assert.equal((await failed(watch())).reason, 'Cut');
   });
 
   it('fails when the server ends it in order but within a line', async () => {

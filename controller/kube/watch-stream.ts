@@ -104,7 +104,7 @@ export function readWatch(
       try {
         step();
       } catch (error) {
-        finish(broken('Unreachable', (error as Error).message, error));
+        finish(broken('Cut', (error as Error).message, error));
       }
     };
     response.on('data', (chunk: Buffer) => {
@@ -117,8 +117,8 @@ export function readWatch(
         finish();
       });
     });
-    response.on('error', (error) => finish(broken('Unreachable', error.message, error)));
-    response.on('close', () => finish(broken('Unreachable', 'the stream was cut')));
+    response.on('error', (error) => finish(broken('Cut', error.message, error)));
+    response.on('close', () => finish(broken('Cut', 'the stream was cut')));
     signal.addEventListener('abort', onAbort);
     if (signal.aborted) onAbort();
   });

@@ -58,4 +58,4 @@ export function listWatchHarness(
 export const throttled = (retryAfterMs: number) =>
   new KubeError({ status: 429, reason: 'TooManyRequests', message: 'busy', retryAfterMs });
 export const broken = (status: number) => new KubeError({ status, reason: 'InternalError', message: 'etcd is down' });
-export const cut = () => new KubeError({ status: 0, reason: 'Unreachable', message: 'cut' });
+export const cut = () => new KubeError({ status: 0, reason: 'Cut', message: 'cut' });
