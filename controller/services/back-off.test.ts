@@ -3,11 +3,14 @@ import { test } from 'node:test';
 import { type BackOff, backOffAfter, backOffLeftMs } from './back-off.ts';
 import { exampleService, finalized, recorded } from './testing/example-service.ts';
 
+const lasting = { followsMembers: false };
+const following = { followsMembers: true };
+
 test('the delay doubles with every failure, up to its limit', () => {
   const service = exampleService();
   let held: BackOff | undefined;
   const delays = Array.from({ length: 9 }, (_, index) => {
-    held = backOffAfter(held, service, undefined, 1000);
+    held = backOffAfter(held, service, lasting, 1000);
     assert.equal(held.failures, index + 1);
     return backOffLeftMs(held, service, false, 1000) / 750;
   });
@@ -17,35 +20,38 @@ test('the delay doubles with every failure, up to its limit', () => {
 
 test('failures are counted anew for another desired state, which is known as a correction', () => {
   const [service, corrected] = [exampleService(), exampleService({ spec: { ports: [{ port: 81 }] } })];
-  let held = backOffAfter(undefined, service, undefined, 0);
-  held = backOffAfter(held, service, undefined, 0);
+  let held = backOffAfter(undefined, service, lasting, 0);
+  held = backOffAfter(held, service, lasting, 0);
   assert.deepEqual([held.failures, held.isCorrection], [2, false]);
-  held = backOffAfter(held, corrected, undefined, 0);
+  held = backOffAfter(held, corrected, lasting, 0);
   assert.deepEqual([held.failures, held.isCorrection], [1, true]);
-  held = backOffAfter(held, corrected, undefined, 0);
+  held = backOffAfter(held, corrected, lasting, 0);
   assert.deepEqual([held.failures, held.isCorrection], [2, true]);
 });
 
 test('the delay that the cloud asks for is observed', () => {
-  const held = backOffAfter(undefined, exampleService(), 42_000, 0);
+  const held = backOffAfter(undefined, exampleService(), { ...lasting, retryAfterMs: 42_000 }, 0);
   assert.equal(backOffLeftMs(held, exampleService(), false, 2000), 40_000);
 });
 
-test('a change of members shortens the delay to the first one, and to no less than the cloud asks for', () => {
+test('a change of members shortens the delay to a minute, and to no less than the cloud asks for', () => {
   const service = exampleService();
   let held: BackOff | undefined;
-  for (let failures = 0; failures < 9; failures += 1) held = backOffAfter(held, service, undefined, 0);
-  assert.deepEqual(
-    [false, true].map((changed) => backOffLeftMs(held, service, changed, 1000)),
-    [224_000, 4000],
-  );
-  held = backOffAfter(held, service, 42_000, 0);
-  assert.equal(backOffLeftMs(held, service, true, 0), 42_000);
-  assert.equal(held.failures, 10);
+  const delays = Array.from({ length: 9 }, () => {
+    held = backOffAfter(held, service, following, 1000);
+    return backOffLeftMs(held, service, true, 1000);
+  });
+  assert.deepEqual(delays, [3750, 7500, 15_000, 30_000, 60_000, 60_000, 60_000, 60_000, 60_000]);
+  assert.equal(backOffLeftMs(held, service, false, 1000), 225_000);
+  held = backOffAfter(held, service, { ...following, retryAfterMs: 90_000 }, 0);
+  assert.equal(backOffLeftMs(held, service, true, 0), 90_000);
+  held = backOffAfter(held, service, lasting, 0);
+  assert.equal(backOffLeftMs(held, service, true, 0), 225_000);
+  assert.equal(held.failures, 11);
 });
 
 test('our own writes do not end the delay; a change of what the Service asks for does', () => {
-  const held = backOffAfter(undefined, exampleService(), undefined, 0);
+  const held = backOffAfter(undefined, exampleService(), lasting, 0);
   for (const ours of [
     { metadata: { ...finalized, ...recorded('s lb-1'), resourceVersion: '101' } },
     { status: { conditions: [{ type: 'CloudLoadBalancer', status: 'False', reason: 'AwaitingCloud' }] } },

@@ -9,7 +9,7 @@ export interface BackOff {
   readonly fingerprint: string;
   /** Monotonic milliseconds. */
   readonly untilMs: number;
-  /** Other members are tried from then on: after the shortest delay, or when the cloud said. Monotonic milliseconds. */
+  /** Other members are tried from then on. Monotonic milliseconds. */
   readonly membersFromMs: number;
   /** Consecutive, for the same desired state. */
   readonly failures: number;
@@ -19,6 +19,8 @@ export interface BackOff {
 
 /** Upstream's delays between tries. */
 export const serviceBackOff = { firstMs: 5000, maxMs: 300_000 };
+/** The longest delay for other members of a load balancer that exists. */
+const membersMaxMs = 60_000;
 /** Slightly shorter than the delay of the queue, so that the queue's next try is not skipped. */
 const share = 0.75;
 
@@ -34,15 +36,18 @@ export function backOffLeftMs(
   nowMs: number,
 ): number {
   if (before?.fingerprint !== print(service)) return 0;
-  const { untilMs, membersFromMs } = before;
-  return Math.max(0, (membersChanged ? Math.min(untilMs, membersFromMs) : untilMs) - nowMs);
+  return Math.max(0, (membersChanged ? before.membersFromMs : before.untilMs) - nowMs);
 }
 
-/** The delay after one more failure. Pure. */
+/**
+ * The delay after one more failure. Pure.
+ *
+ * @param followsMembers another try may get other members to its load balancer, although this one failed
+ */
 export function backOffAfter(
   before: BackOff | undefined,
   service: ServiceView,
-  retryAfterMs: number | undefined,
+  { retryAfterMs, followsMembers }: { readonly retryAfterMs?: number | undefined; readonly followsMembers: boolean },
   nowMs: number,
 ): BackOff {
   const fingerprint = print(service);
@@ -52,7 +57,8 @@ export function backOffAfter(
   const { firstMs, maxMs } = serviceBackOff;
   const delayMs = Math.min(maxMs, firstMs * 2 ** Math.min(failures - 1, 30)) * share;
   const fromMs = (ms: number) => nowMs + Math.max(ms, retryAfterMs ?? 0);
-  return { fingerprint, untilMs: fromMs(delayMs), membersFromMs: fromMs(firstMs), failures, isCorrection };
+  const membersFromMs = fromMs(followsMembers ? Math.min(delayMs, membersMaxMs) : delayMs);
+  return { fingerprint, untilMs: fromMs(delayMs), membersFromMs, failures, isCorrection };
 }
 
 /** Whether a change of the Service ends its delay. Pure. */

@@ -36,5 +36,5 @@ export interface MemberSet {
 export interface MemberSource {
   membersFor(service: ServiceView, options: MemberOptions): MemberSet;
   /** `run` is called, debounced, when the answers of a scope may have changed. */
-  onChange(run: () => void): void;
+  onChange(run: (scope: string) => void): void;
 }

@@ -110,7 +110,11 @@ export function createServiceReconciler(context: ServiceContext, options: Reconc
     work.failed(service);
     const retryAfterMs = isCloudError(error) || isKubeError(error) ? error.retryAfterMs : undefined;
     const state = states.of(service.uid);
-    state.backOff = backOffAfter(state.backOff, service, retryAfterMs, clock.monotonic());
+    // A step may fail for good while members still follow. A create never gets to them, and more tries of many Services
+    // take what is left of a quota of calls.
+    const isCloudFull = isCloudError(error) && (error.kind === 'Throttled' || error.kind === 'QuotaExceeded');
+    const followsMembers = !isCloudFull && heldFor(service.uid, clouds, observations)?.observed.id !== undefined;
+    state.backOff = backOffAfter(state.backOff, service, { retryAfterMs, followsMembers }, clock.monotonic());
     const { failures, isCorrection } = state.backOff;
     const { condition } = failure;
     const shownFrom = failure.patient ? 3 : 1;

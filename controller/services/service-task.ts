@@ -63,13 +63,17 @@ export function createServiceTask(context: ServiceContext, options: ServiceTaskO
   services.subscribe((event) => {
     if (term) observe(term, event);
   });
-  members.onChange(() => {
+  members.onChange((scope) => {
     if (!term) return;
     const served = [...services.values()].filter(isServed);
     if (served.length === 0) return;
     const remaining = new Set(served.map(({ key }) => key));
     term.pass = { startedMs: term.pass?.startedMs ?? clock.monotonic(), remaining };
-    for (const service of served) enqueueMembers(term, service);
+    for (const service of served) {
+      const choice = chooseCloud(service, clouds);
+      if ('cloud' in choice && choice.cloud.scope === scope) enqueueMembers(term, service);
+      else term.queue.enqueue(service.key);
+    }
   });
 
   context.pods.onChange((key) => {

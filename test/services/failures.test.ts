@@ -96,28 +96,67 @@ describe('failures of Services', () => {
       assert.deepEqual(later, ['SyncLoadBalancerFailed']);
     });
 
-  it('adds a Node within seconds while another step fails for good, and tries at most every five', async () => {
+  /** Triggers changes of the members for ten minutes. Returns how often this was called in that time. */
+  async function triesWithOtherNodes(operation: string): Promise<number> {
+    const before = world.cloud.calls.total(operation);
+    for (let change = 0; change < 300; change += 1) {
+      world.node(`m${change}`);
+      await world.clock.advance(2000);
+    }
+    return world.cloud.calls.total(operation) - before;
+  }
+
+  const twoPorts = [80, 443].map((port) => ({ name: `p${port}`, port, protocol: 'TCP' }));
+  const refused = { kind: 'error', status: 422 } as const;
+
+  it('adds a Node within a minute while another step fails for good, and tries once a minute for many', async () => {
     const failing = 'listeners.create';
     await replica.start();
     world.services.create('web');
     await world.clock.advance(2000);
-    world.cloud.faults.add({ operation: failing, effect: { kind: 'error', status: 422 } });
-    const ports = [80, 443].map((port) => ({ name: `p${port}`, port, protocol: 'TCP' }));
-    world.services.patch('web', { spec: { ports } });
-    await world.clock.advance(3_600_000);
+    world.cloud.faults.add({ operation: failing, effect: refused });
+    world.services.patch('web', { spec: { ports: twoPorts } });
+    await world.clock.advance(30_000);
     world.node('n2');
-    await world.clock.advance(10_000);
+    await world.clock.advance(60_000);
     assert.equal(world.loadBalancerOf('web')?.pools[0]?.members.length, 3);
-    const tries = world.cloud.calls.total(failing);
-    for (let seconds = 0; seconds < 60; seconds += 1) {
-      world.node(`m${seconds}`);
-      await world.clock.advance(1000);
-    }
-    const more = world.cloud.calls.total(failing) - tries;
-    assert.ok(more <= 13, `${more} tries in a minute`);
-    await world.clock.advance(10_000);
-    assert.equal(world.loadBalancerOf('web')?.pools[0]?.members.length, 63);
+    await world.clock.advance(3_600_000);
+    const tries = await triesWithOtherNodes(failing);
+    assert.ok(tries >= 9 && tries <= 11, `${tries} tries in ten minutes`);
+    await world.clock.advance(60_000);
+    assert.equal(world.loadBalancerOf('web')?.pools[0]?.members.length, 303);
     assert.equal(world.services.condition('web')?.reason, 'RefusedByCloud');
+  });
+
+  for (const [what, failing, effect] of [
+    ['could not be created', create, refused],
+    ['waits for a throttled call', 'listeners.create', { kind: 'throttle' }],
+    ['waits for quota', 'listeners.create', { kind: 'error', status: 403, code: 'quota-exceeded' }],
+  ] as const)
+    it(`keeps the delay of a load balancer that ${what} while Nodes come`, async () => {
+      await replica.start();
+      world.services.create('web', { spec: { type: failing === create ? 'ClusterIP' : 'LoadBalancer' } });
+      await world.clock.advance(2000);
+      world.cloud.faults.add({ operation: failing, effect });
+      world.services.patch('web', { spec: { type: 'LoadBalancer', ports: twoPorts } });
+      await world.clock.advance(3_600_000);
+      const tries = await triesWithOtherNodes(failing);
+      assert.ok(tries >= 1 && tries <= 3, `${tries} tries in ten minutes`);
+    });
+
+  it('keeps the delay of a load balancer while Nodes of another cloud come', async () => {
+    await world.close();
+    world = createWorld({ regions: ['sim-1', 'sim-2'] });
+    replica = world.replica();
+    const failing = 'listeners.create';
+    await replica.start();
+    world.services.create('web', { annotations: { [annotations.cloud]: 'http://cloud/demo/sim-2' } });
+    await world.clock.advance(2000);
+    world.cloud.faults.add({ operation: failing, effect: refused });
+    world.services.patch('web', { spec: { ports: twoPorts } });
+    await world.clock.advance(3_600_000);
+    const tries = await triesWithOtherNodes(failing);
+    assert.ok(tries >= 1 && tries <= 3, `${tries} tries in ten minutes`);
   });
 
   it('tries other members no sooner than the cloud says', async () => {

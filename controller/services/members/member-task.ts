@@ -18,7 +18,7 @@ export function memberSourceOf(sets: MemberSets): MemberSource {
       const { members, recheckAfterMs, readAgain, withheld, drainTimes } = found;
       return { members, againInMs: recheckAfterMs, readAgain, withheld: withheld.length, drainTimes };
     },
-    onChange: (run) => sets.onChange(run),
+    onChange: (run) => sets.onChange(({ scope }) => run(scope)),
   };
 }
 
