@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { balancerName, carriedBy, desired, machine, port } from '../../../../test/clouds/aws/fake/machine.ts';
+import { balancerName, carriedBy, desired, machine, member, port } from '../../../../test/clouds/aws/fake/machine.ts';
 import { clusterTag, group, rule } from '../../../../test/clouds/aws/fake/network-facts.ts';
 import { ownerTags } from '../../load-balancers.ts';
+import { toCloudError } from '../errors.ts';
 import { keys } from '../load-balancer-annotations.ts';
 
 const hostname = `${balancerName}-0.eu-west-1.elb.amazonaws.com`;
@@ -50,6 +51,43 @@ describe('a load balancer of the classic controller', () => {
     assert.deepEqual((await m.ensure(changed)).sent, []);
     await m.remove(changed);
     assert.deepEqual([m.groups(), m.rulesOfNodes(), m.balancer()], [['sg-nodes', 'sg-persons'], [], undefined]);
+  });
+
+  it('gets its members also while its group cannot be tagged', async () => {
+    const m = classicWorld();
+    await m.ensure(desired(), undefined, proof);
+    const instancesOf = () =>
+      (m.balancer()!.description['Instances'] as { InstanceId: string }[]).map(({ InstanceId }) => InstanceId);
+    const denied = () => {
+      const answer = { Code: 'UnauthorizedOperation', $metadata: { httpStatusCode: 403 } };
+      return toCloudError(Object.assign(new Error('no'), answer), 'CreateTags');
+    };
+    m.aws.setHook(({ operation }) => {
+      if (operation === 'CreateTags') throw denied();
+      return undefined;
+    });
+    for (const numbers of [
+      [2, 3],
+      [3, 4],
+    ]) {
+      const changed = desired({ members: numbers.map((number) => member(number)) });
+      await assert.rejects(m.ensure(changed, undefined, proof), /no end/);
+      assert.deepEqual(
+        instancesOf(),
+        numbers.map((number) => `i-${number}`),
+      );
+      m.restart();
+    }
+    m.aws.setHook(() => undefined);
+    const changed = desired({ members: [member(4)] });
+    assert.deepEqual((await m.ensure(changed, undefined, proof)).refusals, []);
+    assert.equal(m.aws.groups.get('sg-front')?.tags[ownerTags.service], 'uid-s');
+    assert.deepEqual(
+      [carriedBy(m.balancer()), instancesOf(), m.rulesOfNodes()],
+      [['sg-front'], ['i-4'], ['-1 -1 sg-front']],
+    );
+    await m.remove(changed);
+    assert.deepEqual([m.groups(), m.rulesOfNodes()], [['sg-nodes', 'sg-persons'], []]);
   });
 
   it('is deleted whole where it was never changed', async () => {

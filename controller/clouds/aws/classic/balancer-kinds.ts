@@ -149,7 +149,8 @@ export function createClassicKinds(given: BalancerKindsParts): ClassicKinds {
       spec === undefined ? ownerTagsOf(io.owner, view.marks!.tags, body.tags) : tagsOf(io.owner, spec);
     const tags = as === 'ours' ? ours() : { [ownerTags.retained]: service };
     await sender(io)('AddTags', new AddTagsCommand({ ...names, Tags: sdkTags(tags) }));
-    return { found: take({ ...body, tags: { ...body.tags, ...tags } }) };
+    // Its tags tell whose the group in front of it is, too.
+    return { found: [...take({ ...body, tags: { ...body.tags, ...tags } }), ...view.showGroups()] };
   }
 
   const balancer: ClassicKinds['balancer'] = {

@@ -2,6 +2,7 @@ import { type Desire, nameOf, type Refusal, type ResourceName, type Want } from 
 import type { DesireInput } from '../../load-balancer-driver.ts';
 import type { DesiredLoadBalancer } from '../../load-balancers.ts';
 import { keys } from '../load-balancer-annotations.ts';
+import { ownedBy } from '../load-balancer-tags.ts';
 import { slotOf } from '../load-balancer-view.ts';
 import { judgeGroups } from '../security-groups/allowed-groups.ts';
 import { frontKeys } from '../security-groups/group-resources.ts';
@@ -61,11 +62,13 @@ export function desireClassic(given: DesireInput, parts: DesireParts): Desire {
     ...{ proxyProtocol: settings.proxyProtocol, attributes: settings.attributes, health: settings.health },
     ...{ tags: settings.tags, members, joining: members.filter(({ isActive }) => isActive) },
   };
+  const isFrontOurs = standing.front === undefined || ownedBy(standing.front.tags, desired.owner);
   const { classicHealth } = settings;
   const want: Want<BalancerSpec> = {
     ...{ kind: classicKinds.balancer, key: 'main', slot: slotOf(desired.name), carriesAddress: true, spec },
     needs: [
-      ...front.wants.map(nameOf),
+      // One that was taken over goes on where its group cannot be tagged.
+      ...front.wants.filter(({ kind }) => kind !== classicKinds.front || isFrontOurs).map(nameOf),
       // Members come and go also where a group of the nodes is full.
       ...(isAdmitted(balancer, front.groups, settings) ? [] : rules.wants.map(nameOf)),
     ],
