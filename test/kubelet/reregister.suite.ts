@@ -76,8 +76,8 @@ export const reregisterSuite: ApiSuite = {
 
       await check('leaves the kubelet alone when the Node is back before it was asked for often enough', async () => {
         await remove();
-        const looking = machine.look('--interval=700ms', '--answers=3');
-        await new Promise((resolve) => setTimeout(resolve, 1000));
+        const looking = machine.look('--interval=3s', '--answers=3');
+        await new Promise((resolve) => setTimeout(resolve, 2500));
         await create();
         const { code, stderr } = await looking;
         assert.equal(code, 0);
