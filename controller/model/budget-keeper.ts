@@ -38,6 +38,7 @@ export function createBudgetKeeper(
   clock: Clock,
   own: Readonly<Partial<Record<BudgetKind, Budget>>> = {},
 ): TimedBudgetKeeper {
+  const longestMs = Math.max(...[budget, ...Object.values(own)].map(({ windowMs }) => windowMs));
   let queue: Promise<unknown> = Promise.resolve();
 
   const readLedger = () => parseLedger(leadership.annotations()[annotations.deletionLedger]);
@@ -45,7 +46,8 @@ export function createBudgetKeeper(
   async function spendUpTo(kind: BudgetKind, requested: number, ownedNodes: number): Promise<number> {
     const now = clock.now();
     const noted = readLedger();
-    const ledger = notLater(noted, now);
+    // Smaller differences stay: if it is our clock that is behind, the entries would expire early for the next leader.
+    const ledger = notLater(noted, now, longestMs);
     const limit = own[kind] ?? budget;
     const granted = Math.min(requested, room(limit, kind, ownedNodes, ledger, now));
     const next = printLedger(granted === 0 ? ledger : spend(limit, kind, granted, ledger, now));
@@ -60,6 +62,9 @@ export function createBudgetKeeper(
       queue = granted.catch(() => {});
       return granted;
     },
-    roomInMs: (kind) => expiresInMs(own[kind] ?? budget, kind, readLedger(), clock.now()),
+    roomInMs(kind) {
+      const now = clock.now();
+      return expiresInMs(own[kind] ?? budget, kind, notLater(readLedger(), now), now);
+    },
   };
 }

@@ -72,12 +72,13 @@ export function printLedger(ledger: Ledger): string {
 }
 
 /**
- * Entries later than now count as made now: otherwise those of a leader whose clock was ahead would not expire before
- * that time.
+ * Entries later than now by more than `aheadMs` count as made now: otherwise those of a leader whose clock was ahead
+ * would not expire before that time.
  */
-export function notLater(ledger: Ledger, nowMs: number): Ledger {
-  const atMost = Math.ceil(nowMs / 1000);
-  return ledger.map((entry) => ({ ...entry, atSeconds: Math.min(entry.atSeconds, atMost) }));
+export function notLater(ledger: Ledger, nowMs: number, aheadMs = 0): Ledger {
+  return ledger.map((entry) =>
+    entry.atSeconds * 1000 - nowMs > aheadMs ? { ...entry, atSeconds: Math.ceil(nowMs / 1000) } : entry,
+  );
 }
 
 /** The entries inside the window. A time in the future (after a jump of the clock) counts as now. */
