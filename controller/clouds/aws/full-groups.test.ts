@@ -96,6 +96,21 @@ describe('a classic load balancer with four groups beside its own, so without ro
     assert.deepEqual([m.keysOf('sg-other'), m.rulesOfNodes()], [[], []]);
   });
 
+  it('keeps the traffic group where the groups of the nodes may not be changed any more', async () => {
+    const config = { ...plainConfig };
+    const m = machine({ ...options, config });
+    await m.ensure(naming(extras.slice(0, 3)));
+    const [carried, opened] = [carriedBy(m.balancer()), m.rulesOfNodes()];
+    Object.assign(config, { disableSecurityGroupIngress: true });
+    m.restart();
+    await m.audit();
+    const { sent, refusals } = await m.ensure(naming(extras));
+    assert.deepEqual([sent, carriedBy(m.balancer()), m.rulesOfNodes()], [[], carried, opened]);
+    assert.match(refusals[0]?.message ?? '', /extra-security-groups: 4 groups leave no room for the traffic group/);
+    await m.ensure(naming(['sg-x4']));
+    assert.deepEqual(carriedBy(m.balancer()), [...carried.slice(0, 2), 'sg-x4']);
+  });
+
   it('is refused in words with a fifth', async () => {
     const { sent, refusals } = await machine(options).ensure(naming([...extras, 'sg-x5']));
     assert.deepEqual(sent, []);

@@ -1,5 +1,6 @@
 import type { Refusal, ResourceName, Want } from '../../../engine/resource.ts';
 import type { DesireInput } from '../../load-balancer-driver.ts';
+import { keys } from '../load-balancer-annotations.ts';
 import { desireFront, desireTraffic, trafficResource } from '../security-groups/desire-front.ts';
 import { desireNodeRules, isOpenFrom } from '../security-groups/desire-node-rules.ts';
 import { frontRules } from '../security-groups/front-rules.ts';
@@ -113,7 +114,17 @@ export function desireGroups(
   const others = (added ?? carried).filter((id) => !groups.includes(id));
   const traffic = standing.traffic ?? trafficResource;
   const hasRoom = new Set([...groups, ...others, traffic]).size <= mostGroups;
-  const isAsked = !config.disableSecurityGroupIngress && needsTrafficGroup(standing, view);
+  const isDisabled = config.disableSecurityGroupIngress;
+  if (!hasRoom && isDisabled && carried.includes(traffic)) {
+    const why = `${others.length} groups leave no room for the traffic group, which lets it in to the nodes`;
+    const message = `${keys.extraSecurityGroups}: ${why}, and DisableSecurityGroupIngress keeps their groups as they are`;
+    return {
+      wants: [...wants, desireTraffic(desired)],
+      refusals: [{ reason: 'Unsupported', message }],
+      groups: carried,
+    };
+  }
+  const isAsked = !isDisabled && needsTrafficGroup(standing, view);
   if (hasRoom && (isAsked || carried.includes(traffic))) {
     wants.push(desireTraffic(desired));
     groups.push(traffic);
