@@ -1,10 +1,11 @@
 import { annotations } from '../../common/well-known.ts';
 import { nodePath } from '../kube/node-path.ts';
+import { requiresAttestation } from '../model/attested.ts';
 import { isPaused, isUninitialized, type NodeView } from '../model/node-view.ts';
 import { answeringCloud } from '../model/ownership.ts';
 import { printRecord } from '../model/scope-record.ts';
 import type { InstanceCache } from './instance-cache.ts';
-import { contradiction } from './instance-identity.ts';
+import { contradiction, isProved } from './instance-identity.ts';
 import { type NodeContext, reportOf } from './node-context.ts';
 
 const askAgainMs = 60_000;
@@ -31,7 +32,11 @@ export async function recordInstance(
   const { instance } = lookup;
   if (nodes.get(name)?.uid !== node.uid) return undefined;
   instances.put(name, { uid: node.uid, instance, scope, readAtMs: clock.monotonic() });
-  if (contradiction(node, instance, reportOf(context, node)?.report) !== undefined)
+  const stored = reportOf(context, node);
+  const attested = stored?.attestation?.instance;
+  // A kubelet may register its Node without the taint and with the providerID of another VM.
+  const lacksProof = requiresAttestation(instance.cloud, resolver.configured) && !isProved(node, instance, attested);
+  if (lacksProof || contradiction(node, instance, stored?.report, attested) !== undefined)
     return { requeueAfterMs: askAgainMs };
   const { uid, resourceVersion } = node;
   await api.call({

@@ -56,6 +56,19 @@ describe('the loop cloud-node-lifecycle without cloud-node', () => {
     assert.ok(world.cluster.hasTaint('a', taints.shutdown));
   });
 
+  it('records no VM without proof under --require-attestation', async () => {
+    const { world, replica } = begin({ task: { loops }, clouds: [{ requireAttestation: true }] });
+    const vm = world.cloud.model.create({ name: 'a' });
+    world.cluster.register('a', { tainted: false, providerID: providerID(vm) });
+    world.cluster.kubelet('a');
+    await replica.start();
+    await world.clock.advance(300_000);
+    assert.deepEqual(replica.kube.writes(), []);
+    replica.attest('a', vm);
+    await world.clock.advance(90_000);
+    assert.match(world.cluster.mustNode('a').metadata.annotations?.[annotations.instance] ?? '', /^http:/);
+  });
+
   it('leaves Nodes alone that wait for initialisation, that are paused, or whose instance contradicts', async () => {
     const { world, replica } = begin({ task: { loops } });
     for (const [name, node] of [
