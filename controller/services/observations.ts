@@ -33,7 +33,10 @@ export function createObservations(clusterUid: string, monotonic: () => number, 
 
   function put(scope: string, uid: string, observation: Observation): void {
     stamp += 1;
-    states.of(uid).observations.set(scope, { observation, stamp });
+    const state = states.of(uid);
+    const { owner } = observation.observed ?? {};
+    if (owner?.cluster === clusterUid && owner.service === uid) state.marked = true;
+    state.observations.set(scope, { observation, stamp });
   }
 
   async function refresh(

@@ -62,9 +62,13 @@ function unrecordedRemoval(situation: Situation): Action {
   return settle('AdoptionRequired', message);
 }
 
-function release({ service, intent }: Situation): Action {
-  // With our record the finalizer is ours. Another controller that uses the same one adds it again.
-  const ours: ServiceChange = { record: null, condition: null, finalizer: 'remove' };
-  const isStatusOurs = service.type === 'LoadBalancer' && intent !== 'disown';
-  return { do: 'release', change: { ...ours, ...(isStatusOurs && { ingress: [] }) } };
+function release({ service, intent, marked }: Situation): Action {
+  const ours: ServiceChange = { record: null, condition: null };
+  // The record alone may come from the manifest of another Service: then the finalizer is the other controller's. It is
+  // ours where the cloud had something of ours. A leader that began after that was gone keeps it, which is safer.
+  if (intent === 'disown') return { do: 'release', change: { ...ours, ...(marked && { finalizer: 'remove' }) } };
+  return {
+    do: 'release',
+    change: { ...ours, finalizer: 'remove', ...(service.type === 'LoadBalancer' && { ingress: [] }) },
+  };
 }

@@ -14,6 +14,8 @@ export interface ServiceState {
   readonly uid: string;
   /** Its load balancer in each cloud, by scope. `stamp`: the order of reads and writes. */
   readonly observations: Map<string, { readonly observation: Observation; readonly stamp: number }>;
+  /** A load balancer, or parts of one, with our marks for this very Service was seen in this term. */
+  marked: boolean;
   /** The Service after our newest write. */
   written: { readonly service: ServiceView; readonly atMs: number } | undefined;
   /** We removed our finalizer and record, so its deletion needs no work. */
@@ -81,7 +83,7 @@ export function createServiceStates(gauge: ReasonGauge = { set() {} }): ServiceS
     const state: Writable = {
       ...{ uid, observations: new Map(), written: undefined, released: false, gone: undefined, confirmed: false },
       ...{ reason: undefined, work: undefined, ensured: undefined, backOff: undefined, refusedMembers: noneRefused },
-      ...{ drainTimes: undefined, podIds: undefined, shown: undefined, membersChanged: false },
+      ...{ drainTimes: undefined, podIds: undefined, shown: undefined, membersChanged: false, marked: false },
     };
     states.set(uid, state);
     return state;

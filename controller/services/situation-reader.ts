@@ -37,7 +37,9 @@ export function createSituationReader(
     const observation = observations.of(cloud.scope, service.uid);
     const removing = intent === 'ensure' ? undefined : observation?.observed;
     const retention = retentions.of(service, cloud.scope, { removing, gone });
-    const base = { service, intent, cloud, cluster, observation, policy, retention, adopts, nowMs: clock.monotonic() };
+    const marked = states.get(service.uid)?.marked ?? false;
+    const seen = { observation, marked };
+    const base = { service, intent, cloud, cluster, ...seen, policy, retention, adopts, nowMs: clock.monotonic() };
     if (intent !== 'ensure')
       return { situation: { ...base, members: [], refused: [] }, againInMs: undefined, readAgain: false };
     const { scope, loadBalancers } = cloud;

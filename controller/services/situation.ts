@@ -18,6 +18,8 @@ export interface Situation {
   readonly cluster: ClusterIdentity;
   /** Undefined = nothing has been read yet. */
   readonly observation: Observation | undefined;
+  /** Something with our marks for this very Service was seen in the cloud, in this term. */
+  readonly marked?: boolean;
   readonly members: readonly DesiredMember[];
   /** Nodes and pods that the cloud refuses as members; they are not in `members`. */
   readonly refused: readonly RefusedMember[];

@@ -124,6 +124,33 @@ describe('foreign resources', () => {
     assert.equal(world.services.get('web'), undefined);
   });
 
+  for (const record of ['lb-1', 'pending'])
+    it(`keep the finalizer of a Service of another class that a manifest gave our record, ${record}`, async () => {
+      const copied = { [annotations.loadBalancer]: `${world.scope} ${record}` };
+      const spec = { loadBalancerClass: 'example.com/other' };
+      world.services.create('web', { spec, annotations: copied, finalizers: [cleanup] });
+      await world.clock.advance(60_000);
+      const { metadata, status } = world.services.must('web');
+      assert.deepEqual([metadata.annotations, metadata.finalizers], [undefined, [cleanup]]);
+      assert.equal(status.conditions?.length ?? 0, 0);
+    });
+
+  it("lose the finalizer when their class becomes another's while the load balancer is being deleted", async () => {
+    await world.close();
+    world = createWorld({ deletingMs: 30_000 });
+    world.node('n0');
+    await world.replica().start();
+    world.services.create('web');
+    await world.clock.advance(5000);
+    world.services.patch('web', { spec: { type: 'ClusterIP' } });
+    await world.clock.advance(5000);
+    assert.equal(world.loadBalancers().length, 1);
+    world.services.patch('web', { spec: { type: 'LoadBalancer', loadBalancerClass: 'example.com/other' } });
+    await world.clock.advance(120_000);
+    assert.equal(world.loadBalancers().length, 0);
+    assert.deepEqual(world.services.must('web').metadata.finalizers ?? [], []);
+  });
+
   it('take nothing from Services of our class that a leader without the flag finds, which says so', async () => {
     world.services.create('web', { spec: { loadBalancerClass: 'example.com/ours' } });
     await world.clock.advance(5000);
