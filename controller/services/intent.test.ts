@@ -67,12 +67,27 @@ describe('what a Service asks for', () => {
       [],
       'remove',
     ],
+    [
+      'to be let go: perhaps never created for its class, which is not ours',
+      { ...finalized, ...recorded('http://cloud/p/r pending notes:class:example.com/ours') },
+      { loadBalancerClass: 'example.com/ours' },
+      [],
+      'disown',
+    ],
     ['a removal: created for its class, and another type', { ...finalized, ...ofClass }, nodePort, [], 'remove'],
   ] as const) {
     it(`${what}`, () => {
       assert.equal(intentOf(exampleService({ metadata, spec }), classes), expected);
     });
   }
+
+  it('is to be let go where a class of others came and the record went', () => {
+    const service = exampleService({ spec: { loadBalancerClass: 'example.com/other' } });
+    assert.deepEqual(
+      [true, false].map((isMarked) => intentOf(service, [], isMarked)),
+      ['disown', 'none'],
+    );
+  });
 
   it('does not depend on the finalizers of others', () => {
     const service = exampleService({ metadata: { finalizers: ['example.com/x'], ...deleted }, spec: nodePort });

@@ -23,8 +23,11 @@ export function intentOf(service: ServiceView, classes: readonly string[], isMar
   const record = parseRecord(service.annotations[annotationKeys.loadBalancer]);
   const isOurs = service.loadBalancerClass === '' || classes.includes(service.loadBalancerClass);
   if (isBalanced && !isOurs) {
-    if (record?.loadBalancerClass !== service.loadBalancerClass) return record === undefined ? 'none' : 'disown';
-    return service.deleting ? 'remove' : 'keep';
+    if (record === undefined) return isMarked ? 'disown' : 'none';
+    if (record.loadBalancerClass !== service.loadBalancerClass) return 'disown';
+    if (service.deleting) return 'remove';
+    // Without an id there may be nothing to keep, and the record may be of another controller's Service.
+    return record.id === undefined ? 'disown' : 'keep';
   }
   if (isBalanced && !service.deleting) return 'ensure';
   return record !== undefined || hasFinalizer(service) || isMarked ? 'remove' : 'none';

@@ -47,7 +47,7 @@ export function removeAction(situation: Situation): Action {
 }
 
 function unrecordedRemoval(situation: Situation): Action {
-  const { service, cloud, observation } = situation;
+  const { service, cloud, intent, observation } = situation;
   const { observed, source, fresh } = observation ?? {};
   // A list may still show what is gone.
   if (!fresh || source === 'list') return { do: 'observe' };
@@ -55,7 +55,7 @@ function unrecordedRemoval(situation: Situation): Action {
     const change = { record: recordOf(situation) };
     return { do: 'write', change, what: 'its record', first: false };
   }
-  if (service.type !== 'LoadBalancer') return { do: 'nothing' };
+  if (service.type !== 'LoadBalancer' || intent === 'disown') return { do: 'nothing' };
   const message =
     `it carries the finalizer of another controller, and there is no load balancer of ours for it in ${cloud.scope}; ` +
     howToAdopt(situation);

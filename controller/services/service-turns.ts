@@ -117,7 +117,7 @@ export function createServiceTurns(
       const condition = { reason: 'ClassNotServed', message: classNotServed(service) } as const;
       return show(service, { condition }, condition);
     }
-    const choice = intent === 'remove' && isMarked ? { cloud: unrecorded } : chooseCloud(service, clouds);
+    const choice = intent !== 'ensure' && isMarked ? { cloud: unrecorded } : chooseCloud(service, clouds);
     if ('reason' in choice) {
       if (!subject.gone) await show(service, { condition: choice }, choice);
       return rest();

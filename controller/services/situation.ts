@@ -45,13 +45,14 @@ export function isOurs({ cluster, service }: Situation, observed: ObservedLoadBa
 }
 
 /** The record that the observation asks for. */
-export function recordOf({ service, cloud, observation }: Situation): string {
+export function recordOf({ service, intent, cloud, observation }: Situation): string {
   const { id, adopted, notes = storedRecord(service)?.notes } = observation?.observed ?? {};
   return printRecord({
     ...{ scope: cloud.scope, id },
     ...(adopted && { adopted: addressesOf(service) }),
     ...(notes !== undefined && { notes }),
-    loadBalancerClass: service.loadBalancerClass,
+    // With a class of others, it would count as created for it.
+    ...(intent !== 'disown' && { loadBalancerClass: service.loadBalancerClass }),
   });
 }
 

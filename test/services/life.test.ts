@@ -305,6 +305,27 @@ describe('the life of a load balancer', () => {
       assert.equal(world.services.must('web').metadata.resourceVersion, writes);
     });
 
+  for (const [what, isLed] of [
+    ['under a leader', true],
+    ['without one', false],
+  ] as const)
+    it(`ends where the record was stripped and the class became another controller's, ${what}`, async () => {
+      world.services.create('web');
+      await world.clock.advance(1000);
+      if (!isLed) await replica.stopLeading();
+      world.services.patch('web', { metadata: { annotations: null, finalizers: null }, spec: { type: 'ClusterIP' } });
+      world.services.patch('web', { spec: { type: 'LoadBalancer', loadBalancerClass: 'example.com/other' } });
+      world.services.patchStatus('web', { status: { loadBalancer: { ingress: [{ ip: '203.0.113.5' }] } } });
+      if (!isLed) await world.replica().start();
+      await world.clock.advance(5000);
+      assert.equal(world.loadBalancers().length, 0);
+      const { metadata, status } = world.services.must('web');
+      assert.deepEqual([metadata.annotations, status.conditions?.length ?? 0], [undefined, 0]);
+      assert.deepEqual(world.services.addresses('web'), ['203.0.113.5']);
+      await world.clock.advance(1_300_000);
+      assert.equal(world.services.must('web').metadata.resourceVersion, metadata.resourceVersion);
+    });
+
   it('adds and removes members as an update of hosts', async () => {
     world.services.create('web');
     await world.clock.advance(1000);

@@ -124,7 +124,7 @@ describe('foreign resources', () => {
     assert.equal(world.services.get('web'), undefined);
   });
 
-  for (const record of ['lb-1', 'pending'])
+  for (const record of ['lb-1', 'pending', 'pending notes:class:example.com/other'])
     it(`keep the finalizer of a Service of another class that a manifest gave our record, ${record}`, async () => {
       const copied = { [annotations.loadBalancer]: `${world.scope} ${record}` };
       const spec = { loadBalancerClass: 'example.com/other' };
