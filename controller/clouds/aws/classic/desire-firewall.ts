@@ -22,7 +22,7 @@ const frontResource: ResourceName = `${classicKinds.front}/main`;
 export function nodeRules(
   input: DesireInput,
   settings: ClassicSettings,
-  { balancer, front, traffic, groups: all }: Standing,
+  { balancer, isAdopted, front, traffic, groups: all }: Standing,
   { view, config }: DesireParts,
   members: readonly Member[],
   groups: readonly string[],
@@ -42,6 +42,7 @@ export function nodeRules(
     ...{ facts: { ...view.facts(instances), groups: all }, carried: balancer?.securityGroups ?? [] },
     ports: ports.map((port) => ({ protocol: 'tcp', port })),
     health,
+    isAdopted,
     isDisabled: config.disableSecurityGroupIngress,
   });
 }

@@ -83,6 +83,7 @@ export function desireFirewall(context: FirewallContext): Firewall {
       protocolsOf(protocol).map((one) => ({ protocol: one, port: group.nodePort })),
     ),
     health: healthPorts(),
+    isAdopted: standing.isAdopted,
     isDisabled: parts.config.disableSecurityGroupIngress,
   });
   return { wants: [...wants, ...rules.wants], refusals: [...refusals, ...rules.refusals], groups };

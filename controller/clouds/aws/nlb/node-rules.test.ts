@@ -67,25 +67,53 @@ describe('rules on the groups of the nodes for a network load balancer without g
     assert.deepEqual(shown(m), []);
   });
 
-  it('of an adopted one that was never changed go with its Service', async () => {
-    for (const restarts of [false, true]) {
-      const m = machine();
-      const local = network({ trafficPolicy: 'Local', healthCheck: { port: 31_000, path: '/healthz' } });
-      await m.ensure(local);
-      const { hostname, tags } = m.networkBalancer()!;
-      const { listeners, targetGroups } = m.aws.region;
-      const tagged = [tags, ...[...listeners.values(), ...targetGroups.values()].map((one) => one.tags)];
-      for (const own of tagged) for (const key of Object.values(ownerTags)) own.delete(key);
+  /** As the classic controller made it, with a client that the Service does not name any more. */
+  async function adopted(asked: DesiredLoadBalancer) {
+    const m = machine({ config: { ...plainConfig, healthProbe: { mode: 'ServiceNodePort' } } });
+    await m.ensure(asked);
+    const { hostname, tags } = m.networkBalancer()!;
+    const { listeners, targetGroups } = m.aws.region;
+    const tagged = [tags, ...[...listeners.values(), ...targetGroups.values()].map((one) => one.tags)];
+    for (const own of tagged) for (const key of Object.values(ownerTags)) own.delete(key);
+    const nodes = m.aws.groups.get('sg-nodes')!;
+    const stale = rule('tcp 30080 198.51.100.0/24', `kubernetes.io/rule/nlb/client=${balancerName}`);
+    m.aws.groups.set('sg-nodes', { ...nodes, ingress: [...nodes.ingress, stale] });
+    const proof = { clusterName: 'kubernetes', addresses: [hostname] };
+    const restart = async () => {
       m.restart();
-      const proof = { clusterName: 'kubernetes', addresses: [hostname] };
-      const audit = () => m.during(m.balancers.observeAll('uid-c', undefined, [m.refOf(local, proof)]));
-      await audit();
-      assert.deepEqual((await m.ensure(local, undefined, proof)).sent, []);
-      if (restarts) m.restart();
-      if (restarts) await audit();
-      await m.remove(local, undefined, proof);
-      assert.deepEqual([shown(m), m.networkBalancer(), targetGroups.size], [[], undefined, 0]);
-    }
+      await m.during(m.balancers.observeAll('uid-c', undefined, [m.refOf(asked, proof)]));
+    };
+    await restart();
+    return { m, proof, restart };
+  }
+
+  for (const fields of [
+    { trafficPolicy: 'Local', healthCheck: { port: 31_000, path: '/healthz' } },
+    { sourceRanges: ['192.0.2.0/24'] },
+  ] as const) {
+    it(`of an adopted one that was never changed go with its Service, with ${Object.keys(fields)[0]}`, async () => {
+      for (const restarts of [false, true]) {
+        const { m, proof, restart } = await adopted(network(fields));
+        const before = shown(m);
+        assert.deepEqual((await m.ensure(network(fields), undefined, proof)).sent, []);
+        assert.deepEqual(shown(m), before);
+        if (restarts) await restart();
+        await m.remove(network(fields), undefined, proof);
+        assert.deepEqual([shown(m), m.networkBalancer(), m.aws.region.targetGroups.size], [[], undefined, 0]);
+      }
+    });
+  }
+
+  it('of an adopted one that are too many go with its first change', async () => {
+    const { m, proof } = await adopted(network());
+    const changed = network({ ports: [port(80), port(81)] });
+    await m.ensure(changed, undefined, proof);
+    assert.deepEqual(shown(m), [
+      mtu('0.0.0.0/0'),
+      ...[30_080, 30_081].map((node) => client(balancerName, node, '0.0.0.0/0')),
+    ]);
+    await m.remove(changed);
+    assert.deepEqual(shown(m), []);
   });
 
   it('come for other ports and clients before the old ones go', async () => {

@@ -32,6 +32,8 @@ export interface NodeRulesContext {
   readonly health: readonly number[];
   /** By these it shows whose its rules are. */
   readonly needs: readonly ResourceName[];
+  /** Taken over from the classic controller, and not changed yet. */
+  readonly isAdopted: boolean;
   /** `DisableSecurityGroupIngress`: a person looks after the nodes' groups. */
   readonly isDisabled: boolean;
 }
@@ -80,7 +82,8 @@ export function desireNodeRules(context: NodeRulesContext): NodeRules {
     const isOfFront = rule.source === front && groups.includes(rule.source);
     const isCarriedYet = isTurning && carried.includes(rule.source);
     const mayBeNeeded = !nodes.groups.includes(group.id) && !isAllKnown;
-    if (isOfFront || isCarriedYet || mayBeNeeded) add(asItStands(found));
+    // A rule that is too many changes nothing else of it: it goes with the first real change.
+    if (isOfFront || isCarriedYet || mayBeNeeded || context.isAdopted) add(asItStands(found));
   }
   return { wants: [...wants.values()], refusals };
 }
