@@ -46,8 +46,10 @@ export interface Effects {
   found(node: NodeView): Promise<boolean>;
   /**
    * Reports why a deletion is withheld: in the gauge and the condition, and once per change in the log and an event.
+   *
+   * @param onNode whether the condition is written; default true
    */
-  withhold(node: NodeView, reason: MissingReason, message?: string): Promise<void>;
+  withhold(node: NodeView, reason: MissingReason, message?: string, onNode?: boolean): Promise<void>;
   done(name: string): void;
 }
 
@@ -234,7 +236,7 @@ export function createEffects(
     return { ...node, resourceVersion, taints };
   }
 
-  async function withhold(node: NodeView, found: MissingReason, message?: string): Promise<void> {
+  async function withhold(node: NodeView, found: MissingReason, message?: string, onNode = true): Promise<void> {
     // A Node that was deleted in between would stay in the gauge.
     if (nodes.get(node.name)?.uid !== node.uid) return;
     const shown = conditionOf(node, instanceMissing);
@@ -251,7 +253,7 @@ export function createEffects(
       log.warn('node deletion withheld', { node: node.name, reason, why: text });
       events.emit(eventTarget(node), { type: 'Warning', reason: 'DeletionWithheld', message: `${reason}: ${text}` });
     }
-    await condition(node, reason, text);
+    if (onNode) await condition(node, reason, text);
   }
 
   async function condition(node: NodeView, reason: MissingReason, message: string): Promise<boolean> {

@@ -51,6 +51,8 @@ interface Due {
 
 const firstRetryMs = 5000;
 const maxRetryMs = 60_000;
+/** How long a proof is postponed before its Node says so. */
+const postponedQuietMs = 60_000;
 /**
  * For a minute after its agent's last report, a VM is looked up every five seconds: clouds show an orderly shutdown
  * that late.
@@ -169,6 +171,7 @@ export function createLifecycle(context: NodeContext, options: LifecycleOptions)
         suspect.answer = lookup?.state;
         if (lookup !== undefined && isPostponed(lookup)) return postponed(suspect, node);
         suspect.answeredMs = askedMs;
+        suspect.postponedMs = undefined;
         if (lookup === undefined || lookup.state === 'unknown') return unknown(suspect, node, lookup?.error);
         if (lookup.state === 'found' && !isOff(lookup.power)) return foundAlive(suspect, node, lookup, scope);
         if (lookup.state === 'found') await effects.found(node);
@@ -180,10 +183,15 @@ export function createLifecycle(context: NodeContext, options: LifecycleOptions)
     await effects.apply(examined);
   }
 
-  /** It is repeated soon and is not a failure. */
+  /**
+   * It is repeated soon and is not a failure. Most are proved within a minute, and hundreds would be written for
+   * nothing just when the control plane has the most to do.
+   */
   async function postponed(suspect: Suspect, node: NodeView): Promise<void> {
-    scheduleLookup(suspect, clock.monotonic() + firstRetryMs);
-    await effects.withhold(node, 'ProofPostponed');
+    const now = clock.monotonic();
+    suspect.postponedMs ??= now;
+    scheduleLookup(suspect, now + firstRetryMs);
+    await effects.withhold(node, 'ProofPostponed', undefined, now - suspect.postponedMs >= postponedQuietMs);
   }
 
   /** An unknown answer says nothing about the instance, so the series of answers continues. */

@@ -22,6 +22,8 @@ export interface Suspect {
   readonly sinceMs: number;
   /** When the last answer other than a postponed proof was asked for, monotonic; before the first one `sinceMs`. */
   answeredMs: number;
+  /** Since when its proof has been postponed, monotonic. */
+  postponedMs: number | undefined;
   /** The answer of the last lookup. */
   answer: Lookup['state'] | undefined;
   nextAtMs: number;
@@ -83,8 +85,9 @@ export function createSuspects(clock: Clock): Suspects {
         return changedSinceLookup;
       }
       suspects.set(name, {
-        ...{ name, uid, sinceMs: now, answeredMs: now, answer: undefined, nextAtMs: now, tries: 0 },
-        ...{ series: undefined, hinted, changedSinceLookup: false, exhausted: false, granted: false },
+        ...{ name, uid, sinceMs: now, answeredMs: now, postponedMs: undefined, answer: undefined },
+        ...{ nextAtMs: now, tries: 0, series: undefined, hinted },
+        ...{ changedSinceLookup: false, exhausted: false, granted: false },
       });
       return true;
     },
