@@ -11,12 +11,12 @@ import type { Semaphore } from '../runtime/semaphore.ts';
 import { createAddressHolders } from './address-holders.ts';
 import { createAddressRemovals, secondReadMs } from './address-removals.ts';
 import { sameAddresses } from './addresses.ts';
-import type { DesiredNode } from './desired-node.ts';
+import { type DesiredNode, desiredNode } from './desired-node.ts';
 import { type CachedInstance, createInstanceCache, type InstanceCache } from './instance-cache.ts';
 import { createInstanceHolders } from './instance-holders.ts';
 import { missingProof } from './missing-proof.ts';
 import { eventTarget, type NodeContext, reportOf } from './node-context.ts';
-import { conditionMessage } from './patches.ts';
+import { conditionMessage, planMain } from './patches.ts';
 import type { InitializedReason } from './reasons.ts';
 import { type Resolution, resolveInstance } from './resolve.ts';
 import { createRetryBackoff, fingerprint } from './retry-backoff.ts';
@@ -285,13 +285,28 @@ export function createNodeReconciler(context: NodeContext, writes: Semaphore): N
 
   /**
    * A kubelet may register its Node without the taint and with the providerID of another VM, so what the cloud says of
-   * that VM is not written on it. A Node with a record was initialised before proof was required. It keeps what it has,
-   * and nothing is said of it: there may be thousands, until their agents have given evidence.
+   * that VM is not written on it. A Node with a record was initialised before proof was required. It keeps what it has.
+   * There may be thousands until their agents have given evidence, so only one that is outdated says so, once.
    */
   async function leaveUnproved(node: NodeView, found: Omit<CachedInstance, 'uid'>, missing: string) {
     instances.put(node.name, { uid: node.uid, ...found });
-    if (parseRecord(node.annotations[annotations.instance]) !== undefined) return undefined;
-    return wait(node, 'AttestationRequired', missing);
+    const reason = 'AttestationRequired';
+    if (parseRecord(node.annotations[annotations.instance]) === undefined) return wait(node, reason, missing);
+    const shown = conditionOf(node, conditions.cloudInitialized);
+    if ((shown?.status === 'False' && shown.reason === reason) || !isOutdated(node, found)) return undefined;
+    return wait(node, reason, `not kept up to date with the cloud: ${missing}`, { quiet: true });
+  }
+
+  /** Whether the instance would change the Node, apart from its record, which tells nothing to people. */
+  function isOutdated(node: NodeView, { instance, scope, readAtMs }: Omit<CachedInstance, 'uid'>): boolean {
+    const planned = desiredNode(node, instance, scope, { tagLabels: context.tagLabels });
+    if (!planned.ok) return false;
+    const { addresses: wanted = node.addresses } = planned.node;
+    const report = reportOf(context, node)?.report;
+    const { addresses } = addressRemovals.confirm(node.name, node.addresses, wanted, readAtMs, report);
+    const record = node.annotations[annotations.instance] ?? '';
+    const changes = planMain(node, { ...planned.node, record }, node.resourceVersion);
+    return changes !== undefined || !sameAddresses(addresses, node.addresses);
   }
 
   /** Whether an earlier write of ours, which got no answer, has removed the taint; the record came with that write. */

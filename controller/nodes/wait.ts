@@ -31,6 +31,8 @@ export interface WaitOptions {
   readonly retryAfterMs?: number | undefined;
   /** False while nothing claims the Node for a configured cloud: then it is not written. Default true. */
   readonly claimed?: boolean;
+  /** Whether the condition alone tells of it, without an event and a line in the log. Default false. */
+  readonly quiet?: boolean;
 }
 
 /**
@@ -55,13 +57,13 @@ export function createWait(context: NodeContext, { writes, waiting, backoffs, wr
     node: NodeView,
     reason: InitializedReason,
     message: string,
-    { retryAfterMs = 0, claimed = true }: WaitOptions = {},
+    { retryAfterMs = 0, claimed = true, quiet = false }: WaitOptions = {},
   ) {
     const shown = conditionOf(node, conditions.cloudInitialized);
     const shownReason = waiting.get(node.name)?.reason ?? (shown?.status === 'False' ? shown.reason : undefined);
     const joining = isUninitialized(node);
     const tries = joining ? waiting.wait(node.name, reason, message) : 1;
-    if (shownReason !== reason) {
+    if (shownReason !== reason && !quiet) {
       log.warn('node waits for initialisation', { node: node.name, reason, why: message });
       events.emit(eventTarget(node), {
         type: 'Warning',

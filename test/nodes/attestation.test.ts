@@ -162,7 +162,7 @@ describe('a Node of a cloud that signs identity', () => {
     assert.deepEqual([shown('rogue')?.reason, label('rogue')], ['Initialized', 'fresh'], 'it was the VM after all');
   });
 
-  it('leaves a Node that was initialised before the flag as it is, without a word, until its evidence', async () => {
+  it('leaves a Node that was initialised before the flag as it is, and says so where it is outdated', async () => {
     await setUp();
     const vm = world.cloud.model.create({ name: 'a' });
     world.cluster.register('a', {
@@ -171,13 +171,30 @@ describe('a Node of a cloud that signs identity', () => {
     });
     world.cluster.kubelet('a');
     const events = replica.events.length;
-    await world.clock.advance(700_000);
-    assert.deepEqual([tainted('a'), shown('a'), replica.events.length], [false, undefined, events]);
+    world.cluster.setCondition('a', { type: conditions.cloudInitialized, status: 'True', reason: 'Initialized' });
+    replica.kube.forgetCalls();
+    await world.clock.advance(1_800_000);
+    assert.deepEqual([tainted('a'), shown('a')?.reason], [false, 'AttestationRequired']);
+    assert.deepEqual([replica.kube.writes(), replica.events.length], [['patch /api/v1/nodes/a/status'], events]);
     assert.deepEqual(world.cluster.mustNode('a').status.addresses, [{ type: 'InternalIP', address: '10.9.9.9' }]);
     replica.attest('a', vm);
     await world.clock.advance(15_000);
     assert.deepEqual([shown('a')?.reason, label('a')], ['Initialized', 'fresh']);
     assert.notEqual(world.cluster.mustNode('a').status.addresses?.[0]?.address, '10.9.9.9');
+  });
+
+  it('says nothing on a Node without proof that is up to date', async () => {
+    await setUp();
+    const vm = world.join('a');
+    world.cluster.kubelet('a');
+    replica.attest('a', vm);
+    await world.clock.advance(15_000);
+    await replica.stop();
+    world.cluster.mergePatch('a', { metadata: { labels: { [labels.attested]: null } } });
+    const next = world.replica();
+    await next.start();
+    await world.clock.advance(1_800_000);
+    assert.deepEqual([shown('a')?.reason, next.kube.writes(), next.events], ['Initialized', [], []]);
   });
 
   it('writes zone and region as signed where no API exists, whatever the body says', async () => {
