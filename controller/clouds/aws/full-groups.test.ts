@@ -192,7 +192,7 @@ describe('a classic load balancer in the group of a person', () => {
     });
   };
   const asked = (m: Machine) => {
-    const { ListenerDescriptions, HealthCheck } = m.balancer()!.description as {
+    const { ListenerDescriptions, HealthCheck } = m.balancer()!.description as unknown as {
       ListenerDescriptions: { Listener: { InstancePort: number } }[];
       HealthCheck: { Target: string };
     };

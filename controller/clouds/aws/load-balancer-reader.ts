@@ -88,7 +88,7 @@ export function createLoadBalancerReader(given: LoadBalancerReaderParts): Reader
   function noteGroups(next: readonly TargetGroup[], isComplete: boolean): void {
     const arns = new Set(next.map(({ arn }) => arn));
     groups = isComplete ? next : [...groups.filter(({ arn }) => !arns.has(arn)), ...next];
-    view.noteTargetGroups(new Map(next.map(({ arn, tags }) => [arn, ownerIn(tags, view.cluster)])), isComplete);
+    view.noteTargetGroups(next, isComplete);
   }
 
   /** Those that are not ours have no details of their own, but parts of ours. */

@@ -2,6 +2,7 @@ import type { Found, Reference } from '../../engine/resource.ts';
 import { type Owner, ownerTags } from '../load-balancers.ts';
 import type { ClusterTags } from './cluster-tags.ts';
 import { ownerIn, type Tags } from './load-balancer-tags.ts';
+import type { TargetGroup } from './nlb/network-load-balancer.ts';
 import type { Carrier, Carriers } from './security-groups/carriers.ts';
 import { type GroupView, groupKinds, nodeRuleKey, showGroups } from './security-groups/group-resources.ts';
 import { markedBy, type NetworkFacts } from './security-groups/network-facts.ts';
@@ -35,12 +36,14 @@ export interface LoadBalancerView extends GroupView {
   facts(instances: readonly string[]): NetworkFacts;
   /** By its name. */
   carrier(name: string): Carrier | undefined;
-  /** Target groups of a complete list, or one as it is now: owners by ARN. */
-  noteTargetGroups(owners: ReadonlyMap<string, Owner | undefined>, isComplete: boolean): void;
+  /** Of a complete list, or one as it is now; without tags, it is gone. */
+  noteTargetGroups(groups: readonly NotedTargetGroup[], isComplete: boolean): void;
   /** What a load balancer refers to by the security groups that it carries. */
   groupRefs(groups: readonly string[]): readonly Reference[];
   showGroups(): readonly Found[];
 }
+
+type NotedTargetGroup = Pick<TargetGroup, 'arn' | 'tags'> & Partial<Pick<TargetGroup, 'health'>>;
 
 export function createLoadBalancerView(
   reads: Pick<NetworkReads, 'lastGroups' | 'knownInstances' | 'groupsOfInstances'>,
@@ -49,6 +52,8 @@ export function createLoadBalancerView(
   let marks: ClusterMarks | undefined;
   /** Of target groups, by ARN. */
   const owners = new Map<string, Owner>();
+  /** What target groups of ours probe, by ARN. */
+  const probed = new Map<string, string>();
   const ownerOfTags = (tags: Tags | undefined) =>
     tags === undefined || marks === undefined ? undefined : ownerIn(tags, marks.cluster);
 
@@ -80,10 +85,22 @@ export function createLoadBalancerView(
     targetGroupsOf: ({ service }) => [...owners].flatMap(([arn, owner]) => (owner.service === service ? [arn] : [])),
     noteTargetGroups(next, isComplete) {
       if (isComplete) owners.clear();
-      for (const [arn, owner] of next) {
+      if (isComplete) probed.clear();
+      for (const { arn, tags, health } of next) {
+        const owner = ownerOfTags(tags);
         if (owner === undefined) owners.delete(arn);
         else owners.set(arn, owner);
+        if (owner === undefined || health === undefined) probed.delete(arn);
+        else probed.set(arn, health.port);
       }
+    },
+    mayProbe(name, port) {
+      const owner = view.ownerOf(name);
+      const ports = [
+        ...carriers.all().flatMap((one) => (one.name === name ? (one.probes ?? []) : [])),
+        ...(owner === undefined ? [] : view.targetGroupsOf(owner).flatMap((arn) => probed.get(arn) ?? [])),
+      ];
+      return ports.length === 0 || ports.some((one) => String(one) === String(port));
     },
     facts: (instances) => ({
       ...{ groups: reads.lastGroups() ?? new Map(), instances: reads.knownInstances(instances) },

@@ -120,6 +120,58 @@ for (const [what, annotations] of [
     await remove(two);
     assert.deepEqual(rulesOfNodes(), []);
   });
+
+  it(`a port that only health checks of one Service asked goes with them, on ${what}`, async () => {
+    for (const restarts of [false, true]) {
+      const m = classic.machine();
+      const on = (at: string) =>
+        classic.desiredOf('u1', {
+          annotations: { ...annotations, [keys.healthPort]: at, [keys.healthProtocol]: 'TCP' },
+        });
+      const other = classic.desiredOf('u2', { ports: [classic.port(81)], annotations });
+      const restart = async () => {
+        if (restarts) m.restart();
+        if (restarts) await m.audit();
+      };
+      const probes = (at: string) => m.rulesOfNodes().filter((each) => each.startsWith(`tcp ${at}`)).length > 0;
+      await m.ensure(on('9100'));
+      await m.ensure(other);
+      await restart();
+      await m.ensure(on('9200'));
+      assert.deepEqual(['9100', '9200', '10256'].map(probes), [false, true, true]);
+      await restart();
+      await m.remove(on('9200'));
+      assert.deepEqual(['9100', '9200', '10256'].map(probes), [false, false, true]);
+      assert.deepEqual((await m.ensure(other)).sent, []);
+      await m.remove(other);
+      assert.deepEqual(m.rulesOfNodes(), []);
+    }
+  });
+
+  it(`a port that health checks ask stays open before their Service is known again, on ${what}`, async () => {
+    const m = classic.machine();
+    const [one, two] = ['u1', 'u2'].map((name, at) =>
+      classic.desiredOf(name, {
+        ...{ ports: [classic.port(80 + at)] },
+        annotations: { ...annotations, [keys.healthPort]: '9100', [keys.healthProtocol]: 'TCP' },
+      }),
+    ) as [DesiredLoadBalancer, DesiredLoadBalancer];
+    await m.ensure(one);
+    await m.ensure(two);
+    const opened = m.rulesOfNodes().filter((each) => each.startsWith('tcp 9100'));
+    m.restart();
+    m.balancers.declare([], false, new Set());
+    await m.audit();
+    await m.during(m.balancers.observe(m.refOf(one)));
+    const plan = () => m.balancers.planRemoval(one.owner, { retain: false });
+    for (let next = plan(); next.steps.length > 0; next = plan())
+      await m.during(m.balancers.apply(next, { permit: () => {} }));
+    assert.equal(m.aws.balancers.size + m.aws.region.balancers.size, 1);
+    assert.deepEqual(
+      m.rulesOfNodes().filter((each) => each.startsWith('tcp 9100')),
+      opened,
+    );
+  });
 }
 
 describe('a Service of a classic load balancer that names a security group', () => {

@@ -102,6 +102,12 @@ function readHealth(check: SdkHealthCheck | undefined): HealthCheck | undefined 
   };
 }
 
+/** Of the members. */
+export function probedPort(check: HealthCheck | undefined): number | undefined {
+  const [, port] = /:(\d+)/.exec(check?.target ?? '') ?? [];
+  return port === undefined ? undefined : Number(port);
+}
+
 export function readAttributes(attributes: LoadBalancerAttributes | undefined): Attributes {
   const { AccessLog: log, ConnectionDraining: draining } = attributes ?? {};
   return {

@@ -8,7 +8,7 @@ import { frontKeys, frontName } from '../security-groups/group-resources.ts';
 import { mostGroups } from '../security-groups/traffic-group.ts';
 import { type DesireParts as CommonParts, keep, ownOf, type Standing as StandingOf } from '../standing.ts';
 import type { Member } from './balancer-spec.ts';
-import type { ClassicLoadBalancer, HealthCheck } from './classic-load-balancer.ts';
+import { type ClassicLoadBalancer, probedPort } from './classic-load-balancer.ts';
 import { classicKinds } from './resources.ts';
 import type { ClassicConfig, ClassicSettings } from './settings.ts';
 
@@ -45,12 +45,6 @@ export function nodeRules(
     isAdopted,
     isDisabled: config.disableSecurityGroupIngress,
   });
-}
-
-/** Of the members. */
-export function probedPort(check: HealthCheck | undefined): number | undefined {
-  const [, port] = /:(\d+)/.exec(check?.target ?? '') ?? [];
-  return port === undefined ? undefined : Number(port);
 }
 
 /** Instead of a group of its own. Undefined: the annotation is not understood, or there are none. */

@@ -10,8 +10,8 @@ import { foundOf, keep, ownOf, standingOf } from '../standing.ts';
 import { chooseSubnets } from '../subnets.ts';
 import { sameSet } from './balancer-changes.ts';
 import type { BalancerSpec, Member } from './balancer-spec.ts';
-import type { ClassicLoadBalancer } from './classic-load-balancer.ts';
-import { type DesireParts, desireGroups, nodeRules, probedPort, type Standing } from './desire-firewall.ts';
+import { type ClassicLoadBalancer, probedPort } from './classic-load-balancer.ts';
+import { type DesireParts, desireGroups, nodeRules, type Standing } from './desire-firewall.ts';
 import { classicKinds, isClassic } from './resources.ts';
 import { type ClassicSettings, readClassicSettings } from './settings.ts';
 

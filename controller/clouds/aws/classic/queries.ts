@@ -14,7 +14,7 @@ import { everyPage } from '../pages.ts';
 import type { AwsParts } from '../parts.ts';
 import type { Carrier } from '../security-groups/carriers.ts';
 import type { ReadOptions } from '../service-calls.ts';
-import { type ClassicLoadBalancer, readAttributes, readLoadBalancer } from './classic-load-balancer.ts';
+import { type ClassicLoadBalancer, probedPort, readAttributes, readLoadBalancer } from './classic-load-balancer.ts';
 import { showAttributes } from './resources.ts';
 
 /** DescribeTags takes so many names. */
@@ -31,8 +31,8 @@ export interface ClassicQueries {
 }
 
 /** As a list of both types shows it. */
-export function carrierOf({ name, hostname, securityGroups, tags }: ClassicLoadBalancer): Carrier {
-  return { name, id: hostname, hostname, groups: securityGroups, tags };
+export function carrierOf({ name, hostname, securityGroups, tags, health }: ClassicLoadBalancer): Carrier {
+  return { name, id: hostname, hostname, groups: securityGroups, tags, probes: probedPort(health) };
 }
 
 export function createClassicQueries(parts: Pick<AwsParts, 'elb'>): ClassicQueries {

@@ -11,7 +11,7 @@ import { aws } from '../../../../common/provider-id/aws.ts';
 import type { Answer, Change, Comparison, Found, Kind, WriteIo } from '../../../engine/resource.ts';
 import { codeOf } from '../errors.ts';
 import { createInUse } from '../in-use.ts';
-import { ownerIn, sdkTags, type Tags } from '../load-balancer-tags.ts';
+import { sdkTags, type Tags } from '../load-balancer-tags.ts';
 import type { LoadBalancerView } from '../load-balancer-view.ts';
 import type { AwsParts } from '../parts.ts';
 import type { NetworkReads } from '../security-groups/network-reads.ts';
@@ -52,7 +52,7 @@ export function createTargetGroupKinds({ parts, reads, queries, marks, view }: T
   const options = ({ permit, signal }: WriteIo) => ({ permit, signal });
 
   function take(group: TargetGroup): Found {
-    view.noteTargetGroups(new Map([[group.arn, ownerIn(group.tags, view.cluster)]]), false);
+    view.noteTargetGroups([group], false);
     return showTargetGroup(group, view);
   }
 
@@ -164,7 +164,7 @@ export function createTargetGroupKinds({ parts, reads, queries, marks, view }: T
         throw new CloudError({ kind, cloud: 'aws', operation, message, retryAfterMs, cause });
       }
       inUse.ended(id);
-      view.noteTargetGroups(new Map([[id, undefined]]), false);
+      view.noteTargetGroups([{ arn: id, tags: {} }], false);
       return {};
     },
     mark: async (found, as, want, io) => ({ found: [take(await marks.mark(found, as, want, io))] }),

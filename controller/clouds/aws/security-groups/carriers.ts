@@ -18,6 +18,8 @@ export interface Carrier {
   readonly groups: readonly string[];
   /** Undefined: not read, since its name says that it is of others. */
   readonly tags: Tags | undefined;
+  /** The port that a classic one probes; undefined = not known. Those of network ones are in their target groups. */
+  readonly probes?: number | undefined;
 }
 
 /**
@@ -68,13 +70,19 @@ export function createCarriers(
   const wasRemoved = (id: string, beganAtMs: number) =>
     beganAtMs < (removedAt.get(id) ?? Number.NEGATIVE_INFINITY) + shownForMs;
 
-  /** A list without tags keeps the tags that are known. */
+  /** A list without tags keeps what is known. */
   function listed(type: BalancerType, carriers: readonly Carrier[], beganAtMs: number): void {
     const before = lists[type];
     complete.add(type);
     for (const [id, atMs] of removedAt) if (nowMs() - atMs > longestReadMs) removedAt.delete(id);
     const there = carriers.filter(({ id }) => !wasRemoved(id, beganAtMs));
-    lists[type] = new Map(there.map((one) => [one.id, { ...one, tags: one.tags ?? before.get(one.id)?.tags }]));
+    const known = (one: Carrier) => (one.tags === undefined ? before.get(one.id) : undefined);
+    lists[type] = new Map(
+      there.map((one) => [
+        one.id,
+        { ...one, tags: one.tags ?? known(one)?.tags, probes: one.probes ?? known(one)?.probes },
+      ]),
+    );
   }
 
   function left(type: BalancerType, name: string): void {

@@ -43,6 +43,8 @@ export interface GroupView {
   carriersOf(group: string): readonly Carrier[];
   /** ARNs. */
   targetGroupsOf(owner: Owner): readonly string[];
+  /** Whether health checks of that load balancer ask this port, as far as it is known. */
+  mayProbe(loadBalancer: string, port: number): boolean;
 }
 
 /** Keys of the group in front of a load balancer of either type: each has names of its own. */
@@ -212,11 +214,14 @@ function neededFor({ description, source }: IngressRule, { ingress }: ObservedSe
 /** Names of the load balancers that need a rule that several share. `carriersOf`: undefined = not known. */
 export function usersOfRule(
   { group, rule }: NodeRule,
-  cluster: string,
+  { cluster, mayProbe }: Pick<GroupView, 'cluster' | 'mayProbe'>,
   carriersOf: (group: string) => readonly string[] | undefined,
 ): readonly string[] | undefined {
-  if (rule.description !== descriptions.traffic(cluster))
-    return neededFor(rule, group).flatMap((client) => clientOf(client) ?? []);
+  if (rule.description !== descriptions.traffic(cluster)) {
+    const isHealth = rule.description === descriptions.sharedHealth(cluster);
+    const names = neededFor(rule, group).flatMap((client) => clientOf(client) ?? []);
+    return names.filter((name) => !isHealth || mayProbe(name, rule.fromPort));
+  }
   // What earlier versions let in from a group of a person goes when each that carries it has rules of its own.
   const hasOwn = (name: string) =>
     group.ingress.some((other) => other.source === rule.source && clientOf(other) === name);

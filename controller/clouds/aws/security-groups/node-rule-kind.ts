@@ -26,10 +26,14 @@ export function createNodeRuleKind(parts: GroupKindsParts): Kind<NodeRuleSpec | 
   function unless(found: readonly Found<NodeRule>[], but: string): Needed | undefined {
     const [first] = found as readonly [Found<NodeRule>];
     if (first.owner?.service !== everyService) return undefined;
-    const { source } = first.body.rule;
+    const { source, fromPort, description } = first.body.rule;
     if (isTraffic(first)) return { by: 'carriers', group: source, but };
-    if (!isOfOneSource(first)) return { by: 'client rules', but };
-    return { by: 'client rules', but, sources: [source] };
+    const isHealth = description === descriptions.sharedHealth(cluster());
+    return {
+      ...{ by: 'client rules', but },
+      ...(isOfOneSource(first) && { sources: [source] }),
+      ...(isHealth && { of: (name: string) => view.mayProbe(name, fromPort) }),
+    };
   }
 
   return {
@@ -39,7 +43,7 @@ export function createNodeRuleKind(parts: GroupKindsParts): Kind<NodeRuleSpec | 
     merge: ([spec]) => spec,
     usedBy(found) {
       if (found.owner?.service !== everyService) return [];
-      const users = usersOfRule(found.body, cluster(), parts.carriersOf)?.map((name) => userOf(parts, name));
+      const users = usersOfRule(found.body, view, parts.carriersOf)?.map((name) => userOf(parts, name));
       // A person's rule may stand for that of the clients of a network load balancer: then no user shows.
       const mayBeHidden = !isTraffic(found) && !found.body.rule.source.startsWith('sg-');
       return users?.length === 0 && mayBeHidden ? undefined : users;
@@ -49,7 +53,7 @@ export function createNodeRuleKind(parts: GroupKindsParts): Kind<NodeRuleSpec | 
       const { group, rule } = item.found.body;
       if (item.found.owner?.service !== everyService) return `rules of ${group.id}, own`;
       const which = isTraffic(item.found) || isOfOneSource(item.found) ? rule.source : 'all';
-      return `rules of ${group.id}, ${rule.description} ${which}`;
+      return `rules of ${group.id}, ${rule.description} ${which} ${rule.fromPort}`;
     },
     // There may be one of a traffic group that is gone, or goes.
     compare({ body }, spec) {

@@ -28,8 +28,13 @@ const patience = { firstMs: 5000, longestMs: 300_000, wholeMs: 600_000 };
 export type Needed =
   /** Those that carry this group, unless rules of their own let them in from it. */
   | { readonly by: 'carriers'; readonly group: string; readonly but: string }
-  /** Rules for clients of these sources; undefined = of any. */
-  | { readonly by: 'client rules'; readonly but: string; readonly sources?: readonly string[] };
+  /** Rules for clients of these sources and load balancers; undefined = of any. */
+  | {
+      readonly by: 'client rules';
+      readonly but: string;
+      readonly sources?: readonly string[];
+      readonly of?: (loadBalancer: string) => boolean;
+    };
 
 /**
  * The calls that change security groups. Each answers the group as it is then, and what reads have shown of it follows.
@@ -115,7 +120,8 @@ export function createSecurityGroupCalls(
       return (carriers.of(needed.group) ?? []).some((name) => isOther(name) && !isAdmitted(name));
     }
     const others = ((await reread(id, signal))?.ingress ?? []).filter((rule) => isOther(clientOf(rule)));
-    return others.some(({ source }) => needed.sources?.includes(source) ?? true);
+    const isUser = needed.of ?? (() => true);
+    return others.some((rule) => (needed.sources?.includes(rule.source) ?? true) && isUser(clientOf(rule) ?? ''));
   }
 
   async function changeRules(
