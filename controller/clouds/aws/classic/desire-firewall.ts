@@ -112,7 +112,7 @@ export function desireGroups(
   const isDisabled = config.disableSecurityGroupIngress;
   if (!hasRoom && isDisabled && carried.includes(traffic)) {
     const why = `${others.length} groups leave no room for the traffic group, which lets it in to the nodes`;
-    const message = `${keys.extraSecurityGroups}: ${why}, and DisableSecurityGroupIngress keeps their groups as they are`;
+    const message = `${keys.extraSecurityGroups}: ${why}, see DisableSecurityGroupIngress`;
     return {
       wants: [...wants, desireTraffic(desired)],
       refusals: [{ reason: 'Unsupported', message }],
