@@ -9,8 +9,8 @@ export interface Budget {
 
 /**
  * The kinds with separate counts: deletions of Nodes after an unexpected absence, those after an announced one, those
- * of Nodes that were never initialised, out-of-service taints, routes of deleted Nodes, load balancer members of deleted Nodes, load balancers of deleted
- * Services, tags of the instances of deleted Nodes.
+ * of Nodes that were never initialised, out-of-service taints, routes of deleted Nodes, load balancer members of
+ * deleted Nodes, load balancers of deleted Services, tags of the instances of deleted Nodes.
  */
 export type BudgetKind =
   | 'deletion'
