@@ -49,7 +49,7 @@ export const initializedReasons = {
     meaning:
       '--require-attestation applies to this cloud, and no signed document of the VM proves yet that the Node runs ' +
       'on the instance it names. The Node is not initialised, gets nothing of that instance where it registered ' +
-      'without the taint, and joins no load balancer.',
+      'without the taint, joins no load balancer, and is not kept up to date where it was initialised before.',
     remedy:
       "Check the message and the agent on the Node (`mooring_agent_evidence_total`, its log). The cloud's page lists " +
       'what the VM needs.',
@@ -100,7 +100,12 @@ export const missingReasons = {
     meaning: 'The Node has no record that its instance was ever found in this scope, so its absence proves nothing.',
     remedy: 'Delete the Node by hand if its machine is really gone.',
   },
-  TooYoung: { meaning: 'The Node is younger than five minutes, and clouds show new instances late.', remedy: '' },
+  TooYoung: {
+    meaning:
+      'The Node is younger than five minutes: clouds show new instances late, and a Node that was never initialised ' +
+      'may register again at once.',
+    remedy: '',
+  },
   BudgetExhausted: {
     meaning:
       'Too many Nodes lost their instances recently, unexpectedly or as announced. The deletion waits until the ' +
