@@ -17,7 +17,7 @@ import { createReportServer, type ReportServer } from '../reports/server.ts';
 import type { ServingCredentials } from '../runtime/serving/credentials.ts';
 import type { ListenAddress } from '../runtime/serving/listen-address.ts';
 import type { TlsPolicy } from '../runtime/serving/tls-policy.ts';
-import { tryPatiently } from './try-patiently.ts';
+import { messageOf, tryPatiently } from './try-patiently.ts';
 
 export interface ServeReportsOptions {
   readonly address: ListenAddress;
@@ -151,8 +151,4 @@ export function serveReports(
       await opening;
     },
   };
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -12,7 +12,7 @@ import { createWebhookServer, type Webhook } from '../runtime/serving/webhook-se
 import { admitVolume } from '../volumes/admit-volume.ts';
 import { createVolumeLookups } from '../volumes/volume-lookups.ts';
 import { webhookNames } from './options/webhook-flags.ts';
-import { tryPatiently } from './try-patiently.ts';
+import { messageOf, tryPatiently } from './try-patiently.ts';
 
 export interface WebhookOptions {
   readonly host: string;
@@ -105,8 +105,4 @@ export function serveWebhooks(options: WebhookOptions, parts: WebhookParts): Web
       if (server !== undefined) await opening;
     },
   };
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

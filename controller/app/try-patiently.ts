@@ -1,5 +1,9 @@
 import { type Clock, sleep } from '../../common/process/clock.ts';
 
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
 /**
  * Attempts until one succeeds, after pauses of 2 to 30 s. Undefined when the signal aborts before that.
  *

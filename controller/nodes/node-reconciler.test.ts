@@ -17,7 +17,7 @@ import { createNodeReconciler } from './node-reconciler.ts';
 
 /** The end-to-end behaviour is tested in test/nodes; these tests cover the state in memory. */
 describe('the memory of the node reconciler', () => {
-  function setUp() {
+  function setUp(log = silentLog, call?: KubeApi['call']) {
     const clock = fakeClock();
     const nodes = new Map<string, NodeView>();
     const informer: Informer<NodeView> = {
@@ -33,9 +33,11 @@ describe('the memory of the node reconciler', () => {
     };
     const answers: ((lookup: Lookup) => void)[] = [];
     const api: KubeApi = {
-      call: async () => {
-        throw new KubeError({ status: 404, reason: 'NotFound', message: 'gone' });
-      },
+      call:
+        call ??
+        (async () => {
+          throw new KubeError({ status: 404, reason: 'NotFound', message: 'gone' });
+        }),
       watch: async () => {},
     };
     const lookups = {
@@ -48,7 +50,7 @@ describe('the memory of the node reconciler', () => {
         api,
         clock,
         random: () => 0.5,
-        log: silentLog,
+        log,
         nodes: informer,
         reports: createReportStore(clock),
         resolver: {
@@ -89,6 +91,20 @@ describe('the memory of the node reconciler', () => {
     assert.equal(reconciler.instances.get(node.name, 'another-uid'), undefined);
     reconciler.observe({ type: 'deleted', key: node.name, old: node });
     assert.equal(reconciler.instances.get(node.name, node.uid), undefined);
+  });
+
+  it('says in the log what it changed on a Node', async () => {
+    const lines: unknown[] = [];
+    const log = { ...silentLog, info: (message: string, fields?: object) => void lines.push({ message, ...fields }) };
+    const { nodes, reconciler } = setUp(log, async <T>() => ({ metadata: { resourceVersion: '2' } }) as T);
+    const node = exampleNode({ providerID: 'simulated://sim-1/i-1' });
+    nodes.set(node.name, node);
+    const instance = exampleInstance({ addresses: [{ type: 'InternalIP', address: '10.9.9.9' }] });
+    reconciler.instances.put(node.name, { uid: node.uid, instance, scope: 's', readAtMs: 0 });
+    await reconciler.reconcile(node.name);
+    const { message, changed } = lines[0] as { message: string; changed: string[] };
+    assert.equal(message, 'node updated');
+    assert.ok(changed.includes('addresses: none -> InternalIP 10.9.9.9'), changed.join('; '));
   });
 });
 
