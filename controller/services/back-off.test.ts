@@ -18,7 +18,7 @@ test('the delay doubles with every failure, up to its limit', () => {
   assert.equal(backOffLeftMs(undefined, service, true, 1000), 0);
 });
 
-test('failures are counted anew for another desired state, which is known as a correction', () => {
+test('the first failure of another desired state counts as one, and as a correction', () => {
   const [service, corrected] = [exampleService(), exampleService({ spec: { ports: [{ port: 81 }] } })];
   let held = backOffAfter(undefined, service, lasting, 0);
   held = backOffAfter(held, service, lasting, 0);

@@ -34,7 +34,7 @@ describe('a group of the nodes that lets in everything from ElbSecurityGroup, as
     assert.equal(m.rulesOfNodes().length, 60);
   });
 
-  it('keeps the rules that Services have, which nobody has to write again', async () => {
+  it('keeps the rules of Services as they are', async () => {
     const m = machine({ config });
     await m.ensure(desired());
     const nodes = m.aws.groups.get('sg-nodes')!;

@@ -5,7 +5,7 @@ import type { Tags } from '../load-balancer-tags.ts';
 const kindTag = 'mooring.dev/traffic-group';
 const namePrefix = 'k8s-traffic-';
 
-/** Security groups of one load balancer: a limit that AWS raises for nobody. */
+/** How many security groups a load balancer may have. AWS does not raise this limit. */
 export const mostGroups = 5;
 
 /**
