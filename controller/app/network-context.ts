@@ -4,7 +4,7 @@ import type { Leadership } from '../kube/leadership.ts';
 import type { ShippedObjects } from '../kube/shipped-objects.ts';
 import type { BudgetKeeper } from '../model/budget-keeper.ts';
 import type { NodeTaskContext } from '../nodes/node-task-context.ts';
-import type { QueueMetrics } from '../runtime/reconciler.ts';
+import type { QueueMetrics } from '../runtime/work-queue.ts';
 import type { Loops } from './options/loops.ts';
 
 /** What the tasks besides that for Nodes share. */

@@ -2,7 +2,7 @@ import { defineMetrics, type MetricRegistry } from '../../common/process/metrics
 import type { CloudCall } from '../clouds/cloud.ts';
 import type { CallWait } from '../clouds/rate-limiter.ts';
 import type { CallRecord } from '../kube/client.ts';
-import type { QueueMetrics, RunningWork } from '../runtime/reconciler.ts';
+import type { QueueMetrics, RunningWork } from '../runtime/work-queue.ts';
 import { type ReloadResult, reloadResults } from './reload/reloading-cloud.ts';
 
 const latency = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];

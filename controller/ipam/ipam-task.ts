@@ -7,7 +7,7 @@ import { isAttested } from '../model/attested.ts';
 import { eachLiveNode } from '../model/live-nodes.ts';
 import { isPaused, isUninitialized, type NodeView } from '../model/node-view.ts';
 import type { LeaderTask } from '../runtime/leader-task.ts';
-import { createReconciler, type QueueMetrics, type Reconciler } from '../runtime/reconciler.ts';
+import { createWorkQueue, type QueueMetrics, type WorkQueue } from '../runtime/work-queue.ts';
 import { createCloudRanges } from './cloud-ranges.ts';
 import type { IpamContext } from './ipam-context.ts';
 import type { IpamOptions } from './ipam-options.ts';
@@ -22,7 +22,7 @@ export type IpamTaskOptions = IpamOptions & {
 
 interface Term {
   readonly ranges: NodeRanges;
-  readonly queue: Reconciler;
+  readonly queue: WorkQueue;
 }
 
 /** How often the allocated ranges are compared with the existing Nodes. */
@@ -78,7 +78,7 @@ export function createIpamTask(context: IpamContext, options: IpamTaskOptions): 
     const ranges = allocates
       ? createNodeRanges(context, createRangeAllocator(options, context.metrics))
       : createCloudRanges(context, { ...options, writesAtOnce: concurrentNodes });
-    const queue = createReconciler({
+    const queue = createWorkQueue({
       name: 'cidrallocator_node',
       clock,
       random,

@@ -1,7 +1,7 @@
 import type { Tags } from '../clouds/node-tags.ts';
 import type { CallLimits } from '../clouds/token-bucket.ts';
 import type { BudgetKeeper } from '../model/budget-keeper.ts';
-import type { QueueMetrics } from '../runtime/reconciler.ts';
+import type { QueueMetrics } from '../runtime/work-queue.ts';
 
 export interface NodeTagsOptions {
   /** `--tags`; at least one. */

@@ -4,7 +4,7 @@ import type { InformerEvent } from '../kube/informer.ts';
 import { instanceOf } from '../model/instance-claims.ts';
 import { isPaused, type NodeView } from '../model/node-view.ts';
 import type { LeaderTask } from '../runtime/leader-task.ts';
-import { createReconciler, type Reconciler } from '../runtime/reconciler.ts';
+import { createWorkQueue, type WorkQueue } from '../runtime/work-queue.ts';
 import { type NodeTagsContext, taggedBy } from './node-tags-context.ts';
 import type { NodeTagsOptions } from './node-tags-options.ts';
 import { createScopeTags, type ScopeTags } from './scope-tags.ts';
@@ -26,7 +26,7 @@ export function createNodeTagsTask(context: NodeTagsContext, options: NodeTagsOp
   const served = resolver.configured.filter(({ api }) => api?.nodeTags);
   /** By instance: the names of the Nodes whose providerID names it. */
   const holders = new Map<string, Set<string>>();
-  let queue: Reconciler | undefined;
+  let queue: WorkQueue | undefined;
 
   const scopes = new Map<string, ScopeTags>();
   for (const { name, scope, api } of served) {
@@ -88,7 +88,7 @@ export function createNodeTagsTask(context: NodeTagsContext, options: NodeTagsOp
     if (served.length === 0) return untilAborted(signal);
     await Promise.race([nodes.whenSynced(), untilAborted(signal)]);
     if (signal.aborted) return;
-    queue = createReconciler({
+    queue = createWorkQueue({
       ...{ name: 'Tagging', clock, random, log, concurrency: served.length },
       reconcile: async (scope, ending) => scopes.get(scope)?.round(ending),
       ...(options.queueMetrics && { metrics: options.queueMetrics }),

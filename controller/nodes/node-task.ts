@@ -9,8 +9,8 @@ import type { TimedBudgetKeeper } from '../model/budget-keeper.ts';
 import { conditionOf, isUninitialized, type NodeView } from '../model/node-view.ts';
 import type { ReportArrival } from '../reports/store.ts';
 import type { LeaderTask } from '../runtime/leader-task.ts';
-import { createReconciler, type QueueMetrics, type Reconciler } from '../runtime/reconciler.ts';
 import { createSemaphore } from '../runtime/semaphore.ts';
+import { createWorkQueue, type QueueMetrics, type WorkQueue } from '../runtime/work-queue.ts';
 import { createInterruptions } from './interruptions.ts';
 import { createLifecycle, type Lifecycle } from './lifecycle.ts';
 import { type NodeContext, reportOf } from './node-context.ts';
@@ -46,7 +46,7 @@ export interface NodeTask extends LeaderTask {
 
 interface Term {
   readonly reconciler: NodeReconciler;
-  readonly queue: Reconciler;
+  readonly queue: WorkQueue;
   readonly lifecycle: Lifecycle | undefined;
   refreshedMs: number;
 }
@@ -111,7 +111,7 @@ export function createNodeTask(context: NodeContext, options: NodeTaskOptions): 
     const interruptions = createInterruptions(context, {
       ...{ writes, taint: options.interruptionTaint, instances: reconciler.instances },
     });
-    const queue = createReconciler({
+    const queue = createWorkQueue({
       name: 'Nodes',
       clock,
       random: context.random,

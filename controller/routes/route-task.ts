@@ -7,7 +7,7 @@ import { conditionOf, isPaused, isUninitialized, type NodeView } from '../model/
 import type { RouteBounds } from '../model/route-bounds.ts';
 import { sameAddresses } from '../nodes/addresses.ts';
 import type { LeaderTask } from '../runtime/leader-task.ts';
-import { createReconciler, type QueueMetrics, type Reconciler } from '../runtime/reconciler.ts';
+import { createWorkQueue, type QueueMetrics, type WorkQueue } from '../runtime/work-queue.ts';
 import { createClaimOrder } from './claim-order.ts';
 import { createNodeConditions, type NodeConditions } from './node-conditions.ts';
 import { type RouteContext, routedBy } from './route-context.ts';
@@ -38,9 +38,9 @@ export interface RouteTask extends LeaderTask {
 
 interface Term {
   readonly scopes: ReadonlyMap<string, ScopeRoutes>;
-  readonly rounds: Reconciler;
-  readonly routes: Reconciler;
-  readonly conditions: Reconciler;
+  readonly rounds: WorkQueue;
+  readonly routes: WorkQueue;
+  readonly conditions: WorkQueue;
   readonly nodeConditions: NodeConditions;
 }
 
@@ -88,13 +88,13 @@ export function createRouteTask(context: RouteContext, options: RouteTaskOptions
     const routeStatusesOf = (node: NodeView) =>
       scopes.get(routedBy(node, resolver.configured)?.scope ?? '')?.routeStatuses(node) ?? [];
     const nodeConditions = createNodeConditions(context, routeStatusesOf);
-    const rounds = createReconciler({
+    const rounds = createWorkQueue({
       ...common,
       name: 'Routes',
       concurrency: Math.max(1, served.length),
       reconcile: async (scope, signal) => scopes.get(scope)?.round(signal),
     });
-    const routes = createReconciler({
+    const routes = createWorkQueue({
       ...common,
       name: 'Route',
       concurrency: options.concurrentRoutes ?? 200,
@@ -103,7 +103,7 @@ export function createRouteTask(context: RouteContext, options: RouteTaskOptions
         return scopes.get(key.slice(0, space))?.apply(key.slice(space + 1), signal);
       },
     });
-    const conditionQueue = createReconciler({
+    const conditionQueue = createWorkQueue({
       ...common,
       name: 'RouteConditions',
       concurrency: conditionWrites,

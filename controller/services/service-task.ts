@@ -6,7 +6,7 @@ import type { InformerEvent } from '../kube/informer.ts';
 import type { ServiceView } from '../model/service-view.ts';
 import { firstRead } from '../runtime/first-read.ts';
 import type { LeaderTask } from '../runtime/leader-task.ts';
-import { createReconciler, type QueueMetrics, type Reconciler } from '../runtime/reconciler.ts';
+import { createWorkQueue, type QueueMetrics, type WorkQueue } from '../runtime/work-queue.ts';
 import { endsBackOff, serviceBackOff } from './back-off.ts';
 import { adoptableOf, type ClusterIdentity } from './desired.ts';
 import { unrecordedIn } from './gone-services.ts';
@@ -46,7 +46,7 @@ export interface ServiceTask extends LeaderTask {
 interface Term {
   readonly cluster: ClusterIdentity;
   readonly reconciler: ServiceReconciler;
-  readonly queue: Reconciler;
+  readonly queue: WorkQueue;
   readonly observations: Observations;
   auditedMs: number;
   /** Services that were not reconciled yet since the members changed. */
@@ -124,7 +124,7 @@ export function createServiceTask(context: ServiceContext, options: ServiceTaskO
       policy: options.policy,
       adopts,
     });
-    const queue = createReconciler({
+    const queue = createWorkQueue({
       name: 'service',
       clock,
       random,

@@ -9,7 +9,7 @@ import { isNotFound, type KubeApi } from '../kube/api.ts';
 import type { EventSink } from '../kube/event-sink.ts';
 import type { Informer } from '../kube/informer.ts';
 import type { LeaderTask } from '../runtime/leader-task.ts';
-import { createReconciler, type QueueMetrics } from '../runtime/reconciler.ts';
+import { createWorkQueue, type QueueMetrics } from '../runtime/work-queue.ts';
 import type { volumeMetrics } from './metrics.ts';
 import type { VolumeEventReason } from './reasons.ts';
 import { placeOfProvisioner, planTopology } from './topology.ts';
@@ -111,7 +111,7 @@ export function createVolumeTask(context: VolumeContext): LeaderTask {
         : wait(volume, 'VolumeLookupFailed', `volume ${handle}: ${answer.error.kind}: ${answer.error.message}`);
     }
 
-    const queue = createReconciler({
+    const queue = createWorkQueue({
       ...{ name: 'persistent_volume_label', clock, random, log, concurrency: lookupsInProgress, reconcile },
       ...(context.queueMetrics && { metrics: context.queueMetrics }),
     });

@@ -8,7 +8,7 @@ import type { EventSink } from '../../kube/event-sink.ts';
 import type { Informer } from '../../kube/informer.ts';
 import { isPaused, type ServiceView } from '../../model/service-view.ts';
 import type { LeaderTask } from '../../runtime/leader-task.ts';
-import { createReconciler, type QueueMetrics } from '../../runtime/reconciler.ts';
+import { createWorkQueue, type QueueMetrics } from '../../runtime/work-queue.ts';
 import { createConditionReporter } from '../condition-reporter.ts';
 import type { serviceMetrics } from '../metrics.ts';
 import type { LoadBalancerCondition, ServiceChange } from '../service-patches.ts';
@@ -132,7 +132,7 @@ export function createUnservedTask(context: UnservedContext, options: UnservedOp
       );
     }
 
-    const queue = createReconciler({
+    const queue = createWorkQueue({
       ...{ name: 'unserved-service', clock, random, log, concurrency: 4, reconcile },
       ...(options.queueMetrics && { metrics: options.queueMetrics }),
     });

@@ -330,7 +330,7 @@ export const nodeMutants: readonly Mutant[] = [
     name: 'a failed key is not repeated',
     edits: [
       [
-        'controller/runtime/reconciler.ts',
+        'controller/runtime/work-queue.ts',
         "queue.add(key, now + delay, run.priority === 'high' ? 'normal' : run.priority);",
         'void delay;',
       ],

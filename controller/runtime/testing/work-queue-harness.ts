@@ -1,27 +1,27 @@
 import { silentLog } from '../../../common/process/log.ts';
 import { seededRandom } from '../../../common/process/random.ts';
 import { type FakeClock, fakeClock } from '../../../common/testing/fake-clock.ts';
-import { createReconciler, type Reconciler, type ReconcilerOptions } from '../reconciler.ts';
+import { createWorkQueue, type WorkQueue, type WorkQueueOptions } from '../work-queue.ts';
 
-/** A reconciler on a fake clock, not started yet. */
-export interface ReconcilerHarness {
+/** A work queue on a fake clock, not started yet. */
+export interface WorkQueueHarness {
   readonly clock: FakeClock;
-  readonly reconciler: Reconciler;
+  readonly queue: WorkQueue;
   /** Keys in the order in which they were begun. */
   readonly begun: string[];
 }
 
-export function reconcilerHarness(
+export function workQueueHarness(
   reconcile: (
     key: string,
     clock: FakeClock,
     signal: AbortSignal,
-  ) => ReturnType<ReconcilerOptions['reconcile']> = async () => {},
-  options: Partial<ReconcilerOptions> = {},
-): ReconcilerHarness {
+  ) => ReturnType<WorkQueueOptions['reconcile']> = async () => {},
+  options: Partial<WorkQueueOptions> = {},
+): WorkQueueHarness {
   const clock = fakeClock();
   const begun: string[] = [];
-  const reconciler = createReconciler({
+  const queue = createWorkQueue({
     name: 'nodes',
     clock,
     random: seededRandom(1),
@@ -33,5 +33,5 @@ export function reconcilerHarness(
     },
     ...options,
   });
-  return { clock, reconciler, begun };
+  return { clock, queue, begun };
 }

@@ -3,9 +3,9 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { sleep } from '../../common/process/clock.ts';
 import { seededRandom } from '../../common/process/random.ts';
-import { reconcilerHarness } from './testing/reconciler-harness.ts';
+import { workQueueHarness } from './testing/work-queue-harness.ts';
 
-describe('a reconciler with any requests', () => {
+describe('a work queue with any requests', () => {
   it('never loses a key, never runs one twice at once, and is deterministic', async () => {
     const deed = fc.record({
       key: fc.constantFrom(...'abcdef'),
@@ -24,7 +24,7 @@ describe('a reconciler with any requests', () => {
       const running = new Set<string>();
       const askedAt = new Map<string, number>();
       const provenAt = new Map<string, number>();
-      const { clock, reconciler } = reconcilerHarness(
+      const { clock, queue } = workQueueHarness(
         async (key, at) => {
           // Kept, not thrown: a throw here is a failed run and nothing more.
           if (running.has(key)) broken.push(`two runs of ${key}`);
@@ -42,10 +42,10 @@ describe('a reconciler with any requests', () => {
         },
         { concurrency, random: seededRandom(seed + 1), backoff: { firstMs: 20, maxMs: 500 } },
       );
-      reconciler.start();
+      queue.start();
       for (const { key, waitMs, afterMs, priority } of deeds) {
         await clock.advance(waitMs);
-        reconciler.enqueue(key, { afterMs, priority: priority as 'high' });
+        queue.enqueue(key, { afterMs, priority: priority as 'high' });
         askedAt.set(key, clock.monotonic());
       }
       await clock.advance(60_000);
@@ -53,7 +53,7 @@ describe('a reconciler with any requests', () => {
         assert.ok((provenAt.get(key) ?? -1) >= at, `${key} was asked for at ${at}, last done ${provenAt.get(key)}`);
       }
       assert.deepEqual(broken, []);
-      await reconciler.stop();
+      await queue.stop();
       assert.equal(clock.pending, 0);
       return trace;
     };

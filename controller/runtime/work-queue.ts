@@ -6,7 +6,7 @@ import type { Random } from '../../common/process/random.ts';
 import { isConflict, isKubeError } from '../kube/api.ts';
 import { createKeyQueue, type Priority } from './key-queue.ts';
 
-/** Upstream's work queue metrics. Every call has the reconciler's name. */
+/** Upstream's work queue metrics. Every call has the queue's name. */
 export interface QueueMetrics {
   /** `workqueue_adds_total` */
   added(name: string): void;
@@ -18,12 +18,12 @@ export interface QueueMetrics {
   worked(name: string, seconds: number): void;
   /** `workqueue_retries_total` */
   retried(name: string): void;
-  /** A reconciler began to run; `queue` tells its runs until it is stopped. */
+  /** A queue began to run; `queue` tells its runs until it is stopped. */
   started(name: string, queue: RunningWork): void;
   stopped(name: string, queue: RunningWork): void;
 }
 
-/** What runs in a reconciler now. */
+/** What a work queue runs now. */
 export interface RunningWork {
   /** `workqueue_longest_running_processor_seconds` */
   readonly longestRunningSeconds: number;
@@ -31,7 +31,7 @@ export interface RunningWork {
   readonly unfinishedSeconds: number;
 }
 
-export interface ReconcilerOptions {
+export interface WorkQueueOptions {
   readonly name: string;
   readonly clock: Clock;
   readonly random: Random;
@@ -56,7 +56,7 @@ export interface EnqueueOptions {
   readonly priority?: Priority;
 }
 
-export interface Reconciler extends RunningWork {
+export interface WorkQueue extends RunningWork {
   /**
    * Enqueues a key. Several requests are merged to the earliest time and the highest priority. A running key runs again
    * afterwards.
@@ -88,7 +88,7 @@ const graceMs = 1_000;
  * exponential back-off per key, at least after `retryAfterMs` of a KubeError or CloudError. With the same clock and
  * seed the order of runs is the same.
  */
-export function createReconciler(options: ReconcilerOptions): Reconciler {
+export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
   const { name, clock, random, reconcile, metrics } = options;
   const log = options.log.with({ reconciler: name });
   const { firstMs, maxMs } = options.backoff ?? { firstMs: 250, maxMs: 120_000 };
@@ -218,7 +218,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
     });
   }
 
-  const reconciler: Reconciler = {
+  const workQueue: WorkQueue = {
     enqueue(key, { afterMs = 0, priority = 'normal' } = {}) {
       if (state === 'stopped') return;
       metrics?.added(name);
@@ -230,11 +230,11 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
     start() {
       if (state !== 'new') return;
       state = 'started';
-      metrics?.started(name, reconciler);
+      metrics?.started(name, workQueue);
       pumpSoon();
     },
     stop() {
-      stopping ??= drain().finally(() => metrics?.stopped(name, reconciler));
+      stopping ??= drain().finally(() => metrics?.stopped(name, workQueue));
       return stopping;
     },
     get depth() {
@@ -259,7 +259,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
       return sum / 1000;
     },
   };
-  return reconciler;
+  return workQueue;
 }
 
 interface Run {
