@@ -21,7 +21,8 @@ export const adoptFlags = defineFlags({
 });
 
 const noMask =
-  '0: 24 for IPv4 and 64 for IPv6 with --allocate-node-cidrs; else unknown, and routes are created for any mask.';
+  '0: 24 for IPv4 and 64 for IPv6 where this controller allocates the ranges; else unknown, and routes are created ' +
+  'for any mask.';
 
 /** Flags of the commands that need to know which cloud resources belong to this cluster. */
 export const clusterFlags = defineFlags({

@@ -15,17 +15,13 @@ import type { clusterFlags, networkFlags } from './network-flags.ts';
 import { OptionError } from './options.ts';
 import { readTaggingOptions, type TaggingOptions, type taggingFlags } from './tagging-options.ts';
 
-/** Identifies the cloud resources of this cluster, for every command that reads them. */
-export interface ClusterOptions {
+/** Services, routes and pod ranges, validated. */
+export interface NetworkOptions {
   readonly clusterName: string;
   readonly loadBalancerClasses: readonly string[];
   readonly policy: OperatorPolicy;
   readonly bounds: RouteBounds;
   readonly routes: boolean;
-}
-
-/** Services, routes and pod ranges, validated. */
-export interface NetworkOptions extends ClusterOptions {
   /** `--adopt`. Default: no. */
   readonly adopts?: boolean;
   readonly concurrentServiceSyncs: number;
@@ -46,17 +42,6 @@ export interface NetworkOptions extends ClusterOptions {
 }
 
 /** Throws an OptionError that names the flag. */
-export function readClusterOptions(values: FlagValues<typeof clusterFlags>): ClusterOptions {
-  return {
-    clusterName: values.clusterName,
-    loadBalancerClasses: values.loadBalancerClass,
-    policy: policyOf(values),
-    bounds: routeBounds(values),
-    routes: values.configureCloudRoutes,
-  };
-}
-
-/** Throws an OptionError that names the flag. */
 export function readNetworkOptions(
   values: FlagValues<typeof clusterFlags> & FlagValues<typeof networkFlags> & FlagValues<typeof taggingFlags>,
   loops: Loops,
@@ -66,8 +51,13 @@ export function readNetworkOptions(
     throw new OptionError(
       `--member-removal-budget: ${JSON.stringify(values.memberRemovalBudget)}, expected ${budget.expected}`,
     );
+  const ipam = loops.ipam && values.allocateNodeCidrs ? ipamOptions(values, loops) : undefined;
   return {
-    ...readClusterOptions(values),
+    clusterName: values.clusterName,
+    loadBalancerClasses: values.loadBalancerClass,
+    policy: policyOf(values),
+    bounds: routeBounds(values, ipam),
+    routes: values.configureCloudRoutes,
     adopts: values.adopt,
     concurrentServiceSyncs: values.concurrentServiceSyncs,
     drainMs: values.memberDrainTime,
@@ -76,7 +66,7 @@ export function readNetworkOptions(
     deleteOrphans: values.deleteOrphans,
     routeAuditMs: values.routeReconciliationPeriod,
     concurrentRoutes: values.concurrentRouteSyncs,
-    ipam: loops.ipam && values.allocateNodeCidrs ? ipamOptions(values, loops) : undefined,
+    ipam,
     allocatesNodeCidrs: values.allocateNodeCidrs,
     tagging: readTaggingOptions(values, loops),
     namesTags: values.tags.length > 0,
@@ -127,15 +117,16 @@ function ipamOptions(
  * The mask is known where a flag sets it, or where Mooring allocates the ranges itself. Otherwise any mask is accepted,
  * because another allocator may have another default.
  */
-function routeBounds(values: FlagValues<typeof clusterFlags>): RouteBounds {
+function routeBounds(values: FlagValues<typeof clusterFlags>, ipam: IpamOptions | undefined): RouteBounds {
   const clusterCidrs = ranges('cluster-cidr', values.clusterCidr);
   const serviceCidrs = ranges('service-cluster-ip-range', values.serviceClusterIpRange);
   const own = { 4: values.nodeCidrMaskSizeIpv4, 6: values.nodeCidrMaskSizeIpv6 };
   const single = clusterCidrs.length > 1 ? 0 : values.nodeCidrMaskSize;
+  const defaults: RouteBounds['masks'] = ipam && 'ranges' in ipam ? defaultMasks : {};
   const masks: Partial<Record<Family, number>> = {};
   for (const { family, prefix, text } of clusterCidrs) {
-    const mask = single || own[family] || (values.allocateNodeCidrs ? defaultMasks[family] : 0);
-    if (mask === 0) continue;
+    const mask = single || own[family] || defaults[family];
+    if (mask === undefined) continue;
     if (mask < prefix || mask > bitsOf(family))
       throw new OptionError(
         `--node-cidr-mask-size${single ? '' : `-ipv${family}`}: "${mask}", expected ${prefix} to ` +

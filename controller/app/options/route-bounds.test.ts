@@ -1,15 +1,18 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { parseFlags } from '../../../common/process/flags.ts';
-import { clusterFlags } from './network-flags.ts';
-import { readClusterOptions } from './network-options.ts';
+import { clusterFlags, networkFlags } from './network-flags.ts';
+import { readNetworkOptions } from './network-options.ts';
 import { OptionError } from './options.ts';
+import { runFlags } from './own-flags.ts';
+import { readLoops } from './run-options.ts';
+import { taggingFlags } from './tagging-options.ts';
 
 function masks(...argv: readonly string[]): unknown {
-  const flags = parseFlags(clusterFlags, argv);
+  const flags = parseFlags({ ...runFlags, ...clusterFlags, ...networkFlags, ...taggingFlags }, argv);
   if (!flags.ok) return flags.message;
   try {
-    return readClusterOptions(flags.values).bounds.masks;
+    return readNetworkOptions(flags.values, readLoops(flags.values.controllers)).bounds.masks;
   } catch (error) {
     assert.ok(error instanceof OptionError, String(error));
     return error.message;
@@ -18,9 +21,16 @@ function masks(...argv: readonly string[]): unknown {
 
 describe('the mask that pod routes are held to', () => {
   const [v4, dual] = ['--cluster-cidr=10.244.0.0/16', '--cluster-cidr=10.244.0.0/16,fd00:10::/48'];
+  const allocate = '--allocate-node-cidrs';
   for (const [title, argv, expected] of [
     ['is not known without a flag: another allocator may have another default', [dual], {}],
-    ['is the default where Mooring gives the ranges', [dual, '--allocate-node-cidrs'], { 4: 24, 6: 64 }],
+    ['is the default where Mooring gives the ranges', [dual, allocate, '--controllers=*,nodeipam'], { 4: 24, 6: 64 }],
+    ['is not known where another allocator gives the ranges, although the flag is set', [dual, allocate], {}],
+    [
+      'is not known where the cloud gives the ranges',
+      [v4, allocate, '--controllers=nodeipam', '--cidr-allocator-type=CloudAllocator'],
+      {},
+    ],
     ['is what the flag of the single family says', [v4, '--node-cidr-mask-size=25'], { 4: 25 }],
     ['is what the flag of each family says', [dual, '--node-cidr-mask-size-ipv6=80'], { 6: 80 }],
     [
