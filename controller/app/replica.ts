@@ -16,7 +16,7 @@ import { type LeaderApi, leaderApi, loopApi, writeTimeoutMs } from '../kube/writ
 import { createBudgetKeeper } from '../model/budget-keeper.ts';
 import type { ConfiguredCloud } from '../model/configured-cloud.ts';
 import { type NodeView, unreadOfNode, viewNode } from '../model/node-view.ts';
-import { createLookups, type Lookups } from '../nodes/lookups.ts';
+import { createLookupBatcher, type LookupBatcher } from '../nodes/lookup-batcher.ts';
 import { nodeMetrics } from '../nodes/metrics.ts';
 import type { NodeContext } from '../nodes/node-context.ts';
 import { createNodeTask, type NodeTask } from '../nodes/node-task.ts';
@@ -107,13 +107,13 @@ export function createReplica(parts: ReplicaParts, options: ReplicaOptions): Rep
   const shipped = createShippedObjects(parts.namespace ?? names.namespace, { log, missing: metrics.shippedMissing });
   const pause = watchPause({ api, clock, random, log, shipped });
   const reports = createReportStore(clock);
-  const lookupsByScope = new Map<string, Lookups>();
+  const lookupsByScope = new Map<string, LookupBatcher>();
   const { tagLabels } = options;
   for (const { scope, api: cloud } of clouds)
     if (cloud)
       lookupsByScope.set(
         scope,
-        createLookups({ cloud, clock, tagLabels, seen: (instance) => network.seen(scope, instance) }),
+        createLookupBatcher({ cloud, clock, tagLabels, seen: (instance) => network.seen(scope, instance) }),
       );
   const resolver = { configured: clouds, lookupsOf: (scope: string) => lookupsByScope.get(scope) };
 

@@ -14,7 +14,7 @@ import { createShippedObjects } from '../kube/shipped-objects.ts';
 import type { ConfiguredCloud } from '../model/configured-cloud.ts';
 import { instanceOf } from '../model/instance-claims.ts';
 import { unreadOfNode, viewNode } from '../model/node-view.ts';
-import { createLookups, type Lookups } from '../nodes/lookups.ts';
+import { createLookupBatcher, type LookupBatcher } from '../nodes/lookup-batcher.ts';
 import { createRouteRecords } from '../routes/route-records.ts';
 import { createPermit } from '../runtime/leader-permit.ts';
 import { type CheckVisibility, createVisibilityCheck } from '../services/credential-visibility.ts';
@@ -185,8 +185,8 @@ async function visibilityCheckOf(
   nodes.start();
   await nodes.whenSynced();
   await nodes.stop();
-  const lookups = new Map<string, Lookups>();
-  for (const { scope, api: cloud } of clouds) if (cloud) lookups.set(scope, createLookups({ cloud, clock }));
+  const lookups = new Map<string, LookupBatcher>();
+  for (const { scope, api: cloud } of clouds) if (cloud) lookups.set(scope, createLookupBatcher({ cloud, clock }));
   return createVisibilityCheck({
     nodes,
     clock,

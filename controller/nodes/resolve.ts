@@ -6,7 +6,7 @@ import { isUninitialized, type NodeView } from '../model/node-view.ts';
 import { ownershipOf } from '../model/ownership.ts';
 import { reportScope } from '../model/scope-record.ts';
 import { isNamed, uuidsAgree, uuidsContradict } from './instance-identity.ts';
-import type { Lookups } from './lookups.ts';
+import type { LookupBatcher } from './lookup-batcher.ts';
 import type { InitializedReason } from './reasons.ts';
 
 /** The instance of a Node, or why it is not known. */
@@ -40,7 +40,7 @@ export type Resolution =
 
 export interface Resolver {
   readonly configured: readonly ConfiguredCloud[];
-  lookupsOf(scope: string): Lookups | undefined;
+  lookupsOf(scope: string): LookupBatcher | undefined;
 }
 
 interface Answer {

@@ -14,7 +14,7 @@ import { type Budget, parseBudget } from '../../../controller/model/deletion-bud
 import { type NodeView, viewNode } from '../../../controller/model/node-view.ts';
 import { reportScope } from '../../../controller/model/scope-record.ts';
 import { parseSelector } from '../../../controller/model/selector.ts';
-import { createLookups } from '../../../controller/nodes/lookups.ts';
+import { createLookupBatcher } from '../../../controller/nodes/lookup-batcher.ts';
 import { nodeMetrics } from '../../../controller/nodes/metrics.ts';
 import type { NodeContext } from '../../../controller/nodes/node-context.ts';
 import { createNodeTask, type NodeTask, type NodeTaskOptions } from '../../../controller/nodes/node-task.ts';
@@ -211,7 +211,7 @@ export function createWorld(options: WorldOptions = {}): World {
     const configured = specs.map(open);
     const lookups = new Map(
       configured.flatMap(({ api, scope }) =>
-        api ? [[scope, createLookups({ cloud: api, clock, tagLabels: options.tagLabels })] as const] : [],
+        api ? [[scope, createLookupBatcher({ cloud: api, clock, tagLabels: options.tagLabels })] as const] : [],
       ),
     );
     const leadership = memoryLeadership(lease, {

@@ -17,7 +17,7 @@ import { parseClusterCidrs } from '../../../controller/model/cluster-cidrs.ts';
 import type { ConfiguredCloud } from '../../../controller/model/configured-cloud.ts';
 import { parseBudget } from '../../../controller/model/deletion-budget.ts';
 import type { RouteBounds } from '../../../controller/model/route-bounds.ts';
-import { createLookups } from '../../../controller/nodes/lookups.ts';
+import { createLookupBatcher } from '../../../controller/nodes/lookup-batcher.ts';
 import { routeMetrics } from '../../../controller/routes/metrics.ts';
 import type { RouteContext } from '../../../controller/routes/route-context.ts';
 import { createRouteTask, type RouteTask } from '../../../controller/routes/route-task.ts';
@@ -195,7 +195,7 @@ export function createRouteWorld(options: RouteWorldOptions = {}): RouteWorld {
       watch: (call) => base.kube.watch(call),
     };
     const configured = [open(through)];
-    const lookups = createLookups({ cloud: configured[0]!.api!, clock });
+    const lookups = createLookupBatcher({ cloud: configured[0]!.api!, clock });
     const leadership = memoryLeadership(lease, { timeLeftMs: () => (self.fenced ? 0 : 15_000) });
     const context: RouteContext = {
       api,

@@ -14,7 +14,7 @@ import { createBudgetKeeper } from '../../../controller/model/budget-keeper.ts';
 import type { ConfiguredCloud } from '../../../controller/model/configured-cloud.ts';
 import { type NodeView, viewNode } from '../../../controller/model/node-view.ts';
 import { type ServiceView, viewService } from '../../../controller/model/service-view.ts';
-import { createLookups } from '../../../controller/nodes/lookups.ts';
+import { createLookupBatcher } from '../../../controller/nodes/lookup-batcher.ts';
 import { createVisibilityCheck } from '../../../controller/services/credential-visibility.ts';
 import { createMemberSets } from '../../../controller/services/members/member-sets.ts';
 import { memberSourceOf, withMembers } from '../../../controller/services/members/member-task.ts';
@@ -183,7 +183,9 @@ export function createWorld(options: WorldOptions = {}): World {
       : regions.map((region) => open(region, life));
     const clouds = servingClouds(configured);
     const lookups = new Map(
-      configured.flatMap(({ api, scope }) => (api ? [[scope, createLookups({ cloud: api, clock })] as const] : [])),
+      configured.flatMap(({ api, scope }) =>
+        api ? [[scope, createLookupBatcher({ cloud: api, clock })] as const] : [],
+      ),
     );
     const fence = { timeLeftMs: () => (life.dead ? 0 : self.leaseMs) };
     const common = { clock, random, log: silentLog };

@@ -4,7 +4,7 @@ import { CloudError } from '../../common/cloud-error.ts';
 import { advanceDuring, type FakeClock, fakeClock } from '../../common/testing/fake-clock.ts';
 import { type Cloud, type InstanceRef, type Lookup, type LookupOptions, refKey } from '../clouds/cloud.ts';
 import { exampleInstance } from '../model/testing/example-instance.ts';
-import { createLookups, type Lookups } from './lookups.ts';
+import { createLookupBatcher, type LookupBatcher } from './lookup-batcher.ts';
 
 const ref = (id: string | number): InstanceRef => ({ by: 'providerID', providerID: `c://${id}` });
 const absent: Lookup = { state: 'absent' };
@@ -18,7 +18,7 @@ describe('lookups', () => {
   }[];
   let latencyMs: number;
   let answer: (refs: readonly InstanceRef[]) => ReadonlyMap<string, Lookup>;
-  let lookups: Lookups;
+  let lookups: LookupBatcher;
   let cloud: Cloud;
   let credential: number;
 
@@ -47,7 +47,7 @@ describe('lookups', () => {
       check: async () => [],
       close: () => {},
     };
-    lookups = createLookups({ cloud, clock });
+    lookups = createLookupBatcher({ cloud, clock });
   });
 
   /** Asks, and remembers the answer once it is there. */
@@ -102,7 +102,7 @@ describe('lookups', () => {
       new Map(refs.map((each) => [refKey(each), { state: 'found', power: 'running', request: 'id', instance }]));
     const tagLabels = [{ tagPrefix: 'k8s-label/', labelPrefix: 'example.com/' }];
     const tagsOf = async (rules: typeof tagLabels) => {
-      const [found] = (await createLookups({ cloud, clock, tagLabels: rules }).lookupAll([ref(1)])).values();
+      const [found] = (await createLookupBatcher({ cloud, clock, tagLabels: rules }).lookupAll([ref(1)])).values();
       return found?.state === 'found' && found.instance.tags;
     };
     assert.deepEqual(await tagsOf(tagLabels), { 'k8s-label/team': 'data' });

@@ -5,7 +5,7 @@ import { type Cloud, type InstanceRef, type Lookup, type LookupOptions, refKey }
 import type { TagLabelRule } from '../model/tag-labels.ts';
 
 /** Batches single lookups into few calls of the cloud. */
-export interface Lookups {
+export interface LookupBatcher {
   /** Joins the next pass. Never rejects: a failure is answered as `unknown`. Equal refs share one answer. */
   lookup(ref: InstanceRef): Promise<Lookup>;
   /**
@@ -20,7 +20,7 @@ export interface Lookups {
   readonly hasSeenInstance: boolean;
 }
 
-export interface LookupsOptions {
+export interface LookupBatcherOptions {
   readonly cloud: Cloud;
   readonly clock: Clock;
   /** A pass starts when no ref was added for this long (in a burst: for a quarter of the window) ... */
@@ -40,7 +40,7 @@ export interface LookupsOptions {
  * Collects refs into passes and runs one pass at a time; refs that arrive during a pass join the next. The number of
  * calls therefore depends on time, not on the number of Nodes.
  */
-export function createLookups(options: LookupsOptions): Lookups {
+export function createLookupBatcher(options: LookupBatcherOptions): LookupBatcher {
   const { cloud, clock, idleMs = 20, firstWindowMs = 100, tagLabels = [] } = options;
   const waiting = new Map<string, { readonly ref: InstanceRef; readonly resolve: ((lookup: Lookup) => void)[] }>();
   let idle: Timer | undefined;
