@@ -9,14 +9,14 @@ import { canaryOf, isRecordedIn, pickCanaries } from '../model/canaries.ts';
 import { conditionOf, instanceMissing, isPaused, type NodeView, readiness } from '../model/node-view.ts';
 import { answeringCloud } from '../model/ownership.ts';
 import { append } from '../runtime/append.ts';
-import { createEffects, type EffectsOptions, type Examined } from './effects.ts';
+import { createFindingApplier, type Examined, type FindingApplierOptions } from './apply-findings.ts';
 import { examine } from './examine.ts';
 import { type NodeContext, reportOf } from './node-context.ts';
 import { planPowerTaints, powerTaintsOf } from './power-taints.ts';
 import { inProofOrder, isFree } from './proof-order.ts';
 import { createSuspects, type Suspect, scheduleLookup } from './suspects.ts';
 
-export interface LifecycleOptions extends EffectsOptions {
+export interface LifecycleOptions extends FindingApplierOptions {
   /**
    * `--node-monitor-period`: lookups that are due within half of it (at most a second) share a pass. Passes start at
    * least a second apart, or one period if that is shorter.
@@ -62,7 +62,7 @@ const leavingTries = 12;
 export function createLifecycle(context: NodeContext, options: LifecycleOptions): Lifecycle {
   const { clock, log, nodes, resolver } = context;
   const suspects = createSuspects(clock);
-  const effects = createEffects(context, options, { end: (suspect) => suspects.end(suspect), retry });
+  const applier = createFindingApplier(context, options, { end: (suspect) => suspects.end(suspect), retry });
   /** Scopes whose pass is in progress, and since when: a cloud that does not answer must not delay the others. */
   const busy = new Map<string, number>();
   let lastRoundMs = clock.monotonic();
@@ -82,7 +82,7 @@ export function createLifecycle(context: NodeContext, options: LifecycleOptions)
 
   function drop(name: string): void {
     suspects.drop(name);
-    effects.done(name);
+    applier.done(name);
   }
 
   function watchReadiness(node: NodeView, changedSinceLookup: boolean): void {
@@ -174,13 +174,13 @@ export function createLifecycle(context: NodeContext, options: LifecycleOptions)
         suspect.postponedMs = undefined;
         if (lookup === undefined || lookup.state === 'unknown') return unknown(suspect, node, lookup?.error);
         if (lookup.state === 'found' && !isOff(lookup.power)) return foundAlive(suspect, node, lookup, scope);
-        if (lookup.state === 'found') await effects.found(node);
+        if (lookup.state === 'found') await applier.found(node);
         if (lookup.state === 'found' && carriesPowerTaints(node, lookup.power)) return retry(suspect);
         const visibility = { canary: canaryOf(ref(node), others, answers), shown };
         examined.push({ suspect, node, finding: await examine(context, suspect, lookup, scope, visibility, askedMs) });
       }),
     );
-    await effects.apply(examined);
+    await applier.apply(examined);
   }
 
   /**
@@ -191,14 +191,14 @@ export function createLifecycle(context: NodeContext, options: LifecycleOptions)
     const now = clock.monotonic();
     suspect.postponedMs ??= now;
     scheduleLookup(suspect, now + firstRetryMs);
-    await effects.withhold(node, 'ProofPostponed', undefined, now - suspect.postponedMs >= postponedQuietMs);
+    await applier.withhold(node, 'ProofPostponed', undefined, now - suspect.postponedMs >= postponedQuietMs);
   }
 
   /** An unknown answer says nothing about the instance, so the series of answers continues. */
   async function unknown(suspect: Suspect, node: NodeView, error: CloudError | undefined): Promise<void> {
     retry(suspect, error?.retryAfterMs);
     const { state } = suspect.series ?? {};
-    if (state === 'gone' || state === 'absent') await effects.withhold(node, 'CloudUnknown');
+    if (state === 'gone' || state === 'absent') await applier.withhold(node, 'CloudUnknown');
   }
 
   function carriesPowerTaints(node: NodeView, power: PowerState): boolean {
@@ -214,7 +214,7 @@ export function createLifecycle(context: NodeContext, options: LifecycleOptions)
   ): Promise<void> {
     suspect.series = undefined;
     options.found(node.name, lookup, scope);
-    const cleared = await effects.clear(node);
+    const cleared = await applier.clear(node);
     const leaving = suspect.hinted && reportOf(context, node)?.report.leaving === true;
     if (lookup.power === 'changing' || (leaving && suspect.tries < leavingTries)) {
       suspect.tries += 1;
@@ -225,12 +225,12 @@ export function createLifecycle(context: NodeContext, options: LifecycleOptions)
 
   function end(suspect: Suspect): void {
     suspects.end(suspect);
-    effects.done(suspect.name);
+    applier.done(suspect.name);
   }
 
   /** Ready again: removes our taints and condition without a lookup. */
   async function recovered({ suspect, node }: Due): Promise<void> {
-    if (await effects.clear(node)) end(suspect);
+    if (await applier.clear(node)) end(suspect);
     else retry(suspect);
   }
 

@@ -33,7 +33,7 @@ export interface NodeTaskOptions {
   readonly loops: { readonly node: boolean; readonly lifecycle: boolean };
   /** Of the lifecycle loop. Default: that of the context. */
   readonly lifecycleLog?: Log;
-  /** As in EffectsOptions. */
+  /** As in FindingApplierOptions. */
   deleting?(node: NodeView): void;
   readonly queueMetrics?: QueueMetrics | undefined;
 }

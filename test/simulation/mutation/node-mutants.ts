@@ -320,7 +320,7 @@ export const nodeMutants: readonly Mutant[] = [
     name: 'shutdown taint never taken back',
     edits: [
       [
-        'controller/nodes/effects.ts',
+        'controller/nodes/apply-findings.ts',
         'const untainted = await taint(node, { shutdown: false, outOfService: false });',
         'const untainted: NodeView | undefined = node;',
       ],

@@ -16,7 +16,7 @@ import { type MissingReason, missingReasons } from './reasons.ts';
 import { type Suspect, scheduleLookup } from './suspects.ts';
 import { writeCondition } from './write-node.ts';
 
-export interface EffectsOptions {
+export interface FindingApplierOptions {
   readonly budget: TimedBudgetKeeper;
   /** Bounds how many Nodes are written at once. */
   readonly writes: Semaphore;
@@ -38,7 +38,7 @@ export interface Examined {
  * Applies the findings within the budgets, and reports which deletions are withheld. A failed write is repeated at the
  * next lookup.
  */
-export interface Effects {
+export interface FindingApplier {
   apply(examined: readonly Examined[]): Promise<void>;
   /** Removes our power taints and resets the condition. Returns whether none of them is left. */
   clear(node: NodeView): Promise<boolean>;
@@ -72,11 +72,11 @@ function isKept(reason: string): boolean {
   return Object.hasOwn(missingReasons, reason) && reason !== 'CloudUnknown' && reason !== 'LifeUnknown';
 }
 
-export function createEffects(
+export function createFindingApplier(
   context: NodeContext,
-  options: EffectsOptions,
+  options: FindingApplierOptions,
   suspects: { end(suspect: Suspect): void; retry(suspect: Suspect, atLeastMs?: number): void },
-): Effects {
+): FindingApplier {
   const { api, clock, log, nodes, resolver, events, metrics } = context;
   const withheld = createWaitingNodes<MissingReason>(metrics.deletionsWithheld);
 
