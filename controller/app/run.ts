@@ -17,7 +17,7 @@ import type { ServingCredentials } from '../runtime/serving/credentials.ts';
 import { leaderHealth } from '../runtime/serving/leader-health.ts';
 import type { PassedOnReports } from '../runtime/serving/secure-server.ts';
 import { connectTo, installedIn } from './connect.ts';
-import { followReports } from './hear-reports.ts';
+import { followReports } from './follow-reports.ts';
 import { openAttestor } from './open-attestor.ts';
 import { type CloudSet, createCloudSet } from './open-clouds.ts';
 import { type Loops, loopNames } from './options/loops.ts';
@@ -203,7 +203,8 @@ async function runReplica(
   });
 
   log.info('started', { version, identity, clouds: clouds.map(({ scope }) => scope) });
-  if (options.hear) void followReports(options.hear, replica.context.reports, { clock, log, signal: stop });
+  if (options.readReports)
+    void followReports(options.readReports, replica.context.reports, { clock, log, signal: stop });
   try {
     await replica.run(stop);
   } finally {

@@ -37,7 +37,7 @@ export function planCommand(environment: CommandEnvironment): CommandDefinition 
       exitCode(io, 'plan', async () => {
         const options = { ...(await readDecisionOptions(values)), reportUrl: '' };
         const { signal } = environment;
-        const listening = options.hear && { hear: options.hear, forMs: values.listen, signal };
+        const listening = options.readReports && { readReports: options.readReports, forMs: values.listen, signal };
         if (values.listen > 0 && listening === undefined)
           throw new OptionError(`--listen: "${formatDuration(values.listen)}", expected --reports-url beside it`);
         const ahead = createSkippingClock(clock);

@@ -2,7 +2,7 @@ import type { Clock } from '../../common/process/clock.ts';
 import { formatDuration } from '../../common/process/duration.ts';
 import { errorFields } from '../../common/process/log.ts';
 import { restOrAbort } from '../../common/process/until.ts';
-import { type HearReports, hearingPeriodMs } from '../app/hear-reports.ts';
+import { type ReadReports, readPeriodMs } from '../app/follow-reports.ts';
 import type { KubeApi } from '../kube/api.ts';
 import { createInterner } from '../kube/intern.ts';
 import { readPages } from '../kube/paged-list.ts';
@@ -12,7 +12,7 @@ import { ownershipOf } from '../model/ownership.ts';
 import type { ReportStore } from '../reports/store.ts';
 
 export interface Listening {
-  readonly hear: HearReports;
+  readonly readReports: ReadReports;
   /** How long to read again while a Node that could report is unheard, milliseconds; 0: read once. */
   readonly forMs: number;
   readonly signal: AbortSignal;
@@ -27,18 +27,18 @@ interface ListenParts {
 }
 
 /**
- * Hears what agents have reported to the leader. Returns why some may be missing; undefined where all that it has are
+ * Reads the reports of agents that the leader has. Returns why some may be missing; undefined where all that it has are
  * there. Throws a KubeError.
  */
 export async function listen(
-  { hear, forMs, signal }: Listening,
+  { readReports, forMs, signal }: Listening,
   reports: ReportStore,
   parts: ListenParts,
 ): Promise<string | undefined> {
   const { ahead: clock, say } = parts;
   const untilMs = clock.monotonic() + forMs;
   for (;;) {
-    const fault = await hear(reports, clock).then(
+    const fault = await readReports(reports, clock).then(
       () => undefined,
       (error: unknown) => `the reports of the leader cannot be read: ${errorFields(error)['error']}`,
     );
@@ -47,7 +47,7 @@ export async function listen(
     const unheard = await countUnheard(reports, parts, signal);
     if (fault === undefined && unheard === 0) return undefined;
     say(fault ?? `listening for ${formatDuration(Math.ceil(leftMs / 1000) * 1000)} yet: ${unheard} nodes not heard`);
-    await restOrAbort(clock, Math.min(leftMs, hearingPeriodMs), signal);
+    await restOrAbort(clock, Math.min(leftMs, readPeriodMs), signal);
   }
 }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { beforeEach, describe, it } from 'node:test';
-import type { HearReports } from '../../controller/app/hear-reports.ts';
+import type { ReadReports } from '../../controller/app/follow-reports.ts';
 import { isEmptyPlan, type Plan } from '../../controller/dry-run/planned-change.ts';
 import { planOf } from '../commands/harness/plan-of.ts';
 import { type Replica, reportedOf, type World } from './harness/world.ts';
@@ -17,8 +17,8 @@ describe('the plan of Nodes', () => {
     await world.clock.advance(0);
   });
 
-  const plan = (flags: readonly string[] = [], hear?: HearReports) =>
-    planOf({ api: replica.kube, cloud: world.cloud, clock: world.clock, ...(hear && { hear }) }, flags);
+  const plan = (flags: readonly string[] = [], readReports?: ReadReports) =>
+    planOf({ api: replica.kube, cloud: world.cloud, clock: world.clock, ...(readReports && { readReports }) }, flags);
 
   it('says what joining Nodes would get, and writes nothing', async () => {
     world.join('a');
@@ -78,16 +78,16 @@ describe('the plan of Nodes', () => {
     const whyHeld = ({ changes }: Pick<Plan, 'changes'>) => changes.find(({ action }) => action === 'hold')?.what ?? '';
     assert.match(whyHeld(await plan()), /^AwaitingReport: .*hears agents with --reports-url only/);
     let heard = 0;
-    const hear: HearReports = async (store) => {
+    const readReports: ReadReports = async (store) => {
       heard += 1;
       const stored = heard === 4 ? replica.reports.get('a') : undefined;
       if (stored) store.adopt(stored);
     };
     replica.report('a', { instance: reportedOf(vm) });
-    assert.match(whyHeld(await plan([], hear)), /^AwaitingReport: .*--listen waits for it$/);
+    assert.match(whyHeld(await plan([], readReports)), /^AwaitingReport: .*--listen waits for it$/);
     assert.equal(heard, 1);
     heard = 0;
-    const { changes, problems } = await plan(['--listen=60s'], hear);
+    const { changes, problems } = await plan(['--listen=60s'], readReports);
     assert.deepEqual([heard, problems], [4, []], 'it ends as soon as all are heard');
     assert.match(changes.map(({ what }) => what).join('\n'), /spec providerID: simulated:/);
     assert.equal(whyHeld({ changes }), '');

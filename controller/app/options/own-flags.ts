@@ -268,7 +268,7 @@ export const runFlags = defineFlags({
     default: '',
     help:
       'Where plan and --dry-run, to which no agent reports, read the reports that the leader has: ' +
-      'https://127.0.0.1:PORT/reports, the end of a kubectl port-forward. Empty: they hear no agent.',
+      'https://127.0.0.1:PORT/reports, the end of a kubectl port-forward. Empty: no reports are read.',
   },
   'reports-token-file': {
     kind: 'string',

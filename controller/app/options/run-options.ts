@@ -8,7 +8,7 @@ import { type CredentialFiles, readCredentialFiles } from '../../runtime/serving
 import { type ListenAddress, parseListenAddress } from '../../runtime/serving/listen-address.ts';
 import type { TlsPolicy } from '../../runtime/serving/tls-policy.ts';
 import { defaultRouteAddress, reportUrl, systemAddresses } from '../advertise.ts';
-import { type HearReports, reportsAt } from '../hear-reports.ts';
+import { type ReadReports, reportsAt } from '../follow-reports.ts';
 import type { SecureOptions } from '../serve-securely.ts';
 import type { WebhookOptions } from '../serve-webhooks.ts';
 import { type Loops, parseLoops } from './loops.ts';
@@ -46,8 +46,8 @@ export interface DecisionOptions {
   /** `--node-labels-from-tags`. */
   readonly tagLabels: readonly TagLabelRule[];
   readonly network: NetworkOptions;
-  /** `--reports-url`: where a plan or dry run hears agents. Undefined: nowhere. */
-  readonly hear: HearReports | undefined;
+  /** `--reports-url`: where a plan or dry run reads reports. Undefined: nowhere. */
+  readonly readReports: ReadReports | undefined;
 }
 
 /** All options of `run`, validated. */
@@ -107,7 +107,7 @@ export async function readDecisionOptions(values: Values): Promise<DecisionOptio
     interruptionTaint: values.interruptionTaint,
     tagLabels: values.nodeLabelsFromTags.map((text) => parseTagLabelRule(text)!),
     network: readNetworkOptions(values, loops),
-    hear: reportsAt(values.reportsUrl, values.reportsTokenFile),
+    readReports: reportsAt(values.reportsUrl, values.reportsTokenFile),
   };
 }
 

@@ -4,7 +4,7 @@ import { type Log, silentLog } from '../../../common/process/log.ts';
 import { seededRandom } from '../../../common/process/random.ts';
 import type { FakeClock } from '../../../common/testing/fake-clock.ts';
 import { names } from '../../../common/well-known.ts';
-import type { HearReports } from '../../../controller/app/hear-reports.ts';
+import type { ReadReports } from '../../../controller/app/follow-reports.ts';
 import { readDecisionOptions } from '../../../controller/app/options/run-options.ts';
 import type { Cloud } from '../../../controller/clouds/cloud.ts';
 import { createSimulatedCloud } from '../../../controller/clouds/simulated/simulated-cloud.ts';
@@ -26,7 +26,7 @@ export interface PlannedWorld {
   /** Default: the simulated cloud. */
   readonly clouds?: readonly ConfiguredCloud[];
   /** The reports of agents that the leader has. Default: none are read. */
-  readonly hear?: HearReports;
+  readonly readReports?: ReadReports;
   /** As in PlanParts. */
   readonly reportOnly?: ReadonlySet<string>;
 }
@@ -42,7 +42,11 @@ export async function planOf(world: PlannedWorld, flags: readonly string[] = [])
     ...{ api, clock, ahead, log, random: seededRandom(2), aheadMs: parsed.values.ahead },
     clouds: world.clouds ?? [simulatedCloud(world, ahead)],
     options: { ...(await readDecisionOptions(parsed.values)), reportUrl: '' },
-    listening: world.hear && { hear: world.hear, forMs: parsed.values.listen, signal: new AbortController().signal },
+    listening: world.readReports && {
+      readReports: world.readReports,
+      forMs: parsed.values.listen,
+      signal: new AbortController().signal,
+    },
     ...(world.reportOnly && { reportOnly: world.reportOnly }),
     say: () => {},
     rest: (calls) => clock.advance(calls > 0 ? 10 : 0),

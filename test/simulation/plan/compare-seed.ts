@@ -163,7 +163,7 @@ async function planned(world: World, wire: Wire, options: ReplicaOptions, heard:
     pageSize: scenario.pageSize,
     say() {},
     listening: {
-      hear: async (store, now) => tell(store, heard, now),
+      readReports: async (store, now) => tell(store, heard, now),
       ...{ forMs: 0, signal: new AbortController().signal },
     },
     async rest(calls) {

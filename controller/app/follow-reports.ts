@@ -8,16 +8,16 @@ import type { ReportStore } from '../reports/store.ts';
 import { askSecurePort } from './ask-secure-port.ts';
 
 /** Takes the reports that the leader has into this store. Throws an Error that says why some may be missing. */
-export type HearReports = (store: ReportStore, clock: Clock) => Promise<void>;
+export type ReadReports = (store: ReportStore, clock: Clock) => Promise<void>;
 
 /** How long between two readings. */
-export const hearingPeriodMs = 10_000;
+export const readPeriodMs = 10_000;
 /** No report is as long; reports of 15,000 Nodes are some 20 MB. */
 const longestLine = 64 * 1024;
 const maxLength = 256 * 1024 * 1024;
 
 /** Undefined without an address. Throws an OptionError for one of another machine. */
-export function reportsAt(url: string, tokenFile: string): HearReports | undefined {
+export function reportsAt(url: string, tokenFile: string): ReadReports | undefined {
   if (url === '') return undefined;
   const ask = askSecurePort('reports', url, async () => (tokenFile === '' ? '' : readFile(tokenFile, 'utf8')));
   // Its schema is compiled once, for the first reading.
@@ -46,21 +46,21 @@ interface Following {
   readonly signal: AbortSignal;
 }
 
-/** Hears again and again, and says once why it cannot. Never rejects. */
+/** Reads again and again, and says once why it cannot. Never rejects. */
 export async function followReports(
-  hear: HearReports,
+  readReports: ReadReports,
   store: ReportStore,
   { clock, log, signal }: Following,
 ): Promise<void> {
   let before = '';
   while (!signal.aborted) {
     let fault = '';
-    await hear(store, clock).catch((error: unknown) => {
+    await readReports(store, clock).catch((error: unknown) => {
       const fields = errorFields(error);
       fault = String(fields['error']);
       if (fault !== before) log.warn('the reports of the leader cannot be read', fields);
     });
     before = fault;
-    await restOrAbort(clock, hearingPeriodMs, signal);
+    await restOrAbort(clock, readPeriodMs, signal);
   }
 }

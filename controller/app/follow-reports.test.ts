@@ -14,7 +14,7 @@ import { createReportStore, type ReportStore } from '../reports/store.ts';
 import { exampleReport } from '../reports/testing/example-report.ts';
 import type { ServingCredentials } from '../runtime/serving/credentials.ts';
 import { createSecureServer, type PassedOnReports, type SecureServer } from '../runtime/serving/secure-server.ts';
-import { followReports, type HearReports, reportsAt } from './hear-reports.ts';
+import { followReports, type ReadReports, reportsAt } from './follow-reports.ts';
 
 /** The token `reader` may get `/reports`, `other` nothing. */
 const api: KubeApi = {
@@ -26,7 +26,7 @@ const api: KubeApi = {
   watch: () => Promise.reject(new Error('nothing to watch')),
 };
 
-describe('hearing agents through the leader', () => {
+describe('the reports of the leader', () => {
   const clock: Clock = systemClock();
   let folder: string;
   let credentials: ServingCredentials;
@@ -37,7 +37,7 @@ describe('hearing agents through the leader', () => {
   let answer: () => PassedOnReports;
 
   before(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'mooring-hear-'));
+    folder = await mkdtemp(join(tmpdir(), 'mooring-reports-'));
     for (const name of ['reader', 'other']) await writeFile(join(folder, name), `${name}\n`);
     const now = Date.now();
     credentials = await issueSelfSigned(['localhost'], { notBefore: now - 60_000, notAfter: now + 3_600_000 });
@@ -55,7 +55,7 @@ describe('hearing agents through the leader', () => {
   });
   afterEach(() => server.close());
 
-  function hear(token = 'reader', from: HearReports | undefined = reportsAt(url, join(folder, token))): Promise<void> {
+  function read(token = 'reader', from: ReadReports | undefined = reportsAt(url, join(folder, token))): Promise<void> {
     assert.ok(from);
     return from(store, clock);
   }
@@ -68,23 +68,23 @@ describe('hearing agents through the leader', () => {
 
   it('takes all that it has, though they come in many parts', async () => {
     for (let each = 0; each < 3000; each += 1) report(`node-${each}`);
-    await hear();
+    await read();
     assert.equal(store.size, 3000);
     assert.deepEqual(store.get('node-2999')?.report.instance, exampleReport().instance);
   });
 
   it('says why it cannot: no right, a standby, an invalid report, no server', async () => {
     await assert.rejects(
-      hear('other'),
+      read('other'),
       /may not read: the account of --reports-token-file may not get \/reports \(403/,
     );
     answer = () => ({ fault: 'this replica does not lead' });
-    await assert.rejects(hear(), { message: 'the controller answered 503: this replica does not lead' });
+    await assert.rejects(read(), { message: 'the controller answered 503: this replica does not lead' });
     answer = () => ({ lines: ['{"nodeName":"a"}\n'] });
-    await assert.rejects(hear(), /^Error: nodeUid: expected a value/);
+    await assert.rejects(read(), /^Error: nodeUid: expected a value/);
     answer = () => ({ lines: [`"${'x'.repeat(70_000)}`, 'x'.repeat(70_000)] });
-    await assert.rejects(hear(), /the reports are too long/);
-    await assert.rejects(hear('', reportsAt('https://127.0.0.1:1/reports', '')), /ECONNREFUSED/);
+    await assert.rejects(read(), /the reports are too long/);
+    await assert.rejects(read('', reportsAt('https://127.0.0.1:1/reports', '')), /ECONNREFUSED/);
     assert.equal(store.size, 0);
   });
 
@@ -100,18 +100,18 @@ describe('hearing agents through the leader', () => {
     const log = createLog({ clock: time, level: 'info', format: 'json', write: (line) => lines.push(line) });
     const stop = new AbortController();
     const outcomes = ['down', 'down', '', 'down', ''];
-    let heard = 0;
+    let reads = 0;
     const following = followReports(
       async () => {
-        const outcome = outcomes[heard];
-        heard += 1;
+        const outcome = outcomes[reads];
+        reads += 1;
         if (outcome) throw new Error(outcome);
       },
       store,
       { clock: time, log, signal: stop.signal },
     );
     for (let each = 0; each < 4; each += 1) await time.advance(10_000);
-    assert.deepEqual([heard, lines.length], [5, 2]);
+    assert.deepEqual([reads, lines.length], [5, 2]);
     stop.abort();
     await following;
   });
