@@ -37,3 +37,19 @@ export function addRequirements(
   const extended = terms.map((term) => ({ ...term, matchExpressions: [...(term.matchExpressions ?? []), ...added] }));
   return extended.length > 0 ? extended : [{ matchExpressions: added }];
 }
+
+/**
+ * The first requirement that no zone, or not the region, of this place fulfils. Drivers have keys of their own for the
+ * same: `topology.ebs.csi.aws.com/zone`.
+ */
+export function excludingRequirement(
+  terms: readonly SelectorTerm[],
+  { zones, region }: VolumePlace,
+): { readonly requirement: Requirement; readonly told: readonly string[] } | undefined {
+  for (const requirement of terms.flatMap(({ matchExpressions }) => matchExpressions ?? [])) {
+    const { key, operator, values = [] } = requirement;
+    const told = key.endsWith('/zone') ? zones : key.endsWith('/region') && region !== undefined ? [region] : [];
+    if (operator === 'In' && told.length > 0 && !told.some((one) => values.includes(one))) return { requirement, told };
+  }
+  return undefined;
+}

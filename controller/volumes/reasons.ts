@@ -5,8 +5,8 @@ export const volumeEventReasons = {
     'minutes.',
   VolumeLookupFailed: 'The cloud could not tell about the volume; the message says why. Tried again as above.',
   VolumeTopologyDiffers:
-    'A zone or region label of the PersistentVolume has another value than the cloud tells. The label stays, and ' +
-    'nothing is added to this PersistentVolume.',
+    'A zone or region label of the PersistentVolume has another value than the cloud tells, or its node affinity ' +
+    'excludes what the cloud tells. Both stay, and nothing is added to this PersistentVolume.',
   VolumeTopologyUnusable:
     'The zone or region of the volume cannot be the value of a label, so the PersistentVolume gets no labels.',
 } as const;

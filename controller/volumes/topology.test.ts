@@ -34,9 +34,30 @@ describe('the plan for a PersistentVolume', () => {
     assert.deepEqual(planTopology(done, place, 'open'), { kind: 'complete' });
   });
 
-  it('replaces no node affinity about a zone, even one that contradicts the cloud', () => {
-    const planned = planTopology({ ...bare, terms: elsewhere }, { zones: ['a'], region: 'r' }, 'open');
-    assert.deepEqual(planned, { kind: 'write', labels: { [zone]: 'a', [region]: 'r' }, terms: undefined });
+  it('adds only labels to a node affinity that names the zone', () => {
+    const planned = planTopology({ ...bare, terms: elsewhere }, { zones: ['z'], region: 'r' }, 'open');
+    assert.deepEqual(planned, { kind: 'write', labels: { [zone]: 'z', [region]: 'r' }, terms: undefined });
+  });
+
+  it('writes nothing where the node affinity excludes the zone or region of the cloud, by whichever key', () => {
+    for (const key of [zone, 'topology.cinder.csi.openstack.org/zone', 'failure-domain.beta.kubernetes.io/region'])
+      for (const affinity of ['open', 'fixed'] as const) {
+        const terms = [{ matchExpressions: [{ key, operator: 'In', values: ['az1', 'az2'] }] }];
+        const planned = planTopology({ ...bare, terms }, { zones: ['nova'], region: 'r' }, affinity);
+        const told = key.endsWith('zone') ? 'nova' : 'r';
+        const why = `node affinity ${key}: az1, az2, but the cloud says ${told}`;
+        assert.deepEqual(planned, { kind: 'differs', why });
+      }
+  });
+
+  it('is for one of the zones of a replicated volume in each term', () => {
+    const inZone = (name: string) => ({ matchExpressions: [{ key: 'd/zone', operator: 'In', values: [name] }] });
+    const planned = planTopology(
+      { ...bare, terms: [inZone('a'), inZone('b')] },
+      { zones: ['a', 'b'], region: 'r' },
+      'fixed',
+    );
+    assert.deepEqual(planned, { kind: 'write', labels: { [zone]: 'a__b', [region]: 'r' }, terms: undefined });
   });
 
   it('extends another node affinity only while the object is created', () => {

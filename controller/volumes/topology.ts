@@ -1,9 +1,12 @@
 import { labels } from '../../common/well-known.ts';
 import type { VolumePlace } from '../clouds/volumes.ts';
-import { addRequirements, requirementsOf, type SelectorTerm } from './node-affinity.ts';
+import { addRequirements, excludingRequirement, requirementsOf, type SelectorTerm } from './node-affinity.ts';
 import { labelsOf, type VolumeView, zonesOfLabel } from './volume-view.ts';
 
-/** What a PersistentVolume lacks. `differs`: a label of it has another value than the cloud; all of it stays. */
+/**
+ * What a PersistentVolume lacks. `differs`: a label of it, or its node affinity, is about another place than the cloud
+ * tells; all of it stays.
+ */
 export type TopologyPlan =
   | { readonly kind: 'complete' }
   | TopologyChange
@@ -50,6 +53,13 @@ export function planTopology(volume: VolumeView, place: VolumePlace, affinity: '
   const isFixed = affinity === 'fixed' && volume.terms.length > 0;
   const terms = isFixed ? undefined : addRequirements(volume.terms, requirementsOf(place));
   if (terms === undefined && Object.keys(missing).length === 0) return { kind: 'complete' };
+  // The scheduler heeds labels and affinity, so together they would leave no Node for its pods.
+  const excluding = excludingRequirement(volume.terms, place);
+  if (excluding) {
+    const { requirement, told } = excluding;
+    const own = `node affinity ${requirement.key}: ${requirement.values?.join(', ')}`;
+    return { kind: 'differs', why: `${own}, but the cloud says ${told.join(', ')}` };
+  }
   return { kind: 'write', labels: missing, terms };
 }
 
