@@ -125,9 +125,10 @@ async function eachService(api: KubeApi, see: (service: ServiceView) => void): P
   await readPages({ api, path: '/api/v1/services', query: {}, pageSize: 250, unread: [], signal, onPage });
 }
 
-/** A load balancer that the warning names is deleted. */
+/** The orphan that the warning tells of is deleted. */
 function isResolved(what: string, changes: readonly PlannedChange[]): boolean {
-  return changes.some(({ action, target }) => action === 'delete' && target !== undefined && what.includes(target));
+  const orphan = (id: string, scope: string) => `OrphanedLoadBalancer: Load balancer ${id} in ${scope} `;
+  return changes.some(({ action, target, of }) => action === 'delete' && target && what.startsWith(orphan(target, of)));
 }
 
 function isSaid(held: ReadonlyMap<string, PlannedChange>, object: string, what: string): boolean {

@@ -37,9 +37,10 @@ export function recordingRoutes(routes: Routes, scope: string, record: ChangeRec
       permit(0);
       if (created.delete(route.id)) return record.set(key(route), []);
       removed.set(route.id, route);
-      const { destination, providerID: target = '' } = route;
-      const [object, what] = [`route ${destination}`, `to ${target || 'nothing'}`];
-      record.set(key(route), [{ of: scope, object, action: 'delete', what, target }]);
+      const { destination, providerID } = route;
+      const [object, what] = [`route ${destination}`, `to ${providerID ?? 'nothing'}`];
+      const target = providerID === undefined ? {} : { target: providerID };
+      record.set(key(route), [{ of: scope, object, action: 'delete', what, ...target }]);
     },
   };
 }

@@ -116,6 +116,7 @@ describe('the plan of every loop of run', () => {
     const later = await plan('--delete-orphans', '--ahead=25h');
     const deletions = later.changes.filter(({ action }) => action === 'delete');
     assert.ok(deletions.length > 0 && deletions.every(({ inMs }) => (inMs ?? 0) >= 23 * 60 * minutes));
+    assert.doesNotMatch(texts(later.changes), /OrphanedLoadBalancer/);
   });
 
   it('tells of a Service that no configured cloud could serve, and when its condition follows', async () => {
