@@ -23,7 +23,10 @@ export interface ObservedRoute {
   readonly providerID: string | undefined;
   /** Whether the cloud shows that the route drops packets. */
   readonly blackhole: boolean;
-  /** Whether its tags are ours; undefined where this cloud cannot tag routes. */
+  /**
+   * Whether its tags are ours. Undefined: only a record tells, because this cloud cannot tag routes, or because the
+   * classic controller of a cloud that can did not say of which cluster the route is.
+   */
   readonly ours: boolean | undefined;
 }
 

@@ -3,11 +3,11 @@ import type { RoutePlan } from './route-plan.ts';
 import type { RouteRecord, RouteRecords } from './route-records.ts';
 import type { TableCache } from './table-cache.ts';
 
-/** Maintains the route records of one scope whose cloud cannot tag routes. */
+/** Maintains the records of those routes of one scope that do not say themselves whose they are. */
 export interface RecordKeeper<R extends ObservedRoute> {
   /**
-   * Records routes to existing Nodes before they are created. Drops records that two consecutive reads showed to be
-   * unused. Undefined when there is nothing to write; otherwise the write, which rejects with a KubeError.
+   * Records routes to existing Nodes, new ones before they are created. Drops records that two consecutive reads showed
+   * to be unused. Undefined when there is nothing to write; otherwise the write, which rejects with a KubeError.
    */
   keep(table: Pick<TableCache<R>, 'table' | 'readAtMs'>, plan: RoutePlan<R>): Promise<void> | undefined;
 }
@@ -27,13 +27,17 @@ export function createRecordKeeper<R extends ObservedRoute>(
     instance: providerID === undefined ? '' : instanceOf(providerID),
   });
 
-  function unrecorded({ keep, create }: RoutePlan<R>): RouteRecord[] {
-    if (tagged) return [];
-    return [
-      ...keep.flatMap(({ route, destination, node }) =>
-        route.ours === undefined ? [recordOf(destination, node.providerID)] : [],
+  function unrecorded(routes: readonly R[], { keep, create }: RoutePlan<R>): RouteRecord[] {
+    const unmarked = new Set(
+      routes.flatMap(({ destination, providerID, ours }) =>
+        ours === undefined ? [keyOf(recordOf(textOf(destination), providerID))] : [],
       ),
-      ...create.map(({ desired }) => recordOf(desired.destination, desired.providerID)),
+    );
+    return [
+      ...keep
+        .map(({ destination, node }) => recordOf(destination, node.providerID))
+        .filter((record) => unmarked.has(keyOf(record))),
+      ...(tagged ? [] : create.map(({ desired }) => recordOf(desired.destination, desired.providerID))),
     ].filter(({ destination, instance }) => !records.has(scope, destination, instance));
   }
 
@@ -57,7 +61,7 @@ export function createRecordKeeper<R extends ObservedRoute>(
   return {
     keep({ table, readAtMs }, plan) {
       const routes = table?.routes ?? [];
-      const note = unrecorded(plan);
+      const note = unrecorded(routes, plan);
       // A list right after a change may not show it yet, so only a later read counts.
       const drop = readAtMs > prunedAtMs ? outlived(routes, plan) : [];
       prunedAtMs = Math.max(prunedAtMs, readAtMs);

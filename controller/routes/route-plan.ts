@@ -41,8 +41,8 @@ export interface RoutesInput<R extends ObservedRoute> {
   readonly undecided: readonly string[];
   readonly table: RouteTable<R>;
   /**
-   * For clouds that cannot tag routes: whether a route from this range to this instance was recorded; `instance`
-   * undefined: to any instance.
+   * For routes whose tags do not tell: whether one from this range to this instance was recorded; `instance` undefined:
+   * to any instance.
    */
   recorded(destination: string, instance: string | undefined): boolean;
   /** The same key for all spellings of an instance's providerID. */

@@ -166,12 +166,8 @@ export function createScopeRoutes<R extends ObservedRoute>(
     return true;
   }
 
-  /**
-   * The first load shows which routes are ours, later ones restore lost records. A cloud that tags routes needs no
-   * records.
-   */
+  /** The first load shows which routes are ours, later ones restore lost records. */
   async function loadRecords(): Promise<void> {
-    if (routes.tagged) return;
     try {
       await records.load(scope, formerScopes);
     } catch (error) {
@@ -217,6 +213,8 @@ export function createScopeRoutes<R extends ObservedRoute>(
     const recording = recordsKept.keep(table, current);
     if (recording) {
       await recording.catch((error: unknown) => {
+        // It concerns routes that stand; those to be created say themselves that they are ours.
+        if (routes.tagged) return log.warn('route records not written', errorFields(error));
         showUnrecorded(current, error);
         throw error;
       });

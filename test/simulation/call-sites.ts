@@ -17,6 +17,7 @@ const oftenCalled = [
   'cloud POST routes',
   'kube create events',
   'kube create tokenreviews',
+  'kube get configmaps',
   'kube get leases',
   'kube get leases (node)',
   'kube get namespaces',

@@ -126,30 +126,37 @@ describe('routes', () => {
     assert.equal((await create({ destination: 'fd00:10:1::/64' })).id, id);
   });
 
-  it('are ours by the cluster in the description; those of the classic controller and of others are not', async () => {
+  it('are ours by the cluster in the description, which those of the classic controller do not name', async () => {
     const { fake, create, observe } = await setUp();
     const { id } = await create();
     const route = fake.routes.get(id)!;
     const others = [
       { name: 'kubernetes-1', description: 'k8s-node-route' },
       { name: 'other-cluster', description: 'k8s-node-route mooring.dev/cluster=cluster-uid-2 node=n' },
-      { name: 'plain', description: undefined },
+      { name: 'kubernetes-2', description: 'k8s-node-route-2' },
+      { name: 'kubernetes-3', description: undefined },
     ];
     for (const other of others) fake.routes.set(other.name, { ...route, ...other } as typeof route);
     assert.deepEqual(
       (await observe()).map(({ id: name, ours, providerID }) => [name, ours, providerID]),
-      [id, ...others.map(({ name }) => name)].map((name) => [name, name === id, desired.providerID]),
+      [
+        [id, true],
+        ['kubernetes-1', undefined],
+        ...['other-cluster', 'kubernetes-2', 'kubernetes-3'].map((name) => [name, false]),
+      ].map((expected) => [...expected, desired.providerID]),
     );
   });
 
-  it('of the same cluster to VMs of another project are not ours: its own configuration keeps them', async () => {
+  it('to VMs of another project are not ours, whoever made them: its own configuration keeps them', async () => {
     const { fake, create, observe } = await setUp();
     const { id } = await create();
     const link = 'https://www.googleapis.com/compute/v1/projects/other/zones/us-central1-a/instances/n';
-    fake.routes.set(id, { ...fake.routes.get(id)!, nextHopInstance: link });
+    const route = { ...fake.routes.get(id)!, nextHopInstance: link };
+    fake.routes.set(id, route);
+    fake.routes.set('kubernetes-1', { ...route, name: 'kubernetes-1', description: 'k8s-node-route' });
     assert.deepEqual(
       (await observe()).map(({ id: name, providerID, ours }) => [name, providerID, ours]),
-      [[id, undefined, false]],
+      [id, 'kubernetes-1'].map((name) => [name, undefined, false]),
     );
   });
 

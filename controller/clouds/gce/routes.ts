@@ -158,14 +158,15 @@ function observed(route: AnswerFields, cluster: string, project: string): Observ
   const blackhole = route.optionalObjects('warnings').some((warning) => warning.optionalText('code') === gone);
   const instanceId = hop === null || hop[1] !== project ? undefined : hop.slice(1).join('/');
   const range = route.text('destRange');
-  const isDescribed = route.optionalText('description')?.startsWith(`${classicMark} mooring.dev/cluster=${cluster} `);
+  const description = route.optionalText('description') ?? '';
+  const isDescribed = description.startsWith(`${classicMark} mooring.dev/cluster=${cluster} `);
   return {
     id: route.text('name'),
     destination: normalCidr(range) ?? range,
     providerID: instanceId === undefined || blackhole ? undefined : providerId.print({ instanceId }),
     blackhole,
     // The network of a Shared VPC has routes to the cluster's VMs of other projects, too.
-    ours: isDescribed === true && instanceId !== undefined,
+    ours: instanceId === undefined ? false : description === classicMark ? undefined : isDescribed,
   };
 }
 

@@ -30,7 +30,7 @@ export interface TeardownContext {
   readonly routes?: boolean;
   /** Checks the credential's visibility: without it, a full cloud looks empty. */
   readonly checkVisibility: CheckVisibility;
-  /** Whether a route of a cloud that cannot tag routes is recorded as ours. Default: no. */
+  /** Whether a route without tags is recorded as ours. Default: no. */
   recordedRoute?(scope: string, route: ObservedRoute): boolean;
   /** Told what is read, before each read; undefined when all is read. */
   onRead?(what: string | undefined): void;
@@ -118,7 +118,7 @@ export async function planTeardown(context: TeardownContext, signal: AbortSignal
       const what = `route to ${route.destination}${route.providerID === undefined ? '' : ` by ${route.providerID}`}`;
       if (ours) items.push({ kind: 'route', scope, target: route.id, what, steps: [`remove ${what}`], routes, route });
       else if (route.ours === undefined)
-        kept.push({ scope, what, why: 'this cloud cannot tag routes, and nothing recorded says that it is ours' });
+        kept.push({ scope, what, why: 'it carries no tags, and nothing recorded says that it is ours' });
     }
   }
   context.onRead?.('instances of Nodes, to see what the credential sees');
