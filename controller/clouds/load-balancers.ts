@@ -76,6 +76,8 @@ export interface DesiredLoadBalancer {
   readonly families: readonly IpFamily[];
   /** Normalised CIDRs, sorted, without duplicates; empty: unrestricted. */
   readonly sourceRanges: readonly string[];
+  /** Beside empty `sourceRanges`: the Service says 0.0.0.0/0, not nothing. Default: false. */
+  readonly asksForEverybody?: boolean;
   readonly sessionAffinity: { readonly timeoutSeconds: number } | undefined;
   readonly trafficPolicy: 'Cluster' | 'Local';
   /** HTTP on every member. */

@@ -60,6 +60,12 @@ describe('what a Service asks of its load balancer', () => {
     });
   });
 
+  it('tells a Service that asks for everybody from one that says nothing about source ranges', () => {
+    const { sourceRanges, asksForEverybody } = desired({ spec: { loadBalancerSourceRanges: ['0.0.0.0/0'] } });
+    assert.deepEqual([sourceRanges, asksForEverybody], [[], true]);
+    assert.equal('asksForEverybody' in desired(), false);
+  });
+
   it('has upstream’s default name', () => {
     assert.equal(defaultName('6a2f3f1e-0b0c-4d5e-8f90-123456789abc').length, 32);
     assert.equal(defaultName('abc'), 'aabc');

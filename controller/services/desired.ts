@@ -138,6 +138,7 @@ export function desiredOf(
       })),
       families: service.ipFamilies.length > 0 ? service.ipFamilies : (['IPv4'] satisfies IpFamily[]),
       sourceRanges: ranges.ranges,
+      ...(ranges.asksForEverybody && { asksForEverybody: true }),
       sessionAffinity:
         service.sessionAffinity === 'ClientIP'
           ? { timeoutSeconds: service.affinityTimeout ?? defaultAffinitySeconds }

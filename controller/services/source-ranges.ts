@@ -4,7 +4,7 @@ import type { IpFamily } from '../clouds/load-balancers.ts';
 import type { ServiceView } from '../model/service-view.ts';
 
 export type SourceRanges =
-  | { readonly ok: true; readonly ranges: readonly string[] }
+  | { readonly ok: true; readonly ranges: readonly string[]; readonly asksForEverybody: boolean }
   | { readonly ok: false; readonly message: string };
 
 /**
@@ -36,7 +36,8 @@ export function sourceRangesOf(
     const message = `${from}: ${sorted.join(', ')}, ${expected}`;
     return { ok: false, message };
   }
-  return { ok: true, ranges: isUnrestricted(sorted) ? [] : sorted };
+  const asksForEverybody = isUnrestricted(sorted);
+  return { ok: true, ranges: asksForEverybody ? [] : sorted, asksForEverybody };
 }
 
 /** Upstream takes this one range, and no other, for "unrestricted". */

@@ -118,6 +118,8 @@ describe('annotations of the classic controller', () => {
     const annotations = { 'allow-rules': 'ip:1.2.3.4' };
     await harness.settle({ annotations, sourceRanges: ['192.0.2.0/24'] });
     assert.deepEqual(harness.balancer().wire['firewall'], { allow: ['cidr:192.0.2.0/24'], deny: [] });
+    await harness.settle({ annotations, asksForEverybody: true });
+    assert.deepEqual(harness.balancer().wire['firewall'], { allow: [], deny: [] });
   });
 });
 

@@ -37,7 +37,7 @@ function firewallRule(text: string): string | undefined {
 
 /** Pure. */
 export function settingsOf(desired: DesiredLoadBalancer): Settings {
-  const { annotations, ports, sourceRanges } = desired;
+  const { annotations, ports, sourceRanges, asksForEverybody = false } = desired;
   // An empty one says nothing.
   const { read, wrong, problems } = createAnnotationReader<AnnotationName>({
     textOf: (name) => annotations[prefix + name] || undefined,
@@ -107,7 +107,7 @@ export function settingsOf(desired: DesiredLoadBalancer): Settings {
   };
   const allowed = read('allow-rules', listOf(firewallRule)) ?? [];
   const firewall = {
-    allow: sourceRanges.length > 0 ? sourceRanges.map((range) => `cidr:${range}`) : allowed,
+    allow: sourceRanges.length > 0 || asksForEverybody ? sourceRanges.map((range) => `cidr:${range}`) : allowed,
     deny: read('deny-rules', listOf(firewallRule)) ?? [],
   };
   if (annotations[disownAnnotation] !== undefined && annotations[disownAnnotation] !== 'false')

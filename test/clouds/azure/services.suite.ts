@@ -58,6 +58,7 @@ const services: readonly Asked[] = [
   { name: 'tagged', annotations: { 'allowed-service-tags': 'AzureCloud,VirtualNetwork', 'pip-tags': 'team=web' } },
   { name: 'labelled', annotations: { 'dns-label-name': 'shop', 'load-balancer-disable-tcp-reset': 'true' } },
   { name: 'inside', annotations: internal },
+  { name: 'inside-open', annotations: internal, more: { asksForEverybody: true } },
   { name: 'fixed', annotations: { ...internal, 'load-balancer-ipv4': '10.240.0.99' } },
   { name: 'subnet', annotations: { ...internal, 'load-balancer-internal-subnet': 'other' } },
   { name: 'all-ports', annotations: { ...internal, 'load-balancer-enable-high-availability-ports': 'true' } },
@@ -154,8 +155,9 @@ function compare({ members, vmType }: Kind): void {
     /** As an API server shows it. */
     function objectOf(asked: Asked): Json {
       const { name } = asked;
-      const { ports, annotations, families, sourceRanges, sessionAffinity, trafficPolicy, healthCheck } =
+      const { ports, annotations, families, asksForEverybody, sessionAffinity, trafficPolicy, healthCheck, ...own } =
         desiredOf(asked);
+      const sourceRanges = asksForEverybody ? ['0.0.0.0/0'] : own.sourceRanges;
       const ingress = (shown.get(name) ?? []).map((ip) => ({ ip }));
       return {
         metadata: { name, namespace: 'default', uid: uids.get(name), annotations },

@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { internalFields, type Json, network, withWorld } from '../../../../test/clouds/azure/scene.ts';
+import {
+  annotated,
+  internal,
+  internalFields,
+  type Json,
+  network,
+  withWorld,
+} from '../../../../test/clouds/azure/scene.ts';
 import { port } from '../../../../test/clouds/suite/desired.ts';
 import type { AdoptionProof } from '../../load-balancers.ts';
 import { baseName } from './names.ts';
@@ -40,5 +47,19 @@ describe('load balancers of the classic controller', () => {
       untagged(resource('loadBalancers', 'kubernetes-internal'));
       await ensure({ ...desired, sourceRanges: ['192.0.2.0/24'] }, proof(observed!.ingress[0]!.ip!));
       assert.equal(rules().length, 1);
+    }));
+
+  it('that are internal and open to everybody keep the rules that say so, without a call', () =>
+    withWorld(async ({ service, ensure, resource, rules }) => {
+      // The classic controller's rules for the annotation are those for the field.
+      const annotations = annotated({ ...internal, 'allowed-ip-ranges': '0.0.0.0/0' });
+      const desired = service({ annotations });
+      const { observed } = await ensure(desired);
+      untagged(resource('loadBalancers', 'kubernetes-internal'));
+      const before = rules();
+      assert.equal(before.length, 2);
+      const said = { ...desired, ...internalFields, asksForEverybody: true };
+      const { calls } = await ensure(said, proof(observed!.ingress[0]!.ip!));
+      assert.deepEqual([calls, rules()], [0, before]);
     }));
 });

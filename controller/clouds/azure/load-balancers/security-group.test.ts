@@ -73,6 +73,29 @@ describe('rules of the security group', () => {
       assert.deepEqual([rules()[0]!.properties['direction'], rules()[0]!.properties['priority']], ['Inbound', 501]);
     }));
 
+  it('let in everybody beside service tags, and to an internal address, where a Service asks for everybody', () =>
+    withWorld(async ({ service, ensure, remove, rules }) => {
+      const tags = { 'allowed-service-tags': 'AzureFrontDoor.Backend,AzureMonitor' };
+      const ofTags = tags['allowed-service-tags'].split(',');
+      for (const [own, asksForEverybody, sources] of [
+        [{}, true, ['Internet']],
+        [internal, false, []],
+        [internal, true, ['Internet', '0.0.0.0/0']],
+        [tags, false, ofTags],
+        [tags, true, [...ofTags, '0.0.0.0/0']],
+        [{ ...internal, ...tags }, true, [...ofTags, '0.0.0.0/0']],
+      ] as const) {
+        const desired = service({ annotations: annotated(own), ...(asksForEverybody && { asksForEverybody }) });
+        assert.deepEqual((await ensure(desired)).refusals, []);
+        assert.deepEqual(
+          rules().map(({ properties }) => properties['sourceAddressPrefix'] ?? properties['sourceAddressPrefixes']),
+          sources,
+          JSON.stringify([own, asksForEverybody]),
+        );
+        await remove(desired);
+      }
+    }));
+
   it('deny everything else last, where a Service asks for it', () =>
     withWorld(async ({ service, ensure, rules }) => {
       const annotations = annotated({ 'deny-all-except-load-balancer-source-ranges': 'true' });

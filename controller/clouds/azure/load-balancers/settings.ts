@@ -127,7 +127,7 @@ function pair(text: string): readonly [string, string] | undefined {
 
 /** Pure. */
 export function settingsOf(desired: DesiredLoadBalancer): Settings {
-  const { annotations, sourceRanges } = desired;
+  const { annotations, sourceRanges, asksForEverybody = false } = desired;
   const reader = createAnnotationReader<AnnotationName>({
     textOf: (name) => annotations[prefix + name],
     sourceOf: (name) => prefix + name,
@@ -180,10 +180,12 @@ export function settingsOf(desired: DesiredLoadBalancer): Settings {
     for (const name of ['pip-name', 'pip-prefix-id', 'pip-name-ipv6', 'pip-prefix-id-ipv6', 'dns-label-name'] as const)
       if (has(name)) wrong(name, 'none for an internal address');
 
+  const serviceTags = read('allowed-service-tags', listOf(matching(/^[A-Za-z][\w.]*$/))) ?? [];
   const allowed = read('allowed-ip-ranges', listOf(normalCidr)) ?? [];
   if (allowed.length > 0 && sourceRanges.length > 0) wrong('allowed-ip-ranges', 'it or loadBalancerSourceRanges');
-  const ranges = allowed.length > 0 ? allowed : sourceRanges;
-  const serviceTags = read('allowed-service-tags', listOf(matching(/^[A-Za-z][\w.]*$/))) ?? [];
+  // Elsewhere the rule for the tag Internet says the same by itself.
+  const isOpened = asksForEverybody && (isInternal || serviceTags.length > 0);
+  const ranges = allowed.length > 0 ? allowed : isOpened ? ['0.0.0.0/0'] : sourceRanges;
   const isWithoutSecurityRules = is('disable-load-balancer-nsg-rule');
   const hasFloatingIp = !is('disable-load-balancer-floating-ip');
   if (!hasFloatingIp && !isWithoutSecurityRules)
