@@ -6,15 +6,16 @@ import { createHeldBack } from './held-back.ts';
 import type { PlannedChange } from './planned-change.ts';
 
 const condition = { type: conditions.loadBalancer, status: 'False', reason: 'ScopeNotServed', message: 'not this one' };
-const service = {
+const service = (spec: object) => ({
   metadata: { namespace: 'default', name: 'web3', uid: 'u', resourceVersion: '1' },
-  spec: { type: 'LoadBalancer' },
+  spec,
   status: { conditions: [condition] },
-};
-const api: KubeApi = {
-  call: async <T>() => ({ metadata: { resourceVersion: '1' }, items: [service] }) as T,
+});
+const apiWith = (items: readonly object[]): KubeApi => ({
+  call: async <T>() => ({ metadata: { resourceVersion: '1' }, items }) as T,
   watch: async () => {},
-};
+});
+const api = apiWith([service({ type: 'LoadBalancer' })]);
 
 const event = (message: string): KubeCall => ({
   verb: 'create',
@@ -59,6 +60,15 @@ async function heldAfter(message: string): Promise<readonly string[]> {
 
 it('says once what the condition and the Event of a Service say', async () => {
   assert.deepEqual(await heldAfter('ScopeNotServed: not this one'), ['ScopeNotServed: not this one']);
+});
+
+it('says why the load balancer of a Service of another type is not deleted', async () => {
+  const parts = { nodes: [], clouds: [], isPaused: false, services: true, listens: false, changes: [] };
+  const held = await createHeldBack().found({ ...parts, api: apiWith([service({ type: 'ClusterIP' })]) });
+  assert.deepEqual(
+    held.map(({ object, what }) => [object, what]),
+    [['service default/web3', 'ScopeNotServed: not this one']],
+  );
 });
 
 it('says both where they differ', async () => {

@@ -5,6 +5,7 @@ import type { ConfiguredCloud } from '../model/configured-cloud.ts';
 import { conditionOf, instanceMissing, isPaused, isUninitialized, type NodeView } from '../model/node-view.ts';
 import { ownershipOf } from '../model/ownership.ts';
 import { isPaused as isPausedService, type ServiceView, viewService } from '../model/service-view.ts';
+import { mayHaveBalancer } from '../services/may-have-balancer.ts';
 import type { PlannedChange } from './planned-change.ts';
 
 /** What a run withholds, and why; and why it deletes Nodes. */
@@ -110,7 +111,7 @@ function* whyHeld(node: NodeView, clouds: readonly ConfiguredCloud[], wait: stri
 }
 
 function whyServiceHeld(service: ServiceView): string | undefined {
-  if (service.type !== 'LoadBalancer') return undefined;
+  if (!mayHaveBalancer(service)) return undefined;
   if (isPausedService(service)) return 'it is paused';
   const { condition } = service;
   if (condition?.status !== 'False' || inProgress.has(condition.reason)) return undefined;

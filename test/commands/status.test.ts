@@ -9,6 +9,7 @@ import { systemClock } from '../../common/process/clock.ts';
 import { runProgram } from '../../common/process/program.ts';
 import { annotations, conditions, names } from '../../common/well-known.ts';
 import { controllerProgram } from '../../controller/commands/program.ts';
+import { recorded } from '../../controller/services/testing/example-service.ts';
 import { issueServingCertificate } from '../kit/kube-api/http/certificates.ts';
 import { type KubeApiServer, startKubeApi } from '../kit/kube-api/start-kube-api.ts';
 import { createKubeRest, type KubeRest } from '../kit/world/kube-rest.ts';
@@ -100,6 +101,20 @@ describe('status', () => {
     assert.match(out, /NODES {2}13\n.*\n +waiting +AwaitingReport +6 +\d+ d +new-0, .*, new-4, ...: no report yet\n/);
     assert.match(out, /\n +initialized +Initialized +7 +-\n/);
     assert.match(out, /SERVICES {2}1\n.*\n +waiting +- +1 +- +default\/web: no controller holds the Lease/);
+  });
+
+  it('shows a Service of another type whose load balancer is not deleted yet', async () => {
+    const services = '/api/v1/namespaces/default/services';
+    await rest.must('POST', services, {
+      ...{ apiVersion: 'v1', kind: 'Service', metadata: { name: 'left', ...recorded('http://cloud/demo/sim-1 lb-1') } },
+      spec: { ports: [{ port: 80 }] },
+    });
+    const refused = { type: conditions.loadBalancer, status: 'False', reason: 'CredentialRefused', message: '403' };
+    const patch = { status: { conditions: [refused] } };
+    await rest.must('PATCH', `${services}/left/status`, patch, { type: 'application/merge-patch+json' });
+    const { out } = await status('');
+    await rest.must('DELETE', `${services}/left`);
+    assert.match(out, /SERVICES {2}2\n.*(\n.*)?\n +deleting +CredentialRefused +1 .*default\/left: 403\n/);
   });
 
   it('has stable values for programs', async () => {

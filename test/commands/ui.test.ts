@@ -9,6 +9,7 @@ import { annotations, conditions, labels, names } from '../../common/well-known.
 import { controllerProgram } from '../../controller/commands/program.ts';
 import { emptyPicture, mergeUpdate, type Picture } from '../../controller/commands/ui/merge-update.ts';
 import type { Explained } from '../../controller/commands/ui/update.ts';
+import { recorded } from '../../controller/services/testing/example-service.ts';
 import { type KubeApiServer, startKubeApi } from '../kit/kube-api/start-kube-api.ts';
 import { createKubeRest, type KubeRest, mergePatch } from '../kit/world/kube-rest.ts';
 import { serviceAccountToken } from '../kit/world/manifests.ts';
@@ -53,6 +54,13 @@ describe('ui', () => {
     await rest.must('POST', '/api/v1/namespaces/default/services', {
       ...{ apiVersion: 'v1', kind: 'Service', metadata: { name: 'web' } },
       spec: { type: 'LoadBalancer', ports: [{ port: 80 }] },
+    });
+    await rest.must('POST', '/api/v1/namespaces/default/services', {
+      ...{ apiVersion: 'v1', kind: 'Service', metadata: { name: 'inner' }, spec: { ports: [{ port: 80 }] } },
+    });
+    await rest.must('POST', '/api/v1/namespaces/default/services', {
+      ...{ apiVersion: 'v1', kind: 'Service', metadata: { name: 'left', ...recorded('http://cloud/demo/sim-1 lb-1') } },
+      spec: { ports: [{ port: 80 }] },
     });
     await addEvent('ours', names.controller);
     await addEvent('theirs', 'kubelet');
@@ -118,11 +126,12 @@ describe('ui', () => {
       await until(
         'everything is shown',
         15_000,
-        async () => picture().zones.size === 2 && picture().services.size === 1 && picture().decisions.length > 0,
+        async () => picture().zones.size === 2 && picture().services.size === 2 && picture().decisions.length > 0,
       );
       const { state, reason, ok, providerID } = nodeIn(picture(), 'z1', 'a')!;
       assert.deepEqual([state, reason, ok, providerID], ['initialized', 'Initialized', true, 'simulated://sim-1/i-a']);
       const web = picture().services.get('default/web')!;
+      assert.equal(picture().services.get('default/left')?.state, 'deleting');
       assert.deepEqual([web.state, web.ok, web.listeners], ['waiting', false, ['TCP 80']]);
       assert.match(web.why, /no controller holds the Lease/);
       assert.match(picture().head?.leaderFault ?? '', /no controller holds the Lease/);

@@ -3,6 +3,7 @@ import { createInterner } from '../../kube/intern.ts';
 import { readPages } from '../../kube/paged-list.ts';
 import { type NodeView, unreadOfNode, viewNode } from '../../model/node-view.ts';
 import { type ServiceView, unreadOfService, viewService } from '../../model/service-view.ts';
+import { mayHaveBalancer } from '../../services/may-have-balancer.ts';
 import type { Surroundings } from '../explain/facts.ts';
 import { type FactsOptions, readSurroundings } from '../explain/surroundings.ts';
 
@@ -10,13 +11,13 @@ import { type FactsOptions, readSurroundings } from '../explain/surroundings.ts'
 export interface Cluster extends Surroundings {
   /** Undefined: they may not be read. */
   readonly nodes: readonly NodeView[] | undefined;
-  /** Those of type LoadBalancer. Undefined: they may not be read. */
+  /** Those that have, or may have, a load balancer. Undefined: they may not be read. */
   readonly services: readonly ServiceView[] | undefined;
 }
 
 const pageSize = 500;
 
-/** Reads the leader, the pause, all Nodes and the Services of type LoadBalancer. Throws a KubeError. */
+/** Reads the leader, the pause, all Nodes, and the Services of load balancers. Throws a KubeError. */
 export async function readCluster(api: KubeApi, options: FactsOptions, signal: AbortSignal): Promise<Cluster> {
   const lease = { kind: 'Lease', name: options.leaseName, eventNamespace: options.leaseNamespace };
   const [surroundings, nodes, services] = await Promise.all([
@@ -24,7 +25,7 @@ export async function readCluster(api: KubeApi, options: FactsOptions, signal: A
     readNodes(api, signal),
     readAll(api, signal, '/api/v1/services', unreadOfService, (raw) => viewService(raw, () => false)),
   ]);
-  return { ...surroundings, nodes, services: services?.filter(({ type }) => type === 'LoadBalancer') };
+  return { ...surroundings, nodes, services: services?.filter(mayHaveBalancer) };
 }
 
 /** Undefined: they may not be read. Throws a KubeError. */

@@ -7,6 +7,7 @@ import { createInterner } from '../../kube/intern.ts';
 import { createListWatch, type ListWatch } from '../../kube/list-watch.ts';
 import { unreadOfNode, viewNode } from '../../model/node-view.ts';
 import { type ServiceView, unreadOfService, viewService } from '../../model/service-view.ts';
+import { mayHaveBalancer } from '../../services/may-have-balancer.ts';
 import { createMembersView, type DesiredMembers } from '../explain/desired-members.ts';
 import type { Surroundings } from '../explain/facts.ts';
 import { leaderFault } from '../explain/leader.ts';
@@ -67,7 +68,7 @@ export function createClusterFeed(options: FeedOptions): ClusterFeed {
       unread: unreadOfService,
       trim: (raw) => viewService(raw, (key) => key !== lastApplied),
     }),
-    (service) => (service.type === 'LoadBalancer' ? serviceRow(service, around(), rows, membersOf) : undefined),
+    (service) => (mayHaveBalancer(service) ? serviceRow(service, around(), rows, membersOf) : undefined),
   );
   const events = createTracked(
     createListWatch({

@@ -26,7 +26,7 @@ export function nodeRow(node: NodeView, around: Surroundings, options: RowOption
 }
 
 /**
- * The row of a Service of type LoadBalancer. Pure.
+ * The row of a Service that has, or may have, a load balancer. Pure.
  *
  * @param membersOf asked where the controller chooses members
  */

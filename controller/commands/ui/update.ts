@@ -20,7 +20,7 @@ export interface NodeRow {
   readonly leaving: string;
 }
 
-/** What the page shows of a Service of type LoadBalancer. */
+/** What the page shows of a Service that has, or may have, a load balancer. */
 export interface ServiceRow {
   /** `namespace/name`. */
   readonly name: string;

@@ -14,12 +14,12 @@ interface ServicesProps {
   readonly onOpen: Open;
 }
 
-/** Services of type LoadBalancer; those that need attention first. */
+/** Services that have, or may have, a load balancer; those that need attention first. */
 export function Services({ services, filter, nowMs, onOpen }: ServicesProps) {
   const rows = [...services.values()].filter((row) => isShown(row, filter));
   const sorted = rows.sort((a, b) => Number(a.ok) - Number(b.ok));
   if (sorted.length === 0)
-    return <p class="quiet">{services.size === 0 ? 'No Service of type LoadBalancer.' : 'No Service matches.'}</p>;
+    return <p class="quiet">{services.size === 0 ? 'No Service has a load balancer.' : 'No Service matches.'}</p>;
   return (
     <>
       <Table
