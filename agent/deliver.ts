@@ -2,6 +2,7 @@ import { backoffMs } from '../common/process/backoff.ts';
 import type { Clock } from '../common/process/clock.ts';
 import type { Log } from '../common/process/log.ts';
 import type { Random } from '../common/process/random.ts';
+import { createWaiter, restOrAbort } from '../common/process/until.ts';
 import type { ReportAnswer } from '../common/report.ts';
 import type { Access, ControllerAccess } from './controller-access.ts';
 import type { AgentMetrics } from './metrics.ts';
@@ -59,7 +60,7 @@ type Round =
 export function deliver(options: DeliverOptions, signal: AbortSignal): Deliverer {
   const { access, clock, random, log, metrics, compose } = options;
   let news = false;
-  let wakeUp: (() => void) | undefined;
+  const waiter = createWaiter(clock);
   /** The controller that accepted the last report, tried first until it fails. */
   let leader: string | undefined;
   let lastAcceptedMs: number | undefined;
@@ -154,28 +155,12 @@ export function deliver(options: DeliverOptions, signal: AbortSignal): Deliverer
 
   /** Waits. With `interruptible`, `wake` ends the wait, but not before the minimal gap. */
   async function pause(ms: number, interruptible: boolean): Promise<void> {
-    await wait(Math.min(ms, minGapMs), false);
-    if (interruptible && news) return;
-    await wait(ms - minGapMs, interruptible);
-  }
-
-  function wait(ms: number, interruptible: boolean): Promise<void> {
-    if (ms <= 0 || signal.aborted) return Promise.resolve();
-    return new Promise((resolve) => {
-      const done = () => {
-        timer.cancel();
-        signal.removeEventListener('abort', done);
-        wakeUp = undefined;
-        resolve();
-      };
-      const timer = clock.setTimer(ms, done);
-      signal.addEventListener('abort', done, { once: true });
-      if (interruptible) wakeUp = done;
-    });
+    await restOrAbort(clock, interruptible ? Math.min(ms, minGapMs) : ms, signal);
+    if (interruptible && !news) await waiter.wait(ms - minGapMs, signal);
   }
 
   async function loop(): Promise<void> {
-    while (!news && !signal.aborted) await wait(maxHeartbeatMs, true);
+    while (!news && !signal.aborted) await waiter.wait(maxHeartbeatMs, signal);
     while (!signal.aborted) {
       news = false;
       dueMs = clock.monotonic();
@@ -193,7 +178,7 @@ export function deliver(options: DeliverOptions, signal: AbortSignal): Deliverer
   return {
     wake() {
       news = true;
-      wakeUp?.();
+      waiter.wake();
     },
     async leave(timeoutMs) {
       const deadlineMs = clock.monotonic() + timeoutMs;

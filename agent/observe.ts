@@ -5,7 +5,7 @@ import { backoffMs } from '../common/process/backoff.ts';
 import { type Clock, sleep } from '../common/process/clock.ts';
 import { errorFields, type Log } from '../common/process/log.ts';
 import type { Random } from '../common/process/random.ts';
-import { restOrAbort } from '../common/process/until.ts';
+import { createWaiter, restOrAbort } from '../common/process/until.ts';
 import type { MetadataHealth } from '../common/report.ts';
 import type { LocalInterface, MetadataSource } from './metadata/source.ts';
 import type { AgentMetrics } from './metrics.ts';
@@ -62,7 +62,7 @@ export function observe(options: ObserveOptions, signal: AbortSignal): Observer 
   let notBefore = Number.NEGATIVE_INFINITY;
   let hintedUntil = Number.NEGATIVE_INFINITY;
   let lastProgress = clock.monotonic();
-  let wake: (() => void) | undefined;
+  const waiter = createWaiter(clock);
   let hinted = false;
 
   async function attempt(): Promise<void> {
@@ -132,28 +132,13 @@ export function observe(options: ObserveOptions, signal: AbortSignal): Observer 
       hinted = false;
       await attempt();
       if (hinted || signal.aborted) continue;
-      await pause(delay());
+      await waiter.wait(delay(), signal);
     }
-  }
-
-  /** Waits, but ends at a hint. */
-  function pause(ms: number): Promise<void> {
-    return new Promise((resolve) => {
-      const done = () => {
-        timer.cancel();
-        signal.removeEventListener('abort', done);
-        wake = undefined;
-        resolve();
-      };
-      const timer = clock.setTimer(ms, done);
-      signal.addEventListener('abort', done, { once: true });
-      wake = done;
-    });
   }
 
   function readSoon(): void {
     hinted = true;
-    wake?.();
+    waiter.wake();
   }
 
   /** Undefined where the system has no answer, for want of descriptors or memory. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { getEventListeners } from 'node:events';
 import { test } from 'node:test';
 import { fakeClock } from '../testing/fake-clock.ts';
-import { restOrAbort, unlessAborted, untilAborted } from './until.ts';
+import { createWaiter, restOrAbort, unlessAborted, untilAborted } from './until.ts';
 
 test('a rest ends by its time', async () => {
   const clock = fakeClock();
@@ -25,6 +25,21 @@ test('a rest ends by the signal, and leaves no timer', async () => {
   assert.equal(clock.pending, 0);
   await restOrAbort(clock, 1000, stop.signal);
   assert.equal(clock.pending, 0);
+});
+
+test('a wake-up ends the wait under way and no later one, and leaves neither timer nor listener', async () => {
+  const clock = fakeClock();
+  const stop = new AbortController();
+  const waiter = createWaiter(clock);
+  const first = waiter.wait(1000, stop.signal);
+  waiter.wake();
+  assert.equal(await first, false, 'the time is not over');
+  assert.deepEqual([clock.pending, getEventListeners(stop.signal, 'abort').length], [0, 0]);
+
+  waiter.wake();
+  const second = waiter.wait(1000, stop.signal);
+  await clock.advance(1000);
+  assert.equal(await second, true);
 });
 
 test('waiting for an aborted signal resolves at once', async () => {

@@ -29,16 +29,39 @@ export async function unlessAborted<T>(
   }
 }
 
+/** The waits of one loop, one at a time. */
+export interface Waiter {
+  /**
+   * Resolves after a time, at `wake`, or when the signal aborts, whichever comes first, with whether the time is over.
+   * Never rejects.
+   */
+  wait(ms: number, signal: AbortSignal | undefined): Promise<boolean>;
+  /** Ends the wait; no effect on later ones. */
+  wake(): void;
+}
+
+export function createWaiter(clock: Clock): Waiter {
+  let end: (() => void) | undefined;
+  return {
+    wait: (ms, signal) =>
+      new Promise((resolve) => {
+        if (signal?.aborted) return resolve(false);
+        const timer = clock.setTimer(ms, () => finish(true));
+        const interrupt = () => finish(false);
+        function finish(isOver: boolean) {
+          timer.cancel();
+          signal?.removeEventListener('abort', interrupt);
+          end = undefined;
+          resolve(isOver);
+        }
+        signal?.addEventListener('abort', interrupt, { once: true });
+        end = interrupt;
+      }),
+    wake: () => end?.(),
+  };
+}
+
 /** Resolves after a time, or when the signal aborts, whichever comes first. Never rejects. */
-export function restOrAbort(clock: Clock, ms: number, signal: AbortSignal | undefined): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal?.aborted) return resolve();
-    const timer = clock.setTimer(ms, finish);
-    function finish() {
-      timer.cancel();
-      signal?.removeEventListener('abort', finish);
-      resolve();
-    }
-    signal?.addEventListener('abort', finish, { once: true });
-  });
+export async function restOrAbort(clock: Clock, ms: number, signal: AbortSignal | undefined): Promise<void> {
+  await createWaiter(clock).wait(ms, signal);
 }

@@ -1,6 +1,7 @@
 import { backoffMs } from '../../common/process/backoff.ts';
 import { sleep } from '../../common/process/clock.ts';
 import { errorFields } from '../../common/process/log.ts';
+import { untilAborted } from '../../common/process/until.ts';
 import { annotations as annotationKeys } from '../../common/well-known.ts';
 import { isConflict } from './api.ts';
 import { type Elector, type ElectorOptions, notLeading } from './elector.ts';
@@ -105,10 +106,7 @@ export function createSoleLeader(
         }
       }
       if (!signal.aborted && state === 'leading') {
-        await new Promise<void>((resolve) => {
-          signal.addEventListener('abort', () => resolve(), { once: true });
-          leading.signal.addEventListener('abort', () => resolve(), { once: true });
-        });
+        await Promise.race([untilAborted(signal), untilAborted(leading.signal)]);
       }
       await end('stopping');
     },

@@ -1,7 +1,7 @@
 import type { CloudError } from '../../common/cloud-error.ts';
 import type { PowerState } from '../../common/instance.ts';
-import type { Timer } from '../../common/process/clock.ts';
 import { errorFields } from '../../common/process/log.ts';
+import { createWaiter } from '../../common/process/until.ts';
 import { annotations } from '../../common/well-known.ts';
 import { type InstanceRef, type Lookup, refKey } from '../clouds/cloud.ts';
 import type { InformerEvent } from '../kube/informer.ts';
@@ -66,7 +66,7 @@ export function createLifecycle(context: NodeContext, options: LifecycleOptions)
   /** Scopes whose pass is in progress, and since when: a cloud that does not answer must not delay the others. */
   const busy = new Map<string, number>();
   let lastRoundMs = clock.monotonic();
-  let wake: (() => void) | undefined;
+  const waiter = createWaiter(clock);
 
   function observe(event: InformerEvent<NodeView>): void {
     if (event.type === 'deleted') drop(event.key);
@@ -91,13 +91,13 @@ export function createLifecycle(context: NodeContext, options: LifecycleOptions)
       if (suspects.get(node.name)?.hinted !== true) drop(node.name);
       return;
     }
-    if (suspects.add(node.name, node.uid, false, changedSinceLookup)) wake?.();
+    if (suspects.add(node.name, node.uid, false, changedSinceLookup)) waiter.wake();
   }
 
   function hint(name: string): void {
     const node = nodes.get(name);
     if (node === undefined) return;
-    if (suspects.add(name, node.uid, true, true)) wake?.();
+    if (suspects.add(name, node.uid, true, true)) waiter.wake();
   }
 
   async function pass(): Promise<void> {
@@ -247,37 +247,20 @@ export function createLifecycle(context: NodeContext, options: LifecycleOptions)
 
   /**
    * Waits until the next suspect is due: at least a moment after this pass began, and at most ten seconds, so that the
-   * loop shows progress.
+   * loop shows progress. A new suspect waits a moment, so that others of the same event join its pass.
    */
-  function untilDue(signal: AbortSignal): Promise<void> {
+  async function untilDue(signal: AbortSignal): Promise<void> {
     const beganMs = clock.monotonic();
-    return new Promise((resolve) => {
-      let timer: Timer | undefined;
-      let armedFor = Number.POSITIVE_INFINITY;
-      const finish = () => {
-        timer?.cancel();
-        wake = undefined;
-        signal.removeEventListener('abort', finish);
-        resolve();
-      };
-      const arm = () => {
-        const now = clock.monotonic();
-        // A new suspect waits a moment, so that others of the same event join its pass. A change never postpones a
-        // lookup that is already due.
-        const earliestMs = Math.max(now + 200, beganMs + Math.min(1000, options.periodMs));
-        // Of a thousand Nodes that are lost at once, only the first has all suspects searched.
-        if (armedFor <= earliestMs) return;
-        const at = Math.max(earliestMs, Math.min(suspects.nextAtMs() ?? Number.POSITIVE_INFINITY, now + 10_000));
-        if (at >= armedFor) return;
-        timer?.cancel();
-        armedFor = at;
-        timer = clock.setTimer(at - now, finish);
-      };
-      wake = arm;
-      if (signal.aborted) return finish();
-      signal.addEventListener('abort', finish, { once: true });
-      arm();
-    });
+    let untilMs = Number.POSITIVE_INFINITY;
+    let isOver = false;
+    while (!isOver && !signal.aborted) {
+      const now = clock.monotonic();
+      const earliestMs = Math.max(now + 200, beganMs + Math.min(1000, options.periodMs));
+      const dueMs = Math.min(suspects.nextAtMs() ?? Number.POSITIVE_INFINITY, now + 10_000);
+      // A new suspect never postpones a pass that is due.
+      untilMs = Math.min(untilMs, Math.max(earliestMs, dueMs));
+      isOver = await waiter.wait(untilMs - now, signal);
+    }
   }
 
   return {
