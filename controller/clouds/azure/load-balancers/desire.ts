@@ -31,7 +31,7 @@ import {
 import { currentPlacement, type Placement, placementOf, unsupported } from './placement.ts';
 import { type InterfacePoolSpec, isFilledByOthers, poolKey } from './pool.ts';
 import type { PublicAddressSpec } from './public-addresses.ts';
-import { aggregated } from './ranges.ts';
+import { aggregated, isForEveryone } from './ranges.ts';
 import { classicRules, lacksNodePort, rulesOf } from './rules.ts';
 import { allowRule, denyRule, type RuleShare, type RuleSpec, shareKey } from './security-group.ts';
 import { type Settings, settingsOf } from './settings.ts';
@@ -348,8 +348,6 @@ function interfacesOf(
   });
   return { ...pool, vms: ids.map(({ id }) => id.toLowerCase()).sort(), sets: [...new Set(sets)].sort() };
 }
-
-const isForEveryone = (ranges: readonly string[]) => ranges.some((range) => range.endsWith('/0'));
 
 const isRestricted = ({ ranges, serviceTags, deniesOthers }: Settings) =>
   serviceTags.length > 0 || deniesOthers || (ranges.length > 0 && !isForEveryone(ranges));

@@ -27,6 +27,9 @@ export function aggregated(cidrs: readonly string[]): readonly string[] {
   return merged.map((range) => print(range, width));
 }
 
+/** Of either family. */
+export const isForEveryone = (ranges: readonly string[]) => ranges.some((range) => range.endsWith('/0'));
+
 function parse(cidr: string): Range {
   const [address, bits] = ipaddr.parseCIDR(cidr);
   return { start: address.toByteArray().reduce((sum, byte) => sum * 256n + BigInt(byte), 0n), bits };

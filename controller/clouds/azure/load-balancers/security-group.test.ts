@@ -75,7 +75,7 @@ describe('rules of the security group', () => {
 
   it('let in everybody beside service tags, and to an internal address, where a Service asks for everybody', () =>
     withWorld(async ({ service, ensure, remove, rules }) => {
-      const tags = { 'allowed-service-tags': 'AzureFrontDoor.Backend,AzureMonitor' };
+      const tags = { 'allowed-service-tags': 'AzureFrontDoor.Backend,Microsoft.ContainerInstance/containerGroups' };
       const ofTags = tags['allowed-service-tags'].split(',');
       for (const [own, asksForEverybody, sources] of [
         [{}, true, ['Internet']],

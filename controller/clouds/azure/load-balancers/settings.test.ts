@@ -114,6 +114,18 @@ describe('annotations of Services on Azure', () => {
       assert.equal(problemsOf(own as unknown as Record<string, string>).length, 1, JSON.stringify(own));
     const ranges = { sourceRanges: ['192.0.2.0/24'] };
     assert.equal(problemsOf({ 'allowed-ip-ranges': '192.0.2.0/24' }, ranges).length, 1);
+  });
+
+  it('with ranges of none of its families are refused where nothing else lets anyone in', () => {
+    const own = { 'allowed-ip-ranges': '2001:db8:85a3::/64' };
+    assert.match(problemsOf(own).join(), /allowed-ip-ranges: "2001:db8:85a3::\/64", expected at least one IPv4 range/);
+    assert.deepEqual(problemsOf(own, { families: ['IPv4', 'IPv6'] }), []);
+    assert.deepEqual(problemsOf({ 'allowed-ip-ranges': '::/0' }), []);
+    assert.deepEqual(problemsOf({ ...own, 'load-balancer-internal': 'true' }), []);
+    assert.deepEqual(problemsOf({ ...own, 'allowed-service-tags': 'AzureMonitor' }), []);
+  });
+
+  it('that name IPv6 are refused where it is not asked for', () => {
     for (const name of ['load-balancer-ipv6', 'pip-name-ipv6', 'pip-prefix-id-ipv6'])
       assert.match(problemsOf({ [name]: '::1' }).join(), /expected .*(IPv6|prefix)/);
   });

@@ -12,7 +12,8 @@ import {
   prefix,
 } from '../annotations.ts';
 import { resourceName } from '../config.ts';
-import type { Tags } from './names.ts';
+import { familyOf, type Tags } from './names.ts';
+import { isForEveryone } from './ranges.ts';
 
 /** What the annotations of a Service ask for. */
 export interface Settings {
@@ -180,13 +181,16 @@ export function settingsOf(desired: DesiredLoadBalancer): Settings {
     for (const name of ['pip-name', 'pip-prefix-id', 'pip-name-ipv6', 'pip-prefix-id-ipv6', 'dns-label-name'] as const)
       if (has(name)) wrong(name, 'none for an internal address');
 
-  const serviceTags = read('allowed-service-tags', listOf(matching(/^[A-Za-z][\w.]*$/))) ?? [];
+  const serviceTags = read('allowed-service-tags', listOf(matching(/^[A-Za-z][\w./-]*$/))) ?? [];
   const allowed = read('allowed-ip-ranges', listOf(normalCidr)) ?? [];
   if (allowed.length > 0 && sourceRanges.length > 0) wrong('allowed-ip-ranges', 'it or loadBalancerSourceRanges');
   // Elsewhere the rule for the tag Internet says the same by itself.
   const isOpened = asksForEverybody && (isInternal || serviceTags.length > 0);
   const ranges = allowed.length > 0 ? allowed : isOpened ? ['0.0.0.0/0'] : sourceRanges;
   const isWithoutSecurityRules = is('disable-load-balancer-nsg-rule');
+  const isOpen = isInternal || isWithoutSecurityRules || serviceTags.length > 0 || isForEveryone(allowed);
+  if (!isOpen && allowed.length > 0 && !allowed.some((range) => desired.families.includes(familyOf(range))))
+    wrong('allowed-ip-ranges', `at least one ${desired.families.join(' or ')} range: no client could connect`);
   const hasFloatingIp = !is('disable-load-balancer-floating-ip');
   if (!hasFloatingIp && !isWithoutSecurityRules)
     wrong('disable-load-balancer-floating-ip', `${prefix}disable-load-balancer-nsg-rule: "true" beside it`);
