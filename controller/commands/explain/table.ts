@@ -1,8 +1,12 @@
+/** One longer cell moves the rest of its own row alone. */
+const widest = 80;
+
 /** Formats rows as columns separated by two spaces; the last column is not padded. */
 export function table(rows: readonly (readonly string[])[]): string {
   const widths: number[] = [];
   for (const row of rows) {
-    for (const [column, cell] of row.entries()) widths[column] = Math.max(widths[column] ?? 0, cell.length);
+    for (const [column, { length }] of row.entries())
+      widths[column] = Math.max(widths[column] ?? 0, Math.min(length, widest));
   }
   return rows
     .map((row) =>
