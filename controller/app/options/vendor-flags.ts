@@ -6,6 +6,9 @@ const noLease = 'name the Lease in --leader-elect-resource-name and -namespace: 
 const ownBatches = 'a call takes as many as the API of the cloud does';
 const noPlainPort = 'there is no insecure port; see --secure-port and --bind-address';
 const byProviderID = 'Nodes are told apart by their providerID, and those without by --node-selector';
+const noDenials =
+  'no rule denies traffic: let the classic controller remove those it made, with ' +
+  '--enable-l4-deny-firewall-rollback-cleanup alone, then remove this flag';
 const ownRules = 'see the annotations of Services that choose the kind of load balancer';
 
 /**
@@ -60,13 +63,13 @@ export const vendorFlags = {
       kind: 'bool',
       default: false,
       help: of('gce'),
-      refused: 'no rule denies traffic: remove this flag',
+      refused: noDenials,
     },
     'enable-l4-deny-firewall-rollback-cleanup': {
       kind: 'bool',
       default: false,
       help: of('gce'),
-      refused: 'no rule denies traffic: remove this flag',
+      refused: noDenials,
     },
     'enable-l4-ilb-fine-grained-lock': {
       kind: 'bool',

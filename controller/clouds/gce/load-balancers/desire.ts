@@ -17,7 +17,7 @@ import type { CheckSpec } from './health-check.ts';
 import type { GroupSpec } from './instance-group.ts';
 import { describe, describeShared, familyOf, nameFor, ownNames, sharedNames } from './names.ts';
 import type { Shown } from './project.ts';
-import { familiesOf, fieldsOf, portsOf, remarksOf, unsupported } from './refusals.ts';
+import { denialOf, familiesOf, fieldsOf, portsOf, remarksOf, unsupported } from './refusals.ts';
 import { type Settings, settingsOf } from './settings.ts';
 import { asItStands, stand, standingOf } from './standing.ts';
 
@@ -33,7 +33,7 @@ function desireWith(input: DesireInput, settings: Settings, options: DesireOptio
   const { project, nodeTags, clusterId } = options;
   const standing = standingOf(own());
   const { served, refusals } = portsOf(desired, settings);
-  const unread = [...settings.problems, ...fieldsOf(desired, settings)];
+  const unread = [...settings.problems, ...fieldsOf(desired, settings), ...denialOf(name, project)];
   const families = familiesOf(desired, settings, found(kindNames.subnet), options);
   refusals.push(...unread.map(unsupported), ...families.refusals);
   const remarks = remarksOf(desired, settings, options);

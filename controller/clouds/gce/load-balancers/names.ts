@@ -29,6 +29,8 @@ export const ownNames = {
   firewall: (loadBalancer: string) => `k8s-fw-${loadBalancer}`,
   checkFirewall: (loadBalancer: string) => `${loadBalancer}-hc`,
   legacyCheckFirewall: (loadBalancer: string) => `k8s-${loadBalancer}-http-hc`,
+  /** The classic controller's alone, with --enable-l4-deny-firewall. */
+  denial: (loadBalancer: string) => `k8s-fw-${loadBalancer}-deny`,
 } as const;
 
 /** Of what each family has for itself: a forwarding rule, its address, firewall rules. */
@@ -42,7 +44,7 @@ export function familyOf(name: string): IpFamily {
 
 /** Names that the classic controller and Mooring give, of any cluster; RE2. */
 export const anyName =
-  '(k8s-fw-|k8s-)?a[0-9a-f]{31}(-hc|-http-hc)?(-ipv6)?|k8s-.*-node(-hc|-http-hc)?(-ipv6)?|k8s-ig--.*';
+  '(k8s-fw-|k8s-)?a[0-9a-f]{31}(-hc|-http-hc|-deny)?(-ipv6)?|k8s-.*-node(-hc|-http-hc)?(-ipv6)?|k8s-ig--.*';
 
 /** The load balancer in a name of one Service's resource; undefined: it is no such name. */
 export function loadBalancerIn(name: string): string | undefined {

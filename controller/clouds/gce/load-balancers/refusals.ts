@@ -1,6 +1,9 @@
 import type { Found, Refusal } from '../../../engine/resource.ts';
 import type { DesiredLoadBalancer, DesiredPort, IpFamily } from '../../load-balancers.ts';
 import { checkSources, type DesireOptions, isOfFamily, maxWithoutSubsets } from './desire-specs.ts';
+import { firewallPath } from './firewall.ts';
+import { ownNames } from './names.ts';
+import type { Project } from './project.ts';
 import type { Settings } from './settings.ts';
 import { subnetProblem } from './subnet.ts';
 
@@ -15,6 +18,13 @@ export function fieldsOf({ attach, address }: DesiredLoadBalancer, settings: Set
       ? [`${name}: ${JSON.stringify(settings.addresses.join())}, expected it or spec.loadBalancerIP, not both`]
       : []),
   ];
+}
+
+/** Of equal priorities the one that denies wins, so that a rule of ours lets in nothing beside it. */
+export function denialOf(loadBalancer: string, project: Project): string[] {
+  const name = ownNames.denial(loadBalancer);
+  const isThere = project.at(firewallPath(name)) !== undefined;
+  return isThere ? [`firewall rule ${name}: expected none: it denies what this Service serves; delete it`] : [];
 }
 
 /** Families that can be served. */

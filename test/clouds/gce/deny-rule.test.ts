@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { loadBalancerName } from '../../../controller/clouds/gce/load-balancers/names.ts';
+import { ensure } from '../suite/drive.ts';
+import { withExample } from '../suite/suite-context.ts';
+import { fakeGceWorld } from './gce-world.ts';
+
+describe('a load balancer of the classic controller with a rule that denies all else', () => {
+  it('stays as it is until that rule is gone: with one priority, denial wins over what is allowed', async () => {
+    const world = fakeGceWorld('target pools', '');
+    await withExample(world, async (example) => {
+      const { observed } = await ensure(await example.driving());
+      await world.markAsClassic!(observed!, example.desired);
+      const { resources } = world.fake.balancing;
+      const name = `k8s-fw-${loadBalancerName(example.desired.owner.service)}-deny`;
+      world.fake.balancing.put(`global/firewalls/${name}`, { denied: [{ IPProtocol: 'all' }], priority: 1000 });
+      const before = JSON.stringify([...resources]);
+
+      const adopt = { clusterName: 'kubernetes', addresses: [observed!.ingress[0]!.ip!] };
+      const desired = { ...example.desired, healthCheck: { port: 31_999, path: '/healthz' } };
+      const again = async () => ensure({ ...(await example.driving({ desired, adopt })), record: { id: undefined } });
+      const told = await again();
+      assert.deepEqual(
+        told.refusals.map(({ message }) => message),
+        [`firewall rule ${name}: expected none: it denies what this Service serves; delete it`],
+      );
+      assert.equal(JSON.stringify([...resources]), before);
+
+      resources.delete(`global/firewalls/${name}`);
+      const after = await again();
+      assert.deepEqual([after.refusals, after.observed?.ingress], [[], observed!.ingress]);
+      assert.ok(after.calls > 0);
+    });
+    await world.close();
+  });
+});
