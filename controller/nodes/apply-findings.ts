@@ -1,6 +1,6 @@
 import { errorFields } from '../../common/process/log.ts';
-import { isConflict, isNotFound, type KubeObject } from '../kube/api.ts';
-import { nodePath } from '../kube/node-path.ts';
+import { isConflict, isNotFound } from '../kube/api.ts';
+import { patchNode } from '../kube/patch-node.ts';
 import type { TimedBudgetKeeper } from '../model/budget-keeper.ts';
 import type { BudgetKind } from '../model/deletion-budget.ts';
 import { conditionOf, instanceMissing, isPaused, isUninitialized, type NodeView } from '../model/node-view.ts';
@@ -220,10 +220,7 @@ export function createFindingApplier(
     const body = { metadata: { resourceVersion: node.resourceVersion }, spec: { taints } };
     let resourceVersion: string;
     try {
-      const written = await options.writes.run(() =>
-        api.call<KubeObject>({ verb: 'patch', path: nodePath(node.name), patch: 'merge', answer: 'metadata', body }),
-      );
-      resourceVersion = written.metadata.resourceVersion;
+      resourceVersion = await options.writes.run(() => patchNode(api, node.name, body, { patch: 'merge' }));
     } catch (error) {
       if (isNotFound(error)) return node;
       if (!isConflict(error)) log.warn('power taint not written', { node: node.name, ...errorFields(error) });

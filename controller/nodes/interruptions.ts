@@ -1,5 +1,5 @@
 import { isConflict, isNotFound } from '../kube/api.ts';
-import { nodePath } from '../kube/node-path.ts';
+import { patchNode } from '../kube/patch-node.ts';
 import { isPaused, isUninitialized } from '../model/node-view.ts';
 import { ownershipOf } from '../model/ownership.ts';
 import type { Semaphore } from '../runtime/semaphore.ts';
@@ -48,19 +48,11 @@ export function createInterruptions(
         let { resourceVersion } = node;
         if (change !== undefined) {
           const body = statusPatch(resourceVersion, clock.now(), { conditions: [change] });
-          const path = `${nodePath(nodeName)}/status`;
-          const answer = await api.call<{ readonly metadata: { readonly resourceVersion: string } }>({
-            verb: 'patch',
-            path,
-            patch: 'strategic-merge',
-            answer: 'metadata',
-            body,
-          });
-          ({ resourceVersion } = answer.metadata);
+          resourceVersion = await patchNode(api, nodeName, body, { status: true });
         }
         if (taints !== undefined) {
           const body = { metadata: { resourceVersion }, spec: { taints } };
-          await api.call({ verb: 'patch', path: nodePath(nodeName), patch: 'merge', answer: 'metadata', body });
+          await patchNode(api, nodeName, body, { patch: 'merge' });
         }
       });
     } catch (error) {

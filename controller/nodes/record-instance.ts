@@ -1,5 +1,5 @@
 import { annotations } from '../../common/well-known.ts';
-import { nodePath } from '../kube/node-path.ts';
+import { patchNode } from '../kube/patch-node.ts';
 import { requiresAttestation } from '../model/attested.ts';
 import { isPaused, isUninitialized, type NodeView } from '../model/node-view.ts';
 import { answeringCloud } from '../model/ownership.ts';
@@ -39,14 +39,8 @@ export async function recordInstance(
   if (lacksProof || contradiction(node, instance, stored?.report, attested) !== undefined)
     return { requeueAfterMs: askAgainMs };
   const { uid, resourceVersion } = node;
-  await api.call({
-    verb: 'patch',
-    path: nodePath(name),
-    patch: 'merge',
-    body: {
-      metadata: { uid, resourceVersion, annotations: { [annotations.instance]: printRecord(scope, instance) } },
-    },
-  });
+  const record = { [annotations.instance]: printRecord(scope, instance) };
+  await patchNode(api, name, { metadata: { uid, resourceVersion, annotations: record } }, { patch: 'merge' });
   return undefined;
 }
 

@@ -3,6 +3,7 @@ import type { Clock } from '../../common/process/clock.ts';
 import type { Report } from '../../common/report.ts';
 import { isConflict, type KubeApi } from '../kube/api.ts';
 import { nodePath } from '../kube/node-path.ts';
+import { patchNode } from '../kube/patch-node.ts';
 import { documentNames } from '../model/attested.ts';
 import { isPaused, isUninitialized, type NodeView, viewNode } from '../model/node-view.ts';
 import { cloudOfReportScope } from '../model/scope-record.ts';
@@ -45,10 +46,6 @@ export interface NodeWriter {
   readonly routesEnabled?: ((scope: string, node: NodeView) => boolean) | undefined;
   /** See NodeContext. */
   readonly tagLabels?: readonly TagLabelRule[] | undefined;
-}
-
-interface Answer {
-  readonly metadata: { readonly resourceVersion: string };
 }
 
 export async function readNode(api: KubeApi, name: string): Promise<NodeView> {
@@ -114,26 +111,12 @@ async function apply(
   let writes = 0;
   const status = planStatus(node, desired, clock.now(), routed);
   if (status !== undefined) {
-    const answer = await api.call<Answer>({
-      verb: 'patch',
-      path: `${nodePath(node.name)}/status`,
-      patch: 'strategic-merge',
-      answer: 'metadata',
-      body: status,
-    });
-    resourceVersion = answer.metadata.resourceVersion;
+    resourceVersion = await patchNode(api, node.name, status, { status: true });
     writes += 1;
   }
   const main = planMain(node, desired, resourceVersion);
   if (main !== undefined) {
-    const answer = await api.call<Answer>({
-      verb: 'patch',
-      path: nodePath(node.name),
-      patch: 'strategic-merge',
-      answer: 'metadata',
-      body: main,
-    });
-    resourceVersion = answer.metadata.resourceVersion;
+    resourceVersion = await patchNode(api, node.name, main);
     writes += 1;
   }
   const untainted = main !== undefined && isUninitialized(node);
@@ -145,18 +128,12 @@ async function apply(
  * nothing was written. Throws a KubeError.
  */
 export async function writeCondition(
-  { api, clock }: NodeWriter,
+  { api, clock }: Pick<NodeWriter, 'api' | 'clock'>,
   node: NodeView,
   planned: ConditionChange,
 ): Promise<string | undefined> {
   const change = conditionChange(node, planned);
   if (change === undefined) return undefined;
-  const answer = await api.call<Answer>({
-    verb: 'patch',
-    path: `${nodePath(node.name)}/status`,
-    patch: 'strategic-merge',
-    answer: 'metadata',
-    body: statusPatch(node.resourceVersion, clock.now(), { conditions: [change] }),
-  });
-  return answer.metadata.resourceVersion;
+  const body = statusPatch(node.resourceVersion, clock.now(), { conditions: [change] });
+  return patchNode(api, node.name, body, { status: true });
 }
