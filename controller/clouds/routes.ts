@@ -23,6 +23,8 @@ export interface ObservedRoute {
   readonly providerID: string | undefined;
   /** Whether the cloud shows that the route drops packets. */
   readonly blackhole: boolean;
+  /** Whether some of the tables of this cluster lack it, so that `create` adds it there. Default: no. */
+  readonly incomplete?: boolean;
   /**
    * Whether its tags are ours. Undefined: only a record tells, because this cloud cannot tag routes, or because the
    * classic controller of a cloud that can did not say of which cluster the route is.
@@ -47,7 +49,7 @@ export interface Routes<R extends ObservedRoute = ObservedRoute> {
   observe(cluster: string, signal?: AbortSignal): Promise<RouteTable<R>>;
   /**
    * Creates a route, in one mutating call (clouds may batch several). Idempotent: repeated after a lost answer, it
-   * finds what it created. `Conflict` when another route has that destination. Throws a CloudError or a WithheldError.
+   * finds what it created, and adds it to the tables that lack it. `Conflict` when another route has that destination. Throws a CloudError or a WithheldError.
    */
   create(route: DesiredRoute, options: ApplyOptions): Promise<R>;
   /**

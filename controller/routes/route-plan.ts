@@ -62,10 +62,12 @@ export interface RouteCreation<R extends ObservedRoute> {
   readonly desired: DesiredRoute;
   /** Our routes to the destination that lead nowhere or elsewhere, or drop packets; deleted first. */
   readonly instead: readonly R[];
+  /** Some of the tables have the route already, and it stays there. */
+  readonly completes: boolean;
 }
 
 /**
- * `Blackhole`: the cloud shows that its instance is gone. `Superseded`: the Node that has the range now has a route of
+ * `Blackhole`: it leads to no instance and drops packets. `Superseded`: the Node that has the range now has a route of
  * its own. `NodeGone`: no Node has that instance. `Unwanted`: a Node has the instance, but not the range. The last two
  * cut the traffic to an instance that may be alive.
  */

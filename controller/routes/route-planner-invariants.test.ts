@@ -22,10 +22,11 @@ describe('any plan', () => {
       to: fc.constantFrom(...instances, 'n9', undefined),
       ours: fc.constantFrom(true, false, undefined),
       blackhole: fc.boolean(),
+      incomplete: fc.boolean(),
       serial: fc.nat(1000),
     })
-    .map(({ destination, to, ours, blackhole, serial }) =>
-      route(destination, to, { ours, blackhole: blackhole || to === undefined, id: `r${serial}` }),
+    .map(({ destination, to, ours, blackhole, incomplete, serial }) =>
+      route(destination, to, { ours, blackhole: blackhole || to === undefined, incomplete, id: `r${serial}` }),
     );
   const world = fc
     .record({
@@ -48,8 +49,13 @@ describe('any plan', () => {
       ...remove.map(({ route: { id } }) => id),
       ...create.flatMap(({ instead }) => instead.map(({ id }) => id)),
     ]);
+    const completed = new Set(
+      create.flatMap(({ desired, completes }) => (completes ? [`${desired.destination} ${desired.providerID}`] : [])),
+    );
     const routes = [
-      ...table.routes.filter(({ id }) => !gone.has(id)),
+      ...table.routes.filter(
+        ({ id, destination, providerID }) => !gone.has(id) && !completed.has(`${destination} ${providerID}`),
+      ),
       ...create.map(({ desired }) => route(desired.destination, desired.node, { id: `new ${desired.destination}` })),
     ];
     return { routes, quota: table.quota && { ...table.quota, used: routes.length } };
@@ -106,7 +112,7 @@ describe('any plan', () => {
         const made = create.map(({ desired }) => desired.destination);
         assert.ok(!made.includes('10.9.0.0/24'));
         assert.equal(new Set(made).size, made.length);
-        const added = create.filter(({ instead }) => instead.length === 0).length;
+        const added = create.filter(({ instead, completes }) => instead.length === 0 && !completes).length;
         if (table.quota) assert.ok(added <= Math.max(0, table.quota.limit - table.quota.used));
         const answered = new Set([
           ...[...keep, ...tolerated].map((each) => `${each.node.name} ${each.destination}`),

@@ -220,6 +220,34 @@ describe('the plan of routes', () => {
       { nodes: [n1], routes: [route(a4, 'n1', { blackhole: true })], mayReplaceBlackhole: () => false },
       [`keep ${a4} n1`],
     ],
+    [
+      'a route that one of the tables lacks: added there, and kept in the others',
+      { nodes: [n1], routes: [route(a4, 'n1', { incomplete: true })] },
+      [`complete ${a4} n1`],
+    ],
+    [
+      'a route that one of the tables lacks, because it leads astray there: that one alone makes way',
+      { nodes: [n1], routes: [route(a4, 'n1', { incomplete: true }), route(a4, 'n9', { incomplete: true })] },
+      [`complete ${a4} n1 instead of r ${a4} n9`],
+    ],
+    [
+      'a route that one of the tables lacks, in a full one of those that have it: added all the same',
+      {
+        nodes: [n1],
+        table: { routes: [route(a4, 'n1', { incomplete: true })], quota: { limit: 1, used: 1 } },
+      },
+      [`complete ${a4} n1`],
+    ],
+    [
+      'a route that one of the tables lacks and that is not ours: left as it is',
+      { nodes: [n1], routes: [route(a4, 'n1', { incomplete: true, ours: false })] },
+      [`keep ${a4} n1`],
+    ],
+    [
+      'a route of no Node that drops packets on the way to an instance: not taken for one without an instance',
+      { routes: [route(a4, 'n1', { blackhole: true }), route(b4, undefined)] },
+      [`remove ${a4} NodeGone sim://n1`, `remove ${b4} Blackhole -`],
+    ],
   ];
   for (const [name, input, expected] of cases)
     it(name, () => assert.deepEqual(told(plan(input)), [...expected].sort()));

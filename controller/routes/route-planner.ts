@@ -96,20 +96,16 @@ export function planRoutes<R extends ObservedRoute>(input: RoutesInput<R>): Rout
     const holder = { node: allowed.routed, instance: allowed.instance };
     const candidateInstances = new Set(candidates.map(({ instance }) => instance));
     const right = routes.find((route) => leadsTo(route) === holder.instance);
-    if (
-      right?.blackhole &&
-      holder.node.ready &&
-      !holder.node.paused &&
-      isOurs(right, destination) &&
-      mayReplaceBlackhole(destination)
-    ) {
+    const desired = desiredRoute(input.cluster, holder.node, destination);
+    if (right && !holder.node.paused && isOurs(right, destination)) {
+      const isReplaced = right.blackhole && holder.node.ready && mayReplaceBlackhole(destination);
+      const completes = right.incomplete === true && !right.blackhole;
       const isWrong = (route: R) => route.blackhole || !candidateInstances.has(leadsTo(route) ?? '');
       const astray = routes.filter((route) => route !== right && isOurs(route, destination) && isWrong(route));
-      missing.push({
-        desired: desiredRoute(input.cluster, holder.node, destination),
-        instead: [right, ...astray],
-      });
-      continue;
+      if (isReplaced || completes) {
+        missing.push({ desired, instead: isReplaced ? [right, ...astray] : astray, completes });
+        continue;
+      }
     }
     if (right) {
       plan.keep.push({ node: holder.node, destination, route: right });
@@ -129,7 +125,7 @@ export function planRoutes<R extends ObservedRoute>(input: RoutesInput<R>): Rout
         message: `route ${foreign.id} to ${destination} leads to ${target} and is not ours`,
       });
     } else {
-      missing.push({ desired: desiredRoute(input.cluster, holder.node, destination), instead: routes });
+      missing.push({ desired, instead: routes, completes: false });
     }
   }
   withinQuota(table, missing, nodes, plan);
@@ -143,7 +139,7 @@ export function planRoutes<R extends ObservedRoute>(input: RoutesInput<R>): Rout
         if (undecided.has(destination)) continue;
         const node = leads === undefined ? undefined : instances.get(leads);
         if (node?.paused) continue;
-        const why = route.blackhole ? 'Blackhole' : node === undefined ? 'NodeGone' : 'Unwanted';
+        const why = route.blackhole && leads === undefined ? 'Blackhole' : node === undefined ? 'NodeGone' : 'Unwanted';
         plan.remove.push({ route, destination, why, node: node?.name });
       } else if (inRange(route)) {
         plan.foreign.push(route);

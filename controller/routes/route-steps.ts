@@ -237,9 +237,12 @@ export function createRouteSteps<R extends ObservedRoute>(
   }
 
   /** Shows on the Node that it has no route, and why. */
-  function showMissing(step: Creation<R>, reason: 'QuotaExceeded' | 'NoRouteCreated', why: string): void {
+  function showMissing(step: Creation<R>, reason: 'QuotaExceeded' | 'NoRouteCreated', cause: string): void {
+    const why = step.completes ? `a route table lacks it: ${cause}` : cause;
     const message = `RouteController failed to create a route: ${why}`;
-    failures.set(keyOf(step), { kind: 'missing', reason, message });
+    // The table that the Node follows may be one that has the route.
+    if (!step.completes || !missing.hadRoute(step.desired.node))
+      failures.set(keyOf(step), { kind: 'missing', reason, message });
     const node = nodes.get(step.desired.node);
     if (node) failures.announce(node, step.desired.destination, reason, why);
     signals.node(step.desired.node);
@@ -270,6 +273,6 @@ function keyOf<R extends ObservedRoute>({ desired }: RouteCreation<R>): string {
 function isSame<R extends ObservedRoute>(a: Creation<R> | Removal<R>, b: Creation<R> | Removal<R>): boolean {
   if (a.kind === 'remove') return b.kind === 'remove' && a.route.id === b.route.id;
   if (b.kind === 'remove') return false;
-  const ids = ({ instead }: Creation<R>) => instead.map(({ id }) => id).join(' ');
+  const ids = ({ instead, completes }: Creation<R>) => [completes, ...instead.map(({ id }) => id)].join(' ');
   return JSON.stringify(a.desired) === JSON.stringify(b.desired) && ids(a) === ids(b);
 }

@@ -51,7 +51,7 @@ const busyMs = 1000;
 /**
  * Pod routes as custom entries of the tables of the cluster, to instances. Entries cannot be marked. What gathers while
  * a call runs goes with the next one, because a table takes one change at a time. A route that one of the tables lacks
- * drops packets there.
+ * is added there.
  */
 export function createRoutes({ client, clock, place }: RouteOptions): Routes<AlibabaRoute> {
   const change = createBatches<Change, void>(cloud, run);
@@ -205,7 +205,8 @@ function routeOf(
   return {
     ...{ id: idOf(entry), destination, nextHop, tables: having, ours: undefined },
     providerID: isInstance ? alibaba.print({ instanceId: nextHop, region }) : undefined,
-    blackhole: having.length < tables.length,
+    blackhole: false,
+    incomplete: having.length < tables.length,
   };
 }
 

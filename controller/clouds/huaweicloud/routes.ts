@@ -122,8 +122,9 @@ export function createRoutes({ client, region, vpc }: RouteOptions): Routes<Huaw
           found.set(id, {
             ...{ id, destination: one.destination, nexthop: one.nexthop, providerID },
             tables: having.map((table) => table.id),
+            blackhole: providerID === undefined && one.type === 'ecs',
             // Packets from the subnets of a table that lacks it go nowhere.
-            blackhole: (providerID === undefined && one.type === 'ecs') || having.length < tables.length,
+            incomplete: having.length < tables.length,
             // A person may have made the same one in some of the tables.
             ours: isOurs,
             description: isOurs ? description : undefined,

@@ -65,8 +65,11 @@ export function told({ keep, tolerated, create, remove, blocked, foreign }: Rout
   return [
     ...keep.map(({ node: { name }, destination }) => `keep ${destination} ${name}`),
     ...tolerated.map(({ node: { name }, destination }) => `tolerate ${destination} ${name}`),
-    ...create.map(({ desired, instead }) =>
-      [`create ${desired.destination} ${desired.node}`, ...instead.map(({ id }) => `instead of ${id}`)].join(' '),
+    ...create.map(({ desired, instead, completes }) =>
+      [
+        `${completes ? 'complete' : 'create'} ${desired.destination} ${desired.node}`,
+        ...instead.map(({ id }) => `instead of ${id}`),
+      ].join(' '),
     ),
     ...remove.map(({ destination, why, route: { providerID } }) => `remove ${destination} ${why} ${providerID ?? '-'}`),
     ...blocked.map(({ node: { name }, destination, reason }) => `${reason} ${destination} ${name}`),
