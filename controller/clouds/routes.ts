@@ -49,7 +49,8 @@ export interface Routes<R extends ObservedRoute = ObservedRoute> {
   observe(cluster: string, signal?: AbortSignal): Promise<RouteTable<R>>;
   /**
    * Creates a route, in one mutating call (clouds may batch several). Idempotent: repeated after a lost answer, it
-   * finds what it created, and adds it to the tables that lack it. `Conflict` when another route has that destination. Throws a CloudError or a WithheldError.
+   * finds what it created, and adds it to the tables that lack it. `Conflict` when another route has that destination.
+   * Throws a CloudError or a WithheldError.
    */
   create(route: DesiredRoute, options: ApplyOptions): Promise<R>;
   /**

@@ -2,8 +2,8 @@ import type { ObservedRoute, RouteTable } from '../clouds/routes.ts';
 import type { BlockedRoute, RouteCreation, RoutedNode } from './route-plan.ts';
 
 /**
- * Splits the missing routes by the quota: replacements and what some tables have need no room, and creations beyond the quota are blocked without
- * a try.
+ * Splits the missing routes by the quota: replacements and routes that some tables have need no room, and creations
+ * beyond the quota are blocked without a try.
  */
 export function withinQuota<R extends ObservedRoute>(
   { quota }: RouteTable<R>,
