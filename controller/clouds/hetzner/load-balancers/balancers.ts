@@ -6,7 +6,7 @@ import { cloud } from '../fault.ts';
 import { type Balancer, kindNames } from './balancer.ts';
 import { act, path, put, startedBy } from './calls.ts';
 import { sameLabels } from './claims.ts';
-import { type Marks, marked, ownerOf, retained } from './labels.ts';
+import { labelsOfNew, type Marks, marked, ownerOf, retained } from './labels.ts';
 import type { NetworkSpec } from './networks.ts';
 import { newService, type ServiceSpec } from './services.ts';
 import type { Settings } from './settings.ts';
@@ -116,7 +116,7 @@ async function create(
   const [maxServices, maxTargets] = limits[type] ?? [];
   const [network] = specs<NetworkSpec>(kindNames.network);
   const body = {
-    ...{ name, labels: marked({}, marks), load_balancer_type: type, algorithm: { type: algorithm } },
+    ...{ name, labels: labelsOfNew(marks), load_balancer_type: type, algorithm: { type: algorithm } },
     ...(location === undefined ? { network_zone: zone } : { location }),
     ...(isPublic !== undefined && { public_interface: isPublic }),
     ...(network !== undefined && { network: Number(network.network) }),

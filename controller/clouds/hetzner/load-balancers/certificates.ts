@@ -3,7 +3,7 @@ import type { AnswerFields } from '../../answer-fields.ts';
 import type { HetznerClient } from '../client.ts';
 import { kindNames } from './balancer.ts';
 import { settleMs } from './balancers.ts';
-import { isRetained, type Labels, type Marks, marked, ownerOf, retained } from './labels.ts';
+import { isRetained, type Labels, labelsOfNew, type Marks, marked, ownerOf, retained } from './labels.ts';
 
 export interface Certificate {
   readonly id: string;
@@ -15,6 +15,8 @@ export interface Certificate {
 /** Of one that the cloud is to get. */
 export interface CertificateSpec {
   readonly name: string;
+  /** The classic controller makes one of its name where there is none, and stops where two have its label. */
+  readonly hasClassicName: boolean;
   readonly domains: readonly string[];
   readonly isStaging: boolean;
   readonly marks: Marks;
@@ -52,8 +54,9 @@ export function certificateKind(client: HetznerClient): Kind<CertificateSpec, Ce
       sameDomains(body.domains, domains)
         ? { same: true }
         : { replace: `domains ${body.domains.join(', ')} to ${domains.join(', ')}`, first: 'make' },
-    async create({ spec: { name, domains, isStaging, marks } }, _inside, { permit, signal }) {
-      const labels = { ...marked({}, marks), ...(isStaging && { 'HC-Use-Staging-CA': 'true' }) };
+    async create({ spec: { name, hasClassicName, domains, isStaging, marks } }, _inside, { permit, signal }) {
+      const own = hasClassicName ? labelsOfNew(marks) : marked({}, marks);
+      const labels = { ...own, ...(isStaging && { 'HC-Use-Staging-CA': 'true' }) };
       const body = { name, type: 'managed', domain_names: domains, labels };
       const answer = await client.call({ path: certificatePath, method: 'POST', body, permit, signal });
       // A port can have it before it is issued, which takes as long as the domains' DNS.

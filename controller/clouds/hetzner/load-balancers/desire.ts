@@ -160,7 +160,7 @@ function certificatesOf(
         .digest('hex')
         .slice(0, 8)}`
     : name;
-  const spec: CertificateSpec = { name: free, domains, isStaging, marks };
+  const spec: CertificateSpec = { name: free, hasClassicName: !isTaken, domains, isStaging, marks };
   return [{ kind, key: 'managed', slot: `certificate ${free}`, spec, summary: `certificate ${free}` }];
 }
 

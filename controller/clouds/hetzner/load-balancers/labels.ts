@@ -56,6 +56,11 @@ export function marked(labels: Labels, { owner, service, hostname, hidden }: Mar
   };
 }
 
+/** Labels of what is made for a Service: the classic controller looks for its own, on the way back to it. */
+export function labelsOfNew(marks: Marks): Labels {
+  return { ...marked({}, marks), [labelKeys.classic]: marks.owner.service };
+}
+
 /** Labels without ours, but for those that give consent. */
 export function unmarked(labels: Labels): Labels {
   const { cluster, service, serviceName, namespace, attached, hostname, hidden, retained } = labelKeys;
@@ -66,8 +71,9 @@ export function unmarked(labels: Labels): Labels {
 /** Labels of what stays after its Service. */
 export function retained(labels: Labels): Labels {
   const { [labelKeys.namespace]: namespace = '', [labelKeys.serviceName]: name = '' } = labels;
+  const { [labelKeys.classic]: _, ...others } = unmarked(labels);
   return {
-    ...unmarked(labels),
+    ...others,
     [labelKeys.retained]: 'true',
     [labelKeys.namespace]: namespace,
     [labelKeys.serviceName]: name,
