@@ -1,6 +1,6 @@
 import type { Report } from '../../common/report.ts';
 import type { AddressView } from '../model/node-view.ts';
-import { canonicalAddress, droppedAddresses } from './addresses.ts';
+import { addressKey, droppedAddresses } from './addresses.ts';
 
 /** Two reads of the cloud closer together than this count as one. */
 export const secondReadMs = 10_000;
@@ -42,7 +42,7 @@ export function createAddressRemovals(): AddressRemovals {
       const now = new Map<string, number>();
       const kept: AddressView[] = [];
       for (const each of left) {
-        const key = keyOf(each);
+        const key = addressKey(each);
         const firstAt = before?.get(key) ?? readAtMs;
         if (readAtMs - firstAt >= secondReadMs || isLacking(each)) continue;
         now.set(key, firstAt);
@@ -55,13 +55,9 @@ export function createAddressRemovals(): AddressRemovals {
   };
 }
 
-function keyOf({ type, address }: AddressView): string {
-  return `${type} ${canonicalAddress(address)}`;
-}
-
 /** Whether a report from a working metadata service lists addresses of a type, but not this one. */
 function lackedBy(report: Report | undefined): (address: AddressView) => boolean {
   const reported = (report?.metadata.ok && report.instance?.addresses) || [];
-  const [types, keys] = [new Set<string>(reported.map(({ type }) => type)), new Set(reported.map(keyOf))];
-  return (address) => types.has(address.type) && !keys.has(keyOf(address));
+  const [types, keys] = [new Set<string>(reported.map(({ type }) => type)), new Set(reported.map(addressKey))];
+  return (address) => types.has(address.type) && !keys.has(addressKey(address));
 }

@@ -11,6 +11,11 @@ export function canonicalAddress(text: string): string {
   return ipaddr.parse(text).toString();
 }
 
+/** The same for one address of one type, however it is spelt. */
+export function addressKey({ type, address }: AddressView): string {
+  return `${type} ${canonicalAddress(address)}`;
+}
+
 function isFourPart(text: string): boolean {
   return ipaddr.IPv4.isValidFourPartDecimal(text);
 }
@@ -46,8 +51,8 @@ export function parseProvidedNodeIP(text: string): ProvidedIPs {
 /** Drops later duplicates of (type, address), which the API server refuses. */
 export function dedupe<A extends AddressView>(addresses: readonly A[]): A[] {
   const seen = new Set<string>();
-  return addresses.filter(({ type, address }) => {
-    const key = `${type} ${canonicalAddress(address)}`;
+  return addresses.filter((each) => {
+    const key = addressKey(each);
     if (seen.has(key)) return false;
     seen.add(key);
     return true;
@@ -84,22 +89,18 @@ export function withHostnames(chosen: readonly AddressView[], current: readonly 
   return dedupe([...chosen, ...current.filter(({ type }) => type === 'Hostname')]);
 }
 
-function key({ type, address }: AddressView): string {
-  return `${type} ${canonicalAddress(address)}`;
-}
-
 /** Equality as multisets: another order alone is no reason to write. */
 export function sameAddresses(a: readonly AddressView[], b: readonly AddressView[]): boolean {
   if (a.length !== b.length) return false;
-  const sorted = a.map(key).sort();
+  const sorted = a.map(addressKey).sort();
   return b
-    .map(key)
+    .map(addressKey)
     .sort()
     .every((each, index) => each === sorted[index]);
 }
 
 /** The addresses of `current` that are not in `desired`. */
 export function droppedAddresses(current: readonly AddressView[], desired: readonly AddressView[]): AddressView[] {
-  const kept = new Set(desired.map(key));
-  return current.filter((each) => !kept.has(key(each)));
+  const kept = new Set(desired.map(addressKey));
+  return current.filter((each) => !kept.has(addressKey(each)));
 }
