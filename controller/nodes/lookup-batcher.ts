@@ -23,25 +23,26 @@ export interface LookupBatcher {
 export interface LookupBatcherOptions {
   readonly cloud: Cloud;
   readonly clock: Clock;
-  /** A pass starts when no ref was added for this long (in a burst: for a quarter of the window) ... */
-  readonly idleMs?: number;
-  /**
-   * ... or this long after its first ref. Doubles, up to eight times, while passes follow each other closely, so that a
-   * burst of joining Nodes needs few calls.
-   */
-  readonly firstWindowMs?: number;
   /** Of an instance's tags only those that become labels are kept: a VM may have many. */
   readonly tagLabels?: readonly TagLabelRule[] | undefined;
   /** Called for each instance that was found, with all its tags, before the lookup is answered. */
   readonly seen?: (instance: Instance) => void;
 }
 
+/** A pass starts when no ref was added for this long (in a burst: for a quarter of the window) ... */
+const idleMs = 20;
+/**
+ * ... or this long after its first ref. Doubles, up to eight times, while passes follow each other closely, so that a
+ * burst of joining Nodes needs few calls.
+ */
+const firstWindowMs = 100;
+
 /**
  * Collects refs into passes and runs one pass at a time; refs that arrive during a pass join the next. The number of
  * calls therefore depends on time, not on the number of Nodes.
  */
 export function createLookupBatcher(options: LookupBatcherOptions): LookupBatcher {
-  const { cloud, clock, idleMs = 20, firstWindowMs = 100, tagLabels = [] } = options;
+  const { cloud, clock, tagLabels = [] } = options;
   const waiting = new Map<string, { readonly ref: InstanceRef; readonly resolve: ((lookup: Lookup) => void)[] }>();
   let idle: Timer | undefined;
   let full: Timer | undefined;

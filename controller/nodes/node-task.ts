@@ -4,7 +4,7 @@ import { restOrAbort, untilAborted } from '../../common/process/until.ts';
 import { comparableId } from '../../common/provider-id/comparable-id.ts';
 import type { ReportReason } from '../../common/report.ts';
 import { conditions } from '../../common/well-known.ts';
-import type { Informer, InformerEvent } from '../kube/informer.ts';
+import type { InformerEvent } from '../kube/informer.ts';
 import type { TimedBudgetKeeper } from '../model/budget-keeper.ts';
 import { conditionOf, isUninitialized, type NodeView } from '../model/node-view.ts';
 import type { ReportArrival } from '../reports/store.ts';
@@ -246,6 +246,3 @@ function sooner(one: Again, other: Again): Again {
   const { requeueAfterMs: b = Number.POSITIVE_INFINITY } = other ?? {};
   return Number.isFinite(Math.min(a, b)) ? { requeueAfterMs: Math.min(a, b) } : undefined;
 }
-
-/** The cache of Nodes, trimmed to the fields that decisions need. */
-export type NodeInformer = Informer<NodeView>;

@@ -57,7 +57,6 @@ export interface Suspects {
   /** The suspects that are due now or within `slackMs`: they share one pass. */
   due(slackMs: number): Suspect[];
   nextAtMs(): number | undefined;
-  readonly size: number;
 }
 
 export function createSuspects(clock: Clock): Suspects {
@@ -68,9 +67,6 @@ export function createSuspects(clock: Clock): Suspects {
   }
 
   return {
-    get size() {
-      return suspects.size;
-    },
     get: (name) => suspects.get(name),
     add(name, uid, hinted, changedSinceLookup) {
       const now = clock.monotonic();
