@@ -4,6 +4,7 @@ import { createLog, errorFields, type Log } from '../../common/process/log.ts';
 import type { ProgramIo } from '../../common/process/program.ts';
 import type { Random } from '../../common/process/random.ts';
 import { unlessAborted } from '../../common/process/until.ts';
+import { visibleText } from '../../common/visible-text.ts';
 import { names } from '../../common/well-known.ts';
 import { connectTo, installedIn } from '../app/connect.ts';
 import { closeCloud, type OpeningContext, openClouds } from '../app/open-clouds.ts';
@@ -84,9 +85,8 @@ export async function exitCode(io: ProgramIo, command: string, work: () => Promi
     const wrong = error instanceof OptionError || error instanceof CloudConfigError;
     const { error: message, cause } = errorFields(error);
     const advice = isDown(error) ? `; ${adviceWhenDown}` : '';
-    io.stderr(
-      `${io.program ?? names.controller} ${command}: ${message}${cause === undefined ? '' : `: ${cause}`}${advice}\n`,
-    );
+    const why = visibleText(`${message}${cause === undefined ? '' : `: ${cause}`}`);
+    io.stderr(`${io.program ?? names.controller} ${command}: ${why}${advice}\n`);
     return wrong ? 2 : 1;
   }
 }

@@ -1,6 +1,7 @@
 import { defineFlags, pickFlags } from '../../common/process/flags.ts';
 import type { Log } from '../../common/process/log.ts';
 import { type CommandDefinition, defineCommand, type ProgramIo } from '../../common/process/program.ts';
+import { visibleText } from '../../common/visible-text.ts';
 import { accountProblems } from '../app/open-clouds.ts';
 import { clusterFlags } from '../app/options/network-flags.ts';
 import { desirePolicyOf } from '../app/options/network-options.ts';
@@ -123,14 +124,14 @@ export function teardownCommand(environment: CommandEnvironment): CommandDefinit
             }
           }
           const lease = { namespace: values.leaderElectResourceNamespace, name: values.leaderElectResourceName };
-          const sayLine = (line: string) => io.stderr(`${line}\n`);
+          const sayLine = (line: string) => io.stderr(`${visibleText(line)}\n`);
           return whileLeading(environment, { api, log, shipped, say: sayLine }, lease, async (elector, paused) => {
             const result = await teardown(context, {
               permit: createPermit({ fence: elector, paused }),
               signal: environment.signal,
               force: values.force,
               onProgress: ({ item, state, message, finished, total }) =>
-                io.stderr(`${finished}/${total} ${state === 'failed' ? 'FAILED ' : ''}${item.scope}: ${message}\n`),
+                sayLine(`${finished}/${total} ${state === 'failed' ? 'FAILED ' : ''}${item.scope}: ${message}`),
             });
             const failed = result.failed.map(({ item, message }) => ({ ...only(item), message }));
             if (values.output === 'json') printJson(io, { ...result, failed, kept: shown(result.kept) });

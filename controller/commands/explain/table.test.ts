@@ -19,3 +19,8 @@ it('pads no row for the sake of one very long cell', () => {
   assert.ok(short!.length < 100, `${short!.length}`);
   assert.equal(whole, `${long}  end`);
 });
+
+it('shows characters that would control the terminal, or forge a line', () => {
+  const [line, ...rest] = table([['a\n- b', 'c\u001b[2J']]).split('\n');
+  assert.deepEqual([line, rest], ['a\\u{a}- b  c\\u{1b}[2J', ['']]);
+});

@@ -1,4 +1,5 @@
 import { formatDuration } from '../../../common/process/duration.ts';
+import { visibleText } from '../../../common/visible-text.ts';
 import { isEmptyPlan, type Plan, type PlannedChange } from '../../dry-run/planned-change.ts';
 import { table } from '../explain/table.ts';
 
@@ -12,7 +13,7 @@ export function printPlan(plan: Plan): string {
     const { of, object, action, what } = change;
     return [marks[action], object, whenOf(change), what, of];
   });
-  const problems = plan.problems.map((problem) => `in doubt: ${problem}\n`).join('');
+  const problems = plan.problems.map((problem) => `in doubt: ${visibleText(problem)}\n`).join('');
   const count = (counted: string) => plan.changes.filter(({ action }) => action === counted).length;
   const verdict = isEmptyPlan(plan)
     ? 'Nothing would be changed'
