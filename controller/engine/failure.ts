@@ -19,6 +19,8 @@ export const isRepeatable = isOneOf('Stale', 'NotFound', 'Taken');
 export const isFoldedAgain = isOneOf('Stale', 'Busy', 'Timeout', 'Taken', 'Conflict', 'NotFound');
 /** One item of a call for many may be the cause. */
 export const isRefusal = isOneOf('Invalid', 'QuotaExceeded', 'Forbidden');
+/** A removal may make the room. */
+export const isFull = isOneOf('QuotaExceeded');
 export const isBusy = isOneOf('Busy');
 export const isTaken = isOneOf('Taken');
 export const isNotFound = isOneOf('NotFound');

@@ -84,6 +84,40 @@ describe('the order of steps', () => {
     );
     assert.deepEqual(members(), ['n3']);
   });
+
+  it('a removal makes the room that an addition was refused, and the addition follows in the same run', async () => {
+    const harness = createHarness('plain');
+    const ports = [{ port: 80, nodePort: 30080 }];
+    await harness.settle('u1', desire('u1', { ports }));
+    const group = [...harness.cloud.things.values()].find(
+      (one) => one.kind === 'group' && one.owner?.service === 'u1',
+    )!;
+    const members = () => harness.cloud.things.get(group.id)!.body['members'] as readonly string[];
+    const seen: (readonly string[])[] = [];
+    harness.cloud.setHook({
+      before(call) {
+        if (!call.startsWith('update group')) return undefined;
+        seen.push(members());
+        if (seen.length === 1) throw harness.cloud.error('QuotaExceeded', 'two members at most');
+        return undefined;
+      },
+      crash: () => assert.fail(),
+    });
+    const result = await harness.reconcile('u1', desire('u1', { ports, members: ['n2', 'n3'] }));
+    assert.equal(result.state, 'settled');
+    assert.deepEqual(seen, [['n1', 'n2'], ['n1', 'n2'], ['n2']]);
+    assert.deepEqual(members(), ['n2', 'n3']);
+  });
+
+  it('no removal follows an addition that failed for anything but want of room', async () => {
+    const harness = createHarness('plain');
+    const ports = [{ port: 80, nodePort: 30080 }];
+    await harness.settle('u1', desire('u1', { ports }));
+    harness.calls();
+    harness.trouble({ call: /^update group/, is: 'Invalid', times: 9 });
+    await harness.reconcile('u1', desire('u1', { ports, members: ['n2', 'n3'] }));
+    assert.equal(harness.calls().filter((call) => call.startsWith('update group')).length, 1);
+  });
 });
 
 describe('fresh resources', () => {

@@ -2,7 +2,7 @@ import { isCloudError } from '../../common/cloud-error.ts';
 import type { Clock } from '../../common/process/clock.ts';
 import { WithheldError } from '../clouds/permit.ts';
 import type { Core } from './core.ts';
-import { isBusy, isRepeatable } from './failure.ts';
+import { isBusy, isFull, isRepeatable } from './failure.ts';
 import type { Journals } from './journal.ts';
 import type { ObservedState } from './observed-state.ts';
 import type { Planning } from './planning.ts';
@@ -95,8 +95,12 @@ export function createReconciler<D>(parts: ReconcilerParts<D>): (owner: Owner) =
         const result = await runPlan(core, { owner, plan, journal, deadline, mayStart });
         if (result.sent > 0) errors = result.errors;
         provedGone = false;
-        for (const { step, error } of result.errors)
-          failures.set(step.id, (failures.get(step.id) ?? 0) + (isRepeatable(error) ? 1 : 2));
+        const { steps } = plan;
+        const hasRoomMade = ({ name }: Step) => steps.some((one) => one.name === name && one.change?.makesRoom);
+        for (const { step, error } of result.errors) {
+          const mayHelp = isRepeatable(error) || (isFull(error) && hasRoomMade(step));
+          failures.set(step.id, (failures.get(step.id) ?? 0) + (mayHelp ? 1 : 2));
+        }
         for (const id of result.refused) refused.add(id);
         // Before any read that could fail.
         await journal.save();

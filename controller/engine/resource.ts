@@ -117,6 +117,11 @@ export interface Change {
   readonly phase: 'grow' | 'set' | 'shrink';
   /** Other changes of the same comparison that must have succeeded. Default: of a removal, every addition. */
   readonly after?: readonly string[];
+  /**
+   * Of a removal: it is sent, too, where an addition that it waits for was refused with QuotaExceeded, which is then
+   * tried again. Not where another refusal would leave nothing that serves.
+   */
+  readonly makesRoom?: true;
   readonly changesAddress?: boolean;
   /** What needs this resource, or is in it, waits for its success: without it, others could connect meanwhile. */
   readonly guards?: boolean;

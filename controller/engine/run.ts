@@ -2,7 +2,7 @@ import { isCloudError } from '../../common/cloud-error.ts';
 import { sleep } from '../../common/process/clock.ts';
 import { WithheldError } from '../clouds/permit.ts';
 import type { Core } from './core.ts';
-import { isBusy, isLost, isNotFound, isUncertain } from './failure.ts';
+import { isBusy, isFull, isLost, isNotFound, isUncertain } from './failure.ts';
 import { createSender, type Run } from './sender.ts';
 import type { Outcome, Step } from './step.ts';
 
@@ -49,10 +49,18 @@ export async function runPlan(core: Core, run: Run): Promise<RunResult> {
 
   async function perform(step: Step): Promise<Outcome> {
     const others = step.last ? plan.steps.filter((other) => !other.last) : [];
-    const before = await Promise.all(step.after.flatMap((id) => steps.get(id) ?? []).map(start));
-    if (before.some((one) => one !== 'done')) return 'skipped';
+    const before = await Promise.all(
+      step.after.flatMap((id) => steps.get(id) ?? []).map(async (one) => ({ one, outcome: await start(one) })),
+    );
+    if (before.some(({ one, outcome }) => outcome !== 'done' && !makesRoom(step, one, outcome))) return 'skipped';
     await Promise.all([...others, ...step.follows.flatMap((id) => steps.get(id) ?? [])].map(start));
     return locked(step);
+  }
+
+  /** The removal gives the addition the room that it was refused. */
+  function makesRoom({ name, change }: Step, addition: Step, outcome: Outcome): boolean {
+    if (!change?.makesRoom || addition.name !== name || addition.change?.phase !== 'grow') return false;
+    return typeof outcome === 'object' && isFull(outcome.error);
   }
 
   /** In a container that locks itself, one change at a time until its operation has ended. */

@@ -1,6 +1,7 @@
 import { CloudError, isCloudError } from '../../../common/cloud-error.ts';
 import { alibaba } from '../../../common/provider-id/alibaba.ts';
 import type { Change, ReadIo } from '../../engine/resource.ts';
+import { memberChanges } from '../member-changes.ts';
 import { chunks } from '../parallel.ts';
 import type { Server } from './clb/found.ts';
 import type { AlibabaClient } from './client.ts';
@@ -28,23 +29,18 @@ export function serverChanges(
   atOnce: number,
   actions: ServerActions,
 ): Change[] {
-  const change = (does: keyof ServerActions, phase: Change['phase'], some: readonly Server[]) =>
-    chunks(some, atOnce).map((servers, at): Change => {
-      const summary = `${what}: ${does} ${servers.map(({ id, other }) => other?.ip || id).join(', ')}`;
-      return { what: `${does} ${at}`, phase, summary, body: { action: actions[does], servers } satisfies ServerEdit };
-    });
+  const change = (does: keyof ServerActions) => (servers: readonly Server[], at: number) => {
+    const summary = `${what}: ${does} ${servers.map(({ id, other }) => other?.ip || id).join(', ')}`;
+    return { what: `${does} ${at}`, summary, body: { action: actions[does], servers } satisfies ServerEdit };
+  };
   const isThere = (one: Server) => there.some((each) => isSame(one, each));
   const isWeighed = (one: Server) => there.some((each) => isSame(one, each) && one.weight !== each.weight);
+  const added = desired.filter((one) => !isThere(one));
+  const removed = there.filter((one) => !desired.some((each) => isSame(one, each)));
+  const weighed = chunks(desired.filter(isWeighed), atOnce).map(change('weigh'));
   return [
-    ...change(
-      ...(['add', 'grow'] as const),
-      desired.filter((one) => !isThere(one)),
-    ),
-    ...change('weigh', 'set', desired.filter(isWeighed)),
-    ...change(
-      ...(['remove', 'shrink'] as const),
-      there.filter((one) => !desired.some((each) => isSame(one, each))),
-    ),
+    ...memberChanges({ added, removed, count: there.length, atOnce }, change('add'), change('remove')),
+    ...weighed.map((one): Change => ({ ...one, phase: 'set' })),
   ];
 }
 

@@ -71,7 +71,9 @@ export function compareThing(found: Found<Thing>, spec: Spec, pointsAt: PointsAt
       const added = value.filter((one) => !now.includes(one));
       const gone = now.filter((one) => !value.includes(one));
       if (added.length > 0) changes.push({ what: `more ${field}`, summary, phase: 'grow', body: { field, added } });
-      if (gone.length > 0) changes.push({ what: `less ${field}`, summary, phase: 'shrink', body: { field, gone } });
+      const makesRoom = gone.length < now.length && { makesRoom: true as const };
+      if (gone.length > 0)
+        changes.push({ what: `less ${field}`, summary, phase: 'shrink', body: { field, gone }, ...makesRoom });
     } else if (String(now) !== String(value))
       changes.push({ what: field, summary, phase: 'set', body: { field, value } });
   }

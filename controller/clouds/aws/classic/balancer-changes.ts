@@ -1,4 +1,5 @@
 import type { Change, Comparison } from '../../../engine/resource.ts';
+import { memberChanges } from '../../member-changes.ts';
 import type { Tags } from '../load-balancer-tags.ts';
 import { attributesChanged, describeAttributes } from './attributes.ts';
 import type { BalancerSpec, Member } from './balancer-spec.ts';
@@ -35,7 +36,6 @@ function sslPolicyName(policy: string): string {
 
 /** Names of changes that others wait for. */
 const adding = 'new listeners';
-const registering = 'register';
 const policyNamed = (policy: string) => `policy ${policy}`;
 
 /**
@@ -55,7 +55,7 @@ export function compareBalancer(
     ...listenerChanges(there, spec),
     ...policyChanges(there, spec),
     ...healthChanges(there, spec),
-    ...memberChanges(there, spec),
+    ...instanceChanges(there, spec),
     ...groupChanges(there, spec),
     ...attributeChanges(there, spec),
     ...tagChanges(there, tags),
@@ -221,22 +221,23 @@ function healthChanges({ name, health: there }: ClassicLoadBalancer, { health }:
   return [change('health check', 'grow', summary, { does: 'configure health check', health })];
 }
 
-function memberChanges({ name, instances }: ClassicLoadBalancer, { members, joining }: BalancerSpec): Change[] {
+function instanceChanges({ name, instances }: ClassicLoadBalancer, { members, joining }: BalancerSpec): Change[] {
   const there = new Set(instances);
   const all = new Set(members.map(({ id }) => id));
-  const missing = joining.filter(({ id }) => !there.has(id));
-  const leaving = instances.filter((id) => !all.has(id));
-  const changes: Change[] = [];
-  if (missing.length > 0) {
-    const summary = `register with ${name}: ${listed(missing.map(({ id }) => id))}`;
-    changes.push(change(registering, 'grow', summary, { does: 'register instances', instances: missing }));
-  }
-  if (leaving.length > 0) {
-    const summary = `deregister from ${name}: ${listed(leaving)}`;
-    const call = { does: 'deregister instances', instances: leaving } as const;
-    changes.push(change('deregister', 'shrink', summary, call, [registering]));
-  }
-  return changes;
+  const added = joining.filter(({ id }) => !there.has(id));
+  const removed = instances.filter((id) => !all.has(id));
+  return memberChanges(
+    { added, removed, count: instances.length },
+    (some, at) => {
+      const body: BalancerChange = { does: 'register instances', instances: some };
+      const summary = `register with ${name}: ${listed(some.map(({ id }) => id))}`;
+      return { what: `register ${at + 1}`, summary, body };
+    },
+    (some, at) => {
+      const body: BalancerChange = { does: 'deregister instances', instances: some };
+      return { what: `deregister ${at + 1}`, summary: `deregister from ${name}: ${listed(some)}`, body };
+    },
+  );
 }
 
 /** Of one that was just made, which has the defaults; of others they are a resource of their own. */

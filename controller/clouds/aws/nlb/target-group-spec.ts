@@ -1,7 +1,7 @@
 import { aws } from '../../../../common/provider-id/aws.ts';
 import type { Change } from '../../../engine/resource.ts';
 import type { DesiredMember } from '../../load-balancers.ts';
-import { chunks } from '../../parallel.ts';
+import { memberChanges } from '../../member-changes.ts';
 import type { TagSpec } from './marks.ts';
 import type { TargetGroupAttributes, TargetList } from './network-load-balancer.ts';
 import type { WantedGroup } from './wanted.ts';
@@ -81,18 +81,17 @@ export function compareTargets({ name, targets: there }: TargetList, asked: Targ
   const extra = there.filter(
     ({ id, providerID }) => !stay.has(id) && !asked.kept.has(aws.parse(providerID)?.instanceId ?? id),
   );
-  return [
-    ...chunks(missing, targetsPerCall).map((targets, at): Change => {
+  return memberChanges(
+    { added: missing, removed: extra, count: there.length, atOnce: targetsPerCall },
+    (targets, at) => {
       const body: TargetChange = { does: 'register', targets, trusted: asked.trusted };
-      const summary = `target group ${name}: register ${listed(targets)}`;
-      return { what: `register ${at + 1}`, phase: 'grow', summary, body };
-    }),
-    ...chunks(extra, targetsPerCall).map((targets, at): Change => {
+      return { what: `register ${at + 1}`, summary: `target group ${name}: register ${listed(targets)}`, body };
+    },
+    (targets, at) => {
       const body: TargetChange = { does: 'deregister', ids: targets.map(({ id }) => id) };
-      const summary = `target group ${name}: deregister ${listed(targets)}`;
-      return { what: `deregister ${at + 1}`, phase: 'shrink', summary, body };
-    }),
-  ];
+      return { what: `deregister ${at + 1}`, summary: `target group ${name}: deregister ${listed(targets)}`, body };
+    },
+  );
 }
 
 /** Pure. */

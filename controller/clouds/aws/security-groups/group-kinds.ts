@@ -1,9 +1,8 @@
-import { isCloudError } from '../../../../common/cloud-error.ts';
 import type { Answer, Change, Comparison, Found, Kind, WriteIo } from '../../../engine/resource.ts';
 import { ownerTags } from '../../load-balancers.ts';
 import { ownedBy, ownerTagsOf, type Tags } from '../load-balancer-tags.ts';
 import { type FrontBody, type GroupView, groupKinds, showGroups } from './group-resources.ts';
-import { describeRule, type IngressRule, missingRules, ruleKey } from './ingress-rule.ts';
+import { describeRule, type IngressRule, missingRules } from './ingress-rule.ts';
 import type { ObservedSecurityGroup } from './network-facts.ts';
 import type { NetworkReads } from './network-reads.ts';
 import type { SecurityGroupCalls } from './security-group-calls.ts';
@@ -53,33 +52,20 @@ export function createGroupKinds(parts: GroupKindsParts): readonly Kind[] {
   }
   async function remove({ id }: Found, io: WriteIo): Promise<Answer> {
     await calls.remove(id, io);
-    refused.delete(id);
     return {};
-  }
-  /** Which rules a full group has refused, by its id. */
-  const refused = new Map<string, string>();
-  async function open(id: string, rules: readonly IngressRule[], io: WriteIo): Promise<ObservedSecurityGroup> {
-    try {
-      const group = await calls.authorize(id, rules, io);
-      refused.delete(id);
-      return group;
-    } catch (error) {
-      if (isCloudError(error) && error.kind === 'QuotaExceeded') refused.set(id, keysOf(rules));
-      throw error;
-    }
   }
 
   const front: Kind<GroupSpec | undefined, FrontBody> = {
     kind: groupKinds.front,
     again: 'safe',
     settleMs: groupsSettleMs,
-    compare: ({ body, owner }, spec) => compareFront(body, spec, owner !== undefined, refused.get(body.id)),
+    compare: ({ body, owner }, spec) => compareFront(body, spec, owner !== undefined),
     fresh: (want) => ({ body: { id: '', name: '', tags: want.spec?.tags ?? {}, ingress: [], carrier: undefined } }),
     create: (want, _, io) => create(want.spec!, io),
     update({ id }, { what, body }, io) {
       if (what === 'tags') return changed(calls.tag(id, body as Tags, io), id);
       const rules = body as readonly IngressRule[];
-      return changed(what === 'close' ? calls.revoke(id, rules, undefined, io) : open(id, rules, io), id);
+      return changed(what === 'close' ? calls.revoke(id, rules, undefined, io) : calls.authorize(id, rules, io), id);
     },
     remove,
     mark({ id, body }, as, want, io) {
@@ -114,13 +100,7 @@ export function createGroupKinds(parts: GroupKindsParts): readonly Kind[] {
   return [front, traffic, others] as readonly Kind[];
 }
 
-/** @param refused rules that the group had no room for */
-function compareFront(
-  body: FrontBody,
-  spec: GroupSpec | undefined,
-  isOurs: boolean,
-  refused: string | undefined,
-): Comparison {
+function compareFront(body: FrontBody, spec: GroupSpec | undefined, isOurs: boolean): Comparison {
   if (spec === undefined) return { same: true };
   const changes: Change[] = [];
   const name = `security group ${body.name || spec.name}`;
@@ -131,18 +111,13 @@ function compareFront(
   const { rules } = spec;
   const missing = rules === undefined ? [] : missingRules(rules, body.ingress);
   const extra = rules === undefined ? [] : missingRules(body.ingress, rules);
-  const opens = { summary: `${name}: let in ${listed(missing)}`, body: missing };
-  // Only for want of room that this makes for certain: otherwise it would cut off clients for nothing.
-  const isFull = refused === keysOf(missing) && rules !== undefined && rules.length <= body.ingress.length;
-  if (missing.length > 0 && !isFull) changes.push({ what: 'open', phase: 'grow', ...opens });
-  if (extra.length > 0)
-    changes.push({ what: 'close', phase: 'shrink', summary: `${name}: stop letting in ${listed(extra)}`, body: extra });
-  if (isFull) changes.push({ what: 'open again', phase: 'shrink', after: ['close'], ...opens });
+  if (missing.length > 0)
+    changes.push({ what: 'open', phase: 'grow', summary: `${name}: let in ${listed(missing)}`, body: missing });
+  // Only where this makes the room for certain: otherwise it would cut off clients for nothing.
+  const makesRoom = rules !== undefined && rules.length <= body.ingress.length && { makesRoom: true as const };
+  const summary = `${name}: stop letting in ${listed(extra)}`;
+  if (extra.length > 0) changes.push({ what: 'close', phase: 'shrink', summary, body: extra, ...makesRoom });
   return changes.length > 0 ? { changes } : { same: true };
-}
-
-function keysOf(rules: readonly IngressRule[]): string {
-  return rules.map(ruleKey).join();
 }
 
 function listed(rules: readonly IngressRule[]): string {

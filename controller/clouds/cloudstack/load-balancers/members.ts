@@ -1,6 +1,7 @@
 import { CloudError, isCloudError } from '../../../../common/cloud-error.ts';
 import { cloudstack } from '../../../../common/provider-id/cloudstack.ts';
 import type { Kind, WriteIo } from '../../../engine/resource.ts';
+import { memberChanges } from '../../member-changes.ts';
 import { cloud, isRefusedInJob } from '../fault.ts';
 import { kindNames, type Members } from './found.ts';
 import type { Project } from './project.ts';
@@ -49,21 +50,18 @@ export function membersKind({ change, changed, list }: Project): Kind<MembersSpe
     ...{ kind: kindNames.members, within: kindNames.rule, again: 'safe' },
     compare({ body }, spec) {
       const [added, removed] = [minus(spec.ids, body.ids), minus(body.ids, spec.ids)];
-      const changes = [
-        ...(added.length > 0 ? [{ what: 'assign', phase: 'grow', ids: added } as const] : []),
-        ...(removed.length > 0 ? [{ what: 'remove', phase: 'shrink', ids: removed } as const] : []),
-      ];
-      if (changes.length === 0) return { same: true };
-      return {
-        changes: changes.map(({ what, phase, ids }) => {
-          return { what, phase, summary: `${what} ${ids.length} VMs`, body: { ids, network: spec.network } };
-        }),
+      const change = (does: 'assign' | 'remove') => (ids: readonly string[], at: number) => {
+        const body: MembersSpec = { ids, network: spec.network };
+        return { what: `${does} ${at}`, summary: `${does} ${ids.length} VMs`, body };
       };
+      const difference = { added, removed, count: body.ids.length };
+      const changes = memberChanges(difference, change('assign'), change('remove'));
+      return changes.length === 0 ? { same: true } : { changes };
     },
     create: ({ spec }, _inside, io) => assign(io.within!, spec, io),
-    update({ within }, { what, body }, io) {
+    update({ within }, { phase, body }, io) {
       const spec = body as MembersSpec;
-      if (what === 'assign') return assign(within!, spec, io);
+      if (phase === 'grow') return assign(within!, spec, io);
       return change('removeFromLoadBalancerRule', { id: within, virtualmachineids: spec.ids }, io);
     },
   };

@@ -1,4 +1,5 @@
 import type { Change, Kind } from '../../../engine/resource.ts';
+import { memberChanges } from '../../member-changes.ts';
 import { answerOf, isSameSet, usual } from './answer.ts';
 import { type FoundParts, groupsOf, isPool, kindNames } from './found.ts';
 import { type BackendService, type Project, pathOf, type Shown, type TargetPool } from './project.ts';
@@ -109,23 +110,25 @@ function serviceWire(spec: BackendSpec, project: Project, standing: BackendServi
 
 function poolChanges({ wire, name }: Shown<TargetPool>, { instances = [], check }: BackendSpec): Change[] {
   const found = (wire.instances ?? []).map(pathOf);
-  const added = instances.filter((path) => !found.includes(path)).slice(0, maxInCall);
-  const removed = found.filter((path) => !instances.includes(path)).slice(0, maxInCall);
+  const added = instances.filter((path) => !found.includes(path));
+  const removed = found.filter((path) => !instances.includes(path));
   const checks = (wire.healthChecks ?? []).map(pathOf);
-  const refer = (paths: readonly string[]) => paths.map((path) => ({ instance: path }));
-  const changes: Change[] = [];
-  const add = (what: string, phase: Change['phase'], summary: string, verb: string, sent: object) =>
-    void changes.push({ what, phase, summary: `target pool ${name}: ${summary}`, body: { verb, wire: sent } });
-  if (added.length > 0)
-    add('added', 'grow', `add ${added.length} instances`, 'addInstance', { instances: refer(added) });
+  const refer = (paths: readonly string[]) => ({ instances: paths.map((path) => ({ instance: path })) });
+  const told = (what: string, summary: string, verb: string, sent: object) => {
+    return { what, summary: `target pool ${name}: ${summary}`, body: { verb, wire: sent } };
+  };
+  const changes = memberChanges(
+    { added, removed, count: found.length, atOnce: maxInCall },
+    (some, at) => told(`add ${at}`, `add ${some.length} instances`, 'addInstance', refer(some)),
+    (some, at) => told(`remove ${at}`, `remove ${some.length} instances`, 'removeInstance', refer(some)),
+  );
+  const set = (...one: Parameters<typeof told>) => void changes.push({ ...told(...one), phase: 'set' });
   // It takes one health check at a time.
   const others = checks.filter((path) => path !== check);
   if (others.length > 0)
-    add('old check', 'set', 'drop a health check', 'removeHealthCheck', { healthChecks: others.map(healthCheck) });
+    set('old check', 'drop a health check', 'removeHealthCheck', { healthChecks: others.map(healthCheck) });
   if (!checks.includes(check))
-    add('check', 'set', 'use another health check', 'addHealthCheck', { healthChecks: [healthCheck(check)] });
-  if (removed.length > 0)
-    add('removed', 'shrink', `remove ${removed.length} instances`, 'removeInstance', { instances: refer(removed) });
+    set('check', 'use another health check', 'addHealthCheck', { healthChecks: [healthCheck(check)] });
   return changes.map((one) => (one.what === 'check' && others.length > 0 ? { ...one, after: ['old check'] } : one));
 }
 

@@ -1,4 +1,5 @@
 import type { Answer, Kind, WriteIo } from '../../../engine/resource.ts';
+import { memberChanges } from '../../member-changes.ts';
 import { answerOf, usual } from './answer.ts';
 import { type FoundParts, kindNames, usersOf } from './found.ts';
 import type { Shown } from './project.ts';
@@ -35,15 +36,11 @@ export function groupKind(parts: FoundParts): Kind<GroupSpec, Shown> {
       const found = body.instances ?? [];
       const added = instances.filter((path) => !found.includes(path));
       const removed = found.filter((path) => !instances.includes(path));
-      const changes = [
-        { what: 'added', phase: 'grow', summary: `add ${added.length} to ${body.path}`, body: added } as const,
-        {
-          what: 'removed',
-          phase: 'shrink',
-          summary: `remove ${removed.length} from ${body.path}`,
-          body: removed,
-        } as const,
-      ].filter((change) => change.body.length > 0);
+      const changes = memberChanges(
+        { added, removed, count: found.length },
+        (some, at) => ({ what: `add ${at}`, summary: `add ${some.length} to ${body.path}`, body: some }),
+        (some, at) => ({ what: `remove ${at}`, summary: `remove ${some.length} from ${body.path}`, body: some }),
+      );
       return changes.length === 0 ? { same: true } : { changes };
     },
     fresh: ({ spec }) => ({ body: { path: spec.path, name: spec.name, id: '', wire: {}, instances: [] } }),
@@ -52,13 +49,13 @@ export function groupKind(parts: FoundParts): Kind<GroupSpec, Shown> {
       const collection = path.slice(0, path.lastIndexOf('/'));
       return answerOf(await project.insert(collection, { name, description } as { name: string }, io), io, parts);
     },
-    async update({ body }, { what, body: change }, io) {
+    async update({ body }, { phase, body: change }, io) {
       // Another Service may have done it meanwhile, and the API takes no change twice.
       const now = project.at(body.path) ?? body;
       const isThere = (path: string) => now.instances?.includes(path) === true;
-      const left = (change as readonly string[]).filter((path) => isThere(path) !== (what === 'added'));
+      const left = (change as readonly string[]).filter((path) => isThere(path) !== (phase === 'grow'));
       if (left.length === 0) return answerOf(now, io, parts);
-      if (what === 'removed') return send('removeInstances', body, left, io);
+      if (phase === 'shrink') return send('removeInstances', body, left, io);
       // One that does not exist keeps the call from adding any.
       const addThose = async (): Promise<Answer> => {
         const there = left.filter((path) => project.goneError(path) === undefined);

@@ -1,5 +1,6 @@
 import type { Change, Kind } from '../../../engine/resource.ts';
 import type { AnswerFields } from '../../answer-fields.ts';
+import { memberChanges } from '../../member-changes.ts';
 import { chunks } from '../../parallel.ts';
 import type { HuaweiClient } from '../client.ts';
 import { foundPool, kindNames, type Member, type Pool } from './found.ts';
@@ -49,7 +50,7 @@ export function poolKind(client: HuaweiClient, subnets: Subnets): Kind<PoolSpec,
     compare(found, spec, pointsAt) {
       const settings = base.compare(found, spec, pointsAt);
       if ('replace' in settings) return settings;
-      const changes = [...('same' in settings ? [] : settings.changes), ...memberChanges(found.body, spec)];
+      const changes = [...('same' in settings ? [] : settings.changes), ...membersChanged(found.body, spec)];
       return changes.length === 0 ? { same: true } : { changes };
     },
     fresh: ({ spec: { once, fixed, fields } }) => ({
@@ -69,29 +70,23 @@ export function poolKind(client: HuaweiClient, subnets: Subnets): Kind<PoolSpec,
 
 const isSame = (a: Member, b: Member) => a.address === b.address && a.port === b.port;
 
-function memberChanges({ name, members: there }: Pool, { members, crossVpc }: PoolSpec): Change[] {
+function membersChanged({ name, members: there }: Pool, { members, crossVpc }: PoolSpec): Change[] {
   const isThere = (one: Member) => there.find((each) => isSame(one, each));
   const weighed = members.flatMap((one) => {
     const now = isThere(one);
     return now === undefined || now.weight === one.weight ? [] : [{ ...now, weight: one.weight }];
   });
-  const change = (action: Action, phase: Change['phase'], some: readonly Member[]) =>
-    chunks(some, membersAtOnce).map((each, at): Change => {
-      const summary = `pool ${name}: ${action} ${each.map(({ address }) => address).join(', ')}`;
-      return { what: `${action} ${at}`, phase, summary, body: { action, members: each, crossVpc } satisfies Edit };
-    });
+  const change = (action: Action) => (some: readonly Member[], at: number) => {
+    const summary = `pool ${name}: ${action} ${some.map(({ address }) => address).join(', ')}`;
+    return { what: `${action} ${at}`, summary, body: { action, members: some, crossVpc } satisfies Edit };
+  };
+  const added = members.filter((one) => isThere(one) === undefined);
+  const removed = there.filter((one) => !members.some((each) => isSame(one, each)));
+  const difference = { added, removed, count: there.length, atOnce: membersAtOnce };
+  const updates = chunks(weighed, membersAtOnce).map(change('batch-update'));
   return [
-    ...change(
-      'batch-add',
-      'grow',
-      members.filter((one) => isThere(one) === undefined),
-    ),
-    ...change('batch-update', 'set', weighed),
-    ...change(
-      'batch-delete',
-      'shrink',
-      there.filter((one) => !members.some((each) => isSame(one, each))),
-    ),
+    ...memberChanges(difference, change('batch-add'), change('batch-delete')),
+    ...updates.map((one): Change => ({ ...one, phase: 'set' })),
   ];
 }
 
