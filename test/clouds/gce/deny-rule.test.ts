@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { loadBalancerName } from '../../../controller/clouds/gce/load-balancers/names.ts';
+import type { Found } from '../../../controller/engine/resource.ts';
 import { ensure } from '../suite/drive.ts';
 import { withExample } from '../suite/suite-context.ts';
 import { fakeGceWorld } from './gce-world.ts';
@@ -10,7 +11,7 @@ describe('a load balancer of the classic controller with a rule that denies all 
     const world = fakeGceWorld('target pools', '');
     await withExample(world, async (example) => {
       const { observed } = await ensure(await example.driving());
-      await world.markAsClassic!(observed!, example.desired);
+      await world.markAsClassic!({ id: observed!.id } as Found, example.desired);
       const { resources } = world.fake.balancing;
       const name = `k8s-fw-${loadBalancerName(example.desired.owner.service)}-deny`;
       world.fake.balancing.put(`global/firewalls/${name}`, { denied: [{ IPProtocol: 'all' }], priority: 1000 });
