@@ -221,13 +221,7 @@ export function createNodeReconciler(context: NodeContext, writes: Semaphore): N
     const attested = stored?.attestation?.instance;
     let pending = false;
     const keep = (current: NodeView, desired: DesiredNode): DesiredNode => {
-      if (
-        desired.addresses === undefined ||
-        isUninitialized(current) ||
-        sameAddresses(desired.addresses, current.addresses)
-      ) {
-        return desired;
-      }
+      if (desired.addresses === undefined || isUninitialized(current)) return desired;
       const confirmed = addressRemovals.confirm(
         node.name,
         current.addresses,

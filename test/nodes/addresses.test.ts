@@ -126,6 +126,20 @@ describe('the addresses of a Node', () => {
     assert.deepEqual([...ips('a')].sort(), before);
   });
 
+  it('keeps an address that two stale answers left out, with one between them that shows it', async () => {
+    const vm = world.join('a', { interfaceCount: 2 });
+    await world.clock.advance(1000);
+    const second = vm.interfaces[1]!.internal[0]!;
+    await world.clock.advance(minutes(5) - 2000);
+    for (const round of [1, 2]) {
+      world.cloud.model.setAddresses(vm.id, { interfaces: [vm.interfaces[0]!] });
+      await world.clock.advance(1100);
+      assert.ok(ips('a').includes(second), `stale answer ${round}`);
+      world.cloud.model.setAddresses(vm.id, { interfaces: vm.interfaces });
+      await world.clock.advance(minutes(5) - 1100);
+    }
+  });
+
   it('removes an address at once when the Node’s own agent reports the change too', async () => {
     const [member] = await fleet(world, 1);
     const { vm } = member!;
