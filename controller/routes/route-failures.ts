@@ -11,6 +11,7 @@ type Missing = Extract<RouteStatus, { kind: 'missing' }>;
 /** Which routes could not be created, and why. Keys are `destination uid`. */
 export interface RouteFailures {
   get(key: string): Missing | undefined;
+  entries(): Iterable<readonly [key: string, failure: Missing]>;
   set(key: string, failure: Missing): void;
   clear(key: string): void;
   /** Drops all other entries. */
@@ -28,6 +29,7 @@ export function createRouteFailures({ events, log }: Pick<RouteContext, 'events'
 
   return {
     get: (key) => failed.get(key),
+    entries: () => failed.entries(),
     set: (key, failure) => failed.set(key, failure),
     clear(key) {
       failed.delete(key);

@@ -62,6 +62,9 @@ export function createRouteTask(context: RouteContext, options: RouteTaskOptions
   const order = createClaimOrder(nodes);
   let term: Term | undefined;
 
+  context.metrics.blocked.collect(() => {
+    for (const scope of term?.scopes.values() ?? []) scope.measureBlocked();
+  });
   nodes.subscribe((event) => {
     if (term) observe(term, event);
   });

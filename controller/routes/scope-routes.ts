@@ -1,4 +1,4 @@
-import { isCloudError } from '../../common/cloud-error.ts';
+import { type CloudErrorKind, isCloudError } from '../../common/cloud-error.ts';
 import { backoffMs } from '../../common/process/backoff.ts';
 import { errorFields } from '../../common/process/log.ts';
 import { conditions } from '../../common/well-known.ts';
@@ -65,6 +65,8 @@ export interface ScopeRoutes {
   gone(node: NodeView): void;
   /** This controller is about to delete the Node on evidence. */
   deleting(node: NodeView): void;
+  /** Sets the gauge of pod ranges without a route. */
+  measureBlocked(): void;
 }
 
 /**
@@ -76,6 +78,9 @@ const rereadMs = 10_000;
 /** The delay before withheld removals are checked again. */
 const waitMs = 30_000;
 const pausedMs = 1500;
+/** After so many failed reads in a row, Nodes say why, where time alone is no remedy. */
+const failuresToShow = 3;
+const lastingErrors: ReadonlySet<CloudErrorKind> = new Set(['Unauthorized', 'Forbidden', 'NotFound', 'Invalid']);
 /** The shortest interval between replacements of a route that drops packets although its Node is Ready. */
 const blackholeReplaceMs = 3_600_000;
 
@@ -130,6 +135,8 @@ export function createScopeRoutes<R extends ObservedRoute>(
   let reading: Promise<boolean> | undefined;
   let lastReadMs = Number.NEGATIVE_INFINITY;
   let readFailures = 0;
+  /** Why no route is tried: the table was never read. */
+  let unreadable: string | undefined;
   let noReadBeforeMs = Number.NEGATIVE_INFINITY;
   /** Ranges that Nodes have claimed since the round began. */
   const claimedSince = new Set<string>();
@@ -159,8 +166,11 @@ export function createScopeRoutes<R extends ObservedRoute>(
       noReadBeforeMs = clock.monotonic() + restMs;
       const fields = { failures: readFailures, retryInMs: Math.round(restMs), ...errorFields(error) };
       log.warn('route table not read', fields);
+      if (table.table === undefined && readFailures >= failuresToShow && isLasting(error)) unreadable = error.message;
       return false;
     }
+    if (unreadable !== undefined) failures.keepOnly(new Set());
+    unreadable = undefined;
     readFailures = 0;
     noReadBeforeMs = Number.NEGATIVE_INFINITY;
     return true;
@@ -205,7 +215,10 @@ export function createScopeRoutes<R extends ObservedRoute>(
     if (context.paused()) return { requeueAfterMs: pausedMs };
     claimedSince.clear();
     await Promise.all([nextReadMs() === 0 && read(signal), vmAddresses.refresh()]);
-    if (table.table === undefined) return { requeueAfterMs: nextReadMs() };
+    if (table.table === undefined) {
+      showUnreadable();
+      return { requeueAfterMs: nextReadMs() };
+    }
     let current = plan();
     if (destroys(current) && !isFresh() && noReadBeforeMs <= clock.monotonic() && (await read(signal)))
       current = plan();
@@ -225,21 +238,33 @@ export function createScopeRoutes<R extends ObservedRoute>(
     return { requeueAfterMs: Math.min(waits ? waitMs : Number.POSITIVE_INFINITY, nextReadMs()) };
   }
 
+  function showUnreadable(): void {
+    if (unreadable === undefined) return;
+    const waits = nodesOfScope(nodes.values(), resolver.configured, scope)
+      .nodes.filter(({ paused }) => !paused)
+      .flatMap(({ name: node, uid: nodeUid, podCIDRs }) =>
+        podCIDRs.map((text) => ({ node, nodeUid, destination: textOf(text) })),
+      );
+    failures.keepOnly(new Set(waits.map(({ destination, nodeUid }) => keyOf(destination, nodeUid))));
+    showUntried(waits, `the routes of the cloud could not be read: ${unreadable}`);
+  }
+
   /** A route is created only after it was recorded. Shows on the waiting Nodes that the record could not be written. */
   function showUnrecorded({ create }: RoutePlan<R>, error: unknown): void {
-    // Other errors are transient.
-    if (!isKubeError(error) || (error.status !== 403 && error.status !== 404)) return;
-    const why = `the route could not be recorded: ${error.message}`;
-    for (const { desired } of create) {
-      const node = nodes.get(desired.node);
+    if (!isLasting(error)) return;
+    showUntried(
+      create.map(({ desired }) => desired),
+      `the route could not be recorded: ${error.message}`,
+    );
+  }
+
+  function showUntried(routes: readonly Pick<DesiredRoute, 'node' | 'nodeUid' | 'destination'>[], why: string): void {
+    for (const { node: name, nodeUid, destination } of routes) {
+      const node = nodes.get(name);
       if (node === undefined || hasNetwork(node)) continue;
-      failures.set(keyOf(desired.destination, desired.nodeUid), {
-        kind: 'missing',
-        reason: 'NoRouteCreated',
-        message: why,
-      });
-      failures.announce(node, desired.destination, 'NoRouteCreated', why);
-      signals.node(desired.node);
+      failures.set(keyOf(destination, nodeUid), { kind: 'missing', reason: 'NoRouteCreated', message: why });
+      failures.announce(node, destination, 'NoRouteCreated', why);
+      signals.node(name);
     }
   }
 
@@ -319,7 +344,7 @@ export function createScopeRoutes<R extends ObservedRoute>(
     withheld = said;
   }
 
-  function measure({ keep, tolerated, create, remove, foreign, blocked: without }: RoutePlan<R>): void {
+  function measure({ keep, tolerated, create, remove, foreign }: RoutePlan<R>): void {
     const counts = {
       kept: keep.length,
       tolerated: tolerated.length,
@@ -328,8 +353,14 @@ export function createScopeRoutes<R extends ObservedRoute>(
       foreign: foreign.length,
     };
     for (const [state, count] of Object.entries(counts)) metrics.routes.set({ scope, state }, count);
+  }
+
+  function measureBlocked(): void {
+    const reasons = [...new Map([...failures.entries(), ...blocked]).values()].map((status) =>
+      status.kind === 'missing' ? status.reason : undefined,
+    );
     for (const reason of Object.keys(routeReasons).filter((each) => each !== 'RouteCreated'))
-      metrics.blocked.set({ scope, reason }, without.filter((each) => each.reason === reason).length);
+      metrics.blocked.set({ scope, reason }, reasons.filter((each) => each === reason).length);
   }
 
   function routeStatuses(node: NodeView): readonly RouteStatus[] {
@@ -355,8 +386,15 @@ export function createScopeRoutes<R extends ObservedRoute>(
     },
     invalidate: () => table.invalidate(),
     deleting: (node) => removalApproval.deleting(node),
+    measureBlocked,
     gone(node) {
       if (node.providerID !== '') removalApproval.gone(instanceOf(node.providerID), node);
     },
   };
+}
+
+/** Whether the same request would fail again until a person acts. */
+function isLasting(error: unknown): error is Error {
+  if (isCloudError(error)) return lastingErrors.has(error.kind);
+  return isKubeError(error) && (error.status === 403 || error.status === 404);
 }

@@ -144,9 +144,10 @@ describe('pod routes while the cloud fails', () => {
     });
     await replica.start();
     await world.clock.advance(30_000);
-    assert.equal(world.network('a'), 'True QuotaExceeded');
+    const blocked = () => replica.metric('mooring_routes_blocked', `{scope="${world.scope}",reason="QuotaExceeded"}`);
+    assert.deepEqual([world.network('a'), await blocked()], ['True QuotaExceeded', 1]);
     await world.clock.advance(200_000);
-    assert.equal(world.network('a'), 'False RouteCreated');
+    assert.deepEqual([world.network('a'), await blocked()], ['False RouteCreated', 0]);
     assert.deepEqual(world.table(), [`${a4} -> a`]);
   });
 });

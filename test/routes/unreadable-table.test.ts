@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { conditions } from '../../common/well-known.ts';
 import { a4, b4, routeStage } from './harness/route-stage.ts';
 import { clusterUid, place } from './harness/route-world.ts';
 
@@ -46,6 +47,34 @@ describe('pod routes while their table cannot be read', () => {
     assert.equal(world.network('a'), undefined);
     await world.clock.advance(180_000);
     assert.deepEqual(world.table(), [`${a4} -> a`]);
+  });
+
+  it('of new Nodes wait with the answer of the cloud in condition, event and gauge, when it refuses', async () => {
+    const { world, replica: first } = begin();
+    world.add('a', [a4]);
+    await first.start();
+    await world.clock.advance(5000);
+    await first.stop();
+    const refused = { kind: 'error', status: 403, code: 'forbidden' } as const;
+    world.cloud.faults.add({ operation: 'routes.list', effect: refused });
+    const next = world.routeReplica();
+    await next.start();
+    world.add('b', [b4]);
+    await world.clock.advance(60_000);
+    assert.deepEqual([world.network('a'), world.network('b')], ['False RouteCreated', 'True NoRouteCreated']);
+    assert.match(
+      world.cluster.condition('b', conditions.networkUnavailable)?.message ?? '',
+      /^the routes of the cloud could not be read: .*403 forbidden/,
+    );
+    assert.deepEqual(
+      next.base.events.map(({ reason, node }) => `${reason} ${node}`),
+      ['FailedToCreateRoute b'],
+    );
+    const blocked = () => next.metric('mooring_routes_blocked', `{scope="${world.scope}",reason="NoRouteCreated"}`);
+    assert.equal(await blocked(), 1);
+    world.cloud.faults.clear();
+    await world.clock.advance(180_000);
+    assert.deepEqual([world.network('b'), await blocked()], ['False RouteCreated', 0]);
   });
 
   it('are created again, without doubles and marks, when a list leaves them out', async () => {
