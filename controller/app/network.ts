@@ -7,7 +7,7 @@ import type { Informer } from '../kube/informer.ts';
 import { createListWatch } from '../kube/list-watch.ts';
 import { liveNodes } from '../model/live-nodes.ts';
 import type { NodeView } from '../model/node-view.ts';
-import { type ServiceView, viewService } from '../model/service-view.ts';
+import type { ServiceView } from '../model/service-view.ts';
 import { routeMetrics } from '../routes/metrics.ts';
 import { createRouteTask } from '../routes/route-task.ts';
 import { createPermit } from '../runtime/leader-permit.ts';
@@ -20,7 +20,7 @@ import { serviceMetrics } from '../services/metrics.ts';
 import { orphanMetrics } from '../services/orphans/metrics.ts';
 import { createOrphanSweep } from '../services/orphans/orphan-sweep.ts';
 import { createPodSource, type PodSource } from '../services/pods/pod-source.ts';
-import { readsAnnotation } from '../services/service-context.ts';
+import { serviceViewFor } from '../services/service-context.ts';
 import { createServiceTask } from '../services/service-task.ts';
 import { servingClouds } from '../services/serving-cloud.ts';
 import { whyUnserved } from '../services/unserved/unserved-service.ts';
@@ -64,7 +64,7 @@ export function createNetwork(context: NetworkContext, options: NetworkOptions):
     ? createListWatch({
         api: readApi,
         path: '/api/v1/services',
-        trim: (raw) => viewService(raw, readsAnnotation(clouds)),
+        trim: serviceViewFor(clouds),
         clock,
         random,
         log: logOf('service'),

@@ -38,7 +38,7 @@ export type AdoptionInput = Pick<LoadBalancerRef, 'owner' | 'service' | 'name' |
 
 type Facts = Pick<
   LoadBalancers,
-  'annotations' | 'annotationPrefixes' | 'nodeLabels' | 'takesPods' | 'maxMembers' | 'drains'
+  'annotations' | 'annotationPrefixes' | 'classicFinalizers' | 'nodeLabels' | 'takesPods' | 'maxMembers' | 'drains'
 >;
 
 /**

@@ -283,6 +283,13 @@ export interface LoadBalancers {
    */
   readonly annotationPrefixes?: readonly string[];
   /**
+   * Finalizers that this cloud's classic controller alone puts on the Services it serves, beside or in place of that of
+   * the framework (`service.kubernetes.io/load-balancer-cleanup`). A Service with one has, or may have, a load balancer
+   * of that controller; with ours they are removed once nothing is left of it in the cloud. Not those of controllers
+   * that may run beside this one. Default: none.
+   */
+  readonly classicFinalizers?: readonly string[];
+  /**
    * Which Nodes alone may be members, by the Service's annotations (those named in `annotations`) or the configuration:
    * those for which every one of these holds; empty = any Node. An invalid value selects nothing here, and `plan`
    * refuses it. Undefined: this cloud has no such choice. Pure.

@@ -44,6 +44,8 @@ export interface ServiceView {
   readonly resourceVersion: string;
   readonly deleting: boolean;
   readonly finalizers: readonly string[];
+  /** Those of `finalizers` that are of the classic controller of a configured cloud. */
+  readonly classicFinalizers: readonly string[];
   readonly type: string;
   /** Empty when unset. */
   readonly loadBalancerClass: string;
@@ -123,10 +125,16 @@ export const ownServiceAnnotations: ReadonlySet<string> = new Set([
  * Copies the needed fields out of a Service as the API server sends it.
  *
  * @param isRead whether a configured cloud reads this annotation; our own are kept in any case
+ * @param classic `classicFinalizers` of the configured clouds
  */
-export function viewService(raw: unknown, isRead: (key: string) => boolean): ServiceView {
+export function viewService(
+  raw: unknown,
+  isRead: (key: string) => boolean,
+  classic: readonly string[] = [],
+): ServiceView {
   const { metadata, spec = {}, status = {} } = raw as RawService;
   const namespace = metadata.namespace ?? '';
+  const finalizers = [...(metadata.finalizers ?? [])];
   const annotations: Record<string, string> = {};
   for (const [key, value] of Object.entries(metadata.annotations ?? {})) {
     if (ownServiceAnnotations.has(key) || isRead(key)) annotations[key] = value;
@@ -139,7 +147,8 @@ export function viewService(raw: unknown, isRead: (key: string) => boolean): Ser
     uid: metadata.uid,
     resourceVersion: metadata.resourceVersion,
     deleting: metadata.deletionTimestamp !== undefined,
-    finalizers: [...(metadata.finalizers ?? [])],
+    finalizers,
+    classicFinalizers: finalizers.filter((name) => classic.includes(name)),
     type: spec.type ?? 'ClusterIP',
     loadBalancerClass: spec.loadBalancerClass ?? '',
     ports: (spec.ports ?? []).map(viewPort),
@@ -181,13 +190,19 @@ export function isPaused(service: ServiceView): boolean {
   return isPauseValue(service.annotations[annotationKeys.paused]);
 }
 
+/** Whether it has the finalizer of the framework, which is ours and that of most classic controllers. */
 export function hasFinalizer(service: ServiceView): boolean {
   return service.finalizers.includes(finalizerNames.loadBalancerCleanup);
 }
 
+/** Finalizers with which a load balancer may exist, ours or another controller's. */
+export function cleanupFinalizers(service: ServiceView): readonly string[] {
+  return [...(hasFinalizer(service) ? [finalizerNames.loadBalancerCleanup] : []), ...service.classicFinalizers];
+}
+
 /** Whether it shows a load balancer, ours or another controller's. */
 export function isServed(service: ServiceView): boolean {
-  return hasFinalizer(service) || service.ingress.length > 0;
+  return cleanupFinalizers(service).length > 0 || service.ingress.length > 0;
 }
 
 /** A person's `mooring.dev/load-balancer-retain`. */

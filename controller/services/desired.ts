@@ -8,7 +8,7 @@ import {
   type Owner,
   portPlace,
 } from '../clouds/load-balancers.ts';
-import { allowsAddressChange, attachTo, hasFinalizer, type ServiceView } from '../model/service-view.ts';
+import { allowsAddressChange, attachTo, cleanupFinalizers, type ServiceView } from '../model/service-view.ts';
 import { type DesirePolicy, mayAttach, mayKeepAddress } from './operator-policy.ts';
 import { parseRecord } from './record.ts';
 import { chooseCloud, type ServingCloud } from './serving-cloud.ts';
@@ -70,8 +70,10 @@ function adoptionOf({ name: clusterName }: ClusterIdentity, service: ServiceView
   // A status may be wiped, and is when the Service gets another type.
   if (record?.adopted !== undefined)
     return { clusterName, addresses: shown.length > 0 ? shown : record.adopted, annotations };
-  const served = adopts && (record !== undefined || hasFinalizer(service)) && attachTo(service) === undefined;
-  return served && shown.length > 0 ? { clusterName, addresses: shown, annotations } : undefined;
+  const served = record !== undefined || cleanupFinalizers(service).length > 0;
+  return adopts && served && attachTo(service) === undefined && shown.length > 0
+    ? { clusterName, addresses: shown, annotations }
+    : undefined;
 }
 
 /** Addresses in the status. */

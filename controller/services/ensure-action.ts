@@ -1,5 +1,12 @@
 import type { ObservedLoadBalancer } from '../clouds/load-balancers.ts';
-import { attachTo, externalReferencesOf, hasFinalizer, isServed, type ServiceView } from '../model/service-view.ts';
+import {
+  attachTo,
+  cleanupFinalizers,
+  externalReferencesOf,
+  hasFinalizer,
+  isServed,
+  type ServiceView,
+} from '../model/service-view.ts';
 import { type Action, adoptionMismatch, settle } from './action.ts';
 import { desiredOf } from './desired.ts';
 import { ensuredAction } from './ensured-action.ts';
@@ -104,7 +111,7 @@ function claimAction(situation: Situation, record: LoadBalancerRecord | undefine
       printRecord({ scope: cloud.scope, id: undefined, loadBalancerClass: service.loadBalancerClass }),
       !served && externalReferencesOf(service) === undefined,
     );
-  const what = hasFinalizer(service) ? `the finalizer of another controller` : 'an address';
+  const what = cleanupFinalizers(service).length > 0 ? 'the finalizer of another controller' : 'an address';
   return settle(
     'AdoptionRequired',
     `it shows ${what}, and there is no load balancer of ours for it in ${cloud.scope}; ${howToAdopt(situation)}`,

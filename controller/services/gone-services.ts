@@ -64,6 +64,7 @@ export function viewOfTags(uid: string, key: string): ServiceView {
     resourceVersion: '',
     deleting: true,
     finalizers: [],
+    classicFinalizers: [],
     type: 'LoadBalancer',
     loadBalancerClass: '',
     ports: [],

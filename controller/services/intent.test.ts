@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { annotations, finalizers } from '../../common/well-known.ts';
+import { annotations } from '../../common/well-known.ts';
 import type { LoadBalancers } from '../clouds/load-balancers.ts';
 import { intentOf } from './intent.ts';
 import { chooseCloud, type ServingCloud } from './serving-cloud.ts';
@@ -89,10 +89,12 @@ describe('what a Service asks for', () => {
     );
   });
 
-  it('does not depend on the finalizers of others', () => {
-    const service = exampleService({ metadata: { finalizers: ['example.com/x'], ...deleted }, spec: nodePort });
-    assert.equal(intentOf(service, []), 'none');
-    assert.equal(finalizers.loadBalancerCleanup, 'service.kubernetes.io/load-balancer-cleanup');
+  it('does not depend on the finalizers of others, but on those of the classic controller of a cloud', () => {
+    const held = { metadata: { finalizers: ['example.com/x'], ...deleted }, spec: nodePort };
+    assert.equal(intentOf(exampleService(held), []), 'none');
+    assert.equal(intentOf(exampleService(held, undefined, ['example.com/x']), []), 'remove');
+    const ofOthers = { ...held, spec: { loadBalancerClass: 'example.com/other' } };
+    assert.equal(intentOf(exampleService(ofOthers, undefined, ['example.com/x']), []), 'none');
   });
 });
 

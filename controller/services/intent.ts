@@ -1,5 +1,5 @@
 import { annotations as annotationKeys } from '../../common/well-known.ts';
-import { hasFinalizer, type ServiceView } from '../model/service-view.ts';
+import { cleanupFinalizers, type ServiceView } from '../model/service-view.ts';
 import { parseRecord } from './record.ts';
 
 /**
@@ -30,5 +30,5 @@ export function intentOf(service: ServiceView, classes: readonly string[], isMar
     return record.id === undefined ? 'disown' : 'keep';
   }
   if (isBalanced && !service.deleting) return 'ensure';
-  return record !== undefined || hasFinalizer(service) || isMarked ? 'remove' : 'none';
+  return record !== undefined || cleanupFinalizers(service).length > 0 || isMarked ? 'remove' : 'none';
 }

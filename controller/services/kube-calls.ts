@@ -7,7 +7,7 @@ import { type Intent, intentOf } from './intent.ts';
 import type { LatestServices } from './latest-services.ts';
 import type { ReconcilerOptions } from './reconciler-options.ts';
 import { parseRecord, printRecord } from './record.ts';
-import { readsAnnotation, type ServiceContext } from './service-context.ts';
+import { type ServiceContext, serviceViewFor } from './service-context.ts';
 import { fingerprintOf } from './service-fingerprint.ts';
 import type { ServiceChange } from './service-patches.ts';
 import type { Situation } from './situation.ts';
@@ -49,7 +49,7 @@ export function createKubeCalls(
   { latest, reporter }: KubeCallParts,
 ): KubeCalls {
   const { clock, log, clouds } = context;
-  const writer = { api: context.api, clock, isRead: readsAnnotation(clouds) };
+  const writer = { api: context.api, clock, view: serviceViewFor(clouds) };
 
   async function has(service: ServiceView): Promise<boolean> {
     return (await readService(writer, service))?.uid === service.uid;

@@ -7,9 +7,9 @@ import { nextAction } from './next-action.ts';
 import type { Observation } from './observation.ts';
 import { strictPolicy } from './operator-policy.ts';
 import type { Retention } from './retention.ts';
-import { readsAnnotation } from './service-context.ts';
+import { serviceViewFor } from './service-context.ts';
 import type { Situation } from './situation.ts';
-import { exampleService, finalized, recorded } from './testing/example-service.ts';
+import { exampleService, finalized, rawService, recorded } from './testing/example-service.ts';
 
 const scope = 'x/1';
 const request = { owner: { cluster: '', service: '' }, desired: undefined, retain: false };
@@ -110,7 +110,7 @@ describe('the remarks of a condition that is True', () => {
     const cloud = { name: 'x', scope, loadBalancers };
     const raw = { metadata: annotationsOf(annotations) };
     const action = nextAction({
-      ...{ service: exampleService(raw, readsAnnotation([cloud])), intent: 'ensure', cloud, nowMs: 0 },
+      ...{ service: serviceViewFor([cloud])(rawService(raw)), intent: 'ensure', cloud, nowMs: 0 },
       cluster: { uid: 'c', name: 'blue' },
       observation: observation({ observed: observed() }),
       members: [{ node: 'n0', providerID: 'x:///0', addresses: [], zone: '', draining: false }],

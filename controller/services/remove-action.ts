@@ -69,6 +69,6 @@ function release({ service, intent, marked }: Situation): Action {
   if (intent === 'disown') return { do: 'release', change: { ...ours, ...(marked && { finalizer: 'remove' }) } };
   return {
     do: 'release',
-    change: { ...ours, finalizer: 'remove', ...(service.type === 'LoadBalancer' && { ingress: [] }) },
+    change: { ...ours, finalizer: 'removeAll', ...(service.type === 'LoadBalancer' && { ingress: [] }) },
   };
 }

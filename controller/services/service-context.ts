@@ -5,7 +5,7 @@ import type { Random } from '../../common/process/random.ts';
 import type { Fence, KubeApi } from '../kube/api.ts';
 import type { EventSink } from '../kube/event-sink.ts';
 import type { Informer } from '../kube/informer.ts';
-import type { ServiceView } from '../model/service-view.ts';
+import { type ServiceView, viewService } from '../model/service-view.ts';
 import type { CheckVisibility } from './credential-visibility.ts';
 import type { MemberSource } from './member-source.ts';
 import type { serviceMetrics } from './metrics.ts';
@@ -21,7 +21,7 @@ export interface ServiceContext {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
-  /** Trimmed with `viewService(raw, readsAnnotation(clouds))`. */
+  /** Trimmed with `serviceViewFor(clouds)`. */
   readonly services: Informer<ServiceView>;
   /** From `servingClouds`. */
   readonly clouds: readonly ServingCloud[];
@@ -35,9 +35,11 @@ export interface ServiceContext {
   paused(): boolean;
 }
 
-/** Which annotations of Services the configured clouds read. */
-export function readsAnnotation(clouds: readonly ServingCloud[]): (key: string) => boolean {
+/** The view of a Service with what the configured clouds read of it. */
+export function serviceViewFor(clouds: readonly ServingCloud[]): (raw: unknown) => ServiceView {
   const keys = new Set(clouds.flatMap(({ loadBalancers }) => loadBalancers.annotations.map(({ key }) => key)));
   const prefixes = clouds.flatMap(({ loadBalancers }) => loadBalancers.annotationPrefixes ?? []);
-  return (key) => keys.has(key) || prefixes.some((prefix) => key.startsWith(prefix));
+  const isRead = (key: string) => keys.has(key) || prefixes.some((prefix) => key.startsWith(prefix));
+  const classic = clouds.flatMap(({ loadBalancers }) => loadBalancers.classicFinalizers ?? []);
+  return (raw) => viewService(raw, isRead, classic);
 }

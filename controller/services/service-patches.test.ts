@@ -9,9 +9,10 @@ const nowMs = Date.parse('2026-05-01T12:00:00.123Z');
 const vip = { ip: '192.0.2.1', ipMode: 'VIP' };
 const shown = (...ingress: object[]) => ({ loadBalancer: { ingress } });
 const record = { record: 's lb-1' } as const;
+const classic = 'classic.example.com/v1';
 
 function patch(service: Parameters<typeof exampleService>[0], change: ServiceChange): unknown {
-  return servicePatch(exampleService(service), change, nowMs);
+  return servicePatch(exampleService(service, undefined, [classic]), change, nowMs);
 }
 
 describe('a patch of a Service', () => {
@@ -36,6 +37,23 @@ describe('a patch of a Service', () => {
       },
     ],
     ['takes none off where there is none', {}, { finalizer: 'remove' }, undefined],
+    [
+      'takes it off with that of the classic controller',
+      { metadata: { finalizers: ['a.b/c', finalizers.loadBalancerCleanup, classic] } },
+      { finalizer: 'removeAll' },
+      {
+        metadata: {
+          resourceVersion: '100',
+          '$deleteFromPrimitiveList/finalizers': [finalizers.loadBalancerCleanup, classic],
+        },
+      },
+    ],
+    [
+      'leaves that of the classic controller',
+      { metadata: { finalizers: [classic] } },
+      { finalizer: 'remove' },
+      undefined,
+    ],
     [
       'records',
       {},

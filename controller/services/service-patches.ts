@@ -1,6 +1,12 @@
 import { annotations as annotationKeys, conditions, finalizers } from '../../common/well-known.ts';
 import type { Ingress } from '../clouds/load-balancers.ts';
-import { hasFinalizer, type IngressView, type PortStatus, type ServiceView } from '../model/service-view.ts';
+import {
+  cleanupFinalizers,
+  hasFinalizer,
+  type IngressView,
+  type PortStatus,
+  type ServiceView,
+} from '../model/service-view.ts';
 import { conditionMessage } from '../nodes/patches.ts';
 import { type LoadBalancerReason, statusOf } from './reasons.ts';
 
@@ -12,7 +18,8 @@ export interface LoadBalancerCondition {
 
 /** A change of a Service; fields that are left out stay. */
 export interface ServiceChange {
-  readonly finalizer?: 'add' | 'remove';
+  /** `removeAll`: those of the cloud's classic controller, too. */
+  readonly finalizer?: 'add' | 'remove' | 'removeAll';
   /** Text of the record; null removes it. */
   readonly record?: string | null;
   /** The whole list; empty removes it. */
@@ -36,11 +43,12 @@ export function servicePatch(service: ServiceView, change: ServiceChange, nowMs:
   };
 }
 
-function finalizerPatch(service: ServiceView, desired: 'add' | 'remove' | undefined): object {
+function finalizerPatch(service: ServiceView, desired: ServiceChange['finalizer']): object {
   const name = finalizers.loadBalancerCleanup;
-  if (desired === 'add' && !hasFinalizer(service)) return { finalizers: [name] };
-  if (desired === 'remove' && hasFinalizer(service)) return { '$deleteFromPrimitiveList/finalizers': [name] };
-  return {};
+  if (desired === undefined) return {};
+  if (desired === 'add') return hasFinalizer(service) ? {} : { finalizers: [name] };
+  const removed = cleanupFinalizers(service).filter((one) => desired === 'removeAll' || one === name);
+  return removed.length === 0 ? {} : { '$deleteFromPrimitiveList/finalizers': removed };
 }
 
 function recordPatch(service: ServiceView, desired: string | null | undefined): object {

@@ -1,6 +1,6 @@
 import { annotations as annotationKeys } from '../../common/well-known.ts';
 import type { DesiredMember, ObservedLoadBalancer } from '../clouds/load-balancers.ts';
-import { hasFinalizer, type ServiceView } from '../model/service-view.ts';
+import { cleanupFinalizers, type ServiceView } from '../model/service-view.ts';
 import { addressesOf, type ClusterIdentity } from './desired.ts';
 import type { Intent } from './intent.ts';
 import type { Observation } from './observation.ts';
@@ -76,8 +76,13 @@ export function unprovedForMs({ cloud, nowMs }: Situation, { id }: LoadBalancerR
 /** Message: what is missing for an adoption. */
 export function howToAdopt({ service, adopts = false }: Situation): string {
   const shown = addressesOf(service);
-  if (shown.length === 0) return 'without an address in its status nothing can be adopted';
-  if (!hasFinalizer(service)) return 'without the cleanup finalizer nothing is adopted';
+  const held = cleanupFinalizers(service);
+  if (shown.length === 0)
+    return (
+      'without an address in its status nothing can be adopted: look in the cloud for what was created for it, ' +
+      `delete that, and take off the finalizer ${held.join(' and ')}`
+    );
+  if (held.length === 0) return 'without the finalizer of the classic controller nothing is adopted';
   if (adopts)
     return (
       `what has the address ${shown.join(', ')} does not carry the name and tags that its controller would have ` +

@@ -1,6 +1,6 @@
 import type { Clock } from '../../common/process/clock.ts';
 import { isConflict, isNotFound, type KubeApi } from '../kube/api.ts';
-import { type ServiceView, servicePath, viewService } from '../model/service-view.ts';
+import { type ServiceView, servicePath } from '../model/service-view.ts';
 import { type ServiceChange, servicePatch } from './service-patches.ts';
 
 /** How often a write is tried when other clients change the Service at the same time. */
@@ -9,16 +9,16 @@ const maxTries = 5;
 export interface ServiceWriter {
   readonly api: KubeApi;
   readonly clock: Clock;
-  readonly isRead: (annotation: string) => boolean;
+  readonly view: (raw: unknown) => ServiceView;
 }
 
 /** The Service as the server has it now; undefined when there is none of that name. Throws a KubeError. */
 export async function readService(
-  { api, isRead }: Pick<ServiceWriter, 'api' | 'isRead'>,
+  { api, view }: Pick<ServiceWriter, 'api' | 'view'>,
   service: Pick<ServiceView, 'namespace' | 'name'>,
 ): Promise<ServiceView | undefined> {
   try {
-    return viewService(await api.call({ verb: 'get', path: servicePath(service) }), isRead);
+    return view(await api.call({ verb: 'get', path: servicePath(service) }));
   } catch (error) {
     if (isNotFound(error)) return undefined;
     throw error;
@@ -56,7 +56,7 @@ export async function writeService(
         patch: 'strategic-merge',
         body,
       });
-      return { kind: 'written', service: viewService(answer, writer.isRead) };
+      return { kind: 'written', service: writer.view(answer) };
     } catch (error) {
       if (isNotFound(error)) return { kind: 'gone' };
       if (!isConflict(error) || attempt >= maxTries) throw error;

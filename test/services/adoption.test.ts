@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { annotations, finalizers } from '../../common/well-known.ts';
-import { classicName, classicTags } from '../../controller/clouds/simulated/adoption.ts';
+import { classicTags } from '../../controller/clouds/simulated/adoption.ts';
 import type { SimulatedLoadBalancer } from '../kit/cloud/load-balancer.ts';
+import { type ClassicChanges, createClassic } from './harness/classic-service.ts';
 import { assertConverged } from './harness/converged.ts';
 import { createWorld, type Replica, type World } from './harness/world.ts';
 
@@ -16,28 +17,7 @@ describe('a load balancer of the classic controller with --adopt', () => {
   });
   afterEach(() => world.close());
 
-  /**
-   * A Service as the classic controller leaves it: a load balancer with that controller's name and tags, an address and
-   * the finalizer.
-   */
-  async function classic(name = 'web', changes: { name?: string; tags?: Record<string, string> } = {}) {
-    const first = world.replica();
-    await first.start();
-    world.services.create(name);
-    await world.clock.advance(5000);
-    await first.stop();
-    const { loadBalancers, addresses } = world.cloud.network;
-    const made = world.loadBalancerOf(name);
-    assert.ok(made);
-    const tags = { [classicTags.cluster]: 'blue', [classicTags.service]: `default/${name}`, ...changes.tags };
-    loadBalancers.stripTags(made.id);
-    loadBalancers.update(made.id, { name: changes.name ?? classicName('blue', `default/${name}`), tags });
-    for (const { id } of made.addresses) if (id !== undefined) addresses.setTags(id, tags);
-    world.services.annotate(name, { [annotations.loadBalancer]: null });
-    world.services.patchStatus(name, { status: { conditions: null } });
-    await world.clock.advance(10_000);
-    return made.id;
-  }
+  const classic = (name?: string, changes?: ClassicChanges) => createClassic(world, name, changes);
 
   function theOne(): SimulatedLoadBalancer {
     const [one, ...more] = world.loadBalancers();

@@ -133,6 +133,9 @@ function heldLoadBalancers(
     get annotationPrefixes() {
       return now().annotationPrefixes ?? [];
     },
+    get classicFinalizers() {
+      return now().classicFinalizers ?? [];
+    },
     get maxMembers() {
       return now().maxMembers;
     },

@@ -50,3 +50,6 @@ export const annotationPrefixes = [
   'cloud.google.com/load-balancer-',
   'cloud.google.com/l4-',
 ];
+
+/** Those that end in `-v2` and `-v3` are of the controllers of GKE, which may run beside this one. */
+export const classicFinalizers = ['gke.networking.io/l4-ilb-v1', 'gke.networking.io/l4-netlb-v1'];

@@ -5,14 +5,14 @@ import type { LoadBalancerRef, ObservedLoadBalancer } from '../../clouds/load-ba
 import type { ObservedRoute, Routes } from '../../clouds/routes.ts';
 import type { KubeApi } from '../../kube/api.ts';
 import type { ConfiguredCloud } from '../../model/configured-cloud.ts';
-import { isPaused, isRetained, type ServiceView, viewService } from '../../model/service-view.ts';
+import { isPaused, isRetained, type ServiceView } from '../../model/service-view.ts';
 import type { CheckVisibility } from '../../services/credential-visibility.ts';
 import { declareServices } from '../../services/declare-services.ts';
 import { adoptableOf, type ClusterIdentity } from '../../services/desired.ts';
 import { intentOf } from '../../services/intent.ts';
 import { mayRetain, type OperatorPolicy } from '../../services/operator-policy.ts';
 import { liveServiceUids } from '../../services/orphans/live-services.ts';
-import { readsAnnotation } from '../../services/service-context.ts';
+import { serviceViewFor } from '../../services/service-context.ts';
 import { type ServingCloud, servingClouds } from '../../services/serving-cloud.ts';
 
 /** The dependencies of a teardown. `api` is only used for reads. */
@@ -81,9 +81,9 @@ export async function planTeardown(context: TeardownContext, signal: AbortSignal
   const askedMs = context.clock.monotonic();
   const byUid = new Map<string, ServiceView>();
   const serving = servingClouds(clouds);
-  const isRead = readsAnnotation(serving);
+  const view = serviceViewFor(serving);
   await liveServiceUids(api, signal, (raw) => {
-    const service = viewService(raw, isRead);
+    const service = view(raw);
     byUid.set(service.uid, service);
   });
   const services = [...byUid.values()]

@@ -197,6 +197,7 @@ export function createEngineLoadBalancers(parts: ServiceEnginesParts): LoadBalan
   return {
     annotations: driver.annotations,
     annotationPrefixes: driver.annotationPrefixes ?? [],
+    classicFinalizers: driver.classicFinalizers ?? [],
     ...(driver.nodeLabels !== undefined && { nodeLabels: driver.nodeLabels }),
     ...(driver.takesPods !== undefined && { takesPods: driver.takesPods }),
     podIds: async (addresses, aborting) =>

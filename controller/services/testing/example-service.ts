@@ -39,8 +39,9 @@ export function rawService(changes: {
 export function exampleService(
   changes: Parameters<typeof rawService>[0] = {},
   isRead: (key: string) => boolean = () => false,
+  classic: readonly string[] = [],
 ): ServiceView {
-  return viewService(rawService(changes), isRead);
+  return viewService(rawService(changes), isRead, classic);
 }
 
 export const finalized = { finalizers: [finalizers.loadBalancerCleanup] };

@@ -6,7 +6,7 @@ import { untilAborted } from '../../../common/process/until.ts';
 import type { KubeApi } from '../../kube/api.ts';
 import type { EventSink } from '../../kube/event-sink.ts';
 import type { Informer } from '../../kube/informer.ts';
-import { isPaused, type ServiceView } from '../../model/service-view.ts';
+import { isPaused, type ServiceView, viewService } from '../../model/service-view.ts';
 import type { LeaderTask } from '../../runtime/leader-task.ts';
 import { createWorkQueue, type QueueMetrics } from '../../runtime/work-queue.ts';
 import { createConditionReporter } from '../condition-reporter.ts';
@@ -48,7 +48,7 @@ const pausedAgainMs = 5000;
 export function createUnservedTask(context: UnservedContext, options: UnservedOptions): LeaderTask {
   const { api, clock, random, log, services, events, metrics } = context;
   const { why, loadBalancerClasses } = options;
-  const writer = { api, clock, isRead: () => false };
+  const writer = { api, clock, view: (raw: unknown) => viewService(raw, () => false) };
   let term: ReturnType<typeof startTerm> | undefined;
 
   services.subscribe((event) => {

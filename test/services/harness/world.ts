@@ -13,7 +13,7 @@ import { loopApi } from '../../../controller/kube/write-api.ts';
 import { createBudgetKeeper } from '../../../controller/model/budget-keeper.ts';
 import type { ConfiguredCloud } from '../../../controller/model/configured-cloud.ts';
 import { type NodeView, viewNode } from '../../../controller/model/node-view.ts';
-import { type ServiceView, viewService } from '../../../controller/model/service-view.ts';
+import type { ServiceView } from '../../../controller/model/service-view.ts';
 import { createLookupBatcher } from '../../../controller/nodes/lookup-batcher.ts';
 import { createVisibilityCheck } from '../../../controller/services/credential-visibility.ts';
 import { createMemberSets } from '../../../controller/services/members/member-sets.ts';
@@ -22,7 +22,7 @@ import { memberMetrics } from '../../../controller/services/members/metrics.ts';
 import { serviceMetrics } from '../../../controller/services/metrics.ts';
 import { strictPolicy } from '../../../controller/services/operator-policy.ts';
 import { createPodSource } from '../../../controller/services/pods/pod-source.ts';
-import { readsAnnotation } from '../../../controller/services/service-context.ts';
+import { serviceViewFor } from '../../../controller/services/service-context.ts';
 import {
   createServiceTask,
   type ServiceTask,
@@ -190,11 +190,10 @@ export function createWorld(options: WorldOptions = {}): World {
     const fence = { timeLeftMs: () => (life.dead ? 0 : self.leaseMs) };
     const common = { clock, random, log: silentLog };
     const nodes = createListWatch<NodeView>({ api, path: '/api/v1/nodes', trim: (raw) => viewNode(raw), ...common });
-    const isRead = readsAnnotation(clouds);
     const cache = createListWatch<ServiceView>({
       api,
       path: '/api/v1/services',
-      trim: (raw) => viewService(raw, isRead),
+      trim: serviceViewFor(clouds),
       ...common,
     });
     const sets = createMemberSets({

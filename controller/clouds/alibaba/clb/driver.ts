@@ -55,6 +55,8 @@ export function createLoadBalancerDriver({ client, place, config }: LoadBalancer
     },
     poll: (jobs, io) => pollJobs(client, jobs, io),
     ...{ annotations, annotationPrefixes: [prefix, legacyPrefix], adopts, show, members },
+    // Of Classic and of Network Load Balancers.
+    classicFinalizers: ['service.k8s.alibaba/resources', 'service.k8s.alibaba/nlb'],
     nodeLabels: nodeLabelsOf,
     takesPods: (annotations) => takesPods(annotations, config.servesPods),
     podIds: (addresses, { signal }) => interfaces.of(addresses, signal),

@@ -1,7 +1,7 @@
 import type { Found, Kind, Owner, Reader } from '../../../engine/resource.ts';
 import type { AdoptionInput, LoadBalancerDriver, ShownLoadBalancer } from '../../load-balancer-driver.ts';
 import type { ObservedMember } from '../../load-balancers.ts';
-import { annotationPrefixes, annotations } from '../annotations.ts';
+import { annotationPrefixes, annotations, classicFinalizers } from '../annotations.ts';
 import { addressKind } from './address.ts';
 import { backendKind } from './backend.ts';
 import { desireOf } from './desire.ts';
@@ -114,7 +114,7 @@ export function createLoadBalancerDriver(options: LoadBalancerOptions): LoadBala
     desire: (input) => desireOf(input, parts),
     // Each change waits for its operation.
     poll: async () => new Map(),
-    ...{ annotations, annotationPrefixes, adopts, show, maxMembers: undefined, drains: false },
+    ...{ annotations, annotationPrefixes, classicFinalizers, adopts, show, maxMembers: undefined, drains: false },
     members(found) {
       const main = found.find(({ kind }) => kind === kindNames.backend);
       return main === undefined ? [] : membersOf(main.body as Shown);

@@ -1,0 +1,121 @@
+import assert from 'node:assert/strict';
+import { afterEach, beforeEach, describe, it } from 'node:test';
+import { annotations, finalizers } from '../../common/well-known.ts';
+import { createClassic } from './harness/classic-service.ts';
+import { createWorld, type Replica, type World } from './harness/world.ts';
+
+const cleanup = finalizers.loadBalancerCleanup;
+/** Of the cloud's classic controller, and of a controller that goes on working beside. */
+const [classic, other] = ['classic.example.com/v1', 'classic.example.com/v2'];
+
+describe('a Service with a finalizer of the cloud’s classic controller', () => {
+  let world: World;
+  let replica: Replica;
+  beforeEach(() => {
+    world = createWorld({ through: (loadBalancers) => ({ ...loadBalancers, classicFinalizers: [classic] }) });
+    for (const name of ['n0', 'n1']) world.node(name);
+  });
+  afterEach(() => world.close());
+
+  async function start(adopts: boolean): Promise<void> {
+    replica = world.replica({ task: { adopts } });
+    await replica.start();
+    await world.clock.advance(10_000);
+  }
+  const held = (name = 'web') => [...(world.services.get(name)?.metadata.finalizers ?? [])].sort();
+  const reason = () => world.services.condition('web')?.reason;
+
+  for (const [what, before] of [
+    ['alone', [classic]],
+    ['beside that of the framework', [cleanup, classic]],
+  ] as const) {
+    it(`is taken over with --adopt where it has it ${what}, without a change in the cloud`, async () => {
+      await createClassic(world, 'web', { finalizers: before });
+      const sent = world.mutationCount();
+      await start(true);
+      assert.equal(reason(), 'Ensured');
+      assert.deepEqual(held(), [classic, cleanup].sort());
+      assert.equal(world.mutationCount(), sent);
+    });
+
+    it(`is gone with its load balancer once it is deleted after that, ${what}`, async () => {
+      await createClassic(world, 'web', { finalizers: before });
+      await start(true);
+      world.services.delete('web');
+      await world.clock.advance(60_000);
+      assert.deepEqual([world.loadBalancers(), world.services.get('web')], [[], undefined]);
+    });
+
+    it(`is removed with its load balancer where it was deleted before, ${what}`, async () => {
+      await createClassic(world, 'web', { finalizers: before });
+      world.services.delete('web');
+      await start(true);
+      await world.clock.advance(60_000);
+      assert.deepEqual([world.loadBalancers(), world.services.get('web')], [[], undefined]);
+    });
+
+    it(`keeps it until it is taken over, also while it is deleted, ${what}`, async () => {
+      await createClassic(world, 'web', { finalizers: before });
+      await start(false);
+      assert.equal(reason(), 'AdoptionRequired');
+      world.services.delete('web');
+      await world.clock.advance(700_000);
+      assert.deepEqual([held(), world.loadBalancers().length, reason()], [[...before].sort(), 1, 'AdoptionRequired']);
+    });
+  }
+
+  it('loses it when it gets another type after it was taken over', async () => {
+    await createClassic(world, 'web', { finalizers: [cleanup, classic] });
+    await start(true);
+    world.services.patch('web', { spec: { type: 'ClusterIP' } });
+    await world.clock.advance(60_000);
+    assert.deepEqual([world.loadBalancers(), held(), reason()], [[], [], undefined]);
+  });
+
+  it('loses it with the load balancer also when the record no longer says that it was taken over', async () => {
+    await createClassic(world, 'web', { finalizers: [cleanup, classic] });
+    await start(true);
+    world.node('n2');
+    await world.clock.advance(60_000);
+    assert.doesNotMatch(world.services.must('web').metadata.annotations?.[annotations.loadBalancer] ?? '', /adopted:/);
+    world.services.delete('web');
+    await world.clock.advance(60_000);
+    assert.equal(world.services.get('web'), undefined);
+  });
+
+  it('keeps the finalizers of other controllers', async () => {
+    await createClassic(world, 'web', { finalizers: [cleanup, classic, other] });
+    await start(true);
+    world.services.delete('web');
+    await world.clock.advance(60_000);
+    assert.deepEqual([world.loadBalancers(), held()], [[], [other]]);
+  });
+
+  for (const adopts of [true, false])
+    it(`and no address gets no load balancer, ${adopts ? 'with' : 'without'} --adopt, and is told why`, async () => {
+      world.services.create('web', { finalizers: [classic] });
+      await start(adopts);
+      assert.deepEqual([held(), world.mutationCount(), reason()], [[classic], 0, 'AdoptionRequired']);
+      assert.match(world.services.condition('web')?.message ?? '', /take off the finalizer classic\.example\.com\/v1/);
+    });
+
+  it('stays untouched where it has the class of another controller', async () => {
+    world.services.create('web', { spec: { loadBalancerClass: 'example.com/other' }, finalizers: [classic] });
+    await start(true);
+    world.services.delete('web');
+    await world.clock.advance(700_000);
+    assert.deepEqual(held(), [classic]);
+    assert.deepEqual([replica.kube.writes(), replica.events, world.mutationCount()], [[], [], 0]);
+  });
+
+  it('keeps it where its class has become that of another controller, which may be the classic one', async () => {
+    await createClassic(world, 'web', { finalizers: [cleanup, classic] });
+    await start(true);
+    await replica.stop();
+    world.services.patch('web', { spec: { type: 'ClusterIP' } });
+    world.services.patch('web', { spec: { type: 'LoadBalancer', loadBalancerClass: 'example.com/other' } });
+    await start(true);
+    await world.clock.advance(60_000);
+    assert.deepEqual([world.loadBalancers(), held()], [[], [classic]]);
+  });
+});
