@@ -29,7 +29,7 @@ export type Action =
       readonly againInMs: number | undefined;
     }
   | { readonly do: 'release'; readonly change: ServiceChange }
-  | { readonly do: 'nothing' };
+  | { readonly do: 'nothing'; readonly againInMs?: number };
 
 /** When to read a foreign resource again that blocks ours. */
 export const refusedRetryMs = 300_000;

@@ -333,6 +333,11 @@ describe('the next action for a Service that no longer asks for one', () => {
       'nothing',
     ],
     [
+      'a foreign finalizer on another type, five minutes later',
+      { metadata: finalized, spec: { type: 'NodePort' }, intent: 'remove', observation: observation(), nowMs: 300_000 },
+      'settle AdoptionRequired',
+    ],
+    [
       'the record was taken off',
       { metadata: finalized, intent: 'remove', observation: observation({ observed: observed() }) },
       'write its record',

@@ -70,12 +70,12 @@ export const loadBalancerReasons = {
   },
   AdoptionRequired: {
     meaning:
-      'The Service shows an address or the cleanup finalizer of another controller, and no load balancer of ours ' +
-      'exists for it. Nothing is created, and the finalizer stays.',
+      'The Service shows an address or a finalizer of another controller, and no load balancer of ours exists for ' +
+      'it; or it has another type by now, and still that finalizer. Nothing is created, and the finalizer stays.',
     remedy:
-      'Run with --adopt to adopt what the classic controller of this cloud created; or name its load balancer in ' +
-      'mooring.dev/load-balancer-id and give consent in the cloud; or remove that load balancer, the status and ' +
-      'the finalizer by hand.',
+      'Run with --adopt to adopt what the classic controller of this cloud created, where the status shows its ' +
+      'address; or name its load balancer in mooring.dev/load-balancer-id and give consent in the cloud; or remove ' +
+      'that load balancer, the status and the finalizer by hand.',
   },
   CloudNotChosen: {
     meaning: 'Several configured clouds have load balancers, and the Service names none of them.',

@@ -11,6 +11,9 @@ import {
   unprovedForMs,
 } from './situation.ts';
 
+/** How long another controller has to remove its load balancer and its finalizer after a change of the type. */
+const othersMs = 300_000;
+
 /** The next action for a Service that no longer asks for a load balancer of ours. Pure. */
 export function removeAction(situation: Situation): Action {
   const { service, cloud, observation, nowMs, retention } = situation;
@@ -47,15 +50,18 @@ export function removeAction(situation: Situation): Action {
 }
 
 function unrecordedRemoval(situation: Situation): Action {
-  const { service, cloud, intent, observation } = situation;
-  const { observed, source, fresh } = observation ?? {};
+  const { service, cloud, intent, observation, nowMs } = situation;
   // A list may still show what is gone.
-  if (!fresh || source === 'list') return { do: 'observe' };
+  if (!observation?.fresh || observation.source === 'list') return { do: 'observe' };
+  const { observed, missingSinceMs, atMs } = observation;
   if (isOurs(situation, observed)) {
     const change = { record: recordOf(situation) };
     return { do: 'write', change, what: 'its record', first: false };
   }
-  if (service.type !== 'LoadBalancer' || intent === 'disown') return { do: 'nothing' };
+  if (intent === 'disown') return { do: 'nothing' };
+  const isNew = service.type !== 'LoadBalancer' && service.condition === undefined;
+  const againInMs = (missingSinceMs ?? atMs) + othersMs - nowMs;
+  if (isNew && againInMs > 0) return { do: 'nothing', againInMs };
   const message =
     `it carries the finalizer of another controller, and there is no load balancer of ours for it in ${cloud.scope}; ` +
     howToAdopt(situation);

@@ -110,6 +110,9 @@ export function createServiceTurns(
     const isMarked = unrecorded !== undefined;
     const intent = subject.gone ? 'remove' : intentOf(service, options.loadBalancerClasses, isMarked);
     if (intent === 'none') {
+      // It told of the load balancer that the Service no longer asks for.
+      const isOver = service.type !== 'LoadBalancer';
+      if (isOver && (await kube.show(service, { condition: null })) === 'changed') return again;
       states.forget(service.uid);
       return rest();
     }
@@ -171,7 +174,7 @@ export function createServiceTurns(
     const { service, intent, cloud } = situation;
     switch (action.do) {
       case 'nothing':
-        return rest();
+        return rest(action.againInMs);
       case 'observe':
         await calls.observe(situation, signal);
         return again;

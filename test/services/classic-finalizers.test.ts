@@ -119,3 +119,44 @@ describe('a Service with a finalizer of the cloud’s classic controller', () =>
     assert.deepEqual([world.loadBalancers(), held()], [[], [classic]]);
   });
 });
+
+describe('a Service of another type', () => {
+  let world: World;
+  let replica: Replica;
+  beforeEach(async () => {
+    world = createWorld();
+    replica = world.replica({ task: { adopts: true } });
+    await replica.start();
+  });
+  afterEach(() => world.close());
+  const condition = () => world.services.condition('web');
+
+  it('keeps the finalizer of a controller, which is said after five minutes', async () => {
+    world.services.create('web', { finalizers: [cleanup], spec: { type: 'ClusterIP' } });
+    await world.clock.advance(290_000);
+    world.services.delete('web');
+    assert.deepEqual([replica.kube.writes(), replica.events], [[], []]);
+    await world.clock.advance(20_000);
+    assert.equal(condition()?.reason, 'AdoptionRequired');
+    assert.match(condition()?.message ?? '', /delete that, and take off the finalizer service\.kubernetes\.io/);
+    assert.deepEqual(replica.reasons('web'), ['SyncLoadBalancerFailed']);
+    assert.deepEqual([world.services.must('web').metadata.finalizers, world.mutationCount()], [[cleanup], 0]);
+  });
+
+  for (const [what, finalizers] of [
+    ['at once where it told of an adoption before, until the finalizer is gone', [cleanup]],
+    ['never where it has no finalizer, and loses what it told before', []],
+  ] as const)
+    it(`tells of it ${what}`, async () => {
+      world.services.create('web', { finalizers });
+      world.services.patchStatus('web', { status: { loadBalancer: { ingress: [{ ip: '203.0.113.5' }] } } });
+      await world.clock.advance(5000);
+      assert.equal(condition()?.reason, 'AdoptionRequired');
+      world.services.patch('web', { spec: { type: 'ClusterIP' } });
+      await world.clock.advance(5000);
+      if (finalizers.length > 0) assert.match(condition()?.message ?? '', /take off the finalizer/);
+      world.services.patch('web', { metadata: { finalizers: null } });
+      await world.clock.advance(5000);
+      assert.equal(condition(), undefined);
+    });
+});

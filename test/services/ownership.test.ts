@@ -86,14 +86,6 @@ describe('foreign resources', () => {
       assert.deepEqual(world.mutations(), {});
     });
 
-  it('keep a finalizer on a Service of another type without a message', async () => {
-    world.services.create('web', { finalizers: [cleanup], spec: { type: 'ClusterIP' } });
-    await world.clock.advance(5000);
-    assert.deepEqual(replica.kube.writes(), []);
-    assert.deepEqual(world.services.must('web').metadata.finalizers, [cleanup]);
-    assert.deepEqual(replica.events, []);
-  });
-
   it('keep a Service of another class untouched, with its finalizer', async () => {
     world.services.create('web', { spec: { loadBalancerClass: 'example.com/other' }, finalizers: [cleanup] });
     await world.clock.advance(5000);

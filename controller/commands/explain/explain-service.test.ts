@@ -71,6 +71,18 @@ describe('explain service', () => {
       'foreign',
       '',
     ],
+    [
+      'one that was deleted before an adoption',
+      facts({ metadata: { ...finalized, ...deleted }, ...withCondition('AdoptionRequired') }),
+      'refused',
+      'AdoptionRequired',
+    ],
+    [
+      'one of another type with a finalizer that we did not record',
+      facts({ metadata: finalized, spec: { type: 'ClusterIP' } }),
+      'foreign',
+      '',
+    ],
     ['one of another class', facts({ spec: { loadBalancerClass: 'example.com/x' } }), 'foreign', ''],
     ['one of another type', facts({ spec: { type: 'ClusterIP' } }, { pausedForAll: true }), 'none', ''],
   ] as const) {
@@ -128,6 +140,11 @@ describe('explain service', () => {
       const { atDeletion } = explainService(foreign).facts;
       assert.deepEqual([atDeletion?.value, atDeletion?.text.includes('nothing is deleted')], ['foreign', true]);
     }
+  });
+
+  it('names the finalizers that a deletion waits for when nothing of ours is left', () => {
+    const { why } = explainService(facts({ metadata: { ...deleted, finalizers: ['a.b/c', 'a.b/d'] } }));
+    assert.match(why, /nothing of ours is left; it waits for the finalizers a\.b\/c, a\.b\/d/);
   });
 
   it('reports retention only where the operator allows it', () => {

@@ -73,7 +73,14 @@ function verdict(facts: ServiceFacts): Verdict {
     why: shown?.message || (known?.meaning ?? ''),
     remedy: known?.remedy ?? '',
   };
-  if (intent === 'remove' || intent === 'disown') {
+  const record = parseRecord(service.annotations[annotations.loadBalancer]);
+  if (intent === 'remove' && record === undefined && shown === undefined) {
+    const why =
+      'it carries the cleanup finalizer and no record of ours: the controller that served it should remove that; ' +
+      'where it does not, within five minutes the condition says what to do';
+    return { state: 'foreign', reason: '', why, remedy: silence(facts).remedy };
+  }
+  if ((intent === 'remove' || intent === 'disown') && (record !== undefined || shown?.status === 'True')) {
     if (shown?.status === 'False') return { state: 'deleting', ...told };
     const why =
       'its load balancer is being deleted; the finalizer is removed when the cloud has proved that it is gone';
@@ -106,9 +113,10 @@ function unconcerned(service: ServiceView): Verdict {
     const why = `its class ${service.loadBalancerClass} is not ours (--load-balancer-class); it is never changed`;
     return { state: 'foreign', reason: '', why, remedy: '' };
   }
+  const left = service.finalizers.length === 0 ? '' : `; it waits for the finalizers ${service.finalizers.join(', ')}`;
   const why =
     service.type === 'LoadBalancer'
-      ? 'it is being deleted, and nothing of ours is left'
+      ? `it is being deleted, and nothing of ours is left${left}`
       : `its type is ${service.type}, so it needs no load balancer`;
   return { state: 'none', reason: '', why, remedy: '' };
 }
