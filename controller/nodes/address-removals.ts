@@ -5,14 +5,20 @@ import { addressKey, droppedAddresses } from './addresses.ts';
 /** Two reads of the cloud closer together than this count as one. */
 export const secondReadMs = 10_000;
 
+export interface ConfirmedAddresses {
+  /** Those to write: the desired ones, followed by those whose removal is not confirmed yet. Undefined: the Node's stay. */
+  readonly addresses: readonly AddressView[] | undefined;
+  /** Another read is needed. */
+  readonly pending: boolean;
+}
+
 /**
  * Confirms the removal of addresses from initialised Nodes. One answer of the cloud may be stale or incomplete, so an
  * address is removed only when a second read, or the Node's own report, does not list it either.
  */
 export interface AddressRemovals {
   /**
-   * The addresses to write: `desired`, followed by those of `current` whose removal is not confirmed yet. `pending`:
-   * another read is needed.
+   * Notes which of `current` are missing in `desired`.
    *
    * @param readAtMs when `desired` was read from the cloud, monotonic
    */
@@ -22,7 +28,7 @@ export interface AddressRemovals {
     desired: readonly AddressView[],
     readAtMs: number,
     report: Report | undefined,
-  ): { readonly addresses: readonly AddressView[]; readonly pending: boolean };
+  ): ConfirmedAddresses;
   forget(nodeName: string): void;
 }
 

@@ -9,7 +9,7 @@ import { cloudOfReportScope, mayBecome, parseRecord } from '../model/scope-recor
 import { createWaitingNodes, type WaitingNodes } from '../model/waiting-nodes.ts';
 import type { Semaphore } from '../runtime/semaphore.ts';
 import { createAddressHolders } from './address-holders.ts';
-import { createAddressRemovals, secondReadMs } from './address-removals.ts';
+import { type ConfirmedAddresses, createAddressRemovals, secondReadMs } from './address-removals.ts';
 import { sameAddresses } from './addresses.ts';
 import { type DesiredNode, desiredNode } from './desired-node.ts';
 import { type CachedInstance, createInstanceCache, type InstanceCache } from './instance-cache.ts';
@@ -219,19 +219,6 @@ export function createNodeReconciler(context: NodeContext, writes: Semaphore): N
     instances.put(node.name, { uid: node.uid, ...found });
     const report = stored?.report;
     const attested = stored?.attestation?.instance;
-    let pending = false;
-    const keep = (current: NodeView, desired: DesiredNode): DesiredNode => {
-      if (desired.addresses === undefined || isUninitialized(current)) return desired;
-      const confirmed = addressRemovals.confirm(
-        node.name,
-        current.addresses,
-        desired.addresses,
-        found.readAtMs,
-        report,
-      );
-      pending = confirmed.pending;
-      return { ...desired, addresses: confirmed.addresses };
-    };
     let outcome: WriteOutcome;
     try {
       outcome = await writes.run(async () =>
@@ -241,7 +228,7 @@ export function createNodeReconciler(context: NodeContext, writes: Semaphore): N
               { api, clock, routesEnabled: context.routesEnabled, tagLabels: context.tagLabels },
               node,
               { ...found, report, attested, recordsProof },
-              keep,
+              (current, desired) => confirmRemovals(current, desired, found.readAtMs),
             ),
       );
     } catch (error) {
@@ -272,7 +259,7 @@ export function createNodeReconciler(context: NodeContext, writes: Semaphore): N
     if (outcome.reason === 'TopologyDrift' && isNew(written.node, outcome)) {
       events.emit(eventTarget(node), { type: 'Warning', reason: 'TopologyDrift', message: outcome.message });
     }
-    if (!pending) return undefined;
+    if (!outcome.pending) return undefined;
     lookupRequested.add(node.name);
     return { requeueAfterMs: secondReadMs };
   }
@@ -287,20 +274,19 @@ export function createNodeReconciler(context: NodeContext, writes: Semaphore): N
     const reason = 'AttestationRequired';
     if (parseRecord(node.annotations[annotations.instance]) === undefined) return wait(node, reason, missing);
     const shown = conditionOf(node, conditions.cloudInitialized);
-    if ((shown?.status === 'False' && shown.reason === reason) || !isOutdated(node, found)) return undefined;
+    if (shown?.status === 'False' && shown.reason === reason) return undefined;
+    const planned = desiredNode(node, found.instance, found.scope, { tagLabels: context.tagLabels });
+    if (!planned.ok) return undefined;
+    const { addresses } = confirmRemovals(node, planned.node.addresses, found.readAtMs);
+    if (!isOutdated(node, { ...planned.node, addresses })) return undefined;
     return wait(node, reason, `not kept up to date with the cloud: ${missing}`, { quiet: true });
   }
 
-  /** Whether the instance would change the Node, apart from its record, which tells nothing to people. */
-  function isOutdated(node: NodeView, { instance, scope, readAtMs }: Omit<CachedInstance, 'uid'>): boolean {
-    const planned = desiredNode(node, instance, scope, { tagLabels: context.tagLabels });
-    if (!planned.ok) return false;
-    const { addresses: wanted = node.addresses } = planned.node;
+  /** A Node that waits for initialisation has what its kubelet wrote, which is replaced at once. */
+  function confirmRemovals(node: NodeView, desired: DesiredNode['addresses'], readAtMs: number): ConfirmedAddresses {
+    if (desired === undefined || isUninitialized(node)) return { addresses: desired, pending: false };
     const report = reportOf(context, node)?.report;
-    const { addresses } = addressRemovals.confirm(node.name, node.addresses, wanted, readAtMs, report);
-    const record = node.annotations[annotations.instance] ?? '';
-    const changes = planMain(node, { ...planned.node, record }, node.resourceVersion);
-    return changes !== undefined || !sameAddresses(addresses, node.addresses);
+    return addressRemovals.confirm(node.name, node.addresses, desired, readAtMs, report);
   }
 
   /** Whether an earlier write of ours, which got no answer, has removed the taint; the record came with that write. */
@@ -350,6 +336,13 @@ export function createNodeReconciler(context: NodeContext, writes: Semaphore): N
   }
 
   return { reconcile, observe, instances, waiting, requestLookup: (name) => lookupRequested.add(name) };
+}
+
+/** Whether it would change the Node, apart from the record, which tells nothing to people. */
+function isOutdated(node: NodeView, desired: DesiredNode): boolean {
+  const record = node.annotations[annotations.instance] ?? '';
+  if (planMain(node, { ...desired, record }, node.resourceVersion) !== undefined) return true;
+  return desired.addresses !== undefined && !sameAddresses(desired.addresses, node.addresses);
 }
 
 /** Whether the API server may have executed a call that failed so. */

@@ -9,6 +9,7 @@ import { isPaused, isUninitialized, type NodeView, viewNode } from '../model/nod
 import { cloudOfReportScope } from '../model/scope-record.ts';
 import type { TagLabelRule } from '../model/tag-labels.ts';
 import type { VerifiedInstance } from '../model/verified-instance.ts';
+import type { ConfirmedAddresses } from './address-removals.ts';
 import { type DesiredNode, desiredNode } from './desired-node.ts';
 import { contradiction } from './instance-identity.ts';
 import { nodeChanges } from './node-changes.ts';
@@ -32,6 +33,8 @@ export type WriteOutcome =
   | {
       readonly kind: 'written';
       readonly written: Written;
+      /** The removal of an address is not confirmed yet. */
+      readonly pending: boolean;
       readonly reason: InitializedReason;
       readonly message: string;
     }
@@ -58,7 +61,7 @@ export async function readNode(api: KubeApi, name: string): Promise<NodeView> {
  * the Node is read again and both patches are planned again. A Node that was re-created or paused since is dropped.
  * Throws a KubeError. Safe to repeat.
  *
- * @param keep turns the desired addresses into those to write now, given the Node (see `address-removals.ts`)
+ * @param confirmRemovals which addresses to write now (see `address-removals.ts`); called before every try
  */
 export async function writeNode(
   { api, clock, routesEnabled, tagLabels }: NodeWriter,
@@ -72,7 +75,7 @@ export async function writeNode(
     /** Record that proof in a label of the Node. */
     readonly recordsProof?: boolean;
   },
-  keep: (node: NodeView, desired: DesiredNode) => DesiredNode,
+  confirmRemovals: (node: NodeView, desired: DesiredNode['addresses']) => ConfirmedAddresses,
 ): Promise<WriteOutcome> {
   let node = first;
   const { attested, recordsProof } = resolved;
@@ -88,10 +91,11 @@ export async function writeNode(
       tagLabels,
     });
     if (!planned.ok) return { kind: 'refused', reason: planned.reason, message: planned.message, node };
-    const desired = keep(node, planned.node);
+    const { addresses, pending } = confirmRemovals(node, planned.node.addresses);
+    const desired = { ...planned.node, addresses };
     try {
       const written = await apply(api, clock, node, desired, routesEnabled?.(resolved.scope, node) ?? false);
-      return { kind: 'written', written, reason: desired.reason, message: desired.message };
+      return { kind: 'written', written, pending, reason: desired.reason, message: desired.message };
     } catch (error) {
       if (!isConflict(error) || attempt >= maxTries) throw error;
       node = await readNode(api, node.name);
