@@ -6,7 +6,7 @@ import { addressKey, droppedAddresses } from './addresses.ts';
 export const secondReadMs = 10_000;
 
 export interface ConfirmedAddresses {
-  /** Those to write: the desired ones, followed by those whose removal is not confirmed yet. Undefined: the Node's stay. */
+  /** To be written: the desired ones, then those whose removal is not confirmed yet. Undefined: the Node's stay. */
   readonly addresses: readonly AddressView[] | undefined;
   /** Another read is needed. */
   readonly pending: boolean;

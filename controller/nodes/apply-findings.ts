@@ -64,7 +64,7 @@ const pausedRetryMs = 15_000;
 const minExhaustedMs = 30_000;
 const maxExhaustedMs = 300_000;
 
-/** They belong to every deletion, or to every one of many, and are no news. */
+/** Expected during every deletion, or while many Nodes are absent at once: neither logged nor an event. */
 const usual: ReadonlySet<string> = new Set<MissingReason>(['Confirming', 'ProofPostponed']);
 
 /** A failed read tells nothing of the Node, and a kubelet may have written anything. */

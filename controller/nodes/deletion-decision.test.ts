@@ -13,7 +13,7 @@ const provenGone: MissingInstance = {
   firstMs: 9 * minute,
   firstWithCanaryMs: undefined,
   canary: 'none',
-  shown: true,
+  hasSeenInstance: true,
   recorded: true,
   joining: false,
   nodeAgeMs: 10 * minute,
@@ -90,12 +90,12 @@ const table: readonly [string, MissingInstance, string][] = [
   ['absent, no canary, 4 min', { ...provenAbsent, canary: 'none', firstMs: 6 * minute + 1 }, 'Confirming'],
   [
     'absent, no canary, nothing shown yet',
-    { ...provenAbsent, canary: 'none', shown: false, firstMs: 0 },
+    { ...provenAbsent, canary: 'none', hasSeenInstance: false, firstMs: 0 },
     'CanaryNotFound',
   ],
   [
     'absent, no canary, nothing shown yet, released, 4 min',
-    { ...provenAbsent, canary: 'none', shown: false, released: true, firstMs: 6 * minute },
+    { ...provenAbsent, canary: 'none', hasSeenInstance: false, released: true, firstMs: 6 * minute },
     'Confirming',
   ],
   [
@@ -131,7 +131,7 @@ const anyCase: fc.Arbitrary<MissingInstance> = fc
     firstAgoMs: fc.integer({ min: 0, max: 12 * minute }),
     withCanaryAgoMs: fc.option(fc.integer({ min: 0, max: 12 * minute }), { nil: undefined }),
     canary: fc.constantFrom('found' as const, 'not-found' as const, 'none' as const),
-    shown: fc.boolean(),
+    hasSeenInstance: fc.boolean(),
     recorded: fc.boolean(),
     joining: fc.boolean(),
     silence: fc.constantFrom(8, 40, 100, 600).map(silenceOf),
@@ -158,7 +158,7 @@ function promiseAllows(at: MissingInstance): boolean {
     at.canary === 'found' && at.firstWithCanaryMs !== undefined && at.askedMs - at.firstWithCanaryMs >= 15_000;
   // "where there is no canary": the answer of now may have one.
   const fiveMinutesApart = at.askedMs - at.firstMs >= 300_000;
-  const everythingAbsent = at.canary === 'not-found' || (at.canary === 'none' && !at.shown);
+  const everythingAbsent = at.canary === 'not-found' || (at.canary === 'none' && !at.hasSeenInstance);
   const isTrusted = at.state === 'gone' || !everythingAbsent || at.released;
   const answer = at.state === 'gone' || twiceWithCanary || fiveMinutesApart;
   const noLife = !at.lifeSinceFirst && at.sinceLifeMs >= at.silence.lifeMs && (at.state === 'gone' || !at.ready);

@@ -11,7 +11,7 @@ export const minimumAgeMs = 5 * 60_000;
 export interface CredentialVisibility {
   readonly canary: Canary;
   /** A lookup by id has shown an instance, found or in a terminal state, since the credential was loaded. */
-  readonly shown: boolean;
+  readonly hasSeenInstance: boolean;
 }
 
 /** Everything that the decision to delete a Node depends on. Times are monotonic milliseconds of one clock. */
@@ -94,9 +94,9 @@ function isAlive(at: MissingInstance): boolean {
  * The absence of every instance proves nothing: the credential may be of another project or have no rights. A person
  * may overrule this.
  */
-function isTotalAbsence({ state, canary, shown, released }: MissingInstance): boolean {
+function isTotalAbsence({ state, canary, hasSeenInstance, released }: MissingInstance): boolean {
   if (state === 'gone' || released) return false;
-  return canary === 'not-found' || (canary === 'none' && !shown);
+  return canary === 'not-found' || (canary === 'none' && !hasSeenInstance);
 }
 
 /** Milliseconds until this answer counts as the second one; 0 or less when it does. */

@@ -156,8 +156,8 @@ function wellKnownLabels(node: NodeView, instance: Instance): Record<string, str
     }
   }
   if (instance.type !== undefined) {
-    const [held, witness] = [node.labels[labelKeys.instanceType], node.labels[labelKeys.instanceTypeBeta]];
-    const setByPerson = !joining && held !== undefined && held !== witness;
+    const [held, beta] = [node.labels[labelKeys.instanceType], node.labels[labelKeys.instanceTypeBeta]];
+    const setByPerson = !joining && held !== undefined && held !== beta;
     if (!setByPerson) {
       set(labelKeys.instanceType, instance.type);
       set(labelKeys.instanceTypeBeta, instance.type);

@@ -86,7 +86,7 @@ describe('what contradicts a Node', () => {
   }
 
   const rebuilt = exampleNode({ annotations: { [annotations.instance]: 's inc-0' } });
-  for (const [name, told, takesRebuilt, accepted] of [
+  for (const [name, told, acceptsRebuild, accepted] of [
     ['its agent reports the new incarnation', { incarnation: 'inc-1' }, true, true],
     ['its agent reports the new incarnation, which is not enough', { incarnation: 'inc-1' }, false, false],
     ['its agent still reports the old incarnation', { incarnation: 'inc-0' }, true, false],
@@ -97,7 +97,7 @@ describe('what contradicts a Node', () => {
   ] as const) {
     it(`${accepted ? 'is nothing' : 'is a rebuilt instance'} when ${name}`, () => {
       const sent = told && report({ instance: reported(told) });
-      const why = contradiction(rebuilt, exampleInstance({}), sent, undefined, takesRebuilt);
+      const why = contradiction(rebuilt, exampleInstance({}), sent, undefined, acceptsRebuild);
       assert.equal(why === undefined, accepted, why);
     });
   }

@@ -57,14 +57,14 @@ export function isProved(node: NodeView, instance: Instance, attested: VerifiedI
  * Why `node` cannot run on `instance`, as text for people; undefined when nothing contradicts it. `report` is proved to
  * come from this Node; `attested` is what its evidence proved. Pure.
  *
- * @param takesRebuilt whether a report of the new incarnation is enough for a Node that records another one
+ * @param acceptsRebuild whether a report of the new incarnation is enough for a Node that records another one
  */
 export function contradiction(
   node: NodeView,
   instance: Instance,
   report: Report | undefined,
   attested?: VerifiedInstance,
-  takesRebuilt = false,
+  acceptsRebuild = false,
 ): string | undefined {
   if (node.providerID !== '' && !namesInstance(node.providerID, instance)) {
     return `the Node's providerID is ${node.providerID}, the instance's ${instance.providerID}`;
@@ -77,7 +77,7 @@ export function contradiction(
     recorded &&
     instance.incarnation &&
     recorded !== instance.incarnation &&
-    !(takesRebuilt && reported?.incarnation === instance.incarnation)
+    !(acceptsRebuild && reported?.incarnation === instance.incarnation)
   ) {
     return (
       `the instance was rebuilt: recorded incarnation ${recorded}, now ${instance.incarnation}, ` +

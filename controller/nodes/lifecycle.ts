@@ -13,7 +13,7 @@ import { createFindingApplier, type Examined, type FindingApplierOptions } from 
 import { examine } from './examine.ts';
 import { type NodeContext, reportOf } from './node-context.ts';
 import { planPowerTaints, powerTaintsOf } from './power-taints.ts';
-import { inProofOrder, isFree } from './proof-order.ts';
+import { inProofOrder, needsNoBudget } from './proof-order.ts';
 import { createSuspects, type Suspect, scheduleLookup } from './suspects.ts';
 
 export interface LifecycleOptions extends FindingApplierOptions {
@@ -75,9 +75,14 @@ export function createLifecycle(context: NodeContext, options: LifecycleOptions)
 
   function isRelevantChange(before: NodeView, now: NodeView): boolean {
     const isUnpaused = isPaused(before) && !isPaused(now);
-    const isReleasedAnew =
+    const releaseChanged =
       before.annotations[annotations.releaseDeletion] !== now.annotations[annotations.releaseDeletion];
-    return readiness(before) !== readiness(now) || isUnpaused || isReleasedAnew || isFree(before) !== isFree(now);
+    return (
+      readiness(before) !== readiness(now) ||
+      isUnpaused ||
+      releaseChanged ||
+      needsNoBudget(before) !== needsNoBudget(now)
+    );
   }
 
   function drop(name: string): void {
@@ -159,7 +164,7 @@ export function createLifecycle(context: NodeContext, options: LifecycleOptions)
       due.map(({ node }) => ref(node)),
       { canaries },
     );
-    const shown = lookups.hasSeenInstance;
+    const { hasSeenInstance } = lookups;
     const recorded = due
       .filter(({ node }) => isRecordedIn(node, scope, resolver.configured))
       .map(({ node }) => ref(node));
@@ -176,7 +181,7 @@ export function createLifecycle(context: NodeContext, options: LifecycleOptions)
         if (lookup.state === 'found' && !isOff(lookup.power)) return foundAlive(suspect, node, lookup, scope);
         if (lookup.state === 'found') await applier.found(node);
         if (lookup.state === 'found' && carriesPowerTaints(node, lookup.power)) return retry(suspect);
-        const visibility = { canary: canaryOf(ref(node), others, answers), shown };
+        const visibility = { canary: canaryOf(ref(node), others, answers), hasSeenInstance };
         examined.push({ suspect, node, finding: await examine(context, suspect, lookup, scope, visibility, askedMs) });
       }),
     );

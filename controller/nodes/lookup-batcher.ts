@@ -50,15 +50,15 @@ export function createLookupBatcher(options: LookupBatcherOptions): LookupBatche
   let due = false;
   let windowMs = firstWindowMs;
   let lastPassEnded = Number.NEGATIVE_INFINITY;
-  let shownBy: number | undefined;
+  let seenWithCredential: number | undefined;
 
   async function ask(refs: readonly InstanceRef[], how?: LookupOptions): Promise<ReadonlyMap<string, Lookup>> {
     const credential = cloud.credential ?? 0;
-    const shown = await safeLookup(cloud, refs, how);
-    if (options.seen) for (const lookup of shown.values()) if (lookup.state === 'found') options.seen(lookup.instance);
-    const answers = new Map([...shown].map(([key, lookup]) => [key, withFewTags(lookup, tagLabels)]));
+    const withAllTags = await safeLookup(cloud, refs, how);
+    for (const lookup of withAllTags.values()) if (lookup.state === 'found') options.seen?.(lookup.instance);
+    const answers = new Map([...withAllTags].map(([key, lookup]) => [key, withFewTags(lookup, tagLabels)]));
     if (refs.some((ref) => ref.by === 'providerID' && isShown(answers.get(refKey(ref)))))
-      shownBy = Math.max(credential, shownBy ?? credential);
+      seenWithCredential = Math.max(credential, seenWithCredential ?? credential);
     return answers;
   }
 
@@ -120,9 +120,9 @@ export function createLookupBatcher(options: LookupBatcherOptions): LookupBatche
       const answers = new Map<string, Lookup>();
       for (let from = 0; from < refs.length; from += cloud.instances.batchSize) {
         const part = refs.slice(from, from + cloud.instances.batchSize);
-        const shown = await ask(part, options);
-        for (const [key, lookup] of shown) answers.set(key, lookup);
-        const outage = outageIn(shown);
+        const found = await ask(part, options);
+        for (const [key, lookup] of found) answers.set(key, lookup);
+        const outage = outageIn(found);
         if (outage === undefined) continue;
         // Every further part would wait for its time limit: longer than a loop may take that is not stuck.
         for (const one of refs.slice(from)) if (!answers.has(refKey(one))) answers.set(refKey(one), outage);
@@ -132,7 +132,7 @@ export function createLookupBatcher(options: LookupBatcherOptions): LookupBatche
       return answers;
     },
     get hasSeenInstance() {
-      return shownBy === (cloud.credential ?? 0);
+      return seenWithCredential === (cloud.credential ?? 0);
     },
   };
 }

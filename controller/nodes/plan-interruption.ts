@@ -12,9 +12,9 @@ const reasonOf: Readonly<Record<Notice['kind'], InterruptionReason>> = {
   rebalance: 'Rebalance',
 };
 /** The most severe first: it gives the condition its reason, unless its deadline is far away. */
-const gravity: readonly Notice['kind'][] = ['termination', 'preemption', 'maintenance', 'rebalance'];
+const severity: readonly Notice['kind'][] = ['termination', 'preemption', 'maintenance', 'rebalance'];
 
-function words({ kind, deadline, message }: Notice): string {
+function describe({ kind, deadline, message }: Notice): string {
   return `${kind}${deadline === undefined ? '' : ` at ${deadline}`}${message === undefined ? '' : `: ${message}`}`;
 }
 
@@ -44,11 +44,12 @@ export function planInterruption(
   nowMs: number,
 ): (ConditionChange & { readonly changed: boolean }) | undefined {
   const held = conditionOf(node, conditions.interruption);
-  const isApis = held?.reason === ('PlannedMaintenance' satisfies InterruptionReason);
-  if (held?.status === 'True' && (isApis ? maintenance : notices) === undefined && !notices?.length) return undefined;
+  const isFromApi = held?.reason === ('PlannedMaintenance' satisfies InterruptionReason);
+  if (held?.status === 'True' && (isFromApi ? maintenance : notices) === undefined && !notices?.length)
+    return undefined;
   const distance = (notice: Notice) => (endsVm(notice) ? untilNearMs(notice, nowMs) : 0);
   const sorted = [...(notices ?? [])].sort(
-    (a, b) => Number(distance(a) > 0) - Number(distance(b) > 0) || gravity.indexOf(a.kind) - gravity.indexOf(b.kind),
+    (a, b) => Number(distance(a) > 0) - Number(distance(b) > 0) || severity.indexOf(a.kind) - severity.indexOf(b.kind),
   );
   const planned = (maintenance ?? []).map((one): Notice => ({ kind: 'maintenance', ...one }));
   const all = [...sorted, ...planned];
@@ -61,12 +62,12 @@ export function planInterruption(
       message: 'the cloud announces no interruption any more',
     });
   }
-  const gravest = sorted[0];
+  const mostSevere = sorted[0];
   return conditionChange(node, {
     type: conditions.interruption,
     status: 'True',
-    reason: gravest === undefined ? 'PlannedMaintenance' : reasonFor(gravest, nowMs),
-    message: all.map(words).join('; '),
+    reason: mostSevere === undefined ? 'PlannedMaintenance' : reasonFor(mostSevere, nowMs),
+    message: all.map(describe).join('; '),
   });
 }
 

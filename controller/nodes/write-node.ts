@@ -80,11 +80,11 @@ export async function writeNode(
   let node = first;
   const { attested, recordsProof } = resolved;
   // A report alone neither confirms itself nor replaces the evidence that is required.
-  const takesRebuilt =
+  const acceptsRebuild =
     cloudOfReportScope(resolved.scope) === undefined &&
     (!recordsProof || (attested !== undefined && documentNames(attested, resolved.instance)));
   for (let attempt = 1; ; attempt += 1) {
-    const contradicted = contradiction(node, resolved.instance, resolved.report, attested, takesRebuilt);
+    const contradicted = contradiction(node, resolved.instance, resolved.report, attested, acceptsRebuild);
     if (contradicted !== undefined) return { kind: 'refused', reason: 'IdentityConflict', message: contradicted, node };
     const planned = desiredNode(node, resolved.instance, resolved.scope, {
       proof: recordsProof ? attested?.assurance : undefined,

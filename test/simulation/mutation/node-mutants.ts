@@ -55,8 +55,8 @@ export const nodeMutants: readonly Mutant[] = [
     edits: [
       [
         'controller/nodes/deletion-decision.ts',
-        "return canary === 'not-found' || (canary === 'none' && !shown);",
-        "return canary === 'not-found' && shown && released;",
+        "return canary === 'not-found' || (canary === 'none' && !hasSeenInstance);",
+        "return canary === 'not-found' && hasSeenInstance && released;",
       ],
     ],
   },
@@ -251,7 +251,7 @@ export const nodeMutants: readonly Mutant[] = [
     edits: [
       [
         'controller/nodes/write-node.ts',
-        'const contradicted = contradiction(node, resolved.instance, resolved.report, attested, takesRebuilt);',
+        'const contradicted = contradiction(node, resolved.instance, resolved.report, attested, acceptsRebuild);',
         'const contradicted = contradiction(node, resolved.instance, resolved.report) && undefined;',
       ],
     ],
