@@ -221,8 +221,8 @@ export interface CloudModule {
    */
   readonly namesOnly?: boolean;
   /**
-   * Labels, with any value, by which the classic controller of this cloud leaves Nodes alone: a Node with one is foreign
-   * to this cloud. A kubelet may set them on its own Node, so never more than those. Default: none.
+   * Labels, with any value, by which the classic controller of this cloud leaves Nodes alone: a Node with one is
+   * foreign to this cloud. A kubelet may set them on its own Node, so never more than those. Default: none.
    */
   readonly foreignLabels?: readonly string[];
   /**

@@ -30,6 +30,19 @@ describe('a load balancer of the classic controller', () => {
     assert.deepEqual(m.balancers.plan(desired()).steps, []);
   });
 
+  for (const value of ['HTTP', 'grpc'])
+    it(`keeps its listeners with the protocol ${value}, which the classic controller passed over`, async () => {
+      const m = classicWorld();
+      const annotations = { [keys.backendProtocol]: value };
+      const { sent, refusals } = await m.ensure(desired({ annotations }), undefined, proof);
+      assert.deepEqual([sent, refusals], [[], []]);
+      const more = desired({ annotations, ports: [port(80), port(81)] });
+      const { sent: calls } = await m.ensure(more, undefined, proof);
+      assert.equal(calls.includes('DeleteLoadBalancerListeners'), false);
+      const listeners = m.balancer()!.description['ListenerDescriptions'];
+      assert.equal(JSON.stringify(listeners).match(/"Protocol":"TCP"/g)?.length, 2);
+    });
+
   it('is not adopted where its address is not that of the Service', async () => {
     const m = classicWorld();
     const { observed, sent, refusals } = await m.ensure(desired(), undefined, { ...proof, addresses: ['elsewhere'] });

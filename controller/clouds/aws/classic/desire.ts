@@ -1,4 +1,5 @@
 import { type Desire, nameOf, type Refusal, type ResourceName, type Want } from '../../../engine/resource.ts';
+import { whyNotOwn } from '../../access.ts';
 import type { DesireInput } from '../../load-balancer-driver.ts';
 import type { DesiredLoadBalancer } from '../../load-balancers.ts';
 import { keys } from '../load-balancer-annotations.ts';
@@ -37,8 +38,7 @@ export function desireClassic(given: DesireInput, parts: DesireParts): Desire {
       (one) => one.slots?.includes(slotOf(desired.name)) && !own.includes(one),
     );
     if (inTheWay !== undefined) {
-      const wasKept = inTheWay.retained ? ' any more: it was kept on purpose' : '';
-      const why = `its tags do not say that it is of ${desired.service}${wasKept}`;
+      const why = whyNotOwn(desired, inTheWay.retained);
       refusals.push({ reason: 'Foreign', message: `load balancer ${desired.name} has the name, and ${why}` });
       return kept();
     }
@@ -58,7 +58,7 @@ export function desireClassic(given: DesireInput, parts: DesireParts): Desire {
       namedSubnets: settings.subnets ?? [],
       ...subnets,
     },
-    ...{ groups: front.groups, listeners: settings.listeners, sslPolicy: settings.sslPolicy },
+    ...{ groups: front.groups, listeners: listenersOf(settings, balancer), sslPolicy: settings.sslPolicy },
     ...{ proxyProtocol: settings.proxyProtocol, attributes: settings.attributes, health: settings.health },
     ...{ tags: settings.tags, members, joining: members.filter(({ isActive }) => isActive) },
   };
@@ -82,6 +82,17 @@ export function desireClassic(given: DesireInput, parts: DesireParts): Desire {
   };
   const isRead = balancer === undefined || hasAttributes;
   return { wants: [...front.wants, ...rules.wants, want, ...(isRead ? [attributes] : [])], refusals, remarks };
+}
+
+function listenersOf(
+  { listeners, isProtocolIgnored }: ClassicSettings,
+  balancer: ClassicLoadBalancer | undefined,
+): ClassicSettings['listeners'] {
+  if (!isProtocolIgnored) return listeners;
+  return listeners?.map((one) => {
+    const old = balancer?.listeners.find(({ port, certificate }) => port === one.port && certificate === undefined);
+    return old ? { ...one, protocol: old.protocol, instanceProtocol: old.instanceProtocol } : one;
+  });
 }
 
 /** Whether the rules that let it in to its members so far suffice: it keeps its groups, and asks no other port. */

@@ -91,6 +91,17 @@ describe('annotations of a classic load balancer', () => {
     assert.deepEqual(fronts(read({ [keys.backendProtocol]: 'http' })), ['HTTP:80>HTTP:30080', 'HTTP:443>HTTP:30443']);
   });
 
+  for (const value of ['HTTP', 'HTTPS', 'grpc'])
+    it(`give TCP without a certificate for ${value}, which is no protocol as it is written, and say so`, () => {
+      const settings = read(
+        { [keys.backendProtocol]: value },
+        { ...plainConfig, healthProbe: { mode: 'ServiceNodePort' } },
+      );
+      assert.deepEqual(fronts(settings), ['TCP:80>TCP:30080', 'TCP:443>TCP:30443']);
+      assert.deepEqual([settings.refusals, settings.health?.target], [[], 'TCP:30080']);
+      assert.match(settings.remarks.join(), new RegExp(`backend-protocol: "${value}": .*small letters`));
+    });
+
   const health: readonly [
     string,
     Readonly<Record<string, string>>,
@@ -228,7 +239,6 @@ describe('annotations of a classic load balancer', () => {
     [keys.drainingEnabled, 'on', /expected true or false/],
     [keys.idleTimeout, '4001', /1 to 4000/],
     [keys.sslCertificate, 'my-cert', /ARN of one certificate/],
-    [keys.backendProtocol, 'grpc', /http, https, ssl or tcp/],
     [keys.healthProtocol, 'UDP', /HTTP, HTTPS, TCP or SSL/],
     [keys.healthPort, '0', /a port, 1 to 65535, or traffic-port/],
     [keys.healthPath, 'healthz', /a path such as/],

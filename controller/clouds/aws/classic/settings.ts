@@ -19,6 +19,8 @@ export interface ClassicSettings {
   readonly securityGroups: readonly string[] | undefined;
   readonly extraSecurityGroups: readonly string[] | undefined;
   readonly listeners: readonly Listener[] | undefined;
+  /** What is spoken to the members is not understood: listeners without TLS keep their protocol. */
+  readonly isProtocolIgnored: boolean;
   /** Name of a predefined security policy. */
   readonly sslPolicy: string | undefined;
   readonly proxyProtocol: boolean | undefined;
@@ -62,10 +64,14 @@ export function readClassicSettings(desired: DesiredLoadBalancer, config: Classi
     });
   refuseFields();
   const served = servedPorts();
-  const backend = text(keys.backendProtocol)?.toLowerCase();
-  if (backend !== undefined && frontProtocols[backend] === undefined) {
+  const protocol = text(keys.backendProtocol);
+  const isProtocolIgnored =
+    text(keys.sslCertificate) === undefined && protocol !== undefined && frontProtocols[protocol] === undefined;
+  const backend = isProtocolIgnored ? undefined : protocol?.toLowerCase();
+  if (isProtocolIgnored)
+    values.passOver(keys.backendProtocol, 'no protocol in small letters: listeners stay, and new ones speak TCP');
+  else if (backend !== undefined && frontProtocols[backend] === undefined)
     refuse(keys.backendProtocol, 'expected http, https, ssl or tcp');
-  }
   const listeners = readListeners();
   const health = readHealth(config.healthProbe);
   const proxy = text(keys.proxyProtocol);
@@ -77,7 +83,7 @@ export function readClassicSettings(desired: DesiredLoadBalancer, config: Classi
     subnets: values.subnets(),
     securityGroups: instead,
     extraSecurityGroups: readExtraGroups(),
-    listeners,
+    ...{ listeners, isProtocolIgnored },
     sslPolicy: text(keys.sslPolicy),
     proxyProtocol: proxy === undefined ? false : proxy === '*' ? true : undefined,
     attributes: readAttributes(),

@@ -11,7 +11,11 @@ describe('invalid values of a classic load balancer', () => {
     [{ [keys.crossZone]: 'true' }, keys.crossZone, 'yes'],
     [{ [keys.sslCertificate]: 'arn:aws:acm:eu-west-1:1:certificate/a' }, keys.sslCertificate, 'arn:aws:acm-typo'],
     [{ [keys.sslCertificate]: 'arn:aws:acm:eu-west-1:1:certificate/a', [keys.sslPorts]: '80' }, keys.sslPorts, '81'],
-    [{ [keys.backendProtocol]: 'http' }, keys.backendProtocol, 'htttp'],
+    [
+      { [keys.sslCertificate]: 'arn:aws:acm:eu-west-1:1:certificate/a', [keys.backendProtocol]: 'http' },
+      keys.backendProtocol,
+      'htttp',
+    ],
     [{ [keys.scheme]: 'internal' }, keys.scheme, 'private'],
     [{}, keys.subnets, '\t'],
     [{ [keys.additionalTags]: 'a=b' }, keys.additionalTags, 'aws:a=b'],
