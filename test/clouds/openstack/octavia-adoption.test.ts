@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { afterEach, describe, it } from 'node:test';
-import { ownerTags } from '../../../controller/clouds/load-balancers.ts';
+import { type AdoptionProof, ownerTags } from '../../../controller/clouds/load-balancers.ts';
 import { keys } from '../../../controller/clouds/openstack/load-balancers/annotations.ts';
 import { tag, tagValue } from '../../../controller/clouds/openstack/load-balancers/tags.ts';
 import { memberOf, port } from '../suite/desired.ts';
@@ -46,10 +46,10 @@ describe('a load balancer of the classic controller', () => {
   const config = '[LoadBalancer]\ncreate-monitor = true\n';
   const proof = (addresses: readonly string[]) => ({ clusterName: 'kubernetes', addresses });
 
-  async function driving(addresses: readonly string[]) {
+  const driving = (addresses: readonly string[]) => drivingWith(proof(addresses));
+  async function drivingWith(adopt: AdoptionProof) {
     const base = await harness.driving();
     const { balancers } = base;
-    const adopt = proof(addresses);
     return {
       ...base,
       balancers: {
@@ -227,6 +227,47 @@ describe('a load balancer of the classic controller', () => {
       refusals.map(({ reason, ports }) => [reason, ports?.[0]?.port]),
       [['Conflict', 443]],
     );
+  });
+
+  describe('of a Service that shows a hostname alone', () => {
+    const hostname = 'lb.example.com';
+    const annotations = { [keys.hostname]: hostname };
+    const adopt = { ...proof([hostname]), annotations };
+
+    it('is ours, and gets our tags, among them the hostname, which the status shows as before', async () => {
+      harness = await octaviaHarness(config);
+      const { balancer } = await asClassic(harness);
+      harness.desired = { ...harness.desired, annotations };
+      assert.equal((await harness.observe({ adopt }))?.adopted, true);
+      const { observed, refusals, steps } = await ensure(await drivingWith(adopt));
+      assert.deepEqual(refusals, []);
+      assert.doesNotMatch(steps.map(printStep).join('\n'), /^(?!update)/m);
+      assert.equal(tagValue(balancer.fields['tags'] as string[], ownerTags.service), harness.desired.owner.service);
+      assert.deepEqual(observed?.ingress, [{ hostname }]);
+      assert.equal((await harness.ensure()).calls, 0);
+    });
+
+    for (const [what, spoiled] of [
+      ['the annotation names another', { ...proof([hostname]), annotations: { [keys.hostname]: 'web.example.com' } }],
+      ['no annotation names it', proof([hostname])],
+      ['the status shows more', { ...proof([hostname, '203.0.113.99']), annotations }],
+    ] as const)
+      it(`is not ours where ${what}`, async () => {
+        harness = await octaviaHarness(config);
+        await asClassic(harness);
+        assert.equal((await harness.observe({ adopt: spoiled }))?.owner, undefined);
+      });
+
+    it('is not ours where another one has its name, as that of another cluster may, recorded or not', async () => {
+      harness = await octaviaHarness(config);
+      const { balancer } = await asClassic(harness);
+      const twin = '00000000-0000-4000-8000-0000000000ab';
+      const fields = { ...balancer.fields, tags: ['of another'] };
+      harness.octavia.balancers.set(twin, { ...balancer, id: twin, fields, listeners: [], pools: [] });
+      for (const id of [undefined, balancer.id, twin])
+        assert.equal((await harness.observe({ adopt, id }))?.owner, undefined);
+      harness.octavia.balancers.delete(twin);
+    });
   });
 
   it('is tagged with what only its annotation says: that the floating IP stays', async () => {

@@ -4,6 +4,7 @@ import type { LoadBalancerConfig } from '../load-balancer-config.ts';
 import { type FloatingIp, floatingAddressAt } from '../network/floating-ip.ts';
 import { networkKinds } from '../network/network-kinds.ts';
 import { adoptedNetworkKey } from '../network/network-resources.ts';
+import { keys } from './annotations.ts';
 import { classicName } from './names.ts';
 import type { LoadBalancer } from './octavia-answer.ts';
 import { octaviaKinds } from './resources.ts';
@@ -37,11 +38,14 @@ function isAdoptable(
   { name, service, proof, found }: AdoptionInput,
   config: LoadBalancerConfig,
 ): boolean {
-  const { clusterName, addresses } = proof;
+  const { clusterName, addresses, annotations = {} } = proof;
   if (addresses.length === 0) return false;
-  if (one.name !== classicName({ service, clusterName }) && one.name !== name) return false;
-  if (!one.tags.includes(one.name) || isMarked(one.tags)) return false;
-  const address = floatingAddressAt(one.vipPortId, found('floating IP')) ?? one.vipAddress;
+  const names = [classicName({ service, clusterName }), name];
+  if (!names.includes(one.name) || !one.tags.includes(one.name) || isMarked(one.tags)) return false;
+  const address = floatingAddressAt(one.vipPortId, found(networkKinds.floatingIp)) ?? one.vipAddress;
   const { ingressHostnameSuffix: suffix } = config;
-  return addresses.includes(address) || (suffix !== undefined && addresses.includes(`${address}.${suffix}`));
+  if (addresses.includes(address) || (suffix !== undefined && addresses.includes(`${address}.${suffix}`))) return true;
+  // A user chooses that hostname, and the Service of another cluster may have the same name: there must be one alone.
+  const namesakes = found(octaviaKinds.loadBalancer).filter(({ body }) => names.includes((body as LoadBalancer).name));
+  return addresses.length === 1 && addresses[0] === annotations[keys.hostname] && namesakes.length === 1;
 }
