@@ -7,7 +7,7 @@ import { systemClock } from '../../common/process/clock.ts';
 import { runProgram } from '../../common/process/program.ts';
 import { controllerProgram } from '../../controller/commands/program.ts';
 import { type KubeApiServer, startKubeApi } from '../kit/kube-api/start-kube-api.ts';
-import { createKubeRest, type KubeRest } from '../kit/world/kube-rest.ts';
+import { createKubeRest, type KubeRest, mergePatch } from '../kit/world/kube-rest.ts';
 import { serviceAccountToken } from '../kit/world/manifests.ts';
 
 describe('explain', () => {
@@ -65,6 +65,15 @@ describe('explain', () => {
       out: '',
       err: 'mooring-controller explain: there is no Service default/web\n',
     });
+  });
+
+  it('says first that no controller acts, where a Service waits for one', async () => {
+    const services = '/api/v1/namespaces/shop/services';
+    const condition = { type: 'CloudLoadBalancer', status: 'False', reason: 'Provisioning', message: 'being created' };
+    await rest.must('PATCH', `${services}/web/status`, { status: { conditions: [condition] } }, { type: mergePatch });
+    const { out } = await explain(atShop!(), 'svc web');
+    await rest.must('PATCH', `${services}/web/status`, { status: { conditions: null } }, { type: mergePatch });
+    assert.match(out, /\nWHY +no controller holds the Lease, so none acts; last known: being created\n/);
   });
 
   it('counts the desired members of each Service, and reads the Nodes once for all', async () => {

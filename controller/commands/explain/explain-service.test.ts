@@ -142,6 +142,11 @@ describe('explain service', () => {
     }
   });
 
+  it('says whose flag excludes the class of a Service', () => {
+    const { why } = explainService(facts({ spec: { loadBalancerClass: 'example.com/x' } }));
+    assert.match(why, /not among --load-balancer-class of this command/);
+  });
+
   it('names the finalizers that a deletion waits for when nothing of ours is left', () => {
     const { why } = explainService(facts({ metadata: { ...deleted, finalizers: ['a.b/c', 'a.b/d'] } }));
     assert.match(why, /nothing of ours is left; it waits for the finalizers a\.b\/c, a\.b\/d/);

@@ -110,7 +110,9 @@ function resumed({ namespace, name }: ServiceView): string {
 
 function unconcerned(service: ServiceView): Verdict {
   if (service.type === 'LoadBalancer' && service.loadBalancerClass !== '') {
-    const why = `its class ${service.loadBalancerClass} is not ours (--load-balancer-class); it is never changed`;
+    const why =
+      `its class ${service.loadBalancerClass} is not among --load-balancer-class of this command; a controller with ` +
+      'the same flag never changes it';
     return { state: 'foreign', reason: '', why, remedy: '' };
   }
   const left = service.finalizers.length === 0 ? '' : `; it waits for the finalizers ${service.finalizers.join(', ')}`;

@@ -7,6 +7,7 @@ import type { ReadMembers } from './read-members.ts';
 import { readNodeFacts } from './read-node-facts.ts';
 import { readServiceFacts } from './read-service-facts.ts';
 import type { FactsOptions } from './surroundings.ts';
+import { withLeaderFault } from './with-leader-fault.ts';
 
 /** A Node, or a Service with its namespace. */
 export type NamedSubject =
@@ -21,11 +22,10 @@ export async function explainSubject(
 ): Promise<Explanation | ServiceExplanation> {
   if (subject.kind === 'service') {
     const facts = await readServiceFacts(api, subject, options);
-    return explainService({
-      ...facts,
-      members: hasMembers(facts) ? await options.readMembers(facts.service) : undefined,
-    });
+    const members = hasMembers(facts) ? await options.readMembers(facts.service) : undefined;
+    return withLeaderFault(explainService({ ...facts, members }), facts);
   }
   const { moduleNames } = options;
-  return explainNode({ ...(await readNodeFacts(api, subject.name, options)), moduleNames });
+  const facts = await readNodeFacts(api, subject.name, options);
+  return withLeaderFault(explainNode({ ...facts, moduleNames }), facts);
 }
