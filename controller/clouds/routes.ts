@@ -21,6 +21,8 @@ export interface ObservedRoute {
   readonly destination: string;
   /** The instance that it leads to; undefined when the instance is gone or not in this scope. */
   readonly providerID: string | undefined;
+  /** The address that it leads to, where the cloud routes to addresses: another instance may have it later. */
+  readonly via?: string | undefined;
   /** Whether the cloud shows that the route drops packets. */
   readonly blackhole: boolean;
   /** Whether some of the tables of this cluster lack it, so that `create` adds it there. Default: no. */

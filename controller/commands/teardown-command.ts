@@ -93,9 +93,9 @@ export function teardownCommand(environment: CommandEnvironment): CommandDefinit
               reading = what;
             },
             checkVisibility: await visibilityCheckOf(environment, api, clouds, log),
-            recordedRoute: (scope, { destination, providerID }) => {
+            recordedRoute: (scope, { destination, providerID, via }) => {
               const cloud = clouds.find((each) => each.scope === scope)?.name ?? '';
-              return records.has(scope, destination, providerID && instanceOf(cloud, providerID));
+              return records.has(scope, destination, providerID && instanceOf(cloud, providerID), via);
             },
           };
           const plan = await planTeardown(context, environment.signal);

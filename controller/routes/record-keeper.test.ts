@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { ObservedRoute } from '../clouds/routes.ts';
 import { createRecordKeeper } from './record-keeper.ts';
-import type { RouteRecord } from './route-records.ts';
+import { addressTarget, type RouteRecord, type RouteRecords } from './route-records.ts';
 import { a4, b4, n1, n2, plan, route } from './testing/example-plan.ts';
 
 /** What is recorded of these routes where `n1` has the range a4, and `n2` has b4. */
@@ -17,7 +17,7 @@ function recordedOf(tagged: boolean, routes: readonly ObservedRoute[]): string[]
   const keeper = createRecordKeeper(records, { scope: 's', tagged }, (providerID) => providerID, String);
   const table = { routes, quota: undefined };
   void keeper.keep({ table, readAtMs: 0 }, plan({ nodes: [n1, n2], routes }));
-  return noted.map(({ destination, instance }) => `${destination} ${instance}`);
+  return noted.map(({ destination, target }) => `${destination} ${target}`);
 }
 
 describe('records are written of', () => {
@@ -37,5 +37,44 @@ describe('records are written of', () => {
   it('an unmarked route beside one of ours', () => {
     const routes = [route(a4, 'n1'), unmarked(a4, 'n1'), route(b4, 'n2')];
     assert.deepEqual(recordedOf(true, routes), [`${a4} sim://n1`]);
+  });
+});
+
+describe('the record of an address', () => {
+  const toN1: RouteRecord = { destination: a4, target: 'sim://n1' };
+  const viaAddress: RouteRecord = { destination: a4, target: addressTarget('10.0.0.1') };
+
+  /** What is noted and dropped over these reads of the table. */
+  async function after(recorded: readonly RouteRecord[], tables: readonly (readonly ObservedRoute[])[]) {
+    const changed = { note: [] as string[], drop: [] as string[] };
+    const has = (_: string, destination: string, target: string | undefined) =>
+      recorded.some((one) => one.destination === destination && one.target === target);
+    const records: RouteRecords = {
+      ...{ load: async () => {}, has, all: () => recorded },
+      change: async (_, { note = [], drop = [] }) => {
+        changed.note.push(...note.map(({ target }) => target));
+        changed.drop.push(...drop.map(({ target }) => target));
+      },
+    };
+    const keeper = createRecordKeeper(records, { scope: 's', tagged: false }, (providerID) => providerID, String);
+    for (const [at, routes] of tables.entries()) {
+      const nodes = routes.some(({ providerID }) => providerID === 'sim://n1') ? [n1] : [];
+      await keeper.keep(
+        { table: { routes, quota: undefined }, readAtMs: at },
+        plan({ nodes, routes, recorded: has.bind(0, 's') }),
+      );
+    }
+    return changed;
+  }
+  const standing = (to: string) => route(a4, to, { ours: undefined, via: '10.0.0.1' });
+
+  it('is added to that of the instance, which older versions wrote alone', async () => {
+    assert.deepEqual(await after([toN1], [[standing('n1')]]), { note: [viaAddress.target], drop: [] });
+  });
+
+  it('stays as long as the route stands, whichever instance has the address', async () => {
+    const [reused, gone] = [[standing('n9')], [] as ObservedRoute[]];
+    assert.deepEqual((await after([toN1, viaAddress], [reused, reused])).drop, [toN1.target]);
+    assert.deepEqual((await after([viaAddress], [gone, gone])).drop, [viaAddress.target]);
   });
 });

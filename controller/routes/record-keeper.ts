@@ -1,6 +1,6 @@
 import type { ObservedRoute } from '../clouds/routes.ts';
 import type { RoutePlan } from './route-plan.ts';
-import type { RouteRecord, RouteRecords } from './route-records.ts';
+import { addressTarget, type RouteRecord, type RouteRecords } from './route-records.ts';
 import type { TableCache } from './table-cache.ts';
 
 /** Maintains the records of those routes of one scope that do not say themselves whose they are. */
@@ -21,38 +21,40 @@ export function createRecordKeeper<R extends ObservedRoute>(
   let prunedAtMs = Number.NEGATIVE_INFINITY;
   let idleBefore: ReadonlySet<string> = new Set();
 
-  const keyOf = ({ destination, instance }: RouteRecord) => `${destination} ${instance}`;
+  const keyOf = ({ destination, target }: RouteRecord) => `${destination} ${target}`;
   const recordOf = (destination: string, providerID: string | undefined): RouteRecord => ({
     destination,
-    instance: providerID === undefined ? '' : instanceOf(providerID),
+    target: providerID === undefined ? '' : instanceOf(providerID),
   });
+  const recordsOf = ({ destination, providerID, via }: R): RouteRecord[] => [
+    recordOf(textOf(destination), providerID),
+    ...(via === undefined ? [] : [{ destination: textOf(destination), target: addressTarget(via) }]),
+  ];
 
   function unrecorded(routes: readonly R[], { keep, create }: RoutePlan<R>): RouteRecord[] {
-    const unmarked = new Set(
-      routes.flatMap(({ destination, providerID, ours }) =>
-        ours === undefined ? [keyOf(recordOf(textOf(destination), providerID))] : [],
-      ),
-    );
+    const kept = new Set(keep.map(({ destination, node }) => keyOf(recordOf(destination, node.providerID))));
     return [
-      ...keep
-        .map(({ destination, node }) => recordOf(destination, node.providerID))
-        .filter((record) => unmarked.has(keyOf(record))),
+      ...routes
+        .filter(({ ours }) => ours === undefined)
+        .map(recordsOf)
+        .filter(([toInstance]) => kept.has(keyOf(toInstance!)))
+        .flat(),
       ...(tagged ? [] : create.map(({ desired }) => recordOf(desired.destination, desired.providerID))),
-    ].filter(({ destination, instance }) => !records.has(scope, destination, instance));
+    ].filter(({ destination, target }) => !records.has(scope, destination, target));
   }
 
   /** The records without a route and without a Node that claims the range. */
   function outlived(routes: readonly R[], { keep, create, blocked }: RoutePlan<R>): RouteRecord[] {
     const inUse = new Set(
       [
-        ...routes.map(({ destination, providerID }) => recordOf(textOf(destination), providerID)),
+        ...routes.flatMap(recordsOf),
         ...[...keep, ...blocked].map(({ destination, node }) => recordOf(destination, node.providerID)),
         ...create.map(({ desired }) => recordOf(desired.destination, desired.providerID)),
       ].map(keyOf),
     );
     const idle = records
       .all(scope)
-      .filter((record) => !inUse.has(keyOf(record)) && !inUse.has(keyOf({ ...record, instance: '' })));
+      .filter((record) => !inUse.has(keyOf(record)) && !inUse.has(keyOf({ ...record, target: '' })));
     const lasting = idle.filter((record) => idleBefore.has(keyOf(record)));
     idleBefore = new Set(idle.map(keyOf));
     return lasting;

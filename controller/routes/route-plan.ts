@@ -41,10 +41,10 @@ export interface RoutesInput<R extends ObservedRoute> {
   readonly undecided: readonly string[];
   readonly table: RouteTable<R>;
   /**
-   * For routes whose tags do not tell: whether one from this range to this instance was recorded; `instance` undefined:
-   * to any instance.
+   * For routes whose tags do not tell: whether one from this range to this instance or address was recorded; `instance`
+   * undefined: to anything.
    */
-  recorded(destination: string, instance: string | undefined): boolean;
+  recorded(destination: string, instance: string | undefined, via: string | undefined): boolean;
   /** The same key for all spellings of an instance's providerID. */
   instanceOf(providerID: string): string;
   /** Whether a route that leads to the right instance but drops packets may be replaced. Default: yes. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { ObservedRoute } from '../clouds/routes.ts';
-import { a4, b4, n2, plan, route, told } from './testing/example-plan.ts';
+import { a4, b4, n1, n2, plan, route, told } from './testing/example-plan.ts';
 
 describe('where routes carry no tags', () => {
   const untagged = (destination: string, to: string | undefined, changes: Partial<ObservedRoute> = {}) =>
@@ -16,6 +16,23 @@ describe('where routes carry no tags', () => {
 
   it('does not accept the record of another instance as proof', () => {
     assert.deepEqual(told(plan({ routes: [untagged(a4, 'n9')], recorded })), [`foreign ${a4}`]);
+  });
+
+  it('knows a recorded route by its address, whichever instance has that now', () => {
+    const byAddress = (destination: string, _: string | undefined, via: string | undefined) =>
+      destination === a4 && via === '10.0.0.1';
+    const reused = untagged(a4, 'n2', { via: '10.0.0.1' });
+    const routes = [reused, untagged(b4, 'n2', { via: '10.0.0.1' })];
+    assert.deepEqual(told(plan({ nodes: [n2], routes, recorded: byAddress })), [
+      `keep ${b4} n2`,
+      `remove ${a4} Unwanted sim://n2`,
+    ]);
+    assert.deepEqual(told(plan({ nodes: [n1, n2], routes, recorded: byAddress })), [
+      `create ${a4} n1 instead of ${reused.id}`,
+      `keep ${b4} n2`,
+    ]);
+    const other = { ...reused, via: '10.0.0.7' };
+    assert.deepEqual(told(plan({ routes: [other], recorded: byAddress })), [`foreign ${a4}`]);
   });
 
   it('treats a blackhole as ours if its range was recorded', () => {

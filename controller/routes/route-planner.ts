@@ -76,7 +76,7 @@ export function planRoutes<R extends ObservedRoute>(input: RoutesInput<R>): Rout
     return cidr !== undefined && reaches(input.bounds.clusterCidrs, cidr);
   };
   // A record is a sufficient proof: routes that were created under other flags must not stay for ever.
-  const isOurs = (route: R, destination: string) => route.ours ?? recorded(destination, leadsTo(route));
+  const isOurs = (route: R, destination: string) => route.ours ?? recorded(destination, leadsTo(route), route.via);
 
   const missing: RouteCreation<R>[] = [];
   const held = new Set<string>();

@@ -15,8 +15,12 @@ export interface RouteRecords {
    * @param former scopes under which earlier versions recorded the same routes; their records are taken over
    */
   load(scope: string, former?: readonly string[]): Promise<void>;
-  /** @param instance undefined = any */
-  has(scope: string, destination: string, instance: string | undefined): boolean;
+  /**
+   * Whether a route from the range to this target, or to this address, was recorded.
+   *
+   * @param target undefined = any
+   */
+  has(scope: string, destination: string, target: string | undefined, via?: string): boolean;
   all(scope: string): readonly RouteRecord[];
   /** Adds and drops records. Resolves when they are written; writes only changes. Throws a KubeError. */
   change(scope: string, changes: RecordChanges): Promise<void>;
@@ -24,8 +28,14 @@ export interface RouteRecords {
 
 export interface RouteRecord {
   readonly destination: string;
-  readonly instance: string;
+  /**
+   * The instance, or an `addressTarget`. Where a cloud routes to addresses, a route is recorded with both: the instance
+   * alone would prove nothing any more once another one has its address.
+   */
+  readonly target: string;
 }
+
+export const addressTarget = (address: string) => `via ${address}`;
 
 export interface RecordChanges {
   readonly note?: readonly RouteRecord[];
@@ -43,10 +53,10 @@ function keyOf(scope: string): string {
   return createHash('sha256').update(scope).digest('hex').slice(0, 32);
 }
 
-/** Instances by destination: while a range moves from one Node to another, both are recorded. */
+/** Targets by destination: while a range moves from one Node to another, both are recorded. */
 type Records = Map<string, ReadonlySet<string>>;
 
-/** In the ConfigMap that the manifests ship. It has room for 1 MiB: some 15,000 routes. */
+/** In the ConfigMap that the manifests ship. It has room for 1 MiB: some 10,000 routes. */
 export function createRouteRecords(api: KubeApi, shipped: ShippedObjects): RouteRecords {
   const path = pathOf(shipped.objects.routeRecords);
   const held = new Map<string, Records>();
@@ -117,9 +127,10 @@ export function createRouteRecords(api: KubeApi, shipped: ShippedObjects): Route
       if (known === undefined) held.set(scope, await readFirst(scope));
       else await queued(() => write(scope, {}));
     },
-    has(scope, destination, instance) {
+    has(scope, destination, target, via) {
       const recorded = held.get(scope)?.get(destination);
-      return recorded !== undefined && (instance === undefined || recorded.has(instance));
+      if (recorded === undefined || target === undefined) return recorded !== undefined;
+      return recorded.has(target) || (via !== undefined && recorded.has(addressTarget(via)));
     },
     all: (scope) => recordsOf(held.get(scope) ?? new Map()),
     change: (scope, changes) =>
@@ -131,9 +142,7 @@ export function createRouteRecords(api: KubeApi, shipped: ShippedObjects): Route
 }
 
 function recordsOf(records: Records): RouteRecord[] {
-  return [...records].flatMap(([destination, instances]) =>
-    [...instances].map((instance) => ({ destination, instance })),
-  );
+  return [...records].flatMap(([destination, targets]) => [...targets].map((target) => ({ destination, target })));
 }
 
 function parse(text: string | undefined): Records {
@@ -148,26 +157,24 @@ function parse(text: string | undefined): Records {
 }
 
 function print(scope: string, records: Records): string {
-  const lines = [...records].flatMap(([destination, instances]) =>
-    [...instances].map((each) => `${destination} ${each}`),
-  );
+  const lines = [...records].flatMap(([destination, targets]) => [...targets].map((each) => `${destination} ${each}`));
   return [`# ${scope}`, ...lines.sort()].join('\n');
 }
 
 /** Returns whether anything changed. */
 function alter(records: Records, { note = [], drop = [] }: RecordChanges): boolean {
   let changed = false;
-  for (const { destination, instance } of drop) {
+  for (const { destination, target } of drop) {
     const rest = new Set(records.get(destination));
-    if (!rest.delete(instance)) continue;
+    if (!rest.delete(target)) continue;
     changed = true;
     if (rest.size > 0) records.set(destination, rest);
     else records.delete(destination);
   }
-  for (const { destination, instance } of note) {
-    if (records.get(destination)?.has(instance)) continue;
+  for (const { destination, target } of note) {
+    if (records.get(destination)?.has(target)) continue;
     changed = true;
-    records.set(destination, new Set(records.get(destination)).add(instance));
+    records.set(destination, new Set(records.get(destination)).add(target));
   }
   return changed;
 }

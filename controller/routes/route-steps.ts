@@ -171,9 +171,9 @@ export function createRouteSteps<R extends ObservedRoute>(
       await routes.remove(old, { permit, signal });
       forgotten(old);
     }
-    const record = { destination: desired.destination, instance: instanceOf(desired.providerID) };
+    const record = { destination: desired.destination, target: instanceOf(desired.providerID) };
     // Most records are written by the round. This creation was added during that write.
-    if (!routes.tagged && !records.has(record.destination, record.instance))
+    if (!routes.tagged && !records.has(record.destination, record.target))
       await records.change({ note: [record, ...planned()] });
     const route = await routes.create(desired, { permit, signal });
     table.added(route);
@@ -201,7 +201,7 @@ export function createRouteSteps<R extends ObservedRoute>(
   function planned(): RouteRecord[] {
     return [...steps.values()].flatMap((step) =>
       step.kind === 'create'
-        ? [{ destination: step.desired.destination, instance: instanceOf(step.desired.providerID) }]
+        ? [{ destination: step.desired.destination, target: instanceOf(step.desired.providerID) }]
         : [],
     );
   }

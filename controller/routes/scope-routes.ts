@@ -203,7 +203,7 @@ export function createScopeRoutes<R extends ObservedRoute>(
       vmAddresses: vmAddresses.counted(),
       ...nodesOfScope(nodes.values(), resolver.configured, scope, options.order),
       table: table.table ?? { routes: [], quota: undefined },
-      recorded: (destination, instance) => records.has(scope, destination, instance),
+      recorded: (destination, instance, via) => records.has(scope, destination, instance, via),
       instanceOf,
       mayReplaceBlackhole: (destination) =>
         clock.monotonic() - (replacedBlackholes.get(destination) ?? Number.NEGATIVE_INFINITY) >= blackholeReplaceMs,

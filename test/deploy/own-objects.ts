@@ -54,7 +54,7 @@ export async function worksAndRecovers(api: ApiUnderTest, client: Client, token:
       await directory.withdraw();
       await directory.announce();
       assert.deepEqual(await directory.collect(), ['https://a:1']);
-      const note = [{ destination: `10.0.${round}.0/24`, instance: 'i' }];
+      const note = [{ destination: `10.0.${round}.0/24`, target: 'i' }];
       await client.call('DELETE', ownRecords);
       await assert.rejects(records.change('scope', { note }), /kubectl -n kube-system create configmap mooring-routes/);
       await must(client, 'POST', configMaps, { metadata: { name: names.routeRecords } });

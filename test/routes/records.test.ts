@@ -4,7 +4,7 @@ import { seededRandom } from '../../common/process/random.ts';
 import { fakeClock } from '../../common/testing/fake-clock.ts';
 import type { KubeApi } from '../../controller/kube/api.ts';
 import { createShippedObjects, shippedObjectsIn } from '../../controller/kube/shipped-objects.ts';
-import { createRouteRecords, type RouteRecords } from '../../controller/routes/route-records.ts';
+import { addressTarget, createRouteRecords, type RouteRecords } from '../../controller/routes/route-records.ts';
 import { createKubeApiCore } from '../kit/kube-api/kube-api-core.ts';
 import { inProcessKube } from '../nodes/harness/kube-in-process.ts';
 import { deleteObject, shipObject } from '../nodes/harness/shipped-objects.ts';
@@ -21,21 +21,30 @@ function server() {
   return Object.assign(server, { remove, restore: () => shipObject(core, shippedObjects.routeRecords) });
 }
 
-const a = { destination: '10.244.0.0/24', instance: 'i-1' };
-const b = { destination: '10.244.1.0/24', instance: 'i-2' };
+const a = { destination: '10.244.0.0/24', target: 'i-1' };
+const b = { destination: '10.244.1.0/24', target: 'i-2' };
 
 describe('records of routes', () => {
   it('are read by the next leader', async () => {
     const kube = server();
     const records = recordsOf(kube());
     await records.load('cloud/one');
-    assert.equal(records.has('cloud/one', a.destination, a.instance), false);
+    assert.equal(records.has('cloud/one', a.destination, a.target), false);
     await records.change('cloud/one', { note: [a, b] });
     const next = recordsOf(kube());
     await next.load('cloud/one');
     assert.deepEqual(next.all('cloud/one'), [a, b]);
     assert.equal(next.has('cloud/one', a.destination, undefined), true);
     assert.equal(next.has('cloud/one', a.destination, 'i-2'), false);
+  });
+
+  it('of an address are those of any instance that has it', async () => {
+    const records = recordsOf(server()());
+    await records.load('s');
+    await records.change('s', { note: [a, { ...a, target: addressTarget('10.0.0.4') }] });
+    assert.equal(records.has('s', a.destination, 'i-9', '10.0.0.4'), true);
+    assert.equal(records.has('s', a.destination, 'i-9', '10.0.0.5'), false);
+    assert.equal(records.has('s', b.destination, 'i-9', '10.0.0.4'), false);
   });
 
   it('of one scope are not those of another', async () => {
@@ -53,7 +62,7 @@ describe('records of routes', () => {
   it('hold several instances of one range, and forget one of them', async () => {
     const records = recordsOf(server()());
     await records.load('s');
-    const moved = { ...a, instance: 'i-9' };
+    const moved = { ...a, target: 'i-9' };
     await records.change('s', { note: [a, moved] });
     await records.change('s', { drop: [a] });
     assert.deepEqual(records.all('s'), [moved]);
@@ -96,7 +105,7 @@ describe('records of routes', () => {
     });
     kube.restore();
     await records.change('s', { note: [a] });
-    assert.equal(records.has('s', a.destination, a.instance), true);
+    assert.equal(records.has('s', a.destination, a.target), true);
   });
 
   for (const [how, again] of [
@@ -115,6 +124,6 @@ describe('records of routes', () => {
       await again(records);
       const next = recordsOf(kube());
       await next.load('s');
-      assert.equal(next.has('s', a.destination, a.instance), true);
+      assert.equal(next.has('s', a.destination, a.target), true);
     });
 });

@@ -80,12 +80,12 @@ describe('routes of Azure', () => {
     assert.deepEqual(table.routes.slice(0, 3), kept);
     const { routes: seen } = await world.during(routes.observe('c'));
     assert.deepEqual(
-      seen.map(({ destination, providerID, blackhole }) => [destination, providerID, blackhole]),
+      seen.map(({ destination, via, providerID, blackhole }) => [destination, via, providerID, blackhole]),
       [
-        ['0.0.0.0/0', undefined, false],
-        ['192.0.2.0/24', undefined, true],
-        ['AzureCloud.WestEurope', undefined, false],
-        ['10.244.0.0/24', route.providerID, false],
+        ['0.0.0.0/0', '10.9.9.9', undefined, false],
+        ['192.0.2.0/24', undefined, undefined, true],
+        ['AzureCloud.WestEurope', undefined, undefined, false],
+        ['10.244.0.0/24', route.via, route.providerID, false],
       ],
     );
     await world.during(routes.remove(route, always));

@@ -167,7 +167,8 @@ export function createRoutes({ client, clock, config, table: place }: RouteOptio
       const family = destination.includes(':') ? 'IPv6' : 'IPv4';
       const nextHop = await nextHopOf(providerID, family, { urgency: 'change', signal });
       const stored = { name: routeName(node, text), prefix: destination, nextHop };
-      const route = { id: stored.name, destination, providerID, blackhole: false, ours: undefined, stored };
+      const via = canonical(nextHop);
+      const route = { id: stored.name, destination, providerID, via, blackhole: false, ours: undefined, stored };
       try {
         const made = await change({ action: 'add', route }, permit, signal);
         unsure.delete(stored.name.toLowerCase());
@@ -251,9 +252,10 @@ function networkOf(subnet: string): string {
 function shown(route: StoredRoute, owners: ReadonlyMap<string, string>): AzureRoute {
   const { name, properties } = route;
   const nextHop = properties.nextHopIpAddress ?? '';
-  const vm = properties.nextHopType === 'VirtualAppliance' ? owners.get(canonical(nextHop)) : undefined;
+  const via = properties.nextHopType === 'VirtualAppliance' ? canonical(nextHop) : undefined;
+  const vm = via && owners.get(via);
   return {
-    ...{ id: name, destination: prefixOf(route), ours: undefined },
+    ...{ id: name, destination: prefixOf(route), via, ours: undefined },
     providerID: vm === undefined ? undefined : providerId.print({ instanceId: vm }),
     // An address without a VM may be a firewall's: the API tells of a route that drops packets only by its type.
     blackhole: properties.nextHopType === 'None',

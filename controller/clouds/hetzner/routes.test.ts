@@ -138,10 +138,10 @@ describe('pod routes in a network of Hetzner Cloud', () => {
     ];
     const { routes: seen } = await world.during(routes.observe('c'));
     assert.deepEqual(
-      seen.map(({ providerID, blackhole }) => [providerID, blackhole]),
+      seen.map(({ providerID, via, blackhole }) => [providerID, via, blackhole]),
       [
-        [vm.providerID, false],
-        [undefined, true],
+        [vm.providerID, '10.0.0.99', false],
+        [undefined, '10.0.0.98', true],
       ],
     );
   });

@@ -148,7 +148,11 @@ function shown(stored: HetznerRoute['stored'], serverId: string | undefined): He
   const destination = rangeOf(stored.destination) ?? stored.destination;
   const id = `${destination}-via-${stored.gateway}`;
   const providerID = serverId === undefined ? undefined : hetzner.print({ instanceId: serverId });
-  return { ...{ id, destination, providerID, stored }, blackhole: providerID === undefined, ours: undefined };
+  return {
+    ...{ id, destination, providerID, via: stored.gateway, stored },
+    blackhole: providerID === undefined,
+    ours: undefined,
+  };
 }
 
 /** Undefined: no IPv4 range. A network takes no others. */

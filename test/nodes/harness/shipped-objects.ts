@@ -3,9 +3,10 @@ import type { ShippedObject } from '../../../controller/kube/shipped-objects.ts'
 import { admin } from '../../kit/kube-api/auth/user.ts';
 import type { KubeApiCore } from '../../kit/kube-api/kube-api-core.ts';
 
-/** Creates the object as the manifests ship it: empty. */
-export function shipObject(core: KubeApiCore, { kind, name }: ShippedObject): void {
-  ask(core, 'POST', collectionOf(kind), { apiVersion: 'v1', kind, metadata: { name, namespace: names.namespace } });
+/** Creates the object as the manifests ship it: empty, unless data is given. */
+export function shipObject(core: KubeApiCore, { kind, name }: ShippedObject, data: object = {}): void {
+  const metadata = { name, namespace: names.namespace };
+  ask(core, 'POST', collectionOf(kind), { apiVersion: 'v1', kind, metadata, data });
 }
 
 /** As a person who deletes it by mistake. */

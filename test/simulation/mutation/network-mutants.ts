@@ -109,8 +109,8 @@ export const networkMutants: readonly Mutant[] = [
     edits: [
       [
         'controller/routes/route-planner.ts',
-        'route.ours ?? recorded(destination, leadsTo(route))',
-        'inRange(route) || (route.ours ?? recorded(destination, leadsTo(route)))',
+        'route.ours ?? recorded(destination, leadsTo(route), route.via)',
+        'inRange(route) || (route.ours ?? recorded(destination, leadsTo(route), route.via))',
       ],
     ],
   },

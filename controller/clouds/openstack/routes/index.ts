@@ -95,6 +95,7 @@ export function createRoutes({ client, routerId, serverIdOf, providerIDOf }: Rou
     return {
       id: `${destination}-via-${stored.nexthop}`,
       destination,
+      via: stored.nexthop,
       providerID: port?.serverId === undefined ? undefined : providerIDOf(port.serverId),
       blackhole: port === undefined || (addressPairs && !lets(port, destination)),
       ours: undefined,

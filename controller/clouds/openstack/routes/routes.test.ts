@@ -26,7 +26,7 @@ for (const atomic of [true, false]) {
       assert.deepEqual(writes(world), ['ports p1', atomic ? 'routers r1/add_extraroutes' : 'routers r1']);
       const { routes } = await world.routes().observe('c');
       assert.deepEqual(routes, [made]);
-      assert.deepEqual([made.providerID, made.blackhole, made.ours], ['openstack:///s1', false, undefined]);
+      assert.deepEqual([made.providerID, made.via, made.blackhole], ['openstack:///s1', addressOf(1), false]);
       await world.routes().remove(made, always);
       assert.deepEqual([table(world), pairs(world, 'p1')], [[], []]);
     });
