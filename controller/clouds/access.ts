@@ -64,6 +64,14 @@ export function nameHolder(holder: string | undefined, { service }: Pick<Desired
   return namespace === service.split('/')[0] ? `Service ${holder}` : `a Service of namespace ${namespace}`;
 }
 
+/** Why a load balancer with the name of this Service's is not its own, and what would make it so. */
+export function whyNotOwn({ owner, service }: ConsentContext, isRetained: boolean | undefined): string {
+  const why = `its tags do not say that it is of ${service}`;
+  if (!isRetained) return why;
+  const remedy = `give it and what belongs to it the tag ${ownerTags.service} with ${owner.service} again`;
+  return `${why} any more: it was kept on purpose; ${remedy}, or delete it`;
+}
+
 /**
  * Whether a retained resource may be used by this Service: only by one of the same namespace.
  *

@@ -39,12 +39,11 @@ export function matchFound(input: MatchInput): Match {
 
   /** The key of a resource of ours; undefined for others. */
   function keyOf(one: Found): string | undefined {
-    if (one.retained === true) return undefined;
     const stripped = ownership.isStripped(one);
     if (stripped) unmarked.add(one);
     if (ownership.isOurs(one) && one.owner === undefined && kinds.get(one.kind)?.mark !== undefined) unmarked.add(one);
     if (ownership.isOurs(one)) return stripped ? (one.key ?? recordedKey(one, journal)) : one.key;
-    if (one.owner !== undefined || ownership.containerOf(one) !== undefined) return undefined;
+    if (one.owner !== undefined || one.retained || ownership.containerOf(one) !== undefined) return undefined;
     const key = input.adopts?.(one);
     if (key !== undefined) unmarked.add(one);
     return key;

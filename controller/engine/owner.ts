@@ -61,9 +61,10 @@ export function ownershipOf({ kinds, owner, found, journal }: OwnershipInput) {
 
   /** Provably owned by this owner, or shared by all Services of its cluster. */
   function isOurs(one: Found): boolean {
-    if (one.retained === true) return false;
-    if (one.owner !== undefined) return marked(one);
     const container = containerOf(one);
+    // A container is released after its parts: while it is ours, their retention has not come to its end.
+    if (one.retained === true) return one.key !== undefined && container !== undefined && isOwnedBy(container, owner);
+    if (one.owner !== undefined) return marked(one);
     if (container === undefined) return isStripped(one);
     // A part that can be marked is ours only by its mark, unless the marks of its container were stripped, too.
     if (kinds.get(one.kind)?.mark !== undefined) return isStripped(container);

@@ -322,6 +322,24 @@ describe('a plan', () => {
     assert.deepEqual(orderOf(planOf(kinds, [want('lb', 'x')], [retained])), ['create lb/k']);
   });
 
+  it('marks a part again whose retention did not come to its end, and ends it where that is still asked for', () => {
+    const mark = async () => ({});
+    const kinds = [kindNamed('lb', { mark }), kindNamed('listener', { within: 'lb', mark, remove: mark })];
+    const { owner: _, ...rest } = found('listener', 'x', { within: 'lb-1', retained: true });
+    const lb = found('lb', 'x');
+    const wants = [want('lb', 'x'), want('listener', 'x', { within: 'lb/k' })];
+    assert.deepEqual(orderOf(planOf(kinds, wants, [lb, rest])), ['mark listener listener-1']);
+    const removing = { removing: true, retain: true };
+    assert.deepEqual(orderOf(planOf(kinds, [], [lb, rest], removing)), ['mark lb lb-1']);
+    // Kept for another Service: it has no key.
+    const { key: __, ...ofOther } = rest;
+    assert.deepEqual(orderOf(planOf(kinds, [want('lb', 'x')], [lb, ofOther])), []);
+    const both = [lb, found('listener', 'x', { within: 'lb-1' })];
+    const order = ['mark listener listener-1', 'mark lb lb-1'];
+    assert.deepEqual(orderOf(planOf(kinds, [], both, removing)), order);
+    assert.deepEqual(planOf(kinds, [], both, removing).steps[0]?.after, ['mark listener listener-1']);
+  });
+
   it('takes over parts of parts of an adopted resource, and none of a part that others made', () => {
     const kinds = [kindNamed('lb'), kindNamed('rule', { within: 'lb' }), kindNamed('member', { within: 'rule' })];
     const byName = new Map(kinds.map((kind) => [kind.kind, kind]));

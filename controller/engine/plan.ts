@@ -22,7 +22,6 @@ export function makePlan(input: PlanInput): Plan {
   const guards = new Set<string>();
   const unavailable = new Set<ResourceName>();
   const replaced: Removal[] = [];
-  const marked: { readonly found: Found; readonly step: string }[] = [];
 
   function afterNeeds(step: string, want: Want): void {
     for (const need of needsOf(want)) {
@@ -147,7 +146,6 @@ export function makePlan(input: PlanInput): Plan {
         const step = drafts.add({ ...mark, want, found, summary: `take over ${want.summary}` });
         // The mark comes first: a crash must not leave changes on a resource that looks foreign.
         createSteps.set(name, step);
-        marked.push({ found, step });
         for (const need of want.needs ?? []) if (createSteps.has(need)) graph.require(step, createSteps.get(need)!);
       }
       if (changes.length > 0 && kind.document !== undefined) {
@@ -161,13 +159,13 @@ export function makePlan(input: PlanInput): Plan {
       changeSteps.set(name, steps);
     }
   }
-  // A container is marked last: until then, its parts are recognised by the unmarked container.
-  for (const { found, step } of marked) {
-    const container = match.containerOf(found);
-    const last = marked.find((one) => one.found === container);
-    if (last !== undefined) graph.require(last.step, step);
-  }
   const removals = planRemovals(input, decisions, drafts, replaced);
+  // A container is marked last: until then, its parts are recognised by it.
+  const marks = drafts.all().filter((draft) => draft.do === 'mark');
+  for (const { id, found } of marks) {
+    const last = marks.find((one) => one.found === match.containerOf(found!));
+    if (last !== undefined) graph.require(last.id, id);
+  }
   const steps = finish(drafts, insides);
   // Proves that none waits for itself.
   stepsInOrder(steps);

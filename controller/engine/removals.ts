@@ -143,6 +143,7 @@ export function planRemovals(
     const kind = kinds.get(found.kind)!;
     const container = match.containerOf(found);
     const name = nameOf(found);
+    if (found.retained) return;
     if (kind.mark !== undefined)
       drafts.add({
         id: `mark ${found.kind} ${found.id}`,

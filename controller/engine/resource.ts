@@ -101,7 +101,10 @@ export interface Found<B = unknown> {
   readonly lent?: boolean;
   /** The classic controller made it for this cluster: its details are read as those of ours are. */
   readonly adoptable?: boolean;
-  /** Kept on purpose when its Service was deleted. */
+  /**
+   * Kept on purpose when its Service was deleted. A part has a key where it was kept for the Service of its container:
+   * while that is still marked as ours, the part is, too.
+   */
   readonly retained?: boolean;
   /** Shown in the status of its Service because of it: a replacement then needs consent to another address. */
   readonly address?: string;

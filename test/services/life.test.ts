@@ -365,6 +365,50 @@ describe('the life of a load balancer', () => {
     assert.equal(await replica.gauge('mooring_load_balancers_without_service', `{scope="${world.scope}"}`), 0);
   });
 
+  it('serves on when its retention has failed half way and it gets its type back', async () => {
+    world.services.create('web', { annotations: { [annotations.loadBalancerRetain]: 'true' } });
+    await world.clock.advance(5000);
+    const before = world.loadBalancerOf('web');
+    world.cloud.faults.add({ operation: 'load-balancers.update', effect: { kind: 'error', status: 503 } });
+    world.services.patch('web', { spec: { type: 'ClusterIP' } });
+    await world.clock.advance(3000);
+    const [half] = world.loadBalancers();
+    assert.equal(half?.pools[0]?.tags['mooring.dev/retained'], 'default/web');
+    world.services.patch('web', { spec: { type: 'LoadBalancer' } });
+    world.cloud.faults.clear();
+    world.node('n9');
+    await world.clock.advance(60_000);
+    assert.equal(world.services.condition('web')?.reason, 'Ensured');
+    assert.equal(world.loadBalancerOf('web')?.id, before?.id);
+    assertConverged(world, 'taken back');
+    const tags = world.loadBalancers().flatMap((one) => [one, ...one.pools, ...one.listeners].map((each) => each.tags));
+    assert.ok(tags.every((one) => one['mooring.dev/retained'] === undefined));
+  });
+
+  it('says what makes a load balancer its own again that was kept when it got another type', async () => {
+    const { uid } = world.services.create('web', {
+      annotations: { [annotations.loadBalancerRetain]: 'true' },
+    }).metadata;
+    await world.clock.advance(5000);
+    const before = world.loadBalancerOf('web');
+    world.services.patch('web', { spec: { type: 'ClusterIP' } });
+    await world.clock.advance(5000);
+    world.services.patch('web', { spec: { type: 'LoadBalancer' } });
+    await world.clock.advance(5000);
+    const condition = world.services.condition('web');
+    assert.equal(condition?.reason, 'ForeignLoadBalancer');
+    assert.match(
+      condition?.message ?? '',
+      new RegExp(`${before?.id} .* the tag mooring.dev/service-uid with ${uid} again`),
+    );
+    Object.assign(world.loadBalancers()[0]!.tags, { 'mooring.dev/service-uid': uid });
+    await world.clock.advance(1_300_000);
+    assert.deepEqual(
+      [world.loadBalancerOf('web')?.id, world.services.condition('web')?.reason],
+      [before?.id, 'Ensured'],
+    );
+  });
+
   it('starts for a Service without node ports', async () => {
     world.services.create('web', { spec: { allocateLoadBalancerNodePorts: false } });
     await world.clock.advance(1000);

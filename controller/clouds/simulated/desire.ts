@@ -1,5 +1,5 @@
 import type { Desire, Found, Refusal, Want } from '../../engine/resource.ts';
-import { type Access, accessTo, nameHolder } from '../access.ts';
+import { type Access, accessTo, nameHolder, whyNotOwn } from '../access.ts';
 import { sameAddress } from '../ip-address.ts';
 import type { DesireInput } from '../load-balancer-driver.ts';
 import { ownerTags } from '../load-balancers.ts';
@@ -151,11 +151,8 @@ export function desireOf(input: DesireInput, sets: MemberSets): Desire {
     const inTheWay = input.holderOf(`name ${desired.name}`)?.body as LoadBalancer | undefined;
     if (current === undefined && inTheWay !== undefined && inTheWay.state !== 'deleting') {
       const { id, name, tags } = inTheWay;
-      const kept = tags[ownerTags.retained] === undefined ? '' : ' any more: it was kept on purpose';
-      refuse(
-        'Foreign',
-        `load balancer ${id} has the name ${name}, and its tags do not say that it is of ${service}${kept}`,
-      );
+      const why = whyNotOwn(desired, tags[ownerTags.retained] !== undefined);
+      refuse('Foreign', `load balancer ${id} has the name ${name}, and ${why}`);
       return addresses.kept();
     }
     const scheme = schemeOf();

@@ -39,13 +39,21 @@ export function foundAll(loadBalancer: LoadBalancer): readonly Found[] {
   // A failed one serves no client; addresses that outlive it are those of the next one.
   const kept = state === 'failed' ? addresses.filter((one) => one.id === undefined) : addresses;
   const ip = kept[0]?.ip;
+  const isKeptForOther = (one: Listener | Pool) => {
+    return (
+      whoseOf(one.tags).retained &&
+      one.tags[ownerTags.retained] !== (tags[ownerTags.serviceName] ?? tags[ownerTags.retained])
+    );
+  };
   const part = <P extends Listener | Pool>(
     kind: string,
     one: P,
-    more: Pick<Found, 'key' | 'slots' | 'refs'>,
+    key: string,
+    more: Pick<Found, 'slots' | 'refs'>,
   ): Found<Part<P>> => ({
     ...{ kind, id: one.id, within: id, status: 'ready', body: { ...one, within: loadBalancer } },
     ...whoseOf(one.tags),
+    ...(!isKeptForOther(one) && { key }),
     ...more,
   });
   return [
@@ -57,10 +65,10 @@ export function foundAll(loadBalancer: LoadBalancer): readonly Found[] {
       ...(ip !== undefined && { address: ip }),
       body: loadBalancer,
     },
-    ...pools.map((one) => part(kinds.pool, one, { key: 'main', slots: [`${id} pool ${one.name}`] })),
+    ...pools.map((one) => part(kinds.pool, one, 'main', { slots: [`${id} pool ${one.name}`] })),
     ...listeners.map((one) => {
       const key = listenerKey(one);
-      return part(kinds.listener, one, { key, slots: [`${id} ${key}`], refs: refTo('pool', kinds.pool, one.pool) });
+      return part(kinds.listener, one, key, { slots: [`${id} ${key}`], refs: refTo('pool', kinds.pool, one.pool) });
     }),
   ];
 }

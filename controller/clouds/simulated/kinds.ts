@@ -56,7 +56,8 @@ export function createKinds({ api, region, sets, settleMs }: KindParts): readonl
     want: Want<{ readonly service: string }> | undefined,
     { owner }: WriteIo,
   ) {
-    if (as === 'ours') return { tags: tagsFor(owner, want?.spec.service ?? serviceOf(body)) };
+    const ours = { ...tagsFor(owner, want?.spec.service ?? serviceOf(body)), [ownerTags.retained]: null };
+    if (as === 'ours') return { tags: ours };
     const gone = { [ownerTags.service]: null, [ownerTags.serviceName]: null };
     return { tags: { ...gone, [ownerTags.retained]: serviceOf(body) } };
   }

@@ -3,7 +3,7 @@ import { afterEach, describe, it } from 'node:test';
 import { ownerTags } from '../../../controller/clouds/load-balancers.ts';
 import { keys } from '../../../controller/clouds/openstack/load-balancers/annotations.ts';
 import { floatingIpDescription } from '../../../controller/clouds/openstack/load-balancers/names.ts';
-import { tag } from '../../../controller/clouds/openstack/load-balancers/tags.ts';
+import { retainedTags, tag, tagValue } from '../../../controller/clouds/openstack/load-balancers/tags.ts';
 import { desiredFor, memberOf, newOwner, port } from '../suite/desired.ts';
 import { ensure, remove } from '../suite/drive.ts';
 import { floatingIpFor } from './fake/fake-floating-ips.ts';
@@ -180,6 +180,25 @@ describe('the life of an Octavia load balancer', () => {
       ['HTTP'],
     );
     assert.equal((await harness.ensure()).calls, 0);
+  });
+
+  it('takes back its listeners and pools whose retention did not come to its end, and no other ones', async () => {
+    const { octavia } = await open();
+    const before = await harness.ensure();
+    const parts = () => [...octavia.balancers.values()].flatMap(({ listeners, pools }) => [...listeners, ...pools]);
+    for (const { fields } of parts()) fields['tags'] = retainedTags(fields['tags'] as string[]);
+    harness.calls();
+    const { refusals, observed } = await harness.ensure();
+    assert.deepEqual([refusals, observed?.id], [[], before.observed?.id]);
+    assert.ok(harness.calls().every((call) => !/^(POST|DELETE)/.test(call)));
+    for (const { fields } of parts()) {
+      const tags = fields['tags'] as string[];
+      assert.equal(tagValue(tags, ownerTags.service), harness.desired.owner.service);
+      assert.equal(tagValue(tags, ownerTags.retained), undefined);
+    }
+    const [listener] = parts();
+    listener!.fields['tags'] = [tag(ownerTags.retained, 'unknown'), 'kube_service_kubernetes_default_other'];
+    assert.deepEqual(reasons(await harness.ensure()), ['Conflict']);
   });
 
   it('leaves a retained floating IP without owner when its Service goes', async () => {

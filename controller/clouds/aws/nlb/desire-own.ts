@@ -1,5 +1,5 @@
 import { nameOf, type Want } from '../../../engine/resource.ts';
-import { accessTo } from '../../access.ts';
+import { accessTo, whyNotOwn } from '../../access.ts';
 import { ownerTags } from '../../load-balancers.ts';
 import { slotOf } from '../load-balancer-view.ts';
 import { foundOf } from '../standing.ts';
@@ -30,9 +30,8 @@ export function ownWants(given: Context, hosts: readonly NetworkLoadBalancer[]):
       (one) => one.slots?.includes(slotOf(desired.name)) && !input.own().includes(one),
     );
     if (inTheWay !== undefined) {
-      const kept = inTheWay.retained ? ' any more: it was kept on purpose' : '';
-      const why = `and its tags do not say that it is of ${desired.service}${kept}`;
-      const message = `load balancer ${inTheWay.id} has the name ${desired.name}, ${why}`;
+      const why = whyNotOwn(desired, inTheWay.retained);
+      const message = `load balancer ${inTheWay.id} has the name ${desired.name}, and ${why}`;
       refusals.push({ reason: 'Foreign', message });
       return keepAll(input);
     }

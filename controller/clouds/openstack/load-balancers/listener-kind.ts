@@ -8,7 +8,7 @@ import type { OctaviaCalls } from './octavia-calls.ts';
 import { working } from './octavia-work.ts';
 import { foundListener, octaviaKinds, ofLoadBalancer } from './resources.ts';
 import type { ListenerSpec } from './specs.ts';
-import { retainedTags } from './tags.ts';
+import { ourTags, retainedTags } from './tags.ts';
 
 type ListenerChange = Partial<Omit<ListenerSpec, 'name' | 'protocol' | 'port'>>;
 
@@ -49,9 +49,9 @@ export function createListenerKind(calls: OctaviaCalls, config: LoadBalancerConf
     },
     async mark(found, as, want, io) {
       const { tags: there } = found.body;
-      const tags = as === 'ours' ? [...new Set([...there, ...(want?.spec.tags ?? [])])] : retainedTags(there);
+      const tags = as === 'ours' ? ourTags(there, want?.spec.tags) : retainedTags(there);
       const answer = await calls.send('PUT', `listeners/${found.id}`, io, { listener: { tags } });
-      const { owner: _, ...rest } = shown(found, answer);
+      const { owner: _, retained: __, ...rest } = shown(found, answer);
       const whose = as === 'ours' ? { owner: io.owner } : { retained: true };
       return { found: [{ ...rest, ...whose }], ...changing(found.within!) };
     },

@@ -7,7 +7,7 @@ import { working } from './octavia-work.ts';
 import { comparePool, type PoolChange, shownMembers } from './pool-changes.ts';
 import { foundPool, octaviaKinds, ofLoadBalancer } from './resources.ts';
 import type { NewMember, PoolSpec } from './specs.ts';
-import { retainedTags } from './tags.ts';
+import { ourTags, retainedTags } from './tags.ts';
 
 /** @param sent takes note of all members of a pool */
 export function createPoolKind(
@@ -93,11 +93,11 @@ export function createPoolKind(
     },
     async mark(found, as, want, io) {
       const { tags: there, members, monitor } = found.body;
-      const tags = as === 'ours' ? [...new Set([...there, ...(want?.spec.tags ?? [])])] : retainedTags(there);
+      const tags = as === 'ours' ? ourTags(there, want?.spec.tags) : retainedTags(there);
       const now = readPoolAnswer(await calls.send('PUT', `pools/${found.id}`, io, { pool: { tags } }));
       // Lists do not show what is in pools of others.
       if (members === undefined) return changing(found.within!);
-      const { owner: _, ...rest } = found;
+      const { owner: _, retained: __, ...rest } = found;
       const whose = as === 'ours' ? { owner: io.owner } : { retained: true };
       const body = { ...now, members, monitor, loadBalancerId: found.within ?? '' };
       return { found: [{ ...rest, ...whose, body }], ...changing(found.within!) };

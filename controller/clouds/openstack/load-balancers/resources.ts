@@ -145,7 +145,7 @@ function whose(
   key: string,
 ): Pick<Found, 'owner' | 'key' | 'retained'> {
   if (owner !== undefined) return { owner, key };
-  if (tagValue(tags, ownerTags.retained) !== undefined) return { retained: true };
+  if (tagValue(tags, ownerTags.retained) !== undefined) return { retained: true, ...(isClassic && { key }) };
   return isClassic ? { key } : {};
 }
 

@@ -52,6 +52,11 @@ export function without(tags: Tags, keys: readonly string[]): string[] {
   return tags.filter((one) => !keys.some((key) => one.startsWith(`${key}=`)));
 }
 
+/** Of what becomes ours, or is ours again after it was retained. */
+export function ourTags(tags: Tags, added: Tags = []): string[] {
+  return [...new Set([...without(tags, [ownerTags.retained]), ...added])];
+}
+
 /** Of what stays without its Service. */
 export function retainedTags(tags: readonly string[]): string[] {
   const service = tagValue(tags, ownerTags.serviceName);
