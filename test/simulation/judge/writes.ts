@@ -63,8 +63,8 @@ export function judgeWrites(truth: Truth, evidence: Evidence, breaks: Break): Ob
       if (!before.uninitialized && held !== undefined && held !== now && now !== before.labels[beta])
         breaks(9, `${what}: label ${key} changed from ${held} to ${now}`);
     }
-    const [type, witness] = [before.labels[labels.instanceType], before.labels[labels.instanceTypeBeta]];
-    if (!before.uninitialized && type !== undefined && type !== witness && after.labels[labels.instanceType] !== type)
+    const [type, beta] = [before.labels[labels.instanceType], before.labels[labels.instanceTypeBeta]];
+    if (!before.uninitialized && type !== undefined && type !== beta && after.labels[labels.instanceType] !== type)
       breaks(9, `${what}: the type ${type}, set by a person, became ${after.labels[labels.instanceType]}`);
     for (const { key } of before.taints) {
       const ours = key === taintKeys.uninitialized || key === taintKeys.shutdown || key === taintKeys.interruption;

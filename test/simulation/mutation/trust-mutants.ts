@@ -78,8 +78,8 @@ export const trustMutants: readonly Mutant[] = [
     edits: [
       [
         'controller/nodes/deletion-decision.ts',
-        "return canary === 'not-found' || (canary === 'none' && !shown);",
-        "return canary === 'not-found' && shown;",
+        "return canary === 'not-found' || (canary === 'none' && !hasSeenInstance);",
+        "return canary === 'not-found' && hasSeenInstance;",
       ],
     ],
   },
