@@ -21,15 +21,17 @@ function facts(
     readonly labels?: Readonly<Record<string, string>>;
     readonly spec?: object;
     readonly conditions?: readonly object[];
+    readonly deletionTimestamp?: string;
   },
   more: Partial<NodeFacts> = {},
 ): NodeFacts {
-  const { annotations: held = {}, labels = {}, spec = {}, conditions = [] } = node;
+  const { annotations: held = {}, labels = {}, spec = {}, conditions = [], deletionTimestamp } = node;
+  const metadata = { name: 'n0', uid: 'u0', resourceVersion: '1', creationTimestamp: at(600), deletionTimestamp };
   return {
     node: viewNode({
       apiVersion: 'v1',
       kind: 'Node',
-      metadata: { name: 'n0', uid: 'u0', resourceVersion: '1', creationTimestamp: at(600), annotations: held, labels },
+      metadata: { ...metadata, annotations: held, labels },
       spec,
       status: { conditions },
     } as Parameters<typeof viewNode>[0]),
@@ -133,6 +135,46 @@ describe('explain', () => {
       'initialized',
       'Initialized',
     ],
+    [
+      'a Node without a route that another controller initialised',
+      facts({
+        annotations: recorded,
+        spec: { providerID: 'simulated://r1/i-1' },
+        conditions: [condition('NetworkUnavailable', 'True', 'QuotaExceeded')],
+      }),
+      'initialized',
+      'QuotaExceeded',
+    ],
+    [
+      'a Node whose VM the cloud takes back',
+      facts({ annotations: recorded, conditions: [initialised, condition('CloudInterruption', 'True', 'Preemption')] }),
+      'initialized',
+      'Preemption',
+    ],
+    [
+      'a Node without an interruption any more',
+      facts({
+        annotations: recorded,
+        conditions: [initialised, condition('CloudInterruption', 'False', 'NoneAnnounced')],
+      }),
+      'initialized',
+      'Initialized',
+    ],
+    [
+      'a Node that is being deleted',
+      facts({ annotations: recorded, conditions: [initialised], deletionTimestamp: at(60) }, { pausedForAll: true }),
+      'deleting',
+      '',
+    ],
+    [
+      'a paused Node that is kept though its instance looks gone',
+      facts({
+        annotations: { ...recorded, [annotations.paused]: 'true' },
+        conditions: [initialised, condition('CloudInstanceMissing', 'True', 'BudgetExhausted')],
+      }),
+      'missing',
+      'BudgetExhausted',
+    ],
   ] as const) {
     it(`${what} is ${state}${reason === '' ? '' : ` (${reason})`}`, () => {
       const told = explainNode(given);
@@ -168,6 +210,14 @@ describe('explain', () => {
     );
     assert.match(late.why, /last renewed 90 s ago/);
     assert.match(explainNode(facts({ spec: tainted })).remedy, /log of the leader/);
+  });
+
+  it('says what a Node that is being deleted waits for', () => {
+    const given = { annotations: recorded, conditions: [initialised], deletionTimestamp: at(60) };
+    const told = explainNode(facts(given, { finalizers: ['karpenter.sh/termination'] }));
+    assert.match(told.why, /stays until these finalizers are removed: karpenter\.sh\/termination$/);
+    assert.match(told.facts['deletedWithVm']?.text ?? '', /already/);
+    assert.equal(explainNode(facts(given)).why, 'it is being deleted');
   });
 
   it('does not report an object as missing that it may not read', () => {
@@ -218,6 +268,23 @@ describe('the explanation of a Node', () => {
   it('has the command that ends a pause of everything', () => {
     const { remedy } = explainNode(facts({}, { pausedForAll: true, namespace: 'site' }));
     assert.match(remedy, /^To go on: kubectl -n site patch configmap mooring-ca --type=json -p '\[\{"op":"remove"/);
+  });
+
+  it('shows the taints of the cloud, and since when where that is noted', () => {
+    const since = at(60);
+    const spec = {
+      taints: [
+        { key: taints.interruption, effect: 'NoSchedule' },
+        { key: taints.outOfService, value: 'mooring', effect: 'NoExecute', timeAdded: since },
+        { key: 'team', effect: 'NoSchedule' },
+      ],
+    };
+    const shown = explainNode(facts({ spec })).facts['taints'];
+    assert.equal(shown?.text, `${taints.interruption}:NoSchedule, ${taints.outOfService}:NoExecute since ${since}`);
+    assert.deepEqual(shown?.value, [
+      { key: taints.interruption, effect: 'NoSchedule', since: null },
+      { key: taints.outOfService, effect: 'NoExecute', since },
+    ]);
   });
 
   it('shows the labels that come from tags, as far as they still stand', () => {

@@ -4,7 +4,7 @@ import type { Facts } from './shown-fact.ts';
 export interface Explanation {
   readonly node: string;
   /** The state, in one or two words. */
-  readonly state: 'initialized' | 'waiting' | 'paused' | 'foreign' | 'missing' | 'powered off';
+  readonly state: 'initialized' | 'waiting' | 'paused' | 'foreign' | 'missing' | 'powered off' | 'deleting';
   /** One of the documented reason codes, where one applies. */
   readonly reason: string;
   readonly why: string;

@@ -5,6 +5,8 @@ export type Hidden = 'leader' | 'pause' | 'events' | 'node lease';
 /** The facts of the API server about a Node. */
 export interface NodeFacts {
   readonly node: NodeView;
+  /** That keep it while it is being deleted. Default: not read. */
+  readonly finalizers?: readonly string[];
   /** The node lease's renewTime; empty when there is none. */
   readonly nodeRenewTime: string;
   /** The election's Lease; undefined when there is none. */

@@ -14,7 +14,11 @@ interface NodeLease extends KubeObject {
  * listed as hidden.
  */
 export async function readNodeFacts(api: KubeApi, name: string, options: FactsOptions): Promise<NodeFacts> {
-  const node = viewNode(await api.call({ verb: 'get', path: nodePath(name) }));
+  const raw = await api.call<{ readonly metadata: { readonly finalizers?: readonly string[] } }>({
+    verb: 'get',
+    path: nodePath(name),
+  });
+  const { finalizers = [] } = raw.metadata;
   const leases = `/apis/coordination.k8s.io/v1/namespaces/${names.nodeLeaseNamespace}/leases`;
   const lease = `${leases}/${encodeURIComponent(name)}`;
   const denied: Hidden[] = [];
@@ -23,5 +27,5 @@ export async function readNodeFacts(api: KubeApi, name: string, options: FactsOp
     readSurroundings(api, { kind: 'Node', name, eventNamespace: 'default' }, options),
   ]);
   const hidden = [...surroundings.hidden, ...denied];
-  return { ...surroundings, hidden, node, nodeRenewTime: nodeLease?.spec?.renewTime ?? '' };
+  return { ...surroundings, hidden, node: viewNode(raw), finalizers, nodeRenewTime: nodeLease?.spec?.renewTime ?? '' };
 }

@@ -92,7 +92,9 @@ export function rowsOf(
     nodes: nodes?.map((node) => {
       const { state, reason, why } = explainNode({ ...around, ...options, node, nodeRenewTime: '' });
       const told =
-        state === 'missing' ? [instanceMissing] : [conditions.cloudInitialized, conditions.networkUnavailable];
+        state === 'missing'
+          ? [instanceMissing]
+          : [conditions.cloudInitialized, conditions.networkUnavailable, conditions.interruption];
       const shown = told.map((type) => conditionOf(node, type)).find((condition) => condition?.reason === reason);
       const scope = parseRecord(node.annotations[annotations.instance])?.scope ?? null;
       return { name: node.name, state, reason, why, since: shown?.lastTransitionTime ?? null, scope };
