@@ -93,7 +93,7 @@ export function powerOf({ status, taskState }: Pick<Server, 'status' | 'taskStat
 export function labelValue(text: string | undefined): string | undefined {
   const clean = (text ?? '')
     .replace(/[^-A-Za-z0-9_.]+/g, '-')
-    .replace(/^[-_.]+|[-_.]+$/g, '')
+    .replace(/^[-_.]+|(?<![-_.])[-_.]+$/g, '')
     .slice(0, 63);
   return clean.replace(/[-_.]+$/, '') || undefined;
 }

@@ -1,14 +1,11 @@
+import { patternMatcher } from './name-pattern.ts';
+
 /** How a pattern for names of subnets is meant; undefined when it cannot be read. */
 export function nameMatcher(pattern: string): ((name: string) => boolean) | undefined {
   const negated = pattern.startsWith('!');
   const rest = negated ? pattern.slice(1) : pattern;
-  const text = rest.startsWith('~') ? rest.slice(1) : globForm(rest);
-  try {
-    const form = new RegExp(`^(?:${text})$`);
-    return (name) => form.test(name) !== negated;
-  } catch {
-    return undefined;
-  }
+  const fits = patternMatcher(rest.startsWith('~') ? rest.slice(1) : globForm(rest));
+  return fits && ((name) => fits(name) !== negated);
 }
 
 function globForm(glob: string): string {
