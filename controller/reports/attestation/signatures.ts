@@ -78,7 +78,7 @@ export function parseSignedMessage(base64: string): SignedMessage {
 }
 
 function parse(base64: string): SignedData {
-  if (!/^[A-Za-z0-9+/\s]+={0,2}\s*$/.test(base64))
+  if (!/^[A-Za-z0-9+/]+={0,2}$/.test(base64.replace(/\s+/g, '')))
     throw new EvidenceRefusal('Malformed', 'the signature is not base64');
   try {
     const info = ContentInfo.fromBER(Buffer.from(base64, 'base64'));
