@@ -54,7 +54,7 @@ export function openstackInstance(documents: OpenstackDocuments, context: Openst
 export function labelValue(text: string): string {
   return text
     .replace(/[^-A-Za-z0-9_.]+/g, '-')
-    .replace(/^[-_.]+|[-_.]+$/g, '')
+    .replace(/^[-_.]+|(?<![-_.])[-_.]+$/g, '')
     .slice(0, 63);
 }
 

@@ -16,13 +16,12 @@ const unread: Readonly<Record<string, never>> = Object.freeze({});
  */
 export function readTopLevel(context: FieldsContext, text: string): unknown {
   if (text.trimStart().startsWith('{')) return parseLosslessJson(context.cloud, context.operation, text);
-  const lines = linesOf(text);
+  const lines = linesOf(text).filter((line) => !/^\s*(#|$)/.test(line));
   const found = new Map<string, unknown>();
   for (const [index, line] of lines.entries()) {
     const entry = keyed(line);
     if (entry === undefined) continue;
-    const continued = lines.slice(index + 1).find((next) => next.trim() !== '' && !/^\s*#/.test(next));
-    found.set(entry.key, found.has(entry.key) ? unread : scalarOf(entry.rest, continued));
+    found.set(entry.key, found.has(entry.key) ? unread : scalarOf(entry.rest, lines[index + 1]));
   }
   if (found.size === 0) {
     const message = `answer of ${text.length} bytes is no YAML mapping`;
@@ -59,8 +58,8 @@ function linesOf(text: string): string[] {
 }
 
 function keyed(line: string): { readonly key: string; readonly rest: string } | undefined {
-  const found = /^(["']?)([A-Za-z0-9_.-]+)\1[ \t]*:(?:[ \t]+(.*))?$/.exec(line);
-  return found === null ? undefined : { key: found[2]!, rest: found[3]?.trim() ?? '' };
+  const found = /^(["']?)([A-Za-z0-9_.-]+)\1[ \t]*:(|[ \t].*)$/.exec(line);
+  return found === null ? undefined : { key: found[2]!, rest: found[3]!.trim() };
 }
 
 /**
@@ -76,7 +75,7 @@ function scalarOf(rest: string, next: string | undefined): string | typeof unrea
   const single = /^'((?:[^']|'')*)'(?:\s+#.*)?$/.exec(rest);
   if (single !== null) return single[1]!.replaceAll("''", "'");
   if (/^[[\]{},&*!|>%@`"'?]|^-(\s|$)|:(\s|$)/.test(rest)) return unread;
-  const plain = rest.replace(/\s+#.*$/, '');
+  const plain = rest.split(/\s#/, 1)[0]!.trimEnd();
   return /^(~|null|Null|NULL)$/.test(plain) ? '' : plain;
 }
 
