@@ -10,8 +10,8 @@ const unitMs: Readonly<Record<string, number>> = {
 };
 
 // Escaped, because a character beyond Latin-1 doubles the memory that V8 needs for the program's text.
-const whole = /^([+-]?)((?:(?:\d+\.?\d*|\.\d+)(?:ns|us|\u00b5s|\u03bcs|ms|s|m|h))+)$/;
-const part = /(\d+\.?\d*|\.\d+)(ns|us|\u00b5s|\u03bcs|ms|s|m|h)/g;
+const whole = /^([+-]?)((?:(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|\u00b5s|\u03bcs|ms|s|m|h))+)$/;
+const part = /(\d+(?:\.\d*)?|\.\d+)(ns|us|\u00b5s|\u03bcs|ms|s|m|h)/g;
 
 /**
  * Parses a Go duration (`1m30s`, `300ms`, `1.5h`, `0`) as milliseconds; undefined when it is invalid, such as a bare

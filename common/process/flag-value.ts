@@ -25,7 +25,7 @@ export function parseValue(definition: FlagDefinition, text: string): ParsedValu
     case 'int':
       return /^[+-]?\d{1,15}$/.test(text) ? inRange(definition, Number(text), String) : { expected: 'a whole number' };
     case 'number':
-      return /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text)
+      return /^[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?$/i.test(text)
         ? inRange(definition, Number(text), String)
         : { expected: 'a number' };
     case 'duration': {

@@ -122,8 +122,8 @@ function portSettingsOf(
 }
 
 function pair(text: string): readonly [string, string] | undefined {
-  const [, name, value] = /^([^=\s]+)\s*=\s*([^=]*)$/.exec(text) ?? [];
-  return name === undefined || value === undefined ? undefined : [name, value.trim()];
+  const [name = '', value, ...others] = text.split('=').map((part) => part.trim());
+  return !/^\S+$/.test(name) || value === undefined || others.length > 0 ? undefined : [name, value];
 }
 
 /** Pure. */

@@ -55,20 +55,19 @@ const named = (text: string) => (text.trim() === '' ? undefined : text);
 
 /** A label selector of Kubernetes, but for comparisons of numbers. */
 function nodeLabelsOf(text: string): readonly NodeLabel[] | undefined {
-  const labels = text
-    .split(/,(?![^(]*\))/)
-    .filter((one) => one.trim() !== '')
-    .map(nodeLabelOf);
+  // Commas in parentheses are between values.
+  const parts = text.match(/(?:[^,(]|\([^)]*\)?)+/g) ?? [];
+  const labels = parts.flatMap((one) => (one.trim() === '' ? [] : [nodeLabelOf(one.trim())]));
   return labels.every((one) => one !== undefined) ? labels : undefined;
 }
 
 function nodeLabelOf(text: string): NodeLabel | undefined {
-  const equal = /^\s*([\w./-]+)\s*(==?|!=)\s*([\w.-]*)\s*$/.exec(text);
+  const equal = /^([\w./-]+)\s*(==?|!=)\s*([\w.-]*)$/.exec(text);
   if (equal !== null) return { key: equal[1]!, value: equal[3]!, ...(equal[2] === '!=' && { not: true }) };
-  const among = /^\s*([\w./-]+)\s+(in|notin)\s+\(([^()]*)\)\s*$/.exec(text);
+  const among = /^([\w./-]+)\s+(in|notin)\s+\(([^()]*)\)$/.exec(text);
   if (among !== null)
     return { key: among[1]!, value: undefined, values: listOf(among[3]!), ...(among[2] === 'notin' && { not: true }) };
-  const has = /^\s*(!?)\s*([\w./-]+)\s*$/.exec(text);
+  const has = /^(!?)\s*([\w./-]+)$/.exec(text);
   return has === null ? undefined : { key: has[2]!, value: undefined, ...(has[1] === '!' && { not: true }) };
 }
 
