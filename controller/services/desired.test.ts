@@ -161,4 +161,27 @@ describe('what a Service asks of its load balancer', () => {
     const none = desiredOf(exampleService({ spec: { ports: [] } }), parts);
     assert.deepEqual(none.ok ? '' : none.reason, 'InvalidSpec');
   });
+
+  it('refuses ports with more source ranges or members than any cloud has rules and members', () => {
+    const [member] = parts.members;
+    const refusalOf = (ports: number, ranges: number, members: number) => {
+      const spec = {
+        ports: Array.from({ length: ports }, (_, at) => ({ name: `p${at}`, port: at + 1, nodePort: 30_000 + at })),
+        loadBalancerSourceRanges: Array.from({ length: ranges }, (_, at) => `10.0.${at >> 8}.${at & 255}/32`),
+      };
+      const all = Array.from({ length: members }, (_, at) => ({ ...member!, node: `n${at}` }));
+      const told = desiredOf(exampleService({ spec }), { ...parts, members: all });
+      return told.ok ? undefined : `${told.reason}: ${told.message}`;
+    };
+    assert.equal(refusalOf(10, 5000, 1), undefined);
+    assert.equal(
+      refusalOf(1000, 3000, 1),
+      'InvalidSourceRanges: 1000 ports with 3000 source ranges are 3000000 rules, expected at most 50000',
+    );
+    assert.equal(refusalOf(40, 0, 5000), undefined);
+    assert.equal(
+      refusalOf(1000, 0, 5000),
+      'InvalidSpec: spec.ports: 1000 ports with 5000 members each, expected at most 200000 members in all',
+    );
+  });
 });

@@ -99,6 +99,26 @@ export function adoptableOf(
   return refs;
 }
 
+/**
+ * Drivers make a rule of each port with each source range, and a member of each port with each Node, before anything
+ * compares them with a quota, so a Service could take all memory of the controller. Far above what is served: an
+ * interface of AWS takes 1,000 rules, and 40 ports of 5,000 Nodes are within it.
+ */
+const maxRules = 50_000;
+const maxMembers = 200_000;
+
+function excessOf(ports: number, ranges: number, members: number) {
+  if (ports * ranges > maxRules) {
+    const message = `${ports} ports with ${ranges} source ranges are ${ports * ranges} rules`;
+    return { reason: 'InvalidSourceRanges', message: `${message}, expected at most ${maxRules}` } as const;
+  }
+  if (ports * members > maxMembers) {
+    const message = `spec.ports: ${ports} ports with ${members} members each`;
+    return { reason: 'InvalidSpec', message: `${message}, expected at most ${maxMembers} members in all` } as const;
+  }
+  return undefined;
+}
+
 export type Desired =
   | { readonly ok: true; readonly desired: DesiredLoadBalancer }
   | { readonly ok: false; readonly reason: 'InvalidSourceRanges' | 'InvalidSpec'; readonly message: string };
@@ -125,6 +145,8 @@ export function desiredOf(
   if (!ranges.ok) return { ok: false, reason: 'InvalidSourceRanges', message: ranges.message };
   if (service.ports.length === 0)
     return { ok: false, reason: 'InvalidSpec', message: 'spec.ports: empty, expected at least one port' };
+  const excess = excessOf(service.ports.length, ranges.ranges.length, members.length);
+  if (excess !== undefined) return { ok: false, ...excess };
   const attach = attachTo(service);
   const local = service.externalTrafficPolicy === 'Local';
   return {

@@ -96,8 +96,9 @@ export const loadBalancerReasons = {
   InvalidSourceRanges: {
     meaning:
       'A source range of the Service is not a CIDR, or none is of a family that the Service has, so that no ' +
-      'client could connect; the load balancer stays as it was, and its members do not follow the Nodes.',
-    remedy: 'Correct spec.loadBalancerSourceRanges or the annotation; the message says which entry.',
+      'client could connect, or there are more than 50,000 pairs of a port and a range; the load balancer stays as ' +
+      'it was, and its members do not follow the Nodes.',
+    remedy: 'Correct spec.loadBalancerSourceRanges or the annotation; the message says which entry, or how many.',
   },
   InvalidSpec: {
     meaning:
