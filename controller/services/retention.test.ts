@@ -82,6 +82,15 @@ describe('retention', () => {
     assert.equal(remove(2), 'full');
   });
 
+  it('frees the slot of a Service whose removal was abandoned', () => {
+    const { remove, retentions } = stage();
+    assert.deepEqual([remove(1), remove(2), remove(3)], ['granted', 'granted', 'full']);
+    retentions.of(serviceOf(1), scope, { desired: true });
+    assert.deepEqual([remove(3), remove(4)], ['granted', 'full']);
+    retentions.of(serviceOf(2, 'shop', 'false'), scope);
+    assert.equal(remove(4), 'granted');
+  });
+
   it('counts what the cloud shows once, and forgets what a later read does not show any more', () => {
     const { remove, list, retentions } = stage();
     assert.equal(remove(1), 'granted');

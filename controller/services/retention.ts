@@ -20,11 +20,16 @@ export interface Retentions {
   /**
    * @param removing the load balancer of a Service that is being deleted: once granted, it holds a slot
    * @param gone the Service no longer exists, so it cannot wait
+   * @param desired the Service asks for its load balancer: a removal that began before was abandoned, and its slot is free
    */
   of(
     service: ServiceView,
     scope: string,
-    options?: { readonly removing?: ObservedLoadBalancer | undefined; readonly gone?: boolean },
+    options?: {
+      readonly removing?: ObservedLoadBalancer | undefined;
+      readonly gone?: boolean;
+      readonly desired?: boolean;
+    },
   ): Retention;
   /** The load balancer of a Service was released; from now on the lists of the cloud show it. */
   ended(service: ServiceView): void;
@@ -63,6 +68,10 @@ export function createRetentions(
     return namespaces;
   }
 
+  function abandon(uid: string): void {
+    for (const [id, slot] of slots) if (slot.uid === uid && slot.endedMs === undefined) slots.delete(id);
+  }
+
   function counts(scope: string): ReadonlyMap<string, number> {
     const numbers = new Map<string, number>();
     for (const namespace of held(scope).values()) numbers.set(namespace, (numbers.get(namespace) ?? 0) + 1);
@@ -71,9 +80,10 @@ export function createRetentions(
 
   return {
     counts,
-    of(service, scope, { removing, gone = false } = {}) {
-      if (!isRetained(service)) return { kind: 'none' };
+    of(service, scope, { removing, gone = false, desired = false } = {}) {
       const { namespace, uid } = service;
+      if (desired || !isRetained(service)) abandon(uid);
+      if (!isRetained(service)) return { kind: 'none' };
       const annotation = annotationKeys.loadBalancerRetain;
       if (!mayRetain(policy, service)) {
         const unnamed = `--allow-retain names neither namespace ${namespace} nor the class of the Service`;

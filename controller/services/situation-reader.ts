@@ -35,13 +35,13 @@ export function createSituationReader(
 ): SituationReader {
   return (service, intent, cloud, gone, pods) => {
     const observation = observations.of(cloud.scope, service.uid);
-    const removing = intent === 'ensure' ? undefined : observation?.observed;
-    const retention = retentions.of(service, cloud.scope, { removing, gone });
+    const desired = intent === 'ensure';
+    const removing = desired ? undefined : observation?.observed;
+    const retention = retentions.of(service, cloud.scope, { removing, gone, desired });
     const marked = states.get(service.uid)?.marked ?? false;
     const seen = { observation, marked };
     const base = { service, intent, cloud, cluster, ...seen, policy, retention, adopts, nowMs: clock.monotonic() };
-    if (intent !== 'ensure')
-      return { situation: { ...base, members: [], refused: [] }, againInMs: undefined, readAgain: false };
+    if (!desired) return { situation: { ...base, members: [], refused: [] }, againInMs: undefined, readAgain: false };
     const { scope, loadBalancers } = cloud;
     const { maxMembers, drains } = loadBalancers;
     const state = states.of(service.uid);
@@ -62,7 +62,7 @@ export function createSituationReader(
     return {
       situation: {
         ...{ ...base, members: split.members, refused: [...(pods?.unknown ?? []), ...split.refused] },
-        ...{ withheld: set.withheld, ofPods: pods !== undefined },
+        ...{ withheld: set.withheld, omits: set.omits, ofPods: pods !== undefined },
       },
       againInMs: waits.length === 0 ? undefined : Math.min(...waits),
       readAgain: set.readAgain ?? false,
