@@ -12,6 +12,8 @@ const addressRetryMs = 15_000;
 const ensured = 'the load balancer is as the Service asks';
 // Without a number, because each change of it would be a write of every Service.
 const withheldMembers = 'members whose Nodes vanished unexplained stay until --member-removal-budget has room for them';
+const omittedNodes =
+  'the cloud does not accept all Nodes as members, and with externalTrafficPolicy Local no client reaches pods on others';
 
 /** The action and the condition of a Service for which the cloud has no step to take. Pure. */
 export function ensuredAction(situation: Situation, plan: LoadBalancerPlan, change: ServiceChange): Action {
@@ -59,10 +61,12 @@ export function ensuredAction(situation: Situation, plan: LoadBalancerPlan, chan
 }
 
 /** Additions to the message of the condition, although nothing is refused. */
-function remarksOf({ service, cloud, ofPods }: Situation, { remarks = [] }: LoadBalancerPlan): readonly string[] {
+function remarksOf(situation: Situation, { remarks = [] }: LoadBalancerPlan): readonly string[] {
+  const { service, cloud, ofPods, omits } = situation;
   const unknown = unknownAnnotations(service, cloud);
   return [
     ...(ofPods ? ['its members are the ready pods, not Nodes'] : []),
+    ...(omits && service.externalTrafficPolicy === 'Local' ? [omittedNodes] : []),
     ...remarks,
     ...(unknown.length === 0 ? [] : [`unknown annotations: ${unknown.join(', ')}`]),
   ];

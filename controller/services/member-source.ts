@@ -28,6 +28,8 @@ export interface MemberSet {
   readonly readAgain?: boolean;
   /** How many stay although their Nodes vanished, because the removal budget has no room for them yet. */
   readonly withheld?: number;
+  /** Nodes are left out because the cloud accepts no more members. */
+  readonly omits?: boolean;
   /** For the next question. */
   readonly drainTimes?: DrainTimes | undefined;
 }

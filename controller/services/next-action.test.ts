@@ -100,7 +100,7 @@ describe('the remarks of a condition that is True', () => {
     ...ours,
     annotations: { ...recorded(`${scope} lb-1`).annotations, ...annotations },
   });
-  const message = (annotations: Record<string, string>, plan: LoadBalancerPlan) => {
+  const message = (annotations: Record<string, string>, plan: LoadBalancerPlan, spec = {}, omits = false) => {
     const loadBalancers = {
       annotations: [{ key: 'x.io/lb-observation', values: '', meaning: '' }],
       annotationPrefixes: ['x.io/lb-'],
@@ -108,13 +108,13 @@ describe('the remarks of a condition that is True', () => {
       plan: () => plan,
     } as unknown as LoadBalancers;
     const cloud = { name: 'x', scope, loadBalancers };
-    const raw = { metadata: annotationsOf(annotations) };
+    const raw = { metadata: annotationsOf(annotations), spec };
     const action = nextAction({
       ...{ service: serviceViewFor([cloud])(rawService(raw)), intent: 'ensure', cloud, nowMs: 0 },
       cluster: { uid: 'c', name: 'blue' },
       observation: observation({ observed: observed() }),
       members: [{ node: 'n0', providerID: 'x:///0', addresses: [], zone: '', draining: false }],
-      ...{ refused: [], policy: strictPolicy, retention: { kind: 'none' } },
+      ...{ refused: [], omits, policy: strictPolicy, retention: { kind: 'none' } },
     });
     return action.do === 'settle' ? `${action.condition.reason}: ${action.condition.message}` : action.do;
   };
@@ -134,6 +134,13 @@ describe('the remarks of a condition that is True', () => {
       'x.io/lb-attributes': 'a',
     };
     assert.equal(message(given, nothing), `${ensured}; unknown annotations: x.io/lb-attributes, x.io/lb-scheme`);
+  });
+
+  it('say with the policy Local that the cloud accepts fewer members than there are Nodes', () => {
+    const local = { externalTrafficPolicy: 'Local' };
+    assert.match(message({}, nothing, local, true), /does not accept all Nodes as members/);
+    assert.equal(message({}, nothing, local), ensured);
+    assert.equal(message({}, nothing, {}, true), ensured);
   });
 });
 

@@ -27,6 +27,8 @@ export interface Situation {
   readonly ofPods?: boolean;
   /** How many of `members` stay although their Nodes vanished. */
   readonly withheld?: number | undefined;
+  /** Nodes are left out because the cloud accepts no more members. */
+  readonly omits?: boolean | undefined;
   readonly policy: OperatorPolicy;
   /** Whether its load balancer outlives the Service. */
   readonly retention: Retention;

@@ -188,3 +188,20 @@ describe('members that come and go', () => {
     assert.equal(world.mutationCount(), before);
   });
 });
+
+describe('more Nodes than the cloud accepts as members', () => {
+  it('are named in the condition of a Service whose pods on them nobody reaches', async () => {
+    const world = createWorld({ through: (loadBalancers) => ({ ...loadBalancers, maxMembers: 2 }) });
+    for (const name of ['a', 'b', 'c']) world.node(name);
+    world.services.create('web');
+    world.services.create('local', { spec: { externalTrafficPolicy: 'Local' } });
+    await world.replica().start();
+    await world.clock.advance(5000);
+    assert.equal(membersOf(world, 'local').split(' ').length, 2);
+    const { reason, message = '' } = world.services.condition('local') ?? {};
+    assert.equal(reason, 'Ensured');
+    assert.match(message, /does not accept all Nodes as members/);
+    assert.doesNotMatch(world.services.condition('web')?.message ?? '', /does not accept/);
+    await world.close();
+  });
+});
