@@ -29,7 +29,7 @@ describe('the use of resources of others', () => {
     const whole = accessTo({ ...asked, consent: 'uid', served: on(80, 443) }, desired);
     assert.deepEqual([whole.may, 'refusal' in whole && whole.refusal.reason], ['keep', 'ClusterWideConsent']);
     const part = accessTo({ ...asked, consent: 'uid', served: on(80) }, desired);
-    assert.deepEqual([part.may, 'refusal' in part && part.refusal.reason], ['keep', 'Foreign']);
+    assert.deepEqual([part.may, 'refusal' in part && part.refusal.reason], ['keep', 'ForeignLoadBalancer']);
     assert.deepEqual('refusal' in part && part.refusal.ports, [port(443)]);
     assert.equal(accessTo({ ...asked, consent: undefined, served: on(80, 443) }, desired).may, 'nothing');
   });

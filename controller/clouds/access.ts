@@ -36,18 +36,18 @@ export function accessTo({ what, consent, allowed, served = [] }: ConsentRequest
     const unlisted =
       allowed === undefined ? '' : `, and --attachable-load-balancers does not name it for ${desired.service}`;
     const message = `${what} has no tag ${ownerTags.consent} with ${whole} or ${printConsent(claimant)}${unlisted}`;
-    return { may: 'nothing', refusal: { reason: 'Foreign', message } };
+    return { may: 'nothing', refusal: { reason: 'ForeignLoadBalancer', message } };
   }
   const remedy = `make it ${whole}, or run the controller with --allow-cluster-wide-attach`;
   const message = `${what}: its tag ${ownerTags.consent} names the whole cluster; ${remedy}`;
   const isServed = ({ port, protocol }: DesiredPort) =>
     served.some((one) => one.port === port && one.protocol === protocol);
   const ports = desired.ports.filter((port) => !isServed(port));
-  if (ports.length === desired.ports.length) return { may: 'nothing', refusal: { reason: 'Foreign', message } };
+  if (ports.length === desired.ports.length) return { may: 'nothing', refusal: { reason: 'ForeignLoadBalancer', message } };
   if (ports.length > 0)
     return {
       may: 'keep',
-      refusal: { reason: 'Foreign', message: `${message}; until then no port is added`, ports },
+      refusal: { reason: 'ForeignLoadBalancer', message: `${message}; until then no port is added`, ports },
     };
   return { may: 'keep', refusal: { reason: 'ClusterWideConsent', message: `${message}; what is there stays` } };
 }

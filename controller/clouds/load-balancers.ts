@@ -171,7 +171,7 @@ export interface Refusal {
    * - `ForeignLoadBalancer`: it is not provably ours, and nothing gives consent
    * - `AddressWouldChange`: without consent, the address stays
    * - `Unsupported`: this cloud cannot do it; `message` names the field or annotation, the value and what is possible
-   * - `Conflict`: two Services ask for the same port of one load balancer
+   * - `Conflict`: another Service has that port, address or name; of what is to be deleted: it holds parts of others
    * - `RetentionNotAllowed`: it asks that its address outlives it, which the operator does not allow; the rest is done
    * - `NoEffect`: the cloud accepted it several times and did not do it
    * - `ClusterWideConsent`: nothing is refused; it uses something whose consent is no longer enough for a new Service

@@ -3,8 +3,8 @@ import type { Permit } from '../clouds/permit.ts';
 import type { Batches } from './batch.ts';
 import type { Documents } from './document.ts';
 import type { DocumentType } from './driver.ts';
-import type { Effects } from './effects.ts';
 import type { FoundIndex } from './found-index.ts';
+import type { IneffectiveCalls } from './ineffective-calls.ts';
 import type { Inventory } from './inventory.ts';
 import type { Locks } from './locks.ts';
 import type { Operations } from './operations.ts';
@@ -24,7 +24,7 @@ export interface Core {
   readonly locks: Locks;
   readonly operations: Operations;
   readonly shared: Shared;
-  readonly effects: Effects;
+  readonly ineffectiveCalls: IneffectiveCalls;
   /** Everything found, in its latest observed state. */
   readonly found: FoundIndex;
   permit(owner: Owner): Permit;

@@ -1,4 +1,4 @@
-import { subjectOf, subjectOfEdit } from './effects.ts';
+import { subjectOf, subjectOfEdit } from './ineffective-calls.ts';
 import { inOrder } from './order.ts';
 import type { PlanInput } from './plan-input.ts';
 import {
@@ -99,7 +99,8 @@ function decideOnce(
     const name = nameOf(want);
     const target = [...match.all].find((one) => one.kind === want.kind && one.id === id);
     if (target === undefined) return refuse('Unsupported', name, `${id} does not exist`);
-    if (!target.consent && !allowed && !match.isOurs(target)) return refuse('Foreign', name, `${id} gives no consent`);
+    if (!target.consent && !allowed && !match.isOurs(target))
+      return refuse('ForeignLoadBalancer', name, `${id} gives no consent`);
     if (target.status === 'pending' && kinds.get(want.kind)?.locks)
       return wait(name, 'the cloud is still changing it', pendingAgainMs, target.operation);
     used.add(target);
@@ -149,7 +150,7 @@ function decideOnce(
       bind(name, want.kind, holder.id);
       return { is: 'used', id: holder.id };
     }
-    return refuse('Foreign', name, `${slot} is taken by ${holder.kind} ${holder.id}`);
+    return refuse('ForeignLoadBalancer', name, `${slot} is taken by ${holder.kind} ${holder.id}`);
   }
 
   /** A failed container is repaired before anything in it is changed. */
@@ -166,7 +167,7 @@ function decideOnce(
     const claimed = claim(want, kind);
     if ('is' in claimed) return claimed;
     const subject = kind.document === undefined ? subjectOf({ do: 'create', name }) : subjectOfEdit({ put: want });
-    if (input.isWithoutEffect(subject)) return refuse('NoEffect', name, 'was created three times and does not exist');
+    if (input.isIneffective(subject)) return refuse('NoEffect', name, 'was created three times and does not exist');
     return { is: 'create', freeing: claimed.free };
   }
 
@@ -221,7 +222,7 @@ function decideOnce(
         kind.document === undefined
           ? subjectOf({ do: 'update', name, found: current, change })
           : subjectOfEdit({ put: { ...want, spec: input.specOf(want, current) } });
-      if (input.isWithoutEffect(subject))
+      if (input.isIneffective(subject))
         refuse('NoEffect', name, `${change.summary} was accepted three times without effect`);
       else if (change.changesAddress && !input.mayChangeAddress) refuse('AddressWouldChange', name, change.summary);
       else return true;

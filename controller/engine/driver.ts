@@ -47,7 +47,7 @@ export interface DocumentType<D = unknown> {
 export interface Driver<D = unknown> {
   readonly kinds: readonly Kind[];
   readonly readers: readonly Reader[];
-  readonly documents: readonly DocumentType[];
+  readonly documents?: readonly DocumentType[];
   desire(desired: D): Desire;
   /**
    * The state of these operations. An operation that is missing in the answer has ended. A cloud without

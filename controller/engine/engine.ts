@@ -4,8 +4,8 @@ import { createBatches } from './batch.ts';
 import type { Core } from './core.ts';
 import { createDocuments } from './document.ts';
 import type { Driver } from './driver.ts';
-import { createEffects } from './effects.ts';
 import { createFoundIndex, type FoundIndex } from './found-index.ts';
+import { createIneffectiveCalls } from './ineffective-calls.ts';
 import { createInventory } from './inventory.ts';
 import { createJournals, type JournalState, type SaveJournal } from './journal.ts';
 import { createLocks } from './locks.ts';
@@ -27,8 +27,6 @@ export interface EngineParts<D> {
   readonly saveJournal: SaveJournal;
   /** Whether every live Service was declared, with a readable spec, since this process leads. */
   allServicesDeclared(): boolean;
-  /** How old a complete read may be. Default 5 minutes. */
-  readonly auditMs?: number;
   /** For how long one call of `reconcile` may wait for the cloud. Default 15 s. */
   readonly budgetMs?: number;
   readonly onStep?: (owner: Owner, step: Step, outcome: Outcome) => void;
@@ -77,22 +75,22 @@ export interface Engine<D> {
 }
 
 export function createEngine<D>(engine: EngineParts<D>): Engine<D> {
-  const { driver, cluster, clock, signal, auditMs = 300_000, budgetMs = 15_000 } = engine;
+  const { driver, cluster, clock, signal, budgetMs = 15_000 } = engine;
   const kinds = new Map(driver.kinds.map((kind) => [kind.kind, kind]));
-  const documentTypes = new Map(driver.documents.map((type) => [type.document, type]));
+  const documentTypes = new Map((driver.documents ?? []).map((type) => [type.document, type]));
   const nowMs = () => clock.monotonic();
   const found = createFoundIndex(kinds);
   const inventory = createInventory({ readers: driver.readers, kinds, cluster, clock, index: found, signal });
   const operations = createOperations({ clock, poll: (ids, io) => driver.poll(ids, io), signal });
   const end = (operation: string) => operations.end(operation);
-  const documents = createDocuments({ types: driver.documents, cluster, clock, end, index: found, signal });
+  const documents = createDocuments({ types: driver.documents ?? [], cluster, clock, end, index: found, signal });
   const shared = createShared({ kinds, found, allServicesDeclared: () => engine.allServicesDeclared() });
-  const effects = createEffects(nowMs);
+  const ineffectiveCalls = createIneffectiveCalls(nowMs);
   const journals = createJournals(engine.saveJournal, nowMs);
   const batches = createBatches({ clock, inventory, shared, end });
-  const observed = createObservedState({ inventory, found, documents, documentTypes, kinds, auditMs, nowMs });
+  const observed = createObservedState({ inventory, found, documents, documentTypes, kinds });
   const core: Core = {
-    ...{ kinds, documentTypes, clock, signal, inventory, documents, batches, operations, shared, effects },
+    ...{ kinds, documentTypes, clock, signal, inventory, documents, batches, operations, shared, ineffectiveCalls },
     ...{ locks: createLocks(), found, onStep: engine.onStep },
     permit: (owner) => engine.permit(owner),
   };
@@ -106,7 +104,7 @@ export function createEngine<D>(engine: EngineParts<D>): Engine<D> {
     requests.delete(owner.service);
     journals.forget(owner);
     inventory.forget(owner);
-    effects.forget(owner.service);
+    ineffectiveCalls.forget(owner.service);
   }
 
   async function serve(owner: Owner): Promise<Result> {

@@ -48,7 +48,6 @@ function setUp(details: boolean | readonly [number, number] = false) {
     kind('lb', { settleMs: 1000 }),
     kind('part', { within: 'lb' }),
     kind('more', { within: 'lb' }),
-    kind('slow', { gone: 'later' }),
   ]);
   const index = createFoundIndex(kinds);
   const inventory = createInventory({ readers: [reader], kinds, cluster: 'c1', clock, index });
@@ -234,21 +233,6 @@ describe('the inventory', () => {
 });
 
 describe('a removal', () => {
-  it('ends a removal that outlasts its answer when a read no longer shows the resource', async () => {
-    const { state, inventory, index } = setUp();
-    const slow: Found = { kind: 'slow', id: 's', owner, key: 's', status: 'ready', body: '' };
-    state.list = [slow];
-    await inventory.audit();
-    inventory.noteGone(slow);
-    assert.deepEqual(
-      index.all.map(({ status }) => status),
-      ['deleting'],
-    );
-    state.list = [];
-    await inventory.read({ ...query([]), ids: [{ kind: 'slow', id: 's' }] });
-    assert.deepEqual(index.all, []);
-  });
-
   it('removes the parts with their container at once, and a lagging list does not bring them back', async () => {
     const { clock, state, inventory, index } = setUp();
     const part: Found = { kind: 'part', id: 'p', within: 'a', status: 'ready', body: '' };

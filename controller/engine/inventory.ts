@@ -214,9 +214,8 @@ export function createInventory(parts: InventoryParts) {
       return auditing;
     },
     read,
-    /** When the last complete audit began; undefined before the first. */
-    get auditedAtMs() {
-      return audited?.atMs;
+    get isAudited() {
+      return audited !== undefined;
     },
     /** When the latest read that shows this owner began. */
     readAtMs: ({ service }: Owner) => narrowReads.get(service)?.atMs ?? audited?.atMs ?? Number.NEGATIVE_INFINITY,
@@ -233,11 +232,7 @@ export function createInventory(parts: InventoryParts) {
     },
     /** A removal has succeeded. */
     noteGone(found: Found): void {
-      const at = now();
-      const identity = identityOf(found);
-      const later = kinds.get(found.kind)?.gone === 'later';
-      const remaining: Found | undefined = later ? { ...found, status: 'deleting' } : undefined;
-      put(identity, { kind: found.kind, found: remaining, ...at, answered: !later });
+      put(identityOf(found), { kind: found.kind, found: undefined, ...now(), answered: true });
     },
     /**
      * An operation of ours is in progress: until `release`, reads do not replace the state from our answer. After a

@@ -11,8 +11,6 @@ export interface ObservedStateParts {
   readonly documents: Documents;
   readonly documentTypes: ReadonlyMap<string, DocumentType>;
   readonly kinds: ReadonlyMap<string, Kind>;
-  readonly auditMs: number;
-  nowMs(): number;
 }
 
 /** The owner to plan for. */
@@ -94,8 +92,7 @@ export function createObservedState(parts: ObservedStateParts) {
     audit,
     async refresh(subject: Subject): Promise<void> {
       const { owner, wants, journal } = subject;
-      const { auditedAtMs } = inventory;
-      if (auditedAtMs === undefined || parts.nowMs() - auditedAtMs >= parts.auditMs) await audit();
+      if (!inventory.isAudited) await audit();
       else if (!documents.isAudited) await documents.audit();
       const shared = new Set([...kinds.values()].filter(({ merge }) => merge !== undefined).map(({ kind }) => kind));
       const desiredKinds = new Set([...wants.map(({ kind }) => kind), ...shared]);

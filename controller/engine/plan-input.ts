@@ -1,5 +1,5 @@
 import type { DocumentType } from './driver.ts';
-import type { EffectSubject } from './effects.ts';
+import type { CallSubject } from './ineffective-calls.ts';
 import type { Match } from './match.ts';
 import type { Found, Kind, Refusal, ResourceName, Want } from './resource.ts';
 
@@ -14,7 +14,7 @@ export interface PlanInput {
   /** The desired spec; for shared kinds the union of what all Services desire. */
   specOf(want: Want, existing: Found | undefined): unknown;
   /** Whether that call was accepted several times without effect. */
-  isWithoutEffect(subject: EffectSubject): boolean;
+  isIneffective(subject: CallSubject): boolean;
   readonly documents: ReadonlyMap<string, DocumentType>;
   /** Requests of the Service that the cloud cannot fulfil. */
   readonly refusals: readonly Refusal[];

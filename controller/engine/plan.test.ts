@@ -53,7 +53,7 @@ function planOf(kinds: readonly Kind[], wants: readonly Want[], all: readonly Fo
     specOf: (one) => one.spec,
     mayDrop: () => 'yes',
     isDesired: () => false,
-    isWithoutEffect: () => false,
+    isIneffective: () => false,
     ...more,
   });
 }
@@ -122,7 +122,7 @@ describe('a plan', () => {
     assert.deepEqual(orderOf(plan), ['delete lb lb-1', 'delete ip ip-1']);
     const foreignPart = found('foreignPart', 'x', { within: 'lb-1', owner: { ...owner, service: 'u2' } });
     const used = planOf(kinds, [], [...all, foreignPart], { removing: true });
-    assert.deepEqual([used.steps, used.refusals.map(({ reason }) => reason)], [[], ['InUse']]);
+    assert.deepEqual([used.steps, used.refusals.map(({ reason }) => reason)], [[], ['Conflict']]);
     const replaced = planOf(kinds, [want('lb', 'x'), want('vip', 'x', { within: 'lb/k' })], all);
     assert.deepEqual(orderOf(replaced), ['delete ip ip-1'], 'its target stays');
   });
@@ -165,7 +165,7 @@ describe('a plan', () => {
     assert.deepEqual(orderOf(plan), ['delete part part-1']);
     assert.deepEqual(
       plan.refusals.map(({ reason }) => reason),
-      ['InUse'],
+      ['Conflict'],
     );
   });
 
@@ -180,7 +180,7 @@ describe('a plan', () => {
       assert.ok(!orderOf(plan).some((step) => step.startsWith('delete')), orderOf(plan).join(', '));
       assert.deepEqual(
         plan.refusals.map(({ reason }) => reason),
-        ['InUse'],
+        ['Conflict'],
       );
     });
 
@@ -214,7 +214,7 @@ describe('a plan', () => {
       owner: { cluster: 'c1', service: 'u2' },
     });
     const plan = planOf(kinds, [], [found('lb', 'x'), foreignPart], { removing: true });
-    assert.deepEqual([plan.steps, plan.refusals.map(({ reason }) => reason)], [[], ['InUse']]);
+    assert.deepEqual([plan.steps, plan.refusals.map(({ reason }) => reason)], [[], ['Conflict']]);
   });
 
   it('waits for pending resources and for resources that are being deleted', () => {

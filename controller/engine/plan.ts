@@ -194,6 +194,6 @@ function unprovenOf({ match }: PlanInput, { refusals }: Decisions): readonly Ref
     const [name] = match.recordedNames(one);
     if (name === undefined || named.has(name)) return [];
     const message = `${one.kind} ${one.id} is recorded and carries no mark of this Service any more; it stays`;
-    return [{ reason: 'Foreign', name, message }];
+    return [{ reason: 'ForeignLoadBalancer', name, message }];
   });
 }

@@ -12,7 +12,7 @@ export type Planning<D> = ReturnType<typeof createPlanning<D>>;
 
 /** Plans for one owner, from the observed state. */
 export function createPlanning<D>(driver: Driver<D>, core: Core, observed: ObservedState) {
-  const { kinds, documentTypes, documents, inventory, shared, effects } = core;
+  const { kinds, documentTypes, documents, inventory, shared, ineffectiveCalls } = core;
 
   const desireOf = ({ desired }: Request<D>): Desire =>
     desired === undefined ? { wants: [], refusals: [] } : driver.desire(desired);
@@ -32,7 +32,7 @@ export function createPlanning<D>(driver: Driver<D>, core: Core, observed: Obser
       specOf: shared.specOf,
       mayDrop: (found) => shared.mayDrop(found, desired === undefined ? owner : undefined),
       isDesired: shared.isDesired,
-      isWithoutEffect: (subject) => effects.isWithout(owner.service, subject),
+      isIneffective: (subject) => ineffectiveCalls.isIneffective(owner.service, subject),
     });
     // A create that is no longer desired, or was changed, may have succeeded and not be visible yet.
     const mayAppear = journal.unseen.map((name) => ({ name, ms: unseenMs(name) }));

@@ -65,7 +65,7 @@ describe('what Services share', () => {
     let isRead = false;
     const harness = createHarness('document', 0, {}, (driver) => ({
       ...driver,
-      documents: driver.documents.map((type) => ({
+      documents: driver.documents!.map((type) => ({
         ...type,
         all(cluster, io) {
           isRead = true;
@@ -251,17 +251,5 @@ describe('what Services share', () => {
     harness.restart();
     await harness.settle('u2', desire('u2', { ports: [{ port: 80, nodePort: 30001 }], members: ['n1'] }));
     assert.deepEqual(harness.cloud.things.get(foreign.id), foreign, 'an identical foreign rule serves');
-  });
-
-  it('keeps a rule that another controller holds for a Service until that Service has settled here', async () => {
-    const harness = createHarness('rules');
-    const held = harness.cloud.add({
-      ...{ kind: 'rule', key: '31000 from x', slots: ['rule 31000 from x'], refs: [], within: 'nodes-group' },
-      ...{ owner: { cluster: 'c1', service: '*' }, body: { heldBy: 'u2' } },
-    });
-    await harness.settle('u1', desire('u1'));
-    assert.ok(harness.cloud.things.has(held.id));
-    await harness.settle('u2', desire('u2'));
-    assert.equal(harness.cloud.things.has(held.id), false);
   });
 });

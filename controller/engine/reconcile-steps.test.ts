@@ -247,7 +247,7 @@ describe('running steps', () => {
     assert.equal(result.state, 'refused');
     assert.deepEqual(
       result.refusals.map(({ reason, name }) => [reason, name]),
-      [['Foreign', 'balancer/main']],
+      [['ForeignLoadBalancer', 'balancer/main']],
     );
     const calls = harness.calls();
     assertBefore(calls, /^create balancer/, /^list/);

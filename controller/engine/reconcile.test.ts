@@ -176,9 +176,9 @@ describe('ownership', () => {
     harness.cloud.set(group.id, { ...group, owner: undefined });
     harness.restart();
     const ensured = await harness.settle('u1', desire('u1'));
-    assert.deepEqual([ensured.state, ensured.refusals[0]?.reason], ['refused', 'Foreign']);
+    assert.deepEqual([ensured.state, ensured.refusals[0]?.reason], ['refused', 'ForeignLoadBalancer']);
     const removed = await harness.settle('u1', undefined);
-    assert.deepEqual([removed.state, removed.refusals[0]?.reason], ['settled', 'Foreign']);
+    assert.deepEqual([removed.state, removed.refusals[0]?.reason], ['settled', 'ForeignLoadBalancer']);
     assert.ok(harness.cloud.things.has(group.id));
   });
 
@@ -197,13 +197,13 @@ describe('ownership', () => {
     const refused = await harness.settle('u1', desire('u1', { attach }));
     assert.deepEqual(
       refused.refusals.map(({ reason, name }) => [reason, name]),
-      [['Foreign', 'balancer/main']],
+      [['ForeignLoadBalancer', 'balancer/main']],
     );
     harness.trouble({ call: /^create listener 80/, is: 'lost' });
     const result = await harness.settle('u1', desire('u1', { attach: { ...attach, allowed: true } }));
     assert.deepEqual(
       result.refusals.map(({ reason, name }) => [reason, name]),
-      [['Foreign', 'listener/443']],
+      [['ForeignLoadBalancer', 'listener/443']],
     );
     const inside = () =>
       [...harness.cloud.things.values()].filter(({ within }) => within === host.id).map(({ key }) => key);

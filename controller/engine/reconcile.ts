@@ -34,7 +34,7 @@ const maxProofAgeMs = 60_000;
 /** Plans and runs steps for one owner until all are done or have to wait; reads only where needed. */
 export function createReconciler<D>(parts: ReconcilerParts<D>): (owner: Owner) => Promise<Result> {
   const { core, planning, observed, budgetMs } = parts;
-  const { clock, signal, inventory, operations, shared } = core;
+  const { clock, signal, inventory, operations } = core;
   const nowMs = () => clock.monotonic();
 
   /** The latest request of an owner, until all of it is done or has to wait. */
@@ -79,8 +79,6 @@ export function createReconciler<D>(parts: ReconcilerParts<D>): (owner: Owner) =
             if (plan.waits.some((wait) => !wait.isOurs)) inventory.invalidate(owner);
             return answer('waiting', Math.min(...plan.waits.map(({ ms }) => ms)));
           }
-          // Resources that another controller kept for this Service may be deleted now.
-          if (shared.settled(owner)) continue;
           return concluded(request, plan, answer);
         }
         const deletes = plan.steps.some((step) => step.do === 'delete');
@@ -123,7 +121,7 @@ export function createReconciler<D>(parts: ReconcilerParts<D>): (owner: Owner) =
   }
 
   function concluded({ owner, desired }: Request<D>, plan: Plan, answer: Answering): Result {
-    if (plan.refusals.some(({ reason }) => reason === 'Foreign')) {
+    if (plan.refusals.some(({ reason }) => reason === 'ForeignLoadBalancer')) {
       // Others may remove the foreign resource, and no event tells us.
       inventory.invalidate(owner);
       observed.searchNext(owner);

@@ -7,7 +7,7 @@ import type { Plan } from './step.ts';
 
 /** Whether a resource of ours exists that cannot be deleted. */
 export function hasUndeletable({ refusals }: Plan): boolean {
-  return refusals.some(({ reason }) => reason === 'InUse' || reason === 'NoEffect');
+  return refusals.some(({ reason }) => reason === 'Conflict' || reason === 'NoEffect');
 }
 
 /** Records, before a plan is run, the creates that must be recorded before they are sent. */

@@ -1,6 +1,6 @@
 import type { Decisions } from './decide.ts';
 import type { Drafts } from './drafts.ts';
-import { subjectOf, subjectOfEdit } from './effects.ts';
+import { subjectOf, subjectOfEdit } from './ineffective-calls.ts';
 import type { PlanInput } from './plan-input.ts';
 import { type Found, identityOf, nameOf, type Refusal, type ResourceName, type Want } from './resource.ts';
 import type { Wait } from './step.ts';
@@ -54,7 +54,7 @@ export function planRemovals(
     if (kind.document === undefined || !input.isDesired(name)) return;
     const want: Want = { kind: found.kind, key: found.key!, spec: undefined, summary: name };
     const put: Want = { ...want, spec: input.specOf(want, found) };
-    if ('same' in kind.compare(found, put.spec, () => []) || input.isWithoutEffect(subjectOfEdit({ put }))) return;
+    if ('same' in kind.compare(found, put.spec, () => []) || input.isIneffective(subjectOfEdit({ put }))) return;
     drafts.edit({ found }, { put }, name, `${name} as the other Services desire it`);
   }
 
@@ -162,7 +162,7 @@ export function planRemovals(
     const container = match.containerOf(found);
     const name = nameOf(found);
     if (kind.document !== undefined) {
-      if (input.isWithoutEffect(subjectOfEdit({ drop: found }))) {
+      if (input.isIneffective(subjectOfEdit({ drop: found }))) {
         refuse('NoEffect', found, 'was dropped three times and still exists');
         return;
       }
@@ -176,9 +176,9 @@ export function planRemovals(
       return void wait(found, 'the cloud is still changing it', found.operation);
     if (foreignPartsOf(found).length > 0) {
       const foreignParts = foreignPartsOf(found).map(nameOf).sort().join(', ');
-      return void refuse('InUse', found, `stays: ${foreignParts} belong to others`);
+      return void refuse('Conflict', found, `stays: ${foreignParts} belong to others`);
     }
-    if (input.isWithoutEffect(subjectOf({ do: 'delete', name, found })))
+    if (input.isIneffective(subjectOf({ do: 'delete', name, found })))
       return void refuse('NoEffect', found, 'was deleted three times and still exists');
     const text = `delete ${found.key === undefined ? found.kind : name} ${found.id}`;
     const summary = why === undefined ? text : `${text}: ${why}`;

@@ -1,5 +1,5 @@
 import type { CloudError } from '../../common/cloud-error.ts';
-import type { Owner, Protocol } from '../clouds/load-balancers.ts';
+import type { Owner, Refusal as ServiceRefusal } from '../clouds/load-balancers.ts';
 import type { Permit } from '../clouds/permit.ts';
 
 /**
@@ -13,7 +13,7 @@ import type { Permit } from '../clouds/permit.ts';
  * or too old; owner.ts and match.ts tell which resources are ours; decide.ts compares; plan.ts, removals.ts, drafts.ts
  * and order.ts turn the difference into steps; run.ts and sender.ts send them; operations.ts waits for long operations,
  * queue.ts, document.ts and batch.ts share calls between Services; failure.ts says what errors mean; shared.ts merges
- * what several Services desire of one resource; effects.ts counts calls that the cloud accepts without effect;
+ * what several Services desire of one resource; ineffective-calls.ts counts calls that the cloud accepts without effect;
  * journal.ts and records.ts keep what has to survive a crash; reconcile.ts is the loop around all of it, core.ts what
  * all parts need, and engine.ts puts them together.
  */
@@ -198,8 +198,6 @@ export interface Kind<S = unknown, B = unknown> {
   readonly settleMs?: number;
   /** When to read a pending resource again, in milliseconds. Default 1 s; longer where the cloud takes minutes. */
   readonly pendingMs?: number;
-  /** Default `at once`. `later`: it still exists for a while after the answer to its removal. */
-  readonly gone?: 'at once' | 'later';
   /**
    * The union of what several Services desire. No part of `existing` may be left out now. A part of a document with
    * this function is compared by its spec alone, without references.
@@ -221,8 +219,6 @@ export interface Kind<S = unknown, B = unknown> {
   removeMany?(found: readonly Found<B>[], io: WriteIo): Promise<Answer>;
   /** Ours from now on, or retained without our marks. */
   mark?(found: Found<B>, as: 'ours' | 'retained', want: Want<S> | undefined, io: WriteIo): Promise<Answer>;
-  /** UID of the Service for which another controller still needs it. */
-  heldBy?(found: Found<B>): string | undefined;
   /**
    * Users of a shared resource as the cloud shows them: UIDs of Services, or other names. It is deleted with the last
    * user, whether every Service is declared or not. Undefined: the cloud does not tell; it is deleted once every
@@ -282,27 +278,8 @@ export interface Detail {
 }
 
 /** Something that the Service asks for and that is not done. The other steps of the plan are still sent. */
-export interface Refusal {
-  readonly reason: /** It is not provably ours and gives no consent. */
-    | 'Foreign'
-    /** Needs consent. */
-    | 'AddressWouldChange'
-    /** It holds parts of other owners. */
-    | 'InUse'
-    /** The cloud cannot do it. */
-    | 'Unsupported'
-    /** Another Service has that port, address or name. */
-    | 'Conflict'
-    /** It is done, with a consent that is not enough for something new. */
-    | 'ClusterWideConsent'
-    /** The cloud accepted it several times and did not do it. */
-    | 'NoEffect'
-    /** What the Service asks to keep is deleted with it; the rest is done. */
-    | 'RetentionNotAllowed';
-  readonly message: string;
+export interface Refusal extends ServiceRefusal {
   readonly name?: ResourceName;
-  /** Ports of the Service that are not served because of it. */
-  readonly ports?: readonly { readonly port: number; readonly protocol: Protocol }[];
 }
 
 export type OperationState = 'running' | 'done' | CloudError;

@@ -90,7 +90,7 @@ export async function runPlan(core: Core, run: Run): Promise<RunResult> {
       try {
         sent += 1;
         const outcome = await send(step, holdUntil);
-        if (outcome === 'done' || outcome === 'running') core.effects.accepted(owner.service, step);
+        if (outcome === 'done' || outcome === 'running') core.ineffectiveCalls.countAccepted(owner.service, step);
         return outcome;
       } catch (error) {
         const isSoon = isCloudError(error) && (error.retryAfterMs ?? 0) <= longestBusyMs;

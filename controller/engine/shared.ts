@@ -22,14 +22,8 @@ export type Shared = ReturnType<typeof createShared>;
 /** The desired specs of shared resources, of all Services together. */
 export function createShared({ kinds, found, allServicesDeclared }: SharedParts) {
   const specs = new Map<ResourceName, Map<string, unknown>>();
-  const settled = new Set<string>();
-  const isEverHeld = [...kinds.values()].some(({ heldBy }) => heldBy !== undefined);
 
   const isDesired = (name: ResourceName) => (specs.get(name)?.size ?? 0) > 0;
-  function isHeld(one: Found): boolean {
-    const service = kinds.get(one.kind)?.heldBy?.(one);
-    return service !== undefined && !settled.has(service);
-  }
   const isShared = ({ kind }: Found | Want) => kinds.get(kind)?.merge !== undefined;
   const liveNamesakes = (one: Found | Want) =>
     found.ofKind(one.kind).filter((other) => nameOf(other) === nameOf(one) && other.status !== 'deleting');
@@ -52,14 +46,13 @@ export function createShared({ kinds, found, allServicesDeclared }: SharedParts)
       const { merge } = kinds.get(want.kind) ?? {};
       if (merge === undefined) return want.spec;
       const all = [...(specs.get(nameOf(want))?.values() ?? [want.spec])];
-      const mustStay = existing !== undefined && (!allServicesDeclared() || isHeld(existing));
-      return merge(all, mustStay ? existing : undefined);
+      return merge(all, allServicesDeclared() ? undefined : existing);
     },
     isDesired,
     /** @param removed the owner that is being removed */
     mayDrop(one: Found, removed?: Owner): 'yes' | 'no' | 'later' {
       if (one.owner !== undefined && one.owner.service !== everyService) return 'yes';
-      if (isDesired(nameOf(one)) || isHeld(one)) return 'no';
+      if (isDesired(nameOf(one))) return 'no';
       const { usedBy } = kinds.get(one.kind) ?? {};
       if (usedBy === undefined) return allServicesDeclared() ? 'yes' : 'later';
       const users = usedBy(one);
@@ -74,11 +67,5 @@ export function createShared({ kinds, found, allServicesDeclared }: SharedParts)
     /** Asked right before a create is sent: the shared resource, where another Service has created it meanwhile. */
     existing: (want: Want) =>
       isShared(want) ? liveNamesakes(want).find(({ owner }) => owner !== undefined) : undefined,
-    /** That Service no longer needs what another controller keeps for it. Returns whether it did before. */
-    settled({ service }: Owner): boolean {
-      if (!isEverHeld || settled.has(service)) return false;
-      settled.add(service);
-      return true;
-    },
   };
 }

@@ -78,7 +78,6 @@ function setUp() {
         of: async () => ({ found: [...cloud.things].map(found), complete: ['balancer', 'group', 'rule'] }),
       },
     ],
-    documents: [],
     desire(rules) {
       if (rules.includes('nothing')) return { wants: [], refusals: [] };
       const wants: Want[] = [

@@ -74,7 +74,7 @@ function sharingCloud() {
   /** Of each desired state that the driver was asked about. */
   const membersKnown: boolean[] = [];
   const driver: LoadBalancerDriver = {
-    ...{ main: 'balancer', kinds: [balancer, rules as Kind], documents: [], annotations: [], maxMembers: undefined },
+    ...{ main: 'balancer', kinds: [balancer, rules as Kind], annotations: [], maxMembers: undefined },
     ...{ drains: false, slots: () => [], members: () => [], poll: async () => new Map() },
     show: (_, parts) => ({ name: 'x', ingress: [{ ip: '192.0.2.1' }], service: `default/${parts[0]?.owner?.service}` }),
     readers: [

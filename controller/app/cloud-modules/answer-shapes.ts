@@ -46,7 +46,7 @@ const isFound: Test = (value) =>
   isPart(value) && !((value as Fields)['owner'] !== undefined && (value as Fields)['key'] === undefined);
 const isChange = ofFields({
   ...{ what: isText, summary: isString, phase: anyOf(['grow', 'set', 'shrink'] satisfies Change['phase'][]) },
-  after: orNone(listOf(isText)),
+  ...{ after: orNone(listOf(isText)), makesRoom: orNone(isFlag) },
 });
 const isIngress: Test = (value) =>
   isObject(value) &&
@@ -121,8 +121,10 @@ export const parts: Readonly<Record<'kinds' | 'readers' | 'documents' | 'annotat
     'a list of readers with kinds, all and of',
   ),
   documents: unless(
-    listOf(ofFields({ document: isText, name: isFunction, all: isFunction, read: isFunction, parse: isFunction })),
-    'a list of types of documents',
+    orNone(
+      listOf(ofFields({ document: isText, name: isFunction, all: isFunction, read: isFunction, parse: isFunction })),
+    ),
+    'a list of types of documents, or none',
   ),
   annotations: unless(
     listOf(ofFields({ key: isText, values: isString, meaning: isString })),

@@ -172,7 +172,7 @@ describe('the guard around the load balancers of a module', () => {
 
   function driver(parts: object, kind: object = {}): LoadBalancerDriver {
     const good = {
-      ...{ main: 'lb', documents: [], annotations: [], maxMembers: undefined, drains: false },
+      ...{ main: 'lb', annotations: [], maxMembers: undefined, drains: false },
       kinds: [{ kind: 'lb', again: 'look', compare: () => ({ same: true }), ...kind }],
       readers: [{ kinds: ['lb'], all: async () => [resource], of: async () => ({ found: [resource] }) }],
       ...{

@@ -39,8 +39,7 @@ const pure = {
     takesPods: anything,
   },
   kind: {
-    ...{ compare: ofComparison, alone: anything, merge: anything, fresh: anything, lane: ofText },
-    ...{ heldBy: anything, usedBy: anything },
+    ...{ compare: ofComparison, alone: anything, merge: anything, fresh: anything, lane: ofText, usedBy: anything },
   },
   document: { name: ofText, parse: ofFound, basis: anything, fold: anything },
 } as const;
@@ -157,7 +156,7 @@ export function guardDriver(driver: LoadBalancerDriver, guard: CallGuard): LoadB
     ...driver,
     kinds: driver.kinds.map(guardKind),
     readers: driver.readers.map(guardReader),
-    documents: driver.documents.map(guardDocument),
+    documents: (driver.documents ?? []).map(guardDocument),
     ...{ ...polled, ...pureParts },
     desire: (input) =>
       pureParts.desire({

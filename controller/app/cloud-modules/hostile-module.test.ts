@@ -144,7 +144,7 @@ describe('the load balancers of a module', () => {
   const around = surroundings();
   const during = <T>(work: Promise<T>) => advanceDuring(around.clock, work, 1000);
   const good = {
-    ...{ main: 'lb', documents: [], annotations: [], maxMembers: undefined, drains: false },
+    ...{ main: 'lb', annotations: [], maxMembers: undefined, drains: false },
     kinds: [{ kind: 'lb', again: 'look', compare: () => ({ same: true }) }],
     readers: [{ kinds: ['lb'], all: async () => [], of: async () => ({ found: [] }) }],
     ...{ desire: () => ({ wants: [], refusals: [] }), poll: async () => new Map(), slots: () => [], members: () => [] },
@@ -221,7 +221,7 @@ describe('the load balancers of a module', () => {
       ...{ fold: () => undefined, write: async () => ({ doc: {}, version: '2' }), remove: async () => ({}) },
     };
     const documentOf = async (parts: object): Promise<DocumentType> =>
-      (await driverOf({ documents: [{ ...document, ...parts }] })).documents[0]!;
+      (await driverOf({ documents: [{ ...document, ...parts }] })).documents![0]!;
     const whole = await documentOf({});
     assert.deepEqual(await whole.write('all', {}, '1', () => {}), { doc: {}, version: '2' });
     assert.deepEqual(await whole.remove('all', '2', () => {}), {});

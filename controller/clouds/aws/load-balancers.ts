@@ -85,7 +85,6 @@ export function createLoadBalancers(parts: AwsParts): AwsLoadBalancers {
       createNodeRuleKind(groups) as Kind,
     ],
     readers: [createLoadBalancerReader({ ...common, classic: classicQueries, network: queries, providerIdOf, toRead })],
-    documents: [],
     desire(input) {
       const { attach, owner } = input.desired;
       if (attach !== undefined) toRead.hosts.add(attach.id);

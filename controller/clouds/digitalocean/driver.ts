@@ -59,7 +59,6 @@ export function createLoadBalancerDriver({ client, config }: LoadBalancerOptions
     main: kindNames.balancer,
     kinds: [balancerKind(client), usedKind] as readonly Kind[],
     readers: [createReader({ client, prepare, namesCertificates: () => hasNamed })],
-    documents: [],
     desire(input) {
       const desire = desireOf(input, { ...{ vpc, tags, defaultType }, region: () => region });
       hasNamed ||= desire.wants.some(({ kind }) => kind === kindNames.certificate);

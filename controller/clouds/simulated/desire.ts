@@ -152,7 +152,7 @@ export function desireOf(input: DesireInput, sets: MemberSets): Desire {
     if (current === undefined && inTheWay !== undefined && inTheWay.state !== 'deleting') {
       const { id, name, tags } = inTheWay;
       const why = whyNotOwn(desired, tags[ownerTags.retained] !== undefined);
-      refuse('Foreign', `load balancer ${id} has the name ${name}, and ${why}`);
+      refuse('ForeignLoadBalancer', `load balancer ${id} has the name ${name}, and ${why}`);
       return addresses.kept();
     }
     const scheme = schemeOf();

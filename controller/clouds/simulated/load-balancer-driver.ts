@@ -34,7 +34,6 @@ export function createLoadBalancerDriver({ api, region, idOf, maxMembers, settle
     main: kinds.loadBalancer,
     kinds: createKinds({ api, region, sets, settleMs }),
     readers,
-    documents: [],
     desire: (input) => desireOf(input, sets),
     adopts,
     slots: ({ name, address, adopt, service }) => [

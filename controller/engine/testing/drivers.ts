@@ -28,7 +28,6 @@ export function plainDriver(cloud: FakeCloud, options: { readonly answers: boole
   ] as unknown as readonly Kind[];
   const driver: Driver<Desired> = {
     kinds,
-    documents: [],
     readers: [tableReader(cloud, ['address', 'balancer', 'group'], cluster)],
     desire({ name, ports, members, algorithm, zone, attach }) {
       const wants: Want<Spec>[] = [
@@ -92,7 +91,6 @@ export function compositeDriver(cloud: FakeCloud, { settleMs }: { readonly settl
   ] as unknown as readonly Kind[];
   return {
     kinds,
-    documents: [],
     readers: [tableReader(cloud, ['balancer'], cluster), tableReader(cloud, ['floating ip'], cluster)],
     desire: ({ name, ports, members, algorithm, zone, attach }) => ({
       refusals: [],

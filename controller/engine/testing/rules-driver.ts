@@ -23,7 +23,6 @@ export function rulesDriver(cloud: FakeCloud, settleMs: number): Driver<Desired>
     again: 'safe',
     settleMs,
     merge: ([spec]) => spec!,
-    heldBy: ({ body }) => body.body['heldBy'] as string | undefined,
     lane: () => nodesGroup,
     compare: () => ({ same: true }),
     async createMany(wants, io) {
@@ -65,7 +64,6 @@ export function rulesDriver(cloud: FakeCloud, settleMs: number): Driver<Desired>
   }
   return {
     kinds: [tableKind(cloud, { kind: 'group', settleMs }), rules] as unknown as readonly Kind[],
-    documents: [],
     readers: [tableReader(cloud, ['group'], cluster), reader],
     desire({ name, ports, members }) {
       const group: Want<Spec> = {

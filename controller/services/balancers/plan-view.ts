@@ -1,11 +1,9 @@
 import type { LoadBalancerStep } from '../../clouds/load-balancer-step.ts';
-import type { LoadBalancerPlan, LoadBalancerRequest, Refusal } from '../../clouds/load-balancers.ts';
+import type { LoadBalancerPlan, LoadBalancerRequest } from '../../clouds/load-balancers.ts';
 import { stepsInOrder } from '../../engine/order.ts';
 import type { Plan, Step } from '../../engine/step.ts';
 
 const actions = { create: 'create', update: 'update', mark: 'update', edit: 'update', delete: 'delete' } as const;
-/** Reasons that the contract has another word for. */
-const reasons = { Foreign: 'ForeignLoadBalancer', InUse: 'Conflict' } as const;
 
 /** A step of the engine in the contract's shape. */
 export function stepOf(step: Step): LoadBalancerStep {
@@ -20,12 +18,7 @@ export function planOf(request: LoadBalancerRequest, plan: Plan): LoadBalancerPl
   return {
     request,
     steps: stepsInOrder(plan.steps).map(stepOf),
-    refusals: plan.refusals.map(
-      ({ reason, message, ports }): Refusal => ({
-        ...{ reason: reason === 'Foreign' || reason === 'InUse' ? reasons[reason] : reason, message },
-        ...(ports !== undefined && { ports }),
-      }),
-    ),
+    refusals: plan.refusals.map(({ name: _, ...refusal }) => refusal),
     ...(plan.remarks !== undefined && { remarks: plan.remarks }),
     waitMs: waits.length === 0 ? undefined : Math.min(...waits),
   };

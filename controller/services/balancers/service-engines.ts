@@ -33,8 +33,6 @@ export interface ServiceEnginesParts {
 
 /** More ids than any Service has. Limits the reads by id that a forged record can cause. */
 const maxRecorded = 20;
-/** The engine makes no audit by itself: the service task does, by `observeAll`. */
-const auditMs = Number.POSITIVE_INFINITY;
 
 /** The request for the desired state of a Service. */
 export const ensuring = (desired: DesiredLoadBalancer): LoadBalancerRequest => ({
@@ -86,7 +84,7 @@ export function createServiceEngines({ driver, cloud, clock, signal }: ServiceEn
     const held = engines.get(cluster);
     if (held !== undefined) return held;
     const made = createEngine<DesireInput>({
-      ...{ driver: { ...driver, readers }, cluster, clock, auditMs },
+      ...{ driver: { ...driver, readers }, cluster, clock },
       permit: (owner) => (timeoutMs) => permitOf(owner)(timeoutMs),
       saveJournal: (owner, state) => recordState(sessionOf(owner), state, ownName),
       allServicesDeclared: () => isEveryServiceDeclared,

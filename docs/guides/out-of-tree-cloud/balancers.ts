@@ -56,7 +56,6 @@ export function createBalancerDriver(kit: CloudKit, api: KitApi): LoadBalancerDr
         },
       },
     ],
-    documents: [],
     desire: (input) => desire(kit, input),
     poll: async () => new Map(),
     show: ({ body }) => ({ name: (body as Body).name, ingress: [{ ip: (body as Body).address }] }),

@@ -160,7 +160,7 @@ export function networkHarness(manageSecurityGroups = false, layer4 = false): Ne
     const vipPorts = async () => [...balancers.values()].map(({ vipPortId }) => vipPortId);
     const network = createNetworkResources({ client, config, clock, vipPorts });
     const driver: Driver<DesireInput> = {
-      ...{ kinds: [...kinds, ...network.kinds], readers: [network.join(reader)], documents: [] },
+      ...{ kinds: [...kinds, ...network.kinds], readers: [network.join(reader)] },
       poll: async () => new Map(),
       desire(input): Desire {
         const { settings } = harness;

@@ -102,7 +102,10 @@ export async function driverOf(open: (wrap: WrapDriver) => Promise<unknown>): Pr
 }
 
 /** Everything that the lists of a driver show now. */
-export async function listAll({ readers, documents }: LoadBalancerDriver, cluster: string): Promise<readonly Found[]> {
+export async function listAll(
+  { readers, documents = [] }: LoadBalancerDriver,
+  cluster: string,
+): Promise<readonly Found[]> {
   const lists = await Promise.all(
     readers.map(async ({ all, detail }) => {
       const list = await all(cluster, {});

@@ -237,19 +237,19 @@ export const engineMutants: readonly Mutant[] = [
   },
   {
     name: 'engine: repeats for ever what has no effect',
-    by: [`${folder}/effects.test.ts`],
-    edits: [[`${folder}/effects.ts`, 'const maxTimes = 3;', 'const maxTimes = 3000;']],
+    by: [`${folder}/ineffective-calls.test.ts`],
+    edits: [[`${folder}/ineffective-calls.ts`, 'const maxTimes = 3;', 'const maxTimes = 3000;']],
   },
   {
     name: 'engine: counts as removed what a delete without effect has left',
-    by: [`${folder}/effects.test.ts`],
+    by: [`${folder}/ineffective-calls.test.ts`],
     edits: [[`${folder}/reconcile.ts`, '        provedGone = false;\n', '']],
   },
   {
     name: 'engine: shrinks a shared resource before all Services are declared',
     by: sharing,
     edits: [
-      [`${folder}/shared.ts`, 'existing !== undefined && (!allServicesDeclared() || isHeld(existing));', 'false;'],
+      [`${folder}/shared.ts`, 'merge(all, allServicesDeclared() ? undefined : existing)', 'merge(all, undefined)'],
     ],
   },
   {
@@ -262,11 +262,6 @@ export const engineMutants: readonly Mutant[] = [
         'return put.spec;',
       ],
     ],
-  },
-  {
-    name: 'engine: takes away what another controller keeps for a Service',
-    by: sharing,
-    edits: [[`${folder}/shared.ts`, 'service !== undefined && !settled.has(service);', "service === '';"]],
   },
   {
     name: 'engine: one refused edit spoils the write of all',

@@ -48,7 +48,6 @@ export function createLoadBalancerDriver({ client, place, config }: LoadBalancer
       createBalancerReader(client, createNetworkReads(client, config.clusterId), config.clusterId),
       createListReader(client),
     ],
-    documents: [],
     desire(input) {
       const toNetwork = isNetworkClass(input.desired);
       return untilMoved((toNetwork ? desireNetwork : desireOf)(input, config), input, toNetwork);

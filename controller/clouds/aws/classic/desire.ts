@@ -39,7 +39,7 @@ export function desireClassic(given: DesireInput, parts: DesireParts): Desire {
     );
     if (inTheWay !== undefined) {
       const why = whyNotOwn(desired, inTheWay.retained);
-      refusals.push({ reason: 'Foreign', message: `load balancer ${desired.name} has the name, and ${why}` });
+      refusals.push({ reason: 'ForeignLoadBalancer', message: `load balancer ${desired.name} has the name, and ${why}` });
       return kept();
     }
   }

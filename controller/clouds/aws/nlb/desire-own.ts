@@ -32,7 +32,7 @@ export function ownWants(given: Context, hosts: readonly NetworkLoadBalancer[]):
     if (inTheWay !== undefined) {
       const why = whyNotOwn(desired, inTheWay.retained);
       const message = `load balancer ${inTheWay.id} has the name ${desired.name}, and ${why}`;
-      refusals.push({ reason: 'Foreign', message });
+      refusals.push({ reason: 'ForeignLoadBalancer', message });
       return keepAll(input);
     }
   }

@@ -52,7 +52,7 @@ export function guestsRefusal(input: DesireInput): Refusal | undefined {
   );
   if (guests.length === 0) return undefined;
   const listeners = guests.map(({ body: { protocol, port } }) => `${protocol} ${port}`).join(', ');
-  return { reason: 'InUse', message: `load balancer ${own.id} stays: listeners ${listeners} belong to others` };
+  return { reason: 'Conflict', message: `load balancer ${own.id} stays: listeners ${listeners} belong to others` };
 }
 
 export function summaryOf(

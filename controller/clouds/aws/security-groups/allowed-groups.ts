@@ -60,7 +60,7 @@ export function judgeGroups(
       remarks.push(`${key}: security group ${id} stays, since the load balancer carries it; ${howToAllow(id, user)}`);
     } else {
       const message = `${key}: security group ${id} is not for ${user.service}; ${howToAllow(id, user)}`;
-      refusals.push({ reason: 'Foreign', message });
+      refusals.push({ reason: 'ForeignLoadBalancer', message });
     }
   }
   return { refusals, remarks };

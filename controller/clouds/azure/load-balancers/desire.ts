@@ -61,7 +61,7 @@ export function desireOf(input: DesireInput, options: DesireOptions): Desire {
     const [document, name] = [documentOf(settings.isInternal), poolName(clusterName, family)];
     const holder = book.poolOf(document, name)?.holder;
     if (holder === undefined || holder === owner.cluster) return [];
-    return [{ reason: 'Foreign', message: foreignPool(document, { name }, holder) }];
+    return [{ reason: 'ForeignLoadBalancer', message: foreignPool(document, { name }, holder) }];
   });
   refusals.push(...foreign);
   const standing = standingFamily(input);

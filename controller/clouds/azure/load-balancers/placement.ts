@@ -88,7 +88,7 @@ function desiredPlacement(parts: PlacementInput): Placement | Refusal {
   if (standing?.body.publicAddress === found.id) return placement;
   const denied = denialOf(found.body, input.desired);
   if (denied !== undefined)
-    return { reason: 'Foreign', message: `public address ${shown} gives no consent: ${denied}` };
+    return { reason: 'ForeignLoadBalancer', message: `public address ${shown} gives no consent: ${denied}` };
   if (found.body.usedBy === undefined) return placement;
   return { reason: 'Conflict', message: `public address ${shown} is in use already` };
 }

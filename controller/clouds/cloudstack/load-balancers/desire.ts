@@ -142,7 +142,7 @@ function addressOf(
   const { tags } = kept;
   if (named.owner !== undefined)
     return {
-      reason: 'Foreign',
+      reason: 'ForeignLoadBalancer',
       message: `address ${ip} (${named.id}) belongs to ${nameHolder(tags[tagKeys.serviceName], desired)}`,
     };
   if (isKeptFor(tags[tagKeys.retained], service))

@@ -36,7 +36,6 @@ export function createLoadBalancerDriver({ client, config, clock }: LoadBalancer
       ...[stickinessKind(project), firewallKind(project), aclKind(project)],
     ] as readonly Kind[],
     readers: [createReader(project)],
-    documents: [],
     desire: (input) => desireOf(input, project.network),
     poll: (operations, { signal }) => client.jobs(operations, signal),
     ...{ annotations, annotationPrefixes: [prefix], adopts, show, members },

@@ -110,7 +110,6 @@ export function createLoadBalancerDriver(options: LoadBalancerOptions): LoadBala
       ...[groupKind(parts), addressKind(parts)],
     ] as unknown as readonly Kind[],
     readers: [reader],
-    documents: [],
     desire: (input) => desireOf(input, parts),
     // Each change waits for its operation.
     poll: async () => new Map(),

@@ -44,7 +44,6 @@ export function createLoadBalancerDriver(options: LoadBalancerOptions): LoadBala
       ...[certificateKind(client), usedKind],
     ],
     readers: [createReader({ client, dedicatedServers, prepare })],
-    documents: [],
     desire: (input) => desireOf(input, { defaults, networkId: () => networkId }),
     poll: (operations, { signal }) => client.actions(operations, signal),
     ...{ annotations, annotationPrefixes: [prefix], adopts, show, members },

@@ -5,7 +5,6 @@ import type { FakeBalancer } from '../../../../test/clouds/hetzner/fake-resource
 import { port } from '../../../../test/clouds/suite/desired.ts';
 import { checkDefaults } from './driver.ts';
 
-const auditMs = 300_000;
 const portsOf = ({ services }: FakeBalancer) => services.map(({ listen_port }) => listen_port);
 const changesOf = (calls: readonly string[]) => calls.filter((call) => !call.startsWith('GET'));
 const serversOf = ({ targets }: FakeBalancer) => targets.map(({ server, ip }) => server?.id ?? ip?.ip);
@@ -159,7 +158,7 @@ describe('a load balancer of Hetzner Cloud', () => {
       use_private_ip: false,
     } as const;
     one.targets = [...one.targets, selected];
-    await harness.clock.advance(auditMs);
+    await harness.audit();
     assert.equal((await harness.settle(harness.desired())).state, 'settled');
     assert.deepEqual(
       one.targets.filter(({ type }) => type === 'label_selector'),
@@ -183,7 +182,7 @@ describe('a load balancer of Hetzner Cloud', () => {
     const [web, ...rest] = one.services;
     one.services = rest;
     one.targets = one.targets.slice(1);
-    await harness.clock.advance(auditMs);
+    await harness.audit();
     await harness.settle(harness.desired());
     assert.deepEqual(portsOf(one).sort(), [443, web!.listen_port].sort());
     assert.equal(one.targets.length, 2);
@@ -227,7 +226,7 @@ describe('a load balancer of Hetzner Cloud', () => {
     const metal = { node: 'metal', providerID: 'hrobot://321', addresses: ['10.9.0.1'], zone: '', draining: false };
     await harness.settle(harness.desired({ members: [metal] }));
     dedicated.delete('321');
-    await harness.clock.advance(auditMs);
+    await harness.audit();
     const { refusals } = await harness.settle(harness.desired({ members: [metal] }));
     assert.deepEqual(
       refusals.map(({ message }) => message),

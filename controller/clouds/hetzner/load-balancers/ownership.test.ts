@@ -61,10 +61,12 @@ describe('a foreign load balancer of Hetzner Cloud', () => {
     const theirs = harness.addBalancer('theirs');
     const before = JSON.stringify(theirs);
     const [byId] = await refused(harness, { attach: { id: String(theirs.id), allowed: false } });
-    assert.match(byId!, new RegExp(`^Foreign: load balancer ${theirs.id} has no tag .* ${cluster}/shop`));
+    assert.match(byId!, new RegExp(`^ForeignLoadBalancer: load balancer ${theirs.id} has no tag .* ${cluster}/shop`));
     assert.match(byId!, /in the labels mooring.dev.attachable-by, mooring.dev.attachable-namespace/);
     const byName = await refused(harness, { annotations: { name: 'theirs' } });
-    assert.deepEqual(byName, [`Foreign: load balancer/main: name theirs is taken by load balancer ${theirs.id}`]);
+    assert.deepEqual(byName, [
+      `ForeignLoadBalancer: load balancer/main: name theirs is taken by load balancer ${theirs.id}`,
+    ]);
     assert.equal(JSON.stringify(theirs), before);
     assert.equal(harness.fake.balancers.size, 1);
   });
@@ -79,7 +81,7 @@ describe('a foreign load balancer of Hetzner Cloud', () => {
       const harness = createBalancerHarness();
       const theirs = harness.addBalancer('theirs', { labels });
       const [first] = await refused(harness, { attach: { id: String(theirs.id), allowed: false } });
-      assert.match(first!, /^Foreign: /);
+      assert.match(first!, /^ForeignLoadBalancer: /);
       assert.deepEqual(portsOf(theirs), []);
     }
   });
@@ -93,7 +95,7 @@ describe('a foreign load balancer of Hetzner Cloud', () => {
     // The operator takes it back: what is there stays, and nothing is added.
     const ports = [port(80, 30080), port(443, 30443), port(8080, 30808)];
     const [first] = await refused(harness, { attach, ports });
-    assert.match(first!, /^Foreign: /);
+    assert.match(first!, /^ForeignLoadBalancer: /);
     assert.deepEqual(portsOf(theirs), [80, 443]);
   });
 
@@ -114,7 +116,7 @@ describe('a foreign load balancer of Hetzner Cloud', () => {
     assert.equal(JSON.stringify(theirs), before);
 
     const shared = harness.addBalancer('shared', { services: [service(22)], labels: consent });
-    await harness.clock.advance(300_000);
+    await harness.audit();
     const other = { ...second, attach: { id: String(shared.id), allowed: true } };
     const [first] = (await harness.settle(other)).refusals;
     assert.match(first!.message, /serves port 22 for others, expected one that serves nothing else/);
@@ -200,7 +202,7 @@ describe('a load balancer of the classic controller of Hetzner Cloud', () => {
     const { refusals } = await harness.settle(harness.desired(), { adopt: [classic.ipv4] });
     assert.deepEqual(
       refusals.map(({ reason }) => reason),
-      ['Foreign'],
+      ['ForeignLoadBalancer'],
     );
     assert.equal(JSON.stringify(classic), before);
   });
@@ -213,7 +215,7 @@ describe('a load balancer of the classic controller of Hetzner Cloud', () => {
       const { refusals } = await harness.settle(harness.desired(), more);
       assert.deepEqual(
         refusals.map(({ reason }) => reason),
-        ['Foreign'],
+        ['ForeignLoadBalancer'],
       );
       assert.equal(JSON.stringify(classic), before);
       assert.equal(harness.fake.balancers.size, 1);
@@ -248,9 +250,9 @@ describe('ownership of a load balancer of Hetzner Cloud', () => {
     await harness.settle(harness.desired());
     const one = harness.balancer();
     one.labels = {};
-    await harness.clock.advance(300_000);
+    await harness.audit();
     const { refusals } = await harness.settle(harness.desired({ ports: [port(80, 30080)] }));
-    assert.ok(refusals.some(({ reason }) => reason === 'Foreign'));
+    assert.ok(refusals.some(({ reason }) => reason === 'ForeignLoadBalancer'));
     assert.deepEqual(portsOf(harness.balancer()), [80, 443]);
     await harness.settle(undefined);
     assert.equal(harness.fake.balancers.size, 1);

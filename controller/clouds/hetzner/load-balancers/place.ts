@@ -73,7 +73,7 @@ export function placeOf(
   if (others.length > 0) {
     const shown = others.map(({ port }) => port).join(', ');
     return instead(
-      'Foreign',
+      'ForeignLoadBalancer',
       `load balancer ${id} serves port ${shown} for others, expected one that serves nothing else`,
     );
   }

@@ -77,7 +77,7 @@ export function desireAddress(
   if (boundTo !== eip) {
     const { marks, holder } = named.body;
     if (named.owner !== undefined && named !== mine)
-      return refused('Foreign', `${field} belongs to ${nameHolder(marks.service, desired)}`);
+      return refused('ForeignLoadBalancer', `${field} belongs to ${nameHolder(marks.service, desired)}`);
     if (named.owner === undefined && !isKeptFor(marks.retained, service)) {
       const what = `${field}: the description of EIP ${named.body.ip}`;
       const access = accessTo({ what, consent: marks.consent }, desired);

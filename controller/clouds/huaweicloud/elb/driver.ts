@@ -51,7 +51,6 @@ export function createLoadBalancerDriver({ client, config, options }: LoadBalanc
     main: kindNames.balancer,
     kinds: [...kinds, poolKind(client, subnets), monitor, groupKind(client), ...joined] as readonly Kind[],
     readers: [...readers, ...joining],
-    documents: [],
     desire: (input) => desireOf(input, { options, subnet, joins: securityGroup !== undefined }),
     // Every call has its effect before it is answered.
     poll: async () => new Map(),

@@ -42,7 +42,7 @@ export function createLoadBalancerDriver(parts: LoadBalancerParts): LoadBalancer
   const members = memberLists();
   return {
     ...{ annotations: annotationDefinitions, annotationPrefixes, nodeLabels: nodeLabels(config) },
-    ...{ maxMembers: undefined, drains: config.provider !== 'ovn', main: octaviaKinds.loadBalancer, documents: [] },
+    ...{ maxMembers: undefined, drains: config.provider !== 'ovn', main: octaviaKinds.loadBalancer },
     kinds: [
       ...createLoadBalancerKinds({ calls, config, subnetOf, sent: reader.sent }),
       ...[createListenerKind(calls, config), createPoolKind(calls, config, reader.sent), ...network.kinds],

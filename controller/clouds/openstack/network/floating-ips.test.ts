@@ -36,7 +36,7 @@ describe('the floating IP of a Service', () => {
     await harness.ensure();
     [...harness.balancers.values()][0]!.isShared = true;
     const result = await harness.remove();
-    assert.deepEqual([result.state, reasons(result)], ['refused', ['InUse']]);
+    assert.deepEqual([result.state, reasons(result)], ['refused', ['Conflict']]);
     assert.equal(only(harness).portId, vipPort(harness));
   });
 
@@ -210,7 +210,7 @@ describe('the floating IP that a Service names', () => {
   it('is refused without consent, and nothing is made', async () => {
     const { harness, one } = named({});
     const result = await harness.ensure({ address: one.address });
-    assert.deepEqual([reasons(result), harness.balancers.size, one.portId], [['Foreign'], 0, null]);
+    assert.deepEqual([reasons(result), harness.balancers.size, one.portId], [['ForeignLoadBalancer'], 0, null]);
   });
 
   it('is a conflict while another port has it', async () => {
@@ -221,7 +221,7 @@ describe('the floating IP that a Service names', () => {
 
   for (const [whose, reason] of [
     ['default/other', undefined],
-    ['theirs/other', 'Foreign'],
+    ['theirs/other', 'ForeignLoadBalancer'],
   ] as const) {
     it(`is ${reason === undefined ? 'given' : 'refused'} where it was kept for ${whose}`, async () => {
       const description = `Floating IP for Kubernetes external service ${whose} [mooring c1 retained ${whose}]`;

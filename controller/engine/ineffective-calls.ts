@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto';
 import type { ResourceName } from './resource.ts';
 import type { PlannedEdit, Step } from './step.ts';
 
-export type Effects = ReturnType<typeof createEffects>;
+export type IneffectiveCalls = ReturnType<typeof createIneffectiveCalls>;
 
 /** The part that a call changes, and the change. */
-export interface EffectSubject {
+export interface CallSubject {
   readonly about: string;
   readonly change: string;
 }
@@ -31,7 +31,7 @@ interface Calls {
 }
 
 /** Counts the calls that the cloud accepted, by their subject. */
-export function createEffects(nowMs: () => number) {
+export function createIneffectiveCalls(nowMs: () => number) {
   const seen = new Map<string, Calls>();
 
   /** A member that leaves and is back again takes the same calls as one that the cloud does not add. */
@@ -50,7 +50,7 @@ export function createEffects(nowMs: () => number) {
   }
 
   return {
-    accepted(service: string, step: Step): void {
+    countAccepted(service: string, step: Step): void {
       const own = seen.get(service) ?? { accepted: new Map<string, Accepted>(), desired: new Map() };
       seen.set(service, own);
       if (step.do === 'update') startAgain(own, step);
@@ -63,7 +63,7 @@ export function createEffects(nowMs: () => number) {
       }
     },
     /** Accepted three times for one desired state, and still planned: without effect, or reverted by another client. */
-    isWithout(service: string, { about, change }: EffectSubject): boolean {
+    isIneffective(service: string, { about, change }: CallSubject): boolean {
       const last = seen.get(service)?.accepted.get(about);
       return last?.change === change && last.times >= maxTimes && nowMs() - last.atMs < forgetMs;
     },
@@ -71,17 +71,17 @@ export function createEffects(nowMs: () => number) {
   };
 }
 
-export function subjectOf(step: Pick<Step, 'do' | 'name' | 'found' | 'change'>): EffectSubject {
+export function subjectOf(step: Pick<Step, 'do' | 'name' | 'found' | 'change'>): CallSubject {
   const what = step.change === undefined ? '' : ` ${step.change.what}`;
   const id = step.do === 'create' ? '' : ` ${step.found?.id}`;
   return { about: `${step.name}${what}`, change: `${step.do}${id} ${JSON.stringify(step.change?.body) ?? ''}` };
 }
 
-export function subjectOfEdit(edit: PlannedEdit): EffectSubject {
+export function subjectOfEdit(edit: PlannedEdit): CallSubject {
   if ('drop' in edit) return { about: `${edit.drop.kind}/${edit.drop.key}`, change: 'drop' };
   return { about: `${edit.put.kind}/${edit.put.key}`, change: `put ${JSON.stringify(edit.put.spec)}` };
 }
 
-function subjectsOf(step: Step): readonly EffectSubject[] {
+function subjectsOf(step: Step): readonly CallSubject[] {
   return step.do === 'edit' ? (step.edits ?? []).map(subjectOfEdit) : [subjectOf(step)];
 }
