@@ -10,6 +10,7 @@ export const preparations: Readonly<Record<string, readonly string[]>> = {
   ],
   // The objects of the manifests are lost.
   'docs/guides/troubleshoot.md': [
+    'kubectl create service loadbalancer web --tcp=80:80',
     'kubectl apply -k deploy/examples/simulated',
     'kubectl -n kube-system delete secret/mooring-ca configmap/mooring-ca configmap/mooring-routes',
   ],
