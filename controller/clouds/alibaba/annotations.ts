@@ -15,7 +15,10 @@ export const annotationTable = {
   name: ['a name', 'of the load balancer; default: a and the UID of the Service'],
   hostname: ['a DNS name', "stands in the Service's status instead of the address"],
   'resource-group-id': ['an id', 'of a new load balancer; default: resourceGroupID of the cloud config'],
-  'additional-resource-tags': ['key=value, separated by commas', 'more tags of the load balancer'],
+  'additional-resource-tags': [
+    'key=value, separated by commas, no key of Mooring or the classic controller',
+    'more tags of the load balancer',
+  ],
   'delete-protection': [onOff, 'of the load balancer; switched off when its Service goes'],
   'modification-protection': ['ConsoleProtection or NonProtection', 'against changes at the console'],
   'vswitch-id': ['an id', 'of a load balancer with a private address. Another one is another address'],

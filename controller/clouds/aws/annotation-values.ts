@@ -1,6 +1,7 @@
 import type { Refusal } from '../../engine/resource.ts';
+import { isReservedTag } from '../reserved-tags.ts';
 import { keys } from './load-balancer-annotations.ts';
-import { isReservedTag, type Tags } from './load-balancer-tags.ts';
+import type { Tags } from './load-balancer-tags.ts';
 
 /** The annotations of one Service. A bad value becomes a refusal with key, value and what is possible. */
 export interface AnnotationValues {
@@ -27,6 +28,8 @@ export interface AnnotationValues {
   /** Pairs without a key are left out, as the classic controller does. */
   tags(): Tags;
 }
+
+const isReserved = (key: string) => key === 'KubernetesCluster' || isReservedTag(key, ['aws:', 'kubernetes.io/']);
 
 /** The items of a list separated by commas, without blank ones. */
 export function itemsOf(text: string | undefined): readonly string[] {
@@ -96,7 +99,7 @@ export function readAnnotations(annotations: Readonly<Record<string, string>>): 
           : { pair, key: pair.slice(0, at).trim(), value: pair.slice(at + 1).trim() };
       });
       const keyed = pairs.filter(({ key }) => key !== '');
-      if (keyed.some(({ key }) => isReservedTag(key) || key.length > 128)) {
+      if (keyed.some(({ key }) => isReserved(key) || key.length > 128)) {
         refuse(keys.additionalTags, 'expected key=value pairs, no key of aws:, kubernetes.io/ or mooring.dev/');
         return {};
       }

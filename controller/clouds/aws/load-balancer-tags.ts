@@ -6,11 +6,6 @@ export type Tags = Readonly<Record<string, string>>;
 /** On everything that the classic controller makes for a Service: `namespace/name`. */
 export const serviceNameTag = 'kubernetes.io/service-name';
 
-/** Keys that only Mooring may set on its resources. */
-export function isReservedTag(key: string): boolean {
-  return key.startsWith('aws:') || /^(mooring\.dev|kubernetes\.io)\//.test(key) || key === 'KubernetesCluster';
-}
-
 /**
  * Tags of a load balancer, its parts and its security group: ours, the classic controller's, and those of the Service.
  */

@@ -5,9 +5,12 @@ import { silentLog } from '../../../common/process/log.ts';
 import { seededRandom } from '../../../common/process/random.ts';
 import { advanceDuring, fakeClock } from '../../../common/testing/fake-clock.ts';
 import { networkClass, prefix } from '../../../controller/clouds/alibaba/annotations.ts';
+import { hostnameTag } from '../../../controller/clouds/alibaba/clb/desire.ts';
+import { classicTags } from '../../../controller/clouds/alibaba/clb/found.ts';
 import { readConfig } from '../../../controller/clouds/alibaba/config.ts';
 import { openAlibaba } from '../../../controller/clouds/alibaba/index.ts';
 import type { CloudCall, OpenedCloud } from '../../../controller/clouds/cloud.ts';
+import { ownerTags } from '../../../controller/clouds/load-balancers.ts';
 import { withLoadBalancers } from '../../../controller/services/balancers/with-load-balancers.ts';
 import { port } from '../suite/desired.ts';
 import { withDriver } from '../suite/recorded-driver.ts';
@@ -237,6 +240,10 @@ export function alibabaWorld(options: AlibabaWorldOptions = {}): AlibabaWorld {
       for (const group of ours) group.tags = new Map(tags);
     },
     keepsSourceRanges: !isNetwork,
+    tagging: {
+      annotation: `${prefix}additional-resource-tags`,
+      reserved: [...Object.values(ownerTags), ...Object.values(classicTags), hostnameTag],
+    },
     examples: [
       {
         annotations: isNetwork ? everyNetworkSetting : everySetting,

@@ -15,6 +15,8 @@ import {
 } from '@aws-sdk/client-elastic-load-balancing-v2';
 import { silentLog } from '../../../common/process/log.ts';
 import { cloudModule } from '../../../controller/clouds/aws/index.ts';
+import { keys } from '../../../controller/clouds/aws/load-balancer-annotations.ts';
+import { serviceNameTag } from '../../../controller/clouds/aws/load-balancer-tags.ts';
 import { networkKinds } from '../../../controller/clouds/aws/nlb/resources.ts';
 import { balancerKind } from '../../../controller/clouds/aws/security-groups/group-resources.ts';
 import type { CloudCall, OpenedCloud } from '../../../controller/clouds/cloud.ts';
@@ -140,6 +142,10 @@ export async function startAwsWorld(options: AwsWorldOptions): Promise<AwsWorld>
       foreign.create(name, consent ? { [ownerTags.consent]: consent } : { team: 'other' }),
     describeLoadBalancer: foreign.describe,
     deleteLoadBalancer: foreign.delete,
+    tagging: {
+      annotation: keys.additionalTags,
+      reserved: [...Object.values(ownerTags), serviceNameTag, 'kubernetes.io/cluster/other', 'KubernetesCluster'],
+    },
     async stripMarks({ kind, id, body }) {
       const keys = [ownerTags.cluster, ownerTags.service, ownerTags.serviceName].map((Key) => ({ Key }));
       if (id.startsWith('sg-')) await ec2.send(new DeleteTagsCommand({ Resources: [id], Tags: keys }));

@@ -5,7 +5,13 @@ import { advanceDuring, type FakeClock, fakeClock } from '../../../common/testin
 import { prefix } from '../../../controller/clouds/azure/annotations.ts';
 import { readConfig } from '../../../controller/clouds/azure/config.ts';
 import { openAzure } from '../../../controller/clouds/azure/index.ts';
-import { codeOf, codesIn, tags, withCodes } from '../../../controller/clouds/azure/load-balancers/names.ts';
+import {
+  classicTags,
+  codeOf,
+  codesIn,
+  tags,
+  withCodes,
+} from '../../../controller/clouds/azure/load-balancers/names.ts';
 import type { Cloud, CloudCall, CloudIdentity, OpenedCloud } from '../../../controller/clouds/cloud.ts';
 import { withLoadBalancers } from '../../../controller/services/balancers/with-load-balancers.ts';
 import { withDriver } from '../suite/recorded-driver.ts';
@@ -209,6 +215,10 @@ export function azureWorld(options: AzureWorldOptions = {}): AzureWorld {
       const own = addressBody(consent === undefined ? {} : { [tags.consent]: consent });
       const { body } = fake.network.add('publicIPAddresses', `free-${made}`, own);
       return String((body['properties'] as Json)['ipAddress']);
+    },
+    tagging: {
+      annotation: `${prefix}pip-tags`,
+      reserved: [...Object.values(tags), ...Object.values(classicTags), 'Mooring.dev-retained'],
     },
     examples: [
       { families: ['IPv4', 'IPv6'] },

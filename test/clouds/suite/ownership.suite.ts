@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { DesiredLoadBalancer } from '../../../controller/clouds/load-balancers.ts';
-import { desiredFor, newOwner, port } from './desired.ts';
+import { isOwnedBy, nameOf } from '../../../controller/engine/resource.ts';
+import { printNotes } from '../../../controller/services/balancers/notes.ts';
+import { desiredFor, newOwner, port, rich } from './desired.ts';
 import { ensure, remove } from './drive.ts';
+import { driverOf, listAll } from './recorded-driver.ts';
 import { type Example, type SuiteContext, sorted, withExample } from './suite-context.ts';
 
 /** Runs a body with a foreign load balancer, and deletes it afterwards. */
@@ -65,6 +68,46 @@ export function ownershipFacts({ world, capabilities }: SuiteContext): void {
         assert.deepEqual(refusals, []);
         assert.equal(observed?.state, 'active');
       }));
+
+    it('stay unchanged while a Service whose record names them and their parts lives and goes', () =>
+      withExample(world(), async (example) => {
+        const { world: cloud } = example;
+        const theirs = rich(desiredFor(newOwner('another-cluster'), example.vms, { service: 'a/b' }), cloud);
+        const { observed } = await ensure(await example.driving({ desired: theirs, record: { id: undefined } }));
+        assert.ok(observed?.id !== undefined);
+        await cloud.pass((await example.fresh()).settleMs);
+        const driver = await driverOf((wrap) => example.fresh(wrap));
+        const all = await cloud.during(listAll(driver, theirs.owner.cluster));
+        const ids = Object.fromEntries(all.filter(({ key }) => key !== undefined).map((one) => [nameOf(one), one.id]));
+        for (const one of all) if (isOwnedBy(one, theirs.owner)) await cloud.stripMarks?.(one);
+        const before = await cloud.describeLoadBalancer(observed.id);
+        example.desired = { ...example.desired, ports: [port(8443, 31443)] };
+        for (const drive of [ensure, remove]) {
+          Object.assign(example.record, { id: observed.id, notes: printNotes({ ids, tried: [] }) });
+          await drive(await example.driving());
+          assert.equal(await cloud.describeLoadBalancer(observed.id), before);
+        }
+        await cloud.deleteLoadBalancer(observed.id);
+      }));
+
+    it('are not made by tags of a Service that say whose a load balancer is', async (t) => {
+      const { tagging } = world();
+      if (tagging === undefined) return t.skip('no annotation of this cloud sets tags');
+      for (const key of tagging.reserved)
+        await withExample(
+          world(),
+          async (example) => {
+            const { calls, refusals } = await ensure(await example.driving());
+            assert.equal(calls, 0, key);
+            assert.ok(
+              refusals.some(({ message }) => message.includes(tagging.annotation)),
+              key,
+            );
+            assert.deepEqual(await example.made(), []);
+          },
+          { annotations: { [tagging.annotation]: `team=shop,${key}=x` } },
+        );
+    });
 
     if (loadBalancers.attach) attachFacts(world);
     const { attach, uniqueNames, moves = true } = loadBalancers;

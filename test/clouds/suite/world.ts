@@ -110,6 +110,8 @@ export interface CloudWorld {
   readonly keepsSourceRanges?: boolean;
   /** What else Services of this cloud can ask for, so that each kind of resource is created. */
   readonly examples?: readonly Partial<DesiredLoadBalancer>[];
+  /** The annotation for more tags, and keys that it must not set. Undefined: no annotation sets tags. */
+  readonly tagging?: { readonly annotation: string; readonly reserved: readonly string[] };
   /** A person takes our marks off that resource; false: it has none here. Undefined: not here. */
   readonly stripMarks?: (found: Found) => Promise<boolean>;
   /**

@@ -1,6 +1,7 @@
 import ipaddr from 'ipaddr.js';
 import { createAnnotationReader, listOf, matching, numberIn, oneOf } from '../../annotation-reader.ts';
 import type { DesiredLoadBalancer, DesiredPort, NodeLabel } from '../../load-balancers.ts';
+import { isReservedTag } from '../../reserved-tags.ts';
 import {
   type AnnotationName,
   annotationTable,
@@ -14,7 +15,7 @@ import {
 } from '../annotations.ts';
 import type { Params } from '../client.ts';
 import type { BalancerSpec } from './balancers.ts';
-import type { Tags } from './found.ts';
+import { classicTags, type Tags } from './found.ts';
 
 type Values = DesiredLoadBalancer['annotations'];
 
@@ -115,6 +116,11 @@ export function pairs(text: string): readonly (readonly [string, string])[] | un
   })(text);
 }
 
+export function tagPairs(text: string): ReturnType<typeof pairs> {
+  const found = pairs(text);
+  return found?.some(([key]) => isReservedTag(key, Object.values(classicTags))) ? undefined : found;
+}
+
 /** Only Nodes with these labels. What cannot be read selects nothing here. */
 export function nodeLabelsOf(values: Values): readonly NodeLabel[] {
   const found = pairs(textOf(values, 'backend-label') ?? '') ?? [];
@@ -202,7 +208,7 @@ export function settingsOf(
   return {
     name: read('name', matching(/^[A-Za-z\u4e00-\u9fa5][^\s]{0,79}$/)),
     hostname: read('hostname', matching(/^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$/))?.toLowerCase(),
-    tags: Object.fromEntries(read('additional-resource-tags', pairs) ?? []),
+    tags: Object.fromEntries(read('additional-resource-tags', tagPairs) ?? []),
     version: version as Settings['version'],
     fixed: set({
       ...{ AddressType: kind, AddressIPVersion: version },

@@ -2,7 +2,7 @@ import { isIPv4 } from 'node:net';
 import { listOf, matching, numberIn, oneOf } from '../../annotation-reader.ts';
 import type { DesiredLoadBalancer, DesiredPort } from '../../load-balancers.ts';
 import type { AnnotationName } from '../annotations.ts';
-import { pairs, readerOf, set } from '../clb/settings.ts';
+import { readerOf, set, tagPairs } from '../clb/settings.ts';
 import type { Params } from '../client.ts';
 import type { NetworkBalancerSpec, Zone } from './balancers.ts';
 
@@ -88,7 +88,7 @@ export function networkSettingsOf(
   return {
     name: read('name', matching(/^[A-Za-z\u4e00-\u9fa5][\w.\u4e00-\u9fa5-]{1,127}$/)),
     hostname: read('hostname', matching(/^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$/))?.toLowerCase(),
-    tags: Object.fromEntries(read('additional-resource-tags', pairs) ?? []),
+    tags: Object.fromEntries(read('additional-resource-tags', tagPairs) ?? []),
     ...{ addressType: type === 'internet' ? 'Internet' : 'Intranet', ipVersion: 'ipv4', zones, protocolOf },
     securityGroups: read('security-group-ids', listOf(matching(/^sg-[0-9a-z]+$/))),
     isProtected: read('delete-protection', flag),

@@ -3,6 +3,7 @@ import ipaddr from 'ipaddr.js';
 import { createAnnotationReader, flagOf, listOf, matching, numberIn, oneOf } from '../../annotation-reader.ts';
 import { canonical, normalCidr } from '../../ip-address.ts';
 import type { DesiredLoadBalancer, DesiredPort, IpFamily } from '../../load-balancers.ts';
+import { isReservedTag } from '../../reserved-tags.ts';
 import {
   type AnnotationName,
   known,
@@ -173,7 +174,7 @@ export function settingsOf(desired: DesiredLoadBalancer): Settings {
   if (!desired.families.includes('IPv6'))
     for (const name of idle) if (has(name)) wrong(name, 'IPv6 in spec.ipFamilies');
   const publicTags = Object.fromEntries(read('pip-tags', listOf(pair)) ?? []);
-  if (Object.keys(publicTags).some((name) => /^(mooring\.dev-|k8s-azure-)/i.test(name)))
+  if (Object.keys(publicTags).some((name) => isReservedTag(name, ['k8s-azure-'])))
     wrong('pip-tags', "no tags that begin with 'mooring.dev-' or 'k8s-azure-'");
   const ipTags = (read('pip-ip-tags', listOf(pair)) ?? []).map(([ipTagType, tag]) => ({ ipTagType, tag }));
   const label = read('dns-label-name', matching(/^([a-z][a-z0-9-]{1,61}[a-z0-9])?$/));
