@@ -6,7 +6,14 @@ import { annotations } from '../../common/well-known.ts';
 import { type InstanceRef, type Lookup, refKey } from '../clouds/cloud.ts';
 import type { InformerEvent } from '../kube/informer.ts';
 import { canaryOf, isRecordedIn, pickCanaries } from '../model/canaries.ts';
-import { conditionOf, instanceMissing, isPaused, type NodeView, readiness } from '../model/node-view.ts';
+import {
+  conditionOf,
+  instanceMissing,
+  isPaused,
+  isUninitialized,
+  type NodeView,
+  readiness,
+} from '../model/node-view.ts';
 import { answeringCloud } from '../model/ownership.ts';
 import { append } from '../runtime/append.ts';
 import { createFindingApplier, type Examined, type FindingApplierOptions } from './apply-findings.ts';
@@ -14,6 +21,7 @@ import { examine } from './examine.ts';
 import { type NodeContext, reportOf } from './node-context.ts';
 import { planPowerTaints, powerTaintsOf } from './power-taints.ts';
 import { inProofOrder, needsNoBudget } from './proof-order.ts';
+import { missingReasons } from './reasons.ts';
 import { createSuspects, type Suspect, scheduleLookup } from './suspects.ts';
 
 export interface LifecycleOptions extends FindingApplierOptions {
@@ -51,8 +59,8 @@ interface Due {
 
 const firstRetryMs = 5000;
 const maxRetryMs = 60_000;
-/** How long a proof is postponed before its Node says so. */
-const postponedQuietMs = 60_000;
+/** How long lookups fail or a proof is postponed before the Node says so. */
+const quietMs = 60_000;
 /**
  * For a minute after its agent's last report, a VM is looked up every five seconds: clouds show an orderly shutdown
  * that late.
@@ -147,9 +155,12 @@ export function createLifecycle(context: NodeContext, options: LifecycleOptions)
   }
 
   async function passOfScope(scope: string, all: readonly Due[]): Promise<void> {
-    // A Node with CloudInstanceMissing=True waits for the cloud's answer: it may be Ready long after its kubelet died.
-    const isOver = ({ suspect, node }: Due) =>
-      readiness(node) === 'True' && !suspect.hinted && conditionOf(node, instanceMissing)?.status !== 'True';
+    // A Node that is called missing waits for the cloud's answer: it may be Ready long after its kubelet died.
+    const isOver = ({ suspect, node }: Due) => {
+      const { status, reason } = conditionOf(node, instanceMissing) ?? {};
+      const isCalledMissing = status === 'True' && reason !== 'CloudUnknown';
+      return readiness(node) === 'True' && !suspect.hinted && !isCalledMissing;
+    };
     const due = inProofOrder(all.filter((each) => !isOver(each)));
     await Promise.all([...all.filter(isOver).map(recovered), due.length > 0 ? lookUp(scope, due) : undefined]);
   }
@@ -178,6 +189,7 @@ export function createLifecycle(context: NodeContext, options: LifecycleOptions)
         suspect.answeredMs = askedMs;
         suspect.postponedMs = undefined;
         if (lookup === undefined || lookup.state === 'unknown') return unknown(suspect, node, lookup?.error);
+        suspect.unknownMs = undefined;
         if (lookup.state === 'found' && !isOff(lookup.power)) return foundAlive(suspect, node, lookup, scope);
         if (lookup.state === 'found') await applier.found(node);
         if (lookup.state === 'found' && carriesPowerTaints(node, lookup.power)) return retry(suspect);
@@ -196,14 +208,26 @@ export function createLifecycle(context: NodeContext, options: LifecycleOptions)
     const now = clock.monotonic();
     suspect.postponedMs ??= now;
     scheduleLookup(suspect, now + firstRetryMs);
-    await applier.withhold(node, 'ProofPostponed', undefined, now - suspect.postponedMs >= postponedQuietMs);
+    await applier.withhold(node, 'ProofPostponed', undefined, now - suspect.postponedMs >= quietMs);
   }
 
-  /** An unknown answer says nothing about the instance, so the series of answers continues. */
+  /**
+   * An unknown answer says nothing about the instance, so the series of answers continues. A Node that is not
+   * initialised says AwaitingCloud already.
+   */
   async function unknown(suspect: Suspect, node: NodeView, error: CloudError | undefined): Promise<void> {
+    const now = clock.monotonic();
+    suspect.unknownMs ??= now;
     retry(suspect, error?.retryAfterMs);
     const { state } = suspect.series ?? {};
-    if (state === 'gone' || state === 'absent') await applier.withhold(node, 'CloudUnknown');
+    const isMissing = state === 'gone' || state === 'absent';
+    const isDown = readiness(node) !== 'True' && !isUninitialized(node);
+    if (!isMissing && !(isDown && now - suspect.unknownMs >= quietMs)) return;
+    const { reason, message } = conditionOf(node, instanceMissing) ?? {};
+    const { meaning } = missingReasons.CloudUnknown;
+    const first = error === undefined ? meaning : `${meaning} The first error: ${error.kind}, ${error.message}`;
+    // The text of an error may differ each time, and an outage must not write each Node again and again.
+    await applier.withhold(node, 'CloudUnknown', reason === 'CloudUnknown' ? message : first);
   }
 
   function carriesPowerTaints(node: NodeView, power: PowerState): boolean {

@@ -26,8 +26,8 @@ export const nodeMetrics = defineMetrics({
     name: 'mooring_node_deletions_withheld',
     type: 'gauge',
     help:
-      'Nodes that are kept although their instance is missing, by the reason of their condition ' +
-      'CloudInstanceMissing.',
+      'Nodes that are kept although their instance is missing or the cloud does not tell, by the reason of their ' +
+      'condition CloudInstanceMissing.',
     labels: ['reason'],
   },
   deletions: {

@@ -66,10 +66,11 @@ export const initializedReasons = {
 export type InitializedReason = keyof typeof initializedReasons;
 
 /**
- * Reasons of the condition CloudInstanceMissing: True while the cloud says that a Node's instance is gone or absent.
+ * Reasons of the condition CloudInstanceMissing: True while the cloud says that a Node's instance is gone or absent, or
+ * does not say whether that of a Node that is not Ready exists.
  */
 export const missingReasons = {
-  Found: { meaning: 'The instance was found again.', remedy: '' },
+  Found: { meaning: 'The instance was found again, or the Node was Ready before the cloud answered.', remedy: '' },
   Confirming: {
     meaning: 'The cloud does not find the instance. The answer is being confirmed before the Node is deleted.',
     remedy: '',
@@ -126,8 +127,10 @@ export const missingReasons = {
     remedy: '',
   },
   CloudUnknown: {
-    meaning: "The cloud's API did not answer the confirming lookup. An unknown answer never counts as absent.",
-    remedy: '',
+    meaning:
+      "The cloud's API gives no usable answer about the instance of a Node that is not Ready or looks missing. " +
+      'An unknown answer never counts as absent.',
+    remedy: "Check the cloud's status and the credential, and run `mooring-controller check`.",
   },
   LifeUnknown: {
     meaning: 'The API server did not answer when the Node and its lease were read again before the deletion.',

@@ -24,6 +24,8 @@ export interface Suspect {
   answeredMs: number;
   /** Since when its proof has been postponed, monotonic. */
   postponedMs: number | undefined;
+  /** Since when the cloud has given no usable answer, monotonic. */
+  unknownMs: number | undefined;
   /** The answer of the last lookup. */
   answer: Lookup['state'] | undefined;
   nextAtMs: number;
@@ -81,8 +83,8 @@ export function createSuspects(clock: Clock): Suspects {
         return changedSinceLookup;
       }
       suspects.set(name, {
-        ...{ name, uid, sinceMs: now, answeredMs: now, postponedMs: undefined, answer: undefined },
-        ...{ nextAtMs: now, tries: 0, series: undefined, hinted },
+        ...{ name, uid, sinceMs: now, answeredMs: now, postponedMs: undefined },
+        ...{ unknownMs: undefined, answer: undefined, nextAtMs: now, tries: 0, series: undefined, hinted },
         ...{ changedSinceLookup: false, exhausted: false, granted: false },
       });
       return true;
