@@ -50,8 +50,6 @@ export const causes: readonly Cause[] = [
   },
   {
     alert: 'MooringServicesWait',
-    // Each try ends in a 404, which ten minutes instead of 15 seconds make too rare to tell.
-    also: ['MooringCloudCallsFail'],
     start: (world) => createService(world, { name: 'lost', annotations: { 'mooring.dev/load-balancer-id': 'none' } }),
     end: (world) => deleteService(world, 'lost'),
   },
