@@ -137,6 +137,28 @@ function tryClassic(name: string, { programs, open }: ClassicTry): void {
         assert.ok(await nodesAreReady());
       }, itsOwn));
 
+    it('has a Service that it served deleted under Mooring, with its load balancer and every finalizer', async () => {
+      const [first, ...more] = servicesOf(stage);
+      // This version for Compute Engine has a finalizer of its own for private addresses alone.
+      const { cloud, annotations: asked } = more.find(({ name }) => name.endsWith('-inside')) ?? first!;
+      const name = `${cloud.served.cloud}-further`;
+      const { rest } = stage.controller;
+      classic.start();
+      await rest.must('POST', services, {
+        ...{ apiVersion: 'v1', kind: 'Service', metadata: { name, annotations: asked } },
+        spec: { type: 'LoadBalancer', selector: { app: 'web' }, ports: [{ name: 'http', port: 81 }] },
+      });
+      await wait(`it has ensured ${name}`, () => classic.hasEnsured(name));
+      const before = (await cloud.balancers!()).length;
+      await classic.stop();
+      await mooringAtRest(['--adopt'], 'Ensured');
+      await rest.must('DELETE', `${services}/${name}`);
+      const isGone = async () => (await rest.call('GET', `${services}/${name}`)).status === 404;
+      await stage.wait(`${name} is gone`, isGone);
+      assert.equal((await cloud.balancers!()).length, before - 1);
+      await stage.controller.stopProcess();
+    });
+
     it('serves a further Node and a further port by Mooring, and keeps the addresses', () =>
       withoutHarm(stage.controller.api, async () => {
         await mooringAtRest(['--adopt'], 'Ensured');
