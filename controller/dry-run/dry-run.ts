@@ -1,3 +1,4 @@
+import { names } from '../../common/well-known.ts';
 import type { KubeApi, KubeCall } from '../kube/api.ts';
 import type { ConfiguredCloud } from '../model/configured-cloud.ts';
 import { type Activity, createActivity } from './activity.ts';
@@ -25,8 +26,9 @@ export interface DryRunParts {
   readonly onEvent?: (call: KubeCall) => void;
 }
 
-/** The Lease is written all the time, and its annotations are notes of the controller to itself. */
-const isLease = (path: string) => path.startsWith('/apis/coordination.k8s.io/');
+/** What the controller notes for itself: the Lease, which is written all the time, and the records of routes. */
+const isNote = (path: string) =>
+  path.startsWith('/apis/coordination.k8s.io/') || path.endsWith(`/configmaps/${names.routeRecords}`);
 const isEvent = (path: string) => path.includes('/events');
 
 /** Nothing is written to the API server or a cloud: changes go to the record, and reads show them as done. */
@@ -34,7 +36,7 @@ export function createDryRun({ api, clouds, record, aheadMs = () => 0, onEvent }
   const activity = createActivity();
   const overlay = createKubeOverlay(watchedApi(api, record, activity, aheadMs), (call) => {
     if (isEvent(call.path)) onEvent?.(call);
-    else if (!isLease(call.path)) record.add(describeWrite(call));
+    else if (!isNote(call.path)) record.add(describeWrite(call));
   });
   return { api: overlay, clouds: clouds.map((cloud) => recordingCloud(cloud, record, activity)), activity };
 }

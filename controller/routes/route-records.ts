@@ -145,19 +145,24 @@ function recordsOf(records: Records): RouteRecord[] {
   return [...records].flatMap(([destination, targets]) => [...targets].map((target) => ({ destination, target })));
 }
 
+/** An address is on a line that older versions take for a comment: they would drop it as one without a route. */
+const addressMark = '#';
+const isAddress = (target: string) => target.startsWith(addressTarget(''));
+
 function parse(text: string | undefined): Records {
   const records: Records = new Map();
   for (const line of (text ?? '').split('\n')) {
-    const space = line.indexOf(' ');
-    if (line.startsWith('#') || space < 1) continue;
-    const destination = line.slice(0, space);
-    records.set(destination, new Set(records.get(destination)).add(line.slice(space + 1)));
+    const [, mark, destination, target = ''] = /^(#?)([^\s#]+) (.+)$/.exec(line) ?? [];
+    if (destination === undefined || isAddress(target) !== (mark === addressMark)) continue;
+    records.set(destination, new Set(records.get(destination)).add(target));
   }
   return records;
 }
 
 function print(scope: string, records: Records): string {
-  const lines = [...records].flatMap(([destination, targets]) => [...targets].map((each) => `${destination} ${each}`));
+  const lines = recordsOf(records).map(
+    ({ destination, target }) => `${isAddress(target) ? addressMark : ''}${destination} ${target}`,
+  );
   return [`# ${scope}`, ...lines.sort()].join('\n');
 }
 

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { seededRandom } from '../../common/process/random.ts';
 import { fakeClock } from '../../common/testing/fake-clock.ts';
 import type { KubeApi } from '../../controller/kube/api.ts';
-import { createShippedObjects, shippedObjectsIn } from '../../controller/kube/shipped-objects.ts';
+import { createShippedObjects, pathOf, shippedObjectsIn } from '../../controller/kube/shipped-objects.ts';
 import { addressTarget, createRouteRecords, type RouteRecords } from '../../controller/routes/route-records.ts';
 import { createKubeApiCore } from '../kit/kube-api/kube-api-core.ts';
 import { inProcessKube } from '../nodes/harness/kube-in-process.ts';
@@ -45,6 +45,25 @@ describe('records of routes', () => {
     assert.equal(records.has('s', a.destination, 'i-9', '10.0.0.4'), true);
     assert.equal(records.has('s', a.destination, 'i-9', '10.0.0.5'), false);
     assert.equal(records.has('s', b.destination, 'i-9', '10.0.0.4'), false);
+  });
+
+  it('of an address are read by the next leader, and comments to older versions', async () => {
+    const kube = server();
+    const api = kube();
+    const records = recordsOf(api);
+    await records.load('s');
+    const address = { ...a, target: addressTarget('fd00::4') };
+    await records.change('s', { note: [a, address, b] });
+    const next = recordsOf(kube());
+    await next.load('s');
+    assert.deepEqual(next.all('s'), [address, a, b]);
+    const path = pathOf(shippedObjects.routeRecords);
+    const { data } = await api.call<{ readonly data: Record<string, string> }>({ verb: 'get', path });
+    const lines = Object.values(data).flatMap((text) => text.split('\n'));
+    assert.deepEqual(
+      lines.filter((line) => !line.startsWith('#')),
+      [a, b].map(({ destination, target }) => `${destination} ${target}`),
+    );
   });
 
   it('of one scope are not those of another', async () => {
