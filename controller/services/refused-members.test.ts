@@ -24,20 +24,6 @@ test('a refused member is left out for five minutes', () => {
   assert.deepEqual(splitMembers(noneRefused, members, 0), { members, refused: [], againInMs: undefined });
 });
 
-test('where all members are refused, those that are members stay, and none is added', () => {
-  const { members: sent, refused } = splitMembers(refuse('n1', 'n2', 'n3')!, members, 0);
-  assert.deepEqual(
-    sent,
-    members.map((one) => ({ ...one, addresses: [] })),
-  );
-  assert.deepEqual(
-    refused.map(({ node }) => node),
-    ['n1', 'n2', 'n3'],
-  );
-  const pod = { ...member('n1'), ports: { 'TCP/80': 8080 } };
-  assert.deepEqual(splitMembers(refuse('n1')!, [pod], 0).members, [{ ...pod, providerID: '' }]);
-});
-
 test('a member that is refused later is left out beside the first', () => {
   const both = refuseMembers(refuse('n2')!, { subjects: ['n3'], members, why: 'too' }, 1000)!;
   assert.deepEqual(splitMembers(both, members, 1000), {

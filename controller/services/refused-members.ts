@@ -45,16 +45,7 @@ export function stillRefused(before: RefusedMembers, nowMs: number): RefusedMemb
   return before.size === 0 ? before : new Map([...before].filter(([, { untilMs }]) => untilMs > nowMs));
 }
 
-/** The member as one that stays where it is a member already, and is not added. */
-function notAdded(member: DesiredMember): DesiredMember {
-  const isPod = member.ports !== undefined;
-  return isPod ? { ...member, providerID: '' } : { ...member, addresses: [] };
-}
-
-/**
- * Separates the members that may be sent from those that are left out for now. Where all are refused, the answer that
- * named them may be wrong: those that are members stay, and none is added. Pure.
- */
+/** Separates the members that may be sent from those that are left out for now. Pure. */
 export function splitMembers(
   refused: RefusedMembers,
   members: readonly DesiredMember[],
@@ -70,9 +61,8 @@ export function splitMembers(
     return one === undefined ? [] : [{ node, ...one }];
   });
   if (out.length === 0) return { members, refused: [], againInMs: undefined };
-  const accepted = members.filter(({ providerID }) => !refused.has(providerID));
   return {
-    members: accepted.length > 0 ? accepted : members.map(notAdded),
+    members: members.filter(({ providerID }) => !refused.has(providerID)),
     refused: out.map(({ node, why }) => ({ node, why })),
     againInMs: Math.min(...out.map(({ untilMs }) => untilMs)) - nowMs,
   };
