@@ -1,6 +1,6 @@
 /**
- * Whether a key of a tag begins as Mooring's own do on any cloud, or as one that a cloud reserves besides: it says whose
- * a resource is, so no Service may set it.
+ * Whether a key of a tag begins as Mooring's own do on any cloud, or as one that a cloud reserves besides: it says
+ * whose a resource is, so no Service may set it. Pure.
  *
  * @param prefixes of keys, in lower case
  */
