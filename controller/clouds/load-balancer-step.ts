@@ -7,6 +7,8 @@ export interface LoadBalancerStep {
   readonly target: string;
   /** One line for people: the change with the old and the new value. Free of credentials. */
   readonly summary: string;
+  /** In a plan: several Services share the resource, and one of them makes the call for all. */
+  readonly isShared?: true;
 }
 
 /** The record on a Service of its cloud resources. */

@@ -211,6 +211,8 @@ export interface LoadBalancerPlan {
    * during it.
    */
   readonly waitMs: number | undefined;
+  /** Of a preview: kinds of resources about which the next plan decides, once these steps are done. Default: none. */
+  readonly later?: readonly string[];
 }
 
 /** Stands in the key of an annotation for each port of the Service. */

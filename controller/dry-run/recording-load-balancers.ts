@@ -1,3 +1,4 @@
+import type { LoadBalancerStep } from '../clouds/load-balancer-step.ts';
 import type { LoadBalancerPlan, LoadBalancers, ObservedLoadBalancer } from '../clouds/load-balancers.ts';
 import type { ChangeRecord } from './change-record.ts';
 import type { PlannedChange } from './planned-change.ts';
@@ -13,6 +14,7 @@ interface Done {
   readonly observed: ObservedLoadBalancer | undefined;
   /** Whether the cloud showed any of it, and its id. */
   readonly was: string;
+  readonly later: LoadBalancerPlan['later'];
 }
 
 /**
@@ -24,17 +26,30 @@ export function recordingLoadBalancers(balancers: LoadBalancers, scope: string, 
   const done = new Map<string, Done>();
   /** As the cloud shows them. */
   const seen = new Map<string, ObservedLoadBalancer>();
+  /** The Service that lists a change of what several share, by the step's text. */
+  const listedBy = new Map<string, string>();
 
   function recordSteps(plan: LoadBalancerPlan): void {
-    const { owner, desired } = plan.request;
+    const { request, later = [] } = plan;
+    const { owner, desired } = request;
     const name = desired?.service ?? seen.get(owner.service)?.service;
     const object = name === undefined ? `service with uid ${owner.service}` : `service ${name}`;
-    const changes = plan.steps.map(
+    for (const [step, service] of listedBy) if (service === owner.service) listedBy.delete(step);
+    const changes = plan.steps.filter(isListedHere).map(
       ({ action, resource, target, summary }): PlannedChange => ({
         ...{ of: scope, object, action, resource, target, what: summary },
       }),
     );
-    record.set(`${scope} service ${owner.service}`, changes);
+    const follows =
+      later.length === 0 ? [] : [{ of: scope, object, action: 'hold', what: moreFollows(later) } as const];
+    record.set(`${scope} service ${owner.service}`, [...changes, ...follows]);
+
+    function isListedHere(step: LoadBalancerStep): boolean {
+      if (!step.isShared) return true;
+      const lister = listedBy.get(textOf(step)) ?? owner.service;
+      listedBy.set(textOf(step), lister);
+      return lister === owner.service;
+    }
   }
 
   /** The plan without steps that are taken as done. */
@@ -45,7 +60,7 @@ export function recordingLoadBalancers(balancers: LoadBalancers, scope: string, 
     // Steps that are no longer needed are dropped. Without any, the cloud is as desired, or could not be read.
     if (plan.steps.length < before.steps.size && plan.steps.length > 0) {
       before.steps = new Set(plan.steps.map(textOf));
-      recordSteps(plan);
+      recordSteps({ ...plan, later: before.later ?? [] });
     }
     return { ...plan, steps: [], waitMs: before.observed?.ingress.length === 0 ? untilCreatedMs : undefined };
   }
@@ -95,7 +110,7 @@ export function recordingLoadBalancers(balancers: LoadBalancers, scope: string, 
         members: desired.members.map(({ providerID, draining }) => ({ providerID, draining, healthy: undefined })),
       };
       const steps = new Set([...next.steps, ...plan.steps].map(textOf));
-      done.set(owner.service, { steps, observed, was: existenceOf(real) });
+      done.set(owner.service, { steps, observed, was: existenceOf(real), later: next.later });
       return observed;
     },
   };
@@ -105,6 +120,10 @@ function existenceOf(observed: ObservedLoadBalancer | undefined): string {
   return observed === undefined ? 'nothing' : (observed.id ?? 'parts');
 }
 
-function textOf(step: LoadBalancerPlan['steps'][number]): string {
+function moreFollows(kinds: readonly string[]): string {
+  return `more follows once this is done: ${kinds.join(', ')} may be changed, deleted or made again`;
+}
+
+function textOf(step: LoadBalancerStep): string {
   return JSON.stringify([step.action, step.resource, step.target, step.summary]);
 }

@@ -11,6 +11,7 @@ import type {
 import type { ApplyOptions } from '../../clouds/permit.ts';
 import { everyService, type Found, isOwnedBy } from '../../engine/resource.ts';
 import { errorOf, isWait } from './failures.ts';
+import { leftForLater } from './left-for-later.ts';
 import { printNotes } from './notes.ts';
 import { byService, retainedViews, viewOf } from './observed-view.ts';
 import { marksOnly, planOf } from './plan-view.ts';
@@ -42,7 +43,7 @@ export function createEngineLoadBalancers(parts: ServiceEnginesParts): LoadBalan
     const engineRequest = requestOf(session, request);
     const engine = engineOf(owner.cluster);
     const plan = engine.planNow(engineRequest);
-    const shownPlan = planOf(request, plan);
+    const shownPlan = planOf(request, plan, kinds);
     // Only a read of this Service by a credential with proved visibility shows what exists of it. After the credential
     // was replaced, nothing has been read.
     const isUnread = engine.readAtMs(owner) === Number.NEGATIVE_INFINITY && refersToResources(desired);
@@ -54,9 +55,7 @@ export function createEngineLoadBalancers(parts: ServiceEnginesParts): LoadBalan
     return remainingMs > 0 ? { ...shownPlan, steps: [], waitMs: Math.ceil(remainingMs) } : shownPlan;
   }
 
-  function isUnused(found: Found): boolean {
-    return kinds.get(found.kind)?.usedBy?.(found)?.length === 0;
-  }
+  const usersOf = (found: Found) => kinds.get(found.kind)?.usedBy?.(found);
 
   function view(session: Session): ObservedLoadBalancer | undefined {
     const { owner, ref } = session;
@@ -83,7 +82,7 @@ export function createEngineLoadBalancers(parts: ServiceEnginesParts): LoadBalan
     const queries = queriesOf(engine.found);
     const owned = [...byService(engine.found, cluster)].flatMap(([service, ours]) => {
       // A resource that all Services share is an orphan only when nothing uses it any more.
-      if (service === everyService && !ours.every(isUnused)) return [];
+      if (service === everyService && ours.some((one) => usersOf(one)?.length !== 0)) return [];
       const owner = { cluster, service };
       const session = engines.get(service);
       if (session !== undefined) session.isGone = false;
@@ -219,8 +218,15 @@ export function createEngineLoadBalancers(parts: ServiceEnginesParts): LoadBalan
     async preview({ request }, aborting) {
       const session = sessionOf(request.owner);
       await readBeforeChange(session, request, aborting);
-      const planning = engineOf(request.owner.cluster).plan(requestOf(session, request));
-      return planOf(request, await orInterrupted(planning, aborting));
+      const engine = engineOf(request.owner.cluster);
+      const engineRequest = requestOf(session, request);
+      const { owner, desired, adopts } = engineRequest;
+      const plan = await orInterrupted(engine.plan(engineRequest), aborting);
+      const wants = desired === undefined ? [] : driver.desire(desired).wants;
+      const isGoing = (user: string) => user === owner.service || engines.isRemoved(user);
+      const isUsedNoMore = (shared: Found) => usersOf(shared)?.every(isGoing) ?? false;
+      const later = leftForLater({ plan, wants, kinds, match: engine.match(owner, adopts), isUsedNoMore });
+      return { ...planOf(request, plan, kinds), later };
     },
     apply,
   };

@@ -1,6 +1,7 @@
 import type { LoadBalancerStep } from '../../clouds/load-balancer-step.ts';
 import type { LoadBalancerPlan, LoadBalancerRequest } from '../../clouds/load-balancers.ts';
 import { stepsInOrder } from '../../engine/order.ts';
+import type { Kind } from '../../engine/resource.ts';
 import type { Plan, Step } from '../../engine/step.ts';
 
 const actions = { create: 'create', update: 'update', mark: 'update', edit: 'update', delete: 'delete' } as const;
@@ -13,11 +14,12 @@ export function stepOf(step: Step): LoadBalancerStep {
 }
 
 /** A plan of the engine in the contract's shape. Pure. */
-export function planOf(request: LoadBalancerRequest, plan: Plan): LoadBalancerPlan {
+export function planOf(request: LoadBalancerRequest, plan: Plan, kinds: ReadonlyMap<string, Kind>): LoadBalancerPlan {
   const waits = plan.waits.map(({ ms }) => ms);
+  const isShared = (step: Step) => step.do !== 'edit' && kinds.get(step.kind)?.merge !== undefined;
   return {
     request,
-    steps: stepsInOrder(plan.steps).map(stepOf),
+    steps: stepsInOrder(plan.steps).map((step) => ({ ...stepOf(step), ...(isShared(step) && { isShared: true }) })),
     refusals: plan.refusals.map(({ name: _, ...refusal }) => refusal),
     ...(plan.remarks !== undefined && { remarks: plan.remarks }),
     waitMs: waits.length === 0 ? undefined : Math.min(...waits),

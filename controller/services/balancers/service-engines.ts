@@ -66,6 +66,7 @@ export function createServiceEngines({ driver, cloud, clock, signal }: ServiceEn
   const sessions = new Map<string, Session>();
   let isEveryServiceDeclared = false;
   let lent: ReadonlySet<string> = new Set();
+  let live: ReadonlySet<string> = new Set();
 
   /**
    * After a read inside of an apply, no check proves the visibility of the credential. So a load balancer that
@@ -163,13 +164,17 @@ export function createServiceEngines({ driver, cloud, clock, signal }: ServiceEn
   return {
     ...{ engineOf, sessionOf, remember, requestOf, ours },
     get: (service: string) => sessions.get(service),
+    /** Whether it has resources in the cloud and was not declared: what is left of it is removed. */
+    isRemoved: (service: string) =>
+      !live.has(service) &&
+      [...engines.values()].some(({ found }) => found.near(service).some(({ owner }) => owner?.service === service)),
     forget: (service: string) => void sessions.delete(service),
     /** Writes to the Service what is not recorded yet. Throws what the write throws. */
     flush: (session: Session) => flush(session, ownName),
     /** As `declare` of LoadBalancers. */
     declare(desired: readonly DesiredLoadBalancer[], isComplete: boolean, lentIds: ReadonlySet<string>): void {
       lent = lentIds;
-      const live = new Set(desired.map(({ owner }) => owner.service));
+      live = new Set(desired.map(({ owner }) => owner.service));
       for (const { owner, isApplying } of sessions.values()) {
         if (live.has(owner.service) || isApplying) continue;
         const engine = engineOf(owner.cluster);
