@@ -43,7 +43,8 @@ export function accessTo({ what, consent, allowed, served = [] }: ConsentRequest
   const isServed = ({ port, protocol }: DesiredPort) =>
     served.some((one) => one.port === port && one.protocol === protocol);
   const ports = desired.ports.filter((port) => !isServed(port));
-  if (ports.length === desired.ports.length) return { may: 'nothing', refusal: { reason: 'ForeignLoadBalancer', message } };
+  if (ports.length === desired.ports.length)
+    return { may: 'nothing', refusal: { reason: 'ForeignLoadBalancer', message } };
   if (ports.length > 0)
     return {
       may: 'keep',

@@ -13,7 +13,7 @@ const ensured = 'the load balancer is as the Service asks';
 // Without a number, because each change of it would be a write of every Service.
 const withheldMembers = 'members whose Nodes vanished unexplained stay until --member-removal-budget has room for them';
 const omittedNodes =
-  'the cloud does not accept all Nodes as members, and with externalTrafficPolicy Local no client reaches pods on others';
+  'the cloud does not accept all Nodes as members, pods on the others get no traffic (externalTrafficPolicy Local)';
 
 /** The action and the condition of a Service for which the cloud has no step to take. Pure. */
 export function ensuredAction(situation: Situation, plan: LoadBalancerPlan, change: ServiceChange): Action {

@@ -20,7 +20,7 @@ export interface Retentions {
   /**
    * @param removing the load balancer of a Service that is being deleted: once granted, it holds a slot
    * @param gone the Service no longer exists, so it cannot wait
-   * @param desired the Service asks for its load balancer: a removal that began before was abandoned, and its slot is free
+   * @param desired the Service asks for its load balancer: the slot of a removal that was abandoned is free again
    */
   of(
     service: ServiceView,

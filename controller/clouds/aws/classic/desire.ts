@@ -39,7 +39,8 @@ export function desireClassic(given: DesireInput, parts: DesireParts): Desire {
     );
     if (inTheWay !== undefined) {
       const why = whyNotOwn(desired, inTheWay.retained);
-      refusals.push({ reason: 'ForeignLoadBalancer', message: `load balancer ${desired.name} has the name, and ${why}` });
+      const message = `load balancer ${desired.name} has the name, and ${why}`;
+      refusals.push({ reason: 'ForeignLoadBalancer', message });
       return kept();
     }
   }

@@ -17,7 +17,8 @@ export function desireFront(
   const inTheWay = front === undefined && [...groups.values()].find((one) => one.name === given.name);
   if (inTheWay) {
     const why = `has the name that the one of ${service} needs, and its tags do not say that it is of it`;
-    return { refusal: { reason: 'ForeignLoadBalancer', message: `security group ${given.name} (${inTheWay.id}) ${why}` } };
+    const message = `security group ${given.name} (${inTheWay.id}) ${why}`;
+    return { refusal: { reason: 'ForeignLoadBalancer', message } };
   }
   const slot = `security group ${given.name}`;
   const spec: GroupSpec = {
