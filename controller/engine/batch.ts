@@ -1,17 +1,7 @@
-import type { Clock } from '../../common/process/clock.ts';
+import type { Core } from './core.ts';
 import { isLost, isNotFound, isTaken } from './failure.ts';
-import type { Inventory } from './inventory.ts';
 import { createQueue, type Job, type Queue } from './queue.ts';
 import { type Answer, type Found, identityOf, type Kind, nameOf, type Want, type WriteIo } from './resource.ts';
-import type { Shared } from './shared.ts';
-
-export interface BatchesParts {
-  readonly clock: Clock;
-  readonly inventory: Inventory;
-  readonly shared: Shared;
-  /** Resolves when that operation has ended. */
-  end(operation: string): Promise<void>;
-}
 
 export type Batches = ReturnType<typeof createBatches>;
 
@@ -36,7 +26,8 @@ function callOf(jobs: Jobs) {
 }
 
 /** Calls for many resources of one group: one call at a time in each lane, with all items that wait. */
-export function createBatches({ clock, inventory, shared, end }: BatchesParts) {
+export function createBatches(core: Pick<Core, 'clock' | 'inventory' | 'shared' | 'operations'>) {
+  const { clock, inventory, shared, operations } = core;
   const lanes = new Map<string, Queue<Work, Answer>>();
 
   function note(answer: Answer, removed: readonly Found[]): void {
@@ -53,7 +44,7 @@ export function createBatches({ clock, inventory, shared, end }: BatchesParts) {
     try {
       const wants = works.flatMap(({ want, io: { owner, idOf } }) => (want === undefined ? [] : { want, owner, idOf }));
       const answer = await (wants.length > 0 ? kind.createMany!(wants, io) : kind.removeMany!(removed, io));
-      if (answer.operation !== undefined) await end(answer.operation);
+      if (answer.operation !== undefined) await operations.end(answer.operation);
       note(answer, removed);
       if (wants.length > 0 && answer.found === undefined) inventory.invalidate(kind);
       return answer;

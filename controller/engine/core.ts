@@ -2,8 +2,7 @@ import type { Clock } from '../../common/process/clock.ts';
 import type { Permit } from '../clouds/permit.ts';
 import type { Batches } from './batch.ts';
 import type { Documents } from './document.ts';
-import type { DocumentType } from './driver.ts';
-import type { FoundIndex } from './found-index.ts';
+import type { LiveIndex } from './found-index.ts';
 import type { IneffectiveCalls } from './ineffective-calls.ts';
 import type { Inventory } from './inventory.ts';
 import type { Locks } from './locks.ts';
@@ -14,10 +13,12 @@ import type { Outcome, Step } from './step.ts';
 
 /** What all parts of one engine work with. */
 export interface Core {
-  readonly kinds: ReadonlyMap<string, Kind>;
-  readonly documentTypes: ReadonlyMap<string, DocumentType>;
+  readonly cluster: string;
   readonly clock: Clock;
-  readonly signal: AbortSignal | undefined;
+  readonly signal?: AbortSignal | undefined;
+  readonly kinds: ReadonlyMap<string, Kind>;
+  /** Everything found, in its latest observed state. */
+  readonly found: LiveIndex;
   readonly inventory: Inventory;
   readonly documents: Documents;
   readonly batches: Batches;
@@ -25,8 +26,6 @@ export interface Core {
   readonly operations: Operations;
   readonly shared: Shared;
   readonly ineffectiveCalls: IneffectiveCalls;
-  /** Everything found, in its latest observed state. */
-  readonly found: FoundIndex;
   permit(owner: Owner): Permit;
   /** For logs, events and metrics. */
   readonly onStep: ((owner: Owner, step: Step, outcome: Outcome) => void) | undefined;

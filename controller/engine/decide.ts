@@ -1,6 +1,5 @@
 import { subjectOf, subjectOfEdit } from './ineffective-calls.ts';
 import { inOrder } from './order.ts';
-import type { PlanInput } from './plan-input.ts';
 import {
   type Change,
   type Comparison,
@@ -13,7 +12,7 @@ import {
   type ResourceName,
   type Want,
 } from './resource.ts';
-import type { Wait } from './step.ts';
+import type { PlanInput, Wait } from './step.ts';
 
 /** What the plan does with one desired resource. */
 export type Decision =

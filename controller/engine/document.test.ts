@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import { fakeClock } from '../../common/testing/fake-clock.ts';
 import { createDocuments } from './document.ts';
 import type { DocumentType } from './driver.ts';
+import type { LiveIndex } from './found-index.ts';
 import type { Found, Owner } from './resource.ts';
 
 describe('documents', () => {
@@ -26,10 +27,9 @@ describe('documents', () => {
       remove: () => assert.fail('nothing is removed'),
     };
     const shown = new Map<string, Found | undefined>();
-    const documents = createDocuments({
-      ...{ types: [type], cluster: 'c', clock: fakeClock(), end: async () => {} },
-      index: { set: (identity, found) => void shown.set(identity, found) },
-    });
+    const index = { set: (identity: string, found: Found | undefined) => void shown.set(identity, found) };
+    const core = { cluster: 'c', clock: fakeClock(), found: index as LiveIndex, operations: undefined as never };
+    const documents = createDocuments([type], core);
     await documents.audit();
     documents.update();
     assert.deepEqual([parses, shown.get('rule r')?.owner], [1, undefined]);

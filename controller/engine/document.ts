@@ -1,32 +1,21 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isCloudError } from '../../common/cloud-error.ts';
-import { type Clock, sleep } from '../../common/process/clock.ts';
+import { sleep } from '../../common/process/clock.ts';
 import type { Permit } from '../clouds/permit.ts';
+import type { Core } from './core.ts';
 import type { DocumentType, Edit, Version } from './driver.ts';
 import { isFoldedAgain, isRefusal } from './failure.ts';
-import type { LiveIndex } from './found-index.ts';
 import { createQueue, type Job } from './queue.ts';
 import { type Found, identityOf, type ReadIo } from './resource.ts';
 
-export interface DocumentsParts {
-  readonly types: readonly DocumentType[];
-  readonly cluster: string;
-  readonly clock: Clock;
-  /** Resolves when that operation has ended. */
-  end(operation: string): Promise<void>;
-  /** Index that follows the contents of the documents. */
-  readonly index: Pick<LiveIndex, 'set'>;
-  readonly signal?: AbortSignal | undefined;
-}
-
+type DocumentsParts = Pick<Core, 'cluster' | 'clock' | 'signal' | 'found' | 'operations'>;
 export type Documents = ReturnType<typeof createDocuments>;
 
 const maxTries = 6;
 const firstDelayMs = 500;
 
 /** The documents of a scope: their contents, and one write at a time for each. */
-export function createDocuments(parts: DocumentsParts) {
-  const { types } = parts;
+export function createDocuments(types: readonly DocumentType[], parts: DocumentsParts) {
   const documents = new Map<string, DocumentWriter>();
   /** All documents of these types were read: a document that was not listed does not exist. */
   let isAudited = false;
@@ -65,6 +54,7 @@ export function createDocuments(parts: DocumentsParts) {
   }
 
   return {
+    types: new Map(types.map((type) => [type.document, type])),
     /** Reads all of them. Callers share a read that has not begun yet. */
     audit(): Promise<void> {
       next ??= readNext();
@@ -95,7 +85,7 @@ type DocumentWriter = ReturnType<typeof createWriter>;
 
 /** One write at a time with all edits that wait, guarded by the version. */
 function createWriter(type: DocumentType, name: string, parts: DocumentsParts) {
-  const { clock, index, signal } = parts;
+  const { clock, found: index, signal, operations } = parts;
   const io: ReadIo = { signal };
   let state: { readonly now: Version | undefined } | undefined;
   let shown: readonly Found[] = [];
@@ -127,11 +117,11 @@ function createWriter(type: DocumentType, name: string, parts: DocumentsParts) {
     try {
       if (after === undefined) {
         const { operation } = await type.remove(name, before!.version, permit);
-        if (operation !== undefined) await parts.end(operation);
+        if (operation !== undefined) await operations.end(operation);
         observe(undefined);
       } else {
         const { doc, version, operation } = await type.write(name, after, before?.version, permit);
-        if (operation !== undefined) await parts.end(operation);
+        if (operation !== undefined) await operations.end(operation);
         observe({ doc, version });
       }
     } finally {

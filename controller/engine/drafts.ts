@@ -1,10 +1,9 @@
 import { createStepGraph } from './order.ts';
-import type { PlanInput } from './plan-input.ts';
 import type { Found, LaneItem, ResourceName, Want } from './resource.ts';
-import type { PlannedEdit, Step } from './step.ts';
+import type { PlanInput, PlannedEdit, Step } from './step.ts';
 
 /** A planned step without its order, which is in the graph. */
-export type Draft = Omit<Step, 'after' | 'follows' | 'last'>;
+export type Draft = Omit<Step, 'after' | 'follows'>;
 
 export type Drafts = ReturnType<typeof createDrafts>;
 
@@ -45,7 +44,7 @@ export function createDrafts({ kinds, documents }: Pick<PlanInput, 'kinds' | 'do
   };
 }
 
-/** The steps whose requirements can all be met, with the deletes marked that come last. */
+/** The steps whose requirements can all be met. Deletes that nothing waits for come last: additions go first. */
 export function finish({ graph, all }: Drafts, insides: ReadonlyMap<string, readonly Want[]>): readonly Step[] {
   const ids = new Set(all().map(({ id }) => id));
   const possible = new Map<string, boolean>();
@@ -59,7 +58,6 @@ export function finish({ graph, all }: Drafts, insides: ReadonlyMap<string, read
     return is;
   };
   const drafts = all().filter(({ id }) => isPossible(id));
-  // Deletes that nothing waits for come last.
   const early = new Set<string>();
   const visit = (id: string): void => {
     if (early.has(id)) return;
@@ -72,8 +70,7 @@ export function finish({ graph, all }: Drafts, insides: ReadonlyMap<string, read
     return {
       ...draft,
       after: graph.after(draft.id),
-      follows: graph.follows(draft.id),
-      ...(!early.has(draft.id) && { last: true }),
+      follows: [...graph.follows(draft.id), ...(early.has(draft.id) ? [] : early)],
       ...(inside !== undefined && { inside }),
     };
   });

@@ -33,67 +33,27 @@ export interface EngineParts<D> {
   readonly signal?: AbortSignal;
 }
 
-export interface Engine<D> {
-  /**
-   * Makes the cloud match the desired state of one Service. Safe to repeat at any moment; calls for one owner share
-   * one run, which continues with the latest request. Throws the CloudError of a read.
-   */
-  reconcile(request: Request<D>): Promise<Result>;
-  /** Records what a Service desires, so that no resource that it shares with others is deleted. */
-  declare(request: Request<D>): void;
-  /** What `reconcile` would do. Reads only. */
-  plan(request: Request<D>): Promise<Plan>;
-  /** The same from the observed state, without a read. */
-  planNow(request: Request<D>): Plan;
-  /** Reads everything now. Throws the CloudError of a read. */
-  audit(): Promise<void>;
-  /**
-   * Reads one owner now: all recorded ids, these, and what its marks and slots show; documents are read as a
-   * whole. Throws the CloudError of a read.
-   */
-  read(owner: Owner, query: Omit<Query, 'owner' | 'search'>): Promise<void>;
-  /** Takes the record of an owner that another process has written. */
-  replaceJournal(owner: Owner, stored: JournalState | undefined): void;
-  journalOf(owner: Owner): JournalState;
-  /**
-   * Drops the state of an owner without resources. False, and nothing is dropped, while it is worked on or one of its
-   * creates may appear.
-   */
-  forget(owner: Owner): boolean;
-  /** When the latest read that shows this owner began. */
-  readAtMs(owner: Owner): number;
-  /** Whether this process waits for the end of that operation: until then another read shows nothing new. */
-  isWaitedFor(operation: string): boolean;
-  /** Whether the outcome of a call was unclear, so that this owner has to be read before anything is decided. */
-  isStale(owner: Owner): boolean;
-  /** A read of another owner lacked a resource of this one: this owner has to be read before anything is decided. */
-  isDoubtful(owner: Owner): boolean;
-  /** Everything found, in its latest observed state. */
-  readonly found: FoundIndex;
-  /** The found resources of this owner. */
-  match(owner: Owner, adopts: Request<D>['adopts']): Match;
-}
+export type Engine<D> = ReturnType<typeof createEngine<D>>;
 
-export function createEngine<D>(engine: EngineParts<D>): Engine<D> {
+/** The engine of one cluster in one scope of a cloud. */
+export function createEngine<D>(engine: EngineParts<D>) {
   const { driver, cluster, clock, signal, budgetMs = 15_000 } = engine;
   const kinds = new Map(driver.kinds.map((kind) => [kind.kind, kind]));
-  const documentTypes = new Map((driver.documents ?? []).map((type) => [type.document, type]));
   const nowMs = () => clock.monotonic();
   const found = createFoundIndex(kinds);
-  const inventory = createInventory({ readers: driver.readers, kinds, cluster, clock, index: found, signal });
-  const operations = createOperations({ clock, poll: (ids, io) => driver.poll(ids, io), signal });
-  const end = (operation: string) => operations.end(operation);
-  const documents = createDocuments({ types: driver.documents ?? [], cluster, clock, end, index: found, signal });
-  const shared = createShared({ kinds, found, allServicesDeclared: () => engine.allServicesDeclared() });
+  const base = { cluster, clock, signal, kinds, found };
+  const inventory = createInventory(driver.readers, base);
+  const operations = createOperations({ ...base, poll: (ids, io) => driver.poll(ids, io) });
+  const documents = createDocuments(driver.documents ?? [], { ...base, operations });
+  const shared = createShared(base, () => engine.allServicesDeclared());
   const ineffectiveCalls = createIneffectiveCalls(nowMs);
   const journals = createJournals(engine.saveJournal, nowMs);
-  const batches = createBatches({ clock, inventory, shared, end });
-  const observed = createObservedState({ inventory, found, documents, documentTypes, kinds });
   const core: Core = {
-    ...{ kinds, documentTypes, clock, signal, inventory, documents, batches, operations, shared, ineffectiveCalls },
-    ...{ locks: createLocks(), found, onStep: engine.onStep },
+    ...{ ...base, inventory, documents, operations, shared, ineffectiveCalls, onStep: engine.onStep },
+    ...{ batches: createBatches({ clock, inventory, shared, operations }), locks: createLocks() },
     permit: (owner) => engine.permit(owner),
   };
+  const observed = createObservedState(core);
   const planning = createPlanning(driver, core, observed);
   const requests = new Map<string, Request<D>>();
   const working = new Map<string, Promise<Result>>();
@@ -122,32 +82,49 @@ export function createEngine<D>(engine: EngineParts<D>): Engine<D> {
   }
 
   return {
-    reconcile(request) {
+    /**
+     * Makes the cloud match the desired state of one Service. Safe to repeat at any moment; calls for one owner share
+     * one run, which continues with the latest request. Throws the CloudError of a read.
+     */
+    reconcile(request: Request<D>): Promise<Result> {
       const { service } = request.owner;
       requests.set(service, request);
       const result = working.get(service) ?? serve(request.owner);
       working.set(service, result);
       return result;
     },
+    /** Records what a Service desires, so that no resource that it shares with others is deleted. */
     declare: planning.declare,
-    async plan(request) {
+    /** What `reconcile` would do. Reads only. */
+    async plan(request: Request<D>): Promise<Plan> {
       const journal = journals.of(request.owner);
       await planning.refresh(request, journal);
       return planning.planOf(request, journal);
     },
-    planNow: (request) => planning.planNow(request, journals.now(request.owner)),
-    async audit() {
+    /** The same from the observed state, without a read. */
+    planNow: (request: Request<D>): Plan => planning.planNow(request, journals.now(request.owner)),
+    /** Reads everything now. Throws the CloudError of a read. */
+    async audit(): Promise<void> {
       await observed.audit();
       documents.update();
     },
-    async read(owner, query) {
+    /**
+     * Reads one owner now: all recorded ids, these, and what its marks and slots show; documents are read as a whole.
+     * Throws the CloudError of a read.
+     */
+    async read(owner: Owner, query: Omit<Query, 'owner' | 'search'>): Promise<void> {
       // Parts of documents have no read of their own.
       await Promise.all([observed.find(owner, journals.now(owner), query), documents.audit()]);
       documents.update();
     },
-    replaceJournal: (owner, stored) => void journals.replace(owner, stored),
-    readAtMs: inventory.readAtMs,
-    forget(owner) {
+    /** Takes the record of an owner that another process has written. */
+    replaceJournal: (owner: Owner, stored: JournalState | undefined) => void journals.replace(owner, stored),
+    journalOf: (owner: Owner): JournalState => journals.now(owner).state,
+    /**
+     * Drops the state of an owner without resources. False, and nothing is dropped, while it is worked on or one of its
+     * creates may appear.
+     */
+    forget(owner: Owner): boolean {
       const { unseen, state } = journals.now(owner);
       const { service } = owner;
       if (working.has(service) || unseen.length + state.tried.length + found.near(service).length > 0) return false;
@@ -155,11 +132,18 @@ export function createEngine<D>(engine: EngineParts<D>): Engine<D> {
       forget(owner);
       return true;
     },
-    journalOf: (owner) => journals.now(owner).state,
+    /** When the latest read that shows this owner began. */
+    readAtMs: inventory.readAtMs,
+    /** Whether this process waits for the end of that operation: until then another read shows nothing new. */
     isWaitedFor: operations.isWaitedFor,
-    isStale: (owner) => inventory.isStale(owner, new Set()),
-    isDoubtful: (owner) => observed.isDoubtful(owner, journals.now(owner)),
-    found,
-    match: (owner, adopts) => matchFound({ kinds, owner, found, journal: journals.now(owner).state, adopts }),
+    /** Whether the outcome of a call was unclear, so that this owner has to be read before anything is decided. */
+    isStale: (owner: Owner): boolean => inventory.isStale(owner, new Set()),
+    /** A read of another owner lacked a resource of this one: this owner has to be read before anything is decided. */
+    isDoubtful: (owner: Owner): boolean => observed.isDoubtful(owner, journals.now(owner)),
+    /** Everything found, in its latest observed state. */
+    found: found as FoundIndex,
+    /** The found resources of this owner. */
+    match: (owner: Owner, adopts: Request<D>['adopts']): Match =>
+      matchFound({ kinds, owner, found, journal: journals.now(owner).state, adopts }),
   };
 }

@@ -95,6 +95,7 @@ it('does not count repairs that are days apart', async () => {
   for (const gap of [day, day, day, 600_000]) {
     cloud.set([...cloud.things.values()].find((one) => one.kind === 'listener')!.id, undefined);
     await harness.pass(gap);
+    await harness.audit();
     assert.equal((await harness.settle('u1', desire('u1'))).state, 'settled');
   }
 });
@@ -111,6 +112,7 @@ it('gives up a change that another client reverts each time', async () => {
   for (let reverts = 0; reverts < 4; reverts += 1) {
     revert();
     await harness.pass(301_000);
+    await harness.audit();
     states.push((await harness.settle('u1', desire('u1'))).state);
   }
   assert.deepEqual(states, ['settled', 'settled', 'settled', 'refused']);

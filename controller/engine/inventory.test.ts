@@ -50,7 +50,7 @@ function setUp(details: boolean | readonly [number, number] = false) {
     kind('more', { within: 'lb' }),
   ]);
   const index = createFoundIndex(kinds);
-  const inventory = createInventory({ readers: [reader], kinds, cluster: 'c1', clock, index });
+  const inventory = createInventory([reader], { kinds, cluster: 'c1', clock, found: index });
   return { clock, state, inventory, index, reader };
 }
 const query = (ids: readonly string[]) => ({

@@ -1,16 +1,6 @@
-import type { Clock } from '../../common/process/clock.ts';
+import type { Core } from './core.ts';
 import { createDetails } from './details.ts';
-import type { LiveIndex } from './found-index.ts';
-import {
-  type Found,
-  identityOf,
-  isOwnedBy,
-  type Kind,
-  type Owner,
-  type Query,
-  type Reader,
-  type Reading,
-} from './resource.ts';
+import { type Found, identityOf, isOwnedBy, type Owner, type Query, type Reader, type Reading } from './resource.ts';
 
 type IsFresh = (kind: string) => boolean;
 
@@ -34,22 +24,14 @@ interface NarrowRead extends Moment {
   readonly searched: boolean;
 }
 
-export interface InventoryParts {
-  readonly readers: readonly Reader[];
-  readonly kinds: ReadonlyMap<string, Kind>;
-  readonly cluster: string;
-  readonly clock: Clock;
-  /** Index that follows the contents of this inventory. */
-  readonly index: Pick<LiveIndex, 'set'>;
-  readonly signal?: AbortSignal | undefined;
-}
-
 export type Inventory = ReturnType<typeof createInventory>;
 
 /** The resources of a cluster in a scope, by id: from complete audits, narrow reads and the answers to our calls. */
-export function createInventory(parts: InventoryParts) {
-  const { readers, kinds, cluster, clock, index } = parts;
-  const io = { signal: parts.signal };
+export function createInventory(
+  readers: readonly Reader[],
+  { kinds, cluster, clock, found: index, signal }: Pick<Core, 'kinds' | 'cluster' | 'clock' | 'found' | 'signal'>,
+) {
+  const io = { signal };
   const entries = new Map<string, Entry>();
   /** Identities of the parts of each container. */
   const partsOf = new Map<string, Set<string>>();

@@ -1,17 +1,6 @@
-import type { Documents } from './document.ts';
-import type { DocumentType } from './driver.ts';
-import type { FoundIndex } from './found-index.ts';
-import type { Inventory } from './inventory.ts';
+import type { Core } from './core.ts';
 import type { Journal } from './journal.ts';
-import { type Found, identityOf, isOwnedBy, type Kind, kindOf, type Owner, type Query, type Want } from './resource.ts';
-
-export interface ObservedStateParts {
-  readonly inventory: Inventory;
-  readonly found: FoundIndex;
-  readonly documents: Documents;
-  readonly documentTypes: ReadonlyMap<string, DocumentType>;
-  readonly kinds: ReadonlyMap<string, Kind>;
-}
+import { type Found, identityOf, isOwnedBy, kindOf, type Owner, type Query, type Want } from './resource.ts';
 
 /** The owner to plan for. */
 interface Subject {
@@ -28,8 +17,7 @@ export type ObservedState = ReturnType<typeof createObservedState>;
 const maxReads = 2;
 
 /** The observed state of a scope: reads what a plan needs and is missing or old. Throws the CloudError of a read. */
-export function createObservedState(parts: ObservedStateParts) {
-  const { inventory, found, documents, documentTypes, kinds } = parts;
+export function createObservedState({ inventory, found, documents, kinds }: Core) {
   const searches = new Set<string>();
 
   const audit = async () => {
@@ -107,7 +95,7 @@ export function createObservedState(parts: ObservedStateParts) {
       }
       await documents.refresh(
         wants.flatMap((want) => {
-          const type = documentTypes.get(kinds.get(want.kind)?.document ?? '');
+          const type = documents.types.get(kinds.get(want.kind)?.document ?? '');
           return type === undefined ? [] : [{ type, name: type.name({ want }) }];
         }),
       );

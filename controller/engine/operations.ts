@@ -1,12 +1,7 @@
 import { CloudError, isCloudError } from '../../common/cloud-error.ts';
-import type { Clock } from '../../common/process/clock.ts';
-import type { Answer, OperationState, ReadIo } from './resource.ts';
-
-export interface OperationsParts {
-  readonly clock: Clock;
-  poll(operations: readonly string[], io: ReadIo): Promise<ReadonlyMap<string, OperationState>>;
-  readonly signal?: AbortSignal | undefined;
-}
+import type { Core } from './core.ts';
+import type { Driver } from './driver.ts';
+import type { Answer, OperationState } from './resource.ts';
 
 export type Operations = ReturnType<typeof createOperations>;
 
@@ -32,7 +27,7 @@ const longestMs = 900_000;
 const firstPollShare = 0.8;
 
 /** Waits for the end of operations; one poll covers all that are due. */
-export function createOperations({ clock, poll, signal }: OperationsParts) {
+export function createOperations({ clock, signal, poll }: Pick<Core, 'clock' | 'signal'> & Pick<Driver, 'poll'>) {
   const waiting = new Map<string, Waiting>();
   /** How long the last operation of that kind lasted. */
   const lasted = new Map<string, number>();

@@ -67,10 +67,9 @@ export function createStepGraph() {
 
 /** The steps in an order in which they could be sent one by one. Throws where they wait for each other. Pure. */
 export function stepsInOrder(steps: readonly Step[]): readonly Step[] {
-  const early = steps.filter((step) => !step.last).map(({ id }) => id);
   return inOrder(
     steps,
     ({ id }) => id,
-    ({ after, follows, last }) => [...after, ...follows, ...(last ? early : [])],
+    ({ after, follows }) => [...after, ...follows],
   );
 }

@@ -5,9 +5,8 @@ import { createFoundIndex } from './found-index.ts';
 import { matchFound } from './match.ts';
 import { stepsInOrder } from './order.ts';
 import { makePlan } from './plan.ts';
-import type { PlanInput } from './plan-input.ts';
 import { type Found, identityOf, type Kind, nameOf, type Want } from './resource.ts';
-import type { Step } from './step.ts';
+import type { PlanInput, Step } from './step.ts';
 
 const owner = { cluster: 'c1', service: 'u1' };
 const kindNamed = (kind: string, more: Partial<Kind> = {}): Kind => ({

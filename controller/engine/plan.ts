@@ -1,10 +1,9 @@
 import { type Decisions, decide, needsOf } from './decide.ts';
 import { createDrafts, finish } from './drafts.ts';
 import { stepsInOrder } from './order.ts';
-import type { PlanInput } from './plan-input.ts';
 import { planRemovals, type Removal } from './removals.ts';
 import { type Change, type Found, type Kind, nameOf, type Refusal, type ResourceName, type Want } from './resource.ts';
-import type { Plan, Wait } from './step.ts';
+import type { Plan, PlanInput, Wait } from './step.ts';
 
 const phases = ['grow', 'set', 'shrink'] as const;
 

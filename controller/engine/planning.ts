@@ -12,7 +12,7 @@ export type Planning<D> = ReturnType<typeof createPlanning<D>>;
 
 /** Plans for one owner, from the observed state. */
 export function createPlanning<D>(driver: Driver<D>, core: Core, observed: ObservedState) {
-  const { kinds, documentTypes, documents, inventory, shared, ineffectiveCalls } = core;
+  const { kinds, documents, inventory, shared, ineffectiveCalls } = core;
 
   const desireOf = ({ desired }: Request<D>): Desire =>
     desired === undefined ? { wants: [], refusals: [] } : driver.desire(desired);
@@ -25,7 +25,7 @@ export function createPlanning<D>(driver: Driver<D>, core: Core, observed: Obser
     const unseenMs = (name: string) =>
       journal.unseenMs(name, kinds.get(kindOf(name))?.settleMs ?? 0, inventory.readAtMs(owner));
     const plan = makePlan({
-      ...{ kinds, documents: documentTypes, match, wants, refusals, unseenMs },
+      ...{ kinds, documents: documents.types, match, wants, refusals, unseenMs },
       removing: desired === undefined,
       retain: request.retain === true,
       mayChangeAddress: request.mayChangeAddress === true,
@@ -57,7 +57,7 @@ export function createPlanning<D>(driver: Driver<D>, core: Core, observed: Obser
         removing: request.desired === undefined,
         adopting: request.adopts !== undefined && journal.isFirstClaim,
       }),
-    planOf: (request: Request<D>, journal: Journal) => planOf(request, journal),
+    planOf,
     /** Declares and plans. */
     planNow(request: Request<D>, journal: Journal): Plan {
       const desire = desireOf(request);

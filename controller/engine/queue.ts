@@ -19,18 +19,16 @@ export interface QueueParts<W, A> {
   next(waiting: readonly Job<W, A>[]): readonly Job<W, A>[];
   /** The answer to a job that needs no call any more. Called right before the call. */
   answerOf?(job: Job<W, A>): A | undefined;
+  /** Whatever it throws is what the jobs get. A refusal (`Invalid`, `QuotaExceeded`, `Forbidden`) is sent in halves. */
   send(jobs: readonly Job<W, A>[]): Promise<A>;
-  /** The answer, where the error proves that the work was done already. */
+  /** The answer, where the error proves that the work was done already. Must not throw. */
   settles?(error: unknown, jobs: readonly Job<W, A>[]): A | undefined;
 }
 
-/** One call at a time, each with all jobs that wait. */
-export interface Queue<W, A> {
-  readonly isBusy: boolean;
-  submit(job: Omit<Job<W, A>, 'resolve' | 'reject'>): Promise<A>;
-}
+export type Queue<W, A> = ReturnType<typeof createQueue<W, A>>;
 
-export function createQueue<W, A>(parts: QueueParts<W, A>): Queue<W, A> {
+/** One call at a time, each with all jobs that wait. */
+export function createQueue<W, A>(parts: QueueParts<W, A>) {
   const waiting: Job<W, A>[] = [];
   let isBusy = false;
 
@@ -84,8 +82,8 @@ export function createQueue<W, A>(parts: QueueParts<W, A>): Queue<W, A> {
     get isBusy() {
       return isBusy;
     },
-    submit: (job) =>
-      new Promise((resolve, reject) => {
+    submit: (job: Omit<Job<W, A>, 'resolve' | 'reject'>) =>
+      new Promise<A>((resolve, reject) => {
         waiting.push({ ...job, resolve, reject });
         if (!isBusy) void drain();
       }),

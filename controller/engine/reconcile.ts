@@ -33,13 +33,13 @@ const maxProofAgeMs = 60_000;
 
 /** Plans and runs steps for one owner until all are done or have to wait; reads only where needed. */
 export function createReconciler<D>(parts: ReconcilerParts<D>): (owner: Owner) => Promise<Result> {
-  const { core, planning, observed, budgetMs } = parts;
+  const { core, planning, observed, journals, latest, budgetMs } = parts;
   const { clock, signal, inventory, operations } = core;
   const nowMs = () => clock.monotonic();
 
   /** The latest request of an owner, until all of it is done or has to wait. */
   async function work(owner: Owner): Promise<Result> {
-    const journal = parts.journals.of(owner);
+    const journal = journals.of(owner);
     const failures = new Map<string, number>();
     const refused = new Set<string>();
     const { promise: deadline, cancel } = deadlineOf(clock, budgetMs);
@@ -54,8 +54,8 @@ export function createReconciler<D>(parts: ReconcilerParts<D>): (owner: Owner) =
     try {
       await journal.save();
       for (let round = 0; round < maxRounds && !signal?.aborted; round += 1) {
-        const request = parts.latest(owner);
-        const isCurrent = () => parts.latest(owner) === request;
+        const request = latest(owner);
+        const isCurrent = () => latest(owner) === request;
         await planning.refresh(request, journal);
         if (!isCurrent()) continue;
         // The desired state may depend on the observed state.

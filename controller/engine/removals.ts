@@ -1,9 +1,8 @@
 import type { Decisions } from './decide.ts';
 import type { Drafts } from './drafts.ts';
 import { subjectOf, subjectOfEdit } from './ineffective-calls.ts';
-import type { PlanInput } from './plan-input.ts';
 import { type Found, identityOf, nameOf, type Refusal, type ResourceName, type Want } from './resource.ts';
-import type { Wait } from './step.ts';
+import type { PlanInput, Wait } from './step.ts';
 
 /** A resource that is deleted because another one replaces it. */
 export interface Removal {
@@ -38,8 +37,8 @@ export function planRemovals(
   const isBlockedName = (name: ResourceName) => decisions.of.get(name)?.is === 'blocked';
   const planned = drafts.all().map(({ id }) => id);
 
-  function wait(found: Found, why: string, operation?: string): false {
-    waits.push({ name: nameOf(found), why, ms: deletionAgainMs, operation });
+  function wait(found: Found, why: string, more: Pick<Wait, 'operation' | 'isOurs'> = {}): false {
+    waits.push({ name: nameOf(found), why, ms: deletionAgainMs, ...more });
     return false;
   }
   function refuse(reason: Refusal['reason'], found: Found, message: string): false {
@@ -90,15 +89,7 @@ export function planRemovals(
     if (kind.merge !== undefined && !isDuplicate) {
       const may = input.mayDrop(found);
       // Otherwise the removal of the last Service would leave it behind.
-      if (may === 'later') {
-        waits.push({
-          name: nameOf(found),
-          why: 'not every Service has been read yet',
-          ms: deletionAgainMs,
-          isOurs: true,
-        });
-        return false;
-      }
+      if (may === 'later') return wait(found, 'not every Service has been read yet', { isOurs: true });
       if (may === 'no') {
         shrinkShared(found);
         return false;
@@ -170,10 +161,10 @@ export function planRemovals(
       return;
     }
     if (container?.status === 'pending' && kinds.get(container.kind)?.locks)
-      return void wait(found, 'the cloud is still changing its container', container.operation);
+      return void wait(found, 'the cloud is still changing its container', { operation: container.operation });
     if (found.status === 'deleting') return void wait(found, 'it is being deleted');
     if (found.status === 'pending' && kind.locks)
-      return void wait(found, 'the cloud is still changing it', found.operation);
+      return void wait(found, 'the cloud is still changing it', { operation: found.operation });
     if (foreignPartsOf(found).length > 0) {
       const foreignParts = foreignPartsOf(found).map(nameOf).sort().join(', ');
       return void refuse('Conflict', found, `stays: ${foreignParts} belong to others`);

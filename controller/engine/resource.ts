@@ -170,7 +170,10 @@ export interface WriteIo extends ReadIo {
   readonly owner: Owner;
   /** To be called right before each mutating request; throws a WithheldError. */
   readonly permit: Permit;
-  /** Id of another resource of the same owner. Throws where it is not there. */
+  /**
+   * Id of another resource of the same owner. Throws a plain Error, a fault of the driver, for what the want does not
+   * need.
+   */
   idOf(name: ResourceName): string;
   /** Id of the container. */
   readonly within: string | undefined;

@@ -48,12 +48,11 @@ export async function runPlan(core: Core, run: Run): Promise<RunResult> {
   }
 
   async function perform(step: Step): Promise<Outcome> {
-    const others = step.last ? plan.steps.filter((other) => !other.last) : [];
     const before = await Promise.all(
       step.after.flatMap((id) => steps.get(id) ?? []).map(async (one) => ({ one, outcome: await start(one) })),
     );
     if (before.some(({ one, outcome }) => outcome !== 'done' && !makesRoom(step, one, outcome))) return 'skipped';
-    await Promise.all([...others, ...step.follows.flatMap((id) => steps.get(id) ?? [])].map(start));
+    await Promise.all(step.follows.flatMap((id) => steps.get(id) ?? []).map(start));
     return locked(step);
   }
 

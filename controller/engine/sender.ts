@@ -193,7 +193,7 @@ export function createSender(core: Core, run: Run) {
       };
       return { put: live, owner, idOf };
     });
-    const type = core.documentTypes.get(step.kind)!;
+    const type = documents.types.get(step.kind)!;
     const submitted = documents.submit(type, step.document!, edits, permit, owner.service);
     submitted.catch(() => undefined);
     const end = await Promise.race([submitted, deadline]);

@@ -1,26 +1,14 @@
-import type { FoundIndex } from './found-index.ts';
-import {
-  everyService,
-  type Found,
-  identityOf,
-  type Kind,
-  nameOf,
-  type Owner,
-  type ResourceName,
-  type Want,
-} from './resource.ts';
-
-export interface SharedParts {
-  readonly kinds: ReadonlyMap<string, Kind>;
-  readonly found: FoundIndex;
-  /** Whether every live Service was declared, with a readable spec, in this process. */
-  allServicesDeclared(): boolean;
-}
+import type { Core } from './core.ts';
+import { everyService, type Found, identityOf, nameOf, type Owner, type ResourceName, type Want } from './resource.ts';
 
 export type Shared = ReturnType<typeof createShared>;
 
-/** The desired specs of shared resources, of all Services together. */
-export function createShared({ kinds, found, allServicesDeclared }: SharedParts) {
+/**
+ * The desired specs of shared resources, of all Services together.
+ *
+ * @param allServicesDeclared whether every live Service was declared, with a readable spec, in this process
+ */
+export function createShared({ kinds, found }: Pick<Core, 'kinds' | 'found'>, allServicesDeclared: () => boolean) {
   const specs = new Map<ResourceName, Map<string, unknown>>();
 
   const isDesired = (name: ResourceName) => (specs.get(name)?.size ?? 0) > 0;

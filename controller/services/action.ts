@@ -26,6 +26,7 @@ export type Action =
       readonly do: 'settle';
       readonly change: ServiceChange;
       readonly condition: LoadBalancerCondition;
+      /** Undefined: not before an event. */
       readonly againInMs: number | undefined;
     }
   | { readonly do: 'release'; readonly change: ServiceChange }

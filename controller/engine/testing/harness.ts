@@ -18,6 +18,7 @@ export interface Harness extends Scene {
   reconcile(service: string, desired: Desired | undefined, more?: Partial<Request<Desired>>): Promise<Result>;
   /** The same, until it has an end. */
   settle(service: string, desired: Desired | undefined, more?: Partial<Request<Desired>>): Promise<Result>;
+  audit(): Promise<void>;
   forget(service: string): boolean;
   restart(more?: Partial<EngineParts<Desired>>): void;
   /** All calls since the last time this was asked, without polls. */
@@ -57,6 +58,7 @@ export function createHarness(
       }
       return assert.fail(`${service} does not settle`);
     },
+    audit: () => drive(clock, engine.audit()),
     forget: (service) => engine.forget(ownerOf(service)),
     restart(again = more) {
       engine = scene.engine(again);
