@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
-import { createLog, silentLog } from '../../common/process/log.ts';
+import { createLog } from '../../common/process/log.ts';
 import { advanceDuring, type FakeClock, fakeClock } from '../../common/testing/fake-clock.ts';
 import { answerText } from '../../test/clouds/openstack/fake/answers.ts';
 import { password, startFakeOpenStack } from '../../test/clouds/openstack/fake/fake-openstack.ts';
@@ -96,17 +96,6 @@ describe('the clouds of the command line', () => {
     fake.fault = undefined;
     const known = set.untilKnown(new AbortController().signal);
     await assert.rejects(advanceDuring(clock, known, 250), CloudConfigError);
-  });
-
-  it('leave Nodes alone by the labels of their cloud, also where they are report-only', async () => {
-    const [openstack] = (await open(conf(password))).current();
-    assert.equal(openstack?.foreignLabels, undefined);
-    const context: CloudContext = { clock, random: () => 0.5, log: silentLog, env: {}, onCall: () => {} };
-    const set = await createCloudSet([{ name: 'alibaba', config: undefined, selector: undefined }], context);
-    sets.push(set);
-    const [alibaba] = set.current();
-    assert.equal(alibaba?.api, undefined);
-    assert.ok(alibaba?.foreignLabels?.includes('service.alibabacloud.com/exclude-node'));
   });
 
   it('are waited for until the signal aborts', async () => {

@@ -168,21 +168,20 @@ async function openCloud(
   common: OpeningContext,
   reload: CloudReload | undefined,
 ): Promise<ConfiguredCloud> {
-  const { name, config, bindsByName } = request;
+  const { name, config, selector, requireAttestation, bindsByName } = request;
   const { allowUntagged = false, allowedSecurityGroups = [] } = request;
   const context = { ...common, allowUntagged, allowedSecurityGroups };
   const { clock, random, log } = context;
   const module = request.module ?? (await cloudModules.get(name)?.());
-  const withoutApi = reportOnly(request, module);
   const opened = module
     ? await openModule(module, config, context)
     : { reportOnly: 'the controller does not call the API of this cloud' };
   if (module === undefined || 'reportOnly' in opened) {
     if ('retryable' in opened && opened.retryable)
-      return { ...withoutApi, reportOnly: opened.reportOnly, unidentified: { why: opened.reportOnly } };
+      return { ...reportOnly(request), reportOnly: opened.reportOnly, unidentified: { why: opened.reportOnly } };
     const why = 'reportOnly' in opened ? opened.reportOnly : '';
     log.warn('cloud is report-only: nothing is looked up and nothing is deleted', { cloud: name, why });
-    return module === undefined ? withoutApi : { ...withoutApi, reportOnly: why };
+    return module === undefined ? reportOnly(request) : { ...reportOnly(request), reportOnly: why };
   }
   let identity: CloudIdentity;
   try {
@@ -190,7 +189,7 @@ async function openCloud(
   } catch (error) {
     if (!isCloudError(error)) throw error;
     const unidentified = { why: error.message, isDown: isDown(error), opened };
-    return { ...withoutApi, reportOnly: error.message, unidentified };
+    return { ...reportOnly(request), reportOnly: error.message, unidentified };
   }
   const first = { ...opened, ...identity };
   const open = async (now: CloudRequest['config']) => {
@@ -204,7 +203,8 @@ async function openCloud(
   log.info('cloud configured', { cloud: name, scope });
   const accepts = (providerID: string) => cloud.accepts(providerID);
   const byName = bindsByName ?? module.namesOnly ?? false;
-  return { ...withoutApi, scope, account, formerScopes, accepts, bindsByName: byName, api: cloud };
+  const claims = { selector, requireAttestation, bindsByName: byName };
+  return { name, scope, account, formerScopes, accepts, ...claims, api: cloud };
 }
 
 async function inTime<T>(work: Promise<T>, cloud: string, { clock, answerWithinMs }: OpeningContext): Promise<T> {
@@ -222,10 +222,7 @@ async function openModule(module: CloudModule, config: CloudRequest['config'], c
   return 'reportOnly' in opened ? opened : withLoadBalancers(opened, context.planningClock ?? context.clock);
 }
 
-function reportOnly(
-  { name, selector, requireAttestation }: CloudRequest,
-  module: CloudModule | undefined,
-): ConfiguredCloud {
+function reportOnly({ name, selector, requireAttestation }: CloudRequest): ConfiguredCloud {
   const codec = codecOf(name);
   return {
     name,
@@ -234,7 +231,6 @@ function reportOnly(
     accepts: (providerID) => codec.parse(providerID) !== undefined,
     selector,
     requireAttestation,
-    foreignLabels: module?.foreignLabels,
     api: undefined,
   };
 }

@@ -221,11 +221,6 @@ export interface CloudModule {
    */
   readonly namesOnly?: boolean;
   /**
-   * Labels, with any value, by which the classic controller of this cloud leaves Nodes alone: a Node with one is
-   * foreign to this cloud. A kubelet may set them on its own Node, so never more than those. Default: none.
-   */
-  readonly foreignLabels?: readonly string[];
-  /**
    * Which Nodes may be members, for commands that open no cloud (`explain`, `ui`): the functions and the cap of its
    * driver. Undefined: every Node, without a cap.
    */

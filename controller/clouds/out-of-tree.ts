@@ -71,7 +71,7 @@ export interface OutOfTreeModule {
  * A cloud without its name, which the command line gives. `open` makes no call; whatever it throws is an invalid
  * configuration, and its message is shown.
  */
-export type OutOfTreeCloud = Omit<CloudModule, 'name' | 'foreignLabels' | 'memberChoice'>;
+export type OutOfTreeCloud = Omit<CloudModule, 'name' | 'memberChoice'>;
 
 /** What a module gets instead of imports. */
 export interface CloudKit {

@@ -8,8 +8,6 @@ export interface ConfiguredCloud {
   accepts(providerID: string): boolean;
   /** From `--node-selector`; undefined: none was given for this cloud. */
   readonly selector: LabelSelector | undefined;
-  /** As in CloudModule. */
-  readonly foreignLabels?: readonly string[] | undefined;
   /**
    * `--require-attestation`: a Node without a signed document of its VM is not initialised and joins no load balancer.
    * Default: no.

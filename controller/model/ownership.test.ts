@@ -11,21 +11,15 @@ import { exampleNode, uninitializedTaint } from './testing/example-node.ts';
 function configured(
   name: string,
   scope: string,
-  options: {
-    readonly selector?: string;
-    readonly region?: string;
-    readonly reportOnly?: boolean;
-    readonly foreignLabels?: readonly string[];
-  } = {},
+  options: { readonly selector?: string; readonly region?: string; readonly reportOnly?: boolean } = {},
 ): ConfiguredCloud {
-  const { selector, region, reportOnly, foreignLabels } = options;
+  const { selector, region, reportOnly } = options;
   const accepts = (text: string) => {
     const parts = providerIdCodecs.get(name)?.parse(text);
     return parts !== undefined && (region === undefined || parts.region === undefined || parts.region === region);
   };
   const api = reportOnly ? undefined : ({ name, scope } as Cloud);
-  const selected = selector === undefined ? undefined : parseSelector(selector);
-  return { name, scope, accepts, selector: selected, foreignLabels, api };
+  return { name, scope, accepts, selector: selector === undefined ? undefined : parseSelector(selector), api };
 }
 
 const one = configured('simulated', 'one', { region: 'r1' });
@@ -76,24 +70,6 @@ describe('Node ownership', () => {
       [configured('aws', 'aws', { selector: 'x=1' }), configured('simulated', 's', { selector: 'x=2' })],
       'claimable aws, ours',
     ],
-    [
-      'with a label by which its cloud leaves Nodes alone',
-      { providerID: 'simulated://r1/i', labels: { leave: '' } },
-      [configured('simulated', 'one', { foreignLabels: ['leave'] })],
-      'foreign',
-    ],
-    [
-      'tainted, with a label by which one of two clouds leaves Nodes alone',
-      { taints: [uninitializedTaint], labels: { leave: '' } },
-      [configured('simulated', 'one', { foreignLabels: ['leave'] }), aws],
-      'claimable aws',
-    ],
-    [
-      'with the label of a cloud that does not accept its providerID',
-      { providerID: 'aws:///z/i-1', labels: { leave: '' } },
-      [configured('simulated', 'one', { foreignLabels: ['leave'] }), aws],
-      'owned aws',
-    ],
     ['a deleted person’s nonsense', { providerID: '://' }, [one, aws, os1], 'foreign'],
   ];
   for (const [name, node, clouds, expected] of table) {
@@ -108,15 +84,6 @@ describe('Node ownership', () => {
       assert.equal(shown, expected);
     });
   }
-
-  it('names the label that makes a Node foreign', () => {
-    const cloud = configured('simulated', 'one', { foreignLabels: ['leave'] });
-    const of = (node: Parameters<typeof exampleNode>[0]) => ownershipOf(exampleNode(node), [cloud, aws]);
-    assert.deepEqual(of({ providerID: 'simulated://r1/i', labels: { leave: 'no' } }), {
-      ...{ kind: 'foreign', why: 'simulated leaves it alone for its label leave' },
-    });
-    assert.match(JSON.stringify(of({ providerID: 'kind://x', labels: { leave: '' } })), /no configured cloud accepts/);
-  });
 
   it('has no answering cloud where two scopes may answer, or none', () => {
     const node = exampleNode({ providerID: `openstack:///${vm}` });

@@ -5,10 +5,9 @@ import { isUninitialized, type NodeView } from './node-view.ts';
 import { isScopeOf, parseRecord } from './scope-record.ts';
 
 /** What the ownership of a Node depends on. `api`: undefined = report-only. */
-export type Claimant = Pick<
-  ConfiguredCloud,
-  'name' | 'scope' | 'accepts' | 'selector' | 'foreignLabels' | 'formerScopes'
-> & { readonly api: object | undefined };
+export type Claimant = Pick<ConfiguredCloud, 'name' | 'scope' | 'accepts' | 'selector' | 'formerScopes'> & {
+  readonly api: object | undefined;
+};
 
 /**
  * Node ownership. `owned`: its instance is in one of these scopes. `claimable`: it has no providerID, waits for
@@ -29,21 +28,8 @@ export function ownershipOf<C extends Claimant>(node: NodeView, configured: read
   }
   const selected = configured.filter((cloud) => cloud.selector?.(node.labels) ?? true);
   if (selected.length === 0) return { kind: 'foreign', why: '--node-selector does not match it' };
-  const claiming = selected.filter((cloud) => foreignLabelOf(node, cloud) === undefined);
-  if (claiming.length === 0) return leftAlone(node, selected);
-  const ours = configured.length === 1 || claiming.some(({ selector }) => selector !== undefined);
-  return { kind: 'claimable', clouds: claiming, ours };
-}
-
-function foreignLabelOf({ labels }: NodeView, { foreignLabels }: Claimant): string | undefined {
-  return foreignLabels?.find((key) => labels[key] !== undefined);
-}
-
-function leftAlone(node: NodeView, [cloud]: readonly Claimant[]) {
-  return {
-    kind: 'foreign',
-    why: `${cloud!.name} leaves it alone for its label ${foreignLabelOf(node, cloud!)}`,
-  } as const;
+  const ours = configured.length === 1 || selected.some(({ selector }) => selector !== undefined);
+  return { kind: 'claimable', clouds: selected, ours };
 }
 
 function ownershipByProviderID<C extends Claimant>(node: NodeView, configured: readonly C[]): Ownership<C> {
@@ -57,11 +43,9 @@ function ownershipByProviderID<C extends Claimant>(node: NodeView, configured: r
       why: `its providerID ${node.providerID} has no scheme and fits ${[...clouds].join(' and ')}`,
     };
   }
-  const claiming = accepting.filter((cloud) => foreignLabelOf(node, cloud) === undefined);
-  if (claiming.length === 0) return leftAlone(node, accepting);
   const recorded = parseRecord(node.annotations[annotations.instance])?.scope;
-  const there = claiming.filter((cloud) => recorded !== undefined && isScopeOf(recorded, cloud));
-  return { kind: 'owned', clouds: there.length > 0 ? there : claiming };
+  const there = accepting.filter((cloud) => recorded !== undefined && isScopeOf(recorded, cloud));
+  return { kind: 'owned', clouds: there.length > 0 ? there : accepting };
 }
 
 /**

@@ -1,5 +1,5 @@
 import { alibaba } from '../../../common/provider-id/alibaba.ts';
-import type { CloudIdentity, CloudModule, InstanceRef, OpenedCloud } from '../cloud.ts';
+import type { CloudIdentity, InstanceRef, OpenedCloud } from '../cloud.ts';
 import { type CloudPartsWithFiles, configuredModule } from '../configured-module.ts';
 import { openConnections } from '../connections.ts';
 import { createCountedHttp } from '../counted-http.ts';
@@ -20,14 +20,11 @@ import { createPlace } from './place.ts';
 import { createRoutes } from './routes.ts';
 
 /** Alibaba Cloud: ECS instances, VPC routes and load balancers of one region. Opening makes no call. */
-export const cloudModule: CloudModule = {
-  ...configuredModule(cloud, readConfig, openAlibaba, {
-    nodeLabels: nodeLabelsOf,
-    takesPods: (annotations) => takesPods(annotations, false),
-    configured: 'serviceBackendType of the cloud config',
-  }),
-  foreignLabels: ['service.alibabacloud.com/exclude-node', 'service.beta.kubernetes.io/exclude-node'],
-};
+export const cloudModule = configuredModule(cloud, readConfig, openAlibaba, {
+  nodeLabels: nodeLabelsOf,
+  takesPods: (annotations) => takesPods(annotations, false),
+  configured: 'serviceBackendType of the cloud config',
+});
 
 /** Up to so many instances are asked for one by one. */
 const listAbove = 1;
