@@ -323,35 +323,6 @@ describe('a Service of Alibaba Cloud whose members are pods', () => {
     assert.deepEqual(members().toSorted(), [one, two]);
   });
 
-  it('makes room in a full server group, also where all of its pods are replaced, and is never empty', async () => {
-    const before = pods(3);
-    const after = pods(3);
-    world.services.create('web', { annotations: asPods });
-    write(
-      'web',
-      before.map((address) => ({ address })),
-    );
-    await replica.start();
-    await wait();
-    let least = 3;
-    let asked = 0;
-    fake.fault = (action) => {
-      if (!/VServerGroupBackendServers$/.test(action)) return undefined;
-      least = Math.min(least, members().length);
-      asked += 1;
-      const isFull = action.startsWith('Add') && (members().length === 3 || asked === 2);
-      return isFull ? { status: 400, body: { Code: 'QuotaExceeded.BackendServers', Message: 'full' } } : undefined;
-    };
-    write(
-      'web',
-      after.map((address) => ({ address })),
-    );
-    await wait(30_000);
-    assert.deepEqual(members().toSorted(), after.toSorted());
-    assert.ok(least > 0);
-    assert.equal(world.services.condition('web')?.reason, 'Ensured');
-  });
-
   it('is planned as it would be run', async () => {
     const [pod] = pods(1) as [string];
     const kube = inProcessKube(world.core, world.clock);

@@ -82,7 +82,7 @@ export function compareTargets({ name, targets: there }: TargetList, asked: Targ
     ({ id, providerID }) => !stay.has(id) && !asked.kept.has(aws.parse(providerID)?.instanceId ?? id),
   );
   return memberChanges(
-    { added: missing, removed: extra, count: there.length, atOnce: targetsPerCall },
+    { added: missing, removed: extra, atOnce: targetsPerCall },
     (targets, at) => {
       const body: TargetChange = { does: 'register', targets, trusted: asked.trusted };
       return { what: `register ${at + 1}`, summary: `target group ${name}: register ${listed(targets)}`, body };

@@ -118,7 +118,7 @@ function poolChanges({ wire, name }: Shown<TargetPool>, { instances = [], check 
     return { what, summary: `target pool ${name}: ${summary}`, body: { verb, wire: sent } };
   };
   const changes = memberChanges(
-    { added, removed, count: found.length, atOnce: maxInCall },
+    { added, removed, atOnce: maxInCall },
     (some, at) => told(`add ${at}`, `add ${some.length} instances`, 'addInstance', refer(some)),
     (some, at) => told(`remove ${at}`, `remove ${some.length} instances`, 'removeInstance', refer(some)),
   );
