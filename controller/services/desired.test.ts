@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { annotations } from '../../common/well-known.ts';
 import type { DesiredLoadBalancer, DesiredMember, LoadBalancers } from '../clouds/load-balancers.ts';
-import { annotationsFor, defaultName, desiredOf, unknownAnnotations } from './desired.ts';
+import { annotationsFor, defaultName, desiredOf, refOf, unknownAnnotations } from './desired.ts';
 import { type OperatorPolicy, strictPolicy } from './operator-policy.ts';
 import type { ServingCloud } from './serving-cloud.ts';
 import { exampleService } from './testing/example-service.ts';
@@ -179,9 +179,22 @@ describe('what a Service asks of its load balancer', () => {
       'InvalidSourceRanges: 1000 ports with 3000 source ranges are 3000000 rules, expected at most 50000',
     );
     assert.equal(refusalOf(40, 0, 5000), undefined);
+    assert.equal(refusalOf(50, 0, 15_000), undefined);
     assert.equal(
       refusalOf(1000, 0, 5000),
       'InvalidSpec: spec.ports: 1000 ports with 5000 members each, expected at most 200000 members in all',
     );
+  });
+});
+
+describe('the proof for adoption', () => {
+  it('is none for a Service with a load balancer that was created for it, which is no longer there', () => {
+    const proofOf = (annotations: Record<string, string>) => {
+      const metadata = { annotations, finalizers: ['service.kubernetes.io/load-balancer-cleanup'] };
+      const status = { loadBalancer: { ingress: [{ ip: '192.0.2.1' }] } };
+      return refOf(parts.cluster, exampleService({ metadata, status }), true).adopt?.addresses;
+    };
+    assert.deepEqual(proofOf({}), ['192.0.2.1']);
+    assert.equal(proofOf({ 'mooring.dev/load-balancer': 'x/1 lb-1' }), undefined);
   });
 });

@@ -70,8 +70,10 @@ function adoptionOf({ name: clusterName }: ClusterIdentity, service: ServiceView
   // A status may be wiped, and is when the Service gets another type.
   if (record?.adopted !== undefined)
     return { clusterName, addresses: shown.length > 0 ? shown : record.adopted, annotations };
+  // A Service with a load balancer that was created for it takes over no other one, even after that is gone.
+  const hasOwn = record?.id !== undefined;
   const served = record !== undefined || cleanupFinalizers(service).length > 0;
-  return adopts && served && attachTo(service) === undefined && shown.length > 0
+  return adopts && served && !hasOwn && attachTo(service) === undefined && shown.length > 0
     ? { clusterName, addresses: shown, annotations }
     : undefined;
 }
@@ -102,17 +104,18 @@ export function adoptableOf(
 /**
  * Drivers make a rule of each port with each source range, and a member of each port with each Node, before anything
  * compares them with a quota, so a Service could take all memory of the controller. Far above what is served: an
- * interface of AWS takes 1,000 rules, and 40 ports of 5,000 Nodes are within it.
+ * interface of AWS takes 1,000 rules. With few ports, the number of Nodes alone must not stop a Service that is served.
  */
 const maxRules = 50_000;
 const maxMembers = 200_000;
+const fewPorts = 50;
 
 function excessOf(ports: number, ranges: number, members: number) {
   if (ports * ranges > maxRules) {
     const message = `${ports} ports with ${ranges} source ranges are ${ports * ranges} rules`;
     return { reason: 'InvalidSourceRanges', message: `${message}, expected at most ${maxRules}` } as const;
   }
-  if (ports * members > maxMembers) {
+  if (ports > fewPorts && ports * members > maxMembers) {
     const message = `spec.ports: ${ports} ports with ${members} members each`;
     return { reason: 'InvalidSpec', message: `${message}, expected at most ${maxMembers} members in all` } as const;
   }

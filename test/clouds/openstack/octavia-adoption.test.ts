@@ -258,6 +258,13 @@ describe('a load balancer of the classic controller', () => {
         assert.equal((await harness.observe({ adopt: spoiled }))?.owner, undefined);
       });
 
+    it('is not ours where another one is recorded, also when that one is gone', async () => {
+      harness = await octaviaHarness(config);
+      await asClassic(harness);
+      const id = '00000000-0000-4000-8000-0000000000ab';
+      assert.equal((await harness.observe({ adopt, id }))?.owner, undefined);
+    });
+
     it('is not ours where another one has its name, as that of another cluster may, recorded or not', async () => {
       harness = await octaviaHarness(config);
       const { balancer } = await asClassic(harness);

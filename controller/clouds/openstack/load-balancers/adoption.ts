@@ -35,7 +35,7 @@ function isWithIt({ portId }: FloatingIp, input: AdoptionInput, config: LoadBala
 /** It has the name and tag of that controller for this Service, the address that the Service shows, and no marks. */
 function isAdoptable(
   one: LoadBalancer,
-  { name, service, proof, found }: AdoptionInput,
+  { id, name, service, proof, found }: AdoptionInput,
   config: LoadBalancerConfig,
 ): boolean {
   const { clusterName, addresses, annotations = {} } = proof;
@@ -46,6 +46,7 @@ function isAdoptable(
   const { ingressHostnameSuffix: suffix } = config;
   if (addresses.includes(address) || (suffix !== undefined && addresses.includes(`${address}.${suffix}`))) return true;
   // A user chooses that hostname, and the Service of another cluster may have the same name: there must be one alone.
+  if (id !== undefined && id !== one.id) return false;
   const namesakes = found(octaviaKinds.loadBalancer).filter(({ body }) => names.includes((body as LoadBalancer).name));
   return addresses.length === 1 && addresses[0] === annotations[keys.hostname] && namesakes.length === 1;
 }
