@@ -109,7 +109,7 @@ export function permissionsIn(namespace: string, lease: ElectionLease = upstream
     namedLease(namespace, names.replicasLease, ['get', 'create', 'update', 'patch'], 'announcements of replicas'),
     shipped(objects.published, ['get', 'list', 'watch', 'patch'], 'CA and URLs for agents; the pause key'),
     {
-      ...shipped(objects.routeRecords, ['get', 'patch'], 'routes that are ours, where the cloud cannot tag them'),
+      ...shipped(objects.routeRecords, ['get', 'patch'], 'routes that are ours without a mark that says so'),
       loops: ['route'],
     },
     shipped(objects.certificates, ['get', 'patch'], 'keys of the report API'),

@@ -181,8 +181,10 @@ export function createScopeRoutes<R extends ObservedRoute>(
     try {
       await records.load(scope, formerScopes);
     } catch (error) {
-      if (!recordsLoaded) throw error;
+      // Where marks show which routes are ours, only what the classic controller made waits for records.
+      if (!recordsLoaded && !routes.tagged) throw error;
       log.warn('route records not updated', errorFields(error));
+      return;
     }
     recordsLoaded = true;
   }

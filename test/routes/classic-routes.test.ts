@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Routes } from '../../controller/clouds/routes.ts';
+import { KubeError } from '../../controller/kube/api.ts';
 import { shippedObjectsIn } from '../../controller/kube/shipped-objects.ts';
 import { deleteObject } from '../nodes/harness/shipped-objects.ts';
 import { a4, b4, c4, routeStage } from './harness/route-stage.ts';
@@ -18,6 +19,17 @@ function afterClassic(routes: Routes): Routes {
 
 describe('routes of the classic controller on a cloud that tags routes', () => {
   const begin = routeStage();
+
+  it('keep no route of ours waiting where their records may not be read', async () => {
+    const { world, replica } = begin();
+    world.add('a', [a4]);
+    replica.base.kube.intercept = ({ path }) => {
+      if (path.includes('mooring-routes')) throw new KubeError({ status: 403, reason: 'Forbidden', message: 'no' });
+    };
+    await replica.start();
+    await world.clock.advance(60_000);
+    assert.deepEqual([world.table(), world.network('a')], [[`${a4} -> a`], 'False RouteCreated']);
+  });
 
   it('are used as they are, and go with their Nodes, so that later Nodes get their ranges', async () => {
     const { world, replica: first } = begin({ like: afterClassic });
