@@ -38,18 +38,26 @@ export function addRequirements(
   return extended.length > 0 ? extended : [{ matchExpressions: added }];
 }
 
-/**
- * The first requirement that no zone, or not the region, of this place fulfils. Drivers have keys of their own for the
- * same: `topology.ebs.csi.aws.com/zone`.
- */
-export function excludingRequirement(
-  terms: readonly SelectorTerm[],
-  { zones, region }: VolumePlace,
-): { readonly requirement: Requirement; readonly told: readonly string[] } | undefined {
-  for (const requirement of terms.flatMap(({ matchExpressions }) => matchExpressions ?? [])) {
-    const { key, operator, values = [] } = requirement;
-    const told = key.endsWith('/zone') ? zones : key.endsWith('/region') && region !== undefined ? [region] : [];
-    if (operator === 'In' && told.length > 0 && !told.some((one) => values.includes(one))) return { requirement, told };
-  }
-  return undefined;
+/** Drivers have keys of their own for the same: `topology.ebs.csi.aws.com/zone`. */
+const topologyKey = /^(?:topology|failure-domain)\.[^/]+\/(zone|region)$/;
+
+/** Undefined where a term, as they are alternatives, admits this place; else the first requirement that excludes it. */
+export function excludingRequirement(terms: readonly SelectorTerm[], place: VolumePlace): Exclusion | undefined {
+  const exclusions = terms.map(({ matchExpressions = [] }) =>
+    matchExpressions.map((each) => exclusionOf(each, place)).find((each) => each !== undefined),
+  );
+  return exclusions.every((each) => each !== undefined) ? exclusions[0] : undefined;
+}
+
+interface Exclusion {
+  readonly requirement: Requirement;
+  readonly told: readonly string[];
+}
+
+function exclusionOf(requirement: Requirement, { zones, region }: VolumePlace): Exclusion | undefined {
+  const { key, operator, values = [] } = requirement;
+  const [, label] = topologyKey.exec(key) ?? [];
+  const told = label === 'zone' ? zones : label === 'region' && region !== undefined ? [region] : [];
+  const isExcluded = operator === 'In' && told.length > 0 && !told.some((one) => values.includes(one));
+  return isExcluded ? { requirement, told } : undefined;
 }

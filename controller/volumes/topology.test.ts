@@ -77,6 +77,12 @@ describe('the plan for a PersistentVolume', () => {
       });
   });
 
+  it('writes where one alternative of the node affinity admits the zone, and passes over keys of other meaning', () => {
+    const term = (key: string, value: string) => ({ matchExpressions: [{ key, operator: 'In', values: [value] }] });
+    for (const terms of [[term(zone, 'a'), term(zone, 'b')], [term('company.example/region', 'emea')]])
+      assert.equal(planTopology({ ...bare, terms }, { zones: ['b'], region: 'r' }, 'fixed').kind, 'write');
+  });
+
   it('writes nothing where a label of a person differs, not even the other one', () => {
     const planned = planTopology({ ...bare, region: 'x' }, { zones: ['a'], region: 'r' }, 'fixed');
     assert.deepEqual(planned, { kind: 'differs', why: `label ${region}: x, but the cloud says r` });
