@@ -72,7 +72,7 @@ export function desireOf(input: DesireInput, options: DesireOptions): Desire {
     refusals.push(unsupported(`spec.ipFamilies: ${desired.families.join()}, expected ${expected} as it stands`));
   }
   if (place.securityGroup === undefined && !settings.isWithoutSecurityRules) {
-    const hasSources = settings.ranges.length + settings.serviceTags.length > 0;
+    const hasSources = isRestricted(settings);
     const message = 'azure.json names no securityGroupName: traffic is what the security group of the nodes allows';
     if (hasSources) refusals.push(unsupported(`source ranges: ${message}`));
     else remarks.push(message);

@@ -121,6 +121,13 @@ describe('Services with addresses of IPv6', () => {
       properties['backendPort'],
     ]);
 
+  it('are open to everybody on both sides where an internal one asks for it, and deny nobody then', () =>
+    withWorld(async ({ service, ensure }) => {
+      const annotations = annotated({ ...internal, 'deny-all-except-load-balancer-source-ranges': 'true' });
+      const { refusals } = await ensure(service({ families: both, annotations, asksForEverybody: true }));
+      assert.deepEqual(refusals, []);
+    }));
+
   it('refuse source ranges for internal ones: rules see the nodes; IPv4 gets them, and what stands goes on', () =>
     withWorld(async ({ service, ensure, partsOf, rules }) => {
       const desired = service({ families: both, annotations: annotated(internal) });

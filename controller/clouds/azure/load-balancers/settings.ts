@@ -187,7 +187,8 @@ export function settingsOf(desired: DesiredLoadBalancer): Settings {
   if (allowed.length > 0 && sourceRanges.length > 0) wrong('allowed-ip-ranges', 'it or loadBalancerSourceRanges');
   // Elsewhere the rule for the tag Internet says the same by itself.
   const isOpened = asksForEverybody && (isInternal || serviceTags.length > 0);
-  const ranges = allowed.length > 0 ? allowed : isOpened ? ['0.0.0.0/0'] : sourceRanges;
+  const everybody = desired.families.map((family) => (family === 'IPv6' ? '::/0' : '0.0.0.0/0'));
+  const ranges = allowed.length > 0 ? allowed : isOpened ? everybody : sourceRanges;
   const isWithoutSecurityRules = is('disable-load-balancer-nsg-rule');
   const isOpen = isInternal || isWithoutSecurityRules || serviceTags.length > 0 || isForEveryone(allowed);
   if (!isOpen && allowed.length > 0 && !allowed.some((range) => desired.families.includes(familyOf(range))))
@@ -217,7 +218,7 @@ export function settingsOf(desired: DesiredLoadBalancer): Settings {
   return {
     ...{ isInternal, subnet, resourceGroup, sides, publicTags, ipTags, label, serviceTags },
     ...{ ranges, isWithoutSecurityRules, hasFloatingIp, isForAllPorts, problems },
-    deniesOthers: is('deny-all-except-load-balancer-source-ranges') && ranges.length > 0,
+    deniesOthers: is('deny-all-except-load-balancer-source-ranges') && ranges.length > 0 && !isOpened,
     idleMinutes: read('load-balancer-tcp-idle-timeout', numberIn(4, 100)) ?? 4,
     resetsTcp: !is('load-balancer-disable-tcp-reset'),
     hasPath: has('load-balancer-health-probe-request-path'),
