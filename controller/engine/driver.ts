@@ -33,13 +33,13 @@ export interface DocumentType<D = unknown> {
   /** Changes when documents have to be parsed again: other resources tell the owners of parts. Default: never. */
   basis?(): unknown;
   /**
-   * Undefined: the document is empty and is deleted. Equal to `doc`: nothing is written. Pure; after a lost answer it is
-   * asked again, so edits that `doc` has already must change nothing.
+   * Undefined: the document is empty and is deleted. Equal to `doc`: nothing is written. Pure; after a lost answer it
+   * is asked again, so edits that `doc` has already must change nothing.
    */
   fold(doc: D | undefined, edits: readonly Edit[]): D | undefined;
   /**
-   * `version` undefined: there is no document yet. Throws a CloudError; after `Stale`, where there is another version by
-   * now, it is read and folded again. The same holds for `remove`.
+   * `version` undefined: there is no document yet. Throws a CloudError; after `Stale`, where there is another version
+   * by now, it is read and folded again. The same holds for `remove`.
    */
   write(
     name: string,

@@ -13,9 +13,9 @@ import type { Permit } from '../clouds/permit.ts';
  * or too old; owner.ts and match.ts tell which resources are ours; decide.ts compares; plan.ts, removals.ts, drafts.ts
  * and order.ts turn the difference into steps; run.ts and sender.ts send them; operations.ts waits for long operations,
  * queue.ts, document.ts and batch.ts share calls between Services; failure.ts says what errors mean; shared.ts merges
- * what several Services desire of one resource; ineffective-calls.ts counts calls that the cloud accepts without effect;
- * journal.ts and records.ts keep what has to survive a crash; reconcile.ts is the loop around all of it, core.ts what
- * all parts need, and engine.ts puts them together.
+ * what several Services desire of one resource; ineffective-calls.ts counts calls that the cloud accepts without
+ * effect; journal.ts and records.ts keep what has to survive a crash; reconcile.ts is the loop around all of it,
+ * core.ts what all parts need, and engine.ts puts them together.
  */
 
 export type { Owner };
