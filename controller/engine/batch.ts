@@ -1,7 +1,10 @@
-import type { Core } from './core.ts';
+import type { Basics } from './basics.ts';
 import { isLost, isNotFound, isTaken } from './failure.ts';
+import type { Inventory } from './inventory.ts';
+import type { Operations } from './operations.ts';
 import { createQueue, type Job, type Queue } from './queue.ts';
 import { type Answer, type Found, identityOf, type Kind, nameOf, type Want, type WriteIo } from './resource.ts';
+import type { Shared } from './shared.ts';
 
 export type Batches = ReturnType<typeof createBatches>;
 
@@ -25,9 +28,14 @@ function callOf(jobs: Jobs) {
   return { works, kind, io: { ...io, permit }, removed: works.flatMap(({ found }) => found ?? []) };
 }
 
+interface BatchesParts extends Pick<Basics, 'clock'> {
+  readonly inventory: Inventory;
+  readonly shared: Shared;
+  readonly operations: Operations;
+}
+
 /** Calls for many resources of one group: one call at a time in each lane, with all items that wait. */
-export function createBatches(core: Pick<Core, 'clock' | 'inventory' | 'shared' | 'operations'>) {
-  const { clock, inventory, shared, operations } = core;
+export function createBatches({ clock, inventory, shared, operations }: BatchesParts) {
   const lanes = new Map<string, Queue<Work, Answer>>();
 
   function note(answer: Answer, removed: readonly Found[]): void {

@@ -1,24 +1,17 @@
-import type { Clock } from '../../common/process/clock.ts';
 import type { Permit } from '../clouds/permit.ts';
+import type { Basics } from './basics.ts';
 import type { Batches } from './batch.ts';
 import type { Documents } from './document.ts';
-import type { LiveIndex } from './found-index.ts';
 import type { IneffectiveCalls } from './ineffective-calls.ts';
 import type { Inventory } from './inventory.ts';
 import type { Locks } from './locks.ts';
 import type { Operations } from './operations.ts';
-import type { Kind, Owner } from './resource.ts';
+import type { Owner } from './resource.ts';
 import type { Shared } from './shared.ts';
 import type { Outcome, Step } from './step.ts';
 
 /** What all parts of one engine work with. */
-export interface Core {
-  readonly cluster: string;
-  readonly clock: Clock;
-  readonly signal?: AbortSignal | undefined;
-  readonly kinds: ReadonlyMap<string, Kind>;
-  /** Everything found, in its latest observed state. */
-  readonly found: LiveIndex;
+export interface Core extends Basics {
   readonly inventory: Inventory;
   readonly documents: Documents;
   readonly batches: Batches;

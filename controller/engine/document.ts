@@ -2,13 +2,14 @@ import { isDeepStrictEqual } from 'node:util';
 import { isCloudError } from '../../common/cloud-error.ts';
 import { sleep } from '../../common/process/clock.ts';
 import type { Permit } from '../clouds/permit.ts';
-import type { Core } from './core.ts';
+import type { Basics } from './basics.ts';
 import type { DocumentType, Edit, Version } from './driver.ts';
 import { isFoldedAgain, isRefusal } from './failure.ts';
+import type { Operations } from './operations.ts';
 import { createQueue, type Job } from './queue.ts';
 import { type Found, identityOf, type ReadIo } from './resource.ts';
 
-type DocumentsParts = Pick<Core, 'cluster' | 'clock' | 'signal' | 'found' | 'operations'>;
+type DocumentsParts = Omit<Basics, 'kinds'> & { readonly operations: Operations };
 export type Documents = ReturnType<typeof createDocuments>;
 
 const maxTries = 6;

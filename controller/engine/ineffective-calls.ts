@@ -1,14 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { ResourceName } from './resource.ts';
-import type { PlannedEdit, Step } from './step.ts';
+import type { CallSubject, PlannedEdit, Step } from './step.ts';
 
 export type IneffectiveCalls = ReturnType<typeof createIneffectiveCalls>;
-
-/** The part that a call changes, and the change. */
-export interface CallSubject {
-  readonly about: string;
-  readonly change: string;
-}
 
 const maxTimes = 3;
 /** The call is tried again after this time. */

@@ -1,4 +1,4 @@
-import type { Core } from './core.ts';
+import type { Basics } from './basics.ts';
 import { createDetails } from './details.ts';
 import { type Found, identityOf, isOwnedBy, type Owner, type Query, type Reader, type Reading } from './resource.ts';
 
@@ -29,7 +29,7 @@ export type Inventory = ReturnType<typeof createInventory>;
 /** The resources of a cluster in a scope, by id: from complete audits, narrow reads and the answers to our calls. */
 export function createInventory(
   readers: readonly Reader[],
-  { kinds, cluster, clock, found: index, signal }: Pick<Core, 'kinds' | 'cluster' | 'clock' | 'found' | 'signal'>,
+  { kinds, cluster, clock, found: index, signal }: Pick<Basics, 'kinds' | 'cluster' | 'clock' | 'found' | 'signal'>,
 ) {
   const io = { signal };
   const entries = new Map<string, Entry>();

@@ -1,5 +1,5 @@
 import { CloudError, isCloudError } from '../../common/cloud-error.ts';
-import type { Core } from './core.ts';
+import type { Basics } from './basics.ts';
 import type { Driver } from './driver.ts';
 import type { Answer, OperationState } from './resource.ts';
 
@@ -27,7 +27,7 @@ const longestMs = 900_000;
 const firstPollShare = 0.8;
 
 /** Waits for the end of operations; one poll covers all that are due. */
-export function createOperations({ clock, signal, poll }: Pick<Core, 'clock' | 'signal'> & Pick<Driver, 'poll'>) {
+export function createOperations({ clock, signal, poll }: Pick<Basics, 'clock' | 'signal'> & Pick<Driver, 'poll'>) {
   const waiting = new Map<string, Waiting>();
   /** How long the last operation of that kind lasted. */
   const lasted = new Map<string, number>();

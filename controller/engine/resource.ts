@@ -15,7 +15,7 @@ import type { Permit } from '../clouds/permit.ts';
  * queue.ts, document.ts and batch.ts share calls between Services; failure.ts says what errors mean; shared.ts merges
  * what several Services desire of one resource; ineffective-calls.ts counts calls that the cloud accepts without
  * effect; journal.ts and records.ts keep what has to survive a crash; reconcile.ts is the loop around all of it,
- * core.ts what all parts need, and engine.ts puts them together.
+ * core.ts and basics.ts what all parts need, and engine.ts puts them together.
  */
 
 export type { Owner };

@@ -1,4 +1,4 @@
-import type { Core } from './core.ts';
+import type { Basics } from './basics.ts';
 import { everyService, type Found, identityOf, nameOf, type Owner, type ResourceName, type Want } from './resource.ts';
 
 export type Shared = ReturnType<typeof createShared>;
@@ -8,7 +8,7 @@ export type Shared = ReturnType<typeof createShared>;
  *
  * @param allServicesDeclared whether every live Service was declared, with a readable spec, in this process
  */
-export function createShared({ kinds, found }: Pick<Core, 'kinds' | 'found'>, allServicesDeclared: () => boolean) {
+export function createShared({ kinds, found }: Pick<Basics, 'kinds' | 'found'>, allServicesDeclared: () => boolean) {
   const specs = new Map<ResourceName, Map<string, unknown>>();
 
   const isDesired = (name: ResourceName) => (specs.get(name)?.size ?? 0) > 0;

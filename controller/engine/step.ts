@@ -1,7 +1,12 @@
 import type { DocumentType } from './driver.ts';
-import type { CallSubject } from './ineffective-calls.ts';
 import type { Match } from './match.ts';
 import type { Change, Found, Kind, Refusal, ResourceName, Want } from './resource.ts';
+
+/** The part that a call changes, and the change. */
+export interface CallSubject {
+  readonly about: string;
+  readonly change: string;
+}
 
 /** The input of a plan for one Service. */
 export interface PlanInput {
