@@ -74,7 +74,8 @@ export function balancingOf(behind: Behind, mode: Mode): BalancingBehind {
       return id;
     },
     async describeLoadBalancer(id) {
-      const all = await ofName(await nameOf(id));
+      // Google's mock lists in no order.
+      const all = (await ofName(await nameOf(id))).toSorted(([a], [b]) => (a < b ? -1 : 1));
       return all.length === 0 ? undefined : JSON.stringify(all.filter(([path]) => front(path)));
     },
     async deleteLoadBalancer(id) {
