@@ -1,16 +1,16 @@
-import { type CloudErrorKind, isCloudError } from '../../common/cloud-error.ts';
+import { isCloudError } from '../../common/cloud-error.ts';
 import { backoffMs } from '../../common/process/backoff.ts';
 import { errorFields } from '../../common/process/log.ts';
 import { conditions } from '../../common/well-known.ts';
 import type { Cloud } from '../clouds/cloud.ts';
 import type { DesiredRoute, ObservedRoute, Routes } from '../clouds/routes.ts';
-import { isKubeError } from '../kube/api.ts';
 import type { BudgetKeeper } from '../model/budget-keeper.ts';
 import type { Cidr } from '../model/cidr.ts';
 import { instanceOf as instanceOfCloud } from '../model/instance-claims.ts';
 import { conditionOf, type NodeView } from '../model/node-view.ts';
 import type { RouteBounds } from '../model/route-bounds.ts';
 import type { ClaimOrder } from './claim-order.ts';
+import { isLasting } from './lasting-errors.ts';
 import { networkChange, type RouteStatus } from './network-condition.ts';
 import { createPlanPace } from './plan-pace.ts';
 import { type RemovalReason, removalReasons, routeReasons } from './reasons.ts';
@@ -80,7 +80,6 @@ const waitMs = 30_000;
 const pausedMs = 1500;
 /** After so many failed reads in a row, Nodes say why, where time alone is no remedy. */
 const failuresToShow = 3;
-const lastingErrors: ReadonlySet<CloudErrorKind> = new Set(['Unauthorized', 'Forbidden', 'NotFound', 'Invalid']);
 /** The shortest interval between replacements of a route that drops packets although its Node is Ready. */
 const blackholeReplaceMs = 3_600_000;
 
@@ -393,10 +392,4 @@ export function createScopeRoutes<R extends ObservedRoute>(
       if (node.providerID !== '') removalApproval.gone(instanceOf(node.providerID), node);
     },
   };
-}
-
-/** Whether the same request would fail again until a person acts. */
-function isLasting(error: unknown): error is Error {
-  if (isCloudError(error)) return lastingErrors.has(error.kind);
-  return isKubeError(error) && (error.status === 403 || error.status === 404);
 }

@@ -189,8 +189,8 @@ describe('members that come and go', () => {
   });
 });
 
-describe('more Nodes than the cloud accepts as members', () => {
-  it('are named in the condition of a Service whose pods on them nobody reaches', async () => {
+describe('a cloud that accepts fewer members than there are Nodes', () => {
+  it('is named in the condition of a Service with externalTrafficPolicy Local, and of no other', async () => {
     const world = createWorld({ through: (loadBalancers) => ({ ...loadBalancers, maxMembers: 2 }) });
     for (const name of ['a', 'b', 'c']) world.node(name);
     world.services.create('web');

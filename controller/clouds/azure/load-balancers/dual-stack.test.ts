@@ -121,7 +121,7 @@ describe('Services with addresses of IPv6', () => {
       properties['backendPort'],
     ]);
 
-  it('are open to everybody on both sides where an internal one asks for it, and deny nobody then', () =>
+  it('let everybody in by IPv4 and IPv6 where an internal Service asks for 0.0.0.0/0, also with deny-all', () =>
     withWorld(async ({ service, ensure }) => {
       const annotations = annotated({ ...internal, 'deny-all-except-load-balancer-source-ranges': 'true' });
       const { refusals } = await ensure(service({ families: both, annotations, asksForEverybody: true }));
