@@ -147,7 +147,7 @@ describe('routes', () => {
     );
   });
 
-  it('to VMs of another project are not ours, whoever made them: its own configuration keeps them', async () => {
+  it('to VMs of another project are not ours: the configuration of that project keeps them', async () => {
     const { fake, create, observe } = await setUp();
     const { id } = await create();
     const link = 'https://www.googleapis.com/compute/v1/projects/other/zones/us-central1-a/instances/n';

@@ -114,7 +114,7 @@ function initialisedElsewhere({ node, moduleNames }: NodeFacts): Verdict {
   return { state: 'foreign', reason: '', why, remedy: '' };
 }
 
-/** The controller leaves it alone, since whoever deletes it owns what follows. */
+/** The controller does nothing with a Node that is being deleted. */
 function deletedElsewhere({ finalizers = [] }: NodeFacts): Verdict {
   const waits =
     finalizers.length === 0 ? '' : `, and stays until these finalizers are removed: ${finalizers.join(', ')}`;

@@ -91,6 +91,8 @@ export interface RouteWorld extends World {
   loseRoutes(): void;
   setPodCIDRs(name: string, podCIDRs: readonly string[]): void;
   routes(): SimulatedRoute[];
+  /** Of all routes, sorted. */
+  destinations(): string[];
   /** `destination -> node name`, sorted. */
   table(): string[];
   /** A route that is not the controller's. */
@@ -293,6 +295,10 @@ export function createRouteWorld(options: RouteWorldOptions = {}): RouteWorld {
     },
     setPodCIDRs,
     routes,
+    destinations: () =>
+      routes()
+        .map(({ destination }) => destination)
+        .sort(),
     table: () =>
       routes()
         .map(({ destination, instanceId }) => `${destination} -> ${cloud.model.get(instanceId)?.name ?? '?'}`)
