@@ -12,7 +12,10 @@ import { agentMetrics } from './metrics.ts';
 
 const challenge = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
 const answer = (changes: Partial<ReportAnswer> = {}): ReportAnswer => ({
-  ...{ accepted: true, initialized: false, reasons: [], nextReportSeconds: 60 },
+  accepted: true,
+  initialized: false,
+  reasons: [],
+  nextReportSeconds: 60,
   ...changes,
 });
 
@@ -28,7 +31,10 @@ describe('the evidence that an agent keeps', () => {
     };
     const keeper = createEvidenceKeeper(
       {
-        ...{ clock, log: silentLog, metrics: registry.define(agentMetrics), source: { cloud: 'gce', evidence } },
+        clock,
+        log: silentLog,
+        metrics: registry.define(agentMetrics),
+        source: { cloud: 'gce', evidence },
         onReady: () => {
           state.ready += 1;
         },

@@ -72,7 +72,9 @@ export async function runAgent(values: RunValues, deps: RunDependencies): Promis
         sequence += 1;
         const { evidence, error } = keeper.take();
         const moment = {
-          ...{ sequence, nowMs: clock.now(), leaving },
+          sequence,
+          nowMs: clock.now(),
+          leaving,
           ...(evidence === undefined ? {} : { evidence }),
           ...(error === undefined ? {} : { evidenceError: error }),
         };

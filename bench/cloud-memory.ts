@@ -76,7 +76,9 @@ async function openSimulatedLife(): Promise<LifeCloud> {
   return {
     served: { cloud: 'simulated', configText: JSON.stringify(config), env: {} },
     machines: vms.map(({ id, name, region }) => ({
-      ...{ node: name, providerID: `simulated://${region}/${id}`, labels: {} },
+      node: name,
+      providerID: `simulated://${region}/${id}`,
+      labels: {},
       readdress: (address) => void cloud.model.setAddresses(id, { interfaces: [{ external: [address] }] }),
       stop: () => void cloud.model.stop(id),
       remove: () => void cloud.model.terminate(id),

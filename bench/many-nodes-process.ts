@@ -63,7 +63,12 @@ async function measure(count: number): Promise<ManyNodesResult> {
   const rangeOf = (at: number) => `fd00:10:${(at >> 16).toString(16)}:${(at & 0xffff).toString(16)}::/64`;
   const stamp = new Date(clock.now()).toISOString().replace(/\.\d+Z$/, 'Z');
   const condition = (type: string, status: string, reason: string, message: string) => ({
-    ...{ type, status, reason, message, lastTransitionTime: stamp, lastHeartbeatTime: stamp },
+    type,
+    status,
+    reason,
+    message,
+    lastTransitionTime: stamp,
+    lastHeartbeatTime: stamp,
   });
 
   /** A Node as an earlier leader left it, with its route. */
@@ -98,7 +103,10 @@ async function measure(count: number): Promise<ManyNodesResult> {
       },
     });
     cloud.network.routes.create(place, {
-      ...{ destination: podCIDRs[0]!, instanceId: vm.id, description: '', clientToken: undefined },
+      destination: podCIDRs[0]!,
+      instanceId: vm.id,
+      description: '',
+      clientToken: undefined,
       tags: { [ownerTags.cluster]: clusterUid },
     });
   }
@@ -126,7 +134,11 @@ async function measure(count: number): Promise<ManyNodesResult> {
 
   const { nodes, context } = next.base;
   const sets = createMemberSets({
-    ...{ nodes, clouds: context.resolver.configured, clock, log: silentLog, paused: () => false },
+    nodes,
+    clouds: context.resolver.configured,
+    clock,
+    log: silentLog,
+    paused: () => false,
     metrics: createMetricRegistry().define(memberMetrics),
     budget: { take: async () => 0 },
     liveNodes: async () => nodes.values(),
@@ -135,8 +147,12 @@ async function measure(count: number): Promise<ManyNodesResult> {
     sets.start();
     for (let at = 0; at < services; at += 1)
       sets.membersFor({
-        ...{ scope: world.scope, service: `service-${at}`, trafficPolicy: 'Cluster', observed: undefined },
-        ...{ maxMembers, drains: true },
+        scope: world.scope,
+        service: `service-${at}`,
+        trafficPolicy: 'Cluster',
+        observed: undefined,
+        maxMembers,
+        drains: true,
       });
   });
   sets.stop();
@@ -147,7 +163,11 @@ async function measure(count: number): Promise<ManyNodesResult> {
   const parse = memoizedCidrParser();
   const plan = () =>
     planRoutes({
-      ...{ cluster: clusterUid, bounds: { clusterCidrs, serviceCidrs: [], masks: {} }, vmAddresses: [], table, parse },
+      cluster: clusterUid,
+      bounds: { clusterCidrs, serviceCidrs: [], masks: {} },
+      vmAddresses: [],
+      table,
+      parse,
       ...nodesOfScope(nodes.values(), context.resolver.configured, world.scope),
       instanceOf: (id) => instanceOf('simulated', id),
       recorded: () => false,

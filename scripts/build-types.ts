@@ -7,9 +7,25 @@ const root = join(import.meta.dirname, '..');
 const contract = 'controller/clouds/out-of-tree';
 /** Of the compiler: what the declarations need, and nothing of where they are read. */
 const flags = [
-  ...['--ignoreConfig', '--declaration', '--emitDeclarationOnly', '--noEmit', 'false', '--strict', '--skipLibCheck'],
-  ...['--exactOptionalPropertyTypes', '--allowImportingTsExtensions', '--target', 'es2024', '--lib', 'es2024'],
-  ...['--types', 'node', '--module', 'nodenext', '--moduleResolution', 'nodenext'],
+  '--ignoreConfig',
+  '--declaration',
+  '--emitDeclarationOnly',
+  '--noEmit',
+  'false',
+  '--strict',
+  '--skipLibCheck',
+  '--exactOptionalPropertyTypes',
+  '--allowImportingTsExtensions',
+  '--target',
+  'es2024',
+  '--lib',
+  'es2024',
+  '--types',
+  'node',
+  '--module',
+  'nodenext',
+  '--moduleResolution',
+  'nodenext',
 ];
 
 /**

@@ -57,7 +57,9 @@ describe('a step of .ci/run', () => {
 
   test('is ok and names each part that was left out', async () => {
     assert.deepEqual(await summaryOf('SKIPPED: no a/b\nSKIPPED: no c\n3 passed, 0 failed'), [
-      ...['SKIPPED the page: no a/b', 'SKIPPED the page: no c', 'ok      the page (N s)'],
+      'SKIPPED the page: no a/b',
+      'SKIPPED the page: no c',
+      'ok      the page (N s)',
     ]);
   });
 
@@ -69,11 +71,13 @@ describe('a step of .ci/run', () => {
 describe('a run of .ci/run', () => {
   test('passes when all steps pass, also with quotes and spaces in their arguments', async () => {
     const { summary, code } = await runOf(
-      ...[`later step "a 'b' c" 60 bash -c '[ "$1" = "two \\"words\\"" ]' bash 'two "words"'`, `later skip d 'no e'`],
+      `later step "a 'b' c" 60 bash -c '[ "$1" = "two \\"words\\"" ]' bash 'two "words"'`,
+      `later skip d 'no e'`,
       'for each in 1 2 3 4 5 6; do later step "step $each" 60 true; done',
     );
     assert.deepEqual(summary.slice(0, -2).sort(), [
-      ...['SKIPPED d: no e', "ok      a 'b' c (N s)"],
+      'SKIPPED d: no e',
+      "ok      a 'b' c (N s)",
       ...[1, 2, 3, 4, 5, 6].map((each) => `ok      step ${each} (N s)`),
     ]);
     assert.deepEqual(summary.slice(-2), ['1 skipped, as named above', '7 passed, 0 failed']);

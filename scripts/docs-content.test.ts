@@ -208,9 +208,19 @@ describe('the pages', async () => {
   test('name reasons, refusals and kinds of failure that exist', () => {
     const known = new Set<string>([
       ...[
-        ...[initializedReasons, missingReasons, interruptionReasons, eventReasons, refusals],
-        ...[loadBalancerReasons, serviceEventReasons, orphanEventReasons, routeReasons, removalReasons, evidenceFaults],
-        ...[nodeTagReasons, nodeTagEventReasons],
+        initializedReasons,
+        missingReasons,
+        interruptionReasons,
+        eventReasons,
+        refusals,
+        loadBalancerReasons,
+        serviceEventReasons,
+        orphanEventReasons,
+        routeReasons,
+        removalReasons,
+        evidenceFaults,
+        nodeTagReasons,
+        nodeTagEventReasons,
         volumeEventReasons,
       ].flatMap((set) => Object.keys(set)),
       ...memberReasons,
@@ -229,8 +239,18 @@ describe('the pages', async () => {
   test('name metrics that exist', () => {
     const known = new Set<string>(
       [
-        ...[agentMetrics, nodeMetrics, reportMetrics, attestationMetrics, processMetrics],
-        ...[serviceMetrics, memberMetrics, orphanMetrics, routeMetrics, ipamMetrics, nodeTagMetrics, volumeMetrics],
+        agentMetrics,
+        nodeMetrics,
+        reportMetrics,
+        attestationMetrics,
+        processMetrics,
+        serviceMetrics,
+        memberMetrics,
+        orphanMetrics,
+        routeMetrics,
+        ipamMetrics,
+        nodeTagMetrics,
+        volumeMetrics,
       ].flatMap((set) => Object.values(set).map(({ name }) => name)),
     );
     for (const { path, text } of prose)

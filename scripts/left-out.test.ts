@@ -129,7 +129,11 @@ test('both bundles have what the metrics need of prom-client', async () => {
     await build({
       entryPoints: ['common/process/metrics.ts'],
       absWorkingDir: join(import.meta.dirname, '..'),
-      ...{ outfile, bundle: true, platform: 'node', format: 'cjs', logLevel: 'warning' },
+      outfile,
+      bundle: true,
+      platform: 'node',
+      format: 'cjs',
+      logLevel: 'warning',
       plugins: [...plugins],
     });
     const metrics = createRequire(import.meta.url)(outfile);

@@ -16,6 +16,15 @@ test('no line of the sources is longer than 120 characters, comments and texts i
   assert.deepEqual(long, []);
 });
 
+test('no literal is spread into another: a spread says that its fields may come from elsewhere', () => {
+  const packed = sources.flatMap(({ path, lines }) =>
+    lines.flatMap((line, at) =>
+      /^\s*\.\.\.(\{.*\}|\{|\[('[^']*'(, )?)+\]),?$/.test(line) ? [`${path}:${at + 1}`] : [],
+    ),
+  );
+  assert.deepEqual(packed, []);
+});
+
 test('no comment names a file of ours that does not exist', () => {
   // Every file and folder by its whole path and by each shorter ending of it, as comments name them.
   const names = new Set(

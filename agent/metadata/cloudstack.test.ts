@@ -28,8 +28,14 @@ const tree = (all: Readonly<Record<string, string>>) =>
   Object.fromEntries(Object.entries(all).map(([key, text]) => [`/latest/meta-data/${key}`, `${text}\n`]));
 const without = (key: string) => Object.fromEntries(Object.entries(keys).filter(([name]) => name !== key));
 const instance = {
-  ...{ cloud: 'cloudstack', id, providerID: `external-cloudstack://${id}`, incarnation: id, name: 'node-7' },
-  ...{ zone: 'SimZone1', region: 'SimZone1', type: 'SmallInstance' },
+  cloud: 'cloudstack',
+  id,
+  providerID: `external-cloudstack://${id}`,
+  incarnation: id,
+  name: 'node-7',
+  zone: 'SimZone1',
+  region: 'SimZone1',
+  type: 'SmallInstance',
   addresses: [
     { type: 'Hostname', address: 'node-7' },
     { type: 'InternalIP', address: '10.1.1.62' },

@@ -103,7 +103,14 @@ async function instanceOf(read: ReadKey, { region, dmi }: SourceOptions, signal:
   // The public one may be that of the router, which all VMs of the network share.
   addresses.add('InternalIP', addressOf(context, 'local-ipv4', await needed('local-ipv4', 'an IPv4 address')));
   return {
-    ...{ cloud, id, providerID: providerId.print({ instanceId: id }), incarnation: id, name },
-    ...{ zone, region: region ?? zone, ...(type !== undefined && { type }), addresses: addresses.all },
+    cloud,
+    id,
+    providerID: providerId.print({ instanceId: id }),
+    incarnation: id,
+    name,
+    zone,
+    region: region ?? zone,
+    ...(type !== undefined && { type }),
+    addresses: addresses.all,
   };
 }

@@ -43,7 +43,10 @@ for (const [what, values] of [
 
 function source(guestinfo: AskGuestinfo) {
   return vsphere.open({
-    ...{ clock: systemClock(), random: seededRandom(1), log: silentLog, guestinfo },
+    clock: systemClock(),
+    random: seededRandom(1),
+    log: silentLog,
+    guestinfo,
     dmi: { productSerial: 'VMware-42 2e 49 56 ad 22 11 39-6d 72 59 cc 8f 26 bc 90' },
   });
 }

@@ -164,7 +164,8 @@ test('reads a seed from the volume of the machine, and without provider-id takes
   const base = { clock: systemClock(), random: seededRandom(1), log: silentLog, interfaces };
   const productUuid = '0a6e30c4-58a1-4c1e-9f7c-2f5d3a1b0c9d';
   const volume = (content: string) => async () => ({
-    ...{ label: 'cidata' as const, device: '/dev/disk/by-label/cidata' },
+    label: 'cidata' as const,
+    device: '/dev/disk/by-label/cidata',
     text: async (path: string) => (path === 'meta-data' ? content : undefined),
   });
   const written = nocloud.open({ ...base, dmi: { productUuid }, seedVolume: volume(text) });
@@ -177,12 +178,15 @@ test('reads a seed from the volume of the machine, and without provider-id takes
 test('takes no SMBIOS UUID that many machines share for the identity of one', async () => {
   const base = { clock: systemClock(), random: seededRandom(1), log: silentLog, interfaces };
   const seedVolume = async () => ({
-    ...{ label: 'cidata' as const, device: '/dev/sr0' },
+    label: 'cidata' as const,
+    device: '/dev/sr0',
     text: async () => 'instance-id: 5c0f\n',
   });
   for (const productUuid of [
-    ...['00000000-0000-0000-0000-000000000000', 'ffffffff-ffff-ffff-ffff-ffffffffffff'],
-    ...['03000200-0400-0500-0006-000700080009', '00020003-0004-0005-0006-000700080009'],
+    '00000000-0000-0000-0000-000000000000',
+    'ffffffff-ffff-ffff-ffff-ffffffffffff',
+    '03000200-0400-0500-0006-000700080009',
+    '00020003-0004-0005-0006-000700080009',
   ]) {
     const error = await failureOf(nocloud.open({ ...base, dmi: { productUuid }, seedVolume }).read(never));
     assert.match(error.message, /provider-id: missing/);

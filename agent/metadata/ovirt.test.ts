@@ -24,7 +24,10 @@ const volumeWith = (files: Readonly<Record<string, string>>) => async () => ({
 });
 
 const bare = {
-  ...{ cloud: 'ovirt', id, providerID: `ovirt://${id}`, incarnation: id },
+  cloud: 'ovirt',
+  id,
+  providerID: `ovirt://${id}`,
+  incarnation: id,
   addresses: [{ type: 'InternalIP', address: '10.1.0.7' }],
 };
 
@@ -38,7 +41,11 @@ test('reads name, zone and region of a VM of oVirt from its cloud-init volume', 
   const drive = JSON.stringify({ uuid: 'another', hostname: 'node-7', meta });
   const source = open({ seedVolume: volumeWith({ 'openstack/latest/meta_data.json': drive }) });
   assert.deepEqual(await source.read(never), {
-    ...{ ...bare, name: 'node-7', zone: 'rack-1', region: 'hel', type: 'large' },
+    ...bare,
+    name: 'node-7',
+    zone: 'rack-1',
+    region: 'hel',
+    type: 'large',
     addresses: [{ type: 'Hostname', address: 'node-7' }, ...bare.addresses],
   });
 });

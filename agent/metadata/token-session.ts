@@ -60,7 +60,7 @@ export function createTokenSession(
       (candidate) => fetchToken(scheme, candidate, clock, signal),
       signal,
     );
-    log.debug('metadata token fetched', { endpoint: client.baseUrl, wanted: answer.token !== undefined });
+    log.debug('metadata token fetched', { endpoint: client.baseUrl, desired: answer.token !== undefined });
     opened = answer;
     return answer;
   }

@@ -45,7 +45,11 @@ async function openSimulated(): Promise<CountedWorld> {
   const cloud = createSimulatedCloud({ clock, random: seededRandom(4) });
   const calls: CloudCall[] = [];
   const world = simulatedWorld({
-    ...{ cloud, clock, http: inProcessHttp(cloud.api, clock), url: 'http://cloud', settleMs: 5000 },
+    cloud,
+    clock,
+    http: inProcessHttp(cloud.api, clock),
+    url: 'http://cloud',
+    settleMs: 5000,
     onCall: (call) => calls.push(call),
     during: (work) => advanceDuring(clock, work),
     pass: (ms) => clock.advance(ms),

@@ -23,8 +23,16 @@ describe('the proxies of the environment', () => {
 
   it('are never asked for this machine and its metadata services', () => {
     for (const host of [
-      ...['localhost', '127.0.0.1', '127.8.9.1', '[::1]', '[::ffff:127.0.0.1]', '169.254.169.254', '[fe80::a9fe:a9fe]'],
-      ...['metadata.google.internal', '100.100.100.200', '[fd00:ec2::254]'],
+      'localhost',
+      '127.0.0.1',
+      '127.8.9.1',
+      '[::1]',
+      '[::ffff:127.0.0.1]',
+      '169.254.169.254',
+      '[fe80::a9fe:a9fe]',
+      'metadata.google.internal',
+      '100.100.100.200',
+      '[fd00:ec2::254]',
     ])
       assert.equal(chosen(`http://${host}/latest`), undefined, host);
   });

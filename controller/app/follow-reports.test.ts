@@ -48,8 +48,15 @@ describe('the reports of the leader', () => {
     store = createReportStore(clock);
     answer = () => ({ lines: reportLines(leader, clock, 10) });
     server = createSecureServer({
-      ...{ clock, log: silentLog, api, credentials, live: [], ready: [], metrics: createMetricRegistry() },
-      ...{ configz: () => ({}), reports: () => answer() },
+      clock,
+      log: silentLog,
+      api,
+      credentials,
+      live: [],
+      ready: [],
+      metrics: createMetricRegistry(),
+      configz: () => ({}),
+      reports: () => answer(),
     });
     url = `https://127.0.0.1:${await server.listen({ host: '127.0.0.1', port: 0 })}/reports`;
   });

@@ -75,7 +75,7 @@ export function createNetwork(context: NetworkContext, options: NetworkOptions):
   if (services && metrics)
     tasks.push(
       createUnservedTask(
-        { ...{ api, clock, random, services, events, metrics, paused }, log: logOf('service') },
+        { api, clock, random, services, events, metrics, paused, log: logOf('service') },
         { why, loadBalancerClasses: options.loadBalancerClasses, queueMetrics },
       ),
     );
@@ -94,7 +94,10 @@ export function createNetwork(context: NetworkContext, options: NetworkOptions):
         })
       : undefined;
   const pods = createPodSource({
-    ...{ api: readApi, clock, random, pageSize: context.pageSize },
+    api: readApi,
+    clock,
+    random,
+    pageSize: context.pageSize,
     log: logOf('service'),
   });
   if (services && metrics && members) {
@@ -128,7 +131,14 @@ export function createNetwork(context: NetworkContext, options: NetworkOptions):
     tasks.push(withMembers(task, members, nodes));
     const sweep = createOrphanSweep(
       {
-        ...{ api, clock, random, log: logOf('service'), services, clouds, events, paused },
+        api,
+        clock,
+        random,
+        log: logOf('service'),
+        services,
+        clouds,
+        events,
+        paused,
         metrics: registry.define(orphanMetrics),
         permit: createPermit({ fence, paused }),
       },
@@ -184,7 +194,14 @@ export function createNetwork(context: NetworkContext, options: NetworkOptions):
     tasks.push(
       createIpamTask(
         {
-          ...{ api, clock, random, log: logOf('ipam'), nodes, resolver, events, paused },
+          api,
+          clock,
+          random,
+          log: logOf('ipam'),
+          nodes,
+          resolver,
+          events,
+          paused,
           metrics: registry.define(ipamMetrics),
         },
         { ...options.ipam, queueMetrics },

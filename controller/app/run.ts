@@ -53,7 +53,10 @@ export async function runController(options: RunOptions, deps: RunDeps): Promise
   const clouds = await createCloudSet(
     options.clouds,
     {
-      ...{ clock, random, log, env },
+      clock,
+      random,
+      log,
+      env,
       mutationTimeoutMs: writeTimeoutMs(options.lease.durationMs),
       onCall: (call) => metrics?.onCloudCall(call),
       onWait: (wait) => metrics?.onCloudWait(wait),
@@ -129,7 +132,11 @@ async function runReplica(
   );
   const { nodes } = replica;
   const attestor = openAttestor({
-    ...{ clock, log, registry, clouds, nodes },
+    clock,
+    log,
+    registry,
+    clouds,
+    nodes,
     trust: options.trust,
     reports: replica.context.reports,
   });
@@ -138,7 +145,12 @@ async function runReplica(
     options.webhooks === undefined || options.dryRun
       ? undefined
       : serveWebhooks(options.webhooks, {
-          ...{ clock, log, registry, clouds, paused: replica.context.paused, ofReports: certificate.promise },
+          clock,
+          log,
+          registry,
+          clouds,
+          paused: replica.context.paused,
+          ofReports: certificate.promise,
         });
   // The report API writes its certificates and the URLs of replicas, which a dry run must not do.
   const service = options.dryRun

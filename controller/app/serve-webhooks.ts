@@ -59,7 +59,10 @@ export function serveWebhooks(options: WebhookOptions, parts: WebhookParts): Web
   async function certificate(): Promise<ServingCredentials> {
     if (options.files === undefined) return parts.ofReports;
     watched = await watchCredentialFiles({
-      ...{ ...options.files, clock, log, readFile: (path) => readFile(path, 'utf8') },
+      ...options.files,
+      clock,
+      log,
+      readFile: (path) => readFile(path, 'utf8'),
       onChange: (credentials) => server?.reload(credentials),
     });
     return watched.credentials;

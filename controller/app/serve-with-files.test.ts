@@ -69,7 +69,9 @@ describe('a server with certificate files of the operator', () => {
       },
       {
         address: { host: '127.0.0.1', port: 0 },
-        ...{ url: 'https://127.0.0.1:10270', identity: 'a', audience: 'mooring' },
+        url: 'https://127.0.0.1:10270',
+        identity: 'a',
+        audience: 'mooring',
         serviceAccount: { namespace: 'kube-system', name: 'mooring-agent' },
         files,
       },

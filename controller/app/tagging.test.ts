@@ -9,7 +9,11 @@ import { OptionError } from './options/options.ts';
 import { createTagging } from './tagging.ts';
 
 const cloud = (name: string, more: Partial<ConfiguredCloud> = {}): ConfiguredCloud => ({
-  ...{ name, scope: name, accepts: () => true, selector: undefined, api: undefined },
+  name,
+  scope: name,
+  accepts: () => true,
+  selector: undefined,
+  api: undefined,
   ...more,
 });
 const aws = cloud('aws', { api: { nodeTags: createNodeTags({} as never) } as never });

@@ -34,15 +34,17 @@ export function createLabelledVolumes(context: NetworkContext): LabelledVolumes 
     return none;
   }
   const volumes = createListWatch({
-    ...{ api: readApi, path: volumesPath, clock, random, log },
+    api: readApi,
+    path: volumesPath,
+    clock,
+    random,
+    log,
     trim: (raw) => viewVolume(raw, lookups.sources),
     ...(context.pageSize === undefined ? {} : { pageSize: context.pageSize }),
   });
   const metrics = registry.define(volumeMetrics);
   return {
-    tasks: [
-      createVolumeTask({ ...{ api, clock, random, log, volumes, lookups, events, metrics, queueMetrics, paused } }),
-    ],
+    tasks: [createVolumeTask({ api, clock, random, log, volumes, lookups, events, metrics, queueMetrics, paused })],
     cache: volumes,
     start: () => volumes.start(),
     stop: () => volumes.stop(),

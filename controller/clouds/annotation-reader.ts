@@ -26,7 +26,8 @@ export function createAnnotationReader<Name extends string>(
     problems.push(`${options.sourceOf(name)}: ${shown}, expected ${expected}`);
   }
   return {
-    ...{ wrong, problems },
+    wrong,
+    problems,
     read(name, parse) {
       const text = options.textOf(name);
       const value = text === undefined ? undefined : parse(text);

@@ -11,7 +11,11 @@ describe('the kit of a cloud that is no part of Mooring', () => {
   const clock = fakeClock();
   const calls: CloudCall[] = [];
   const context: CloudContext = {
-    ...{ clock, random: () => 0.5, log: silentLog, env: {}, onCall: (call) => calls.push(call) },
+    clock,
+    random: () => 0.5,
+    log: silentLog,
+    env: {},
+    onCall: (call) => calls.push(call),
   };
   const options = { endpoint: 'http://api.test/v1', authorization: 'Bearer x', callsPerSecond: 10, burst: 10 };
 
@@ -72,7 +76,9 @@ describe('the kit of a cloud that is no part of Mooring', () => {
   it('lists instances and proves absence by a request for the id', async () => {
     const kit = createCloudKit('example');
     const there: Seen = {
-      ...{ state: 'found', power: 'running', request: 'list' },
+      state: 'found',
+      power: 'running',
+      request: 'list',
       instance: { cloud: 'example', id: '1', name: 'one', providerID: 'example://1', addresses: [] },
     };
     const asked: string[] = [];

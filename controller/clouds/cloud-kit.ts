@@ -41,7 +41,14 @@ export function createCloudKit(cloud: string, wrapHttp?: WrapHttp): CloudKit {
       const { endpoint, authorization, callsPerSecond: perSecond, burst, timeoutMs = 15_000 } = options;
       const { http, close } = openConnections(context, { wrapHttp });
       const api = createJsonApi({
-        ...{ cloud, http, clock, onCall, endpoint, authorization, timeoutMs, mutationTimeoutMs },
+        cloud,
+        http,
+        clock,
+        onCall,
+        endpoint,
+        authorization,
+        timeoutMs,
+        mutationTimeoutMs,
         gate: createRateLimiter({ cloud, clock, random, limits: { perSecond, burst }, onWait }),
         errorOf: (operation, answer) => errorOf(cloud, operation, answer, clock.now()),
       });

@@ -31,7 +31,8 @@ export function configuredModule<Config extends { readonly warnings: readonly st
   memberChoice?: MemberChoice,
 ): CloudModule {
   return {
-    ...{ name, ...(memberChoice && { memberChoice }) },
+    name,
+    ...(memberChoice && { memberChoice }),
     async open(file, context) {
       const { readText } = configFilesOf(name);
       const config = await read(file, context.env, readText);

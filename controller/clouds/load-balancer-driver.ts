@@ -44,7 +44,8 @@ type Facts = Pick<
 /**
  * The load balancers of one cloud, as resources: the engine makes them what Services ask for. `desire` and the
  * functions here are called without a read before: what they need besides annotations and members, the readers have to
- * show, or read before they answer. A refusal of `desire` keeps what it is about as it is by a want with `asItStands`.
+ * show, or read before they answer. A refusal of `desire` keeps what it is about as it is by a want with
+ * `leaveUnchanged`.
  */
 export interface LoadBalancerDriver extends Driver<DesireInput>, Facts {
   /** The kind of the load balancers themselves. A Service's own has the key `main`. */

@@ -1,7 +1,7 @@
 import type { Found, Want } from '../engine/resource.ts';
 
 /**
- * What is wanted for a Service with source ranges that this load balancer cannot keep: a new listener would be open to
+ * What is desired for a Service with source ranges that this load balancer cannot keep: a new listener would be open to
  * everybody, so none is made, and nothing at all where nothing stands. What stands is kept and gets its members. Pure.
  *
  * @param own what this Service has

@@ -64,7 +64,9 @@ export function readVariables(options: VariablesOptions): Variables {
   }
 
   return {
-    ...{ text, wrong, files },
+    text,
+    wrong,
+    files,
     matching(name, pattern, expected) {
       const value = text(name);
       return value === undefined || pattern.test(value) ? value : wrong(name, expected, undefined);

@@ -48,8 +48,17 @@ export function planCommand(environment: CommandEnvironment): CommandDefinition 
           io,
           (api, clouds, _log, namespace) =>
             makePlan({
-              ...{ api, clouds, namespace, clock, ahead, random, options, say, listening },
-              ...{ aheadMs: values.ahead, reportOnly: readReportOnly(values, clouds) },
+              api,
+              clouds,
+              namespace,
+              clock,
+              ahead,
+              random,
+              options,
+              say,
+              listening,
+              aheadMs: values.ahead,
+              reportOnly: readReportOnly(values, clouds),
             }),
           { planningClock: ahead },
         );

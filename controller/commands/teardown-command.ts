@@ -84,7 +84,10 @@ export function teardownCommand(environment: CommandEnvironment): CommandDefinit
           for (const { scope, formerScopes, api: cloud } of clouds)
             if (cloud?.routes && values.configureCloudRoutes) await records.load(scope, formerScopes);
           const context: TeardownContext = {
-            ...{ api, clock, log, clouds },
+            api,
+            clock,
+            log,
+            clouds,
             cluster: { uid: await readClusterUid(api), name: values.clusterName },
             loadBalancerClasses: values.loadBalancerClass,
             policy: { ...strictPolicy, ...desirePolicyOf(values), retain: values.allowRetain.flatMap(grantsOf) },

@@ -29,7 +29,12 @@ export function uiCommand({ clock, random, signal }: CommandEnvironment): Comman
         const log = openLog(clock, values, io.stderr);
         await withApi(values, { clock, log, env: io.env }, async (api, connection) => {
           const ui = await openUi({
-            ...{ api, clock, random, log, server: connection.server, readMetrics },
+            api,
+            clock,
+            random,
+            log,
+            server: connection.server,
+            readMetrics,
             page: async () => (await import('./ui/page-files.ts')).readPageFiles(),
             port: values.port,
             where: {

@@ -21,7 +21,9 @@ const event = (message: string): KubeCall => ({
   verb: 'create',
   path: '/api/v1/namespaces/default/events',
   body: {
-    ...{ type: 'Warning', reason: 'SyncLoadBalancerFailed', message },
+    type: 'Warning',
+    reason: 'SyncLoadBalancerFailed',
+    message,
     involvedObject: { kind: 'Service', namespace: 'default', name: 'web3' },
   },
 });
@@ -30,7 +32,8 @@ const orphaned: KubeCall = {
   verb: 'create',
   path: '/api/v1/namespaces/kube-system/events',
   body: {
-    ...{ type: 'Warning', reason: 'OrphanedLoadBalancer' },
+    type: 'Warning',
+    reason: 'OrphanedLoadBalancer',
     message: 'Load balancer lb-7 in cloud/a belongs to Service default/web (uid u-1), which does not exist',
     involvedObject: { kind: 'Namespace', name: 'kube-system' },
   },

@@ -21,7 +21,9 @@ interface NodeObject {
 
 const path = '/api/v1/nodes/a';
 const labelled = (labels: Readonly<Record<string, string>>, resourceVersion?: string): KubeCall => ({
-  ...{ verb: 'patch', patch: 'merge', path },
+  verb: 'patch',
+  patch: 'merge',
+  path,
   body: { metadata: { labels, ...(resourceVersion !== undefined && { resourceVersion }) } },
 });
 const conflict = (error: unknown) => error instanceof KubeError && error.status === 409;
@@ -49,7 +51,12 @@ describe('the overlay of the API', () => {
   function cache(): ListWatch<NodeObject> {
     const trim = (raw: unknown) => raw as NodeObject;
     return createListWatch({
-      ...{ api, path: '/api/v1/nodes', trim, clock, random: seededRandom(2), log: silentLog },
+      api,
+      path: '/api/v1/nodes',
+      trim,
+      clock,
+      random: seededRandom(2),
+      log: silentLog,
     });
   }
 

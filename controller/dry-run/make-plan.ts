@@ -74,8 +74,17 @@ export async function makePlan(parts: PlanParts): Promise<Plan> {
   const registry = createMetricRegistry();
   const replica = createReplica(
     {
-      ...{ api: dry.api, clouds: dry.clouds, namespace, clock: ahead, random, log: parts.log ?? silentLog, registry },
-      ...{ metrics: createProcessMetrics(registry), identity: 'plan', host: 'plan', onStartedLeading() {} },
+      api: dry.api,
+      clouds: dry.clouds,
+      namespace,
+      clock: ahead,
+      random,
+      log: parts.log ?? silentLog,
+      registry,
+      metrics: createProcessMetrics(registry),
+      identity: 'plan',
+      host: 'plan',
+      onStartedLeading() {},
       ...(parts.pageSize !== undefined && { pageSize: parts.pageSize }),
     },
     { ...options, lease: { ...options.lease, elect: false } },
@@ -90,14 +99,21 @@ export async function makePlan(parts: PlanParts): Promise<Plan> {
   const running = replica.run(stopping.signal);
   try {
     const skipping = skipToEnd(parts, rest, {
-      ...{ calls: () => dry.activity.calls, hasFailed: () => record.problems().length > 0, progress },
+      calls: () => dry.activity.calls,
+      hasFailed: () => record.problems().length > 0,
+      progress,
     });
     // The run ends only when it fails.
     await Promise.race([skipping, running]);
     const held = await resting(
       heldBack.found({
-        ...{ api: dry.api, nodes: replica.nodes.values(), clouds, isPaused, changes: record.changes() },
-        ...{ services: options.loops.service, listens: listening !== undefined },
+        api: dry.api,
+        nodes: replica.nodes.values(),
+        clouds,
+        isPaused,
+        changes: record.changes(),
+        services: options.loops.service,
+        listens: listening !== undefined,
       }),
     );
     return {
@@ -119,7 +135,9 @@ function accepted(clouds: readonly ConfiguredCloud[], reportOnly: ReadonlySet<st
   return clouds
     .filter((cloud) => cloud.api === undefined && accountProblems([cloud], reportOnly).length === 0)
     .map(({ name, scope, reportOnly: why }) => ({
-      ...{ of: scope, object: `cloud ${name}`, action: 'hold' },
+      of: scope,
+      object: `cloud ${name}`,
+      action: 'hold',
       what: `it is report-only${why ? ` (${why})` : ''}: nothing of it is looked up, and none of its Nodes is deleted`,
     }));
 }

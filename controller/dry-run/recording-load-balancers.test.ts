@@ -6,12 +6,17 @@ import { createChangeRecord } from './change-record.ts';
 import { recordingLoadBalancers } from './recording-load-balancers.ts';
 
 const step = (resource: string, fields: Partial<LoadBalancerStep> = {}): LoadBalancerStep => ({
-  ...{ action: 'create', resource, target: 'main', summary: `create ${resource}` },
+  action: 'create',
+  resource,
+  target: 'main',
+  summary: `create ${resource}`,
   ...fields,
 });
 const planFor = (service: string, fields: Partial<LoadBalancerPlan>): LoadBalancerPlan => ({
   request: { owner: { cluster: 'c', service }, desired: undefined, retain: false },
-  ...{ steps: [], refusals: [], waitMs: undefined },
+  steps: [],
+  refusals: [],
+  waitMs: undefined,
   ...fields,
 });
 

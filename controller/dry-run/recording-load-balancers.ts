@@ -37,7 +37,12 @@ export function recordingLoadBalancers(balancers: LoadBalancers, scope: string, 
     for (const [step, service] of listedBy) if (service === owner.service) listedBy.delete(step);
     const changes = plan.steps.filter(isListedHere).map(
       ({ action, resource, target, summary }): PlannedChange => ({
-        ...{ of: scope, object, action, resource, target, what: summary },
+        of: scope,
+        object,
+        action,
+        resource,
+        target,
+        what: summary,
       }),
     );
     const follows =
@@ -105,8 +110,16 @@ export function recordingLoadBalancers(balancers: LoadBalancers, scope: string, 
       for (const step of next.steps) onStep?.(step);
       const real = seen.get(owner.service);
       const observed = desired && {
-        ...{ id: undefined, name: desired.name, ingress: [], attached: false, retained: false, createdAtMs: undefined },
-        ...{ service: desired.service, ...real, owner, state: 'active' as const },
+        id: undefined,
+        name: desired.name,
+        ingress: [],
+        attached: false,
+        retained: false,
+        createdAtMs: undefined,
+        service: desired.service,
+        ...real,
+        owner,
+        state: 'active' as const,
         members: desired.members.map(({ providerID, draining }) => ({ providerID, draining, healthy: undefined })),
       };
       const steps = new Set([...next.steps, ...plan.steps].map(textOf));

@@ -24,7 +24,10 @@ export function recordingRoutes(routes: Routes, scope: string, record: ChangeRec
     async create({ destination, providerID, node }, { permit }) {
       permit(0);
       const made: ObservedRoute = {
-        ...{ id: `planned ${destination} ${providerID}`, destination, providerID, blackhole: false },
+        id: `planned ${destination} ${providerID}`,
+        destination,
+        providerID,
+        blackhole: false,
         ours: routes.tagged ? true : undefined,
       };
       created.set(made.id, made);

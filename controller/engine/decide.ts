@@ -26,7 +26,7 @@ export type Decision =
       readonly is: 'replace';
       readonly found: Found;
       readonly why: string;
-      readonly first: 'make' | 'break';
+      readonly order: 'createFirst' | 'deleteFirst';
       readonly freeing: Found | undefined;
     };
 
@@ -127,7 +127,7 @@ function decideOnce(
   /** Whether it can be created now: not while an earlier create may still appear. `free`: the one to delete first. */
   function claim(want: Want, kind: Kind, current?: Found): Decision | { readonly free: Found | undefined } {
     const name = nameOf(want);
-    const unseenMs = kind.again === 'look' ? input.unseenMs(name, kind) : 0;
+    const unseenMs = kind.retryCreate === 'afterSearch' ? input.unseenMs(name, kind) : 0;
     if (unseenMs > 0) return wait(name, 'the result of an earlier create may not be visible yet', unseenMs);
     const within = want.within === undefined ? undefined : bound.get(want.within);
     const slot = want.slot?.replace('{within}', within ?? '?');
@@ -172,11 +172,11 @@ function decideOnce(
 
   function comparedWith(current: Found, want: Want, kind: Kind): Comparison {
     const pointsAt = pointsAtOf(current);
-    for (const spec of match.unmarked.has(current) ? (want.asGood ?? []) : [])
+    for (const spec of match.unmarked.has(current) ? (want.alsoAccepted ?? []) : [])
       if ('same' in kind.compare(current, spec, pointsAt)) return { same: true };
     const compared = kind.compare(current, input.specOf(want, current), pointsAt);
     if (current.status === 'failed' && 'same' in compared)
-      return { replace: 'it has failed', first: want.slot === undefined ? 'make' : 'break' };
+      return { replace: 'it has failed', order: want.slot === undefined ? 'createFirst' : 'deleteFirst' };
     return compared;
   }
 
@@ -198,7 +198,7 @@ function decideOnce(
     const compared: Comparison =
       causeName === undefined
         ? comparedWith(current, want, kind)
-        : { replace: `${causeName} is replaced`, first: 'break' };
+        : { replace: `${causeName} is replaced`, order: 'deleteFirst' };
     if ('same' in compared) return { is: 'keep', found: current, changes: [], isMarked };
     if ('replace' in compared) {
       const why = frozen.get(name) ?? compared.replace;
@@ -212,9 +212,9 @@ function decideOnce(
       bound.delete(name);
       nameOfId.delete(identityOf(current));
       // The holder of its slot is deleted first, and this one may refer to the holder.
-      const first = claimed.free === undefined ? compared.first : 'break';
-      if (first === 'break') broken.set(identityOf(current), name);
-      return { is: 'replace', found: current, why: compared.replace, first, freeing: claimed.free };
+      const order = claimed.free === undefined ? compared.order : 'deleteFirst';
+      if (order === 'deleteFirst') broken.set(identityOf(current), name);
+      return { is: 'replace', found: current, why: compared.replace, order, freeing: claimed.free };
     }
     const changes = compared.changes.filter((change) => {
       const subject =
@@ -239,7 +239,7 @@ function decideOnce(
       for (const candidate of match.candidates(name)) used.add(candidate);
       decided.set(name, blocked);
     } else if (want.use !== undefined) decided.set(name, use({ ...want, use: want.use }));
-    else if (want.asItStands) decided.set(name, keepUnchanged(want, current));
+    else if (want.leaveUnchanged) decided.set(name, keepUnchanged(want, current));
     else if (current === undefined) decided.set(name, make(want, kind));
     else {
       const decision = keep(want, kind, current);

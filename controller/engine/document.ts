@@ -66,8 +66,8 @@ export function createDocuments(types: readonly DocumentType[], parts: Documents
       return isAudited;
     },
     /** Reads the documents whose state a write has left unknown, and desired ones that were never read. */
-    async refresh(wanted: readonly { readonly type: DocumentType; readonly name: string }[]): Promise<void> {
-      for (const { type, name } of wanted) writerOf(type, name);
+    async refresh(named: readonly { readonly type: DocumentType; readonly name: string }[]): Promise<void> {
+      for (const { type, name } of named) writerOf(type, name);
       await Promise.all([...documents.values()].map((writer) => writer.refresh()));
     },
     /** Parses documents again whose parts depend on what was read since. Makes no call. */

@@ -49,8 +49,15 @@ export function createEngine<D>(engine: EngineParts<D>) {
   const ineffectiveCalls = createIneffectiveCalls(nowMs);
   const journals = createJournals(engine.saveJournal, nowMs);
   const core: Core = {
-    ...{ ...base, inventory, documents, operations, shared, ineffectiveCalls, onStep: engine.onStep },
-    ...{ batches: createBatches({ clock, inventory, shared, operations }), locks: createLocks() },
+    ...base,
+    inventory,
+    documents,
+    operations,
+    shared,
+    ineffectiveCalls,
+    onStep: engine.onStep,
+    batches: createBatches({ clock, inventory, shared, operations }),
+    locks: createLocks(),
     permit: (owner) => engine.permit(owner),
   };
   const observed = createObservedState(core);

@@ -5,7 +5,9 @@ import { createFoundIndex, type FoundIndex } from './found-index.ts';
 import { everyService, type Found, identityOf, type Kind } from './resource.ts';
 
 const kind = (name: string, more: Partial<Kind> = {}): Kind => ({
-  ...{ kind: name, again: 'safe', compare: () => ({ same: true }) },
+  kind: name,
+  retryCreate: 'atOnce',
+  compare: () => ({ same: true }),
   ...more,
 });
 const kinds = new Map([kind('lb'), kind('part', { within: 'lb' })].map((one) => [one.kind, one]));
@@ -21,7 +23,9 @@ const anyFound = fc
   })
   .map(
     ({ service, within, ...one }): Found => ({
-      ...{ ...one, status: one.status as Found['status'], body: undefined },
+      ...one,
+      status: one.status as Found['status'],
+      body: undefined,
       ...(one.kind === 'part' && within !== undefined && { within }),
       ...(service !== undefined && { owner: { cluster: 'c', service } }),
     }),

@@ -11,7 +11,7 @@ import type { Found, Kind, Reader } from './resource.ts';
 const owner = { cluster: 'c1', service: 'u1' };
 const kind = (name: string, more: Partial<Kind> = {}): [string, Kind] => [
   name,
-  { kind: name, again: 'safe', compare: () => ({ same: true }), ...more },
+  { kind: name, retryCreate: 'atOnce', compare: () => ({ same: true }), ...more },
 ];
 const lb = (id: string, more: Partial<Found> = {}): Found => ({
   kind: 'lb',
@@ -29,7 +29,9 @@ function setUp(details: boolean | readonly [number, number] = false) {
   const clock = fakeClock();
   const state = { list: [] as Found[], read: [] as string[], fails: false, isFresh: false };
   const detail = (kind: string, maxAgeMs: number, shown: string) => ({
-    ...{ kind: 'lb', parts: [kind], maxAgeMs },
+    kind: 'lb',
+    parts: [kind],
+    maxAgeMs,
     async read({ id }: Found) {
       state.read.push(`${id}${shown}`);
       return [{ kind, id: `${kind} of ${id}`, within: id, status: 'ready' as const, body: '' }];
@@ -344,7 +346,7 @@ describe('operations of one kind', () => {
       const startedMs = clock.monotonic();
       endsAtMs = startedMs + 40_000;
       pollsMs.length = 0;
-      const ended = operations.end(id, { like: 'create', ms: 20_000 });
+      const ended = operations.end(id, { estimateKey: 'create', ms: 20_000 });
       assert.ok(operations.isWaitedFor(id));
       await clock.advance(60_000);
       await ended;

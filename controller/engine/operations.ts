@@ -8,7 +8,7 @@ export type Operations = ReturnType<typeof createOperations>;
 interface Waiting {
   readonly promise: Promise<void>;
   readonly sinceMs: number;
-  readonly like: string | undefined;
+  readonly estimateKey: string | undefined;
   dueMs: number;
   delayMs: number;
   polls: number;
@@ -38,8 +38,8 @@ export function createOperations({ clock, signal, poll }: Pick<Basics, 'clock' |
   function close(id: string, state: OperationState | { readonly error: unknown }): void {
     const one = waiting.get(id);
     waiting.delete(id);
-    if (one?.like !== undefined && state === 'done')
-      lasted.set(one.like, (nowMs() - one.sinceMs) * (one.polls === 1 ? firstPollShare : 1));
+    if (one?.estimateKey !== undefined && state === 'done')
+      lasted.set(one.estimateKey, (nowMs() - one.sinceMs) * (one.polls === 1 ? firstPollShare : 1));
     if (state === 'done') one?.resolve();
     else one?.reject(typeof state === 'object' && 'error' in state ? state.error : state);
   }
@@ -108,10 +108,10 @@ export function createOperations({ clock, signal, poll }: Pick<Basics, 'clock' |
       const { promise, resolve, reject } = Promise.withResolvers<void>();
       // A rejection after every caller has given up must not end the process.
       promise.catch(() => undefined);
-      const aboutMs = lasts === undefined ? firstMs : Math.min(lasted.get(lasts.like) ?? lasts.ms, 2 * lasts.ms);
+      const aboutMs = lasts === undefined ? firstMs : Math.min(lasted.get(lasts.estimateKey) ?? lasts.ms, 2 * lasts.ms);
       const delayMs = Math.min(maxMs, Math.max(firstMs, lasts === undefined ? firstMs * 1.5 : aboutMs / 6));
       const times = { sinceMs: nowMs(), dueMs: nowMs() + aboutMs, delayMs, polls: 0, failures: 0 };
-      waiting.set(operation, { promise, like: lasts?.like, ...times, resolve, reject });
+      waiting.set(operation, { promise, estimateKey: lasts?.estimateKey, ...times, resolve, reject });
       if (signal?.aborted) stopped();
       else arm();
       return promise;

@@ -55,7 +55,7 @@ export function ownershipOf({ kinds, owner, found, journal }: OwnershipInput) {
   /** Recorded without marks, and a marked resource refers to it or is in it: its marks were stripped. */
   function isStripped(one: Found): boolean {
     // Otherwise a user who can write the record could claim a resource of others that has a consent mark.
-    if (!isUnmarkedRecord(one) || one.lent === true || containerOf(one) !== undefined) return false;
+    if (!isUnmarkedRecord(one) || one.consentForAnyCluster === true || containerOf(one) !== undefined) return false;
     return nearMarked.has(identityOf(one)) || refersToMarked(one);
   }
 

@@ -11,19 +11,23 @@ import type { PlanInput, Step } from './step.ts';
 const owner = { cluster: 'c1', service: 'u1' };
 const kindNamed = (kind: string, more: Partial<Kind> = {}): Kind => ({
   kind,
-  again: 'safe',
+  retryCreate: 'atOnce',
   compare(found, spec) {
-    const { value, first } = spec as { value: string; first: 'make' | 'break' | undefined };
+    const { value, order } = spec as { value: string; order: 'createFirst' | 'deleteFirst' | undefined };
     if (found.body === value) return { same: true };
-    return first === undefined
+    return order === undefined
       ? { changes: [{ what: 'value', summary: value, phase: 'set' }] }
-      : { replace: `${found.body} to ${value}`, first };
+      : { replace: `${found.body} to ${value}`, order };
   },
   ...more,
 });
-const want = (kind: string, value: string, more: Partial<Want> & { first?: 'make' | 'break' } = {}): Want => {
-  const { first, ...rest } = more;
-  return { kind, key: 'k', summary: kind, spec: { value, first }, ...rest };
+const want = (
+  kind: string,
+  value: string,
+  more: Partial<Want> & { order?: 'createFirst' | 'deleteFirst' } = {},
+): Want => {
+  const { order, ...rest } = more;
+  return { kind, key: 'k', summary: kind, spec: { value, order }, ...rest };
 };
 const found = (kind: string, body: string, more: Partial<Found> = {}): Found => {
   return { kind, id: `${kind}-1`, owner, key: 'k', status: 'ready', body, ...more };
@@ -61,7 +65,7 @@ const orderOf = ({ steps }: { readonly steps: readonly Step[] }) => stepsInOrder
 describe('a plan', () => {
   it('deletes resources that refer to a resource before it replaces that one by delete and create', () => {
     const kinds = [kindNamed('pool'), kindNamed('listener')];
-    const wants = [want('pool', 'b', { first: 'break' }), want('listener', 'x', { needs: ['pool/k'] })];
+    const wants = [want('pool', 'b', { order: 'deleteFirst' }), want('listener', 'x', { needs: ['pool/k'] })];
     const plan = planOf(kinds, wants, [found('pool', 'a'), found('listener', 'x', { refs: [refTo('pool')] })]);
     assert.deepEqual(orderOf(plan), [
       'delete listener listener-1',
@@ -73,7 +77,7 @@ describe('a plan', () => {
 
   it('keeps resources with an unreadable desired state and all that need them, and creates neither', () => {
     const kinds = [kindNamed('pool'), kindNamed('listener')];
-    const pool = want('pool', '?', { asItStands: true });
+    const pool = want('pool', '?', { leaveUnchanged: true });
     const wants = [pool, want('listener', 'y', { needs: ['pool/k'] })];
     const there = planOf(kinds, wants, [found('pool', 'a'), found('listener', 'x', { refs: [refTo('pool')] })]);
     assert.deepEqual(orderOf(there), ['update listener/k listener-1 value']);
@@ -82,7 +86,7 @@ describe('a plan', () => {
   });
 
   it('creates parts with their container, except a part that must be created alone and parts that need it', () => {
-    const net = kindNamed('net', { within: 'lb', inline: true, alone: ({ spec }) => spec !== undefined });
+    const net = kindNamed('net', { within: 'lb', inline: true, needsOwnCreate: ({ spec }) => spec !== undefined });
     const kinds = [kindNamed('lb'), net, kindNamed('port', { within: 'lb', inline: true })];
     const part = (kind: string, more: Partial<Want>) => ({ ...want(kind, 'x', { within: 'lb/k' }), ...more });
     const ports = [part('port', { key: '80' }), part('port', { key: '443', needs: ['net/k'] })];
@@ -98,7 +102,7 @@ describe('a plan', () => {
 
   it('replaces no resource that a resource with an address refers to, without consent', () => {
     const kinds = [kindNamed('pool'), kindNamed('listener')];
-    const wants = [want('pool', 'b', { first: 'break' }), want('listener', 'x', { needs: ['pool/k'] })];
+    const wants = [want('pool', 'b', { order: 'deleteFirst' }), want('listener', 'x', { needs: ['pool/k'] })];
     const all = [found('pool', 'a'), found('listener', 'x', { refs: [refTo('pool')], address: '1.1.1.1' })];
     const plan = planOf(kinds, wants, all, { mayChangeAddress: false });
     assert.deepEqual(
@@ -168,13 +172,13 @@ describe('a plan', () => {
     );
   });
 
-  for (const first of ['make', 'break'] as const)
-    it(`keeps serving from a container that others use while it is to be replaced, ${first} first`, () => {
+  for (const order of ['createFirst', 'deleteFirst'] as const)
+    it(`keeps serving from a container that others use while it is to be replaced: ${order}`, () => {
       const remove = async () => ({});
       const kinds = [kindNamed('lb', { remove }), kindNamed('part', { within: 'lb', remove })];
       const foreignPart = found('part', 'x', { id: 'foreignPart', within: 'lb-1', owner: { ...owner, service: 'u2' } });
       const all = [found('lb', 'a'), found('part', 'x', { within: 'lb-1' }), foreignPart];
-      const wants = [want('lb', 'b', { first }), want('part', 'x', { within: 'lb/k' })];
+      const wants = [want('lb', 'b', { order }), want('part', 'x', { within: 'lb/k' })];
       const plan = planOf(kinds, wants, all);
       assert.ok(!orderOf(plan).some((step) => step.startsWith('delete')), orderOf(plan).join(', '));
       assert.deepEqual(
@@ -185,7 +189,7 @@ describe('a plan', () => {
 
   it('keeps a resource with a loose reference when its target is replaced', () => {
     const kinds = [kindNamed('pool'), kindNamed('address')];
-    const wants = [want('pool', 'b', { first: 'break' }), want('address', 'x', { needs: ['pool/k'] })];
+    const wants = [want('pool', 'b', { order: 'deleteFirst' }), want('address', 'x', { needs: ['pool/k'] })];
     const all = [found('pool', 'a'), found('address', 'x', { refs: [refTo('pool', { loose: true })] })];
     assert.deepEqual(orderOf(planOf(kinds, wants, all)), ['delete pool pool-1', 'create pool/k']);
   });
@@ -233,7 +237,7 @@ describe('a plan', () => {
 
   it('deletes what has an address only when everything in its replacement has succeeded', () => {
     const kinds = [kindNamed('lb'), kindNamed('listener', { within: 'lb' })];
-    const wants = [want('lb', 'b', { first: 'make' }), want('listener', 'x', { within: 'lb/k' })];
+    const wants = [want('lb', 'b', { order: 'createFirst' }), want('listener', 'x', { within: 'lb/k' })];
     const deleteOf = (address: object) => {
       const { steps } = planOf(kinds, wants, [found('lb', 'a', address), found('listener', 'x', { within: 'lb-1' })]);
       return steps.find(({ id }) => id === 'delete lb lb-1')?.after;
@@ -298,7 +302,7 @@ describe('a plan', () => {
       journal: { claimed: false, ids: {}, tried: [] },
       adopts: () => 'k',
     });
-    const wants = [want('lb', 'ours', { asGood: [{ value: 'theirs' }] })];
+    const wants = [want('lb', 'ours', { alsoAccepted: [{ value: 'theirs' }] })];
     assert.deepEqual(orderOf(planOf(kinds, wants, [classic], { match })), ['mark lb lb-1']);
   });
 
@@ -349,8 +353,11 @@ describe('a plan', () => {
     const rules = [part('rule', 'ours', lb.id, '80'), part('rule', 'theirs', lb.id, undefined)];
     const members = [part('member', 'm-ours', 'ours', '80'), part('member', 'm-theirs', 'theirs', '81')];
     const match = matchFound({
-      ...{ kinds: byName, owner, found: indexOf(byName, [lb, ...rules, ...members]) },
-      ...{ journal: { claimed: false, ids: {}, tried: [] }, adopts: ({ kind }) => (kind === 'lb' ? 'k' : undefined) },
+      kinds: byName,
+      owner,
+      found: indexOf(byName, [lb, ...rules, ...members]),
+      journal: { claimed: false, ids: {}, tried: [] },
+      adopts: ({ kind }) => (kind === 'lb' ? 'k' : undefined),
     });
     assert.deepEqual(match.ours.map(({ id }) => id).sort(), ['lb-1', 'm-ours', 'ours']);
   });
@@ -362,10 +369,16 @@ describe('a plan', () => {
       found('c', 'x', { refs: [refTo('a')] }),
       found('d', 'x', { status: 'failed', refs: [refTo('c')] }),
     ];
-    const wants = [want('a', 'x', { first: 'make', slot: 's' }), want('d', 'x', { first: 'make', needs: ['a/k'] })];
+    const wants = [
+      want('a', 'x', { order: 'createFirst', slot: 's' }),
+      want('d', 'x', { order: 'createFirst', needs: ['a/k'] }),
+    ];
     assert.deepEqual(orderOf(planOf(kinds, wants, all)), [
-      ...['delete d d-1', 'delete c c-1', 'delete a a-1'],
-      ...['create a/k', 'create d/k'],
+      'delete d d-1',
+      'delete c c-1',
+      'delete a a-1',
+      'create a/k',
+      'create d/k',
     ]);
   });
 
@@ -378,8 +391,10 @@ describe('a plan', () => {
     ];
     const wants = [want('b', 'x', { slot: 's' }), want('d', 'y', { needs: ['b/k'] })];
     assert.deepEqual(orderOf(planOf(kinds, wants, all)), [
-      ...['delete c c-1', 'delete a a-1'],
-      ...['create b/k', 'update d/k d-1 value'],
+      'delete c c-1',
+      'delete a a-1',
+      'create b/k',
+      'update d/k d-1 value',
     ]);
   });
 
@@ -388,7 +403,7 @@ describe('a plan', () => {
     const resource = fc.record({
       kind: fc.constantFrom(...names),
       value: fc.constantFrom('x', 'y'),
-      first: fc.constantFrom('make', 'break', undefined),
+      order: fc.constantFrom('createFirst', 'deleteFirst', undefined),
       slot: fc.option(fc.constantFrom('s', 't'), { nil: undefined }),
       isThere: fc.boolean(),
       body: fc.constantFrom('x', 'y'),
@@ -415,10 +430,10 @@ describe('a plan', () => {
           );
         const wants = all
           .filter(({ isWanted }) => isWanted)
-          .map(({ kind, value, first, slot, needs }) =>
+          .map(({ kind, value, order, slot, needs }) =>
             want(kind, value, {
               needs: earlier(kind, needs).map((one) => `${one}/k`),
-              ...(first !== undefined && { first: first as 'make' }),
+              ...(order !== undefined && { order: order as 'createFirst' }),
               ...(slot !== undefined && { slot }),
             }),
           );

@@ -39,7 +39,7 @@ export function makePlan(input: PlanInput): Plan {
   /** The create of the container includes it, unless it needs a resource that has to wait for that create. */
   function inlined(want: Want, kind: Kind): string | undefined {
     const composite = want.within === undefined ? undefined : createSteps.get(want.within);
-    if (!kind.inline || kind.alone?.(want) || composite === undefined || !composite.startsWith('create '))
+    if (!kind.inline || kind.needsOwnCreate?.(want) || composite === undefined || !composite.startsWith('create '))
       return undefined;
     const needed = needsOf(want).flatMap((need) => createSteps.get(need) ?? []);
     if (needed.some((step) => step !== composite && graph.waitsFor(step, composite))) return undefined;
@@ -130,13 +130,13 @@ export function makePlan(input: PlanInput): Plan {
     if (decision.is === 'create') {
       const step = create(want, kind, undefined);
       createSteps.set(name, step);
-      if (decision.freeing !== undefined) replaced.push({ found: decision.freeing, for: step, first: 'break' });
+      if (decision.freeing !== undefined) replaced.push({ found: decision.freeing, for: step, order: 'deleteFirst' });
     } else if (decision.is === 'replace') {
-      const { found, why, first, freeing } = decision;
+      const { found, why, order, freeing } = decision;
       const step = create(want, kind, why);
       createSteps.set(name, step);
-      if (freeing !== undefined) replaced.push({ found: freeing, for: step, first: 'break' });
-      if (kind.document === undefined) replaced.push({ found, for: step, first, why });
+      if (freeing !== undefined) replaced.push({ found: freeing, for: step, order: 'deleteFirst' });
+      if (kind.document === undefined) replaced.push({ found, for: step, order, why });
     } else {
       const { found, changes, isMarked } = decision;
       const steps: string[] = [];

@@ -25,7 +25,12 @@ export function createPlanning<D>(driver: Driver<D>, core: Core, observed: Obser
     const unseenMs = (name: string) =>
       journal.unseenMs(name, kinds.get(kindOf(name))?.settleMs ?? 0, inventory.readAtMs(owner));
     const plan = makePlan({
-      ...{ kinds, documents: documents.types, match, wants, refusals, unseenMs },
+      kinds,
+      documents: documents.types,
+      match,
+      wants,
+      refusals,
+      unseenMs,
       removing: desired === undefined,
       retain: request.retain === true,
       mayChangeAddress: request.mayChangeAddress === true,

@@ -238,7 +238,11 @@ describe('ownership', () => {
   it('an adopted resource is recorded by its id, so that no search is needed afterwards', async () => {
     const harness = createHarness('silent');
     const classic = harness.cloud.add({
-      ...{ kind: 'balancer', key: 'main', slots: ['name u1'], refs: [], consent: true },
+      kind: 'balancer',
+      key: 'main',
+      slots: ['name u1'],
+      refs: [],
+      consent: true,
       body: { algorithm: 'old', fixed: 'z1' },
     });
     harness.trouble({ call: /^create (group|listener)/, is: 'Unavailable', times: 99 });

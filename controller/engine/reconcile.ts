@@ -48,7 +48,11 @@ export function createReconciler<D>(parts: ReconcilerParts<D>): (owner: Owner) =
     let isReadForDeletes = false;
     let provedGone = false;
     const answer: Answering = (state, againInMs) => ({
-      ...{ state, againInMs, refusals: plan?.refusals ?? [], waits: plan?.waits ?? [], refused: [...refused] },
+      state,
+      againInMs,
+      refusals: plan?.refusals ?? [],
+      waits: plan?.waits ?? [],
+      refused: [...refused],
       errors: errors.map(({ error }) => error),
     });
     try {

@@ -13,7 +13,7 @@ export function hasUndeletable({ refusals }: Plan): boolean {
 /** Records, before a plan is run, the creates that must be recorded before they are sent. */
 export function recordIntent({ kinds }: Core, { steps, bound }: Plan, journal: Journal): void {
   const creates = steps.filter(
-    (step) => step.do === 'create' && (step.unmarked || kinds.get(step.kind)?.again === 'look'),
+    (step) => step.do === 'create' && (step.unmarked || kinds.get(step.kind)?.retryCreate === 'afterSearch'),
   );
   if (!journal.state.claimed || creates.length > 0) journal.intend(creates.map(({ name }) => name));
   for (const { unmarked, want } of steps) {

@@ -9,7 +9,7 @@ export interface Removal {
   readonly found: Found;
   /** The step that creates the replacement. */
   readonly for: string;
-  readonly first: 'make' | 'break';
+  readonly order: 'createFirst' | 'deleteFirst';
   readonly why?: string;
 }
 
@@ -229,7 +229,7 @@ export function planRemovals(
     // As late as possible: everything that can be created before it comes first.
     for (const step of planned) graph.prefer(deleteStep, step);
   }
-  for (const { found, for: createStep } of replaced.filter(({ first }) => first === 'break')) {
+  for (const { found, for: createStep } of replaced.filter(({ order }) => order === 'deleteFirst')) {
     const deleteStep = deleteOf(found);
     // It cannot be deleted now, so its replacement cannot be created.
     if (deleteStep === undefined) graph.require(createStep, notNow);
@@ -243,14 +243,14 @@ export function planRemovals(
       for (const step of drafts.stepsOn(other))
         if (step !== deleteStep && !graph.waitsFor(step, deleteStep)) graph.require(deleteStep, step);
   }
-  for (const { found, for: createStep } of replaced.filter(({ first }) => first === 'make')) {
+  for (const { found, for: createStep } of replaced.filter(({ order }) => order === 'createFirst')) {
     const deleteStep = deleteOf(found);
     if (deleteStep === undefined) continue;
     if (graph.waitsFor(createStep, deleteStep)) breakFirst(createStep, deleteStep);
     else graph.require(deleteStep, createStep);
   }
-  const madeFirst = replaced.filter(({ first }) => first === 'make').map(({ found }) => found);
-  for (const found of [...deletable, ...madeFirst]) {
+  const createdFirst = replaced.filter(({ order }) => order === 'createFirst').map(({ found }) => found);
+  for (const found of [...deletable, ...createdFirst]) {
     const deleteStep = deletes.get(identityOf(found));
     if (deleteStep === undefined || removing || (found.address === undefined && !isMovedFrom(found))) continue;
     // A resource that serves is deleted after all creates, except those that have to wait for its deletion.

@@ -48,11 +48,11 @@ export interface Want<S = unknown> {
   /** The Service's status shows an address because of it. */
   readonly carriesAddress?: boolean;
   /** What the Service asks for cannot be read: an existing resource stays as it is, and none is created. */
-  readonly asItStands?: true;
+  readonly leaveUnchanged?: true;
   /** Ports of the Service that are not served without it. */
   readonly ports?: Refusal['ports'];
   /** Other specs that count as equal until the found resource has our marks. */
-  readonly asGood?: readonly S[];
+  readonly alsoAccepted?: readonly S[];
   readonly spec: S;
   /** For people: `listener 80`. */
   readonly summary: string;
@@ -98,7 +98,7 @@ export interface Found<B = unknown> {
   /**
    * A resource of others with a consent mark, for any cluster. It never counts as one of ours that lost its marks.
    */
-  readonly lent?: boolean;
+  readonly consentForAnyCluster?: boolean;
   /** The classic controller made it for this cluster: its details are read as those of ours are. */
   readonly adoptable?: boolean;
   /**
@@ -135,7 +135,7 @@ export interface Change {
 export type Comparison =
   | { readonly same: true }
   | { readonly changes: readonly Change[] }
-  | { readonly replace: string; readonly first: 'make' | 'break' };
+  | { readonly replace: string; readonly order: 'createFirst' | 'deleteFirst' };
 
 /** Names of the resources that a found one refers to in that role, without foreign, deleted and replaced ones. */
 export type PointsAt = (role: string) => readonly ResourceName[];
@@ -155,7 +155,7 @@ export interface Answer {
    * How long that operation lasts, so that it is polled when it may have ended: as long as the last operation with the
    * same `like`, or about `ms` milliseconds where there was none.
    */
-  readonly lasts?: { readonly like: string; readonly ms: number };
+  readonly lasts?: { readonly estimateKey: string; readonly ms: number };
   /**
    * What the cloud refused of a call for many, by the ids that were sent, where the rest was done. Where nothing was
    * done because of some of it, throw a CloudError with `subjects`: the rest is sent again without them.
@@ -191,13 +191,13 @@ export interface Kind<S = unknown, B = unknown> {
   /** The create of the container can create it, too. */
   readonly inline?: boolean;
   /** With `inline`: whether the create of the container cannot create this one. */
-  alone?(want: Want<S>): boolean;
+  needsOwnCreate?(want: Want<S>): boolean;
   /** It takes one change at a time, including changes of its parts; each lasts until its operation has ended. */
   readonly locks?: boolean;
   /** Name of the document type that it is a part of. */
   readonly document?: string;
   /** A create that may have happened: `safe` = send it again; `look` = only after `settleMs` of searching. */
-  readonly again: 'safe' | 'look';
+  readonly retryCreate: 'atOnce' | 'afterSearch';
   /** For how long a list may not show a change. */
   readonly settleMs?: number;
   /** When to read a pending resource again, in milliseconds. Default 1 s; longer where the cloud takes minutes. */

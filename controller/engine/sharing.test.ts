@@ -37,7 +37,7 @@ function setUp() {
   }
   const kindOf = (kind: string): Kind => ({
     kind,
-    again: 'safe',
+    retryCreate: 'atOnce',
     compare: () => ({ same: true }),
     async create({ key }, _, { owner, permit }) {
       const id = kind === 'group' ? 'group' : `${kind} ${key === 'main' ? owner.service : key}`;
@@ -92,12 +92,18 @@ function setUp() {
   let permits: string[] = [];
   const open = (allServicesDeclared = true) =>
     createEngine({
-      ...{ driver, cluster, clock, allServicesDeclared: () => allServicesDeclared },
+      driver,
+      cluster,
+      clock,
+      allServicesDeclared: () => allServicesDeclared,
       permit: (owner) => () => void permits.push(owner.service),
       saveJournal: async () => undefined,
     });
   return {
-    ...{ cloud, hooks, clock, open },
+    cloud,
+    hooks,
+    clock,
+    open,
     during: <T>(work: Promise<T>) => advanceDuring(clock, work),
     permits: () => permits.splice(0),
     clear: () => {

@@ -134,7 +134,9 @@ export function createCloudRanges(
 
   const owners = () => [...held.values()].map(({ owner }) => owner);
   return {
-    ...{ observe, removed: forget, reconcile },
+    observe,
+    removed: forget,
+    reconcile,
     waiting: () => [...waiting.keys()],
     audit: createMissedDeletions(context, owners, forget),
   };

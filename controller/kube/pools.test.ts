@@ -28,7 +28,8 @@ describe('the pools of connections to the API server', () => {
         harness.handle = (_, response) => response.writeHead(200).flushHeaders();
         const tls = { ca: harness.server.caPem, servername: 'kubernetes.default.svc' };
         const config = fixedConnection({
-          ...{ server: harness.server.url, tls },
+          server: harness.server.url,
+          tls,
           ...(through === 'a proxy' && { proxy: proxy.url }),
         });
         const before = harness.server.requests.length;

@@ -36,7 +36,10 @@ export function createNodeTagsTask(context: NodeTagsContext, options: NodeTagsOp
     scopes.set(
       scope,
       createScopeTags(context, {
-        ...{ scope, nodeTags: api!.nodeTags!, options, keyOf },
+        scope,
+        nodeTags: api!.nodeTags!,
+        options,
+        keyOf,
         nodesOf: (key) => [...(holders.get(key) ?? [])].map((node) => nodes.get(node)).filter(isHere),
         size: () => [...nodes.values()].filter(isHere).length,
         wake: () => queue?.enqueue(scope, { afterMs: debounceMs }),
@@ -89,7 +92,11 @@ export function createNodeTagsTask(context: NodeTagsContext, options: NodeTagsOp
     await Promise.race([nodes.whenSynced(), untilAborted(signal)]);
     if (signal.aborted) return;
     queue = createWorkQueue({
-      ...{ name: 'Tagging', clock, random, log, concurrency: served.length },
+      name: 'Tagging',
+      clock,
+      random,
+      log,
+      concurrency: served.length,
       reconcile: async (scope, ending) => scopes.get(scope)?.round(ending),
       ...(options.queueMetrics && { metrics: options.queueMetrics }),
     });

@@ -72,8 +72,8 @@ export function desiredNode(
   const drift = isUninitialized(node) ? [] : topologyDrift(node, instance);
   const { extra, unknown } = extraLabels(node, instance, cloudOfReportScope(scope) !== undefined);
   const { labels, refused } = acceptable({ ...extra, ...wellKnownLabels(node, instance) });
-  const wanted = labelsFromTags(instance, tagLabels);
-  const ofTags = wanted && tagLabelChange(wanted, node.labels, node.annotations[annotations.labelsFromTags], tagLabels);
+  const tagged = labelsFromTags(instance, tagLabels);
+  const ofTags = tagged && tagLabelChange(tagged, node.labels, node.annotations[annotations.labelsFromTags], tagLabels);
   const parts = [
     drift.length > 0 ? drift.join('; ') : 'up to date with the cloud',
     ...(unknown.length > 0 ? [`left out, since no agent sets it: ${unknown.join(', ')}`] : []),

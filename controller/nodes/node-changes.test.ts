@@ -7,8 +7,13 @@ import { nodeChanges } from './node-changes.ts';
 
 const ip = (address: string) => ({ type: 'InternalIP', address });
 const desired = (changes: Partial<DesiredNode>): DesiredNode => ({
-  ...{ providerID: undefined, labels: {}, tagRecord: undefined, record: 's inc-1', addresses: undefined },
-  ...{ reason: 'Initialized', message: '' },
+  providerID: undefined,
+  labels: {},
+  tagRecord: undefined,
+  record: 's inc-1',
+  addresses: undefined,
+  reason: 'Initialized',
+  message: '',
   ...changes,
 });
 

@@ -116,7 +116,10 @@ describe('a Node of a platform that is none of ours', () => {
     const clock = fakeClock();
     const reconciler = createNodeReconciler(
       {
-        ...{ clock, random: () => 0.5, reports: createReportStore(clock), events: { emit: () => {} } },
+        clock,
+        random: () => 0.5,
+        reports: createReportStore(clock),
+        events: { emit: () => {} },
         api: { call: async <T>(call: KubeCall) => calls.push(call) as T, watch: async () => {} },
         log: { ...silentLog, info: (message, fields) => void lines.push([message, fields?.['why']]) },
         nodes: { get: (name: string) => nodes.get(name), size: 0 } as unknown as Informer<NodeView>,
@@ -125,7 +128,8 @@ describe('a Node of a platform that is none of ours', () => {
           lookupsOf: () => undefined,
         },
         metrics: createMetricRegistry().define(nodeMetrics),
-        ...{ paused: () => false, pausedNode: () => false },
+        paused: () => false,
+        pausedNode: () => false,
       },
       createSemaphore(1),
     );

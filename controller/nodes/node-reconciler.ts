@@ -253,7 +253,9 @@ export function createNodeReconciler(context: NodeContext, writes: Semaphore): N
     if (written.untainted || untaintedBefore(written.node)) initialised(written.node);
     else if (written.writes > 0)
       log.info('node updated', {
-        ...{ node: node.name, instance: found.instance.id, reason: outcome.reason },
+        node: node.name,
+        instance: found.instance.id,
+        reason: outcome.reason,
         changed: written.changes,
       });
     if (outcome.reason === 'TopologyDrift' && isNew(written.node, outcome)) {

@@ -109,7 +109,9 @@ export function createNodeTask(context: NodeContext, options: NodeTaskOptions): 
     const writes = createSemaphore(options.concurrentNodeSyncs);
     const reconciler = createNodeReconciler(context, writes);
     const interruptions = createInterruptions(context, {
-      ...{ writes, taint: options.interruptionTaint, instances: reconciler.instances },
+      writes,
+      taint: options.interruptionTaint,
+      instances: reconciler.instances,
     });
     const queue = createWorkQueue({
       name: 'Nodes',

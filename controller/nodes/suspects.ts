@@ -83,9 +83,20 @@ export function createSuspects(clock: Clock): Suspects {
         return changedSinceLookup;
       }
       suspects.set(name, {
-        ...{ name, uid, sinceMs: now, answeredMs: now, postponedMs: undefined },
-        ...{ unknownMs: undefined, answer: undefined, nextAtMs: now, tries: 0, series: undefined, hinted },
-        ...{ changedSinceLookup: false, exhausted: false, granted: false },
+        name,
+        uid,
+        sinceMs: now,
+        answeredMs: now,
+        postponedMs: undefined,
+        unknownMs: undefined,
+        answer: undefined,
+        nextAtMs: now,
+        tries: 0,
+        series: undefined,
+        hinted,
+        changedSinceLookup: false,
+        exhausted: false,
+        granted: false,
       });
       return true;
     },

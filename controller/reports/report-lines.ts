@@ -23,7 +23,12 @@ const lineSchema = Type.Object(
           instance: Type.Object(
             {
               assurance: Type.Enum(assurances.filter((each) => each !== 'psat')),
-              ...{ cloud, id: Type.Optional(id), incarnation, idPrefix: Type.Optional(id), zone, region },
+              cloud,
+              id: Type.Optional(id),
+              incarnation,
+              idPrefix: Type.Optional(id),
+              zone,
+              region,
             },
             strict,
           ),
@@ -81,8 +86,10 @@ export function createLineReader(clock: Clock): (text: string) => StoredReport {
     if (read.fault) throw fault(read.fault);
     const atMs = clock.monotonic() - ageSeconds * 1000;
     return {
-      ...{ ...rest, report: read.report },
-      ...{ receivedAtMs: clock.now() - ageSeconds * 1000, receivedMonotonicMs: atMs },
+      ...rest,
+      report: read.report,
+      receivedAtMs: clock.now() - ageSeconds * 1000,
+      receivedMonotonicMs: atMs,
       ...(attestation && { attestation: { ...attestation, atMs } }),
     };
   };

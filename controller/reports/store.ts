@@ -93,7 +93,11 @@ export function createReportStore(clock: Clock): ReportStore {
       const attestation = judgement?.attestation ?? previous?.attestation;
       const refusedEvidence = judgement === undefined ? previous?.refusedEvidence : refusalText(judgement);
       const stored = {
-        ...{ nodeName, nodeUid, report, receivedAtMs: clock.now(), receivedMonotonicMs: clock.monotonic() },
+        nodeName,
+        nodeUid,
+        report,
+        receivedAtMs: clock.now(),
+        receivedMonotonicMs: clock.monotonic(),
         ...(attestation && { attestation }),
         ...(refusedEvidence !== undefined && { refusedEvidence }),
       };

@@ -50,7 +50,9 @@ describe('the record of an address', () => {
     const has = (_: string, destination: string, target: string | undefined) =>
       recorded.some((one) => one.destination === destination && one.target === target);
     const records: RouteRecords = {
-      ...{ load: async () => {}, has, all: () => recorded },
+      load: async () => {},
+      has,
+      all: () => recorded,
       change: async (_, { note = [], drop = [] }) => {
         changed.note.push(...note.map(({ target }) => target));
         changed.drop.push(...drop.map(({ target }) => target));

@@ -76,7 +76,7 @@ export function createRouteRecords(api: KubeApi, shipped: ShippedObjects): Route
       try {
         if (changed || lost || former.length > 0)
           await store(stored, {
-            ...{ [keyOf(scope)]: print(scope, records) },
+            [keyOf(scope)]: print(scope, records),
             ...Object.fromEntries(former.map((key) => [key, null])),
           });
         held.set(scope, records);

@@ -75,9 +75,13 @@ export function createCloudCalls(
     }
 
     observations.put(cloud.scope, service.uid, {
-      ...{ observed: answer.observed, source: 'read', atMs: answer.atMs },
-      ...{ readId: record?.id, readReferences: externalReferencesOf(service) },
-      ...{ missingSinceMs, fresh: unproved === undefined },
+      observed: answer.observed,
+      source: 'read',
+      atMs: answer.atMs,
+      readId: record?.id,
+      readReferences: externalReferencesOf(service),
+      missingSinceMs,
+      fresh: unproved === undefined,
     });
     if (unproved) throw unproved;
   }

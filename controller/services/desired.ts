@@ -160,7 +160,11 @@ export function desiredOf(
       clusterName: cluster.name,
       name: defaultName(service.uid),
       ports: service.ports.map(({ name, protocol, port, targetPort, nodePort, appProtocol }) => ({
-        ...{ name, protocol, port, nodePort, appProtocol },
+        name,
+        protocol,
+        port,
+        nodePort,
+        appProtocol,
         ...(ofPods && { targetPort }),
       })),
       families: service.ipFamilies.length > 0 ? service.ipFamilies : (['IPv4'] satisfies IpFamily[]),

@@ -110,11 +110,17 @@ describe('the remarks of a condition that is True', () => {
     const cloud = { name: 'x', scope, loadBalancers };
     const raw = { metadata: annotationsOf(annotations), spec };
     const action = nextAction({
-      ...{ service: serviceViewFor([cloud])(rawService(raw)), intent: 'ensure', cloud, nowMs: 0 },
+      service: serviceViewFor([cloud])(rawService(raw)),
+      intent: 'ensure',
+      cloud,
+      nowMs: 0,
       cluster: { uid: 'c', name: 'blue' },
       observation: observation({ observed: observed() }),
       members: [{ node: 'n0', providerID: 'x:///0', addresses: [], zone: '', draining: false }],
-      ...{ refused: [], omits, policy: strictPolicy, retention: { kind: 'none' } },
+      refused: [],
+      omits,
+      policy: strictPolicy,
+      retention: { kind: 'none' },
     });
     return action.do === 'settle' ? `${action.condition.reason}: ${action.condition.message}` : action.do;
   };

@@ -21,14 +21,16 @@ function serviceOf(number: number, namespace = 'shop', asked = 'true') {
 
 function loadBalancer(number: number, changes: Partial<ObservedLoadBalancer> = {}): ObservedLoadBalancer {
   return {
-    ...{
-      id: `lb-${number}`,
-      name: 'x',
-      owner: { cluster: 'c', service: `uid-${number}` },
-      state: 'active',
-      ingress: [],
-    },
-    ...{ members: [], attached: false, retained: false, createdAtMs: undefined, service: 'shop/web' },
+    id: `lb-${number}`,
+    name: 'x',
+    owner: { cluster: 'c', service: `uid-${number}` },
+    state: 'active',
+    ingress: [],
+    members: [],
+    attached: false,
+    retained: false,
+    createdAtMs: undefined,
+    service: 'shop/web',
     ...changes,
   } as ObservedLoadBalancer;
 }

@@ -81,9 +81,22 @@ export function createServiceStates(gauge: ReasonGauge = { set() {} }): ServiceS
     const held = states.get(uid);
     if (held !== undefined) return held;
     const state: Writable = {
-      ...{ uid, observations: new Map(), written: undefined, released: false, gone: undefined, confirmed: false },
-      ...{ reason: undefined, work: undefined, ensured: undefined, backOff: undefined, refusedMembers: noneRefused },
-      ...{ drainTimes: undefined, podIds: undefined, shown: undefined, membersChanged: false, marked: false },
+      uid,
+      observations: new Map(),
+      written: undefined,
+      released: false,
+      gone: undefined,
+      confirmed: false,
+      reason: undefined,
+      work: undefined,
+      ensured: undefined,
+      backOff: undefined,
+      refusedMembers: noneRefused,
+      drainTimes: undefined,
+      podIds: undefined,
+      shown: undefined,
+      membersChanged: false,
+      marked: false,
     };
     states.set(uid, state);
     return state;

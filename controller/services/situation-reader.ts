@@ -50,7 +50,9 @@ export function createSituationReader(
     const set: MemberSet =
       pods ??
       members.membersFor(service, {
-        ...{ scope, maxMembers, drains },
+        scope,
+        maxMembers,
+        drains,
         observed: observation?.observed?.members,
         nodeLabels: loadBalancers.nodeLabels?.(annotationsFor(service, cloud)),
         refused: refused.size === 0 ? undefined : new Set(refused.keys()),
@@ -61,8 +63,12 @@ export function createSituationReader(
     const waits = [set.againInMs, split.againInMs].filter((ms) => ms !== undefined);
     return {
       situation: {
-        ...{ ...base, members: split.members, refused: [...(pods?.unknown ?? []), ...split.refused] },
-        ...{ withheld: set.withheld, omits: set.omits, ofPods: pods !== undefined },
+        ...base,
+        members: split.members,
+        refused: [...(pods?.unknown ?? []), ...split.refused],
+        withheld: set.withheld,
+        omits: set.omits,
+        ofPods: pods !== undefined,
       },
       againInMs: waits.length === 0 ? undefined : Math.min(...waits),
       readAgain: set.readAgain ?? false,

@@ -50,7 +50,8 @@ export function isOurs({ cluster, service }: Situation, observed: ObservedLoadBa
 export function recordOf({ service, intent, cloud, observation }: Situation): string {
   const { id, adopted, notes = storedRecord(service)?.notes } = observation?.observed ?? {};
   return printRecord({
-    ...{ scope: cloud.scope, id },
+    scope: cloud.scope,
+    id,
     ...(adopted && { adopted: addressesOf(service) }),
     ...(notes !== undefined && { notes }),
     // With a class of others, it would count as created for it.

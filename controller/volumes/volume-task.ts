@@ -112,7 +112,12 @@ export function createVolumeTask(context: VolumeContext): LeaderTask {
     }
 
     const queue = createWorkQueue({
-      ...{ name: 'persistent_volume_label', clock, random, log, concurrency: lookupsInProgress, reconcile },
+      name: 'persistent_volume_label',
+      clock,
+      random,
+      log,
+      concurrency: lookupsInProgress,
+      reconcile,
       ...(context.queueMetrics && { metrics: context.queueMetrics }),
     });
     return { queue, forget };

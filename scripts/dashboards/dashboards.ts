@@ -11,7 +11,12 @@ interface Dashboard {
 const source = { type: 'prometheus', uid: `\${datasource}` };
 const sourceVariable = { name: 'datasource', label: 'Data source', type: 'datasource', query: 'prometheus' };
 const cloudVariable = {
-  ...{ name: 'cloud', label: 'Cloud', type: 'query', datasource: source, refresh: 2, sort: 1 },
+  name: 'cloud',
+  label: 'Cloud',
+  type: 'query',
+  datasource: source,
+  refresh: 2,
+  sort: 1,
   query: 'label_values(mooring_cloud_report_only, cloud)',
 };
 const columns = 3;
@@ -49,7 +54,12 @@ function drawn({ uid, title, rows, variables }: Dashboard): object {
     return [header, ...graphs];
   });
   return {
-    ...{ uid, title, tags: ['mooring'], schemaVersion: 39, refresh: '30s', time: { from: 'now-3h', to: 'now' } },
+    uid,
+    title,
+    tags: ['mooring'],
+    schemaVersion: 39,
+    refresh: '30s',
+    time: { from: 'now-3h', to: 'now' },
     templating: { list: variables },
     panels,
   };
@@ -57,7 +67,10 @@ function drawn({ uid, title, rows, variables }: Dashboard): object {
 
 function graph({ title, description, query, legend, unit }: Panel): object {
   return {
-    ...{ type: 'timeseries', title, description, datasource: source },
+    type: 'timeseries',
+    title,
+    description,
+    datasource: source,
     fieldConfig: { defaults: { unit, min: 0 }, overrides: [] },
     options: { legend: { displayMode: 'list', placement: 'bottom' }, tooltip: { mode: 'multi', sort: 'desc' } },
     targets: [{ refId: 'A', datasource: source, expr: query, legendFormat: legend }],

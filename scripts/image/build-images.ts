@@ -48,7 +48,10 @@ export const images: readonly Image[] = [
     files: ['attestation.cjs', 'contract.cjs', 'controller.cjs', 'ui-page.cjs', 'clouds', 'packages'],
     user: '65532:65532',
     entrypoint: [
-      ...['node', '--max-semi-space-size=1', '--max-old-space-size-percentage=50', '--optimize-for-size'],
+      'node',
+      '--max-semi-space-size=1',
+      '--max-old-space-size-percentage=50',
+      '--optimize-for-size',
       '/app/controller.cjs',
     ],
     // For what is run beside the controller in its pod.
@@ -63,7 +66,8 @@ function configOf({ name, user, entrypoint, nodeOptions }: Image): ImageConfig {
     Cmd: ['run'],
     WorkingDir: '/app',
     Env: [
-      ...['PATH=/usr/local/bin', 'SSL_CERT_FILE=/etc/ssl/certs/ca-certificates.crt'],
+      'PATH=/usr/local/bin',
+      'SSL_CERT_FILE=/etc/ssl/certs/ca-certificates.crt',
       ...Object.entries(memoryEnvironment).map(([key, value]) => `${key}=${value}`),
       ...(nodeOptions === undefined ? [] : [`NODE_OPTIONS=${nodeOptions}`]),
     ],

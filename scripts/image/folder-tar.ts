@@ -3,7 +3,12 @@ import { promisify } from 'node:util';
 
 /** Options of GNU tar by which the same content gives the same bytes, whoever packs it and when. */
 const reproducible = [
-  ...['--sort=name', '--mtime=@0', '--owner=0', '--group=0', '--numeric-owner', '--format=ustar'],
+  '--sort=name',
+  '--mtime=@0',
+  '--owner=0',
+  '--group=0',
+  '--numeric-owner',
+  '--format=ustar',
   '--mode=u+rw,go=u-w',
 ];
 

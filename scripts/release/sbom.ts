@@ -78,7 +78,11 @@ function systemComponents(debian: DebianLock): Component[] {
       const platform = debianNames[architecture as Architecture];
       const ref = `${purl}?arch=${platform}&distro=bookworm`;
       return {
-        ...{ 'bom-ref': ref, type: 'library', name: each.name, version: each.version, purl: ref },
+        'bom-ref': ref,
+        type: 'library',
+        name: each.name,
+        version: each.version,
+        purl: ref,
         hashes: [sha256Hash(each.sha256)],
       };
     }),

@@ -27,10 +27,14 @@ export async function agentExecutable(
   try {
     const metafile = await bundleAgent(join(folder, 'agent.cjs'));
     const config = {
-      ...{ main: 'agent.cjs', output: 'agent.blob', disableExperimentalSEAWarning: true },
+      main: 'agent.cjs',
+      output: 'agent.blob',
+      disableExperimentalSEAWarning: true,
       // Both would be of this platform.
-      ...{ useSnapshot: false, useCodeCache: false },
-      ...{ execArgv: nodeArguments, execArgvExtension: 'none' },
+      useSnapshot: false,
+      useCodeCache: false,
+      execArgv: nodeArguments,
+      execArgvExtension: 'none',
     };
     await writeFile(join(folder, 'config.json'), JSON.stringify(config));
     // Names without a folder: the blob contains them.

@@ -28,8 +28,14 @@ async function startController(api: ApiUnderTest, rest: KubeRest, fake: FakeOpen
       'region=RegionOne\n',
   );
   const args = [
-    ...[controllerMain, 'run', `--kubeconfig=${kubeconfig}`, '--cloud-provider=openstack', `--cloud-config=${config}`],
-    ...[`--report-address=127.0.0.1:${await freePort()}`, '--report-advertise-address=127.0.0.1', '--secure-port=0'],
+    controllerMain,
+    'run',
+    `--kubeconfig=${kubeconfig}`,
+    '--cloud-provider=openstack',
+    `--cloud-config=${config}`,
+    `--report-address=127.0.0.1:${await freePort()}`,
+    '--report-advertise-address=127.0.0.1',
+    '--secure-port=0',
   ];
   const logFile = join(folder, 'controller.log');
   return { child: startChild(args, logFile, process.env), logged: () => readFile(logFile, 'utf8') };
@@ -47,8 +53,12 @@ export const lateAccountSuite: ApiSuite = {
     fake.fault = (_, response) => answerText(response, 503, 'later');
     const { child, logged } = await startController(api, rest, fake, folder);
     const kubelet = createKubelet({
-      ...{ rest, name, token: api.nodeToken(name), leaseRenewMs: 2000 },
-      ...{ systemUuid: uuid(1), providerID: `openstack:///${uuid(1)}` },
+      rest,
+      name,
+      token: api.nodeToken(name),
+      leaseRenewMs: 2000,
+      systemUuid: uuid(1),
+      providerID: `openstack:///${uuid(1)}`,
     });
     const node = async () => (await rest.call('GET', `/api/v1/nodes/${name}`)).body;
     try {

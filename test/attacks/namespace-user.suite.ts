@@ -34,8 +34,14 @@ async function attack(world: World, check: Check): Promise<void> {
   const balancer = (id: string) => network.loadBalancers.store.get(id)!;
   const lend = (name: string, consent: string) =>
     network.loadBalancers.create(place, {
-      ...{ name, tags: { [ownerTags.consent]: consent }, scheme: 'external', families: ['IPv4'], addresses: [] },
-      ...{ listeners: [], pools: [], clientToken: undefined },
+      name,
+      tags: { [ownerTags.consent]: consent },
+      scheme: 'external',
+      families: ['IPv4'],
+      addresses: [],
+      listeners: [],
+      pools: [],
+      clientToken: undefined,
     }).loadBalancer;
   const marked = (key: string, value: string) =>
     network.loadBalancers.store.all().filter(({ tags }) => tags[key] === value);
@@ -212,7 +218,9 @@ async function userOf(world: World, namespace: string) {
   const roles = `/apis/rbac.authorization.k8s.io/v1/namespaces/${namespace}`;
   await rest.must('POST', `${roles}/roles`, { ...rbac, kind: 'Role', rules });
   await rest.must('POST', `${roles}/rolebindings`, {
-    ...{ ...rbac, kind: 'RoleBinding', roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'user' } },
+    ...rbac,
+    kind: 'RoleBinding',
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'user' },
     subjects: [{ kind: 'ServiceAccount', name: 'user', namespace }],
   });
   const request = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: {} };
@@ -228,7 +236,9 @@ async function userOf(world: World, namespace: string) {
       { annotations: told = {}, ports = [80], loadBalancerIP, finalizers: held }: ServiceFields,
     ) {
       const spec = {
-        ...{ type: 'LoadBalancer', selector: { app: name }, ...(loadBalancerIP && { loadBalancerIP }) },
+        type: 'LoadBalancer',
+        selector: { app: name },
+        ...(loadBalancerIP && { loadBalancerIP }),
         ports: ports.map((port) => ({ name: `p${port}`, port })),
       };
       const metadata = { name, annotations: told, ...(held && { finalizers: held }) };

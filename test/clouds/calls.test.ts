@@ -86,7 +86,8 @@ const examples: readonly Example[] = [
     cloud: 'openstack',
     open: (onCall) =>
       fakeOpenStackWorld({
-        ...{ config: octaviaConfig, onCall },
+        config: octaviaConfig,
+        onCall,
         octavia(fake, _cluster, clock) {
           const world = fakeOctaviaWorld(fake);
           // With amphorae, roughly.
@@ -116,7 +117,9 @@ async function awsOn(kind: 'nlb' | 'classic'): Promise<CountedWorld> {
   const world =
     kind === 'nlb'
       ? await startAwsWorld({
-          ...{ server: url, kind, rules: loadBalancerRules() },
+          server: url,
+          kind,
+          rules: loadBalancerRules(),
           config: ['NLBSecurityGroupMode = Managed'],
         })
       : await startAwsWorld({ server: url, kind, rules: classicRules() });

@@ -50,7 +50,13 @@ function answerTo(answer: Answering, { method = 'GET', url, text = '', headers: 
     headers = {},
     body,
   } = answer({
-    ...{ method, path, query, origin, text, authorization, headers: given },
+    method,
+    path,
+    query,
+    origin,
+    text,
+    authorization,
+    headers: given,
     body: text.startsWith('{') ? JSON.parse(text) : {},
   });
   return { status, headers, text: body === undefined ? '' : typeof body === 'string' ? body : JSON.stringify(body) };

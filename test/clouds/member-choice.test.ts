@@ -41,7 +41,9 @@ describe('what explain and ui know of the members of Services without a configur
         const driver = (await world.open()).loadBalancers!;
         const { memberChoice = {} } = await cloudModules.get(name)!();
         const choices = ({ nodeLabels, takesPods, maxMembers }: Partial<typeof driver>) => ({
-          ...{ nodeLabels: nodeLabels !== undefined, takesPods: takesPods !== undefined, maxMembers },
+          nodeLabels: nodeLabels !== undefined,
+          takesPods: takesPods !== undefined,
+          maxMembers,
         });
         assert.deepEqual(choices(memberChoice), choices(driver));
       } finally {

@@ -27,7 +27,9 @@ describe('explain', () => {
     await rest.must('POST', '/api/v1/nodes', { apiVersion: 'v1', kind: 'Node', metadata: { name: 'a' } });
     await rest.must('POST', '/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } });
     await rest.must('POST', '/api/v1/namespaces/shop/services', {
-      ...{ apiVersion: 'v1', kind: 'Service', metadata: { name: 'web' } },
+      apiVersion: 'v1',
+      kind: 'Service',
+      metadata: { name: 'web' },
       spec: { type: 'LoadBalancer', selector: { app: 'web' }, ports: [{ port: 80 }] },
     });
   });
@@ -83,12 +85,15 @@ describe('explain', () => {
       ['m2', { 'node.kubernetes.io/exclude-from-external-load-balancers': '' }],
     ] as const)
       await rest.must('POST', '/api/v1/nodes', {
-        ...{ apiVersion: 'v1', kind: 'Node', metadata: { name, labels, annotations: noted } },
+        apiVersion: 'v1',
+        kind: 'Node',
+        metadata: { name, labels, annotations: noted },
         spec: { providerID: `simulated://sim-1/i-${name}` },
       });
     for (const name of ['one', 'two'])
       await rest.must('POST', '/api/v1/namespaces/shop/services', {
-        ...{ apiVersion: 'v1', kind: 'Service' },
+        apiVersion: 'v1',
+        kind: 'Service',
         metadata: { name, annotations: { 'mooring.dev/load-balancer': `http://cloud/demo/sim-1 lb-${name}` } },
         spec: { type: 'LoadBalancer', ports: [{ port: 80 }] },
       });
@@ -114,7 +119,8 @@ describe('explain', () => {
     const rbac = '/apis/rbac.authorization.k8s.io/v1';
     await rest.must('POST', `${rbac}/clusterroles`, { metadata: { name: 'reader' }, rules });
     await rest.must('POST', `${rbac}/clusterrolebindings`, {
-      ...{ metadata: { name: 'reader' }, roleRef: role },
+      metadata: { name: 'reader' },
+      roleRef: role,
       subjects: [{ kind: 'ServiceAccount', name: 'reader', namespace: 'shop' }],
     });
     const token = await serviceAccountToken(rest, { namespace: 'shop', name: 'reader' });

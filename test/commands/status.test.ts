@@ -51,11 +51,16 @@ describe('status', () => {
     for (let each = 0; each < 7; each += 1) await node(`good-${each}`, 'True', 'Initialized', 'as the cloud says');
     for (let each = 0; each < 6; each += 1) await node(`new-${each}`, 'False', 'AwaitingReport', 'no report yet');
     await rest.must('POST', '/api/v1/namespaces/default/services', {
-      ...{ apiVersion: 'v1', kind: 'Service', metadata: { name: 'web' } },
+      apiVersion: 'v1',
+      kind: 'Service',
+      metadata: { name: 'web' },
       spec: { type: 'LoadBalancer', ports: [{ port: 80 }] },
     });
     await rest.must('POST', '/api/v1/namespaces/default/services', {
-      ...{ apiVersion: 'v1', kind: 'Service', metadata: { name: 'inner' }, spec: { ports: [{ port: 80 }] } },
+      apiVersion: 'v1',
+      kind: 'Service',
+      metadata: { name: 'inner' },
+      spec: { ports: [{ port: 80 }] },
     });
   });
   after(async () => {
@@ -106,7 +111,9 @@ describe('status', () => {
   it('shows a Service of another type whose load balancer is not deleted yet', async () => {
     const services = '/api/v1/namespaces/default/services';
     await rest.must('POST', services, {
-      ...{ apiVersion: 'v1', kind: 'Service', metadata: { name: 'left', ...recorded('http://cloud/demo/sim-1 lb-1') } },
+      apiVersion: 'v1',
+      kind: 'Service',
+      metadata: { name: 'left', ...recorded('http://cloud/demo/sim-1 lb-1') },
       spec: { ports: [{ port: 80 }] },
     });
     const refused = { type: conditions.loadBalancer, status: 'False', reason: 'CredentialRefused', message: '403' };
@@ -126,7 +133,12 @@ describe('status', () => {
     assert.deepEqual(shown.cloudOfScope, { 'http://cloud/demo/sim-1': 'simulated' });
     assert.deepEqual(shown.scopes, { 'http://cloud/demo/sim-1': 13 });
     assert.deepEqual(shown.nodes[0], {
-      ...{ state: 'waiting', reason: 'AwaitingReport', ok: false, count: 6, since: waitingSince, why: 'no report yet' },
+      state: 'waiting',
+      reason: 'AwaitingReport',
+      ok: false,
+      count: 6,
+      since: waitingSince,
+      why: 'no report yet',
       names: ['new-0', 'new-1', 'new-2', 'new-3', 'new-4'],
     });
   });
@@ -140,8 +152,15 @@ describe('status', () => {
     assert.deepEqual([code, leader], [0, null]);
     assert.match(leaderFault, /may not read the Lease/);
     assert.deepEqual(others, {
-      ...{ pausedForAll: null, protectedNodes: null, nodes: null, services: null, scopes: {}, cloudOfScope: {} },
-      ...{ removals: null, metrics: null, metricsFault: null },
+      pausedForAll: null,
+      protectedNodes: null,
+      nodes: null,
+      services: null,
+      scopes: {},
+      cloudOfScope: {},
+      removals: null,
+      metrics: null,
+      metricsFault: null,
     });
     assert.match((await status('', undefined, 'visitor')).out, /NODES {2}unknown: this credential may not list them/);
   });

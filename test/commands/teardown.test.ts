@@ -92,7 +92,9 @@ describe('teardown', () => {
     const toRemove = [{ scope: `${cloud.url}/demo/sim-1`, what: `route to 10.1.0.0/24 by simulated://sim-1/${vm.id}` }];
     assert.deepEqual(JSON.parse(asked.out), { toRemove, kept: [], services: [] });
     await rest.must('POST', '/api/v1/namespaces/default/services', {
-      ...{ apiVersion: 'v1', kind: 'Service', metadata: { name: 'web' } },
+      apiVersion: 'v1',
+      kind: 'Service',
+      metadata: { name: 'web' },
       spec: { type: 'LoadBalancer', ports: [{ port: 80 }] },
     });
     const refused = await teardown(`${line} --yes`);

@@ -35,8 +35,15 @@ describe('ui', () => {
 
   async function addEvent(name: string, component: string): Promise<void> {
     await rest.must('POST', '/api/v1/namespaces/default/events', {
-      ...{ apiVersion: 'v1', kind: 'Event', metadata: { name, namespace: 'default' }, type: 'Normal', count: 1 },
-      ...{ involvedObject: { kind: 'Node', name: 'a' }, source: { component }, reason: 'Synced', message: name },
+      apiVersion: 'v1',
+      kind: 'Event',
+      metadata: { name, namespace: 'default' },
+      type: 'Normal',
+      count: 1,
+      involvedObject: { kind: 'Node', name: 'a' },
+      source: { component },
+      reason: 'Synced',
+      message: name,
       lastTimestamp: '2026-01-01T00:00:00Z',
     });
   }
@@ -52,14 +59,21 @@ describe('ui', () => {
     await addNode('a', 'z1');
     await addNode('b', 'z2');
     await rest.must('POST', '/api/v1/namespaces/default/services', {
-      ...{ apiVersion: 'v1', kind: 'Service', metadata: { name: 'web' } },
+      apiVersion: 'v1',
+      kind: 'Service',
+      metadata: { name: 'web' },
       spec: { type: 'LoadBalancer', ports: [{ port: 80 }] },
     });
     await rest.must('POST', '/api/v1/namespaces/default/services', {
-      ...{ apiVersion: 'v1', kind: 'Service', metadata: { name: 'inner' }, spec: { ports: [{ port: 80 }] } },
+      apiVersion: 'v1',
+      kind: 'Service',
+      metadata: { name: 'inner' },
+      spec: { ports: [{ port: 80 }] },
     });
     await rest.must('POST', '/api/v1/namespaces/default/services', {
-      ...{ apiVersion: 'v1', kind: 'Service', metadata: { name: 'left', ...recorded('http://cloud/demo/sim-1 lb-1') } },
+      apiVersion: 'v1',
+      kind: 'Service',
+      metadata: { name: 'left', ...recorded('http://cloud/demo/sim-1 lb-1') },
       spec: { ports: [{ port: 80 }] },
     });
     await addEvent('ours', names.controller);
@@ -78,7 +92,9 @@ describe('ui', () => {
   ): Promise<void> {
     const stop = new AbortController();
     const program = controllerProgram({
-      ...{ clock: systemClock(), random: Math.random, signal: stop.signal },
+      clock: systemClock(),
+      random: Math.random,
+      signal: stop.signal,
       ask: async () => undefined,
     });
     let out = '';
@@ -189,7 +205,8 @@ describe('ui', () => {
       ['some', { 'service.beta.kubernetes.io/simulated-load-balancer-node-selector': 'role=ingress' }],
     ] as const)
       await rest.must('POST', path, {
-        ...{ apiVersion: 'v1', kind: 'Service' },
+        apiVersion: 'v1',
+        kind: 'Service',
         metadata: { name, annotations: { [annotations.loadBalancer]: `${scope} lb-${name}`, ...noted } },
         spec: { type: 'LoadBalancer', ports: [{ port: 80 }] },
       });
@@ -274,7 +291,9 @@ describe('ui', () => {
   it('refuses flags that mean nothing to it, and an address of metrics on another machine', async () => {
     const refused: string[] = [];
     const program = controllerProgram({
-      ...{ clock: systemClock(), random: Math.random, signal: new AbortController().signal },
+      clock: systemClock(),
+      random: Math.random,
+      signal: new AbortController().signal,
       ask: async () => undefined,
     });
     for (const flag of ['--cloud-provider=aws', '--metrics-url=https://10.0.0.1/metrics']) {

@@ -24,7 +24,11 @@ export async function valueFiles(): Promise<string[]> {
 /** The objects of the release `blue` in the namespace `site`. Throws what helm says where it refuses the values. */
 export async function renderChart(helm: string, args: readonly string[]): Promise<Manifest[]> {
   const { stdout } = await promisify(execFile)(helm, [
-    ...['template', 'blue', chart, '--namespace=site', '--kube-version=1.30.0'],
+    'template',
+    'blue',
+    chart,
+    '--namespace=site',
+    '--kube-version=1.30.0',
     ...args,
   ]);
   return parseAllDocuments(stdout).flatMap((each) => (each.toJS() === null ? [] : [each.toJS() as Manifest]));

@@ -17,7 +17,9 @@ if ('skipped' in tool) {
   console.log('0 passed, 0 failed');
 } else {
   const env = {
-    ...{ ...process.env, LC_ALL: 'C.UTF-8', LD_LIBRARY_PATH: librariesOf(tool) },
+    ...process.env,
+    LC_ALL: 'C.UTF-8',
+    LD_LIBRARY_PATH: librariesOf(tool),
     DICPATH: join(tool.folder, 'usr/share/hunspell'),
   };
   const program = join(tool.folder, 'usr/bin/hunspell');

@@ -52,7 +52,11 @@ test('plan and dry run use what an agent told the leader; a standby names the le
   await until('the other one runs', 60_000, async () => (await metricsOf(standby)) !== undefined);
 
   const kubelet = createKubelet({
-    ...{ rest, name: 'a', token: api.nodeToken('a'), systemUuid: '', leaseRenewMs: shortened.kubeletLeaseMs },
+    rest,
+    name: 'a',
+    token: api.nodeToken('a'),
+    systemUuid: '',
+    leaseRenewMs: shortened.kubeletLeaseMs,
   });
   closing.push(() => kubelet.stop());
   await kubelet.start();
@@ -60,7 +64,8 @@ test('plan and dry run use what an agent told the leader; a standby names the le
   const certificates = `/api/v1/namespaces/${names.namespace}/configmaps/${names.certificates}`;
   const { data } = await rest.must('GET', certificates);
   const { smbiosUuid: _, ...report } = exampleReport({
-    ...{ evidence: { cloud: 'simulated', kind: 'document', document: 'what the cloud signed' }, notices: [] },
+    evidence: { cloud: 'simulated', kind: 'document', document: 'what the cloud signed' },
+    notices: [],
     instance: { cloud: 'simulated', id: 'i-1', providerID: 'simulated://r1/i-1', addresses: [] },
   });
   const token = await readFile(agentToken, 'utf8');

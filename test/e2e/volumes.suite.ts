@@ -147,7 +147,10 @@ async function webhookChecks(world: World, api: ApiUnderTest, certificate: Certi
         webhooks: [
           {
             name: 'persistentvolumelabel.mooring.dev',
-            ...{ admissionReviewVersions: ['v1'], sideEffects: 'None', failurePolicy: 'Fail', timeoutSeconds: 10 },
+            admissionReviewVersions: ['v1'],
+            sideEffects: 'None',
+            failurePolicy: 'Fail',
+            timeoutSeconds: 10,
             rules: [{ apiGroups: [''], apiVersions: ['v1'], operations: ['CREATE'], resources: ['persistentvolumes'] }],
             matchConditions: [{ name: 'volume-of-a-cloud', expression: expression.trim().replace(/\s+/g, ' ') }],
             clientConfig: {

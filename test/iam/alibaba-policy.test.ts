@@ -46,9 +46,15 @@ it('the RAM policy of Alibaba Cloud allows every call of a life with every setti
   // As older ones are.
   Object.assign(harness.balancer().wire, { InstanceChargeType: 'PayBySpec', LoadBalancerSpec: 'slb.s1.small' });
   const changed = {
-    ...{ ...web, scheduler: 'wlc', name: 'front', spec: 'slb.s2.small' },
-    ...{ 'charge-type': 'paybybandwidth', bandwidth: '20', 'delete-protection': 'on' },
-    ...{ 'modification-protection': 'ConsoleProtection', 'additional-resource-tags': 'a=b' },
+    ...web,
+    scheduler: 'wlc',
+    name: 'front',
+    spec: 'slb.s2.small',
+    'charge-type': 'paybybandwidth',
+    bandwidth: '20',
+    'delete-protection': 'on',
+    'modification-protection': 'ConsoleProtection',
+    'additional-resource-tags': 'a=b',
   };
   const members = [memberOf(first!, true)];
   await harness.settle({ ports, annotations: changed, sourceRanges: sourceRanges.slice(1), members });
@@ -64,9 +70,15 @@ it('the RAM policy of Alibaba Cloud allows every call of a life with every setti
   for (const one of fake.networks.values())
     for (const listener of one.listeners.values()) listener.wire['ListenerStatus'] = 'Stopped';
   const later = {
-    ...{ ...zoneMaps, name: 'front', 'address-type': 'intranet', 'delete-protection': 'on', cps: '100' },
-    ...{ 'zone-maps': 'cn-hangzhou-h:vsw-bp1a,cn-hangzhou-g:vsw-bp1c', 'security-group-ids': 'sg-bp1b' },
-    ...{ 'additional-resource-tags': 'a=b', scheduler: 'wlc' },
+    ...zoneMaps,
+    name: 'front',
+    'address-type': 'intranet',
+    'delete-protection': 'on',
+    cps: '100',
+    'zone-maps': 'cn-hangzhou-h:vsw-bp1a,cn-hangzhou-g:vsw-bp1c',
+    'security-group-ids': 'sg-bp1b',
+    'additional-resource-tags': 'a=b',
+    scheduler: 'wlc',
   };
   // By a process that reads everything first.
   await harness.restart();

@@ -43,10 +43,15 @@ async function open(url: string): Promise<OpenedCloud> {
   const cloud = await cloudModule.open(
     { path: 'aws.conf', text: '[Global]\nRegion = eu-west-1\nKubernetesClusterID = one' },
     {
-      ...{ clock: systemClock(), random: () => 0.5, log: silentLog, onCall: () => {} },
+      clock: systemClock(),
+      random: () => 0.5,
+      log: silentLog,
+      onCall: () => {},
       env: {
-        ...{ AWS_ACCESS_KEY_ID: 'AKIDEXAMPLE', AWS_SECRET_ACCESS_KEY: 'secret' },
-        ...{ AWS_ENDPOINT_URL: url, AWS_EC2_METADATA_DISABLED: 'true' },
+        AWS_ACCESS_KEY_ID: 'AKIDEXAMPLE',
+        AWS_SECRET_ACCESS_KEY: 'secret',
+        AWS_ENDPOINT_URL: url,
+        AWS_EC2_METADATA_DISABLED: 'true',
       },
     },
   );
@@ -65,8 +70,11 @@ async function networkLife(config: typeof classic.plainConfig) {
     network({
       members: [member(2), member(3)],
       annotations: {
-        ...{ [keys.crossZone]: 'true', [keys.targetGroupAttributes]: 'proxy_protocol_v2.enabled=true' },
-        ...{ [keys.sslCertificate]: certificate, [keys.healthyThreshold]: '4', [keys.additionalTags]: 'a=b' },
+        [keys.crossZone]: 'true',
+        [keys.targetGroupAttributes]: 'proxy_protocol_v2.enabled=true',
+        [keys.sslCertificate]: certificate,
+        [keys.healthyThreshold]: '4',
+        [keys.additionalTags]: 'a=b',
       },
     }),
     network({ families: ['IPv4', 'IPv6'], annotations: { [keys.subnets]: 'subnet-a' } }),
@@ -196,7 +204,10 @@ describe('the IAM policy that is shipped', () => {
         return Key === null ? [] : [{ Key, ...(Value !== null && { Value }) }];
       });
       const input = {
-        ...{ ...flat, Tags, TagSpecifications: [{ Tags }], Resources: [form.get('ResourceId.1') ?? ''] },
+        ...flat,
+        Tags,
+        TagSpecifications: [{ Tags }],
+        Resources: [form.get('ResourceId.1') ?? ''],
         ...(check !== null && { SourceDestCheck: { Value: check } }),
       };
       const attribute = ['InstanceId', 'NetworkInterfaceId', 'SourceDestCheck'];

@@ -32,7 +32,8 @@ const lives: readonly (readonly Partial<DesiredLoadBalancer>[])[] = [
     { annotations: internal, healthCheck: own(32_001), ports: [port(81, 30_081)], sourceRanges: ['192.0.2.0/24'] },
     {
       annotations: { ...internal, 'networking.gke.io/internal-load-balancer-allow-global-access': 'true' },
-      ...{ healthCheck: shared, families: ['IPv4', 'IPv6'] },
+      healthCheck: shared,
+      families: ['IPv4', 'IPv6'],
     },
     { annotations: internal, members: [] },
   ],
@@ -69,7 +70,7 @@ describe('the role for Compute Engine that is shipped', () => {
     }
     const [{ providerID }] = vms as [(typeof vms)[0]];
     const nodeUid = '7e2b8c1e-0f0a-4f53-b3a5-0c8d6f1f2a3b';
-    const route = { ...{ cluster: world.cluster, node: 'n', nodeUid, destination: '10.9.0.0/24' }, providerID };
+    const route = { cluster: world.cluster, node: 'n', nodeUid, destination: '10.9.0.0/24', providerID };
     const options = { permit() {} };
     const made = await world.during(cloud.routes!.create({ ...route, addresses: [] }, options));
     await world.during(cloud.routes!.remove(made, options));

@@ -53,7 +53,8 @@ export async function startMonitoredWorld(programs: {
   // An agent that starts again has another port.
   const aiming = setInterval(() => void aim(), 1000);
   return {
-    ...{ world, prometheus },
+    world,
+    prometheus,
     async stop() {
       clearInterval(aiming);
       await prometheus.stop();

@@ -49,7 +49,9 @@ export async function startPrometheus(program: string, jobs: readonly Job[], rul
     global: { scrape_interval: '1s', scrape_timeout: '1s', evaluation_interval: '1s' },
     rule_files: [join(folder, 'rules.yaml')],
     scrape_configs: jobs.map(({ name, scheme, path, token, insecureSkipVerify }) => ({
-      ...{ job_name: name, scheme, metrics_path: path },
+      job_name: name,
+      scheme,
+      metrics_path: path,
       ...(token !== undefined && { authorization: { type: 'Bearer', credentials: token } }),
       ...(insecureSkipVerify && { tls_config: { insecure_skip_verify: true } }),
       file_sd_configs: [{ files: [targetsOf(name)], refresh_interval: '1s' }],

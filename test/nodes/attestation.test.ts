@@ -166,7 +166,9 @@ describe('a Node of a cloud that signs identity', () => {
     await setUp();
     const vm = world.cloud.model.create({ name: 'a' });
     world.cluster.register('a', {
-      ...{ tainted: false, providerID: providerID(vm), addresses: [{ type: 'InternalIP', address: '10.9.9.9' }] },
+      tainted: false,
+      providerID: providerID(vm),
+      addresses: [{ type: 'InternalIP', address: '10.9.9.9' }],
       annotations: { [annotations.instance]: `${world.scope} ${vm.incarnation}` },
     });
     world.cluster.kubelet('a');

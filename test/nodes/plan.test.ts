@@ -41,7 +41,9 @@ describe('the plan of Nodes', () => {
     const made = await plan();
     assert.deepEqual(made.changes, [
       {
-        ...{ of: 'kubernetes', object: 'node old', action: 'hold' },
+        of: 'kubernetes',
+        object: 'node old',
+        action: 'hold',
         what: 'it is foreign and never changed: no configured cloud accepts its providerID mesos://x',
       },
     ]);

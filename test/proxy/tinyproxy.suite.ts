@@ -73,7 +73,8 @@ describe('the controller behind tinyproxy', () => {
   async function files(proxyUrl: string | undefined): Promise<readonly string[]> {
     const [kubeconfig, cloudConfig] = [join(folder, 'kubeconfig'), join(folder, 'cloud.json')];
     const cluster = {
-      ...{ server: places.kube, 'tls-server-name': 'localhost' },
+      server: places.kube,
+      'tls-server-name': 'localhost',
       'certificate-authority-data': Buffer.from(api.caPem).toString('base64'),
       ...(proxyUrl && { 'proxy-url': proxyUrl }),
     };

@@ -69,7 +69,13 @@ async function build(folder: string, version: string, env: NodeJS.ProcessEnv): P
   const stamp = Object.entries({ gitVersion: version, gitMajor: major, gitMinor: minor, gitTreeState: 'clean' });
   const flags = stamp.map(([key, value]) => `-X k8s.io/component-base/version.${key}=${value}`);
   await go(
-    ...['build', '-trimpath', '-buildvcs=false', '-ldflags', ['-s -w', ...flags].join(' ')],
-    ...['-o', 'kube-apiserver', 'k8s.io/kubernetes/cmd/kube-apiserver'],
+    'build',
+    '-trimpath',
+    '-buildvcs=false',
+    '-ldflags',
+    ['-s -w', ...flags].join(' '),
+    '-o',
+    'kube-apiserver',
+    'k8s.io/kubernetes/cmd/kube-apiserver',
   );
 }

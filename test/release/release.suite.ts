@@ -38,7 +38,8 @@ async function runBlock(guide: string, words: string, options: BlockOptions): Pr
   const written = block!.commands.join('\n').replaceAll(/registry\.(?:example\.com|internal)/g, options.registry ?? '');
   const PATH = [...options.bin, process.env['PATH']].join(delimiter);
   const { stdout, stderr } = await run('bash', ['-ec', written], {
-    ...{ cwd: options.cwd, env: { ...process.env, ...options.env, PATH } },
+    cwd: options.cwd,
+    env: { ...process.env, ...options.env, PATH },
   });
   return stdout + stderr;
 }
@@ -170,7 +171,9 @@ describe('the release', () => {
     if (kubectl === undefined) return context.skip('there is no kubectl');
     const api = await startKubeApi({ dir: folder });
     const env = {
-      ...{ ...process.env, KREW_ROOT: join(folder, 'krew'), KUBECONFIG: join(folder, 'kubeconfig') },
+      ...process.env,
+      KREW_ROOT: join(folder, 'krew'),
+      KUBECONFIG: join(folder, 'kubeconfig'),
       PATH: [join(folder, 'krew/bin'), dirname(process.execPath), process.env['PATH']].join(delimiter),
     };
     try {

@@ -53,7 +53,8 @@ async function runSuites(): Promise<number> {
       if ('skipped' in tool) console.error(`SKIPPED: a part of the release was NOT proved: ${tool.skipped}`);
     const files = suites.map((file) => join(import.meta.dirname, file));
     return await runNode(['--test-reporter=./scripts/test-reporter.mjs', 'scripts/run-tests.ts', ...files], {
-      ...{ ...env, RELEASE: folder },
+      ...env,
+      RELEASE: folder,
       ...('program' in cosign && { COSIGN: cosign.program, COSIGN_PUBLIC_KEY: `${key}.pub` }),
       ...('folder' in cycloneDxLibrary && { CYCLONEDX: cycloneDxLibrary.folder }),
       ...('program' in helm && { HELM: helm.program }),

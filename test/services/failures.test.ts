@@ -184,8 +184,16 @@ describe('failures of Services', () => {
         ...loadBalancers,
         async observe({ owner }) {
           shown = {
-            ...{ id: 'lb-1', name: 'x', owner, state: 'active', ingress: [{ ip: '192.0.2.1' }], members: [] },
-            ...{ attached: false, retained: false, createdAtMs: undefined, service: undefined },
+            id: 'lb-1',
+            name: 'x',
+            owner,
+            state: 'active',
+            ingress: [{ ip: '192.0.2.1' }],
+            members: [],
+            attached: false,
+            retained: false,
+            createdAtMs: undefined,
+            service: undefined,
           };
           return shown;
         },

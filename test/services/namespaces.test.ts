@@ -100,8 +100,14 @@ describe('what the operator decides about Services', () => {
 
   it('keeps what a cluster-wide tag attached after an upgrade, and its members follow the Nodes', async () => {
     const { loadBalancer: shared } = world.cloud.network.loadBalancers.create('demo/sim-1', {
-      ...{ name: 'shared', tags: { 'mooring.dev/attachable-by': world.clusterUid }, scheme: 'external' },
-      ...{ families: ['IPv4'], addresses: [], listeners: [], pools: [], clientToken: undefined },
+      name: 'shared',
+      tags: { 'mooring.dev/attachable-by': world.clusterUid },
+      scheme: 'external',
+      families: ['IPv4'],
+      addresses: [],
+      listeners: [],
+      pools: [],
+      clientToken: undefined,
     });
     await lead({ ...strictPolicy, clusterWideAttach: true });
     world.services.create('web', { annotations: { [annotations.loadBalancerId]: shared.id } });

@@ -35,7 +35,9 @@ function sharingCloud() {
     return { kind: 'firewall', id: 'f', owner, key: 'main', status: 'ready', body };
   };
   const balancer: Kind = {
-    ...{ kind: 'balancer', again: 'safe', compare: () => ({ same: true }) },
+    kind: 'balancer',
+    retryCreate: 'atOnce',
+    compare: () => ({ same: true }),
     async create(_, __, { owner, permit }) {
       permit(1000);
       balancers.add(owner.service);
@@ -48,7 +50,8 @@ function sharingCloud() {
     },
   };
   const rules: Kind<readonly string[], readonly string[]> = {
-    ...{ kind: 'firewall', again: 'safe' },
+    kind: 'firewall',
+    retryCreate: 'atOnce',
     merge: (specs, standing) => [...new Set([...specs.flat(), ...(standing?.body ?? [])])].toSorted(),
     compare({ body }, spec) {
       const summary = `firewall: ${spec.join()}`;
@@ -74,8 +77,14 @@ function sharingCloud() {
   /** Of each desired state that the driver was asked about. */
   const membersKnown: boolean[] = [];
   const driver: LoadBalancerDriver = {
-    ...{ main: 'balancer', kinds: [balancer, rules as Kind], annotations: [], maxMembers: undefined },
-    ...{ drains: false, slots: () => [], members: () => [], poll: async () => new Map() },
+    main: 'balancer',
+    kinds: [balancer, rules as Kind],
+    annotations: [],
+    maxMembers: undefined,
+    drains: false,
+    slots: () => [],
+    members: () => [],
+    poll: async () => new Map(),
     show: (_, parts) => ({ name: 'x', ingress: [{ ip: '192.0.2.1' }], service: `default/${parts[0]?.owner?.service}` }),
     readers: [
       {

@@ -208,7 +208,9 @@ describe('teardown', () => {
       verb: 'create',
       path: '/apis/coordination.k8s.io/v1/namespaces/kube-system/leases',
       body: {
-        ...{ apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { name: lease.name } },
+        apiVersion: 'coordination.k8s.io/v1',
+        kind: 'Lease',
+        metadata: { name: lease.name },
         spec: { holderIdentity: 'other_1', leaseDurationSeconds: 3600, renewTime },
       },
     });

@@ -30,12 +30,19 @@ describe('Services that no configured cloud serves', () => {
     const api = inProcessKube(core, clock);
     const registry = createMetricRegistry();
     const cache = createListWatch({
-      ...{ api, path: '/api/v1/services', trim: (raw: unknown) => viewService(raw, () => false), ...common },
+      api,
+      path: '/api/v1/services',
+      trim: (raw: unknown) => viewService(raw, () => false),
+      ...common,
     });
     const state = { paused: false };
     const task = createUnservedTask(
       {
-        ...{ api, services: cache, ...common, metrics: registry.define(serviceMetrics), paused: () => state.paused },
+        api,
+        services: cache,
+        ...common,
+        metrics: registry.define(serviceMetrics),
+        paused: () => state.paused,
         events: { emit: ({ name }, { reason, message }) => void events.push(`${name} ${reason} ${message}`) },
       },
       { why: cause, loadBalancerClasses },
@@ -45,7 +52,8 @@ describe('Services that no configured cloud serves', () => {
     const done = task.lead(stop.signal);
     await clock.advance(0);
     return {
-      ...{ api, state },
+      api,
+      state,
       gauge: (name: string, labels?: string) => metricValue(registry, name, labels),
       async stop() {
         stop.abort();

@@ -20,7 +20,9 @@ if ('skipped' in browser) {
   const screenshots = process.env['SCREENSHOTS'] || join(root, 'dist/screenshots');
   const env = {
     ...process.env,
-    ...{ CHROMIUM_PROGRAM: browser.program, CHROMIUM_LIBRARIES: browser.libraries, SCREENSHOTS: screenshots },
+    CHROMIUM_PROGRAM: browser.program,
+    CHROMIUM_LIBRARIES: browser.libraries,
+    SCREENSHOTS: screenshots,
   };
   const only = process.argv.slice(2);
   const suites = (await readdir(import.meta.dirname))

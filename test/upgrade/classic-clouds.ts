@@ -36,8 +36,11 @@ async function openAzure(members: 'addresses' | 'interfaces'): Promise<ClassicLi
   const json = {
     ...JSON.parse(life.served.configText),
     // With another tenant it asks the public cloud about its authority.
-    ...{ resourceManagerEndpoint: secure.url, tenantId: 'adfs', loadBalancerSku: 'standard' },
-    ...{ routeUpdateIntervalInSeconds: 1, routeUpdateWaitingInSeconds: 1 },
+    resourceManagerEndpoint: secure.url,
+    tenantId: 'adfs',
+    loadBalancerSku: 'standard',
+    routeUpdateIntervalInSeconds: 1,
+    routeUpdateWaitingInSeconds: 1,
   };
   const nodeManager = {
     program: process.env[classicVariable('azure-nodes')]!,
@@ -46,7 +49,8 @@ async function openAzure(members: 'addresses' | 'interfaces'): Promise<ClassicLi
   // This version has no worker for them.
   const flags = ['--controllers=*,-cloud-node-controller'];
   return {
-    ...{ ...life, classic: { provider: 'azure', configText: JSON.stringify(json), caPem, flags, nodeManager } },
+    ...life,
+    classic: { provider: 'azure', configText: JSON.stringify(json), caPem, flags, nodeManager },
     async close() {
       await secure.close();
       await life.close();

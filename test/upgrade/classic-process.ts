@@ -43,16 +43,27 @@ export async function prepareClassic(
   if (caPem !== undefined) await writeFile(ca!, caPem);
   const shared = [`--cloud-config=${config}`, `--kubeconfig=${kubeconfig}`, '--v=2'];
   const args = [
-    ...[...shared, `--cloud-provider=${provider}`, '--cluster-name=kubernetes', '--secure-port=0'],
+    ...shared,
+    `--cloud-provider=${provider}`,
+    '--cluster-name=kubernetes',
+    '--secure-port=0',
     // It would speak protobuf, which the embedded API does not.
     '--kube-api-content-type=application/json',
-    ...['--leader-elect-lease-duration=5s', '--leader-elect-renew-deadline=3s', '--leader-elect-retry-period=1s'],
-    ...['--configure-cloud-routes=true', '--allocate-node-cidrs=true', `--cluster-cidr=${clusterCidr}`],
-    ...['--node-monitor-period=1s', '--node-status-update-frequency=5s', '--route-reconciliation-period=5s'],
+    '--leader-elect-lease-duration=5s',
+    '--leader-elect-renew-deadline=3s',
+    '--leader-elect-retry-period=1s',
+    '--configure-cloud-routes=true',
+    '--allocate-node-cidrs=true',
+    `--cluster-cidr=${clusterCidr}`,
+    '--node-monitor-period=1s',
+    '--node-status-update-frequency=5s',
+    '--route-reconciliation-period=5s',
     ...flags,
   ];
   const programEnv = {
-    ...{ ...process.env, ...served.env, ...env },
+    ...process.env,
+    ...served.env,
+    ...env,
     ...(caPem === undefined ? {} : { SSL_CERT_FILE: ca! }),
   };
   let child: Child | undefined;

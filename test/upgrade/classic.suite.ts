@@ -145,7 +145,9 @@ function tryClassic(name: string, { programs, open }: ClassicTry): void {
       const { rest } = stage.controller;
       classic.start();
       await rest.must('POST', services, {
-        ...{ apiVersion: 'v1', kind: 'Service', metadata: { name, annotations: asked } },
+        apiVersion: 'v1',
+        kind: 'Service',
+        metadata: { name, annotations: asked },
         spec: { type: 'LoadBalancer', selector: { app: 'web' }, ports: [{ name: 'http', port: 81 }] },
       });
       await wait(`it has ensured ${name}`, () => classic.hasEnsured(name));

@@ -41,7 +41,11 @@ describe('an upgrade and the way back, on the simulated cloud', () => {
   before(async () => {
     api = await startEmbeddedApi();
     world = await startWorld({
-      ...{ api, nodes: 3, cloudLatencyMs: 0, agentProcesses: 9, say: () => {} },
+      api,
+      nodes: 3,
+      cloudLatencyMs: 0,
+      agentProcesses: 9,
+      say: () => {},
       startProgram: (program, args, logFile) => startChild([releases[program][program], 'run', ...args], logFile),
     });
     await until('all Nodes are initialised', 60_000, async () => (await initialised()).length === 3);

@@ -105,7 +105,9 @@ describe('a PersistentVolume that is created', () => {
   it('is refused where the cloud has no such volume', async () => {
     const decision = await admit(begin(), requestFor(volumeObject('none')));
     assert.deepEqual(decision, {
-      ...{ allowed: false, code: 403, reason: 'Forbidden' },
+      allowed: false,
+      code: 403,
+      reason: 'Forbidden',
       message: 'the cloud has no volume none in the configured scope',
     });
   });

@@ -74,8 +74,12 @@ describe('the program for Windows, run by Wine', () => {
     await writeFile(join(folder, 'ca.crt'), ca.caPem);
     await writeFile(join(folder, 'token'), 'token-1');
     const running = wine.start([
-      ...[join(folder, 'mooring-agent.exe'), 'run', drive, `--controller-url=${controller.url}`],
-      ...[`--ca-file=Z:${join(folder, 'ca.crt')}`, `--token-file=Z:${join(folder, 'token')}`],
+      join(folder, 'mooring-agent.exe'),
+      'run',
+      drive,
+      `--controller-url=${controller.url}`,
+      `--ca-file=Z:${join(folder, 'ca.crt')}`,
+      `--token-file=Z:${join(folder, 'token')}`,
       '--health-address=127.0.0.1:0',
     ]);
     try {

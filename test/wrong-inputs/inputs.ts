@@ -24,7 +24,12 @@ const controller = (
   env?: Readonly<Record<string, string>>,
 ): WrongInput => ({ title, program: 'controller', args, code, names, next, ...(env && { env }) });
 const agent = (title: string, args: readonly string[], code: 1 | 2, names: RegExp, next: RegExp): WrongInput => ({
-  ...{ title, program: 'agent', args, code, names, next },
+  title,
+  program: 'agent',
+  args,
+  code,
+  names,
+  next,
 });
 
 export const wrongInputs: readonly WrongInput[] = [

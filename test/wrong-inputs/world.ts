@@ -37,7 +37,8 @@ export async function startWrongWorld(): Promise<WrongWorld> {
   const answering = (status: number, type: string, body: string) =>
     createHttpServer((_request, response) => response.writeHead(status, { 'Content-Type': type }).end(body));
   const servers: Record<string, Server> = {
-    ...{ silent, taken },
+    silent,
+    taken,
     refusing: answering(
       401,
       'application/json',

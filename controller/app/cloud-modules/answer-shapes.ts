@@ -33,20 +33,25 @@ const unless =
 
 const isOwner = ofFields({ cluster: isText, service: isText });
 const isPart = ofFields({
-  ...{
-    kind: isText,
-    id: isText,
-    status: anyOf(['ready', 'pending', 'failed', 'deleting'] satisfies Found['status'][]),
-  },
-  ...{ owner: orNone(isOwner), key: orNone(isString), within: orNone(isText), operation: orNone(isText) },
-  ...{ slots: orNone(listOf(isText)), address: orNone(isText) },
+  kind: isText,
+  id: isText,
+  status: anyOf(['ready', 'pending', 'failed', 'deleting'] satisfies Found['status'][]),
+  owner: orNone(isOwner),
+  key: orNone(isString),
+  within: orNone(isText),
+  operation: orNone(isText),
+  slots: orNone(listOf(isText)),
+  address: orNone(isText),
   refs: orNone(listOf(ofFields({ role: isText, kind: isText, id: isText }))),
 });
 const isFound: Test = (value) =>
   isPart(value) && !((value as Fields)['owner'] !== undefined && (value as Fields)['key'] === undefined);
 const isChange = ofFields({
-  ...{ what: isText, summary: isString, phase: anyOf(['grow', 'set', 'shrink'] satisfies Change['phase'][]) },
-  ...{ after: orNone(listOf(isText)), makesRoom: orNone(isFlag) },
+  what: isText,
+  summary: isString,
+  phase: anyOf(['grow', 'set', 'shrink'] satisfies Change['phase'][]),
+  after: orNone(listOf(isText)),
+  makesRoom: orNone(isFlag),
 });
 const isIngress: Test = (value) =>
   isObject(value) &&
@@ -54,8 +59,11 @@ const isIngress: Test = (value) =>
   orNone(isText)(value['hostname']) &&
   (value['ip'] ?? value['hostname']) !== undefined;
 const isAnswer = ofFields({
-  ...{ id: orNone(isText), found: orNone(listOf(isFound)), operation: orNone(isText), refused: orNone(listOf(isText)) },
-  lasts: orNone(ofFields({ like: isText, ms: isCount })),
+  id: orNone(isText),
+  found: orNone(listOf(isFound)),
+  operation: orNone(isText),
+  refused: orNone(listOf(isText)),
+  lasts: orNone(ofFields({ estimateKey: isText, ms: isCount })),
 });
 
 export const anything: Expectation = () => undefined;
@@ -86,8 +94,8 @@ export const ofComparison = unless(
     isObject(value) &&
     (value['same'] === true ||
       listOf(isChange)(value['changes']) ||
-      (isText(value['replace']) && anyOf(['make', 'break'])(value['first']))),
-  'same, changes with what, summary and phase, or replace and first',
+      (isText(value['replace']) && anyOf(['createFirst', 'deleteFirst'])(value['order']))),
+  'same, changes with what, summary and phase, or replace and order',
 );
 export const ofVersion = unless(ofFields({ version: isText, operation: orNone(isText) }), 'an object with version');
 export const ofVersions = unless(
@@ -99,12 +107,18 @@ export const ofVersionOrNone: Expectation = (value) => (value === undefined ? un
 /** @param kinds that the driver has */
 export function ofDesire(kinds: ReadonlySet<unknown>): Expectation {
   const isWant = ofFields({
-    ...{ kind: (kind) => kinds.has(kind), key: isString, summary: isString, needs: orNone(listOf(isText)) },
-    ...{ within: orNone(isText), slot: orNone(isText), ports: orNone(Array.isArray) },
+    kind: (kind) => kinds.has(kind),
+    key: isString,
+    summary: isString,
+    needs: orNone(listOf(isText)),
+    within: orNone(isText),
+    slot: orNone(isText),
+    ports: orNone(Array.isArray),
     use: orNone(ofFields({ id: isText, allowed: isFlag })),
   });
   const isDesire = ofFields({
-    ...{ wants: listOf(isWant), refusals: listOf(ofFields({ reason: isText, message: isString })) },
+    wants: listOf(isWant),
+    refusals: listOf(ofFields({ reason: isText, message: isString })),
     remarks: orNone(listOf(isString)),
   });
   return unless(isDesire, `an object with wants and refusals, each want of ${[...kinds].join(', ')}`);
@@ -113,7 +127,14 @@ export function ofDesire(kinds: ReadonlySet<unknown>): Expectation {
 /** Of the parts that a driver is made of, before anything is asked of it. */
 export const parts: Readonly<Record<'kinds' | 'readers' | 'documents' | 'annotations', Expectation>> = {
   kinds: unless(
-    listOf(ofFields({ kind: isText, again: anyOf(['safe', 'look']), compare: isFunction, settleMs: orNone(isCount) })),
+    listOf(
+      ofFields({
+        kind: isText,
+        retryCreate: anyOf(['atOnce', 'afterSearch']),
+        compare: isFunction,
+        settleMs: orNone(isCount),
+      }),
+    ),
     'a list of kinds with kind, again and compare',
   ),
   readers: unless(

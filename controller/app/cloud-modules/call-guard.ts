@@ -47,7 +47,11 @@ export function createCallGuard(cloud: string, clock: Clock): CallGuard {
     const kind = kinds.has(given) ? (given as CloudErrorKind) : otherwise;
     const message = visibleLine(`the module threw ${textOf(error)}`, shownLength);
     return new CloudError({
-      ...{ kind, cloud, operation, message, cause: error },
+      kind,
+      cloud,
+      operation,
+      message,
+      cause: error,
       retryAfterMs: typeof waitMs === 'number' && waitMs >= 0 && Number.isFinite(waitMs) ? waitMs : undefined,
       subjects: Array.isArray(subjects) ? subjects.filter((one) => typeof one === 'string') : undefined,
     });

@@ -172,15 +172,16 @@ describe('the guard around the load balancers of a module', () => {
 
   function driver(parts: object, kind: object = {}): LoadBalancerDriver {
     const good = {
-      ...{ main: 'lb', annotations: [], maxMembers: undefined, drains: false },
-      kinds: [{ kind: 'lb', again: 'look', compare: () => ({ same: true }), ...kind }],
+      main: 'lb',
+      annotations: [],
+      maxMembers: undefined,
+      drains: false,
+      kinds: [{ kind: 'lb', retryCreate: 'afterSearch', compare: () => ({ same: true }), ...kind }],
       readers: [{ kinds: ['lb'], all: async () => [resource], of: async () => ({ found: [resource] }) }],
-      ...{
-        desire: () => ({ wants: [], refusals: [] }),
-        poll: async () => new Map(),
-        slots: () => [],
-        members: () => [],
-      },
+      desire: () => ({ wants: [], refusals: [] }),
+      poll: async () => new Map(),
+      slots: () => [],
+      members: () => [],
       show: () => ({ name: 'x', ingress: [] }),
     };
     return guarded({ loadBalancerDriver: { ...good, ...parts } }).loadBalancerDriver!;
@@ -297,7 +298,8 @@ describe('the tags of instances of a module', () => {
       during(nodeTagsOf(parts).remove(['example://a'], {}, { permit }));
     const thrown = Object.assign(new Error('no'), { kind: 'NotFound', subjects: ['example://a'] });
     await assert.rejects(calls({ remove: async () => Promise.reject(thrown) }), {
-      ...{ kind: 'NotFound', subjects: ['example://a'] },
+      kind: 'NotFound',
+      subjects: ['example://a'],
     });
     await assert.rejects(calls({ remove: hanging }), { kind: 'Timeout' });
     const withheld = new WithheldError('Paused', 'not sent');

@@ -39,7 +39,12 @@ const pure = {
     takesPods: anything,
   },
   kind: {
-    ...{ compare: ofComparison, alone: anything, merge: anything, fresh: anything, lane: ofText, usedBy: anything },
+    compare: ofComparison,
+    needsOwnCreate: anything,
+    merge: anything,
+    fresh: anything,
+    lane: ofText,
+    usedBy: anything,
   },
   document: { name: ofText, parse: ofFound, basis: anything, fold: anything },
 } as const;
@@ -157,11 +162,14 @@ export function guardDriver(driver: LoadBalancerDriver, guard: CallGuard): LoadB
     kinds: driver.kinds.map(guardKind),
     readers: driver.readers.map(guardReader),
     documents: (driver.documents ?? []).map(guardDocument),
-    ...{ ...polled, ...pureParts },
+    ...polled,
+    ...pureParts,
     desire: (input) =>
       pureParts.desire({
-        ...{ ...input, desired: copyOf(input.desired) },
-        ...{ found: (kind) => [...input.found(kind)], own: () => [...input.own()] },
+        ...input,
+        desired: copyOf(input.desired),
+        found: (kind) => [...input.found(kind)],
+        own: () => [...input.own()],
       }),
     async poll(operations, io) {
       const states = await polled.poll(operations, io);

@@ -26,7 +26,10 @@ function surroundings() {
   const write = (message: string) => void lines.push(message);
   const log: Log = { debug: write, info: write, warn: write, error: write, with: () => log };
   const context: CloudContext = {
-    ...{ clock, log, random: () => 0.5, env: { TOKEN: 'theirs' } },
+    clock,
+    log,
+    random: () => 0.5,
+    env: { TOKEN: 'theirs' },
     onCall: (call) => void calls.push(call),
   };
   return { clock, lines, calls, context };
@@ -62,15 +65,21 @@ const refusal = (kind: CloudErrorKind, message: RegExp) => (error: unknown) => {
 describe('the routes of a module', () => {
   const route = { id: 'r1', destination: '10.0.1.0/24', providerID: 'example://a', blackhole: false, ours: true };
   const desired = {
-    ...{ cluster: 'c', node: 'a', nodeUid: 'u', destination: '10.0.1.0/24', providerID: 'example://a' },
+    cluster: 'c',
+    node: 'a',
+    nodeUid: 'u',
+    destination: '10.0.1.0/24',
+    providerID: 'example://a',
     addresses: ['192.0.2.1'],
   };
   const around = surroundings();
   const during = <T>(work: Promise<T>) => advanceDuring(around.clock, work, 1000);
   async function routesOf(parts: object): Promise<Routes> {
     const good = {
-      ...{ tagged: true, observe: async () => ({ routes: [route], quota: undefined }) },
-      ...{ create: async () => route, remove: async () => {} },
+      tagged: true,
+      observe: async () => ({ routes: [route], quota: undefined }),
+      create: async () => route,
+      remove: async () => {},
     };
     return (await opened({ routes: { ...good, ...parts } }, around)).routes!;
   }
@@ -144,10 +153,16 @@ describe('the load balancers of a module', () => {
   const around = surroundings();
   const during = <T>(work: Promise<T>) => advanceDuring(around.clock, work, 1000);
   const good = {
-    ...{ main: 'lb', annotations: [], maxMembers: undefined, drains: false },
-    kinds: [{ kind: 'lb', again: 'look', compare: () => ({ same: true }) }],
+    main: 'lb',
+    annotations: [],
+    maxMembers: undefined,
+    drains: false,
+    kinds: [{ kind: 'lb', retryCreate: 'afterSearch', compare: () => ({ same: true }) }],
     readers: [{ kinds: ['lb'], all: async () => [], of: async () => ({ found: [] }) }],
-    ...{ desire: () => ({ wants: [], refusals: [] }), poll: async () => new Map(), slots: () => [], members: () => [] },
+    desire: () => ({ wants: [], refusals: [] }),
+    poll: async () => new Map(),
+    slots: () => [],
+    members: () => [],
     show: () => ({ name: 'x', ingress: [] }),
   };
   const driverOf = async (parts: object): Promise<LoadBalancerDriver> =>
@@ -217,8 +232,14 @@ describe('the load balancers of a module', () => {
 
   it('have documents whose calls end, and whose answers have a version', async () => {
     const document = {
-      ...{ document: 'rules', name: () => 'all', all: async () => [], read: async () => undefined, parse: () => [] },
-      ...{ fold: () => undefined, write: async () => ({ doc: {}, version: '2' }), remove: async () => ({}) },
+      document: 'rules',
+      name: () => 'all',
+      all: async () => [],
+      read: async () => undefined,
+      parse: () => [],
+      fold: () => undefined,
+      write: async () => ({ doc: {}, version: '2' }),
+      remove: async () => ({}),
     };
     const documentOf = async (parts: object): Promise<DocumentType> =>
       (await driverOf({ documents: [{ ...document, ...parts }] })).documents![0]!;

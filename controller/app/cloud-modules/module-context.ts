@@ -26,7 +26,9 @@ export function moduleContext(name: string, context: CloudContext): CloudContext
     log: boundedLog(context.log.with({ cloud: name }), context.clock),
     onCall: (call) =>
       context.onCall({
-        ...{ cloud: name, operation: nameOf(call.operation), code: visibleLine(String(call.code), 32) },
+        cloud: name,
+        operation: nameOf(call.operation),
+        code: visibleLine(String(call.code), 32),
         seconds: seconds(call.seconds),
       }),
     onWait: (wait) => context.onWait?.({ ...wait, cloud: name, seconds: seconds(wait.seconds) }),

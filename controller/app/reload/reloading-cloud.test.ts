@@ -93,7 +93,11 @@ async function setUp(changes: { readonly ping?: false } = {}): Promise<Harness> 
   };
   const config = { path: configFile, text: files.get(configFile) ?? '' };
   const harness = {
-    ...{ clock, files, opened, results, lines },
+    clock,
+    files,
+    opened,
+    results,
+    lines,
     ping: async () => {},
     withoutVisibility: new Set(),
     lookupMs: 0,

@@ -39,8 +39,10 @@ export interface ReloadingOptions {
 }
 
 const partNames = {
-  ...{ loadBalancers: 'load balancers', routes: 'routes' },
-  ...{ nodeTags: 'tags of instances', volumes: 'volumes' },
+  loadBalancers: 'load balancers',
+  routes: 'routes',
+  nodeTags: 'tags of instances',
+  volumes: 'volumes',
 } as const;
 
 const retry = { firstMs: 10_000, maxMs: 300_000 };

@@ -151,7 +151,8 @@ export const annotations: readonly AnnotationDefinition[] = [
     meaning: `as ${prefix}backend-type, and wins`,
   },
   {
-    ...{ key: classAnnotation, values: networkClass },
+    key: classAnnotation,
+    values: networkClass,
     meaning: 'a Network Load Balancer, as with that spec.loadBalancerClass. Another type is another address',
   },
 ];

@@ -58,7 +58,11 @@ export interface ClientOptions {
 }
 
 const versions: Readonly<Record<Product, string>> = {
-  ...{ ecs: '2014-05-26', vpc: '2016-04-28', slb: '2014-05-15', nlb: '2022-04-30', sts: '2015-04-01' },
+  ecs: '2014-05-26',
+  vpc: '2016-04-28',
+  slb: '2014-05-15',
+  nlb: '2022-04-30',
+  sts: '2015-04-01',
 };
 const timeoutMs = 15_000;
 const maxBytes = 16 * 1024 * 1024;
@@ -81,7 +85,12 @@ export function createClient(options: ClientOptions): AlibabaClient {
       const headers = signedHeaders({ method: 'POST', url, action, version, nowMs: clock.now(), nonce }, key);
       permit?.(limitMs);
       const answer = await http(action, {
-        ...{ method: 'POST', url: url.href, headers, timeoutMs: limitMs, maxBytes, signal },
+        method: 'POST',
+        url: url.href,
+        headers,
+        timeoutMs: limitMs,
+        maxBytes,
+        signal,
       });
       if (answer.status >= 300) {
         const error = errorOf(action, answer);
@@ -118,7 +127,8 @@ export function createClient(options: ClientOptions): AlibabaClient {
   }
 
   return {
-    ...{ call, region },
+    call,
+    region,
     list: (request) =>
       request.paging.by === 'token'
         ? byToken(request, request.paging.size)

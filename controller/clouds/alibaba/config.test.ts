@@ -16,8 +16,14 @@ async function read(text: string | undefined, env: Record<string, string> = {}):
 describe('the configuration of Alibaba Cloud', () => {
   it('is read from the file of the classic controller, in YAML and in JSON, with keys in Base64', async () => {
     const global = {
-      ...{ accessKeyID: base64('LTAI5t'), accessKeySecret: base64('s3cret'), region: 'cn-beijing', vpcid: 'vpc-2ze' },
-      ...{ routeTableIDs: 'vtb-a,vtb-b', clusterID: 'c1a2b3', kubernetesClusterTag: 'ack.aliyun.com', uid: '1234' },
+      accessKeyID: base64('LTAI5t'),
+      accessKeySecret: base64('s3cret'),
+      region: 'cn-beijing',
+      vpcid: 'vpc-2ze',
+      routeTableIDs: 'vtb-a,vtb-b',
+      clusterID: 'c1a2b3',
+      kubernetesClusterTag: 'ack.aliyun.com',
+      uid: '1234',
     };
     const yaml = `Global:\n${Object.entries(global)
       .map(([name, value]) => `  ${name}: ${value}\n`)
@@ -58,8 +64,12 @@ describe('the configuration of Alibaba Cloud', () => {
 
   it('names every bad value, and shows no key', async () => {
     const env = {
-      ...{ ACCESS_KEY_ID: 'LTAI5tSecretish', REGION: 'Hangzhou', VPC_ID: 'bp1', ROUTE_TABLE_IDS: 'main' },
-      ...{ SERVICE_BACKEND_TYPE: 'pods', ECS_ENDPOINT: 'ftp://x' },
+      ACCESS_KEY_ID: 'LTAI5tSecretish',
+      REGION: 'Hangzhou',
+      VPC_ID: 'bp1',
+      ROUTE_TABLE_IDS: 'main',
+      SERVICE_BACKEND_TYPE: 'pods',
+      ECS_ENDPOINT: 'ftp://x',
     };
     await assert.rejects(readConfig(undefined, env, noFile), (error: unknown) => {
       const { message } = error as Error;

@@ -49,16 +49,32 @@ export interface AlibabaConfig {
 
 /** Keys of `Global` in the cloud config, and the variables that say the same. */
 const keys: Readonly<Record<string, string>> = {
-  ...{ accessKeyID: 'ACCESS_KEY_ID', accessKeySecret: 'ACCESS_KEY_SECRET', region: 'REGION', vpcid: 'VPC_ID' },
-  ...{ vswitchid: 'VSWITCH_ID', routeTableIDs: 'ROUTE_TABLE_IDS', clusterID: 'CLUSTER_ID' },
-  ...{ resourceGroupID: 'RESOURCE_GROUP_ID', serviceBackendType: 'SERVICE_BACKEND_TYPE' },
+  accessKeyID: 'ACCESS_KEY_ID',
+  accessKeySecret: 'ACCESS_KEY_SECRET',
+  region: 'REGION',
+  vpcid: 'VPC_ID',
+  vswitchid: 'VSWITCH_ID',
+  routeTableIDs: 'ROUTE_TABLE_IDS',
+  clusterID: 'CLUSTER_ID',
+  resourceGroupID: 'RESOURCE_GROUP_ID',
+  serviceBackendType: 'SERVICE_BACKEND_TYPE',
   disablePublicSLB: 'DISABLE_PUBLIC_SLB',
 };
 /** Of the classic controller; Mooring has other means, or none is needed. */
 const withoutMeaning = [
-  ...['uid', 'kubernetesClusterTag', 'zoneid', 'nodeMonitorPeriod', 'nodeAddrSyncPeriod', 'privateZoneId'],
-  ...['privateZoneRecordTTL', 'featureGates', 'serviceMaxConcurrentReconciles', 'nodeMaxConcurrentReconciles'],
-  ...['routeMaxConcurrentReconciles', 'routeReconcileBatchSize', 'nodeReconcileBatchSize'],
+  'uid',
+  'kubernetesClusterTag',
+  'zoneid',
+  'nodeMonitorPeriod',
+  'nodeAddrSyncPeriod',
+  'privateZoneId',
+  'privateZoneRecordTTL',
+  'featureGates',
+  'serviceMaxConcurrentReconciles',
+  'nodeMaxConcurrentReconciles',
+  'routeMaxConcurrentReconciles',
+  'routeReconcileBatchSize',
+  'nodeReconcileBatchSize',
 ];
 const names: ReadonlySet<string> = new Set();
 
@@ -76,7 +92,11 @@ export async function readConfig(
 ): Promise<AlibabaConfig | { readonly reportOnly: string }> {
   const said = file === undefined ? { values: {}, unused: [] } : readGlobal(file);
   const variables = readVariables({
-    ...{ cloud: 'alibaba', file: undefined, names, expected: '', readText },
+    cloud: 'alibaba',
+    file: undefined,
+    names,
+    expected: '',
+    readText,
     env: { ...env, ...said.values },
   });
   const { text, matching, url, secret, flag, wrong, files } = variables;
@@ -122,7 +142,10 @@ export async function readConfig(
     wrong('ROUTE_TABLE_IDS', 'ids of route tables, separated by commas: vtb-a,vtb-b', undefined);
   const config = {
     region: matching('REGION', /^[a-z]{2,}(-[a-z0-9]+)+$/, 'a region: cn-hangzhou'),
-    ...{ vpc: idOf('VPC_ID', 'vpc'), vswitch: idOf('VSWITCH_ID', 'vsw'), routeTables, files },
+    vpc: idOf('VPC_ID', 'vpc'),
+    vswitch: idOf('VSWITCH_ID', 'vsw'),
+    routeTables,
+    files,
     clusterId: matching('CLUSTER_ID', /^[\w-]{1,64}$/, "letters, digits, '-' and '_'") ?? 'clusterid',
     resourceGroup: idOf('RESOURCE_GROUP_ID', 'rg'),
     servesPods,

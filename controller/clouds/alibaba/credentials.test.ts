@@ -5,8 +5,9 @@ import { alibabaWorld } from '../../../test/clouds/alibaba/alibaba-world.ts';
 import { oidcToken, providerArn, roleArn } from '../../../test/clouds/alibaba/fake/fake-identity.ts';
 
 const rrsa = {
-  ...{ ALIBABA_CLOUD_ROLE_ARN: roleArn, ALIBABA_CLOUD_OIDC_PROVIDER_ARN: providerArn },
-  ...{ ALIBABA_CLOUD_OIDC_TOKEN_FILE: '/var/run/secrets/token' },
+  ALIBABA_CLOUD_ROLE_ARN: roleArn,
+  ALIBABA_CLOUD_OIDC_PROVIDER_ARN: providerArn,
+  ALIBABA_CLOUD_OIDC_TOKEN_FILE: '/var/run/secrets/token',
 };
 
 describe('credentials of Alibaba Cloud', () => {

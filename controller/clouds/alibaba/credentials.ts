@@ -54,8 +54,14 @@ async function ofOidc(
   if (token === '')
     throw invalid(operation, `ALIBABA_CLOUD_OIDC_TOKEN_FILE: ${tokenFile}, expected a file with a token`);
   const body = new URLSearchParams({
-    ...{ Action: operation, Version: '2015-04-01', Format: 'JSON', RoleArn: role, OIDCProviderArn: provider },
-    ...{ OIDCToken: token, RoleSessionName: session, DurationSeconds: '3600' },
+    Action: operation,
+    Version: '2015-04-01',
+    Format: 'JSON',
+    RoleArn: role,
+    OIDCProviderArn: provider,
+    OIDCToken: token,
+    RoleSessionName: session,
+    DurationSeconds: '3600',
     Timestamp: new Date(clock.now()).toISOString().replace(/\.\d+Z$/, 'Z'),
   });
   const headers = { 'content-type': 'application/x-www-form-urlencoded', accept: 'application/json' };

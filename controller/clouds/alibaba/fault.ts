@@ -36,7 +36,9 @@ export function errorOf(operation: string, { status, text }: Pick<HttpAnswer, 's
   // What the API expected to be signed is no text for a log.
   const said = kind === 'Unauthorized' ? '' : message;
   return new CloudError({
-    ...{ kind, cloud, operation },
+    kind,
+    cloud,
+    operation,
     message: [String(status), code, said].filter((part) => part !== '').join(' '),
     cause: { status, code } satisfies Refusal,
   });

@@ -46,11 +46,21 @@ export function openAlibaba({ config, context, readText, wrapHttp }: CloudPartsW
     return known;
   };
   const credentials = createCredentials({
-    ...{ source: config.credentials, clock, http, metadata, readText },
+    source: config.credentials,
+    clock,
+    http,
+    metadata,
+    readText,
     stsEndpoint: async () => config.endpointOf('sts', await region()),
   });
   const client = createClient({
-    ...{ http, clock, random, credentials, region, endpointOf: config.endpointOf, mutationTimeoutMs },
+    http,
+    clock,
+    random,
+    credentials,
+    region,
+    endpointOf: config.endpointOf,
+    mutationTimeoutMs,
     gateOf: (product) => gates.get(product)!,
   });
   const place = createPlace(client, metadata, config);
@@ -65,7 +75,9 @@ export function openAlibaba({ config, context, readText, wrapHttp }: CloudPartsW
     name: cloud,
     identify,
     ...createLookups({
-      ...{ cloud, listAbove, targetOf },
+      cloud,
+      listAbove,
+      targetOf,
       createReader: () => createMachineReader(cloud, [createInstances(client)]),
     }),
     loadBalancerDriver: createLoadBalancerDriver({ client, place, config }),

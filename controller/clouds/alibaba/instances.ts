@@ -20,7 +20,13 @@ const action = 'DescribeInstances';
 export function createInstances(client: AlibabaClient): Machines {
   const describe = (params: Params, urgency: Urgency, signal: AbortSignal | undefined) =>
     client.list({
-      ...{ product: 'ecs', action, params, urgency, signal, perPage: idsAtOnce, items: ['Instances', 'Instance'] },
+      product: 'ecs',
+      action,
+      params,
+      urgency,
+      signal,
+      perPage: idsAtOnce,
+      items: ['Instances', 'Instance'],
       paging: { by: 'token', size: 'MaxResults' },
     });
   const seenIn = (items: readonly AnswerFields[]) =>
@@ -76,8 +82,15 @@ function readInstance(one: AnswerFields, request: 'list' | 'id'): Seen {
     power: status === 'Running' ? 'running' : status === 'Stopped' ? 'stopped' : 'changing',
     request,
     instance: {
-      ...{ cloud, id, name, incarnation: id, providerID: alibaba.print({ instanceId: id, region }), region },
-      ...{ zone: one.text('ZoneId'), type: one.text('InstanceType'), addresses: addressesOf(one, name) },
+      cloud,
+      id,
+      name,
+      incarnation: id,
+      providerID: alibaba.print({ instanceId: id, region }),
+      region,
+      zone: one.text('ZoneId'),
+      type: one.text('InstanceType'),
+      addresses: addressesOf(one, name),
       tags: pairsIn(one.optionalObject('Tags'), 'Tag', ['TagKey', 'TagValue']),
     },
   };

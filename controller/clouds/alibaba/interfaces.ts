@@ -23,8 +23,13 @@ export function createInterfaces(client: Pick<AlibabaClient, 'list'>, place: Pic
       const VpcId = await place.vpc(signal);
       const lists = await inParallel(callsAtOnce, chunks(addresses, addressesAtOnce), (some) =>
         client.list({
-          ...{ product: 'ecs', action: 'DescribeNetworkInterfaces', params: { VpcId, Status, PrivateIpAddress: some } },
-          ...{ urgency, signal, perPage: addressesAtOnce, paging: { by: 'token', size: 'MaxResults' } },
+          product: 'ecs',
+          action: 'DescribeNetworkInterfaces',
+          params: { VpcId, Status, PrivateIpAddress: some },
+          urgency,
+          signal,
+          perPage: addressesAtOnce,
+          paging: { by: 'token', size: 'MaxResults' },
           items: ['NetworkInterfaceSets', 'NetworkInterfaceSet'],
         }),
       );

@@ -27,7 +27,12 @@ export function createPlace(
     const action = 'DescribeRouteTableList';
     const VpcId = await vpcOf(signal);
     const found = await client.list({
-      ...{ product: 'vpc', action, params: { VpcId }, signal, perPage: 50, paging: { by: 'number' } },
+      product: 'vpc',
+      action,
+      params: { VpcId },
+      signal,
+      perPage: 50,
+      paging: { by: 'number' },
       items: ['RouterTableList', 'RouterTableListType'],
     });
     const ids = found.map((one) => one.text('RouteTableId'));

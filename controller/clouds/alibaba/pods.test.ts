@@ -17,7 +17,12 @@ const memberOf = (
   { address, interfaceId }: Pod,
   ports: Record<string, number> = { 'TCP/80': 8080 },
 ): DesiredMember => ({
-  ...{ node: address, providerID: `${interfaceId}/${address}`, addresses: [address], zone: '', draining: false, ports },
+  node: address,
+  providerID: `${interfaceId}/${address}`,
+  addresses: [address],
+  zone: '',
+  draining: false,
+  ports,
 });
 const web = port(80, 30_080, { targetPort: '8080' });
 const types: Readonly<Record<string, Ask>> = {
@@ -166,7 +171,8 @@ for (const [name, type] of Object.entries(types))
       const [good, ghost] = [fake.addPod(), { address: '172.20.9.9', interfaceId: 'eni-bp1never' }];
       const members = [memberOf(good), memberOf(ghost)];
       await assert.rejects(harness.settle(asking(type, members)), {
-        ...{ kind: 'Invalid', subjects: ['eni-bp1never/172.20.9.9'] },
+        kind: 'Invalid',
+        subjects: ['eni-bp1never/172.20.9.9'],
       });
       await harness.settle(asking(type, members.slice(0, 1)));
       assert.equal(groupsOf(harness)[0]?.servers.length, 1);

@@ -18,7 +18,12 @@ const severalTables: AlibabaWorldOptions = {
 };
 
 const desired = (world: AlibabaWorld, { name, providerID, addresses }: CloudVm, destination: string) => ({
-  ...{ cluster: world.cluster, node: name, nodeUid: name, destination, providerID, addresses },
+  cluster: world.cluster,
+  node: name,
+  nodeUid: name,
+  destination,
+  providerID,
+  addresses,
 });
 
 async function openRoutes(world: AlibabaWorld) {

@@ -60,9 +60,14 @@ export function createRoutes({ client, clock, place }: RouteOptions): Routes<Ali
     const tables = await place.routeTables(signal);
     const lists = await inParallel(4, tables, (table) =>
       client.list({
-        ...{ product: 'vpc', action: 'DescribeRouteEntryList', perPage, urgency, signal },
+        product: 'vpc',
+        action: 'DescribeRouteEntryList',
+        perPage,
+        urgency,
+        signal,
         params: { RouteTableId: table, RouteEntryType: 'Custom' },
-        ...{ paging: { by: 'token', size: 'MaxResult' }, items: ['RouteEntrys', 'RouteEntry'] },
+        paging: { by: 'token', size: 'MaxResult' },
+        items: ['RouteEntrys', 'RouteEntry'],
       }),
     );
     return lists.flatMap((list, at) => list.map((one) => entryOf(tables[at]!, one)));
@@ -186,7 +191,10 @@ function entryOf(table: string, one: AnswerFields): Entry {
   const text = one.text('DestinationCidrBlock');
   const isInstance = hops.length === 1 && /^instance$/i.test(hops[0]!.text('NextHopType'));
   return {
-    ...{ table, isInstance, id: one.text('RouteEntryId'), destination: normalCidr(text) ?? text },
+    table,
+    isInstance,
+    id: one.text('RouteEntryId'),
+    destination: normalCidr(text) ?? text,
     nextHop: hops.map((hop) => hop.optionalText('NextHopId') ?? '').join(),
   };
 }
@@ -203,7 +211,11 @@ function routeOf(
 ): AlibabaRoute {
   const { destination, nextHop, isInstance } = entry;
   return {
-    ...{ id: idOf(entry), destination, nextHop, tables: having, ours: undefined },
+    id: idOf(entry),
+    destination,
+    nextHop,
+    tables: having,
+    ours: undefined,
     providerID: isInstance ? alibaba.print({ instanceId: nextHop, region }) : undefined,
     blackhole: false,
     incomplete: having.length < tables.length,

@@ -76,8 +76,14 @@ async function missingNodes({ client }: ServerLookups, servers: readonly Server[
   if (servers.length === 0) return [];
   const params = { InstanceIds: JSON.stringify(servers.map(({ id }) => id)) };
   const shown = await client.list({
-    ...{ product: 'ecs', action: 'DescribeInstances', params, urgency: 'change', signal, perPage: 100 },
-    ...{ paging: { by: 'token', size: 'MaxResults' }, items: ['Instances', 'Instance'] },
+    product: 'ecs',
+    action: 'DescribeInstances',
+    params,
+    urgency: 'change',
+    signal,
+    perPage: 100,
+    paging: { by: 'token', size: 'MaxResults' },
+    items: ['Instances', 'Instance'],
   });
   const good = new Set(shown.map((one) => one.text('InstanceId')));
   const region = await client.region(signal);

@@ -9,8 +9,12 @@ describe('signatures of Alibaba Cloud', () => {
     url.searchParams.append('ImageId', 'win2019_1809_x64_dtc_zh-cn_40G_alibase_20230811.vhd');
     const headers = signedHeaders(
       {
-        ...{ method: 'POST', url, action: 'RunInstances', version: '2014-05-26' },
-        ...{ nowMs: Date.parse('2023-10-26T10:22:32Z'), nonce: '3156853299f313e23d1673dc12e1703d' },
+        method: 'POST',
+        url,
+        action: 'RunInstances',
+        version: '2014-05-26',
+        nowMs: Date.parse('2023-10-26T10:22:32Z'),
+        nonce: '3156853299f313e23d1673dc12e1703d',
       },
       { id: 'YourAccessKeyId', secret: 'YourAccessKeySecret' },
     );

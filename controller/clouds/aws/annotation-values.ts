@@ -53,7 +53,13 @@ export function readAnnotations(annotations: Readonly<Record<string, string>>): 
     return refuse(key, expected);
   };
   return {
-    ...{ refusals, remarks, unclear, text, refuse, passOver, list },
+    refusals,
+    remarks,
+    unclear,
+    text,
+    refuse,
+    passOver,
+    list,
     flag(key, byDefault) {
       const value = text(key);
       if (value === undefined) return byDefault;

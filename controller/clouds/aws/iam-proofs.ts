@@ -93,7 +93,10 @@ const dryRuns: Readonly<Record<string, (samples: IamSamples) => Command>> = {
   CreateSecurityGroup: ({ owned }) => {
     const Tags = Object.entries(owned).map(([Key, Value]) => ({ Key, Value }));
     return new ec2.CreateSecurityGroupCommand({
-      ...{ DryRun, VpcId: `vpc-${none}`, GroupName: 'mooring-check', Description: 'check' },
+      DryRun,
+      VpcId: `vpc-${none}`,
+      GroupName: 'mooring-check',
+      Description: 'check',
       ...(Tags.length > 0 && { TagSpecifications: [{ ResourceType: 'security-group', Tags }] }),
     });
   },

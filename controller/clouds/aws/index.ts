@@ -115,7 +115,9 @@ async function open(file: CloudConfigFile | undefined, context: CloudContext): P
       return { scope, account: number, formerScopes: told === undefined ? [place] : [] };
     },
     ...createLookups({
-      ...{ cloud: 'aws', listAbove: 0, createReader: () => reader },
+      cloud: 'aws',
+      listAbove: 0,
+      createReader: () => reader,
       targetOf: (ref) => targetOf(ref, region.name, accepts),
     }),
     accepts,

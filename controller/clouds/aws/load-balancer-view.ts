@@ -103,7 +103,8 @@ export function createLoadBalancerView(
       return ports.length === 0 || ports.some((one) => String(one) === String(port));
     },
     facts: (instances) => ({
-      ...{ groups: reads.lastGroups() ?? new Map(), instances: reads.knownInstances(instances) },
+      groups: reads.lastGroups() ?? new Map(),
+      instances: reads.knownInstances(instances),
       ...(marks === undefined ? { isCluster: () => false, mayBeNode: () => false } : markedBy(marks.tags)),
     }),
     groupRefs: (groups) => [

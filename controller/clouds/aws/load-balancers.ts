@@ -57,7 +57,10 @@ export function createLoadBalancers(parts: AwsParts): AwsLoadBalancers {
   const providerIds = new Map<string, string>();
   const toRead: ToRead = { hosts: new Set(), types: new Map() };
   const desireParts: DesireParts = {
-    ...{ config, allowedGroups, view, lastSubnets: reads.lastSubnets },
+    config,
+    allowedGroups,
+    view,
+    lastSubnets: reads.lastSubnets,
     idOf(providerID) {
       const id = instanceIn(parts.region, providerID);
       if (id !== undefined) providerIds.set(id, providerID);
@@ -79,7 +82,9 @@ export function createLoadBalancers(parts: AwsParts): AwsLoadBalancers {
     main: classicKinds.balancer,
     kinds: [
       eitherBalancer(classic.balancer as Kind, network.balancer as Kind),
-      ...[classic.attributes, network.attributes, createListenerKind(parts, marks, view) as Kind],
+      classic.attributes,
+      network.attributes,
+      createListenerKind(parts, marks, view) as Kind,
       ...createTargetGroupKinds({ parts, reads, queries, marks, view }),
       ...createGroupKinds(groups),
       createNodeRuleKind(groups) as Kind,
@@ -118,13 +123,13 @@ function eitherBalancer(classic: Kind, network: Kind): Kind {
   const of = (one: unknown) => (isNetwork(one) || isNetworkSpec(one) ? network : classic);
   return {
     kind: classic.kind,
-    again: 'safe',
+    retryCreate: 'atOnce',
     compare(found, spec, pointsAt): Comparison {
       if (spec === undefined) return { same: true };
       if (isNetwork(found.body) === isNetworkSpec(spec)) return of(spec).compare(found, spec, pointsAt);
       const type = isNetwork(found.body) ? 'network' : 'classic';
       // Names are unique over both types.
-      return { replace: `it is a ${type} one`, first: 'break' };
+      return { replace: `it is a ${type} one`, order: 'deleteFirst' };
     },
     fresh: (want) => of(want.spec).fresh!(want),
     create: (want, inside, io) => of(want.spec).create!(want, inside, io),
@@ -191,8 +196,11 @@ function desireOf(given: DesireInput, parts: DesireParts): Desire {
 function standing(input: DesireInput): readonly Want[] {
   const { balancer, listener, attributes, targetGroup, targets, groupAttributes } = networkKinds;
   const within: Readonly<Record<string, string>> = {
-    ...{ [listener]: balancer, [attributes]: balancer, [classicKinds.attributes]: balancer },
-    ...{ [targets]: targetGroup, [groupAttributes]: targetGroup },
+    [listener]: balancer,
+    [attributes]: balancer,
+    [classicKinds.attributes]: balancer,
+    [targets]: targetGroup,
+    [groupAttributes]: targetGroup,
   };
   return input.own().flatMap((found): Want[] => {
     const inside = within[found.kind];

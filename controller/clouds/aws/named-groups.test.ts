@@ -152,7 +152,7 @@ for (const [what, annotations] of [
     const m = classic.machine();
     const [one, two] = ['u1', 'u2'].map((name, at) =>
       classic.desiredOf(name, {
-        ...{ ports: [classic.port(80 + at)] },
+        ports: [classic.port(80 + at)],
         annotations: { ...annotations, [keys.healthPort]: '9100', [keys.healthProtocol]: 'TCP' },
       }),
     ) as [DesiredLoadBalancer, DesiredLoadBalancer];

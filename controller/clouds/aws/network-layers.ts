@@ -15,7 +15,7 @@ export interface NetworkLayers {
    * Ids of the network nodes above the instance, the widest layer first; empty while unknown or where AWS returns none.
    */
   of(instanceId: string): readonly string[];
-  /** Asks about those that run, are of a type that is wanted, and were not asked about within a day. Does not throw. */
+  /** Asks about running ones of a type that is asked for, each once a day at most. Does not throw. */
   learn(instances: Iterable<Ec2Instance>, signal?: AbortSignal): Promise<void>;
 }
 

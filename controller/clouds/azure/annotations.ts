@@ -62,8 +62,15 @@ export type PortAnnotationName = keyof typeof knownOfPorts;
 
 /** The rest of the private link service's, which say nothing without `pls-create`. */
 const privateLink = [
-  ...['resource-group', 'name', 'ip-configuration-subnet', 'ip-configuration-ip-address-count'],
-  ...['ip-configuration-ip-address', 'fqdns', 'proxy-protocol', 'visibility', 'auto-approval'],
+  'resource-group',
+  'name',
+  'ip-configuration-subnet',
+  'ip-configuration-ip-address-count',
+  'ip-configuration-ip-address',
+  'fqdns',
+  'proxy-protocol',
+  'visibility',
+  'auto-approval',
 ];
 
 export const annotations: readonly AnnotationDefinition[] = [

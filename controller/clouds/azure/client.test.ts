@@ -74,7 +74,8 @@ describe('refusals of Azure', () => {
   ) => {
     const { message = 'no', details, retryAfter = null } = more;
     const answer: HttpAnswer = {
-      ...{ status, text: JSON.stringify({ error: { code, message, details } }) },
+      status,
+      text: JSON.stringify({ error: { code, message, details } }),
       header: (name) => (name === 'retry-after' ? retryAfter : null),
     };
     return errorOf('GET x', answer, now);

@@ -112,7 +112,9 @@ export function createClient(options: ArmOptions): ArmClient {
       const token = await tokens.get();
       permit?.(limitMs);
       const headers = {
-        ...{ authorization: `Bearer ${token}`, accept: 'application/json', ...sent.headers },
+        authorization: `Bearer ${token}`,
+        accept: 'application/json',
+        ...sent.headers,
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
       };
       const answer = await http(operation, { method, url, headers, ...json, timeoutMs: limitMs, maxBytes, signal });
@@ -221,7 +223,8 @@ export function createClient(options: ArmOptions): ArmClient {
   }
 
   return {
-    ...{ get: (request) => read(request), list },
+    get: (request) => read(request),
+    list,
     put: async (request) => void (await change('PUT', request, 'operation')),
     async write(request) {
       const { operation } = request;

@@ -37,8 +37,16 @@ describe('the configuration of Azure', () => {
         authority: 'https://login.microsoftonline.com',
         audience: 'https://management.azure.com',
       },
-      ...{ authority: undefined, subscription, tenant, resourceGroup: 'rg', location: undefined, vmType: 'vmss' },
-      ...{ routeTable: undefined, balancers: undefined, files: [], warnings: [] },
+      authority: undefined,
+      subscription,
+      tenant,
+      resourceGroup: 'rg',
+      location: undefined,
+      vmType: 'vmss',
+      routeTable: undefined,
+      balancers: undefined,
+      files: [],
+      warnings: [],
       credential: { kind: 'secret', clientId: 'app', tenant, secret },
     });
   });
@@ -65,7 +73,8 @@ describe('the configuration of Azure', () => {
     assert.equal(await endpointOf({ cloud: 'AZUREUSGOVERNMENTCLOUD' }), 'https://management.usgovcloudapi.net');
     const own = { cloud: 'Ours', resourceManagerEndpoint: 'https://arm.example.com/' };
     assert.deepEqual((await configOf({ ...withSecret, ...own })).environment, {
-      ...{ endpoint: 'https://arm.example.com', name: 'Ours' },
+      endpoint: 'https://arm.example.com',
+      name: 'Ours',
     });
     assert.match(await refusalOf({ ...withSecret, cloud: 'Ours' }), /cloud: "Ours", expected AzurePublicCloud/);
     assert.match(await refusalOf({ ...withSecret, cloud: 'AzureStackCloud' }), /Azure Stack are not spoken/);
@@ -82,10 +91,17 @@ describe('the configuration of Azure', () => {
     const network = { ...withSecret, location: 'West Europe', vnetName: 'v', subnetName: 's', securityGroupName: 'g' };
     const providers = (group: string) => `/subscriptions/${subscription}/resourceGroups/${group}/providers`;
     const usual = {
-      ...{ subscription, resourceGroup: 'rg', addressGroup: 'rg', location: 'westeurope', tags: {} },
-      ...{ name: undefined, subnet: 's' },
-      ...{ virtualNetwork: `${providers('rg')}/Microsoft.Network/virtualNetworks/v`, disableOutboundSnat: false },
-      ...{ securityGroup: { resourceGroup: 'rg', name: 'g' }, poolMembers: 'interfaces' },
+      subscription,
+      resourceGroup: 'rg',
+      addressGroup: 'rg',
+      location: 'westeurope',
+      tags: {},
+      name: undefined,
+      subnet: 's',
+      virtualNetwork: `${providers('rg')}/Microsoft.Network/virtualNetworks/v`,
+      disableOutboundSnat: false,
+      securityGroup: { resourceGroup: 'rg', name: 'g' },
+      poolMembers: 'interfaces',
       isPreconfigured: { internal: false, external: false },
       machines: { subscription, resourceGroup: 'rg', vmType: 'vmss' },
     };
@@ -93,8 +109,12 @@ describe('the configuration of Azure', () => {
     const groups = { vnetResourceGroup: 'N', securityGroupResourceGroup: 'S', loadBalancerResourceGroup: 'L' };
     const more = { ...groups, loadBalancerName: 'own', disableOutboundSNAT: true };
     assert.deepEqual((await configOf({ ...network, ...more })).balancers, {
-      ...{ ...usual, resourceGroup: 'l', name: 'own', securityGroup: { resourceGroup: 's', name: 'g' } },
-      ...{ virtualNetwork: `${providers('n')}/Microsoft.Network/virtualNetworks/v`, disableOutboundSnat: true },
+      ...usual,
+      resourceGroup: 'l',
+      name: 'own',
+      securityGroup: { resourceGroup: 's', name: 'g' },
+      virtualNetwork: `${providers('n')}/Microsoft.Network/virtualNetworks/v`,
+      disableOutboundSnat: true,
     });
     const tagged = await configOf({ ...network, tags: 'team = net, a=1', tagsMap: { a: 'b' } });
     assert.deepEqual(tagged.balancers?.tags, { team: 'net', a: 'b' });
@@ -134,12 +154,18 @@ describe('the configuration of Azure', () => {
     const federated = { AZURE_FEDERATED_TOKEN_FILE: '/token', AZURE_CLIENT_ID: 'id', AZURE_TENANT_ID: 'example.com' };
     const kindOf = async (json: object, env: Texts = {}) => (await configOf(json, env)).credential;
     assert.deepEqual(await kindOf(all, federated), {
-      ...{ kind: 'federated', clientId: 'id', tenant: 'example.com', tokenFile: '/token' },
+      kind: 'federated',
+      clientId: 'id',
+      tenant: 'example.com',
+      tokenFile: '/token',
     });
     assert.deepEqual(
       await kindOf({ ...all, useFederatedWorkloadIdentityExtension: true, aadFederatedTokenFile: '/t' }),
       {
-        ...{ kind: 'federated', clientId: 'app', tenant, tokenFile: '/t' },
+        kind: 'federated',
+        clientId: 'app',
+        tenant,
+        tokenFile: '/t',
       },
     );
     assert.deepEqual(await kindOf(all), { kind: 'managed', identity: 'uid', endpoint: 'http://169.254.169.254' });
@@ -168,10 +194,19 @@ describe('the configuration of Azure', () => {
 
   it('names all bad values at once', async () => {
     const message = await refusalOf({
-      ...{ subscriptionId: 'mine', resourceGroup: 'a/b', tenantId: 'a b', vmType: 'aks', identitySystem: 'ADFS' },
-      ...{ networkResourceTenantID: 'other', auxiliaryTokenProvider: { vaultName: 'v' }, location: '../x' },
-      ...{ aadMSIDataPlaneIdentityPath: '/x', useManagedIdentityExtension: 'perhaps', routeTableName: '..' },
-      ...{ resourceManagerEndpoint: 'ftp://x', aadClientSecret: secret },
+      subscriptionId: 'mine',
+      resourceGroup: 'a/b',
+      tenantId: 'a b',
+      vmType: 'aks',
+      identitySystem: 'ADFS',
+      networkResourceTenantID: 'other',
+      auxiliaryTokenProvider: { vaultName: 'v' },
+      location: '../x',
+      aadMSIDataPlaneIdentityPath: '/x',
+      useManagedIdentityExtension: 'perhaps',
+      routeTableName: '..',
+      resourceManagerEndpoint: 'ftp://x',
+      aadClientSecret: secret,
     });
     for (const expected of [
       /subscriptionId: "mine", expected the UUID/,
@@ -222,11 +257,9 @@ describe('the configuration of Azure', () => {
 
   it('names bad values of the environment', async () => {
     const message = await refusalOf(withSecret, {
-      ...{
-        AZURE_TENANT_ID: 'a b',
-        AZURE_AUTHORITY_HOST: 'login',
-        AZURE_POD_IDENTITY_AUTHORITY_HOST: 'http://u:client~s3cret.Q8@x',
-      },
+      AZURE_TENANT_ID: 'a b',
+      AZURE_AUTHORITY_HOST: 'login',
+      AZURE_POD_IDENTITY_AUTHORITY_HOST: 'http://u:client~s3cret.Q8@x',
     });
     assert.match(message, /tenantId: "a b", expected the id or domain/);
     assert.match(message, /AZURE_AUTHORITY_HOST: a wrong value \(not shown\), expected an http or https URL/);

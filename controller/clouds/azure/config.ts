@@ -205,12 +205,15 @@ export async function readConfig(
       poolMembers: poolType === 'nodeip' ? 'addresses' : 'interfaces',
       isPreconfigured: { internal: /^(internal|all)$/.test(filled), external: /^(external|all)$/.test(filled) },
       machines: { subscription, resourceGroup, vmType: vmType as AzureConfig['vmType'] },
-      ...{ subscription: balancerSubscription, resourceGroup: group, addressGroup: resourceGroup },
-      ...{ location, tags, disableOutboundSnat, ...names },
-      ...{
-        virtualNetwork: `${networks}/Microsoft.Network/virtualNetworks/${network}`,
-        securityGroup: securityName ? securityGroup : undefined,
-      },
+      subscription: balancerSubscription,
+      resourceGroup: group,
+      addressGroup: resourceGroup,
+      location,
+      tags,
+      disableOutboundSnat,
+      ...names,
+      virtualNetwork: `${networks}/Microsoft.Network/virtualNetworks/${network}`,
+      securityGroup: securityName ? securityGroup : undefined,
     };
   }
   const balancers = balancersOf();
@@ -273,15 +276,24 @@ export async function readConfig(
   }
   const unknown = [...given].flatMap(([key, { written }]) => (keys.has(key) ? [] : [written]));
   return {
-    ...{ environment: environment!, authority, subscription, tenant, resourceGroup },
-    ...{ location, vmType: vmType as AzureConfig['vmType'], credential, files, balancers },
+    environment: environment!,
+    authority,
+    subscription,
+    tenant,
+    resourceGroup,
+    location,
+    vmType: vmType as AzureConfig['vmType'],
+    credential,
+    files,
+    balancers,
     routeTable:
       tableName === undefined
         ? undefined
         : {
             subscription: networkSubscription?.toLowerCase() ?? subscription,
             resourceGroup: (tableGroup ?? resourceGroup).toLowerCase(),
-            ...{ name: tableName, location },
+            name: tableName,
+            location,
           },
     warnings: [
       ...warnings,

@@ -49,7 +49,8 @@ export async function tokenRequest(credential: Credential, parts: TokenRequestPa
   }
   const url = `${environment.authority}/${encodeURIComponent(credential.tenant)}/oauth2/v2.0/token`;
   const form = new URLSearchParams({
-    ...{ grant_type: 'client_credentials', client_id: credential.clientId },
+    grant_type: 'client_credentials',
+    client_id: credential.clientId,
     scope: `${environment.audience}/.default`,
     ...(await proofOf(credential)),
   });
@@ -81,8 +82,13 @@ function signed(
   // The chain lets an authority check subject and issuer, where it does not have this very certificate.
   const header = { alg: 'PS256', typ: 'JWT', 'x5t#S256': thumbprint, x5c: [certificate.toString('base64')] };
   const claims = {
-    ...{ aud: audience, iss: clientId, sub: clientId, jti: uniqueId },
-    ...{ nbf: now - 60, iat: now, exp: now + assertionSeconds },
+    aud: audience,
+    iss: clientId,
+    sub: clientId,
+    jti: uniqueId,
+    nbf: now - 60,
+    iat: now,
+    exp: now + assertionSeconds,
   };
   const encoded = [header, claims].map((part) => Buffer.from(JSON.stringify(part)).toString('base64url')).join('.');
   const signature = createSign('sha256')

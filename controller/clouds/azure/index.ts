@@ -39,7 +39,12 @@ export function openAzure({ config, context, readText, wrapHttp }: CloudPartsWit
   const { endpoint } = environment;
   const discover = 'name' in environment ? createDiscovery(http, endpoint, environment.name) : async () => environment;
   const tokens = createTokens({
-    ...{ http, clock, credential: config.credential, readText, onCall, uniqueId: randomUUID },
+    http,
+    clock,
+    credential: config.credential,
+    readText,
+    onCall,
+    uniqueId: randomUUID,
     async environment() {
       const found = await discover();
       return authority === undefined ? found : { ...found, authority };
@@ -75,7 +80,9 @@ export function openAzure({ config, context, readText, wrapHttp }: CloudPartsWit
     name: cloud,
     identify,
     ...createLookups({
-      ...{ cloud, listAbove, targetOf: (ref) => targetIn(subscription, ref) },
+      cloud,
+      listAbove,
+      targetOf: (ref) => targetIn(subscription, ref),
       createReader: () => createMachineReader(cloud, [createVirtualMachines(client, config)]),
     }),
     ...(routeTable === undefined ? {} : { routes: createRoutes({ client, clock, config, table: routeTable }) }),

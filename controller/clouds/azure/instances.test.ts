@@ -36,8 +36,14 @@ describe('VMs of Azure', () => {
     assert.deepEqual(
       found.instance.addresses.map(({ type, address }) => `${type} ${address}`),
       [
-        ...['Hostname node-1', 'InternalIP 10.0.0.1', 'ExternalIP 198.51.0.1', 'InternalIP fd00:1::1'],
-        ...['ExternalIP 2001:db8:ff::1', 'InternalIP 10.1.0.1', 'ExternalIP 198.51.10.1', 'InternalIP fd00:2::1'],
+        'Hostname node-1',
+        'InternalIP 10.0.0.1',
+        'ExternalIP 198.51.0.1',
+        'InternalIP fd00:1::1',
+        'ExternalIP 2001:db8:ff::1',
+        'InternalIP 10.1.0.1',
+        'ExternalIP 198.51.10.1',
+        'InternalIP fd00:2::1',
         'ExternalIP 2001:db8:ff::1',
       ],
     );
@@ -183,7 +189,9 @@ describe('VMs of Azure', () => {
     const vms = [addVm({ isPublic: true }), addVm(), addVm()];
     fake.publicAddresses.delete(vms[0]!.interfaces[0]!.configurations[0]!.publicId!.toLowerCase());
     assert.deepEqual((await lookup(...vms.map(({ id }) => byId(id)))).map(shortOf), [
-      ...['unknown Unavailable', 'found', 'found'],
+      'unknown Unavailable',
+      'found',
+      'found',
     ]);
     assert.equal(shortOf(await one(vms[0]!)), 'unknown Unavailable');
   });
@@ -218,7 +226,12 @@ describe('VMs of Azure', () => {
     fake.fault = fault;
     const found = await lookup(...vms.map(({ id }) => byId(id)));
     assert.deepEqual(found.map(shortOf), [
-      ...['found', 'unknown Invalid', 'unknown Invalid', 'unknown Invalid', 'unknown Unavailable', 'found'],
+      'found',
+      'unknown Invalid',
+      'unknown Invalid',
+      'unknown Invalid',
+      'unknown Unavailable',
+      'found',
     ]);
     await world.close();
   });

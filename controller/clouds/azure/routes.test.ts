@@ -13,7 +13,12 @@ async function setUp(options: AzureWorldOptions = {}) {
   const { routes } = await world.open();
   assert.ok(routes);
   const desired = (vm: FakeVm, destination: string, node = vm.computerName) => ({
-    ...{ cluster: 'c', node, nodeUid: 'u', destination, providerID: `azure://${vm.id}`, addresses: [] },
+    cluster: 'c',
+    node,
+    nodeUid: 'u',
+    destination,
+    providerID: `azure://${vm.id}`,
+    addresses: [],
   });
   const create = (vm: FakeVm, destination: string, node?: string) =>
     world.during(routes.create(desired(vm, destination, node), always));
@@ -22,7 +27,8 @@ async function setUp(options: AzureWorldOptions = {}) {
   return { world, ...world, routes, desired, create, puts, names };
 }
 const byHand = (name: string, addressPrefix: string, more: Json): Json => ({
-  ...{ name, properties: { addressPrefix, ...more } },
+  name,
+  properties: { addressPrefix, ...more },
 });
 
 describe('routes of Azure', () => {

@@ -255,7 +255,10 @@ function shown(route: StoredRoute, owners: ReadonlyMap<string, string>): AzureRo
   const via = properties.nextHopType === 'VirtualAppliance' ? canonical(nextHop) : undefined;
   const vm = via && owners.get(via);
   return {
-    ...{ id: name, destination: prefixOf(route), via, ours: undefined },
+    id: name,
+    destination: prefixOf(route),
+    via,
+    ours: undefined,
     providerID: vm === undefined ? undefined : providerId.print({ instanceId: vm }),
     // An address without a VM may be a firewall's: the API tells of a route that drops packets only by its type.
     blackhole: properties.nextHopType === 'None',

@@ -168,8 +168,12 @@ describe('tokens of Azure', () => {
     for (const body of answers) {
       const text = JSON.stringify(body).replace('"no JSON"', '<html>');
       const tokens = createTokens({
-        ...{ http: async () => ({ status: 200, header: () => null, text }), clock, credential, onCall() {} },
-        ...{ readText: async () => undefined, uniqueId: () => '1' },
+        http: async () => ({ status: 200, header: () => null, text }),
+        clock,
+        credential,
+        onCall() {},
+        readText: async () => undefined,
+        uniqueId: () => '1',
         environment: async () => ({ endpoint, authority: endpoint, audience: 'a' }),
       });
       await assert.rejects(tokens.get(), (error: Error) => !/two words/.test(error.message));

@@ -57,7 +57,10 @@ export function createTokens(options: TokenOptions): Tokens {
     const environment = await options.environment();
     const { readText, uniqueId } = options;
     const request = await tokenRequest(credential, {
-      ...{ environment, readText, nowMs: clock.now(), uniqueId: uniqueId() },
+      environment,
+      readText,
+      nowMs: clock.now(),
+      uniqueId: uniqueId(),
     });
     const startedAt = clock.monotonic();
     const answer = await http(operation, { ...request, timeoutMs });

@@ -64,7 +64,9 @@ export function createVirtualMachines(client: ArmClient, config: AzureConfig): M
   function allStatuses(options: ReadOptions): Promise<ReadonlyMap<string, AnswerFields>> {
     statuses ??= client
       .list({
-        ...{ operation: 'GET virtualMachines (states)', version: versions.compute, query: { statusOnly: 'true' } },
+        operation: 'GET virtualMachines (states)',
+        version: versions.compute,
+        query: { statusOnly: 'true' },
         path: `/subscriptions/${config.subscription}/providers/Microsoft.Compute/virtualMachines`,
         ...options,
       })
@@ -215,7 +217,12 @@ function readVm(vm: AnswerFields, view: AnswerFields, addresses: readonly VmAddr
     power: powerOf(view, properties.optionalText('provisioningState')),
     request,
     instance: {
-      ...{ cloud, id, name, providerID: providerId.print({ instanceId: id }), region, addresses: shown },
+      cloud,
+      id,
+      name,
+      providerID: providerId.print({ instanceId: id }),
+      region,
+      addresses: shown,
       // A VM that is created again under the same name has the same resource id.
       incarnation: properties.text('vmId').toLowerCase(),
       maintenance: maintenanceOf(view),

@@ -14,7 +14,9 @@ async function setUp() {
   await world.during(cloud.identify());
   world.fake.calls.length = 0;
   return {
-    ...{ world, fake: world.fake, volumes: cloud.volumes! },
+    world,
+    fake: world.fake,
+    volumes: cloud.volumes!,
     async lookup(...refs: VolumeRef[]) {
       const answers = await world.during(cloud.volumes!.lookup(refs));
       return refs.map((one) => {

@@ -17,13 +17,14 @@ function setUp(secret = secretKey) {
   const calls: string[] = [];
   const gate = createRateLimiter({ cloud, clock, random: seededRandom(1) });
   const client = createClient({
-    ...{ http: (request) => fake.http(request), clock, gate, endpoint: 'http://cs.test/client/api' },
-    ...{
-      apiKey,
-      secretKey: secret,
-      mutationTimeoutMs: 10_000,
-      onCall: ({ operation, code }) => calls.push(`${operation} ${code}`),
-    },
+    http: (request) => fake.http(request),
+    clock,
+    gate,
+    endpoint: 'http://cs.test/client/api',
+    apiKey,
+    secretKey: secret,
+    mutationTimeoutMs: 10_000,
+    onCall: ({ operation, code }) => calls.push(`${operation} ${code}`),
   });
   const during = <T>(work: Promise<T>) => advanceDuring(clock, work);
   const failing = async (work: Promise<unknown>) => {

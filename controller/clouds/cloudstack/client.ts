@@ -71,7 +71,12 @@ export function createClient(options: ClientOptions): CloudStackClient {
       const signed = { ...params, command, apiKey, response: 'json', signatureVersion: 3, expires };
       permit?.(limitMs);
       const answer = await http(command, {
-        ...{ method: 'POST', url: endpoint, body: signedForm(signed, secretKey), timeoutMs: limitMs, maxBytes, signal },
+        method: 'POST',
+        url: endpoint,
+        body: signedForm(signed, secretKey),
+        timeoutMs: limitMs,
+        maxBytes,
+        signal,
         headers: { accept: 'application/json', 'content-type': 'application/x-www-form-urlencoded' },
       });
       if (answer.status >= 300) throw errorOf(command, answer, clock.now());

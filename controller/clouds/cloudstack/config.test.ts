@@ -16,8 +16,12 @@ describe('the INI file of the classic controller', () => {
     const project = '9C2A0B8E-4C0F-4D0D-9D6A-0F3B7A0B9E11';
     const more = [`project-id = ${project}`, 'zone = SimZone1', 'region = north', 'ssl-no-verify = true', 'other = 1'];
     assert.deepEqual(readConfig(file(...needed, ...more)), {
-      ...{ endpoint: 'https://cs.example.com/client/api', apiKey: 'key', secretKey: 'hidden' },
-      ...{ project: project.toLowerCase(), region: 'north', isInsecure: true },
+      endpoint: 'https://cs.example.com/client/api',
+      apiKey: 'key',
+      secretKey: 'hidden',
+      project: project.toLowerCase(),
+      region: 'north',
+      isInsecure: true,
       warnings: [
         'zone has no effect: each VM tells its own',
         'ssl-no-verify: the certificate of the API is not checked',

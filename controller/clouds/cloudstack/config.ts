@@ -48,7 +48,9 @@ export function readConfig(file: CloudConfigFile | undefined): CloudStackConfig 
     endpoint: endpointOf(global),
     apiKey: keyOf(global, 'api-key'),
     secretKey: keyOf(global, 'secret-key'),
-    ...{ project: project?.toLowerCase(), region: global.text('region'), isInsecure },
+    project: project?.toLowerCase(),
+    region: global.text('region'),
+    isInsecure,
     warnings: [
       ...(global.has('zone') ? ['zone has no effect: each VM tells its own'] : []),
       ...(isInsecure ? ['ssl-no-verify: the certificate of the API is not checked'] : []),

@@ -39,7 +39,10 @@ export function errorOf(operation: string, answer: HttpAnswer, nowMs: number): C
   const byStatus = answer.status === 404 ? 'Unavailable' : kindOfHttpStatus(answer.status);
   const kind = kindOf(refusal) ?? byStatus;
   return new CloudError({
-    ...{ kind, cloud, operation, cause: refusal },
+    kind,
+    cloud,
+    operation,
+    cause: refusal,
     message: [String(answer.status), refusal.message].filter((part) => part !== '').join(' '),
     retryAfterMs: kind === 'Throttled' ? retryAfterMsOf(answer, nowMs) : undefined,
   });

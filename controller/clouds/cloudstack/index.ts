@@ -37,7 +37,9 @@ export function openCloudStack({ config, context, wrapHttp }: CloudParts<CloudSt
     name: cloud,
     identify,
     ...createLookups({
-      ...{ cloud, listAbove, targetOf },
+      cloud,
+      listAbove,
+      targetOf,
       createReader: () => createMachineReader(cloud, [createVms(client, config)]),
     }),
     loadBalancerDriver: createLoadBalancerDriver({ client, config, clock }),

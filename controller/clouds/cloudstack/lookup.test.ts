@@ -17,8 +17,13 @@ function setUp(given: { readonly project?: string; readonly region?: string } = 
   fake.project = given.project;
   const cloud = openCloudStack({
     config: {
-      ...{ endpoint: 'http://cs.test/client/api', apiKey, secretKey, isInsecure: false, warnings: [] },
-      ...{ project: given.project, region: given.region },
+      endpoint: 'http://cs.test/client/api',
+      apiKey,
+      secretKey,
+      isInsecure: false,
+      warnings: [],
+      project: given.project,
+      region: given.region,
     },
     context: { clock, random: seededRandom(1), log: silentLog, env: {}, onCall: () => {} },
     wrapHttp: () => fake.http,
@@ -46,8 +51,14 @@ describe('VMs', () => {
     const [found] = await lookup(byId(id));
     assert.ok(found?.state === 'found');
     assert.deepEqual(found.instance, {
-      ...{ cloud: 'cloudstack', id, name: 'node-1', incarnation: id, providerID: `external-cloudstack://${id}` },
-      ...{ zone: 'SimZone1', region: 'SimZone1', type: 'SmallInstance' },
+      cloud: 'cloudstack',
+      id,
+      name: 'node-1',
+      incarnation: id,
+      providerID: `external-cloudstack://${id}`,
+      zone: 'SimZone1',
+      region: 'SimZone1',
+      type: 'SmallInstance',
       addresses: [
         { type: 'Hostname', address: 'node-1' },
         { type: 'InternalIP', address: '10.1.1.7' },

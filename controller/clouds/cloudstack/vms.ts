@@ -73,8 +73,14 @@ function readVm(vm: AnswerFields, request: 'list' | 'id', { region }: VmConfig):
   const zone = vm.text('zonename');
   const type = typeOfOffering(vm.optionalText('serviceofferingname') ?? '');
   const instance: Instance = {
-    ...{ cloud, id, name: vm.text('name'), incarnation: id, providerID: cloudstack.print({ instanceId: id }) },
-    ...{ zone, region: region ?? zone, ...(type !== undefined && { type }) },
+    cloud,
+    id,
+    name: vm.text('name'),
+    incarnation: id,
+    providerID: cloudstack.print({ instanceId: id }),
+    zone,
+    region: region ?? zone,
+    ...(type !== undefined && { type }),
     // KVM shows the guest the id of its VM; other hypervisors make up an SMBIOS UUID.
     ...(vm.optionalText('hypervisor') === 'KVM' && { smbiosUuid: id }),
     addresses: addressesOf(vm),

@@ -50,7 +50,12 @@ export function foundBalancer(fields: AnswerFields): Found<Balancer> {
   const rules = fields.optionalObjects('forwarding_rules');
   const status = statuses[fields.text('status')] ?? 'ready';
   const body: Balancer = {
-    ...{ id, name, mark, droplets, addresses, wire: fields.json() },
+    id,
+    name,
+    mark,
+    droplets,
+    addresses,
+    wire: fields.json(),
     createdAtMs: timeIn(fields, 'created_at'),
     // A global one has none.
     region: fields.optionalObject('region')?.optionalText('slug') ?? '',
@@ -60,7 +65,11 @@ export function foundBalancer(fields: AnswerFields): Found<Balancer> {
     certificates: rules.flatMap((rule) => rule.optionalText('certificate_id') ?? []),
   };
   return {
-    ...{ kind: kindNames.balancer, id, slots: [`name ${name}`], status, body },
+    kind: kindNames.balancer,
+    id,
+    slots: [`name ${name}`],
+    status,
+    body,
     ...(mark && !mark.isKept && { owner: mark.owner, key: 'main' }),
     ...(mark?.isKept && { retained: true }),
     ...(status === 'pending' && { operation: id }),
@@ -71,5 +80,5 @@ export function foundBalancer(fields: AnswerFields): Found<Balancer> {
 /** @throws CloudError `Invalid` */
 export function foundCertificate(fields: AnswerFields): Found<Certificate> {
   const body = { id: fields.text('id'), name: fields.text('name') };
-  return { kind: kindNames.certificate, id: body.id, status: 'ready', lent: true, body };
+  return { kind: kindNames.certificate, id: body.id, status: 'ready', consentForAnyCluster: true, body };
 }

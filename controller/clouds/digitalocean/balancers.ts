@@ -24,15 +24,24 @@ const settleMs = 5000;
 const pendingMs = 10_000;
 /** What a change has to send again, because what it leaves out becomes the default. */
 const kept = [
-  ...['size_unit', 'type', 'vpc_uuid', 'subnet_uuid', 'project_id', 'network', 'network_stack', 'tls_cipher_policy'],
-  ...[
-    'http_idle_timeout_seconds',
-    'disable_lets_encrypt_dns_records',
-    'enable_backend_keepalive',
-    'domains',
-    'firewall',
-  ],
-  ...['redirect_http_to_https', 'enable_proxy_protocol', 'forwarding_rules', 'health_check', 'sticky_sessions'],
+  'size_unit',
+  'type',
+  'vpc_uuid',
+  'subnet_uuid',
+  'project_id',
+  'network',
+  'network_stack',
+  'tls_cipher_policy',
+  'http_idle_timeout_seconds',
+  'disable_lets_encrypt_dns_records',
+  'enable_backend_keepalive',
+  'domains',
+  'firewall',
+  'redirect_http_to_https',
+  'enable_proxy_protocol',
+  'forwarding_rules',
+  'health_check',
+  'sticky_sessions',
 ];
 
 /** What a load balancer with the name of a size shows where there are size units. */
@@ -70,11 +79,15 @@ export function balancerKind(client: DigitalOceanClient): Kind<BalancerSpec, Bal
   }
 
   return {
-    ...{ kind: kindNames.balancer, locks: true, again: 'safe', settleMs, pendingMs },
+    kind: kindNames.balancer,
+    locks: true,
+    retryCreate: 'atOnce',
+    settleMs,
+    pendingMs,
     compare({ body, owner }, { mark, body: chosen, fixed }) {
       const other = Object.keys(fixed).find((name) => body.wire[name] !== undefined && body.wire[name] !== fixed[name]);
       if (other !== undefined)
-        return { replace: `${other} ${String(body.wire[other])} to ${String(fixed[other])}`, first: 'break' };
+        return { replace: `${other} ${String(body.wire[other])} to ${String(fixed[other])}`, order: 'deleteFirst' };
       const name = printName(mark);
       const { size: _size, size_unit: _units, ...others } = chosen;
       // The name of what is taken over comes with the mark.

@@ -13,9 +13,13 @@ function setUp() {
   const fake = createFakeDigitalOcean(clock);
   const calls: CloudCall[] = [];
   const client = createClient({
-    ...{ http: fake.http, clock, endpoint: 'http://do.test', authorization: `Bearer ${token}` },
+    http: fake.http,
+    clock,
+    endpoint: 'http://do.test',
+    authorization: `Bearer ${token}`,
     gate: createRateLimiter({ cloud: 'digitalocean', clock, random: () => 0.5 }),
-    ...{ onCall: (call) => void calls.push(call), mutationTimeoutMs: 10_000 },
+    onCall: (call) => void calls.push(call),
+    mutationTimeoutMs: 10_000,
   });
   return { clock, fake, client, calls };
 }

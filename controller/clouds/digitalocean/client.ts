@@ -24,7 +24,9 @@ const longestRestMs = 60_000;
 export function createClient(options: Omit<JsonApiOptions, 'cloud' | 'errorOf' | 'timeoutMs'>): DigitalOceanClient {
   const { clock } = options;
   const api = createJsonApi({
-    ...{ ...options, cloud, timeoutMs },
+    ...options,
+    cloud,
+    timeoutMs,
     errorOf: (operation, answer) => errorOf(operation, answer, clock.now()),
   });
 
@@ -62,7 +64,9 @@ export function errorOf(operation: string, answer: HttpAnswer, nowMs: number): C
   const { id, message } = readError(answer.text);
   const kind = kindOf(answer.status, id, message);
   return new CloudError({
-    ...{ kind, cloud, operation },
+    kind,
+    cloud,
+    operation,
     message: [String(answer.status), id, message].filter((part) => part !== '').join(' '),
     retryAfterMs: kind === 'Throttled' ? restMs(answer, nowMs) : undefined,
   });

@@ -15,8 +15,14 @@ describe('the configuration of DigitalOcean', () => {
   it('needs a token alone, by either name', async () => {
     for (const name of ['DO_ACCESS_TOKEN', 'DIGITALOCEAN_ACCESS_TOKEN'])
       assert.deepEqual(await read({ [name]: token }), {
-        ...{ endpoint: 'https://api.digitalocean.com', token, region: undefined, vpc: undefined },
-        ...{ clusterId: undefined, defaultType: 'REGIONAL', callsPerSecond: 1, files: [] },
+        endpoint: 'https://api.digitalocean.com',
+        token,
+        region: undefined,
+        vpc: undefined,
+        clusterId: undefined,
+        defaultType: 'REGIONAL',
+        callsPerSecond: 1,
+        files: [],
         warnings: ['no load balancers: neither REGION nor DO_CLUSTER_VPC_ID says where'],
       });
   });
@@ -32,8 +38,15 @@ describe('the configuration of DigitalOcean', () => {
     const text = `REGION: fra1\nDO_CLUSTER_VPC_ID: ${vpc}\nDO_CLUSTER_ID: c-1\nDEFAULT_LB_TYPE: REGIONAL_NETWORK\n`;
     const env = { DO_ACCESS_TOKEN_FILE: '/run/token', DO_API_RATE_LIMIT_QPS: '2.5', DO_OVERRIDE_URL: 'http://x/' };
     assert.deepEqual(await read(env, text, { '/run/token': `${token}\n` }), {
-      ...{ endpoint: 'http://x', token, region: 'fra1', vpc, clusterId: 'c-1', defaultType: 'REGIONAL_NETWORK' },
-      ...{ callsPerSecond: 2.5, files: ['/run/token'], warnings: [] },
+      endpoint: 'http://x',
+      token,
+      region: 'fra1',
+      vpc,
+      clusterId: 'c-1',
+      defaultType: 'REGIONAL_NETWORK',
+      callsPerSecond: 2.5,
+      files: ['/run/token'],
+      warnings: [],
     });
   });
 
@@ -48,8 +61,12 @@ describe('the configuration of DigitalOcean', () => {
 
   it('names all bad values at once', async () => {
     const message = await refusalOf({
-      ...{ DO_ACCESS_TOKEN: token, REGION: 'New York', DO_CLUSTER_VPC_ID: 'vpc-1', DO_API_RATE_LIMIT_QPS: '0' },
-      ...{ DEFAULT_LB_TYPE: 'GLOBAL', DO_CLUSTER_ID: 'a b' },
+      DO_ACCESS_TOKEN: token,
+      REGION: 'New York',
+      DO_CLUSTER_VPC_ID: 'vpc-1',
+      DO_API_RATE_LIMIT_QPS: '0',
+      DEFAULT_LB_TYPE: 'GLOBAL',
+      DO_CLUSTER_ID: 'a b',
     });
     for (const expected of [
       /REGION: "New York", expected the slug/,

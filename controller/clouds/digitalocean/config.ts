@@ -28,8 +28,14 @@ const withoutMeaning = ['DEBUG_ADDR', 'METRICS_ADDR'];
 const firewall = ['PUBLIC_ACCESS_FIREWALL_NAME', 'PUBLIC_ACCESS_FIREWALL_TAGS'];
 const names: ReadonlySet<string> = new Set([
   ...tokens.flatMap((name) => [name, `${name}_FILE`]),
-  ...['DO_OVERRIDE_URL', 'DO_CLUSTER_ID', 'DO_CLUSTER_VPC_ID', 'DO_API_RATE_LIMIT_QPS', 'REGION', 'DEFAULT_LB_TYPE'],
-  ...[...withoutMeaning, ...firewall],
+  'DO_OVERRIDE_URL',
+  'DO_CLUSTER_ID',
+  'DO_CLUSTER_VPC_ID',
+  'DO_API_RATE_LIMIT_QPS',
+  'REGION',
+  'DEFAULT_LB_TYPE',
+  ...withoutMeaning,
+  ...firewall,
 ]);
 export const types = ['REGIONAL', 'REGIONAL_NETWORK'] as const;
 export const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
@@ -62,7 +68,8 @@ export async function readConfig(
   const isNowhere = region === undefined && vpc === undefined;
   const config = {
     endpoint: url('DO_OVERRIDE_URL', 'https://api.digitalocean.com'),
-    ...{ region, vpc },
+    region,
+    vpc,
     // What a tag may hold.
     clusterId: matching('DO_CLUSTER_ID', /^[\w:-]{1,251}$/, "letters, digits, '-', '_' and ':'"),
     defaultType: matching('DEFAULT_LB_TYPE', new RegExp(`^(${types.join('|')})$`), types.join(' or ')) ?? types[0],

@@ -28,8 +28,12 @@ export function desireOf({ desired, found, own }: DesireInput, options: DesireOp
   const name = printName(mark);
   const standing = own().find(({ kind }) => kind === kindNames.balancer) as Found<Balancer> | undefined;
   const main: Want = {
-    ...{ kind: kindNames.balancer, key: 'main', slot: `name ${name}`, carriesAddress: true },
-    ...{ spec: undefined, summary: `load balancer ${name}` },
+    kind: kindNames.balancer,
+    key: 'main',
+    slot: `name ${name}`,
+    carriesAddress: true,
+    spec: undefined,
+    summary: `load balancer ${name}`,
   };
   const unread = [...problems, ...(name.length > maxNameLength ? [tooLong(name)] : []), ...attachProblem(desired)];
   const isNetwork = (fixed['type'] ?? standing?.body.wire['type'] ?? options.defaultType) === 'REGIONAL_NETWORK';
@@ -39,7 +43,7 @@ export function desireOf({ desired, found, own }: DesireInput, options: DesireOp
   const region = options.region();
   // What cannot be read changes nothing, and nothing goes.
   if (unread.length > 0 || served.length === 0 || region === undefined)
-    return { wants: [{ ...main, asItStands: true }], refusals, remarks };
+    return { wants: [{ ...main, leaveUnchanged: true }], refusals, remarks };
 
   const certificate = certificateOf(
     settings,
@@ -47,7 +51,8 @@ export function desireOf({ desired, found, own }: DesireInput, options: DesireOp
     found(kindNames.certificate) as readonly Found<Certificate>[],
   );
   const spec: BalancerSpec = {
-    ...{ mark, fixed },
+    mark,
+    fixed,
     body: {
       ...settings.body,
       health_check: settings.healthCheck,
@@ -55,14 +60,16 @@ export function desireOf({ desired, found, own }: DesireInput, options: DesireOp
       droplet_ids: dropletsOf(desired, standing?.body.droplets ?? []),
     },
     atCreation: {
-      ...{ region, type: options.defaultType },
+      region,
+      type: options.defaultType,
       ...(options.vpc !== undefined && { vpc_uuid: options.vpc }),
       ...(options.tags.length > 0 && { tags: options.tags }),
     },
   };
   return {
     wants: [...(certificate === undefined ? [] : [certificate.want]), { ...main, ...needing(certificate?.want), spec }],
-    ...{ refusals, remarks: [...remarks, ...(certificate?.remarks ?? [])] },
+    refusals,
+    remarks: [...remarks, ...(certificate?.remarks ?? [])],
   };
 }
 
@@ -91,8 +98,11 @@ function rulesOf(
   isNetwork: boolean,
 ): Json[] {
   const rule = (entry: string, target: string, more: Json = {}): Json => ({
-    ...{ entry_protocol: entry, entry_port: port, target_protocol: target },
-    ...{ target_port: isNetwork ? port : nodePort, ...more },
+    entry_protocol: entry,
+    entry_port: port,
+    target_protocol: target,
+    target_port: isNetwork ? port : nodePort,
+    ...more,
   });
   if (protocol === 'UDP') return [rule('udp', 'udp')];
   const entry = isNetwork ? 'tcp' : settings.protocolOf(port);

@@ -36,7 +36,7 @@ export function createLoadBalancerDriver({ client, config }: LoadBalancerOptions
     region ??= await regionOf(client, vpc!, signal);
   };
   const tags = clusterId === undefined ? [] : [`k8s:${clusterId}`];
-  const usedKind: Kind = { kind: kindNames.certificate, again: 'safe', compare: () => ({ same: true }) };
+  const usedKind: Kind = { kind: kindNames.certificate, retryCreate: 'atOnce', compare: () => ({ same: true }) };
 
   /** States of load balancers that are being made: an operation has the id of its load balancer. */
   async function poll(ids: readonly string[], { signal }: ReadIo): Promise<ReadonlyMap<string, OperationState>> {
@@ -60,11 +60,15 @@ export function createLoadBalancerDriver({ client, config }: LoadBalancerOptions
     kinds: [balancerKind(client), usedKind] as readonly Kind[],
     readers: [createReader({ client, prepare, namesCertificates: () => hasNamed })],
     desire(input) {
-      const desire = desireOf(input, { ...{ vpc, tags, defaultType }, region: () => region });
+      const desire = desireOf(input, { vpc, tags, defaultType, region: () => region });
       hasNamed ||= desire.wants.some(({ kind }) => kind === kindNames.certificate);
       return desire;
     },
-    ...{ poll, annotations, annotationPrefixes: [prefix], adopts, show },
+    poll,
+    annotations,
+    annotationPrefixes: [prefix],
+    adopts,
+    show,
     members: (parts) =>
       (parts.find(({ kind }) => kind === kindNames.balancer)?.body as Balancer | undefined)?.members ?? [],
     maxMembers: undefined,

@@ -62,7 +62,11 @@ function readDroplet(droplet: AnswerFields, request: 'list' | 'id'): Seen {
     power: status === 'active' ? 'running' : status === 'off' ? 'stopped' : 'changing',
     request,
     instance: {
-      ...{ cloud, id, name, incarnation: id, providerID: digitalocean.print({ instanceId: id }) },
+      cloud,
+      id,
+      name,
+      incarnation: id,
+      providerID: digitalocean.print({ instanceId: id }),
       // A region has no zones.
       region: droplet.object('region').text('slug'),
       type: droplet.text('size_slug'),

@@ -25,7 +25,11 @@ export function openDigitalOcean({ config, context, wrapHttp }: CloudParts<Digit
   const { http, close } = openConnections(context, { wrapHttp });
   const limits = { perSecond: config.callsPerSecond, burst };
   const client = createClient({
-    ...{ http, clock, onCall, endpoint: config.endpoint, mutationTimeoutMs },
+    http,
+    clock,
+    onCall,
+    endpoint: config.endpoint,
+    mutationTimeoutMs,
     authorization: `Bearer ${config.token}`,
     gate: createRateLimiter({ cloud, clock, random, limits, onWait }),
   });
@@ -41,7 +45,9 @@ export function openDigitalOcean({ config, context, wrapHttp }: CloudParts<Digit
     name: cloud,
     identify,
     ...createLookups({
-      ...{ cloud, listAbove, targetOf },
+      cloud,
+      listAbove,
+      targetOf,
       createReader: () => createMachineReader(cloud, [createDroplets(client)]),
     }),
     loadBalancerDriver: hasPlace ? createLoadBalancerDriver({ client, config }) : undefined,

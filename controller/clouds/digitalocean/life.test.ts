@@ -97,7 +97,8 @@ describe('a load balancer of DigitalOcean', () => {
     const harness = await createBalancerHarness();
     const { refusals } = await harness.settle({
       ports: [port(80, 30080), port(53, 30053, { protocol: 'SCTP' }), port(443, 0)],
-      ...{ sessionAffinity: { timeoutSeconds: 60 }, address: '192.0.2.1' },
+      sessionAffinity: { timeoutSeconds: 60 },
+      address: '192.0.2.1',
     });
     assert.deepEqual(
       refusals.map(({ message, ports }) => [message.replace(/service.beta.*do-/, '...'), ports]),

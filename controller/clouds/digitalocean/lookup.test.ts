@@ -36,8 +36,13 @@ describe('droplets', () => {
     const [found] = await lookup(byId(id));
     assert.ok(found?.state === 'found');
     assert.deepEqual(found.instance, {
-      ...{ cloud: 'digitalocean', id: String(id), name: 'node-1', incarnation: String(id) },
-      ...{ providerID: `digitalocean://${id}`, region: 'nyc3', type: 's-2vcpu-2gb' },
+      cloud: 'digitalocean',
+      id: String(id),
+      name: 'node-1',
+      incarnation: String(id),
+      providerID: `digitalocean://${id}`,
+      region: 'nyc3',
+      type: 's-2vcpu-2gb',
       addresses: [
         { type: 'Hostname', address: 'node-1' },
         { type: 'InternalIP', address: networks.v4[1]!['ip_address'] },

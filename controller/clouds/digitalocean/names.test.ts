@@ -18,7 +18,9 @@ describe('the name of a load balancer', () => {
   it('whatever a title and a hostname are made of, says the same owner and Service', () => {
     const hostile = fc.constantFrom(`x.y.k8s.${end}`, 'a.name', 'host.b', `kept.c.d.${owner.service}`);
     const mark = fc.record({
-      ...{ namespace: label, name: label, isKept: fc.boolean() },
+      namespace: label,
+      name: label,
+      isKept: fc.boolean(),
       title: fc.option(fc.oneof(title, hostile), { nil: undefined }),
       hostname: fc.option(title, { nil: undefined }),
     });

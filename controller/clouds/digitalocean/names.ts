@@ -28,7 +28,8 @@ export function printName({ owner, service, title, hostname, isKept = false }: M
     ...(hostname === undefined ? [] : [hostname, 'host']),
     ...service.split('/'),
     isKept ? 'kept' : 'k8s',
-    ...[owner.cluster, owner.service],
+    owner.cluster,
+    owner.service,
   ].join('.');
 }
 
@@ -47,6 +48,8 @@ export function parseName(text: string): Mark | undefined {
   return {
     owner: { cluster: cluster!, service: uid! },
     service: `${namespace}/${name}`,
-    ...{ title, hostname, isKept: how === 'kept' },
+    title,
+    hostname,
+    isKept: how === 'kept',
   };
 }

@@ -12,8 +12,14 @@ async function classic(name?: string) {
   await harness.age();
   const one = harness.balancer();
   const { proxy_protocol: _, ...check } = {
-    ...{ protocol: 'http', port: 10_256, path: '/healthz', proxy_protocol: false },
-    ...{ check_interval_seconds: 3, response_timeout_seconds: 5, unhealthy_threshold: 3, healthy_threshold: 5 },
+    protocol: 'http',
+    port: 10_256,
+    path: '/healthz',
+    proxy_protocol: false,
+    check_interval_seconds: 3,
+    response_timeout_seconds: 5,
+    unhealthy_threshold: 3,
+    healthy_threshold: 5,
   };
   one.wire['health_check'] = check;
   one.wire.droplet_ids = harness.vms.map(({ providerID }) => Number(providerID.slice('digitalocean://'.length)));

@@ -89,13 +89,15 @@ describe('annotations of the classic controller', () => {
     const { wire } = await setUp();
     const cookies = { 'sticky-sessions-cookie-name': 'lb', 'sticky-sessions-cookie-ttl': '60' };
     const said = await wire({
-      ...{ 'sticky-sessions-type': 'cookies', ...cookies, 'redirect-http-to-https': 'true' },
-      ...{ 'enable-proxy-protocol': 'T', 'enable-backend-keepalive': '1', 'disable-lets-encrypt-dns-records': 'true' },
-      ...{
-        'http-idle-timeout-seconds': '90',
-        'deny-rules': 'ip:1.2.3.4',
-        'allow-rules': 'cidr:10.0.0.0/8, ip:2001:db8::1',
-      },
+      'sticky-sessions-type': 'cookies',
+      ...cookies,
+      'redirect-http-to-https': 'true',
+      'enable-proxy-protocol': 'T',
+      'enable-backend-keepalive': '1',
+      'disable-lets-encrypt-dns-records': 'true',
+      'http-idle-timeout-seconds': '90',
+      'deny-rules': 'ip:1.2.3.4',
+      'allow-rules': 'cidr:10.0.0.0/8, ip:2001:db8::1',
     });
     const names = ['redirect_http_to_https', 'enable_proxy_protocol', 'enable_backend_keepalive'] as const;
     assert.deepEqual(

@@ -139,7 +139,13 @@ export function settingsOf(desired: DesiredLoadBalancer): Settings {
       disable_lets_encrypt_dns_records: read('disable-lets-encrypt-dns-records', flagOf) ?? false,
       http_idle_timeout_seconds: read('http-idle-timeout-seconds', numberIn(30, 600)),
     }),
-    ...{ healthCheck, protocolOf, http3Port, isPassedThrough, certificate, problems, remarks },
+    healthCheck,
+    protocolOf,
+    http3Port,
+    isPassedThrough,
+    certificate,
+    problems,
+    remarks,
   };
 }
 

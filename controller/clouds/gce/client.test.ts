@@ -15,9 +15,13 @@ function setUp(token = async () => 'good') {
   const calls: CloudCall[] = [];
   let refusedTokens = 0;
   const client = createClient({
-    ...{ http: fake.http, clock, endpoint: 'http://gce.test/compute/v1', token },
+    http: fake.http,
+    clock,
+    endpoint: 'http://gce.test/compute/v1',
+    token,
     gate: createRateLimiter({ cloud: 'gce', clock, random: () => 0.5 }),
-    ...{ onCall: (call) => void calls.push(call), mutationTimeoutMs: 10_000 },
+    onCall: (call) => void calls.push(call),
+    mutationTimeoutMs: 10_000,
     onUnauthorized: () => void refusedTokens++,
   });
   const during = <T>(work: Promise<T>) => advanceDuring(clock, work);
@@ -27,7 +31,9 @@ const instances = { path: '/projects/proj/aggregated/instances', operation: 'ins
 const inZone = { path: '/projects/proj/zones/us-central1-a/instances', operation: 'instances.list' };
 const routes = { path: '/projects/proj/global/routes', operation: 'routes.insert' };
 const route = {
-  ...{ name: 'r', destRange: '10.0.0.0/24', network: `projects/proj/global/networks/${network}` },
+  name: 'r',
+  destRange: '10.0.0.0/24',
+  network: `projects/proj/global/networks/${network}`,
   nextHopInstance: 'projects/proj/zones/us-central1-a/instances/n',
 };
 const insert = { ...routes, method: 'POST', body: route } as const;

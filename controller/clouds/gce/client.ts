@@ -44,7 +44,8 @@ const partial = 'UNREACHABLE';
 export function createClient(options: GceClientOptions): GceClient {
   const { clock, token, onUnauthorized } = options;
   const shared = {
-    ...{ ...options, cloud },
+    ...options,
+    cloud,
     authorization: async () => `Bearer ${await token()}`,
     errorOf(operation: string, answer: Parameters<typeof errorOf>[1]) {
       if (answer.status === 401) onUnauthorized();

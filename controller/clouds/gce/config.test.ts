@@ -18,10 +18,21 @@ function refusalOf(text: string): string {
 describe('the configuration of Compute Engine', () => {
   it('is complete without a file', () => {
     assert.deepEqual(readConfig(undefined), {
-      ...{ project: undefined, networkProject: undefined, network: undefined, named: undefined, ipv6First: false },
-      ...{ namePrefix: undefined, endpoint: undefined, resourceManagerEndpoint: undefined },
-      ...{ credentialFile: undefined, tokenSource: undefined, warnings: [] },
-      ...{ region: undefined, subnet: undefined, nodeTags: [], clusterId: undefined },
+      project: undefined,
+      networkProject: undefined,
+      network: undefined,
+      named: undefined,
+      ipv6First: false,
+      namePrefix: undefined,
+      endpoint: undefined,
+      resourceManagerEndpoint: undefined,
+      credentialFile: undefined,
+      tokenSource: undefined,
+      warnings: [],
+      region: undefined,
+      subnet: undefined,
+      nodeTags: [],
+      clusterId: undefined,
     });
   });
 
@@ -45,11 +56,21 @@ describe('the configuration of Compute Engine', () => {
       cluster-id = 0123456789abcdef
       resource-manager-endpoint = https://crm.example.com/`);
     assert.deepEqual(config, {
-      ...{ project: 'my-project', networkProject: 'host-project', network: 'nodes', ipv6First: true },
-      ...{ named: { region: 'europe-west1' }, namePrefix: 'gke-a', credentialFile: '/etc/gce/key.json' },
-      ...{ endpoint: 'https://compute.example.com/compute/v1', resourceManagerEndpoint: 'https://crm.example.com' },
-      ...{ tokenSource: { url: 'https://tokens.example.com/token', body: '{"a": 1}' }, warnings: [] },
-      ...{ region: 'europe-west1', subnet: 'pods', nodeTags: ['a', 'b'], clusterId: '0123456789abcdef' },
+      project: 'my-project',
+      networkProject: 'host-project',
+      network: 'nodes',
+      ipv6First: true,
+      named: { region: 'europe-west1' },
+      namePrefix: 'gke-a',
+      credentialFile: '/etc/gce/key.json',
+      endpoint: 'https://compute.example.com/compute/v1',
+      resourceManagerEndpoint: 'https://crm.example.com',
+      tokenSource: { url: 'https://tokens.example.com/token', body: '{"a": 1}' },
+      warnings: [],
+      region: 'europe-west1',
+      subnet: 'pods',
+      nodeTags: ['a', 'b'],
+      clusterId: '0123456789abcdef',
     });
   });
 

@@ -42,16 +42,20 @@ const withoutMeaning: Readonly<Record<string, string>> = {
   'alpha-features': 'no alpha API is called',
 };
 const globalKeys = [
-  ...['token-url', 'token-body', 'project-id', 'network-project-id', 'network-name', 'stack-type', 'local-zone'],
-  ...[
-    'subnetwork-name',
-    'node-tags',
-    'node-instance-prefix',
-    'regional',
-    'multizone',
-    'api-endpoint',
-    ...Object.keys(withoutMeaning),
-  ],
+  'token-url',
+  'token-body',
+  'project-id',
+  'network-project-id',
+  'network-name',
+  'stack-type',
+  'local-zone',
+  'subnetwork-name',
+  'node-tags',
+  'node-instance-prefix',
+  'regional',
+  'multizone',
+  'api-endpoint',
+  ...Object.keys(withoutMeaning),
 ];
 const knownKeys: ReadonlyMap<string, ReadonlySet<string>> = new Map([
   ['global', new Set(globalKeys)],

@@ -47,7 +47,9 @@ export function errorOf(operation: string, answer: HttpAnswer, nowMs: number): C
   const byStatus = status === 404 ? 'Unavailable' : status === 412 ? 'Stale' : kindOfHttpStatus(status);
   const kind = kinds[reason] ?? byStatus;
   return new CloudError({
-    ...{ kind, cloud, operation },
+    kind,
+    cloud,
+    operation,
     message: [String(status), reason, message].filter((part) => part !== '').join(' '),
     retryAfterMs: kind === 'Throttled' || kind === 'Unavailable' ? restMs(answer, nowMs) : undefined,
     cause: { reason, message } satisfies Refusal,

@@ -41,7 +41,7 @@ export async function openGce(parts: CloudPartsWithFiles<GceConfig>): Promise<Op
   const { clock, random, onCall, onWait, env, mutationTimeoutMs = 10_000 } = context;
   const { http, close } = openConnections(context, { wrapHttp, maxSockets });
   const unlimited = () => createRateLimiter({ cloud, clock, random });
-  const exchange = createExchange({ ...{ cloud, http, clock, onCall }, gate: unlimited() });
+  const exchange = createExchange({ cloud, http, clock, onCall, gate: unlimited() });
   const metadata = createMetadataServer(exchange, env['GCE_METADATA_HOST'] || '169.254.169.254');
   const credential = await findCredential(config, env, metadata, { exchange, clock, readText }).catch((error) => {
     close();
@@ -54,11 +54,23 @@ export async function openGce(parts: CloudPartsWithFiles<GceConfig>): Promise<Op
   const tokens = createExpiringCredential(credential.tokens, clock);
   const endpoint = config.endpoint ?? `https://compute.${credential.universe}/compute/v1`;
   const client = createClient({
-    ...{ http, clock, onCall, endpoint, mutationTimeoutMs, token: tokens.get, onUnauthorized: tokens.forget },
+    http,
+    clock,
+    onCall,
+    endpoint,
+    mutationTimeoutMs,
+    token: tokens.get,
+    onUnauthorized: tokens.forget,
     gate: createRateLimiter({ cloud, clock, random, limits, onWait }),
   });
   const resourceManager = createJsonApi({
-    ...{ cloud, http, clock, onCall, mutationTimeoutMs, gate: unlimited(), timeoutMs: 15_000 },
+    cloud,
+    http,
+    clock,
+    onCall,
+    mutationTimeoutMs,
+    gate: unlimited(),
+    timeoutMs: 15_000,
     endpoint: config.resourceManagerEndpoint ?? `https://cloudresourcemanager.${credential.universe}`,
     authorization: async () => `Bearer ${await tokens.get()}`,
     errorOf: (operation, answer) => errorOf(operation, answer, clock.now()),
@@ -119,7 +131,9 @@ export async function openGce(parts: CloudPartsWithFiles<GceConfig>): Promise<Op
       return { scope: `${new URL(endpoint).host}/${project}`, account: project };
     },
     ...createLookups({
-      ...{ cloud, listAbove, targetOf },
+      cloud,
+      listAbove,
+      targetOf,
       createReader: () => createMachineReader(cloud, [createVms({ client, config, project: project ?? '' })]),
     }),
     loadBalancerDriver: region === undefined ? undefined : createLoadBalancerDriver({ ...loadBalancers, region }),
@@ -130,7 +144,12 @@ export async function openGce(parts: CloudPartsWithFiles<GceConfig>): Promise<Op
     check: (signal) =>
       checkGce(
         {
-          ...{ client, resourceManager, from: credential.from, endpoint, project: readProject, network: networkOnce },
+          client,
+          resourceManager,
+          from: credential.from,
+          endpoint,
+          project: readProject,
+          network: networkOnce,
           hasLoadBalancers: region !== undefined,
         },
         signal,

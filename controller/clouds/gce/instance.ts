@@ -65,9 +65,15 @@ export function readInstance(vm: AnswerFields, request: 'list' | 'id', view: Ins
     power: powers[vm.text('status')] ?? 'changing',
     request,
     instance: {
-      ...{ cloud, id, name: vm.text('name'), providerID: providerId.print({ instanceId: id }) },
+      cloud,
+      id,
+      name: vm.text('name'),
+      providerID: providerId.print({ instanceId: id }),
       // A VM that is created again under the same name has another number.
-      ...{ incarnation: vm.text('id'), zone, region: gceRegion(zone), type: lastSegment(vm.text('machineType')) },
+      incarnation: vm.text('id'),
+      zone,
+      region: gceRegion(zone),
+      type: lastSegment(vm.text('machineType')),
       addresses: addressesOf(vm, view, zone),
       podRanges: podRangesOf(vm),
       maintenance: maintenanceOf(vm),

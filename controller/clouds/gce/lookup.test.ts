@@ -25,7 +25,10 @@ interface Options {
 
 async function open(fake: FakeGce, clock: ReturnType<typeof fakeClock>, { conf, env }: Options) {
   const context: CloudContext = {
-    ...{ clock, random: seededRandom(1), log: silentLog, onCall: () => {} },
+    clock,
+    random: seededRandom(1),
+    log: silentLog,
+    onCall: () => {},
     env: env ?? { GOOGLE_APPLICATION_CREDENTIALS: '/key.json' },
   };
   const config = readConfig({ path: 'gce.conf', text: conf ?? configFor(origin) });
@@ -58,12 +61,15 @@ describe('VMs', () => {
       labels: { team: 'data' },
       networkInterfaces: [
         {
-          ...{ networkIP: '10.0.0.2', accessConfigs: [{ natIP: '203.0.113.1' }, { natIP: '' }, {}] },
-          ...{ aliasIpRanges: [{ ipCidrRange: '10.4.0.0/24' }], ipv6AccessType: 'INTERNAL' },
+          networkIP: '10.0.0.2',
+          accessConfigs: [{ natIP: '203.0.113.1' }, { natIP: '' }, {}],
+          aliasIpRanges: [{ ipCidrRange: '10.4.0.0/24' }],
+          ipv6AccessType: 'INTERNAL',
           ipv6Address: 'fd20:0:0:1:0:0:0:0',
         },
         {
-          ...{ networkIP: '10.1.0.2', ipv6AccessType: 'EXTERNAL' },
+          networkIP: '10.1.0.2',
+          ipv6AccessType: 'EXTERNAL',
           ipv6AccessConfigs: [{ externalIpv6: '2600:1900:0:0:0:0:0:1' }],
         },
       ],
@@ -71,8 +77,13 @@ describe('VMs', () => {
     const [found] = await lookup(byId('n', 'europe-west1-d'));
     assert.ok(found?.state === 'found');
     assert.deepEqual(found.instance, {
-      ...{ cloud: 'gce', id: 'proj/europe-west1-d/n', name: 'n', incarnation: id },
-      ...{ providerID: 'gce://proj/europe-west1-d/n', zone: 'europe-west1-d', region: 'europe-west1' },
+      cloud: 'gce',
+      id: 'proj/europe-west1-d/n',
+      name: 'n',
+      incarnation: id,
+      providerID: 'gce://proj/europe-west1-d/n',
+      zone: 'europe-west1-d',
+      region: 'europe-west1',
       type: 'e2-standard-4',
       addresses: [
         { type: 'InternalIP', address: '10.0.0.2' },
@@ -208,7 +219,9 @@ describe('VMs', () => {
     const far = [byId('far', 'europe-west1-d'), byId('never', 'europe-west1-d')];
     assert.deepEqual(await states(...refs, ...far, byId('never')), [
       ...Array(5).fill('found'),
-      ...['Unavailable', 'Unavailable', 'absent'],
+      'Unavailable',
+      'Unavailable',
+      'absent',
     ]);
     assert.equal(paths().filter((path) => path.includes('europe')).length, 0, 'no proof is tried there');
   });

@@ -6,9 +6,13 @@ export const permissions: readonly { readonly neededFor: Capability; readonly na
   {
     neededFor: 'routes',
     names: [
-      ...['compute.routes.create', 'compute.routes.delete', 'compute.routes.list'],
+      'compute.routes.create',
+      'compute.routes.delete',
+      'compute.routes.list',
       // Of a route: its network, its next hop and its operation.
-      ...['compute.networks.updatePolicy', 'compute.instances.use', 'compute.globalOperations.get'],
+      'compute.networks.updatePolicy',
+      'compute.instances.use',
+      'compute.globalOperations.get',
     ],
   },
   { neededFor: 'volumes', names: of('disks', 'get', 'list') },
@@ -26,9 +30,14 @@ export const permissions: readonly { readonly neededFor: Capability; readonly na
       ...of('firewalls', 'create', 'delete', 'get', 'list', 'update'),
       ...of('instanceGroups', 'create', 'delete', 'get', 'list', 'update', 'use'),
       // Of a firewall rule its network, and of an internal load balancer its network and subnet.
-      ...['compute.networks.updatePolicy', 'compute.networks.use'],
-      ...['compute.subnetworks.list', 'compute.subnetworks.use', 'compute.instances.use'],
-      ...['compute.globalOperations.get', 'compute.regionOperations.get', 'compute.zoneOperations.get'],
+      'compute.networks.updatePolicy',
+      'compute.networks.use',
+      'compute.subnetworks.list',
+      'compute.subnetworks.use',
+      'compute.instances.use',
+      'compute.globalOperations.get',
+      'compute.regionOperations.get',
+      'compute.zoneOperations.get',
     ],
   },
 ];

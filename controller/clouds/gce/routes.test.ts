@@ -13,8 +13,12 @@ import { openGce } from './index.ts';
 const origin = 'http://gce.test';
 const always = { permit: () => {} };
 const desired: DesiredRoute = {
-  ...{ cluster: 'cluster-uid', node: 'n', nodeUid: '7e2b8c1e-0f0a-4f53-b3a5-0c8d6f1f2a3b', addresses: [] },
-  ...{ destination: '10.4.1.0/24', providerID: 'gce://proj/us-central1-a/n' },
+  cluster: 'cluster-uid',
+  node: 'n',
+  nodeUid: '7e2b8c1e-0f0a-4f53-b3a5-0c8d6f1f2a3b',
+  addresses: [],
+  destination: '10.4.1.0/24',
+  providerID: 'gce://proj/us-central1-a/n',
 };
 
 async function setUp(conf = configFor(origin)) {
@@ -36,7 +40,9 @@ async function setUp(conf = configFor(origin)) {
   fake.addVm('n');
   fake.calls.length = 0;
   return {
-    ...{ fake, clock, during },
+    fake,
+    clock,
+    during,
     observe: async () => (await during(routes.observe('cluster-uid'))).routes,
     create: (more: Partial<DesiredRoute> = {}) => during(routes.create({ ...desired, ...more }, always)),
     remove: (...args: Parameters<typeof routes.remove>) => during(routes.remove(...args)),
@@ -51,8 +57,13 @@ describe('routes', () => {
     assert.deepEqual(
       { ...route, id: undefined, selfLink: undefined, kind: undefined },
       {
-        ...{ id: undefined, selfLink: undefined, kind: undefined, priority: 1000, destRange: '10.4.1.0/24' },
-        ...{ name: made.id, description: 'k8s-node-route mooring.dev/cluster=cluster-uid node=n' },
+        id: undefined,
+        selfLink: undefined,
+        kind: undefined,
+        priority: 1000,
+        destRange: '10.4.1.0/24',
+        name: made.id,
+        description: 'k8s-node-route mooring.dev/cluster=cluster-uid node=n',
         network: `https://www.googleapis.com/compute/v1/projects/proj/global/networks/${network}`,
         nextHopInstance: 'https://www.googleapis.com/compute/v1/projects/proj/zones/us-central1-a/instances/n',
       },

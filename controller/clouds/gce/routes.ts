@@ -47,7 +47,9 @@ export function createRoutes({ client, clock, project, network, idOf }: RouteOpt
     const isText = destination !== undefined && !destination.includes(':');
     const filter = isText ? [['filter', `destRange = "${destination}"`] as const] : [];
     const items = await client.list({
-      ...{ path: await base(), operation: 'routes.list', signal },
+      path: await base(),
+      operation: 'routes.list',
+      signal,
       urgency: destination === undefined ? 'refresh' : 'change',
       query: [...filter, ['fields', listFields]],
     });
@@ -98,7 +100,10 @@ export function createRoutes({ client, clock, project, network, idOf }: RouteOpt
       throw invalid(`a route of ${target.project} cannot lead to an instance of ${project()}: give pods alias ranges`);
     const name = nameOf(route);
     const body = {
-      ...{ name, destRange: destination, priority, description: descriptionOf(route) },
+      name,
+      destRange: destination,
+      priority,
+      description: descriptionOf(route),
       network: `projects/${target.project}/global/networks/${target.name}`,
       nextHopInstance: `projects/${project()}/zones/${zone}/instances/${instance}`,
     } satisfies Route;

@@ -4,7 +4,9 @@ import { fakeGceWorld } from '../../../test/clouds/gce/gce-world.ts';
 import { type VolumeRef, volumeKey } from '../volumes.ts';
 
 const csi = (place: string, name: string, project = 'proj'): VolumeRef => ({
-  ...{ source: 'pd.csi.storage.gke.io', handle: `projects/${project}/${place}/disks/${name}`, zones: [] },
+  source: 'pd.csi.storage.gke.io',
+  handle: `projects/${project}/${place}/disks/${name}`,
+  zones: [],
 });
 const inTree = (handle: string, ...zones: string[]): VolumeRef => ({ source: 'gcePersistentDisk', handle, zones });
 
@@ -15,7 +17,9 @@ async function setUp() {
   const url = (path: string) => `${fake.api}/projects/proj/${path}`;
   fake.calls.length = 0;
   return {
-    ...{ world, fake, volumes: cloud.volumes! },
+    world,
+    fake,
+    volumes: cloud.volumes!,
     zonal: (name: string, zone: string) => void fake.disks.push({ name, zone: url(`zones/${zone}`) }),
     regional(name: string, region: string, ...zones: string[]) {
       fake.disks.push({

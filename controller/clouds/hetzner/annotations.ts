@@ -69,9 +69,9 @@ export const annotationTable = {
   'health-check-http-path': ['a path', 'of the request'],
   'health-check-http-validate-certificate': [flag, 'the check speaks TLS'],
   'http-status-codes': ['codes, separated by commas; ? and * are wildcards', 'that are healthy'],
-  ...{ id: ['ignored', 'written by old versions of the classic controller'] },
-  ...{ ipv4: ['ignored', 'written by old versions of the classic controller'] },
-  ...{ ipv6: ['ignored', 'written by old versions of the classic controller'] },
+  id: ['ignored', 'written by old versions of the classic controller'],
+  ipv4: ['ignored', 'written by old versions of the classic controller'],
+  ipv6: ['ignored', 'written by old versions of the classic controller'],
 } as const satisfies AnnotationTable;
 
 export type AnnotationName = keyof typeof annotationTable;

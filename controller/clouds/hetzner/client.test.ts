@@ -21,8 +21,13 @@ function open(): Parts {
   const fake = createFakeHetzner(clock);
   const calls: CloudCall[] = [];
   const client = createClient({
-    ...{ http: fake.http, clock, endpoint: 'http://hetzner.test/v1', authorization: `Bearer ${token}` },
-    ...{ mutationTimeoutMs: 5000, onCall: (call) => calls.push(call), gate: { run: (_, call) => call() } },
+    http: fake.http,
+    clock,
+    endpoint: 'http://hetzner.test/v1',
+    authorization: `Bearer ${token}`,
+    mutationTimeoutMs: 5000,
+    onCall: (call) => calls.push(call),
+    gate: { run: (_, call) => call() },
   });
   return { clock, fake, client, calls };
 }

@@ -35,7 +35,9 @@ export function actionOf(answer: AnswerFields): string | undefined {
 export function createClient(options: Omit<JsonApiOptions, 'cloud' | 'errorOf' | 'timeoutMs'>): HetznerClient {
   const { clock } = options;
   const api = createJsonApi({
-    ...{ ...options, cloud, timeoutMs },
+    ...options,
+    cloud,
+    timeoutMs,
     errorOf: (operation, answer) => errorOf(operation, answer, clock.now()),
   });
 

@@ -22,10 +22,15 @@ describe('the configuration of Hetzner', () => {
     assert.deepEqual(await config({ HCLOUD_TOKEN: token }), {
       endpoint: 'https://api.hetzner.cloud/v1',
       token,
-      ...{ project: undefined, network: undefined, routes: false, robot: undefined, zones: true },
+      project: undefined,
+      network: undefined,
+      routes: false,
+      robot: undefined,
+      zones: true,
       families: { ipv4: true, ipv6: false },
       loadBalancers: { enabled: true, defaults: new Map() },
-      ...{ files: [], warnings: [] },
+      files: [],
+      warnings: [],
     });
   });
 
@@ -57,14 +62,18 @@ describe('the configuration of Hetzner', () => {
     const result = await config({ HCLOUD_TOKEN_FILE: '/run/token', ...robot }, undefined, files);
     assert.equal(result.token, token);
     assert.deepEqual(result.robot, {
-      ...{ endpoint: 'https://robot-ws.your-server.de', user: '#ws+abc', password: 'pw' },
+      endpoint: 'https://robot-ws.your-server.de',
+      user: '#ws+abc',
+      password: 'pw',
     });
     assert.deepEqual(result.files, ['/run/token', '/run/user', '/run/password']);
   });
 
   it('hands over defaults of load balancers by the names of their annotations', async () => {
     const { loadBalancers } = await config({
-      ...{ HCLOUD_TOKEN: token, HCLOUD_LOAD_BALANCERS_LOCATION: 'fsn1', HCLOUD_LOAD_BALANCERS_DISABLE_IPV6: 'true' },
+      HCLOUD_TOKEN: token,
+      HCLOUD_LOAD_BALANCERS_LOCATION: 'fsn1',
+      HCLOUD_LOAD_BALANCERS_DISABLE_IPV6: 'true',
       HCLOUD_LOAD_BALANCERS_HEALTH_CHECK_INTERVAL: '5s',
     });
     assert.deepEqual(

@@ -33,20 +33,42 @@ export interface HetznerConfig {
 const secrets = ['HCLOUD_TOKEN', 'ROBOT_USER', 'ROBOT_PASSWORD'];
 const loadBalancerPrefix = 'HCLOUD_LOAD_BALANCERS_';
 const loadBalancerDefaults = [
-  ...['LOCATION', 'NETWORK_ZONE', 'TYPE', 'ALGORITHM_TYPE', 'USE_PRIVATE_IP', 'DISABLE_PRIVATE_INGRESS'],
-  ...['DISABLE_IPV6', 'DISABLE_PUBLIC_NETWORK', 'USES_PROXYPROTOCOL', 'PRIVATE_SUBNET_IP_RANGE'],
-  ...['HEALTH_CHECK_INTERVAL', 'HEALTH_CHECK_TIMEOUT', 'HEALTH_CHECK_RETRIES'],
+  'LOCATION',
+  'NETWORK_ZONE',
+  'TYPE',
+  'ALGORITHM_TYPE',
+  'USE_PRIVATE_IP',
+  'DISABLE_PRIVATE_INGRESS',
+  'DISABLE_IPV6',
+  'DISABLE_PUBLIC_NETWORK',
+  'USES_PROXYPROTOCOL',
+  'PRIVATE_SUBNET_IP_RANGE',
+  'HEALTH_CHECK_INTERVAL',
+  'HEALTH_CHECK_TIMEOUT',
+  'HEALTH_CHECK_RETRIES',
 ];
 /** Of the classic controller; Mooring has other means, or none is needed. */
 const withoutMeaning = [
-  ...['HCLOUD_DEBUG', 'HCLOUD_METRICS_ENABLED', 'HCLOUD_METRICS_ADDRESS', 'HCLOUD_NETWORK_DISABLE_ATTACHED_CHECK'],
-  ...['HCLOUD_SERVER_CACHE_MODE', 'HCLOUD_SERVER_CACHE_MAX_AGE', 'ROBOT_CACHE_TIMEOUT', 'ROBOT_RATE_LIMIT_WAIT_TIME'],
+  'HCLOUD_DEBUG',
+  'HCLOUD_METRICS_ENABLED',
+  'HCLOUD_METRICS_ADDRESS',
+  'HCLOUD_NETWORK_DISABLE_ATTACHED_CHECK',
+  'HCLOUD_SERVER_CACHE_MODE',
+  'HCLOUD_SERVER_CACHE_MAX_AGE',
+  'ROBOT_CACHE_TIMEOUT',
+  'ROBOT_RATE_LIMIT_WAIT_TIME',
   'ROBOT_FORWARD_INTERNAL_IPS',
 ];
 const names: ReadonlySet<string> = new Set([
   ...secrets.flatMap((name) => [name, `${name}_FILE`]),
-  ...['HCLOUD_ENDPOINT', 'HCLOUD_NETWORK', 'HCLOUD_NETWORK_ROUTES_ENABLED', 'HCLOUD_INSTANCES_ADDRESS_FAMILY'],
-  ...['HCLOUD_INSTANCES_ZONE_LABEL_ENABLED', 'HCLOUD_LOAD_BALANCERS_ENABLED', 'ROBOT_ENABLED', 'ROBOT_ENDPOINT'],
+  'HCLOUD_ENDPOINT',
+  'HCLOUD_NETWORK',
+  'HCLOUD_NETWORK_ROUTES_ENABLED',
+  'HCLOUD_INSTANCES_ADDRESS_FAMILY',
+  'HCLOUD_INSTANCES_ZONE_LABEL_ENABLED',
+  'HCLOUD_LOAD_BALANCERS_ENABLED',
+  'ROBOT_ENABLED',
+  'ROBOT_ENDPOINT',
   ...loadBalancerDefaults.map((name) => loadBalancerPrefix + name),
   ...withoutMeaning,
   'MOORING_HETZNER_PROJECT',
@@ -85,7 +107,10 @@ export async function readConfig(
     wrong('MOORING_HETZNER_PROJECT', "a name of letters, digits, '.', '_' and '-'", undefined);
   const config = {
     endpoint: url('HCLOUD_ENDPOINT', 'https://api.hetzner.cloud/v1'),
-    ...{ project, network, routes, files },
+    project,
+    network,
+    routes,
+    files,
     families: { ipv4: family !== 'ipv6', ipv6: family !== 'ipv4' },
     zones: flag('HCLOUD_INSTANCES_ZONE_LABEL_ENABLED', true),
     robot:

@@ -68,7 +68,9 @@ export function openHetzner({ config, context, wrapHttp }: CloudParts<HetznerCon
       return unnamed;
     },
     ...createLookups({
-      ...{ cloud, listAbove, targetOf },
+      cloud,
+      listAbove,
+      targetOf,
       createReader() {
         const servers = createServers({ client, config, network, visibility });
         return createMachineReader(cloud, robot === undefined ? [servers] : [servers, robot]);
@@ -76,7 +78,9 @@ export function openHetzner({ config, context, wrapHttp }: CloudParts<HetznerCon
     }),
     loadBalancerDriver: config.loadBalancers.enabled
       ? createLoadBalancerDriver({
-          ...{ client, network, defaults: config.loadBalancers.defaults },
+          client,
+          network,
+          defaults: config.loadBalancers.defaults,
           dedicatedServers: robot && ((signal) => robot.addresses(signal)),
         })
       : undefined,

@@ -25,8 +25,14 @@ const paths = (world: HetznerWorld, from = 0) =>
 
 function dedicated(number: number, over: Partial<FakeDedicatedServer> = {}): FakeDedicatedServer {
   return {
-    ...{ server_number: number, server_name: `metal-${number}`, server_ip: `192.0.2.${number % 250}`, dc: 'FSN1-DC14' },
-    ...{ server_ipv6_net: `2001:db8:${number}::`, product: 'EX44 (Ltd.)', operatingStatus: 'running', ...over },
+    server_number: number,
+    server_name: `metal-${number}`,
+    server_ip: `192.0.2.${number % 250}`,
+    dc: 'FSN1-DC14',
+    server_ipv6_net: `2001:db8:${number}::`,
+    product: 'EX44 (Ltd.)',
+    operatingStatus: 'running',
+    ...over,
   };
 }
 
@@ -65,7 +71,8 @@ describe('looking up servers of Hetzner Cloud', () => {
 
   it('leaves out what is switched off: zones, families, and private addresses without a network', async () => {
     const env = {
-      ...{ HCLOUD_NETWORK: '', HCLOUD_INSTANCES_ZONE_LABEL_ENABLED: 'false' },
+      HCLOUD_NETWORK: '',
+      HCLOUD_INSTANCES_ZONE_LABEL_ENABLED: 'false',
       HCLOUD_INSTANCES_ADDRESS_FAMILY: 'ipv6',
     };
     const world = hetznerWorld({ env });

@@ -105,11 +105,18 @@ export function createRobot(client: JsonApi, clock: Clock, config: HetznerConfig
       .replaceAll(' ', '-')
       .replace(/[^A-Za-z0-9_.-]/g, '');
     return {
-      ...{ state: 'found', power, request },
+      state: 'found',
+      power,
+      request,
       instance: {
-        ...{ cloud, id, name, incarnation: id, providerID: hetzner.print({ instanceId: id }) },
+        cloud,
+        id,
+        name,
+        incarnation: id,
+        providerID: hetzner.print({ instanceId: id }),
         ...(config.zones ? { zone } : {}),
-        ...{ region: zone.split('-')[0]!, type },
+        region: zone.split('-')[0]!,
+        type,
         addresses: [
           { type: 'Hostname', address: name },
           ...(config.families.ipv6 && ipv6 ? [{ type: 'ExternalIP', address: firstOf(ipv6) } as const] : []),

@@ -15,7 +15,12 @@ async function open() {
 }
 
 const desired = (vm: CloudVm, destination: string): DesiredRoute => ({
-  ...{ cluster: 'c', node: vm.name, nodeUid: 'u', destination, providerID: vm.providerID, addresses: vm.addresses },
+  cluster: 'c',
+  node: vm.name,
+  nodeUid: 'u',
+  destination,
+  providerID: vm.providerID,
+  addresses: vm.addresses,
 });
 
 const create = (world: HetznerWorld, routes: Routes, vm: CloudVm, destination: string) =>

@@ -28,7 +28,7 @@ export interface RouteOptions {
 const busyTries = 3;
 const busyMs = 1000;
 /** The network may be as asked for already, or hold what is in the way. */
-const worthALook: ReadonlySet<CloudErrorKind> = new Set(['Busy', 'Conflict', 'Invalid', 'NotFound', 'Taken']);
+const readAgainAfter: ReadonlySet<CloudErrorKind> = new Set(['Busy', 'Conflict', 'Invalid', 'NotFound', 'Taken']);
 
 /**
  * The routes of one private network. They cannot be marked. A network takes one change at a time, so each waits for the
@@ -79,7 +79,7 @@ export function createRoutes({ client, clock, network, serverIdOf }: RouteOption
     try {
       await change(what, route, options);
     } catch (error) {
-      if (!isCloudError(error) || !worthALook.has(error.kind)) throw error;
+      if (!isCloudError(error) || !readAgainAfter.has(error.kind)) throw error;
       if (!isDone(await routesNow(options.signal))) throw error;
     }
   }
@@ -149,7 +149,11 @@ function shown(stored: HetznerRoute['stored'], serverId: string | undefined): He
   const id = `${destination}-via-${stored.gateway}`;
   const providerID = serverId === undefined ? undefined : hetzner.print({ instanceId: serverId });
   return {
-    ...{ id, destination, providerID, via: stored.gateway, stored },
+    id,
+    destination,
+    providerID,
+    via: stored.gateway,
+    stored,
     blackhole: providerID === undefined,
     ours: undefined,
   };

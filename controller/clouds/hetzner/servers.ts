@@ -92,7 +92,9 @@ export const isDedicated = (id: string) => id.startsWith('bm-');
 
 export function privateAddressesOf(server: AnswerFields): PrivateAddress[] {
   return server.objects('private_net').map((net) => ({
-    ...{ network: net.id('network'), ip: net.text('ip'), aliases: net.texts('alias_ips') },
+    network: net.id('network'),
+    ip: net.text('ip'),
+    aliases: net.texts('alias_ips'),
   }));
 }
 
@@ -122,7 +124,11 @@ function readServer(
     power: status === 'running' ? 'running' : status === 'off' ? 'stopped' : 'changing',
     request,
     instance: {
-      ...{ cloud, id, name, incarnation: id, providerID: hetzner.print({ instanceId: id }) },
+      cloud,
+      id,
+      name,
+      incarnation: id,
+      providerID: hetzner.print({ instanceId: id }),
       ...(config.zones ? { zone: zoneOfLocation(location) } : {}),
       region: location,
       type: server.object('server_type').text('name'),

@@ -6,7 +6,9 @@ import { createAgencyKeys } from './access-keys.ts';
 import { createClient } from './client.ts';
 
 const answerOf = (status: number, body: unknown) => ({
-  ...{ status, header: () => null, text: typeof body === 'string' ? body : JSON.stringify(body) },
+  status,
+  header: () => null,
+  text: typeof body === 'string' ? body : JSON.stringify(body),
 });
 
 /** A metadata service that gives out this key, and an API that takes it. */
@@ -23,7 +25,12 @@ function setUp({ needsToken = false } = {}) {
   }
   const keys = createAgencyKeys({ http: metadata, clock, metadata: 'http://metadata.test' });
   const client = createClient({
-    ...{ clock, keys, onCall: () => {}, region: 'cn-north-4', projectId: 'p', mutationTimeoutMs: 1000 },
+    clock,
+    keys,
+    onCall: () => {},
+    region: 'cn-north-4',
+    projectId: 'p',
+    mutationTimeoutMs: 1000,
     http: async ({ headers }) =>
       JSON.stringify(headers).includes(`Access=${service.key},`)
         ? answerOf(200, { servers: [] })

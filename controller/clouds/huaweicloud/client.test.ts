@@ -9,7 +9,11 @@ const id = 'b0c7dbb6-5be0-4a2a-8a39-58bd4d2f9d01';
 function clientOf(status: number, body: unknown) {
   const answer = { status, header: () => null, text: JSON.stringify(body) };
   return createClient({
-    ...{ clock: fakeClock(), onCall: () => {}, region: 'cn-north-4', projectId: 'p', mutationTimeoutMs: 1000 },
+    clock: fakeClock(),
+    onCall: () => {},
+    region: 'cn-north-4',
+    projectId: 'p',
+    mutationTimeoutMs: 1000,
     http: async () => answer,
     gate: { run: (_operation, call) => call() },
     keys: lasting({ id: 'a', secret: 's', token: undefined }),

@@ -48,7 +48,10 @@ export function createClient({ keys, region, projectId, endpointOf, ...options }
     const api =
       apis.get(service) ??
       createJsonApi({
-        ...{ ...options, cloud, timeoutMs, endpoint: endpointOf(service) },
+        ...options,
+        cloud,
+        timeoutMs,
+        endpoint: endpointOf(service),
         errorOf(operation, answer) {
           const error = errorOf(operation, answer);
           if (error.kind === 'Unauthorized') keys.forget();

@@ -69,7 +69,9 @@ export function readConfig(
   // IAM is another host for each region; an endpoint of one's own serves all.
   const override = urlOf(env, 'HUAWEICLOUD_ENDPOINT');
   return {
-    ...{ region, domain, key: keyOf(global) },
+    region,
+    domain,
+    key: keyOf(global),
     projectId: matching(global, 'project-id', /^[0-9a-f]{32}$/i, 'the id of a project: 32 hexadecimal digits'),
     vpc: matching(vpc, 'id', isId, 'the id of a VPC'),
     subnet: matching(vpc, 'subnet-id', isId, 'the id of a subnet')?.toLowerCase(),

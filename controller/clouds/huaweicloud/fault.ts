@@ -11,7 +11,9 @@ export function errorOf(operation: string, { status, text, header }: HttpAnswer)
   const kind = kindOf(status, code, message);
   const after = Number(header('retry-after') ?? Number.NaN) * 1000;
   return new CloudError({
-    ...{ kind, cloud, operation },
+    kind,
+    cloud,
+    operation,
     message: [String(status), code, message].filter((part) => part !== '').join(' '),
     retryAfterMs:
       kind === 'Throttled' && Number.isFinite(after) ? Math.min(Math.max(after, 1000), longestRestMs) : undefined,

@@ -45,7 +45,13 @@ export function openHuawei({ config, context, wrapHttp }: CloudParts<ConfigWithO
   const { http, close } = openConnections(context, { wrapHttp });
   const metadata = createCountedHttp({ cloud, http, clock, onCall });
   const client = createClient({
-    ...{ http, clock, onCall, region, projectId: config.projectId, mutationTimeoutMs, endpointOf: config.endpointOf },
+    http,
+    clock,
+    onCall,
+    region,
+    projectId: config.projectId,
+    mutationTimeoutMs,
+    endpointOf: config.endpointOf,
     keys: key === undefined ? createAgencyKeys({ http: metadata, clock, metadata: config.metadata }) : lasting(key),
     gate: createRateLimiter({ cloud, clock, random, limits, onWait }),
   });
@@ -59,7 +65,9 @@ export function openHuawei({ config, context, wrapHttp }: CloudParts<ConfigWithO
     name: cloud,
     identify,
     ...createLookups({
-      ...{ cloud, listAbove, targetOf },
+      cloud,
+      listAbove,
+      targetOf,
       createReader: () => createMachineReader(cloud, [createServers(client, region)]),
     }),
     loadBalancerDriver: createLoadBalancerDriver({ client, config, options }),

@@ -39,7 +39,7 @@ interface Change {
   readonly action: 'add' | 'del';
   readonly route: HuaweiRoute;
 }
-type Rider = PendingChange<Change, HuaweiRoute>;
+type Pending = PendingChange<Change, HuaweiRoute>;
 
 const path = '/v1/{project}/routetables';
 const readsAtOnce = 4;
@@ -74,9 +74,9 @@ export function createRoutes({ client, region, vpc }: RouteOptions): Routes<Huaw
     return new Set(all.flat());
   }
 
-  async function run(riders: readonly Rider[], signal: AbortSignal): Promise<void> {
+  async function run(pending: readonly Pending[], signal: AbortSignal): Promise<void> {
     for (const table of await readTables('change', signal)) {
-      const needed = riders.filter((rider) => !rider.done && isNeeded(rider, table));
+      const needed = pending.filter((one) => !one.done && isNeeded(one, table));
       await writeTable(table, needed, signal).catch(async (error: unknown) => {
         // One that the cloud refuses stops no other.
         if (
@@ -85,14 +85,14 @@ export function createRoutes({ client, region, vpc }: RouteOptions): Routes<Huaw
           !['Conflict', 'Invalid', 'NotFound', 'QuotaExceeded'].includes(error.kind)
         )
           throw error;
-        for (const rider of needed) await writeTable(table, [rider], signal).catch(rider.reject);
+        for (const one of needed) await writeTable(table, [one], signal).catch(one.reject);
       });
     }
-    for (const rider of riders) rider.resolve(rider.change.route);
+    for (const one of pending) one.resolve(one.change.route);
   }
 
-  async function writeTable(table: Table, riders: readonly Rider[], signal: AbortSignal): Promise<void> {
-    await sendTogether(riders, async (permitted, permit) => {
+  async function writeTable(table: Table, pending: readonly Pending[], signal: AbortSignal): Promise<void> {
+    await sendTogether(pending, async (permitted, permit) => {
       const routes = { add: permitted.flatMap(addedOf), del: permitted.flatMap(removedOf) };
       const filled = Object.fromEntries(Object.entries(routes).filter(([, some]) => some.length > 0));
       const body = { routetable: { routes: filled } };
@@ -120,7 +120,10 @@ export function createRoutes({ client, region, vpc }: RouteOptions): Routes<Huaw
           );
           const providerID = existing.has(one.nexthop) ? providerIDOf(one.nexthop) : undefined;
           found.set(id, {
-            ...{ id, destination: one.destination, nexthop: one.nexthop, providerID },
+            id,
+            destination: one.destination,
+            nexthop: one.nexthop,
+            providerID,
             tables: having.map((table) => table.id),
             blackhole: providerID === undefined && one.type === 'ecs',
             // Packets from the subnets of a table that lacks it go nowhere.
@@ -138,7 +141,7 @@ export function createRoutes({ client, region, vpc }: RouteOptions): Routes<Huaw
 }
 
 /** Refuses what another route stands in the way of. */
-function isNeeded({ change: { action, route }, reject }: Rider, { routes }: Table): boolean {
+function isNeeded({ change: { action, route }, reject }: Pending, { routes }: Table): boolean {
   const standing = routes.find(({ destination }) => destination === route.destination);
   if (action === 'del') return standing?.nexthop === route.nexthop && standing.description === route.description;
   if (standing === undefined) return true;
@@ -149,13 +152,13 @@ function isNeeded({ change: { action, route }, reject }: Rider, { routes }: Tabl
   return false;
 }
 
-function addedOf({ change }: Rider): object[] {
+function addedOf({ change }: Pending): object[] {
   if (change.action !== 'add') return [];
   const { destination, nexthop, description } = change.route;
   return [{ type: 'ecs', destination, nexthop, description }];
 }
 
-function removedOf({ change: { action, route } }: Rider): object[] {
+function removedOf({ change: { action, route } }: Pending): object[] {
   return action === 'del' ? [{ type: 'ecs', destination: route.destination, nexthop: route.nexthop }] : [];
 }
 
@@ -177,8 +180,10 @@ function descriptionOf(cluster: string): string {
 function storedOf(route: AnswerFields): Stored {
   const text = route.text('destination');
   return {
-    ...{ destination: normalCidr(text) ?? text, nexthop: route.optionalText('nexthop')?.toLowerCase() ?? '' },
-    ...{ type: route.text('type'), description: route.optionalText('description') },
+    destination: normalCidr(text) ?? text,
+    nexthop: route.optionalText('nexthop')?.toLowerCase() ?? '',
+    type: route.text('type'),
+    description: route.optionalText('description'),
   };
 }
 

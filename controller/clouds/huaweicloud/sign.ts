@@ -51,8 +51,11 @@ export function textToSign(
   const path = url.pathname.split('/').map((part) => encode(decodeURIComponent(part)));
   const query = [...url.searchParams].map(([name, value]) => `${encode(name)}=${encode(value)}`).sort();
   const canonical = [
-    ...[method, `${path.join('/').replace(/\/$/, '')}/`, query.join('&')],
-    ...[signed.map(([name, value]) => `${name}:${value.trim()}\n`).join(''), signed.map(([name]) => name).join(';')],
+    method,
+    `${path.join('/').replace(/\/$/, '')}/`,
+    query.join('&'),
+    signed.map(([name, value]) => `${name}:${value.trim()}\n`).join(''),
+    signed.map(([name]) => name).join(';'),
     sha256(body),
   ];
   return [algorithm, date, sha256(canonical.join('\n'))].join('\n');

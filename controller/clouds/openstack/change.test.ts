@@ -49,7 +49,10 @@ describe('a call that changes something', () => {
     });
   }
   const put: ChangeRequest = {
-    ...{ service: 'network', method: 'PUT', path: '/routers/r1', operation: 'PUT /routers/{id}' },
+    service: 'network',
+    method: 'PUT',
+    path: '/routers/r1',
+    operation: 'PUT /routers/{id}',
     body: { router: { routes: [] } },
     permit: () => {},
   };

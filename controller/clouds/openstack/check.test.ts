@@ -67,15 +67,21 @@ describe('check of an OpenStack', () => {
       assert.deepEqual(
         results.map(({ name }) => name),
         [
-          ...['credentials', 'compute endpoint', 'network endpoint', 'load-balancer endpoint'],
-          ...['GET /servers/detail', 'GET /flavors', 'GET /ports', `GET /routers/${routerId}`],
-          ...['GET /lbaas/loadbalancers', 'GET /floatingips', 'GET /subnets'],
-          ...[
-            'change routes of the router',
-            'change address pairs of ports',
-            'make load balancers',
-            'make floating IPs',
-          ],
+          'credentials',
+          'compute endpoint',
+          'network endpoint',
+          'load-balancer endpoint',
+          'GET /servers/detail',
+          'GET /flavors',
+          'GET /ports',
+          `GET /routers/${routerId}`,
+          'GET /lbaas/loadbalancers',
+          'GET /floatingips',
+          'GET /subnets',
+          'change routes of the router',
+          'change address pairs of ports',
+          'make load balancers',
+          'make floating IPs',
         ],
       );
       assert.equal(JSON.stringify([...world.fake.routers.values(), world.fake.ports]), before);

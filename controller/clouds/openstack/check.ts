@@ -9,7 +9,7 @@ import { createAbilities } from './routes/extensions.ts';
 import { readRouter } from './routes/router.ts';
 import type { ServiceType } from './session.ts';
 
-type Wanted = Pick<OpenStackConfig, 'region' | 'routerId' | 'loadBalancer'>;
+type CheckedConfig = Pick<OpenStackConfig, 'region' | 'routerId' | 'loadBalancer'>;
 
 interface Read {
   readonly service: ServiceType;
@@ -75,7 +75,7 @@ interface NotProved {
  */
 export async function checkOpenStack(
   client: OpenStackClient,
-  { region, routerId, loadBalancer }: Wanted,
+  { region, routerId, loadBalancer }: CheckedConfig,
   signal: AbortSignal | undefined,
 ): Promise<readonly CheckResult[]> {
   const results: CheckResult[] = [];
@@ -122,13 +122,13 @@ export async function checkOpenStack(
             without: 'see router-id in [Route], and policy get_router',
           },
         ];
-  const wanted = [
+  const desired = [
     ...of(undefined, reads),
     ...of('routes', routerReads),
     ...of('load balancers', enabled ? balancerReads : []),
     ...of('load balancers', manageSecurityGroups ? groupReads : []),
   ];
-  for (const { service, path, without, capability } of wanted) {
+  for (const { service, path, without, capability } of desired) {
     if (!reachable.has(service)) continue;
     const query: Query = path.startsWith('/routers/') ? [] : [['limit', '1']];
     const read = async () => {
@@ -217,7 +217,9 @@ const balancerWrites: readonly Write[] = [
     without: 'role load-balancer_member or member: without it none is made',
     // Octavia makes none without a place for its VIP.
     request: async () => ({
-      ...{ service: 'load-balancer', method: 'POST', path: '/lbaas/loadbalancers' },
+      service: 'load-balancer',
+      method: 'POST',
+      path: '/lbaas/loadbalancers',
       body: { loadbalancer: { name: 'mooring-check' } },
     }),
   },
@@ -225,7 +227,9 @@ const balancerWrites: readonly Write[] = [
     name: 'make floating IPs',
     without: 'policy create_floatingip: without it load balancers are reached from inside alone',
     request: async () => ({
-      ...{ service: 'network', method: 'POST', path: '/floatingips' },
+      service: 'network',
+      method: 'POST',
+      path: '/floatingips',
       body: { floatingip: { floating_network_id: randomUUID() } },
     }),
   },

@@ -23,7 +23,7 @@ export interface NetworkingOptions {
   readonly ipv6SupportDisabled: boolean;
   readonly publicNetworkNames: readonly string[];
   readonly internalNetworkNames: readonly string[];
-  /** CIDRs, the most wanted first. */
+  /** CIDRs, the preferred first. */
   readonly addressSortOrder: readonly Cidr[];
 }
 

@@ -36,7 +36,11 @@ export async function openOpenStack(parts: CloudParts<OpenStackConfig>): Promise
   const { clock, env, onCall, mutationTimeoutMs = 10_000 } = context;
   const { http, close } = openConnections(context, { wrapHttp, tls: await tlsOptions(config) });
   const client = createClient({
-    ...{ ...config, http, clock, onCall, gates: createGates(context) },
+    ...config,
+    http,
+    clock,
+    onCall,
+    gates: createGates(context),
     mutationTimeoutMs: Math.min(config.timeoutMs, mutationTimeoutMs),
   });
   const flavors = createFlavors(client, clock);
@@ -58,7 +62,8 @@ export async function openOpenStack(parts: CloudParts<OpenStackConfig>): Promise
       return { scope, account: project, formerScopes: former === scope ? [] : [former] };
     },
     ...createLookups({
-      ...{ cloud: 'openstack', listAbove },
+      cloud: 'openstack',
+      listAbove,
       targetOf: targetBy(serverIdOf, `server of openstack${region === undefined ? '' : ` in region ${region}`}`),
       createReader: () => createReader({ client, flavors, region, providerIDOf, networking, tellsUuid }),
     }),

@@ -62,10 +62,27 @@ const placementKeys = {
 export const loadBalancerClassKeys: ReadonlySet<string> = new Set(Object.values(placementKeys));
 export const loadBalancerKeys: ReadonlySet<string> = new Set([
   ...loadBalancerClassKeys,
-  ...['enabled', 'lb-version', 'lb-provider', 'lb-method', 'internal-lb', 'create-monitor', 'monitor-delay'],
-  ...['monitor-timeout', 'monitor-max-retries', 'monitor-max-retries-down', 'manage-security-groups', 'node-selector'],
-  ...['cascade-delete', 'flavor-id', 'availability-zone', 'enable-ingress-hostname', 'ingress-hostname-suffix'],
-  ...['max-shared-lb', 'default-tls-container-ref', 'container-store', 'provider-requires-serial-api-calls'],
+  'enabled',
+  'lb-version',
+  'lb-provider',
+  'lb-method',
+  'internal-lb',
+  'create-monitor',
+  'monitor-delay',
+  'monitor-timeout',
+  'monitor-max-retries',
+  'monitor-max-retries-down',
+  'manage-security-groups',
+  'node-selector',
+  'cascade-delete',
+  'flavor-id',
+  'availability-zone',
+  'enable-ingress-hostname',
+  'ingress-hostname-suffix',
+  'max-shared-lb',
+  'default-tls-container-ref',
+  'container-store',
+  'provider-requires-serial-api-calls',
 ]);
 
 const methods = ['ROUND_ROBIN', 'LEAST_CONNECTIONS', 'SOURCE_IP', 'SOURCE_IP_PORT'] as const;

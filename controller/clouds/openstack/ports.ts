@@ -34,12 +34,12 @@ export async function portsOf(
   serverIds: readonly string[],
   signal: AbortSignal | undefined,
 ): Promise<ReadonlyMap<string, ServerPorts>> {
-  const wanted = new Set(serverIds);
+  const desired = new Set(serverIds);
   const ports =
     serverIds.length > listAbove
       ? await listPorts(client, [['limit', '1000']], signal, 'refresh')
       : await byIds(serverIds, 'device_id', (query) => listPorts(client, query, signal));
-  const own = ports.filter(({ deviceId }) => wanted.has(deviceId));
+  const own = ports.filter(({ deviceId }) => desired.has(deviceId));
   const subportIds = [...new Set(own.flatMap((port) => port.subportIds))];
   const subports = new Map(
     (await byIds(subportIds, 'id', (query) => listPorts(client, query, signal))).map((port) => [port.id, port]),

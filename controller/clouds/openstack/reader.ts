@@ -162,8 +162,8 @@ export function createReader({
         const error = unreadable.get(id) ?? failure;
         answers.set(id, error === undefined ? { state: 'missing' } : { state: 'unknown', error });
       }
-      const wanted = ids.flatMap((id) => servers.get(id) ?? []);
-      for (const [id, lookup] of await complete(wanted, 'list', signal)) answers.set(id, lookup);
+      const desired = ids.flatMap((id) => servers.get(id) ?? []);
+      for (const [id, lookup] of await complete(desired, 'list', signal)) answers.set(id, lookup);
       return answers;
     },
 

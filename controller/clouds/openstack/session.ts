@@ -81,7 +81,7 @@ function endpointsOf(entry: JsonObject): Endpoint[] {
 export function endpointOf(
   session: Session,
   service: ServiceType,
-  wanted: { readonly interface: string; readonly region: string | undefined },
+  desired: { readonly interface: string; readonly region: string | undefined },
 ): string {
   const { types, version } = services[service];
   const ofService = types
@@ -89,12 +89,13 @@ export function endpointOf(
     .find((endpoints) => endpoints.length > 0);
   const matching = (ofService ?? []).filter(
     (endpoint) =>
-      endpoint.interface === wanted.interface && (wanted.region === undefined || endpoint.region === wanted.region),
+      endpoint.interface === desired.interface && (desired.region === undefined || endpoint.region === desired.region),
   );
   const regions = [...new Set(matching.map(({ region }) => region))];
   const [endpoint] = matching;
   const what =
-    `${wanted.interface} ${service} endpoint` + `${wanted.region === undefined ? '' : ` in region ${wanted.region}`}`;
+    `${desired.interface} ${service} endpoint` +
+    `${desired.region === undefined ? '' : ` in region ${desired.region}`}`;
   const operation = 'catalog';
   if (endpoint === undefined) {
     const there =

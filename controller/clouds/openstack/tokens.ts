@@ -67,8 +67,9 @@ export function createTokens(
       throw refused.error;
     }
     const fresh = readSession(answer.header('x-subject-token'), jsonOf(answer, operation), clock, operation);
-    const wanted = 'destination' in credential ? credential.destination : undefined;
-    const [named, told] = wanted && 'id' in wanted ? [wanted.id, fresh.projectId] : [wanted?.name, fresh.projectName];
+    const desired = 'destination' in credential ? credential.destination : undefined;
+    const [named, told] =
+      desired && 'id' in desired ? [desired.id, fresh.projectId] : [desired?.name, fresh.projectName];
     if (named !== told && named !== undefined) {
       const message = `the credential is of project ${told}, the configuration names ${named}`;
       throw new CloudError({ kind: 'Invalid', cloud: 'openstack', operation, message });

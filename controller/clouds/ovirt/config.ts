@@ -86,7 +86,11 @@ export async function readConfig(
   const ca = caFile && (await readText(caFile));
   if (caFile && ca === undefined) throw connection.error('cafile', `${JSON.stringify(caFile)}: no such file`);
   return {
-    ...{ endpoint, user, password, ca, insecure },
+    endpoint,
+    user,
+    password,
+    ca,
+    insecure,
     search: filters.text('vms') ?? filters.text('vmsquery'),
     zone: labels.choices('zone', places)[0],
     region: labels.choices('region', places)[0],

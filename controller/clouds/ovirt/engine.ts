@@ -24,7 +24,11 @@ export function createEngine(
   tokens: Tokens,
 ): Engine {
   const api = createJsonApi({
-    ...{ ...options, cloud, errorOf, timeoutMs, mutationTimeoutMs: timeoutMs },
+    ...options,
+    cloud,
+    errorOf,
+    timeoutMs,
+    mutationTimeoutMs: timeoutMs,
     authorization: async () => `Bearer ${await tokens.token()}`,
   });
 

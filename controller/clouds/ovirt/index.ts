@@ -50,7 +50,9 @@ export function openOvirt({ config, context, wrapHttp }: CloudParts<OvirtConfig>
     name: cloud,
     identify,
     ...createLookups({
-      ...{ cloud, listAbove, targetOf },
+      cloud,
+      listAbove,
+      targetOf,
       createReader: () => createMachineReader(cloud, [createVms(engine, config)]),
     }),
     files: config.files,

@@ -30,8 +30,15 @@ describe('a VM of oVirt', () => {
     const [found] = await lookUp(`ovirt://${id}`);
     assert.ok(found?.state === 'found');
     assert.deepEqual(found.instance, {
-      ...{ cloud: 'ovirt', id, name: 'vm-1', incarnation: id, smbiosUuid: id, providerID: `ovirt://${id}` },
-      ...{ zone: 'host-1', region: 'helsinki', type: '2vcpu-4gb' },
+      cloud: 'ovirt',
+      id,
+      name: 'vm-1',
+      incarnation: id,
+      smbiosUuid: id,
+      providerID: `ovirt://${id}`,
+      zone: 'host-1',
+      region: 'helsinki',
+      type: '2vcpu-4gb',
       addresses: [
         { type: 'Hostname', address: 'node-1.example.com' },
         { type: 'InternalIP', address: '10.0.0.5' },

@@ -34,10 +34,15 @@ export function createTokens(
   async function logIn(): Promise<string> {
     if (refused !== undefined && clock.monotonic() < refused.until) throw refused.error;
     const answer = await http(operation, {
-      ...{ method: 'POST', url, timeoutMs },
+      method: 'POST',
+      url,
+      timeoutMs,
       headers: { accept: 'application/json', 'content-type': 'application/x-www-form-urlencoded' },
       body: new URLSearchParams({
-        ...{ grant_type: 'password', scope: 'ovirt-app-api', username: user, password },
+        grant_type: 'password',
+        scope: 'ovirt-app-api',
+        username: user,
+        password,
       }).toString(),
     });
     if (answer.status >= 500 || answer.status === 404) {

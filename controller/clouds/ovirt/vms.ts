@@ -101,7 +101,12 @@ function readVm(vm: AnswerFields, config: OvirtConfig, placeOf: PlaceOf, request
     power: powerOf(vm.text('status')),
     request,
     instance: {
-      ...{ cloud, id, name, incarnation: id, smbiosUuid: id, providerID: ovirt.print({ instanceId: id }) },
+      cloud,
+      id,
+      name,
+      incarnation: id,
+      smbiosUuid: id,
+      providerID: ovirt.print({ instanceId: id }),
       ...placeOf(vm),
       ...(type === undefined ? {} : { type }),
       addresses: [{ type: 'Hostname', address: vm.optionalText('fqdn') ?? name }, ...addresses],

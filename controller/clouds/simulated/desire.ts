@@ -32,16 +32,19 @@ export function desireOf(input: DesireInput, sets: MemberSets): Desire {
   const current = mine.find(({ name }) => name === desired.name) ?? mine[0];
   const hosts = [...withParts].flatMap((id) => (ownIds.has(id) ? [] : (balancerOf(id) ?? [])));
 
-  const refusals: Refusal[] = [...settings.refusals, ...strangers()];
+  const refusals: Refusal[] = [...settings.refusals, ...nonMembers()];
   const addresses = desireAddresses({
-    ...{ desired, current, isOurs, refusals },
+    desired,
+    current,
+    isOurs,
+    refusals,
     all: () => bodies<Address>(input.found(kinds.address), kinds.address),
     get: (id) => input.get(kinds.address, id)?.body as Address | undefined,
     own: bodies<Address>(own, kinds.address),
   });
   const refuse = (reason: Refusal['reason'], message: string) => refusals.push({ reason, message });
 
-  function strangers(): Refusal[] {
+  function nonMembers(): Refusal[] {
     const sent = new Set(sets.of(desired.members).wire.map(({ instanceId }) => instanceId));
     return desired.members.flatMap(({ node, providerID }): Refusal[] => {
       if (sent.has(providerID.slice(providerID.lastIndexOf('/') + 1))) return [];
@@ -104,8 +107,11 @@ export function desireOf(input: DesireInput, sets: MemberSets): Desire {
 
   function partsIn(there: LoadBalancer, mayAdd: boolean): readonly Want[] {
     const use: Want = {
-      ...{ kind: kinds.loadBalancer, key: 'host', use: { id: there.id, allowed: true } },
-      ...{ spec: undefined, summary: `load balancer ${there.name}` },
+      kind: kinds.loadBalancer,
+      key: 'host',
+      use: { id: there.id, allowed: true },
+      spec: undefined,
+      summary: `load balancer ${there.name}`,
     };
     return [use, ...partsOf(hostName, there, mayAdd)];
   }
@@ -117,11 +123,15 @@ export function desireOf(input: DesireInput, sets: MemberSets): Desire {
     if (!hasPool && !(mayAdd && healthCheck !== undefined)) return [];
     const members = settings.nodeLabels === undefined ? undefined : sets.of(desired.members);
     const pool: Want<PoolSpec> = {
-      ...{ kind: kinds.pool, key: 'main', within, slot: `{within} pool ${desired.name}`, summary: 'pool' },
+      kind: kinds.pool,
+      key: 'main',
+      within,
+      slot: `{within} pool ${desired.name}`,
+      summary: 'pool',
       spec: { name: desired.name, service, healthCheck, sessionAffinity: desired.sessionAffinity, members },
     };
     const isUnderstood = mayAdd && proxyProtocol !== undefined && tls !== undefined;
-    const wanted = desired.ports.flatMap((port): Want<ListenerSpec>[] => {
+    const listeners = desired.ports.flatMap((port): Want<ListenerSpec>[] => {
       const key = listenerKey(port);
       const held = input.holderOf(`${there?.id} ${key}`)?.body as Part<Listener> | undefined;
       const isForeign = held !== undefined && !isOurs(held);
@@ -134,8 +144,12 @@ export function desireOf(input: DesireInput, sets: MemberSets): Desire {
       if (isForeign || (held === undefined && !isUnderstood)) return [];
       const isTcp = port.protocol === 'TCP';
       const spec: ListenerSpec = {
-        ...{ name: port.name || `${port.protocol.toLowerCase()}-${port.port}`, service, pool: `${kinds.pool}/main` },
-        ...{ protocol: port.protocol, port: port.port, sourceRanges: desired.sourceRanges },
+        name: port.name || `${port.protocol.toLowerCase()}-${port.port}`,
+        service,
+        pool: `${kinds.pool}/main`,
+        protocol: port.protocol,
+        port: port.port,
+        sourceRanges: desired.sourceRanges,
         // Without a node port, the members get what came in on its own port.
         memberPort: port.nodePort === 0 ? port.port : port.nodePort,
         proxyProtocol: isTcp ? proxyProtocol : false,
@@ -144,7 +158,7 @@ export function desireOf(input: DesireInput, sets: MemberSets): Desire {
       const more = { within, needs: [spec.pool], slot: `{within} ${key}`, ports: [port], summary: `listener ${key}` };
       return [{ kind: kinds.listener, key, ...more, spec }];
     });
-    return [pool, ...wanted];
+    return [pool, ...listeners];
   }
 
   function ofItsOwn(): readonly Want[] {
@@ -160,12 +174,19 @@ export function desireOf(input: DesireInput, sets: MemberSets): Desire {
     const placed = addresses.placedIn(scheme);
     if (placed === undefined) return addresses.kept();
     const spec: LoadBalancerSpec = {
-      ...{ name: desired.name, service, scheme, families: desired.families },
+      name: desired.name,
+      service,
+      scheme,
+      families: desired.families,
       addresses: Object.fromEntries([...placed].map(([family, want]) => [family, `${want.kind}/${want.key}`])),
     };
     const needs = [...placed.values()].map(({ kind, key }) => `${kind}/${key}`);
     const loadBalancer: Want<LoadBalancerSpec> = {
-      ...{ kind: kinds.loadBalancer, key: 'main', needs, slot: `name ${desired.name}`, spec },
+      kind: kinds.loadBalancer,
+      key: 'main',
+      needs,
+      slot: `name ${desired.name}`,
+      spec,
       summary: `${scheme} load balancer ${desired.name} for ${service}`,
       // One that has failed is made again, unless that would cost it an address that the Service does not name.
       ...(addresses.isLost && { carriesAddress: true }),

@@ -25,7 +25,12 @@ export function listenerKey({ protocol, port }: Pick<Listener, 'protocol' | 'por
 export function foundAddress(address: Address): Found<Address> {
   const { id, ip, tags } = address;
   return {
-    ...{ kind: kinds.address, id, key: addressKey(address), slots: [`ip ${ip}`], status: 'ready', body: address },
+    kind: kinds.address,
+    id,
+    key: addressKey(address),
+    slots: [`ip ${ip}`],
+    status: 'ready',
+    body: address,
     ...whoseOf(tags),
   };
 }
@@ -51,14 +56,22 @@ export function foundAll(loadBalancer: LoadBalancer): readonly Found[] {
     key: string,
     more: Pick<Found, 'slots' | 'refs'>,
   ): Found<Part<P>> => ({
-    ...{ kind, id: one.id, within: id, status: 'ready', body: { ...one, within: loadBalancer } },
+    kind,
+    id: one.id,
+    within: id,
+    status: 'ready',
+    body: { ...one, within: loadBalancer },
     ...whoseOf(one.tags),
     ...(!isKeptForOther(one) && { key }),
     ...more,
   });
   return [
     {
-      ...{ kind: kinds.loadBalancer, id, key: 'main', slots: [`name ${name}`], status: statuses[state] },
+      kind: kinds.loadBalancer,
+      id,
+      key: 'main',
+      slots: [`name ${name}`],
+      status: statuses[state],
       refs: addresses.flatMap((one) => (one.id === undefined ? [] : refTo('address', kinds.address, one.id))),
       ...whoseOf(tags),
       ...(isPending && { operation: id }),
@@ -77,10 +90,13 @@ function refTo(role: string, kind: string, id: string) {
   return [{ role, kind, id }];
 }
 
-function whoseOf(tags: Tags): Pick<Found, 'owner' | 'retained' | 'lent'> {
+function whoseOf(tags: Tags): Pick<Found, 'owner' | 'retained' | 'consentForAnyCluster'> {
   const { [ownerTags.cluster]: cluster, [ownerTags.service]: service, [ownerTags.retained]: retained } = tags;
   if (cluster !== undefined && service !== undefined) return { owner: { cluster, service } };
-  return { ...(retained !== undefined && { retained: true }), ...(ownerTags.consent in tags && { lent: true }) };
+  return {
+    ...(retained !== undefined && { retained: true }),
+    ...(ownerTags.consent in tags && { consentForAnyCluster: true }),
+  };
 }
 
 /** What is said of everything that is made for a Service. */

@@ -19,7 +19,11 @@ export const cloudModule: CloudModule = {
     const files = 'text' in source ? [] : [pathOf(file, source.file)];
     const { http, close } = openConnections(context, { maxSockets: 256 });
     const { scope, account, ...cloud } = createSimulatedCloud({
-      ...{ config, context, http, files, close },
+      config,
+      context,
+      http,
+      files,
+      close,
       credential: async () => credential,
     });
     // The configuration names the project, and so does the path of every call.

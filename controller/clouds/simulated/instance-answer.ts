@@ -80,7 +80,9 @@ export function readInstance(item: unknown, region: string, operation: string): 
 
 function addressesOf(fields: AnswerFields): NodeAddress[] {
   const interfaces = fields.objects('interfaces').map((nic) => ({
-    ...{ index: nic.number('index'), internal: addressTexts(nic, 'internal'), external: addressTexts(nic, 'external') },
+    index: nic.number('index'),
+    internal: addressTexts(nic, 'internal'),
+    external: addressTexts(nic, 'external'),
   }));
   interfaces.sort((a, b) => a.index - b.index);
   const of = (type: NodeAddressType, values: readonly string[]) => values.map((address) => ({ type, address }));

@@ -63,7 +63,9 @@ export function createKinds({ api, region, sets, settleMs }: KindParts): readonl
   }
 
   const address: Kind<AddressSpec, Address> = {
-    ...{ kind: kinds.address, again: 'safe', settleMs },
+    kind: kinds.address,
+    retryCreate: 'atOnce',
+    settleMs,
     compare: () => ({ same: true }),
     async create({ spec: { scheme, family, name, service } }, _, io) {
       const token = tokenOf(`address ${scheme} ${family}`, io.owner);
@@ -95,7 +97,10 @@ export function createKinds({ api, region, sets, settleMs }: KindParts): readonl
   };
 
   const loadBalancer: Kind<LoadBalancerSpec, LoadBalancer> = {
-    ...{ kind: kinds.loadBalancer, again: 'safe', settleMs, locks: true },
+    kind: kinds.loadBalancer,
+    retryCreate: 'atOnce',
+    settleMs,
+    locks: true,
     compare: compareLoadBalancer,
     async create({ spec }, inside, io) {
       const { name, service, scheme } = spec;
@@ -104,7 +109,10 @@ export function createKinds({ api, region, sets, settleMs }: KindParts): readonl
       const pools = ofKind<PoolSpec>(kinds.pool);
       const body = {
         clientToken: tokenOf('load balancer', io.owner),
-        ...{ name, tags, scheme, families: spec.families },
+        name,
+        tags,
+        scheme,
+        families: spec.families,
         addresses: families.flatMap((family) => spec.addresses[family] ?? []).map((one) => io.idOf(one)),
         pools: pools.map((pool) => poolBody(pool, tags)),
         listeners: ofKind<ListenerSpec>(kinds.listener).map((one) => ({
@@ -134,7 +142,11 @@ export function createKinds({ api, region, sets, settleMs }: KindParts): readonl
   };
 
   const pool: Kind<PoolSpec, Part<Pool>> = {
-    ...{ kind: kinds.pool, again: 'safe', settleMs, within: kinds.loadBalancer, inline: true },
+    kind: kinds.pool,
+    retryCreate: 'atOnce',
+    settleMs,
+    within: kinds.loadBalancer,
+    inline: true,
     compare: comparePool,
     create({ spec }, _, io) {
       const path = `/load-balancers/${io.within}/pools`;
@@ -159,7 +171,11 @@ export function createKinds({ api, region, sets, settleMs }: KindParts): readonl
   };
 
   const listener: Kind<ListenerSpec, Part<Listener>> = {
-    ...{ kind: kinds.listener, again: 'safe', settleMs, within: kinds.loadBalancer, inline: true },
+    kind: kinds.listener,
+    retryCreate: 'atOnce',
+    settleMs,
+    within: kinds.loadBalancer,
+    inline: true,
     compare: compareListener,
     create({ key, spec }, _, io) {
       const path = `/load-balancers/${io.within}/listeners`;
@@ -195,24 +211,24 @@ interface LoadBalancerChange {
 
 function compareLoadBalancer({ body }: Found<LoadBalancer>, spec: LoadBalancerSpec, pointsAt: PointsAt): Comparison {
   const { name, scheme, service } = spec;
-  if (body.scheme !== scheme) return { replace: `from ${body.scheme} to ${scheme}`, first: 'break' };
+  if (body.scheme !== scheme) return { replace: `from ${body.scheme} to ${scheme}`, order: 'deleteFirst' };
   const used = new Set(pointsAt('address'));
-  const wanted = families.filter((family) => spec.families.includes(family));
+  const desired = families.filter((family) => spec.families.includes(family));
   const has = (family: string) => body.addresses.find((one) => one.family === family);
-  const other = wanted.find((family) => {
+  const other = desired.find((family) => {
     const address = spec.addresses[family];
     return has(family) !== undefined && address !== undefined && !used.has(address);
   });
-  if (other !== undefined) return { replace: `another ${other} address than ${has(other)?.ip}`, first: 'break' };
+  if (other !== undefined) return { replace: `another ${other} address than ${has(other)?.ip}`, order: 'deleteFirst' };
   const changes: Change[] = [];
-  const join = wanted.flatMap((family) => (has(family) === undefined ? (spec.addresses[family] ?? []) : []));
-  const kept = body.addresses.filter(({ family }) => wanted.includes(family));
+  const join = desired.flatMap((family) => (has(family) === undefined ? (spec.addresses[family] ?? []) : []));
+  const kept = body.addresses.filter(({ family }) => desired.includes(family));
   // One that comes and goes with the load balancer has no id to be named by, and stays.
   const shrinks = kept.length > 0 && body.addresses.some((one) => one.id !== undefined && !kept.includes(one));
   if (join.length > 0 || shrinks) {
     const stay = (shrinks ? kept : body.addresses).flatMap(({ id }) => id ?? []);
     const before = body.addresses.map(({ family }) => family).join(', ');
-    const summary = `families of ${body.name} from ${before} to ${wanted.join(', ')}`;
+    const summary = `families of ${body.name} from ${before} to ${desired.join(', ')}`;
     changes.push({ what: 'addresses', summary, phase: 'set', body: { stay, join } });
   }
   const tagged = body.tags[ownerTags.serviceName];

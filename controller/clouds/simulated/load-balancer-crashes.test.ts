@@ -70,7 +70,10 @@ function shapeOf(world: World) {
   return {
     loadBalancers: [...loadBalancers, ...theirs].map(
       ({ name, tags, scheme, addresses: held, state, listeners, pools }) => ({
-        ...{ name, tags, scheme, state },
+        name,
+        tags,
+        scheme,
+        state,
         families: held.map(({ family, id }) => [family, id !== undefined]),
         listeners: listeners
           .map(({ id: _, pool: __, clientToken: ___, ...shown }) => shown)
@@ -196,13 +199,24 @@ const anyDesired = fc.record({
 function hostOf({ network }: World): string {
   const common = { tags: {}, clientToken: undefined };
   return network.loadBalancers.create(place, {
-    ...{ name: 'theirs', scheme: 'external', families: ['IPv4', 'IPv6'], addresses: [], clientToken: undefined },
+    name: 'theirs',
+    scheme: 'external',
+    families: ['IPv4', 'IPv6'],
+    addresses: [],
+    clientToken: undefined,
     tags: { [ownerTags.consent]: `${cluster}/default` },
     pools: [{ ...common, name: 'p', healthCheck: undefined, sessionAffinity: undefined, members: [] }],
     listeners: [
       {
-        ...{ ...common, name: 'l', protocol: 'TCP', port: 80, memberPort: 80, sourceRanges: [], pool: 'p' },
-        ...{ proxyProtocol: false, tls: false },
+        ...common,
+        name: 'l',
+        protocol: 'TCP',
+        port: 80,
+        memberPort: 80,
+        sourceRanges: [],
+        pool: 'p',
+        proxyProtocol: false,
+        tls: false,
       },
     ],
   }).loadBalancer.id;
@@ -272,7 +286,11 @@ test('any state is reached from any other in few steps, one at a time, and remov
 const plain = { attached: false, mayChangeAddress: false, annotations: {}, members: [], sourceRanges: [] };
 const checked = { sessionAffinity: undefined, healthCheck: { port: 10256, path: '/healthz' } as const };
 const portOf = (name: string, port: number, nodePort: number) => ({
-  ...{ name, protocol: 'TCP' as const, port, nodePort, appProtocol: undefined },
+  name,
+  protocol: 'TCP' as const,
+  port,
+  nodePort,
+  appProtocol: undefined,
 });
 type State = typeof anyDesired extends fc.Arbitrary<infer W> ? W : never;
 const hiddenByTheList: [State, State, { skip: number; times: number; effect: Effect }[]] = [

@@ -30,7 +30,11 @@ export function createLoadBalancerDriver({ api, region, idOf, maxMembers, settle
   const sets = createMemberSets(idOf);
   const { readers, get, probe } = createReaders({ api, region, sets });
   return {
-    ...{ annotations, nodeLabels, maxMembers, drains: true, probe },
+    annotations,
+    nodeLabels,
+    maxMembers,
+    drains: true,
+    probe,
     main: kinds.loadBalancer,
     kinds: createKinds({ api, region, sets, settleMs }),
     readers,

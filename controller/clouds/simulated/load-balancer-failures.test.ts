@@ -115,8 +115,11 @@ test('every step can be sent again after it took effect', async () => {
   await twice(desiredWith({ members, ports: [http, https] }));
   await twice(
     desiredWith({
-      ...{ members: members.slice(1), ports: [{ ...https, nodePort: 1 }, dns], families: ['IPv4', 'IPv6'] },
-      ...{ sessionAffinity: { timeoutSeconds: 5 }, service: 'default/other' },
+      members: members.slice(1),
+      ports: [{ ...https, nodePort: 1 }, dns],
+      families: ['IPv4', 'IPv6'],
+      sessionAffinity: { timeoutSeconds: 5 },
+      service: 'default/other',
     }),
   );
   let observed = await client.observe(refOf(desiredWith()));

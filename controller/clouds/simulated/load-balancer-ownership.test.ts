@@ -25,7 +25,11 @@ test('a retained load balancer loses only our tags, and is no orphan', async () 
   const { observed } = await reach(world, client, desired);
   const { applied } = await remove(world, client, observed!, refOf(desired, observed!.id), true);
   assert.deepEqual(does(applied).toSorted(), [
-    ...['update address', 'update listener', 'update listener', 'update load balancer', 'update pool'],
+    'update address',
+    'update listener',
+    'update listener',
+    'update load balancer',
+    'update pool',
   ]);
   const [kept] = world.network.loadBalancers.store.all();
   assert.equal(kept?.listeners.length, 2);
@@ -103,8 +107,16 @@ test('a foreign listener on our load balancer stays, and its port is refused', a
   const { observed } = await reach(world, client, desiredWith());
   const { pools } = world.network.loadBalancers.store.get(observed!.id!)!;
   world.network.loadBalancers.addListener(observed!.id!, {
-    ...{ name: 'theirs', tags: {}, protocol: 'TCP', port: 443, memberPort: 1, sourceRanges: [], pool: pools[0]!.id },
-    ...{ proxyProtocol: false, tls: false, clientToken: undefined },
+    name: 'theirs',
+    tags: {},
+    protocol: 'TCP',
+    port: 443,
+    memberPort: 1,
+    sourceRanges: [],
+    pool: pools[0]!.id,
+    proxyProtocol: false,
+    tls: false,
+    clientToken: undefined,
   });
   const { applied, refusals } = await reach(world, client, desiredWith({ ports: [http, https] }), observed!.id);
   assert.deepEqual([does(applied), refusals.map(({ reason }) => reason)], [[], ['Conflict']]);
@@ -227,7 +239,8 @@ test("a record never makes a load balancer that the operator lends the Service's
     await client.observe({ ...refOf(desired, id), notes: `ids:${name}=${id}` });
     const { steps } = client.planRemoval(desired.owner, { retain: false });
     assert.deepEqual(steps.map(({ action, resource }) => `${action} ${resource}`).toSorted(), [
-      ...['delete listener', 'delete pool'],
+      'delete listener',
+      'delete pool',
     ]);
   }
 });
@@ -261,7 +274,11 @@ test('with a load balancer of its own, attaching to another changes the address 
   );
   const { applied, observed: now } = await reach(world, client, { ...moved, mayChangeAddress: true }, observed!.id);
   assert.deepEqual(does(applied), [
-    ...['create pool', 'create listener', 'create listener', 'delete load balancer', 'delete address'],
+    'create pool',
+    'create listener',
+    'create listener',
+    'delete load balancer',
+    'delete address',
   ]);
   assert.deepEqual([now?.id, now?.attached], [id, true]);
   const back = desiredWith({ ports: [https, dns] });

@@ -102,10 +102,10 @@ export function createReaders({ api, region, sets }: ReaderParts): LoadBalancerR
     },
     async of({ owner, ids, slots, search }, io) {
       const names = valuesOf(slots, 'name');
-      const isBlind = search && names.length === 0;
+      const isByTagAlone = search && names.length === 0;
       const [reserved, ...hits] = await Promise.all([
         names.length > 0 ? lookup(names, io) : [],
-        isBlind ? addresses('addresses.list', tagFilter(ownerTags.service, owner.service), io) : [],
+        isByTagAlone ? addresses('addresses.list', tagFilter(ownerTags.service, owner.service), io) : [],
         ...valuesOf(slots, 'ip').map((ip) => addresses('addresses.find', [['ip', ip]], io)),
       ]);
       const shown = new Set(reserved.map(({ id }) => id));

@@ -4,7 +4,11 @@ import { createMemberSets } from './member-sets.ts';
 
 const sets = () => createMemberSets((providerID) => providerID.split('/').at(-1));
 const memberOf = (name: string) => ({
-  ...{ node: name, providerID: `simulated://sim-1/${name}`, addresses: [], zone: '', draining: false },
+  node: name,
+  providerID: `simulated://sim-1/${name}`,
+  addresses: [],
+  zone: '',
+  draining: false,
 });
 
 test('a set that was asked for while everything was read is known when the answer to its change comes', () => {

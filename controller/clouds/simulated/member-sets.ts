@@ -80,9 +80,9 @@ export function createMemberSets(idOf: (providerID: string) => string | undefine
 export function differenceOf(before: readonly ObservedMember[] | undefined, { members }: MemberSet): string {
   if (before === undefined) return `${members.length} from now on`;
   const old = new Map(before.map(({ providerID, draining }) => [providerID, draining]));
-  const wanted = new Set(members.map(({ providerID }) => providerID));
+  const desired = new Set(members.map(({ providerID }) => providerID));
   const added = members.filter(({ providerID }) => !old.has(providerID)).length;
-  const removed = before.filter(({ providerID }) => !wanted.has(providerID)).length;
+  const removed = before.filter(({ providerID }) => !desired.has(providerID)).length;
   const turned = members.filter(({ providerID, draining }) => (old.get(providerID) ?? draining) !== draining).length;
   const parts = [
     ...(added > 0 ? [`${added} added`] : []),

@@ -49,7 +49,9 @@ export function createRoutes({ api, region, idOf }: RouteOptions): Routes {
     const body = {
       // The instance is part of it: the way to another one is another route.
       clientToken: `route ${cluster} ${destination} ${instanceId}`,
-      ...{ destination, instanceId, description: `pods of node ${node}` },
+      destination,
+      instanceId,
+      description: `pods of node ${node}`,
       tags: { [ownerTags.cluster]: cluster, 'mooring.dev/node': node, 'mooring.dev/node-uid': nodeUid },
     };
     try {

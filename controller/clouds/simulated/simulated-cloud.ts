@@ -35,7 +35,12 @@ export function createSimulatedCloud(parts: SimulatedCloudParts): Cloud {
   const { config, context, http, credential, files = [], timeoutMs = 10_000, close = () => {} } = parts;
   const { clock, random, onCall } = context;
   const api = createJsonApi({
-    ...{ cloud, http, clock, onCall, timeoutMs, mutationTimeoutMs: context.mutationTimeoutMs ?? timeoutMs },
+    cloud,
+    http,
+    clock,
+    onCall,
+    timeoutMs,
+    mutationTimeoutMs: context.mutationTimeoutMs ?? timeoutMs,
     gate: createRateLimiter({ cloud, clock, random }),
     endpoint: `${config.endpoint}/v1/projects/${config.project}/regions/${config.region}`,
     authorization: async () => `Bearer ${await credential()}`,

@@ -12,7 +12,10 @@ const cidrs = (text = ''): Cidr[] =>
     .filter(Boolean)
     .map((one) => ipaddr.parseCIDR(one));
 const role = (type: Role['type'], subnets?: string, excluded?: string, network?: string): Role => ({
-  ...{ type, subnets: cidrs(subnets), excluded: cidrs(excluded), network },
+  type,
+  subnets: cidrs(subnets),
+  excluded: cidrs(excluded),
+  network,
 });
 const on = (network: string, ...addresses: string[]): GuestAddress[] =>
   addresses.map((address) => ({ address, network }));
@@ -71,14 +74,18 @@ describe('addresses of a vSphere VM', () => {
   it('follow the order of the families, and are none where one family has none', () => {
     const reported = on('net', 'fe80::1', 'fd00::1', '10.0.0.1');
     assert.deepEqual(choose(reported, roles(), ['ipv6', 'ipv4']), [
-      ...['InternalIP fd00::1', 'ExternalIP fd00::1', 'InternalIP 10.0.0.1', 'ExternalIP 10.0.0.1'],
+      'InternalIP fd00::1',
+      'ExternalIP fd00::1',
+      'InternalIP 10.0.0.1',
+      'ExternalIP 10.0.0.1',
     ]);
     assert.equal(choose(on('net', '10.0.0.1'), roles(), ['ipv4', 'ipv6']), undefined);
   });
 
   it('begin with those that the VM was configured with, as a floating address of kube-vip is not', () => {
     assert.deepEqual(choose(plain, roles(), ['ipv4'], ['172.15.108.11', '10.10.1.23']), [
-      ...['InternalIP 172.15.108.11', 'ExternalIP 172.15.108.11'],
+      'InternalIP 172.15.108.11',
+      'ExternalIP 172.15.108.11',
     ]);
   });
 

@@ -85,14 +85,26 @@ describe('the configuration of vSphere', () => {
     const { vcenters, categories, roles, files, warnings } = await accepted(ini);
     assert.deepEqual(vcenters, [
       {
-        ...{ server: '10.0.0.1', port: 443, user: 'user', password: 'pass', datacenters: ['us-west', 'us-east'] },
+        server: '10.0.0.1',
+        port: 443,
+        user: 'user',
+        password: 'pass',
+        datacenters: ['us-west', 'us-east'],
         families: ['ipv4'],
-        ...{ ca: undefined, thumbprint: undefined, insecure: true },
+        ca: undefined,
+        thumbprint: undefined,
+        insecure: true,
       },
       {
-        ...{ server: '10.0.0.2', port: 8443, user: 'other', password: "'another'", datacenters: ['eu'] },
+        server: '10.0.0.2',
+        port: 8443,
+        user: 'other',
+        password: "'another'",
+        datacenters: ['eu'],
         families: ['ipv6', 'ipv4'],
-        ...{ ca: 'the CA', thumbprint: '445DB8E3D7CF0E55770F839B3DDA96C1F840B273', insecure: true },
+        ca: 'the CA',
+        thumbprint: '445DB8E3D7CF0E55770F839B3DDA96C1F840B273',
+        insecure: true,
       },
     ]);
     assert.deepEqual(categories, { zone: 'k8s-zone', region: 'k8s-region' });
@@ -172,8 +184,12 @@ describe('the configuration of vSphere', () => {
       '[Global]\nsecret-name = s\nsecret-namespace = kube-system\nuser = u\npassword = p\n' +
       ['vc1', 'fd00::5', 'vc3'].map((server) => `[VirtualCenter "${server}"]\n`).join('');
     const files = {
-      ...{ 'vc1.username': 'one\n', 'vc1.password': 'first\n', note: '' },
-      ...{ server_a: 'fd00::5', username_a: 'two', password_a: 'second' },
+      'vc1.username': 'one\n',
+      'vc1.password': 'first\n',
+      note: '',
+      server_a: 'fd00::5',
+      username_a: 'two',
+      password_a: 'second',
     };
     const config = await accepted(text, {}, { '/etc/cloud/secrets': files });
     assert.deepEqual(

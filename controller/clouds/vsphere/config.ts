@@ -122,16 +122,15 @@ export async function readConfig(
     const families = both.choices('ip-family', ['ipv4', 'ipv6']);
     const insecure = own.boolean('insecure-flag') || global.boolean('insecure-flag') || false;
     return {
-      ...{
-        server,
-        user,
-        password,
-        ca,
-        insecure,
-        port: both.integer('port', 65_535) || 443,
-        thumbprint: thumbprintOf(both),
-      },
-      ...{ datacenters: both.words('datacenters'), families: families.length > 0 ? families : ['ipv4'] },
+      server,
+      user,
+      password,
+      ca,
+      insecure,
+      port: both.integer('port', 65_535) || 443,
+      thumbprint: thumbprintOf(both),
+      datacenters: both.words('datacenters'),
+      families: families.length > 0 ? families : ['ipv4'],
     };
   });
   const [zone, region] = [labels.text('zone'), labels.text('region')];

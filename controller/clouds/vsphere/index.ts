@@ -71,7 +71,9 @@ export function openVSphere(
       return { scope: `vcenter/${uuids.join('/')}`, account: uuids[0]!, formerScopes };
     },
     ...createLookups({
-      ...{ cloud: 'vsphere', listAbove, targetOf },
+      cloud: 'vsphere',
+      listAbove,
+      targetOf,
       createReader: () => createReader({ vcenters: parts, roles, lastSeen }),
     }),
     files,

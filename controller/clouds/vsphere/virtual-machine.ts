@@ -22,16 +22,14 @@ const encoding = 'config.extraConfig["guestinfo.metadata.encoding"]';
 /** What `readVirtualMachine` reads. */
 export const vmPaths: readonly string[] = [
   ...['uuid', 'name', 'guestId', 'numCpu', 'memorySizeMB'].map((name) => `summary.config.${name}`),
-  ...[
-    'runtime.powerState',
-    'runtime.host',
-    'resourcePool',
-    'parent',
-    'guest.hostName',
-    'guest.net',
-    metadata,
-    encoding,
-  ],
+  'runtime.powerState',
+  'runtime.host',
+  'resourcePool',
+  'parent',
+  'guest.hostName',
+  'guest.net',
+  metadata,
+  encoding,
 ];
 
 /** Undefined for a row that lacks what every VM has: it is being made, or may not be read. */

@@ -105,7 +105,9 @@ async function checkVisibility(
 async function checkServer(api: KubeApi): Promise<CheckLine> {
   try {
     const { gitVersion } = await api.call<{ readonly gitVersion?: string }>({
-      ...{ verb: 'get', path: '/version', timeoutMs: 3000 },
+      verb: 'get',
+      path: '/version',
+      timeoutMs: 3000,
     });
     return { of: 'kubernetes', name: 'reachable', ok: true, message: `version ${gitVersion ?? 'unknown'}` };
   } catch (error) {
@@ -125,7 +127,8 @@ async function checkRights(api: KubeApi, permissions: readonly Permission[]): Pr
     const { resource, name, namespace } = permission;
     const where = `${resource}${name ? `/${name}` : ''}${namespace ? ` in ${namespace}` : ''}`;
     return {
-      ...{ of: 'kubernetes', permission: true as const },
+      of: 'kubernetes',
+      permission: true as const,
       name: `${permission.verbs.join(',')} ${where}`,
       ok: own.every(({ answer }) => answer === 'allowed'),
       message: messageOf(permission, own),

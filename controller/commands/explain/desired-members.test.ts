@@ -97,7 +97,9 @@ describe('the desired members of a Service', () => {
 
   it('are what the controller sends for the same Nodes, whatever marks and labels these have', async () => {
     const marks: readonly Partial<NodeView>[] = [
-      ...[{}, { deleting: true }, { taints: [uninitializedTaint] }],
+      {},
+      { deleting: true },
+      { taints: [uninitializedTaint] },
       ...[taints.shutdown, taints.toBeDeletedByAutoscaler].map((key) => ({ taints: [{ key, effect: 'NoSchedule' }] })),
     ];
     const kept = inScope(memberScope);
@@ -109,8 +111,13 @@ describe('the desired members of a Service', () => {
     const sets = memberSetsOf(nodeList(nodes), fakeClock());
     sets.start();
     const answer = sets.membersFor({
-      ...{ scope: memberScope, service: 'uid-1', trafficPolicy: 'Cluster', maxMembers: undefined, drains: true },
-      ...{ observed: held(nodes.map(({ name }) => name)), nodeLabels: [{ key: 'role', value: 'in' }] },
+      scope: memberScope,
+      service: 'uid-1',
+      trafficPolicy: 'Cluster',
+      maxMembers: undefined,
+      drains: true,
+      observed: held(nodes.map(({ name }) => name)),
+      nodeLabels: [{ key: 'role', value: 'in' }],
     });
     sets.stop();
     const key = 'service.beta.kubernetes.io/simulated-load-balancer-node-selector';

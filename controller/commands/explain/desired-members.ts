@@ -127,7 +127,9 @@ export function createMembersView(moduleNames: readonly string[]): MembersView {
       const found = statesOf(selections.of(memberships().get(scope)!, chosen));
       const serving = Math.min(found.serving, maxMembers);
       return {
-        ...{ ...found, serving, omitted: found.serving - serving },
+        ...found,
+        serving,
+        omitted: found.serving - serving,
         notKnown: [
           ...neverKnown,
           ...(service.externalTrafficPolicy === 'Local' ? [ofLocal] : []),

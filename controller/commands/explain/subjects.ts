@@ -6,8 +6,12 @@ export type Subject =
   | { readonly kind: 'service'; readonly namespace: string | undefined; readonly name: string };
 
 const kinds: Readonly<Record<string, Subject['kind']>> = {
-  ...{ node: 'node', nodes: 'node', no: 'node' },
-  ...{ service: 'service', services: 'service', svc: 'service' },
+  node: 'node',
+  nodes: 'node',
+  no: 'node',
+  service: 'service',
+  services: 'service',
+  svc: 'service',
 };
 
 /**

@@ -8,7 +8,13 @@ import { withLeaderFault } from './with-leader-fault.ts';
 const nowMs = Date.parse('2026-05-01T12:00:00Z');
 const none = { leader: undefined, hidden: [], nowMs };
 const of = (state: Explanation['state'], remedy = 'Check it.'): Explanation => ({
-  ...{ node: 'n', state, reason: '', why: 'being confirmed', remedy, facts: {}, events: [] },
+  node: 'n',
+  state,
+  reason: '',
+  why: 'being confirmed',
+  remedy,
+  facts: {},
+  events: [],
 });
 
 test('an explanation says first that no controller acts, and then what was last known', () => {

@@ -13,7 +13,13 @@ const options = { loadBalancerClasses: [], moduleNames: [] };
 
 const cluster = (changes: Partial<Cluster>): Cluster => ({
   leader: { identity: 'one', renewTime: at(2), annotations: {} },
-  ...{ pausedForAll: false, pausedNodes: new Set(), hidden: [], events: [], nowMs, nodes: [], services: [] },
+  pausedForAll: false,
+  pausedNodes: new Set(),
+  hidden: [],
+  events: [],
+  nowMs,
+  nodes: [],
+  services: [],
   ...changes,
 });
 
@@ -25,7 +31,10 @@ const initialized = condition('CloudInitialized', 'True', 'Initialized');
 
 function node(name: string, conditions: readonly object[], changes: object = {}) {
   return viewNode({
-    ...{ apiVersion: 'v1', kind: 'Node', spec: {}, status: { conditions } },
+    apiVersion: 'v1',
+    kind: 'Node',
+    spec: {},
+    status: { conditions },
     metadata: { name, uid: name, resourceVersion: '1', creationTimestamp: at(600), ...changes },
   });
 }

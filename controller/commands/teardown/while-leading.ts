@@ -43,7 +43,11 @@ export async function whileLeading<T>(
     lead = resolve;
   });
   const elector = createElector({
-    ...{ api, clock, random, log, ...lease },
+    api,
+    clock,
+    random,
+    log,
+    ...lease,
     identity: `${hostname()}_${randomUUID()}`,
     onStartedLeading: () => lead(),
     onStoppedLeading: () => {},

@@ -4,15 +4,42 @@ import { emptyPicture, mergeUpdate } from './merge-update.ts';
 import { type Decision, keptDecisions, type NodeRow, type ServiceRow } from './update.ts';
 
 const nodeOf = (name: string, zone: string, state = 'initialized'): NodeRow => ({
-  ...{ name, zone, state, reason: '', why: '', since: null, scope: null, ok: true },
-  ...{ providerID: '', podRanges: '', route: '', leaving: '' },
+  name,
+  zone,
+  state,
+  reason: '',
+  why: '',
+  since: null,
+  scope: null,
+  ok: true,
+  providerID: '',
+  podRanges: '',
+  route: '',
+  leaving: '',
 });
 const serviceOf = (name: string): ServiceRow => ({
-  ...{ name, state: 'ensured', reason: '', why: '', since: null, scope: null, ok: true },
-  ...{ balancer: null, addresses: '', listeners: [], members: null },
+  name,
+  state: 'ensured',
+  reason: '',
+  why: '',
+  since: null,
+  scope: null,
+  ok: true,
+  balancer: null,
+  addresses: '',
+  listeners: [],
+  members: null,
 });
 const decisionOf = (key: string, time: string, version: number, count = 1): Decision => ({
-  ...{ key, time, version, count, type: 'Normal', kind: 'node', name: 'a', reason: 'Synced', message: '' },
+  key,
+  time,
+  version,
+  count,
+  type: 'Normal',
+  kind: 'node',
+  name: 'a',
+  reason: 'Synced',
+  message: '',
 });
 const namesIn = (zones: ReadonlyMap<string, ReadonlyMap<string, unknown>>) =>
   [...zones].map(([zone, rows]) => `${zone}: ${[...rows.keys()].join(' ')}`);

@@ -38,7 +38,9 @@ export async function openUi(options: OpenUiOptions): Promise<RunningUi> {
     faults,
     async explain(subject) {
       const explained = await explainSubject(api, subject, {
-        ...{ ...where, ...rows, nowMs: clock.now() },
+        ...where,
+        ...rows,
+        nowMs: clock.now(),
         readMembers: async (service) => feed.membersOf(service),
       });
       const { state, reason, why, remedy, events } = explained;

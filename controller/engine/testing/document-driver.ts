@@ -109,7 +109,7 @@ export function documentDriver(cloud: FakeCloud, documents: DocumentCloud, settl
   const part = (kind: string, more: Partial<Kind<PartSpec, Part>> = {}): Kind<PartSpec, Part> => ({
     kind,
     document: 'shared',
-    again: 'safe',
+    retryCreate: 'atOnce',
     compare(found, { body, address }, pointsAt) {
       const same = Object.entries(body).every(([field, value]) => found.body.body[field] === value);
       if (same && (address === undefined || pointsAt('address').includes(address))) return { same: true };
@@ -118,7 +118,7 @@ export function documentDriver(cloud: FakeCloud, documents: DocumentCloud, settl
     ...more,
   });
   const kinds = [
-    tableKind(cloud, { kind: 'address', again: 'look', settleMs, hasAddress: true, first: 'make' }),
+    tableKind(cloud, { kind: 'address', retryCreate: 'afterSearch', settleMs, hasAddress: true, order: 'createFirst' }),
     part('frontend'),
     part('pool', {
       merge(specs, existing) {

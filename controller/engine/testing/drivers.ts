@@ -21,9 +21,16 @@ const noOperations = async () => new Map();
 export function plainDriver(cloud: FakeCloud, options: { readonly answers: boolean; readonly settleMs: number }) {
   const { answers, settleMs } = options;
   const kinds = [
-    tableKind(cloud, { kind: 'address', again: 'look', settleMs, hasAddress: true, answers, first: 'make' }),
-    tableKind(cloud, { kind: 'balancer', again: 'look', settleMs, answers, isMarkable: true }),
-    tableKind(cloud, { kind: 'group', answers, settleMs, first: 'make' }),
+    tableKind(cloud, {
+      kind: 'address',
+      retryCreate: 'afterSearch',
+      settleMs,
+      hasAddress: true,
+      answers,
+      order: 'createFirst',
+    }),
+    tableKind(cloud, { kind: 'balancer', retryCreate: 'afterSearch', settleMs, answers, isMarkable: true }),
+    tableKind(cloud, { kind: 'group', answers, settleMs, order: 'createFirst' }),
     tableKind(cloud, { kind: 'listener', within: 'balancer', answers, settleMs }),
   ] as unknown as readonly Kind[];
   const driver: Driver<Desired> = {
@@ -84,10 +91,10 @@ function free(want: Want<Spec>): Want<Spec> {
 export function compositeDriver(cloud: FakeCloud, { settleMs }: { readonly settleMs: number }): Driver<Desired> {
   const part = { within: 'balancer', inline: true, answers: false, settleMs } as const;
   const kinds = [
-    tableKind(cloud, { kind: 'balancer', again: 'look', settleMs, locks: true, answers: false }),
-    tableKind(cloud, { kind: 'pool', ...part, first: 'make' }),
+    tableKind(cloud, { kind: 'balancer', retryCreate: 'afterSearch', settleMs, locks: true, answers: false }),
+    tableKind(cloud, { kind: 'pool', ...part, order: 'createFirst' }),
     tableKind(cloud, { kind: 'listener', ...part }),
-    tableKind(cloud, { kind: 'floating ip', again: 'look', settleMs, loose: true, hasAddress: true }),
+    tableKind(cloud, { kind: 'floating ip', retryCreate: 'afterSearch', settleMs, loose: true, hasAddress: true }),
   ] as unknown as readonly Kind[];
   return {
     kinds,

@@ -20,7 +20,7 @@ export function ruleThing(rule: string, owner: Thing['owner'], more: Partial<New
 export function rulesDriver(cloud: FakeCloud, settleMs: number): Driver<Desired> {
   const rules: Kind<RuleSpec, Thing> = {
     kind: 'rule',
-    again: 'safe',
+    retryCreate: 'atOnce',
     settleMs,
     merge: ([spec]) => spec!,
     lane: () => nodesGroup,

@@ -28,9 +28,9 @@ export interface TableOptions {
   readonly within?: string;
   readonly inline?: boolean;
   readonly locks?: boolean;
-  readonly again?: 'safe' | 'look';
+  readonly retryCreate?: 'atOnce' | 'afterSearch';
   readonly settleMs?: number;
-  readonly first?: 'make' | 'break';
+  readonly order?: 'createFirst' | 'deleteFirst';
   /** Answers show the resource in its new state. Default true. */
   readonly answers?: boolean;
   readonly loose?: boolean;
@@ -59,10 +59,15 @@ export function foundOf(cloud: FakeCloud, thing: Thing): Found<Thing> {
 
 const isList = (value: unknown): value is readonly string[] => Array.isArray(value);
 
-export function compareThing(found: Found<Thing>, spec: Spec, pointsAt: PointsAt, first: 'make' | 'break'): Comparison {
+export function compareThing(
+  found: Found<Thing>,
+  spec: Spec,
+  pointsAt: PointsAt,
+  order: 'createFirst' | 'deleteFirst',
+): Comparison {
   const { body } = found.body;
   if (spec.fixed !== undefined && spec.fixed !== body['fixed'])
-    return { replace: `${body['fixed']} to ${spec.fixed}`, first };
+    return { replace: `${body['fixed']} to ${spec.fixed}`, order };
   const changes: Change[] = [];
   for (const [field, value] of Object.entries(spec.body)) {
     const now = body[field];
@@ -85,7 +90,7 @@ export function compareThing(found: Found<Thing>, spec: Spec, pointsAt: PointsAt
 
 /** A kind of the fake cloud, from a few options. */
 export function tableKind(cloud: FakeCloud, options: TableOptions): Kind<Spec, Thing> {
-  const { kind, first = 'break', answers = true, settleMs = 0 } = options;
+  const { kind, order = 'deleteFirst', answers = true, settleMs = 0 } = options;
   function refsOf(refs: Spec['refs'], idOf: (name: ResourceName) => string) {
     return Object.entries(refs ?? {}).map(([role, name]) => ({
       role,
@@ -118,9 +123,9 @@ export function tableKind(cloud: FakeCloud, options: TableOptions): Kind<Spec, T
     ...(options.within !== undefined && { within: options.within }),
     ...(options.inline && { inline: true }),
     ...(options.locks && { locks: true }),
-    again: options.again ?? 'safe',
+    retryCreate: options.retryCreate ?? 'atOnce',
     settleMs,
-    compare: (found, spec, pointsAt) => compareThing(found, spec, pointsAt, first),
+    compare: (found, spec, pointsAt) => compareThing(found, spec, pointsAt, order),
     async create(want, inside, io) {
       // Inside one request, parts point at each other by name.
       const names = new Set(inside.map(nameOf));

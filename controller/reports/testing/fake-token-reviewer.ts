@@ -58,16 +58,16 @@ export function fakeTokenReviewer(clock: Clock): FakeTokenReviewer {
     return `${kind}-${counter}`;
   }
 
-  function review(token: string, wanted: readonly string[]): unknown {
+  function review(token: string, desired: readonly string[]): unknown {
     const found = issued.get(token);
     if (!found || clock.now() >= found.endsAtMs) return { user: {}, error: 'invalid bearer token' };
-    const audiences = wanted.filter((one) => found.audiences.includes(one));
+    const audiences = desired.filter((one) => found.audiences.includes(one));
     if (audiences.length === 0) {
       return {
         user: {},
         error:
           `[invalid bearer token, token audiences ${JSON.stringify(found.audiences)} is invalid for the target ` +
-          `audiences ${JSON.stringify(wanted)}]`,
+          `audiences ${JSON.stringify(desired)}]`,
       };
     }
     if (!livePods.has(found.pod)) return { user: {}, error: 'service account token has been invalidated' };

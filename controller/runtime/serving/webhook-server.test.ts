@@ -70,7 +70,11 @@ describe('the server of webhooks', () => {
 
   const post = (body: string, { path = '/some', method = 'POST', type = 'application/json' }: Changes = {}) =>
     ask({
-      ...{ port, ca: authority.cert, servername: 'localhost', path, method },
+      port,
+      ca: authority.cert,
+      servername: 'localhost',
+      path,
+      method,
       headers: { 'content-type': type, 'content-length': String(Buffer.byteLength(body)) },
       body,
     });

@@ -29,7 +29,7 @@ export function leftForLater({ plan, wants, match, kinds, isUsedNoMore }: LeftFo
     const container = match.containerOf(found);
     return removed.has(identityOf(found)) || (container !== undefined && goes(container));
   }
-  const standing = wants.filter((want) => want.asItStands && bound[nameOf(want)] !== undefined);
+  const standing = wants.filter((want) => want.leaveUnchanged && bound[nameOf(want)] !== undefined);
   const unused = match.ours.filter(
     (one) =>
       !used.has(identityOf(one)) && !goes(one) && (kinds.get(one.kind)?.merge === undefined || isUsedNoMore(one)),

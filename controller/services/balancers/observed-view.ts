@@ -61,8 +61,16 @@ export function retainedViews(
     const { name, createdAtMs, service } = driver.show(one, [], found);
     return [
       {
-        ...{ id: one.kind === driver.main ? one.id : undefined, name, owner: undefined, state: states[one.status] },
-        ...{ ingress: [], members: [], attached: false, retained: true, createdAtMs, service },
+        id: one.kind === driver.main ? one.id : undefined,
+        name,
+        owner: undefined,
+        state: states[one.status],
+        ingress: [],
+        members: [],
+        attached: false,
+        retained: true,
+        createdAtMs,
+        service,
       },
     ];
   });

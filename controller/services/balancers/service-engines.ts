@@ -36,12 +36,15 @@ const maxRecorded = 20;
 
 /** The request for the desired state of a Service. */
 export const ensuring = (desired: DesiredLoadBalancer): LoadBalancerRequest => ({
-  ...{ owner: desired.owner, desired, retain: false },
+  owner: desired.owner,
+  desired,
+  retain: false,
 });
 
 /** The queries on the found resources that a driver may use. */
 export const queriesOf = ({ ofKind, get, holderOf }: FoundIndex): Pick<DesireInput, 'found' | 'get' | 'holderOf'> => ({
-  ...{ found: ofKind, holderOf },
+  found: ofKind,
+  holderOf,
   get: (kind, id) => get(identityOf({ kind, id })),
 });
 
@@ -85,7 +88,9 @@ export function createServiceEngines({ driver, cloud, clock, signal }: ServiceEn
     const held = engines.get(cluster);
     if (held !== undefined) return held;
     const made = createEngine<DesireInput>({
-      ...{ driver: { ...driver, readers }, cluster, clock },
+      driver: { ...driver, readers },
+      cluster,
+      clock,
       permit: (owner) => (timeoutMs) => permitOf(owner)(timeoutMs),
       saveJournal: (owner, state) => recordState(sessionOf(owner), state, ownName),
       allServicesDeclared: () => isEveryServiceDeclared,
@@ -162,7 +167,11 @@ export function createServiceEngines({ driver, cloud, clock, signal }: ServiceEn
   }
 
   return {
-    ...{ engineOf, sessionOf, remember, requestOf, ours },
+    engineOf,
+    sessionOf,
+    remember,
+    requestOf,
+    ours,
     get: (service: string) => sessions.get(service),
     /** Whether it has resources in the cloud and was not declared: what is left of it is removed. */
     isRemoved: (service: string) =>

@@ -37,9 +37,21 @@ export interface Session {
 
 export function createSession(owner: Owner): Session {
   return {
-    ...{ owner, ref: undefined, options: undefined, isApplying: false, isRemoving: false, notes: new Set() },
-    ...{ isParked: false, lastNotes: undefined, tried: [], unsaved: undefined, waitsUntilMs: Number.NEGATIVE_INFINITY },
-    ...{ recordedId: undefined, settledFor: undefined, isPlanned: false, isGone: false },
+    owner,
+    ref: undefined,
+    options: undefined,
+    isApplying: false,
+    isRemoving: false,
+    notes: new Set(),
+    isParked: false,
+    lastNotes: undefined,
+    tried: [],
+    unsaved: undefined,
+    waitsUntilMs: Number.NEGATIVE_INFINITY,
+    recordedId: undefined,
+    settledFor: undefined,
+    isPlanned: false,
+    isGone: false,
   };
 }
 

@@ -159,7 +159,10 @@ export function createMemberSets(options: MemberSetsOptions): MemberSets {
       metrics.batches.add({ scope });
       const [joined, left] = [without(set, held), held === undefined ? [] : without(held, set)];
       log.info('members changed', {
-        ...{ scope, members: set.members.length, joined: joined.length, left: left.length },
+        scope,
+        members: set.members.length,
+        joined: joined.length,
+        left: left.length,
         nodes: [...joined.map((name) => `+${name}`), ...left.map((name) => `-${name}`)].slice(0, namedAtMost),
       });
       for (const handler of handlers) handler({ scope, hash: set.hash });

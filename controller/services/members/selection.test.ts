@@ -23,7 +23,12 @@ function world(...pools: readonly (readonly [name: string, pool: string | undefi
   const ask = (nodeLabels: readonly NodeLabel[], observed: readonly ObservedMember[] = []) =>
     printMembers(
       sets.membersFor({
-        ...{ scope, service: 'uid-1', trafficPolicy: 'Cluster', observed, maxMembers: undefined, drains: true },
+        scope,
+        service: 'uid-1',
+        trafficPolicy: 'Cluster',
+        observed,
+        maxMembers: undefined,
+        drains: true,
         nodeLabels,
       })?.members ?? [],
     );

@@ -39,7 +39,12 @@ export async function deleteOrphan(
   const fields = { scope, id, service };
   try {
     const outcome = await removeLoadBalancer({
-      ...{ clock, cluster, cloud, observed, permit, signal },
+      clock,
+      cluster,
+      cloud,
+      observed,
+      permit,
+      signal,
       async reasonToKeep(now) {
         if (now.retained) return 'it is retained';
         const live = await liveServiceUids(api, signal);

@@ -5,7 +5,9 @@ import { endpointsIn, viewEndpointSlice } from './endpoint-slice.ts';
 const metadata = { name: 'web-1', namespace: 'shop', labels: { 'kubernetes.io/service-name': 'web' } };
 const pod = { kind: 'Pod', namespace: 'shop', uid: 'u' };
 const at = (address: string, conditions?: object, targetRef: object = pod) => ({
-  ...{ addresses: [address], conditions, targetRef },
+  addresses: [address],
+  conditions,
+  targetRef,
 });
 const addressesOf = (slice: object) =>
   endpointsIn(viewEndpointSlice({ metadata, ...slice })).map(({ address }) => address);

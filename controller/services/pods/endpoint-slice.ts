@@ -57,7 +57,8 @@ export function viewEndpointSlice(raw: unknown): EndpointSliceView {
   const service = labels['kubernetes.io/service-name'];
   const isRead = service !== undefined && addressType === 'IPv4';
   return {
-    ...{ key: `${namespace}/${name}`, service: service && `${namespace}/${service}` },
+    key: `${namespace}/${name}`,
+    service: service && `${namespace}/${service}`,
     ports: new Map(
       (ports ?? []).flatMap((one) =>
         typeof one.port === 'number' ? [[`${one.name ?? ''} ${one.protocol ?? 'TCP'}`, one.port] as const] : [],

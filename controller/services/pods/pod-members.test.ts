@@ -56,10 +56,8 @@ describe('pods as members', () => {
     assert.deepEqual((await ask([slice('a', { http: 8080 }, [])])).members, []);
     const addresses = ['9.0.0.1', '9.0.0.2', '9.0.0.3', '9.0.0.4', '9.0.0.5', '9.0.0.6'];
     await assert.rejects(ask([slice('a', { http: 8080 }, addresses)]), {
-      ...{
-        kind: 'NotFound',
-        message: /9\.0\.0\.1, 9\.0\.0\.2, 9\.0\.0\.3, 9\.0\.0\.4, 9\.0\.0\.5 and 1 more: the cloud/,
-      },
+      kind: 'NotFound',
+      message: /9\.0\.0\.1, 9\.0\.0\.2, 9\.0\.0\.3, 9\.0\.0\.4, 9\.0\.0\.5 and 1 more: the cloud/,
     });
   });
 });

@@ -64,13 +64,20 @@ export async function podMembersOf(
     const { id = '' } = next.get(keyOf(address, pod))!;
     if (id === '') unknown.push({ node: address, why });
     members.push({
-      ...{ node: address, providerID: id, addresses: [address], zone: '', draining: false, ports: pod.ports },
+      node: address,
+      providerID: id,
+      addresses: [address],
+      zone: '',
+      draining: false,
+      ports: pod.ports,
     });
   }
   if (members.length > 0 && members.length === unknown.length) throw noneKnown(cloud, unknown);
   const kept = new Set([...pods].map(([address, pod]) => keyOf(address, pod)));
   return {
-    ...{ members, unknown, againInMs: unknown.length === 0 ? undefined : unknownForMs },
+    members,
+    unknown,
+    againInMs: unknown.length === 0 ? undefined : unknownForMs,
     ids: new Map([...next].filter(([key]) => kept.has(key))),
   };
 }

@@ -59,7 +59,10 @@ export function createPodSource({ pageSize, ...parts }: PodSourceParts): PodSour
 
   function start() {
     const list = createListWatch({
-      ...{ ...parts, path: endpointSlicesPath, trim: viewEndpointSlice, unread: unreadOfEndpointSlice },
+      ...parts,
+      path: endpointSlicesPath,
+      trim: viewEndpointSlice,
+      unread: unreadOfEndpointSlice,
       ...(pageSize !== undefined && { pageSize }),
     });
     watch = { list, sinceMs: clock.monotonic() };

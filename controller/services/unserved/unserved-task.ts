@@ -133,7 +133,12 @@ export function createUnservedTask(context: UnservedContext, options: UnservedOp
     }
 
     const queue = createWorkQueue({
-      ...{ name: 'unserved-service', clock, random, log, concurrency: 4, reconcile },
+      name: 'unserved-service',
+      clock,
+      random,
+      log,
+      concurrency: 4,
+      reconcile,
       ...(options.queueMetrics && { metrics: options.queueMetrics }),
     });
     return { queue, forget, knows: ({ uid }: ServiceView) => firstSeenMs.has(uid) };

@@ -63,7 +63,10 @@ export function createBalancerDriver(kit: CloudKit, api: KitApi): LoadBalancerDr
       (parts as readonly Found<Body>[]).flatMap(({ body }) =>
         body.servers.map((id) => ({ providerID: kit.providerIDOf(id), draining: false, healthy: undefined })),
       ),
-    ...{ annotations: [], maxMembers: undefined, drains: false, slots: () => [] },
+    annotations: [],
+    maxMembers: undefined,
+    drains: false,
+    slots: () => [],
   };
 }
 
@@ -71,7 +74,7 @@ function balancerKind(api: KitApi): Kind<Spec, Body> {
   return {
     kind: kindName,
     // A create that may have happened is searched for before it is sent again.
-    again: 'look',
+    retryCreate: 'afterSearch',
     compare({ body }, spec) {
       const differs = (['ports', 'servers'] as const).filter((name) => print(body[name]) !== print(spec[name]));
       const summary = `load balancer ${spec.name}: ${differs.join(', ')}`;
@@ -123,7 +126,7 @@ function desire(
   ];
   const main = { kind: kindName, key: 'main', carriesAddress: true, summary: `load balancer ${name}`, spec };
   if (own().length === 0 && !mayOpen) return { wants: [], refusals };
-  return { wants: [served.length === 0 ? { ...main, asItStands: true } : main], refusals };
+  return { wants: [served.length === 0 ? { ...main, leaveUnchanged: true } : main], refusals };
 }
 
 function unsupported({ sourceRanges, sessionAffinity, address, attach, retain }: DesiredLoadBalancer): Refusal[] {

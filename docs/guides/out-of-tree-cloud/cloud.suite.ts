@@ -15,8 +15,15 @@ import { createFakeApi, token } from './fake-api.ts';
 const capabilities: CloudCapabilities = {
   deletedVm: 'absent',
   loadBalancers: {
-    ...{ protocols: ['TCP'], sourceRanges: false, sessionAffinity: false, healthChecks: false, uniqueNames: false },
-    ...{ attach: false, drains: false, retain: false, refusesMembers: false },
+    protocols: ['TCP'],
+    sourceRanges: false,
+    sessionAffinity: false,
+    healthChecks: false,
+    uniqueNames: false,
+    attach: false,
+    drains: false,
+    retain: false,
+    refusesMembers: false,
     calls: { first: 1, further: 1, member: 1, removal: 1 },
   },
   routes: undefined,
@@ -32,7 +39,10 @@ function exampleWorld(): CloudWorld {
   const idOf = (providerID: string) => providerID.slice('example://'.length);
   const clients: { close(): void }[] = [];
   return {
-    ...{ cluster: randomUUID(), mutations: sent.mutations, loseAnswer: sent.loseAnswer, keepsSourceRanges: false },
+    cluster: randomUUID(),
+    mutations: sent.mutations,
+    loseAnswer: sent.loseAnswer,
+    keepsSourceRanges: false,
     async open(wrap) {
       const client = await openModule({ name: 'example', module, config, clock, http: sent.http }, wrap);
       clients.push(client);

@@ -76,8 +76,13 @@ function seenServer(kit: CloudKit, server: AnswerFields, request: 'list' | 'id')
     power: server.text('status') === 'on' ? 'running' : 'stopped',
     request,
     instance: {
-      ...{ cloud: kit.name, id, name, providerID: kit.providerIDOf(id), incarnation: id },
-      ...{ region: server.text('region'), type: server.text('size') },
+      cloud: kit.name,
+      id,
+      name,
+      providerID: kit.providerIDOf(id),
+      incarnation: id,
+      region: server.text('region'),
+      type: server.text('size'),
       addresses: [
         { type: 'Hostname', address: name },
         { type: 'InternalIP', address: server.text('privateIp') },

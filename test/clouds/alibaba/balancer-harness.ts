@@ -52,7 +52,9 @@ export async function createBalancerHarness(env: Readonly<Record<string, string>
   let balancers: LoadBalancers = loadBalancers!;
 
   const harness: BalancerHarness = {
-    ...{ world, vms, owner },
+    world,
+    vms,
+    owner,
     desired({ annotations = {}, ...ask } = {}) {
       const keys = Object.entries(annotations).map(([name, value]) => [prefix + name, value]);
       return desiredFor(owner, vms, { service: 'shop/web', ...ask, annotations: Object.fromEntries(keys) });
@@ -92,31 +94,55 @@ export function makeAsClassic(
   const name = `a${owner.service.replaceAll('-', '')}`.slice(0, 32);
   const id = fake.nextId('lb');
   const one: FakeBalancer = {
-    ...{ id, listeners: new Map(), groups: new Map(), busyUntil: 0 },
+    id,
+    listeners: new Map(),
+    groups: new Map(),
+    busyUntil: 0,
     tags: new Map([
       isReused ? ['kubernetes.reused.by.user', 'true'] : ['kubernetes.do.not.delete', name],
       ['ack.aliyun.com', 'clusterid'],
     ]),
     wire: {
-      ...{ LoadBalancerName: name, Address: '121.40.7.7', AddressType: 'internet', AddressIPVersion: 'ipv4' },
-      ...{ DeleteProtection: 'on', ModificationProtectionStatus: 'ConsoleProtection', LoadBalancerStatus: 'active' },
-      ...{ InstanceChargeType: 'PayBySpec', LoadBalancerSpec: 'slb.s1.small' },
-      ...{ InternetChargeTypeAlias: 'paybytraffic', VSwitchId: '', Bandwidth: 5120 },
+      LoadBalancerName: name,
+      Address: '121.40.7.7',
+      AddressType: 'internet',
+      AddressIPVersion: 'ipv4',
+      DeleteProtection: 'on',
+      ModificationProtectionStatus: 'ConsoleProtection',
+      LoadBalancerStatus: 'active',
+      InstanceChargeType: 'PayBySpec',
+      LoadBalancerSpec: 'slb.s1.small',
+      InternetChargeTypeAlias: 'paybytraffic',
+      VSwitchId: '',
+      Bandwidth: 5120,
     },
   };
   for (const [port, nodePort] of ports) {
     const description = `k8s/${nodePort}/web/shop/clusterid`;
     const servers = vms.map(({ providerID }) => ({
-      ...{ ServerId: providerID.split('.')[1]!, Port: nodePort, Weight: 100, Type: 'ecs', ServerIp: '' },
+      ServerId: providerID.split('.')[1]!,
+      Port: nodePort,
+      Weight: 100,
+      Type: 'ecs',
+      ServerIp: '',
       Description: description,
     }));
     const group = { id: fake.nextId('rsp'), name: description, servers, tags: new Map() };
     one.groups.set(group.id, group);
     one.listeners.set(`tcp:${port}`, {
-      ...{ port, protocol: 'tcp', isStarted: true, tags: new Map() },
+      port,
+      protocol: 'tcp',
+      isStarted: true,
+      tags: new Map(),
       wire: {
-        ...{ VServerGroupId: group.id, Description: `k8s/${port}/web/shop/clusterid`, Scheduler: 'rr', Bandwidth: -1 },
-        ...{ PersistenceTimeout: 0, HealthCheck: 'on', HealthCheckType: 'tcp', AclStatus: 'off' },
+        VServerGroupId: group.id,
+        Description: `k8s/${port}/web/shop/clusterid`,
+        Scheduler: 'rr',
+        Bandwidth: -1,
+        PersistenceTimeout: 0,
+        HealthCheck: 'on',
+        HealthCheckType: 'tcp',
+        AclStatus: 'off',
       },
     });
   }

@@ -24,7 +24,8 @@ describe("the vendor's clients for Python", () => {
       const key = { ALIBABA_KEY_ID: accessKey.id, ALIBABA_KEY_SECRET: accessKey.secret, ALIBABA_SIGNATURE: signature };
       const env = { ...process.env, ...key, ALIBABA_URL: served.url, ALIBABA_VPC: fake.vpc, ALIBABA_PODS };
       const work = run(process.env['ALIBABA_PYTHON']!, [join(import.meta.dirname, 'clients/drive.py')], {
-        ...{ env, timeout: 120_000 },
+        env,
+        timeout: 120_000,
       });
       const { stdout } = await work.finally(served.close);
       assert.equal(stdout, 'ok\n');

@@ -33,8 +33,11 @@ export async function openAlibabaLife(): Promise<LifeCloud> {
   });
   const base64 = (text: string) => Buffer.from(text).toString('base64');
   const global = {
-    ...{ accessKeyID: base64(accessKey.id), accessKeySecret: base64(accessKey.secret), region: fake.id },
-    ...{ vpcid: fake.vpc, routeTableIDs: [...fake.routeTables.keys()].join() },
+    accessKeyID: base64(accessKey.id),
+    accessKeySecret: base64(accessKey.secret),
+    region: fake.id,
+    vpcid: fake.vpc,
+    routeTableIDs: [...fake.routeTables.keys()].join(),
   };
   return {
     served: {

@@ -57,7 +57,9 @@ describe('a Service of Alibaba Cloud whose members are pods', () => {
     for (const name of ['a', 'b']) {
       const { id, address } = fake.addInstance(name);
       world.cluster.register(name, {
-        ...{ tainted: false, providerID: `cn-hangzhou.${id}`, addresses: [{ type: 'InternalIP', address }] },
+        tainted: false,
+        providerID: `cn-hangzhou.${id}`,
+        addresses: [{ type: 'InternalIP', address }],
         annotations: { 'mooring.dev/instance': `${scope} ${id}` },
       });
     }
@@ -69,11 +71,14 @@ describe('a Service of Alibaba Cloud whose members are pods', () => {
   function write(service: string, all: readonly Endpoint[], { name = 'http', slice = `${service}-1` } = {}): void {
     const ask = adminClient(world.core, 'kube-controller-manager');
     const body = {
-      ...{ apiVersion: 'discovery.k8s.io/v1', kind: 'EndpointSlice', addressType: 'IPv4' },
+      apiVersion: 'discovery.k8s.io/v1',
+      kind: 'EndpointSlice',
+      addressType: 'IPv4',
       metadata: { name: slice, labels: { 'kubernetes.io/service-name': service } },
       ports: [{ name, protocol: 'TCP', port: 8080 }],
       endpoints: all.map(({ address, ready = true, uid = address }) => ({
-        ...{ addresses: [address], conditions: { ready, serving: true, terminating: !ready } },
+        addresses: [address],
+        conditions: { ready, serving: true, terminating: !ready },
         targetRef: { kind: 'Pod', namespace: 'default', uid },
       })),
     };

@@ -83,7 +83,9 @@ export async function startAwsWorld(options: AwsWorldOptions): Promise<AwsWorld>
   const foreign = kind === 'nlb' ? networkBalancers(clients, network) : classicBalancers(clients, network);
   const text = [
     '[Global]',
-    ...[`Region = ${region}`, `KubernetesClusterID = ${network.clusterId}`, `VPC = ${network.vpcId}`],
+    `Region = ${region}`,
+    `KubernetesClusterID = ${network.clusterId}`,
+    `VPC = ${network.vpcId}`,
     ...config,
   ].join('\n');
   const env = {
@@ -96,7 +98,13 @@ export async function startAwsWorld(options: AwsWorldOptions): Promise<AwsWorld>
   const vms: string[] = [];
 
   return {
-    ...{ cluster, network, clients, proxy, reported, env, configText: text },
+    cluster,
+    network,
+    clients,
+    proxy,
+    reported,
+    env,
+    configText: text,
     async open(wrap) {
       const cloud = await cloudModule.open(
         { path: 'aws.conf', text },
@@ -112,8 +120,12 @@ export async function startAwsWorld(options: AwsWorldOptions): Promise<AwsWorld>
       const subnet = network.subnets[vms.length % network.subnets.length]!;
       const { Instances } = await ec2.send(
         new RunInstancesCommand({
-          ...{ ImageId: network.imageId, InstanceType: 'm5.large', MinCount: 1, MaxCount: 1 },
-          ...{ SubnetId: subnet.id, SecurityGroupIds: [network.nodeGroupId] },
+          ImageId: network.imageId,
+          InstanceType: 'm5.large',
+          MinCount: 1,
+          MaxCount: 1,
+          SubnetId: subnet.id,
+          SecurityGroupIds: [network.nodeGroupId],
           TagSpecifications: [{ ResourceType: 'instance', Tags: [{ Key: network.tagKey, Value: 'owned' }] }],
         }),
       );
@@ -164,7 +176,8 @@ export async function startAwsWorld(options: AwsWorldOptions): Promise<AwsWorld>
     async createForeignRoute(destination, vm) {
       await ec2.send(
         new CreateRouteCommand({
-          ...{ RouteTableId: network.routeTableId, DestinationCidrBlock: destination },
+          RouteTableId: network.routeTableId,
+          DestinationCidrBlock: destination,
           InstanceId: idOf(vm.providerID),
         }),
       );

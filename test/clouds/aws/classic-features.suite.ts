@@ -84,13 +84,12 @@ describe('features of classic load balancers on moto', () => {
   it('sets attributes that the Service names, and resets them afterwards', () =>
     withService({}, async (desired) => {
       const annotations = {
-        ...{
-          [keys.crossZone]: 'true',
-          [keys.drainingEnabled]: 'true',
-          [keys.drainingTimeout]: '120',
-          [keys.idleTimeout]: '300',
-        },
-        ...{ [keys.accessLogEnabled]: 'true', [keys.accessLogBucket]: 'logs' },
+        [keys.crossZone]: 'true',
+        [keys.drainingEnabled]: 'true',
+        [keys.drainingTimeout]: '120',
+        [keys.idleTimeout]: '300',
+        [keys.accessLogEnabled]: 'true',
+        [keys.accessLogBucket]: 'logs',
       };
       const attributes = async () => {
         const command = new DescribeLoadBalancerAttributesCommand({ LoadBalancerName: desired.name });
@@ -123,7 +122,8 @@ describe('features of classic load balancers on moto', () => {
     withService(
       {
         annotations: {
-          ...{ [keys.sslCertificate]: certificate, [keys.backendProtocol]: 'ssl' },
+          [keys.sslCertificate]: certificate,
+          [keys.backendProtocol]: 'ssl',
           [keys.sslPolicy]: 'ELBSecurityPolicy-TLS-1-2-2017-01',
         },
       },
@@ -337,8 +337,11 @@ describe('features of classic load balancers on moto', () => {
     const listener = { Protocol: 'TCP', LoadBalancerPort: 80, InstanceProtocol: 'TCP', InstancePort: 30080 };
     await elb.send(
       new CreateLoadBalancerCommand({
-        ...{ ...name, Listeners: [listener], Subnets: network.subnets.map(({ id }) => id) },
-        ...{ SecurityGroups: [GroupId], Tags: tags },
+        ...name,
+        Listeners: [listener],
+        Subnets: network.subnets.map(({ id }) => id),
+        SecurityGroups: [GroupId],
+        Tags: tags,
       }),
     );
     const HealthCheck = { Target: 'TCP:30080', Interval: 10, Timeout: 5, HealthyThreshold: 2, UnhealthyThreshold: 6 };
@@ -357,7 +360,9 @@ describe('features of classic load balancers on moto', () => {
       const tags = [{ Key: `kubernetes.io/cluster/${network.clusterId}`, Value: 'owned' }];
       const { GroupId = '' } = await ec2.send(
         new CreateSecurityGroupCommand({
-          ...{ GroupName: `nodes-more-${desired.name}`, Description: 'x', VpcId: network.vpcId },
+          GroupName: `nodes-more-${desired.name}`,
+          Description: 'x',
+          VpcId: network.vpcId,
           TagSpecifications: [{ ResourceType: 'security-group', Tags: tags }],
         }),
       );

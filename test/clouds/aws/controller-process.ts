@@ -100,21 +100,24 @@ export async function prepareController(
   let program = first;
   let more: readonly string[] = [];
   const args = [
-    ...['run', `--kubeconfig=${kubeconfig}`, ...moduleFlags, ...cloudFlags],
-    ...[
-      '--configure-cloud-routes',
-      '--controllers=*,nodeipam',
-      '--allocate-node-cidrs',
-      `--cluster-cidr=${clusterCidr}`,
-    ],
-    ...[`--report-address=127.0.0.1:${await freePort()}`, '--report-advertise-address=127.0.0.1', '--secure-port=0'],
-    ...['--leader-elect-lease-duration=5s', '--leader-elect-renew-deadline=3s', '--leader-elect-retry-period=1s'],
-    ...[
-      '--node-monitor-period=1s',
-      `--bind-by-name=${clouds}`,
-      '--load-balancer-audit-period=4s',
-      '--member-drain-time=2s',
-    ],
+    'run',
+    `--kubeconfig=${kubeconfig}`,
+    ...moduleFlags,
+    ...cloudFlags,
+    '--configure-cloud-routes',
+    '--controllers=*,nodeipam',
+    '--allocate-node-cidrs',
+    `--cluster-cidr=${clusterCidr}`,
+    `--report-address=127.0.0.1:${await freePort()}`,
+    '--report-advertise-address=127.0.0.1',
+    '--secure-port=0',
+    '--leader-elect-lease-duration=5s',
+    '--leader-elect-renew-deadline=3s',
+    '--leader-elect-retry-period=1s',
+    '--node-monitor-period=1s',
+    `--bind-by-name=${clouds}`,
+    '--load-balancer-audit-period=4s',
+    '--member-drain-time=2s',
     ...flags,
   ];
   const env = Object.assign({}, process.env, ...worlds.map((world) => world.env)) as NodeJS.ProcessEnv;

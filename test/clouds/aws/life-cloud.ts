@@ -12,7 +12,9 @@ export interface AwsLife extends LifeCloud {
 export async function openAwsLife(): Promise<AwsLife> {
   const fake = await startFakeEc2();
   const world = await startAwsWorld({
-    ...{ server: fake.url, exchange: async (form) => fake.answer(form), kind: 'nlb' },
+    server: fake.url,
+    exchange: async (form) => fake.answer(form),
+    kind: 'nlb',
     config: ['NLBSecurityGroupMode = Managed'],
   });
   fake.zones = new Map([
@@ -52,7 +54,9 @@ export async function openAwsLife(): Promise<AwsLife> {
     }));
 
   return {
-    ...{ ...clusterParts(world), fake, world },
+    ...clusterParts(world),
+    fake,
+    world,
     balancers: () => [...networkBalancers(), ...classicBalancers()],
     balancerParts: () => [
       ...[...fake.targetGroups.values()].map(({ name }) => name),
@@ -62,7 +66,8 @@ export async function openAwsLife(): Promise<AwsLife> {
       node: name,
       providerID,
       labels: {
-        ...{ 'topology.kubernetes.io/zone': zone!, 'topology.kubernetes.io/region': 'eu-west-1' },
+        'topology.kubernetes.io/zone': zone!,
+        'topology.kubernetes.io/region': 'eu-west-1',
         'node.kubernetes.io/instance-type': 'm5.large',
       },
       readdress: (publicIp) => void change(idOf(providerID), { publicIp }),

@@ -59,7 +59,9 @@ describe('network load balancers on moto', () => {
         new DescribeTargetGroupsCommand({ LoadBalancerArn: id }),
       );
       assert.deepEqual(TargetGroups.map(({ Protocol, Port }) => `${Protocol} ${Port}`).sort(), [
-        ...['TCP 30080', 'TCP_UDP 30053', 'UDP 30514'],
+        'TCP 30080',
+        'TCP_UDP 30053',
+        'UDP 30514',
       ]);
     }));
 
@@ -74,9 +76,15 @@ describe('network load balancers on moto', () => {
   it('are internal, in subnets by name, with tags, cross-zone, access logs, dual stack', () =>
     withExample(world, async (example) => {
       const annotations = {
-        ...{ [keys.internal]: 'true', [keys.crossZone]: 'true', [keys.additionalTags]: 'team=web' },
-        ...{ [keys.accessLogEnabled]: 'true', [keys.accessLogBucket]: 'logs', [keys.accessLogPrefix]: 'web' },
-        ...{ [keys.subnets]: world.network.subnets[0]!.id, [keys.healthyThreshold]: '2', [keys.healthTimeout]: '5' },
+        [keys.internal]: 'true',
+        [keys.crossZone]: 'true',
+        [keys.additionalTags]: 'team=web',
+        [keys.accessLogEnabled]: 'true',
+        [keys.accessLogBucket]: 'logs',
+        [keys.accessLogPrefix]: 'web',
+        [keys.subnets]: world.network.subnets[0]!.id,
+        [keys.healthyThreshold]: '2',
+        [keys.healthTimeout]: '5',
       };
       example.desired = { ...example.desired, annotations };
       const { id } = await settled(example);
@@ -210,9 +218,16 @@ describe('network load balancers on moto', () => {
       const { TargetGroups } = await elbv2.send(
         new CreateTargetGroupCommand({
           Name: targetGroupName(world.network.clusterId, desired.service, { ...key, targetType: 'instance' }),
-          ...{ Protocol: 'TCP', Port: 30080, VpcId, TargetType: 'instance', Tags },
-          ...{ HealthCheckProtocol: 'TCP', HealthCheckPort: 'traffic-port', HealthCheckIntervalSeconds: 30 },
-          ...{ HealthyThresholdCount: 3, UnhealthyThresholdCount: 3 },
+          Protocol: 'TCP',
+          Port: 30080,
+          VpcId,
+          TargetType: 'instance',
+          Tags,
+          HealthCheckProtocol: 'TCP',
+          HealthCheckPort: 'traffic-port',
+          HealthCheckIntervalSeconds: 30,
+          HealthyThresholdCount: 3,
+          UnhealthyThresholdCount: 3,
         }),
       );
       const TargetGroupArn = TargetGroups![0]!.TargetGroupArn!;
@@ -220,7 +235,10 @@ describe('network load balancers on moto', () => {
       await elbv2.send(new RegisterTargetsCommand({ TargetGroupArn, Targets }));
       await elbv2.send(
         new CreateListenerCommand({
-          ...{ LoadBalancerArn: arn, Protocol: 'TCP', Port: 80, Tags },
+          LoadBalancerArn: arn,
+          Protocol: 'TCP',
+          Port: 80,
+          Tags,
           DefaultActions: [{ Type: 'forward', TargetGroupArn }],
         }),
       );

@@ -189,7 +189,10 @@ for (const managed of [false, true]) {
       const [owner, guest] = users as [User, User];
       assert.equal(await gone(owner), 'stays');
       const { observed, refusals } = await ensure({
-        ...{ world, balancers: await fresh(), desired: owner.desired, record: { id: undefined } },
+        world,
+        balancers: await fresh(),
+        desired: owner.desired,
+        record: { id: undefined },
       });
       assert.deepEqual([observed?.id, refusals], [owner.id, []]);
       assert.equal(await gone(guest), 'gone');

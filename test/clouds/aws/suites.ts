@@ -36,7 +36,8 @@ export function classicSuite({ on, faultStride = 1, start }: AwsServer): CloudSu
         calls: { first: 7, further: 5, member: 1, removal: 3 },
       },
       routes: undefined,
-      ...{ enumerateFaults: true, faultStride },
+      enumerateFaults: true,
+      faultStride,
     },
     async open() {
       const server = await start();
@@ -65,14 +66,20 @@ export function networkSuite({ on, blackholes, faultStride = 1, start }: AwsServ
       loadBalancers: {
         // One target group sends TCP and UDP of a port to one port of its members; the facts ask for two.
         protocols: ['TCP'],
-        ...{ sourceRanges: true, sessionAffinity: false, uniqueNames: true, attach: true, retain: true, drains: false },
+        sourceRanges: true,
+        sessionAffinity: false,
+        uniqueNames: true,
+        attach: true,
+        retain: true,
+        drains: false,
         refusesMembers: true,
         calls: { first: 11, further: 9, member: 2, removal: 5 },
         // A target group serves one load balancer.
         moves: false,
       },
       routes: { tags: false, blackholes, quota: false },
-      ...{ enumerateFaults: true, faultStride },
+      enumerateFaults: true,
+      faultStride,
     },
     async open() {
       const server = await start();

@@ -49,10 +49,19 @@ export const endpoint = 'http://management.azure.test';
 
 /** What the classic controller's azure.json says in these worlds. */
 export const azureJson = {
-  ...{ cloud: 'AzurePublicCloud', resourceManagerEndpoint: endpoint, tenantId: tenant, subscriptionId: subscription },
-  ...{ resourceGroup: 'RG', location, vmType: 'vmss', routeTableName: 'pods' },
-  ...{ aadClientId: application.clientId, aadClientSecret: application.secret },
-  ...{ vnetName: 'v', subnetName: 's', securityGroupName: 'nodes' },
+  cloud: 'AzurePublicCloud',
+  resourceManagerEndpoint: endpoint,
+  tenantId: tenant,
+  subscriptionId: subscription,
+  resourceGroup: 'RG',
+  location,
+  vmType: 'vmss',
+  routeTableName: 'pods',
+  aadClientId: application.clientId,
+  aadClientSecret: application.secret,
+  vnetName: 'v',
+  subnetName: 's',
+  securityGroupName: 'nodes',
   loadBalancerBackendPoolConfigurationType: 'nodeIP',
 };
 
@@ -119,7 +128,11 @@ export function azureWorld(options: AzureWorldOptions = {}): AzureWorld {
   }
 
   return {
-    ...{ clock, fake, table, addVm, cluster },
+    clock,
+    fake,
+    table,
+    addVm,
+    cluster,
     async open(wrap) {
       const readText = async (path: string) => files[path];
       const text = JSON.stringify({ ...azureJson, ...json });
@@ -231,14 +244,18 @@ export function azureWorld(options: AzureWorldOptions = {}): AzureWorld {
         }),
       },
       {
-        ...{ sourceRanges: ['192.0.2.0/24'], trafficPolicy: 'Local' },
+        sourceRanges: ['192.0.2.0/24'],
+        trafficPolicy: 'Local',
         annotations: annotationsOf({ 'deny-all-except-load-balancer-source-ranges': 'true' }),
       },
       {
         annotations: annotationsOf({
-          ...{ 'load-balancer-internal': 'true', 'load-balancer-internal-subnet': 'other' },
-          ...{ 'load-balancer-enable-high-availability-ports': 'true', 'load-balancer-ipv4': '10.240.0.200' },
-          ...{ 'load-balancer-health-probe-protocol': 'https', 'allowed-ip-ranges': '0.0.0.0/0' },
+          'load-balancer-internal': 'true',
+          'load-balancer-internal-subnet': 'other',
+          'load-balancer-enable-high-availability-ports': 'true',
+          'load-balancer-ipv4': '10.240.0.200',
+          'load-balancer-health-probe-protocol': 'https',
+          'allowed-ip-ranges': '0.0.0.0/0',
         }),
       },
     ],
@@ -299,8 +316,14 @@ function annotationsOf(own: Readonly<Record<string, string>>): Record<string, st
 const byHand = {
   name: 'ssh',
   properties: {
-    ...{ priority: 500, direction: 'Inbound', access: 'Allow', protocol: 'Tcp', sourceAddressPrefix: '192.0.2.9' },
-    ...{ sourcePortRange: '*', destinationAddressPrefix: '*', destinationPortRange: '22' },
+    priority: 500,
+    direction: 'Inbound',
+    access: 'Allow',
+    protocol: 'Tcp',
+    sourceAddressPrefix: '192.0.2.9',
+    sourcePortRange: '*',
+    destinationAddressPrefix: '*',
+    destinationPortRange: '22',
   },
 };
 

@@ -93,12 +93,19 @@ describe('the fake of Azure, and what Mooring reads of it', () => {
   it('give the classic provider the same Nodes, and the same routes', { skip: classic === undefined }, async () => {
     const names = ['node-0', 'node-1', 'pool000001', 'pool000002', 'off'];
     const nodes = names.map((name, at) => ({
-      ...{ name, providerID: `azure://${vms.get(name)!.id}`, podCIDR: at < 3 ? `10.244.${at}.0/24` : '' },
+      name,
+      providerID: `azure://${vms.get(name)!.id}`,
+      podCIDR: at < 3 ? `10.244.${at}.0/24` : '',
     }));
     nodes.push({ name: 'gone', providerID: nodes[0]!.providerID.replace('node-0', 'gone'), podCIDR: '' });
     const json = {
-      ...{ ...azureJson, tenantId: 'adfs', resourceManagerEndpoint: served.url, useInstanceMetadata: false },
-      ...{ routeUpdateIntervalInSeconds: 1, routeUpdateWaitingInSeconds: 1, loadBalancerSku: 'standard' },
+      ...azureJson,
+      tenantId: 'adfs',
+      resourceManagerEndpoint: served.url,
+      useInstanceMetadata: false,
+      routeUpdateIntervalInSeconds: 1,
+      routeUpdateWaitingInSeconds: 1,
+      loadBalancerSku: 'standard',
     };
     const { stdout } = await run(classic!, [], {
       env: {
@@ -135,7 +142,7 @@ describe('the fake of Azure, and what Mooring reads of it', () => {
       const seen = routes.find((route) => route.id === name);
       assert.equal(seen?.destination, destination);
       assert.equal(seen.providerID, found.nodes[node]?.providerID);
-      const desired = { ...{ cluster: 'c', node, nodeUid: 'u', destination }, addresses: [] };
+      const desired = { cluster: 'c', node, nodeUid: 'u', destination, addresses: [] };
       const providerID = found.nodes[node]!.providerID;
       assert.equal((await ours.routes!.create({ ...desired, providerID }, { permit() {} })).id, name);
     }
@@ -144,8 +151,13 @@ describe('the fake of Azure, and what Mooring reads of it', () => {
 
   it("answer the vendor's clients for Python", { skip: python === undefined }, async () => {
     const env = {
-      ...{ ...process.env, REQUESTS_CA_BUNDLE: caFile, AZURE_URL: served.url, AZURE_SUBSCRIPTION: subscription },
-      ...{ AZURE_TENANT: tenant, AZURE_CLIENT: application.clientId, AZURE_SECRET: application.secret },
+      ...process.env,
+      REQUESTS_CA_BUNDLE: caFile,
+      AZURE_URL: served.url,
+      AZURE_SUBSCRIPTION: subscription,
+      AZURE_TENANT: tenant,
+      AZURE_CLIENT: application.clientId,
+      AZURE_SECRET: application.secret,
     };
     const { stdout } = await run(python!, [join(import.meta.dirname, 'clients/drive.py')], { env, timeout: 120_000 });
     assert.equal(stdout, 'ok\n');

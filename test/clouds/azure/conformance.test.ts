@@ -17,9 +17,11 @@ for (const [kind, first] of [
   cloudSuite({
     name: `azure, on a fake one, with network interfaces in its pools (${kind})`,
     capabilities: {
-      ...{ ...others, routes: undefined },
+      ...others,
+      routes: undefined,
       loadBalancers: loadBalancers && {
-        ...{ ...loadBalancers, writesMembersEach: true },
+        ...loadBalancers,
+        writesMembersEach: true,
         calls: { first, further: 3, member: 1, removal: first },
       },
     },

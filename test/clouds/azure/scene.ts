@@ -43,7 +43,11 @@ async function sceneOf(world: AzureWorld) {
   const partsOf = (type: string, name: string, list: string) =>
     ((resource(type, name)?.body['properties'] as Json | undefined)?.[list] ?? []) as readonly Part[];
   return {
-    ...{ world, vms, resource, partsOf, network: world.fake.network },
+    world,
+    vms,
+    resource,
+    partsOf,
+    network: world.fake.network,
     service: (fields: Partial<DesiredLoadBalancer> = {}) => desiredFor(newOwner(world.cluster), vms, fields),
     ensure: async (desired: DesiredLoadBalancer, adopt?: AdoptionProof) =>
       ensureService({ ...(await drivingOf(desired)), adopt }),

@@ -162,12 +162,14 @@ function compare({ members, vmType }: Kind): void {
       return {
         metadata: { name, namespace: 'default', uid: uids.get(name), annotations },
         spec: {
-          ...{ type: 'LoadBalancer', ipFamilies: families, loadBalancerSourceRanges: sourceRanges },
+          type: 'LoadBalancer',
+          ipFamilies: families,
+          loadBalancerSourceRanges: sourceRanges,
           ports: ports.map(({ name: own, protocol, port: number, nodePort, appProtocol }) => {
             return { name: own, protocol, port: number, nodePort, appProtocol };
           }),
-          ...{ sessionAffinity: sessionAffinity === undefined ? 'None' : 'ClientIP' },
-          ...{ externalTrafficPolicy: trafficPolicy },
+          sessionAffinity: sessionAffinity === undefined ? 'None' : 'ClientIP',
+          externalTrafficPolicy: trafficPolicy,
           ...(trafficPolicy === 'Local' ? { healthCheckNodePort: healthCheck.port } : {}),
         },
         status: { loadBalancer: { ingress } },
@@ -176,8 +178,12 @@ function compare({ members, vmType }: Kind): void {
 
     async function classically(what: 'ensure' | 'delete'): Promise<Readonly<Record<string, readonly string[]>>> {
       const json = {
-        ...{ ...azureJson, tenantId: 'adfs', resourceManagerEndpoint: served.url, useInstanceMetadata: false },
-        ...{ loadBalancerSku: 'standard', ...own },
+        ...azureJson,
+        tenantId: 'adfs',
+        resourceManagerEndpoint: served.url,
+        useInstanceMetadata: false,
+        loadBalancerSku: 'standard',
+        ...own,
       };
       const nodes = vms.map(({ name, providerID, addresses }) => ({
         metadata: { name, labels: {} },
@@ -185,8 +191,12 @@ function compare({ members, vmType }: Kind): void {
         status: { addresses: addresses.map((address) => ({ type: 'InternalIP', address })) },
       }));
       const env = {
-        ...{ ...process.env, SSL_CERT_FILE: caFile, AZURE_JSON: JSON.stringify(json), AZURE_DO: what },
-        ...{ AZURE_NODES: JSON.stringify(nodes), AZURE_SERVICES: JSON.stringify(services.map(objectOf)) },
+        ...process.env,
+        SSL_CERT_FILE: caFile,
+        AZURE_JSON: JSON.stringify(json),
+        AZURE_DO: what,
+        AZURE_NODES: JSON.stringify(nodes),
+        AZURE_SERVICES: JSON.stringify(services.map(objectOf)),
       };
       const { stdout } = await run(classic!, [], { env, timeout: 180_000, maxBuffer: 64 * 1024 * 1024 });
       return JSON.parse(stdout);

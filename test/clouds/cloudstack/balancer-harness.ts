@@ -55,7 +55,9 @@ export async function createBalancerHarness(
   let balancers: LoadBalancers;
 
   const harness: BalancerHarness = {
-    ...{ world, vms, owner },
+    world,
+    vms,
+    owner,
     desired({ annotations = {}, ...ask } = {}) {
       const keys = Object.entries(annotations).map(([key, value]) => [prefix + key, value]);
       return desiredFor(owner, vms, { service: 'shop/web', ...ask, annotations: Object.fromEntries(keys) });

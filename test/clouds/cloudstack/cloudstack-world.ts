@@ -84,7 +84,11 @@ export function cloudStackWorld({ acl, onCall = () => {} }: CloudStackWorldOptio
   let made = 0;
 
   return {
-    ...{ cluster: randomUUID(), fake, clock, mutations: counted.mutations, loseAnswer: counted.loseAnswer },
+    cluster: randomUUID(),
+    fake,
+    clock,
+    mutations: counted.mutations,
+    loseAnswer: counted.loseAnswer,
     during: (work) => advanceDuring(clock, work),
     pass: (ms) => clock.advance(ms),
     async open(wrap) {

@@ -55,7 +55,9 @@ export async function createBalancerHarness(env: Readonly<Record<string, string>
   let balancers: LoadBalancers;
 
   const harness: BalancerHarness = {
-    ...{ world, vms, owner },
+    world,
+    vms,
+    owner,
     desired({ annotations = {}, ...ask } = {}) {
       const keys = Object.entries(annotations).map(([key, value]) => [key.includes('/') ? key : prefix + key, value]);
       return desiredFor(owner, vms, { service: 'shop/web', ...ask, annotations: Object.fromEntries(keys) });

@@ -36,11 +36,24 @@ export const digitalOceanCapabilities: CloudCapabilities = {
 
 const everySetting = Object.fromEntries(
   Object.entries({
-    ...{ name: 'front', hostname: 'web.example.com', 'size-unit': '2', 'tls-passthrough': 'true', 'http-ports': '80' },
-    ...{ 'enable-proxy-protocol': 'true', 'sticky-sessions-type': 'cookies', 'sticky-sessions-cookie-name': 'lb' },
-    ...{ 'sticky-sessions-cookie-ttl': '60', 'deny-rules': 'ip:192.0.2.7', 'http-idle-timeout-seconds': '90' },
-    ...{ 'redirect-http-to-https': 'true', 'enable-backend-keepalive': 'true', 'network-stack': 'DUALSTACK' },
-    ...{ 'override-health-check': '', 'healthcheck-path': '/ready', network: 'EXTERNAL', type: 'REGIONAL' },
+    name: 'front',
+    hostname: 'web.example.com',
+    'size-unit': '2',
+    'tls-passthrough': 'true',
+    'http-ports': '80',
+    'enable-proxy-protocol': 'true',
+    'sticky-sessions-type': 'cookies',
+    'sticky-sessions-cookie-name': 'lb',
+    'sticky-sessions-cookie-ttl': '60',
+    'deny-rules': 'ip:192.0.2.7',
+    'http-idle-timeout-seconds': '90',
+    'redirect-http-to-https': 'true',
+    'enable-backend-keepalive': 'true',
+    'network-stack': 'DUALSTACK',
+    'override-health-check': '',
+    'healthcheck-path': '/ready',
+    network: 'EXTERNAL',
+    type: 'REGIONAL',
   }).map(([name, value]) => [prefix + name, value]),
 );
 
@@ -69,7 +82,10 @@ function inProcess(): Served {
   const clock = fakeClock();
   const fake = createFakeDigitalOcean(clock);
   return {
-    ...{ clock, fake, endpoint: 'http://digitalocean.test', http: fake.http },
+    clock,
+    fake,
+    endpoint: 'http://digitalocean.test',
+    http: fake.http,
     during: (work) => advanceDuring(clock, work),
     pass: (ms) => clock.advance(ms),
   };
@@ -85,7 +101,12 @@ export function digitalOceanWorld(options: DigitalOceanWorldOptions = {}): Digit
   let made = 0;
 
   return {
-    ...{ cluster: randomUUID(), fake, during, pass, mutations: sent.mutations, loseAnswer: sent.loseAnswer },
+    cluster: randomUUID(),
+    fake,
+    during,
+    pass,
+    mutations: sent.mutations,
+    loseAnswer: sent.loseAnswer,
     async open(wrap) {
       const variables = { DO_ACCESS_TOKEN: token, DO_OVERRIDE_URL: served.endpoint, DO_CLUSTER_VPC_ID: fake.vpc };
       const config = await readConfig(undefined, { ...variables, ...env }, async () => undefined);

@@ -27,7 +27,10 @@ cloudSuite({
   open: async () =>
     digitalOceanWorld({
       served: {
-        ...{ clock, fake, http, endpoint: prism.url },
+        clock,
+        fake,
+        http,
+        endpoint: prism.url,
         during: (work) => work,
         pass: clock.pass,
       },

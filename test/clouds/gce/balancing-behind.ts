@@ -22,7 +22,8 @@ export const modes: Readonly<Record<Mode, Pick<DesiredLoadBalancer, 'annotations
   'internal load balancers': { annotations: { 'networking.gke.io/load-balancer-type': 'Internal' } },
   'backend services': { annotations: { 'cloud.google.com/l4-rbs': 'enabled' } },
   'dual stack': {
-    ...{ annotations: {}, loadBalancerClass: 'networking.gke.io/l4-regional-external' },
+    annotations: {},
+    loadBalancerClass: 'networking.gke.io/l4-regional-external',
     families: ['IPv4', 'IPv6'],
   },
 };
@@ -59,7 +60,8 @@ export function balancingOf(behind: Behind, mode: Mode): BalancingBehind {
   return {
     async inventory() {
       const all = (await behind.all()).map(([kind, { name, ports, portRange, allPorts, allowed }]) => ({
-        ...{ kind, name: `${name} ${JSON.stringify([ports, portRange, allPorts, allowed])}` },
+        kind,
+        name: `${name} ${JSON.stringify([ports, portRange, allPorts, allowed])}`,
       }));
       const inGroups = (await behind.members()).flatMap(([name, set]) =>
         [...set].map((one) => ({ kind: `in ${name}`, name: one })),
@@ -116,7 +118,9 @@ const collections = [
   ...['forwardingRules', 'backendServices', 'targetPools', 'healthChecks', 'addresses'].map(
     (one) => `${region}/${one}`,
   ),
-  ...['global/healthChecks', 'global/httpHealthChecks', 'global/firewalls'],
+  'global/healthChecks',
+  'global/httpHealthChecks',
+  'global/firewalls',
   ...groupZones.map((zone) => `zones/${zone}/instanceGroups`),
 ];
 

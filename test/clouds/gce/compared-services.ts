@@ -27,7 +27,10 @@ export const comparedServices: readonly ComparedService[] = (
     { name: 'internal', ports: [{ port: 83 }], annotations: internal },
     { name: 'internal-local', ports: [{ port: 84, protocol: 'UDP' }], annotations: internal, localPort: 32_101 },
     {
-      ...{ name: 'internal-wide', ports: [{ port: 85 }], hasAffinity: true, sourceRanges: ['10.0.0.0/8'] },
+      name: 'internal-wide',
+      ports: [{ port: 85 }],
+      hasAffinity: true,
+      sourceRanges: ['10.0.0.0/8'],
       annotations: {
         ...internal,
         'networking.gke.io/internal-load-balancer-allow-global-access': 'true',
@@ -45,7 +48,8 @@ export function objectOf({ name, uid, annotations, ports, localPort, hasAffinity
   return {
     metadata: { namespace: 'default', name, uid, annotations: annotations ?? {} },
     spec: {
-      ...{ type: 'LoadBalancer', sessionAffinity: hasAffinity ? 'ClientIP' : 'None' },
+      type: 'LoadBalancer',
+      sessionAffinity: hasAffinity ? 'ClientIP' : 'None',
       ports: ports.map(({ port, protocol = 'TCP' }) => ({ name: `p${port}`, port, protocol, nodePort })),
       externalTrafficPolicy: localPort === undefined ? 'Cluster' : 'Local',
       ...(localPort !== undefined && { healthCheckNodePort: localPort }),
@@ -58,11 +62,19 @@ export function objectOf({ name, uid, annotations, ports, localPort, hasAffinity
 export function desiredOf(cluster: string, service: ComparedService): DesiredLoadBalancer {
   const { name, uid, annotations = {}, ports, localPort, hasAffinity, sourceRanges = [] } = service;
   const member = (node: string, zone: string) => ({
-    ...{ node, zone, providerID: `gce://proj/${zone}/${node}`, addresses: ['10.128.0.1'], draining: false },
+    node,
+    zone,
+    providerID: `gce://proj/${zone}/${node}`,
+    addresses: ['10.128.0.1'],
+    draining: false,
   });
   return {
     owner: { cluster, service: uid },
-    ...{ service: `default/${name}`, clusterName: 'kubernetes', annotations, sourceRanges, families: ['IPv4'] },
+    service: `default/${name}`,
+    clusterName: 'kubernetes',
+    annotations,
+    sourceRanges,
+    families: ['IPv4'],
     name: `a${uid.replaceAll('-', '')}`.slice(0, 32),
     ports: ports.map(({ port, protocol = 'TCP' }): DesiredPort => {
       return { name: `p${port}`, port, protocol, nodePort, appProtocol: undefined };
@@ -71,7 +83,11 @@ export function desiredOf(cluster: string, service: ComparedService): DesiredLoa
     trafficPolicy: localPort === undefined ? 'Cluster' : 'Local',
     healthCheck: { port: localPort ?? 10_256, path: '/healthz' },
     members: [member('vm-1', 'us-central1-a'), member('vm-2', 'us-central1-b')],
-    ...{ address: undefined, attach: undefined, mayChangeAddress: false, clusterWideConsent: false },
-    ...{ mayKeepAddress: true, retain: false },
+    address: undefined,
+    attach: undefined,
+    mayChangeAddress: false,
+    clusterWideConsent: false,
+    mayKeepAddress: true,
+    retain: false,
   };
 }

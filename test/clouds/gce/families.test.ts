@@ -77,7 +77,9 @@ describe('families of load balancers of Compute Engine', () => {
       const subnet = { networkTier: 'PREMIUM' };
       fake.balancing.put('regions/us-central1/addresses/four', { address: '192.0.2.4', ...subnet });
       fake.balancing.put('regions/us-central1/addresses/six', {
-        ...{ address: '2600:1900:4000:1:0:9:0:0', prefixLength: 96, ...subnet },
+        address: '2600:1900:4000:1:0:9:0:0',
+        prefixLength: 96,
+        ...subnet,
       });
       const annotations = { ...external, 'networking.gke.io/load-balancer-ip-addresses': 'four,six' };
       example.desired = { ...example.desired, annotations };

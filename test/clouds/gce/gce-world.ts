@@ -168,12 +168,10 @@ export function fakeGceWorld(
   if (mode === 'dual stack')
     fake.balancing.subnets.set('default', { stackType: 'IPV4_IPV6', ipv6AccessType: 'EXTERNAL' });
   const world = gceWorld({
-    ...{
-      clock,
-      conf: mode === 'dual stack' ? `subnetwork-name = default\n${conf}` : conf,
-      http: fake.http,
-      privateKey: fake.identity.privateKey,
-    },
+    clock,
+    conf: mode === 'dual stack' ? `subnetwork-name = default\n${conf}` : conf,
+    http: fake.http,
+    privateKey: fake.identity.privateKey,
     asked: modes[mode],
     onCall,
     behind: behindOf(fake, 'http://gce.test', mode),
@@ -187,7 +185,9 @@ function behindOf(fake: FakeGce, origin: string, mode: Mode): GceBehind {
   const foreign = (destination: string) => `foreign-${destination.replace(/[^0-9]/g, '-')}`;
   const link = (path: string) => `https://www.googleapis.com/compute/v1/projects/${path}`;
   return {
-    ...{ project: fake.project, origin, balancing: balancingOf(behindFake(fake.balancing), mode) },
+    project: fake.project,
+    origin,
+    balancing: balancingOf(behindFake(fake.balancing), mode),
     async createVm(name, zone) {
       const { networkInterfaces = [] } = fake.addVm(name, { in: zone });
       return { addresses: networkInterfaces.flatMap(({ networkIP }) => networkIP ?? []) };

@@ -70,7 +70,10 @@ export async function openGceLife(): Promise<GceLife> {
   }
 
   return {
-    ...{ fake, keyPath, url: served.url, balancers },
+    fake,
+    keyPath,
+    url: served.url,
+    balancers,
     services: {
       web: {},
       inside: { 'networking.gke.io/load-balancer-type': 'Internal' },

@@ -65,16 +65,25 @@ async function mockWorld(mode: Mode): Promise<CloudWorld> {
   const subnet = { name: 'default', stackType: 'IPV4_IPV6', ipv6AccessType: 'EXTERNAL' };
   await mock.send('POST', 'regions/us-central1/subnetworks', subnet);
   const world = gceWorld({
-    ...{ clock, privateKey: tokens.identity.privateKey, asked: modes[mode], conf: 'subnetwork-name = default' },
+    clock,
+    privateKey: tokens.identity.privateKey,
+    asked: modes[mode],
+    conf: 'subnetwork-name = default',
     mutationTimeoutMs: 10_000 * speed,
     http: (request) => (new URL(request.url).pathname === '/token' ? tokens.http(request) : http(request)),
     behind: {
-      ...{ project: 'proj', origin: mock.url, balancing: balancingOf(behindMock(mock), mode) },
+      project: 'proj',
+      origin: mock.url,
+      balancing: balancingOf(behindMock(mock), mode),
       async createVm(name, zone) {
         number += 1n;
         const networkIP = `10.128.0.${Number(number % 250n)}`;
         await insert(zone, {
-          ...{ id: String(number), name, zone: link(`zones/${zone}`), status: 'RUNNING', canIpForward: true },
+          id: String(number),
+          name,
+          zone: link(`zones/${zone}`),
+          status: 'RUNNING',
+          canIpForward: true,
           machineType: link(`zones/${zone}/machineTypes/e2-standard-4`),
           networkInterfaces: [{ name: 'nic0', networkIP, network: link('global/networks/default') }],
         });

@@ -141,7 +141,8 @@ export function createBalancerHarness(options: HarnessOptions = {}): BalancerHar
       const fault = at !== undefined && at === hit?.at ? hit.fault : undefined;
       if (fault === 'crash before') crash();
       const refused = (status: number, code: string, headers: Record<string, string> = {}) => ({
-        ...{ status, header: (name: string) => headers[name] ?? null },
+        status,
+        header: (name: string) => headers[name] ?? null,
         text: JSON.stringify({ error: { code, message: 'fault' } }),
       });
       if (fault === 'unavailable') return refused(503, 'unavailable');
@@ -166,18 +167,26 @@ export function createBalancerHarness(options: HarnessOptions = {}): BalancerHar
       if (mine !== epoch) throw new Crash();
     };
     const client = createClient({
-      ...{ http: http(mine), clock, endpoint: 'http://hetzner.test/v1', authorization: `Bearer ${token}` },
+      http: http(mine),
+      clock,
+      endpoint: 'http://hetzner.test/v1',
+      authorization: `Bearer ${token}`,
       gate: createRateLimiter({ cloud: 'hetzner', clock, random: () => 0.5 }),
-      ...{ onCall: () => undefined, mutationTimeoutMs: 10_000 },
+      onCall: () => undefined,
+      mutationTimeoutMs: 10_000,
     });
     const driver = createLoadBalancerDriver({
-      ...{ client, defaults: new Map(Object.entries({ location: 'fsn1', ...defaults })) },
+      client,
+      defaults: new Map(Object.entries({ location: 'fsn1', ...defaults })),
       network: network && { id: async () => String(network.id) },
       dedicatedServers: dedicated && (async () => dedicated),
     });
     current = driver;
     const made = createEngine<DesireInput>({
-      ...{ driver, cluster, clock, allServicesDeclared: () => true },
+      driver,
+      cluster,
+      clock,
+      allServicesDeclared: () => true,
       permit: () => () => {
         alive();
         const at = counts.permits++;
@@ -224,10 +233,17 @@ export function createBalancerHarness(options: HarnessOptions = {}): BalancerHar
     drive(clock, engine.reconcile(requestOf(desired, more)));
 
   const harness: BalancerHarness = {
-    ...{ clock, fake, members, journals, reconcile },
+    clock,
+    fake,
+    members,
+    journals,
+    reconcile,
     desired: ({ annotations = {}, ...ask } = {}) =>
       desiredFor(owner, [], {
-        ...{ service: 'shop/web', ports: [port(80, 30080), port(443, 30443)], members, ...ask },
+        service: 'shop/web',
+        ports: [port(80, 30080), port(443, 30443)],
+        members,
+        ...ask,
         annotations: Object.fromEntries(Object.entries(annotations).map(([key, value]) => [prefix + key, value])),
       }),
     async settle(desired, more) {
@@ -287,7 +303,7 @@ export function createBalancerHarness(options: HarnessOptions = {}): BalancerHar
       const body = { name, load_balancer_type: 'lb11', algorithm: { type: 'round_robin' }, location: 'fsn1' };
       const { durationMs } = fake.actions;
       fake.actions.durationMs = 0;
-      const call = { ...{ method: 'POST', path: '/v1/load_balancers', query: new URLSearchParams() }, body };
+      const call = { method: 'POST', path: '/v1/load_balancers', query: new URLSearchParams(), body };
       fake.answer({ ...call, authorization: `Bearer ${token}` });
       fake.actions.durationMs = durationMs;
       Object.assign(harness.balancer(name), more);
@@ -300,11 +316,17 @@ export function createBalancerHarness(options: HarnessOptions = {}): BalancerHar
       harness.addBalancer(classicName, {
         labels: { 'hcloud-ccm/service-uid': owner.service },
         services: harness.desired().ports.map(({ port, nodePort }) => ({
-          ...{ protocol: 'tcp', listen_port: port, destination_port: nodePort, proxyprotocol: false, http: undefined },
+          protocol: 'tcp',
+          listen_port: port,
+          destination_port: nodePort,
+          proxyprotocol: false,
+          http: undefined,
           health_check: { protocol: 'tcp', port: nodePort, interval: 15, timeout: 10, retries: 3 },
         })),
         targets: members.map(({ providerID }) => ({
-          ...{ type: 'server', server: { id: Number(providerID.slice('hcloud://'.length)) }, use_private_ip: false },
+          type: 'server',
+          server: { id: Number(providerID.slice('hcloud://'.length)) },
+          use_private_ip: false,
         })),
         ...more,
       }),

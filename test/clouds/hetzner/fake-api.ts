@@ -56,7 +56,10 @@ export function createActions(clock: Clock, nextId: () => number): FakeActions {
     const { id, command, resources, startedAt, endsAt, error, done } = action;
     const progress = done ? 100 : Math.floor((100 * (clock.now() - startedAt)) / (endsAt - startedAt));
     return {
-      ...{ id, command, progress, resources },
+      id,
+      command,
+      progress,
+      resources,
       status: !done ? 'running' : error === null ? 'success' : 'error',
       started: new Date(startedAt).toISOString(),
       finished: done ? new Date(endsAt).toISOString() : null,
@@ -104,8 +107,12 @@ export function pageOf(collection: string, all: readonly Json[], query: URLSearc
   if (query.get('sort') === 'id:desc') hits.reverse();
   const last = Math.max(1, Math.ceil(hits.length / perPage));
   const pagination = {
-    ...{ page, per_page: perPage, last_page: last, total_entries: hits.length },
-    ...{ previous_page: page > 1 ? page - 1 : null, next_page: page < last ? page + 1 : null },
+    page,
+    per_page: perPage,
+    last_page: last,
+    total_entries: hits.length,
+    previous_page: page > 1 ? page - 1 : null,
+    next_page: page < last ? page + 1 : null,
   };
   return {
     status: 200,

@@ -13,8 +13,14 @@ export function showBalancer(one: FakeBalancer, selected: (selector: string) => 
     dns_ptr: one.dnsPtrs.get(ip) ?? `static.${ip}.clients.your-server.de`,
   });
   return {
-    ...{ id: one.id, name: one.name, created: one.created, labels: one.labels, location: one.place },
-    ...{ load_balancer_type: one.type, algorithm: { type: one.algorithm }, protection: { delete: one.isProtected } },
+    id: one.id,
+    name: one.name,
+    created: one.created,
+    labels: one.labels,
+    location: one.place,
+    load_balancer_type: one.type,
+    algorithm: { type: one.algorithm },
+    protection: { delete: one.isProtected },
     public_net: { enabled: one.isPublic, ipv4: address(one.ipv4, one.id + 1), ipv6: address(one.ipv6, one.id + 2) },
     private_net: one.privateNets,
     services: one.services.map(({ http, ...service }) => ({ ...service, ...(http === undefined ? {} : { http }) })),
@@ -23,12 +29,17 @@ export function showBalancer(one: FakeBalancer, selected: (selector: string) => 
         ? { ...target, health_status }
         : { ...target, targets: selected(target.label_selector.selector).map((id) => underSelector(id, target)) },
     ),
-    ...{ included_traffic: 21_990_232_555_520, outgoing_traffic: null, ingoing_traffic: null },
+    included_traffic: 21_990_232_555_520,
+    outgoing_traffic: null,
+    ingoing_traffic: null,
   };
 }
 
 const underSelector = (id: number, { use_private_ip }: FakeTarget) => ({
-  ...{ type: 'server', server: { id }, use_private_ip, health_status: [] },
+  type: 'server',
+  server: { id },
+  use_private_ip,
+  health_status: [],
 });
 
 /** POST /load_balancers. */
@@ -39,12 +50,21 @@ export function createBalancer(fake: FakeHetzner, { body }: FakeCall): FakeAnswe
   const place = placeOf(body);
   const id = fake.nextId(3);
   const one: FakeBalancer = {
-    ...{ id, name, place, created: fake.now(), labels: labelsOf(body, {}) },
-    ...{ type: named(balancerTypes, 'load balancer type', body['load_balancer_type']), isProtected: false },
+    id,
+    name,
+    place,
+    created: fake.now(),
+    labels: labelsOf(body, {}),
+    type: named(balancerTypes, 'load balancer type', body['load_balancer_type']),
+    isProtected: false,
     algorithm: algorithmOf((body['algorithm'] as Json | undefined) ?? { type: 'round_robin' }),
-    ...{ ipv4: `192.0.2.${id % 250}`, ipv6: `2001:db8:1b::${id.toString(16)}`, dnsPtrs: new Map() },
+    ipv4: `192.0.2.${id % 250}`,
+    ipv6: `2001:db8:1b::${id.toString(16)}`,
+    dnsPtrs: new Map(),
     isPublic: body['public_interface'] !== false,
-    ...{ privateNets: [], services: [], targets: [] },
+    privateNets: [],
+    services: [],
+    targets: [],
   };
   if (fake.balancers.size >= fake.maxBalancers) throw limit('load_balancer_limit');
   if (body['network'] !== undefined) attach(fake, one, { network: body['network'] });
@@ -232,8 +252,14 @@ function serviceOf(fake: FakeHetzner, body: Json, before: FakeService | undefine
 
 function httpOf(fake: FakeHetzner, protocol: string, body: Json, before: Json = {}): Json {
   const http: Json = {
-    ...{ cookie_name: 'HCLBSTICKY', cookie_lifetime: 300, certificates: [], redirect_http: false },
-    ...{ sticky_sessions: false, timeout_idle: 60, ...before, ...body },
+    cookie_name: 'HCLBSTICKY',
+    cookie_lifetime: 300,
+    certificates: [],
+    redirect_http: false,
+    sticky_sessions: false,
+    timeout_idle: 60,
+    ...before,
+    ...body,
   };
   between(http, 'cookie_lifetime', 30, 86_400, 300);
   const certificates = http['certificates'] as number[];
@@ -256,7 +282,7 @@ function healthCheckOf(body: Json, before: Json = {}, destination: number): Json
   const http = (all['http'] as Json | undefined) ?? {};
   return {
     ...kept,
-    http: { ...{ domain: '', path: '/', response: '', status_codes: ['2??', '3??'], tls: false }, ...http },
+    http: { domain: '', path: '/', response: '', status_codes: ['2??', '3??'], tls: false, ...http },
   };
 }
 

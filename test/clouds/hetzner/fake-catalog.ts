@@ -5,7 +5,7 @@ const price = { net: '0.0100', gross: '0.0119' };
 
 function location(id: number, name: string, zone: string, city: string, country: string) {
   const description = `${city} DC Park ${id}`;
-  return { ...{ id, name, description, country, city, network_zone: zone }, latitude: 50.47612, longitude: 12.370071 };
+  return { id, name, description, country, city, network_zone: zone, latitude: 50.47612, longitude: 12.370071 };
 }
 
 export type FakeLocation = ReturnType<typeof location>;
@@ -18,14 +18,17 @@ export const locations: readonly FakeLocation[] = [
 ];
 
 const prices = locations.map(({ name }) => ({
-  ...{ location: name, price_hourly: price, price_monthly: price },
-  ...{ included_traffic: 21_990_232_555_520, price_per_tb_traffic: price },
+  location: name,
+  price_hourly: price,
+  price_monthly: price,
+  included_traffic: 21_990_232_555_520,
+  price_per_tb_traffic: price,
 }));
 
 function balancerType(id: number, name: string, max: readonly [number, number, number, number]) {
   const [max_services, max_targets, max_connections, max_assigned_certificates] = max;
   const limits = { max_services, max_targets, max_connections, max_assigned_certificates };
-  return { ...{ id, name, description: name.toUpperCase(), deprecated: null, prices }, ...limits };
+  return { id, name, description: name.toUpperCase(), deprecated: null, prices, ...limits };
 }
 
 export type FakeBalancerType = ReturnType<typeof balancerType>;
@@ -37,8 +40,19 @@ export const balancerTypes: readonly FakeBalancerType[] = [
 ];
 
 export const serverType: Json = {
-  ...{ id: 22, name: 'cpx11', description: 'CPX 11', cores: 2, memory: 2, disk: 40, deprecated: false, prices },
-  ...{ storage_type: 'local', cpu_type: 'shared', architecture: 'x86', category: 'regular_purpose', deprecation: null },
+  id: 22,
+  name: 'cpx11',
+  description: 'CPX 11',
+  cores: 2,
+  memory: 2,
+  disk: 40,
+  deprecated: false,
+  prices,
+  storage_type: 'local',
+  cpu_type: 'shared',
+  architecture: 'x86',
+  category: 'regular_purpose',
+  deprecation: null,
   locations: [],
 };
 

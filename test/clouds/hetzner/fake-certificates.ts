@@ -9,7 +9,9 @@ export function showCertificate(fake: FakeHetzner, one: FakeCertificate): Json {
   );
   return {
     ...one,
-    ...{ fingerprint: '03:c7:55:9b', not_valid_before: one.created, not_valid_after: '2027-01-01T00:00:00Z' },
+    fingerprint: '03:c7:55:9b',
+    not_valid_before: one.created,
+    not_valid_after: '2027-01-01T00:00:00Z',
     used_by: uses.map(({ id }) => ({ id, type: 'load_balancer' })),
     status: one.type === 'uploaded' ? null : { issuance: 'completed', renewal: 'scheduled', error: null },
   };
@@ -25,7 +27,10 @@ export function createCertificate(fake: FakeHetzner, { body }: FakeCall): FakeAn
     throw invalidInput('certificate', 'certificate and private_key are required');
   if (type === 'managed' && !Array.isArray(domains)) throw invalidInput('domain_names', 'is required');
   const one: FakeCertificate = {
-    ...{ id: fake.nextId(), name, created: fake.now(), labels: labelsOf(body, {}) },
+    id: fake.nextId(),
+    name,
+    created: fake.now(),
+    labels: labelsOf(body, {}),
     type: type === 'managed' ? 'managed' : 'uploaded',
     domain_names: type === 'managed' ? (domains as string[]) : ['example.com'],
     certificate: typeof certificate === 'string' ? certificate : '-----BEGIN CERTIFICATE-----\n...',

@@ -100,7 +100,8 @@ export function createFakeHetzner(clock: Clock): FakeHetzner {
     fake.actions.settle();
     const robot = call.path.startsWith('/robot/');
     const headers = {
-      ...{ 'ratelimit-limit': '3600', 'ratelimit-remaining': '3000' },
+      'ratelimit-limit': '3600',
+      'ratelimit-remaining': '3000',
       'ratelimit-reset': String(Math.ceil(clock.now() / 1000) + 600),
     };
     try {
@@ -126,9 +127,21 @@ export function createFakeHetzner(clock: Clock): FakeHetzner {
   }
 
   const fake: FakeHetzner = {
-    ...{ calls: [], servers: new Map(), networks: new Map(), balancers: new Map(), certificates: new Map() },
-    ...{ dedicated: new Map(), actions: createActions(clock, nextId), maxRoutes: 100, maxBalancers: 100 },
-    ...{ showsDatacentre: true, isReadOnly: false, deletesByAction: true, fault: undefined, nextId, answer },
+    calls: [],
+    servers: new Map(),
+    networks: new Map(),
+    balancers: new Map(),
+    certificates: new Map(),
+    dedicated: new Map(),
+    actions: createActions(clock, nextId),
+    maxRoutes: 100,
+    maxBalancers: 100,
+    showsDatacentre: true,
+    isReadOnly: false,
+    deletesByAction: true,
+    fault: undefined,
+    nextId,
+    answer,
     now: () => new Date(clock.now()).toISOString(),
     showBalancer: (one) => showBalancer(one, fake.selected),
     selected: (selector) =>
@@ -139,9 +152,15 @@ export function createFakeHetzner(clock: Clock): FakeHetzner {
     addServer(name, { place = 'fsn1', network } = {}) {
       const id = nextId(3);
       const server: FakeServer = {
-        ...{ id, name, created: fake.now(), status: 'running', privateNets: [], labels: {} },
+        id,
+        name,
+        created: fake.now(),
+        status: 'running',
+        privateNets: [],
+        labels: {},
         place: locations.find((one) => one.name === place) as FakeLocation,
-        ...{ ipv4: `198.51.${(id >> 8) % 250}.${id % 250}`, ipv6: `2001:db8:${id.toString(16)}::/64` },
+        ipv4: `198.51.${(id >> 8) % 250}.${id % 250}`,
+        ipv6: `2001:db8:${id.toString(16)}::/64`,
       };
       fake.servers.set(id, server);
       const net = network === undefined ? undefined : fake.networks.get(network);
@@ -161,7 +180,13 @@ export function createFakeHetzner(clock: Clock): FakeHetzner {
       const gateway = range.replace(/\.0\/\d+$/, '.1');
       const subnets = [{ type: 'cloud', ip_range: subnet, network_zone: 'eu-central', gateway }];
       const network: FakeNetwork = {
-        ...{ id: nextId(), name, created: fake.now(), ip_range: range, subnets, routes: [], labels: {} },
+        id: nextId(),
+        name,
+        created: fake.now(),
+        ip_range: range,
+        subnets,
+        routes: [],
+        labels: {},
         members: new Map(),
       };
       fake.networks.set(network.id, network);

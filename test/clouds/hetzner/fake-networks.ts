@@ -18,7 +18,10 @@ export function showNetwork(network: FakeNetwork, servers: readonly number[], ba
   const { members: _, ...shown } = network;
   return {
     ...shown,
-    ...{ servers, load_balancers: balancers, protection: { delete: false }, expose_routes_to_vswitch: false },
+    servers,
+    load_balancers: balancers,
+    protection: { delete: false },
+    expose_routes_to_vswitch: false,
   };
 }
 

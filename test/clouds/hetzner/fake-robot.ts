@@ -19,8 +19,14 @@ const gone = () => new FakeRefusal(404, 'SERVER_NOT_FOUND', 'server not found');
 export function answerRobot(servers: ReadonlyMap<number, FakeDedicatedServer>, { path }: FakeCall): FakeAnswer {
   const show = ({ operatingStatus: _, ...server }: FakeDedicatedServer) => ({
     server: {
-      ...{ ...server, traffic: 'unlimited', status: 'ready', cancelled: false, paid_until: '2026-12-31' },
-      ...{ ip: server.server_ip === null ? [] : [server.server_ip], subnet: null, linked_storagebox: null },
+      ...server,
+      traffic: 'unlimited',
+      status: 'ready',
+      cancelled: false,
+      paid_until: '2026-12-31',
+      ip: server.server_ip === null ? [] : [server.server_ip],
+      subnet: null,
+      linked_storagebox: null,
     },
   });
   if (path === '/server') {

@@ -73,15 +73,21 @@ export interface HetznerWorld extends CloudWorld {
 
 /** The variables that dedicated servers of the fake are served with. */
 export const withRobot = {
-  ...{ ROBOT_ENABLED: 'true', ROBOT_USER: robotUser.user, ROBOT_PASSWORD: robotUser.password },
-  ...{ ROBOT_ENDPOINT: 'http://hetzner.test/robot', HCLOUD_NETWORK_ROUTES_ENABLED: 'false' },
+  ROBOT_ENABLED: 'true',
+  ROBOT_USER: robotUser.user,
+  ROBOT_PASSWORD: robotUser.password,
+  ROBOT_ENDPOINT: 'http://hetzner.test/robot',
+  HCLOUD_NETWORK_ROUTES_ENABLED: 'false',
 };
 
 function inProcess(): Served {
   const clock = fakeClock();
   const fake = createFakeHetzner(clock);
   return {
-    ...{ clock, fake, endpoint, http: fake.http },
+    clock,
+    fake,
+    endpoint,
+    http: fake.http,
     during: (work) => advanceDuring(clock, work),
     pass: (ms) => clock.advance(ms),
   };
@@ -190,9 +196,21 @@ function inventoryOf({ name, services, targets, privateNets }: FakeBalancer): In
 
 function foreignBalancer(fake: FakeHetzner, id: number, name: string, labels: Json): FakeBalancer {
   return {
-    ...{ id, name, labels, created: fake.now(), place: locations[0]!, type: balancerTypes[0]! },
-    ...{ ipv4: `192.0.2.${id % 250}`, ipv6: `2001:db8:1b::${id.toString(16)}`, dnsPtrs: new Map() },
-    ...{ algorithm: 'round_robin', isPublic: true, isProtected: false, privateNets: [], services: [], targets: [] },
+    id,
+    name,
+    labels,
+    created: fake.now(),
+    place: locations[0]!,
+    type: balancerTypes[0]!,
+    ipv4: `192.0.2.${id % 250}`,
+    ipv6: `2001:db8:1b::${id.toString(16)}`,
+    dnsPtrs: new Map(),
+    algorithm: 'round_robin',
+    isPublic: true,
+    isProtected: false,
+    privateNets: [],
+    services: [],
+    targets: [],
   };
 }
 

@@ -46,7 +46,8 @@ export async function createBalancerHarness(options: HuaweiWorldOptions = {}): P
   const balancers = (await world.open()).loadBalancers!;
 
   const harness: BalancerHarness = {
-    ...{ world, vms },
+    world,
+    vms,
     desired({ annotations = {}, ...ask } = {}) {
       const keys = Object.entries(annotations).map(([name, value]) => [prefix + name, value]);
       return desiredFor(owner, vms, { service: 'shop/web', ...ask, annotations: Object.fromEntries(keys) });
@@ -103,7 +104,10 @@ export function makeAsClassic(
   const made = isShared
     ? makeShared(fake, { name, description, vip_subnet_id: subnet.neutron })
     : makeBalancer(fake, {
-        ...{ name, description, vip_subnet_cidr_id: subnet.neutron, availability_zone_list: [`${region}a`] },
+        name,
+        description,
+        vip_subnet_cidr_id: subnet.neutron,
+        availability_zone_list: [`${region}a`],
       });
   const one = fake.balancing.loadbalancers.get(String(made['id']))!;
   if (on !== undefined) on.on = one.id;

@@ -23,7 +23,8 @@ const asks: readonly Partial<DesiredLoadBalancer>[] = [
   { annotations: named({ 'eip-auto-create-option': '{"bandwidth_size":5}' }), sourceRanges: ['192.0.2.0/24'] },
   {
     annotations: named({
-      ...{ class: 'shared', 'eip-auto-create-option': '{"share_type":"WHOLE","share_id":"bw-1"}' },
+      class: 'shared',
+      'eip-auto-create-option': '{"share_type":"WHOLE","share_id":"bw-1"}',
       'health-check-flag': 'off',
     }),
   },
@@ -110,8 +111,12 @@ describe("the vendor's clients for Python", () => {
     const { HUAWEI_PYTHON: _, ...outer } = process.env;
     const env = {
       ...outer,
-      ...{ HUAWEI_URL: served.url, HUAWEI_AK: accessKey.id, HUAWEI_SK: accessKey.secret },
-      ...{ HUAWEI_PROJECT: fake.project, HUAWEI_VPC: vpcId, HUAWEI_SUBNET: subnet.neutron },
+      HUAWEI_URL: served.url,
+      HUAWEI_AK: accessKey.id,
+      HUAWEI_SK: accessKey.secret,
+      HUAWEI_PROJECT: fake.project,
+      HUAWEI_VPC: vpcId,
+      HUAWEI_SUBNET: subnet.neutron,
     };
     const sent = JSON.stringify(await exchanges());
     const script = `${import.meta.dirname}/clients/drive.py`;

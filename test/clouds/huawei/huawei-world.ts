@@ -20,8 +20,14 @@ import type { FakeProject } from './fake/fake-project.ts';
 export const huaweiCapabilities: CloudCapabilities = {
   deletedVm: 'absent',
   loadBalancers: {
-    ...{ protocols: ['TCP', 'UDP'], sourceRanges: true, sessionAffinity: true, uniqueNames: false, attach: false },
-    ...{ drains: true, retain: true, refusesMembers: false },
+    protocols: ['TCP', 'UDP'],
+    sourceRanges: true,
+    sessionAffinity: true,
+    uniqueNames: false,
+    attach: false,
+    drains: true,
+    retain: true,
+    refusesMembers: false,
     calls: { first: 10, further: 10, member: 2, removal: 2 },
   },
   routes: { tags: true, blackholes: true, quota: false },
@@ -50,8 +56,12 @@ export interface HuaweiWorld extends CloudWorld {
 
 export function configOf(endpoint: string, env: Readonly<Record<string, string>> = {}) {
   const variables = {
-    ...{ REGION: region, ACCESS_KEY_ID: accessKey.id, SECRET_ACCESS_KEY: accessKey.secret, ROUTER_ID: vpcId },
-    ...{ HUAWEICLOUD_ENDPOINT: endpoint, HUAWEICLOUD_METADATA_ENDPOINT: endpoint },
+    REGION: region,
+    ACCESS_KEY_ID: accessKey.id,
+    SECRET_ACCESS_KEY: accessKey.secret,
+    ROUTER_ID: vpcId,
+    HUAWEICLOUD_ENDPOINT: endpoint,
+    HUAWEICLOUD_METADATA_ENDPOINT: endpoint,
   };
   const config = readConfig(undefined, { ...variables, ...env });
   if ('reportOnly' in config) throw new Error(config.reportOnly);
@@ -61,21 +71,31 @@ export function configOf(endpoint: string, env: Readonly<Record<string, string>>
 const annotated = (values: Readonly<Record<string, string>>) =>
   Object.fromEntries(Object.entries(values).map(([name, value]) => [prefix + name, value]));
 const everySetting = annotated({
-  ...{ 'eip-auto-create-option': '{"bandwidth_size":5}', 'keep-eip': 'false', 'lb-algorithm': 'LEAST_CONNECTIONS' },
-  ...{ 'session-affinity-flag': 'on', 'session-affinity-option': '{"type":"SOURCE_IP","persistence_timeout":15}' },
-  ...{
-    'health-check-option': '{"delay":10,"timeout":5,"max_retries":4}',
-    'availability-zones': `${region}a;${region}b`,
-  },
-  ...{ 'subnet-id': subnet.id, 'idle-timeout': '600', 'enable-cross-vpc': 'true' },
+  'eip-auto-create-option': '{"bandwidth_size":5}',
+  'keep-eip': 'false',
+  'lb-algorithm': 'LEAST_CONNECTIONS',
+  'session-affinity-flag': 'on',
+  'session-affinity-option': '{"type":"SOURCE_IP","persistence_timeout":15}',
+  'health-check-option': '{"delay":10,"timeout":5,"max_retries":4}',
+  'availability-zones': `${region}a;${region}b`,
+  'subnet-id': subnet.id,
+  'idle-timeout': '600',
+  'enable-cross-vpc': 'true',
 });
 const sharedSetting = annotated({
-  ...{ class: 'shared', 'eip-auto-create-option': '{"share_type":"WHOLE","share_id":"bandwidth-1"}' },
-  ...{ 'enable-transparent-client-ip': 'true', 'health-check-flag': 'off' },
+  class: 'shared',
+  'eip-auto-create-option': '{"share_type":"WHOLE","share_id":"bandwidth-1"}',
+  'enable-transparent-client-ip': 'true',
+  'health-check-flag': 'off',
 });
 const webSetting = annotated({
-  ...{ 'x-forwarded-host': 'true', 'default-tls-container-ref': '0b0a2b5d5f2d1c4a', 'request-timeout': '30' },
-  ...{ 'response-timeout': '90', 'session-affinity-flag': 'on', 'l4-flavor-id': 'l4', 'l7-flavor-id': 'l7' },
+  'x-forwarded-host': 'true',
+  'default-tls-container-ref': '0b0a2b5d5f2d1c4a',
+  'request-timeout': '30',
+  'response-timeout': '90',
+  'session-affinity-flag': 'on',
+  'l4-flavor-id': 'l4',
+  'l7-flavor-id': 'l7',
 });
 
 /** Names and ids of Services are left out: two runs are compared. */
@@ -104,7 +124,11 @@ export function huaweiWorld({ env = {}, onCall = () => {} }: HuaweiWorldOptions 
   let made = 0;
 
   return {
-    ...{ cluster: randomUUID(), fake, clock, mutations: sent.mutations, loseAnswer: sent.loseAnswer },
+    cluster: randomUUID(),
+    fake,
+    clock,
+    mutations: sent.mutations,
+    loseAnswer: sent.loseAnswer,
     during: (work) => advanceDuring(clock, work),
     pass: (ms) => clock.advance(ms),
     async open(wrap) {

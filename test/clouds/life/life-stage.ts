@@ -53,7 +53,11 @@ export async function openLifeStage<Cloud extends ClusterCloud>(
     if (!idle) controller.start();
     const wait: LifeStage['wait'] = (what, probe, timeoutMs = waitMs) => controller.until(what, timeoutMs, probe);
     return {
-      ...{ controller, clouds, machines, join, wait },
+      controller,
+      clouds,
+      machines,
+      join,
+      wait,
       async nodeNamed(name) {
         const { status, body } = await controller.rest.call('GET', `/api/v1/nodes/${name}`);
         return status === 200 ? body : undefined;

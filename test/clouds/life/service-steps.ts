@@ -68,7 +68,9 @@ export const createStep: LifeStep<ClusterCloud> = {
     const all = servicesOf(stage);
     for (const { name, annotations } of all)
       await controller.rest.must('POST', services, {
-        ...{ apiVersion: 'v1', kind: 'Service', metadata: { name, annotations } },
+        apiVersion: 'v1',
+        kind: 'Service',
+        metadata: { name, annotations },
         spec: { type: 'LoadBalancer', selector: { app: 'web' }, ports: [{ name: 'http', port: 80 }] },
       });
     for (const service of all) {

@@ -100,8 +100,12 @@ async function routesLife(atomic: boolean): Promise<FakeOpenStack> {
   assert.ok(cloud.routes && fake);
   const always = { permit: () => {} };
   const route: DesiredRoute = {
-    ...{ cluster: 'c', node: 'node-1', nodeUid: 'u', destination: '10.244.1.0/24' },
-    ...{ providerID: vm.providerID, addresses: vm.addresses },
+    cluster: 'c',
+    node: 'node-1',
+    nodeUid: 'u',
+    destination: '10.244.1.0/24',
+    providerID: vm.providerID,
+    addresses: vm.addresses,
   };
   const made = await world.during(cloud.routes.create(route, always));
   await world.during(cloud.routes.remove(made, always));

@@ -72,7 +72,9 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   async function startAgent(vm: CloudVm, service: MetadataService) {
     const id = idOf(vm);
     const proxy = await startMetadataProxy(service, {
-      ...{ id, projectId: options.projectId, address: vm.addresses[0] ?? '' },
+      id,
+      projectId: options.projectId,
+      address: vm.addresses[0] ?? '',
     });
     const place = join(folder, 'agents', vm.name);
     const mount = await createAgentPod(rest, vm.name, place);
@@ -107,7 +109,11 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
     async boot(vm) {
       const systemUuid = idOf(vm);
       const kubelet = createKubelet({
-        ...{ rest, name: vm.name, token: api.nodeToken(vm.name), systemUuid, leaseRenewMs: shortened.kubeletLeaseMs },
+        rest,
+        name: vm.name,
+        token: api.nodeToken(vm.name),
+        systemUuid,
+        leaseRenewMs: shortened.kubeletLeaseMs,
       });
       await kubelet.start();
       const running = options.metadata === undefined ? undefined : await startAgent(vm, options.metadata);
@@ -162,7 +168,11 @@ async function startApi(nodeNames: readonly string[]) {
 async function controllerArgs(files: { kubeconfig: string; cloudConfig: string; podRange: string }) {
   const ports = await freePorts('report', 'secure');
   return [
-    ...['--max-semi-space-size=1', '--max-old-space-size=128', '--optimize-for-size', controllerMain, 'run'],
+    '--max-semi-space-size=1',
+    '--max-old-space-size=128',
+    '--optimize-for-size',
+    controllerMain,
+    'run',
     `--kubeconfig=${files.kubeconfig}`,
     '--cloud-provider=openstack',
     `--cloud-config=${files.cloudConfig}`,

@@ -33,7 +33,9 @@ export async function startCountingProxy(keystone: string): Promise<CountingProx
       const body = await bytesOf(request);
       const headers = Object.entries(request.headers).filter(([name]) => !ofConnection.test(name));
       const answer = await fetch(`${origins[Number(at)]}${rest}`, {
-        ...{ method, headers: headers.map(([name, value]) => [name, String(value)]), redirect: 'manual' },
+        method,
+        headers: headers.map(([name, value]) => [name, String(value)]),
+        redirect: 'manual',
         ...(body.length > 0 && { body }),
       });
       const text = await answer.text();

@@ -39,7 +39,10 @@ describe(`a cluster on OpenStack, cloud ${process.env['OS_CLOUD']}`, () => {
       vms.push({ name, providerID: `openstack:///${id}`, addresses: networks.flat().map(({ addr }) => addr), zone });
     }
     cluster = await startCluster({
-      ...{ nodeNames, podRange: `${podPrefix}0.0/16`, env: process.env, projectId: connection.projectId },
+      nodeNames,
+      podRange: `${podPrefix}0.0/16`,
+      env: process.env,
+      projectId: connection.projectId,
       cloudConfig: configOf(await anotherCredential()),
       metadata: await metadataService(process.env),
     });
@@ -187,9 +190,12 @@ describe(`a cluster on OpenStack, cloud ${process.env['OS_CLOUD']}`, () => {
 
   it('gives a Service a load balancer of Octavia with its nodes as members and a floating IP', async () => {
     await cluster.rest.must('POST', services, {
-      ...{ apiVersion: 'v1', kind: 'Service', metadata: { name: 'web', namespace: 'default' } },
+      apiVersion: 'v1',
+      kind: 'Service',
+      metadata: { name: 'web', namespace: 'default' },
       spec: {
-        ...{ type: 'LoadBalancer', selector: { app: 'web' } },
+        type: 'LoadBalancer',
+        selector: { app: 'web' },
         ports: [
           { name: 'http', port: 80 },
           { name: 'dns', port: 53, protocol: 'UDP' },

@@ -22,8 +22,13 @@ export function fakeOpenStack(fake = createFakeOpenStack()): FakeOpenStack {
   fake.subnets.push({ id: 'subnet-public', networkId: 'net-public', cidr: '203.0.113.0/24', name: 'public-subnet' });
   fake.routers.set(routerId, { id: routerId, routes: [], revision: 1 });
   fake.ports.push({
-    ...{ id: 'router-port', deviceId: routerId, networkId, subnetId, ips: ['10.20.0.1'] },
-    ...{ deviceOwner: 'network:router_interface', portSecurity: false },
+    id: 'router-port',
+    deviceId: routerId,
+    networkId,
+    subnetId,
+    ips: ['10.20.0.1'],
+    deviceOwner: 'network:router_interface',
+    portSecurity: false,
   });
   return fake;
 }
@@ -55,7 +60,12 @@ router-id = ${routerId}
 ${config}`;
   const inner = fakeHttp(fake);
   return openStackWorld({
-    ...{ cluster, behind: behindOf(fake), octavia: octavia(fake, cluster, clock), clock, env: {}, onCall },
+    cluster,
+    behind: behindOf(fake),
+    octavia: octavia(fake, cluster, clock),
+    clock,
+    env: {},
+    onCall,
     file: { path: 'cloud.conf', text },
     readText: async () => undefined,
     /** An answer that never comes ends with the time of the request. */

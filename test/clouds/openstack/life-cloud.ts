@@ -73,7 +73,9 @@ export async function openOpenStackLife(): Promise<OpenStackLife> {
     }));
 
   return {
-    ...{ fake, octavia, balancers },
+    fake,
+    octavia,
+    balancers,
     served: {
       cloud: 'openstack',
       configText: `[Global]

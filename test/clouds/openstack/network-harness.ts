@@ -79,10 +79,16 @@ export function networkHarness(manageSecurityGroups = false, layer4 = false): Ne
   const edge = addFloatingIps(fake);
   const clock = fakeClock();
   const client = createClient({
-    ...{ http: fakeHttp(fake), clock, gates: createGates({ clock, random: () => 0.5 }), onCall: () => {} },
+    http: fakeHttp(fake),
+    clock,
+    gates: createGates({ clock, random: () => 0.5 }),
+    onCall: () => {},
     authUrl: `${fake.authUrl}/v3`,
     credential: { method: 'password', user: { id: 'u1' }, password, scope: { project: { id: 'p1' } } },
-    ...{ interface: 'public', region: undefined, timeoutMs: 60_000, mutationTimeoutMs: 10_000 },
+    interface: 'public',
+    region: undefined,
+    timeoutMs: 60_000,
+    mutationTimeoutMs: 10_000,
   });
   const balancers = new Map<string, StubBalancer>();
   const config = { manageSecurityGroups };
@@ -112,7 +118,8 @@ export function networkHarness(manageSecurityGroups = false, layer4 = false): Ne
   };
   const kinds: Kind[] = [
     {
-      ...{ kind: 'load balancer', again: 'safe' },
+      kind: 'load balancer',
+      retryCreate: 'atOnce',
       compare({ body }, spec) {
         const isVip = (body as Vip).tags.length > 0;
         return spec === undefined || spec === isVip
@@ -124,8 +131,13 @@ export function networkHarness(manageSecurityGroups = false, layer4 = false): Ne
         const port = { id: randomUUID(), deviceId: `lb-${id}`, deviceOwner: 'Octavia', networkId, subnetId };
         fake.ports.push({ ...port, ips: [`10.20.9.${balancers.size + 1}`] });
         const made: StubBalancer = {
-          ...{ id, name: 'web', vipAddress: `10.20.9.${balancers.size + 1}`, vipPortId: port.id, isShared: false },
-          ...{ owner, tags: spec === true ? [tag(octaviaTags.address, 'vip')] : [] },
+          id,
+          name: 'web',
+          vipAddress: `10.20.9.${balancers.size + 1}`,
+          vipPortId: port.id,
+          isShared: false,
+          owner,
+          tags: spec === true ? [tag(octaviaTags.address, 'vip')] : [],
         };
         balancers.set(id, made);
         return { id, found: shown(made) };
@@ -150,17 +162,21 @@ export function networkHarness(manageSecurityGroups = false, layer4 = false): Ne
       },
     },
     {
-      ...{ kind: networkKinds.vipPort, within: 'load balancer', inline: true, again: 'safe' },
+      kind: networkKinds.vipPort,
+      within: 'load balancer',
+      inline: true,
+      retryCreate: 'atOnce',
       compare: () => ({ same: true }),
     },
-    { kind: 'guest', within: 'load balancer', again: 'safe', compare: () => ({ same: true }) },
+    { kind: 'guest', within: 'load balancer', retryCreate: 'atOnce', compare: () => ({ same: true }) },
   ];
 
   function start(): Engine<DesireInput> {
     const vipPorts = async () => [...balancers.values()].map(({ vipPortId }) => vipPortId);
     const network = createNetworkResources({ client, config, clock, vipPorts });
     const driver: Driver<DesireInput> = {
-      ...{ kinds: [...kinds, ...network.kinds], readers: [network.join(reader)] },
+      kinds: [...kinds, ...network.kinds],
+      readers: [network.join(reader)],
       poll: async () => new Map(),
       desire(input): Desire {
         const { settings } = harness;
@@ -169,11 +185,19 @@ export function networkHarness(manageSecurityGroups = false, layer4 = false): Ne
         last = desireAddress({ input, settings, facts, own });
         const main: Want = { kind: 'load balancer', key: 'main', spec: last.vip, summary: 'load balancer' };
         const vip: Want = {
-          ...{ kind: networkKinds.vipPort, key: 'main', within: 'load balancer/main', spec: undefined },
+          kind: networkKinds.vipPort,
+          key: 'main',
+          within: 'load balancer/main',
+          spec: undefined,
           summary: vipPortName,
         };
         const groups = desireGroup({
-          ...{ input, settings, features, config, facts, vipSubnetId: subnetId },
+          input,
+          settings,
+          features,
+          config,
+          facts,
+          vipSubnetId: subnetId,
           serverIdOf: (providerID) => providerID.slice('openstack:///'.length),
         });
         return {
@@ -183,7 +207,11 @@ export function networkHarness(manageSecurityGroups = false, layer4 = false): Ne
       },
     };
     const made = createEngine({
-      ...{ driver, cluster, clock, permit: () => () => {}, allServicesDeclared: () => true },
+      driver,
+      cluster,
+      clock,
+      permit: () => () => {},
+      allServicesDeclared: () => true,
       saveJournal: async ({ service }, state) => void stored.set(service, state),
     });
     for (const [service, state] of stored) made.replaceJournal({ cluster, service }, state);
@@ -236,7 +264,12 @@ export function networkHarness(manageSecurityGroups = false, layer4 = false): Ne
   };
 
   const harness: NetworkHarness = {
-    ...{ fake, edge, balancers, clock, config, desired: desiredFor(owner, vms) },
+    fake,
+    edge,
+    balancers,
+    clock,
+    config,
+    desired: desiredFor(owner, vms),
     settings: { family: 'IPv4', internal: false, keepFloatingIp: false, placement: {}, portId: '', monitor: 'none' },
     async ensure(fields = {}, settings = {}) {
       harness.desired = { ...harness.desired, ...fields };

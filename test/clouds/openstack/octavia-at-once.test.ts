@@ -75,7 +75,8 @@ describe(`${count} Services of two ports at once`, () => {
       const spent = () => calls.splice(0).length / count;
       spent();
       const plan = (desired: DesiredLoadBalancer, observed: ObservedLoadBalancer | undefined): Work => ({
-        ...{ desired, observed },
+        desired,
+        observed,
         planFor: () => balancers.plan(desired),
       });
       const works = Array.from({ length: count }, () =>
@@ -94,7 +95,8 @@ describe(`${count} Services of two ports at once`, () => {
 
       const removals = grown.map(
         ({ desired, observed }): Work => ({
-          ...{ desired, observed },
+          desired,
+          observed,
           planFor: (now) => now && balancers.planRemoval(now.owner!, { retain: false }),
         }),
       );

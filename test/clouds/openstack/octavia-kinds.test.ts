@@ -256,7 +256,8 @@ describe('kinds of Octavia load balancers', () => {
     const { balancers } = await harness.driving();
     const [stale] = await harness.world.during(balancers.observeAll(harness.world.cluster));
     const other = desiredFor(newOwner(harness.world.cluster), harness.vms, {
-      ...{ ports: [port(443, 30443)], attach: { id: own.id, allowed: false } },
+      ports: [port(443, 30443)],
+      attach: { id: own.id, allowed: false },
     });
     const sharing = await harness.driving({ desired: other, record: { id: undefined } });
     const { observed: shared } = await ensure(sharing);
@@ -285,7 +286,8 @@ describe('kinds of Octavia load balancers', () => {
       const own = harness.only();
       (own.fields['tags'] as string[]).push(tag(ownerTags.consent, `${harness.world.cluster}/default`));
       const other = desiredFor(newOwner(harness.world.cluster), harness.vms, {
-        ...{ ports: [port(443, 30443)], attach: { id: own.id, allowed: false } },
+        ports: [port(443, 30443)],
+        attach: { id: own.id, allowed: false },
       });
       await ensure(await harness.driving({ desired: other, record: { id: undefined } }));
       const waits = await harness.remove();

@@ -104,7 +104,10 @@ export function fakeOctaviaWorld(fake: FakeOpenStack): FakeOctaviaWorld {
           },
           'ACTIVE',
         ),
-        ...{ listeners: [], pools: [], looksLeft: 0, becomes: 'ACTIVE' as const },
+        listeners: [],
+        pools: [],
+        looksLeft: 0,
+        becomes: 'ACTIVE' as const,
       };
       const pool: FakePool = {
         ...thing(

@@ -108,7 +108,9 @@ export function realOctaviaWorld({ call, list }: Connection, cluster: string): O
           tags: consent ? [tag(ownerTags.consent, consent)] : [tag('team', 'other')],
           listeners: [
             {
-              ...{ name: 'theirs', protocol: 'TCP', protocol_port: 9000 },
+              name: 'theirs',
+              protocol: 'TCP',
+              protocol_port: 9000,
               default_pool: { name: 'their-pool', protocol: 'TCP', lb_algorithm: 'ROUND_ROBIN' },
             },
           ],

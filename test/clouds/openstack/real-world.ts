@@ -23,18 +23,19 @@ export async function realOpenStackWorld({ config = '', octavia }: RealWorldOpti
   const { http, close } = createHttp({ clock, plain: { keepAlive: true, maxSockets: 48 } });
   let refused = false;
   const world = openStackWorld({
-    ...{
-      cluster,
-      behind: {
-        ...behindOf(connection, serversOf(connection), router),
-        refuseCredential: (now) => {
-          refused = now;
-        },
+    cluster,
+    behind: {
+      ...behindOf(connection, serversOf(connection), router),
+      refuseCredential: (now) => {
+        refused = now;
       },
-      octavia: octavia(connection, cluster),
     },
+    octavia: octavia(connection, cluster),
     file: { path: 'cloud.conf', text: `[Global]\nuse-clouds = true\n[Route]\nrouter-id = ${router}\n${config}` },
-    ...{ env: process.env, clock, readText, http: (request) => http(refused ? withWrongSecrets(request) : request) },
+    env: process.env,
+    clock,
+    readText,
+    http: (request) => http(refused ? withWrongSecrets(request) : request),
     during: (work) => work,
     pass: (ms) => sleep(clock, ms),
     close: async () => close(),

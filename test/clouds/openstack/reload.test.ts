@@ -34,7 +34,10 @@ test('OpenStack takes a new password of clouds.yaml once Keystone accepts it', a
   await write(password);
   fake.servers.set(uuid(1), active(1));
   const context = {
-    ...{ clock: systemClock(), random: Math.random, log: silentLog, onCall: () => {} },
+    clock: systemClock(),
+    random: Math.random,
+    log: silentLog,
+    onCall: () => {},
     env: { OS_CLOUD: 'mine', OS_CLIENT_CONFIG_FILE: file },
   };
   const open = async (config?: CloudConfigFile) => {
@@ -50,7 +53,10 @@ test('OpenStack takes a new password of clouds.yaml once Keystone accepts it', a
   const cloud = await createReloadingCloud(
     { cloud: opened, config: undefined, open },
     {
-      ...{ clock, random: () => 0.5, log: silentLog, readFile: (path: string) => readFile(path) },
+      clock,
+      random: () => 0.5,
+      log: silentLog,
+      readFile: (path: string) => readFile(path),
       onReload(_, result) {
         results.push(result);
         answered();

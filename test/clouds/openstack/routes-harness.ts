@@ -37,13 +37,20 @@ export function setUp({ servers = 4, atomic = true, ifMatch = true } = {}): Setu
     routes(http = fakeHttp(fake)) {
       const clock = fakeClock();
       const client = createClient({
-        ...{ http, clock, gates: createGates({ clock, random: () => 0.5 }), onCall: () => {} },
+        http,
+        clock,
+        gates: createGates({ clock, random: () => 0.5 }),
+        onCall: () => {},
         authUrl: `${fake.authUrl}/v3`,
         credential: { method: 'password', user: { id: 'u1' }, password, scope: { project: { id: 'p1' } } },
-        ...{ interface: 'public', region: undefined, timeoutMs: 60_000, mutationTimeoutMs: 10_000 },
+        interface: 'public',
+        region: undefined,
+        timeoutMs: 60_000,
+        mutationTimeoutMs: 10_000,
       });
       return createRoutes({
-        ...{ client, routerId: 'r1' },
+        client,
+        routerId: 'r1',
         serverIdOf: (providerID) => (providerID.startsWith('openstack:///') ? providerID.slice(13) : undefined),
         providerIDOf: (serverId) => `openstack:///${serverId}`,
       });
@@ -53,8 +60,12 @@ export function setUp({ servers = 4, atomic = true, ifMatch = true } = {}): Setu
 
 export function desired(n: number, destination = range(n)): DesiredRoute {
   return {
-    ...{ cluster: 'c', node: `node-${n}`, nodeUid: `uid-${n}`, destination },
-    ...{ providerID: `openstack:///s${n}`, addresses: [addressOf(n)] },
+    cluster: 'c',
+    node: `node-${n}`,
+    nodeUid: `uid-${n}`,
+    destination,
+    providerID: `openstack:///s${n}`,
+    addresses: [addressOf(n)],
   };
 }
 

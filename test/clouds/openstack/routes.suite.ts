@@ -76,8 +76,12 @@ describe(`routes of OpenStack, cloud ${process.env['OS_CLOUD']}`, () => {
     };
   };
   const desired = (server: number, number: number): DesiredRoute => ({
-    ...{ cluster: 'c', node: `node-${server}`, nodeUid: `uid-${server}`, addresses: [] },
-    ...{ destination: `${prefix}${number}.0/24`, providerID: `openstack:///${serverIds[server]}` },
+    cluster: 'c',
+    node: `node-${server}`,
+    nodeUid: `uid-${server}`,
+    addresses: [],
+    destination: `${prefix}${number}.0/24`,
+    providerID: `openstack:///${serverIds[server]}`,
   });
   const table = async (): Promise<string[]> => {
     const answer = (await connection.call('network', 'GET', `/routers/${router}`))?.['router'] as Json;

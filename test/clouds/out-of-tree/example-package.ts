@@ -35,7 +35,8 @@ export async function copyExamplePackage(): Promise<ExamplePackage> {
   await symlink(root, join(modules, 'mooring'));
   await symlink(join(root, 'node_modules/@types/node'), join(modules, '@types/node'));
   return {
-    ...{ developed, shipped },
+    developed,
+    shipped,
     tsc: () => run([join(root, 'node_modules/.bin/tsc'), '-p', '.'], developed),
     // Not as a part of this run.
     test: () => run([process.execPath, '--test', '--test-reporter=tap', 'cloud.suite.ts'], developed),

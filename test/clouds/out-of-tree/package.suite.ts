@@ -91,7 +91,9 @@ describe('the example package of a cloud that is no part of Mooring', () => {
       const [cloud] = stage.clouds as [ExampleLife];
       const path = '/api/v1/namespaces/default/services';
       await stage.controller.rest.must('POST', path, {
-        ...{ apiVersion: 'v1', kind: 'Service', metadata: { name: 'left' } },
+        apiVersion: 'v1',
+        kind: 'Service',
+        metadata: { name: 'left' },
         spec: { type: 'LoadBalancer', selector: { app: 'web' }, ports: [{ name: 'http', port: 80 }] },
       });
       await stage.wait('it has a load balancer', async () => (await cloud.balancers?.())?.length === 1);
@@ -120,7 +122,9 @@ describe('the example package of a cloud that is no part of Mooring', () => {
     const services = '/api/v1/namespaces/default/services';
     async function createService(name: string, cloud: string): Promise<void> {
       await stage.controller.rest.must('POST', services, {
-        ...{ apiVersion: 'v1', kind: 'Service', metadata: { name, annotations: { [annotationKeys.cloud]: cloud } } },
+        apiVersion: 'v1',
+        kind: 'Service',
+        metadata: { name, annotations: { [annotationKeys.cloud]: cloud } },
         spec: { type: 'LoadBalancer', selector: { app: 'web' }, ports: [{ name: 'http', port: 80 }] },
       });
     }

@@ -86,7 +86,12 @@ export function createFakeOvirt(): FakeOvirt {
 
   const fake: FakeOvirt = {
     ...inventory,
-    ...{ calls, answer, fault: undefined, refuses: false, logins: () => logins, endTokens: () => tokens.clear() },
+    calls,
+    answer,
+    fault: undefined,
+    refuses: false,
+    logins: () => logins,
+    endTokens: () => tokens.clear(),
     http: httpOf((call) => fake.answer(call)),
   };
   return fake;

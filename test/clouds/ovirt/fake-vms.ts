@@ -43,7 +43,11 @@ export function vmOf({ id, name, fqdn, status, host, addresses }: FakeVm, withNi
   const href = `${base}/vms/${id}`;
   const isUp = status === 'up';
   return {
-    ...{ id, href, name, status, memory: String(4 * 1024 ** 3) },
+    id,
+    href,
+    name,
+    status,
+    memory: String(4 * 1024 ** 3),
     ...(fqdn === undefined ? {} : { fqdn }),
     cpu: { topology: { cores: '1', sockets: '2', threads: '1' } },
     cluster: { id: clusterId, href: `${base}/clusters/${clusterId}` },
@@ -59,7 +63,12 @@ export function nicOf(vm: string, addresses: readonly string[]): Wire {
   const ip = addresses.map((address) => ({ address, version: address.includes(':') ? 'v6' : 'v4' }));
   const device = { id, name: 'eth0', mac, type: 'network', ips: { ip } };
   return {
-    ...{ id, href: `${base}/vms/${vm}/nics/${id}`, name: 'nic1', mac, interface: 'virtio', plugged: 'true' },
+    id,
+    href: `${base}/vms/${vm}/nics/${id}`,
+    name: 'nic1',
+    mac,
+    interface: 'virtio',
+    plugged: 'true',
     ...(addresses.length === 0 ? {} : { reported_devices: { reported_device: [device] } }),
   };
 }
@@ -69,7 +78,9 @@ export const placesOf: Readonly<Record<string, Wire>> = {
   '/clusters': {
     cluster: [
       {
-        ...{ id: clusterId, href: `${base}/clusters/${clusterId}`, name: 'rack-1' },
+        id: clusterId,
+        href: `${base}/clusters/${clusterId}`,
+        name: 'rack-1',
         data_center: { id: dataCenterId, href: `${base}/datacenters/${dataCenterId}` },
       },
     ],

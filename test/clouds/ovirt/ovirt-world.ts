@@ -43,7 +43,9 @@ export function ovirtWorld(options: OvirtWorldOptions = {}): OvirtWorld {
   const none = () => Promise.reject(new Error('oVirt has none'));
   const isLogin = (path: string) => path.endsWith('/sso/oauth/token');
   return {
-    ...{ cluster: randomUUID(), fake, clock },
+    cluster: randomUUID(),
+    fake,
+    clock,
     async open() {
       const config = await readConfig({ path: 'ovirt.conf', text }, {}, async () => undefined);
       if ('reportOnly' in config) throw new Error(config.reportOnly);

@@ -174,14 +174,27 @@ export const annotation = (name: string) => `service.beta.kubernetes.io/simulate
 
 export function theirs({ network }: World, changes: { name?: string; tags?: Record<string, string> } = {}) {
   const { loadBalancer } = network.loadBalancers.create(place, {
-    ...{ name: 'theirs', tags: {}, scheme: 'external', families: ['IPv4'], addresses: [], clientToken: undefined },
+    name: 'theirs',
+    tags: {},
+    scheme: 'external',
+    families: ['IPv4'],
+    addresses: [],
+    clientToken: undefined,
     pools: [
       { name: 'p', tags: {}, healthCheck: undefined, sessionAffinity: undefined, members: [], clientToken: undefined },
     ],
     listeners: [
       {
-        ...{ name: 'l', tags: {}, protocol: 'TCP', port: 80, memberPort: 80, sourceRanges: [], pool: 'p' },
-        ...{ proxyProtocol: false, tls: false, clientToken: undefined },
+        name: 'l',
+        tags: {},
+        protocol: 'TCP',
+        port: 80,
+        memberPort: 80,
+        sourceRanges: [],
+        pool: 'p',
+        proxyProtocol: false,
+        tls: false,
+        clientToken: undefined,
       },
     ],
     ...changes,

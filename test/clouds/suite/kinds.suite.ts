@@ -25,7 +25,8 @@ export function kindFacts({ world, capabilities }: SuiteContext): void {
           ? await example.world.createForeignLoadBalancer(name, `${example.world.cluster}/default`)
           : undefined;
         const attached: Edit = (desired) => ({
-          ...{ ...desired, ports: [port(8443, 30443)] },
+          ...desired,
+          ports: [port(8443, 30443)],
           attach: id === undefined ? undefined : { id, allowed: false },
         });
         const twoPorts: Edit = (desired) => rich(desired, example.world);

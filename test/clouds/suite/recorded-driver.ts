@@ -58,8 +58,11 @@ export function recordDriver(stopAfter = Number.POSITIVE_INFINITY): Recording {
         const want: Want = { kind: kind.kind, key: found.key ?? '', spec, summary: '' };
         const fresh = spec === undefined ? undefined : kind.fresh?.(want);
         const made: Found | undefined = fresh && {
-          ...{ kind: kind.kind, id: '', key: found.key ?? '' },
-          ...{ status: 'ready', body: fresh.body },
+          kind: kind.kind,
+          id: '',
+          key: found.key ?? '',
+          status: 'ready',
+          body: fresh.body,
         };
         const left = made && kind.compare(made, spec, (role) => fresh?.points?.[role] ?? []);
         compared.set(nameOf(found), { found, result, left });

@@ -39,8 +39,14 @@ export interface VSphereWorldParts {
 /** Methods that a client calls to read; all others count as changes. */
 const reading = new RegExp(
   `<(${[
-    ...['RetrieveServiceContent', 'Login', 'Logout', 'FindByInventoryPath', 'CreateContainerView'],
-    ...['FindAllByUuid', 'RetrievePropertiesEx', 'ContinueRetrievePropertiesEx'],
+    'RetrieveServiceContent',
+    'Login',
+    'Logout',
+    'FindByInventoryPath',
+    'CreateContainerView',
+    'FindAllByUuid',
+    'RetrievePropertiesEx',
+    'ContinueRetrievePropertiesEx',
   ].join('|')}) `,
 );
 

@@ -39,7 +39,12 @@ export async function planOf(world: PlannedWorld, flags: readonly string[] = [])
   const ahead = createSkippingClock(clock);
   return makePlan({
     namespace: names.namespace,
-    ...{ api, clock, ahead, log, random: seededRandom(2), aheadMs: parsed.values.ahead },
+    api,
+    clock,
+    ahead,
+    log,
+    random: seededRandom(2),
+    aheadMs: parsed.values.ahead,
     clouds: world.clouds ?? [simulatedCloud(world, ahead)],
     options: { ...(await readDecisionOptions(parsed.values)), reportUrl: '' },
     listening: world.readReports && {

@@ -30,7 +30,14 @@ export function loadBalancerToWire(
 ) {
   const { health, members: rules } = loadBalancers;
   return {
-    ...{ id, name, tags, scheme, addresses, state, revision, createdAt },
+    id,
+    name,
+    tags,
+    scheme,
+    addresses,
+    state,
+    revision,
+    createdAt,
     listeners: listeners.map(({ clientToken: _, ...shown }) => shown),
     pools: pools.map(({ clientToken: _, members, ...shown }) => ({
       ...shown,

@@ -80,10 +80,16 @@ export async function startTagWorld(): Promise<TagWorld> {
 
   async function openCloud(): Promise<ConfiguredCloud> {
     const opened = await cloudModule.open(undefined, {
-      ...{ clock: systemClock(), random: () => 0.5, log: silentLog, onCall: () => {} },
+      clock: systemClock(),
+      random: () => 0.5,
+      log: silentLog,
+      onCall: () => {},
       env: {
-        ...{ AWS_ACCESS_KEY_ID: 'AKIDEXAMPLE', AWS_SECRET_ACCESS_KEY: 'secret', AWS_REGION: 'eu-west-1' },
-        ...{ AWS_ENDPOINT_URL: ec2.url, AWS_EC2_METADATA_DISABLED: 'true' },
+        AWS_ACCESS_KEY_ID: 'AKIDEXAMPLE',
+        AWS_SECRET_ACCESS_KEY: 'secret',
+        AWS_REGION: 'eu-west-1',
+        AWS_ENDPOINT_URL: ec2.url,
+        AWS_EC2_METADATA_DISABLED: 'true',
       },
     });
     assert.ok('identify' in opened);
@@ -121,26 +127,59 @@ export async function startTagWorld(): Promise<TagWorld> {
     assert.ok('limit' in parsed);
     const made = createReplica(
       {
-        ...{ api: dry?.api ?? kube, clouds: dry?.clouds ?? clouds, clock, random, log, registry, identity },
-        ...{ metrics: createProcessMetrics(registry), host: identity, onStartedLeading() {} },
+        api: dry?.api ?? kube,
+        clouds: dry?.clouds ?? clouds,
+        clock,
+        random,
+        log,
+        registry,
+        identity,
+        metrics: createProcessMetrics(registry),
+        host: identity,
+        onStartedLeading() {},
       },
       {
         lease: {
-          ...{ elect: !dryRun, namespace: names.namespace, name: names.lease },
-          ...{ durationMs: 15_000, renewDeadlineMs: 10_000, retryPeriodMs: 2000 },
+          elect: !dryRun,
+          namespace: names.namespace,
+          name: names.lease,
+          durationMs: 15_000,
+          renewDeadlineMs: 10_000,
+          retryPeriodMs: 2000,
         },
-        ...{ reportUrl: `https://${identity}:10270`, deletionBudget: parsed, announcedDeletionBudget: parsed },
+        reportUrl: `https://${identity}:10270`,
+        deletionBudget: parsed,
+        announcedDeletionBudget: parsed,
         loops: {
-          ...{ node: true, lifecycle: true, service: false, route: false, ipam: false, volume: false },
-          ...{ tagging: true, ...loops },
+          node: true,
+          lifecycle: true,
+          service: false,
+          route: false,
+          ipam: false,
+          volume: false,
+          tagging: true,
+          ...loops,
         },
-        ...{ concurrentNodeSyncs: 16, monitorPeriodMs: 5000, statusUpdateMs: 300_000 },
-        ...{ outOfServiceTaint: false, interruptionTaint: false, tagLabels: [] },
+        concurrentNodeSyncs: 16,
+        monitorPeriodMs: 5000,
+        statusUpdateMs: 300_000,
+        outOfServiceTaint: false,
+        interruptionTaint: false,
+        tagLabels: [],
         network: {
-          ...{ clusterName: 'c', loadBalancerClasses: [], policy: strictPolicy, routes: false },
+          clusterName: 'c',
+          loadBalancerClasses: [],
+          policy: strictPolicy,
+          routes: false,
           bounds: { clusterCidrs: [], serviceCidrs: [], masks: {} },
-          ...{ concurrentServiceSyncs: 1, drainMs: 0, removalBudget: parsed, loadBalancerAuditMs: 60_000 },
-          ...{ deleteOrphans: false, routeAuditMs: 60_000, concurrentRoutes: 1, ipam: undefined },
+          concurrentServiceSyncs: 1,
+          drainMs: 0,
+          removalBudget: parsed,
+          loadBalancerAuditMs: 60_000,
+          deleteOrphans: false,
+          routeAuditMs: 60_000,
+          concurrentRoutes: 1,
+          ipam: undefined,
           tagging: { tags, limits },
         },
       },
@@ -188,7 +227,8 @@ export async function startTagWorld(): Promise<TagWorld> {
     add(n, tags = {}) {
       ec2.instances.set(id(n), running(id(n), { tags, privateDnsName: nodeName(n) }));
       cluster.register(nodeName(n), {
-        ...{ tainted: false, providerID: providerID(n) },
+        tainted: false,
+        providerID: providerID(n),
         addresses: [{ type: 'InternalIP', address: '10.0.0.1' }],
       });
       return nodeName(n);

@@ -62,7 +62,8 @@ export async function startRegistry(): Promise<Tool<Registry>> {
     await sleep(100);
   }
   return {
-    ...{ host: url, bin },
+    host: url,
+    bin,
     async digestOf(name) {
       const [repository, tag] = name.split(':');
       const accept = { Accept: 'application/vnd.oci.image.index.v1+json' };

@@ -157,7 +157,10 @@ export function createWorld(options: WorldOptions = {}): World {
     const { loadBalancers } = api;
     const through = loadBalancers && options.through?.(loadBalancers);
     return {
-      ...{ name: 'simulated', scope: api.scope, accepts: (id) => api.accepts(id), selector: undefined },
+      name: 'simulated',
+      scope: api.scope,
+      accepts: (id) => api.accepts(id),
+      selector: undefined,
       api: through === undefined ? api : { ...api, loadBalancers: through },
     };
   }

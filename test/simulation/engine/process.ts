@@ -106,7 +106,10 @@ export function openCloud(
   const simulated = createSimulatedCloud({
     config: { endpoint, project: 'demo', region, credential: { text: cloud.credential } },
     context: {
-      ...{ clock: wire.clock, random: wire.dice.random, log, env: {} },
+      clock: wire.clock,
+      random: wire.dice.random,
+      log,
+      env: {},
       mutationTimeoutMs: writeTimeoutMs(leaseDurationMs),
       onCall: () => {},
     },
@@ -142,8 +145,13 @@ export function replicaOptions(scenario: Scenario, identity: string): ReplicaOpt
     deletionBudget: mustBudget(scenario.budget),
     announcedDeletionBudget: mustBudget(scenario.announcedBudget),
     loops: {
-      ...{ node: true, lifecycle: true, service: true, route: true },
-      ...{ ipam: scenario.ipam, tagging: false, volume: false },
+      node: true,
+      lifecycle: true,
+      service: true,
+      route: true,
+      ipam: scenario.ipam,
+      tagging: false,
+      volume: false,
     },
     concurrentNodeSyncs: 16,
     monitorPeriodMs: 5000,

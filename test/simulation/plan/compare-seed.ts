@@ -79,7 +79,9 @@ export async function compareSeed(seed: number, trace?: (line: string) => void):
     [...all].flatMap(([key, atMs]) => (isSoon(atMs - sinceMs) ? [key] : []));
   const isPlanned = (key: string) => latestMs.has(key) || mayFollow(key);
   return {
-    ...{ seed, writes, plan },
+    seed,
+    writes,
+    plan,
     planned: [...latestMs.keys()],
     unplanned: soonOf(done, begunMs).filter((key) => !isPlanned(key)),
     undone: soonPlanned.filter((key) => !wasDone(key)),
@@ -158,13 +160,20 @@ async function planned(world: World, wire: Wire, options: ReplicaOptions, heard:
   const log = logOf(wire);
   return makePlan({
     namespace: names.namespace,
-    ...{ api: kubeWire(wire), clock, ahead, random: wire.dice.random, log, options, aheadMs },
+    api: kubeWire(wire),
+    clock,
+    ahead,
+    random: wire.dice.random,
+    log,
+    options,
+    aheadMs,
     clouds: scenario.clouds.map((spec) => openCloud(wire, cloud, spec, { log, planningClock: ahead })),
     pageSize: scenario.pageSize,
     say() {},
     listening: {
       readReports: async (store, now) => tell(store, heard, now),
-      ...{ forMs: 0, signal: new AbortController().signal },
+      forMs: 0,
+      signal: new AbortController().signal,
     },
     async rest(calls) {
       if (calls > 0) await timeline.step(world.clock.monotonic() + 1000);
@@ -214,8 +223,16 @@ async function runAlone(
   const registry = createMetricRegistry();
   const replica = createReplica(
     {
-      ...{ api, clouds, clock: wire.clock, random: wire.dice.random, log: logOf(wire), registry, identity },
-      ...{ metrics: createProcessMetrics(registry), host: identity, pageSize: world.scenario.pageSize },
+      api,
+      clouds,
+      clock: wire.clock,
+      random: wire.dice.random,
+      log: logOf(wire),
+      registry,
+      identity,
+      metrics: createProcessMetrics(registry),
+      host: identity,
+      pageSize: world.scenario.pageSize,
       onStartedLeading() {},
     },
     options,

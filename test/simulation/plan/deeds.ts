@@ -49,7 +49,9 @@ export function createDeeds(identity: string, nowMs: () => number): Deeds {
   }
 
   return {
-    ...{ done, tried, refused },
+    done,
+    tried,
+    refused,
     observer: {
       kubeEffect({ process, call, resource, mutating, status, before, after }) {
         if (process.identity !== identity || !mutating || status > 299) return;
@@ -82,7 +84,11 @@ interface Followed {
 
 function routesWith(routes: Routes, { scope, note, attempt }: Followed): Routes {
   const changeOf = (target: string | undefined, action: 'create' | 'delete'): PlannedChange => ({
-    ...{ of: scope, object: 'route ', action, what: '', target: target ?? '' },
+    of: scope,
+    object: 'route ',
+    action,
+    what: '',
+    target: target ?? '',
   });
   return {
     ...routes,
@@ -120,7 +126,11 @@ function balancersWith(balancers: LoadBalancers, { scope, note, attempt }: Follo
       const name = desired?.service ?? names.get(owner.service);
       const object = name === undefined ? `service with uid ${owner.service}` : `service ${name}`;
       const changeOf = ({ action, resource, summary }: LoadBalancerStep): PlannedChange => ({
-        ...{ of: scope, object, action, resource, what: summary },
+        of: scope,
+        object,
+        action,
+        resource,
+        what: summary,
       });
       const onStep = (step: LoadBalancerStep) => {
         note(changeOf(step));

@@ -23,8 +23,14 @@ export async function startBrowser(): Promise<Browser> {
     executablePath: process.env['CHROMIUM_PROGRAM']!,
     env: { ...process.env, LD_LIBRARY_PATH: process.env['CHROMIUM_LIBRARIES'] },
     args: [
-      ...['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-dev-shm-usage'],
-      ...['--disable-background-networking', '--disable-component-update', '--disable-sync'],
+      '--no-sandbox',
+      '--disable-gpu',
+      '--disable-quic',
+      '--no-first-run',
+      '--disable-dev-shm-usage',
+      '--disable-background-networking',
+      '--disable-component-update',
+      '--disable-sync',
     ],
   });
 }

@@ -116,7 +116,8 @@ export function addService(ask: AdminClient, name: string, reason: string, messa
   const path = '/api/v1/namespaces/default/services';
   const ok = ['Ensured', 'MembersRefused'].includes(reason);
   ask('POST', path, {
-    ...{ apiVersion: 'v1', kind: 'Service' },
+    apiVersion: 'v1',
+    kind: 'Service',
     metadata: {
       name,
       annotations: { [annotations.loadBalancer]: `${scope} ${ok ? `lb-${name}` : 'pending'}`, ...noted },
@@ -142,14 +143,15 @@ export function addEvent(ask: AdminClient, at: number, node: string, reason: str
   const lastTimestamp = new Date(Date.now() - at * 1000).toISOString().replace(/\.\d+Z/, 'Z');
   const name = `${node}.${reason.toLowerCase()}.${at}`;
   ask('POST', '/api/v1/namespaces/default/events', {
-    ...{
-      apiVersion: 'v1',
-      kind: 'Event',
-      metadata: { name, namespace: 'default' },
-      count: 1 + (at % 3),
-      lastTimestamp,
-    },
+    apiVersion: 'v1',
+    kind: 'Event',
+    metadata: { name, namespace: 'default' },
+    count: 1 + (at % 3),
+    lastTimestamp,
     type: reason.startsWith('Sync') ? 'Normal' : 'Warning',
-    ...{ involvedObject: { kind: 'Node', name: node }, source: { component: names.controller }, reason, message },
+    involvedObject: { kind: 'Node', name: node },
+    source: { component: names.controller },
+    reason,
+    message,
   });
 }

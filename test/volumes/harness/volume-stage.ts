@@ -74,18 +74,27 @@ export function volumeStage(): (options?: WorldOptions) => VolumeStage {
       const log = createLog({ clock, level: 'info', format: 'json', write: (line) => void lines.push(line) });
       const common = { clock, random: seededRandom(3), log };
       const volumes = createListWatch({
-        ...{ ...common, log: silentLog, api: own, path: volumesPath },
+        ...common,
+        log: silentLog,
+        api: own,
+        path: volumesPath,
         trim: (raw) => viewVolume(raw, lookups.sources),
       });
       const task = createVolumeTask({
         ...common,
-        ...{ volumes, lookups, metrics: registry.define(volumeMetrics), paused: () => self.paused },
+        volumes,
+        lookups,
+        metrics: registry.define(volumeMetrics),
+        paused: () => self.paused,
         api: withholdingApi(own, { allowed: () => (self.paused ? 'everything is paused' : true) }),
         events: { emit: ({ name }, { reason, message }) => void self.events.push(`${reason} ${name}: ${message}`) },
       });
       let term: { readonly stop: AbortController; readonly done: Promise<void> } | undefined;
       const self: VolumeReplica = {
-        ...{ kube: own, log: lines, paused: false, events: [] },
+        kube: own,
+        log: lines,
+        paused: false,
+        events: [],
         async start() {
           const stop = new AbortController();
           term = { stop, done: task.lead(stop.signal) };
@@ -106,7 +115,11 @@ export function volumeStage(): (options?: WorldOptions) => VolumeStage {
     }
 
     return {
-      ...{ clock, cloud, kube, replica, openLookups: () => createVolumeLookups(clouds, clock) },
+      clock,
+      cloud,
+      kube,
+      replica,
+      openLookups: () => createVolumeLookups(clouds, clock),
       disk: (id, ...zones) => void cloud.network.volumes.create({ id, place: 'demo/sim-1', zones }),
       create: (name, changes) => void ask('POST', volumesPath, volumeObject(name, changes)),
       patch: (name, body) => void ask('PATCH', `${volumesPath}/${name}`, body, 'application/merge-patch+json'),

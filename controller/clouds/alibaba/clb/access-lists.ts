@@ -19,7 +19,9 @@ const rangesAtOnce = 50;
 /** The ranges that the listeners of one Service take connections from. */
 export function listKind(client: AlibabaClient): Kind<ListSpec, AccessList> {
   return {
-    ...{ kind: kindNames.list, again: 'look', settleMs },
+    kind: kindNames.list,
+    retryCreate: 'afterSearch',
+    settleMs,
     compare({ body }, { name, ranges }) {
       const change = (what: 'add' | 'remove', phase: Change['phase'], some: readonly string[]) =>
         chunks(some, rangesAtOnce).map((each, at): Change => {

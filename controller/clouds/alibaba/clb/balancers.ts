@@ -24,13 +24,16 @@ export const settleMs = 5000;
 export function balancerKind(client: AlibabaClient, place: Place): Kind<BalancerSpec, Balancer> {
   return {
     // Names are not unique: a create that is sent again makes a second one.
-    ...{ kind: kindNames.balancer, locks: true, again: 'look', settleMs },
+    kind: kindNames.balancer,
+    locks: true,
+    retryCreate: 'afterSearch',
+    settleMs,
     compare({ body, owner }, { name, isNamed, tags, fixed, settings }) {
       const differs = (params: Params) =>
         Object.entries(params).filter(([field, value]) => value !== undefined && !isShown(body.wire, field, value));
       const [other] = differs(fixed);
       if (other !== undefined)
-        return { replace: `${other[0]} ${String(body.wire[other[0]])} to ${String(other[1])}`, first: 'break' };
+        return { replace: `${other[0]} ${String(body.wire[other[0]])} to ${String(other[1])}`, order: 'deleteFirst' };
       const changes: Change[] = [];
       const set = (what: string, summary: string, params: Params) =>
         changes.push({ what, summary: `load balancer ${body.name}: ${summary}`, phase: 'set', body: params });
@@ -43,7 +46,9 @@ export function balancerKind(client: AlibabaClient, place: Place): Kind<Balancer
       // Those of what is taken over come with the mark.
       if (owner !== undefined && missing.length > 0)
         set('TagResources', `tags ${missing.map(([key]) => key).join(', ')}`, {
-          ...{ ResourceType: 'instance', ResourceId: [body.id], Tag: tagList(Object.fromEntries(missing)) },
+          ResourceType: 'instance',
+          ResourceId: [body.id],
+          Tag: tagList(Object.fromEntries(missing)),
         });
       return changes.length === 0 ? { same: true } : { changes };
     },
@@ -82,7 +87,7 @@ export function balancerKind(client: AlibabaClient, place: Place): Kind<Balancer
 
 /** What a create leaves. */
 export function freshBalancer(name: string, tags: Tags, wire: Balancer['wire']): Balancer {
-  return { ...{ id: '', name, tags, address: '', isProtected: false, createdAtMs: undefined }, wire };
+  return { id: '', name, tags, address: '', isProtected: false, createdAtMs: undefined, wire };
 }
 
 /**

@@ -54,12 +54,20 @@ export function desireOf({ desired, own }: DesireInput, options: DesireOptions):
     return { wants: standing(main, held), refusals, remarks: settings.remarks };
 
   const tags = {
-    ...{ ...settings.tags, ...marks, [classicTags.name]: desired.name, [classicTags.cluster]: options.clusterId },
+    ...settings.tags,
+    ...marks,
+    [classicTags.name]: desired.name,
+    [classicTags.cluster]: options.clusterId,
     ...(settings.hostname !== undefined && { [hostnameTag]: settings.hostname }),
   };
   const { fixed, settings: changes, atCreation } = settings;
   const spec: BalancerSpec = {
-    ...{ name, isNamed: settings.name !== undefined, tags: cleared(tags, held), fixed, settings: changes, atCreation },
+    name,
+    isNamed: settings.name !== undefined,
+    tags: cleared(tags, held),
+    fixed,
+    settings: changes,
+    atCreation,
   };
   const version = desired.mayChangeAddress ? settings.version : (versionHeld(held) ?? settings.version);
   const list = listOf(desired, settings, { name, tags: marks, version });
@@ -78,7 +86,10 @@ export function desireOf({ desired, own }: DesireInput, options: DesireOptions):
 
 export function mainOf(name: string): Want {
   return {
-    ...{ kind: kindNames.balancer, key: 'main', carriesAddress: true, spec: undefined },
+    kind: kindNames.balancer,
+    key: 'main',
+    carriesAddress: true,
+    spec: undefined,
     summary: `load balancer ${name}`,
   };
 }
@@ -139,10 +150,14 @@ function remarksOf(
 export function standing(main: Want, held: readonly Found[]): Want[] {
   const parts = held.filter(({ kind }) => kind !== kindNames.balancer);
   return [
-    { ...main, asItStands: true },
+    { ...main, leaveUnchanged: true },
     ...parts.map(
       ({ kind, key = '', within }): Want => ({
-        ...{ kind, key, asItStands: true, spec: undefined, summary: `${kind} ${key}` },
+        kind,
+        key,
+        leaveUnchanged: true,
+        spec: undefined,
+        summary: `${kind} ${key}`,
         // The servers of a group have its key.
         ...(within !== undefined && {
           within: kind === kindNames.servers ? nameOf({ kind: kindNames.networkGroup, key }) : balancer,
@@ -165,7 +180,9 @@ function listOf(
   const served = sourceRanges.filter((range) => versionOf(range) === version);
   const ranges = served.length > 0 ? served : [nobody[version]];
   return {
-    ...{ kind: kindNames.list, key: listKey(version), summary: `access list ${name}` },
+    kind: kindNames.list,
+    key: listKey(version),
+    summary: `access list ${name}`,
     spec: { name, tags: { ...tags, [ownerTags.retained]: '' }, version, ranges } satisfies ListSpec,
   };
 }
@@ -257,13 +274,23 @@ function listenerOf(
   const fields =
     there !== undefined && isHashedAnew(there, asked['Scheduler']) ? { ...keptOf(there, formerList), ...asked } : asked;
   const spec: ListenerSpec = {
-    ...{ port, protocol, group, fields, list: list && nameOf(list), formerList },
+    port,
+    protocol,
+    group,
+    fields,
+    list: list && nameOf(list),
+    formerList,
     description: `k8s/${port}/${name}/${namespace}/${clusterId}`.slice(0, 80),
     forwardPort: protocol === 'http' ? settings.forwardPorts.get(port) : undefined,
   };
   return {
-    ...{ kind: kindNames.listener, key, within: balancer, slot: `port {within} ${key}`, spec },
-    ...{ needs: [group, ...(list === undefined ? [] : [nameOf(list)])], ports: [{ port, protocol: transport }] },
+    kind: kindNames.listener,
+    key,
+    within: balancer,
+    slot: `port {within} ${key}`,
+    spec,
+    needs: [group, ...(list === undefined ? [] : [nameOf(list)])],
+    ports: [{ port, protocol: transport }],
     summary: `port ${key}`,
   };
 }
@@ -296,7 +323,9 @@ function fieldsOf(
   }
   if (!settings.asksKubeProxy) return usual;
   return {
-    ...{ HealthCheckConnectPort: healthCheck.port, HealthCheckURI: healthCheck.path, HealthCheckHttpCode: 'http_2xx' },
+    HealthCheckConnectPort: healthCheck.port,
+    HealthCheckURI: healthCheck.path,
+    HealthCheckHttpCode: 'http_2xx',
     ...(protocol === 'tcp' ? { HealthCheckType: 'http' } : { HealthCheck: 'on' }),
     ...usual,
   };

@@ -53,7 +53,11 @@ export function createLoadBalancerDriver({ client, place, config }: LoadBalancer
       return untilMoved((toNetwork ? desireNetwork : desireOf)(input, config), input, toNetwork);
     },
     poll: (jobs, io) => pollJobs(client, jobs, io),
-    ...{ annotations, annotationPrefixes: [prefix, legacyPrefix], adopts, show, members },
+    annotations,
+    annotationPrefixes: [prefix, legacyPrefix],
+    adopts,
+    show,
+    members,
     // Of Classic and of Network Load Balancers.
     classicFinalizers: ['service.k8s.alibaba/resources', 'service.k8s.alibaba/nlb'],
     nodeLabels: nodeLabelsOf,
@@ -75,7 +79,7 @@ function eitherBalancer(classic: Kind, network: Kind): Kind {
       // What is not made yet has no id.
       if (found.id === '') return (isOfNetwork(spec) ? network : classic).compare(found, spec, pointsAt);
       if (isOfNetwork(spec) === isNetwork(found.id)) return of(found).compare(found, spec, pointsAt);
-      return { replace: `it is a ${isNetwork(found.id) ? 'network' : 'classic'} one`, first: 'make' };
+      return { replace: `it is a ${isNetwork(found.id) ? 'network' : 'classic'} one`, order: 'createFirst' };
     },
     fresh: (want) => (isOfNetwork(want.spec) ? network : classic).fresh!(want),
     create: (want, inside, io) => (isOfNetwork(want.spec) ? network : classic).create!(want, inside, io),

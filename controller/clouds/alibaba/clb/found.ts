@@ -96,12 +96,12 @@ export function isRetained(tags: Tags): boolean {
 export function marked(
   tags: Tags,
   clusterId: string,
-): Pick<Found, 'owner' | 'key' | 'retained' | 'lent' | 'adoptable'> {
+): Pick<Found, 'owner' | 'key' | 'retained' | 'consentForAnyCluster' | 'adoptable'> {
   const owner = ownerOf(tags);
   return {
     ...(owner && { owner, key: 'main' }),
     ...(isRetained(tags) && { retained: true }),
-    ...(ownerTags.consent in tags && { lent: true }),
+    ...(ownerTags.consent in tags && { consentForAnyCluster: true }),
     ...(classicTags.name in tags && (tags[classicTags.cluster] ?? clusterId) === clusterId && { adoptable: true }),
   };
 }
@@ -110,11 +110,17 @@ export function foundBalancer(fields: AnswerFields, clusterId: string): Found<Ba
   const [id, tags] = [fields.text('LoadBalancerId'), tagsIn(fields)];
   const address = canonical(fields.optionalText('Address') ?? '');
   return {
-    ...{ kind: kindNames.balancer, id, status: 'ready' },
+    kind: kindNames.balancer,
+    id,
+    status: 'ready',
     ...(address !== '' && { address }),
     ...marked(tags, clusterId),
     body: {
-      ...{ id, tags, address, name: fields.optionalText('LoadBalancerName') ?? '', wire: fields.json() },
+      id,
+      tags,
+      address,
+      name: fields.optionalText('LoadBalancerName') ?? '',
+      wire: fields.json(),
       isProtected: fields.optionalText('DeleteProtection') === 'on',
       createdAtMs: fields.optionalNumber('CreateTimeStamp'),
     },
@@ -131,8 +137,12 @@ export function foundListener(fields: AnswerFields, owner: Owner | undefined): F
   const ref = (role: string, kind: string, id: unknown): Reference[] =>
     typeof id === 'string' && id !== '' ? [{ role, kind, id }] : [];
   return {
-    ...{ kind: kindNames.listener, id: `${within}/${listenerKey(protocol, port)}`, within, status: 'ready' },
-    ...{ key: listenerKey(protocol, port), slots: [`port ${within} ${listenerKey(protocol, port)}`] },
+    kind: kindNames.listener,
+    id: `${within}/${listenerKey(protocol, port)}`,
+    within,
+    status: 'ready',
+    key: listenerKey(protocol, port),
+    slots: [`port ${within} ${listenerKey(protocol, port)}`],
     ...(owner && { owner }),
     refs: [
       ...ref('group', kindNames.group, wire['VServerGroupId']),
@@ -161,7 +171,12 @@ export function foundGroup(
 ): Found<Group> {
   const members = membersOf(servers, region);
   return {
-    ...{ kind: kindNames.group, id, within, key: groupKey(name), status: 'ready', body: { name, servers, members } },
+    kind: kindNames.group,
+    id,
+    within,
+    key: groupKey(name),
+    status: 'ready',
+    body: { name, servers, members },
     ...(owner && { owner }),
   };
 }
@@ -171,7 +186,8 @@ export function membersOf(servers: readonly Server[], region: string): readonly 
     .filter((server) => /^i-[0-9a-z]+$/.test(server.id))
     .map((server) => ({
       providerID: alibaba.print({ instanceId: server.id, region }),
-      ...{ draining: server.weight === 0, healthy: undefined },
+      draining: server.weight === 0,
+      healthy: undefined,
     }));
 }
 
@@ -188,7 +204,9 @@ function groupKey(name: string): string {
 export function serverIn(fields: AnswerFields): Server {
   const type = fields.optionalText('Type') ?? fields.optionalText('ServerType') ?? 'ecs';
   return {
-    ...{ id: fields.text('ServerId'), port: fields.number('Port'), weight: fields.number('Weight') },
+    id: fields.text('ServerId'),
+    port: fields.number('Port'),
+    weight: fields.number('Weight'),
     ...(type.toLowerCase() !== 'ecs' && { other: { type, ip: fields.optionalText('ServerIp') ?? '' } }),
   };
 }
@@ -202,7 +220,9 @@ export function foundList(fields: AnswerFields, ranges: readonly string[]): Foun
   const tags = tagsIn(fields);
   const owner = ownerOf(tags);
   return {
-    ...{ kind: kindNames.list, id: fields.text('AclId'), status: 'ready' },
+    kind: kindNames.list,
+    id: fields.text('AclId'),
+    status: 'ready',
     ...(owner && { owner, key: listKey(fields.optionalText('AddressIPVersion')) }),
     ...(isRetained(tags) && { retained: true }),
     body: { name: fields.optionalText('AclName') ?? '', tags, ranges },

@@ -17,7 +17,8 @@ export interface GroupSpec {
 /** The most that one call takes. */
 const atOnce = 20;
 const actions: ServerActions = {
-  ...{ add: 'AddVServerGroupBackendServers', weigh: 'SetVServerGroupAttribute' },
+  add: 'AddVServerGroupBackendServers',
+  weigh: 'SetVServerGroupAttribute',
   remove: 'RemoveVServerGroupBackendServers',
 };
 
@@ -27,13 +28,19 @@ export function groupKind(lookups: ServerLookups): Kind<GroupSpec, Group> {
   const sent = (servers: readonly Server[], description: string) =>
     JSON.stringify(
       servers.map(({ id, port, weight, other }) => ({
-        ...{ ServerId: id, Port: String(port), Weight: String(weight), Type: other?.type ?? 'ecs' },
-        ...{ ...(other && { ServerIp: other.ip }), Description: description },
+        ServerId: id,
+        Port: String(port),
+        Weight: String(weight),
+        Type: other?.type ?? 'ecs',
+        ...(other && { ServerIp: other.ip }),
+        Description: description,
       })),
     );
 
   return {
-    ...{ kind: kindNames.group, within: kindNames.balancer, again: 'look' },
+    kind: kindNames.group,
+    within: kindNames.balancer,
+    retryCreate: 'afterSearch',
     compare: ({ body }, { name, servers }) => {
       const changes = serverChanges(`server group ${name}`, body.servers, servers, atOnce, actions);
       return changes.length === 0 ? { same: true } : { changes };
@@ -42,7 +49,8 @@ export function groupKind(lookups: ServerLookups): Kind<GroupSpec, Group> {
     async create({ spec: { name, servers } }, _inside, io) {
       const first = servers.slice(0, atOnce);
       const params = {
-        ...{ LoadBalancerId: io.within, VServerGroupName: name },
+        LoadBalancerId: io.within,
+        VServerGroupName: name,
         ...(first.length > 0 && { BackendServers: sent(first, name) }),
       };
       const { permit, signal } = io;

@@ -8,8 +8,13 @@ describe('a load balancer of Alibaba Cloud', () => {
     const harness = await createBalancerHarness();
     const { observed } = await harness.settle({ ports: [port(80, 30_080), port(443, 30_443)] });
     assert.deepEqual(harness.changes().sort(), [
-      ...['CreateLoadBalancer', 'CreateLoadBalancerTCPListener', 'CreateLoadBalancerTCPListener'],
-      ...['CreateVServerGroup', 'CreateVServerGroup', 'StartLoadBalancerListener', 'StartLoadBalancerListener'],
+      'CreateLoadBalancer',
+      'CreateLoadBalancerTCPListener',
+      'CreateLoadBalancerTCPListener',
+      'CreateVServerGroup',
+      'CreateVServerGroup',
+      'StartLoadBalancerListener',
+      'StartLoadBalancerListener',
     ]);
     const { wire, listeners } = harness.balancer();
     assert.deepEqual(observed?.ingress, [{ ip: wire['Address'], ipMode: 'VIP' }]);
@@ -75,7 +80,9 @@ describe('a load balancer of Alibaba Cloud', () => {
     const { remarks } = await harness.settle({ ports, annotations: { 'protocol-port': 'http:80', scheduler: 'qch' } });
     const listeners = [...harness.balancer().listeners.values()];
     assert.deepEqual(listeners.map(({ protocol, wire }) => `${protocol} ${wire['Scheduler']}`).sort(), [
-      ...['http rr', 'tcp rr', 'udp qch'],
+      'http rr',
+      'tcp rr',
+      'udp qch',
     ]);
     assert.match(remarks.join(), /scheduler has no effect on http, tcp, which have no such hash/);
     await harness.world.close();
@@ -156,8 +163,10 @@ describe('a load balancer of Alibaba Cloud', () => {
   it('that is charged by use has no size and no bandwidth to choose, and says so', async () => {
     const harness = await createBalancerHarness();
     const annotations = {
-      ...{ spec: 'slb.s1.small', 'instance-charge-type': 'PayBySpec' },
-      ...{ 'charge-type': 'paybybandwidth', bandwidth: '20' },
+      spec: 'slb.s1.small',
+      'instance-charge-type': 'PayBySpec',
+      'charge-type': 'paybybandwidth',
+      bandwidth: '20',
     };
     await harness.settle({ annotations });
     assert.deepEqual(

@@ -35,9 +35,21 @@ const tcpOnly = [
 ];
 const page = ['HealthCheckURI', 'HealthCheckDomain', 'HealthCheckHttpCode'];
 const web = [
-  ...['StickySession', 'StickySessionType', 'Cookie', 'CookieTimeout', 'IdleTimeout', 'RequestTimeout', 'Gzip'],
-  ...['HealthCheck', 'HealthCheckTimeout', 'HealthCheckMethod', 'XForwardedFor', 'XForwardedFor_proto'],
-  ...['XForwardedFor_SLBPORT', 'XForwardedFor_ClientSrcPort', ...page],
+  'StickySession',
+  'StickySessionType',
+  'Cookie',
+  'CookieTimeout',
+  'IdleTimeout',
+  'RequestTimeout',
+  'Gzip',
+  'HealthCheck',
+  'HealthCheckTimeout',
+  'HealthCheckMethod',
+  'XForwardedFor',
+  'XForwardedFor_proto',
+  'XForwardedFor_SLBPORT',
+  'XForwardedFor_ClientSrcPort',
+  ...page,
 ];
 /** What a listener takes: what a change leaves out is sent again as it stands. */
 const fieldsOf: Readonly<Record<string, readonly string[]>> = {
@@ -61,19 +73,22 @@ export function listenerKind(client: AlibabaClient): Kind<ListenerSpec, Listener
   }
 
   return {
-    ...{ kind: kindNames.listener, within: kindNames.balancer, again: 'look' },
+    kind: kindNames.listener,
+    within: kindNames.balancer,
+    retryCreate: 'afterSearch',
     compare({ body }, spec, pointsAt) {
       const { wire } = body;
-      if (body.protocol !== spec.protocol) return { replace: `${body.protocol} to ${spec.protocol}`, first: 'break' };
+      if (body.protocol !== spec.protocol)
+        return { replace: `${body.protocol} to ${spec.protocol}`, order: 'deleteFirst' };
       const forward = wire['ListenerForward'] === 'on' ? Number(wire['ForwardPort']) : undefined;
       if (forward !== spec.forwardPort)
         return {
           replace: `redirected to ${forward ?? 'nothing'}, now to ${spec.forwardPort ?? 'nothing'}`,
-          first: 'break',
+          order: 'deleteFirst',
         };
       const scheduler = spec.fields['Scheduler'];
       if (isHashedAnew(body, scheduler))
-        return { replace: `Scheduler ${String(wire['Scheduler'])} to ${String(scheduler)}`, first: 'break' };
+        return { replace: `Scheduler ${String(wire['Scheduler'])} to ${String(scheduler)}`, order: 'deleteFirst' };
       // What forwards serves nothing itself.
       const isServing = forward === undefined;
       const news = [
@@ -100,10 +115,13 @@ export function listenerKind(client: AlibabaClient): Kind<ListenerSpec, Listener
     async create({ spec }, _inside, io) {
       const { port, protocol, forwardPort } = spec;
       const params: Params = {
-        ...{ Bandwidth: -1, Scheduler: 'rr', ...paramsOf(spec, io) },
+        Bandwidth: -1,
+        Scheduler: 'rr',
+        ...paramsOf(spec, io),
         ...(protocol.startsWith('http') && { StickySession: 'off', HealthCheck: 'off', ...paramsOf(spec, io) }),
         ...(forwardPort !== undefined && { ListenerForward: 'on', ForwardPort: forwardPort }),
-        ...{ LoadBalancerId: io.within, ListenerPort: port },
+        LoadBalancerId: io.within,
+        ListenerPort: port,
       };
       await send(actionOf('Create', spec, ''), asCreated(protocol, params), io);
       const shown = { ...params, ListenerProtocol: protocol, Status: 'stopped' };

@@ -12,7 +12,10 @@ import { foundBalancer, foundGroup, foundList, foundListener, kindNames, serverI
 /** Of calls that take ids. */
 const idsAtOnce = 10;
 const isIdOf = {
-  ...{ balancer: /^lb-[0-9a-z]+$/, network: /^nlb-[0-9a-z]+$/, group: /^sgp-[0-9a-z]+$/, list: /^acl-[0-9a-z]+$/ },
+  balancer: /^lb-[0-9a-z]+$/,
+  network: /^nlb-[0-9a-z]+$/,
+  group: /^sgp-[0-9a-z]+$/,
+  list: /^acl-[0-9a-z]+$/,
 };
 
 /**
@@ -22,13 +25,25 @@ const isIdOf = {
 export function createBalancerReader(client: AlibabaClient, network: NetworkReads, clusterId: string): Reader {
   const list = (params: Params, { urgency, signal }: Reading) =>
     client.list({
-      ...{ product: 'slb', action: 'DescribeLoadBalancers', params, urgency, signal, perPage: 100 },
-      ...{ paging: { by: 'number' }, items: ['LoadBalancers', 'LoadBalancer'] },
+      product: 'slb',
+      action: 'DescribeLoadBalancers',
+      params,
+      urgency,
+      signal,
+      perPage: 100,
+      paging: { by: 'number' },
+      items: ['LoadBalancers', 'LoadBalancer'],
     });
   const listenersOf = (params: Params, { urgency, signal }: Reading) =>
     client.list({
-      ...{ product: 'slb', action: 'DescribeLoadBalancerListeners', params, urgency, signal, perPage: 100 },
-      ...{ paging: { by: 'token', size: 'MaxResults' }, items: ['Listeners'] },
+      product: 'slb',
+      action: 'DescribeLoadBalancerListeners',
+      params,
+      urgency,
+      signal,
+      perPage: 100,
+      paging: { by: 'token', size: 'MaxResults' },
+      items: ['Listeners'],
     });
 
   /** @param ids undefined: all of the region */
@@ -58,7 +73,9 @@ export function createBalancerReader(client: AlibabaClient, network: NetworkRead
   }
 
   const groups: Detail = {
-    ...{ kind: kindNames.balancer, parts: [kindNames.group], maxAgeMs: serversMaxAgeMs },
+    kind: kindNames.balancer,
+    parts: [kindNames.group],
+    maxAgeMs: serversMaxAgeMs,
     async read(balancer, { signal }) {
       if (isNetwork(balancer.id)) return [];
       const region = await client.region(signal);
@@ -131,8 +148,12 @@ export function createListReader(client: AlibabaClient): Reader {
   }
   async function list(reading: Reading, isOurs: (one: Found) => boolean): Promise<Found[]> {
     const all = await client.list({
-      ...{ product: 'slb', action: 'DescribeAccessControlLists', perPage: 50, ...reading },
-      ...{ paging: { by: 'number' }, items: ['Acls', 'Acl'] },
+      product: 'slb',
+      action: 'DescribeAccessControlLists',
+      perPage: 50,
+      ...reading,
+      paging: { by: 'number' },
+      items: ['Acls', 'Acl'],
     });
     const found = all.map((one) => foundList(one, []));
     const read = await inParallel(callsAtOnce, found, async (one) => (isOurs(one) ? rangesOf(one.id, reading) : one));

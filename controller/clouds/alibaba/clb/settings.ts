@@ -211,8 +211,9 @@ export function settingsOf(
     tags: Object.fromEntries(read('additional-resource-tags', tagPairs) ?? []),
     version: version as Settings['version'],
     fixed: set({
-      ...{ AddressType: kind, AddressIPVersion: version },
-      ...{ VSwitchId: isPrivate ? vswitch : undefined },
+      AddressType: kind,
+      AddressIPVersion: version,
+      VSwitchId: isPrivate ? vswitch : undefined,
       MasterZoneId: read('master-zoneid', text),
       SlaveZoneId: read('slave-zoneid', text),
       Address: read('ip', (value) => (ipaddr.isValid(value) ? value : undefined)),
@@ -231,7 +232,10 @@ export function settingsOf(
       ModifyLoadBalancerInstanceSpec: set({ LoadBalancerSpec: read('spec', matching(/^slb\.\S+$/)) }),
     }),
     atCreation: set({ ResourceGroupId: read('resource-group-id', matching(/^rg-[0-9a-z]+$/)) ?? resourceGroup }),
-    ...{ protocolOf, problems, asksKubeProxy: !ownChecks.some(has), hasList: has('acl-id') || has('acl-status') },
+    protocolOf,
+    problems,
+    asksKubeProxy: !ownChecks.some(has),
+    hasList: has('acl-id') || has('acl-status'),
     usesList,
     forwardPorts: new Map(read('forward-port', listOf(portPair))),
     fieldsOf: (protocol) =>

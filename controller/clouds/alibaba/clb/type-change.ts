@@ -12,7 +12,8 @@ export function untilMoved(desire: Desire, { desired, own }: DesireInput, toNetw
   const held = own();
   const main = held.find(({ kind }) => kind === kindNames.balancer);
   const want = desire.wants.find(({ kind }) => kind === kindNames.balancer);
-  if (main === undefined || want === undefined || want.asItStands || isNetwork(main.id) === toNetwork) return desire;
+  if (main === undefined || want === undefined || want.leaveUnchanged || isNetwork(main.id) === toNetwork)
+    return desire;
   const listener = toNetwork ? kindNames.networkListener : kindNames.listener;
   const isServing = desire.wants.some(({ kind }) => kind === listener);
   if (desired.mayChangeAddress && isServing) return desire;
@@ -21,16 +22,16 @@ export function untilMoved(desire: Desire, { desired, own }: DesireInput, toNetw
   return {
     ...desire,
     wants: [
-      desired.mayChangeAddress ? { ...want, asItStands: true } : want,
+      desired.mayChangeAddress ? { ...want, leaveUnchanged: true } : want,
       ...parts.map((part) => followed(part, servers.get(nameOf(part)))),
     ],
   };
 
-  function followed({ asItStands, ...part }: Want, there: Servers | undefined): Want {
+  function followed({ leaveUnchanged, ...part }: Want, there: Servers | undefined): Want {
     // The key of a group of a network one has its protocol, too.
     const [key] = part.key.split('.');
     const port = desired.ports.find((one) => groupKeyOf(one, desired) === key);
-    if (there === undefined || port === undefined) return { ...part, asItStands: true };
+    if (there === undefined || port === undefined) return { ...part, leaveUnchanged: true };
     const { name = part.key } = there as Partial<Group>;
     return { ...part, spec: { name, servers: serversFor(port, desired, there.servers) } };
   }

@@ -33,12 +33,15 @@ export interface NetworkBalancerSpec {
 /** A Network Load Balancer, without its parts. */
 export function networkBalancerKind(client: AlibabaClient, place: Place): Kind<NetworkBalancerSpec, Balancer> {
   return {
-    ...{ kind: kindNames.balancer, locks: true, again: 'look', settleMs },
+    kind: kindNames.balancer,
+    locks: true,
+    retryCreate: 'afterSearch',
+    settleMs,
     compare({ body: { wire, name: before, tags: shownTags }, owner }, spec) {
       const isAs = (field: string, value: unknown) =>
         String(wire[field] ?? '').toLowerCase() === String(value).toLowerCase();
       if (!isAs('AddressIpVersion', spec.ipVersion))
-        return { replace: `${String(wire['AddressIpVersion'])} to ${spec.ipVersion}`, first: 'break' };
+        return { replace: `${String(wire['AddressIpVersion'])} to ${spec.ipVersion}`, order: 'deleteFirst' };
       const changes: Change[] = [];
       const set = (what: string, summary: string, params: Params, of: Partial<Change> = {}) =>
         changes.push({ what, summary: `load balancer ${before}: ${summary}`, phase: 'set', body: params, ...of });
@@ -74,7 +77,10 @@ export function networkBalancerKind(client: AlibabaClient, place: Place): Kind<N
     // Security groups are joined by calls of their own.
     fresh({ spec: { name, tags, addressType, ipVersion, zones, isProtected, modification } }) {
       const wire = {
-        ...{ AddressType: addressType, AddressIpVersion: ipVersion, ZoneMappings: zones, SecurityGroupIds: [] },
+        AddressType: addressType,
+        AddressIpVersion: ipVersion,
+        ZoneMappings: zones,
+        SecurityGroupIds: [],
         DeletionProtectionConfig: { Enabled: isProtected ?? false },
         ModificationProtectionConfig: { Status: modification ?? 'NonProtection' },
       };
@@ -83,8 +89,13 @@ export function networkBalancerKind(client: AlibabaClient, place: Place): Kind<N
     async create({ spec }, _inside, io) {
       const { name, tags, addressType, ipVersion, zones, isProtected, modification, atCreation } = spec;
       const params: Params = {
-        ...{ LoadBalancerName: name, AddressType: addressType, AddressIpVersion: ipVersion, ...atCreation },
-        ...{ VpcId: await place.vpc(io.signal), ZoneMappings: zones, Tag: tagList(tags) },
+        LoadBalancerName: name,
+        AddressType: addressType,
+        AddressIpVersion: ipVersion,
+        ...atCreation,
+        VpcId: await place.vpc(io.signal),
+        ZoneMappings: zones,
+        Tag: tagList(tags),
         ...(isProtected && { DeletionProtectionConfig: { Enabled: true } }),
         ...(modification && { ModificationProtectionConfig: { Status: modification } }),
       };

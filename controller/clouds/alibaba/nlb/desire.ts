@@ -47,13 +47,21 @@ export function desireNetwork({ desired, own }: DesireInput, options: DesireOpti
   const classic = { [classicTags.name]: desired.name, [classicTags.cluster]: clusterId };
   const marks = { ...marksOf(owner, service), ...classic };
   const tags = {
-    ...{ ...settings.tags, ...marks },
+    ...settings.tags,
+    ...marks,
     ...(settings.hostname !== undefined && { [hostnameTag]: settings.hostname }),
   };
   const { addressType, ipVersion, zones, securityGroups, isProtected, modification } = settings;
   const spec: NetworkBalancerSpec = {
-    ...{ name, isNamed: settings.name !== undefined, tags: cleared(tags, held), addressType, ipVersion, zones },
-    ...{ securityGroups, isProtected, modification },
+    name,
+    isNamed: settings.name !== undefined,
+    tags: cleared(tags, held),
+    addressType,
+    ipVersion,
+    zones,
+    securityGroups,
+    isProtected,
+    modification,
     atCreation: { ResourceGroupId: settings.resourceGroup, BandwidthPackageId: settings.bandwidthPackage },
   };
   const isAdopted = held.some((one) => one.kind === kindNames.balancer && one.owner === undefined);
@@ -72,9 +80,14 @@ export function desireNetwork({ desired, own }: DesireInput, options: DesireOpti
     const protocol = settings.protocolOf(port);
     const groupName = networkName(groupKeyOf(port, desired), protocol, service, clusterId);
     const group: Want<NetworkGroupSpec> = {
-      ...{ kind: kindNames.networkGroup, key, summary: `server group ${groupName}` },
+      kind: kindNames.networkGroup,
+      key,
+      summary: `server group ${groupName}`,
       spec: {
-        ...{ name: groupName, tags: groupTags, protocol, fields: groupFieldsOf(protocol) },
+        name: groupName,
+        tags: groupTags,
+        protocol,
+        fields: groupFieldsOf(protocol),
         atCreation: { ResourceGroupId: settings.resourceGroup },
       },
     };
@@ -94,8 +107,11 @@ export function desireNetwork({ desired, own }: DesireInput, options: DesireOpti
     const { sessionAffinity, healthCheck, ofPods } = desired;
     const usual = isAdopted && sessionAffinity === undefined ? {} : { Scheduler: sessionAffinity ? 'sch' : 'wrr' };
     const asked = {
-      ...{ HealthCheckEnabled: true, HealthCheckType: 'HTTP', HealthCheckConnectPort: healthCheck.port },
-      ...{ HealthCheckUrl: healthCheck.path, HealthCheckHttpCode: ['http_2xx'] },
+      HealthCheckEnabled: true,
+      HealthCheckType: 'HTTP',
+      HealthCheckConnectPort: healthCheck.port,
+      HealthCheckUrl: healthCheck.path,
+      HealthCheckHttpCode: ['http_2xx'],
     };
     // 0: the port that each server has.
     const asksPods = { HealthCheckType: protocol === 'UDP' ? 'UDP' : 'TCP', HealthCheckConnectPort: 0 };
@@ -113,8 +129,13 @@ export function desireNetwork({ desired, own }: DesireInput, options: DesireOpti
     const fields = settings.listenerFieldsOf(protocol);
     const description = networkName(port, protocol, service, clusterId);
     return {
-      ...{ kind: kindNames.networkListener, key, within: balancer, slot: networkSlot('{within}', key), needs: [group] },
-      ...{ ports: [{ port, protocol: transport }], summary: `port ${key}` },
+      kind: kindNames.networkListener,
+      key,
+      within: balancer,
+      slot: networkSlot('{within}', key),
+      needs: [group],
+      ports: [{ port, protocol: transport }],
+      summary: `port ${key}`,
       spec: { port, protocol, description, group, fields },
     };
   }

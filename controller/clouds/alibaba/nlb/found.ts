@@ -45,11 +45,17 @@ export function foundNetworkBalancer(fields: AnswerFields, clusterId: string): F
   const address = fields.optionalText('DNSName') ?? '';
   const isNew = fields.optionalText('LoadBalancerStatus') === 'Provisioning';
   return {
-    ...{ kind: kindNames.balancer, id, status: isNew ? 'pending' : 'ready' },
+    kind: kindNames.balancer,
+    id,
+    status: isNew ? 'pending' : 'ready',
     ...(address !== '' && { address }),
     ...marked(tags, clusterId),
     body: {
-      ...{ id, tags, address, name: fields.optionalText('LoadBalancerName') ?? '', wire: fields.json() },
+      id,
+      tags,
+      address,
+      name: fields.optionalText('LoadBalancerName') ?? '',
+      wire: fields.json(),
       isProtected: fields.optionalObject('DeletionProtectionConfig')?.optionalFlag('Enabled') === true,
       createdAtMs: timeIn(fields, 'CreateTime'),
     },
@@ -69,8 +75,14 @@ export function foundNetworkListener(fields: AnswerFields, owner: Owner | undefi
   const group = fields.optionalText('ServerGroupId') ?? '';
   const refs: Reference[] = group === '' ? [] : [{ role: 'group', kind: kindNames.networkGroup, id: group }];
   return {
-    ...{ kind: kindNames.networkListener, id: fields.text('ListenerId'), within, key, status: 'ready', refs },
-    ...{ slots: [networkSlot(within, key)], ...(owner && { owner }) },
+    kind: kindNames.networkListener,
+    id: fields.text('ListenerId'),
+    within,
+    key,
+    status: 'ready',
+    refs,
+    slots: [networkSlot(within, key)],
+    ...(owner && { owner }),
     body: { port, protocol, wire: fields.json(), isStarted: fields.optionalText('ListenerStatus') !== 'Stopped' },
   };
 }
@@ -91,7 +103,10 @@ export function foundNetworkGroup(fields: AnswerFields, clusterId: string): Foun
   const name = fields.optionalText('ServerGroupName') ?? '';
   const { owner, ...marks } = marked(tags, clusterId);
   return {
-    ...{ kind: kindNames.networkGroup, id, status: 'ready', ...marks },
+    kind: kindNames.networkGroup,
+    id,
+    status: 'ready',
+    ...marks,
     ...(owner && { owner }),
     key: networkGroupKey(name) ?? name,
     body: { name, tags, wire: fields.json() },
@@ -105,7 +120,11 @@ export function foundServers(
   region: string,
 ): Found<Servers> {
   return {
-    ...{ kind: kindNames.servers, id: `${id}/servers`, within: id, key, status: 'ready' },
+    kind: kindNames.servers,
+    id: `${id}/servers`,
+    within: id,
+    key,
+    status: 'ready',
     body: { servers, members: membersOf(servers, region) },
   };
 }

@@ -36,7 +36,8 @@ export interface ServersSpec {
 /** The most that one call takes. */
 const atOnce = 40;
 const actions: ServerActions = {
-  ...{ add: 'AddServersToServerGroup', weigh: 'UpdateServerGroupServersAttribute' },
+  add: 'AddServersToServerGroup',
+  weigh: 'UpdateServerGroupServersAttribute',
   remove: 'RemoveServersFromServerGroup',
 };
 
@@ -51,7 +52,10 @@ export function networkGroupKind(
   /** What is written under one name is shown under another. */
   const asShown = ({ HealthCheckConfig: HealthCheck, ...fields }: Params) => ({ ...fields, HealthCheck });
   return {
-    ...{ kind: kindNames.networkGroup, locks: true, again: 'look', settleMs },
+    kind: kindNames.networkGroup,
+    locks: true,
+    retryCreate: 'afterSearch',
+    settleMs,
     compare({ body, owner }, { name, tags, fields }) {
       const changes: Change[] = [];
       const news = differing(body.wire, asShown(fields));
@@ -60,7 +64,9 @@ export function networkGroupKind(
       const missing = Object.entries(tags).filter(([key, value]) => body.tags[key] !== value);
       if (owner !== undefined && missing.length > 0)
         changes.push({
-          ...{ what: 'tags', phase: 'set', summary: `server group ${name}: tags ${missing.map(([key]) => key)}` },
+          what: 'tags',
+          phase: 'set',
+          summary: `server group ${name}: tags ${missing.map(([key]) => key)}`,
           body: Object.fromEntries(missing),
         });
       return changes.length === 0 ? { same: true } : { changes };
@@ -103,7 +109,10 @@ export function serversKind(lookups: ServerLookups): Kind<ServersSpec, Servers> 
   async function change(group: string, edit: ServerEdit, name: string, io: Parameters<typeof send>[3]) {
     const removes = edit.action === actions.remove;
     const sent = edit.servers.map(({ id, port, weight, other }) => ({
-      ...{ ServerId: id, ServerType: typeOf(other), Port: port, ...(other && { ServerIp: other.ip }) },
+      ServerId: id,
+      ServerType: typeOf(other),
+      Port: port,
+      ...(other && { ServerIp: other.ip }),
       ...(!removes && { Weight: weight, Description: name }),
     }));
     const params = { ServerGroupId: group, Servers: sent };
@@ -113,7 +122,9 @@ export function serversKind(lookups: ServerLookups): Kind<ServersSpec, Servers> 
     return job;
   }
   return {
-    ...{ kind: kindNames.servers, within: kindNames.networkGroup, again: 'look' },
+    kind: kindNames.servers,
+    within: kindNames.networkGroup,
+    retryCreate: 'afterSearch',
     compare({ body }, { name, servers }) {
       const changes = serverChanges(`server group ${name}`, body.servers, servers, atOnce, actions).map((one) => {
         return { ...one, body: { edit: one.body as ServerEdit, name } satisfies NamedEdit };

@@ -11,7 +11,9 @@ import { ownerTags } from '../../load-balancers.ts';
 import { networkClass } from '../annotations.ts';
 
 const ask = (annotations: Ask['annotations'] = {}, more: Ask = {}): Ask => ({
-  ...{ loadBalancerClass: networkClass, ports: [port(80, 30_080)], ...more },
+  loadBalancerClass: networkClass,
+  ports: [port(80, 30_080)],
+  ...more,
   annotations: { 'zone-maps': zoneMaps, ...annotations },
 });
 
@@ -32,7 +34,10 @@ describe('a Network Load Balancer', () => {
     const { fake } = harness.world;
     const { observed } = await harness.settle(ask());
     assert.deepEqual(harness.changes().sort(), [
-      ...['AddServersToServerGroup', 'CreateListener', 'CreateLoadBalancer', 'CreateServerGroup'],
+      'AddServersToServerGroup',
+      'CreateListener',
+      'CreateLoadBalancer',
+      'CreateServerGroup',
     ]);
     const [one] = fake.networks.values();
     assert.deepEqual(observed?.ingress, [{ hostname: one!.wire['DNSName'] }]);

@@ -18,9 +18,11 @@ export interface NetworkListenerSpec {
 /** One port of a network load balancer. */
 export function networkListenerKind(client: AlibabaClient): Kind<NetworkListenerSpec, NetworkListener> {
   return {
-    ...{ kind: kindNames.networkListener, within: kindNames.balancer, again: 'look' },
+    kind: kindNames.networkListener,
+    within: kindNames.balancer,
+    retryCreate: 'afterSearch',
     compare({ body }, { port, protocol, group, fields }, pointsAt) {
-      if (body.protocol !== protocol) return { replace: `${body.protocol} to ${protocol}`, first: 'break' };
+      if (body.protocol !== protocol) return { replace: `${body.protocol} to ${protocol}`, order: 'deleteFirst' };
       const what = `port ${port}`;
       const news = [...(pointsAt('group').includes(group) ? [] : ['server group']), ...differing(body.wire, fields)];
       const changes: Change[] = [];
@@ -31,8 +33,12 @@ export function networkListenerKind(client: AlibabaClient): Kind<NetworkListener
     },
     async create({ spec: { port, protocol, description, group, fields } }, _inside, io) {
       const wire = {
-        ...{ LoadBalancerId: io.within, ListenerProtocol: protocol, ListenerPort: port },
-        ...{ ListenerDescription: description, ServerGroupId: io.idOf(group), ...fields },
+        LoadBalancerId: io.within,
+        ListenerProtocol: protocol,
+        ListenerPort: port,
+        ListenerDescription: description,
+        ServerGroupId: io.idOf(group),
+        ...fields,
       };
       const { answer, ...job } = await send(client, 'CreateListener', wire, io);
       const id = answer.text('ListenerId');

@@ -44,7 +44,12 @@ const idsAtOnce = 20;
 export function createNetworkReads(client: AlibabaClient, clusterId: string): NetworkReads {
   const list = (action: string, items: string, params: Params, reading: Partial<Reading>) =>
     client.list({
-      ...{ product: 'nlb', action, params, perPage: 100, ...reading, items: [items] },
+      product: 'nlb',
+      action,
+      params,
+      perPage: 100,
+      ...reading,
+      items: [items],
       paging: { by: 'token', size: 'MaxResults' },
     });
 
@@ -81,7 +86,9 @@ export function createNetworkReads(client: AlibabaClient, clusterId: string): Ne
       return (await inParallel(callsAtOnce, reads, (read) => read())).flat();
     },
     servers: {
-      ...{ kind: kindNames.networkGroup, parts: [kindNames.servers], maxAgeMs: serversMaxAgeMs },
+      kind: kindNames.networkGroup,
+      parts: [kindNames.servers],
+      maxAgeMs: serversMaxAgeMs,
       async read(group, { signal }) {
         const read = list('ListServerGroupServers', 'Servers', { ServerGroupId: group.id }, { signal });
         const servers = ((await unlessNotFound(read)) ?? []).map(serverIn);

@@ -57,7 +57,8 @@ export function networkSettingsOf(
   const listOfOne = (text: string | undefined) => (text === undefined ? undefined : [text]);
   const secure = {
     CertificateIds: listOfOne(read('cert-id', id)),
-    ...{ CaCertificateIds: listOfOne(read('cacert-id', id)), CaEnabled: read('cacert', flag) },
+    CaCertificateIds: listOfOne(read('cacert-id', id)),
+    CaEnabled: read('cacert', flag),
     SecurityPolicyId: read('tls-cipher-policy', matching(/^tls_cipher_policy_1_\w+$/)),
   };
   const config = set({
@@ -66,14 +67,15 @@ export function networkSettingsOf(
     Ppv2VpcIdEnabled: read('ppv2-pvl-vpc-id-enabled', flag),
   });
   const fields = {
-    ...{ IdleTimeout: read('idle-timeout', numberIn(10, 900)), Cps: read('cps', numberIn(0, 1_000_000)) },
+    IdleTimeout: read('idle-timeout', numberIn(10, 900)),
+    Cps: read('cps', numberIn(0, 1_000_000)),
     ProxyProtocolEnabled: read('proxy-protocol', flag),
     ProxyProtocolV2Config: Object.keys(config).length > 0 ? config : undefined,
   };
   const check = set({
-    ...{ HealthCheckEnabled: read('health-check-flag', flag) },
+    HealthCheckEnabled: read('health-check-flag', flag),
     HealthCheckType: read('health-check-type', oneOf('tcp', 'http', 'udp'))?.toUpperCase(),
-    ...{ HealthCheckUrl: read('health-check-uri', matching(/^\/\S*$/)) },
+    HealthCheckUrl: read('health-check-uri', matching(/^\/\S*$/)),
     HealthCheckConnectPort: read('health-check-connect-port', numberIn(0, 65_535)),
     HealthCheckHttpCode: read('health-check-httpcode', listOf(oneOf('http_2xx', 'http_3xx', 'http_4xx', 'http_5xx'))),
     HealthCheckDomain: read('health-check-domain', matching(/^\S+$/)),
@@ -89,7 +91,10 @@ export function networkSettingsOf(
     name: read('name', matching(/^[A-Za-z\u4e00-\u9fa5][\w.\u4e00-\u9fa5-]{1,127}$/)),
     hostname: read('hostname', matching(/^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$/))?.toLowerCase(),
     tags: Object.fromEntries(read('additional-resource-tags', tagPairs) ?? []),
-    ...{ addressType: type === 'internet' ? 'Internet' : 'Intranet', ipVersion: 'ipv4', zones, protocolOf },
+    addressType: type === 'internet' ? 'Internet' : 'Intranet',
+    ipVersion: 'ipv4',
+    zones,
+    protocolOf,
     securityGroups: read('security-group-ids', listOf(matching(/^sg-[0-9a-z]+$/))),
     isProtected: read('delete-protection', flag),
     modification: read('modification-protection', oneOf('ConsoleProtection', 'NonProtection')),
@@ -103,7 +108,8 @@ export function networkSettingsOf(
       PreserveClientIpEnabled: read('preserve-client-ip', flag),
     }),
     healthCheck: isOwn ? check : undefined,
-    ...{ problems, remarks },
+    problems,
+    remarks,
   };
 }
 
@@ -113,7 +119,8 @@ function zoneOf(text: string): Zone | undefined {
     /^([a-z0-9-]+):(vsw-[0-9a-z]+)(?::([\d.]*))?(?::(eip-[0-9a-z]+))?$/.exec(text) ?? [];
   if (ZoneId === undefined || VSwitchId === undefined || (address !== '' && !isIPv4(address))) return undefined;
   return {
-    ...{ ZoneId, VSwitchId },
+    ZoneId,
+    VSwitchId,
     ...(address !== '' && { PrivateIPv4Address: address }),
     ...(eip !== '' && { AllocationId: eip }),
   };

@@ -45,7 +45,10 @@ describe('any sequence of desired states of a Service', () => {
     })
     .map(({ annotations, ports, shift, members, sourceRanges, mayChangeAddress, healthPort }) =>
       desired({
-        ...{ annotations, sourceRanges, mayChangeAddress, healthCheck: { port: healthPort, path: '/healthz' } },
+        annotations,
+        sourceRanges,
+        mayChangeAddress,
+        healthCheck: { port: healthPort, path: '/healthz' },
         ports: ports.map((number) => port(number, 30_000 + number + shift)),
         members: members.map((number) => member(number)),
       }),

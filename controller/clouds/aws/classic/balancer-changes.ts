@@ -49,7 +49,7 @@ export function compareBalancer(
 ): Comparison {
   if (spec === undefined) return { same: true };
   if (spec.internal !== undefined && (there.scheme === 'internal') !== spec.internal)
-    return { replace: `it is ${there.scheme}`, first: 'break' };
+    return { replace: `it is ${there.scheme}`, order: 'deleteFirst' };
   const changes = [
     ...subnetChanges(there, spec),
     ...listenerChanges(there, spec),
@@ -248,8 +248,8 @@ function attributeChanges({ name, attributes: there }: ClassicLoadBalancer, spec
   return [change('attributes', 'set', summary, { does: 'modify attributes', attributes })];
 }
 
-function tagChanges({ name, tags: there }: ClassicLoadBalancer, wanted: Tags | undefined): Change[] {
-  const missing = Object.entries(wanted ?? {}).filter(([key, value]) => there[key] !== value);
+function tagChanges({ name, tags: there }: ClassicLoadBalancer, desired: Tags | undefined): Change[] {
+  const missing = Object.entries(desired ?? {}).filter(([key, value]) => there[key] !== value);
   if (missing.length === 0) return [];
   const summary = `tags of ${name}: ${missing.map(([key, value]) => `${key}=${value}`).join(', ')}`;
   return [change('tags', 'set', summary, { does: 'add tags', tags: Object.fromEntries(missing) })];
@@ -259,11 +259,11 @@ function isTls(protocol: string): boolean {
   return protocol === 'SSL' || protocol === 'HTTPS';
 }
 
-function sameListener(there: Listener, wanted: Listener): boolean {
+function sameListener(there: Listener, desired: Listener): boolean {
   return (
-    there.protocol === wanted.protocol &&
-    there.instancePort === wanted.instancePort &&
-    there.instanceProtocol === wanted.instanceProtocol
+    there.protocol === desired.protocol &&
+    there.instancePort === desired.instancePort &&
+    there.instanceProtocol === desired.instanceProtocol
   );
 }
 

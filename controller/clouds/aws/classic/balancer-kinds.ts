@@ -69,7 +69,10 @@ export function createClassicKinds(given: BalancerKindsParts): ClassicKinds {
     const { signal, owner } = io;
     const { name, internal = false, listeners = [], ...asked } = spec!;
     const choice = chooseSubnets(await reads.subnets({ urgency: 'change', signal }), {
-      ...{ internal, named: asked.namedSubnets, ipv6: false, fallback: parts.config.subnetId },
+      internal,
+      named: asked.namedSubnets,
+      ipv6: false,
+      fallback: parts.config.subnetId,
       isCluster: view.isCluster,
     });
     if ('problem' in choice) throw invalid('CreateLoadBalancer', choice.problem);
@@ -155,7 +158,7 @@ export function createClassicKinds(given: BalancerKindsParts): ClassicKinds {
 
   const balancer: ClassicKinds['balancer'] = {
     kind: classicKinds.balancer,
-    again: 'safe',
+    retryCreate: 'atOnce',
     compare({ body, owner }, spec) {
       const isOurs = spec !== undefined && owner !== undefined && ownedBy(body.tags, owner);
       return compareBalancer(body, spec, isOurs ? tagsOf(owner, spec) : undefined);
@@ -177,7 +180,7 @@ export function createClassicKinds(given: BalancerKindsParts): ClassicKinds {
     within: classicKinds.balancer,
     // A new one has the defaults, and what differs is one of its first changes.
     inline: true,
-    again: 'safe',
+    retryCreate: 'atOnce',
     compare({ body }, asked) {
       const changed = asked === undefined ? undefined : attributesChanged(body.attributes, asked);
       if (changed === undefined) return { same: true };

@@ -38,8 +38,16 @@ export function nodeRules(
   const probed = [settings.health, balancer?.health].flatMap((check) => probedPort(check) ?? []);
   const health = [...new Set(probed)].filter((port) => !ports.includes(port));
   return desireNodeRules({
-    ...{ input, instances, groups, clients, traffic, checks: clients, front: front?.id, needs: [] },
-    ...{ facts: { ...view.facts(instances), groups: all }, carried: balancer?.securityGroups ?? [] },
+    input,
+    instances,
+    groups,
+    clients,
+    traffic,
+    checks: clients,
+    front: front?.id,
+    needs: [],
+    facts: { ...view.facts(instances), groups: all },
+    carried: balancer?.securityGroups ?? [],
     ports: ports.map((port) => ({ protocol: 'tcp', port })),
     health,
     isAdopted,
@@ -96,12 +104,10 @@ export function desireGroups(
   const sources = desired.sourceRanges.length > 0 ? desired.sourceRanges : everybody;
   const ports = desired.ports.filter(({ protocol, nodePort }) => protocol === 'TCP' && nodePort !== 0);
   const own = desireFront(desired, standing, {
-    ...{
-      name: frontName(desired.name),
-      key: frontKeys.classic,
-      rules: frontRules(ports, sources),
-      tags: settings.tags,
-    },
+    name: frontName(desired.name),
+    key: frontKeys.classic,
+    rules: frontRules(ports, sources),
+    tags: settings.tags,
   });
   if ('refusal' in own) return { wants: kept, refusals: [own.refusal], groups: carried };
   const wants: Want[] = [own.want];

@@ -26,8 +26,8 @@ export function desireClassic(given: DesireInput, parts: DesireParts): Desire {
   const standing = standingOf(input, isClassic, frontKeys.classic);
   const read = readClassicSettings(desired, parts.config);
   const settings = permitted(read, desired, parts, standing);
-  const { members, strangers } = sortMembers(desired, parts);
-  const refusals: Refusal[] = [...settings.refusals, ...settings.notes, ...strangers, ...attachRefusals(desired)];
+  const { members, nonMembers } = sortMembers(desired, parts);
+  const refusals: Refusal[] = [...settings.refusals, ...settings.notes, ...nonMembers, ...attachRefusals(desired)];
   const { remarks } = settings;
   const { balancer } = standing;
   const kept = () => ({ wants: keepAll(input), refusals, remarks });
@@ -52,33 +52,44 @@ export function desireClassic(given: DesireInput, parts: DesireParts): Desire {
   const rules = nodeRules(input, settings, standing, parts, members, front.groups);
   refusals.push(...rules.refusals);
   const spec: BalancerSpec = {
-    ...{
-      name: desired.name,
-      service: desired.service,
-      internal: scheme,
-      namedSubnets: settings.subnets ?? [],
-      ...subnets,
-    },
-    ...{ groups: front.groups, listeners: listenersOf(settings, balancer), sslPolicy: settings.sslPolicy },
-    ...{ proxyProtocol: settings.proxyProtocol, attributes: settings.attributes, health: settings.health },
-    ...{ tags: settings.tags, members, joining: members.filter(({ isActive }) => isActive) },
+    name: desired.name,
+    service: desired.service,
+    internal: scheme,
+    namedSubnets: settings.subnets ?? [],
+    ...subnets,
+    groups: front.groups,
+    listeners: listenersOf(settings, balancer),
+    sslPolicy: settings.sslPolicy,
+    proxyProtocol: settings.proxyProtocol,
+    attributes: settings.attributes,
+    health: settings.health,
+    tags: settings.tags,
+    members,
+    joining: members.filter(({ isActive }) => isActive),
   };
   const isFrontOurs = standing.front === undefined || ownedBy(standing.front.tags, desired.owner);
   const { classicHealth } = settings;
   const want: Want<BalancerSpec> = {
-    ...{ kind: classicKinds.balancer, key: 'main', slot: slotOf(desired.name), carriesAddress: true, spec },
+    kind: classicKinds.balancer,
+    key: 'main',
+    slot: slotOf(desired.name),
+    carriesAddress: true,
+    spec,
     needs: [
       // One that was taken over goes on where its group cannot be tagged.
       ...front.wants.filter(({ kind }) => kind !== classicKinds.front || isFrontOurs).map(nameOf),
       // Members come and go also where a group of the nodes is full.
       ...(isAdmitted(balancer, front.groups, settings) ? [] : rules.wants.map(nameOf)),
     ],
-    ...(classicHealth !== undefined && { asGood: [{ ...spec, health: classicHealth }] }),
+    ...(classicHealth !== undefined && { alsoAccepted: [{ ...spec, health: classicHealth }] }),
     summary: summaryOf(spec),
   };
   const hasAttributes = foundOf(input, classicKinds.attributes).some(({ id }) => id === balancer?.hostname);
   const attributes: Want = {
-    ...{ kind: classicKinds.attributes, key: 'main', within: balancerName, spec: settings.attributes },
+    kind: classicKinds.attributes,
+    key: 'main',
+    within: balancerName,
+    spec: settings.attributes,
     summary: `attributes of ${desired.name}`,
   };
   const isRead = balancer === undefined || hasAttributes;
@@ -144,18 +155,18 @@ interface SortedMember extends Member {
 function sortMembers(
   { members }: DesiredLoadBalancer,
   { idOf }: DesireParts,
-): { readonly members: readonly SortedMember[]; readonly strangers: readonly Refusal[] } {
+): { readonly members: readonly SortedMember[]; readonly nonMembers: readonly Refusal[] } {
   const sorted: SortedMember[] = [];
-  const strangers: Refusal[] = [];
+  const nonMembers: Refusal[] = [];
   for (const { node, providerID, addresses } of members) {
     const id = idOf(providerID);
     if (id !== undefined) sorted.push({ id, providerID, isActive: addresses.length > 0 });
     else {
       const message = `member ${node}: providerID ${JSON.stringify(providerID)} is of another place`;
-      strangers.push({ reason: 'Unsupported', message });
+      nonMembers.push({ reason: 'Unsupported', message });
     }
   }
-  return { members: sorted, strangers };
+  return { members: sorted, nonMembers };
 }
 
 function attachRefusals({ attach }: DesiredLoadBalancer): Refusal[] {
@@ -189,14 +200,17 @@ function subnetsOf(
   refusals: Refusal[],
 ): Pick<BalancerSpec, 'subnets' | 'exchanged'> {
   const all = lastSubnets();
-  const asItStands = { subnets: undefined, exchanged: {} };
-  if (balancer === undefined || named === undefined || all === undefined) return asItStands;
+  const unchanged = { subnets: undefined, exchanged: {} };
+  if (balancer === undefined || named === undefined || all === undefined) return unchanged;
   const refuse = (problem: string) => {
     refusals.push({ reason: 'Unsupported', message: `subnets: ${problem}` });
-    return asItStands;
+    return unchanged;
   };
   const choice = chooseSubnets(all, {
-    ...{ internal: balancer.scheme === 'internal', named, ipv6: false, fallback: config.subnetId },
+    internal: balancer.scheme === 'internal',
+    named,
+    ipv6: false,
+    fallback: config.subnetId,
     isCluster: view.isCluster,
   });
   if ('problem' in choice) return refuse(choice.problem);

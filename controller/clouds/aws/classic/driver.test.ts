@@ -90,7 +90,8 @@ describe('a classic load balancer', () => {
         description: { ...one.description, Instances: [{ InstanceId: 'i-1' }] },
       });
       throw Object.assign(new Error('Could not find EC2 instance i-2.'), {
-        ...{ Code: 'InvalidInstance', $metadata: { httpStatusCode: 400 } },
+        Code: 'InvalidInstance',
+        $metadata: { httpStatusCode: 400 },
       });
     });
     const { observed } = await ensure(desired({ members: [member(1)] }));

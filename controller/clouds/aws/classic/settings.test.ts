@@ -23,10 +23,23 @@ function desired(
 ): DesiredLoadBalancer {
   return {
     owner: { cluster: 'uid-c', service: 'uid-s' },
-    ...{ service: 'default/web', clusterName: 'kubernetes', name: 'a1', ports: [port(80), port(443)] },
-    ...{ families: ['IPv4'], sourceRanges: [], sessionAffinity: undefined, trafficPolicy: 'Cluster' },
-    ...{ healthCheck: { port: 10256, path: '/healthz' }, address: undefined, members: [], attach: undefined },
-    ...{ mayChangeAddress: false, clusterWideConsent: false, mayKeepAddress: true, retain: false, annotations },
+    service: 'default/web',
+    clusterName: 'kubernetes',
+    name: 'a1',
+    ports: [port(80), port(443)],
+    families: ['IPv4'],
+    sourceRanges: [],
+    sessionAffinity: undefined,
+    trafficPolicy: 'Cluster',
+    healthCheck: { port: 10256, path: '/healthz' },
+    address: undefined,
+    members: [],
+    attach: undefined,
+    mayChangeAddress: false,
+    clusterWideConsent: false,
+    mayKeepAddress: true,
+    retain: false,
+    annotations,
     ...fields,
   };
 }
@@ -45,7 +58,9 @@ describe('annotations of a classic load balancer', () => {
     assert.equal(settings.internal, false);
     assert.equal(settings.proxyProtocol, false);
     assert.deepEqual(settings.attributes, {
-      ...{ crossZone: false, draining: { enabled: false, timeout: undefined }, idleTimeout: 60 },
+      crossZone: false,
+      draining: { enabled: false, timeout: undefined },
+      idleTimeout: 60,
       accessLog: { enabled: false },
     });
     assert.deepEqual(settings.health, {
@@ -186,33 +201,29 @@ describe('annotations of a classic load balancer', () => {
 
   it('set the numbers of the health check', () => {
     const { health: probe } = read({
-      ...{
-        [keys.healthyThreshold]: '3',
-        [keys.unhealthyThreshold]: '4',
-        [keys.healthTimeout]: '6',
-        [keys.healthInterval]: '20',
-      },
+      [keys.healthyThreshold]: '3',
+      [keys.unhealthyThreshold]: '4',
+      [keys.healthTimeout]: '6',
+      [keys.healthInterval]: '20',
     });
     assert.deepEqual(probe, { target: 'HTTP:10256/healthz', interval: 20, timeout: 6, healthy: 3, unhealthy: 4 });
   });
 
   it('set attributes', () => {
     const { attributes, refusals } = read({
-      ...{
-        [keys.crossZone]: 'true',
-        [keys.drainingEnabled]: 'true',
-        [keys.drainingTimeout]: '120',
-        [keys.idleTimeout]: '300',
-      },
-      ...{
-        [keys.accessLogEnabled]: 'true',
-        [keys.accessLogBucket]: 'logs',
-        [keys.accessLogPrefix]: 'web',
-        [keys.accessLogEmitInterval]: '5',
-      },
+      [keys.crossZone]: 'true',
+      [keys.drainingEnabled]: 'true',
+      [keys.drainingTimeout]: '120',
+      [keys.idleTimeout]: '300',
+      [keys.accessLogEnabled]: 'true',
+      [keys.accessLogBucket]: 'logs',
+      [keys.accessLogPrefix]: 'web',
+      [keys.accessLogEmitInterval]: '5',
     });
     assert.deepEqual(attributes, {
-      ...{ crossZone: true, draining: { enabled: true, timeout: 120 }, idleTimeout: 300 },
+      crossZone: true,
+      draining: { enabled: true, timeout: 120 },
+      idleTimeout: 300,
       accessLog: { enabled: true, bucket: 'logs', prefix: 'web', emitInterval: 5 },
     });
     assert.deepEqual(refusals, []);
@@ -220,8 +231,12 @@ describe('annotations of a classic load balancer', () => {
 
   it('set groups, subnets, tags, scheme, policy and PROXY protocol', () => {
     const settings = read({
-      ...{ [keys.internal]: '0.0.0.0/0', [keys.securityGroups]: 'sg-1, sg-2', [keys.extraSecurityGroups]: 'sg-3' },
-      ...{ [keys.subnets]: 'subnet-1, inner', [keys.additionalTags]: 'team=a=b,bare', [keys.proxyProtocol]: '*' },
+      [keys.internal]: '0.0.0.0/0',
+      [keys.securityGroups]: 'sg-1, sg-2',
+      [keys.extraSecurityGroups]: 'sg-3',
+      [keys.subnets]: 'subnet-1, inner',
+      [keys.additionalTags]: 'team=a=b,bare',
+      [keys.proxyProtocol]: '*',
       [keys.sslPolicy]: 'ELBSecurityPolicy-TLS-1-2-2017-01',
     });
     assert.equal(settings.internal, true);
@@ -267,8 +282,10 @@ describe('annotations of a classic load balancer', () => {
 
   it('name in one line each what the classic controller ignores, and serve the rest', () => {
     const settings = read({
-      ...{ [keys.sslCertificate]: certificate, [keys.sslPorts]: '443,8443' },
-      ...{ [keys.securityGroups]: 'sg-1,sg-2,sg-1', [keys.additionalTags]: 'a=1, ,=2' },
+      [keys.sslCertificate]: certificate,
+      [keys.sslPorts]: '443,8443',
+      [keys.securityGroups]: 'sg-1,sg-2,sg-1',
+      [keys.additionalTags]: 'a=1, ,=2',
     });
     assert.deepEqual([settings.refusals, settings.notes], [[], []]);
     assert.deepEqual(settings.remarks, [

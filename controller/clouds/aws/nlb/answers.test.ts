@@ -29,11 +29,18 @@ describe('what AWS says of a network load balancer', () => {
   it('states and addresses of a load balancer', () => {
     const one = loadBalancerOf(
       {
-        ...{ LoadBalancerArn: 'arn', LoadBalancerName: 'a1', DNSName: 'a1.elb', Type: 'network', Scheme: 'internal' },
-        ...{ State: { Code: 'active_impaired' }, VpcId: 'vpc-1', IpAddressType: 'dualstack' },
+        LoadBalancerArn: 'arn',
+        LoadBalancerName: 'a1',
+        DNSName: 'a1.elb',
+        Type: 'network',
+        Scheme: 'internal',
+        State: { Code: 'active_impaired' },
+        VpcId: 'vpc-1',
+        IpAddressType: 'dualstack',
         AvailabilityZones: [
           {
-            ...{ ZoneName: 'eu-west-1a', SubnetId: 'subnet-1' },
+            ZoneName: 'eu-west-1a',
+            SubnetId: 'subnet-1',
             LoadBalancerAddresses: [{ AllocationId: 'eipalloc-1', IpAddress: '198.51.100.1' }],
           },
           { ZoneName: 'eu-west-1b', SubnetId: 'subnet-2', LoadBalancerAddresses: [{ PrivateIPv4Address: '10.0.1.5' }] },

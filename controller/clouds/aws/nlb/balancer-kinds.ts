@@ -67,7 +67,10 @@ export function createNetworkBalancerKinds(given: NetworkKindsParts): NetworkBal
     const groups = groupIds(spec.groups ?? [], { service, carried: [], operation: 'CreateLoadBalancer' }, io);
     const tags = marks.of(io.owner, spec);
     const command = new CreateLoadBalancerCommand({
-      ...{ Name: name, Type: 'network', Scheme: scheme, IpAddressType: addressType },
+      Name: name,
+      Type: 'network',
+      Scheme: scheme,
+      IpAddressType: addressType,
       SubnetMappings: (await placesFor(spec.place, scheme === 'internal', addressType, io)).map(
         ({ mapping }) => mapping,
       ),
@@ -92,7 +95,10 @@ export function createNetworkBalancerKinds(given: NetworkKindsParts): NetworkBal
   ): Promise<NewPlace[]> {
     const { subnets = [], eips = [], privateAddresses = [] } = place ?? {};
     const choice = chooseSubnets(await reads.subnets({ urgency: 'change', signal }), {
-      ...{ internal, named: subnets, ipv6: addressType === 'dualstack', isCluster: view.isCluster },
+      internal,
+      named: subnets,
+      ipv6: addressType === 'dualstack',
+      isCluster: view.isCluster,
       fallback: parts.config.subnetId,
     });
     const operation = 'CreateLoadBalancer';
@@ -185,7 +191,7 @@ export function createNetworkBalancerKinds(given: NetworkKindsParts): NetworkBal
 
   const balancer: NetworkBalancerKinds['balancer'] = {
     kind: networkKinds.balancer,
-    again: 'safe',
+    retryCreate: 'atOnce',
     compare(found, spec) {
       if (spec === undefined) return { same: true };
       const compared = compareNetwork(found.body, spec);
@@ -205,7 +211,7 @@ export function createNetworkBalancerKinds(given: NetworkKindsParts): NetworkBal
     within: networkKinds.balancer,
     // A new one has the defaults, and what differs is one of its first changes.
     inline: true,
-    again: 'safe',
+    retryCreate: 'atOnce',
     compare({ body }, asked) {
       const changes = asked === undefined ? [] : compareAttributes(body.name, body.attributes, asked);
       return changes.length > 0 ? { changes } : { same: true };
@@ -252,8 +258,18 @@ function freshBalancer({ name, scheme, addressType, groups, place }: NetworkSpec
   const address = { eip: undefined, privateAddress: undefined };
   const places = (place?.subnets ?? []).map((subnet) => ({ zone: '', subnet, ...address }));
   return {
-    ...{ arn: '', name, type: 'network', hostname: '', scheme: scheme ?? 'internet-facing', state: 'provisioning' },
-    ...{ vpcId: '', addressType, places, securityGroups: groups ?? [], createdAtMs: undefined, tags: {} },
+    arn: '',
+    name,
+    type: 'network',
+    hostname: '',
+    scheme: scheme ?? 'internet-facing',
+    state: 'provisioning',
+    vpcId: '',
+    addressType,
+    places,
+    securityGroups: groups ?? [],
+    createdAtMs: undefined,
+    tags: {},
     attributes: {},
   };
 }

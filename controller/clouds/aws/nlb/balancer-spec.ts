@@ -50,7 +50,7 @@ export function lostSubnets({ places }: NetworkLoadBalancer, { subnets }: Pick<P
 /** Exactly one call each, but for tags. Pure. */
 export function compareNetwork(there: NetworkLoadBalancer, spec: NetworkSpec): Comparison {
   const other = addressChange(there, spec);
-  if (other !== undefined) return { replace: other, first: 'break' };
+  if (other !== undefined) return { replace: other, order: 'deleteFirst' };
   const { name } = there;
   const { place, addressType, groups } = spec;
   const changes: Change[] = [];

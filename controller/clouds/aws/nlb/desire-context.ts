@@ -2,6 +2,7 @@ import { aws } from '../../../../common/provider-id/aws.ts';
 import type { Found, Refusal, ResourceName, Want } from '../../../engine/resource.ts';
 import type { DesireInput } from '../../load-balancer-driver.ts';
 import { type DesireParts, foundOf, ownOf, type Standing } from '../standing.ts';
+import type { DesiredListener } from './desired-listeners.ts';
 import { targetGroupName } from './names.ts';
 import {
   isNetwork,
@@ -12,7 +13,6 @@ import {
 } from './network-load-balancer.ts';
 import { networkKinds } from './resources.ts';
 import type { NlbSettings } from './settings.ts';
-import type { WantedListener } from './wanted.ts';
 
 export const ownName: ResourceName = `${networkKinds.balancer}/main`;
 export const hostName: ResourceName = `${networkKinds.balancer}/host`;
@@ -22,7 +22,7 @@ export interface Context {
   readonly input: DesireInput;
   readonly settings: NlbSettings;
   readonly standing: Standing<NetworkLoadBalancer>;
-  readonly listeners: readonly WantedListener[];
+  readonly listeners: readonly DesiredListener[];
   readonly parts: DesireParts;
   readonly refusals: Refusal[];
 }
@@ -59,7 +59,7 @@ export function movedTo(context: Context, on: NetworkLoadBalancer | undefined): 
   for (const { within, body } of ownOf<Listener>(input, networkKinds.listener))
     (within === on?.arn ? here : elsewhere).add(groups.get(body.group ?? '') ?? '');
   const clusterId = `${parts.view.marks?.tags.id ?? ''} moved`;
-  const listeners = context.listeners.map((one): WantedListener => {
+  const listeners = context.listeners.map((one): DesiredListener => {
     const name = targetGroupName(clusterId, input.desired.service, one.group);
     const isSecond = here.has(name) || elsewhere.has(one.group.name);
     return isSecond ? { ...one, group: { ...one.group, name } } : one;

@@ -7,10 +7,10 @@ import { desireNodeRules, isOpenFrom } from '../security-groups/desire-node-rule
 import { frontRules } from '../security-groups/front-rules.ts';
 import { frontKeys, groupKinds } from '../security-groups/group-resources.ts';
 import { type DesireParts, keep, ownOf, type Standing } from '../standing.ts';
+import type { DesiredListener } from './desired-listeners.ts';
 import { securityGroupName } from './names.ts';
 import type { NetworkLoadBalancer } from './network-load-balancer.ts';
 import type { NlbSettings } from './settings.ts';
-import type { WantedListener } from './wanted.ts';
 
 const frontResource: ResourceName = `${groupKinds.front}/${frontKeys.network}`;
 const everybody = { IPv4: '0.0.0.0/0', IPv6: '::/0' } as const;
@@ -18,7 +18,7 @@ const everybody = { IPv4: '0.0.0.0/0', IPv6: '::/0' } as const;
 export interface FirewallContext {
   readonly input: DesireInput;
   readonly settings: NlbSettings;
-  readonly listeners: readonly WantedListener[];
+  readonly listeners: readonly DesiredListener[];
   readonly standing: Standing<NetworkLoadBalancer>;
   readonly parts: DesireParts;
   /** Its own, or that of others that it uses; undefined = still to be made. */
@@ -75,8 +75,14 @@ export function desireFirewall(context: FirewallContext): Firewall {
     refusals.push({ reason: 'Unsupported', message: `spec.loadBalancerSourceRanges: ${why}` });
   }
   const rules = desireNodeRules({
-    ...{ input, facts, instances, traffic, front: front?.id, needs: context.needs },
-    ...{ groups: isAttached ? [] : (groups ?? []), carried: isAttached ? [] : carriedNow },
+    input,
+    facts,
+    instances,
+    traffic,
+    front: front?.id,
+    needs: context.needs,
+    groups: isAttached ? [] : (groups ?? []),
+    carried: isAttached ? [] : carriedNow,
     clients: client !== undefined ? [client] : isBare ? clientsOf(desired) : [],
     checks: client !== undefined ? [client] : subnetCidrs(),
     ports: listeners.flatMap(({ protocol, group }) =>
@@ -130,7 +136,7 @@ function clientsOf({ sourceRanges, families }: DesiredLoadBalancer): readonly st
   return sourceRanges.length > 0 ? sourceRanges : families.map((family) => everybody[family]);
 }
 
-function protocolsOf(protocol: WantedListener['protocol']): readonly ('tcp' | 'udp')[] {
+function protocolsOf(protocol: DesiredListener['protocol']): readonly ('tcp' | 'udp')[] {
   if (protocol === 'TCP_UDP') return ['tcp', 'udp'];
   return [protocol === 'UDP' ? 'udp' : 'tcp'];
 }

@@ -44,14 +44,20 @@ export function ownWants(given: Context, hosts: readonly NetworkLoadBalancer[]):
   // The nodes admit the groups that it gets before it loses those that it has.
   const isMoving = balancer !== undefined && groups.length > 0 && !isSameSet(groups, balancer.securityGroups);
   const want: Want<NetworkSpec> = {
-    ...{ kind: networkKinds.balancer, key: 'main', slot: slotOf(desired.name), spec },
+    kind: networkKinds.balancer,
+    key: 'main',
+    slot: slotOf(desired.name),
+    spec,
     carriesAddress: balancer?.state !== 'failed',
     needs: firewall.wants.filter(({ kind }) => isMoving || kind !== networkKinds.rule).map(nameOf),
     summary: summaryOf(spec, listeners),
   };
   const isRead = foundOf(input, networkKinds.attributes).some(({ id }) => id === balancer?.arn);
   const attributes: Want = {
-    ...{ kind: networkKinds.attributes, key: 'main', within: ownName, spec: spec.attributes },
+    kind: networkKinds.attributes,
+    key: 'main',
+    within: ownName,
+    spec: spec.attributes,
     summary: `attributes of ${desired.name}`,
   };
   return [

@@ -22,11 +22,11 @@ import {
   useOf,
 } from './desire-context.ts';
 import { desireFirewall, type Firewall } from './desire-firewall.ts';
+import { type DesiredListener, standingListener } from './desired-listeners.ts';
 import type { ListenerSpec } from './listener-kind.ts';
 import { isNetwork, type Listener, type NetworkLoadBalancer, type TargetGroup } from './network-load-balancer.ts';
 import { listenerSlot, networkKinds, targetGroupSlot } from './resources.ts';
 import { type TargetGroupSpec, type TargetsSpec, targetsOf } from './target-group-spec.ts';
-import { standingListener, type WantedListener } from './wanted.ts';
 
 export function firewallOf(context: Context, on: NetworkLoadBalancer | undefined, isAttached: boolean): Firewall {
   const { input, settings, standing, parts } = context;
@@ -38,7 +38,7 @@ export function firewallOf(context: Context, on: NetworkLoadBalancer | undefined
 }
 
 /** Those that are asked for and cannot be served so, as they stand: what lets traffic in stays with them. */
-function keptListeners({ input, listeners }: Context, on: NetworkLoadBalancer): readonly WantedListener[] {
+function keptListeners({ input, listeners }: Context, on: NetworkLoadBalancer): readonly DesiredListener[] {
   const groups = ownOf<TargetGroup>(input, networkKinds.targetGroup);
   return ownListeners(input, on).flatMap(({ body: { port, protocol, certificate, group: arn } }) => {
     const group = groups.find(({ id }) => id === arn)?.body;
@@ -68,7 +68,7 @@ export function partsOn(
   { input, settings, refusals }: Context,
   within: ResourceName,
   on: NetworkLoadBalancer | undefined,
-  listeners: readonly WantedListener[],
+  listeners: readonly DesiredListener[],
 ): readonly Want[] {
   const { desired } = input;
   const { service } = desired;
@@ -104,8 +104,13 @@ export function partsOn(
     }
     const asListener: ListenerSpec = { ...listener, group: targetGroup, service, tags };
     add({
-      ...{ kind: networkKinds.listener, key: String(port), within, slot: listenerSlot('{within}', port) },
-      ...{ needs: [targetGroup, `${networkKinds.targets}/${group.name}`], ports, spec: asListener },
+      kind: networkKinds.listener,
+      key: String(port),
+      within,
+      slot: listenerSlot('{within}', port),
+      needs: [targetGroup, `${networkKinds.targets}/${group.name}`],
+      ports,
+      spec: asListener,
       summary: `listener ${listener.protocol} ${port} to ${group.name}`,
     });
   }

@@ -5,9 +5,9 @@ import { foundOf, ownOf } from '../standing.ts';
 import { addressChange, lostSubnets, type NetworkSpec } from './balancer-spec.ts';
 import type { Context } from './desire-context.ts';
 import type { Firewall } from './desire-firewall.ts';
+import type { DesiredListener } from './desired-listeners.ts';
 import { isNetwork, type Listener } from './network-load-balancer.ts';
 import { networkKinds } from './resources.ts';
-import type { WantedListener } from './wanted.ts';
 
 /** As asked for, but for another address without consent, or where nothing certain comes in its place. */
 export function specOf(context: Context, firewall: Firewall): NetworkSpec {
@@ -23,7 +23,11 @@ export function specOf(context: Context, firewall: Firewall): NetworkSpec {
     if (accessLog) attributes['access_logs.s3.prefix'] = accessLog.prefix;
   }
   const spec: NetworkSpec = {
-    ...{ name, service, tags, attributes, groups: firewall.groups },
+    name,
+    service,
+    tags,
+    attributes,
+    groups: firewall.groups,
     scheme: unclear.has(keys.scheme) || unclear.has(keys.internal) ? undefined : scheme,
     addressType: families.includes('IPv6') ? 'dualstack' : 'ipv4',
     place: unclear.has(keys.subnets) ? undefined : { subnets, eips, privateAddresses },
@@ -57,7 +61,7 @@ export function guestsRefusal(input: DesireInput): Refusal | undefined {
 
 export function summaryOf(
   { name, service, scheme = 'internet-facing' }: NetworkSpec,
-  listeners: readonly WantedListener[],
+  listeners: readonly DesiredListener[],
 ): string {
   const ports = listeners.map(({ protocol, port }) => `${protocol} ${port}`).join(', ');
   return `${scheme} network load balancer ${name} for ${service}: ${ports}`;

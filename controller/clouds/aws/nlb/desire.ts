@@ -8,10 +8,10 @@ import { type DesireParts, ownOf, type Standing, standingOf } from '../standing.
 import { attachedWants } from './desire-attached.ts';
 import { type Context, hostsOf } from './desire-context.ts';
 import { ownWants } from './desire-own.ts';
+import { desiredListeners, leaveUnchanged } from './desired-listeners.ts';
 import { isNetwork, type Listener, type NetworkLoadBalancer, type TargetGroup } from './network-load-balancer.ts';
 import { networkKinds } from './resources.ts';
 import { type NlbSettings, readNlbSettings } from './settings.ts';
-import { asItStands, wantedListeners } from './wanted.ts';
 
 /** The resources that serve a Service by a network load balancer. What is not understood stays as it is. Pure. */
 export function desireNetwork(given: DesireInput, parts: DesireParts): Desire {
@@ -31,16 +31,18 @@ export function desireNetwork(given: DesireInput, parts: DesireParts): Desire {
   // What the classic controller made is judged by its own defaults, until it is changed anyway.
   const probe = parts.config.healthProbe ?? (standing.isAdopted ? ({ mode: 'ServiceNodePort' } as const) : undefined);
   const clusterId = parts.view.marks?.tags.id ?? '';
-  const wanted = wantedListeners(desired, settings, {
-    ...{ clusterId, probe, standing: (port) => standingOn(port)?.protocol },
+  const fromPorts = desiredListeners(desired, settings, {
+    clusterId,
+    probe,
+    standing: (port) => standingOn(port)?.protocol,
   });
-  const listeners = wanted.listeners.flatMap((one) => {
+  const listeners = fromPorts.listeners.flatMap((one) => {
     const listener = standingOn(one.port);
     const there = listener && { listener, group: groups.get(listener.group ?? '') };
-    return asItStands(one, there, settings, { service, clusterId }) ?? [];
+    return leaveUnchanged(one, there, settings, { service, clusterId }) ?? [];
   });
   const refusals: Refusal[] = [...settings.refusals, ...settings.notes];
-  refusals.push(...strangers(desired, parts), ...wanted.refusals);
+  refusals.push(...refuseNonMembers(desired, parts), ...fromPorts.refusals);
   const context: Context = { input, settings, standing, listeners, parts, refusals };
   const wants = attach ? attachedWants(context, hosts) : ownWants(context, hosts);
   return { wants, refusals, remarks: settings.remarks };
@@ -63,7 +65,7 @@ function permitted(
 }
 
 /** Members that cannot be targets here. */
-function strangers({ members }: DesiredLoadBalancer, { idOf }: DesireParts): Refusal[] {
+function refuseNonMembers({ members }: DesiredLoadBalancer, { idOf }: DesireParts): Refusal[] {
   return members
     .filter(({ providerID }) => idOf(providerID) === undefined)
     .map(({ node, providerID }) => {

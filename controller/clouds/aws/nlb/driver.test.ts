@@ -101,9 +101,7 @@ describe('a network load balancer', () => {
       return undefined;
     });
     const { sent } = await m.ensure(network({ ports: [port(80, 31_999)] }));
-    assert.deepEqual(sent, [
-      ...['v2 CreateTargetGroup', 'v2 RegisterTargets', 'v2 ModifyListener', 'v2 DeleteTargetGroup'],
-    ]);
+    assert.deepEqual(sent, ['v2 CreateTargetGroup', 'v2 RegisterTargets', 'v2 ModifyListener', 'v2 DeleteTargetGroup']);
   });
 
   it('is changed in place where that is possible', async () => {
@@ -112,7 +110,9 @@ describe('a network load balancer', () => {
     const annotations = { [keys.crossZone]: 'true', [keys.targetGroupAttributes]: 'proxy_protocol_v2.enabled=true' };
     const { sent } = await m.ensure(network({ healthCheck: { port: 32_000, path: '/healthz' }, annotations }));
     assert.deepEqual(sent.toSorted(), [
-      ...['v2 ModifyLoadBalancerAttributes', 'v2 ModifyTargetGroup', 'v2 ModifyTargetGroupAttributes'],
+      'v2 ModifyLoadBalancerAttributes',
+      'v2 ModifyTargetGroup',
+      'v2 ModifyTargetGroupAttributes',
     ]);
     assert.deepEqual(
       (await m.ensure(network({ healthCheck: { port: 32_000, path: '/healthz' }, annotations }))).sent,

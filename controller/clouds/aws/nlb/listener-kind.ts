@@ -49,7 +49,7 @@ export function createListenerKind(
   return {
     kind: networkKinds.listener,
     within: networkKinds.balancer,
-    again: 'safe',
+    retryCreate: 'atOnce',
     compare(found, spec, pointsAt) {
       if (spec === undefined) return { same: true };
       const { body: there } = found;
@@ -70,7 +70,10 @@ export function createListenerKind(
       const { permit, signal, owner, within = '' } = io;
       const tags = marks.of(owner, spec!);
       const command = new CreateListenerCommand({
-        ...{ LoadBalancerArn: within, Port: spec!.port, ...request(spec!, io), Tags: sdkTags(tags) },
+        LoadBalancerArn: within,
+        Port: spec!.port,
+        ...request(spec!, io),
+        Tags: sdkTags(tags),
       });
       const { Listeners } = await elbv2().change('CreateListener', command, { permit, signal });
       const made = show(listenerOf(Listeners?.[0] ?? {}, tags), within);

@@ -55,8 +55,8 @@ describe('rules on the groups of the nodes for a network load balancer without g
     const name = balancerName;
     const nodes = m.aws.groups.get('sg-nodes')!;
     const ingress = [
-      ...[rule('tcp 30080 0.0.0.0/0', `kubernetes.io/rule/nlb/client=${name}`)],
-      ...[rule('icmp 3-4 0.0.0.0/0', 'kubernetes.io/rule/nlb/mtu')],
+      rule('tcp 30080 0.0.0.0/0', `kubernetes.io/rule/nlb/client=${name}`),
+      rule('icmp 3-4 0.0.0.0/0', 'kubernetes.io/rule/nlb/mtu'),
       ...subnets.map((source) => rule(`tcp 31000 ${source}`, `kubernetes.io/rule/nlb/health=${name}`)),
     ];
     m.aws.groups.set('sg-nodes', { ...nodes, ingress });
@@ -123,7 +123,9 @@ describe('rules on the groups of the nodes for a network load balancer without g
     const rules = sent.filter((one) => one.includes('Ingress'));
     assert.equal(rules[0], 'AuthorizeSecurityGroupIngress');
     assert.deepEqual(shown(m), [
-      ...[mtu('192.0.2.0/24'), ...probes(...subnets), client(balancerName, 30_999, '192.0.2.0/24')],
+      mtu('192.0.2.0/24'),
+      ...probes(...subnets),
+      client(balancerName, 30_999, '192.0.2.0/24'),
     ]);
   });
 
@@ -184,8 +186,10 @@ describe("rules on the groups of the nodes for a network load balancer with a pe
     await m.ensure(naming('u1', 80));
     await m.ensure(naming('u2', 81));
     const narrow = [
-      ...[mtu('sg-persons'), ...probes('sg-persons')],
-      ...[client('au1', 30_080, 'sg-persons'), client('au2', 30_081, 'sg-persons')],
+      mtu('sg-persons'),
+      ...probes('sg-persons'),
+      client('au1', 30_080, 'sg-persons'),
+      client('au2', 30_081, 'sg-persons'),
     ];
     assert.deepEqual(shown(m), narrow);
     const nodes = m.aws.groups.get('sg-nodes')!;
@@ -218,7 +222,11 @@ describe('whatever rules persons have made', () => {
   );
   const description = fc.constantFrom(
     undefined,
-    ...['ssh', 'kubernetes.io/rule/nlb/', 'health', 'mooring.dev/traffic', 'mooring.dev/traffic cluster=another'],
+    'ssh',
+    'kubernetes.io/rule/nlb/',
+    'health',
+    'mooring.dev/traffic',
+    'mooring.dev/traffic cluster=another',
   );
   const persons = fc
     .uniqueArray(fc.tuple(personsRule, description), { selector: ([one]) => ruleKey(one), maxLength: 12 })
@@ -231,7 +239,8 @@ describe('whatever rules persons have made', () => {
     })
     .map(({ clients, ports, isLocal }): Partial<DesiredLoadBalancer> => {
       return {
-        ...{ sourceRanges: clients, ports: ports.map((at) => port(at - 30_000, at)) },
+        sourceRanges: clients,
+        ports: ports.map((at) => port(at - 30_000, at)),
         ...(isLocal && { trafficPolicy: 'Local', healthCheck: { port: 32_000, path: '/healthz' } }),
       };
     });

@@ -46,7 +46,7 @@ export function showNetworkBalancer(
     refs: view.groupRefs(securityGroups),
     status: state === 'failed' ? 'failed' : 'ready',
     version: used.sort().join(' '),
-    lent: tags[ownerTags.consent] !== undefined,
+    consentForAnyCluster: tags[ownerTags.consent] !== undefined,
     adoptable: isAdoptable(tags, view),
     retained: isRetained(tags, view.cluster),
     // One that has failed serves no address that could be lost.

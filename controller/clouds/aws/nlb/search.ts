@@ -55,7 +55,11 @@ export async function listNetwork(
   const known = new Map(all.map((one) => [one.arn, networkCarrier(one)]));
   const others = balancers.map(
     ({ LoadBalancerName: name = '', LoadBalancerArn: id = '', DNSName = '', SecurityGroups }) => ({
-      ...{ name, id, hostname: DNSName, groups: SecurityGroups ?? [], tags: undefined },
+      name,
+      id,
+      hostname: DNSName,
+      groups: SecurityGroups ?? [],
+      tags: undefined,
       ...known.get(id),
     }),
   );
@@ -82,7 +86,7 @@ export async function findNetwork(
   for (const name of missing)
     for (const answer of await network.loadBalancers({ Names: [name] }, options))
       answers.set(answer.LoadBalancerArn ?? '', answer);
-  const wanted = new Set(ids.flatMap(({ kind, id }) => (kind === networkKinds.targetGroup ? [id] : [])));
+  const desired = new Set(ids.flatMap(({ kind, id }) => (kind === networkKinds.targetGroup ? [id] : [])));
   const listedBefore = new Map(lastListed().map(({ arn, tags }) => [arn, ownerIn(tags, owner.cluster)]));
   /** What was made since the last list, and what may be its own: regions hold thousands of such names. */
   const mayBeIts = (arn: string, on: readonly string[]) => {
@@ -92,7 +96,7 @@ export async function findNetwork(
   };
   const candidates = listed.filter(
     ({ TargetGroupName = '', TargetGroupArn = '', LoadBalancerArns = [] }) =>
-      wanted.has(TargetGroupArn) ||
+      desired.has(TargetGroupArn) ||
       slots.includes(targetGroupSlot(TargetGroupName)) ||
       (partNameForm.test(TargetGroupName) && mayBeIts(TargetGroupArn, LoadBalancerArns)),
   );

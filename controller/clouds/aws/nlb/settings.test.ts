@@ -40,8 +40,10 @@ describe('annotations of a network load balancer', () => {
   it('what the classic controller passes over is told in one line each, and nothing waits for it', () => {
     const settings = read(
       certificate({
-        ...{ [keys.sslPorts]: '80,8443', [keys.backendProtocol]: 'http' },
-        ...{ [keys.securityGroups]: 'sg-1,sg-1', [keys.additionalTags]: 'Owner = team a, =x, , Cost=1=2' },
+        [keys.sslPorts]: '80,8443',
+        [keys.backendProtocol]: 'http',
+        [keys.securityGroups]: 'sg-1,sg-1',
+        [keys.additionalTags]: 'Owner = team a, =x, , Cost=1=2',
       }),
     );
     assert.deepEqual([settings.refusals, settings.notes], [[], []]);
@@ -67,7 +69,10 @@ describe('annotations of a network load balancer', () => {
   it('TLS on all ports, or on those that are named by number or name', () => {
     const arn = 'arn:aws:acm:eu-west-1:123456789012:certificate/1';
     assert.deepEqual(read({ [keys.sslCertificate]: arn }).tls, {
-      ...{ certificate: arn, policy: undefined, ports: undefined, toMembers: false },
+      certificate: arn,
+      policy: undefined,
+      ports: undefined,
+      toMembers: false,
     });
     const { tls } = read({ [keys.sslCertificate]: arn, [keys.sslPorts]: '443, p80', [keys.backendProtocol]: 'SSL' });
     assert.equal(tls?.toMembers, true);

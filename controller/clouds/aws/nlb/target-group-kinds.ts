@@ -17,6 +17,7 @@ import type { AwsParts } from '../parts.ts';
 import type { NetworkReads } from '../security-groups/network-reads.ts';
 import { refuseClosedNodes } from '../security-groups/node-group.ts';
 import { targetGroupOf } from './answers.ts';
+import type { DesiredGroup } from './desired-listeners.ts';
 import type { TagMarks } from './marks.ts';
 import type { Health, TargetGroup, TargetGroupAttributes, TargetList } from './network-load-balancer.ts';
 import type { NlbQueries } from './queries.ts';
@@ -33,7 +34,6 @@ import {
   type TargetsSpec,
   withChange,
 } from './target-group-spec.ts';
-import type { WantedGroup } from './wanted.ts';
 
 /** How soon a target group can be deleted that a deleted listener still uses; after that another one does. */
 const patience = { firstMs: 5000, longestMs: 60_000, wholeMs: 120_000 };
@@ -60,7 +60,10 @@ export function createTargetGroupKinds({ parts, reads, queries, marks, view }: T
     const { name, protocol, nodePort, targetType, ipType, health } = spec.group;
     const tags = marks.of(io.owner, spec);
     const command = new CreateTargetGroupCommand({
-      ...{ Name: name, Protocol: protocol as 'TCP', Port: nodePort, TargetType: targetType },
+      Name: name,
+      Protocol: protocol as 'TCP',
+      Port: nodePort,
+      TargetType: targetType,
       VpcId: spec.vpcId ?? (await reads.vpc({ urgency: 'change', signal: io.signal })),
       ...(ipType === 'ipv6' && { IpAddressType: 'ipv6' }),
       ...healthRequest({ ...health, timeout: health.timeout ?? fittingTimeout(health) }),
@@ -119,7 +122,7 @@ export function createTargetGroupKinds({ parts, reads, queries, marks, view }: T
 
   const group: Kind<TargetGroupSpec | undefined, TargetGroup> = {
     kind: networkKinds.targetGroup,
-    again: 'safe',
+    retryCreate: 'atOnce',
     compare(found, spec) {
       if (spec === undefined) return { same: true };
       const { body: there } = found;
@@ -173,12 +176,18 @@ export function createTargetGroupKinds({ parts, reads, queries, marks, view }: T
   const within = networkKinds.targetGroup;
   // A new group has the defaults and no targets, and what differs is among its first changes.
   const targets: Kind<TargetsSpec | undefined, TargetList> = {
-    ...{ kind: networkKinds.targets, within, inline: true, again: 'safe' },
+    kind: networkKinds.targets,
+    within,
+    inline: true,
+    retryCreate: 'atOnce',
     compare: ({ body }, spec) => comparison(spec === undefined ? [] : compareTargets(body, spec.members)),
     update: ({ id, body: there }, { body }, io) => change(id, there, body as TargetChange, io),
   };
-  const attributes: Kind<WantedGroup | undefined, TargetGroupAttributes> = {
-    ...{ kind: networkKinds.groupAttributes, within, inline: true, again: 'safe' },
+  const attributes: Kind<DesiredGroup | undefined, TargetGroupAttributes> = {
+    kind: networkKinds.groupAttributes,
+    within,
+    inline: true,
+    retryCreate: 'atOnce',
     compare: ({ body }, spec) => comparison(spec === undefined ? [] : compareAttributes(body, spec)),
     update: ({ id, body: there }, { body }, io) => setAttributes(id, there, body as Tags, io),
   };
@@ -196,8 +205,11 @@ function freshGroup({ group }: TargetGroupSpec): TargetGroup {
 
 function healthRequest({ protocol, port, path, healthy, unhealthy, interval, timeout }: Health) {
   return {
-    ...{ HealthCheckProtocol: protocol as 'TCP', HealthCheckPort: port, HealthCheckIntervalSeconds: interval },
-    ...{ HealthyThresholdCount: healthy, UnhealthyThresholdCount: unhealthy },
+    HealthCheckProtocol: protocol as 'TCP',
+    HealthCheckPort: port,
+    HealthCheckIntervalSeconds: interval,
+    HealthyThresholdCount: healthy,
+    UnhealthyThresholdCount: unhealthy,
     ...(path !== undefined && { HealthCheckPath: path }),
     ...(timeout !== undefined && { HealthCheckTimeoutSeconds: timeout }),
   };
@@ -236,6 +248,11 @@ function refusedTargets(error: unknown, targets: readonly NewTarget[]): unknown 
   const named = targets.filter(({ id }) => words.has(id));
   const subjects = (named.length === 0 && targets.length === 1 ? targets : named).map(({ providerID }) => providerID);
   return new CloudError({
-    ...{ kind, cloud: 'aws', operation, message: `InvalidTarget: ${message}`, subjects, cause: error },
+    kind,
+    cloud: 'aws',
+    operation,
+    message: `InvalidTarget: ${message}`,
+    subjects,
+    cause: error,
   });
 }

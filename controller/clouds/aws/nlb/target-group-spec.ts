@@ -2,9 +2,9 @@ import { aws } from '../../../../common/provider-id/aws.ts';
 import type { Change } from '../../../engine/resource.ts';
 import type { DesiredMember } from '../../load-balancers.ts';
 import { memberChanges } from '../../member-changes.ts';
+import type { DesiredGroup } from './desired-listeners.ts';
 import type { TagSpec } from './marks.ts';
 import type { TargetGroupAttributes, TargetList } from './network-load-balancer.ts';
-import type { WantedGroup } from './wanted.ts';
 
 /** As upstream; one call takes as many as a request may carry. */
 const targetsPerCall = 100;
@@ -25,7 +25,7 @@ export interface Targets {
 }
 
 export interface TargetsSpec {
-  readonly group: WantedGroup;
+  readonly group: DesiredGroup;
   readonly members: Targets;
 }
 
@@ -42,7 +42,7 @@ export type TargetChange =
 /** Members as targets of a group. Those that drain are let go: AWS itself then drains them. */
 export function targetsOf(
   members: readonly DesiredMember[],
-  { targetType, ipType }: Pick<WantedGroup, 'targetType' | 'ipType'>,
+  { targetType, ipType }: Pick<DesiredGroup, 'targetType' | 'ipType'>,
   trusted: readonly string[],
 ): Targets {
   const targets = new Map<string, NewTarget>();
@@ -65,7 +65,7 @@ export function targetsOf(
 export function defaultAttributes({
   targetType,
   protocol,
-}: Pick<WantedGroup, 'targetType' | 'protocol'>): Readonly<Record<string, string>> {
+}: Pick<DesiredGroup, 'targetType' | 'protocol'>): Readonly<Record<string, string>> {
   const preserved = targetType === 'instance' || protocol === 'UDP' || protocol === 'TCP_UDP';
   return { 'preserve_client_ip.enabled': String(preserved), 'proxy_protocol_v2.enabled': 'false' };
 }
@@ -97,7 +97,7 @@ export function compareTargets({ name, targets: there }: TargetList, asked: Targ
 /** Pure. */
 export function compareAttributes(
   { name, attributes: there }: TargetGroupAttributes,
-  group: WantedGroup,
+  group: DesiredGroup,
 ): readonly Change[] {
   const defaults = defaultAttributes(group);
   const body = Object.fromEntries(

@@ -40,8 +40,16 @@ function targetsOf(route: Ec2Route): string[] {
   const { InstanceId, NetworkInterfaceId, GatewayId, NatGatewayId, TransitGatewayId, VpcPeeringConnectionId } = route;
   const { EgressOnlyInternetGatewayId, CarrierGatewayId, LocalGatewayId, CoreNetworkArn } = route;
   const targets = [
-    ...[InstanceId, NetworkInterfaceId, GatewayId, NatGatewayId, TransitGatewayId, VpcPeeringConnectionId],
-    ...[EgressOnlyInternetGatewayId, CarrierGatewayId, LocalGatewayId, CoreNetworkArn],
+    InstanceId,
+    NetworkInterfaceId,
+    GatewayId,
+    NatGatewayId,
+    TransitGatewayId,
+    VpcPeeringConnectionId,
+    EgressOnlyInternetGatewayId,
+    CarrierGatewayId,
+    LocalGatewayId,
+    CoreNetworkArn,
   ];
   return targets.filter((target) => target !== undefined && target !== '') as string[];
 }

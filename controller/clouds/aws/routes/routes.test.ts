@@ -33,7 +33,10 @@ async function open(config: readonly string[] = [], more: Partial<CloudContext> 
   const cloud = await cloudModule.open(
     { path: 'aws.conf', text: lines.join('\n') },
     {
-      ...{ clock: systemClock(), random: () => 0.5, log: silentLog, onCall: () => {} },
+      clock: systemClock(),
+      random: () => 0.5,
+      log: silentLog,
+      onCall: () => {},
       env: {
         AWS_ACCESS_KEY_ID: 'AKIDEXAMPLE',
         AWS_SECRET_ACCESS_KEY: 'secret',

@@ -56,7 +56,7 @@ const hostPorts: ReadonlySet<number> = new Set([22, 2379, 2380, 6443, 10250, 102
 export function desireNodeRules(context: NodeRulesContext): NodeRules {
   const { input, facts, instances, groups, carried, front, traffic, clients } = context;
   const rules = input.own().filter(({ kind }) => kind === groupKinds.rule) as readonly Found<NodeRule>[];
-  if (context.isDisabled) return { wants: rules.map(asItStands), refusals: [] };
+  if (context.isDisabled) return { wants: rules.map(leaveUnchanged), refusals: [] };
   const nodes = nodeGroupsOf(instances, facts);
   const refusals = nodes.problems.map((message): Refusal => ({ reason: 'Unsupported', message }));
   // Where others leave no room for the traffic group, its own is let in, once it is there.
@@ -83,7 +83,7 @@ export function desireNodeRules(context: NodeRulesContext): NodeRules {
     const isCarriedYet = isTurning && carried.includes(rule.source);
     const mayBeNeeded = !nodes.groups.includes(group.id) && !isAllKnown;
     // A rule that is too many changes nothing else of it: it goes with the first real change.
-    if (isOfFront || isCarriedYet || mayBeNeeded || context.isAdopted) add(asItStands(found));
+    if (isOfFront || isCarriedYet || mayBeNeeded || context.isAdopted) add(leaveUnchanged(found));
   }
   return { wants: [...wants.values()], refusals };
 }
@@ -96,7 +96,7 @@ export function isOpenFrom(front: string, instances: readonly string[], facts: N
   return groups.length > 0 && groups.every(isOpen);
 }
 
-function asItStands({ kind, key = '', id }: Found): Want {
+function leaveUnchanged({ kind, key = '', id }: Found): Want {
   return { kind, key, spec: undefined, summary: `${kind} ${id}` };
 }
 
@@ -108,7 +108,10 @@ function trafficRules(
 ): readonly Want[] {
   if (source === undefined) return [];
   const rule: IngressRule = {
-    ...{ protocol: '-1', fromPort: -1, toPort: -1, source },
+    protocol: '-1',
+    fromPort: -1,
+    toPort: -1,
+    source,
     description: descriptions.traffic(input.desired.owner.cluster),
   };
   const isOurs = ({ description }: IngressRule) => description === rule.description;
@@ -175,7 +178,11 @@ function wantOf(
 ): Want<NodeRuleSpec> {
   const key = nodeRuleKey(group.id, { ...rule, source: shown });
   return {
-    ...{ kind: groupKinds.rule, key, slot: `node rule ${key}`, needs, spec: { group: group.id, rule } },
+    kind: groupKinds.rule,
+    key,
+    slot: `node rule ${key}`,
+    needs,
+    spec: { group: group.id, rule },
     summary: `rule of security group ${group.name}: ${key}`,
   };
 }

@@ -57,7 +57,7 @@ export function createGroupKinds(parts: GroupKindsParts): readonly Kind[] {
 
   const front: Kind<GroupSpec | undefined, FrontBody> = {
     kind: groupKinds.front,
-    again: 'safe',
+    retryCreate: 'atOnce',
     settleMs: groupsSettleMs,
     compare: ({ body, owner }, spec) => compareFront(body, spec, owner !== undefined),
     fresh: (want) => ({ body: { id: '', name: '', tags: want.spec?.tags ?? {}, ingress: [], carrier: undefined } }),
@@ -83,7 +83,7 @@ export function createGroupKinds(parts: GroupKindsParts): readonly Kind[] {
 
   const traffic: Kind<GroupSpec | undefined, ObservedSecurityGroup> = {
     kind: groupKinds.traffic,
-    again: 'safe',
+    retryCreate: 'atOnce',
     settleMs: groupsSettleMs,
     merge: ([spec]) => spec,
     usedBy: ({ id }) => parts.carriersOf(id)?.map((name) => userOf(parts, name)),
@@ -96,7 +96,7 @@ export function createGroupKinds(parts: GroupKindsParts): readonly Kind[] {
     remove,
   };
 
-  const others: Kind = { kind: groupKinds.others, again: 'safe', compare: () => ({ same: true }) };
+  const others: Kind = { kind: groupKinds.others, retryCreate: 'atOnce', compare: () => ({ same: true }) };
   return [front, traffic, others] as readonly Kind[];
 }
 

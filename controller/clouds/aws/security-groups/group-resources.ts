@@ -111,7 +111,7 @@ function showFront(group: ObservedSecurityGroup, { owner, carrier, key }: Front)
     kind: groupKinds.front,
     id: group.id,
     // Only its name and its load balancer give stripped tags back: the Service's annotations can name any group.
-    ...(owner === undefined ? { lent: true } : { owner, key }),
+    ...(owner === undefined ? { consentForAnyCluster: true } : { owner, key }),
     slots: [`security group ${group.name}`],
     status: 'ready',
     retained: owner === undefined && group.tags[ownerTags.retained] !== undefined,

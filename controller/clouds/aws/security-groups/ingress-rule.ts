@@ -52,7 +52,10 @@ export function permissionsOf(rules: readonly IngressRule[]): IpPermission[] {
     const held = byPorts.get(key) ?? {
       IpProtocol: protocol,
       ...(protocol === '-1' ? {} : { FromPort: fromPort, ToPort: toPort }),
-      ...{ IpRanges: [], Ipv6Ranges: [], UserIdGroupPairs: [], PrefixListIds: [] },
+      IpRanges: [],
+      Ipv6Ranges: [],
+      UserIdGroupPairs: [],
+      PrefixListIds: [],
     };
     byPorts.set(key, held);
     const about = description === undefined ? {} : { Description: description };
@@ -73,8 +76,8 @@ export function permissionsOf(rules: readonly IngressRule[]): IpPermission[] {
 type Lists = 'IpRanges' | 'Ipv6Ranges' | 'UserIdGroupPairs' | 'PrefixListIds';
 type Sources = IpPermission & { [List in Lists]-?: NonNullable<IpPermission[List]> };
 
-/** Which of the wanted are not there. */
-export function missingRules(wanted: readonly IngressRule[], there: readonly IngressRule[]): IngressRule[] {
+/** Those of `desired` that are not there. */
+export function missingRules(desired: readonly IngressRule[], there: readonly IngressRule[]): IngressRule[] {
   const keys = new Set(there.map(ruleKey));
-  return wanted.filter((rule) => !keys.has(ruleKey(rule)));
+  return desired.filter((rule) => !keys.has(ruleKey(rule)));
 }

@@ -7,8 +7,11 @@ import { nodeGroupsOf } from './node-group.ts';
 
 const zone = 'eu-west-1a';
 const groups = [
-  ...[group('sg-nodes', { tags: clusterTag }), group('sg-twin', { tags: clusterTag })],
-  ...[group('sg-other'), group('sg-third'), group('sg-database')],
+  group('sg-nodes', { tags: clusterTag }),
+  group('sg-twin', { tags: clusterTag }),
+  group('sg-other'),
+  group('sg-third'),
+  group('sg-database'),
 ];
 const factsWith = (instances: Readonly<Record<string, readonly [readonly string[], object]>>): NetworkFacts =>
   factsOf(groups, {

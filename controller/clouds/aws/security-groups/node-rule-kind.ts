@@ -30,7 +30,8 @@ export function createNodeRuleKind(parts: GroupKindsParts): Kind<NodeRuleSpec | 
     if (isTraffic(first)) return { by: 'carriers', group: source, but };
     const isHealth = description === descriptions.sharedHealth(cluster());
     return {
-      ...{ by: 'client rules', but },
+      by: 'client rules',
+      but,
       ...(isOfOneSource(first) && { sources: [source] }),
       ...(isHealth && { of: (name: string) => view.mayProbe(name, fromPort) }),
     };
@@ -38,7 +39,7 @@ export function createNodeRuleKind(parts: GroupKindsParts): Kind<NodeRuleSpec | 
 
   return {
     kind: groupKinds.rule,
-    again: 'safe',
+    retryCreate: 'atOnce',
     settleMs: groupsSettleMs,
     merge: ([spec]) => spec,
     usedBy(found) {
@@ -58,7 +59,7 @@ export function createNodeRuleKind(parts: GroupKindsParts): Kind<NodeRuleSpec | 
     // There may be one of a traffic group that is gone, or goes.
     compare({ body }, spec) {
       const isSame = spec === undefined || body.rule.source === spec.rule.source;
-      return isSame ? { same: true } : { replace: `it lets in ${body.rule.source}`, first: 'make' };
+      return isSame ? { same: true } : { replace: `it lets in ${body.rule.source}`, order: 'createFirst' };
     },
     async createMany(wants, io) {
       const [first] = wants;

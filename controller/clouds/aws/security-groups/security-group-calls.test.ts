@@ -42,9 +42,13 @@ function callsOf({ clock = fakeClock(), refuse = {}, known = [], there = known, 
       const found = there.filter(({ id }) => command.input.GroupIds?.includes(id));
       return {
         SecurityGroups: found.map(({ id, name, tags, ingress }) => ({
-          ...{ GroupId: id, GroupName: name, Tags: Object.entries(tags).map(([Key, Value]) => ({ Key, Value })) },
+          GroupId: id,
+          GroupName: name,
+          Tags: Object.entries(tags).map(([Key, Value]) => ({ Key, Value })),
           IpPermissions: ingress.map(({ protocol, fromPort, toPort, source, description }) => ({
-            ...{ IpProtocol: protocol, FromPort: fromPort, ToPort: toPort },
+            IpProtocol: protocol,
+            FromPort: fromPort,
+            ToPort: toPort,
             ...(source.startsWith('sg-')
               ? { UserIdGroupPairs: [{ GroupId: source, Description: description }] }
               : { IpRanges: [{ CidrIp: source, Description: description }] }),

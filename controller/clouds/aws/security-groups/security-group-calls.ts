@@ -167,7 +167,10 @@ export function createSecurityGroupCalls(
       ? `DependencyViolation: ${name} is used by something else, a rule of another group or a network interface`
       : `${name} is still in use`;
     return new CloudError({
-      ...{ kind: isLate ? 'Conflict' : 'Busy', cloud: 'aws', operation: 'DeleteSecurityGroup', message },
+      kind: isLate ? 'Conflict' : 'Busy',
+      cloud: 'aws',
+      operation: 'DeleteSecurityGroup',
+      message,
       retryAfterMs,
     });
   }
@@ -240,6 +243,6 @@ export function createSecurityGroupCalls(
 }
 
 /** Whether both are of the same cluster and Service, or of the same cluster as a whole. */
-function isSameOwner(there: Tags, wanted: Tags): boolean {
-  return [ownerTags.cluster, ownerTags.service].every((key) => there[key] === wanted[key]);
+function isSameOwner(there: Tags, desired: Tags): boolean {
+  return [ownerTags.cluster, ownerTags.service].every((key) => there[key] === desired[key]);
 }

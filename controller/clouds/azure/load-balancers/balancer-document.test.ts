@@ -32,7 +32,8 @@ describe('load balancers of Azure, written as a whole', () => {
           {
             name: 'out',
             properties: {
-              ...{ protocol: 'All', frontendIPConfigurations: [ref('frontendIPConfigurations', 'egress')] },
+              protocol: 'All',
+              frontendIPConfigurations: [ref('frontendIPConfigurations', 'egress')],
               backendAddressPool: ref('backendAddressPools', 'egress'),
             },
           },

@@ -166,7 +166,9 @@ describe('load balancers of Azure', () => {
       const more = await world.createVm();
       const all = [service(), service({ members: [...vms, more].map((vm) => memberOf(vm)) })];
       const driving = (desired: DesiredLoadBalancer) => ({
-        ...{ world, balancers: loadBalancers!, desired },
+        world,
+        balancers: loadBalancers!,
+        desired,
         record: { id: undefined },
       });
       loadBalancers!.declare(all, true, new Set());
@@ -200,8 +202,11 @@ describe('load balancers of Azure', () => {
     withWorld(async ({ service, ensure, partsOf }) => {
       const nodes = (...addresses: readonly string[]) =>
         addresses.map((address, at) => ({
-          ...{ node: `node-${at}`, providerID: `azure:///${at}`, addresses: [address] },
-          ...{ zone: '', draining: false },
+          node: `node-${at}`,
+          providerID: `azure:///${at}`,
+          addresses: [address],
+          zone: '',
+          draining: false,
         }));
       const desired = service({ members: nodes('10.240.1.4', '10.240.1.5') });
       await ensure(desired);

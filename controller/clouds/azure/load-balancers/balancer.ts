@@ -115,7 +115,9 @@ export function wireOf(spec: BalancerSpec, id: string, publicAddress: string | u
     subnet === undefined
       ? { publicIPAddress: { id: publicAddress } }
       : {
-          ...{ subnet: { id: subnet }, privateIPAllocationMethod: method, privateIPAddress: privateAddress },
+          subnet: { id: subnet },
+          privateIPAllocationMethod: method,
+          privateIPAddress: privateAddress,
           ...(family === 'IPv6' ? { privateIPAddressVersion: family } : {}),
         };
   return {
@@ -179,14 +181,25 @@ export function parseBalancer(
     const privateAddress = textIn(properties, 'privateIPAddress');
     const address = privateAddress === undefined ? undefined : canonical(privateAddress);
     return {
-      ...{ kind: kindNames.balancer, id: `${id}/${lists.frontends}/${name}`.toLowerCase(), key: side },
+      kind: kindNames.balancer,
+      id: `${id}/${lists.frontends}/${name}`.toLowerCase(),
+      key: side,
       ...(owner === undefined ? {} : { owner }),
-      ...{ status: 'ready', slots: [frontendSlot(document, name)] },
+      status: 'ready',
+      slots: [frontendSlot(document, name)],
       ...(address === undefined ? {} : { address }),
       refs: publicAddress === undefined ? [] : [{ role: 'address', kind: kindNames.address, id: publicAddress }],
       body: {
-        ...{ document, name, publicAddress, privateAddress: address, subnet: idIn(properties, 'subnet'), frontend },
-        ...{ rules, probes: own(probesOf), members, isOfInterfaces: ofInterfaces.has(pool) },
+        document,
+        name,
+        publicAddress,
+        privateAddress: address,
+        subnet: idIn(properties, 'subnet'),
+        frontend,
+        rules,
+        probes: own(probesOf),
+        members,
+        isOfInterfaces: ofInterfaces.has(pool),
         isFailed: isFailed(json),
       },
     };

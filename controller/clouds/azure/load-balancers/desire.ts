@@ -165,8 +165,14 @@ function sideOf(
   const spec: BalancerSpec = { ...frontend, ...rulesOf(parts, place.disableOutboundSnat) };
   const classic: BalancerSpec = { ...frontend, ...classicRules(parts, place.disableOutboundSnat) };
   const main: Want<BalancerSpec> = {
-    ...{ kind: kindNames.balancer, key, slot: frontendSlot(document, name), carriesAddress: true },
-    ...{ needs: isInternal ? [] : [addressName(key)], spec, asGood: [classic], summary: `frontend ${name}` },
+    kind: kindNames.balancer,
+    key,
+    slot: frontendSlot(document, name),
+    carriesAddress: true,
+    needs: isInternal ? [] : [addressName(key)],
+    spec,
+    alsoAccepted: [classic],
+    summary: `frontend ${name}`,
   };
   const shares = (isGuarded && !isUnseen ? firewallOf({ document, family }, isInternal, settings, ports) : []).map(
     (rule): Want<RuleSpec> => {
@@ -185,7 +191,9 @@ function sideOf(
       remarks.push(`backend pool ${own} of ${document} keeps its ${kind}: ${setting} is for new ones`);
     }
     return {
-      ...{ name: own, kind: isOthers ? 'others' : kind, virtualNetwork: place.virtualNetwork },
+      name: own,
+      kind: isOthers ? 'others' : kind,
+      virtualNetwork: place.virtualNetwork,
       members: kind === 'addresses' ? membersOf(desired, family, standing?.body.members ?? [], book) : [],
     };
   }
@@ -217,7 +225,9 @@ function sideOf(
       resourceGroup: standingAddress?.body.resourceGroup ?? settings.resourceGroup ?? place.addressGroup,
       family,
       tags: {
-        ...{ ...publicTags, [classicTags.service]: service, [classicTags.cluster]: clusterName },
+        ...publicTags,
+        [classicTags.service]: service,
+        [classicTags.cluster]: clusterName,
         ...(label ? { [classicTags.label]: service } : {}),
       },
       label,
@@ -263,7 +273,7 @@ function isOfSide({ kind, key, body }: Found, side: Side): boolean {
 
 /** Their bodies name their documents. */
 function asTheyStand(found: readonly Pick<Found, 'kind' | 'key' | 'body'>[]): readonly Want[] {
-  return found.map(({ kind, key = '', body }) => ({ kind, key, asItStands: true, spec: body, summary: kind }));
+  return found.map(({ kind, key = '', body }) => ({ kind, key, leaveUnchanged: true, spec: body, summary: kind }));
 }
 
 /** Annotations that say nothing for what is served. */

@@ -53,7 +53,11 @@ export function createLoadBalancerDriver(client: ArmClient, place: BalancerPlace
     },
     /** Writes wait for the end of their operations. */
     poll: async () => new Map(),
-    ...{ annotations, annotationPrefixes: [prefix, portPrefix], show, maxMembers: undefined, drains: false },
+    annotations,
+    annotationPrefixes: [prefix, portPrefix],
+    show,
+    maxMembers: undefined,
+    drains: false,
     adopts(found, input) {
       const key = adopts(found, input);
       if (key !== undefined) book.noteAdopting(input.owner.service);

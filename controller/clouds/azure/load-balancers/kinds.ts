@@ -5,10 +5,10 @@ import { type Balancer, type BalancerSpec, differences, kindNames } from './bala
 export const balancerKind: Kind<BalancerSpec, Balancer> = {
   kind: kindNames.balancer,
   document: kindNames.balancer,
-  again: 'safe',
+  retryCreate: 'atOnce',
   compare({ body }, spec, pointsAt): Comparison {
     if (body.document !== spec.document)
-      return { replace: `load balancer ${spec.document} instead of ${body.document}`, first: 'make' };
+      return { replace: `load balancer ${spec.document} instead of ${body.document}`, order: 'createFirst' };
     const { publicAddress: desired } = spec.frontend;
     const isGood = desired === undefined ? body.publicAddress === undefined : pointsAt('address').includes(desired);
     const texts = differences(body, spec, isGood);

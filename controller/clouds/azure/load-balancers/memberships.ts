@@ -203,7 +203,9 @@ function withPools(
 
 function networkInterface(path: string): Target {
   return {
-    ...{ kind: 'networkInterfaces/{name}', path, version: versions.network },
+    kind: 'networkInterfaces/{name}',
+    path,
+    version: versions.network,
     interfacesIn: (json) => [{ name: textIn(json, 'name') ?? '', properties: objectIn(json, 'properties') }],
     bodyWith: (json, [own]) => ({ ...json, properties: own!.properties }),
   };
@@ -213,7 +215,9 @@ function networkInterface(path: string): Target {
 function instance(path: string): Target {
   const profile = 'networkProfileConfiguration';
   return {
-    ...{ kind: 'virtualMachineScaleSets/{name}/virtualMachines/{id}', path, version: versions.compute },
+    kind: 'virtualMachineScaleSets/{name}/virtualMachines/{id}',
+    path,
+    version: versions.compute,
     interfacesIn: (json) => profileInterfaces(objectIn(objectIn(json, 'properties'), profile)),
     bodyWith(json, interfaces) {
       const { hardwareProfile } = objectIn(json, 'properties');
@@ -225,7 +229,9 @@ function instance(path: string): Target {
 
 function scaleSet(path: string): Target {
   return {
-    ...{ kind: 'virtualMachineScaleSets/{name}', path, version: versions.compute },
+    kind: 'virtualMachineScaleSets/{name}',
+    path,
+    version: versions.compute,
     interfacesIn: modelInterfaces,
     bodyWith(json, interfaces) {
       const networkProfile = { ...modelProfile(json), [profileList]: interfaces };

@@ -202,7 +202,9 @@ function newPool({ document, name }: InterfacePoolSpec, balancer: string, holder
 function refusal(refused: ReadonlyMap<string, string>, pool: InterfacePool, book: AddressBook): CloudError {
   const texts = [...refused].map(([id, why]) => `${id.split('/').at(-1)} ${why}`);
   return new CloudError({
-    ...{ kind: 'Invalid', cloud, operation },
+    kind: 'Invalid',
+    cloud,
+    operation,
     message: `not in backend pool ${pool.name} of ${pool.document}: ${texts.join('; ')}`.slice(0, 400),
     subjects: [...refused.keys()].map((vm) => book.providerIDOfVm(vm)),
   });

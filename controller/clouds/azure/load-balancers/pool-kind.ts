@@ -34,7 +34,7 @@ export function poolKind(book: AddressBook): Kind<InterfacePoolSpec, InterfacePo
   return {
     kind: kindNames.pool,
     document: kindNames.pool,
-    again: 'safe',
+    retryCreate: 'atOnce',
     merge: (specs) => ({
       ...specs[0]!,
       vms: specs.every(({ vms }) => vms === undefined) ? undefined : [...new Set(specs.flatMap(({ vms = [] }) => vms))],
@@ -63,7 +63,11 @@ export function foundPool(pool: InterfacePool, cluster: string, frontends: reado
   const { document, name, id, holder } = pool;
   const isOurs = holder === undefined || holder === cluster;
   return {
-    ...{ kind: kindNames.pool, id, key: poolKey(document, name), status: 'ready', body: pool },
+    kind: kindNames.pool,
+    id,
+    key: poolKey(document, name),
+    status: 'ready',
+    body: pool,
     ...(isOurs ? { owner: { cluster, service: everyService } } : {}),
     // Nodes leave before the last frontend goes, and before it the pool.
     refs: frontends.map((one) => ({ role: 'frontend', kind: kindNames.balancer, id: one, loose: true, proof: true })),

@@ -217,7 +217,10 @@ describe('backend pools of network interfaces', () => {
       const { loadBalancers } = await world.open();
       const desired = service();
       const { observed } = await ensureService({
-        ...{ world, balancers: loadBalancers!, desired, record: { id: undefined } },
+        world,
+        balancers: loadBalancers!,
+        desired,
+        record: { id: undefined },
       });
       assert.deepEqual(
         observed?.members.map(({ providerID }) => providerID),

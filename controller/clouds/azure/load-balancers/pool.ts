@@ -73,7 +73,13 @@ export function interfacePoolsIn(document: string, json: Json): readonly Interfa
     const members = listIn(pool.properties, 'backendIPConfigurations').flatMap((one) => textIn(one, 'id') ?? []);
     return [
       {
-        ...{ document, name: pool.name, id: own, spelled, holder, isTakenOver, sets: [] },
+        document,
+        name: pool.name,
+        id: own,
+        spelled,
+        holder,
+        isTakenOver,
+        sets: [],
         hasOtherRules: hasOtherRules(pool),
         members: members.map((configuration) => ({
           configuration: configuration.toLowerCase(),

@@ -34,8 +34,11 @@ describe('public addresses of Azure', () => {
       world.fake.groups.add('other');
       const prefixId = `${network}/publicIPPrefixes/block`;
       const own = {
-        ...{ 'load-balancer-resource-group': 'Other', 'pip-tags': 'team=web,tier=1', 'pip-prefix-id': prefixId },
-        ...{ 'pip-ip-tags': 'RoutingPreference=Internet', 'dns-label-name': 'shop' },
+        'load-balancer-resource-group': 'Other',
+        'pip-tags': 'team=web,tier=1',
+        'pip-prefix-id': prefixId,
+        'pip-ip-tags': 'RoutingPreference=Internet',
+        'dns-label-name': 'shop',
       };
       const desired = service({ annotations: annotated(own) });
       await ensure(desired);

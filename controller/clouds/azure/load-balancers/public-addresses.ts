@@ -72,7 +72,7 @@ export function createPublicAddresses({ client, place, book, groups }: PublicAdd
 
   const kind: Kind<PublicAddressSpec, PublicAddress> = {
     kind: kindNames.address,
-    again: 'safe',
+    retryCreate: 'atOnce',
     compare({ body }, { tags: desired, label }): Comparison {
       const texts = Object.entries(desired).flatMap(([name, value]) => {
         // Marks come with the first change that is needed anyway.
@@ -89,7 +89,9 @@ export function createPublicAddresses({ client, place, book, groups }: PublicAdd
     create({ spec }, _, io) {
       const { name, resourceGroup, label, family } = spec;
       const properties: PublicIPAddressPropertiesFormat = {
-        ...{ publicIPAllocationMethod: 'Static', publicIPAddressVersion: family, ...spec.properties },
+        publicIPAllocationMethod: 'Static',
+        publicIPAddressVersion: family,
+        ...spec.properties,
         ...(label ? { dnsSettings: { domainNameLabel: label } } : {}),
       };
       const own = {
@@ -173,14 +175,22 @@ function foundAddress(wire: Json, etag: string): Found<PublicAddress> {
   const ip = textIn(properties, 'ipAddress');
   const owner = cluster !== undefined && service !== undefined ? { cluster, service } : undefined;
   return {
-    ...{ kind: kindNames.address, id, version: etag, status: 'ready', slots: [`public address ${id}`] },
+    kind: kindNames.address,
+    id,
+    version: etag,
+    status: 'ready',
+    slots: [`public address ${id}`],
     ...(owner === undefined ? {} : { owner }),
     key: addressSide(textIn(wire, 'name') ?? '', textIn(objectIn(properties, 'publicIPPrefix'), 'id')),
     ...(ip === undefined ? {} : { address: canonical(ip) }),
     ...(tagOf(given, tags.retained) === undefined ? {} : { retained: true }),
-    ...(tagOf(given, tags.consent) === undefined ? {} : { lent: true }),
+    ...(tagOf(given, tags.consent) === undefined ? {} : { consentForAnyCluster: true }),
     body: {
-      ...{ name: textIn(wire, 'name') ?? '', resourceGroup: id.split('/')[4] ?? '', tags: given, etag, wire },
+      name: textIn(wire, 'name') ?? '',
+      resourceGroup: id.split('/')[4] ?? '',
+      tags: given,
+      etag,
+      wire,
       label: textIn(objectIn(properties, 'dnsSettings'), 'domainNameLabel'),
       usedBy: idIn(properties, 'ipConfiguration'),
     },

@@ -82,7 +82,8 @@ function portProbe(one: DesiredPort, { naming, settings }: RuleParts): ProbeSpec
   const protocol = given?.protocol ?? protocolOf(one) ?? settings.probe.protocol ?? 'Tcp';
   const numbers = { port: given?.port ?? one.nodePort, intervalInSeconds, probeThreshold };
   const properties: ProbePropertiesFormat = {
-    ...{ protocol, ...numbers },
+    protocol,
+    ...numbers,
     ...(protocol === 'Tcp' ? {} : { requestPath: path }),
   };
   return { name: ruleName(naming, 'TCP', one.port), properties };
@@ -107,15 +108,17 @@ function ruleList(
     const reset = protocol === 'TCP' || isForAllPorts ? { enableTcpReset: resetsTcp } : {};
     const numbers = isForAllPorts ? [0, 0] : [port, hasFloatingIp ? port : nodePort];
     return {
-      ...{ name: ruleName(naming, protocol, port), probe: probeOf(one) },
+      name: ruleName(naming, protocol, port),
+      probe: probeOf(one),
       properties: {
-        ...{
-          protocol: isForAllPorts ? 'All' : protocol === 'TCP' ? 'Tcp' : 'Udp',
-          loadDistribution,
-          disableOutboundSnat,
-        },
-        ...{ frontendPort: numbers[0]!, backendPort: numbers[1]!, idleTimeoutInMinutes: idleMinutes },
-        ...{ enableFloatingIP: hasFloatingIp, ...reset },
+        protocol: isForAllPorts ? 'All' : protocol === 'TCP' ? 'Tcp' : 'Udp',
+        loadDistribution,
+        disableOutboundSnat,
+        frontendPort: numbers[0]!,
+        backendPort: numbers[1]!,
+        idleTimeoutInMinutes: idleMinutes,
+        enableFloatingIP: hasFloatingIp,
+        ...reset,
       },
     };
   });

@@ -42,9 +42,15 @@ export function allowRule(
 ): RuleSpec {
   const [given, numbers] = [[...sources].sort(), ports.map(String).sort()];
   return {
-    ...{ document, family, name: allowRuleName(family, protocol, given, numbers) },
+    document,
+    family,
+    name: allowRuleName(family, protocol, given, numbers),
     properties: {
-      ...{ protocol, access: 'Allow', direction: 'Inbound', sourcePortRange: '*', destinationPortRanges: numbers },
+      protocol,
+      access: 'Allow',
+      direction: 'Inbound',
+      sourcePortRange: '*',
+      destinationPortRanges: numbers,
       ...(given.length === 1 ? { sourceAddressPrefix: given[0]! } : { sourceAddressPrefixes: given }),
     },
   };
@@ -63,7 +69,7 @@ export const shareKey = (document: string, rule: string) => `${document} ${rule}
 export const shareKind: Kind<RuleSpec, RuleShare> = {
   kind: kindNames.rule,
   document: group,
-  again: 'safe',
+  retryCreate: 'atOnce',
   compare({ body: { rule, isFailed } }, { properties }) {
     if (!isFailed && covers(sorted(rule.properties), properties)) return { same: true };
     return { changes: [{ what: 'rule', summary: `rule ${rule.name}`, phase: 'set' }] };
@@ -131,7 +137,10 @@ function foundShare(body: RuleShare, book: AddressBook): Found<RuleShare> {
   const holder = book.holderOf(ip);
   const { owner, document, id } = holder ?? {};
   return {
-    ...{ kind: kindNames.rule, id: `${rule.name}/${ip}`.toLowerCase(), status: 'ready', body },
+    kind: kindNames.rule,
+    id: `${rule.name}/${ip}`.toLowerCase(),
+    status: 'ready',
+    body,
     ...(owner === undefined ? {} : { owner }),
     key: shareKey(document ?? `former address ${ip}`, rule.name),
     // It goes before the frontend: afterwards nothing tells whose it is.

@@ -29,8 +29,13 @@ describe('annotations of Services on Azure', () => {
     assert.deepEqual(names, classic.split(/\s+/).sort());
     const ofPorts = keys.filter((key) => !key.startsWith(prefix)).map((key) => key.replace(`${portPrefix}{port}_`, ''));
     assert.deepEqual(ofPorts.sort(), [
-      ...['health-probe_interval', 'health-probe_num-of-probe', 'health-probe_port', 'health-probe_protocol'],
-      ...['health-probe_request-path', 'no_lb_rule', 'no_probe_rule'],
+      'health-probe_interval',
+      'health-probe_num-of-probe',
+      'health-probe_port',
+      'health-probe_protocol',
+      'health-probe_request-path',
+      'no_lb_rule',
+      'no_probe_rule',
     ]);
   });
 
@@ -41,8 +46,11 @@ describe('annotations of Services on Azure', () => {
       return settingsOf(desiredFor(newOwner('c'), [], { annotations, ports }));
     };
     const { ports: found, problems } = of({
-      ...{ '80_health-probe_port': 'ADMIN', '80_health-probe_protocol': ' Https', '80_no_lb_rule': 'false' },
-      ...{ '81_no_probe_rule': 'true', '81_health-probe_port': '9000' },
+      '80_health-probe_port': 'ADMIN',
+      '80_health-probe_protocol': ' Https',
+      '80_no_lb_rule': 'false',
+      '81_no_probe_rule': 'true',
+      '81_health-probe_port': '9000',
     });
     assert.deepEqual(problems, []);
     assert.deepEqual(Object.fromEntries(found), {

@@ -216,12 +216,24 @@ export function settingsOf(desired: DesiredLoadBalancer): Settings {
   }
 
   return {
-    ...{ isInternal, subnet, resourceGroup, sides, publicTags, ipTags, label, serviceTags },
-    ...{ ranges, isWithoutSecurityRules, hasFloatingIp, isForAllPorts, problems },
+    isInternal,
+    subnet,
+    resourceGroup,
+    sides,
+    publicTags,
+    ipTags,
+    label,
+    serviceTags,
+    ranges,
+    isWithoutSecurityRules,
+    hasFloatingIp,
+    isForAllPorts,
+    problems,
     deniesOthers: is('deny-all-except-load-balancer-source-ranges') && ranges.length > 0 && !isOpened,
     idleMinutes: read('load-balancer-tcp-idle-timeout', numberIn(4, 100)) ?? 4,
     resetsTcp: !is('load-balancer-disable-tcp-reset'),
     hasPath: has('load-balancer-health-probe-request-path'),
-    ...{ probe, ports },
+    probe,
+    ports,
   };
 }

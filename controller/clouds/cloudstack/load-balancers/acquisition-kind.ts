@@ -24,8 +24,9 @@ export function acquisitionKind(project: Project): Kind<AcquisitionSpec, Acquisi
   const keyOf = ({ service }: Owner) => acquisitionPrefix + service;
 
   return {
-    ...{ kind: kindNames.acquisition, again: 'look' },
-    compare: ({ body }) => (body.isOld ? { replace: 'it is of an earlier try', first: 'break' } : { same: true }),
+    kind: kindNames.acquisition,
+    retryCreate: 'afterSearch',
+    compare: ({ body }) => (body.isOld ? { replace: 'it is of an earlier try', order: 'deleteFirst' } : { same: true }),
     async create({ spec: { vms } }, _inside, { owner, permit, signal }) {
       const { id: network } = await networkOf(vms, signal);
       const there = await list('listPublicIpAddresses', 'publicipaddress', {}, { urgency: 'change', signal });

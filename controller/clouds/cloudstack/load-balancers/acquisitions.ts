@@ -95,7 +95,11 @@ export function createAcquisitions(clock: Clock, networks: Map<string, Network>)
     },
     found: () =>
       announced().map(({ owner, network, atMs }) => ({
-        ...{ kind: kindNames.acquisition, id: acquisitionId({ owner, network }), owner, key: 'main', status: 'ready' },
+        kind: kindNames.acquisition,
+        id: acquisitionId({ owner, network }),
+        owner,
+        key: 'main',
+        status: 'ready',
         body: { owner, network, isOld: clock.now() - atMs > oldMs },
       })),
   };

@@ -70,9 +70,12 @@ export function addressKind(project: Project): Kind<AddressSpec, Address> {
   }
 
   return {
-    ...{ kind: kindNames.address, again: 'look', settleMs },
+    kind: kindNames.address,
+    retryCreate: 'afterSearch',
+    settleMs,
     compare({ body, owner }, { ip, marks }) {
-      if (ip !== undefined && !sameAddress(ip, body.ip)) return { replace: `from ${body.ip} to ${ip}`, first: 'make' };
+      if (ip !== undefined && !sameAddress(ip, body.ip))
+        return { replace: `from ${body.ip} to ${ip}`, order: 'createFirst' };
       // Tags of what is taken over come with the mark.
       return owner === undefined || same(body.tags, tagsOf(marks))
         ? { same: true }

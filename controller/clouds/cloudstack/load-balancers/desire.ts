@@ -36,17 +36,20 @@ export function desireOf(input: DesireInput, networkBy: (id: string | undefined)
   const address = addressOf(input, settings, standing);
   if ('reason' in address) refusals.push(address);
   const want: Want = {
-    ...{ kind: kindNames.address, key: 'main', carriesAddress: true, summary: 'the public address' },
+    kind: kindNames.address,
+    key: 'main',
+    carriesAddress: true,
+    summary: 'the public address',
     ...('reason' in address ? { spec: undefined } : address),
   };
   // What cannot be read changes nothing, and nothing goes.
   if (unread.length > 0 || ports.length === 0 || 'reason' in address)
-    return { wants: [{ ...want, asItStands: true }, ...standingParts(input)], refusals };
+    return { wants: [{ ...want, leaveUnchanged: true }, ...standingParts(input)], refusals };
   // The tags come first: they show whose the rules are.
   const isTagged =
     standing !== undefined && (standing.owner === undefined || standing.body.tags[tagKeys.service] !== undefined);
   const acquisition = acquisitionOf(input, address.spec as AddressSpec);
-  const needs = acquisition === undefined || acquisition.asItStands ? [] : [acquisitionName];
+  const needs = acquisition === undefined || acquisition.leaveUnchanged ? [] : [acquisitionName];
   const first = [{ ...want, needs }, ...(acquisition === undefined ? [] : [acquisition])];
   if (!isTagged || network === undefined) return { wants: first, refusals };
   const remarks = isDenied(network) ? [denied(network)] : [];
@@ -62,7 +65,7 @@ function acquisitionOf({ own, desired }: DesireInput, { ip, claim, vms }: Addres
   const isThere = addresses.some(({ body }) => ip === undefined || sameAddress(body.ip, ip));
   if (mayCome && !isThere && claim === undefined) return { ...place, spec: { vms } };
   const stays = addresses.some(({ body }) => body.isNew) && own().some(({ kind }) => kind === kindNames.acquisition);
-  return stays ? { ...place, asItStands: true, spec: undefined } : undefined;
+  return stays ? { ...place, leaveUnchanged: true, spec: undefined } : undefined;
 }
 
 function hasTcp(ports: readonly DesiredPort[], { port }: DesiredPort): boolean {
@@ -111,7 +114,7 @@ function standingParts({ own }: DesireInput): Want[] {
   return parts.map(({ kind, key }) => ({
     kind,
     key: key!,
-    asItStands: true,
+    leaveUnchanged: true,
     spec: undefined,
     summary: `${kind} ${key}`,
   }));
@@ -130,7 +133,10 @@ function addressOf(
   // As the classic controller does it: what it associated itself goes with the Service.
   const isLent = ip !== undefined && annotations[`${prefix}ip-associated-by-controller`] !== 'true';
   const spec: AddressSpec = {
-    ...{ marks, ip, vms, isLent },
+    marks,
+    ip,
+    vms,
+    isLent,
     ...(standing?.body.tags[tagKeys.lent] && { isLent: true }),
   };
   if (ip === undefined || (standing !== undefined && sameAddress(standing.body.ip, ip))) return { spec };
@@ -165,18 +171,30 @@ function wantsOf(
   const summaryOf = (what: string) => `${what} of ${base} ${port}`;
   const served = { ports: [{ port, protocol: kind }] };
   const ruleSpec: RuleSpec = {
-    ...{ name: ruleName(desired.owner.service, protocol, port), protocol, publicPort: port, privatePort: nodePort },
-    ...{ algorithm: desired.sessionAffinity === undefined ? 'roundrobin' : 'source' },
-    ...{ cidrs: settings.sourceCidrs, network: network.id },
+    name: ruleName(desired.owner.service, protocol, port),
+    protocol,
+    publicPort: port,
+    privatePort: nodePort,
+    algorithm: desired.sessionAffinity === undefined ? 'roundrobin' : 'source',
+    cidrs: settings.sourceCidrs,
+    network: network.id,
   };
   const rule: Want = {
-    ...{ kind: kindNames.rule, key, within: main, slot: ruleSlot('{within}', port), ...served },
-    ...{ spec: ruleSpec, summary: summaryOf('rule') },
+    kind: kindNames.rule,
+    key,
+    within: main,
+    slot: ruleSlot('{within}', port),
+    ...served,
+    spec: ruleSpec,
+    summary: summaryOf('rule'),
   };
   const current = own().find((one) => one.kind === kindNames.members && one.key === key) as Found<Members> | undefined;
   const ids = vmsOf(desired, current?.body.ids ?? []);
   const members: Want = {
-    ...{ kind: kindNames.members, key, within: nameOf(rule), summary: summaryOf('VMs') },
+    kind: kindNames.members,
+    key,
+    within: nameOf(rule),
+    summary: summaryOf('VMs'),
     spec: { ids, network: network.id },
   };
   const sticky = base === 'udp' ? undefined : stickinessFor(settings, desired);

@@ -134,7 +134,9 @@ export function foundAddress({ address: fields, rules: all, firewall: openings, 
     return [{ ...shown, ...part, key, refs, body }];
   });
   const body: Address = {
-    ...{ id, ip, tags },
+    id,
+    ip,
+    tags,
     network:
       tags[tagKeys.network] ?? fields.optionalText('associatednetworkid') ?? ours[0]?.rule.network ?? acquired?.network,
     createdAtMs: timeIn(fields, 'allocated'),
@@ -148,13 +150,11 @@ export function foundAddress({ address: fields, rules: all, firewall: openings, 
   const isIdle = owner === undefined && Object.keys(tags).length === 0 && rules.length === 0;
   return [
     {
-      ...{
-        kind: isIdle ? kindNames.idle : kindNames.address,
-        id,
-        slots: [`ip ${ip}`],
-        status: statusOf(fields.optionalText('state')),
-        body,
-      },
+      kind: isIdle ? kindNames.idle : kindNames.address,
+      id,
+      slots: [`ip ${ip}`],
+      status: statusOf(fields.optionalText('state')),
+      body,
       ...(owner !== undefined && { owner, key: 'main' }),
       // What shows that it is ours goes after it.
       ...(acquired && {
@@ -163,7 +163,7 @@ export function foundAddress({ address: fields, rules: all, firewall: openings, 
         ],
       }),
       ...(isRetained && { retained: true }),
-      ...(tags[tagKeys.consent] !== undefined && { lent: true }),
+      ...(tags[tagKeys.consent] !== undefined && { consentForAnyCluster: true }),
       address: ip,
     },
     ...foundRules,
@@ -219,7 +219,9 @@ export function foundAcl(fields: AnswerFields): Found<Opening & { readonly acl: 
   if (body === undefined) return undefined;
   const owner = parseReason(fields.optionalText('reason'));
   return {
-    ...{ kind: kindNames.acl, id: fields.text('id'), status: statusOf(fields.optionalText('state')) },
+    kind: kindNames.acl,
+    id: fields.text('id'),
+    status: statusOf(fields.optionalText('state')),
     ...(owner !== undefined && { owner, key: portKey(body.protocol, body.port) }),
     body: { ...body, acl: fields.text('aclid') },
   };

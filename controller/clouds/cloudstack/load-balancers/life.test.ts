@@ -11,8 +11,10 @@ describe('a load balancer', () => {
     const { observed } = await harness.settle({ ports: [port(80, 30_080), port(53, 30_053, { protocol: 'UDP' })] });
     const { tags, ip, network } = harness.address();
     assert.deepEqual(tags, {
-      ...{ 'mooring.dev/cluster': harness.world.cluster, 'mooring.dev/service-uid': harness.owner.service },
-      ...{ 'mooring.dev/service': 'shop/web', 'mooring.dev/network': network },
+      'mooring.dev/cluster': harness.world.cluster,
+      'mooring.dev/service-uid': harness.owner.service,
+      'mooring.dev/service': 'shop/web',
+      'mooring.dev/network': network,
     });
     assert.deepEqual(observed?.ingress, [{ ip, ipMode: 'VIP' }]);
     const name = `a${harness.owner.service.replaceAll('-', '')}`.slice(0, 32);

@@ -47,7 +47,9 @@ export function membersKind({ change, changed, list }: Project): Kind<MembersSpe
   }
 
   return {
-    ...{ kind: kindNames.members, within: kindNames.rule, again: 'safe' },
+    kind: kindNames.members,
+    within: kindNames.rule,
+    retryCreate: 'atOnce',
     compare({ body }, spec) {
       const [added, removed] = [minus(spec.ids, body.ids), minus(body.ids, spec.ids)];
       const change = (does: 'assign' | 'remove') => (ids: readonly string[], at: number) => {

@@ -17,11 +17,13 @@ function paramsOf({ protocol, port, cidrs }: Opening) {
 /** What lets traffic through to one port of an address. It cannot be changed. */
 export function firewallKind({ change }: Project): Kind<Opening, Opening> {
   return {
-    ...{ kind: kindNames.firewall, within: kindNames.address, again: 'safe' },
+    kind: kindNames.firewall,
+    within: kindNames.address,
+    retryCreate: 'atOnce',
     compare({ body }: Found<Opening>, { cidrs }): Comparison {
       if (body.cidrs.join() === cidrs.join()) return { same: true };
       // Two for the same port may not have a range in common.
-      return { replace: `sources ${printCidrs(body)} to ${printCidrs({ cidrs })}`, first: 'break' };
+      return { replace: `sources ${printCidrs(body)} to ${printCidrs({ cidrs })}`, order: 'deleteFirst' };
     },
     create: ({ spec }, _inside, io) => change('createFirewallRule', { ipaddressid: io.within, ...paramsOf(spec) }, io),
     remove: ({ id }, io) => change('deleteFirewallRule', { id }, io),
@@ -31,9 +33,11 @@ export function firewallKind({ change }: Project): Kind<Opening, Opening> {
 /** The same in a VPC, where it is a rule of the network's ACL. */
 export function aclKind({ change }: Project): Kind<AclSpec, Opening & { readonly acl: string }> {
   return {
-    ...{ kind: kindNames.acl, again: 'look', settleMs: 5000 },
+    kind: kindNames.acl,
+    retryCreate: 'afterSearch',
+    settleMs: 5000,
     compare({ body }, { cidrs, acl }) {
-      if (body.acl !== acl) return { replace: `ACL ${body.acl} to ${acl}`, first: 'make' };
+      if (body.acl !== acl) return { replace: `ACL ${body.acl} to ${acl}`, order: 'createFirst' };
       if (body.cidrs.join() === cidrs.join()) return { same: true };
       const cidrlist = cidrs.length > 0 ? cidrs : [everywhere];
       const summary = `sources ${printCidrs(body)} to ${printCidrs({ cidrs })}`;
@@ -43,7 +47,10 @@ export function aclKind({ change }: Project): Kind<AclSpec, Opening & { readonly
       change(
         'createNetworkACL',
         {
-          ...{ aclid: spec.acl, ...paramsOf(spec), traffictype: 'ingress', action: 'allow' },
+          aclid: spec.acl,
+          ...paramsOf(spec),
+          traffictype: 'ingress',
+          action: 'allow',
           reason: printReason(spec.owner),
         },
         io,

@@ -13,8 +13,16 @@ function classic({ world, owner, vms }: BalancerHarness, fields: Partial<FakeRul
   const address = fake.addAddress(ip === undefined ? {} : { ip });
   const balancer = `a${owner.service.replaceAll('-', '')}`.slice(0, 32);
   const rule: FakeRule = {
-    ...{ id: randomUUID(), name: `${balancer}-tcp-80`, algorithm: 'roundrobin', protocol: 'tcp', address: address.id },
-    ...{ network: fake.network.id, publicPort: 80, privatePort: 30_080, cidrs: [], state: 'Active' },
+    id: randomUUID(),
+    name: `${balancer}-tcp-80`,
+    algorithm: 'roundrobin',
+    protocol: 'tcp',
+    address: address.id,
+    network: fake.network.id,
+    publicPort: 80,
+    privatePort: 30_080,
+    cidrs: [],
+    state: 'Active',
     vms: vms.map(({ providerID }) => providerID.slice('external-cloudstack://'.length)),
     ...fields,
   };

@@ -86,7 +86,14 @@ export function createProject(
   }
 
   return {
-    ...{ client, scope, project: config.project, list, change, changed, readNetworks, named: new Set() },
+    client,
+    scope,
+    project: config.project,
+    list,
+    change,
+    changed,
+    readNetworks,
+    named: new Set(),
     acquisitions: createAcquisitions(clock, networks),
     async members(rule, signal) {
       const command = 'listLoadBalancerRuleInstances';

@@ -62,7 +62,9 @@ export function createReader(project: Project): Reader {
   }
 
   const detail: Detail = {
-    ...{ kind: kindNames.rule, parts: [kindNames.members, kindNames.stickiness], maxAgeMs: membersAgeMs },
+    kind: kindNames.rule,
+    parts: [kindNames.members, kindNames.stickiness],
+    maxAgeMs: membersAgeMs,
     async read(rule, { signal }: ReadIo) {
       const { id, key, owner } = rule;
       const vms = await project.members(id, signal);

@@ -12,16 +12,18 @@ export interface RuleSpec extends Omit<Rule, 'id' | 'network'> {
 export function ruleKind({ change }: Project): Kind<RuleSpec, Rule> {
   return {
     // A second one for the same port is refused.
-    ...{ kind: kindNames.rule, within: kindNames.address, again: 'safe' },
+    kind: kindNames.rule,
+    within: kindNames.address,
+    retryCreate: 'atOnce',
     compare({ body }, spec) {
       if (body.privatePort !== spec.privatePort)
-        return { replace: `node port ${body.privatePort} to ${spec.privatePort}`, first: 'break' };
+        return { replace: `node port ${body.privatePort} to ${spec.privatePort}`, order: 'deleteFirst' };
       if (body.cidrs.join() !== spec.cidrs.join())
-        return { replace: `sources ${body.cidrs.join()} to ${spec.cidrs.join()}`, first: 'break' };
+        return { replace: `sources ${body.cidrs.join()} to ${spec.cidrs.join()}`, order: 'deleteFirst' };
       // An update is stored, and the router that balances goes on as before: `updateLoadBalancerRule` of the server
       // applies another algorithm alone.
       if (body.protocol !== spec.protocol)
-        return { replace: `protocol ${body.protocol} to ${spec.protocol}`, first: 'break' };
+        return { replace: `protocol ${body.protocol} to ${spec.protocol}`, order: 'deleteFirst' };
       const { name, algorithm } = spec;
       if (body.algorithm === algorithm) return { same: true };
       const summary = `port ${spec.publicPort}: algorithm ${body.algorithm} to ${algorithm}`;
@@ -29,8 +31,13 @@ export function ruleKind({ change }: Project): Kind<RuleSpec, Rule> {
     },
     async create({ spec }, _inside, io) {
       const params = {
-        ...{ publicipid: io.within, networkid: spec.network, name: spec.name, protocol: spec.protocol },
-        ...{ publicport: spec.publicPort, privateport: spec.privatePort, algorithm: spec.algorithm },
+        publicipid: io.within,
+        networkid: spec.network,
+        name: spec.name,
+        protocol: spec.protocol,
+        publicport: spec.publicPort,
+        privateport: spec.privatePort,
+        algorithm: spec.algorithm,
         openfirewall: false,
         ...(spec.cidrs.length > 0 && { cidrlist: spec.cidrs }),
       };

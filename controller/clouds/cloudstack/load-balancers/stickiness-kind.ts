@@ -11,12 +11,14 @@ const policyName = 'mooring';
 /** The policy of one rule: it has one at most, which cannot be changed. */
 export function stickinessKind({ change }: Project): Kind<Stickiness, Stickiness> {
   return {
-    ...{ kind: kindNames.stickiness, within: kindNames.rule, again: 'safe' },
+    kind: kindNames.stickiness,
+    within: kindNames.rule,
+    retryCreate: 'atOnce',
     compare({ body }, { method, params }) {
       // The cloud may add its defaults.
       const shown = Object.fromEntries(Object.keys(params).map((name) => [name, body.params[name]]));
       if (body.method === method && isDeepStrictEqual(shown, params)) return { same: true };
-      return { replace: `stickiness ${print(body)} to ${print({ method, params })}`, first: 'break' };
+      return { replace: `stickiness ${print(body)} to ${print({ method, params })}`, order: 'deleteFirst' };
     },
     create({ spec: { method, params } }, _inside, io) {
       const pairs = Object.entries(params).flatMap(([name, value], at) => [
@@ -36,7 +38,10 @@ export function foundPolicies(answer: readonly AnswerFields[], rule: Found<Rule>
   return answer
     .flatMap((one) => one.optionalObjects('stickinesspolicy'))
     .map((policy) => ({
-      ...{ kind: kindNames.stickiness, id: policy.text('id'), within, status: 'ready' as const },
+      kind: kindNames.stickiness,
+      id: policy.text('id'),
+      within,
+      status: 'ready' as const,
       ...(key !== undefined && policy.text('name') === policyName && { key, ...(owner && { owner }) }),
       body: { method: policy.text('methodname'), params: textsOf(policy.optionalObject('params')?.json() ?? {}) },
     }));

@@ -114,7 +114,9 @@ function externalAccount(path: string, fields: AnswerFields): ExternalAccount {
   if (tokenUrl === undefined) throw wrong(path, 'token_url', 'a URL');
   const id = fields.optionalText('client_id');
   return {
-    ...{ type: 'external_account', audience: fields.text('audience'), tokenUrl },
+    type: 'external_account',
+    audience: fields.text('audience'),
+    tokenUrl,
     subjectTokenType: fields.text('subject_token_type'),
     source: url === undefined ? { file: file! } : { url, headers: source.labels('headers') },
     tokenField: format?.optionalText('type') === 'json' ? format.text('subject_token_field_name') : undefined,

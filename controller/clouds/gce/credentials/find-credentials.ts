@@ -34,7 +34,10 @@ export async function findCredential(
   if (config.tokenSource !== undefined)
     return { ...surroundings, tokens: tokensOfUrl(config.tokenSource, vm, parts), from: 'token-url' };
   const ofFile = (path: string, { credential, ...rest }: CredentialFile, name: string): FoundCredential => ({
-    ...{ ...rest, tokens: tokensOfFile(credential, parts), files: [path], from: `${name} (${credential.type})` },
+    ...rest,
+    tokens: tokensOfFile(credential, parts),
+    files: [path],
+    from: `${name} (${credential.type})`,
   });
   for (const [name, path] of [
     ['credential-file', config.credentialFile],

@@ -15,8 +15,10 @@ import { createMetadataServer } from './metadata-server.ts';
 const origin = 'http://gce.test';
 const subject = 'eyJ.subject-token';
 const federated = {
-  ...{ type: 'external_account', audience: '//iam.googleapis.com/projects/1/locations/global/workloadIdentityPools/p' },
-  ...{ subject_token_type: 'urn:ietf:params:oauth:token-type:jwt', token_url: `${origin}/sts` },
+  type: 'external_account',
+  audience: '//iam.googleapis.com/projects/1/locations/global/workloadIdentityPools/p',
+  subject_token_type: 'urn:ietf:params:oauth:token-type:jwt',
+  token_url: `${origin}/sts`,
 };
 
 function setUp(files: Readonly<Record<string, string>> = {}) {
@@ -24,7 +26,10 @@ function setUp(files: Readonly<Record<string, string>> = {}) {
   const fake = createFakeGce(clock);
   const calls: string[] = [];
   const exchange = createExchange({
-    ...{ cloud: 'gce', http: fake.http, clock, gate: createRateLimiter({ cloud: 'gce', clock, random: () => 0.5 }) },
+    cloud: 'gce',
+    http: fake.http,
+    clock,
+    gate: createRateLimiter({ cloud: 'gce', clock, random: () => 0.5 }),
     onCall: ({ operation }) => void calls.push(operation),
   });
   const all = new Map(Object.entries(files));
@@ -143,7 +148,8 @@ describe('a token', () => {
 
   it('of another issuer is read again for each exchange, and serves to impersonate', async () => {
     const content = {
-      ...{ ...federated, credential_source: { file: '/var/token' } },
+      ...federated,
+      credential_source: { file: '/var/token' },
       service_account_impersonation_url: `${origin}/impersonate`,
       service_account_impersonation: { token_lifetime_seconds: 1800 },
     };

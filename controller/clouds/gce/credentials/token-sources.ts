@@ -81,9 +81,12 @@ async function ofExternalAccount(account: ExternalAccount, parts: TokenParts): P
   const { audience, subjectTokenType, tokenUrl, client, impersonationUrl, lifetimeSeconds } = account;
   const subjectToken = await subjectTokenOf(account, parts);
   const form = {
-    ...{ grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange', audience, scope },
+    grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
+    audience,
+    scope,
     requested_token_type: 'urn:ietf:params:oauth:token-type:access_token',
-    ...{ subject_token_type: subjectTokenType, subject_token: subjectToken },
+    subject_token_type: subjectTokenType,
+    subject_token: subjectToken,
   };
   const basic = client && Buffer.from(`${client.id}:${client.secret}`).toString('base64');
   const secrets = [subjectToken, ...(client?.secret ? [client.secret] : [])];
@@ -92,7 +95,9 @@ async function ofExternalAccount(account: ExternalAccount, parts: TokenParts): P
   if (impersonationUrl === undefined) return federated;
   const operation = 'POST impersonation';
   const answer = await parts.exchange(operation, {
-    ...{ method: 'POST', url: impersonationUrl, timeoutMs },
+    method: 'POST',
+    url: impersonationUrl,
+    timeoutMs,
     headers: { authorization: `Bearer ${federated.value}`, 'content-type': 'application/json' },
     body: JSON.stringify({ scope: [scope], lifetime: `${lifetimeSeconds}s` }),
   });
@@ -130,7 +135,10 @@ async function post(
   headers: Readonly<Record<string, string>> = {},
 ): Promise<Token> {
   const answer = await exchange(operation, {
-    ...{ method: 'POST', url, timeoutMs, body: new URLSearchParams(form).toString() },
+    method: 'POST',
+    url,
+    timeoutMs,
+    body: new URLSearchParams(form).toString(),
     headers: { 'content-type': 'application/x-www-form-urlencoded', accept: 'application/json', ...headers },
   });
   if (answer.status !== 200) throw refusedToken(operation, answer, secrets);

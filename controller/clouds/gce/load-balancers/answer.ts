@@ -15,7 +15,7 @@ export function isSameSet(a: readonly string[], b: readonly string[]): boolean {
 /** What all kinds have in common: names are unique, so a create that is repeated makes no second one. */
 export function usual({ project }: FoundParts) {
   return {
-    again: 'safe' as const,
+    retryCreate: 'atOnce' as const,
     // An operation that was started may run for so long before a list shows its end.
     settleMs: 15_000,
     async remove({ body }: Found<Shown>, io: WriteIo): Promise<Answer> {

@@ -34,7 +34,8 @@ export function backendKind(parts: FoundParts): Kind<BackendSpec, Shown<BackendS
     compare({ body }, spec) {
       const other = backendDifference(body, spec);
       // Of another type, it has room beside the one that stands.
-      if (other !== undefined) return { replace: other, first: body.path === spec.path ? 'break' : 'make' };
+      if (other !== undefined)
+        return { replace: other, order: body.path === spec.path ? 'deleteFirst' : 'createFirst' };
       const changes = spec.service === undefined ? poolChanges(body, spec) : serviceChanges(body, spec, project);
       return changes.length === 0 ? { same: true } : { changes };
     },
@@ -43,7 +44,10 @@ export function backendKind(parts: FoundParts): Kind<BackendSpec, Shown<BackendS
       const wire =
         spec.service === undefined
           ? ({
-              ...{ name, description, sessionAffinity: spec.affinity, healthChecks: [project.url(spec.check)] },
+              name,
+              description,
+              sessionAffinity: spec.affinity,
+              healthChecks: [project.url(spec.check)],
               instances: (spec.instances ?? []).slice(0, maxAtCreation).map(project.url),
             } satisfies TargetPool)
           : { name, description, ...serviceWire(spec, project) };
@@ -103,7 +107,10 @@ function serviceWire(spec: BackendSpec, project: Project, standing: BackendServi
   const policy = policyOf(spec, standing);
   return {
     ...(policy !== policyOf(undefined, standing) && { subsetting: { policy } }),
-    ...{ loadBalancingScheme: scheme, protocol, sessionAffinity: affinity, healthChecks: [project.url(check)] },
+    loadBalancingScheme: scheme,
+    protocol,
+    sessionAffinity: affinity,
+    healthChecks: [project.url(check)],
     backends: groups.map((path) => standingOf(path) ?? { group: project.url(path) }),
   } satisfies BackendService;
 }

@@ -51,7 +51,8 @@ export function backendOf(
   const checkName = isShared ? sharedNames.check(id) : name;
   const instances = instancesOf(desired, options);
   const both = {
-    ...{ name, description: describe(owner, service) },
+    name,
+    description: describe(owner, service),
     affinity: sessionAffinity === undefined ? ('NONE' as const) : ('CLIENT_IP' as const),
   };
   if (!hasService)
@@ -62,7 +63,8 @@ export function backendOf(
   const groups = [...zones].map((zone) => `zones/${zone}/instanceGroups/${sharedNames.group(id)}`);
   const protocol = protocolOf(served);
   return {
-    ...{ ...both, path: servicePath(project, name) },
+    ...both,
+    path: servicePath(project, name),
     check: `${isInternal ? 'global' : `regions/${project.region}`}/healthChecks/${checkName}`,
     service: {
       scheme: isInternal ? 'INTERNAL' : 'EXTERNAL',
@@ -94,8 +96,13 @@ export function ruleOf(
   const list = ports.length <= maxPorts ? ports.map(String) : undefined;
   const listed = list ?? (isInternal ? 'all' : range);
   return {
-    ...{ family, name: nameFor(family, name), description: describe(owner, service), protocol, globalAccess },
-    ...{ target: backend.path, tier: family === 'IPv6' && !isInternal ? 'PREMIUM' : tier },
+    family,
+    name: nameFor(family, name),
+    description: describe(owner, service),
+    protocol,
+    globalAccess,
+    target: backend.path,
+    tier: family === 'IPv6' && !isInternal ? 'PREMIUM' : tier,
     scheme: isInternal ? 'INTERNAL' : 'EXTERNAL',
     // Two protocols go through one rule only with all ports; firewall rules let in those of the Service.
     ports: protocol === 'L3_DEFAULT' ? 'all' : hasService ? listed : range,
@@ -141,18 +148,20 @@ export function firewallsOf(parts: {
     return { kind: kindNames.firewall, key: path, slot: path, spec, summary: `firewall rule ${spec.name}` };
   };
   const checks: FirewallSpec = {
-    ...{ name: (isShared ? common : own)!, sources: checkSources[family], destination: undefined, targetTags },
+    name: (isShared ? common : own)!,
+    sources: checkSources[family],
+    destination: undefined,
+    targetTags,
     description: isShared ? describeShared(owner.cluster, id) : describe(owner, service),
-    ...{ allowed: [{ protocol: 'tcp', ports: [healthCheck.port] }], serves: isOurs && ip !== undefined ? [ip] : [] },
+    allowed: [{ protocol: 'tcp', ports: [healthCheck.port] }],
+    serves: isOurs && ip !== undefined ? [ip] : [],
   };
   const sources = desired.sourceRanges.filter((range) => isOfFamily(range, family));
   const traffic = (destination: string): FirewallSpec => ({
-    ...{
-      name: ownNames.firewall(nameFor(family, name)),
-      description: describe(owner, service, destination),
-      destination,
-      targetTags,
-    },
+    name: ownNames.firewall(nameFor(family, name)),
+    description: describe(owner, service, destination),
+    destination,
+    targetTags,
     allowed: ['TCP', 'UDP'].flatMap((protocol) => {
       const ports = served.filter((port) => port.protocol === protocol).map(({ port }) => port);
       return ports.length === 0 ? [] : [{ protocol: protocol.toLowerCase(), ports }];

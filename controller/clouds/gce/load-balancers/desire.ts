@@ -19,7 +19,7 @@ import { describe, describeShared, familyOf, nameFor, ownNames, sharedNames } fr
 import type { Shown } from './project.ts';
 import { denialOf, familiesOf, fieldsOf, portsOf, remarksOf, unsupported } from './refusals.ts';
 import { type Settings, settingsOf } from './settings.ts';
-import { asItStands, stand, standingOf } from './standing.ts';
+import { currentSettings, stand, standingOf } from './standing.ts';
 
 /** What serves a Service. What it reads of the project is what was found. */
 export function desireOf(input: DesireInput, options: DesireOptions): Desire {
@@ -50,7 +50,7 @@ function desireWith(input: DesireInput, settings: Settings, options: DesireOptio
   /** All that needs no other address is done. */
   const inPlace = (refusal: Refusal): Desire => {
     const here = { ...input, desired: { ...desired, address: undefined } };
-    const same = isInPlace ? stays : desireWith(here, asItStands(settings, standing), options, true);
+    const same = isInPlace ? stays : desireWith(here, currentSettings(settings, standing), options, true);
     return { ...same, refusals: [...same.refusals, refusal] };
   };
   const refusal = fronts.find((front) => front.refusal !== undefined)?.refusal;
@@ -65,7 +65,10 @@ function desireWith(input: DesireInput, settings: Settings, options: DesireOptio
   const common = describeShared(owner.cluster, id);
   const checkName = isShared ? sharedNames.check(id) : name;
   const check: Want<CheckSpec> = {
-    ...{ kind: kindNames.check, key: backend.check, slot: backend.check, summary: `health check ${checkName}` },
+    kind: kindNames.check,
+    key: backend.check,
+    slot: backend.check,
+    summary: `health check ${checkName}`,
     spec: { path: backend.check, name: checkName, description: isShared ? common : description, port, requestPath },
   };
   const groups = (backend.service?.groups ?? []).map((path): Want<GroupSpec> => {
@@ -74,14 +77,26 @@ function desireWith(input: DesireInput, settings: Settings, options: DesireOptio
     return { kind: kindNames.group, key: path, slot: path, spec, summary: `instance group ${path}` };
   });
   const main: Want<BackendSpec> = {
-    ...{ kind: kindNames.backend, key: 'main', slot: backend.path, spec: backend },
-    ...{ needs: [check, ...groups].map(nameOf), summary: `backend ${name}` },
+    kind: kindNames.backend,
+    key: 'main',
+    slot: backend.path,
+    spec: backend,
+    needs: [check, ...groups].map(nameOf),
+    summary: `backend ${name}`,
   };
   const firewalls = fronts.flatMap(({ family, ip, standing: { rule } }) =>
     project.isShared
       ? []
       : firewallsOf({
-          ...{ family, desired, served, ip, backend, isShared, nodeTags, id, isOurs: rule?.owner !== undefined },
+          family,
+          desired,
+          served,
+          ip,
+          backend,
+          isShared,
+          nodeTags,
+          id,
+          isOurs: rule?.owner !== undefined,
         }),
   );
   const isChecked = standing.backend === undefined || checksOf(standing.backend.body).includes(backend.check);

@@ -97,7 +97,8 @@ export function createLoadBalancerDriver(options: LoadBalancerOptions): LoadBala
       return ip === undefined ? [] : [{ ip }];
     });
     return {
-      ...{ name, ingress },
+      name,
+      ingress,
       createdAtMs: Date.parse(wire.creationTimestamp ?? '') || undefined,
       service: descriptionOf(body as Shown)['kubernetes.io/service-name'],
     };
@@ -106,14 +107,24 @@ export function createLoadBalancerDriver(options: LoadBalancerOptions): LoadBala
   return {
     main: kindNames.backend,
     kinds: [
-      ...[ruleKind(parts), backendKind(parts), checkKind(parts), firewallKind(parts, checksOf)],
-      ...[groupKind(parts), addressKind(parts)],
+      ruleKind(parts),
+      backendKind(parts),
+      checkKind(parts),
+      firewallKind(parts, checksOf),
+      groupKind(parts),
+      addressKind(parts),
     ] as unknown as readonly Kind[],
     readers: [reader],
     desire: (input) => desireOf(input, parts),
     // Each change waits for its operation.
     poll: async () => new Map(),
-    ...{ annotations, annotationPrefixes, classicFinalizers, adopts, show, maxMembers: undefined, drains: false },
+    annotations,
+    annotationPrefixes,
+    classicFinalizers,
+    adopts,
+    show,
+    maxMembers: undefined,
+    drains: false,
     members(found) {
       const main = found.find(({ kind }) => kind === kindNames.backend);
       return main === undefined ? [] : membersOf(main.body as Shown);

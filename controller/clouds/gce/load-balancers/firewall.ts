@@ -66,7 +66,8 @@ const whole = { destinationRanges: [], disabled: false } satisfies Firewall;
 
 function wireOf({ description, allowed, sources, destination, targetTags }: FirewallSpec) {
   return {
-    ...{ description, sourceRanges: [...sources] },
+    description,
+    sourceRanges: [...sources],
     allowed: allowed.map(({ protocol, ports }) => ({ IPProtocol: protocol, ports: rangesOf(ports) })),
     ...(destination !== undefined && { destinationRanges: [destination] }),
     ...(targetTags.length > 0 && { targetTags: [...targetTags] }),

@@ -43,7 +43,7 @@ export function ruleKind(parts: FoundParts): Kind<RuleSpec, Shown<ForwardingRule
     kind: kindNames.rule,
     compare({ body }, spec) {
       const other = ruleDifference(body, spec);
-      if (other !== undefined) return { replace: other, first: 'break' };
+      if (other !== undefined) return { replace: other, order: 'deleteFirst' };
       if ((body.wire.allowGlobalAccess ?? false) === spec.globalAccess) return { same: true };
       const summary = `global access of ${spec.name}: ${spec.globalAccess}`;
       return { changes: [{ what: 'global access', summary, phase: 'set', body: spec.globalAccess }] };
@@ -53,7 +53,10 @@ export function ruleKind(parts: FoundParts): Kind<RuleSpec, Shown<ForwardingRule
       const isInternal = scheme === 'INTERNAL';
       const isRange = family === 'IPv6' && !isInternal;
       const wire = {
-        ...{ name, description, loadBalancingScheme: scheme, IPProtocol: protocol },
+        name,
+        description,
+        loadBalancingScheme: scheme,
+        IPProtocol: protocol,
         ...(family === 'IPv6' && { ipVersion: 'IPV6' }),
         ...(ip !== undefined && { IPAddress: isRange ? `${ip}/${rangeBits}` : ip }),
         ...(ports === 'all'

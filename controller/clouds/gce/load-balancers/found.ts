@@ -72,12 +72,16 @@ export function foundOf(shown: Shown, cluster: string, { project, clusterId }: F
   const shared = isCommon && (other === undefined || other === cluster) ? everyone(cluster) : undefined;
   const owner = shared ?? (isRetained ? undefined : (markOf(shown) ?? (rule && markOf(rule))));
   return {
-    ...{ kind, id, key: isOne ? keyFor(familyOf(name)) : path, slots: [path], status: 'ready' },
+    kind,
+    id,
+    key: isOne ? keyFor(familyOf(name)) : path,
+    slots: [path],
+    status: 'ready',
     refs: isLast(name) ? lastRefs(project, clusterId(cluster)) : refsOf(shown, project),
     ...(owner !== undefined && { owner }),
     ...(isRetained && { retained: true }),
     // Made by a person: used where a Service names it.
-    ...(isLent && owner === undefined && { lent: true }),
+    ...(isLent && owner === undefined && { consentForAnyCluster: true }),
     body: shown,
   };
 }

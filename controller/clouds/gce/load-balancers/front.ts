@@ -39,7 +39,7 @@ export function frontOf(
   const isOfFamily = (ip: string | undefined) => ip !== undefined && isIP(ip) === (family === 'IPv6' ? 6 : 4);
   // Where one is not known, a read follows.
   const named = addresses.flatMap((one) => {
-    const reserved = known.find(({ body, lent }) => lent && body.name === one);
+    const reserved = known.find(({ body, consentForAnyCluster: lent }) => lent && body.name === one);
     const ip = reserved && ipOf(reserved.body);
     if (ip !== undefined && !isOfFamily(ip)) return [];
     const use = { id: reserved?.id ?? one, allowed: true };
@@ -64,18 +64,23 @@ export function frontOf(
       : unusable === undefined
         ? undefined
         : unsupported(`address ${unusable}`);
-  const isReserved = known.some(({ lent, body }) => lent && ipOf(body) === kept);
+  const isReserved = known.some(({ consentForAnyCluster: lent, body }) => lent && ipOf(body) === kept);
   const isHeld = replaced !== undefined && kept !== undefined && !isReserved;
   // It goes when the rule that has its address is there.
   const holding = isHeld || standing.rule === undefined ? standing.held : undefined;
   const held: Want[] = [...named.map(({ want }) => want), ...(holding === undefined ? [] : [stand(holding)])];
   const path = rulePath(project, name);
   const front: Want<RuleSpec> = {
-    ...{ kind: kindNames.rule, key: keyFor(family), slot: path, spec: whole, summary: `forwarding rule ${name}` },
+    kind: kindNames.rule,
+    key: keyFor(family),
+    slot: path,
+    spec: whole,
+    summary: `forwarding rule ${name}`,
     needs: [`${kindNames.backend}/main`, ...held.map(nameOf)],
   };
   return {
-    ...{ refusal, standing },
+    refusal,
+    standing,
     reserve: isHeld && standing.held === undefined ? holdOf(desired, rule, kept, standing.rule!) : undefined,
     wants: [...held, front as Want],
     // The rule that stands lets in until another one is there.

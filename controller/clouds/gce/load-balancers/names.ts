@@ -79,7 +79,8 @@ export function describe(owner: Owner, service: string, ip?: string): string {
   return JSON.stringify({
     'kubernetes.io/service-name': service,
     ...(ip !== undefined && { 'kubernetes.io/service-ip': ip }),
-    ...{ 'mooring.dev/cluster': owner.cluster, 'mooring.dev/service-uid': owner.service },
+    'mooring.dev/cluster': owner.cluster,
+    'mooring.dev/service-uid': owner.service,
   } satisfies Description);
 }
 

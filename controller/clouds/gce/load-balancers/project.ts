@@ -87,7 +87,8 @@ export function createProject({ client, region, project, network }: ProjectParts
   const inRegion = (collection: string) => `regions/${region}/${collection}`;
   const everything = [
     ...['forwardingRules', 'backendServices', 'targetPools', 'healthChecks', 'addresses'].map(inRegion),
-    ...['global/healthChecks', 'global/httpHealthChecks'],
+    'global/healthChecks',
+    'global/httpHealthChecks',
   ];
   const whole = (path: string) => `/projects/${project()}/${path}`;
   const providerID = (instance: string) => {
@@ -116,7 +117,9 @@ export function createProject({ client, region, project, network }: ProjectParts
   async function withInstances(group: Shown, request: Partial<ApiRequest>): Promise<Shown> {
     const members = await client.list({
       ...request,
-      ...{ method: 'POST', path: `${whole(group.path)}/listInstances`, body: { instanceState: 'ALL' } },
+      method: 'POST',
+      path: `${whole(group.path)}/listInstances`,
+      body: { instanceState: 'ALL' },
       operation: 'instanceGroups.listInstances',
     });
     return { ...group, instances: members.map((one) => pathOf(one.text('instance'))).sort() };

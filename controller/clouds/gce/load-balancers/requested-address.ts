@@ -17,7 +17,7 @@ export function whyUnusable(
   rules: readonly Found<Shown<ForwardingRule>>[],
 ): string | undefined {
   const { ip, scheme, subnet } = spec;
-  const address = addresses.find(({ lent, body }) => lent && ipOf(body) === ip)?.body.wire;
+  const address = addresses.find(({ consentForAnyCluster: lent, body }) => lent && ipOf(body) === ip)?.body.wire;
   const isInternal = scheme === 'INTERNAL';
   if (address === undefined && !isInternal) return `${ip} is no reserved address of the region`;
   const { addressType = 'EXTERNAL', networkTier = 'PREMIUM' } = address ?? { addressType: scheme };

@@ -45,7 +45,8 @@ export function settingsOf({
   const isRbs = read('cloud.google.com/l4-rbs', oneOf('enabled', 'disabled')) === 'enabled';
   const isTyped = (types[0] ?? types[1]) === 'internal';
   const { isInternal, hasService } = classes[loadBalancerClass] ?? {
-    ...{ isInternal: isTyped, hasService: isTyped || isRbs },
+    isInternal: isTyped,
+    hasService: isTyped || isRbs,
   };
   const tier = read('cloud.google.com/network-tier', oneOf('Premium', 'Standard'));
   const globalAccess = read('networking.gke.io/internal-load-balancer-allow-global-access', flagOf) ?? false;
@@ -64,7 +65,11 @@ export function settingsOf({
     if (isSaid && !isInternal) wrong(name, 'it only on an internal load balancer');
   if (tier === 'Standard' && isInternal) wrong('cloud.google.com/network-tier', 'Premium for an internal address');
   return {
-    ...{ isInternal, hasService, globalAccess, subnet, problems },
+    isInternal,
+    hasService,
+    globalAccess,
+    subnet,
+    problems,
     tier: isInternal ? undefined : (tier?.toUpperCase() as Tier | undefined),
     addresses: read('networking.gke.io/load-balancer-ip-addresses', listOf(matching(namePattern))) ?? [],
   };

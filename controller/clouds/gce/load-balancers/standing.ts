@@ -40,7 +40,7 @@ function placeOf({ rule, held }: Front) {
 }
 
 /** What decides about the address, as the forwarding rules that stand have it. */
-export function asItStands(settings: Settings, { fronts, backend }: Standing): Settings {
+export function currentSettings(settings: Settings, { fronts, backend }: Standing): Settings {
   const places = [placeOf(fronts.IPv4), placeOf(fronts.IPv6)];
   const isInternal = places.some(({ scheme }) => scheme === 'INTERNAL');
   const hasService = backend === undefined ? isInternal : !isPool(backend.body);
@@ -51,7 +51,7 @@ export function asItStands(settings: Settings, { fronts, backend }: Standing): S
 
 /** As it is. */
 export function stand({ kind, key, id }: Found): Want {
-  return { kind, key: key!, spec: undefined, asItStands: true, summary: `${kind} ${id}` };
+  return { kind, key: key!, spec: undefined, leaveUnchanged: true, summary: `${kind} ${id}` };
 }
 
 /** The address that the Service has, unless it asks for one elsewhere. */

@@ -124,15 +124,26 @@ export function foundOf(one: Balancer): Found[] {
   // What shows that it is ours goes last.
   const claim: Reference = { role: 'claim', kind: kindNames.claim, id, loose: true, proof: true };
   const part = <B>(kind: string, key: string, slot: string, body: B, refs: readonly Reference[] = []): Found<B> => ({
-    ...{ kind, id: `${id}/${key}`, key, within: id, slots: [slot], status: 'ready', body },
-    ...{ ...(owner !== undefined && { owner }), refs: isAttached ? [...refs, claim] : refs },
+    kind,
+    id: `${id}/${key}`,
+    key,
+    within: id,
+    slots: [slot],
+    status: 'ready',
+    body,
+    ...(owner !== undefined && { owner }),
+    refs: isAttached ? [...refs, claim] : refs,
   });
   return [
     {
-      ...{ kind: kindNames.balancer, id, slots: [`name ${one.name}`], status: 'ready', body: one },
+      kind: kindNames.balancer,
+      id,
+      slots: [`name ${one.name}`],
+      status: 'ready',
+      body: one,
       ...(owner !== undefined && !isAttached && { owner, key: 'main' }),
       ...(isRetained(labels) && { retained: true }),
-      ...((labelKeys.consent in labels || isAttached) && { lent: true }),
+      ...((labelKeys.consent in labels || isAttached) && { consentForAnyCluster: true }),
       ...(address !== undefined && { address }),
     },
     ...(isAttached

@@ -24,7 +24,9 @@ export interface BalancerSpec {
 const defaultType = 'lb11';
 /** Of services and targets; of types that came later more is known when the API refuses some. */
 const limits: Readonly<Record<string, readonly [services: number, targets: number]>> = {
-  ...{ lb11: [5, 25], lb21: [15, 75], lb31: [30, 150] },
+  lb11: [5, 25],
+  lb21: [15, 75],
+  lb31: [30, 150],
 };
 const defaultAlgorithm = 'round_robin';
 /** For how long a list may still miss what was made. */
@@ -34,11 +36,15 @@ export const settleMs = 5000;
 export function balancerKind(client: HetznerClient): Kind<BalancerSpec, Balancer> {
   return {
     // Names are unique in a project: a second one is refused.
-    ...{ kind: kindNames.balancer, locks: true, again: 'safe', settleMs },
+    kind: kindNames.balancer,
+    locks: true,
+    retryCreate: 'atOnce',
+    settleMs,
     compare({ body }, spec) {
       const { location, zone, isPlaceAsked } = spec.settings;
       const [is, asked] = location === undefined ? [body.zone, zone] : [body.location, location];
-      if (isPlaceAsked && is !== asked && !isId(asked)) return { replace: `from ${is} to ${asked}`, first: 'break' };
+      if (isPlaceAsked && is !== asked && !isId(asked))
+        return { replace: `from ${is} to ${asked}`, order: 'deleteFirst' };
       const changes = changesOf(body, spec);
       return changes.length === 0 ? { same: true } : { changes };
     },
@@ -116,7 +122,10 @@ async function create(
   const [maxServices, maxTargets] = limits[type] ?? [];
   const [network] = specs<NetworkSpec>(kindNames.network);
   const body = {
-    ...{ name, labels: labelsOfNew(marks), load_balancer_type: type, algorithm: { type: algorithm } },
+    name,
+    labels: labelsOfNew(marks),
+    load_balancer_type: type,
+    algorithm: { type: algorithm },
     ...(location === undefined ? { network_zone: zone } : { location }),
     ...(isPublic !== undefined && { public_interface: isPublic }),
     ...(network !== undefined && { network: Number(network.network) }),

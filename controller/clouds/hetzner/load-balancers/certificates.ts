@@ -31,9 +31,13 @@ export function foundCertificate(fields: AnswerFields): Found<Certificate> {
   const owner = ownerOf(labels);
   const body = { id, name: fields.text('name'), labels, domains: fields.texts('domain_names') };
   return {
-    ...{ kind: kindNames.certificate, id, status: 'ready', slots: [`certificate ${body.name}`], body },
+    kind: kindNames.certificate,
+    id,
+    status: 'ready',
+    slots: [`certificate ${body.name}`],
+    body,
     // That a port refers to it proves nothing: the Service's annotations name it.
-    ...(owner === undefined ? { lent: true } : { owner, key: 'managed' }),
+    ...(owner === undefined ? { consentForAnyCluster: true } : { owner, key: 'managed' }),
     ...(isRetained(labels) && { retained: true }),
   };
 }
@@ -49,11 +53,13 @@ export function certificateKind(client: HetznerClient): Kind<CertificateSpec, Ce
     return { found: [foundCertificate((await client.call(request)).object('certificate'))] };
   };
   return {
-    ...{ kind: kindNames.certificate, again: 'safe', settleMs },
+    kind: kindNames.certificate,
+    retryCreate: 'atOnce',
+    settleMs,
     compare: ({ body }, { domains }) =>
       sameDomains(body.domains, domains)
         ? { same: true }
-        : { replace: `domains ${body.domains.join(', ')} to ${domains.join(', ')}`, first: 'make' },
+        : { replace: `domains ${body.domains.join(', ')} to ${domains.join(', ')}`, order: 'createFirst' },
     async create({ spec: { name, hasClassicName, domains, isStaging, marks } }, _inside, { permit, signal }) {
       const own = hasClassicName ? labelsOfNew(marks) : marked({}, marks);
       const labels = { ...own, ...(isStaging && { 'HC-Use-Staging-CA': 'true' }) };

@@ -31,7 +31,9 @@ export function claimKind(client: HetznerClient): Kind<ClaimSpec, Balancer> {
     ...(isRetained(labels) && { [labelKeys.retained]: 'true' }),
   });
   return {
-    ...{ kind: kindNames.claim, within: kindNames.balancer, again: 'safe' },
+    kind: kindNames.claim,
+    within: kindNames.balancer,
+    retryCreate: 'atOnce',
     compare: ({ body: { labels } }, { marks }) =>
       sameLabels(labels, claimed(labels, marks))
         ? { same: true }

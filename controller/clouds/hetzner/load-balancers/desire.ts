@@ -42,8 +42,12 @@ export function desireOf(input: DesireInput, { defaults, networkId }: DesireOpti
   const hidden = [settings.hidesIpv6 && 'ipv6', settings.hidesPrivate && 'private'].filter(Boolean).join('.');
   const marks: Marks = { owner, service, hostname: settings.hostname, hidden: hidden || undefined };
   const main: Want<BalancerSpec> = {
-    ...{ kind: kindNames.balancer, key: 'main', slot: `name ${name}`, carriesAddress: true },
-    ...{ spec: { name, marks, settings }, summary: `load balancer ${name}` },
+    kind: kindNames.balancer,
+    key: 'main',
+    slot: `name ${name}`,
+    carriesAddress: true,
+    spec: { name, marks, settings },
+    summary: `load balancer ${name}`,
   };
   const refusals: Refusal[] = [...unsupported(desired), ...settings.problems.map(unsupportedValue)];
   // What cannot be read changes nothing, and nothing goes.
@@ -56,7 +60,7 @@ export function desireOf(input: DesireInput, { defaults, networkId }: DesireOpti
   const host = place.is === 'host' ? place.host : undefined;
   if (host === undefined && !settings.location && !settings.zone && held(kindNames.balancer).length === 0) {
     refusals.push(unsupportedValue(`${prefix}location: missing, expected it or ${prefix}network-zone`));
-    return { wants: [{ ...main, asItStands: true }], refusals };
+    return { wants: [{ ...main, leaveUnchanged: true }], refusals };
   }
   const network = host === undefined ? networkOf(settings, networkId()) : undefined;
   const isInNetwork = host ? host.body.networks.some((one) => one.network === networkId()) : network !== undefined;
@@ -69,7 +73,9 @@ export function desireOf(input: DesireInput, { defaults, networkId }: DesireOpti
   const ports = new Set(held<Service>(kindNames.service).map(({ key }) => key));
   const inside = host ? [claim] : [];
   const part = (want: Want, needs: readonly ResourceName[]): Want => ({
-    ...{ ...want, within: balancer, needs: [...inside, ...needs] },
+    ...want,
+    within: balancer,
+    needs: [...inside, ...needs],
   });
   const forTargets = settings.usesPrivateIp && network ? [nameOf(network)] : [];
   const wants: readonly Want[] = [
@@ -127,10 +133,14 @@ function standing(main: Want, own: readonly Found[]): Want[] {
   const claimed = own.find(({ kind }) => kind === kindNames.claim)?.within;
   const parts = new Map(own.flatMap((one) => (one.kind === kindNames.balancer ? [] : [[nameOf(one), one]])));
   return [
-    claimed === undefined ? { ...main, asItStands: true } : { ...main, use: { id: claimed, allowed: true } },
+    claimed === undefined ? { ...main, leaveUnchanged: true } : { ...main, use: { id: claimed, allowed: true } },
     ...[...parts.values()].map(
       ({ kind, key = '', within }): Want => ({
-        ...{ kind, key, asItStands: true, spec: undefined, summary: `${kind} ${key}` },
+        kind,
+        key,
+        leaveUnchanged: true,
+        spec: undefined,
+        summary: `${kind} ${key}`,
         ...(within !== undefined && { within: balancer }),
       }),
     ),
@@ -181,8 +191,12 @@ function servicesOf(
   return ports
     .filter(({ protocol, nodePort }) => protocol === 'TCP' && nodePort !== 0)
     .map(({ port, nodePort }) => ({
-      ...{ kind: kindNames.service, key: String(port), slot: `port {within} ${port}`, summary: `port ${port}` },
-      ...{ spec: { port, body: settings.service(nodePort), certificates }, ports: [{ port, protocol: 'TCP' }] },
+      kind: kindNames.service,
+      key: String(port),
+      slot: `port {within} ${port}`,
+      summary: `port ${port}`,
+      spec: { port, body: settings.service(nodePort), certificates },
+      ports: [{ port, protocol: 'TCP' }],
     }));
 }
 
@@ -224,6 +238,6 @@ function targetsOf(
   // Which of the addresses is the one that is not known cannot be told: they all stay.
   for (const { kind, key = '', body } of isAddressUnknown ? there : [])
     if (body.type === 'ip' && !wants.has(nameOf({ kind, key })))
-      add({ kind, key, asItStands: true, spec: undefined, summary: `target ${key}` });
+      add({ kind, key, leaveUnchanged: true, spec: undefined, summary: `target ${key}` });
   return [...wants.values()];
 }

@@ -40,13 +40,22 @@ export function createLoadBalancerDriver(options: LoadBalancerOptions): LoadBala
   return {
     main: kindNames.balancer,
     kinds: [
-      ...[balancerKind(client), claimKind(client), networkKind(client), serviceKind(client), targetKind(client)],
-      ...[certificateKind(client), usedKind],
+      balancerKind(client),
+      claimKind(client),
+      networkKind(client),
+      serviceKind(client),
+      targetKind(client),
+      certificateKind(client),
+      usedKind,
     ],
     readers: [createReader({ client, dedicatedServers, prepare })],
     desire: (input) => desireOf(input, { defaults, networkId: () => networkId }),
     poll: (operations, { signal }) => client.actions(operations, signal),
-    ...{ annotations, annotationPrefixes: [prefix], adopts, show, members },
+    annotations,
+    annotationPrefixes: [prefix],
+    adopts,
+    show,
+    members,
     nodeLabels: (chosen) => settingsOf(chosen, defaults).nodeLabels,
     maxMembers: undefined,
     drains: false,
@@ -55,7 +64,7 @@ export function createLoadBalancerDriver(options: LoadBalancerOptions): LoadBala
 }
 
 /** Only used. */
-const usedKind: Kind = { kind: kindNames.dedicated, again: 'safe', compare: () => ({ same: true }) };
+const usedKind: Kind = { kind: kindNames.dedicated, retryCreate: 'atOnce', compare: () => ({ same: true }) };
 
 /** By the label of the classic controller, and by an address that the Service shows. */
 function adopts({ kind, body }: Found, { owner, proof }: AdoptionInput): string | undefined {

@@ -43,7 +43,9 @@ describe('the label of the classic controller of Hetzner Cloud', () => {
   it('is on the managed certificate of its name, and on none beside it, which it could not tell apart', async () => {
     const harness = createBalancerHarness();
     const asking = (domain: string) => ({
-      ...{ protocol: 'https', 'certificate-type': 'managed', 'http-managed-certificate-domains': domain },
+      protocol: 'https',
+      'certificate-type': 'managed',
+      'http-managed-certificate-domains': domain,
     });
     const certificates = () =>
       [...harness.fake.certificates.values()].map(({ name, labels }) => [name, labels[key]] as const);

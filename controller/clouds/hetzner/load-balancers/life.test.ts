@@ -297,8 +297,13 @@ describe('a load balancer of Hetzner Cloud', () => {
 
   it('takes the variables of the classic controller where a Service has no annotation', async () => {
     const defaults = {
-      ...{ location: 'hel1', type: 'lb21', 'algorithm-type': 'least_connections', 'uses-proxyprotocol': 'true' },
-      ...{ 'use-private-ip': 'true', 'health-check-interval': '20s', 'disable-private-ingress': 'true' },
+      location: 'hel1',
+      type: 'lb21',
+      'algorithm-type': 'least_connections',
+      'uses-proxyprotocol': 'true',
+      'use-private-ip': 'true',
+      'health-check-interval': '20s',
+      'disable-private-ingress': 'true',
     };
     const harness = createBalancerHarness({ network: 'nodes', defaults });
     await harness.settle(harness.desired({ annotations: { 'algorithm-type': 'round_robin' } }));

@@ -13,13 +13,17 @@ export interface NetworkSpec {
 /** That a load balancer is in the private network. It can be in one. */
 export function networkKind(client: HetznerClient): Kind<NetworkSpec, Attachment> {
   return {
-    ...{ kind: kindNames.network, within: kindNames.balancer, inline: true, again: 'safe' },
+    kind: kindNames.network,
+    within: kindNames.balancer,
+    inline: true,
+    retryCreate: 'atOnce',
     // A load balancer cannot be made with an address of one's choice.
-    alone: ({ spec: { ip, subnet } }) => ip !== undefined || subnet !== undefined,
+    needsOwnCreate: ({ spec: { ip, subnet } }) => ip !== undefined || subnet !== undefined,
     compare({ body }, { ip, subnet }) {
       const isIn = (range: string) => ipaddr.parse(body.ip).match(ipaddr.parseCIDR(range));
-      if (ip !== undefined && ip !== body.ip) return { replace: `${body.ip} to ${ip}`, first: 'break' };
-      if (subnet !== undefined && !isIn(subnet)) return { replace: `${body.ip} is not in ${subnet}`, first: 'break' };
+      if (ip !== undefined && ip !== body.ip) return { replace: `${body.ip} to ${ip}`, order: 'deleteFirst' };
+      if (subnet !== undefined && !isIn(subnet))
+        return { replace: `${body.ip} is not in ${subnet}`, order: 'deleteFirst' };
       return { same: true };
     },
     create({ spec: { network, ip, subnet } }, _inside, io) {

@@ -15,11 +15,12 @@ import { port } from '../../../../test/clouds/suite/desired.ts';
 
 const consent = { 'mooring.dev/attachable-by': cluster, 'mooring.dev/attachable-namespace': 'shop' };
 const service = (number: number) => ({
-  ...{ protocol: 'tcp' as const, listen_port: number, destination_port: 30000 + number, proxyprotocol: false },
-  ...{
-    http: undefined,
-    health_check: { protocol: 'tcp', port: 30000 + number, interval: 15, timeout: 10, retries: 3 },
-  },
+  protocol: 'tcp' as const,
+  listen_port: number,
+  destination_port: 30000 + number,
+  proxyprotocol: false,
+  http: undefined,
+  health_check: { protocol: 'tcp', port: 30000 + number, interval: 15, timeout: 10, retries: 3 },
 });
 const portsOf = ({ services }: FakeBalancer) => services.map(({ listen_port }) => listen_port);
 
@@ -225,13 +226,19 @@ describe('a load balancer of the classic controller of Hetzner Cloud', () => {
   it('is adopted together with its managed certificate', async () => {
     const harness = createBalancerHarness();
     const annotations = {
-      ...{ protocol: 'https', 'certificate-type': 'managed' },
+      protocol: 'https',
+      'certificate-type': 'managed',
       'http-managed-certificate-domains': 'web.example.com',
     };
     const classic = harness.addClassic();
     const certificate = {
-      ...{ id: 77, type: 'managed' as const, created: harness.fake.now(), domain_names: ['web.example.com'] },
-      ...{ name: `ccm-managed-certificate-${owner.service}`, certificate: null, labels: { ...classic.labels } },
+      id: 77,
+      type: 'managed' as const,
+      created: harness.fake.now(),
+      domain_names: ['web.example.com'],
+      name: `ccm-managed-certificate-${owner.service}`,
+      certificate: null,
+      labels: { ...classic.labels },
     };
     harness.fake.certificates.set(77, certificate);
     const http = { certificates: [77] };

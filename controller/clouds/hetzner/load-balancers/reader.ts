@@ -49,9 +49,9 @@ export function createReader({ client, dedicatedServers, prepare }: ReaderOption
     const isFound = read.some((one) => one.kind === kindNames.balancer && isOwnedBy(one, owner));
     const isListed = (search && !isFound) || hosts.size < named.size;
     const listed = isListed ? await balancers('need', io.signal) : [];
-    const wanted = of(kindNames.certificate);
+    const desired = of(kindNames.certificate);
     const isCertificate = (slot: string) => slot.startsWith(`${kindNames.certificate} `);
-    const isAsked = wanted.length > 0 || slots.some(isCertificate) || hasCertificates([...listed, ...read]);
+    const isAsked = desired.length > 0 || slots.some(isCertificate) || hasCertificates([...listed, ...read]);
     // By the list, since a Service may name them.
     const found = [
       ...listed,

@@ -18,7 +18,10 @@ const httpCheckDefaults = { domain: null, path: '/' };
 /** One port of a load balancer. */
 export function serviceKind(client: HetznerClient): Kind<ServiceSpec, Service> {
   return {
-    ...{ kind: kindNames.service, within: kindNames.balancer, inline: true, again: 'safe' },
+    kind: kindNames.service,
+    within: kindNames.balancer,
+    inline: true,
+    retryCreate: 'atOnce',
     compare({ body }, spec, pointsAt) {
       const certificates = pointsAt('certificates');
       const hasCertificates =
@@ -51,7 +54,8 @@ function serviceOf(port: number, { body, certificates }: Omit<ServiceSpec, 'port
   const { http: checkHttp, ...checkRest } = check;
   const ids = certificates === undefined ? {} : { certificates: certificates.map((name) => Number(idOf(name))) };
   return {
-    ...{ ...rest, listen_port: port },
+    ...rest,
+    listen_port: port,
     // TCP takes neither.
     ...(body['protocol'] !== 'tcp' && { http: { ...http, ...ids } }),
     health_check: { ...checkRest, ...(check['protocol'] !== 'tcp' && { http: checkHttp }) },

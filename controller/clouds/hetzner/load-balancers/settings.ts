@@ -128,7 +128,8 @@ export function settingsOf(
     const tls = checkHttp.tls ?? (checked === 'https' ? true : undefined);
     return compact({
       destination_port: nodePort,
-      ...{ protocol, proxyprotocol },
+      protocol,
+      proxyprotocol,
       http: protocol === 'tcp' || Object.keys(http).length === 0 ? undefined : http,
       health_check: compact({
         ...check,
@@ -166,7 +167,10 @@ export function settingsOf(
     privateIp: read('private-ipv4', (one) => (ipaddr.IPv4.isValidFourPartDecimal(one) ? one : undefined)),
     subnet: read('private-subnet-ip-range', (one) => (ipaddr.isValidCIDR(one) ? one : undefined)),
     rdns: { ipv4: text('ipv4-rdns'), ipv6: text('ipv6-rdns') },
-    ...{ protocol, service, uploaded, problems },
+    protocol,
+    service,
+    uploaded,
+    problems,
     managed: isManaged
       ? { name: read('http-managed-certificate-name', named), domains: domains ?? [], isStaging }
       : undefined,

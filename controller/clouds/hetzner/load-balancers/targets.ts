@@ -13,11 +13,14 @@ export interface TargetSpec extends Pick<Target, 'type' | 'value' | 'usesPrivate
 /** A server, or the address of a dedicated server: it gets the traffic of all ports. */
 export function targetKind(client: HetznerClient): Kind<TargetSpec, Target> {
   return {
-    ...{ kind: kindNames.target, within: kindNames.balancer, inline: true, again: 'safe' },
+    kind: kindNames.target,
+    within: kindNames.balancer,
+    inline: true,
+    retryCreate: 'atOnce',
     compare({ body }, spec) {
       if (spec.type === 'ip' || body.usesPrivateIp === spec.usesPrivateIp) return { same: true };
       const change = spec.usesPrivateIp ? 'public to private' : 'private to public';
-      return { replace: `${change} address`, first: 'break' };
+      return { replace: `${change} address`, order: 'deleteFirst' };
     },
     create: ({ spec }, _inside, io) =>
       act(client, io.within!, 'add_target', targetOf(spec), io).catch((error) => {

@@ -26,10 +26,13 @@ export function balancerKind(client: HuaweiClient, subnets: Subnets): Kind<Balan
   }
   return {
     // Names are not unique: a create that is sent again makes a second one.
-    ...{ kind: kindNames.balancer, locks: true, again: 'look', settleMs },
+    kind: kindNames.balancer,
+    locks: true,
+    retryCreate: 'afterSearch',
+    settleMs,
     compare({ body, owner }, spec, pointsAt) {
       const other = fixedDifference(body, spec);
-      if (other !== undefined) return { replace: other, first: 'break' };
+      if (other !== undefined) return { replace: other, order: 'deleteFirst' };
       const changes: Change[] = changesOf(kindNames.balancer, body, spec, pointsAt);
       // The marks of what is taken over come with its first change.
       if (owner !== undefined && (body.marks.service !== spec.service || body.marks.front !== spec.front)) {

@@ -38,9 +38,14 @@ export function desireAddress(
   }
 
   const boundOn = (name: string, more: Partial<Want> = {}): Want => ({
-    ...{ kind: kindNames.bound, key: 'main', within: main, needs: [name], carriesAddress: true },
+    kind: kindNames.bound,
+    key: 'main',
+    within: main,
+    needs: [name],
+    carriesAddress: true,
     spec: { eip: name } satisfies BoundSpec,
-    ...{ summary: 'the EIP on the load balancer', ...more },
+    summary: 'the EIP on the load balancer',
+    ...more,
   });
   function madeEip(made: Exclude<Settings['eip'], string | undefined>): Want<EipSpec> {
     const spec: EipSpec = { service, keep, type: made.type, bandwidth: made.bandwidth };
@@ -48,7 +53,7 @@ export function desireAddress(
   }
   /** What shows the address goes on. */
   function asShown(): AddressDesire {
-    const stand = { asItStands: true, spec: undefined } as const;
+    const stand = { leaveUnchanged: true, spec: undefined } as const;
     const wants: Want[] = [
       ...(mine ? [{ kind: kindNames.eip, key: 'main', summary: 'the EIP', ...stand }] : []),
       ...(bound ? [boundOn('', { needs: [], ...stand })] : []),

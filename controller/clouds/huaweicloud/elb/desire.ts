@@ -40,7 +40,9 @@ export function desireOf(input: DesireInput, { options, subnet, joins }: DesireO
   const address = desireAddress(input, settings, standing);
   refusals.push(...address.refusals);
   const balancer: Want<BalancerSpec> = {
-    ...{ kind: kindNames.balancer, key: 'main', summary: `load balancer ${name}` },
+    kind: kindNames.balancer,
+    key: 'main',
+    summary: `load balancer ${name}`,
     ...(address.front === 'vip' && { carriesAddress: true }),
     spec: balancerSpec(desired, settings, address, { name, subnet: settings.subnet ?? subnet }),
   };
@@ -87,11 +89,11 @@ function standingOf(balancer: Want, held: readonly Found[]): Want[] {
     held.map(({ kind, key = '', within }) => {
       const container = nameOfId.get(within ?? '');
       const place = container === undefined ? {} : { within: container };
-      const want: Want = { kind, key, ...place, asItStands: true, spec: undefined, summary: `${kind} ${key}` };
+      const want: Want = { kind, key, ...place, leaveUnchanged: true, spec: undefined, summary: `${kind} ${key}` };
       return [nameOf(want), want];
     }),
   );
-  return [...named.set(main, { ...balancer, asItStands: true }).values()];
+  return [...named.set(main, { ...balancer, leaveUnchanged: true }).values()];
 }
 
 function balancerSpec(
@@ -102,7 +104,12 @@ function balancerSpec(
 ): BalancerSpec {
   const near = [...new Set(members.map(({ zone }) => zone).filter((zone) => zone !== ''))].sort();
   return {
-    ...{ isShared, service, front, subnet, fields: balancer, fixed: { guaranteed: !isShared } },
+    isShared,
+    service,
+    front,
+    subnet,
+    fields: balancer,
+    fixed: { guaranteed: !isShared },
     once: { name, ...(!isShared && { availability_zone_list: zones ?? near }) },
     near: members.flatMap((one) => addressOf(one.addresses) ?? []).slice(0, 5),
   };
@@ -113,7 +120,7 @@ function groupOf({ service, sourceRanges }: DesiredLoadBalancer, name: string, h
   const spec: GroupSpec = { name, service, ranges: sourceRanges };
   const want: Want = { kind: kindNames.group, key: 'main', spec, summary: `IP group ${name}` };
   if (sourceRanges.length > 0) return [want];
-  return held.some(({ kind }) => kind === kindNames.group) ? [{ ...want, asItStands: true }] : [];
+  return held.some(({ kind }) => kind === kindNames.group) ? [{ ...want, leaveUnchanged: true }] : [];
 }
 
 /** Listener, pool and health check of one port. */
@@ -134,22 +141,32 @@ function partsOf(desiredPort: DesiredPort, input: DesireInput, settings: Setting
   const isHashed = (settings.algorithm ?? there?.body.wire['lb_algorithm']) === 'SOURCE_IP';
   const lasting = { members: desired.members.filter(({ draining }) => !draining) };
   const [ofRanges] = ranges;
-  const used = ofRanges?.asItStands === true ? undefined : ofRanges;
+  const used = ofRanges?.leaveUnchanged === true ? undefined : ofRanges;
 
   const pool: Want<PoolSpec> = {
-    ...{ kind: kindNames.pool, key: poolKey, within: main, ports, summary: `pool of ${key}` },
+    kind: kindNames.pool,
+    key: poolKey,
+    within: main,
+    ports,
+    summary: `pool of ${key}`,
     spec: {
       once: { name: `sg_${service.slice(0, 61 - ending.length)}${ending}`, protocol: inner },
       fields: {
         lb_algorithm: settings.algorithm ?? (there === undefined ? 'ROUND_ROBIN' : undefined),
         session_persistence: settings.persistenceOf(inner),
       },
-      ...{ members: membersOf(desiredPort, isHashed ? lasting : desired, there), crossVpc: settings.crossVpc },
+      members: membersOf(desiredPort, isHashed ? lasting : desired, there),
+      crossVpc: settings.crossVpc,
     },
   };
   const listener: Want<PartSpec> = {
-    ...{ kind: kindNames.listener, key, within: main, slot: listenerSlot('{within}', key), ports },
-    ...{ needs: [nameOf(pool), ...(used === undefined ? [] : [group])], summary: `listener ${key}` },
+    kind: kindNames.listener,
+    key,
+    within: main,
+    slot: listenerSlot('{within}', key),
+    ports,
+    needs: [nameOf(pool), ...(used === undefined ? [] : [group])],
+    summary: `listener ${key}`,
     spec: {
       once: { name: `${service}${ending}`.slice(0, 255), protocol_port: port },
       fixed: { protocol },
@@ -160,7 +177,10 @@ function partsOf(desiredPort: DesiredPort, input: DesireInput, settings: Setting
   const balancer = held.find(({ kind }) => kind === kindNames.balancer);
   const isAdopted = balancer !== undefined && balancer.owner === undefined;
   const monitor: Want<PartSpec> = {
-    ...{ kind: kindNames.monitor, key: poolKey, within: nameOf(pool), summary: `health check of ${key}` },
+    kind: kindNames.monitor,
+    key: poolKey,
+    within: nameOf(pool),
+    summary: `health check of ${key}`,
     spec: { fields: { ...settings.check, ...checkOf(inner, desired, isAdopted) } },
   };
   return [pool, listener, ...(settings.check === undefined ? [] : [monitor])];
@@ -177,7 +197,7 @@ function checkOf(protocol: string, { healthCheck }: DesiredLoadBalancer, isAdopt
 function switchedOff(listener: Found | undefined, { own }: DesireInput, ranges: Want | undefined): PartSpec['fields'] {
   const used = (listener?.body as Shown | undefined)?.wire['ipgroup'] as { readonly ipgroup_id?: string } | undefined;
   const isOurs = own().some(({ kind, id }) => kind === kindNames.group && id === used?.ipgroup_id);
-  if (ranges?.asItStands !== true || !isOurs) return {};
+  if (ranges?.leaveUnchanged !== true || !isOurs) return {};
   return { ipgroup: { ipgroup_id: used?.ipgroup_id, enable_ipgroup: false } };
 }
 

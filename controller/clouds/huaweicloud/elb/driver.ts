@@ -35,13 +35,22 @@ export function createLoadBalancerDriver({ client, config, options }: LoadBalanc
   const { vpc, subnet, securityGroup } = config;
   const subnets = createSubnets(client, vpc);
   const listener = partKind(client, {
-    ...{ kind: kindNames.listener, within: kindNames.balancer, parent: 'loadbalancer_id', read: foundListener },
+    kind: kindNames.listener,
+    within: kindNames.balancer,
+    parent: 'loadbalancer_id',
+    read: foundListener,
     // A plain deletion is refused as long as the listener has a pool: "DeleteListener" in the API reference of ELB.
-    ...{ collection: 'listeners', singular: 'listener', deletion: '/force' },
+    collection: 'listeners',
+    singular: 'listener',
+    deletion: '/force',
   });
   const monitor = partKind(client, {
-    ...{ kind: kindNames.monitor, within: kindNames.pool, parent: 'pool_id', read: foundMonitor },
-    ...{ collection: 'healthmonitors', singular: 'healthmonitor' },
+    kind: kindNames.monitor,
+    within: kindNames.pool,
+    parent: 'pool_id',
+    read: foundMonitor,
+    collection: 'healthmonitors',
+    singular: 'healthmonitor',
   });
   const kinds = [balancerKind(client, subnets), boundKind(client), eipKind(client), listener];
   const readers = [createBalancerReader(client), createEipReader(client), createGroupReader(client)];
@@ -54,7 +63,11 @@ export function createLoadBalancerDriver({ client, config, options }: LoadBalanc
     desire: (input) => desireOf(input, { options, subnet, joins: securityGroup !== undefined }),
     // Every call has its effect before it is answered.
     poll: async () => new Map(),
-    ...{ annotations, annotationPrefixes: [prefix], show, drains: true, maxMembers: undefined },
+    annotations,
+    annotationPrefixes: [prefix],
+    show,
+    drains: true,
+    maxMembers: undefined,
     adopts: (found, input) => adoptedKey(found, input, { options, vpc }),
     members: (parts) => observedMembers(parts.filter(({ kind }) => kind === kindNames.pool) as readonly Found<Pool>[]),
     slots: () => [],

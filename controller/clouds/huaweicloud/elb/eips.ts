@@ -33,7 +33,9 @@ export function eipKind(client: HuaweiClient): Kind<EipSpec, Eip> {
     `${keep ? keepMark : 'mooring.dev/service'}=${service}`;
 
   return {
-    ...{ kind: kindNames.eip, again: 'look', settleMs },
+    kind: kindNames.eip,
+    retryCreate: 'afterSearch',
+    settleMs,
     compare({ body }, spec) {
       if (body.marks.owner === undefined || body.description === described(spec)) return { same: true };
       const summary = `EIP ${body.ip}: ${spec.keep ? 'kept' : 'goes'} when its Service goes`;
@@ -72,9 +74,12 @@ export function eipKind(client: HuaweiClient): Kind<EipSpec, Eip> {
 /** That an EIP is on a load balancer: it shows the address, and ends with the load balancer. */
 export function boundKind(client: HuaweiClient): Kind<BoundSpec, string> {
   return {
-    ...{ kind: kindNames.bound, within: kindNames.balancer, again: 'safe', settleMs },
+    kind: kindNames.bound,
+    within: kindNames.balancer,
+    retryCreate: 'atOnce',
+    settleMs,
     compare: (_found, { eip }, pointsAt) =>
-      pointsAt('eip').includes(eip) ? { same: true } : { replace: 'by another EIP', first: 'break' },
+      pointsAt('eip').includes(eip) ? { same: true } : { replace: 'by another EIP', order: 'deleteFirst' },
     async create({ spec: { eip } }, _inside, { idOf, within, permit, signal }) {
       const id = idOf(eip);
       const body = { publicip: { associate_instance_type: 'ELB', associate_instance_id: within } };

@@ -76,7 +76,7 @@ function ownedBy({ owner, retained, consent }: Marks): Partial<Found> {
   return {
     ...(owner && { owner, key: 'main' }),
     ...(retained !== undefined && { retained: true }),
-    ...(consent !== undefined && { lent: true }),
+    ...(consent !== undefined && { consentForAnyCluster: true }),
   };
 }
 
@@ -89,12 +89,20 @@ export function foundBalancer(fields: AnswerFields): Found[] {
   const address = eip === undefined ? undefined : canonical(eip.text('eip_address'));
   const shownAddress = address ?? (marks.front === 'eip' ? undefined : vip || undefined);
   const body: Balancer = {
-    ...{ ...shown(fields), marks, vip, eip: address, vpc: fields.optionalText('vpc_id') },
+    ...shown(fields),
+    marks,
+    vip,
+    eip: address,
+    vpc: fields.optionalText('vpc_id'),
     createdAtMs: timeIn(fields, 'created_at'),
   };
   const isGoing = fields.optionalText('provisioning_status') === 'PENDING_DELETE';
   const balancer: Found<Balancer> = {
-    ...{ kind: kindNames.balancer, id, status: isGoing ? 'deleting' : 'ready', ...ownedBy(marks), body },
+    kind: kindNames.balancer,
+    id,
+    status: isGoing ? 'deleting' : 'ready',
+    ...ownedBy(marks),
+    body,
     ...(shownAddress !== undefined && { address: shownAddress }),
     ...(body.name.startsWith('k8s_service_') && { adoptable: true }),
   };
@@ -103,7 +111,13 @@ export function foundBalancer(fields: AnswerFields): Found[] {
 
 export function foundBound(within: string, eip: string, address: string): Found {
   return {
-    ...{ kind: kindNames.bound, id: `${within}/${eip}`, key: 'main', within, status: 'ready', address, body: address },
+    kind: kindNames.bound,
+    id: `${within}/${eip}`,
+    key: 'main',
+    within,
+    status: 'ready',
+    address,
+    body: address,
     refs: [{ role: 'eip', kind: kindNames.eip, id: eip }],
   };
 }
@@ -117,9 +131,15 @@ export function foundEip(fields: AnswerFields): Found<Eip> {
   const { associate_instance_id: instance } = fields.json();
   const holder = instance || fields.optionalObject('vnic')?.optionalText('port_id');
   return {
-    ...{ kind: kindNames.eip, id, status: 'ready', ...ownedBy(marks) },
+    kind: kindNames.eip,
+    id,
+    status: 'ready',
+    ...ownedBy(marks),
     body: {
-      ...{ ip, description, marks, keep: description.startsWith(`${keepMark}=`) },
+      ip,
+      description,
+      marks,
+      keep: description.startsWith(`${keepMark}=`),
       holder: typeof holder === 'string' && holder !== '' ? holder : undefined,
     },
   };
@@ -142,8 +162,13 @@ export function foundListener(fields: AnswerFields): Found<Shown> {
   const ref = (role: string, kind: string, id: string | undefined): Reference[] =>
     id === undefined ? [] : [{ role, kind, id }];
   return {
-    ...{ kind: kindNames.listener, id: fields.text('id'), key, within, slots: [listenerSlot(within, key)] },
-    ...{ status: 'ready', body: shown(fields) },
+    kind: kindNames.listener,
+    id: fields.text('id'),
+    key,
+    within,
+    slots: [listenerSlot(within, key)],
+    status: 'ready',
+    body: shown(fields),
     refs: [...ref('default_pool_id', kindNames.pool, pool), ...ref('ipgroup', kindNames.group, group)],
   };
 }
@@ -159,8 +184,12 @@ export function foundPool(
   const listener = fields.optionalObjects('listeners')[0]?.text('id') ?? '';
   const port = ports?.get(listener) ?? /_(\d+)$/.exec(body.name)?.[1] ?? body.name;
   return {
-    ...{ kind: kindNames.pool, id: fields.text('id'), key: key ?? `${fields.text('protocol').toLowerCase()}/${port}` },
-    ...{ within: firstIn(fields, 'loadbalancers'), status: 'ready', body },
+    kind: kindNames.pool,
+    id: fields.text('id'),
+    key: key ?? `${fields.text('protocol').toLowerCase()}/${port}`,
+    within: firstIn(fields, 'loadbalancers'),
+    status: 'ready',
+    body,
   };
 }
 
@@ -173,7 +202,10 @@ export function foundGroup(fields: AnswerFields): Found<Group> {
   const marks = marksIn(fields.optionalText('description') ?? '');
   const ranges = fields.optionalObjects('ip_list').map((one) => rangeOf(one.text('ip')));
   return {
-    ...{ kind: kindNames.group, id: fields.text('id'), status: 'ready', ...ownedBy(marks) },
+    kind: kindNames.group,
+    id: fields.text('id'),
+    status: 'ready',
+    ...ownedBy(marks),
     body: { ...shown(fields), marks, ranges },
   };
 }
@@ -193,8 +225,11 @@ export function memberIn(fields: AnswerFields): Member {
     fields.optionalText('instance_id')?.toLowerCase() || (named && isServer.test(named) ? named : undefined);
   const health = fields.optionalText('operating_status');
   return {
-    ...{ id: fields.text('id'), address: canonical(fields.text('address')), port: fields.number('protocol_port') },
-    ...{ weight: fields.optionalNumber('weight') ?? 1, server },
+    id: fields.text('id'),
+    address: canonical(fields.text('address')),
+    port: fields.number('protocol_port'),
+    weight: fields.optionalNumber('weight') ?? 1,
+    server,
     healthy: health === 'ONLINE' ? true : health === 'OFFLINE' ? false : undefined,
   };
 }

@@ -14,7 +14,9 @@ function found(server: string, cluster: string): Found {
 /** That an ECS is in the group of `[Vpc] security-group-id`, with all its interfaces. */
 export function groupMemberKind(client: HuaweiClient, group: string): Kind {
   return {
-    ...{ kind, again: 'safe', settleMs },
+    kind,
+    retryCreate: 'atOnce',
+    settleMs,
     merge: () => undefined,
     compare: () => ({ same: true }),
     // Nothing tells who has put it there, so it stays as long as its ECS.

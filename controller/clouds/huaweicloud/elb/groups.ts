@@ -18,7 +18,9 @@ const listed = (ranges: readonly string[]) => ranges.map((ip) => ({ ip, descript
 /** The ranges that the listeners of one Service take connections from. They are written together. */
 export function groupKind(client: HuaweiClient): Kind<GroupSpec, Group> {
   return {
-    ...{ kind: kindNames.group, again: 'look', settleMs },
+    kind: kindNames.group,
+    retryCreate: 'afterSearch',
+    settleMs,
     compare({ body }, { name, ranges }) {
       if ([...body.ranges].sort().join() === [...ranges].sort().join()) return { same: true };
       const summary = `IP group ${name}: ${ranges.join(', ')}`;

@@ -80,10 +80,14 @@ describe('what the classic controller made on Huawei Cloud', () => {
     const { adopts } = createLoadBalancerDriver({ client: {} as HuaweiClient, config: noConfig, options: noOptions });
     const keyWith = (...names: readonly string[]) =>
       adopts!(eip, {
-        ...{ owner: newOwner(randomUUID()), service: 'shop/web', name: 'a1', id: undefined },
+        owner: newOwner(randomUUID()),
+        service: 'shop/web',
+        name: 'a1',
+        id: undefined,
         found: (kind) => foundBalancer(fields(balancer)).filter((one) => one.kind === kind),
         proof: {
-          ...{ clusterName: 'kubernetes', addresses: [eip_address] },
+          clusterName: 'kubernetes',
+          addresses: [eip_address],
           annotations: Object.fromEntries(names.map((one) => [prefix + one, '{}'])),
         },
       });

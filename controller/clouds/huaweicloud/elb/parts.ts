@@ -61,10 +61,13 @@ export async function erase(client: HuaweiClient, request: Omit<ServiceRequest, 
 export function partKind<B extends Shown>(client: HuaweiClient, options: PartOptions<B>): Kind<PartSpec, B> {
   const { kind, within, parent, collection, deletion = '', read } = options;
   return {
-    ...{ kind, within, again: 'look', settleMs },
+    kind,
+    within,
+    retryCreate: 'afterSearch',
+    settleMs,
     compare({ body }, spec, pointsAt) {
       const other = fixedDifference(body, spec);
-      if (other !== undefined) return { replace: other, first: 'break' };
+      if (other !== undefined) return { replace: other, order: 'deleteFirst' };
       const changes = changesOf(kind, body, spec, pointsAt);
       return changes.length === 0 ? { same: true } : { changes };
     },

@@ -24,8 +24,12 @@ const membersAtOnce = 200;
 /** The members behind one listener. They come by calls of their own. */
 export function poolKind(client: HuaweiClient, subnets: Subnets): Kind<PoolSpec, Pool> {
   const base = partKind<Pool>(client, {
-    ...{ kind: kindNames.pool, within: kindNames.balancer, parent: 'loadbalancer_id' },
-    ...{ collection: 'pools', singular: 'pool', deletion: '/delete-cascade' },
+    kind: kindNames.pool,
+    within: kindNames.balancer,
+    parent: 'loadbalancer_id',
+    collection: 'pools',
+    singular: 'pool',
+    deletion: '/delete-cascade',
     read: (fields, key, before) => foundPool(fields, before?.body.members ?? [], key),
   });
 

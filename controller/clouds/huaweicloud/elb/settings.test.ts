@@ -86,8 +86,12 @@ describe('annotations of Huawei Cloud', () => {
 describe('the ConfigMap loadbalancer-config of Huawei Cloud', () => {
   it('gives defaults, which an annotation wins over', async () => {
     const options = await optionsOf({
-      ...{ 'lb-algorithm': 'LEAST_CONNECTIONS', 'keep-eip': true, 'idle-timeout': 60, 'request-timeout': 0 },
-      ...{ 'health-check-option': { delay: 9, timeout: 4, max_retries: 2 }, 'business-name': 'shop' },
+      'lb-algorithm': 'LEAST_CONNECTIONS',
+      'keep-eip': true,
+      'idle-timeout': 60,
+      'request-timeout': 0,
+      'health-check-option': { delay: 9, timeout: 4, max_retries: 2 },
+      'business-name': 'shop',
     });
     const { algorithm, keepEip, check, listenerOf, problems } = settings({ 'keep-eip': 'false' }, options);
     assert.deepEqual([algorithm, keepEip, problems], ['LEAST_CONNECTIONS', false, []]);

@@ -69,7 +69,11 @@ export function settingsOf(
   const minutes = Math.ceil((sessionAffinity?.timeoutSeconds ?? 0) / 60);
 
   return {
-    ...{ isShared, id: read('id', id)?.toLowerCase(), eip: named ?? made, crossVpc, problems },
+    isShared,
+    id: read('id', id)?.toLowerCase(),
+    eip: named ?? made,
+    crossVpc,
+    problems,
     zones: read('availability-zones', zoneList),
     subnet: read('subnet-id', id)?.toLowerCase(),
     keepEip: read('keep-eip', flagOf) ?? false,
@@ -96,7 +100,9 @@ export function settingsOf(
           transparent_client_ip_enable: isShared ? transparent : undefined,
         });
       return set({
-        ...{ keepalive_timeout: idle, client_timeout: request, member_timeout: response },
+        keepalive_timeout: idle,
+        client_timeout: request,
+        member_timeout: response,
         insert_headers: isWeb === undefined ? undefined : { 'X-Forwarded-Host': isWeb },
         default_tls_container_ref: protocol === 'HTTP' ? undefined : certificate,
       });
@@ -136,7 +142,9 @@ const isWord = (value: unknown) => typeof value === 'string' && /^[\w.-]{1,64}$/
 
 function eipOption(text: string): { readonly type: string; readonly bandwidth: Json } | undefined {
   const json = jsonOf(text, {
-    ...{ ip_type: isWord, bandwidth_size: between(1, 2000), share_id: isWord },
+    ip_type: isWord,
+    bandwidth_size: between(1, 2000),
+    share_id: isWord,
     share_type: (value) => shareTypes.includes(String(value)),
     charge_mode: (value) => ['traffic', 'bandwidth'].includes(String(value)),
   });
@@ -151,7 +159,8 @@ function eipOption(text: string): { readonly type: string; readonly bandwidth: J
 function stickyOption(text: string): Json | undefined {
   return jsonOf(text, {
     type: (value) => ['SOURCE_IP', 'HTTP_COOKIE', 'APP_COOKIE'].includes(String(value)),
-    ...{ cookie_name: isWord, persistence_timeout: between(1, 1440) },
+    cookie_name: isWord,
+    persistence_timeout: between(1, 1440),
   });
 }
 

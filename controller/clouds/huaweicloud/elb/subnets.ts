@@ -29,7 +29,10 @@ export function createSubnets(client: HuaweiClient, vpc: string | undefined): Su
     const query = vpc === undefined ? [] : [['vpc_id', vpc] as const];
     const all = await client.list({ service: 'vpc', path: '/v1/{project}/subnets', query, signal }, 'subnets');
     known = all.map((one) => ({
-      ...{ id: one.text('id'), vpc: one.text('vpc_id'), subnet: one.text('neutron_subnet_id'), cidr: one.text('cidr') },
+      id: one.text('id'),
+      vpc: one.text('vpc_id'),
+      subnet: one.text('neutron_subnet_id'),
+      cidr: one.text('cidr'),
     }));
   }
   async function find(isIt: (one: Subnet) => boolean, signal: AbortSignal | undefined): Promise<readonly Subnet[]> {

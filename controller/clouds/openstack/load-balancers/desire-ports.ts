@@ -4,12 +4,12 @@ import type { DesireInput } from '../../load-balancer-driver.ts';
 import type { DesiredPort } from '../../load-balancers.ts';
 import { classicPrefix, serviceOfClassicName } from './names.ts';
 import type { Listener, LoadBalancer, Pool } from './octavia-answer.ts';
-import { listenerProtocol, listenerSpec, poolProtocol, poolSpec, type Wanted } from './port-parts.ts';
+import { listenerProtocol, listenerSpec, poolProtocol, poolSpec, type ServiceRequest } from './port-parts.ts';
 import { octaviaKinds, poolKey, portKey } from './resources.ts';
 import type { ListenerSpec, PoolSpec } from './specs.ts';
 
 export interface PortsPlace {
-  readonly wanted: Wanted;
+  readonly request: ServiceRequest;
   readonly input: DesireInput;
   /** What of all that is found is this Service's. */
   readonly mine: ReadonlySet<Found>;
@@ -30,8 +30,8 @@ export function desirePorts(place: PortsPlace): {
   readonly wants: readonly Want[];
   readonly refusals: readonly Refusal[];
 } {
-  const { wanted, input, mine, within, name, there, mayAdd } = place;
-  const { desired, settings, features } = wanted;
+  const { request, input, mine, within, name, there, mayAdd } = place;
+  const { desired, settings, features } = request;
   const refusals: Refusal[] = [];
   const on = <B>(kind: string) =>
     (input.found(kind) as readonly Found<B>[]).filter((one) => there !== undefined && one.within === there.id);
@@ -51,22 +51,31 @@ export function desirePorts(place: PortsPlace): {
       return [];
     }
     const current = pools.find(({ id }) => id === held?.body.poolId);
-    const protocol = mayMake ? listenerProtocol(wanted, port) : held?.body.protocol;
-    const inner = mayMake ? poolProtocol(wanted, port) : current?.body.protocol;
+    const protocol = mayMake ? listenerProtocol(request, port) : held?.body.protocol;
+    const inner = mayMake ? poolProtocol(request, port) : current?.body.protocol;
     if (port.protocol === 'SCTP' && !features.sctp) return held === undefined ? [] : [standing(held)];
     if (protocol === undefined || inner === undefined) return held === undefined ? [] : [standing(held)];
     const pool = current?.body.protocol === inner ? current : undefined;
     const ownKey = pool?.key ?? poolKey(port, inner);
     const known = pools.find((one) => one.key === ownKey);
-    const spec = poolSpec(wanted, port, { name, protocol: inner, there: known?.body, vipSubnetId });
+    const spec = poolSpec(request, port, { name, protocol: inner, there: known?.body, vipSubnetId });
     const poolName = `${octaviaKinds.pool}/${ownKey}`;
     const poolWant: Want<PoolSpec> = {
-      ...{ kind: octaviaKinds.pool, key: ownKey, within, ports: [port], spec },
+      kind: octaviaKinds.pool,
+      key: ownKey,
+      within,
+      ports: [port],
+      spec,
       summary: `pool ${spec.name} (${inner}) of ${name}`,
     };
     const listener: Want<ListenerSpec> = {
-      ...{ kind: octaviaKinds.listener, key, within, needs: [poolName], slot: `{within} ${key}`, ports: [port] },
-      spec: listenerSpec(wanted, port, protocol, { name, pool: poolName }),
+      kind: octaviaKinds.listener,
+      key,
+      within,
+      needs: [poolName],
+      slot: `{within} ${key}`,
+      ports: [port],
+      spec: listenerSpec(request, port, protocol, { name, pool: poolName }),
       summary: `listener ${key} (${protocol}) of ${name}`,
     };
     return [poolWant, listener];
@@ -75,7 +84,7 @@ export function desirePorts(place: PortsPlace): {
   /** The listener and its pool. */
   function standing(held: Found<Listener>): Want {
     const summary = `listener ${held.key} of ${name}`;
-    return { kind: octaviaKinds.listener, key: held.key!, within, asItStands: true, spec: undefined, summary };
+    return { kind: octaviaKinds.listener, key: held.key!, within, leaveUnchanged: true, spec: undefined, summary };
   }
 
   const wants = desired.ports.flatMap(wantsOf);

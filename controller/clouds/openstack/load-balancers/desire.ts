@@ -12,7 +12,7 @@ import { desirePorts } from './desire-ports.ts';
 import { featuresOf } from './features.ts';
 import { classicName, classicPrefix, loadBalancerDescription } from './names.ts';
 import type { Listener, LoadBalancer } from './octavia-answer.ts';
-import { memberRefusals, type Wanted } from './port-parts.ts';
+import { memberRefusals, type ServiceRequest } from './port-parts.ts';
 import { octaviaKinds, transportOf } from './resources.ts';
 import { readSettings } from './settings.ts';
 import type { LoadBalancerSpec } from './specs.ts';
@@ -48,7 +48,7 @@ export function desireOf(input: DesireInput, parts: DesireParts): Desire {
   const main = (target ?? current ?? (isLeaving ? undefined : hosts[0]))?.body;
   const features = featuresOf(parts.minor(), main?.provider || config.provider);
   const settings = readSettings(desired, { config, features });
-  const wanted: Wanted = { desired, settings, features, config, serverIdOf };
+  const request: ServiceRequest = { desired, settings, features, config, serverIdOf };
   const facts = parts.facts();
   const { networkId, subnetId } = settings.placement ?? {};
   const isNamed = Boolean(subnetId || settings.portId || desired.address);
@@ -57,7 +57,7 @@ export function desireOf(input: DesireInput, parts: DesireParts): Desire {
   const ofNetwork = isOpen && facts?.subnets.find((one) => one.networkId === networkId && one.version === 6);
   const vipSubnetId = ofNetwork ? ofNetwork.id : subnetId;
   const refusals: Refusal[] = [...settings.refusals, ...settings.remarks];
-  refusals.push(...memberRefusals(wanted));
+  refusals.push(...memberRefusals(request));
   const refuse = (reason: Refusal['reason'], message: string) => void refusals.push({ reason, message });
   const served = (id: string) =>
     listeners
@@ -137,7 +137,7 @@ export function desireOf(input: DesireInput, parts: DesireParts): Desire {
       const within = containerOf(one);
       if (one.key === undefined || (one.within !== undefined && within === undefined)) return [];
       const name = { kind: one.kind, key: one.key, ...(within !== undefined && { within }) };
-      return [{ ...name, asItStands: true, spec: undefined, summary: `${one.kind} ${one.key}` }];
+      return [{ ...name, leaveUnchanged: true, spec: undefined, summary: `${one.kind} ${one.key}` }];
     });
     const unique = [...new Map(kept.map((one) => [nameOf(one), one])).values()];
     return unique.some(({ within }) => within === hostName) && used !== undefined ? [useOf(used), ...unique] : unique;
@@ -150,7 +150,7 @@ export function desireOf(input: DesireInput, parts: DesireParts): Desire {
 
   function partsIn(host: Found<LoadBalancer>, mayAdd: boolean): readonly Want[] {
     const { name } = host.body;
-    const ports = desirePorts({ wanted, input, mine, within: hostName, name, there: host, mayAdd });
+    const ports = desirePorts({ request, input, mine, within: hostName, name, there: host, mayAdd });
     refusals.push(...ports.refusals);
     return [useOf(host), ...ports.wants, ...groupOn(host)];
   }
@@ -180,12 +180,15 @@ export function desireOf(input: DesireInput, parts: DesireParts): Desire {
       return [...standing().filter((one) => !names.has(nameOf(one))), ...address.wants];
     }
     const name = current?.body.name ?? classicName(desired);
-    const ports = desirePorts({ wanted, input, mine, within: ownName, name, there: current, mayAdd: true });
+    const ports = desirePorts({ request, input, mine, within: ownName, name, there: current, mayAdd: true });
     refusals.push(...ports.refusals);
     const spec = loadBalancerSpec(address.vip);
     const shown = desired.ports.map(({ protocol, port }) => `${protocol} ${port}`).join(', ');
     const loadBalancer: Want<LoadBalancerSpec> = {
-      ...{ kind: octaviaKinds.loadBalancer, key: 'main', spec, asGood: [{ ...spec, isClassic: true }] },
+      kind: octaviaKinds.loadBalancer,
+      key: 'main',
+      spec,
+      alsoAccepted: [{ ...spec, isClassic: true }],
       // One in ERROR is made again, unless that would cost it an address that is shown.
       ...(current?.status === 'failed' && !address.survives && { carriesAddress: true }),
       summary:
@@ -193,7 +196,10 @@ export function desireOf(input: DesireInput, parts: DesireParts): Desire {
         `${desired.members.length} members`,
     };
     const vipPort: Want = {
-      ...{ kind: octaviaKinds.vipPort, key: 'main', within: ownName, spec: undefined },
+      kind: octaviaKinds.vipPort,
+      key: 'main',
+      within: ownName,
+      spec: undefined,
       summary: `port of the VIP of ${name}`,
     };
     return [loadBalancer, vipPort, ...ports.wants, ...address.wants, ...groupOn(current)];
@@ -225,8 +231,13 @@ export function desireOf(input: DesireInput, parts: DesireParts): Desire {
   function loadBalancerSpec(vip: boolean | undefined): LoadBalancerSpec {
     const isVip = settings.family === 'IPv6' || settings.internal === true;
     return {
-      ...{ name: classicName(desired), description: loadBalancerDescription(desired), service },
-      ...{ classicTag: classicName(desired), provider: features.provider, isClassic: false, vip },
+      name: classicName(desired),
+      description: loadBalancerDescription(desired),
+      service,
+      classicTag: classicName(desired),
+      provider: features.provider,
+      isClassic: false,
+      vip,
       flavorId: settings.flavorId || (features.flavor ? config.flavorId : undefined),
       availabilityZone: settings.availabilityZone || (features.availabilityZone ? config.availabilityZone : undefined),
       vipAddress: isVip ? desired.address : undefined,

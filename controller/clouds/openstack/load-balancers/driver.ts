@@ -41,11 +41,17 @@ export function createLoadBalancerDriver(parts: LoadBalancerParts): LoadBalancer
   const reader = createOctaviaReader({ client, calls, clock, serversOf, providerIDOf });
   const members = memberLists();
   return {
-    ...{ annotations: annotationDefinitions, annotationPrefixes, nodeLabels: nodeLabels(config) },
-    ...{ maxMembers: undefined, drains: config.provider !== 'ovn', main: octaviaKinds.loadBalancer },
+    annotations: annotationDefinitions,
+    annotationPrefixes,
+    nodeLabels: nodeLabels(config),
+    maxMembers: undefined,
+    drains: config.provider !== 'ovn',
+    main: octaviaKinds.loadBalancer,
     kinds: [
       ...createLoadBalancerKinds({ calls, config, subnetOf, sent: reader.sent }),
-      ...[createListenerKind(calls, config), createPoolKind(calls, config, reader.sent), ...network.kinds],
+      createListenerKind(calls, config),
+      createPoolKind(calls, config, reader.sent),
+      ...network.kinds,
     ] as LoadBalancerDriver['kinds'],
     readers: [network.join(reader)],
     desire: (input) => desireOf(input, { config, minor: reader.minor, facts, serverIdOf }),

@@ -24,7 +24,7 @@ export function createListenerKind(calls: OctaviaCalls, config: LoadBalancerConf
   return {
     kind: octaviaKinds.listener,
     ...ofLoadBalancer,
-    alone: () => config.serialCalls,
+    needsOwnCreate: () => config.serialCalls,
     compare: compareListener,
     async create({ spec }, _, io) {
       const place = { loadbalancer_id: io.within, default_pool_id: io.idOf(spec.pool) };
@@ -59,9 +59,10 @@ export function createListenerKind(calls: OctaviaCalls, config: LoadBalancerConf
 }
 
 function compareListener({ body }: Found<Listener>, spec: ListenerSpec, pointsAt: PointsAt): Comparison {
-  if (body.protocol !== spec.protocol) return { replace: `${body.protocol} becomes ${spec.protocol}`, first: 'break' };
+  if (body.protocol !== spec.protocol)
+    return { replace: `${body.protocol} becomes ${spec.protocol}`, order: 'deleteFirst' };
   const { connectionLimit, tlsRef, forwardedFor, timeouts, allowedCidrs, pool } = spec;
-  const differs = (wanted: unknown, there: unknown) => wanted !== undefined && !isDeepStrictEqual(wanted, there);
+  const differs = (desired: unknown, there: unknown) => desired !== undefined && !isDeepStrictEqual(desired, there);
   const change: ListenerChange = {
     ...(differs(connectionLimit, body.connectionLimit) && { connectionLimit }),
     ...(differs(tlsRef, body.tlsRef) && { tlsRef }),

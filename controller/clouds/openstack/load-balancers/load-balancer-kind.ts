@@ -66,10 +66,13 @@ export function createLoadBalancerKinds({
   }
 
   const loadBalancer: Kind<LoadBalancerSpec, LoadBalancer> = {
-    ...{ kind: octaviaKinds.loadBalancer, locks: true, again: 'look', settleMs },
+    kind: octaviaKinds.loadBalancer,
+    locks: true,
+    retryCreate: 'afterSearch',
+    settleMs,
     compare({ body, status }, spec): Comparison {
       if (status === 'failed') {
-        if (!mayFailOver(body)) return { replace: 'it is in ERROR', first: 'break' };
+        if (!mayFailOver(body)) return { replace: 'it is in ERROR', order: 'deleteFirst' };
         const summary = `fail over load balancer ${body.name}, which is in ERROR`;
         return { changes: [{ what: 'failover', phase: 'set', summary }] };
       }
@@ -149,8 +152,17 @@ function notNow(kind: 'Busy' | 'Stale', message: string): CloudError {
 }
 
 const emptyBalancer: LoadBalancer = {
-  ...{ id: '', name: '', status: '', vipAddress: '', vipPortId: '', vipSubnetId: '', provider: '' },
-  ...{ createdAtMs: undefined, tags: [], listenerIds: [], poolIds: [] },
+  id: '',
+  name: '',
+  status: '',
+  vipAddress: '',
+  vipPortId: '',
+  vipSubnetId: '',
+  provider: '',
+  createdAtMs: undefined,
+  tags: [],
+  listenerIds: [],
+  poolIds: [],
 };
 
 /** Its tags as they are to be, but for those that name the owner; those that we do not know stay. */

@@ -62,7 +62,10 @@ describe('names of OpenStack things', () => {
     assert.equal(markIn('Floating IP for Kubernetes external service a/b from cluster c'), undefined);
     assert.equal(markIn(`${ownerMark(owner)} and more`), undefined);
     assert.deepEqual(markIn(withMark('x', retainedMark(owner))), {
-      ...{ cluster: owner.cluster, service: undefined, keep: false, keptFor: undefined },
+      cluster: owner.cluster,
+      service: undefined,
+      keep: false,
+      keptFor: undefined,
     });
   });
 

@@ -156,7 +156,11 @@ export function readMonitor(json: unknown, operation: string): Monitor {
   const item = required(json, operation, 'healthmonitor');
   const { id, status, tags } = shared(item, operation);
   return {
-    ...{ id, status, tags, type: textOf(item['type']) ?? '', path: textOf(item['url_path']) },
+    id,
+    status,
+    tags,
+    type: textOf(item['type']) ?? '',
+    path: textOf(item['url_path']),
     delay: numberOf(item['delay']) ?? 0,
     timeout: numberOf(item['timeout']) ?? 0,
     maxRetries: numberOf(item['max_retries']) ?? 0,
@@ -171,7 +175,10 @@ export function readMember(json: unknown, operation: string): Member {
   const item = required(json, operation, 'member');
   const { id, status, tags } = shared(item, operation);
   return {
-    ...{ id, status, address: textOf(item['address']) ?? '', port: numberOf(item['protocol_port']) ?? 0 },
+    id,
+    status,
+    address: textOf(item['address']) ?? '',
+    port: numberOf(item['protocol_port']) ?? 0,
     weight: numberOf(item['weight']) ?? 1,
     monitorPort: numberOf(item['monitor_port']),
     healthy: healthOf[String(item['operating_status'])],

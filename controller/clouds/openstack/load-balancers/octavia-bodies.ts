@@ -19,7 +19,12 @@ export function loadBalancerBody(
   const { name, description, provider, flavorId, availabilityZone, vipAddress, vipPortId, placement } = spec;
   const { networkId, subnetId = vipSubnetId } = placement;
   return {
-    ...{ name, description, provider, tags, flavor_id: flavorId, availability_zone: availabilityZone },
+    name,
+    description,
+    provider,
+    tags,
+    flavor_id: flavorId,
+    availability_zone: availabilityZone,
     ...(vipPortId === undefined ? { vip_network_id: networkId, vip_subnet_id: subnetId } : { vip_port_id: vipPortId }),
     vip_address: vipAddress,
     ...(ports.length > 0 && {

@@ -91,18 +91,18 @@ export function createOctaviaReader(parts: OctaviaReaderParts): OctaviaReader {
     return pools.map((one) => (one.members === undefined ? one : { ...one, members: one.members.map(withId) }));
   }
 
-  /** With what is in those that are wanted. */
+  /** With the contents of those that `isSelected` selects. */
   async function filled(
     pools: readonly Pool[],
-    isWanted: (pool: Pool) => boolean,
+    isSelected: (pool: Pool) => boolean,
     isFresh: boolean,
     monitors: (pools: readonly Pool[]) => Promise<readonly NonNullable<Pool['monitor']>[]>,
     io: ReadIo,
   ): Promise<Pool[]> {
-    const checked = pools.filter((one) => isWanted(one) && one.monitorId !== undefined);
+    const checked = pools.filter((one) => isSelected(one) && one.monitorId !== undefined);
     const [some, read] = await Promise.all([
       inParallel(callsAtOnce, pools, async (one) =>
-        isWanted(one) ? { ...one, members: await members(one, isFresh, io) } : one,
+        isSelected(one) ? { ...one, members: await members(one, isFresh, io) } : one,
       ),
       checked.length > 0 ? monitors(checked) : [],
     ]);
@@ -167,13 +167,13 @@ export function createOctaviaReader(parts: OctaviaReaderParts): OctaviaReader {
       return origin.isClassic || (origin.owner?.cluster === owner.cluster && origin.owner.service === owner.service);
     };
     const users = new Map(listeners.map((user) => [user.poolId, user]));
-    const isWanted = (part: Pool) => {
+    const isSelected = (part: Pool) => {
       const user = users.get(part.id);
       return isOurs(part, 'pool') || (user !== undefined && isOurs(user, 'listener'));
     };
     const monitors = (some: readonly Pool[]) => monitorsOf(some, owner, io);
     return foundAll(
-      { loadBalancer: one, listeners, pools: await filled(pools, isWanted, true, monitors, io) },
+      { loadBalancer: one, listeners, pools: await filled(pools, isSelected, true, monitors, io) },
       owner.cluster,
     );
   }
@@ -200,7 +200,10 @@ export function createOctaviaReader(parts: OctaviaReaderParts): OctaviaReader {
   }
 
   return {
-    ...{ kinds: [loadBalancer, vipPort, listener, pool], all, of, minor: () => minor },
+    kinds: [loadBalancer, vipPort, listener, pool],
+    all,
+    of,
+    minor: () => minor,
     sent: (one, members) =>
       void kept.set(one, { version: undefined, members, untilMs: clock.monotonic() + keptMs.once }),
   };

@@ -21,5 +21,5 @@ export function working(
 ): Pick<Answer, 'operation' | 'lasts'> {
   const ms = amphorae.has(provider) ? amphoraMs[what] : otherMs;
   const operation = operationId(what === 'delete' ? 'delete' : 'change', id);
-  return { operation, lasts: { like: `${provider} ${what}`, ms } };
+  return { operation, lasts: { estimateKey: `${provider} ${what}`, ms } };
 }

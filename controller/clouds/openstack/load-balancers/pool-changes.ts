@@ -21,44 +21,47 @@ export function comparePool({ body }: Found<Pool>, spec: PoolSpec, isSerial: boo
 }
 
 const change = (what: string, summary: string, body: PoolChange, after?: readonly string[]): Change => ({
-  ...{ what, phase: 'set', summary, body },
+  what,
+  phase: 'set',
+  summary,
+  body,
   ...(after !== undefined && { after }),
 });
 
 function settingChanges(pool: Pool, spec: PoolSpec): Change[] {
   const { algorithm, persistence } = spec;
-  const wanted = {
+  const desired = {
     ...(algorithm !== undefined && pool.algorithm !== algorithm && { algorithm }),
     ...(!samePersistence(pool, spec) && { persistence: persistence ?? null }),
   };
-  if (Object.keys(wanted).length === 0 && pool.status !== 'ERROR') return [];
+  if (Object.keys(desired).length === 0 && pool.status !== 'ERROR') return [];
   const fields = {
-    ...((wanted.algorithm ?? (pool.status === 'ERROR' && pool.algorithm)) && {
-      lb_algorithm: wanted.algorithm ?? pool.algorithm,
+    ...((desired.algorithm ?? (pool.status === 'ERROR' && pool.algorithm)) && {
+      lb_algorithm: desired.algorithm ?? pool.algorithm,
     }),
-    ...('persistence' in wanted && { session_persistence: persistence ? persistenceBody(persistence) : null }),
+    ...('persistence' in desired && { session_persistence: persistence ? persistenceBody(persistence) : null }),
   };
-  return [change('settings', `pool ${pool.name}: ${differences(pool, wanted)}`, { does: 'set pool', fields })];
+  return [change('settings', `pool ${pool.name}: ${differences(pool, desired)}`, { does: 'set pool', fields })];
 }
 
 /** A time that we have set is kept up to date; the classic controller sets none. */
-function samePersistence({ persistence: there, tags }: Pool, { persistence: wanted, tags: ours }: PoolSpec): boolean {
-  if (there?.type !== wanted?.type) return false;
+function samePersistence({ persistence: there, tags }: Pool, { persistence: desired, tags: ours }: PoolSpec): boolean {
+  if (there?.type !== desired?.type) return false;
   const isClassic = !ours.every((one) => tags.includes(one));
-  return isClassic || there?.timeout === wanted?.timeout;
+  return isClassic || there?.timeout === desired?.timeout;
 }
 
 const placeOf = ({ address, port }: Pick<Member, 'address' | 'port'>) => `${address} ${port}`;
 
 /** As Octavia tells members apart: by address and port. One call for all of them, or one for each. */
-function memberChanges(pool: Pool, { members: wanted }: PoolSpec, isSerial: boolean): Change[] {
+function memberChanges(pool: Pool, { members: desired }: PoolSpec, isSerial: boolean): Change[] {
   // Not read: it is not known what has to change.
   if (pool.members === undefined) return [];
   const there = new Map(pool.members.map((one) => [placeOf(one), one]));
-  const kept = new Set(wanted.map(placeOf));
-  const added = wanted.filter((one) => !there.has(placeOf(one)));
+  const kept = new Set(desired.map(placeOf));
+  const added = desired.filter((one) => !there.has(placeOf(one)));
   const removed = pool.members.filter((one) => !kept.has(placeOf(one)));
-  const changed = wanted.filter((one) => differs(there.get(placeOf(one)), one));
+  const changed = desired.filter((one) => differs(there.get(placeOf(one)), one));
   if (added.length + removed.length + changed.length === 0) return [];
   if (!isSerial) {
     const parts = [
@@ -66,8 +69,8 @@ function memberChanges(pool: Pool, { members: wanted }: PoolSpec, isSerial: bool
       removed.length > 0 && `${removed.length} removed`,
       changed.length > 0 && `${changed.length} changed`,
     ];
-    const summary = `members of pool ${pool.name}: ${parts.filter(Boolean).join(', ')}, ${wanted.length} in all`;
-    return [change('members', summary, { does: 'set members', members: wanted })];
+    const summary = `members of pool ${pool.name}: ${parts.filter(Boolean).join(', ')}, ${desired.length} in all`;
+    return [change('members', summary, { does: 'set members', members: desired })];
   }
   const of = `pool ${pool.name}`;
   return [
@@ -99,28 +102,28 @@ function differs(there: Member | undefined, { weight, monitorPort, providerID }:
 }
 
 /** A check that members do not answer yet would take them all out: the port first, then who looks at it. */
-function monitorChanges(pool: Pool, { monitor: wanted }: PoolSpec, members: readonly Change[]): Change[] {
+function monitorChanges(pool: Pool, { monitor: desired }: PoolSpec, members: readonly Change[]): Change[] {
   const { name, monitor: there } = pool;
   const isUnread = there === undefined && pool.monitorId !== undefined;
-  if (wanted === undefined || isUnread) return [];
-  const isOther = there !== undefined && (wanted === 'none' || there.type !== wanted.type);
+  if (desired === undefined || isUnread) return [];
+  const isOther = there !== undefined && (desired === 'none' || there.type !== desired.type);
   const remove = isOther
     ? [change('no monitor', `delete the health monitor (${there.type}) of pool ${name}`, { does: 'remove monitor' })]
     : [];
-  if (!isMonitor(wanted)) return remove;
+  if (!isMonitor(desired)) return remove;
   const after = [...members, ...remove].map(({ what }) => what);
   if (there === undefined || isOther) {
-    const summary = `add a health monitor (${wanted.type}) to pool ${name}`;
-    return [...remove, change('monitor', summary, { does: 'add monitor', monitor: wanted }, after)];
+    const summary = `add a health monitor (${desired.type}) to pool ${name}`;
+    return [...remove, change('monitor', summary, { does: 'add monitor', monitor: desired }, after)];
   }
-  const { name: _, path, ...times } = wanted;
+  const { name: _, path, ...times } = desired;
   const isSame =
     there.status !== 'ERROR' &&
     Object.entries(times).every(([key, value]) => there[key as keyof typeof times] === value) &&
-    (wanted.type !== 'HTTP' || there.path === path);
+    (desired.type !== 'HTTP' || there.path === path);
   if (isSame) return [];
   const summary = `health monitor of pool ${name}: ${differences(there, { ...times, path })}`;
-  return [change('monitor', summary, { does: 'set monitor', monitor: wanted }, after)];
+  return [change('monitor', summary, { does: 'set monitor', monitor: desired }, after)];
 }
 
 /** Members as they are shown after they were sent. */

@@ -66,14 +66,25 @@ export function createPoolKind(
   return {
     kind: octaviaKinds.pool,
     ...ofLoadBalancer,
-    alone: () => config.serialCalls,
+    needsOwnCreate: () => config.serialCalls,
     compare: (found, spec) => comparePool(found, spec, config.serialCalls),
     // Releases up to Octavia 11 fail where it is made with what is in it.
     fresh: ({ key, spec }) => ({
       body: {
-        ...{ id: '', name: spec.name, loadBalancerId: '', status: 'ACTIVE', protocol: spec.protocol, version: key },
-        ...{ algorithm: spec.algorithm ?? spec.usualAlgorithm, persistence: spec.persistence, listenerIds: [] },
-        ...{ monitorId: undefined, monitor: undefined, memberIds: [], members: [], tags: spec.tags },
+        id: '',
+        name: spec.name,
+        loadBalancerId: '',
+        status: 'ACTIVE',
+        protocol: spec.protocol,
+        version: key,
+        algorithm: spec.algorithm ?? spec.usualAlgorithm,
+        persistence: spec.persistence,
+        listenerIds: [],
+        monitorId: undefined,
+        monitor: undefined,
+        memberIds: [],
+        members: [],
+        tags: spec.tags,
       },
     }),
     async create({ spec }, _, io) {

@@ -10,7 +10,7 @@ import type { ListenerSpec, NewMember, NewMonitor, PoolSpec } from './specs.ts';
 import { octaviaTags, ownedBy, ownerTagsOf, tag } from './tags.ts';
 
 /** What one Service asks for, read once. */
-export interface Wanted {
+export interface ServiceRequest {
   readonly desired: DesiredLoadBalancer;
   readonly settings: Settings;
   readonly features: Features;
@@ -20,43 +20,45 @@ export interface Wanted {
 }
 
 /** Wire protocol of the listener for a port: TLS and HTTP are for TCP alone. */
-export function listenerProtocol({ settings }: Wanted, { protocol }: DesiredPort): string {
+export function listenerProtocol({ settings }: ServiceRequest, { protocol }: DesiredPort): string {
   if (protocol !== 'TCP') return protocol;
   if (settings.tlsRef) return 'TERMINATED_HTTPS';
   return settings.forwardedFor ? 'HTTP' : 'TCP';
 }
 
-export function poolProtocol(wanted: Wanted, port: DesiredPort): string {
-  const { proxyProtocol } = wanted.settings;
-  const outer = listenerProtocol(wanted, port);
+export function poolProtocol(request: ServiceRequest, port: DesiredPort): string {
+  const { proxyProtocol } = request.settings;
+  const outer = listenerProtocol(request, port);
   if (port.protocol === 'TCP' && proxyProtocol !== undefined && proxyProtocol !== 'none') return proxyProtocol;
   return outer === 'TERMINATED_HTTPS' ? 'HTTP' : outer;
 }
 
 /** Tags of listeners and pools; the classic name lets the classic controller know its own. */
-function partTags({ desired }: Wanted, { protocol, port }: DesiredPort): string[] {
+function partTags({ desired }: ServiceRequest, { protocol, port }: DesiredPort): string[] {
   return [...ownerTagsOf(desired.owner), classicName(desired), tag(octaviaTags.port, `${protocol}-${port}`)];
 }
 
 /** @param protocol of the listener that stands, or is to be made */
 export function listenerSpec(
-  wanted: Wanted,
+  request: ServiceRequest,
   port: DesiredPort,
   protocol: string,
   place: { readonly name: string; readonly pool: string },
 ): ListenerSpec {
-  const { desired, settings, features } = wanted;
+  const { desired, settings, features } = request;
   const { allowedCidrs, timeouts, forwardedFor } = settings;
   const isHttp = protocol === 'HTTP' || protocol === 'TERMINATED_HTTPS';
   return {
     name: pieceName('listener', desired.ports.indexOf(port), place.name),
-    ...{ protocol, port: port.port, pool: place.pool },
+    protocol,
+    port: port.port,
+    pool: place.pool,
     connectionLimit: features.layer4 ? undefined : settings.connectionLimit,
     tlsRef: protocol === 'TERMINATED_HTTPS' ? settings.tlsRef : undefined,
     forwardedFor: isHttp && forwardedFor !== undefined ? protocol === 'HTTP' || forwardedFor : undefined,
     timeouts: timeouts === 'none' ? undefined : timeouts,
     allowedCidrs: allowedCidrs === 'unlimited' ? undefined : allowedCidrs,
-    tags: partTags(wanted, port),
+    tags: partTags(request, port),
   };
 }
 
@@ -69,35 +71,38 @@ export interface PoolPlace {
   readonly vipSubnetId: string | undefined;
 }
 
-export function poolSpec(wanted: Wanted, port: DesiredPort, place: PoolPlace): PoolSpec {
-  const { desired, settings } = wanted;
+export function poolSpec(request: ServiceRequest, port: DesiredPort, place: PoolPlace): PoolSpec {
+  const { desired, settings } = request;
   const { name, protocol, there } = place;
   const sticky = desired.sessionAffinity;
   // On TCP the time belongs to the proxy; Octavia takes one for datagrams alone.
   const timeout = sticky && port.protocol !== 'TCP' ? sticky.timeoutSeconds : undefined;
-  const { monitor, monitorPort } = checkOf(wanted, port, place);
+  const { monitor, monitorPort } = checkOf(request, port, place);
   const keptPort = there?.members?.[0]?.monitorPort;
   return {
     name: pieceName('pool', desired.ports.indexOf(port), name),
-    ...{ protocol, algorithm: settings.method, usualAlgorithm: settings.usualMethod, tags: partTags(wanted, port) },
+    protocol,
+    algorithm: settings.method,
+    usualAlgorithm: settings.usualMethod,
+    tags: partTags(request, port),
     persistence: sticky ? { type: 'SOURCE_IP', timeout } : undefined,
-    members: newMembers(wanted, port, place, settings.monitor === undefined ? keptPort : monitorPort),
+    members: newMembers(request, port, place, settings.monitor === undefined ? keptPort : monitorPort),
     monitor: settings.monitor === undefined ? undefined : (monitor ?? 'none'),
   };
 }
 
 /** The check of a port's members; undefined = none. */
-export function newMonitor(wanted: Wanted, port: DesiredPort, name: string): NewMonitor | undefined {
-  const { desired, settings } = wanted;
+export function newMonitor(request: ServiceRequest, port: DesiredPort, name: string): NewMonitor | undefined {
+  const { desired, settings } = request;
   const { monitor } = settings;
-  if (monitor === undefined || monitor === 'none' || !hasMonitor(wanted, port)) return undefined;
-  const type = usesHttp(wanted, port) ? 'HTTP' : connectionCheck(port);
+  if (monitor === undefined || monitor === 'none' || !hasMonitor(request, port)) return undefined;
+  const type = usesHttp(request, port) ? 'HTTP' : connectionCheck(port);
   const path = type === 'HTTP' ? desired.healthCheck.path : undefined;
   return { name: pieceName('monitor', desired.ports.indexOf(port), name), type, ...monitor, path };
 }
 
 /** Provider ovn checks TCP and UDP alone. */
-function hasMonitor({ features }: Wanted, { protocol }: DesiredPort): boolean {
+function hasMonitor({ features }: ServiceRequest, { protocol }: DesiredPort): boolean {
   return !features.layer4 || protocol !== 'SCTP';
 }
 
@@ -105,7 +110,7 @@ function hasMonitor({ features }: Wanted, { protocol }: DesiredPort): boolean {
  * A Node is asked over HTTP whether it serves, on a port of its own; where that is not possible, its node port has to
  * take a connection.
  */
-export function usesHttp({ features }: Pick<Wanted, 'features'>, { protocol }: DesiredPort): boolean {
+export function usesHttp({ features }: Pick<ServiceRequest, 'features'>, { protocol }: DesiredPort): boolean {
   return features.httpMonitor && (protocol === 'TCP' || features.httpMonitorOnUdp);
 }
 
@@ -119,15 +124,15 @@ function connectionCheck({ protocol }: DesiredPort): string {
  * traffic is Local; where one of its making stands, it stays, since the members agree with it.
  */
 function checkOf(
-  wanted: Wanted,
+  request: ServiceRequest,
   port: DesiredPort,
   { name, there: pool }: PoolPlace,
 ): { readonly monitor: NewMonitor | undefined; readonly monitorPort: number | undefined } {
-  const { desired } = wanted;
-  const monitor = newMonitor(wanted, port, name);
+  const { desired } = request;
+  const monitor = newMonitor(request, port, name);
   if (monitor === undefined) return { monitor, monitorPort: undefined };
   const there = pool?.monitor;
-  const isHttp = desired.trafficPolicy === 'Local' && usesHttp(wanted, port);
+  const isHttp = desired.trafficPolicy === 'Local' && usesHttp(request, port);
   const classicType = isHttp ? 'HTTP' : connectionCheck(port);
   if (there && !ownedBy(there.tags, desired.owner) && there.type === classicType) {
     const monitorPort = isHttp ? desired.healthCheck.port : undefined;
@@ -138,19 +143,19 @@ function checkOf(
 
 /** The members of one port. A Node known by its providerID alone stays as it is. */
 function newMembers(
-  wanted: Wanted,
+  request: ServiceRequest,
   port: DesiredPort,
   { there, vipSubnetId }: PoolPlace,
   monitorPort: number | undefined,
 ): readonly NewMember[] {
-  const { desired, settings, features } = wanted;
+  const { desired, settings, features } = request;
   if (port.nodePort === 0) return [];
   const subnetId = settings.placement?.memberSubnetId ?? settings.placement?.subnetId ?? vipSubnetId;
   const members = new Map<string, NewMember>();
   for (const member of desired.members) {
     const { providerID, draining } = member;
     const address = addressOf(member, settings, there);
-    if (address === undefined || wanted.serverIdOf(providerID) === undefined || members.has(address)) continue;
+    if (address === undefined || request.serverIdOf(providerID) === undefined || members.has(address)) continue;
     const weight = draining && features.weights ? 0 : 1;
     const name = member.node || address;
     members.set(address, { name, address, port: port.nodePort, weight, monitorPort, subnetId, providerID });
@@ -169,8 +174,8 @@ function addressOf(member: DesiredMember, settings: Settings, pool: Pool | undef
 }
 
 /** Members that this load balancer cannot have, and ports that it cannot serve or check; the rest goes on. */
-export function memberRefusals(wanted: Wanted): Refusal[] {
-  const { desired, settings, features, serverIdOf } = wanted;
+export function memberRefusals(request: ServiceRequest): Refusal[] {
+  const { desired, settings, features, serverIdOf } = request;
   const refusals: Refusal[] = [];
   const refuse = (message: string, ports?: Refusal['ports']) =>
     refusals.push({ reason: 'Unsupported', message, ...(ports && { ports }) });
@@ -187,7 +192,7 @@ export function memberRefusals(wanted: Wanted): Refusal[] {
       refuse(`${field}: port ${shown} has no node port, and Octavia reaches members by nothing else`, [port]);
     if (port.protocol === 'SCTP' && !features.sctp)
       refuse(`port ${shown}: Octavia API ${features.version} has no SCTP, expected v2.23 or newer`, [port]);
-    if (typeof settings.monitor === 'object' && !hasMonitor(wanted, port))
+    if (typeof settings.monitor === 'object' && !hasMonitor(request, port))
       refuse(`port ${shown}: provider ${features.provider} has no health monitor for it; its members are not checked`);
   }
   return refusals;

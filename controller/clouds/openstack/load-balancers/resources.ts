@@ -17,7 +17,7 @@ export const octaviaKinds = {
 export const ofLoadBalancer = {
   within: octaviaKinds.loadBalancer,
   inline: true,
-  again: 'safe',
+  retryCreate: 'atOnce',
   settleMs: 10_000,
 } as const;
 
@@ -56,7 +56,9 @@ export function foundAll({ loadBalancer, listeners = [], pools = [] }: Whole, cl
   const isOfOthers = parts.length > 0 && !parts.some(({ tags }) => tags.includes(loadBalancer.name));
   const [main, ...rest] = foundLoadBalancer(loadBalancer, cluster);
   return [
-    ...(main === undefined ? [] : [{ ...main, ...(isOfOthers && main.owner === undefined && { lent: true }) }]),
+    ...(main === undefined
+      ? []
+      : [{ ...main, ...(isOfOthers && main.owner === undefined && { consentForAnyCluster: true }) }]),
     ...rest,
     ...listeners.map((one) => foundListener(one, originOf('listener', one, loadBalancer))),
     ...pools.map((one) => {
@@ -93,10 +95,14 @@ export function foundLoadBalancer(loadBalancer: LoadBalancer, cluster?: string):
   const isOurs = cluster === undefined || tagValue(tags, ownerTags.cluster) === cluster;
   const isVip = tagValue(tags, octaviaTags.address) === 'vip';
   const main: Found<LoadBalancer> = {
-    ...{ kind: octaviaKinds.loadBalancer, id, key: 'main', status, body: loadBalancer },
+    kind: octaviaKinds.loadBalancer,
+    id,
+    key: 'main',
+    status,
+    body: loadBalancer,
     ...(owner !== undefined && { owner }),
     ...(retained && isOurs && { retained: true }),
-    ...(owner === undefined && tagValue(tags, ownerTags.consent) !== undefined && { lent: true }),
+    ...(owner === undefined && tagValue(tags, ownerTags.consent) !== undefined && { consentForAnyCluster: true }),
     // A failed one serves no traffic.
     ...(isVip && vipAddress !== '' && status !== 'failed' && { address: vipAddress }),
     ...(status === 'pending' && { operation: operationId('change', id) }),
@@ -107,7 +113,12 @@ export function foundLoadBalancer(loadBalancer: LoadBalancer, cluster?: string):
   return [
     main,
     {
-      ...{ kind: octaviaKinds.vipPort, id: vipPortId, key: 'main', within: id, status: 'ready', body },
+      kind: octaviaKinds.vipPort,
+      id: vipPortId,
+      key: 'main',
+      within: id,
+      status: 'ready',
+      body,
       ...(owner !== undefined && { owner }),
     },
   ];
@@ -117,7 +128,12 @@ export function foundListener(listener: Listener, origin: Origin): Found<Listene
   const { id, loadBalancerId: within, poolId } = listener;
   const key = portKey(listener);
   return {
-    ...{ kind: octaviaKinds.listener, id, within, slots: [`${within} ${key}`], status: 'ready', body: listener },
+    kind: octaviaKinds.listener,
+    id,
+    within,
+    slots: [`${within} ${key}`],
+    status: 'ready',
+    body: listener,
     refs: poolId === undefined ? [] : [poolReference(poolId)],
     ...whose(listener, origin, key),
   };
@@ -129,7 +145,11 @@ export function foundPool(pool: Pool, origin: Origin, user?: Listener): Found<Po
   const tagged = tagValue(tags, octaviaTags.port)?.replace('-', ' ');
   const port = tagged ?? (user === undefined ? undefined : portKey(user));
   return {
-    ...{ kind: octaviaKinds.pool, id, within, status: 'ready', body: pool },
+    kind: octaviaKinds.pool,
+    id,
+    within,
+    status: 'ready',
+    body: pool,
     ...whose(pool, origin, port === undefined ? `left ${id}` : `${port} ${protocol}`),
   };
 }

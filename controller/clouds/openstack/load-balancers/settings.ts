@@ -197,10 +197,15 @@ export function readSettings(desired: DesiredLoadBalancer, { config, features }:
   }
 
   function timeoutsOf(): Settings['timeouts'] {
-    const wanted = [keys.timeoutClientData, keys.timeoutMemberConnect, keys.timeoutMemberData, keys.timeoutTcpInspect];
-    const possible = wanted.map((key) => needs(features.timeouts, key, 'timeouts')).every(Boolean);
+    const timeouts = [
+      keys.timeoutClientData,
+      keys.timeoutMemberConnect,
+      keys.timeoutMemberData,
+      keys.timeoutTcpInspect,
+    ];
+    const possible = timeouts.map((key) => needs(features.timeouts, key, 'timeouts')).every(Boolean);
     if (!features.timeouts) return possible ? 'none' : undefined;
-    const [clientData, memberConnect, memberData, tcpInspect] = wanted.map((key, at) =>
+    const [clientData, memberConnect, memberData, tcpInspect] = timeouts.map((key, at) =>
       read<number>(key, values.milliseconds, [50_000, 5000, 50_000, 0][at] ?? 0, integer(0, longestMs)),
     );
     if (

@@ -74,20 +74,30 @@ export function desireAddress({ input, settings, facts, own }: AddressContext): 
     const spec: FloatingIpSpec = { owner, service, keep, givenPort, ...none, ...more };
     const needs = spec.port === undefined ? [] : [spec.port];
     return {
-      ...{ kind: networkKinds.floatingIp, key: 'main', needs, slot: floatingIpSlot(desired), carriesAddress: true },
-      ...{ spec, summary: `floating IP ${named === undefined ? '' : `${named} `}for load balancer ${label}`, ...rest },
+      kind: networkKinds.floatingIp,
+      key: 'main',
+      needs,
+      slot: floatingIpSlot(desired),
+      carriesAddress: true,
+      spec,
+      summary: `floating IP ${named === undefined ? '' : `${named} `}for load balancer ${label}`,
+      ...rest,
     };
   }
   const onVip: Want<OnVipSpec | undefined> = {
-    ...{ kind: networkKinds.onVip, key: 'main', within: vipPortName, carriesAddress: true, spec: undefined },
+    kind: networkKinds.onVip,
+    key: 'main',
+    within: vipPortName,
+    carriesAddress: true,
+    spec: undefined,
     summary: `attach floating IP ${named ?? attached?.body.address} to load balancer ${label}`,
   };
   /** On the VIP, and not by a mark of ours alone. */
   const standsOnVip = found(networkKinds.onVip).some(({ within }) => within === vipPort);
   function standing(): readonly Want[] {
     return [
-      ...(mine.length > 0 ? [floatingIp({}, { asItStands: true })] : []),
-      ...(standsOnVip ? [{ ...onVip, asItStands: true } as const] : []),
+      ...(mine.length > 0 ? [floatingIp({}, { leaveUnchanged: true })] : []),
+      ...(standsOnVip ? [{ ...onVip, leaveUnchanged: true } as const] : []),
     ];
   }
   /** Ours, on nothing: it stays where that is said of it, and is given back otherwise. */
@@ -138,7 +148,7 @@ export function desireAddress({ input, settings, facts, own }: AddressContext): 
   }
 
   function keepAttached(there: Found<FloatingIp>): readonly Want[] {
-    const onItsOwn = standsOnVip ? [{ ...onVip, asItStands: true } as const] : [];
+    const onItsOwn = standsOnVip ? [{ ...onVip, leaveUnchanged: true } as const] : [];
     if (!isMine(there)) return [...resting(), ...onItsOwn];
     // Of several that an earlier try has left, the one that serves stays.
     const use = mine.length > 1 && { use: { id: there.id, allowed: true } };
@@ -158,7 +168,11 @@ export function desireAddress({ input, settings, facts, own }: AddressContext): 
     }
     const use = { id: chosen.id, allowed: true };
     const given: Want = {
-      ...{ kind: networkKinds.floatingIp, key: 'named', use, spec: undefined, summary: `floating IP ${address}` },
+      kind: networkKinds.floatingIp,
+      key: 'named',
+      use,
+      spec: undefined,
+      summary: `floating IP ${address}`,
     };
     const spec: OnVipSpec = { floatingIp: `${given.kind}/${given.key}`, revision: chosen.body.revision };
     return done(isFree ? [given, { ...onVip, needs: [spec.floatingIp], spec }] : [], false);

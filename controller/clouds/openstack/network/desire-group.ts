@@ -34,12 +34,18 @@ export function desireGroup(context: GroupContext): readonly Want[] {
   const name = securityGroupName(desired.owner, desired.service);
   const rules = rulesFor(context);
   const spec: SecurityGroupSpec = {
-    ...{ name, description: withMark(classicGroupDescription(desired), ownerMark(desired.owner)), rules },
+    name,
+    description: withMark(classicGroupDescription(desired), ownerMark(desired.owner)),
+    rules,
     // A monitor that is not understood stays as it is, and has to reach the members.
     mayClose: settings.monitor !== undefined,
   };
   const group: Want = {
-    ...{ kind: networkKinds.group, key: 'main', slot: groupSlot(name), spec, summary: `security group ${name}` },
+    kind: networkKinds.group,
+    key: 'main',
+    slot: groupSlot(name),
+    spec,
+    summary: `security group ${name}`,
   };
   return [group, ...membersOf(context, rules !== undefined)];
 }
@@ -54,7 +60,10 @@ function membersOf({ input, serverIdOf }: GroupContext, mayChange: boolean): rea
     const member = servers.get(body.serverId);
     const isMember = member !== undefined && body.addresses.some((one) => addresses.has(one));
     const want: Want<GroupMemberSpec> = {
-      ...{ kind: networkKinds.member, key: body.id, needs: [groupName], spec: { port: body } },
+      kind: networkKinds.member,
+      key: body.id,
+      needs: [groupName],
+      spec: { port: body },
       summary: `the group on port ${body.id} of server ${body.serverId}`,
     };
     // Nothing is taken away while it is not known what should be there: of a Node without addresses, too.

@@ -88,7 +88,9 @@ export function floatingIpKind(neutron: Neutron, vipPorts: VipPorts): Kind<Float
   }
 
   return {
-    ...{ kind: networkKinds.floatingIp, again: 'look', settleMs },
+    kind: networkKinds.floatingIp,
+    retryCreate: 'afterSearch',
+    settleMs,
     compare: ({ body }, spec, pointsAt) =>
       spec === undefined ? { same: true } : compare(body, spec, pointsAt('port').includes(spec.port ?? '')),
     async create({ spec }, _inside, io) {
@@ -129,10 +131,10 @@ function compare(body: FloatingIp, spec: FloatingIpSpec, isOnPort: boolean): Com
   if (isElsewhere && !isOnPort)
     return port === undefined
       ? { same: true }
-      : { replace: `${address} is on port ${portId} of others`, first: 'make' };
+      : { replace: `${address} is on port ${portId} of others`, order: 'createFirst' };
   // A port takes one at a time.
   if (spec.address !== undefined && !sameAddress(spec.address, address))
-    return { replace: `from ${address} to ${spec.address}`, first: 'break' };
+    return { replace: `from ${address} to ${spec.address}`, order: 'deleteFirst' };
   // The mark of what is taken over says it, too, and waits for a change.
   const says = keep !== undefined && keep !== isKept(body);
   const moves = port === undefined ? portId !== undefined : !isOnPort;
@@ -144,7 +146,9 @@ function compare(body: FloatingIp, spec: FloatingIpSpec, isOnPort: boolean): Com
   return {
     changes: [
       {
-        ...{ what: 'update', phase: 'set', summary: summaries.filter((one) => typeof one === 'string').join(', ') },
+        what: 'update',
+        phase: 'set',
+        summary: summaries.filter((one) => typeof one === 'string').join(', '),
         ...(moves && port === undefined && { changesAddress: true }),
         body: {
           ...(moves && { port: port ?? null }),

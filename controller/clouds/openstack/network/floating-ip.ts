@@ -20,7 +20,13 @@ export interface FloatingIp {
 }
 
 export const floatingIpFields = [
-  ...['id', 'floating_ip_address', 'floating_network_id', 'port_id', 'description', 'tags', 'revision_number'],
+  'id',
+  'floating_ip_address',
+  'floating_network_id',
+  'port_id',
+  'description',
+  'tags',
+  'revision_number',
 ] as const;
 
 export function readFloatingIp(item: JsonObject): FloatingIp {
@@ -46,10 +52,14 @@ export function foundFloatingIp(body: FloatingIp): Found<FloatingIp> {
   const mark = markIn(description);
   const isKept = mark !== undefined && mark.service === undefined && mark.keptFor !== undefined;
   return {
-    ...{ kind: networkKinds.floatingIp, id, key: 'main', status: 'ready', body },
+    kind: networkKinds.floatingIp,
+    id,
+    key: 'main',
+    status: 'ready',
+    body,
     ...(mark?.service !== undefined && { owner: { cluster: mark.cluster, service: mark.service } }),
     ...(isKept && { retained: true }),
-    ...(consentOf(tags).length > 0 && { lent: true }),
+    ...(consentOf(tags).length > 0 && { consentForAnyCluster: true }),
     ...(portId !== undefined && {
       address,
       refs: [{ role: 'port', kind: networkKinds.vipPort, id: portId, loose: true, outlives: true }],
@@ -65,7 +75,13 @@ export function foundFloatingIp(body: FloatingIp): Found<FloatingIp> {
 export function foundOnVip(body: FloatingIp & { readonly portId: string }): Found<FloatingIp> {
   const { id, address, portId } = body;
   return {
-    ...{ kind: networkKinds.onVip, id, key: 'main', within: portId, status: 'ready', address, body },
+    kind: networkKinds.onVip,
+    id,
+    key: 'main',
+    within: portId,
+    status: 'ready',
+    address,
+    body,
     refs: [{ role: 'floating IP', kind: networkKinds.floatingIp, id }],
   };
 }
@@ -104,7 +120,7 @@ function linked(found: readonly Found[], cluster: string): readonly Found[] {
     const vip = vips.get(portId ?? '');
     // What another cluster has kept is none of ours to count, nor what a load balancer has.
     const isKept = retained && vip === undefined && markIn(body.description)?.cluster === cluster;
-    const shown = { ...rest, ...(isKept && { retained }), ...(retained && !isKept && { lent: true }) };
+    const shown = { ...rest, ...(isKept && { retained }), ...(retained && !isKept && { consentForAnyCluster: true }) };
     if (portId === undefined) return [shown];
     if (owner === undefined) return vip === undefined ? [shown] : [shown, foundOnVip({ ...body, portId })];
     return [{ ...shown, body: { ...body, isElsewhere: vip?.owner?.service !== owner.service } }];

@@ -292,10 +292,15 @@ describe('floating IPs, whatever Services ask for and persons do', () => {
       fc.asyncProperty(fc.array(asked, { minLength: 1, maxLength: 5 }), async (requests) => {
         const harness = networkHarness();
         const theirs = [
-          floatingIpFor(harness.fake, harness.edge, { address: '203.0.113.50', tags: [consent], description: 'lent' }),
+          floatingIpFor(harness.fake, harness.edge, {
+            address: '203.0.113.50',
+            tags: [consent],
+            description: 'lent',
+          }),
           floatingIpFor(harness.fake, harness.edge, { address: '203.0.113.51', description: 'foreign' }),
           floatingIpFor(harness.fake, harness.edge, {
-            ...{ address: '203.0.113.52', description: 'kept [mooring c1 retained default/other]' },
+            address: '203.0.113.52',
+            description: 'kept [mooring c1 retained default/other]',
           }),
         ];
         const before = theirs.map(({ description }) => description);

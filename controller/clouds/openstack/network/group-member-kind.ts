@@ -42,7 +42,8 @@ export function groupMemberKind(neutron: Neutron): Kind<GroupMemberSpec | undefi
   }
 
   return {
-    ...{ kind: networkKinds.member, again: 'safe' },
+    kind: networkKinds.member,
+    retryCreate: 'atOnce',
     compare: () => ({ same: true }),
     lane: (item) => `port ${'want' in item ? item.want.key : item.found.body.port.id}`,
     async createMany(wants, io) {
@@ -63,6 +64,7 @@ export function groupMemberKind(neutron: Neutron): Kind<GroupMemberSpec | undefi
 
 /** Only read. */
 export const serverPortKind: Kind = {
-  ...{ kind: networkKinds.serverPort, again: 'safe' },
+  kind: networkKinds.serverPort,
+  retryCreate: 'atOnce',
   compare: () => ({ same: true }),
 };

@@ -4,7 +4,12 @@ import type { Placement } from '../load-balancer-config.ts';
 import { floatingPools, type NetworkFacts, type Subnet } from './network-facts.ts';
 
 const subnet = (id: string, networkId: string, more: Partial<Subnet> = {}): Subnet => ({
-  ...{ id, name: id, networkId, cidr: '203.0.113.0/24', version: 4, tags: [] },
+  id,
+  name: id,
+  networkId,
+  cidr: '203.0.113.0/24',
+  version: 4,
+  tags: [],
   ...more,
 });
 const facts: NetworkFacts = {

@@ -58,8 +58,12 @@ export function createNetworkFacts(neutron: Neutron, clock: Clock): NetworkFacts
         .toSorted((a, b) => Number(b['is_default'] === true) - Number(a['is_default'] === true))
         .map((one) => ({ id: id(one['id']), name: id(one['name']), subnetIds: textsOf(one['subnets']) })),
       subnets: subnets.map((one) => ({
-        ...{ id: id(one['id']), name: id(one['name']), networkId: id(one['network_id']), cidr: id(one['cidr']) },
-        ...{ version: one['ip_version'] === 6 ? 6 : 4, tags: textsOf(one['tags']) },
+        id: id(one['id']),
+        name: id(one['name']),
+        networkId: id(one['network_id']),
+        cidr: id(one['cidr']),
+        version: one['ip_version'] === 6 ? 6 : 4,
+        tags: textsOf(one['tags']),
       })),
     };
     atMs = startedAtMs;

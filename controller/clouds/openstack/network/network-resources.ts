@@ -40,7 +40,10 @@ export function createNetworkResources(parts: NetworkResourcesParts): NetworkRes
   const reader = createNetworkReader({ neutron, managesGroups: config.manageSecurityGroups, facts });
   return {
     kinds: [
-      ...[floatingIpKind(neutron, vipPorts), onVipKind(neutron), securityGroupKind(neutron), groupMemberKind(neutron)],
+      floatingIpKind(neutron, vipPorts),
+      onVipKind(neutron),
+      securityGroupKind(neutron),
+      groupMemberKind(neutron),
       serverPortKind,
     ] as readonly Kind[],
     join: (balancers) => joinReaders(balancers, reader),

@@ -63,10 +63,15 @@ export function createNeutron(client: OpenStackClient): Neutron {
       const isList = Array.isArray(fields);
       const operation = `${method} /${collection}${id === undefined ? '' : '/{id}'}`;
       const request: ChangeRequest = {
-        ...{ service: 'network', method, path: `/${collection}${id === undefined ? '' : `/${id}`}`, operation },
+        service: 'network',
+        method,
+        path: `/${collection}${id === undefined ? '' : `/${id}`}`,
+        operation,
         ...(fields !== undefined && { body: { [isList ? `${word}s` : word]: fields } }),
         ...(revision !== undefined && { headers: { 'if-match': `revision_number=${revision}` } }),
-        ...{ urgency: 'change', permit, signal },
+        urgency: 'change',
+        permit,
+        signal,
       };
       const answer = objectOf(await sent(client, request));
       if (method === 'DELETE') return [];

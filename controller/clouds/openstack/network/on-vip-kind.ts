@@ -21,15 +21,17 @@ export function onVipKind(neutron: Neutron): Kind<OnVipSpec | undefined, Floatin
     const answer = await neutron.change({ method: 'PUT', collection: 'floatingips', id, fields, revision }, io);
     return answer.map(readFloatingIp).flatMap((one) => [
       // Still that of others, with what its consent or mark says.
-      { ...foundFloatingIp(one), ...(one.portId !== undefined && { retained: false }), lent: true },
+      { ...foundFloatingIp(one), ...(one.portId !== undefined && { retained: false }), consentForAnyCluster: true },
       ...(one.portId === undefined ? [] : [foundOnVip({ ...one, portId: one.portId })]),
     ]);
   }
   return {
-    ...{ kind: networkKinds.onVip, within: networkKinds.vipPort, again: 'safe' },
+    kind: networkKinds.onVip,
+    within: networkKinds.vipPort,
+    retryCreate: 'atOnce',
     compare(_found, spec, pointsAt) {
       if (spec === undefined || pointsAt('floating IP').includes(spec.floatingIp)) return { same: true };
-      return { replace: 'by another floating IP', first: 'break' };
+      return { replace: 'by another floating IP', order: 'deleteFirst' };
     },
     async create({ spec }, _inside, io) {
       const id = io.idOf(spec!.floatingIp);

@@ -32,7 +32,9 @@ export function securityGroupKind(neutron: Neutron): Kind<SecurityGroupSpec | un
     return { found: (await neutron.change(request, io)).map(readGroup).map(foundGroup) };
   }
   return {
-    ...{ kind: networkKinds.group, again: 'look', settleMs },
+    kind: networkKinds.group,
+    retryCreate: 'afterSearch',
+    settleMs,
     compare: ({ body, owner }, spec) =>
       spec === undefined ? { same: true } : compare(body, spec, owner !== undefined),
     fresh: ({ spec }) => ({ body: { id: '', name: spec!.name, description: spec!.description, rules: [] } }),
@@ -105,8 +107,13 @@ async function open(
   io: WriteIo,
 ): Promise<readonly GroupRule[]> {
   const fields = rules.map(({ ethertype, protocol, from, to, prefix }) => ({
-    ...{ security_group_id: group, direction: 'ingress', ethertype, protocol },
-    ...{ port_range_min: from, port_range_max: to, remote_ip_prefix: prefix },
+    security_group_id: group,
+    direction: 'ingress',
+    ethertype,
+    protocol,
+    port_range_min: from,
+    port_range_max: to,
+    remote_ip_prefix: prefix,
   }));
   const made = await neutron.change({ method: 'POST', collection: 'security-group-rules', fields }, io);
   return [...standing, ...made.map(readRule)];

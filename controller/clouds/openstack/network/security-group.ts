@@ -45,7 +45,12 @@ export interface GroupMember {
 
 export const groupFields = ['id', 'name', 'description', 'security_group_rules'] as const;
 export const portFields = [
-  ...['id', 'device_id', 'fixed_ips', 'security_groups', 'port_security_enabled', 'revision_number'],
+  'id',
+  'device_id',
+  'fixed_ips',
+  'security_groups',
+  'port_security_enabled',
+  'revision_number',
 ] as const;
 
 export function readGroup(item: JsonObject): SecurityGroup {
@@ -100,7 +105,11 @@ export function groupSlot(name: string): string {
 export function foundGroup(body: SecurityGroup): Found<SecurityGroup> {
   const owner = ownerOf(body);
   return {
-    ...{ kind: networkKinds.group, id: body.id, key: 'main', status: 'ready', body },
+    kind: networkKinds.group,
+    id: body.id,
+    key: 'main',
+    status: 'ready',
+    body,
     // Names are not unique: one of others is not in the way.
     ...(owner !== undefined && { owner, slots: [groupSlot(body.name)] }),
     ...(owner === undefined && markIn(body.description) !== undefined && { retained: true }),
@@ -140,7 +149,11 @@ export function foundPort(body: ServerPort): Found<ServerPort> {
 export function foundMember(body: GroupMember, owner: Owner | undefined): Found<GroupMember> {
   const { group, port } = body;
   return {
-    ...{ kind: networkKinds.member, id: `${port.id} ${group}`, key: port.id, status: 'ready', body },
+    kind: networkKinds.member,
+    id: `${port.id} ${group}`,
+    key: port.id,
+    status: 'ready',
+    body,
     ...(owner !== undefined && { owner }),
     // Neutron keeps a group that is on a port.
     refs: [{ role: 'group', kind: networkKinds.group, id: group }],

@@ -18,12 +18,12 @@ export function tagMatcher(filter: string): (tags: readonly string[]) => boolean
   const negated = filter.startsWith('!');
   const rest = negated ? filter.slice(1) : filter;
   const all = rest.startsWith('&');
-  const wanted = (all ? rest.slice(1) : rest)
+  const desired = (all ? rest.slice(1) : rest)
     .split(',')
     .map((one) => one.trim())
     .filter((one) => one !== '');
   return (tags) => {
     const has = (one: string) => tags.includes(one);
-    return (all ? wanted.every(has) : wanted.some(has)) !== negated;
+    return (all ? desired.every(has) : desired.some(has)) !== negated;
   };
 }

@@ -60,8 +60,14 @@ async function changePort<Change, Result>(
           if (pairs === undefined) return;
           const match = ifMatch && current.revision !== undefined;
           await client.change({
-            ...{ service: 'network', method: 'PUT', path: `/ports/${current.id}`, operation: 'PUT /ports/{id}' },
-            ...{ body: { port: { allowed_address_pairs: pairs } }, permit, urgency: 'change', signal },
+            service: 'network',
+            method: 'PUT',
+            path: `/ports/${current.id}`,
+            operation: 'PUT /ports/{id}',
+            body: { port: { allowed_address_pairs: pairs } },
+            permit,
+            urgency: 'change',
+            signal,
             ...(match ? { headers: { 'if-match': `revision_number=${current.revision}` } } : {}),
           });
         },

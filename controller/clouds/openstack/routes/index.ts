@@ -26,7 +26,7 @@ export interface RouteOptions {
 type Change =
   | { readonly action: 'add'; readonly desired: DesiredRoute; readonly serverId: string; readonly destination: string }
   | { readonly action: 'remove'; readonly route: OpenStackRoute };
-type Rider = PendingChange<Change, OpenStackRoute>;
+type Pending = PendingChange<Change, OpenStackRoute>;
 
 /** The router and where it has interfaces, as they were read. */
 interface View extends Interfaces {
@@ -118,42 +118,42 @@ export function createRoutes({ client, routerId, serverIdOf, providerIDOf }: Rou
     await ask({ action: 'remove', route }, permit, signal);
   }
 
-  async function run(riders: readonly Rider[], signal: AbortSignal): Promise<void> {
+  async function run(pending: readonly Pending[], signal: AbortSignal): Promise<void> {
     const options = { urgency: 'change', signal } as const;
     const abilities = await abilitiesOf(options);
-    const { ports, ...view } = await viewFor(riders, abilities, options);
+    const { ports, ...view } = await viewFor(pending, abilities, options);
     const { router } = view;
-    await refuseToBury(riders, ports, view, options);
+    await refuseToBury(pending, ports, view, options);
     const table: TableChange<Change, OpenStackRoute>[] = [];
     const pairs: PairChange<Change, OpenStackRoute>[] = [];
-    const results = new Map<Rider, OpenStackRoute>();
-    for (const rider of riders.filter(({ done }) => !done)) {
-      const { change } = rider;
+    const results = new Map<Pending, OpenStackRoute>();
+    for (const one of pending.filter(({ done }) => !done)) {
+      const { change } = one;
       if (change.action === 'remove') {
         const { stored, destination, providerID } = change.route;
         const port = portAt(ports, stored.nexthop);
         // The address may be another's by now, with a pair of its own.
         if (port?.serverId !== undefined && providerIDOf(port.serverId) === providerID)
-          pairs.push({ port, passenger: rider, remove: destination });
-        table.push({ action: 'remove', route: stored, passenger: rider });
-        results.set(rider, change.route);
+          pairs.push({ port, passenger: one, remove: destination });
+        table.push({ action: 'remove', route: stored, passenger: one });
+        results.set(one, change.route);
         continue;
       }
       const hop = hopOf(change, ports);
       if (hop === undefined) {
-        rider.reject(noHop(change));
+        one.reject(noHop(change));
         continue;
       }
       const route = { destination: change.destination, nexthop: hop.address };
       const stored = router.routes.find((there) => sameRoute(there, route)) ?? route;
-      const other = conflictOf(stored, router.routes, riders);
+      const other = conflictOf(stored, router.routes, pending);
       if (other !== undefined) {
-        rider.reject(other);
+        one.reject(other);
         continue;
       }
-      pairs.push({ port: hop.port, passenger: rider, add: change.destination });
-      table.push({ action: 'add', route: stored, passenger: rider });
-      results.set(rider, shown(stored, { ...hop.port, guarded: false }, abilities.addressPairs));
+      pairs.push({ port: hop.port, passenger: one, add: change.destination });
+      table.push({ action: 'add', route: stored, passenger: one });
+      results.set(one, shown(stored, { ...hop.port, guarded: false }, abilities.addressPairs));
     }
     if (abilities.addressPairs) await changeAddressPairs(client, pairs, abilities.ifMatch, signal);
     const parts = { client, routerId, abilities, signal };
@@ -161,7 +161,7 @@ export function createRoutes({ client, routerId, serverIdOf, providerIDOf }: Rou
     const current = abilities.ifMatch ? router : await readRouter(client, routerId, options);
     const written = await writeTable(parts, current, table, (route, there) => conflictOf(route, there, []));
     known = table.some(({ passenger }) => passenger.done) ? undefined : { ...view, router: written };
-    for (const [rider, result] of results) rider.resolve(result);
+    for (const [one, result] of results) one.resolve(result);
   }
 
   /**
@@ -170,54 +170,54 @@ export function createRoutes({ client, routerId, serverIdOf, providerIDOf }: Rou
    * cannot see.
    */
   async function refuseToBury(
-    riders: readonly Rider[],
+    pending: readonly Pending[],
     ports: readonly HopPort[],
     { subnetIds }: View,
     options: ReadOptions,
   ): Promise<void> {
-    const dead = riders.flatMap((rider) =>
-      rider.change.action === 'remove' && rider.change.route.blackhole && rider.change.route.providerID === undefined
-        ? [{ rider, hop: rider.change.route.stored.nexthop }]
+    const dead = pending.flatMap((one) =>
+      one.change.action === 'remove' && one.change.route.blackhole && one.change.route.providerID === undefined
+        ? [{ one, hop: one.change.route.stored.nexthop }]
         : [],
     );
     if (dead.length === 0) return;
     const ranges = await rangesOf(client, subnetIds, options);
-    for (const { rider, hop } of dead) {
+    for (const { one, hop } of dead) {
       const port = portAt(ports, hop);
-      if (port !== undefined) rider.reject(conflict(`next hop ${hop} is that of port ${port.id} after all`));
+      if (port !== undefined) one.reject(conflict(`next hop ${hop} is that of port ${port.id} after all`));
       else if (!ranges.some((cidr) => covers(cidr, hop))) {
         const message =
           `next hop ${hop} is in none of the networks that router ${routerId} shows: whether it is dead cannot be ` +
           'told';
-        rider.reject(new CloudError({ kind: 'Unavailable', cloud: 'openstack', operation, message }));
+        one.reject(new CloudError({ kind: 'Unavailable', cloud: 'openstack', operation, message }));
       }
     }
   }
 
   /** The last read is enough where the write is bound to its revision, and where no change is skipped because of it. */
   async function viewFor(
-    riders: readonly Rider[],
+    pending: readonly Pending[],
     { ifMatch }: RouteAbilities,
     options: { readonly urgency: 'change'; readonly signal: AbortSignal },
   ): Promise<View & { readonly ports: readonly HopPort[] }> {
     const old =
-      ifMatch && known !== undefined && !riders.some((rider) => isSettled(rider, known?.router)) ? known : undefined;
+      ifMatch && known !== undefined && !pending.some((one) => isSettled(one, known?.router)) ? known : undefined;
     if (old !== undefined) {
-      const ports = await portsFor(riders, old.networks, options);
-      if (riders.every(({ change }) => change.action === 'remove' || hopOf(change, ports) !== undefined))
+      const ports = await portsFor(pending, old.networks, options);
+      if (pending.every(({ change }) => change.action === 'remove' || hopOf(change, ports) !== undefined))
         return { ...old, ports };
     }
     const view = await read(options);
-    return { ...view, ports: await portsFor(riders, view.networks, options) };
+    return { ...view, ports: await portsFor(pending, view.networks, options) };
   }
 
   async function portsFor(
-    riders: readonly Rider[],
+    pending: readonly Pending[],
     networks: ReadonlySet<string>,
     options: { readonly urgency: 'change'; readonly signal: AbortSignal },
   ): Promise<readonly HopPort[]> {
-    const servers = riders.flatMap(({ change }) => (change.action === 'add' ? [change.serverId] : []));
-    const hops = riders.flatMap(({ change }) => (change.action === 'remove' ? [change.route.stored.nexthop] : []));
+    const servers = pending.flatMap(({ change }) => (change.action === 'add' ? [change.serverId] : []));
+    const hops = pending.flatMap(({ change }) => (change.action === 'remove' ? [change.route.stored.nexthop] : []));
     const lists = await Promise.all([
       servers.length === 0 ? [] : portsOfServers(client, servers, networks, options),
       hops.length === 0 ? [] : portsAt(client, hops, networks, options),
@@ -229,7 +229,7 @@ export function createRoutes({ client, routerId, serverIdOf, providerIDOf }: Rou
 }
 
 /** Whether the table has what is asked for already, or another route in its way. */
-function isSettled({ change }: Rider, router: Router | undefined): boolean {
+function isSettled({ change }: Pending, router: Router | undefined): boolean {
   const routes = router?.routes ?? [];
   if (change.action === 'remove') return !routes.some((route) => sameRoute(route, change.route.stored));
   return routes.some((route) => sameDestination(route, { destination: change.destination, nexthop: '' }));
@@ -269,8 +269,12 @@ function noHop({ desired, serverId, destination }: Change & { action: 'add' }): 
  * Neutron would spread packets over several routes with one destination. One that the same batch deletes is no
  * conflict.
  */
-function conflictOf(route: ExtraRoute, there: readonly ExtraRoute[], riders: readonly Rider[]): CloudError | undefined {
-  const leaving = riders.flatMap(({ change }) => (change.action === 'remove' ? [change.route.stored] : []));
+function conflictOf(
+  route: ExtraRoute,
+  there: readonly ExtraRoute[],
+  pending: readonly Pending[],
+): CloudError | undefined {
+  const leaving = pending.flatMap(({ change }) => (change.action === 'remove' ? [change.route.stored] : []));
   const other = there.find(
     (known) =>
       sameDestination(known, route) && !sameRoute(known, route) && !leaving.some((gone) => sameRoute(gone, known)),

@@ -131,9 +131,14 @@ async function writeOnce<Change, Result>(
   const match = ifMatch && router.revision !== undefined && !(atomic && added.length === 0);
   const operation = atomic ? `PUT /routers/{id}/${action}` : 'PUT /routers/{id}';
   const body = await client.change({
-    ...{ service: 'network', method: 'PUT', operation },
+    service: 'network',
+    method: 'PUT',
+    operation,
     path: `/routers/${encodeURIComponent(routerId)}${atomic ? `/${action}` : ''}`,
-    ...{ body: { router: { routes } }, permit, urgency: 'change', signal },
+    body: { router: { routes } },
+    permit,
+    urgency: 'change',
+    signal,
     ...(match ? { headers: { 'if-match': `revision_number=${router.revision}` } } : {}),
   });
   return routerOf(body, operation);

@@ -87,7 +87,12 @@ export function memberHarness(first: readonly NodeView[], budget = { limit: { sh
       const drainTimes = new Map<string, DrainTimes | undefined>();
       const ask = (observed: readonly ObservedMember[] | undefined, service = 'uid-1') => {
         const answer = sets.membersFor({
-          ...{ scope, service, trafficPolicy: 'Cluster', observed, maxMembers: undefined, drains: true },
+          scope,
+          service,
+          trafficPolicy: 'Cluster',
+          observed,
+          maxMembers: undefined,
+          drains: true,
           drainTimes: drainTimes.get(service),
         });
         drainTimes.set(service, answer?.drainTimes);

@@ -34,34 +34,48 @@ export const accessKey = { id: 'LTAI5tMooringFake0000001', secret: 'ZmFrZS1zZWNy
 type Handler = (region: FakeRegion, request: FakeRequest) => FakeAnswer;
 
 const slb: Readonly<Record<string, Handler>> = {
-  ...{ DescribeLoadBalancers: describeBalancers, CreateLoadBalancer: createBalancer },
-  ...{
-    DescribeLoadBalancerAttribute: describeBalancer,
-    DeleteLoadBalancer: deleteBalancer,
-    TagResources: tagResources,
-  },
-  ...{ SetLoadBalancerName: setBalancer, SetLoadBalancerDeleteProtection: setBalancer },
-  ...{ SetLoadBalancerModificationProtection: setBalancer, ModifyLoadBalancerInternetSpec: setBalancer },
-  ...{ ModifyLoadBalancerInstanceChargeType: setBalancer, ModifyLoadBalancerInstanceSpec: setBalancer },
-  ...{ DescribeVServerGroups: describeGroups, DescribeVServerGroupAttribute: describeGroup },
-  ...{ CreateVServerGroup: createGroup, AddVServerGroupBackendServers: addServers },
-  ...{ SetVServerGroupAttribute: setServers, RemoveVServerGroupBackendServers: removeServers },
-  ...{ DeleteVServerGroup: deleteGroup, DescribeLoadBalancerListeners: describeListeners },
-  ...{ StartLoadBalancerListener: startListener, DeleteLoadBalancerListener: deleteListener },
+  DescribeLoadBalancers: describeBalancers,
+  CreateLoadBalancer: createBalancer,
+  DescribeLoadBalancerAttribute: describeBalancer,
+  DeleteLoadBalancer: deleteBalancer,
+  TagResources: tagResources,
+  SetLoadBalancerName: setBalancer,
+  SetLoadBalancerDeleteProtection: setBalancer,
+  SetLoadBalancerModificationProtection: setBalancer,
+  ModifyLoadBalancerInternetSpec: setBalancer,
+  ModifyLoadBalancerInstanceChargeType: setBalancer,
+  ModifyLoadBalancerInstanceSpec: setBalancer,
+  DescribeVServerGroups: describeGroups,
+  DescribeVServerGroupAttribute: describeGroup,
+  CreateVServerGroup: createGroup,
+  AddVServerGroupBackendServers: addServers,
+  SetVServerGroupAttribute: setServers,
+  RemoveVServerGroupBackendServers: removeServers,
+  DeleteVServerGroup: deleteGroup,
+  DescribeLoadBalancerListeners: describeListeners,
+  StartLoadBalancerListener: startListener,
+  DeleteLoadBalancerListener: deleteListener,
   ...Object.fromEntries(
     ['tcp', 'udp', 'http', 'https'].flatMap((protocol) => [
       [`CreateLoadBalancer${protocol.toUpperCase()}Listener`, createListener(protocol)],
       [`SetLoadBalancer${protocol.toUpperCase()}ListenerAttribute`, setListener(protocol)],
     ]),
   ),
-  ...{ DescribeAccessControlLists: describeLists, DescribeAccessControlListAttribute: describeList },
-  ...{ CreateAccessControlList: createList, DeleteAccessControlList: deleteList },
-  ...{ AddAccessControlListEntry: addEntries, RemoveAccessControlListEntry: removeEntries },
+  DescribeAccessControlLists: describeLists,
+  DescribeAccessControlListAttribute: describeList,
+  CreateAccessControlList: createList,
+  DeleteAccessControlList: deleteList,
+  AddAccessControlListEntry: addEntries,
+  RemoveAccessControlListEntry: removeEntries,
 };
 
 /** Name of each product in policies, by the version of its API. */
 const productOf: Readonly<Record<string, string>> = {
-  ...{ '2014-05-26': 'ecs', '2016-04-28': 'vpc', '2014-05-15': 'slb', '2022-04-30': 'nlb', '2015-04-01': 'sts' },
+  '2014-05-26': 'ecs',
+  '2016-04-28': 'vpc',
+  '2014-05-15': 'slb',
+  '2022-04-30': 'nlb',
+  '2015-04-01': 'sts',
 };
 const networkVersion = '2022-04-30';
 
@@ -118,27 +132,31 @@ export function createFakeAlibaba(clock: Clock): FakeRegion {
   }
 
   const region: FakeRegion = {
-    ...{
-      id: 'cn-hangzhou',
-      account: '1234567890123456',
-      vpc: 'vpc-bp1qpo0kug3a20qqe',
-      vswitch: 'vsw-bp1s5fnvk4gn2tws',
-    },
-    ...{
-      calls: [],
-      actions: [],
-      algorithms: new Set(),
-      keyLifeMs: 3_600_000,
-      maxEntries: 200,
-      busyMs: 0,
-      tablesBusyUntil: 0,
-      fault: undefined,
-      answer,
-    },
-    ...{ balancers: new Map(), maxBalancers: 60, maxServers: 200, lists: new Map() },
-    ...{ hidden: new Set(), networks: new Map(), networkGroups: new Map(), jobs: new Map() },
+    id: 'cn-hangzhou',
+    account: '1234567890123456',
+    vpc: 'vpc-bp1qpo0kug3a20qqe',
+    vswitch: 'vsw-bp1s5fnvk4gn2tws',
+    calls: [],
+    actions: [],
+    algorithms: new Set(),
+    keyLifeMs: 3_600_000,
+    maxEntries: 200,
+    busyMs: 0,
+    tablesBusyUntil: 0,
+    fault: undefined,
+    answer,
+    balancers: new Map(),
+    maxBalancers: 60,
+    maxServers: 200,
+    lists: new Map(),
+    hidden: new Set(),
+    networks: new Map(),
+    networkGroups: new Map(),
+    jobs: new Map(),
     keys: new Map([[accessKey.id, { secret: accessKey.secret }]]),
-    ...{ instances: new Map(), podAddresses: new Map(), routeTables: new Map([['vtb-bp145q7glnuzdvzu2', []]]) },
+    instances: new Map(),
+    podAddresses: new Map(),
+    routeTables: new Map([['vtb-bp145q7glnuzdvzu2', []]]),
     now: () => clock.now(),
     nextId: (prefix) => {
       last += 1;
@@ -149,9 +167,18 @@ export function createFakeAlibaba(clock: Clock): FakeRegion {
       const id = region.nextId('i');
       const [high, low] = [(last >> 8) % 250, last % 250];
       const one: FakeInstance = {
-        ...{ id, name, status: 'Running', zone: 'cn-hangzhou-h', type: 'ecs.g7.large', eip: '' },
-        ...{ address: `172.16.${high}.${low}`, publicAddress: `47.96.${high}.${low}`, ipv6: [], tags: {} },
-        ...{ interfaceId: region.nextId('eni'), ...more },
+        id,
+        name,
+        status: 'Running',
+        zone: 'cn-hangzhou-h',
+        type: 'ecs.g7.large',
+        eip: '',
+        address: `172.16.${high}.${low}`,
+        publicAddress: `47.96.${high}.${low}`,
+        ipv6: [],
+        tags: {},
+        interfaceId: region.nextId('eni'),
+        ...more,
       };
       region.instances.set(id, one);
       return one;

@@ -40,7 +40,9 @@ const same = (a: Json) => (b: Json) =>
 export function describeGroups(region: FakeRegion, request: FakeRequest): FakeAnswer {
   const { groups } = balancerOf(region, request);
   const all = [...groups.values()].map(({ id, name, tags, servers }) => ({
-    ...{ VServerGroupId: id, VServerGroupName: name, ServerCount: servers.length },
+    VServerGroupId: id,
+    VServerGroupName: name,
+    ServerCount: servers.length,
     Tags: { Tag: shownTags(tags) },
   }));
   return ok({ VServerGroups: { VServerGroup: all } });
@@ -53,7 +55,10 @@ export function describeGroup(region: FakeRegion, request: FakeRequest): FakeAns
 
 function answerOf({ id, name, servers, tags }: FakeGroup, balancer: FakeBalancer): Json {
   return {
-    ...{ VServerGroupId: id, VServerGroupName: name, LoadBalancerId: balancer.id, Tags: { Tag: shownTags(tags) } },
+    VServerGroupId: id,
+    VServerGroupName: name,
+    LoadBalancerId: balancer.id,
+    Tags: { Tag: shownTags(tags) },
     BackendServers: { BackendServer: structuredClone(servers) },
   };
 }

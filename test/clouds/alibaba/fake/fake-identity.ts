@@ -17,7 +17,10 @@ export function answerMetadata(region: FakeRegion, { method, path, headers }: Re
   if (headers['x-aliyun-ecs-metadata-token'] !== metadataToken) return { status: 401 };
   const credentials = 'ram/security-credentials/';
   const values: Readonly<Record<string, unknown>> = {
-    ...{ 'region-id': region.id, 'vpc-id': region.vpc, 'vswitch-id': region.vswitch, [credentials]: roleName },
+    'region-id': region.id,
+    'vpc-id': region.vpc,
+    'vswitch-id': region.vswitch,
+    [credentials]: roleName,
     [credentials + roleName]: { Code: 'Success', LastUpdated: new Date(region.now()).toISOString(), ...newKey(region) },
   };
   const key = path.slice('/latest/meta-data/'.length);

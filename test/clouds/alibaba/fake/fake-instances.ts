@@ -34,30 +34,46 @@ export function describeInstance(region: FakeRegion, request: FakeRequest): Fake
 
 function shown(region: FakeRegion, one: FakeInstance): Json {
   return {
-    ...{ InstanceId: one.id, InstanceName: one.name, HostName: one.name, Status: one.status, RegionId: region.id },
-    ...{ ZoneId: one.zone, InstanceType: one.type, InstanceNetworkType: 'vpc', CreationTime: '2026-02-08T16:02Z' },
+    InstanceId: one.id,
+    InstanceName: one.name,
+    HostName: one.name,
+    Status: one.status,
+    RegionId: region.id,
+    ZoneId: one.zone,
+    InstanceType: one.type,
+    InstanceNetworkType: 'vpc',
+    CreationTime: '2026-02-08T16:02Z',
     PublicIpAddress: { IpAddress: one.publicAddress === '' ? [] : [one.publicAddress] },
     EipAddress: { IpAddress: one.eip, AllocationId: one.eip === '' ? '' : 'eip-2ze88m67qx5z', Bandwidth: 5 },
     InnerIpAddress: { IpAddress: [] },
     VpcAttributes: {
-      ...{ VpcId: region.vpc, VSwitchId: region.vswitch, NatIpAddress: '' },
+      VpcId: region.vpc,
+      VSwitchId: region.vswitch,
+      NatIpAddress: '',
       PrivateIpAddress: { IpAddress: [one.address] },
     },
     NetworkInterfaces: {
       NetworkInterface: [
         {
-          ...{ NetworkInterfaceId: one.interfaceId, Type: 'Primary', PrimaryIpAddress: one.address },
-          ...{ MacAddress: '00:16:3e:32:b4:01', Ipv6Sets: { Ipv6Set: one.ipv6.map((ip) => ({ Ipv6Address: ip })) } },
+          NetworkInterfaceId: one.interfaceId,
+          Type: 'Primary',
+          PrimaryIpAddress: one.address,
+          MacAddress: '00:16:3e:32:b4:01',
+          Ipv6Sets: { Ipv6Set: one.ipv6.map((ip) => ({ Ipv6Address: ip })) },
           PrivateIpSets: { PrivateIpSet: [{ PrivateIpAddress: one.address, Primary: true }] },
         },
         {
-          ...{ NetworkInterfaceId: `${one.interfaceId}s`, Type: 'Secondary', PrimaryIpAddress: '10.244.255.9' },
-          ...{ MacAddress: '00:16:3e:32:b4:02', Ipv6Sets: { Ipv6Set: [{ Ipv6Address: '2001:db8::dead' }] } },
+          NetworkInterfaceId: `${one.interfaceId}s`,
+          Type: 'Secondary',
+          PrimaryIpAddress: '10.244.255.9',
+          MacAddress: '00:16:3e:32:b4:02',
+          Ipv6Sets: { Ipv6Set: [{ Ipv6Address: '2001:db8::dead' }] },
           PrivateIpSets: { PrivateIpSet: [] },
         },
       ],
     },
     Tags: { Tag: Object.entries(one.tags).map(([TagKey, TagValue]) => ({ TagKey, TagValue })) },
-    ...{ SecurityGroupIds: { SecurityGroupId: ['sg-bp67acfmxazb4p'] }, OperationLocks: {} },
+    SecurityGroupIds: { SecurityGroupId: ['sg-bp67acfmxazb4p'] },
+    OperationLocks: {},
   };
 }

@@ -34,9 +34,15 @@ export function describeInterfaces(region: FakeRegion, request: FakeRequest): Fa
 function shown(region: FakeRegion, id: string, addresses: readonly string[]): Json {
   const owner = [...region.instances.values()].find(({ interfaceId }) => interfaceId === id);
   return {
-    ...{ NetworkInterfaceId: id, VpcId: region.vpc, VSwitchId: region.vswitch, Status: 'InUse' },
-    ...{ Type: owner === undefined ? 'Secondary' : 'Primary', InstanceId: owner?.id ?? '', ZoneId: 'cn-hangzhou-h' },
-    ...{ PrivateIpAddress: addresses[0], MacAddress: '00:16:3e:32:b4:03' },
+    NetworkInterfaceId: id,
+    VpcId: region.vpc,
+    VSwitchId: region.vswitch,
+    Status: 'InUse',
+    Type: owner === undefined ? 'Secondary' : 'Primary',
+    InstanceId: owner?.id ?? '',
+    ZoneId: 'cn-hangzhou-h',
+    PrivateIpAddress: addresses[0],
+    MacAddress: '00:16:3e:32:b4:03',
     PrivateIpSets: { PrivateIpSet: addresses.map((PrivateIpAddress, at) => ({ PrivateIpAddress, Primary: at === 0 })) },
   };
 }

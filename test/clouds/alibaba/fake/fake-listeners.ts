@@ -9,8 +9,14 @@ const numbers = /(Timeout|Threshold|Interval|Bandwidth|Port)$/;
 const check = { HealthCheckInterval: 2, HealthyThreshold: 3, UnhealthyThreshold: 3 };
 const defaults: Readonly<Record<string, Json>> = {
   tcp: {
-    ...{ ...check, HealthCheck: 'on', HealthCheckType: 'tcp', HealthCheckConnectTimeout: 5, PersistenceTimeout: 0 },
-    ...{ EstablishedTimeout: 900, ConnectionDrain: 'off', ProxyProtocolV2Enabled: 'false' },
+    ...check,
+    HealthCheck: 'on',
+    HealthCheckType: 'tcp',
+    HealthCheckConnectTimeout: 5,
+    PersistenceTimeout: 0,
+    EstablishedTimeout: 900,
+    ConnectionDrain: 'off',
+    ProxyProtocolV2Enabled: 'false',
   },
   udp: { ...check, HealthCheck: 'on', HealthCheckConnectTimeout: 5, ProxyProtocolV2Enabled: 'false' },
   http: { ...check, IdleTimeout: 15, RequestTimeout: 60, Gzip: 'on', XForwardedFor: 'on', HealthCheckTimeout: 5 },
@@ -112,8 +118,12 @@ function shown(id: string, { port, protocol, isStarted, wire, tags }: FakeListen
   const part = (isCommon: boolean) =>
     Object.fromEntries(Object.entries(wire).filter(([name]) => common.includes(name) === isCommon));
   return {
-    ...{ LoadBalancerId: id, ListenerPort: port, ListenerProtocol: protocol, ...part(true) },
-    ...{ Status: isStarted ? 'running' : 'stopped', Tags: shownTags(tags) },
+    LoadBalancerId: id,
+    ListenerPort: port,
+    ListenerProtocol: protocol,
+    ...part(true),
+    Status: isStarted ? 'running' : 'stopped',
+    Tags: shownTags(tags),
     [`${protocol.toUpperCase()}ListenerConfig`]: part(false),
   };
 }

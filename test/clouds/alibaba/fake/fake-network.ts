@@ -90,7 +90,8 @@ function serversIn(region: FakeRegion, { params }: FakeRequest): Json[] {
     if (ServerType === 'Eni' && !isInterface(region, { ServerId, ServerIp }))
       throw new FakeRefusal(404, 'ResourceNotFound.eni', 'no such server');
     return {
-      ...{ ServerId, ServerType },
+      ServerId,
+      ServerType,
       ServerIp: ServerIp || interfacesOf(region).get(String(ServerId))?.[0],
       Port: Number(Port),
       Weight: Number(Weight ?? 100),
@@ -164,7 +165,10 @@ export const network: Readonly<Record<string, Handler>> = {
     ...(['ServerGroups', 'ServerGroupIds'] as const),
     ({ networkGroups }) =>
       [...networkGroups.values()].map(({ id, wire, tags, servers }) => ({
-        ...{ ServerGroupId: id, ...wire, ServerCount: servers.length, Tags: shownTags(tags) },
+        ServerGroupId: id,
+        ...wire,
+        ServerCount: servers.length,
+        Tags: shownTags(tags),
       })),
     'ServerGroupId',
   ),
@@ -179,9 +183,14 @@ export const network: Readonly<Record<string, Handler>> = {
     const id = region.nextId('nlb');
     const readyAtMs = region.now() + region.busyMs;
     const wire = {
-      ...{ AddressIpVersion: 'ipv4', ...wireIn(request, 'ZoneMappings'), ZoneMappings: zonesIn(request) },
-      ...{ DNSName: `${id}.${region.id}.nlb.aliyuncs.com`, CreateTime: new Date(region.now()).toISOString() },
-      ...{ SecurityGroupIds: [], VpcId: region.vpc, CrossZoneEnabled: true },
+      AddressIpVersion: 'ipv4',
+      ...wireIn(request, 'ZoneMappings'),
+      ZoneMappings: zonesIn(request),
+      DNSName: `${id}.${region.id}.nlb.aliyuncs.com`,
+      CreateTime: new Date(region.now()).toISOString(),
+      SecurityGroupIds: [],
+      VpcId: region.vpc,
+      CrossZoneEnabled: true,
     };
     region.networks.set(id, { id, wire, readyAtMs, tags: tagsOf(request), listeners: new Map(), busyUntil: readyAtMs });
     return ok({ LoadbalancerId: id });

@@ -6,8 +6,14 @@ const entriesAtOnce = 50;
 
 export function describeTables(region: FakeRegion, request: FakeRequest): FakeAnswer {
   const all = [...region.routeTables.keys()].map((id) => ({
-    ...{ RouteTableId: id, VpcId: region.vpc, RouterType: 'VRouter', RouteTableType: 'System', Status: 'Available' },
-    ...{ RouterId: 'vrt-bp1lhl0taikrteen8', AssociateType: 'VSwitch', VSwitchIds: { VSwitchId: [region.vswitch] } },
+    RouteTableId: id,
+    VpcId: region.vpc,
+    RouterType: 'VRouter',
+    RouteTableType: 'System',
+    Status: 'Available',
+    RouterId: 'vrt-bp1lhl0taikrteen8',
+    AssociateType: 'VSwitch',
+    VSwitchIds: { VSwitchId: [region.vswitch] },
   }));
   const of = all.filter(({ VpcId }) => VpcId === (request.params.get('VpcId') ?? VpcId));
   const { items, paging } = pageByNumber(of, request, 50);
@@ -31,8 +37,15 @@ export function describeEntries(region: FakeRegion, request: FakeRequest): FakeA
 function entryOf(id: string, destination: string, hop: string, type: string) {
   const hops: Json[] = [{ NextHopId: hop, NextHopType: type, Enabled: 1, Weight: 0, NextHopRegionId: '' }];
   return {
-    ...{ RouteEntryId: id, DestinationCidrBlock: destination, Type: 'Custom', Status: 'Available', IpVersion: 'IPv4' },
-    ...{ NextHops: { NextHop: hops }, RouteEntryName: '', Description: '', GmtModified: '2026-02-08T16:02:37Z' },
+    RouteEntryId: id,
+    DestinationCidrBlock: destination,
+    Type: 'Custom',
+    Status: 'Available',
+    IpVersion: 'IPv4',
+    NextHops: { NextHop: hops },
+    RouteEntryName: '',
+    Description: '',
+    GmtModified: '2026-02-08T16:02:37Z',
   };
 }
 

@@ -25,7 +25,8 @@ export async function countedMachine(options: MachineOptions = {}) {
       await m.during(m.balancers.apply(plan, { permit: () => {} }));
   }
   return {
-    ...{ ...m, counted },
+    ...m,
+    counted,
     ensure: (desired: DesiredLoadBalancer) => applyAll(() => m.balancers.plan(desired)),
     remove: ({ owner }: DesiredLoadBalancer) => applyAll(() => m.balancers.planRemoval(owner, { retain: false })),
     /** A lookup shows the instance of `member(at)`. */

@@ -148,8 +148,12 @@ export function fakeFacts({ on, start }: AwsServer): void {
     it('shows a network load balancer with listener, target group, targets and their references', async () => {
       const { elbv2 } = clients;
       const create = new CreateLoadBalancerCommand({
-        ...{ Name: 'facts', Type: 'network', Scheme: 'internal', Subnets: [world.network.subnets[0]!.id] },
-        ...{ SecurityGroups: [world.network.nodeGroupId], Tags: [{ Key: 'team', Value: 'web' }] },
+        Name: 'facts',
+        Type: 'network',
+        Scheme: 'internal',
+        Subnets: [world.network.subnets[0]!.id],
+        SecurityGroups: [world.network.nodeGroupId],
+        Tags: [{ Key: 'team', Value: 'web' }],
       });
       const LoadBalancerArn = (await elbv2.send(create)).LoadBalancers![0]!.LoadBalancerArn!;
       await assert.rejects(elbv2.send(create), code('DuplicateLoadBalancerName'));

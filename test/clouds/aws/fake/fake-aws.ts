@@ -91,7 +91,8 @@ export function createFakeAws({ groups: first, instance, subnets }: FakeAwsOptio
   /** The instance i-7 has the address 10.0.0.7. */
   function byAddress(addresses: readonly string[]) {
     return addresses.map((PrivateIpAddress) => ({
-      ...{ InstanceId: `i-${PrivateIpAddress.split('.')[3]}`, Placement: { AvailabilityZone: 'eu-west-1a' } },
+      InstanceId: `i-${PrivateIpAddress.split('.')[3]}`,
+      Placement: { AvailabilityZone: 'eu-west-1a' },
       NetworkInterfaces: [{ PrivateIpAddresses: [{ PrivateIpAddress }] }],
     }));
   }
@@ -205,9 +206,14 @@ export function createFakeAws({ groups: first, instance, subnets }: FakeAwsOptio
       made += 1;
       const DNSName = `${name(input)}-${made}.eu-west-1.elb.amazonaws.com`;
       const description = {
-        ...{ LoadBalancerName: name(input), DNSName, Scheme: input['Scheme'] ?? 'internet-facing' },
-        ...{ Subnets: input['Subnets'], SecurityGroups: fewGroups(list(input['SecurityGroups'])), Instances: [] },
-        ...{ ListenerDescriptions: list(input['Listeners']).map(asListener), Policies: { OtherPolicies: [] } },
+        LoadBalancerName: name(input),
+        DNSName,
+        Scheme: input['Scheme'] ?? 'internet-facing',
+        Subnets: input['Subnets'],
+        SecurityGroups: fewGroups(list(input['SecurityGroups'])),
+        Instances: [],
+        ListenerDescriptions: list(input['Listeners']).map(asListener),
+        Policies: { OtherPolicies: [] },
         HealthCheck: { Target: 'TCP:80', Interval: 30, Timeout: 5, HealthyThreshold: 10, UnhealthyThreshold: 2 },
       };
       balancers.set(name(input), { description, tags: pairs(input['Tags']), attributes: {} });
@@ -378,7 +384,14 @@ export function createFakeAws({ groups: first, instance, subnets }: FakeAwsOptio
   const network = callsTo('network', answerNetwork);
 
   return {
-    ...{ groups, balancers, region, reads, sent, busy, calls, network },
+    groups,
+    balancers,
+    region,
+    reads,
+    sent,
+    busy,
+    calls,
+    network,
     setTagsLeftOut: (name: string) => {
       leftOut = name;
     },

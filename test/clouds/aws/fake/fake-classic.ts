@@ -48,15 +48,25 @@ export const classicActions: Readonly<Record<string, Action>> = {
     const groups = realGroups(region, request.SecurityGroups);
     const hostname = `${name}-${region.next()}.eu-west-1.elb.amazonaws.com`;
     region.classic.set(name, {
-      ...{ name, hostname, groups, subnets: realSubnets(region, subnets), scheme: request.Scheme ?? 'internet-facing' },
+      name,
+      hostname,
+      groups,
+      subnets: realSubnets(region, subnets),
+      scheme: request.Scheme ?? 'internet-facing',
       vpcId: region.subnets.get(subnets[0] ?? '')?.vpcId ?? '',
       createdAt: new Date().toISOString(),
       listeners: Listeners.map(newListener),
       health: {
-        ...{ Target: `TCP:${Listeners[0]!.InstancePort}`, Interval: '30', Timeout: '5' },
-        ...{ HealthyThreshold: '10', UnhealthyThreshold: '2' },
+        Target: `TCP:${Listeners[0]!.InstancePort}`,
+        Interval: '30',
+        Timeout: '5',
+        HealthyThreshold: '10',
+        UnhealthyThreshold: '2',
       },
-      ...{ policies: new Map(), backends: new Map(), instances: [], attributes: defaultAttributes },
+      policies: new Map(),
+      backends: new Map(),
+      instances: [],
+      attributes: defaultAttributes,
       tags: tagsIn(request.Tags),
     });
     return { DNSName: hostname };
@@ -73,7 +83,8 @@ export const classicActions: Readonly<Record<string, Action>> = {
   },
   DescribeTags: (region, { LoadBalancerNames = [] }) => ({
     TagDescriptions: LoadBalancerNames.map((name) => ({
-      ...{ LoadBalancerName: name, Tags: sdkTags(balancerOf(region, name).tags) },
+      LoadBalancerName: name,
+      Tags: sdkTags(balancerOf(region, name).tags),
     })),
   }),
   AddTags(region, { LoadBalancerNames = [], Tags }) {
@@ -172,8 +183,15 @@ export const classicActions: Readonly<Record<string, Action>> = {
 function described(region: FakeRegion, balancer: FakeClassicBalancer): Wire {
   const { name, hostname, scheme, vpcId, subnets, groups, policies, backends, health, instances } = balancer;
   return {
-    ...{ LoadBalancerName: name, DNSName: hostname, CanonicalHostedZoneName: hostname, Scheme: scheme, VPCId: vpcId },
-    ...{ Subnets: subnets, SecurityGroups: groups, HealthCheck: health, CreatedTime: balancer.createdAt },
+    LoadBalancerName: name,
+    DNSName: hostname,
+    CanonicalHostedZoneName: hostname,
+    Scheme: scheme,
+    VPCId: vpcId,
+    Subnets: subnets,
+    SecurityGroups: groups,
+    HealthCheck: health,
+    CreatedTime: balancer.createdAt,
     AvailabilityZones: subnets.map((id) => region.subnets.get(id)?.zone ?? ''),
     ListenerDescriptions: balancer.listeners.map(({ policies: its, ...listener }) => ({
       Listener: { ...listener },
@@ -189,7 +207,9 @@ function newListener(listener: Listener): FakeClassicBalancer['listeners'][numbe
   const { Protocol, InstanceProtocol = Protocol } = listener;
   return {
     ...listener,
-    ...{ Protocol: Protocol.toUpperCase(), InstanceProtocol: InstanceProtocol.toUpperCase(), policies: [] },
+    Protocol: Protocol.toUpperCase(),
+    InstanceProtocol: InstanceProtocol.toUpperCase(),
+    policies: [],
   };
 }
 

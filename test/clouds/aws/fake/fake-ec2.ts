@@ -180,7 +180,10 @@ function ec2Answer(fake: FakeEc2, action: string, form: URLSearchParams): Wire {
     return { instanceSet: items };
   }
   const actions: Readonly<Record<string, (region: FakeRegion, request: never) => Wire>> = {
-    ...{ ...instanceActions, ...networkActions, ...routeActions, ...volumeActions },
+    ...instanceActions,
+    ...networkActions,
+    ...routeActions,
+    ...volumeActions,
   };
   const run = actions[action];
   if (run === undefined) throw new AwsFault('InvalidAction', `The action ${action} is not valid`);

@@ -47,8 +47,13 @@ type Action = (region: FakeRegion, request: Request) => Wire;
 
 const arnPrefix = 'arn:aws:elasticloadbalancing:eu-west-1:123456789012';
 const healthFields = [
-  ...['HealthCheckProtocol', 'HealthCheckPort', 'HealthCheckPath', 'HealthCheckIntervalSeconds'],
-  ...['HealthCheckTimeoutSeconds', 'HealthyThresholdCount', 'UnhealthyThresholdCount'],
+  'HealthCheckProtocol',
+  'HealthCheckPort',
+  'HealthCheckPath',
+  'HealthCheckIntervalSeconds',
+  'HealthCheckTimeoutSeconds',
+  'HealthyThresholdCount',
+  'UnhealthyThresholdCount',
 ] as const;
 const nothing = 'The specified load balancer does not exist.';
 
@@ -62,7 +67,11 @@ export const elbV2Actions: Readonly<Record<string, Action>> = {
     const id = newHex(region);
     const arn = `${arnPrefix}:loadbalancer/${Type === 'network' ? 'net' : 'app'}/${name}/${id}`;
     const balancer: FakeNetworkBalancer = {
-      ...{ arn, name, places, type: Type, groups: realGroups(region, request.SecurityGroups) },
+      arn,
+      name,
+      places,
+      type: Type,
+      groups: realGroups(region, request.SecurityGroups),
       hostname: `${name}-${id}.elb.eu-west-1.amazonaws.com`,
       scheme: request.Scheme ?? 'internet-facing',
       vpcId: region.subnets.get(places[0]?.SubnetId ?? '')?.vpcId ?? '',
@@ -139,7 +148,12 @@ export const elbV2Actions: Readonly<Record<string, Action>> = {
     }
     const arn = `${balancer.replace(':loadbalancer/', ':listener/')}/${newHex(region)}`;
     const listener: FakeListener = {
-      ...{ arn, balancer, port, protocol, group: forwardedTo(region, balancer, request), policy: request.SslPolicy },
+      arn,
+      balancer,
+      port,
+      protocol,
+      group: forwardedTo(region, balancer, request),
+      policy: request.SslPolicy,
       certificates: (request.Certificates ?? []).map(({ CertificateArn }) => CertificateArn),
       tags: tagsIn(request.Tags),
     };
@@ -171,11 +185,17 @@ export const elbV2Actions: Readonly<Record<string, Action>> = {
     }
     const arn = `${arnPrefix}:targetgroup/${name}/${newHex(region)}`;
     const group: FakeTargetGroup = {
-      ...{ arn, name, given: { Protocol, Port, VpcId, TargetType, IpAddressType: request.IpAddressType ?? 'ipv4' } },
+      arn,
+      name,
+      given: { Protocol, Port, VpcId, TargetType, IpAddressType: request.IpAddressType ?? 'ipv4' },
       health: checked({
-        ...{ HealthCheckProtocol: 'TCP', HealthCheckPort: 'traffic-port', HealthCheckIntervalSeconds: '30' },
+        HealthCheckProtocol: 'TCP',
+        HealthCheckPort: 'traffic-port',
+        HealthCheckIntervalSeconds: '30',
         HealthCheckTimeoutSeconds: request.HealthCheckProtocol === 'HTTP' ? '6' : '10',
-        ...{ HealthyThresholdCount: '5', UnhealthyThresholdCount: '2', ...healthIn(request) },
+        HealthyThresholdCount: '5',
+        UnhealthyThresholdCount: '2',
+        ...healthIn(request),
       }),
       targets: new Map(),
       attributes: new Map([
@@ -345,22 +365,35 @@ function realGroups({ groups }: FakeRegion, ids: readonly string[] = []): readon
 function balancerItem(region: FakeRegion, balancer: FakeNetworkBalancer, state: string): Wire {
   const { arn, name, hostname, scheme, type, vpcId, createdAt, addressType, groups } = balancer;
   return {
-    ...{ LoadBalancerArn: arn, LoadBalancerName: name, DNSName: hostname, Scheme: scheme, Type: type, VpcId: vpcId },
-    ...{ State: { Code: state }, CreatedTime: createdAt, IpAddressType: addressType, SecurityGroups: groups },
+    LoadBalancerArn: arn,
+    LoadBalancerName: name,
+    DNSName: hostname,
+    Scheme: scheme,
+    Type: type,
+    VpcId: vpcId,
+    State: { Code: state },
+    CreatedTime: createdAt,
+    IpAddressType: addressType,
+    SecurityGroups: groups,
     AvailabilityZones: zoneItems(region, balancer),
   };
 }
 
 function zoneItems({ subnets }: FakeRegion, { places }: FakeNetworkBalancer): Wire[] {
   return places.map(({ SubnetId, ...address }) => ({
-    ...{ SubnetId, ZoneName: subnets.get(SubnetId)?.zone },
+    SubnetId,
+    ZoneName: subnets.get(SubnetId)?.zone,
     LoadBalancerAddresses: Object.keys(address).length > 0 ? [{ ...address }] : [],
   }));
 }
 
 function listenerItem({ arn, balancer, port, protocol, group, certificates, policy }: FakeListener): Wire {
   return {
-    ...{ ListenerArn: arn, LoadBalancerArn: balancer, Port: port, Protocol: protocol, SslPolicy: policy },
+    ListenerArn: arn,
+    LoadBalancerArn: balancer,
+    Port: port,
+    Protocol: protocol,
+    SslPolicy: policy,
     DefaultActions: [{ Type: 'forward', TargetGroupArn: group }],
     Certificates: certificates.map((CertificateArn) => ({ CertificateArn })),
   };

@@ -86,14 +86,20 @@ function instanceItem(instance: FakeInstance): Wire {
   return {
     instanceId: instance.id,
     instanceState: state === undefined ? undefined : { code: 16, name: state },
-    ...{ privateDnsName: instance.privateDnsName, dnsName: instance.publicDnsName, instanceType: instance.type },
+    privateDnsName: instance.privateDnsName,
+    dnsName: instance.publicDnsName,
+    instanceType: instance.type,
     placement: { availabilityZone: instance.zone, tenancy: 'default' },
-    ...{ ipAddress: instance.publicIp, vpcId: instance.vpcId, sourceDestCheck: instance.sourceDestCheck ?? true },
+    ipAddress: instance.publicIp,
+    vpcId: instance.vpcId,
+    sourceDestCheck: instance.sourceDestCheck ?? true,
     privateIpAddress: interfaces[0]?.privateIps[0],
     groupSet: groups.map((groupId) => ({ groupId })),
     tagSet: Object.entries(tags).map(([key, value]) => ({ key, value })),
     networkInterfaceSet: interfaces.map((one) => ({
-      ...{ networkInterfaceId: one.id, status: one.status ?? 'in-use', sourceDestCheck: one.sourceDestCheck ?? true },
+      networkInterfaceId: one.id,
+      status: one.status ?? 'in-use',
+      sourceDestCheck: one.sourceDestCheck ?? true,
       privateIpAddressesSet: one.privateIps.map((privateIpAddress) => ({ privateIpAddress })),
       ipv6AddressesSet: (one.ipv6 ?? []).map((ipv6Address) => ({ ipv6Address })),
       attachment:

@@ -194,7 +194,11 @@ function rulesIn(region: FakeRegion, permissions: readonly Permission[] = []): F
       ...Groups.map(({ GroupId, Description }) => [GroupId, Description] as const),
       ...PrefixListIds.map(({ PrefixListId, Description }) => [PrefixListId, Description] as const),
     ].map(([source, description]) => ({
-      ...{ protocol: IpProtocol, fromPort: FromPort, toPort: ToPort, source, description },
+      protocol: IpProtocol,
+      fromPort: FromPort,
+      toPort: ToPort,
+      source,
+      description,
     }));
   });
 }
@@ -229,7 +233,9 @@ function groupItem({ id, name, description, vpcId, tags, ingress }: FakeSecurity
         .map(({ source, description }): Wire => ({ [field]: source, description }));
     const isRange = (source: string) => !/^(sg|pl)-/.test(source);
     return {
-      ...{ ipProtocol: protocol, fromPort, toPort },
+      ipProtocol: protocol,
+      fromPort,
+      toPort,
       groups: of((source) => source.startsWith('sg-'), 'groupId'),
       prefixListIds: of((source) => source.startsWith('pl-'), 'prefixListId'),
       ipRanges: of((source) => isRange(source) && !source.includes(':'), 'cidrIp'),
@@ -237,8 +243,12 @@ function groupItem({ id, name, description, vpcId, tags, ingress }: FakeSecurity
     };
   });
   return {
-    ...{ groupId: id, groupName: name, groupDescription: description, vpcId },
-    ...{ ipPermissions: permissions, tagSet: tagItems(tags) },
+    groupId: id,
+    groupName: name,
+    groupDescription: description,
+    vpcId,
+    ipPermissions: permissions,
+    tagSet: tagItems(tags),
   };
 }
 

@@ -114,12 +114,18 @@ function tableItem({ instances }: FakeRegion, { id, vpcId = defaultVpc, tags, su
     const dead = instance !== undefined && state !== 'running' && state !== 'pending';
     const family = destination.includes(':') ? 'destinationIpv6CidrBlock' : 'destinationCidrBlock';
     return {
-      ...{ [family]: destination, ...target, ...(interfaceId && { networkInterfaceId: interfaceId }) },
-      ...{ gatewayId: gateway, origin: 'CreateRoute', state: dead ? 'blackhole' : 'active' },
+      [family]: destination,
+      ...target,
+      ...(interfaceId && { networkInterfaceId: interfaceId }),
+      gatewayId: gateway,
+      origin: 'CreateRoute',
+      state: dead ? 'blackhole' : 'active',
     };
   });
   return {
-    ...{ routeTableId: id, vpcId, routeSet: items },
+    routeTableId: id,
+    vpcId,
+    routeSet: items,
     associationSet: [...(subnets ?? [])].map((subnetId) => ({ routeTableId: id, subnetId, main: false })),
     tagSet: Object.entries(tags).map(([key, value]) => ({ key, value })),
   };

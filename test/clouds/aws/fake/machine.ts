@@ -29,7 +29,11 @@ import { createFakeAws, type FakeBalancer } from './fake-aws.ts';
 import { clusterTag, group, rule } from './network-facts.ts';
 
 export const subnets = ['a', 'b'].map((letter) => ({
-  ...{ id: `subnet-${letter}`, zone: `eu-west-1${letter}`, cidrs: ['10.0.0.0/24'], ipv6Cidrs: [], public: true },
+  id: `subnet-${letter}`,
+  zone: `eu-west-1${letter}`,
+  cidrs: ['10.0.0.0/24'],
+  ipv6Cidrs: [],
+  public: true,
   tags: clusterTag,
 }));
 export const owner = { cluster: 'uid-c', service: 'uid-s' };
@@ -61,11 +65,24 @@ export function port(number: number, nodePort = 30_000 + number): DesiredPort {
 
 export function desired(fields: Partial<DesiredLoadBalancer> = {}): DesiredLoadBalancer {
   return {
-    ...{ owner, service: 'default/web', clusterName: 'kubernetes', name: balancerName, families: ['IPv4'] },
-    ...{ ports: [port(80)], sourceRanges: [], sessionAffinity: undefined, trafficPolicy: 'Cluster' },
-    ...{ members: [member(1), member(2)], healthCheck: { port: 10256, path: '/healthz' }, address: undefined },
-    ...{ attach: undefined, annotations: {}, mayChangeAddress: false, clusterWideConsent: false },
-    ...{ mayKeepAddress: true, retain: false },
+    owner,
+    service: 'default/web',
+    clusterName: 'kubernetes',
+    name: balancerName,
+    families: ['IPv4'],
+    ports: [port(80)],
+    sourceRanges: [],
+    sessionAffinity: undefined,
+    trafficPolicy: 'Cluster',
+    members: [member(1), member(2)],
+    healthCheck: { port: 10256, path: '/healthz' },
+    address: undefined,
+    attach: undefined,
+    annotations: {},
+    mayChangeAddress: false,
+    clusterWideConsent: false,
+    mayKeepAddress: true,
+    retain: false,
     ...fields,
   };
 }
@@ -123,9 +140,15 @@ export function machine(options: MachineOptions = {}) {
 
   function open(operator = allowed) {
     const parts = {
-      ...{ context: { clock } as never, config: { ...config, vpc: 'vpc-1' } as never, region, allowedGroups: operator },
-      ...{ ec2: aws.calls as never, elb: () => aws.calls, elbv2: () => aws.network },
-      ...{ cluster: async () => clusterTagsOf('c1', false), self: async () => undefined },
+      context: { clock } as never,
+      config: { ...config, vpc: 'vpc-1' } as never,
+      region,
+      allowedGroups: operator,
+      ec2: aws.calls as never,
+      elb: () => aws.calls,
+      elbv2: () => aws.network,
+      cluster: async () => clusterTagsOf('c1', false),
+      self: async () => undefined,
     };
     const { driver, reads } = createLoadBalancers(parts as never);
     return { balancers: createEngineLoadBalancers({ driver, cloud: 'aws', clock }), reads };
@@ -169,7 +192,8 @@ export function machine(options: MachineOptions = {}) {
   }
 
   return {
-    ...{ aws, clock },
+    aws,
+    clock,
     get balancers() {
       return process.balancers;
     },
@@ -203,8 +227,12 @@ export function machine(options: MachineOptions = {}) {
       const hostname = `${balancerName}-0.eu-west-1.elb.amazonaws.com`;
       const Listener = { LoadBalancerPort: 80, Protocol: 'TCP', InstancePort: 30_080, InstanceProtocol: 'TCP' };
       const description = {
-        ...{ LoadBalancerName: balancerName, DNSName: hostname, Scheme: 'internet-facing', SecurityGroups: groups },
-        ...{ Subnets: ['subnet-a', 'subnet-b'], Policies: { OtherPolicies: [] } },
+        LoadBalancerName: balancerName,
+        DNSName: hostname,
+        Scheme: 'internet-facing',
+        SecurityGroups: groups,
+        Subnets: ['subnet-a', 'subnet-b'],
+        Policies: { OtherPolicies: [] },
         Instances: [{ InstanceId: 'i-1' }, { InstanceId: 'i-2' }],
         ListenerDescriptions: [{ Listener, PolicyNames: [] }],
         HealthCheck: { Target: 'TCP:30080', Interval: 10, Timeout: 5, HealthyThreshold: 2, UnhealthyThreshold: 6 },

@@ -94,6 +94,10 @@ export function openHarness(): OpenHarness {
     get ec2() {
       return ec2;
     },
-    ...{ opened, setEnv, open, openCloud, scopeOf },
+    opened,
+    setEnv,
+    open,
+    openCloud,
+    scopeOf,
   };
 }

@@ -81,8 +81,12 @@ export function createFakeLogin(clock: Clock): FakeLogin {
   }
 
   const login: FakeLogin = {
-    ...{ secret: application.secret, federated: application.federated, certificate: undefined, lifetime: 3599 },
-    ...{ identities: new Set(), issued: 0 },
+    secret: application.secret,
+    federated: application.federated,
+    certificate: undefined,
+    lifetime: 3599,
+    identities: new Set(),
+    issued: 0,
     answer(call) {
       const { path, origin, text, method } = call;
       if (path === '/metadata/endpoints') return { status: 200, body: endpointsAt(origin) };

@@ -61,8 +61,18 @@ export function addVm(inventory: FakeInventory, ownName: string, options: VmOpti
   const hash = createHash('sha256').update(`vm ${number}`).digest('hex');
   const vmId = hash.replace(/^(.{8})(.{4}).(.{3}).(.{3})(.{12}).*$/, '$1-$2-4$3-8$4-$5');
   const vm: FakeVm = {
-    ...{ id, group, name, set, instanceId, vmId, computerName, size: 'Standard_D2s_v5', power: 'running' },
-    ...{ provisioning: 'Succeeded', zones: zone === '' ? undefined : [zone], faultDomain: zone === '' ? 1 : undefined },
+    id,
+    group,
+    name,
+    set,
+    instanceId,
+    vmId,
+    computerName,
+    size: 'Standard_D2s_v5',
+    power: 'running',
+    provisioning: 'Succeeded',
+    zones: zone === '' ? undefined : [zone],
+    faultDomain: zone === '' ? 1 : undefined,
     interfaces: Array.from({ length: options.interfaces ?? 1 }, (_, at) =>
       interfaceOf(inventory, {
         ...options,
@@ -104,7 +114,10 @@ function interfaceOf(inventory: FakeInventory, parts: InterfaceParts): FakeInter
       inventory.publicAddresses.set(publicId.toLowerCase(), { id: publicId, name: publicName, address, family });
     }
     return {
-      ...{ name: configuration, primary: index === 0, family, publicId: isPublic ? publicId : undefined },
+      name: configuration,
+      primary: index === 0,
+      family,
+      publicId: isPublic ? publicId : undefined,
       address: family === 'IPv4' ? `10.${at}.${high}.${low}` : `fd00:${at + 1}::${number.toString(16)}`,
       pools: at > 0 ? [] : (parts.set?.pools ?? []).filter((id) => id.endsWith('-IPv6') === (family === 'IPv6')),
     };

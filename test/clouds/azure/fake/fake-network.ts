@@ -85,7 +85,10 @@ export function createFakeNetwork({ clock, start, membersOf, leftBy }: FakeNetwo
         ? {}
         : {
             [list]: partsOf(body, list).map((part) => ({
-              ...{ ...part, id: `${id}/${list}/${part.name}`, etag, type: `Microsoft.Network/${type}/${list}` },
+              ...part,
+              id: `${id}/${list}/${part.name}`,
+              etag,
+              type: `Microsoft.Network/${type}/${list}`,
               properties: { provisioningState: 'Succeeded', ...part.properties, ...more(part) },
             })),
           };
@@ -108,15 +111,19 @@ export function createFakeNetwork({ clock, start, membersOf, leftBy }: FakeNetwo
     if (type === 'networkSecurityGroups')
       return { ...body, ...own, properties: { ...properties, ...state, ...filled('securityRules') } };
     return {
-      ...{ ...body, ...own },
+      ...body,
+      ...own,
       properties: {
-        ...{ ...properties, ...state, resourceGuid: '11111111-2222-4333-8444-000000000000' },
+        ...properties,
+        ...state,
+        resourceGuid: '11111111-2222-4333-8444-000000000000',
         ...filled('frontendIPConfigurations', users('frontendIPConfiguration', 'frontendIPConfigurations')),
         ...filled('backendAddressPools', (part) => ({
           ...users('backendAddressPool', 'backendAddressPools')(part),
           ...members(part),
         })),
-        ...{ ...filled('loadBalancingRules'), ...filled('probes', users('probe', 'probes')) },
+        ...filled('loadBalancingRules'),
+        ...filled('probes', users('probe', 'probes')),
         ...filled('outboundRules'),
       },
     };
@@ -327,7 +334,10 @@ export function createFakeNetwork({ clock, start, membersOf, leftBy }: FakeNetwo
   }
 
   const fake: FakeNetwork = {
-    ...{ resources, maxAddresses: 1000, maxRules: 1500, json },
+    resources,
+    maxAddresses: 1000,
+    maxRules: 1500,
+    json,
     answer(call, group, [kind = '', name, below = '', part]) {
       if (/^virtualnetworks$/i.test(kind) && part !== undefined) {
         const properties = { addressPrefix: '10.240.0.0/24', provisioningState: 'Succeeded' };

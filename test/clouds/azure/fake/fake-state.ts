@@ -93,9 +93,13 @@ export const subnetOf = (network: string) =>
 function configurationJson(configuration: FakeConfiguration, id: string): Json {
   const { name, primary, family, address, publicId, network = 'v', pools = [] } = configuration;
   return {
-    ...{ name, id: `${id}/ipConfigurations/${name}` },
+    name,
+    id: `${id}/ipConfigurations/${name}`,
     properties: {
-      ...{ provisioningState: 'Succeeded', privateIPAddress: address, privateIPAllocationMethod: 'Dynamic', primary },
+      provisioningState: 'Succeeded',
+      privateIPAddress: address,
+      privateIPAllocationMethod: 'Dynamic',
+      primary,
       privateIPAddressVersion: family,
       subnet: { id: subnetOf(network) },
       ...(publicId === undefined ? {} : { publicIPAddress: { id: publicId } }),
@@ -113,12 +117,15 @@ export function profileJson(interfaces: readonly Pick<FakeInterface, 'name' | 'p
     networkInterfaceConfigurations: interfaces.map(({ name, primary, configurations }) => ({
       name,
       properties: {
-        ...{ primary, enableIPForwarding: true },
+        primary,
+        enableIPForwarding: true,
         ipConfigurations: configurations.map(
           ({ name: own, primary: isPrimary, family, pools = [], network = 'v' }) => ({
             name: own,
             properties: {
-              ...{ primary: isPrimary, privateIPAddressVersion: family, subnet: { id: subnetOf(network) } },
+              primary: isPrimary,
+              privateIPAddressVersion: family,
+              subnet: { id: subnetOf(network) },
               ...poolsJson(pools),
             },
           }),
@@ -130,9 +137,16 @@ export function profileJson(interfaces: readonly Pick<FakeInterface, 'name' | 'p
 
 export function interfaceJson({ id, name, primary, configurations, version }: FakeInterface, vm: FakeVm): Json {
   return {
-    ...{ name, id, etag: etagOf(version), type: 'Microsoft.Network/networkInterfaces', location },
+    name,
+    id,
+    etag: etagOf(version),
+    type: 'Microsoft.Network/networkInterfaces',
+    location,
     properties: {
-      ...{ provisioningState: 'Succeeded', primary, enableIPForwarding: true, virtualMachine: { id: vm.id } },
+      provisioningState: 'Succeeded',
+      primary,
+      enableIPForwarding: true,
+      virtualMachine: { id: vm.id },
       networkSecurityGroup: { id: subnetOf('').replace(/virtualNetworks.*$/, 'networkSecurityGroups/nodes') },
       ipConfigurations: configurations.map((one) => configurationJson(one, id)),
     },
@@ -141,9 +155,15 @@ export function interfaceJson({ id, name, primary, configurations, version }: Fa
 
 export function publicAddressJson({ id, name, address, family }: FakePublicAddress): Json {
   return {
-    ...{ name, id, etag: 'W/"1"', location, sku: { name: 'Standard', tier: 'Regional' } },
+    name,
+    id,
+    etag: 'W/"1"',
+    location,
+    sku: { name: 'Standard', tier: 'Regional' },
     properties: {
-      ...{ provisioningState: 'Succeeded', publicIPAddressVersion: family, publicIPAllocationMethod: 'Static' },
+      provisioningState: 'Succeeded',
+      publicIPAddressVersion: family,
+      publicIPAllocationMethod: 'Static',
       ...(address === undefined ? {} : { ipAddress: address }),
     },
   };
@@ -154,13 +174,18 @@ export function vmJson(vm: FakeVm, withView: boolean): Json {
   const { id, name, set, instanceId, zones } = vm;
   const uniform = instanceId !== undefined;
   return {
-    ...{ id, name, location, tags: vm.tags ?? {} },
+    id,
+    name,
+    location,
+    tags: vm.tags ?? {},
     ...(zones === undefined ? {} : { zones }),
     ...(uniform ? { instanceId, sku: { name: vm.size, tier: 'Standard' } } : {}),
     ...(uniform ? { etag: etagOf(vm.interfaces[0]!.version) } : {}),
     type: `Microsoft.Compute/${uniform ? 'virtualMachineScaleSets/' : ''}virtualMachines`,
     properties: {
-      ...{ vmId: vm.vmId, provisioningState: vm.provisioning, timeCreated: vm.created ?? '2020-01-01T00:00:00Z' },
+      vmId: vm.vmId,
+      provisioningState: vm.provisioning,
+      timeCreated: vm.created ?? '2020-01-01T00:00:00Z',
       ...(set !== undefined && !uniform ? { virtualMachineScaleSet: { id: set.id } } : {}),
       hardwareProfile: uniform ? {} : { vmSize: vm.size },
       osProfile: { computerName: vm.computerName, adminUsername: 'azureuser' },
@@ -188,21 +213,25 @@ export function viewJson({ power, provisioning, faultDomain, maintenance }: Fake
 
 export function setJson({ id, name, mode, prefix, pools, version }: FakeSet): Json {
   const configurations = (['IPv4', 'IPv6'] as const).map((family, at) => ({
-    ...{ name: `ipconfig${at + 1}`, primary: at === 0, family, address: '', publicId: undefined },
+    name: `ipconfig${at + 1}`,
+    primary: at === 0,
+    family,
+    address: '',
+    publicId: undefined,
     pools: pools.filter((id) => id.endsWith('-IPv6') === (family === 'IPv6')),
   }));
   const model = { name: 'nic-0', primary: true, configurations };
   return {
-    ...{
-      id,
-      etag: etagOf(version),
-      name,
-      location,
-      type: 'Microsoft.Compute/virtualMachineScaleSets',
-      sku: { name: 'Standard_D2s_v5', capacity: 1 },
-    },
+    id,
+    etag: etagOf(version),
+    name,
+    location,
+    type: 'Microsoft.Compute/virtualMachineScaleSets',
+    sku: { name: 'Standard_D2s_v5', capacity: 1 },
     properties: {
-      ...{ orchestrationMode: mode, provisioningState: 'Succeeded', uniqueId: 'b1c1a7f4-0a1b-4c2d-8e3f-000000000001' },
+      orchestrationMode: mode,
+      provisioningState: 'Succeeded',
+      uniqueId: 'b1c1a7f4-0a1b-4c2d-8e3f-000000000001',
       virtualMachineProfile: { osProfile: { computerNamePrefix: prefix }, networkProfile: profileJson([model]) },
     },
   };
@@ -212,11 +241,20 @@ export function tableJson(table: FakeTable): Json {
   const { id, name, version, routes, tags, properties, operation, failed } = table;
   const provisioningState = operation !== undefined ? 'Updating' : failed ? 'Failed' : 'Succeeded';
   return {
-    ...{ name, id, etag: etagOf(version), type: 'Microsoft.Network/routeTables', location, tags },
+    name,
+    id,
+    etag: etagOf(version),
+    type: 'Microsoft.Network/routeTables',
+    location,
+    tags,
     properties: {
-      ...{ provisioningState, disableBgpRoutePropagation: false, ...properties },
+      provisioningState,
+      disableBgpRoutePropagation: false,
+      ...properties,
       routes: routes.map((route) => ({
-        ...{ id: `${id}/routes/${route['name']}`, etag: etagOf(version), type: 'Microsoft.Network/routeTables/routes' },
+        id: `${id}/routes/${route['name']}`,
+        etag: etagOf(version),
+        type: 'Microsoft.Network/routeTables/routes',
         ...route,
         properties: { provisioningState: 'Succeeded', ...(route['properties'] as Json) },
       })),

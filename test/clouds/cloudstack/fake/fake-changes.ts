@@ -58,9 +58,14 @@ function tagged(fake: FakeAccount, command: Command) {
 function open(command: Command, place: string, all: Map<string, FakeOpening>): Begun {
   const { params } = command;
   const opening: FakeOpening = {
-    ...{ id: randomUUID(), place, protocol: params.get('protocol')!, state: 'Active' },
-    ...{ first: numberIn(command, 'startport'), last: numberIn(command, 'endport') },
-    ...{ cidrs: listIn(command, 'cidrlist'), reason: params.get('reason') ?? '' },
+    id: randomUUID(),
+    place,
+    protocol: params.get('protocol')!,
+    state: 'Active',
+    first: numberIn(command, 'startport'),
+    last: numberIn(command, 'endport'),
+    cidrs: listIn(command, 'cidrlist'),
+    reason: params.get('reason') ?? '',
   };
   const isSame = (other: FakeOpening) =>
     other.place === place &&
@@ -150,14 +155,17 @@ export const changes: Readonly<Record<string, (fake: FakeAccount, command: Comma
       throw invalid(`LB service is not supported in network ${network}`);
     if (address.state !== 'Allocated') throw invalid(`ip ${address.ip} is not allocated yet`);
     const rule: FakeRule = {
-      ...{ id: randomUUID(), name: params.get('name')!, algorithm: params.get('algorithm')!, network, state: 'Add' },
-      ...{
-        protocol: params.get('protocol') ?? 'tcp',
-        address: address.id,
-        cidrs: listIn(command, 'cidrlist'),
-        vms: [],
-      },
-      ...{ publicPort: numberIn(command, 'publicport'), privatePort: numberIn(command, 'privateport') },
+      id: randomUUID(),
+      name: params.get('name')!,
+      algorithm: params.get('algorithm')!,
+      network,
+      state: 'Add',
+      protocol: params.get('protocol') ?? 'tcp',
+      address: address.id,
+      cidrs: listIn(command, 'cidrlist'),
+      vms: [],
+      publicPort: numberIn(command, 'publicport'),
+      privatePort: numberIn(command, 'privateport'),
     };
     if (rule.protocol === 'udp' && !fake.takesUdp) throw invalid('LB service provider cannot support this rule');
     for (const other of fake.rules.values())

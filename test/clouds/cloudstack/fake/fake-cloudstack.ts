@@ -54,9 +54,14 @@ export function createFakeCloudStack(clock: Clock): FakeAccount {
     if (job === undefined) throw noEntity('queryAsyncJobResult', 'jobid', id);
     const { outcome } = job;
     return {
-      ...{ accountid: fake.account, userid: '27f2484f-5fe0-11ea-9a56-1e006800018c', jobid: id, jobprocstatus: 0 },
-      ...{ cmd: `org.apache.cloudstack.api.command.user.${job.command}Cmd`, created: '2021-10-04T04:37:08+0000' },
-      ...{ jobstatus: outcome?.status ?? 0, jobresultcode: outcome?.status === 2 ? 530 : 0 },
+      accountid: fake.account,
+      userid: '27f2484f-5fe0-11ea-9a56-1e006800018c',
+      jobid: id,
+      jobprocstatus: 0,
+      cmd: `org.apache.cloudstack.api.command.user.${job.command}Cmd`,
+      created: '2021-10-04T04:37:08+0000',
+      jobstatus: outcome?.status ?? 0,
+      jobresultcode: outcome?.status === 2 ? 530 : 0,
       ...(outcome !== undefined && { jobresulttype: 'object', jobresult: outcome.result }),
     };
   }
@@ -94,23 +99,24 @@ export function createFakeCloudStack(clock: Clock): FakeAccount {
   }
 
   const fake: FakeAccount = {
-    ...{
-      commands: [],
-      vms: new Map(),
-      networks: new Map(),
-      addresses: new Map(),
-      rules: new Map(),
-      policies: new Map(),
-    },
-    ...{ firewall: new Map(), acls: new Map(), jobs: new Map(), forbidden: new Set(), fault: undefined, answer },
-    ...{
-      account: '27ef5ba2-5fe0-11ea-9a56-1e006800018c',
-      project: undefined,
-      jobMs: 1000,
-      maxAddresses: 20,
-      takesUdp: false,
-      emptyTagValueIsAny: false,
-    },
+    commands: [],
+    vms: new Map(),
+    networks: new Map(),
+    addresses: new Map(),
+    rules: new Map(),
+    policies: new Map(),
+    firewall: new Map(),
+    acls: new Map(),
+    jobs: new Map(),
+    forbidden: new Set(),
+    fault: undefined,
+    answer,
+    account: '27ef5ba2-5fe0-11ea-9a56-1e006800018c',
+    project: undefined,
+    jobMs: 1000,
+    maxAddresses: 20,
+    takesUdp: false,
+    emptyTagValueIsAny: false,
     http: httpOf(answer),
     addVm(name, network = fake.network.id) {
       const fields = { name, state: 'Running', zone: 'SimZone1', offering: 'Small Instance', networks: [network] };
@@ -130,8 +136,15 @@ export function createFakeCloudStack(clock: Clock): FakeAccount {
       made += 1;
       const allocatedAt = new Date(clock.now()).toISOString().replace(/\.\d+Z$/, '+0000');
       const address = {
-        ...{ id: randomUUID(), ip: `203.0.113.${made % 250}`, state: 'Allocated' as const, network: fake.network.id },
-        ...{ vpc: undefined, tags: {}, allocatedAt, isSourceNat: false, ...more },
+        id: randomUUID(),
+        ip: `203.0.113.${made % 250}`,
+        state: 'Allocated' as const,
+        network: fake.network.id,
+        vpc: undefined,
+        tags: {},
+        allocatedAt,
+        isSourceNat: false,
+        ...more,
       };
       fake.addresses.set(address.id, address);
       return address;

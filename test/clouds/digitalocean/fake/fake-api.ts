@@ -1,14 +1,13 @@
 import type { FakeAnswer, FakeCall, Json } from '../../fake-http.ts';
 
 const ids: Readonly<Record<number, string>> = {
-  ...{
-    401: 'unauthorized',
-    403: 'forbidden',
-    404: 'not_found',
-    405: 'method_not_allowed',
-    422: 'unprocessable_entity',
-  },
-  ...{ 429: 'too_many_requests', 500: 'server_error' },
+  401: 'unauthorized',
+  403: 'forbidden',
+  404: 'not_found',
+  405: 'method_not_allowed',
+  422: 'unprocessable_entity',
+  429: 'too_many_requests',
+  500: 'server_error',
 };
 
 /** An error answer of the API. */

@@ -6,14 +6,29 @@ import { showRegion } from './fake-droplets.ts';
 
 const path = /^[A-Za-z0-9][A-Za-z0-9.-]{0,254}$/;
 const healthCheck = {
-  ...{ protocol: 'http', port: 80, path: '/', check_interval_seconds: 10, response_timeout_seconds: 5 },
-  ...{ healthy_threshold: 5, unhealthy_threshold: 3 },
+  protocol: 'http',
+  port: 80,
+  path: '/',
+  check_interval_seconds: 10,
+  response_timeout_seconds: 5,
+  healthy_threshold: 5,
+  unhealthy_threshold: 3,
 };
 const defaults = {
-  ...{ type: 'REGIONAL', network: 'EXTERNAL', network_stack: 'IPV4', size_unit: 1, algorithm: 'round_robin' },
-  ...{ redirect_http_to_https: false, enable_proxy_protocol: false, enable_backend_keepalive: false },
-  ...{ disable_lets_encrypt_dns_records: false, http_idle_timeout_seconds: 60, sticky_sessions: { type: 'none' } },
-  ...{ firewall: { allow: [], deny: [] }, tag: '', project_id: '6929eef6-4e45-11ed-bdc3-0242ac120002' },
+  type: 'REGIONAL',
+  network: 'EXTERNAL',
+  network_stack: 'IPV4',
+  size_unit: 1,
+  algorithm: 'round_robin',
+  redirect_http_to_https: false,
+  enable_proxy_protocol: false,
+  enable_backend_keepalive: false,
+  disable_lets_encrypt_dns_records: false,
+  http_idle_timeout_seconds: 60,
+  sticky_sessions: { type: 'none' },
+  firewall: { allow: [], deny: [] },
+  tag: '',
+  project_id: '6929eef6-4e45-11ed-bdc3-0242ac120002',
 };
 /** What the former sizes are, and are shown as. */
 const units: Readonly<Record<string, number>> = { 'lb-small': 1, 'lb-medium': 3, 'lb-large': 6 };
@@ -45,7 +60,11 @@ function read(account: FakeAccount, body: Json, id: string, region: string): Fak
     if (account.droplets.get(droplet)?.region !== region) throw invalid(`droplet ids are invalid`);
   const rest = Object.fromEntries(Object.entries(body).filter(([key]) => !['region', 'tags', 'ip'].includes(key)));
   return {
-    ...{ ...defaults, vpc_uuid: account.vpc, ...rest, name, droplet_ids: droplets },
+    ...defaults,
+    vpc_uuid: account.vpc,
+    ...rest,
+    name,
+    droplet_ids: droplets,
     ...(typeof body['size'] === 'string' && { size: undefined, size_unit: units[body['size']] }),
     health_check: { ...healthCheck, ...(body['health_check'] as Json | undefined) },
     forwarding_rules: (rules as readonly Json[]).map((rule) => ({
@@ -63,14 +82,18 @@ export function createBalancer(account: FakeAccount, { body }: FakeCall): FakeAn
   const number = account.nextId();
   const now = account.now();
   const one: FakeBalancer = {
-    ...{ id, createdAt: new Date(now).toISOString(), region: body['region'], status: 'new' },
+    id,
+    createdAt: new Date(now).toISOString(),
+    region: body['region'],
+    status: 'new',
     wire: read(account, body, id, body['region']),
     tags: (body['tags'] ?? []) as string[],
     address: {
       ip: typeof body['ip'] === 'string' ? body['ip'] : `203.0.${(number >> 8) % 250}.${number % 250}`,
       ipv6: body['network_stack'] === 'DUALSTACK' ? `2001:db8:1b::${number.toString(16)}` : '',
     },
-    ...{ activeAt: now + account.activeMs, busyUntil: now + account.activeMs },
+    activeAt: now + account.activeMs,
+    busyUntil: now + account.activeMs,
   };
   account.balancers.set(id, one);
   return { status: 202, body: { load_balancer: showBalancer(account, one) } };

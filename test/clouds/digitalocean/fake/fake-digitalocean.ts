@@ -53,7 +53,8 @@ export function createFakeDigitalOcean(clock: Clock): FakeAccount {
   function answer(call: FakeCall): FakeAnswer {
     fake.calls.push(call);
     const headers = {
-      ...{ 'ratelimit-limit': '5000', 'ratelimit-remaining': '4816' },
+      'ratelimit-limit': '5000',
+      'ratelimit-remaining': '4816',
       'ratelimit-reset': String(Math.ceil(clock.now() / 1000) + 600),
     };
     try {
@@ -70,17 +71,35 @@ export function createFakeDigitalOcean(clock: Clock): FakeAccount {
   }
 
   const fake: FakeAccount = {
-    ...{ calls: [], droplets: new Map(), balancers: new Map(), certificates: new Map(), fault: undefined, answer },
-    ...{ vpc: '760e09ef-dc84-11e8-981e-3cfdfeaae000', team: '5df3e300-4a17-4242-b7c2-0ca6c9fc25b7' },
-    ...{ activeMs: 60_000, busyMs: 0, maxBalancers: 50, mayResize: true, isReadOnly: false },
+    calls: [],
+    droplets: new Map(),
+    balancers: new Map(),
+    certificates: new Map(),
+    fault: undefined,
+    answer,
+    vpc: '760e09ef-dc84-11e8-981e-3cfdfeaae000',
+    team: '5df3e300-4a17-4242-b7c2-0ca6c9fc25b7',
+    activeMs: 60_000,
+    busyMs: 0,
+    maxBalancers: 50,
+    mayResize: true,
+    isReadOnly: false,
     nextId: () => ++last,
     now: () => clock.now(),
     show: (balancer) => showBalancer(fake, balancer),
     addDroplet(name, more = {}) {
       const id = fake.nextId();
       const droplet: FakeDroplet = {
-        ...{ id, name, status: 'active', region, isGpu: false, vpc: fake.vpc, size: 's-2vcpu-2gb' },
-        ...{ createdAt: new Date(clock.now()).toISOString(), networks: networksOf(id), ...more },
+        id,
+        name,
+        status: 'active',
+        region,
+        isGpu: false,
+        vpc: fake.vpc,
+        size: 's-2vcpu-2gb',
+        createdAt: new Date(clock.now()).toISOString(),
+        networks: networksOf(id),
+        ...more,
       };
       fake.droplets.set(id, droplet);
       return droplet;
@@ -92,21 +111,39 @@ export function createFakeDigitalOcean(clock: Clock): FakeAccount {
 
 function showAccount(team: string): Json {
   return {
-    ...{ droplet_limit: 25, floating_ip_limit: 3, email: 'sammy@example.com', email_verified: true, status: 'active' },
-    ...{ uuid: 'b6fc48db-d6d9-4156-ace5-f3c78dc9851d', status_message: '', team: { uuid: team, name: 'My Team' } },
+    droplet_limit: 25,
+    floating_ip_limit: 3,
+    email: 'sammy@example.com',
+    email_verified: true,
+    status: 'active',
+    uuid: 'b6fc48db-d6d9-4156-ace5-f3c78dc9851d',
+    status_message: '',
+    team: { uuid: team, name: 'My Team' },
   };
 }
 
 function showCertificate([id, name]: readonly [string, string]): Json {
   return {
-    ...{ id, name, not_after: '2027-02-22T00:23:00Z', sha1_fingerprint: 'dfcc9f57d86bf58e321c2c6c31c7a971be244ac7' },
-    ...{ created_at: '2026-02-08T16:02:37Z', dns_names: ['www.example.com'], state: 'verified', type: 'lets_encrypt' },
+    id,
+    name,
+    not_after: '2027-02-22T00:23:00Z',
+    sha1_fingerprint: 'dfcc9f57d86bf58e321c2c6c31c7a971be244ac7',
+    created_at: '2026-02-08T16:02:37Z',
+    dns_names: ['www.example.com'],
+    state: 'verified',
+    type: 'lets_encrypt',
   };
 }
 
 function showVpc(id: string): Json {
   return {
-    ...{ id, urn: `do:vpc:${id}`, name: 'env.prod-vpc', description: '', region, ip_range: '10.108.0.0/16' },
-    ...{ default: true, created_at: '2026-02-08T16:02:37Z' },
+    id,
+    urn: `do:vpc:${id}`,
+    name: 'env.prod-vpc',
+    description: '',
+    region,
+    ip_range: '10.108.0.0/16',
+    default: true,
+    created_at: '2026-02-08T16:02:37Z',
   };
 }

@@ -4,8 +4,12 @@ import { serviceAccount } from './fake-identity.ts';
 /** A key file of the fake's service account. */
 export function keyFile({ identity, project }: Pick<FakeGce, 'identity' | 'project'>, origin: string): string {
   return JSON.stringify({
-    ...{ type: 'service_account', project_id: project, client_email: serviceAccount, private_key_id: 'key-1' },
-    ...{ private_key: identity.privateKey, token_uri: `${origin}/token` },
+    type: 'service_account',
+    project_id: project,
+    client_email: serviceAccount,
+    private_key_id: 'key-1',
+    private_key: identity.privateKey,
+    token_uri: `${origin}/token`,
   });
 }
 

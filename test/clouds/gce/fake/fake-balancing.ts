@@ -323,7 +323,10 @@ export function createBalancing(parts: FakeBalancingParts): FakeBalancing {
   }
 
   const self: FakeBalancing = {
-    ...{ resources, members, quotas: new Map(), subnets: new Map([['default', { stackType: 'IPV4_ONLY' }]]) },
+    resources,
+    members,
+    quotas: new Map(),
+    subnets: new Map([['default', { stackType: 'IPV4_ONLY' }]]),
     answer({ method, query, text }, scope, [collection = '', name, verb]) {
       if (collection === 'subnetworks' && name === undefined) {
         const items = [...self.subnets].map(([one, subnet]) => ({

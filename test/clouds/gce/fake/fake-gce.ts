@@ -62,7 +62,10 @@ export function createFakeGce(clock: Clock, project = 'proj'): FakeGce {
   const nextId = () => String(++last);
   const operations = createOperations(clock, nextId);
   const balancing = createBalancing({
-    ...{ operations, project, zones, nextId },
+    operations,
+    project,
+    zones,
+    nextId,
     api: () => fake.api,
     isInstance: (path) => standing(path.split('/')[1]!, path.split('/').at(-1)!) !== undefined,
   });
@@ -93,7 +96,9 @@ export function createFakeGce(clock: Clock, project = 'proj'): FakeGce {
     });
     const unreachables = [...fake.unreachable].map((zone) => `projects/${project}/zones/${zone}`);
     return {
-      ...{ kind: 'compute#instanceAggregatedList', items: Object.fromEntries(items), ...page.next },
+      kind: 'compute#instanceAggregatedList',
+      items: Object.fromEntries(items),
+      ...page.next,
       ...(unreachables.length > 0 ? { unreachables } : {}),
     };
   }
@@ -206,37 +211,40 @@ export function createFakeGce(clock: Clock, project = 'proj'): FakeGce {
   }
 
   const fake: FakeGce = {
-    ...{
-      calls: [],
-      identity,
-      operations,
-      balancing,
-      routes: new Map(),
-      disks: [],
-      project,
-      unreachable: new Set(),
-      denied: new Set(),
-      used: new Set(),
-      granted: undefined,
-    },
-    ...{
-      api: 'https://www.googleapis.com/compute/v1',
-      lagMs: 0,
-      maxRoutes: 250,
-      fault: undefined,
-      nextId,
-      vm: standing,
-    },
+    calls: [],
+    identity,
+    operations,
+    balancing,
+    routes: new Map(),
+    disks: [],
+    project,
+    unreachable: new Set(),
+    denied: new Set(),
+    used: new Set(),
+    granted: undefined,
+    api: 'https://www.googleapis.com/compute/v1',
+    lagMs: 0,
+    maxRoutes: 250,
+    fault: undefined,
+    nextId,
+    vm: standing,
     addVm(name, { in: zone = zones[0], ...more } = {}) {
       const id = nextId();
       const number = Number(BigInt(id) % 60_000n);
       const path = `${fake.api}/projects/${project}/zones/${zone}`;
       const wire: Vm = {
-        ...{ kind: 'compute#instance', id, name, zone: path, status: 'RUNNING', canIpForward: true },
-        ...{ machineType: `${path}/machineTypes/e2-standard-4`, selfLink: `${path}/instances/${name}` },
+        kind: 'compute#instance',
+        id,
+        name,
+        zone: path,
+        status: 'RUNNING',
+        canIpForward: true,
+        machineType: `${path}/machineTypes/e2-standard-4`,
+        selfLink: `${path}/instances/${name}`,
         networkInterfaces: [
           {
-            ...{ name: 'nic0', network: `${fake.api}/projects/${project}/global/networks/${network}` },
+            name: 'nic0',
+            network: `${fake.api}/projects/${project}/global/networks/${network}`,
             networkIP: `10.128.${number >> 8}.${number % 256}`,
             accessConfigs: [{ type: 'ONE_TO_ONE_NAT', natIP: `203.0.${number >> 8}.${number % 256}` }],
           },
@@ -275,7 +283,11 @@ export function createFakeGce(clock: Clock, project = 'proj'): FakeGce {
       if (signal?.aborted) throw new HttpFailure('aborted', 'given up');
       const { pathname: path, searchParams: query, host } = new URL(url);
       const { status, ...rest } = await fake.answer({
-        ...{ method, path, query, text: body ?? '', headers: { ...headers, host } },
+        method,
+        path,
+        query,
+        text: body ?? '',
+        headers: { ...headers, host },
       });
       return { status, header: (name) => rest.headers?.[name.toLowerCase()] ?? null, text: textOf(rest.body) };
     },

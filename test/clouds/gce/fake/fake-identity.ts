@@ -70,7 +70,10 @@ export function createIdentity(clock: Clock): FakeIdentity {
   }
 
   const self: FakeIdentity = {
-    ...{ tokens: new Map(), metadata: new Map(), subjectTokens: new Set(), lifeSeconds: 3600 },
+    tokens: new Map(),
+    metadata: new Map(),
+    subjectTokens: new Set(),
+    lifeSeconds: 3600,
     get privateKey() {
       return keys().privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
     },

@@ -37,23 +37,26 @@ export function createOperations(clock: Clock, nextId: () => string): FakeOperat
     const link = `https://www.googleapis.com/compute/v1/${scope}/operations/${name}`;
     const failure = error && {
       error: { errors: [{ code: error.code, message: error.message }] },
-      ...{ httpErrorStatusCode: error.status, httpErrorMessage: 'FAILED' },
+      httpErrorStatusCode: error.status,
+      httpErrorMessage: 'FAILED',
     };
     return {
-      ...{
-        kind: 'compute#operation',
-        id: nextId(),
-        name,
-        operationType: type,
-        selfLink: link,
-        targetLink: target,
-        targetId,
-      },
-      ...{ status: done ? 'DONE' : 'RUNNING', progress: done ? 100 : 0, ...(done ? failure : {}) },
+      kind: 'compute#operation',
+      id: nextId(),
+      name,
+      operationType: type,
+      selfLink: link,
+      targetLink: target,
+      targetId,
+      status: done ? 'DONE' : 'RUNNING',
+      progress: done ? 100 : 0,
+      ...(done ? failure : {}),
     };
   }
   const self: FakeOperations = {
-    ...{ durationMs: 1500, waitMs: 120_000, failNext: undefined },
+    durationMs: 1500,
+    waitMs: 120_000,
+    failNext: undefined,
     start(type, target, effect, targetId) {
       const [startedAt, error] = [clock.now(), self.failNext];
       self.failNext = undefined;

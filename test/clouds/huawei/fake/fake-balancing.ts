@@ -38,8 +38,14 @@ export interface FakeSubnet {
 
 export function emptyBalancing(subnets: readonly FakeSubnet[]): FakeBalancing {
   return {
-    ...{ loadbalancers: new Map(), listeners: new Map(), pools: new Map(), members: new Map() },
-    ...{ healthmonitors: new Map(), ipgroups: new Map(), eips: new Map(), subnets },
+    loadbalancers: new Map(),
+    listeners: new Map(),
+    pools: new Map(),
+    members: new Map(),
+    healthmonitors: new Map(),
+    ipgroups: new Map(),
+    eips: new Map(),
+    subnets,
   };
 }
 

@@ -84,15 +84,29 @@ export function answerEipsV3(fake: FakeProject, [id, action]: readonly string[],
 function shownOf({ balancing, project }: FakeProject, one: FakeEip): Json {
   const balancer = balancing.loadbalancers.get(one.on);
   const vnic = {
-    ...{ private_ip_address: balancer?.['vip_address'], port_id: balancer?.['vip_port_id'] },
-    ...{ device_id: '', device_owner: 'neutron:LOADBALANCERV2', vpc_id: balancer?.['vpc_id'] },
+    private_ip_address: balancer?.['vip_address'],
+    port_id: balancer?.['vip_port_id'],
+    device_id: '',
+    device_owner: 'neutron:LOADBALANCERV2',
+    vpc_id: balancer?.['vpc_id'],
   };
   return {
-    ...{ id: one.id, alias: one.alias, description: one.description, public_ip_address: one.address, ip_version: 4 },
-    ...{ project_id: project, status: one.on === '' ? 'DOWN' : 'ACTIVE', type: 'EIP', enterprise_project_id: '0' },
-    ...{ publicip_pool_name: one.type, created_at: at, updated_at: at, public_border_group: 'center' },
+    id: one.id,
+    alias: one.alias,
+    description: one.description,
+    public_ip_address: one.address,
+    ip_version: 4,
+    project_id: project,
+    status: one.on === '' ? 'DOWN' : 'ACTIVE',
+    type: 'EIP',
+    enterprise_project_id: '0',
+    publicip_pool_name: one.type,
+    created_at: at,
+    updated_at: at,
+    public_border_group: 'center',
     bandwidth: { id: one.id, size: one.bandwidth['size'] ?? 0, share_type: one.bandwidth['share_type'] },
-    ...{ associate_instance_type: one.on === '' ? null : 'ELB', associate_instance_id: one.on === '' ? null : one.on },
+    associate_instance_type: one.on === '' ? null : 'ELB',
+    associate_instance_id: one.on === '' ? null : one.on,
     vnic: balancer === undefined ? null : vnic,
   };
 }
@@ -103,8 +117,16 @@ export function answerSubnets({ balancing }: FakeProject, call: FakeCall): FakeA
   const all = balancing.subnets
     .filter((one) => vpc === null || one.vpc === vpc)
     .map((one) => ({
-      ...{ id: one.id, name: one.name, cidr: one.cidr, vpc_id: one.vpc, neutron_network_id: one.id, description: '' },
-      ...{ neutron_subnet_id: one.neutron, status: 'ACTIVE', dhcp_enable: true, gateway_ip: '192.168.0.1' },
+      id: one.id,
+      name: one.name,
+      cidr: one.cidr,
+      vpc_id: one.vpc,
+      neutron_network_id: one.id,
+      description: '',
+      neutron_subnet_id: one.neutron,
+      status: 'ACTIVE',
+      dhcp_enable: true,
+      gateway_ip: '192.168.0.1',
     }));
   return markerPage('subnets', all, call);
 }

@@ -22,9 +22,24 @@ export function makeShared(fake: FakeProject, body: Json): Json {
   const made = added(fake, String(subnet ?? ''), { ...fields, guaranteed: false });
   const { id, name, description, vip_address, vip_port_id } = made;
   return {
-    ...{ id, name, description, vip_address, vip_port_id, vip_subnet_id: subnet, provider, listeners: [], pools: [] },
-    ...{ tenant_id: fake.project, project_id: fake.project, admin_state_up: true, tags: [], publicips: [] },
-    ...{ operating_status: 'ONLINE', provisioning_status: 'ACTIVE', created_at: at, updated_at: at },
+    id,
+    name,
+    description,
+    vip_address,
+    vip_port_id,
+    vip_subnet_id: subnet,
+    provider,
+    listeners: [],
+    pools: [],
+    tenant_id: fake.project,
+    project_id: fake.project,
+    admin_state_up: true,
+    tags: [],
+    publicips: [],
+    operating_status: 'ONLINE',
+    provisioning_status: 'ACTIVE',
+    created_at: at,
+    updated_at: at,
   };
 }
 
@@ -33,11 +48,27 @@ function added({ balancing, project }: FakeProject, subnet: string, fields: Json
   if (place === undefined) throw new FakeRefusal(404, 'ELB.8904', `subnet ${subnet} could not be found.`);
   const used = balancing.loadbalancers.size;
   const made: Wire = {
-    ...{ id: randomUUID(), name: '', description: '', provider: 'vlb', admin_state_up: true, project_id: project },
-    ...{ provisioning_status: 'ACTIVE', operating_status: 'ONLINE', created_at: at, updated_at: at, tags: [] },
-    ...{ vip_address: `192.168.${200 + (used >> 8)}.${(used % 250) + 1}`, vip_port_id: randomUUID() },
-    ...{ vpc_id: place.vpc, ip_target_enable: false, l4_flavor_id: randomUUID(), l7_flavor_id: randomUUID() },
-    ...{ enterprise_project_id: '0', availability_zone_list: [], elb_virsubnet_ids: [], ...fields },
+    id: randomUUID(),
+    name: '',
+    description: '',
+    provider: 'vlb',
+    admin_state_up: true,
+    project_id: project,
+    provisioning_status: 'ACTIVE',
+    operating_status: 'ONLINE',
+    created_at: at,
+    updated_at: at,
+    tags: [],
+    vip_address: `192.168.${200 + (used >> 8)}.${(used % 250) + 1}`,
+    vip_port_id: randomUUID(),
+    vpc_id: place.vpc,
+    ip_target_enable: false,
+    l4_flavor_id: randomUUID(),
+    l7_flavor_id: randomUUID(),
+    enterprise_project_id: '0',
+    availability_zone_list: [],
+    elb_virsubnet_ids: [],
+    ...fields,
     vip_subnet_cidr_id: subnet,
   };
   balancing.loadbalancers.set(made.id, made);
@@ -49,7 +80,9 @@ export function showBalancer({ listeners, pools, eips }: FakeBalancing, one: Wir
     [...all.values()].filter((each) => firstOf(each, 'loadbalancers') === one.id).map(({ id }) => ({ id }));
   const on = [...eips.values()].filter((each) => each.on === one.id);
   return {
-    ...{ ...one, listeners: idsOf(listeners), pools: idsOf(pools) },
+    ...one,
+    listeners: idsOf(listeners),
+    pools: idsOf(pools),
     eips: on.map(({ id, address }) => ({ eip_id: id, eip_address: address, ip_version: 4 })),
     publicips: on.map(({ id, address }) => ({ publicip_id: id, publicip_address: address, ip_version: 4 })),
   };

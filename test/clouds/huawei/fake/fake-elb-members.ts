@@ -62,15 +62,21 @@ function newMember({ balancing, servers, project }: FakeProject, pool: Wire, bod
   // What is in no subnet is an address, of no ECS.
   const server = subnet === undefined ? undefined : [...servers.values()].find(isOf);
   return {
-    ...{ id: randomUUID(), pool: pool.id, name, address, protocol_port: port, weight, project_id: project },
-    ...{
-      admin_state_up: subnet === undefined || server !== undefined,
-      ip_version: 'v4',
-      operating_status: 'NO_MONITOR',
-      status: [],
-    },
-    ...{ member_type: subnet === undefined ? 'ip' : 'instance', instance_id: server?.id ?? '' },
+    id: randomUUID(),
+    pool: pool.id,
+    name,
+    address,
+    protocol_port: port,
+    weight,
+    project_id: project,
+    admin_state_up: subnet === undefined || server !== undefined,
+    ip_version: 'v4',
+    operating_status: 'NO_MONITOR',
+    status: [],
+    member_type: subnet === undefined ? 'ip' : 'instance',
+    instance_id: server?.id ?? '',
     ...(subnet !== undefined && { subnet_cidr_id: subnet }),
-    ...{ created_at: '2026-02-08T16:02:37Z', updated_at: '2026-02-08T16:02:37Z' },
+    created_at: '2026-02-08T16:02:37Z',
+    updated_at: '2026-02-08T16:02:37Z',
   };
 }

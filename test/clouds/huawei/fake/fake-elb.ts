@@ -7,8 +7,12 @@ import { answerMembers } from './fake-elb-members.ts';
 import type { FakeProject } from './fake-project.ts';
 
 const singular = {
-  ...{ loadbalancers: 'loadbalancer', listeners: 'listener', pools: 'pool', healthmonitors: 'healthmonitor' },
-  ...{ ipgroups: 'ipgroup', members: 'member' },
+  loadbalancers: 'loadbalancer',
+  listeners: 'listener',
+  pools: 'pool',
+  healthmonitors: 'healthmonitor',
+  ipgroups: 'ipgroup',
+  members: 'member',
 } as const;
 type Collection = keyof typeof singular;
 
@@ -77,7 +81,9 @@ function shownOf({ balancing }: FakeProject, collection: Collection, one: Wire):
   if (collection === 'pools') {
     const [check] = idsOf(healthmonitors, (each) => firstOf(each, 'pools') === one.id);
     return {
-      ...{ ...one, members: idsOf(members, (each) => each['pool'] === one.id), healthmonitor_id: check?.id ?? '' },
+      ...one,
+      members: idsOf(members, (each) => each['pool'] === one.id),
+      healthmonitor_id: check?.id ?? '',
       listeners: idsOf(listeners, (each) => each['default_pool_id'] === one.id),
     };
   }
@@ -98,8 +104,16 @@ function make(fake: FakeProject, collection: Collection, body: Json): Wire {
       if (there === undefined) throw absent('loadbalancer', String(balancer));
       checkListener(balancing, there, body);
       return {
-        ...{ ...common, admin_state_up: true, connection_limit: -1, http2_enable: false, sni_container_refs: [] },
-        ...{ tags: [], insert_headers: {}, loadbalancers: refs(there.id), default_pool_id: '', keepalive_timeout: 300 },
+        ...common,
+        admin_state_up: true,
+        connection_limit: -1,
+        http2_enable: false,
+        sni_container_refs: [],
+        tags: [],
+        insert_headers: {},
+        loadbalancers: refs(there.id),
+        default_pool_id: '',
+        keepalive_timeout: 300,
         ...fields,
       };
     },
@@ -109,8 +123,14 @@ function make(fake: FakeProject, collection: Collection, body: Json): Wire {
       checkPool(body);
       const persistence = body['session_persistence'] ?? null;
       return {
-        ...{ ...common, admin_state_up: true, ip_version: 'v4', vpc_id: '', type: '', ...fields },
-        ...{ session_persistence: persistence, loadbalancers: refs(String(balancer)) },
+        ...common,
+        admin_state_up: true,
+        ip_version: 'v4',
+        vpc_id: '',
+        type: '',
+        ...fields,
+        session_persistence: persistence,
+        loadbalancers: refs(String(balancer)),
       };
     },
     healthmonitors() {
@@ -121,15 +141,15 @@ function make(fake: FakeProject, collection: Collection, body: Json): Wire {
       checkMonitor(there, body);
       const { description: _, ...base } = common;
       return {
-        ...{
-          ...base,
-          admin_state_up: true,
-          max_retries_down: 3,
-          monitor_port: null,
-          url_path: '/',
-          http_method: 'GET',
-        },
-        ...{ expected_codes: '200', ...fields, pools: refs(there.id) },
+        ...base,
+        admin_state_up: true,
+        max_retries_down: 3,
+        monitor_port: null,
+        url_path: '/',
+        http_method: 'GET',
+        expected_codes: '200',
+        ...fields,
+        pools: refs(there.id),
       };
     },
     ipgroups: () => {

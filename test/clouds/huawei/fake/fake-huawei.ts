@@ -17,8 +17,11 @@ export const agencyKey = { id: 'FAKEAGENCYKEYID00001', secret: 'fake-secret-of-t
 export const region = 'cn-north-4';
 /** Of all servers. */
 export const subnet: FakeSubnet = {
-  ...{ id: '6fe4d3c2-51a4-4e2f-9d7c-0d2f6c1e8a01', name: 'nodes', cidr: '192.168.0.0/16' },
-  ...{ vpc: '99d9d709-8478-4b46-9f3f-2206b1023fd3', neutron: '6fe4d3c2-51a4-4e2f-9d7c-0d2f6c1e8a02' },
+  id: '6fe4d3c2-51a4-4e2f-9d7c-0d2f6c1e8a01',
+  name: 'nodes',
+  cidr: '192.168.0.0/16',
+  vpc: '99d9d709-8478-4b46-9f3f-2206b1023fd3',
+  neutron: '6fe4d3c2-51a4-4e2f-9d7c-0d2f6c1e8a02',
 };
 export const vpcId = '99d9d709-8478-4b46-9f3f-2206b1023fd3';
 
@@ -72,27 +75,30 @@ export function createFakeHuawei(clock: Clock): FakeProject {
   }
 
   const fake: FakeProject = {
-    ...{
-      calls: [],
-      keys: new Map([[accessKey.id, { secret: accessKey.secret }]]),
-      project: '0605767c6e80d5762fd6c00d5b6a3b4a',
-    },
-    ...{
-      servers: new Map(),
-      tables: new Map(),
-      balancing: emptyBalancing([subnet]),
-      maxRoutes: 200,
-      deletesUsedListeners: false,
-      agency: undefined,
-      fault: undefined,
-      answer,
-    },
+    calls: [],
+    keys: new Map([[accessKey.id, { secret: accessKey.secret }]]),
+    project: '0605767c6e80d5762fd6c00d5b6a3b4a',
+    servers: new Map(),
+    tables: new Map(),
+    balancing: emptyBalancing([subnet]),
+    maxRoutes: 200,
+    deletesUsedListeners: false,
+    agency: undefined,
+    fault: undefined,
+    answer,
     addServer(name, more = {}) {
       made += 1;
       const server: FakeServer = {
-        ...{ id: randomUUID(), name, status: 'ACTIVE', zone: `${region}a`, flavor: 's6.large.2', vpc: vpcId },
+        id: randomUUID(),
+        name,
+        status: 'ACTIVE',
+        zone: `${region}a`,
+        flavor: 's6.large.2',
+        vpc: vpcId,
         groups: ['1e2b5d5f-2d1c-4a3f-9a7e-1f0f5a2f7a01'],
-        ...{ address: `192.168.${made >> 8}.${(made % 250) + 2}`, elastic: `203.0.113.${(made % 250) + 2}`, ...more },
+        address: `192.168.${made >> 8}.${(made % 250) + 2}`,
+        elastic: `203.0.113.${(made % 250) + 2}`,
+        ...more,
       };
       fake.servers.set(server.id, server);
       return server;

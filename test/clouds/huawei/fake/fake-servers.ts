@@ -36,13 +36,30 @@ function pageOf(all: readonly FakeServer[], query: URLSearchParams): FakeAnswer 
 
 function showServer(one: FakeServer): Json {
   const place = (addr: string, type: 'fixed' | 'floating', isPrimary: boolean): Json => ({
-    ...{ version: '4', addr, primary: isPrimary, 'OS-EXT-IPS:type': type },
-    ...{ 'OS-EXT-IPS-MAC:mac_addr': 'fa:16:3e:7c:1d:5a', 'OS-EXT-IPS:port_id': one.id.replace(/^./, 'a') },
+    version: '4',
+    addr,
+    primary: isPrimary,
+    'OS-EXT-IPS:type': type,
+    'OS-EXT-IPS-MAC:mac_addr': 'fa:16:3e:7c:1d:5a',
+    'OS-EXT-IPS:port_id': one.id.replace(/^./, 'a'),
   });
   return {
-    ...{ id: one.id, name: one.name, status: one.status, 'OS-EXT-AZ:availability_zone': one.zone, accessIPv4: '' },
-    ...{ accessIPv6: '', hostId: '', key_name: 'key', progress: 0, config_drive: '', locked: false, user_id: 'u' },
-    ...{ tenant_id: 't', created: '2026-02-08T16:02:37Z', updated: '2026-02-08T16:02:37Z', host_status: 'UP' },
+    id: one.id,
+    name: one.name,
+    status: one.status,
+    'OS-EXT-AZ:availability_zone': one.zone,
+    accessIPv4: '',
+    accessIPv6: '',
+    hostId: '',
+    key_name: 'key',
+    progress: 0,
+    config_drive: '',
+    locked: false,
+    user_id: 'u',
+    tenant_id: 't',
+    created: '2026-02-08T16:02:37Z',
+    updated: '2026-02-08T16:02:37Z',
+    host_status: 'UP',
     flavor: { id: one.flavor, name: one.flavor, vcpus: '2', ram: '4096', disk: '0', gpus: [] },
     addresses: {
       [one.vpc]: [
@@ -53,6 +70,8 @@ function showServer(one: FakeServer): Json {
     },
     metadata: { vpc_id: one.vpc, charging_mode: '0' },
     security_groups: one.groups.map((id) => ({ id, name: 'nodes' })),
-    ...{ tags: [], image: { id: '1189efbf-d48b-46ad-a823-94b942e2a000' }, 'os-extended-volumes:volumes_attached': [] },
+    tags: [],
+    image: { id: '1189efbf-d48b-46ad-a823-94b942e2a000' },
+    'os-extended-volumes:volumes_attached': [],
   };
 }

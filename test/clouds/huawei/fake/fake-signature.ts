@@ -30,15 +30,15 @@ export function verifySignature(call: ReceivedCall, keys: ReadonlyMap<string, Fa
   const pairs = [...query].map(([name, value]) => [encode(name), encode(value)] as const);
   pairs.sort((one, other) => (one < other ? -1 : 1));
   const canonical = [
-    ...[method, `${path}/`, pairs.map((pair) => pair.join('=')).join('&')],
-    ...[
-      names
-        .split(';')
-        .map((name) => `${name}:${(all[name] ?? '').trim()}\n`)
-        .join(''),
-      names,
-      sha256(text),
-    ],
+    method,
+    `${path}/`,
+    pairs.map((pair) => pair.join('=')).join('&'),
+    names
+      .split(';')
+      .map((name) => `${name}:${(all[name] ?? '').trim()}\n`)
+      .join(''),
+    names,
+    sha256(text),
   ].join('\n');
   const expected = createHmac('sha256', key.secret);
   if (expected.update(`SDK-HMAC-SHA256\n${date}\n${sha256(canonical)}`).digest('hex') !== signature)

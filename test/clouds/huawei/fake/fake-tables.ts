@@ -40,7 +40,14 @@ function change(fake: FakeProject, table: FakeTable, routes: Json = {}): void {
 
 function showListed({ id, name, isDefault, vpc }: FakeTable): Json {
   return {
-    ...{ id, name, default: isDefault, vpc_id: vpc, subnets: [], tenant_id: 't', description: '' },
-    ...{ created_at: '2026-02-08T16:02:37', updated_at: '2026-02-08T16:02:37' },
+    id,
+    name,
+    default: isDefault,
+    vpc_id: vpc,
+    subnets: [],
+    tenant_id: 't',
+    description: '',
+    created_at: '2026-02-08T16:02:37',
+    updated_at: '2026-02-08T16:02:37',
   };
 }

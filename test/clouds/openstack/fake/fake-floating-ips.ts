@@ -202,7 +202,9 @@ function groups(fake: FakeOpenStack, edge: FakeEdge, call: FakeCall, response: S
   if (id === '') {
     const egress = (ethertype: string) => ({ id: randomUUID(), fields: { direction: 'egress', ethertype } });
     const made: FakeGroup = {
-      ...{ id: randomUUID(), name: String(request['name']), description: String(request['description'] ?? '') },
+      id: randomUUID(),
+      name: String(request['name']),
+      description: String(request['description'] ?? ''),
       rules: [egress('IPv4'), egress('IPv6')],
     };
     edge.groups.set(made.id, made);

@@ -45,14 +45,12 @@ export function create(fake: FakeOpenStack, octavia: FakeOctavia, request: Json)
   }
   const made: FakeBalancer = {
     ...thing({
-      ...{
-        name: '',
-        description: '',
-        flavor_id: null,
-        availability_zone: null,
-        vip_qos_policy_id: null,
-        additional_vips: [],
-      },
+      name: '',
+      description: '',
+      flavor_id: null,
+      availability_zone: null,
+      vip_qos_policy_id: null,
+      additional_vips: [],
       ...rest,
       provider,
       vip_address: address,
@@ -86,13 +84,14 @@ export function create(fake: FakeOpenStack, octavia: FakeOctavia, request: Json)
   octavia.balancers.set(made.id, made);
   if (!given) {
     fake.ports.push({
-      ...{
-        id: String(made.fields['vip_port_id']),
-        name: `octavia-lb-${made.id}`,
-        deviceId: `lb-${made.id}`,
-        deviceOwner: 'Octavia',
-      },
-      ...{ networkId: subnet?.networkId ?? '', subnetId: subnet?.id ?? '', ips: [address], status: 'DOWN' },
+      id: String(made.fields['vip_port_id']),
+      name: `octavia-lb-${made.id}`,
+      deviceId: `lb-${made.id}`,
+      deviceOwner: 'Octavia',
+      networkId: subnet?.networkId ?? '',
+      subnetId: subnet?.id ?? '',
+      ips: [address],
+      status: 'DOWN',
     });
   }
   return made;

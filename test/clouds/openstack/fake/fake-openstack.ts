@@ -12,8 +12,15 @@ import type { FakeCall, FakeOpenStack, FakeServer } from './openstack-state.ts';
 export const password = 's3cr3t-of-k8s';
 
 export const extensions: readonly string[] = [
-  ...['extraroute', 'extraroute-atomic', 'allowed-address-pairs', 'revision-if-match'],
-  ...['router', 'security-group', 'port-security', 'standard-attr-revisions', 'standard-attr-tag'],
+  'extraroute',
+  'extraroute-atomic',
+  'allowed-address-pairs',
+  'revision-if-match',
+  'router',
+  'security-group',
+  'port-security',
+  'standard-attr-revisions',
+  'standard-attr-tag',
 ];
 
 /**

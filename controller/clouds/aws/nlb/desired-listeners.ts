@@ -6,23 +6,23 @@ import { type TargetGroupKey, targetGroupName } from './names.ts';
 import type { Health, Listener, TargetGroup } from './network-load-balancer.ts';
 import type { NlbSettings } from './settings.ts';
 
-export interface WantedGroup extends TargetGroupKey {
+export interface DesiredGroup extends TargetGroupKey {
   readonly name: string;
   readonly ipType: 'ipv4' | 'ipv6';
   readonly health: Health;
   readonly attributes: Readonly<Record<string, string>>;
 }
 
-export interface WantedListener {
+export interface DesiredListener {
   readonly port: number;
   readonly protocol: 'TCP' | 'UDP' | 'TCP_UDP' | 'TLS';
   readonly certificate: string | undefined;
   /** Undefined = AWS's default, or whatever is there. */
   readonly policy: string | undefined;
-  readonly group: WantedGroup;
+  readonly group: DesiredGroup;
 }
 
-export interface WantedOptions {
+export interface DesiredListenersOptions {
   /** In the names of target groups; empty where there is none. */
   readonly clusterId: string;
   /** What the cloud config says; undefined = nothing: the contract's own check. */
@@ -41,12 +41,12 @@ const defaults = {
  * The listeners of a Service, one for each port number, with the target group of each; and the ports that cannot be
  * served.
  */
-export function wantedListeners(
+export function desiredListeners(
   desired: DesiredLoadBalancer,
   settings: NlbSettings,
-  options: WantedOptions,
-): { readonly listeners: readonly WantedListener[]; readonly refusals: readonly Refusal[] } {
-  const listeners: WantedListener[] = [];
+  options: DesiredListenersOptions,
+): { readonly listeners: readonly DesiredListener[]; readonly refusals: readonly Refusal[] } {
+  const listeners: DesiredListener[] = [];
   const refusals: Refusal[] = [];
   const health = healthOf(desired, settings, options.probe);
   const refuse = ({ port, protocol }: DesiredPort, message: string) => {
@@ -153,8 +153,16 @@ function attributesOf(settings: NlbSettings, protocol: string): Record<string, s
 
 const frontKeys = [keys.sslCertificate, keys.sslPorts, keys.sslPolicy];
 const groupKeys = [
-  ...[keys.targetType, keys.backendProtocol, keys.sslCertificate, keys.sslPorts, keys.healthProtocol],
-  ...[keys.healthPort, keys.healthPath, keys.healthyThreshold, keys.unhealthyThreshold, keys.healthTimeout],
+  keys.targetType,
+  keys.backendProtocol,
+  keys.sslCertificate,
+  keys.sslPorts,
+  keys.healthProtocol,
+  keys.healthPort,
+  keys.healthPath,
+  keys.healthyThreshold,
+  keys.unhealthyThreshold,
+  keys.healthTimeout,
   keys.healthInterval,
 ];
 
@@ -168,13 +176,23 @@ export interface StandingListener {
 export function standingListener(
   { port, protocol, certificate }: Pick<Listener, 'port' | 'protocol' | 'certificate'>,
   { name, port: nodePort, protocol: toTargets, targetType, ipType, health }: TargetGroup,
-): WantedListener {
+): DesiredListener {
   return {
-    ...{ port, protocol: protocol as WantedListener['protocol'], certificate, policy: undefined },
+    port,
+    protocol: protocol as DesiredListener['protocol'],
+    certificate,
+    policy: undefined,
     group: {
-      ...{ name, port, nodePort, protocol: toTargets, health, attributes: {} },
-      ...{ targetType: targetType === 'ip' ? 'ip' : 'instance', ipType: ipType === 'ipv6' ? 'ipv6' : 'ipv4' },
-      ...{ healthProtocol: health.protocol, healthInterval: health.interval },
+      name,
+      port,
+      nodePort,
+      protocol: toTargets,
+      health,
+      attributes: {},
+      targetType: targetType === 'ip' ? 'ip' : 'instance',
+      ipType: ipType === 'ipv6' ? 'ipv6' : 'ipv4',
+      healthProtocol: health.protocol,
+      healthInterval: health.interval,
     },
   };
 }
@@ -183,25 +201,29 @@ export function standingListener(
  * What an annotation says that cannot be read stays as it is: TLS, and how members are reached and probed. Where
  * nothing stands yet, nothing is made in its place: undefined.
  */
-export function asItStands(
-  wanted: WantedListener,
+export function leaveUnchanged(
+  listener: DesiredListener,
   standing: StandingListener | undefined,
   { unclear }: NlbSettings,
   { service, clusterId }: { readonly service: string; readonly clusterId: string },
-): WantedListener | undefined {
+): DesiredListener | undefined {
   const isFrontUnclear = frontKeys.some((key) => unclear.has(key));
   const isGroupUnclear = groupKeys.some((key) => unclear.has(key));
-  if (!isFrontUnclear && !isGroupUnclear) return wanted;
+  if (!isFrontUnclear && !isGroupUnclear) return listener;
   if (!standing) return undefined;
   const { protocol, certificate } = standing.listener;
-  const front = isFrontUnclear && { protocol: protocol as WantedListener['protocol'], certificate, policy: undefined };
+  const front = isFrontUnclear && { protocol: protocol as DesiredListener['protocol'], certificate, policy: undefined };
   const there = isGroupUnclear ? standing.group : undefined;
-  if (!there) return { ...wanted, ...front };
+  if (!there) return { ...listener, ...front };
   const targetType = there.targetType === 'ip' ? ('ip' as const) : ('instance' as const);
   const key: TargetGroupKey = {
-    ...{ port: wanted.port, nodePort: wanted.group.nodePort, protocol: there.protocol, targetType },
-    ...{ healthProtocol: there.health.protocol, healthInterval: there.health.interval },
+    port: listener.port,
+    nodePort: listener.group.nodePort,
+    protocol: there.protocol,
+    targetType,
+    healthProtocol: there.health.protocol,
+    healthInterval: there.health.interval,
   };
   const name = there.port === key.nodePort ? there.name : targetGroupName(clusterId, service, key);
-  return { ...wanted, ...front, group: { ...wanted.group, ...key, name, health: there.health, attributes: {} } };
+  return { ...listener, ...front, group: { ...listener.group, ...key, name, health: there.health, attributes: {} } };
 }
