@@ -11,14 +11,17 @@ export interface ConnectionsOptions {
   /** Default 48: as many as Services and routes are worked on at once. A call that waits was permitted too early. */
   readonly maxSockets?: number;
   readonly tls?: AgentOptions;
+  /** As of `createHttp`. */
+  readonly thumbprint?: string | undefined;
 }
 
 /** Connections to one cloud that stay open between calls, through the proxies of the environment. Makes no call. */
 export function openConnections(
   { clock, env }: Pick<CloudContext, 'clock' | 'env'>,
-  { wrapHttp = (http) => http, maxSockets = 48, tls = {} }: ConnectionsOptions,
+  { wrapHttp = (http) => http, maxSockets = 48, tls = {}, thumbprint }: ConnectionsOptions,
 ): { readonly http: Http; close(): void } {
   const plain = { keepAlive: true, maxSockets };
-  const { http, close } = createHttp({ clock, proxyFor: readProxies(env), plain, tls: { ...plain, ...tls } });
+  const proxyFor = readProxies(env);
+  const { http, close } = createHttp({ clock, proxyFor, plain, tls: { ...plain, ...tls }, thumbprint });
   return { http: wrapHttp(http), close };
 }

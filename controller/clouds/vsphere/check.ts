@@ -1,3 +1,4 @@
+import { createChecks } from '../checks.ts';
 import type { CheckResult } from '../cloud.ts';
 import type { ReaderOptions } from './reader.ts';
 import type { Row } from './soap.ts';
@@ -10,30 +11,23 @@ export async function checkVCenter(
   signal: AbortSignal | undefined,
 ): Promise<readonly CheckResult[]> {
   const { server, user } = vcenter.config;
-  const results: CheckResult[] = [];
+  const { results, prove } = createChecks();
+  const about = (name: string) => ({ name: `${server}: ${name}`, neededFor: ['nodes'] as const });
   let rows: readonly Row[] = [];
-  const prove = async (name: string, advice: string, proof: () => Promise<string>) => {
-    const about = { name: `${server}: ${name}`, neededFor: ['nodes'] as const };
-    try {
-      results.push({ ...about, ok: true, message: await proof() });
-    } catch (error) {
-      results.push({ ...about, ok: false, message: `${error instanceof Error ? error.message : error}; ${advice}` });
-    }
-  };
   await prove(
-    'log in',
+    about('log in'),
     'see user, password and datacenters',
     async () => `${user} on vCenter ${await vcenter.identify()}`,
   );
   if (!results[0]?.ok) return results;
-  await prove('read VMs', `${user} needs System.Read on the VMs of the nodes`, async () => {
+  await prove(about('read VMs'), `${user} needs System.Read on the VMs of the nodes`, async () => {
     rows = await vcenter.list(vmPaths, signal);
     const readable = rows.filter(({ values }) => values.has('summary.config.uuid') && values.has('runtime.powerState'));
     if (readable.length === 0) throw new Error(`no VM of ${rows.length} can be read`);
     return `${readable.length} VMs`;
   });
   if (!hasZones) return results;
-  await prove('read tags', `${user} needs System.Read on hosts, clusters and folders`, async () => {
+  await prove(about('read tags'), `${user} needs System.Read on hosts, clusters and folders`, async () => {
     const rules = { families: [], roles: [] };
     const places = rows.slice(0, 50).map((row) => readVirtualMachine(row, rules)?.places ?? []);
     const zones = await readZones(vcenter, places, signal);

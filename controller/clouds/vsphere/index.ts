@@ -1,8 +1,8 @@
-import { createHttp, type Http } from '../../../common/process/http.ts';
-import { readProxies } from '../../../common/process/proxy-environment.ts';
 import { vsphere } from '../../../common/provider-id/vsphere.ts';
-import { CloudConfigError, type CloudContext, type CloudModule, type OpenedCloud } from '../cloud.ts';
+import { CloudConfigError, type CloudModule, type OpenedCloud } from '../cloud.ts';
 import { configFilesOf } from '../config-files.ts';
+import { type CloudParts, configuredModule } from '../configured-module.ts';
+import { openConnections, type WrapHttp } from '../connections.ts';
 import { createExchange } from '../exchange.ts';
 import { createLookups, targetBy } from '../lookups.ts';
 import { createRateLimiter } from '../rate-limiter.ts';
@@ -17,17 +17,13 @@ import { createZones } from './zones.ts';
 export const cloudModule = createModule();
 
 /** All clouds that one module opens share its memory. */
-export function createModule(wrapHttp?: (http: Http) => Http): CloudModule {
+export function createModule(wrapHttp: WrapHttp = (http) => http): CloudModule {
   const memory = createMemory();
-  return {
-    name: 'vsphere',
-    async open(file, context) {
-      const config = await readConfig(file, context.env, configFilesOf('vsphere'));
-      if ('reportOnly' in config) return config;
-      for (const warning of config.warnings) context.log.with({ cloud: 'vsphere' }).warn(warning);
-      return openVSphere(config, context, memory, wrapHttp);
-    },
-  };
+  return configuredModule<VSphereConfig>(
+    'vsphere',
+    (file, env) => readConfig(file, env, configFilesOf('vsphere')),
+    ({ config, context }) => openVSphere({ config, context, wrapHttp }, memory),
+  );
 }
 
 /** Up to so many VMs are searched one by one; for more, all are listed. */
@@ -36,29 +32,21 @@ const listAbove = 5;
 const callLimits = { perSecond: 10, burst: 50 };
 const nilUuid = '00000000-0000-0000-0000-000000000000';
 
-/** @param wrapHttp around every exchange, for worlds that count calls or answer themselves */
+/** One or several vCenters. Makes no call. */
 export function openVSphere(
-  { vcenters, categories, roles, files }: VSphereConfig,
-  { clock, random, onCall, onWait, env }: CloudContext,
+  { config: { vcenters, categories, roles, files }, context, wrapHttp }: CloudParts<VSphereConfig>,
   { lastSeen, refusals }: Memory,
-  wrapHttp: (http: Http) => Http = (http) => http,
 ): OpenedCloud {
+  const { clock, random, onCall, onWait } = context;
   const parts = vcenters.map((config) => {
-    const { ca, insecure, thumbprint } = config;
-    const tls = { keepAlive: true, maxSockets: 8, rejectUnauthorized: !insecure, ...(ca === undefined ? {} : { ca }) };
-    const { http, close } = createHttp({
-      clock,
-      proxyFor: readProxies(env),
-      tls,
-      thumbprint: insecure ? undefined : thumbprint,
-    });
+    const { ca, insecure } = config;
+    const tls = { rejectUnauthorized: !insecure, ...(ca === undefined ? {} : { ca }) };
+    const thumbprint = insecure ? undefined : config.thumbprint;
+    const { http, close } = openConnections(context, { wrapHttp, maxSockets: 8, tls, thumbprint });
     const gate = createRateLimiter({ cloud: 'vsphere', clock, random, limits: callLimits, onWait });
-    const exchange = createExchange({ cloud: 'vsphere', http: wrapHttp(http), clock, gate, onCall });
-    return {
-      vcenter: createVCenter(config, exchange, clock, refusals),
-      readZones: createZones(categories, clock),
-      close,
-    };
+    const exchange = createExchange({ cloud: 'vsphere', http, clock, gate, onCall });
+    const vcenter = createVCenter(config, exchange, clock, refusals);
+    return { vcenter, readZones: createZones(categories, clock), close };
   });
   return {
     name: 'vsphere',

@@ -1,12 +1,15 @@
 import { LRUCache } from 'lru-cache';
 import type { CloudError } from '../../../common/cloud-error.ts';
-import type { LastSeen } from './last-seen.ts';
+import type { Ref } from './soap.ts';
 
 /** What the process knows of its vCenters for as long as it runs: a cloud that is opened again takes it over. */
 export interface Memory {
   readonly lastSeen: LastSeen;
   readonly refusals: Refusals;
 }
+
+/** Where VMs were found last, by vCenter and uuid. */
+export type LastSeen = LRUCache<string, Ref>;
 
 /** Credentials that a vCenter has refused, by a hash. `until`: of the monotonic clock. */
 export type Refusals = Map<string, { readonly until: number; readonly error: CloudError }>;

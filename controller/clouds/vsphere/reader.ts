@@ -5,7 +5,7 @@ import type { Lookup } from '../cloud.ts';
 import type { InstanceReader, Listed, Named } from '../lookup-pass.ts';
 import { inParallel } from '../parallel.ts';
 import type { Role } from './config.ts';
-import type { LastSeen } from './last-seen.ts';
+import type { LastSeen } from './memory.ts';
 import { faultOf, type Ref, refKey } from './soap.ts';
 import type { VCenter } from './vcenter.ts';
 import { readVirtualMachine, type VirtualMachine, vmPaths } from './virtual-machine.ts';

@@ -63,7 +63,7 @@ export async function openClient(
     readFolder: async () => undefined,
   });
   if ('reportOnly' in config) throw new Error(config.reportOnly);
-  return openVSphere(config, whole, memory, wrapHttp);
+  return openVSphere({ config, context: whole, ...(wrapHttp && { wrapHttp }) }, memory);
 }
 
 /** A vSphere as the conformance suite drives it: the client that ships, on vcsim or on a fake in this process. */
