@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { readConfig } from './config.ts';
+import { type HuaweiConfig, readConfig } from './config.ts';
 
 const id = '99d9d709-8478-4b46-9f3f-2206b1023fd3';
 const file = (text: string) => ({ path: 'cloud-config', text });
@@ -23,18 +23,43 @@ describe('the configuration of Huawei Cloud', () => {
     assert.deepEqual([config.securityGroup, config.warnings], [id, []]);
   });
 
-  it('takes from environment variables what the file leaves out', () => {
-    const env = {
-      REGION: 'la-south-2',
-      ACCESS_KEY_ID: 'A',
-      SECRET_ACCESS_KEY: 'S',
-      SECURITY_TOKEN: 'T',
-      ROUTER_ID: id,
-    };
-    const config = read('[Global]\nregion=cn-north-4\n', { ...env, PROJECT_ID: 'b'.repeat(32) });
-    assert.equal(config.region, 'cn-north-4');
-    assert.deepEqual(config.key, { id: 'A', secret: 'S', token: 'T' });
-    assert.deepEqual([config.vpc, config.projectId], [id, 'b'.repeat(32)]);
+  const region = '[Global]\nregion=cn-north-4\n';
+  const withId = `${region}access-key=other\n`;
+  const withSecret = `${region}secret-key=other\n`;
+  const withKey = `${withId}secret-key=other\n`;
+  const variables: readonly (readonly [
+    name: string,
+    value: string,
+    file: string,
+    field: (config: HuaweiConfig) => unknown,
+  ])[] = [
+    ['REGION', 'la-south-2', '', (config) => config.region],
+    ['HUAWEICLOUD_SDK_REGION', 'la-south-2', '', (config) => config.region],
+    ['CLOUD', 'example.com', region, ({ domain }) => domain],
+    ['ACCESS_KEY_ID', 'A', withSecret, ({ key }) => key?.id],
+    ['HUAWEICLOUD_SDK_AK', 'A', withSecret, ({ key }) => key?.id],
+    ['SECRET_ACCESS_KEY', 'S', withId, ({ key }) => key?.secret],
+    ['HUAWEICLOUD_SDK_SK', 'S', withId, ({ key }) => key?.secret],
+    ['SECURITY_TOKEN', 'T', withKey, ({ key }) => key?.token],
+    ['HUAWEICLOUD_SDK_SECURITY_TOKEN', 'T', withKey, ({ key }) => key?.token],
+    ['PROJECT_ID', 'b'.repeat(32), region, ({ projectId }) => projectId],
+    ['HUAWEICLOUD_SDK_PROJECT_ID', 'b'.repeat(32), region, ({ projectId }) => projectId],
+    ['ROUTER_ID', id, region, ({ vpc }) => vpc],
+    ['VPC_ID', id, region, ({ vpc }) => vpc],
+    ['SUBNET_ID', id, region, ({ subnet }) => subnet],
+    ['SECURITY_GROUP_ID', id, region, ({ securityGroup }) => securityGroup],
+    ['HUAWEICLOUD_LOADBALANCER_OPTION', '/etc/lb/option', region, ({ options }) => options],
+    ['HUAWEICLOUD_ENDPOINT', 'https://cloud.example.com', region, ({ endpointOf }) => endpointOf('ecs')],
+    ['HUAWEICLOUD_METADATA_ENDPOINT', 'http://127.0.0.1:1', region, ({ metadata }) => metadata],
+  ];
+  for (const [name, value, text, field] of variables)
+    it(`reads from the environment what the file leaves out: ${name}`, () => {
+      assert.equal(field(read(text, { [name]: value })), value);
+    });
+
+  it('prefers the file to the environment', () => {
+    const config = read(`[Global]\nregion=cn-north-4\n[Vpc]\nid=${id}\n`, { REGION: 'la-south-2', ROUTER_ID: 'x' });
+    assert.deepEqual([config.region, config.vpc], ['cn-north-4', id]);
   });
 
   it('is report-only without a region, and uses the keys of the agency without an access key', () => {

@@ -51,7 +51,10 @@ async function warningsBeside(path: string, readText: ReadText): Promise<readonl
 export async function readOptions(path: string | undefined, readText: ReadText): Promise<Options> {
   if (path === undefined) return noOptions;
   const text = await readText(path);
-  if (text === undefined) return noOptions;
+  if (text === undefined) {
+    const missing = `HUAWEICLOUD_LOADBALANCER_OPTION: no file ${path}: no defaults of the ConfigMap loadbalancer-config`;
+    return { ...noOptions, warnings: [missing] };
+  }
   const wrong = (message: string) => new CloudConfigError(`${path}: ${message}`);
   let json: unknown;
   try {

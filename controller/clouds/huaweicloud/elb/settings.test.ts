@@ -118,6 +118,11 @@ describe('the ConfigMap loadbalancer-config of Huawei Cloud', () => {
     assert.match(problems.join(), /^ConfigMap loadbalancer-config: lb-algorithm: "FAST", expected ROUND_ROBIN/);
     await assert.rejects(optionsOf('{'), /options: it is no JSON/);
     await assert.rejects(optionsOf([]), /options: expected a JSON object/);
-    assert.deepEqual(await readOptions('missing', async () => undefined), noOptions);
+  });
+
+  it('warns where the file that the variable names is missing, and goes without it', async () => {
+    const { warnings, ...rest } = await readOptions('/etc/lb/loadBalancerOption', async () => undefined);
+    assert.match(warnings.join(), /^HUAWEICLOUD_LOADBALANCER_OPTION: no file \/etc\/lb\/loadBalancerOption/);
+    assert.deepEqual({ ...rest, warnings: [] }, noOptions);
   });
 });

@@ -13,7 +13,7 @@ export interface FakeBalancing {
   readonly healthmonitors: Map<string, Wire>;
   readonly ipgroups: Map<string, Wire>;
   readonly eips: Map<string, FakeEip>;
-  readonly subnets: readonly FakeSubnet[];
+  readonly subnets: FakeSubnet[];
 }
 
 export interface FakeEip {
@@ -36,7 +36,7 @@ export interface FakeSubnet {
   readonly neutron: string;
 }
 
-export function emptyBalancing(subnets: readonly FakeSubnet[]): FakeBalancing {
+export function emptyBalancing(subnets: FakeSubnet[]): FakeBalancing {
   return {
     loadbalancers: new Map(),
     listeners: new Map(),
