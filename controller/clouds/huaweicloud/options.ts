@@ -52,7 +52,7 @@ export async function readOptions(path: string | undefined, readText: ReadText):
   if (path === undefined) return noOptions;
   const text = await readText(path);
   if (text === undefined) {
-    const missing = `HUAWEICLOUD_LOADBALANCER_OPTION: no file ${path}: no defaults of the ConfigMap loadbalancer-config`;
+    const missing = `HUAWEICLOUD_LOADBALANCER_OPTION: no file ${path}, so no defaults of a ConfigMap`;
     return { ...noOptions, warnings: [missing] };
   }
   const wrong = (message: string) => new CloudConfigError(`${path}: ${message}`);
