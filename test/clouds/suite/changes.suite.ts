@@ -54,7 +54,7 @@ export function changeFacts({ world, capabilities }: SuiteContext): void {
   if (!loadBalancers) return;
   describe('changes of a load balancer', () => {
     for (const [what, change] of changes(loadBalancers)) {
-      it(`of ${what} apply and revert under the same id and address`, () =>
+      it(`applies and reverts ${what} under the same id and address`, () =>
         withExample(world(), async (example) => {
           const first = (await ensure(await example.driving())).observed;
           const plain = example.desired;
@@ -74,7 +74,7 @@ export function changeFacts({ world, capabilities }: SuiteContext): void {
         }));
     }
 
-    it('apply all at once, too', () =>
+    it('applies all changes at once, too', () =>
       withExample(world(), async (example) => {
         await ensure(await example.driving());
         for (const [, change] of changes(loadBalancers)) {
@@ -86,7 +86,7 @@ export function changeFacts({ world, capabilities }: SuiteContext): void {
       }));
 
     for (const protocol of loadBalancers.protocols.filter((known) => known !== 'TCP')) {
-      it(`put ${protocol} beside TCP on one port, and alone`, () =>
+      it(`serves ${protocol} beside TCP on one port, and alone`, () =>
         withExample(world(), async (example) => {
           const { refusals } = await ensure(
             await example.driving({
@@ -100,7 +100,7 @@ export function changeFacts({ world, capabilities }: SuiteContext): void {
         }));
     }
 
-    it('of one port cost the same beside many ports as beside one', () =>
+    it('adds a port with as many calls beside many ports as beside few', () =>
       withExample(world(), async (example) => {
         await ensure(await example.driving());
         const costs: number[] = [];
@@ -113,7 +113,7 @@ export function changeFacts({ world, capabilities }: SuiteContext): void {
         assert.deepEqual(costs, Array(costs.length).fill(costs[0]));
       }));
 
-    it('of one member cost the same beside many members as beside one', () =>
+    it('adds a member with as many calls beside many members as beside few', () =>
       withExample(world(), async (example) => {
         const more = await Promise.all([1, 2, 3, 4].map(() => example.world.createVm()));
         try {
@@ -131,14 +131,14 @@ export function changeFacts({ world, capabilities }: SuiteContext): void {
         }
       }));
 
-    it('are none when members come in another order', () =>
+    it('makes no call when members come in another order', () =>
       withExample(world(), async (example) => {
         await ensure(await example.driving());
         example.desired = { ...example.desired, members: example.vms.toReversed().map((vm) => memberOf(vm)) };
         assert.equal((await ensure(await example.driving())).calls, 0);
       }));
 
-    it('show a draining member as draining, where the cloud can', (t) =>
+    it('shows a draining member as draining, where the cloud can', (t) =>
       withExample(world(), async (example) => {
         const balancers = await example.fresh();
         if (!balancers.drains) return t.skip('this cloud drains by itself what is taken out');
@@ -149,7 +149,7 @@ export function changeFacts({ world, capabilities }: SuiteContext): void {
         assert.deepEqual(draining, [first?.providerID]);
       }));
 
-    it('name a member that is no instance, and apply to the others', (t) =>
+    it('names a member that is no instance, and serves the others', (t) =>
       withExample(world(), async (example) => {
         if (!loadBalancers.refusesMembers) return t.skip('this cloud takes any member');
         const ghost = { ...example.vms[0]!, name: 'ghost', providerID: example.world.unusedProviderID() };
@@ -163,7 +163,7 @@ export function changeFacts({ world, capabilities }: SuiteContext): void {
         assert.equal(observed?.members.length, 2);
       }));
 
-    it('by hand are reverted', () => mended({ world, capabilities }));
+    it('creates a load balancer again that a person deleted', () => mended({ world, capabilities }));
   });
 }
 

@@ -11,7 +11,7 @@ describe('the hurried clock', () => {
     for (const passed of [clock.monotonic() - began, clock.now() - wall]) assert.ok(passed >= 2990 && passed < 4500);
   });
 
-  it('does not hurry the limit of a call', async () => {
+  it('leaves the limit of a call at its full length', async () => {
     const clock = hurriedClock();
     let isOver = false;
     const limit = clock.setTimer(10_000, () => {

@@ -25,7 +25,7 @@ async function states(world: CloudWorld, refs: readonly InstanceRef[], canaries:
 /** Facts about lookups. */
 export function instanceFacts({ world, capabilities }: SuiteContext): void {
   describe('instances', () => {
-    it('show a VM by its providerID, with the facts of its Node', async () => {
+    it('shows a VM by its providerID, with the facts of its Node', async () => {
       const vm = await world().createVm();
       const answer = (await lookup(world(), [byId(vm)])).get(vm.providerID);
       assert.ok(answer?.state === 'found', shortOf(answer));
@@ -37,12 +37,12 @@ export function instanceFacts({ world, capabilities }: SuiteContext): void {
       for (const address of vm.addresses) assert.ok(shown.includes(address), `${address} is not among ${shown}`);
     });
 
-    it('show a VM by the name of its Node; a name without a VM is unknown, never absent', async () => {
+    it('shows a VM by the name of its Node, and a name without a VM as unknown, never absent', async () => {
       const vm = await world().createVm();
       assert.deepEqual(await states(world(), [byName(vm.name), byName('no-such-vm')]), ['found', 'unknown NotFound']);
     });
 
-    it('prove an unknown id absent, with a canary from the same kind of request', async () => {
+    it('proves an unknown id absent, with a canary from the same kind of request', async () => {
       const vm = await world().createVm();
       const never = byId({ providerID: world().unusedProviderID() });
       const answers = await lookup(world(), [never], [byId(vm)]);
@@ -51,7 +51,7 @@ export function instanceFacts({ world, capabilities }: SuiteContext): void {
       assert.ok(canary?.state === 'found' && canary.request === 'id', shortOf(canary));
     });
 
-    it('show a deleted VM as gone or absent, and find the others', async () => {
+    it('shows a deleted VM as gone or absent, and finds the others', async () => {
       const [kept, deleted] = [await world().createVm(), await world().createVm()];
       await world().deleteVm(deleted.providerID);
       assert.deepEqual(await states(world(), [byId(kept), byId(deleted)], [byId(kept)]), [
@@ -60,7 +60,7 @@ export function instanceFacts({ world, capabilities }: SuiteContext): void {
       ]);
     });
 
-    it('show a stopped VM as stopped', async (t) => {
+    it('shows a stopped VM as stopped', async (t) => {
       const { stopVm } = world();
       if (!stopVm) return t.skip('nothing here stops a VM');
       const vm = await world().createVm();
@@ -69,7 +69,7 @@ export function instanceFacts({ world, capabilities }: SuiteContext): void {
       assert.ok(answer?.state === 'found' && answer.power === 'stopped', shortOf(answer));
     });
 
-    it('refuse what this scope cannot hold, without harm to the others of the batch', async () => {
+    it('refuses what this scope cannot hold, without harm to the others of the batch', async () => {
       const vms = [await world().createVm(), await world().createVm(), await world().createVm()];
       const other = world().otherScopeProviderID();
       const { accepts } = await world().open();
@@ -82,7 +82,7 @@ export function instanceFacts({ world, capabilities }: SuiteContext): void {
       ]);
     });
 
-    it('answer every ref of a batch once, and the same by list as by id', async () => {
+    it('answers every ref of a batch once, and the same by list as by id', async () => {
       const vms = await Promise.all([1, 2, 3, 4].map(() => world().createVm()));
       const refs = [...vms, ...vms].map(byId);
       const batch = await lookup(world(), refs);
@@ -96,7 +96,7 @@ export function instanceFacts({ world, capabilities }: SuiteContext): void {
       }
     });
 
-    it('prove at most twenty absences in one pass; the rest are unknown', async () => {
+    it('proves at most twenty absences in one pass, and leaves the rest unknown', async () => {
       const { loadBalancers: _, instances } = await world().open();
       if (instances.batchSize < maxAbsenceProofs + 5) return;
       const vm = await world().createVm();
@@ -109,7 +109,7 @@ export function instanceFacts({ world, capabilities }: SuiteContext): void {
       assert.equal(seen.filter((state) => state === 'unknown NotFound').length, 5);
     });
 
-    it('are all unknown, and none absent, with a refused credential', async (t) => {
+    it('answers unknown, and never absent, while the credential is refused', async (t) => {
       const { refuseCredential } = world();
       if (!refuseCredential) return t.skip('the credential cannot be refused here');
       const vm = await world().createVm();
@@ -122,7 +122,7 @@ export function instanceFacts({ world, capabilities }: SuiteContext): void {
       }
     });
 
-    it('do not change by a lookup', async () => {
+    it('changes nothing by a lookup of instances', async () => {
       const vm = await world().createVm();
       const before = world().mutations();
       await states(world(), [byId(vm), byName(vm.name), byId({ providerID: world().unusedProviderID() })]);

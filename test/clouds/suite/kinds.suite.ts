@@ -16,7 +16,7 @@ export function kindFacts({ world, capabilities }: SuiteContext): void {
   const { loadBalancers } = capabilities;
   if (!loadBalancers || !capabilities.enumerateFaults) return;
   describe('each kind of resource', () => {
-    it('is shown after its create as it was asked for, or as the driver says that a create leaves it', (t) =>
+    it('shows each kind of resource after its create as asked for, or as the driver says a create leaves it', (t) =>
       withExample(world(), async (example) => {
         const kinds = await creatableKinds(example);
         const created = new Set<string>();
@@ -54,7 +54,7 @@ export function kindFacts({ world, capabilities }: SuiteContext): void {
         );
       }));
 
-    it('is created in no more calls than the cloud says, and a second run makes none', (t) =>
+    it('makes no more calls than the capabilities say, and none in a second run', (t) =>
       withExample(world(), async (example) => {
         const { calls } = loadBalancers;
         if (calls === undefined) return t.skip('the capabilities name no bounds');
@@ -85,7 +85,7 @@ export function kindFacts({ world, capabilities }: SuiteContext): void {
           assert.ok(counted[what as keyof typeof calls] <= most, `${what}: ${JSON.stringify(counted)}`);
       }));
 
-    it('gets its marks back where what refers to it proves whose it is; else it stays, and is named', (t) =>
+    it('marks a resource again where what refers to it proves whose it is; else leaves and names it', (t) =>
       withExample(world(), async (example) => {
         const { stripMarks } = example.world;
         if (stripMarks === undefined) return t.skip('this world cannot take marks off');
@@ -97,7 +97,7 @@ export function kindFacts({ world, capabilities }: SuiteContext): void {
           });
       }));
 
-    it('of the classic controller is taken over as it is, once, whatever call the process dies at', (t) =>
+    it('adopts a load balancer of the classic controller as it is, once, whatever call the process dies at', (t) =>
       withExample(world(), async (example) => {
         if (example.world.markAsClassic === undefined)
           return t.skip("this world cannot give a load balancer the classic controller's marks");

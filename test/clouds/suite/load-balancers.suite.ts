@@ -9,7 +9,7 @@ import { type SuiteContext, sorted, withExample } from './suite-context.ts';
 /** What a cloud itself does when one load balancer is made, seen and removed. */
 export function lifeFacts({ world }: SuiteContext): void {
   describe('load balancers', () => {
-    it('are created by one plan, which is empty afterwards', () =>
+    it('creates a load balancer that is active, with an address and all members, by steps that delete nothing', () =>
       withExample(world(), async (example) => {
         const driving = await example.driving();
         const { balancers, desired } = driving;
@@ -37,7 +37,7 @@ export function lifeFacts({ world }: SuiteContext): void {
         assert.equal(observed.service, desired.service);
       }));
 
-    it('are the same by id, by search and in the list, for a new process', () =>
+    it('shows a new process the same load balancer by id, by search and in the list', () =>
       withExample(world(), async (example) => {
         const { observed } = await ensure(await example.driving());
         assert.ok(observed);
@@ -59,7 +59,7 @@ export function lifeFacts({ world }: SuiteContext): void {
         }
       }));
 
-    it('cost a new process no mutating call when nothing changed', () =>
+    it('makes no mutating call in a new process when nothing changed', () =>
       withExample(world(), async (example) => {
         await ensure(await example.driving());
         const before = example.world.mutations();
@@ -69,7 +69,7 @@ export function lifeFacts({ world }: SuiteContext): void {
         assert.equal(example.world.mutations(), before);
       }));
 
-    it('leave nothing after removal, and the removal of nothing is empty', () =>
+    it('leaves nothing after a removal, and makes no call to remove nothing', () =>
       withExample(world(), async (example) => {
         const before = sorted(await example.world.inventory());
         await ensure(await example.driving());
@@ -90,7 +90,7 @@ export function balancerFacts(context: SuiteContext): void {
   const { world, capabilities } = context;
   lifeFacts(context);
   describe('load balancers of Mooring', () => {
-    it('have plans of plain data, the same for the same state', () =>
+    it('plans in plain data, the same for the same state', () =>
       withExample(world(), async (example) => {
         const { desired } = example;
         const balancers = await example.fresh();
@@ -102,7 +102,7 @@ export function balancerFacts(context: SuiteContext): void {
         assert.deepEqual(balancers.plan(changed), balancers.plan(changed));
       }));
 
-    it('ask for the permit right before each call, and make no call without a step', () =>
+    it('asks for the permit right before each call, and makes no call without a step', () =>
       withExample(world(), async (example) => {
         let asked = 0;
         const began = example.world.mutations();
@@ -122,7 +122,7 @@ export function balancerFacts(context: SuiteContext): void {
         );
       }));
 
-    it('send no mutating call without a permit, at any step', () =>
+    it('sends no mutating call without a permit, at any step', () =>
       withExample(world(), async (example) => {
         const balancers = await example.fresh();
         let refused = 0;
@@ -141,7 +141,7 @@ export function balancerFacts(context: SuiteContext): void {
         assert.ok(refused >= 3);
       }));
 
-    it('are in the list once if they are of this cluster, and never otherwise', () =>
+    it('lists each load balancer of this cluster once, and none of another cluster', () =>
       withExample(world(), async (example) => {
         await ensure(await example.driving());
         const others = [newOwner(example.world.cluster), newOwner('11111111-2222-4333-8444-555555555555')].map(
@@ -162,7 +162,7 @@ export function balancerFacts(context: SuiteContext): void {
         }
       }));
 
-    it('are not proved by a record that names a foreign one', () =>
+    it('leaves a foreign load balancer that the record names unchanged', () =>
       withExample(world(), async (example) => {
         const foreign = await example.world.createForeignLoadBalancer('foreign', undefined);
         const before = await example.world.describeLoadBalancer(foreign);
@@ -177,7 +177,7 @@ export function balancerFacts(context: SuiteContext): void {
         }
       }));
 
-    it('have a description for every annotation', async () => {
+    it("describes each annotation once, under a key that is none of the controller's own", async () => {
       const { loadBalancers } = await world().open();
       assert.ok(loadBalancers);
       const keys = loadBalancers.annotations.map(({ key }) => key);

@@ -53,7 +53,7 @@ export function routeFacts({ world, capabilities }: SuiteContext): void {
   const { routes: able } = capabilities;
   if (!able) return;
   describe('routes', () => {
-    it('are created, read by a new process, and deleted', () =>
+    it('creates a route, reads it in a new process, and deletes it', () =>
       withRoutes(world(), async ({ routes, vm, desired }) => {
         const made = await world().during(routes.create(desired('10.244.1.0/24'), always));
         assert.equal(made.destination, '10.244.1.0/24');
@@ -67,7 +67,7 @@ export function routeFacts({ world, capabilities }: SuiteContext): void {
         assert.deepEqual(await at(world(), '10.244.1.0/24'), []);
       }));
 
-    it('are one when created twice, and gone when deleted twice', () =>
+    it('creates one route when asked twice, and deletes it when asked twice', () =>
       withRoutes(world(), async ({ routes, desired }) => {
         const [first, second] = [
           await world().during(routes.create(desired('10.244.2.0/24'), always)),
@@ -80,7 +80,7 @@ export function routeFacts({ world, capabilities }: SuiteContext): void {
         assert.deepEqual(await at(world(), '10.244.2.0/24'), []);
       }));
 
-    it('are all created when many come at once, none twice', () =>
+    it('creates each of many routes at once, and none twice', () =>
       withRoutes(world(), async ({ routes, desired }) => {
         const destinations = Array.from({ length: 8 }, (_, number) => `10.244.${100 + number}.0/24`);
         await world().during(
@@ -93,7 +93,7 @@ export function routeFacts({ world, capabilities }: SuiteContext): void {
         );
       }));
 
-    it('are neither created nor deleted without a permit', () =>
+    it('creates and deletes no route without a permit', () =>
       withRoutes(world(), async ({ routes, desired }) => {
         const before = world().mutations();
         await assert.rejects(world().during(routes.create(desired('10.244.3.0/24'), { permit: withheld })), {
@@ -107,7 +107,7 @@ export function routeFacts({ world, capabilities }: SuiteContext): void {
         assert.equal((await at(world(), '10.244.3.0/24')).length, 1);
       }));
 
-    it('are there once after a lost answer', (t) =>
+    it('creates and deletes a route once after a lost answer', (t) =>
       withRoutes(world(), async ({ routes, desired }) => {
         const { loseAnswer } = world();
         if (!loseAnswer) return t.skip('no answer can be lost here');
@@ -125,7 +125,7 @@ export function routeFacts({ world, capabilities }: SuiteContext): void {
         assert.deepEqual(await at(world(), '10.244.4.0/24'), []);
       }));
 
-    it('of others are read and kept, and their destination is a conflict for us', () =>
+    it('reads and keeps routes of others, and refuses their destination as a conflict', () =>
       withRoutes(world(), async ({ routes, vm, desired }) => {
         const other = await world().createVm();
         await world().createForeignRoute('10.244.5.0/24', other);
@@ -143,7 +143,7 @@ export function routeFacts({ world, capabilities }: SuiteContext): void {
         }
       }));
 
-    it('of a deleted VM are blackholes, and can be deleted', () =>
+    it('shows the route of a deleted VM as a blackhole, where the cloud does, and deletes it', () =>
       withRoutes(world(), async ({ routes, desired }) => {
         const vm = await world().createVm();
         const route = { ...desired('10.244.6.0/24'), providerID: vm.providerID, addresses: vm.addresses };
@@ -155,7 +155,7 @@ export function routeFacts({ world, capabilities }: SuiteContext): void {
         assert.deepEqual(await at(world(), '10.244.6.0/24'), []);
       }));
 
-    it('beyond a full table are QuotaExceeded, told before where the cloud tells it', (t) =>
+    it('refuses a route beyond a full table as QuotaExceeded, and shows the quota where the cloud does', (t) =>
       withRoutes(world(), async ({ routes, desired }) => {
         const { routesLeft } = world();
         if (!routesLeft) return t.skip('the quota cannot be set here');
@@ -173,7 +173,7 @@ export function routeFacts({ world, capabilities }: SuiteContext): void {
         }
       }));
 
-    it('do not change by a read', async () => {
+    it('changes nothing by a read of the routes', async () => {
       const before = world().mutations();
       await observe(world());
       assert.equal(world().mutations(), before);
