@@ -35,7 +35,7 @@ async function awsWorld(): Promise<CloudWorld> {
 
 describe('what explain and ui know of the members of Services without a configuration', () => {
   for (const [name, open] of Object.entries(worlds))
-    it(`is what the driver of ${name} decides`, async () => {
+    it(`chooses members without a configuration as the driver of ${name} does`, async () => {
       const world = await open();
       try {
         const driver = (await world.open()).loadBalancers!;

@@ -19,7 +19,7 @@ describe('a tool that is kept', () => {
     await rm(cache, { recursive: true });
   });
 
-  it('is installed once by those who need it at the same time', async () => {
+  it('installs a tool once for those who need it at the same time', async () => {
     let installs = 0;
     const install = async (folder: string) => {
       installs += 1;
@@ -31,14 +31,14 @@ describe('a tool that is kept', () => {
     assert.equal(installs, 1);
   });
 
-  it('is installed although a run that has ended had begun to', async () => {
+  it('installs a tool although a run that has ended holds the lock', async () => {
     await mkdir(join(cache, 'mooring', 'b'), { recursive: true });
     // More than the kernel gives out.
     await writeFile(join(cache, 'mooring', 'b.lock'), '4194305');
     assert.deepEqual(await kept('b', async () => {}), { folder: join(cache, 'mooring', 'b') });
   });
 
-  it('is skipped with the reason where it cannot be installed, and tried again by the next', async () => {
+  it('skips a tool that cannot be installed, with the reason, and tries again the next time', async () => {
     const refused = await kept('c', () => Promise.reject(new Error('no network')));
     assert.deepEqual(refused, { skipped: 'c: Error: no network' });
     assert.ok('folder' in (await kept('c', async () => {})));

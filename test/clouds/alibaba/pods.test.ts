@@ -132,7 +132,7 @@ describe('a Service of Alibaba Cloud whose members are pods', () => {
     assert.deepEqual([fake.balancers.size, world.services.get('web')], [0, undefined]);
   });
 
-  it('has the network interface on which another pod has the same address later', async () => {
+  it('moves a member to the network interface of a later pod with the same address', async () => {
     const [address] = pods(1) as [string];
     world.services.create('web', { annotations: asPods });
     write('web', [{ address, uid: 'first' }]);
@@ -328,7 +328,7 @@ describe('a Service of Alibaba Cloud whose members are pods', () => {
     assert.deepEqual(members().toSorted(), [one, two]);
   });
 
-  it('is planned as it would be run', async () => {
+  it('plans pods as members as a run makes them, and holds while EndpointSlices cannot be read', async () => {
     const [pod] = pods(1) as [string];
     const kube = inProcessKube(world.core, world.clock);
     const plan = () => {

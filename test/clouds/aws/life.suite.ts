@@ -114,7 +114,7 @@ describe('the shipped controller on AWS, against moto', () => {
     assert.deepEqual(await inventory(), standing);
   });
 
-  it('has an empty plan, and a check without missing rights', async () => {
+  it('plans nothing, and finds no missing right in a check', async () => {
     const before = changes().length;
     const plan = await controller.command(
       'plan',
@@ -182,7 +182,7 @@ describe('the shipped controller on AWS, against moto', () => {
     assert.deepEqual(await inventory(), [...bare, ...ranges.map((range) => `route ${range}`)].sort());
   });
 
-  it('has sent nothing that the policy of its role does not allow', () => {
+  it('sends no action that the policy of its role does not allow', () => {
     const granted = new Set(iamActions.map(({ action }) => action));
     // Who a credential is of may be asked without any permission.
     const asked = world.proxy.calls.filter(({ action }) => action !== 'GetCallerIdentity');

@@ -73,7 +73,7 @@ describe('network load balancers on moto', () => {
       assert.deepEqual(await listenersOf(id), ['TCP 80', 'TLS 443']);
     }));
 
-  it('are internal, in subnets by name, with tags, cross-zone, access logs, dual stack', () =>
+  it('creates an internal load balancer with the subnets, tags and settings of its annotations', () =>
     withExample(world, async (example) => {
       const annotations = {
         [keys.internal]: 'true',
@@ -103,7 +103,7 @@ describe('network load balancers on moto', () => {
       await settled(example);
     }));
 
-  it('have Nodes as targets by address, too', () =>
+  it('registers nodes as targets by address, too', () =>
     withExample(world, async (example) => {
       example.desired = { ...example.desired, annotations: { [keys.targetType]: 'ip' } };
       const { members } = await settled(example);
@@ -113,7 +113,7 @@ describe('network load balancers on moto', () => {
       );
     }));
 
-  it('have source ranges on the nodes without security groups, and keep foreign rules', () =>
+  it('writes source ranges to the nodes without security groups, and keeps foreign rules', () =>
     withExample(world, async (example) => {
       const rules = async () =>
         sorted(await world.inventory()).filter(
@@ -151,7 +151,7 @@ describe('network load balancers on moto', () => {
       assert.equal(refused.calls, 0);
     }));
 
-  it('stay when they serve a foreign target, too, and their Service goes or needs a replacement', () =>
+  it('keeps a load balancer that serves another Service, too, when its own goes or needs a replacement', () =>
     withExample(world, async (example) => {
       const { id } = await settled(example);
       const Tags = [{ Key: ownerTags.consent, Value: `${world.cluster}/default` }];
@@ -184,7 +184,7 @@ describe('network load balancers on moto', () => {
       await world.deleteLoadBalancer(id!);
     }));
 
-  it('are not created and get no members while labels of Nodes cannot be read', () =>
+  it('creates nothing and adds no members while the annotation with labels of Nodes does not parse', () =>
     withExample(world, async (example) => {
       const annotations = { [keys.targetNodeLabels]: 'a=b=c' };
       const { members } = example.desired;
@@ -250,7 +250,7 @@ describe('network load balancers on moto', () => {
       adopt: { clusterName: desired.clusterName, addresses },
     });
 
-    it('is adopted without a call to it, by name and by list; the first change tags it', () =>
+    it('adopts a load balancer by name and by list without a change, and tags it at the first change', () =>
       withExample(world, async (example) => {
         const { arn, hostname } = await makeAsClassic(example);
         const balancers = await example.fresh();
@@ -280,7 +280,7 @@ describe('network load balancers on moto', () => {
       }));
 
     for (const retain of [false, true]) {
-      it(`is ${retain ? 'released as it stands' : 'deleted with all its parts'}, also after a crash at any call`, () =>
+      it(`${retain ? 'releases' : 'deletes'} an adopted load balancer whole, also after a crash at any call`, () =>
         withExample(world, async (example) => {
           const before = sorted(await world.inventory());
           for (let crashAfter = 1; ; crashAfter += 1) {
@@ -314,7 +314,7 @@ describe('network load balancers on moto', () => {
       ['without an address', [], undefined],
       ['of another cluster', undefined, 'another'],
     ] as const) {
-      it(`is not adopted ${what}`, () =>
+      it(`leaves a load balancer of the classic controller ${what} alone`, () =>
         withExample(world, async (example) => {
           const { arn, hostname } = await makeAsClassic(example);
           if (clusterId !== undefined)
@@ -334,7 +334,7 @@ describe('network load balancers on moto', () => {
     }
   });
 
-  it('is not created twice when a search misses what a lost answer created', async () => {
+  it('creates a load balancer once though a search misses what a lost answer created', async () => {
     const late = await startAwsWorld({
       server: moto!,
       kind: 'nlb',
@@ -357,7 +357,7 @@ describe('network load balancers on moto', () => {
     }
   });
 
-  it('is not absent when a search misses the recorded id; a target that AWS deregistered goes', () =>
+  it('finds the load balancer by its recorded id, and drops a target that AWS deregistered', () =>
     withExample(world, async (example) => {
       const { id, members } = await settled(example);
       assert.equal(members.length, 2);

@@ -215,7 +215,7 @@ for (const managed of [false, true]) {
       assert.deepEqual(sorted(await world.inventory()), before);
     });
 
-    it('stays when the Service that it was made for asks that it stays', async () => {
+    it('keeps a shared load balancer whose first Service asks that it stays', async () => {
       const users = await share(1);
       users[0].desired = { ...users[0].desired, retain: true };
       for (const user of users) await gone(user);

@@ -50,13 +50,13 @@ describe('the tags of instances on AWS, against moto', () => {
     return all.filter((one) => one.reason === reason).map(({ message }) => message);
   }
 
-  it('are set for its nodes, in fewer calls than nodes, and for no other instance', async () => {
+  it('tags the instances of its nodes, in fewer calls than nodes, and no other instance', async () => {
     for (const vm of vms) await controller.until(`${vm.name} has the tags`, 60_000, () => has(vm, desired));
     assert.ok(changes().length <= 2, changes().join());
     assert.ok(await has(stranger, {}));
   });
 
-  it('are not written again by a new leader, nor when the instances are read again', async () => {
+  it('writes no tag again after a restart, nor when the instances are read again', async () => {
     const before = changes().length;
     const heard = world.proxy.calls.length;
     await controller.stopProcess();
@@ -68,7 +68,7 @@ describe('the tags of instances on AWS, against moto', () => {
     assert.equal(changes().length, before);
   });
 
-  it('are set over another value, with an event that has both', async () => {
+  it('overwrites another value of a tag, with an event that has both', async () => {
     const [vm] = vms;
     const Tags = [
       { Key: 'team', Value: 'b' },
@@ -84,7 +84,7 @@ describe('the tags of instances on AWS, against moto', () => {
     assert.match(said, /^Tag team of instance .* was "b", now "a"$/);
   });
 
-  it('are removed when the node is deleted and its instance stays, but for another value', async () => {
+  it('removes the tags of a deleted node from its instance, but for one with another value', async () => {
     const [, vm] = vms;
     controller.kubelet(vm!.name).stop();
     const Tags = [{ Key: 'Name', Value: 'db' }];

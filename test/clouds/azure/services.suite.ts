@@ -216,7 +216,7 @@ function compare({ members, vmType }: Kind): void {
     const writes = (fake: FakeAzure) =>
       fake.calls.filter(({ method }) => method === 'PUT' || method === 'DELETE').length;
 
-    it('are equal field by field but for the health checks', async () => {
+    it('creates the same resources as the classic provider in every field but the health checks', async () => {
       const addresses = await classically('ensure');
       for (const [name, ips] of Object.entries(addresses)) shown.set(name, ips);
       for (const asked of services) {
@@ -242,7 +242,7 @@ function compare({ members, vmType }: Kind): void {
       assert.equal(membersOf(ours).length, members === 'nodeIP' ? 0 : vmType === 'vmss' ? 12 : 8);
     });
 
-    it('are taken over without a change, and handed back', async () => {
+    it('adopts the load balancers of the classic provider without a change, and hands them back', async () => {
       const adopt = (name: string) => ({ clusterName: 'kubernetes', addresses: shown.get(name)! });
       const before = writes(theirs);
       for (const asked of services) {

@@ -33,7 +33,7 @@ async function madeBy(service: string, command: string, name: string): Promise<J
 }
 
 describe("the vendor's API description", () => {
-  it('has every command of the fake, with these parameters and fields', async () => {
+  it('describes every command of the fake, with these parameters and fields', async () => {
     const { api }: { readonly api: readonly Described[] } = await read('generate/listApis.json');
     for (const [name, command] of Object.entries(apiCommands)) {
       const described = api.find((one) => one.name === name);
@@ -46,7 +46,7 @@ describe("the vendor's API description", () => {
     }
   });
 
-  it('has every field that the fake answers with', async () => {
+  it('describes every field that the fake answers with', async () => {
     const world = cloudStackWorld();
     world.fake.takesUdp = true;
     const vms = [await world.createVm(), await world.createVm()];
@@ -79,7 +79,7 @@ describe("the vendor's API description", () => {
 });
 
 describe('recorded answers of a management server', () => {
-  it('of a VM are read as its Node is to be', async () => {
+  it('reads the recorded answer of a VM as the instance of its Node', async () => {
     const record = (await recorded('VirtualMachine'))['listVirtualMachines']!;
     // The record names this answer by its command; a server says `listvirtualmachinesresponse`.
     const body = { listvirtualmachinesresponse: record['listVirtualMachines']! };
@@ -100,7 +100,7 @@ describe('recorded answers of a management server', () => {
     assert.deepEqual(addresses.at(-1), { type: 'InternalIP', address: '10.1.1.62' });
   });
 
-  it('of an address, a load balancer rule and a network are read as resources', async () => {
+  it('reads recorded answers of an address, a load balancer rule and a network as resources', async () => {
     const address = await madeBy('Address', 'associateIpAddress', 'ipaddress');
     const rule = await madeBy('LoadBalancer', 'createLoadBalancerRule', 'loadbalancer');
     const asked = { address: fieldsOf(address), rules: [fieldsOf(rule)], firewall: [], acquired: undefined };

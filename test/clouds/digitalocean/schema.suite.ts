@@ -44,12 +44,12 @@ describe('what went through Prism', () => {
     await prism.close();
     await served.close();
   });
-  it('was as the OpenAPI document of DigitalOcean has it', () => {
+  it('passes every call through the OpenAPI document of DigitalOcean without a violation', () => {
     assert.ok(fake.calls.length > 50, `${fake.calls.length} calls`);
     assert.deepEqual(prism.violations(), []);
   });
 
-  it('would have been refused where a field of a droplet is missing', async () => {
+  it('refuses an answer in which a field of a droplet is missing', async () => {
     fake.fault = () => ({ status: 200, body: { droplet: { id: 1 } } });
     const headers = { authorization: `Bearer ${token}` };
     const { status } = await http({ url: `${prism.url}/v2/droplets/1`, headers, timeoutMs: 10_000 });

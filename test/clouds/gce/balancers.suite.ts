@@ -127,7 +127,7 @@ describe("the load balancers of Google's cloud provider, and Mooring's", () => {
     await ours?.served.close();
   });
 
-  it('are the same resources for ten Services, in every field but those that are told', () => {
+  it('creates the same resources for ten Services as the classic provider, but for the named fields', () => {
     const [theirs, mine] = [fieldsOf(classic), fieldsOf(ours)];
     assert.deepEqual([...mine.keys()].sort(), [...theirs.keys()].sort());
     const differences = new Set<string>();
@@ -155,7 +155,7 @@ describe("the load balancers of Google's cloud provider, and Mooring's", () => {
     for (const one of described) assert.equal(one['mooring.dev/cluster'], cluster);
   });
 
-  it('are taken over without a changing call', async () => {
+  it('adopts the load balancers of the classic provider without a changing call', async () => {
     const before = changes(classic);
     const next = await openOurs(classic);
     for (const service of comparedServices) {
@@ -177,7 +177,7 @@ describe("the load balancers of Google's cloud provider, and Mooring's", () => {
     assert.equal(changes(classic), before);
   });
 
-  it('are deleted by the other, and nothing is left', async () => {
+  it('leaves nothing when each controller deletes the load balancers of the other', async () => {
     for (const service of comparedServices) {
       const adopt = { clusterName: 'kubernetes', addresses: [classic.addresses.get(service.name)!] };
       const driving = { world, desired: desiredOf(cluster, service), record: { id: undefined }, adopt };

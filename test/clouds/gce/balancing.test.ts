@@ -32,7 +32,7 @@ const rules = (fake: FakeGce) =>
 
 describe('load balancers of Compute Engine', () => {
   for (const mode of allModes) {
-    it(`(${mode}) reserve the address before a forwarding rule goes, and release it when the next one has it`, () =>
+    it(`reserves the address before a forwarding rule goes, and releases it afterwards (${mode})`, () =>
       withServed(mode, async (example, fake) => {
         const first = await ensure(await example.driving());
         fake.calls.length = 0;
@@ -46,7 +46,7 @@ describe('load balancers of Compute Engine', () => {
         assert.deepEqual(front.at(-1), 'DELETE addresses');
       }));
 
-    it(`(${mode}) keep a forwarding rule whose address cannot be reserved`, () =>
+    it(`keeps a forwarding rule whose address cannot be reserved (${mode})`, () =>
       withServed(mode, async (example, fake) => {
         await ensure(await example.driving());
         const [before] = rules(fake);
@@ -57,7 +57,7 @@ describe('load balancers of Compute Engine', () => {
         fake.balancing.quotas.clear();
       }));
 
-    it(`(${mode}) are named where the address would change, and stay as they are`, () =>
+    it(`keeps a forwarding rule whose address would change until there is consent (${mode})`, () =>
       withServed(mode, async (example, fake) => {
         await ensure(await example.driving());
         const before = rules(fake);
@@ -83,7 +83,7 @@ describe('load balancers of Compute Engine', () => {
         assert.equal(consented.observed?.ingress[0]?.ip, rules(fake)[0]?.['IPAddress']);
       }));
 
-    it(`(${mode}) use a reserved address by its name, and leave it`, () =>
+    it(`uses a reserved address by its name, and leaves it (${mode})`, () =>
       withServed(mode, async (example, fake) => {
         const isInternal = mode === 'internal load balancers';
         const address = isInternal ? '10.128.250.8' : '192.0.2.8';
@@ -152,7 +152,7 @@ describe('load balancers of Compute Engine', () => {
     ['target pools', { ports: ['80', '443'], portRange: undefined }],
     ['backend services', { ports: undefined, portRange: '80-443' }],
   ] as const)
-    it(`(${mode}) keep a forwarding rule that has its ports in the other form`, () =>
+    it(`keeps a forwarding rule that has its ports in the other form (${mode})`, () =>
       withServed(
         mode,
         async (example, fake) => {
@@ -301,7 +301,7 @@ describe('load balancers of Compute Engine', () => {
     ['networking.gke.io/l4-regional-internal-legacy', 'INTERNAL', 'backendServices'],
     ['example.com/other', 'INTERNAL', 'backendServices'],
   ] as const)
-    it(`are of the type that their class names, whatever annotations say: ${loadBalancerClass}`, () =>
+    it(`creates the type that the class ${loadBalancerClass} names, whatever annotations say`, () =>
       withServed(
         'target pools',
         async (example, fake) => {
@@ -453,7 +453,7 @@ describe('load balancers of Compute Engine', () => {
 
   for (const mode of ['target pools', 'internal load balancers'] as const)
     for (const at of ['before', 'after'] as const)
-      it(`(${mode}) take it away, too, after a crash ${at} any call`, () =>
+      it(`deletes parts that have lost their description, too, after a crash ${at} any call (${mode})`, () =>
         withServed(mode, async (example, fake) => {
           for (let call = 1, isStruck = true; isStruck; call += 1) {
             await ensure(await example.driving());
@@ -471,7 +471,7 @@ describe('load balancers of Compute Engine', () => {
         }));
 
   for (const mode of allModes)
-    it(`(${mode}) keep their address where another load balancer has the one that is asked for`, () =>
+    it(`keeps the address where another load balancer has the one that is asked for (${mode})`, () =>
       withServed(mode, async (example, fake) => {
         const second = desiredFor(newOwner(example.world.cluster), example.vms, {
           annotations: modes[mode].annotations,
@@ -503,7 +503,7 @@ describe('load balancers of Compute Engine', () => {
       }));
 
   for (const mode of allModes)
-    it(`(${mode}) let in the health checks of before until the next ones are used`, () =>
+    it(`lets in the health checks of before until the next ones are used (${mode})`, () =>
       withServed(
         mode,
         async (example, fake) => {

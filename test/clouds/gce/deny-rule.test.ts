@@ -7,7 +7,7 @@ import { withExample } from '../suite/suite-context.ts';
 import { fakeGceWorld } from './gce-world.ts';
 
 describe('a load balancer of the classic controller with a rule that denies all else', () => {
-  it('stays as it is until that rule is gone: with one priority, denial wins over what is allowed', async () => {
+  it('adopts nothing while a rule of the classic controller denies all else, and goes on once it is gone', async () => {
     const world = fakeGceWorld('target pools', '');
     await withExample(world, async (example) => {
       const { observed } = await ensure(await example.driving());

@@ -31,7 +31,7 @@ describe('families of load balancers of Compute Engine', () => {
     ['INTERNAL', internal],
     ['EXTERNAL', external],
   ] as const)
-    it(`are served by a forwarding rule each, with firewall rules each, and both addresses are shown: ${access}`, () =>
+    it(`serves each family with its own forwarding rule and firewall rules, and shows both addresses: ${access}`, () =>
       withFamilies(access, { annotations, sourceRanges: ['192.0.2.0/24', '2001:db8::/32'] }, async (example, fake) => {
         const { observed, refusals } = await ensure(await example.driving());
         assert.deepEqual(refusals, []);
@@ -72,7 +72,7 @@ describe('families of load balancers of Compute Engine', () => {
       assert.notDeepEqual(both.observed?.ingress[0], v4);
     }));
 
-  it('have a reserved address each, by name', () =>
+  it('gives each family its reserved address, by name', () =>
     withFamilies('EXTERNAL', { annotations: external }, async (example, fake) => {
       const subnet = { networkTier: 'PREMIUM' };
       fake.balancing.put('regions/us-central1/addresses/four', { address: '192.0.2.4', ...subnet });
@@ -96,7 +96,7 @@ describe('families of load balancers of Compute Engine', () => {
     ['EXTERNAL', {}, /IPv6, expected IPv4, or the annotation cloud.google.com\/l4-rbs/],
     ['EXTERNAL', { ...external, 'cloud.google.com/network-tier': 'Standard' }, /network-tier: Premium with it/],
   ] as const)
-    it(`are refused where they cannot be, and the other is served: ${expected.source}`, () =>
+    it(`refuses a family that cannot be served, and serves the other: ${expected.source}`, () =>
       withFamilies(access, { annotations }, async (example, fake) => {
         const driven = await ensure(await example.driving()).catch(() => example.driving().then(ensure));
         assert.match(driven.refusals.map(({ message }) => message).join(), expected);

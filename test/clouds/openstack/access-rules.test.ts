@@ -149,7 +149,7 @@ describe('the shipped access rules of an application credential', () => {
   });
 
   // That every call is covered is held by the fake itself, in every test: it refuses what no rule lets through.
-  it('have no rule that the controller does not need', async () => {
+  it('lists no access rule that the controller does not need', async () => {
     const fakes = [
       await balancerLife(managed, true),
       await balancerLife(`${managed}cascade-delete = false\nprovider-requires-serial-api-calls = true\n`, false),
@@ -164,7 +164,7 @@ describe('the shipped access rules of an application credential', () => {
     );
   });
 
-  it('have no rule twice', () => {
+  it('lists no access rule twice', () => {
     for (const rule of rules) {
       const path = `/x${rule.path.replace('**', '').replaceAll('{id}', 'some-id')}`;
       assert.deepEqual(rules.filter((one) => lets(one, rule.service, rule.method, path)).map(textOf), [textOf(rule)]);

@@ -59,7 +59,7 @@ describe('a load balancer of the classic controller', () => {
     };
   }
 
-  it('is ours without a call when name, tag and address agree', async () => {
+  it('adopts a load balancer without a call when name, tag and address agree', async () => {
     harness = await octaviaHarness(config);
     const { balancer, address } = await asClassic(harness);
     const { observed, calls, refusals } = await ensure(await driving([address]));
@@ -137,7 +137,7 @@ describe('a load balancer of the classic controller', () => {
       undefined,
     ],
   ] as const) {
-    it(`is not ours with ${what}`, async () => {
+    it(`leaves a load balancer with ${what} to the classic controller`, async () => {
       harness = await octaviaHarness(config);
       const { balancer, address } = await asClassic(harness);
       spoil(balancer);
@@ -154,7 +154,7 @@ describe('a load balancer of the classic controller', () => {
   }
 
   for (const state of ['ACTIVE', 'ERROR']) {
-    it(`is deleted whole when it is ${state}, with the floating IP that it described`, async () => {
+    it(`deletes an ${state} load balancer of the classic controller whole, with its floating IP`, async () => {
       harness = await octaviaHarness(config);
       const { balancer, address } = await asClassic(harness);
       balancer.status = state;
@@ -169,7 +169,7 @@ describe('a load balancer of the classic controller', () => {
     ['it is renamed', renamed({ name: 'prod-web' })],
     ['its tag is removed', renamed({ tags: [] })],
   ] as const) {
-    it(`has no owner once it was adopted and ${what}`, async () => {
+    it(`loses the proof of ownership of an adopted load balancer when ${what}`, async () => {
       harness = await octaviaHarness(config);
       const { balancer, address } = await asClassic(harness);
       const adopt = proof([address]);
@@ -203,7 +203,7 @@ describe('a load balancer of the classic controller', () => {
     }
   });
 
-  it('is not adopted where two agree, unless one is recorded', async () => {
+  it('adopts neither of two load balancers that agree, unless one is recorded', async () => {
     harness = await octaviaHarness(config);
     const { balancer, address } = await asClassic(harness);
     const twin = '00000000-0000-4000-8000-0000000000ab';
@@ -234,7 +234,7 @@ describe('a load balancer of the classic controller', () => {
     const annotations = { [keys.hostname]: hostname };
     const adopt = { ...proof([hostname]), annotations };
 
-    it('is ours, and gets our tags, among them the hostname, which the status shows as before', async () => {
+    it('adopts a load balancer by the hostname of its annotation, and tags it with that hostname', async () => {
       harness = await octaviaHarness(config);
       const { balancer } = await asClassic(harness);
       harness.desired = { ...harness.desired, annotations };
@@ -252,20 +252,20 @@ describe('a load balancer of the classic controller', () => {
       ['no annotation names it', proof([hostname])],
       ['the status shows more', { ...proof([hostname, '203.0.113.99']), annotations }],
     ] as const)
-      it(`is not ours where ${what}`, async () => {
+      it(`adopts no load balancer by its hostname where ${what}`, async () => {
         harness = await octaviaHarness(config);
         await asClassic(harness);
         assert.equal((await harness.observe({ adopt: spoiled }))?.owner, undefined);
       });
 
-    it('is not ours where another one is recorded, also when that one is gone', async () => {
+    it('adopts no load balancer by its hostname where another one is recorded, even if that is gone', async () => {
       harness = await octaviaHarness(config);
       await asClassic(harness);
       const id = '00000000-0000-4000-8000-0000000000ab';
       assert.equal((await harness.observe({ adopt, id }))?.owner, undefined);
     });
 
-    it('is not ours where another one has its name, as that of another cluster may, recorded or not', async () => {
+    it('adopts no load balancer by its hostname where another one has the same name, recorded or not', async () => {
       harness = await octaviaHarness(config);
       const { balancer } = await asClassic(harness);
       const twin = '00000000-0000-4000-8000-0000000000ab';
@@ -277,7 +277,7 @@ describe('a load balancer of the classic controller', () => {
     });
   });
 
-  it('is tagged with what only its annotation says: that the floating IP stays', async () => {
+  it('marks the floating IP of an adopted load balancer as kept, as its annotation says', async () => {
     harness = await octaviaHarness(config);
     const { address } = await asClassic(harness);
     harness.desired = { ...harness.desired, annotations: { [keys.keepFloatingIp]: 'true' } };

@@ -78,7 +78,7 @@ describe('calls to OpenStack', () => {
       assert.equal(await harness.observe({ id: observed?.id }), undefined);
     }));
 
-  it('of a Service that is to go leave out what goes with its load balancer', () =>
+  it('reads at most four times for a Service that is to be removed', () =>
     withHarness(async (harness) => {
       const balancers = await opened(harness);
       const { desired, world } = harness;
@@ -88,7 +88,7 @@ describe('calls to OpenStack', () => {
       assertAtMost(harness, { changes: 0, reads: 4 });
     }));
 
-  it('are one small read in a removal right after a read of that Service', () =>
+  it('reads once in a removal right after a read of that Service, and all of it again two minutes later', () =>
     withHarness(async (harness) => {
       const balancers = await opened(harness);
       const { desired, world } = harness;

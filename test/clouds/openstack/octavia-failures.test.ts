@@ -15,7 +15,7 @@ describe('an Octavia load balancer in ERROR', () => {
   };
   afterEach(() => harness.close());
 
-  it('is failed over where that is allowed', async () => {
+  it('fails over a load balancer in ERROR where that is allowed', async () => {
     const { octavia } = await open();
     octavia.mayFailOver = true;
     const before = await harness.ensure();
@@ -27,7 +27,7 @@ describe('an Octavia load balancer in ERROR', () => {
     assert.equal(after.observed.id, before.observed?.id);
   });
 
-  it('is replaced otherwise, and keeps its floating IP', async () => {
+  it('replaces a load balancer in ERROR that cannot fail over, and keeps its floating IP', async () => {
     const { octavia, edge } = await open();
     const before = await harness.ensure();
     octavia.breakDown(harness.only().id);
@@ -45,7 +45,7 @@ describe('an Octavia load balancer in ERROR', () => {
     assert.equal((await harness.ensure()).calls, 0);
   });
 
-  it('stays when its address is the VIP, until a person consents to another', async () => {
+  it('keeps a load balancer in ERROR whose address is the VIP, until a person consents to another', async () => {
     const { octavia } = await open();
     const before = await harness.ensure({ annotations: { [keys.internal]: 'true' } });
     octavia.breakDown(harness.only().id);
@@ -58,7 +58,7 @@ describe('an Octavia load balancer in ERROR', () => {
     assert.deepEqual(replaced.refusals, []);
   });
 
-  it('is replaced without consent when its address was never shown', async () => {
+  it('replaces a load balancer in ERROR without consent when its address was never shown', async () => {
     const { octavia } = await open();
     octavia.nextBecomes = 'ERROR';
     const { observed } = await harness.ensure({ annotations: { [keys.internal]: 'true' } });
@@ -66,7 +66,7 @@ describe('an Octavia load balancer in ERROR', () => {
     assert.equal(octavia.balancers.size, 1);
   });
 
-  it('is replaced ever more rarely when it fails again and again', async () => {
+  it('replaces a load balancer that fails again and again ever more rarely', async () => {
     const { octavia, world } = await open();
     const driving = await harness.driving();
     const { balancers, desired } = driving;
@@ -129,7 +129,7 @@ describe('an Octavia load balancer in ERROR', () => {
   });
 
   for (const config of ['', '[LoadBalancer]\ncascade-delete = false\n']) {
-    it(`is deleted whole when its Service goes${config && ', also where parts go one by one'}`, async () => {
+    it(`deletes a load balancer in ERROR whole with its Service${config && ', also part by part'}`, async () => {
       const { octavia, edge } = await open(config);
       await harness.ensure();
       octavia.breakDown(harness.only().id);
@@ -151,7 +151,7 @@ describe('an Octavia load balancer in ERROR', () => {
     assert.ok(floating && edge.floatingIps.has(floating.id));
   });
 
-  it('is not deleted when its floating IP is foreign', async () => {
+  it('keeps a load balancer in ERROR whose floating IP is foreign', async () => {
     const { octavia, edge } = await open();
     await harness.ensure();
     const [floating] = edge.floatingIps.values();
@@ -163,7 +163,7 @@ describe('an Octavia load balancer in ERROR', () => {
     assert.equal(octavia.balancers.size, 1);
   });
 
-  it('is not deleted with invalid settings, since no replacement could follow', async () => {
+  it('keeps a load balancer in ERROR with invalid settings, since no replacement could follow', async () => {
     const { octavia } = await open();
     await harness.ensure();
     octavia.breakDown(harness.only().id);
@@ -180,7 +180,7 @@ describe('an Octavia load balancer that stays pending', () => {
   let harness: OctaviaHarness;
   afterEach(() => harness.close());
 
-  it('is waited for with one small read at a time', async () => {
+  it('waits for a load balancer that stays pending with one small read at a time', async () => {
     harness = await octaviaHarness();
     const { balancers, ...rest } = await harness.driving();
     harness.octavia.looks = 60;

@@ -56,7 +56,7 @@ describe('kinds of Octavia load balancers', () => {
     assert.equal((await harness.ensure()).calls, 0);
   });
 
-  it('may have a named VIP when internal', async () => {
+  it('gives an internal load balancer the VIP that is asked for, and refuses another one later', async () => {
     await open();
     const { observed } = await harness.ensure({ annotations: { [keys.internal]: 'true' }, address: '10.20.8.8' });
     assert.deepEqual(observed?.ingress, [{ ip: '10.20.8.8' }]);
@@ -148,7 +148,7 @@ describe('kinds of Octavia load balancers', () => {
     assert.deepEqual([longer.calls, reasons(longer), longer.observed?.ingress], [0, ['Unsupported'], [{ hostname }]]);
   });
 
-  it('are not created with an invalid setting; an existing one stays and follows the rest', async () => {
+  it('creates nothing with an invalid setting, and keeps an existing load balancer with its new members', async () => {
     await open();
     const refused = await harness.ensure({ annotations: { [keys.timeoutClientData]: 'long' } });
     assert.deepEqual([refused.calls, reasons(refused)], [0, ['Unsupported']]);
@@ -165,7 +165,7 @@ describe('kinds of Octavia load balancers', () => {
     );
   });
 
-  it('do not change for a mistake in any annotation', async () => {
+  it('changes nothing for a mistake in any annotation', async () => {
     await open('[LoadBalancer]\ncreate-monitor = true\nmanage-security-groups = true\n');
     await harness.ensure();
     const { balancers } = await harness.driving();
@@ -182,7 +182,7 @@ describe('kinds of Octavia load balancers', () => {
     }
   });
 
-  it('do not attach by the classic annotation, which says how to', async () => {
+  it('refuses the classic annotation for attaching, and names the one of Mooring', async () => {
     await open();
     const driven = await harness.ensure({ annotations: { [keys.loadBalancerId]: uuid(7) } });
     assert.deepEqual([driven.calls, reasons(driven)], [0, ['Unsupported']]);
@@ -248,7 +248,7 @@ describe('kinds of Octavia load balancers', () => {
     });
   }
 
-  it('are not deleted with a tenant that came since the last read', async () => {
+  it('keeps a load balancer that another Service has begun to use since the last read', async () => {
     const { edge } = await open();
     await harness.ensure();
     const own = harness.only();
@@ -280,7 +280,7 @@ describe('kinds of Octavia load balancers', () => {
   });
 
   for (const keep of ['false', 'true']) {
-    it(`stays until the last other Service has left it, and says so; keep-floatingip: ${keep}`, async () => {
+    it(`keeps a load balancer until the last other Service has left it; keep-floatingip: ${keep}`, async () => {
       const { octavia, edge } = await open();
       await harness.ensure({ annotations: { [keys.keepFloatingIp]: keep } });
       const own = harness.only();

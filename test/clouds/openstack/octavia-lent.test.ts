@@ -23,14 +23,14 @@ describe('A load balancer of Octavia that was lent to a Service', () => {
     return { id, parts: () => balancer.listeners.map(({ fields }) => String(fields['name'])) };
   }
 
-  it('is not claimed by a record that a user has written, when its consent has ended', async () => {
+  it('refuses a lent load balancer by a record that a user has written, when its consent has ended', async () => {
     const { id } = await claimed();
     const driven = await harness.ensure({ attach: undefined });
     assert.deepEqual(new Set(reasons(driven)), new Set(['AddressWouldChange', 'ForeignLoadBalancer']));
     assert.deepEqual(harness.octavia.balancers.get(id)?.fields['tags'], []);
   });
 
-  it('is not deleted with a Service whose record names it, and keeps what others have on it', async () => {
+  it('keeps a lent load balancer, and what others have on it, when a Service goes whose record names it', async () => {
     const { id, parts } = await claimed();
     await harness.remove();
     assert.deepEqual([harness.octavia.balancers.has(id), parts()], [true, ['theirs']]);

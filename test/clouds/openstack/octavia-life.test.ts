@@ -97,7 +97,7 @@ describe('the life of an Octavia load balancer', () => {
     assert.equal((await harness.ensure()).calls, 0);
   });
 
-  it('has the VIP as address and tells the reason where no external network exists', async () => {
+  it('shows the VIP as address, and the reason, where no external network exists', async () => {
     const { fake } = await open();
     fake.externalNetworks.clear();
     const driven = await harness.ensure();
@@ -107,7 +107,7 @@ describe('the life of an Octavia load balancer', () => {
     assert.equal((await harness.ensure()).calls, 0);
   });
 
-  it('has no floating IP in a cloud without routers, without an error', async () => {
+  it('shows the VIP as address in a cloud without routers, without an error', async () => {
     const { fake } = await open();
     fake.fault = (call, response) => {
       const path = call.service === 'network' ? call.path : '';
@@ -320,7 +320,7 @@ describe('the life of an Octavia load balancer', () => {
     assert.equal((await harness.remove()).calls, 0);
   });
 
-  it('has a conflict when the address of spec.loadBalancerIP is on another port', async () => {
+  it('refuses an address of spec.loadBalancerIP that is on another port', async () => {
     const { edge, fake } = await open();
     const one = floatingIpFor(fake, edge, {
       tags: [tag(ownerTags.consent, `${harness.world.cluster}/default`)],

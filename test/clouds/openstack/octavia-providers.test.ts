@@ -43,7 +43,7 @@ describe('Octavia load balancers by provider', () => {
     assert.equal(closed.calls, 0);
   });
 
-  it('of provider ovn serve SCTP unchecked, and say so', async () => {
+  it('serves SCTP without a health monitor by provider ovn, and says so', async () => {
     await open('[LoadBalancer]\nlb-provider = ovn\ncreate-monitor = true\n');
     harness.octavia.providers.add('ovn');
     const sctp = port(38412, 31000, { protocol: 'SCTP' });
@@ -64,7 +64,7 @@ describe('Octavia load balancers by provider', () => {
     ['amphora', 'ovn', 'ROUND_ROBIN'],
     ['ovn', 'amphora', 'SOURCE_IP_PORT'],
   ] as const) {
-    it(`of provider ${provider} keep its method while ${configured} is configured, also when replaced`, async () => {
+    it(`keeps the method of provider ${provider} while ${configured} is configured, also when replaced`, async () => {
       await open(`[LoadBalancer]\nlb-provider = ${configured}\n`);
       harness.octavia.providers.add('ovn');
       await harness.ensure();
@@ -83,7 +83,7 @@ describe('Octavia load balancers by provider', () => {
     });
   }
 
-  it('are refused for good where the provider does not support what is asked for', async () => {
+  it('refuses for good what the provider does not support', async () => {
     const { fake } = await open();
     fake.fault = ({ method, path }, response) => {
       if (method !== 'POST' || path !== '/lbaas/loadbalancers') return undefined;

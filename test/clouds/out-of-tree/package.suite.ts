@@ -28,7 +28,7 @@ describe('the example package of a cloud that is no part of Mooring', () => {
     if (dist) await rm(dist, { recursive: true });
   });
 
-  it('is of the published types, and what differs from them is refused', async () => {
+  it('compiles against the published types, which refuse what differs from them', async () => {
     const good = await example.tsc();
     assert.equal(good.code, 0, good.output);
     const other = join(example.developed, 'other.ts');
@@ -87,7 +87,7 @@ describe('the example package of a cloud that is no part of Mooring', () => {
     for (const { title, isLong, run: step } of [...stepsBefore, ...serviceSteps, ...stepsAfter])
       if (isLong !== true) it(title, () => step(stage));
 
-    it('is torn down with everything that it keeps for the cluster', async () => {
+    it('deletes the load balancers of the example cloud by teardown', async () => {
       const [cloud] = stage.clouds as [ExampleLife];
       const path = '/api/v1/namespaces/default/services';
       await stage.controller.rest.must('POST', path, {
@@ -103,7 +103,7 @@ describe('the example package of a cloud that is no part of Mooring', () => {
       assert.deepEqual(await cloud.balancers?.(), []);
     });
 
-    it('is known to explain', async () => {
+    it('explains a Node of the example cloud', async () => {
       const { code, output } = await stage.controller.command('explain', 'node', 'example-1');
       assert.equal(code, 0, output);
       assert.match(output, /initialized/);
