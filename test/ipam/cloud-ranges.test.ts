@@ -45,7 +45,7 @@ describe('pod ranges of instances', () => {
     assert.equal(world.cloudCalls(), before);
   });
 
-  it('are missing, and an event says so once; the Node gets them once its instance has them', async () => {
+  it('tells a missing pod range by one event, and gives it to the Node once its instance has it', async () => {
     const stage = begin('10.4.0.0/14');
     const { world, replica, ranges } = stage;
     const { id } = join(stage, 'a', '');
@@ -74,7 +74,7 @@ describe('pod ranges of instances', () => {
     assert.deepEqual(ranges('a'), ['10.4.1.0/24']);
   });
 
-  it('that another Node has wait until that Node is gone', async () => {
+  it('gives a Node no range that another Node has, until that Node is gone', async () => {
     const stage = begin('10.4.0.0/14');
     const { world, replica, ranges } = stage;
     join(stage, 'old', undefined, ['10.4.1.0/25']);
@@ -91,7 +91,7 @@ describe('pod ranges of instances', () => {
     assert.deepEqual(ranges('new'), ['10.4.1.0/24']);
   });
 
-  it('are not written to foreign, paused and deleted Nodes', async () => {
+  it('writes no pod range to foreign and paused Nodes', async () => {
     const stage = begin('10.4.0.0/14');
     const { world, replica, all, ranges } = stage;
     world.cluster.register('foreign', { tainted: false, providerID: 'aws:///eu-1a/i-1' });
@@ -111,7 +111,7 @@ describe('pod ranges of instances', () => {
     assert.deepEqual(replica.reasons(), []);
   });
 
-  it('are read again while the cloud does not answer, and no event blames the instance', async () => {
+  it('reads pod ranges again while the cloud does not answer, and no event blames the instance', async () => {
     const stage = begin('10.4.0.0/14');
     const { world, replica, ranges } = stage;
     join(stage, 'a', '10.4.1.0/24');
@@ -125,7 +125,7 @@ describe('pod ranges of instances', () => {
     assert.deepEqual(ranges('a'), ['10.4.1.0/24']);
   });
 
-  it('are written after a lost answer, a refusal and a conflict, and never twice', async () => {
+  it('writes a pod range after a lost answer, a refusal and a conflict', async () => {
     for (const status of [504, 403, 409]) {
       const stage = begin('10.4.0.0/14');
       const { world, replica, ranges } = stage;

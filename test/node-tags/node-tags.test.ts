@@ -218,7 +218,7 @@ describe('the loop that tags the instances of Nodes', () => {
     assert.ok(world.clock.monotonic() - began >= 16_000);
   });
 
-  it('does nothing where --controllers does not name it, although Nodes run', async () => {
+  it('changes nothing where --controllers does not name it, although Nodes run', async () => {
     world.add(1);
     await world.replica({ loops: { tagging: false }, tags: {} });
     await world.pass(60_000);

@@ -97,7 +97,7 @@ describe('a cloud of a module beside one of Mooring', () => {
     return { ...begun, servers, breakWith };
   }
 
-  it('has its Nodes initialised, and deleted when a request by id proves that the instance is absent', async () => {
+  it('initialises Nodes of a module, and deletes them when a request by id proves the instance absent', async () => {
     const { world, servers } = await setUp();
     world.cluster.register('mine', { providerID: 'example://1' });
     const kubelet = world.cluster.kubelet('mine');

@@ -11,7 +11,7 @@ describe('a cloud that does not answer', () => {
   const refuse = ({ cloud }: World) => cloud.credentials.setMode(cloud.credential, 'unauthorized');
   const missing = ({ cluster }: World, name: string) => cluster.condition(name, conditions.instanceMissing);
 
-  it('is the reason of a Node that is not Ready after a minute, with the error, an event and the metric', async () => {
+  it('marks a Node CloudUnknown a minute after Ready ended, with the error, an event and the metric', async () => {
     const { world, replica, first, reason, vanish } = await start();
     refuse(world);
     vanish(first);
@@ -41,7 +41,7 @@ describe('a cloud that does not answer', () => {
     assert.equal(replica.kube.writes().filter((write) => write.includes('/nodes/')).length, 10);
   });
 
-  it('is no reason of a Node that is not initialised: that says AwaitingCloud', async () => {
+  it('marks a Node that is not initialised AwaitingCloud, and not CloudUnknown', async () => {
     const { world } = await start(1);
     refuse(world);
     const vm = world.cloud.model.create({ name: 'late' });
@@ -52,7 +52,7 @@ describe('a cloud that does not answer', () => {
     assert.equal(missing(world, 'late'), undefined);
   });
 
-  it('is no reason any more once the cloud answers', async () => {
+  it('ends CloudUnknown once the cloud answers', async () => {
     const { world, replica, first, second, reason, exists, vanish } = await start();
     refuse(world);
     vanish(first);
@@ -63,7 +63,7 @@ describe('a cloud that does not answer', () => {
     assert.equal(await replica.gauge('mooring_node_deletions_withheld', '{reason="CloudUnknown"}'), 0);
   });
 
-  it('is no reason any more once the Node is Ready', async () => {
+  it('ends CloudUnknown once the Node is Ready', async () => {
     const { world, replica, first, reason } = await start();
     refuse(world);
     first.kubelet.die();

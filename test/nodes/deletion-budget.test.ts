@@ -99,7 +99,7 @@ describe('many Nodes that vanish at once', () => {
     assert.match(world.lease.annotations[annotations.deletionLedger] ?? '', /^d\d+x1$/);
   });
 
-  it('has a larger budget for announced ends: an agent lifts no bound', async () => {
+  it('deletes half of the Nodes at most whose ends agents announced, and one of the others', async () => {
     const { world, replica, members, reason, vanish } = await start(20);
     for (const { name, vm } of members.slice(0, 15))
       replica.report(name, { instance: reportedOf(vm), notices: [{ kind: 'preemption' }] });

@@ -212,7 +212,7 @@ describe('a Node whose identity is contradicted', () => {
   });
 
   describe('with a forged report, which can change only its sender’s Node', () => {
-    it('neither writes, taints nor deletes the Node of the named instance or any other', async () => {
+    it('writes, taints and deletes no Node for a forged report but that of its sender', async () => {
       const members = await fleet(world, 4);
       const before = members.slice(1).map(({ name }) => world.cluster.mustNode(name));
       const victim = members[1]!;

@@ -81,7 +81,7 @@ describe('an interruption that the cloud announces', () => {
     assert.equal(world.cluster.hasTaint('n0', taints.interruption), false);
   });
 
-  it('neither taints nor counts while the deadline is far, and does both when it is near', async () => {
+  it('taints a Node when the deadline is near, and not while it is far', async () => {
     await setUp(4, { task: { interruptionTaint: true }, budget: '1/1h' });
     const deadline = new Date(world.clock.now() + 3 * 3_600_000).toISOString();
     for (const { name } of members.slice(0, 2)) await announce(name, [{ kind: 'termination', deadline }, rebalance]);
@@ -97,7 +97,7 @@ describe('an interruption that the cloud announces', () => {
     assert.equal(world.cluster.hasTaint('n1', taints.interruption), true);
   });
 
-  it('neither taints nor counts when the deadline cannot be parsed', async () => {
+  it('sets no taint when the deadline cannot be parsed', async () => {
     await setUp(3, { task: { interruptionTaint: true } });
     await announce('n0', [{ kind: 'termination', deadline: 'next month' }]);
     assert.equal(shown('n0')?.reason, 'Scheduled');
@@ -125,7 +125,7 @@ describe('an interruption that the cloud announces', () => {
   }
   const day = '2026-02-01T00:00:00Z';
 
-  it("is shown without an agent where the cloud's API shows it, and withdrawn; it taints nothing", async () => {
+  it("shows and withdraws what the cloud's API announces without an agent, and sets no taint", async () => {
     await setUp(3, { task: { interruptionTaint: true } });
     await plan(0, day);
     assert.deepEqual([shown('n0')?.status, shown('n0')?.reason], ['True', 'PlannedMaintenance']);
@@ -138,7 +138,7 @@ describe('an interruption that the cloud announces', () => {
     assert.deepEqual([shown('n0')?.status, shown('n0')?.reason], ['False', 'NoneAnnounced']);
   });
 
-  it("has the agent's reason where both announce one, and the API's when the agent has none any more", async () => {
+  it("shows the agent's reason where both announce one, and the API's when the agent has none any more", async () => {
     await plan(0, day);
     await announce('n0', [preemption]);
     assert.equal(shown('n0')?.reason, 'Preemption');

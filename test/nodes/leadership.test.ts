@@ -78,7 +78,7 @@ describe('a change of leader', () => {
     assert.equal(world.cluster.node('n0'), undefined);
   });
 
-  it('does nothing between two terms of one process and catches up afterwards', async () => {
+  it('sends no call between two terms of one process, and catches up afterwards', async () => {
     await replica.start();
     const members = await fleet(world, 4);
     await replica.stopLeading();
@@ -168,7 +168,7 @@ describe('before the cache of Nodes is filled', () => {
     assert.equal(world.cluster.hasTaint('a', taints.uninitialized), false);
   });
 
-  it('does not start with half of a paged list', async () => {
+  it('waits for the whole of a paged list of Nodes before its first write', async () => {
     const { world, replica } = begin();
     for (let index = 0; index < 600; index += 1) world.join(`n${index}`);
     let pages = 0;

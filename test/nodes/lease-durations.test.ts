@@ -8,7 +8,7 @@ import { fleetStage } from './harness/fleet-stage.ts';
 describe('a Node whose kubelet renews a lease of its own duration', () => {
   const start = fleetStage();
 
-  it('stays while it renews at a quarter of the duration, whatever the cloud and its own clock say', async () => {
+  it('keeps a Node that renews at a quarter of its lease, whatever the cloud and its own clock say', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.constantFrom(40, 100, 600),

@@ -6,7 +6,7 @@ import { fleetStage } from './harness/fleet-stage.ts';
 describe('the lookup of a Node whose VM is gone', () => {
   const start = fleetStage();
 
-  it('is one batched call for all NotReady Nodes, ever more rarely while they are found', async () => {
+  it('looks up all NotReady Nodes in one call, ever more rarely while they are found', async () => {
     const { world, members } = await start(30);
     for (const member of members.slice(0, 25)) member.kubelet.die();
     await secondsUntil(world, () => world.cluster.condition('n0', 'Ready')?.status !== 'True');
@@ -16,7 +16,7 @@ describe('the lookup of a Node whose VM is gone', () => {
     assert.ok(made <= 18, `${made} calls in ten minutes for 25 nodes`);
   });
 
-  it('is not delayed by many hints and heartbeats of others', async () => {
+  it('looks up a Node at once, however many heartbeats others send', async () => {
     const { world, first, exists, terminate } = await start(6);
     terminate(first);
     world.cluster.setReady('n0', 'Unknown');

@@ -32,14 +32,14 @@ describe('a Node without providerID whose name an instance has', () => {
     }
   });
 
-  it('is bound without an agent when the SMBIOS UUIDs agree', async () => {
+  it('binds a Node without an agent when the SMBIOS UUIDs agree', async () => {
     await setUp();
     const vm = world.join('a');
     await world.clock.advance(1000);
     assert.equal(world.cluster.mustNode('a').spec.providerID, providerID(vm));
   });
 
-  it('is bound as soon as a report names the instance', async () => {
+  it('binds a Node as soon as a report names the instance', async () => {
     await setUp();
     const vm = world.cloud.model.create({ name: 'a', smbiosUuid: null });
     world.cluster.register('a');
@@ -50,7 +50,7 @@ describe('a Node without providerID whose name an instance has', () => {
     assert.equal(world.cluster.mustNode('a').spec.providerID, providerID(vm));
   });
 
-  it('is bound by the name alone where the operator allows it, but never against the SMBIOS UUID', async () => {
+  it('binds a Node by its name alone where the operator allows it, but never against the SMBIOS UUID', async () => {
     await setUp({ clouds: [{ bindsByName: true }] });
     const vm = world.cloud.model.create({ name: 'plain', smbiosUuid: null });
     world.cloud.model.create({ name: 'contradicted' });
@@ -61,7 +61,7 @@ describe('a Node without providerID whose name an instance has', () => {
     assert.deepEqual([reason('contradicted'), tainted('contradicted')], ['IdentityConflict', true]);
   });
 
-  it('stays when the instance of its name ends while its own kubelet restarts', async () => {
+  it('keeps a Node when the instance of its name ends while its own kubelet restarts', async () => {
     await setUp();
     const namesake = world.cloud.model.create({ name: 'a', smbiosUuid: null });
     const uid = world.cluster.register('a').metadata.uid;

@@ -29,7 +29,7 @@ function watched(options: { readonly shipped: boolean }) {
 }
 
 describe('the pause key', () => {
-  it('stays off where the ConfigMap is missing, and the log has the command that restores it', async () => {
+  it('pauses nothing where the ConfigMap is missing, and logs the command that restores it', async () => {
     const { clock, core, lines, missing, pause, write } = watched({ shipped: false });
     await clock.advance(1_000);
     assert.deepEqual([pause.synced(), pause.paused(), missing.now], [true, false, 1]);

@@ -97,7 +97,7 @@ describe('a pause', () => {
     assert.notEqual(world.cluster.mustNode('n0').metadata.labels?.['topology.kubernetes.io/zone'], undefined);
   });
 
-  it('of everything stops all writes, which are caught up within seconds of its end', async () => {
+  it('stops all writes while everything is paused, and catches up within seconds', async () => {
     replica.paused = true;
     world.join('late');
     members[0]!.kubelet.die();
@@ -116,7 +116,7 @@ describe('a pause', () => {
     assert.equal(world.cluster.hasTaint('n1', taints.shutdown), true);
   });
 
-  it('of everything stops work in the middle of a burst', async () => {
+  it('stops in the middle of a burst of writes when everything is paused', async () => {
     for (let index = 0; index < 200; index += 1) world.join(`late-${index}`);
     let writes = 0;
     replica.kube.intercept = (call) => {

@@ -52,7 +52,7 @@ describe('the plan of Nodes', () => {
     assert.deepEqual(replica.kube.writes(), []);
   });
 
-  it('is empty after a run has done it', async () => {
+  it('plans nothing after a run has done it', async () => {
     world.join('a');
     await replica.start();
     await world.clock.advance(30_000);
@@ -96,7 +96,7 @@ describe('the plan of Nodes', () => {
     assert.deepEqual(replica.kube.writes(), []);
   });
 
-  it('does not wait for machines that are silent or foreign, and is in doubt where it hears no leader', async () => {
+  it('waits for no silent or foreign machine, and reports a problem where it hears no leader', async () => {
     world.join('a');
     world.cluster.setReady('a', 'Unknown');
     world.cluster.register('old', { providerID: 'mesos://x' });

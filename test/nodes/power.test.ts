@@ -103,7 +103,7 @@ describe('a Node whose VM is powered off', () => {
     assert.equal(off('n0'), false);
   });
 
-  it('is not called missing while the API server does not answer for its signs of life', async () => {
+  it('calls no instance missing while the API server does not answer for signs of life of its Node', async () => {
     world.core.faults.add({
       match: { verb: 'get', resource: 'leases', namespace: 'kube-node-lease' },
       effect: { kind: 'answer', status: 503 },
@@ -115,7 +115,7 @@ describe('a Node whose VM is powered off', () => {
     await secondsUntil(world, () => off('n0'));
   });
 
-  it('is no longer called missing once it is found, though it is off', async () => {
+  it('calls an instance no longer missing once it is found, though it is off', async () => {
     members[0]!.kubelet.die();
     await secondsUntil(world, () => world.cluster.condition('n0', 'Ready')?.status !== 'True');
     world.cloud.credentials.setMode(world.cloud.credential, 'sees-nothing');
@@ -129,7 +129,7 @@ describe('a Node whose VM is powered off', () => {
     assert.deepEqual([off('n0'), missing()], [true, 'False']);
   });
 
-  it('is deleted when its VM is terminated while off', async () => {
+  it('deletes a Node whose VM is terminated while off', async () => {
     stop(members[0]!);
     await secondsUntil(world, () => off('n0'));
     world.cloud.model.terminate(members[0]!.vm.id);

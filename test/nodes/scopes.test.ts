@@ -63,7 +63,7 @@ describe('the recorded scope of a Node', () => {
     assert.deepEqual(deletions(next), []);
   });
 
-  it('of another account is a conflict: the Node is neither written nor deleted', async () => {
+  it('leaves a Node whose recorded scope is of another account, and calls it an IdentityConflict', async () => {
     await setUp();
     const [member] = await fleet(world, 2);
     const foreign = `http://cloud/other/sim-1 ${member!.vm.incarnation}`;
@@ -84,7 +84,7 @@ describe('the recorded scope of a Node', () => {
     assert.notEqual(world.cluster.node('n0'), undefined);
   });
 
-  it("of an API's answer is not overwritten by reports while the cloud does not tell its account", async () => {
+  it('keeps the recorded scope of a Node against reports while the cloud does not tell its account', async () => {
     await setUp({ clouds: [{ unidentified: 'STS: no answer' }] });
     const vm = world.cloud.model.create({ name: 'a' });
     world.cluster.register('a', { tainted: false, providerID: providerID(vm), systemUuid: vm.smbiosUuid ?? '' });

@@ -7,7 +7,7 @@ import { reportedOf, type World } from './harness/world.ts';
 describe('a Node with signs of life whose VM the cloud does not have', () => {
   const start = fleetStage();
 
-  it('stays while it is Ready', async () => {
+  it('keeps a Node whose VM is gone while it is Ready', async () => {
     const { world, first, exists, vanish } = await start();
     vanish(first);
     for (let turn = 0; turn <= 30; turn += 1) {
@@ -32,7 +32,7 @@ describe('a Node with signs of life whose VM the cloud does not have', () => {
     });
   }
 
-  it('stays called missing through a change of leader, until the cloud says otherwise', async () => {
+  it('keeps the condition SignOfLife through a change of leader, without a write', async () => {
     const { world, replica, first, exists, reason } = await start();
     world.cloud.model.forget(first.vm.id);
     world.cluster.setReady('n0', 'Unknown');
@@ -50,7 +50,7 @@ describe('a Node with signs of life whose VM the cloud does not have', () => {
     assert.deepEqual([exists('n0'), reason('n0')], [true, 'SignOfLife']);
   });
 
-  it('is kept by a lease that was renewed a moment before the decision: leases are read live', async () => {
+  it('keeps a Node whose lease was renewed a moment before the decision: leases are read live', async () => {
     const { world, replica, first, exists, reason, doubt } = await start();
     await doubt(first);
     replica.kube.intercept = (call) => {
@@ -61,7 +61,7 @@ describe('a Node with signs of life whose VM the cloud does not have', () => {
     assert.equal(reason('n0'), 'SignOfLife');
   });
 
-  it('is neither kept for an hour nor believed alive by a kubelet clock that runs an hour ahead', async () => {
+  it("deletes a Node in time though its kubelet's clock runs an hour ahead", async () => {
     const { world, first, exists, vanish } = await start();
     world.cluster.renewLease('n0', -3_600_000);
     vanish(first);
@@ -71,7 +71,7 @@ describe('a Node with signs of life whose VM the cloud does not have', () => {
     assert.ok(seconds <= 40, `NotReady after ${notReady} s, gone ${seconds} s later`);
   });
 
-  it('stays while its kubelet renews with a clock that lags an hour behind', async () => {
+  it('keeps a Node whose kubelet renews with a clock that lags an hour behind', async () => {
     const { world, first, exists } = await start();
     world.cloud.model.forget(first.vm.id);
     world.cluster.setReady('n0', 'Unknown');
@@ -83,7 +83,7 @@ describe('a Node with signs of life whose VM the cloud does not have', () => {
     assert.equal(exists('n0'), true);
   });
 
-  it("stays while young though the controller's own wall clock runs an hour ahead", async () => {
+  it("keeps a young Node though the controller's own wall clock runs an hour ahead", async () => {
     const { world, replica, first, exists, vanish } = await start(4, {}, 60);
     replica.wallAheadMs = 3_600_000;
     vanish(first);
@@ -91,7 +91,7 @@ describe('a Node with signs of life whose VM the cloud does not have', () => {
     assert.ok(60 + seconds >= 300 && 60 + seconds <= 330, `${60 + seconds} s old`);
   });
 
-  it("stays after a late renewal: the API server's time counts, not the controller's wall clock", async () => {
+  it("keeps a Node after a late renewal by the API server's time, not the controller's wall clock", async () => {
     const { world, replica, first, exists, terminate } = await start();
     replica.wallAheadMs = 3_600_000;
     terminate(first);
@@ -102,7 +102,7 @@ describe('a Node with signs of life whose VM the cloud does not have', () => {
     await secondsUntil(world, () => !exists('n0'), 60);
   });
 
-  it('is as old as its suspicion where the API server does not tell the time', async () => {
+  it('counts the age of a Node from its suspicion where the API server does not tell the time', async () => {
     const { world, replica, first, exists, vanish } = await start(4, {}, 60);
     replica.kube.intercept = (call) => void Object.assign(call, { onDate: undefined });
     vanish(first);
@@ -110,7 +110,7 @@ describe('a Node with signs of life whose VM the cloud does not have', () => {
     assert.ok(seconds >= 300 && seconds <= 420, `${seconds} s`);
   });
 
-  it('stays when the API server does not answer about its life', async () => {
+  it('keeps a Node while the API server does not answer about its lease', async () => {
     const { world, replica, first, exists, vanish } = await start();
     world.core.faults.add({
       match: { verb: 'get', resource: 'leases', userAgent: 'mooring' },
@@ -132,7 +132,7 @@ describe('a Node with signs of life whose VM the cloud does not have', () => {
     ],
     ['shows life in its status', ({ cluster }: World) => cluster.setReady('n0', 'True')],
   ] as const) {
-    it(`stays when it ${what} between decision and delete`, async () => {
+    it(`keeps a Node that ${what} between decision and delete`, async () => {
       const { world, replica, first, exists, doubt } = await start();
       await doubt(first);
       replica.kube.intercept = (call) => {
@@ -146,7 +146,7 @@ describe('a Node with signs of life whose VM the cloud does not have', () => {
     });
   }
 
-  it('stays when it renewed its lease while the decision waited for other writes', async () => {
+  it('keeps a Node that renewed its lease while the decision waited for other writes', async () => {
     const { world, replica, members, exists, terminate } = await start(4, { task: { concurrentNodeSyncs: 1 } });
     const both = members.slice(0, 2);
     both.forEach(terminate);

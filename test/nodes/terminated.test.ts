@@ -8,7 +8,7 @@ import { providerID, reportedOf } from './harness/world.ts';
 describe('a Node whose VM the cloud shows terminated', () => {
   const start = fleetStage();
 
-  it('is deleted once its lease has run out after an orderly end that its agent announced', async () => {
+  it('deletes a Node once its lease has run out after an orderly end that its agent announced', async () => {
     const { world, replica, first, exists, terminate } = await start();
     replica.report('n0', { instance: reportedOf(first.vm) });
     await world.clock.advance(30_000);
@@ -22,7 +22,7 @@ describe('a Node whose VM the cloud shows terminated', () => {
     assert.deepEqual(deletions(replica), ['n0']);
   });
 
-  it('is deleted once its lease has run out even while it is still shown Ready', async () => {
+  it('deletes a Node once its lease has run out even while it is still shown Ready', async () => {
     const { world, replica, first, exists, terminate } = await start();
     replica.report('n0', { instance: reportedOf(first.vm), leaving: true });
     await world.clock.advance(2000);
@@ -31,7 +31,7 @@ describe('a Node whose VM the cloud shows terminated', () => {
     assert.ok(seconds <= 40, `${seconds} s`);
   });
 
-  it('is deleted within 20 s of NotReady when the machine just died', async () => {
+  it('deletes a Node within 20 s of NotReady when the machine just died', async () => {
     const { world, first, exists, terminate } = await start();
     terminate(first);
     const notReady = await secondsUntil(world, () => world.cluster.condition('n0', 'Ready')?.status !== 'True');
@@ -40,7 +40,7 @@ describe('a Node whose VM the cloud shows terminated', () => {
     assert.ok(seconds <= 20, `${seconds} s`);
   });
 
-  it('is deleted although it is young: a terminal state needs no five minutes', async () => {
+  it('deletes a young Node of a terminated VM, too, without five minutes of waiting', async () => {
     const { world, first, exists, terminate } = await start(4, {}, 60);
     terminate(first);
     assert.ok((await secondsUntil(world, () => !exists('n0'))) <= 75);
@@ -50,7 +50,7 @@ describe('a Node whose VM the cloud shows terminated', () => {
     ['terminate', true],
     ['forget', false],
   ] as const) {
-    it(`${deleted ? 'is deleted' : 'stays when its VM is absent'} before it was initialised`, async () => {
+    it(`${deleted ? 'deletes a Node' : 'keeps a Node whose VM is absent'} before it was initialised`, async () => {
       const { world, replica, exists, reason } = await start();
       await replica.stopLeading();
       const vm = world.cloud.model.create({ name: 'spot' });
@@ -86,7 +86,7 @@ describe('a Node whose VM the cloud shows terminated', () => {
     assert.match(world.lease.annotations[annotations.deletionLedger] ?? '', /^(d\d+x1,j|j\d+x1,d)/);
   });
 
-  it('stays while it renews its lease', async () => {
+  it('keeps a Node of a terminated VM while it renews its lease', async () => {
     const { world, replica, first, exists, reason } = await start();
     world.cloud.model.terminate(first.vm.id);
     world.cluster.setReady('n0', 'Unknown');
@@ -99,7 +99,7 @@ describe('a Node whose VM the cloud shows terminated', () => {
     );
   });
 
-  it('stays while its agent reports', async () => {
+  it('keeps a Node of a terminated VM while its agent reports', async () => {
     const { world, replica, first, exists, terminate } = await start();
     terminate(first);
     for (let minute = 0; minute < 40; minute += 1) {
@@ -109,7 +109,7 @@ describe('a Node whose VM the cloud shows terminated', () => {
     assert.equal(exists('n0'), true);
   });
 
-  it('is deleted with its UID and resourceVersion, and an event has the evidence', async () => {
+  it('deletes a Node with its UID and resourceVersion as preconditions, and an event has the evidence', async () => {
     const { world, replica, first, exists, terminate } = await start();
     const uid = world.cluster.mustNode('n0').metadata.uid;
     terminate(first);

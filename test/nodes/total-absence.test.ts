@@ -19,7 +19,7 @@ describe('Nodes of a scope without any visible instance', () => {
   }
 
   for (const count of [1, 2, 8, 20]) {
-    it(`stay, all ${count}, with a credential of another project while no kubelet is heard`, async () => {
+    it(`keeps all ${count} Nodes with a credential of another project while no kubelet is heard`, async () => {
       const stage = await start(count);
       const next = await partition(stage);
       await stage.world.clock.advance(sixHours);
@@ -29,7 +29,7 @@ describe('Nodes of a scope without any visible instance', () => {
     });
   }
 
-  it('stay with the wrong credential when another kubelet renews though its Node is Unknown', async () => {
+  it('keeps all Nodes with the wrong credential when another kubelet renews though its Node is Unknown', async () => {
     const stage = await start(2);
     const next = await partition(stage, 1);
     for (let turn = 0; turn < 200; turn += 1) {
@@ -54,7 +54,7 @@ describe('Nodes of a scope without any visible instance', () => {
     assert.match(message ?? '', new RegExp(`no other recorded instance of scope ${stage.world.scope}`));
   });
 
-  it('are no longer called missing with the right credential, and only the one without VM is deleted', async () => {
+  it('calls no Node missing any more with the right credential, and deletes only the one without a VM', async () => {
     const stage = await start(4);
     const { world, members, exists, reason } = stage;
     const next = await partition(stage);
@@ -69,7 +69,7 @@ describe('Nodes of a scope without any visible instance', () => {
     for (const { name } of members.slice(1)) assert.equal(reason(name), 'Found');
   });
 
-  it('are deleted once a person has released each of them, with all other proofs', async () => {
+  it('deletes a Node that a person has released once all other proofs are there, and no other Node', async () => {
     const stage = await start(3);
     const { world, members, exists, vanish } = stage;
     const [first, second, third] = members;
@@ -88,7 +88,7 @@ describe('Nodes of a scope without any visible instance', () => {
     assert.deepEqual([exists('n1'), exists('n2')], [true, true], 'n1 is not released, n2 is alive');
   });
 
-  it('stay when the release was for an earlier Node of that name', async () => {
+  it('keeps a Node when the release was for an earlier Node of that name', async () => {
     const stage = await start(2);
     const next = await partition(stage);
     stage.world.cluster.mergePatch('n0', {
@@ -98,7 +98,7 @@ describe('Nodes of a scope without any visible instance', () => {
     assert.deepEqual(deletions(next), []);
   });
 
-  it('have a canary in a silent Node whose VM is found by its id', async () => {
+  it('takes a silent Node whose VM is found by its id as a canary', async () => {
     const { world, members, exists, vanish } = await start(3);
     const [first, second, third] = members;
     second!.kubelet.die();
@@ -111,7 +111,7 @@ describe('Nodes of a scope without any visible instance', () => {
     assert.deepEqual([exists('n1'), exists('n2')], [true, true]);
   });
 
-  it('are judged by silent Nodes whose VMs are found, though many vanished', async () => {
+  it('deletes ten vanished Nodes while the VMs of two silent ones are found', async () => {
     const { world, replica, members, vanish } = await start(12, { budget: '100%/10m' });
     for (const member of members.slice(0, 10)) vanish(member);
     for (const { kubelet } of members.slice(10)) kubelet.die();
@@ -120,7 +120,7 @@ describe('Nodes of a scope without any visible instance', () => {
     assert.deepEqual(deletions(replica).sort(), gone.sort());
   });
 
-  it('are deleted after five minutes while another VM is shown terminated, which proves visibility', async () => {
+  it('deletes a vanished Node after five minutes while another VM is shown terminated', async () => {
     const { world, exists, members, vanish, terminate } = await start(2);
     vanish(members[0]!);
     terminate(members[1]!);
@@ -129,7 +129,7 @@ describe('Nodes of a scope without any visible instance', () => {
     assert.ok(seconds >= 200 && seconds <= 400, `${seconds} s`);
   });
 
-  it('are deleted after five minutes if the only one was found since the credential was loaded', async () => {
+  it('deletes the only Node after five minutes if it was found since the credential was loaded', async () => {
     const { world, first, exists, doubt } = await start(1);
     await doubt(first);
     const seconds = await secondsUntil(world, () => !exists('n0'));

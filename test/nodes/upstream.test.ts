@@ -182,7 +182,7 @@ describe('upstream’s cases of the node lifecycle', () => {
   ];
 
   for (const [ready, vm, expected] of cases) {
-    it(`${ready}, the VM ${vm}: ${expected}`, async () => {
+    it(`a ${ready} Node is ${expected} when the lookup of its VM gives: ${vm}`, async () => {
       await setUp();
       const [member] = await fleet(world, 3);
       member!.kubelet.die();

@@ -52,21 +52,21 @@ describe('the condition of a Node that waits for initialisation', () => {
     assert.deepEqual(replica.task.status(name), { initialized: true, reasons: [] });
   }
 
-  it('is InstanceNotFound while no VM has its name, and ends when one has', async () => {
+  it('says InstanceNotFound while no VM has the name of the Node, and ends when one has', async () => {
     world.cluster.register('a', { systemUuid });
     await waitsFor('a', 'InstanceNotFound');
     world.cloud.model.create({ name: 'a', smbiosUuid: systemUuid });
     await goesOn('a', 'InstanceNotFound');
   });
 
-  it('is InstanceNotFound for a VM that is terminated', async () => {
+  it('says InstanceNotFound for a VM that is terminated', async () => {
     const vm = world.cloud.model.create({ name: 'a' });
     world.cloud.model.terminate(vm.id);
     world.cluster.register('a', { providerID: providerID(vm) });
     await waitsFor('a', 'InstanceNotFound');
   });
 
-  it('is AmbiguousInstance while two VMs have its name', async () => {
+  it('says AmbiguousInstance while two VMs have the name of the Node', async () => {
     world.cloud.model.create({ name: 'a', smbiosUuid: systemUuid });
     const other = world.cloud.model.create({ name: 'a' });
     world.cluster.register('a', { systemUuid });
@@ -75,7 +75,7 @@ describe('the condition of a Node that waits for initialisation', () => {
     await goesOn('a', 'AmbiguousInstance');
   });
 
-  it('is AwaitingCloud while the cloud refuses the credential, and ends afterwards', async () => {
+  it('says AwaitingCloud while the cloud refuses the credential, and ends afterwards', async () => {
     world.cloud.credentials.setMode(world.cloud.credential, 'unauthorized');
     world.join('a');
     await waitsFor('a', 'AwaitingCloud');
@@ -84,14 +84,14 @@ describe('the condition of a Node that waits for initialisation', () => {
     await goesOn('a', 'AwaitingCloud');
   });
 
-  it('is AwaitingCloud, with no more tries than a throttling cloud asks for', async () => {
+  it('asks a throttling cloud no more often than it wants', async () => {
     world.cloud.faults.add({ operation: '*', effect: { kind: 'throttle', retryAfterSeconds: 40 } });
     world.join('a');
     await world.clock.advance(39_000);
     assert.ok(world.cloudCalls() <= 1, `${world.cloudCalls()} calls`);
   });
 
-  it('is AwaitingReport where the cloud has no API here, and ends with the report', async () => {
+  it('says AwaitingReport where the cloud has no API here, and ends with the report', async () => {
     await setUp({ clouds: [{ reportOnly: 'simulated' }] });
     const vm = world.join('a');
     await waitsFor('a', 'AwaitingReport');
@@ -101,7 +101,7 @@ describe('the condition of a Node that waits for initialisation', () => {
     assert.equal(world.cluster.mustNode('a').spec.providerID, providerID(vm));
   });
 
-  it('is InvalidNodeIP while the annotation does not parse, and ends at once when it does', async () => {
+  it('says InvalidNodeIP while the annotation does not parse, and ends at once when it does', async () => {
     const vm = world.cloud.model.create({ name: 'a', smbiosUuid: systemUuid });
     const ip = vm.interfaces[0]!.internal[0]!;
     world.cluster.register('a', { systemUuid, annotations: { [annotations.providedNodeIP]: `${ip}, ${ip}` } });
@@ -111,7 +111,7 @@ describe('the condition of a Node that waits for initialisation', () => {
     assert.equal(world.cluster.hasTaint('a', taints.uninitialized), false);
   });
 
-  it('is IdentityConflict for a node IP that its instance does not have', async () => {
+  it('says IdentityConflict for a node IP that the instance does not have', async () => {
     world.cloud.model.create({ name: 'a', smbiosUuid: systemUuid });
     world.cluster.register('a', { systemUuid, annotations: { [annotations.providedNodeIP]: '192.0.2.77' } });
     await waitsFor('a', 'IdentityConflict');
@@ -144,7 +144,7 @@ describe('the condition of a Node that waits for initialisation', () => {
     assert.ok(made <= 25, `${made} calls in five minutes`);
   });
 
-  it('is told by the metric and one event when it cannot be written', async () => {
+  it('tells the reason by the metric and one event while the condition cannot be written', async () => {
     const allow = world.core.faults.add({
       match: { verb: 'patch', resource: 'nodes/status', userAgent: 'mooring' },
       effect: { kind: 'answer', status: 403 },
@@ -158,7 +158,7 @@ describe('the condition of a Node that waits for initialisation', () => {
     assert.equal(reason('a'), 'InstanceNotFound');
   });
 
-  it('is not repeated by a new leader, nor is its event', async () => {
+  it('writes the condition once: a new leader repeats neither it nor its event', async () => {
     world.cluster.register('a');
     await world.clock.advance(20_000);
     await replica.stop();

@@ -14,7 +14,7 @@ describe('routes to pod ranges that a kubelet chose', () => {
     '10.244.0.0/16',
   ];
 
-  it('are created for no range outside the bounds, and honest Nodes get theirs in any order', async () => {
+  it('creates no route to a range outside the bounds, and those of honest Nodes in any order', async () => {
     const { world, replica } = begin({ serviceCidr: '10.244.128.0/20', masks: { 4: 24 } });
     for (const [at, range] of claimed.entries()) world.add(`rogue-${at}`, [range]);
     await world.clock.advance(1000);
@@ -53,7 +53,7 @@ describe('routes to pod ranges that a kubelet chose', () => {
   });
 
   for (const tags of [true, false])
-    it(`stay from an older version ${tags ? 'with' : 'without'} tags while their Node lives`, async () => {
+    it(`keeps a route of an older version ${tags ? 'with' : 'without'} tags while its Node lives`, async () => {
       const like = tags ? {} : { like: untagged };
       const { world, replica: older } = begin({ clusterCidr: '10.9.0.0/16', ...like });
       const rogue = world.add('rogue', ['10.9.0.0/22']);

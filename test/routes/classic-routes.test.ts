@@ -31,7 +31,7 @@ describe('routes of the classic controller on a cloud that tags routes', () => {
     assert.deepEqual([world.table(), world.network('a')], [[`${a4} -> a`], 'False RouteCreated']);
   });
 
-  it('are used as they are, and go with their Nodes, so that later Nodes get their ranges', async () => {
+  it('uses a route of the classic controller as it is, and deletes it with its Node', async () => {
     const { world, replica: first } = begin({ like: afterClassic });
     const vm = world.add('a', [a4]);
     world.foreignRoute(a4, vm);
@@ -63,7 +63,7 @@ describe('routes of the classic controller on a cloud that tags routes', () => {
     assert.deepEqual(world.table(), [`${a4} -> c`]);
   });
 
-  it('stay where they lead to no Node of this cluster, also when their instance ends', async () => {
+  it('keeps a route that leads to no Node of this cluster, also when its instance ends', async () => {
     const { world, replica } = begin({ like: afterClassic });
     world.add('b', [b4]);
     const ofOthers = world.cloud.model.create({ name: 'of-others' });
@@ -96,7 +96,7 @@ describe('routes of the classic controller on a cloud that tags routes', () => {
 describe('routes of ours on a cloud that tags routes', () => {
   const begin = routeStage();
 
-  it('are not recorded', async () => {
+  it('records no route on a cloud that tags routes', async () => {
     const { world, replica } = begin();
     world.add('a', [a4]);
     await replica.start();

@@ -25,7 +25,7 @@ describe('a route whose instance has ended', () => {
     ['that names the instance', undefined],
     ['that names no instance', nameless],
   ] as const)
-    it(`stays as long as its Node, and is not created again: one ${which}`, async () => {
+    it(`keeps a route whose instance has ended as long as its Node lives: one ${which}`, async () => {
       const { world, replica, creations } = begin(like && { like });
       const vm = world.add('a', [a4]);
       world.add('b', [b4]);
@@ -70,7 +70,7 @@ describe('a route whose instance has ended', () => {
 describe('a route that drops packets', () => {
   const begin = routeStage();
 
-  it('is replaced once its instance runs', async () => {
+  it('replaces a route that drops packets once its instance runs', async () => {
     const { world, replica, creations } = begin();
     const vm = world.add('a', [a4]);
     await replica.start();
@@ -90,7 +90,7 @@ describe('a route that drops packets', () => {
     assert.equal(creations(), 2);
   });
 
-  it('is replaced while the cloud answers no lookup', async () => {
+  it('replaces a route that drops packets while the cloud answers no lookup', async () => {
     const { world, replica, creations } = begin();
     world.add('a', [a4]);
     await replica.start();
@@ -105,7 +105,7 @@ describe('a route that drops packets', () => {
 describe('a missing route to an instance that has ended', () => {
   const begin = routeStage();
 
-  it('is tried once, and the Node says why it is missing', async () => {
+  it('tries a route to an ended instance once, and says on the Node why it is missing', async () => {
     const { world, replica, creations, events } = begin();
     const vm = world.add('a', [a4]);
     world.cloud.model.terminate(vm.id);
@@ -117,7 +117,7 @@ describe('a missing route to an instance that has ended', () => {
     assert.deepEqual(events(), ['FailedToCreateRoute a']);
   });
 
-  it('is tried once more when it was there, and the Node says that it is missing', async () => {
+  it('tries a lost route to an ended instance once more, and says on the Node that it is missing', async () => {
     const { world, replica, creations } = begin();
     const vm = world.add('a', [a4]);
     world.add('b', [b4]);
@@ -136,7 +136,7 @@ describe('a missing route to an instance that has ended', () => {
 describe('a missing route to an instance that is off', () => {
   const begin = routeStage();
 
-  it('is created after a refusal', async () => {
+  it('creates a route to an instance that is off after a refusal', async () => {
     const { world, replica } = begin();
     const vm = world.add('a', [a4]);
     world.cloud.model.stop(vm.id);

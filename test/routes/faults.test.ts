@@ -5,7 +5,7 @@ import { a4, b4, routeStage } from './harness/route-stage.ts';
 describe('pod routes while the cloud fails', () => {
   const begin = routeStage();
 
-  it('are created exactly once though the answer is lost', async () => {
+  it('creates a route once though the answer is lost', async () => {
     const { world, replica, creations } = begin();
     world.add('a', [a4]);
     world.cloud.faults.add({ operation: 'routes.create', times: 1, effect: { kind: 'lost-answer' } });
@@ -16,7 +16,7 @@ describe('pod routes while the cloud fails', () => {
     assert.ok(creations() <= 2);
   });
 
-  it('are deleted though the answer is lost', async () => {
+  it('deletes a route though the answer is lost', async () => {
     const { world, replica } = begin();
     const vm = world.add('a', [a4]);
     await replica.start();
@@ -29,7 +29,7 @@ describe('pod routes while the cloud fails', () => {
     assert.equal(await replica.metric('mooring_routes', `{scope="${world.scope}",state="surplus"}`), 0);
   });
 
-  it('are tried again with back-off when they cannot be created, which the Node says once', async () => {
+  it('tries a route that cannot be created again with back-off, and says so once on the Node', async () => {
     const { world, replica, creations, events } = begin();
     world.add('a', [a4]);
     world.add('b', [b4]);
@@ -112,7 +112,7 @@ describe('pod routes while the cloud fails', () => {
     assert.equal(world.network('a'), 'True NoRouteCreated');
   });
 
-  it('are created beside one that fails', async () => {
+  it('creates the other routes while some cannot be created', async () => {
     const { world, replica } = begin({ concurrentRoutes: 2 });
     const vms = world.addMany(10);
     for (const { id } of vms.slice(0, 3)) world.cloud.model.terminate(id);
@@ -121,7 +121,7 @@ describe('pod routes while the cloud fails', () => {
     assert.equal(world.routes().length, 7);
   });
 
-  it('are not deleted a second time once they were deleted to be replaced', async () => {
+  it('deletes a route once to replace it, though its replacement fails at first', async () => {
     const { world, replica } = begin();
     world.add('a', [a4]);
     await replica.start();

@@ -6,7 +6,7 @@ import { a4, routeStage } from './harness/route-stage.ts';
 describe('pod routes while changes are not allowed', () => {
   const begin = routeStage();
 
-  it('stay as they are while the Node is paused, and follow afterwards', async () => {
+  it('changes no route of a paused Node, and follows afterwards', async () => {
     const { world, replica } = begin();
     world.add('a', [a4]);
     world.cluster.mergePatch('a', { metadata: { annotations: { [annotations.paused]: 'true' } } });
@@ -20,7 +20,7 @@ describe('pod routes while changes are not allowed', () => {
     assert.equal(world.network('a'), 'False RouteCreated');
   });
 
-  it('stay as they are while everything is paused', async () => {
+  it('changes no route while everything is paused, and follows afterwards', async () => {
     const { world, replica } = begin();
     replica.base.paused = true;
     world.add('a', [a4]);
@@ -32,7 +32,7 @@ describe('pod routes while changes are not allowed', () => {
     assert.deepEqual(world.table(), [`${a4} -> a`]);
   });
 
-  it('are not changed by a replica whose lease runs out', async () => {
+  it('changes no route while the lease of the replica runs out', async () => {
     const { world, replica } = begin();
     replica.fenced = true;
     world.add('a', [a4]);

@@ -5,7 +5,7 @@ import { a4, routeStage } from './harness/route-stage.ts';
 describe('pod routes while the Kubernetes API fails', () => {
   const begin = routeStage();
 
-  it('stay when the Kubernetes API refuses the condition, which is written once it can be', async () => {
+  it('keeps a route while the Kubernetes API refuses the condition, and writes that once it can', async () => {
     const { world, replica, creations } = begin();
     world.add('a', [a4]);
     let broken = true;

@@ -5,7 +5,7 @@ import { a4, b4, routeStage } from './harness/route-stage.ts';
 describe('pod routes while the cluster changes', () => {
   const begin = routeStage();
 
-  it('are deleted again at once when their Node went during their creation', async () => {
+  it('deletes a route at once whose Node went during its creation', async () => {
     const { world, replica, creations } = begin();
     await replica.start();
     world.cloud.faults.add({ operation: 'routes.create', effect: { kind: 'latency', ms: 5000 } });
@@ -19,7 +19,7 @@ describe('pod routes while the cluster changes', () => {
     assert.deepEqual(world.table(), []);
   });
 
-  it('stay when their Node comes back during the last read', async () => {
+  it('keeps a route whose Node comes back during the last read', async () => {
     const { world, replica } = begin();
     const vm = world.add('a', [a4]);
     await replica.start();
@@ -35,7 +35,7 @@ describe('pod routes while the cluster changes', () => {
     assert.equal(world.network('a'), 'False RouteCreated');
   });
 
-  it('stay when their Node comes back while they wait to be deleted', async () => {
+  it('keeps a route whose Node comes back while it waits to be deleted', async () => {
     const { world, replica } = begin({ concurrentRoutes: 1, budget: '10/10m' });
     const vms = ['a', 'b'].map((name, at) => ({ name, range: [a4, b4][at]!, vm: world.add(name, [[a4, b4][at]!]) }));
     await replica.start();
@@ -55,7 +55,7 @@ describe('pod routes while the cluster changes', () => {
     assert.equal(world.routes().filter(({ id }) => before.includes(id)).length, 1);
   });
 
-  it('do not take a replacement with them that came since the last read', async () => {
+  it('leaves a foreign replacement that came since the last read when the Node goes', async () => {
     const { world, replica } = begin();
     world.add('a', [a4]);
     await replica.start();

@@ -25,7 +25,7 @@ const a = { destination: '10.244.0.0/24', target: 'i-1' };
 const b = { destination: '10.244.1.0/24', target: 'i-2' };
 
 describe('records of routes', () => {
-  it('are read by the next leader', async () => {
+  it('reads the records of the leader before', async () => {
     const kube = server();
     const records = recordsOf(kube());
     await records.load('cloud/one');
@@ -38,7 +38,7 @@ describe('records of routes', () => {
     assert.equal(next.has('cloud/one', a.destination, 'i-2'), false);
   });
 
-  it('of an address are those of any instance that has it', async () => {
+  it('finds the record of an address for any instance that has it', async () => {
     const records = recordsOf(server()());
     await records.load('s');
     await records.change('s', { note: [a, { ...a, target: addressTarget('10.0.0.4') }] });
@@ -47,7 +47,7 @@ describe('records of routes', () => {
     assert.equal(records.has('s', b.destination, 'i-9', '10.0.0.4'), false);
   });
 
-  it('of an address are read by the next leader, and comments to older versions', async () => {
+  it('writes records of an address for the next leader, as comments to older versions', async () => {
     const kube = server();
     const api = kube();
     const records = recordsOf(api);
@@ -66,7 +66,7 @@ describe('records of routes', () => {
     );
   });
 
-  it('of one scope are not those of another', async () => {
+  it('keeps the records of one scope apart from those of another', async () => {
     const kube = server();
     const [one, two] = [recordsOf(kube()), recordsOf(kube())];
     await one.load('cloud/one');
@@ -87,7 +87,7 @@ describe('records of routes', () => {
     assert.deepEqual(records.all('s'), [moved]);
   });
 
-  it('of an older form of the scope are taken over, and merged at the next change', async () => {
+  it('takes over records of an older form of the scope, and merges them at the next change', async () => {
     const kube = server();
     const before = recordsOf(kube());
     await before.load('host/region');
@@ -112,7 +112,7 @@ describe('records of routes', () => {
     assert.deepEqual(kube.calls, []);
   });
 
-  it('are empty while the ConfigMap is missing, and a change says how to restore it', async () => {
+  it('shows no records while the ConfigMap is missing, and says at a change how to restore it', async () => {
     const kube = server();
     kube.remove();
     const records = recordsOf(kube());
@@ -131,7 +131,7 @@ describe('records of routes', () => {
     ['the next load', (records: RouteRecords) => records.load('s')],
     ['the next change', (records: RouteRecords) => records.change('s', { note: [b], drop: [] })],
   ] as const)
-    it(`are restored by ${how} after the ConfigMap was deleted and restored`, async () => {
+    it(`writes its records again by ${how} after the ConfigMap was deleted and restored`, async () => {
       const kube = server();
       const records = recordsOf(kube());
       await records.load('s');

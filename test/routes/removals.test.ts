@@ -15,7 +15,7 @@ describe('pod routes of Nodes that are gone', () => {
     return stage;
   }
 
-  it('are deleted when the Node is gone and its VM with it', async () => {
+  it('deletes a route when the Node is gone and its VM with it', async () => {
     const { world, replica } = begin();
     const vm = world.add('a', [a4]);
     world.add('b', [b4]);
@@ -27,7 +27,7 @@ describe('pod routes of Nodes that are gone', () => {
     assert.deepEqual(world.table(), [`${b4} -> b`]);
   });
 
-  it('are deleted only within the budget where the Node vanished and its VM lives', async () => {
+  it('deletes routes within the budget where Nodes vanished and their VMs live', async () => {
     const { world, replica } = await routed(4);
     world.removeMany(3);
     await world.clock.advance(120_000);
@@ -43,7 +43,7 @@ describe('pod routes of Nodes that are gone', () => {
     assert.equal(world.routes().length, 1);
   });
 
-  it('are deleted only within the budget when the cloud denies every instance', async () => {
+  it('deletes routes within the budget when the cloud denies every instance', async () => {
     const { world } = await routed(4);
     for (const operation of ['instances.list', 'instances.lookup'])
       world.cloud.faults.add({ operation, effect: { kind: 'missing-items', count: 100 } });
@@ -68,7 +68,7 @@ describe('pod routes of Nodes that are gone', () => {
     assert.equal(world.routes().length, 2);
   });
 
-  it('are deleted without a budget where the end was announced', async () => {
+  it('deletes routes without a budget where the end of the Node was announced', async () => {
     const { world } = await routed(4);
     for (let at = 0; at < 4; at += 1) {
       const mark = [{ key: taints.toBeDeletedByAutoscaler, effect: 'NoSchedule', value: '1' }];
@@ -80,7 +80,7 @@ describe('pod routes of Nodes that are gone', () => {
     assert.deepEqual(world.table(), []);
   });
 
-  it('are deleted without a budget where this controller deletes the Node', async () => {
+  it('deletes routes without a budget where this controller deletes the Node', async () => {
     const { world, replica } = await routed(4);
     for (const node of [...replica.base.nodes.values()]) replica.task.noteDeletion(node);
     world.removeMany(4);
@@ -88,7 +88,7 @@ describe('pod routes of Nodes that are gone', () => {
     assert.deepEqual(world.table(), []);
   });
 
-  it('stay when the API server still shows the Node', async () => {
+  it('keeps a route while the API server still shows the Node', async () => {
     const { world, replica } = begin();
     world.add('a', [a4]);
     await replica.start();
@@ -113,7 +113,7 @@ describe('pod routes of Nodes that are gone', () => {
     assert.equal(world.mutations(), before);
   });
 
-  it('stay while the API server does not answer whether the Node is gone', async () => {
+  it('keeps a route while the API server does not answer whether the Node is gone', async () => {
     const { world, replica } = begin();
     world.add('a', [a4]);
     world.add('b', [b4]);
@@ -135,7 +135,7 @@ describe('pod routes of Nodes that are gone', () => {
     assert.equal(world.routes().length, 1);
   });
 
-  it('are deleted if they are ours and lead nowhere', async () => {
+  it('deletes a route of ours that leads nowhere, and keeps a foreign one', async () => {
     const { world, replica } = begin();
     const vm = world.add('a', [a4]);
     world.add('b', [b4]);

@@ -81,7 +81,7 @@ describe('routes to an address that another VM has got', () => {
     );
   });
 
-  it('are replaced where their Node lives on with another address', async () => {
+  it('replaces a route whose Node lives on with another address', async () => {
     const { world, replica, give, hops, add } = stage();
     const vm = add('a', a4, '10.0.0.4');
     add('x', c4, '10.0.0.9');
@@ -93,7 +93,7 @@ describe('routes to an address that another VM has got', () => {
     assert.deepEqual([hops.get(a4), hops.get(b4), world.network('a')], ['10.0.0.20', '10.0.0.4', 'False RouteCreated']);
   });
 
-  it('are known although an older version recorded their instances alone, without a change of the cloud', async () => {
+  it('adds addresses to records of an older version, without a change of the cloud', async () => {
     const staged = stage();
     const { world, replica: older, add } = staged;
     const vm = add('a', a4, '10.0.0.4');
@@ -119,7 +119,7 @@ describe('routes to an address that another VM has got', () => {
     assert.deepEqual(world.destinations(), [b4, c4]);
   });
 
-  it('stay where others made them, also when a Node of ours gets or had the address', async () => {
+  it('keeps a route of others, also when a Node of ours gets or had the address', async () => {
     const staged = stage();
     const { world, replica, hops, add, give } = staged;
     const theirs = world.cloud.model.create({ name: 'of-others' });

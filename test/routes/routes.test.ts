@@ -6,7 +6,7 @@ import { a4, a6, b4, c4, routeStage } from './harness/route-stage.ts';
 describe('pod routes', () => {
   const begin = routeStage();
 
-  it('are created for every range of every Node, and the Nodes say so', async () => {
+  it('creates a route for every range of every Node, and says so on the Nodes', async () => {
     const { world, replica } = begin();
     world.add('a', [a4, a6]);
     world.add('b', [b4]);
@@ -28,7 +28,7 @@ describe('pod routes', () => {
     );
   });
 
-  it('are created by one read of the table, which begins before the Nodes are listed', async () => {
+  it('reads the table once at the start, before the Nodes are listed', async () => {
     const { world, replica } = begin();
     world.add('a', [a4]);
     world.cloud.faults.add({ operation: 'routes.list', effect: { kind: 'latency', ms: 1500 } });
@@ -76,7 +76,7 @@ describe('pod routes', () => {
     assert.equal(next.base.events.length, 0);
   });
 
-  it('are created within a second after a Node joins or gets its range', async () => {
+  it('creates a route within a second after a Node joins or gets its range', async () => {
     const { world, replica } = begin();
     await replica.start();
     world.add('a', [a4]);
@@ -91,7 +91,7 @@ describe('pod routes', () => {
     assert.equal(world.reads(), 1);
   });
 
-  it('are created again at the next read when removed by hand, and the Node is not marked meanwhile', async () => {
+  it('creates a route again that was removed by hand, and does not mark the Node meanwhile', async () => {
     const { world, replica } = begin();
     world.add('a', [a4]);
     await replica.start();
@@ -103,7 +103,7 @@ describe('pod routes', () => {
     assert.deepEqual(replica.writes(), []);
   });
 
-  it('are replaced once, not for ever, when they drop packets though the Node is ready', async () => {
+  it('replaces a route that drops packets once, not for ever, though the Node is ready', async () => {
     const { world, replica } = begin();
     world.add('a', [a4]);
     await replica.start();
@@ -120,7 +120,7 @@ describe('pod routes', () => {
     assert.equal(world.mutations(), 3);
   });
 
-  it('are not tried beyond the quota, the Nodes say why, and free room is used at once', async () => {
+  it('tries no route beyond the quota, says why on the Node, and uses free room at once', async () => {
     const { world, replica } = begin();
     world.cloud.network.quotas.set('routes', 2);
     const vm = world.add('a', [a4]);
@@ -140,7 +140,7 @@ describe('pod routes', () => {
     assert.equal(world.network('c'), 'False RouteCreated');
   });
 
-  it('are not created for foreign Nodes, nor for those that wait for initialisation', async () => {
+  it('creates no route for foreign Nodes, nor for those that wait for initialisation', async () => {
     const { world, replica } = begin();
     world.cluster.register('foreign', { tainted: false, providerID: 'aws:///eu-1a/i-1' });
     world.setPodCIDRs('foreign', [a4]);
@@ -157,7 +157,7 @@ describe('pod routes', () => {
     ['WARN ', '--cluster-cidr is empty; give it, or --configure-cloud-routes=false', { clusterCidr: '' }],
     ['INFO ', '--configure-cloud-routes is false', { enabled: false }],
   ] as const)
-    it(`are off when ${why}, with one line that says so`, async () => {
+    it(`turns routes off, with one line that says so, when ${why}`, async () => {
       const { world, replica } = begin(options);
       world.add('a', [a4]);
       await replica.start();

@@ -30,7 +30,7 @@ function severalTables() {
 describe('routes that one of several tables lacks', () => {
   const begin = routeStage();
 
-  it('are added there, and deleted from none', async () => {
+  it('adds routes to a table that lacks them, and deletes them from none', async () => {
     const { second, like } = severalTables();
     const { world, replica, creations } = begin({ like });
     world.addMany(5);
@@ -45,7 +45,7 @@ describe('routes that one of several tables lacks', () => {
     assert.deepEqual([world.cloud.calls.total('routes.delete'), replica.writes()], [0, []]);
   });
 
-  it('stay in the others while that one is full: their Nodes stay usable, with an event; new Nodes wait', async () => {
+  it('keeps routes in the other tables while one is full, and lets new Nodes wait, with an event each', async () => {
     const { second, like } = severalTables();
     const { world, replica, events } = begin({ like });
     world.add('a', [a4]);

@@ -22,7 +22,7 @@ describe('pod routes while their table cannot be read', () => {
     assert.ok(world.reads() < 60, String(world.reads()));
   });
 
-  it('of new Nodes are created from the last read; none is deleted', async () => {
+  it('creates routes of new Nodes from the last read, and deletes none', async () => {
     const { world, replica } = begin();
     world.add('a', [a4]);
     await replica.start();
@@ -37,7 +37,7 @@ describe('pod routes while their table cannot be read', () => {
     assert.deepEqual(world.table(), [`${b4} -> b`]);
   });
 
-  it('are not changed while the table was never read', async () => {
+  it('changes no route while the table was never read', async () => {
     const { world, replica } = begin();
     world.add('a', [a4]);
     world.cloud.faults.add({ operation: 'routes.list', times: 5, effect: { kind: 'error', status: 503 } });
@@ -49,7 +49,7 @@ describe('pod routes while their table cannot be read', () => {
     assert.deepEqual(world.table(), [`${a4} -> a`]);
   });
 
-  it('of new Nodes wait with the answer of the cloud in condition, event and gauge, when it refuses', async () => {
+  it("tells a new Node the cloud's refusal to read the table by condition, event and gauge", async () => {
     const { world, replica: first } = begin();
     world.add('a', [a4]);
     await first.start();
@@ -77,7 +77,7 @@ describe('pod routes while their table cannot be read', () => {
     assert.deepEqual([world.network('b'), await blocked()], ['False RouteCreated', 0]);
   });
 
-  it('are created again, without doubles and marks, when a list leaves them out', async () => {
+  it('creates no route twice, and marks no Node, when a list leaves routes out', async () => {
     const { world, replica, events } = begin();
     world.addMany(5);
     await replica.start();
@@ -119,7 +119,7 @@ describe('pod routes while their table cannot be read', () => {
     assert.deepEqual(events(), []);
   });
 
-  it('of a Node that a stale cache leaves out stay: another Node has its range there', async () => {
+  it('keeps the route of a Node that a stale cache leaves out when it has the range of a gone one', async () => {
     const { world, replica } = begin();
     world.add('a', [a4]);
     await replica.start();

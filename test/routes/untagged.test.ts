@@ -9,7 +9,7 @@ import { untagged } from './harness/route-world.ts';
 describe('routes that cannot be tagged', () => {
   const begin = routeStage();
 
-  it('stay known as ours when their Node went unseen', async () => {
+  it('deletes an untagged route of ours whose Node went unseen', async () => {
     const { world, replica: first } = begin({ like: untagged });
     const vm = world.add('a', [a4]);
     world.add('b', [b4]);
@@ -40,7 +40,7 @@ describe('routes that cannot be tagged', () => {
     assert.equal(world.network('a'), 'False RouteCreated');
   });
 
-  it('stay known as ours, also to the next leader, after the ConfigMap was deleted and restored', async () => {
+  it('deletes an untagged route of ours after the ConfigMap was deleted and restored', async () => {
     const { world, replica: first } = begin({ like: untagged });
     const vm = world.add('a', [a4]);
     world.add('b', [b4]);
@@ -59,7 +59,7 @@ describe('routes that cannot be tagged', () => {
     assert.deepEqual(world.table(), [`${b4} -> b`]);
   });
 
-  it('are never ours when created by hand, whatever they lead to', async () => {
+  it('keeps an untagged route that was created by hand, whatever it leads to', async () => {
     const { world, replica } = begin({ like: untagged });
     world.add('b', [b4]);
     const router = world.cloud.model.create({ name: 'router' });
@@ -74,7 +74,7 @@ describe('routes that cannot be tagged', () => {
   for (const empty of [false, true])
     for (const change of [1, 2, 3])
       for (const when of ['before', 'after'] as const)
-        it(`stay on record: the leader ends ${when} change ${change}${empty ? ', empty table' : ''}`, async () => {
+        it(`deletes a route of a leader that ended ${when} change ${change}${empty ? ', empty' : ''}`, async () => {
           const { world, replica: first } = begin({ like: untagged });
           if (!empty) world.add('b', [b4]);
           await first.start();
@@ -91,7 +91,7 @@ describe('routes that cannot be tagged', () => {
           assert.deepEqual(world.table(), empty ? [] : [`${b4} -> b`]);
         });
 
-  it('stay on record though one list leaves them out', async () => {
+  it('deletes an untagged route of ours though one list left it out', async () => {
     const { world, replica } = begin({ like: untagged });
     world.add('b', [b4]);
     world.add('a', [a4]);
