@@ -36,7 +36,7 @@ describe('a load balancer of the classic controller with --adopt', () => {
     return replica;
   }
 
-  it('is taken over without a change in the cloud', async () => {
+  it('adopts a load balancer without a change in the cloud', async () => {
     const id = await classic();
     const before = world.mutationCount();
     const [address] = world.services.addresses('web');
@@ -70,7 +70,7 @@ describe('a load balancer of the classic controller with --adopt', () => {
     assert.deepEqual(next.kube.writes(), []);
   });
 
-  it('is still served after a restart without the flag', async () => {
+  it('serves an adopted load balancer after a restart without the flag', async () => {
     const id = await classic();
     await (await start(true)).stop();
     const before = world.mutationCount();
@@ -83,7 +83,7 @@ describe('a load balancer of the classic controller with --adopt', () => {
     assert.equal(theOne().id, id);
   });
 
-  it("is found again when its Service's status was wiped, and the status is restored", async () => {
+  it('restores the status of a Service from its adopted load balancer', async () => {
     const id = await classic();
     const addresses = world.services.addresses('web');
     await (await start(true)).stop();
@@ -96,7 +96,7 @@ describe('a load balancer of the classic controller with --adopt', () => {
   });
 
   for (const flag of [true, false])
-    it(`is deleted with its Service, ${flag ? 'with' : 'also without'} the flag`, async () => {
+    it(`deletes an adopted load balancer with its Service, ${flag ? 'with' : 'also without'} the flag`, async () => {
       await classic();
       const first = await start(true);
       if (!flag) {
@@ -110,7 +110,7 @@ describe('a load balancer of the classic controller with --adopt', () => {
       assert.equal(world.services.get('web'), undefined);
     });
 
-  it('is deleted with a Service that was deleted before the adoption', async () => {
+  it('deletes a load balancer with a Service that was deleted before the adoption', async () => {
     await classic();
     world.services.delete('web');
     await start(false);
@@ -122,7 +122,7 @@ describe('a load balancer of the classic controller with --adopt', () => {
     assert.equal(world.services.get('web'), undefined);
   });
 
-  it('is left alone without the flag, and the condition says how to adopt', async () => {
+  it('leaves a load balancer alone without the flag, and says in the condition how to adopt', async () => {
     await classic();
     const before = world.mutationCount();
     await start(false);
@@ -152,7 +152,7 @@ describe('a load balancer of the classic controller with --adopt', () => {
     },
   };
   for (const [why, prepare] of Object.entries(strangers))
-    it(`is left alone when it ${why}`, async () => {
+    it(`leaves a load balancer alone that ${why}`, async () => {
       await prepare();
       const before = world.mutationCount();
       const finalizer = world.services.must('web').metadata.finalizers;
@@ -166,7 +166,7 @@ describe('a load balancer of the classic controller with --adopt', () => {
       assert.deepEqual(world.services.get('web')?.metadata.finalizers, finalizer);
     });
 
-  it('is neither doubled nor lost when its address changes after the adoption', async () => {
+  it('keeps an adopted load balancer, and makes no second one, when the status shows another address', async () => {
     await classic();
     await (await start(true)).stop();
     const before = world.mutationCount();
@@ -181,7 +181,7 @@ describe('a load balancer of the classic controller with --adopt', () => {
     assert.deepEqual(world.services.must('web').metadata.finalizers, [cleanup]);
   });
 
-  it('is created again when it was removed by hand after the adoption', async () => {
+  it('creates an adopted load balancer again that was removed by hand', async () => {
     const id = await classic();
     const replica = await start(true);
     await replica.stop();
@@ -194,7 +194,7 @@ describe('a load balancer of the classic controller with --adopt', () => {
     assert.notEqual(theOne().id, id);
   });
 
-  it('is taken over whole wherever the leader dies while it gets our tags', async () => {
+  it('adopts a load balancer whole wherever the leader dies while it tags it', async () => {
     for (let call = 1, died = true; died; call += 1)
       for (const moment of ['before', 'unanswered'] as const) {
         await world.close();

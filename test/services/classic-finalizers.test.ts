@@ -29,7 +29,7 @@ describe('a Service with a finalizer of the cloud’s classic controller', () =>
     ['alone', [classic]],
     ['beside that of the framework', [cleanup, classic]],
   ] as const) {
-    it(`is taken over with --adopt where it has it ${what}, without a change in the cloud`, async () => {
+    it(`adopts a Service whose classic finalizer stands ${what}, without a change in the cloud`, async () => {
       await createClassic(world, 'web', { finalizers: before });
       const sent = world.mutationCount();
       await start(true);
@@ -38,7 +38,7 @@ describe('a Service with a finalizer of the cloud’s classic controller', () =>
       assert.equal(world.mutationCount(), sent);
     });
 
-    it(`is gone with its load balancer once it is deleted after that, ${what}`, async () => {
+    it(`deletes the load balancer of a Service adopted with the classic finalizer ${what}`, async () => {
       await createClassic(world, 'web', { finalizers: before });
       await start(true);
       world.services.delete('web');
@@ -46,7 +46,7 @@ describe('a Service with a finalizer of the cloud’s classic controller', () =>
       assert.deepEqual([world.loadBalancers(), world.services.get('web')], [[], undefined]);
     });
 
-    it(`is removed with its load balancer where it was deleted before, ${what}`, async () => {
+    it(`deletes the load balancer of a Service deleted before, with the classic finalizer ${what}`, async () => {
       await createClassic(world, 'web', { finalizers: before });
       world.services.delete('web');
       await start(true);
@@ -92,14 +92,14 @@ describe('a Service with a finalizer of the cloud’s classic controller', () =>
   });
 
   for (const adopts of [true, false])
-    it(`and no address gets no load balancer, ${adopts ? 'with' : 'without'} --adopt, and is told why`, async () => {
+    it(`creates nothing for a classic Service without address ${adopts ? 'with' : 'without'} --adopt`, async () => {
       world.services.create('web', { finalizers: [classic] });
       await start(adopts);
       assert.deepEqual([held(), world.mutationCount(), reason()], [[classic], 0, 'AdoptionRequired']);
       assert.match(world.services.condition('web')?.message ?? '', /take off the finalizer classic\.example\.com\/v1/);
     });
 
-  it('stays untouched where it has the class of another controller', async () => {
+  it('leaves a Service with a classic finalizer and the class of another controller alone', async () => {
     world.services.create('web', { spec: { loadBalancerClass: 'example.com/other' }, finalizers: [classic] });
     await start(true);
     world.services.delete('web');

@@ -416,7 +416,7 @@ describe('failures of Services', () => {
     assertConverged(world, 'deleted in the end');
   });
 
-  it('does not believe a deletion while the read that proves it fails', async () => {
+  it('keeps the finalizer while the read that proves the deletion fails', async () => {
     await replica.start();
     world.services.create('web');
     await world.clock.advance(2000);

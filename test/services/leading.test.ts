@@ -39,7 +39,7 @@ describe('the right to change', () => {
     assertConverged(world, 'resumed');
   });
 
-  it('stays with a new leader whose first reads are dropped, as while the API server restarts', async () => {
+  it('serves after a change of leader though the first reads are dropped', async () => {
     await replica.stop();
     let dropped = 0;
     const clusterUid = async () => {
@@ -147,7 +147,7 @@ describe('the right to change', () => {
     assert.equal(world.loadBalancers().length, 1);
   });
 
-  it('is not used by a leader whose lease is about to run out', async () => {
+  it('changes nothing while the lease of the leader is about to run out', async () => {
     replica.leaseMs = 500;
     const before = world.mutationCount();
     replica.kube.forgetCalls();

@@ -140,7 +140,7 @@ describe('the life of a load balancer', () => {
     assert.equal(world.mutationCount(), before);
   });
 
-  it('is written ever more seldom where another controller overwrites its address, and says so', async () => {
+  it('writes the address ever more seldom where another controller overwrites it, and says so', async () => {
     world.services.create('web');
     await world.clock.advance(1000);
     const own = world.services.addresses('web');

@@ -112,14 +112,14 @@ describe('members that come and go', () => {
     assert.deepEqual(await watch('web', 5000), ['a b c~', 'a b']);
   });
 
-  it('with Local come in before those that go drain', async () => {
+  it('adds new members of a Service with Local before those that go drain', async () => {
     for (const name of ['a', 'b', 'c']) world.cluster.mergePatch(name, mark);
     for (const name of ['x', 'y']) world.node(name);
     const seen = await watch('local', 60_000);
     assert.deepEqual(seen, ['a b c', 'a b c x y', 'a~ b~ c~ x y', 'x y']);
   });
 
-  it('with Local wait for a health check of the new ones before they go', async () => {
+  it('waits for a health check of new members of a Service with Local before old ones go', async () => {
     const { loadBalancers } = world.cloud.network;
     const tell = (names: readonly string[], healthy: boolean) => {
       const pool = world.loadBalancerOf('local')?.pools[0];
@@ -144,7 +144,7 @@ describe('members that come and go', () => {
     assert.equal(world.readCount(), after);
   });
 
-  it('stay as the last ones until others come, for two minutes at most', async () => {
+  it('keeps the last members until others come', async () => {
     for (const name of ['a', 'b', 'c']) world.cluster.mergePatch(name, mark);
     assert.deepEqual(await watch('web', 60_000), ['a b c']);
     world.node('x');
@@ -165,7 +165,7 @@ describe('members that come and go', () => {
     assert.deepEqual(await watch('web', 60_000), ['a b c', 'a b c~', 'a b']);
   });
 
-  it('stay members while their Nodes are registered again', async () => {
+  it('keeps members while their Nodes are registered again', async () => {
     const before = world.mutationCount();
     const nodes = ['a', 'b', 'c'].map((name) => world.cluster.mustNode(name));
     for (const { metadata } of nodes) world.cluster.remove(metadata.name);
@@ -180,7 +180,7 @@ describe('members that come and go', () => {
     assert.equal(world.mutationCount(), before);
   });
 
-  it('stay whatever their readiness and cordons', async () => {
+  it('keeps members whatever the readiness and cordons of their Nodes', async () => {
     const before = world.mutationCount();
     world.cluster.setReady('a', 'Unknown');
     world.cluster.mergePatch('b', { spec: { unschedulable: true } });
@@ -190,7 +190,7 @@ describe('members that come and go', () => {
 });
 
 describe('a cloud that accepts fewer members than there are Nodes', () => {
-  it('is named in the condition of a Service with externalTrafficPolicy Local, and of no other', async () => {
+  it('says in the condition of a Service with Local, and of no other, that the cloud takes fewer members', async () => {
     const world = createWorld({ through: (loadBalancers) => ({ ...loadBalancers, maxMembers: 2 }) });
     for (const name of ['a', 'b', 'c']) world.node(name);
     world.services.create('web');

@@ -177,7 +177,7 @@ describe('the sweep of orphans', () => {
     assert.equal(lease.annotations[orphanLedgerKey], undefined);
   });
 
-  it('does not believe a cache that lags behind', async () => {
+  it('takes no load balancer for an orphan because the cache lags behind', async () => {
     await strip('gone');
     const replica = world.replica();
     await replica.start();
@@ -205,7 +205,7 @@ describe('the sweep of orphans', () => {
     assert.equal(lease.annotations[orphanLedgerKey], undefined);
   });
 
-  it('does not say that it deleted what stays for the sake of another Service', async () => {
+  it('reports no deletion of an orphan that stays for the sake of another Service', async () => {
     await strip('web');
     const { loadBalancers } = world.cloud.network;
     const [orphan] = world.loadBalancers();
@@ -248,7 +248,7 @@ describe('the sweep of orphans', () => {
     assert.equal(world.loadBalancers().length, 1);
   });
 
-  it('stays within its budget', async () => {
+  it('deletes orphans within its budget, one at a time', async () => {
     await strip('a', 'b', 'c');
     await begin({ deleteOrphans: true, budget: 1 });
     await world.clock.advance(24 * hour - 60_000);

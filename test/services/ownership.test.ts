@@ -166,7 +166,7 @@ describe('foreign resources', () => {
     assert.equal(world.loadBalancerOf('web')?.pools[0]?.members.length, 2);
   });
 
-  it('have the class written into the record of an earlier version, without a change in the cloud', async () => {
+  it('writes the class into the record of an earlier version, without a change in the cloud', async () => {
     world.services.create('web', { spec: { loadBalancerClass: 'example.com/ours' } });
     await world.clock.advance(5000);
     const key = annotations.loadBalancer;
@@ -183,7 +183,7 @@ describe('foreign resources', () => {
     ['deleted', () => world.services.delete('web')],
     ['given another type', () => world.services.patch('web', { spec: { type: 'NodePort', loadBalancerClass: null } })],
   ] as const)
-    it(`have what was created for a class of before removed when its Service is ${what}`, async () => {
+    it(`deletes what it created for an earlier class when the Service is ${what}`, async () => {
       world.services.create('web', { spec: { loadBalancerClass: 'example.com/ours' } });
       await world.clock.advance(5000);
       await replica.stopLeading();
@@ -209,7 +209,7 @@ describe('foreign resources', () => {
     assertConverged(world, 'out of the way');
   });
 
-  it('are neither changed nor deleted through a forged record', async () => {
+  it('leaves foreign load balancers unchanged that a forged record names', async () => {
     const theirs = foreign('theirs');
     const record = { [annotations.loadBalancer]: `${world.scope} ${theirs.id}` };
     world.services.create('web', { annotations: record, finalizers: [cleanup] });
@@ -222,7 +222,7 @@ describe('foreign resources', () => {
     assert.deepEqual(world.loadBalancers(), [theirs]);
   });
 
-  it('of a scope that is not configured keep their record unchanged', async () => {
+  it('keeps the record of a scope that is not configured, and the finalizer with it', async () => {
     const record = { [annotations.loadBalancer]: 'http://cloud/demo/sim-9 lb-1' };
     world.services.create('web', { annotations: record, finalizers: [cleanup] });
     await world.clock.advance(5000);
@@ -236,7 +236,7 @@ describe('foreign resources', () => {
   describe('a load balancer that a person names', () => {
     const attach = (id: string) => ({ [annotations.loadBalancerId]: id });
 
-    it('is not used without consent', async () => {
+    it('refuses a foreign load balancer that a person names without consent', async () => {
       const theirs = foreign('theirs');
       world.services.create('web', { annotations: attach(theirs.id) });
       await world.clock.advance(5000);
@@ -249,7 +249,7 @@ describe('foreign resources', () => {
       assert.deepEqual(world.loadBalancers(), [theirs]);
     });
 
-    it('is used with its consent tag, and left whole when the Service goes', async () => {
+    it('uses a foreign load balancer with its consent tag, and leaves it whole when the Service goes', async () => {
       const theirs = foreign('theirs', { 'mooring.dev/attachable-by': `${world.clusterUid}/default` });
       world.services.create('web', { annotations: attach(theirs.id) });
       await world.clock.advance(5000);
@@ -279,7 +279,7 @@ describe('foreign resources', () => {
       assert.deepEqual([left?.id, left?.listeners, left?.pools], [theirs.id, [], []]);
     });
 
-    it('is used where the operator allows it', async () => {
+    it('uses a foreign load balancer where the operator allows it', async () => {
       const theirs = foreign('theirs');
       await replica.stop();
       const other = world.replica({ task: { policy: allowing(theirs.id) } });
@@ -289,7 +289,7 @@ describe('foreign resources', () => {
       assert.equal(world.services.condition('web')?.reason, 'Ensured');
     });
 
-    it('is used as soon as consent is given and the old one may go', async () => {
+    it('moves to a foreign load balancer as soon as consent is given and the old one may go', async () => {
       world.services.create('web');
       await world.clock.advance(5000);
       const own = world.loadBalancerOf('web');

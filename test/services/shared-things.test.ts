@@ -148,7 +148,7 @@ async function restarted() {
 }
 
 describe('what several Services share in a cloud', () => {
-  it('does not shrink after a restart while one Service cannot be understood', async () => {
+  it('keeps shared ranges after a restart while one Service cannot be understood', async () => {
     const { cloud, next, services } = await restarted();
     const [one] = services;
     next.declare(one, serviceOf('two', b), serviceOf('three', 'no range'));
@@ -161,7 +161,7 @@ describe('what several Services share in a cloud', () => {
     assert.deepEqual(cloud.ranges(), [a, c]);
   });
 
-  it('is declared without members that count as known, and planned with them', async () => {
+  it('declares a Service with its members unknown, and plans it with them known', async () => {
     const { membersKnown, connect } = sharingCloud();
     const process = connect();
     const service = serviceOf('one', a);
@@ -172,7 +172,7 @@ describe('what several Services share in a cloud', () => {
     assert.ok(membersKnown.length > 0 && membersKnown.every((known) => known));
   });
 
-  it('does not shrink before the Services were declared at all', async () => {
+  it('keeps shared ranges until the Services are declared', async () => {
     const { cloud, next, services } = await restarted();
     const [one, two] = services;
     await next.ensure(one);

@@ -170,7 +170,7 @@ describe('teardown', () => {
     assert.equal(world.mutationCount(), before);
   });
 
-  it('neither reads nor deletes routes without --configure-cloud-routes', async () => {
+  it('plans and deletes no routes without --configure-cloud-routes', async () => {
     await populate();
     dropServices();
     const before = left().routes;
@@ -324,7 +324,7 @@ describe('teardown', () => {
     assert.equal(world.mutationCount(), before);
   });
 
-  it('with force deletes load balancers of living Services, releases retained ones, writes no Service', async () => {
+  it('deletes load balancers of living Services with force, releases retained ones, writes no Service', async () => {
     await populate();
     world.services.annotate('two', { 'mooring.dev/load-balancer-retain': 'true' });
     context = { ...context, policy: { ...strictPolicy, retain: [{ to: 'namespace', namespace: 'default' }] } };
@@ -337,7 +337,7 @@ describe('teardown', () => {
     assert.deepEqual(world.services.must('one'), before);
   });
 
-  it('with force deletes load balancers whose retention the operator does not allow', async () => {
+  it('deletes load balancers with force whose retention the operator does not allow', async () => {
     await populate();
     world.services.annotate('two', { 'mooring.dev/load-balancer-retain': 'true' });
     const result = await run({ force: true });

@@ -84,7 +84,7 @@ describe('Services that no configured cloud serves', () => {
     assert.equal(await running.gauge('mooring_services', '{reason="Unsupported"}'), 1);
   });
 
-  it('are told about once: a new leader writes and says nothing more', async () => {
+  it('tells a Service once that no cloud serves it: a new leader writes and says nothing more', async () => {
     services.create('web');
     await clock.advance(61_000);
     await running.stop();
@@ -94,7 +94,7 @@ describe('Services that no configured cloud serves', () => {
     assert.equal(await running.gauge('mooring_services', '{reason="Unsupported"}'), 1);
   });
 
-  it('are left alone when another controller gives an address within the minute', async () => {
+  it('leaves a Service alone that another controller gives an address within the minute', async () => {
     services.create('web');
     await clock.advance(30_000);
     services.patchStatus('web', { status: { loadBalancer: { ingress: [{ ip: '192.0.2.1' }] } } });
@@ -132,7 +132,7 @@ describe('Services that no configured cloud serves', () => {
     assert.deepEqual(services.must('web').metadata.finalizers, finalizers);
   });
 
-  it('are not touched while they or everything is paused', async () => {
+  it('leaves a Service alone while it or everything is paused', async () => {
     running.state.paused = true;
     services.create('web');
     services.create('paused', { annotations: { [annotations.paused]: 'true' } });
@@ -163,7 +163,7 @@ describe('Services that no configured cloud serves', () => {
     assert.equal(await running.gauge('mooring_services_of_other_class'), 0);
   });
 
-  it('of a class of ours are the business of the service task where a cloud serves', async () => {
+  it('says nothing about Services, with a class of ours or without, where a cloud serves', async () => {
     await running.stop();
     running = await leader(undefined, ['example.com/ours']);
     services.create('web', { spec: { loadBalancerClass: 'example.com/ours' } });

@@ -36,7 +36,7 @@ describe("upstream's syncLoadBalancerIfNeeded", () => {
     });
   }
 
-  it('does nothing when a class is set', async () => {
+  it('makes no call for a Service with the class of another controller', async () => {
     const calls = world.cloud.calls.total();
     world.services.create('web', { spec: { loadBalancerClass: 'example.com/other' } });
     await world.clock.advance(5000);

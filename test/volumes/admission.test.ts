@@ -60,7 +60,7 @@ describe('a PersistentVolume that is created', () => {
     });
   });
 
-  it('is created as it is, with a warning, where a label of its own differs from the cloud', async () => {
+  it('admits a volume as it is, with a warning, where a label of its own differs from the cloud', async () => {
     const stage = begin();
     stage.disk('pv', 'sim-1a');
     const { metadata, warnings } = await created(stage, { labels: { [zoneLabel]: 'sim-1b' } });
@@ -102,7 +102,7 @@ describe('a PersistentVolume that is created', () => {
     );
   });
 
-  it('is refused where the cloud has no such volume', async () => {
+  it('refuses a volume that the cloud does not have', async () => {
     const decision = await admit(begin(), requestFor(volumeObject('none')));
     assert.deepEqual(decision, {
       allowed: false,
@@ -112,7 +112,7 @@ describe('a PersistentVolume that is created', () => {
     });
   });
 
-  it('is refused for now where the cloud fails, or does not answer in time', async () => {
+  it('refuses a volume for now where the cloud fails, or does not answer in time', async () => {
     const stage = begin();
     stage.disk('pv', 'sim-1a');
     for (const effect of [{ kind: 'error', status: 503 }, { kind: 'silence' }] as const) {
@@ -125,7 +125,7 @@ describe('a PersistentVolume that is created', () => {
     }
   });
 
-  it('of no configured cloud, that is paused, or of another kind is created as it is, without a lookup', async () => {
+  it('admits what is of no configured cloud, paused, or of another kind as it is, without a lookup', async () => {
     const stage = begin();
     const paused = { annotations: { 'mooring.dev/paused': 'true' } };
     const asked = [
@@ -138,7 +138,7 @@ describe('a PersistentVolume that is created', () => {
     assert.equal(stage.lookups(), 0);
   });
 
-  it('is created as it is, with a warning, while everything is paused', async () => {
+  it('admits a volume as it is, with a warning, while everything is paused', async () => {
     const stage = begin();
     const decision = await admit(stage, requestFor(volumeObject('a')), true);
     assert.deepEqual(decision, {

@@ -8,7 +8,7 @@ const minutes = 60_000;
 describe('the labels of PersistentVolumes', () => {
   const begin = volumeStage();
 
-  it('are zone and region of the volume, with a node affinity of the same, in one patch', async () => {
+  it('labels a volume with its zone and region, and a node affinity of the same, in one patch', async () => {
     const stage = begin();
     stage.disk('data', 'sim-1b');
     stage.create('data');
@@ -40,7 +40,7 @@ describe('the labels of PersistentVolumes', () => {
     assert.deepEqual(stage.get('regional').metadata.labels, { [regionLabel]: 'sim-1' });
   });
 
-  it('of many volumes cost few calls of the cloud', async () => {
+  it('labels many volumes with few calls of the cloud', async () => {
     const stage = begin();
     for (let index = 0; index < 150; index += 1) {
       stage.disk(`disk-${index}`, 'sim-1a');
@@ -52,7 +52,7 @@ describe('the labels of PersistentVolumes', () => {
     assert.ok(stage.lookups() <= 2, `${stage.lookups()} calls`);
   });
 
-  it('are written by no later replica again, with a single call of the cloud for all', async () => {
+  it('writes no labels again in a later replica, which looks up all volumes in a single call', async () => {
     const stage = begin();
     stage.disk('a', 'sim-1a');
     stage.disk('b');
@@ -68,7 +68,7 @@ describe('the labels of PersistentVolumes', () => {
     assert.equal(stage.lookups() - before, 1);
   });
 
-  it('of a person stay, and the other label and the affinity are added where they agree', async () => {
+  it("keeps a person's labels, and adds the other label and the affinity where they agree with the cloud", async () => {
     const stage = begin();
     stage.disk('mine', 'sim-1a');
     stage.create('mine', { labels: { [zoneLabel]: 'sim-1a', team: 'web' } });
@@ -78,7 +78,7 @@ describe('the labels of PersistentVolumes', () => {
     assert.deepEqual(spec.nodeAffinity, affinityTo(['sim-1a'], 'sim-1'));
   });
 
-  it('of a person that differ from the cloud stay alone, with an event, until they are changed', async () => {
+  it('leaves a volume whose label differs from the cloud alone, with an event, until a person changes it', async () => {
     const stage = begin();
     stage.disk('other', 'sim-1a');
     stage.create('other', { labels: { [zoneLabel]: 'sim-1b' } });
@@ -96,7 +96,7 @@ describe('the labels of PersistentVolumes', () => {
     assert.equal(await replica.metric('mooring_volumes_waiting', '{reason="VolumeTopologyDiffers"}'), 0);
   });
 
-  it('are added to a volume whose node affinity is set already, and the affinity stays', async () => {
+  it('labels a volume whose node affinity is set already, and keeps the affinity', async () => {
     const stage = begin();
     stage.disk('placed', 'sim-1a');
     const matchExpressions = [{ key: 'topology.csi.example/zone', operator: 'In', values: ['sim-1a'] }];
@@ -109,7 +109,7 @@ describe('the labels of PersistentVolumes', () => {
     assert.deepEqual(spec.nodeAffinity, nodeAffinity);
   });
 
-  it('of a provisioner are trusted: the affinity follows them without a lookup', async () => {
+  it('trusts labels of a provisioner: the affinity follows them without a lookup', async () => {
     const stage = begin();
     const annotations = { 'pv.kubernetes.io/provisioned-by': 'csi.simulated.mooring.dev' };
     stage.create('made', { labels: { [zoneLabel]: 'sim-1c__sim-1a', [regionLabel]: 'sim-1' }, annotations });
@@ -122,7 +122,7 @@ describe('the labels of PersistentVolumes', () => {
 describe('a PersistentVolume', () => {
   const begin = volumeStage();
 
-  it('of no configured cloud is neither looked up nor changed', async () => {
+  it('leaves a PersistentVolume of no configured cloud alone, without a lookup', async () => {
     const stage = begin();
     stage.create('nfs', { spec: { nfs: { server: '10.0.0.1', path: '/' } } });
     stage.create('ebs', { spec: { csi: { driver: 'ebs.csi.aws.com', volumeHandle: 'vol-1' } } });
@@ -134,7 +134,7 @@ describe('a PersistentVolume', () => {
     assert.deepEqual(replica.events, []);
   });
 
-  it('that is paused is left alone until the annotation goes', async () => {
+  it('leaves a paused PersistentVolume alone until the annotation goes', async () => {
     const stage = begin();
     stage.disk('still', 'sim-1a');
     stage.create('still', { annotations: { 'mooring.dev/paused': 'true' } });
@@ -146,7 +146,7 @@ describe('a PersistentVolume', () => {
     assert.equal(stage.get('still').metadata.labels?.[zoneLabel], 'sim-1a');
   });
 
-  it('waits while everything is paused', async () => {
+  it('writes no label while everything is paused, and labels the volume afterwards', async () => {
     const stage = begin();
     stage.disk('all', 'sim-1a');
     stage.create('all');
@@ -160,7 +160,7 @@ describe('a PersistentVolume', () => {
     assert.equal(stage.get('all').metadata.labels?.[zoneLabel], 'sim-1a');
   });
 
-  it('whose volume does not exist waits with one event, and gets its labels once it exists', async () => {
+  it('waits for a volume that does not exist with one event, and labels it once it exists', async () => {
     const stage = begin();
     stage.create('early');
     const replica = stage.replica();
@@ -194,7 +194,7 @@ describe('a PersistentVolume', () => {
     assert.equal(stage.get('far').metadata.labels?.[zoneLabel], 'sim-1a');
   });
 
-  it('is labelled by the one of several configured clouds that has its volume', async () => {
+  it('labels a PersistentVolume by the one of several configured clouds that has its volume', async () => {
     const stage = begin({ clouds: [{}, { region: 'sim-2' }] });
     stage.disk('twice', 'sim-1a');
     stage.create('twice');
@@ -205,7 +205,7 @@ describe('a PersistentVolume', () => {
     assert.deepEqual(stage.get('once').metadata.labels, { [zoneLabel]: 'sim-2a', [regionLabel]: 'sim-2' });
   });
 
-  it('that another writer changes meanwhile keeps that change', async () => {
+  it('keeps what another writer changes in a PersistentVolume meanwhile', async () => {
     const stage = begin();
     stage.disk('raced', 'sim-1a');
     stage.create('raced');
@@ -221,7 +221,7 @@ describe('a PersistentVolume', () => {
     assert.match(replica.events.join(), /VolumeTopologyDiffers/);
   });
 
-  it('that is deleted no longer counts as waiting', async () => {
+  it('counts a deleted PersistentVolume no longer as waiting', async () => {
     const stage = begin();
     stage.create('gone');
     const replica = stage.replica();

@@ -14,7 +14,7 @@ describe('the plan for PersistentVolumes', () => {
     return [...changes.map(({ action, object, what }) => `${action} ${object}: ${what}`), ...problems];
   }
 
-  it('has labels and node affinity that a run would write, and writes none', async () => {
+  it('plans labels and node affinity that a run would write, and writes none', async () => {
     const stage = begin();
     stage.disk('data', 'sim-1b');
     stage.create('data');
@@ -27,7 +27,7 @@ describe('the plan for PersistentVolumes', () => {
     assert.equal(stage.get('data').metadata.labels, undefined);
   });
 
-  it('is empty where the loop is not named', async () => {
+  it('plans nothing where the loop is not named', async () => {
     const stage = begin();
     stage.disk('data', 'sim-1b');
     stage.create('data');
