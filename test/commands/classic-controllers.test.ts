@@ -80,7 +80,7 @@ function messages(run: Run): string[] {
 }
 
 describe("arguments of the clouds' own controllers", () => {
-  it('are accepted from AWS, and those without meaning here are named', async () => {
+  it("accepts the arguments of AWS's controller, and names those without meaning here", async () => {
     const run = await start(aws);
     assert.equal(run.code, 0, run.stderr + run.log.join('\n'));
     assert.ok(messages(run).includes('leading'));
@@ -89,7 +89,7 @@ describe("arguments of the clouds' own controllers", () => {
     assert.doesNotMatch(run.stderr, /--configure-cloud-routes/);
   });
 
-  it('are accepted from OpenStack with the cloud.conf that its plugins share', async () => {
+  it("accepts the arguments of OpenStack's controller with the cloud.conf that its plugins share", async () => {
     const run = await start(openstack);
     assert.equal(run.code, 0, run.stderr + run.log.join('\n'));
     assert.ok(messages(run).includes('leading'));
@@ -97,7 +97,7 @@ describe("arguments of the clouds' own controllers", () => {
     assert.match(run.stderr, /--address/);
   });
 
-  it('are accepted from Azure with its azure.json, and the log says what pod ranges still need', async () => {
+  it("accepts the arguments of Azure's controller, and logs what is missing for pod ranges", async () => {
     const run = await start(azure);
     assert.equal(run.code, 0, run.stderr + run.log.join('\n'));
     assert.ok(messages(run).includes('leading'));
@@ -106,14 +106,14 @@ describe("arguments of the clouds' own controllers", () => {
     assert.doesNotMatch(run.log.join('\n'), /unknown keys/);
   });
 
-  it('are accepted from Huawei, with its cloud config', async () => {
+  it("accepts the arguments of Huawei Cloud's controller with its cloud config", async () => {
     const run = await start(huaweicloud);
     assert.equal(run.code, 0, run.stderr + run.log.join('\n'));
     assert.ok(messages(run).includes('leading'));
     assert.match(run.log.join('\n'), /"msg":"cloud is report-only until it tells its account","cloud":"huaweicloud"/);
   });
 
-  it('are accepted from vSphere once its Secret is mounted as files, with a message where it is not', async () => {
+  it("accepts the arguments of vSphere's controller once its Secret is mounted as files, as it says", async () => {
     const bare = await start(vsphere);
     assert.equal(bare.code, 2);
     assert.match(bare.stderr, /no credential for 127\.0\.0\.1; .*secrets-directory .*reads no Secret through the API/);
@@ -127,7 +127,7 @@ describe("arguments of the clouds' own controllers", () => {
     assert.match(run.log.join('\n'), /"msg":"cloud is report-only until it tells its account","cloud":"vsphere"/);
   });
 
-  it('are refused in one line where they would weaken leader election or access', async () => {
+  it('refuses arguments in one line that would weaken leader election or access', async () => {
     for (const flag of [
       '--enable-leader-migration=true',
       '--authentication-skip-lookup=true',

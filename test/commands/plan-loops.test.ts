@@ -143,7 +143,7 @@ describe('the plan of every loop of run', () => {
     assert.equal(kube.writes().length, 1);
   });
 
-  it('is the same plan without a single write, where every write would fail', async () => {
+  it('makes the same plan without a single write, where every write would fail', async () => {
     world.node('n0');
     world.services.create('web');
     const expected = await plan(...allocating);

@@ -113,7 +113,7 @@ describe('the plan', () => {
     );
   });
 
-  it('is in doubt while the cloud does not answer', async () => {
+  it('reports a problem while the cloud does not answer', async () => {
     world.node('n0');
     world.services.create('web');
     world.cloud.faults.add({ operation: 'load-balancers.list', effect: { kind: 'error', status: 503 } });
@@ -121,7 +121,7 @@ describe('the plan', () => {
     assert.match(problems.join(), /load balancers of .*503/);
   });
 
-  it('is in doubt about a cloud without a credential, unless that is on purpose', async () => {
+  it('reports a problem with a cloud without a credential, unless that is on purpose', async () => {
     const cloud = { scope: 'report:aws', accepts: () => false, selector: undefined, api: undefined };
     const clouds = [
       { ...cloud, name: 'aws', reportOnly: 'no AWS credential', unidentified: { why: 'no AWS credential' } },

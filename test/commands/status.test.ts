@@ -124,7 +124,7 @@ describe('status', () => {
     assert.match(out, /SERVICES {2}2\n.*(\n.*)?\n +deleting +CredentialRefused +1 .*default\/left: 403\n/);
   });
 
-  it('has stable values for programs', async () => {
+  it('prints stable values for programs with -o json', async () => {
     const holder = { holderIdentity: 'one', renewTime: new Date().toISOString().replace('Z', '000Z') };
     await rest.must('POST', lease, { metadata: { name: names.lease }, spec: holder });
     const { code, out } = await status('-o json');

@@ -13,19 +13,19 @@ function samples(cases: number, perCase: number) {
 }
 
 describe('the memory trend', () => {
-  it('is flat when caches fill at first and nothing grows afterwards', () => {
+  it('finds no fault when caches fill at first and nothing grows afterwards', () => {
     assert.deepEqual(
       [memoryTrend(samples(50_000, 0)).fault, memoryTrend(samples(50_000, 0)).judged],
       [undefined, true],
     );
   });
 
-  it('is a fault when every case leaves memory behind', () => {
+  it('finds a fault when every case leaves memory behind', () => {
     assert.match(memoryTrend(samples(50_000, 64)).fault ?? '', /memory grows: \d+\.\d bytes held/);
     assert.match(memoryTrend(samples(50_000, 400)).fault ?? '', /bytes of RSS/);
   });
 
-  it('is not judged after few cases', () => {
+  it('judges no trend after few cases', () => {
     assert.equal(memoryTrend(samples(20_000, 64)).judged, false);
   });
 });

@@ -241,7 +241,7 @@ describe('the IAM policy that is shipped', () => {
     );
   });
 
-  it('has a condition on everything but reads, and a reason for each statement without one', () => {
+  it('puts a condition on every statement but reads and the VPC of new groups', () => {
     const bare = policy.Statement.filter(({ Condition, Action }) => {
       const reads = [Action].flat().every((action) => action.includes(':Describe'));
       return !reads && Condition === undefined;
@@ -253,7 +253,7 @@ describe('the IAM policy that is shipped', () => {
     );
   });
 
-  it('is proved by `check` with the very values that the controller sends', () => {
+  it('proves the policy by `check` with the very values that the controller sends', () => {
     const parts = { ec2: {}, elbv2: () => ({}), region: 'eu-west-1' } as never;
     const none = { owned: {}, routeTable: undefined, group: undefined };
     for (const action of ['ec2:ModifyInstanceAttribute', 'ec2:ModifyNetworkInterfaceAttribute']) {
@@ -375,7 +375,7 @@ describe('a denial of the shipped IAM policy', () => {
     ],
   ];
   for (const [what, service, operation, input] of denied) {
-    it(`${what}: ${operation}`, () => {
+    it(`denies ${operation}: ${what}`, () => {
       const requests = requestsOf({ service, operation, input }, ledger);
       assert.ok(requests.some((request) => !allows(policy, request)));
     });

@@ -17,7 +17,7 @@ import { desiredFor, newOwner } from '../clouds/suite/desired.ts';
 import { ensure, remove } from '../clouds/suite/drive.ts';
 
 describe('the role for Azure that is shipped', () => {
-  it('has each action that check asks for, and that of asking, and no more', async () => {
+  it('allows each action that check asks for, and that of asking, and no more', async () => {
     const actions = await shippedActions();
     const some = [vmActions, tableActions, balancerActions, addressActions, networkActions, poolActions];
     const all = [...some, securityActions].flat();
@@ -25,7 +25,7 @@ describe('the role for Azure that is shipped', () => {
     assert.deepEqual(actions.toSorted(), [...checked, 'Microsoft.Authorization/permissions/read'].toSorted());
   });
 
-  it('is enough in the resource group alone, for lookups of each kind, routes, load balancers and check', async () => {
+  it('allows lookups, routes, load balancers and check in the resource group alone, which use all of it', async () => {
     const actions = await shippedActions();
     const world = azureWorld({ json: { loadBalancerBackendPoolConfigurationType: 'nodeIPConfiguration' } });
     const { fake } = world;

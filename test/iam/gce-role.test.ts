@@ -40,11 +40,11 @@ const lives: readonly (readonly Partial<DesiredLoadBalancer>[])[] = [
 ];
 
 describe('the role for Compute Engine that is shipped', () => {
-  it('has the permissions that check asks for, in its order, and no others', async () => {
+  it('grants the permissions that check asks for, in its order, and no others', async () => {
     assert.deepEqual(await shipped(), [...new Set(permissions.flatMap(({ names }) => names))]);
   });
 
-  it('is enough for lookups, routes, load balancers of each kind and check, which use all of it', async () => {
+  it('allows lookups, routes, load balancers of each kind and check, which use all of it', async () => {
     const granted = new Set(await shipped());
     const world = fakeGceWorld('target pools', 'subnetwork-name = default');
     const { fake } = world;

@@ -207,7 +207,7 @@ describe('install.sh', async () => {
     }
   });
 
-  test('is not harmed by a broken package, and is repaired by an intact one', async (context) => {
+  test('refuses a broken package, and repairs a broken installation with an intact one', async (context) => {
     const { root, folder, install } = await image(context);
     await install();
     const before = await snapshot(root);

@@ -20,7 +20,7 @@ describe("the kubelet's kubeconfig", () => {
     });
   const files = { readFile: async (path: string) => `<${path}>`, execute: async () => '{}' };
 
-  test('is read as kubeadm writes it, with the paths of the certificate that the kubelet renews', async () => {
+  test('reads a kubeconfig of kubeadm, with the paths of the certificate that the kubelet renews', async () => {
     const pem = '/var/lib/kubelet/pki/kubelet-client-current.pem';
     const parsed = parseKubeconfig(
       withUser({ 'client-certificate': pem, 'client-key': pem }),
@@ -35,7 +35,7 @@ describe("the kubelet's kubeconfig", () => {
     });
   });
 
-  test('may have data, a token, a file with a token, or a plugin', async () => {
+  test('reads a kubeconfig with data, a token, a file with a token, or a plugin', async () => {
     const data = Buffer.from('PEM').toString('base64');
     const exec = {
       apiVersion: 'client.authentication.k8s.io/v1',
@@ -69,7 +69,7 @@ describe("the kubelet's kubeconfig", () => {
     }
   });
 
-  test('is refused where it cannot be followed, with the name of the field', async () => {
+  test('refuses a kubeconfig that it cannot follow, with the name of the field', async () => {
     for (const [text, message] of [
       ['a: [', /^Error: line 1: not valid YAML$/],
       ['users:\n- name: u\n  user:\n    token: secret\n   bad\n', /^Error: line 5: not valid YAML$/],

@@ -8,12 +8,12 @@ import { folderOf, smallPackage } from './harness/packages.ts';
 import { run } from './harness/run.ts';
 
 describe('the package for nodes', () => {
-  test('is the same byte for byte when it is built again', async () => {
+  test('builds the same package again byte for byte', async () => {
     const [first, second] = [archiveOf(await smallPackage()), archiveOf(await smallPackage())];
     assert.equal(sha256(first), sha256(second));
   });
 
-  test('is an archive that tar unpacks, with correct owners, modes and sums', async (context) => {
+  test('builds an archive that tar unpacks, with correct owners, modes and sums', async (context) => {
     const folder = await folderOf(context);
     const made = await smallPackage();
     await writeFile(join(folder, 'package.tar.gz'), archiveOf(made, 0));
@@ -32,7 +32,7 @@ describe('the package for nodes', () => {
     assert.equal(sums.stdout.trim().split('\n').length, made.files.length - 1);
   });
 
-  test('has size and sum of each file in its README', async () => {
+  test('lists size and sum of each file in its README', async () => {
     const { files } = await smallPackage();
     const readme = Buffer.from(files.find(({ path }) => path === 'README.md')?.content ?? []).toString('utf8');
     for (const file of files) {
@@ -45,7 +45,7 @@ describe('the package for nodes', () => {
     assert.match(tableOf([{ path: 'a', mode: 0o644, content: Buffer.from('x') }]), /\| `a` \| 1 \| `2d711642/);
   });
 
-  test('is refused for an architecture whose Node is missing, with the command that brings it', async () => {
+  test('refuses an architecture whose Node.js is missing, with the command that brings it', async () => {
     const other = process.arch === 'x64' ? 'arm64' : 'x64';
     const { code, stderr } = await run(
       process.execPath,
@@ -62,7 +62,7 @@ describe('the package for nodes', () => {
     assert.match(bad.stderr, /--arch: "mips", expected x64 or arm64/);
   });
 
-  test('has no path that ustar would cut', () => {
+  test('refuses a path that ustar would cut', () => {
     assert.throws(() => tarOf([{ path: 'x'.repeat(100), mode: 0o644, content: Buffer.alloc(0) }]), /at most 99 bytes/);
   });
 });

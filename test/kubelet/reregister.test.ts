@@ -127,7 +127,7 @@ describe('reregister.cjs over TLS', async () => {
     }
   });
 
-  test('does not restart a kubelet that was restarted or stopped by others meanwhile', async (context) => {
+  test('leaves a kubelet alone that was restarted or stopped by others meanwhile', async (context) => {
     const { url } = await emptyCluster(context);
     for (const later of [
       { active: false, activeForMs: 1e9 },
@@ -142,7 +142,7 @@ describe('reregister.cjs over TLS', async () => {
     }
   });
 
-  test('does not restart when it cannot count the restart', async (context) => {
+  test('leaves a kubelet alone when it cannot count the restart', async (context) => {
     const { url } = await emptyCluster(context);
     const { events, look } = machine(accessTo(url), { writeRestarts: () => Promise.reject(new Error('disk full')) });
     await assert.rejects(look(), /disk full/);

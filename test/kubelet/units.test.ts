@@ -54,7 +54,7 @@ describe('the scripts and units', async () => {
     },
   );
 
-  test('have a settings file with every setting and its default', async () => {
+  test('lists every setting and its default in the settings file', async () => {
     const text = await readFile(join(source, 'kubelet.conf'), 'utf8');
     const script = await readFile(join(source, 'provider-id.sh'), 'utf8');
     const read = [...script.matchAll(/\$\{(MOORING_[A-Z_]+):-([^}]*)\}/g)].filter(([, name]) => name !== 'MOORING_RUN');
@@ -72,7 +72,7 @@ describe('the scripts and units', async () => {
     );
   });
 
-  test('have a README that names existing files, settings and flags', async () => {
+  test('names only existing settings and flags in the README', async () => {
     const text = await readFile(join(source, 'README.md'), 'utf8');
     const settings = await readFile(join(source, 'kubelet.conf'), 'utf8');
     for (const [name] of text.matchAll(/MOORING_[A-Z_]+/g)) {

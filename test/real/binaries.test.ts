@@ -47,7 +47,7 @@ test('the cache folder is used when it is filled', async (t) => {
   assert.equal(found?.kubectl, undefined);
 });
 
-test('without go, or with an older one, the reason names the required go', async (t) => {
+test('names the required go where there is none, or an older one', async (t) => {
   const [cache, path] = [await folder(t), await folder(t)];
   const env = { XDG_CACHE_HOME: cache, PATH: path };
   const without = await findBinaries(env, silent);

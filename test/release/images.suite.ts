@@ -26,24 +26,24 @@ describe('the images', () => {
   });
   after(() => rm(folder, { recursive: true }));
 
-  it('have at most 60 MB on each platform', () => {
+  it('builds images of at most 60 MB on each platform', () => {
     assert.equal(unpacked.size, 4);
     for (const [title, { bytes }] of each()) assert.ok(bytes > 1e6 && bytes <= maxBytes, `${title}: ${bytes} bytes`);
   });
 
-  it('are the same bytes when they are built again', async () => {
+  it('builds the same images again byte for byte', async () => {
     for (const { name, file } of await buildImages(join(folder, 'again'), imageCache(process.env)))
       assert.ok((await readFile(file)).equals(await readFile(builtImage(name))), name);
   });
 
-  it('have the runtime of their platform', async () => {
+  it('puts the runtime of its platform into each image', async () => {
     for (const [title, image] of each()) {
       const expected = machines[title.split(' ')[1] as keyof typeof machines];
       assert.equal(await machineOf(join(image.folder, 'usr/local/bin/node')), expected, title);
     }
   });
 
-  it('have no file that others may write, and none with rights of its own', async () => {
+  it('puts no file into an image that others may write or that has rights of its own', async () => {
     for (const [title, { folder: root }] of each()) {
       const entries = await readdir(root, { recursive: true, withFileTypes: true });
       assert.ok(entries.length > 20, title);

@@ -65,7 +65,7 @@ describe('the release', () => {
   });
   after(() => rm(folder, { recursive: true }));
 
-  it('has the sum of every file', async () => {
+  it('lists the sum of every file', async () => {
     const { stdout } = await run('sha256sum', ['--check', '--strict', 'SHA256SUMS'], { cwd: release });
     const files = (await readdir(release)).filter((name) => !name.startsWith('SHA256SUMS'));
     assert.deepEqual(stdout.trim().split('\n').sort(), files.map((name) => `${name}: OK`).sort());
@@ -77,7 +77,7 @@ describe('the release', () => {
       );
   });
 
-  it('is signed, and a changed sum is noticed', { skip: without(cosign, 'cosign') }, async () => {
+  it('signs the sums, so that a changed one is noticed', { skip: without(cosign, 'cosign') }, async () => {
     const verify = (sums: string) => {
       const bundle = `--bundle=${join(release, 'SHA256SUMS.sigstore.json')}`;
       return run(cosign, ['verify-blob', `--key=${publicKey}`, bundle, '--insecure-ignore-tlog', sums]);
@@ -89,7 +89,7 @@ describe('the release', () => {
     await assert.rejects(verify(changed), /invalid signature/);
   });
 
-  it('is proved by the commands of the guides', { skip: without(cosign, 'cosign') }, async () => {
+  it('passes the verification by the commands of the guides', { skip: without(cosign, 'cosign') }, async () => {
     for (const guide of ['install', 'air-gapped']) {
       const said = await runBlock(guide, 'cosign verify-blob', { cwd: carried, bin: [dirname(cosign)] });
       assert.match(said, /Verified OK/);
@@ -110,7 +110,7 @@ describe('the release', () => {
   });
 
   describe('the bills of materials', () => {
-    it('are valid documents of CycloneDX 1.5', { skip: without(cycloneDx, 'library of CycloneDX') }, async () => {
+    it('writes valid documents of CycloneDX 1.5', { skip: without(cycloneDx, 'library of CycloneDX') }, async () => {
       for (const name of programs)
         assert.equal(await schemaErrors(cycloneDx, await read(`${name}-${version}.cdx.json`)), null, name);
       const broken = (await read(`${programs[0]}-${version}.cdx.json`)).replace('"library"', '"liberty"');
@@ -141,7 +141,7 @@ describe('the release', () => {
     });
   });
 
-  it('has the chart, with the digests of the images', { skip: without(helm, 'helm') }, async () => {
+  it('ships the chart with the digests of the images', { skip: without(helm, 'helm') }, async () => {
     const archive = join(release, `mooring-${version}.tgz`);
     const values = ['--set=clouds[0].name=hetzner', '--namespace=site', '--kube-version=1.30.0'];
     const rendered = async (from: string) => (await run(helm, ['template', 'blue', from, ...values])).stdout;
@@ -154,7 +154,7 @@ describe('the release', () => {
   });
 
   for (const guide of ['install', 'air-gapped'])
-    it(`has images that a registry knows by the same digest, by the commands of ${guide}.md`, async (context) => {
+    it(`gives images the same digest in a registry, by the commands of ${guide}.md`, async (context) => {
       const registry = await startRegistry();
       if ('skipped' in registry) return context.skip(registry.skipped);
       try {
@@ -166,7 +166,7 @@ describe('the release', () => {
       }
     });
 
-  it('has a plugin that krew installs and kubectl runs', { skip: without(krew, 'krew') }, async (context) => {
+  it('ships a plugin that krew installs and kubectl runs', { skip: without(krew, 'krew') }, async (context) => {
     const kubectl = await findKubectl(process.env);
     if (kubectl === undefined) return context.skip('there is no kubectl');
     const api = await startKubeApi({ dir: folder });
@@ -193,12 +193,12 @@ describe('the release', () => {
     }
   });
 
-  it('has the manifests of the sources, and the notes of the changelog', async () => {
+  it('ships the manifests of the sources, and the notes of the changelog', async () => {
     assert.equal(await read('mooring.yaml'), await singleFile());
     assert.ok((await readFile('CHANGELOG.md', 'utf8')).includes((await read('RELEASE-NOTES.md')).trim()));
   });
 
-  it('has a package for the kubelet on each platform', async () => {
+  it('ships a package for the kubelet on each platform, with correct sums', async () => {
     for (const platform of ['x64', 'arm64']) {
       const name = `mooring-kubelet-${version}-linux-${platform}`;
       await run('tar', ['-xzf', join(release, `${name}.tar.gz`), '-C', folder]);
@@ -206,7 +206,7 @@ describe('the release', () => {
     }
   });
 
-  it('has a package for Windows with the agent as one program, and the same bytes when it is made again', async () => {
+  it('ships a package for Windows with the agent as one program, the same when it is made again', async () => {
     const name = `mooring-windows-${version}-amd64`;
     await run('tar', ['-xzf', join(release, `${name}.tar.gz`), '-C', folder]);
     await run('sha256sum', ['--check', '--strict', '--quiet', 'SHA256SUMS'], { cwd: join(folder, name) });

@@ -20,7 +20,7 @@ async function trace(seed: number): Promise<string> {
 
 describe('seeds that once broke a promise', () => {
   for (const { seed, why } of regressions) {
-    it(`${seed}: ${why}`, async () => {
+    it(`seed ${seed} breaks no promise any more: ${why}`, async () => {
       assert.equal((await runSeed(seed)).broken, undefined);
     });
   }
@@ -34,7 +34,7 @@ describe('the simulation', () => {
     }
   });
 
-  it('has one trace for one seed, byte for byte, and another one for another', async () => {
+  it('gives one trace for one seed, byte for byte, and another one for another', async () => {
     const first = await trace(7);
     assert.equal(first, await trace(7));
     assert.notEqual(first, await trace(8));

@@ -37,7 +37,7 @@ describe(`the page of ${nodes} Nodes`, () => {
     await cluster?.stop();
   });
 
-  it('is drawn as cells by zone, accessibly, and changes only where a Node changed', async () => {
+  it('draws cells by zone, accessibly, and changes only the cell of a Node that changed', async () => {
     const started = performance.now();
     const { page, complaints } = await openPage(browser, cluster.url);
     await page.waitForFunction(`document.querySelectorAll('.cells > .cell').length === ${nodes}`, { timeout: 120_000 });

@@ -117,7 +117,7 @@ describe('the page in a browser', () => {
     await page.browserContext().close();
   });
 
-  it('is used by keyboard: arrows between Nodes and zones, Enter explains, / filters, Escape clears', async () => {
+  it('follows the keyboard: arrows between Nodes and zones, Enter explains, / filters, Escape clears', async () => {
     const { page } = await open();
     const focused = () => page.evaluate("document.activeElement?.getAttribute('data-name')");
     await page.focus('[data-name="worker-a1"]');

@@ -137,7 +137,7 @@ function tryClassic(name: string, { programs, open }: ClassicTry): void {
         assert.ok(await nodesAreReady());
       }, itsOwn));
 
-    it('has a Service that it served deleted under Mooring, with its load balancer and every finalizer', async () => {
+    it('deletes a Service of the classic controller with its load balancer and every finalizer', async () => {
       const [first, ...more] = servicesOf(stage);
       // This version for Compute Engine has a finalizer of its own for private addresses alone.
       const { cloud, annotations: asked } = more.find(({ name }) => name.endsWith('-inside')) ?? first!;
@@ -179,7 +179,7 @@ function tryClassic(name: string, { programs, open }: ClassicTry): void {
         }
       }));
 
-    it('is removed by the classic controller with its Services', () =>
+    it('lets the classic controller delete its load balancers with their Services', () =>
       removeServices({ ...stage, wait: wait as LifeStage['wait'] }));
   });
 }

@@ -151,7 +151,7 @@ describe('an upgrade and the way back, on the simulated cloud', () => {
       assert.deepEqual(taintKeys(await nodeNamed(world, name)), [], `taints of ${name}`);
   });
 
-  it('has carried every connection meanwhile', async () => {
+  it('carries every connection during the upgrade and the way back', async () => {
     const { short, kept, failures, byNode } = await traffic.stop();
     assert.deepEqual(failures, []);
     assert.ok(short > 100 && kept > 10, `${short} short connections, ${kept} kept ones`);

@@ -19,7 +19,7 @@ describe('the scripts for Windows', () => {
   });
   after(() => rm(folder, { recursive: true, force: true }));
 
-  it('are PowerShell for a parser of it', async () => {
+  it('parses the scripts for Windows as PowerShell', async () => {
     const files = (await readdir(scripts)).filter((name) => name.endsWith('.ps1'));
     assert.equal(files.length, 2);
     await parse(...files.map((name) => join(scripts, name)));
@@ -36,7 +36,7 @@ describe('the scripts for Windows', () => {
     assert.ok(install.includes(printed.replaceAll('" \'', '`" \'').replace('\'"', '\'`"')), printed);
   });
 
-  it('are called in the guide by lines that are PowerShell', async () => {
+  it('parses the lines of the guide as PowerShell, and calls a script that exists', async () => {
     const guide = await readFile(join(import.meta.dirname, '../../docs/guides/windows.md'), 'utf8');
     const blocks = [...guide.matchAll(/^```powershell\n(.*?)^```$/gms)].map(([, block = '']) => block);
     assert.equal(blocks.length, 2);
@@ -49,7 +49,7 @@ describe('the scripts for Windows', () => {
     assert.ok((await readdir(scripts)).includes(script), blocks[0]);
   });
 
-  it('are refused when a brace is missing', async () => {
+  it('refuses a script in which a brace is missing', async () => {
     const file = join(folder, 'broken.ps1');
     const whole = await readFile(join(scripts, 'provider-id.ps1'), 'utf8');
     await writeFile(file, whole.replace('} catch {', 'catch {'));

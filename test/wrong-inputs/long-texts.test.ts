@@ -53,7 +53,7 @@ const reads: readonly (readonly [what: string, read: () => unknown])[] = [
 
 describe('hostile texts as long as they may be', () => {
   for (const [what, read] of reads)
-    it(`do not stop the process: ${what}`, () => {
+    it(`reads ${what} without stopping the process`, () => {
       // Ends what goes on and on, which nothing else in this process can; what is linear takes some milliseconds.
       runInContext('read()', createContext({ read }), { timeout: 10_000 });
     });

@@ -47,7 +47,7 @@ describe('a wrong input', { concurrency: 2 }, () => {
   it('comes in more than 40 kinds', () => assert.ok(wrongInputs.length > 40));
 
   for (const input of wrongInputs)
-    it(`is named, with what to do: ${input.title}`, async () => {
+    it(`names a wrong input, with what to do: ${input.title}`, async () => {
       const startedAt = performance.now();
       const { code, said } = await run(input);
       took.set(input.title, performance.now() - startedAt);

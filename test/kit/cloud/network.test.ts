@@ -292,7 +292,7 @@ const refused: [string, string, string, unknown, string][] = [
 ];
 
 for (const [what, method, path, body, expected] of refused) {
-  test(`${what} is refused and leaves nothing behind`, async () => {
+  test(`refuses ${what}, and leaves nothing behind`, async () => {
     const { cloud, code } = newCloud();
     assert.equal(await code(method, path, body), expected);
     const { loadBalancers, addresses, routes } = cloud.network;

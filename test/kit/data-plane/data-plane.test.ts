@@ -135,7 +135,7 @@ test('a VM that stops turns unhealthy, and gets nothing until it is back', async
   await answeredBy(target, allNodes);
 });
 
-test("with the policy Local only nodes with pods are healthy, and they see the client's address", async (t) => {
+test('only nodes with pods are healthy and answer with the policy Local', async (t) => {
   const { target, plane, healthOf } = await start(t, { policy: 'Local' });
   plane.placePods('default/web', ['node-0002']);
   await until('one is healthy', () => healthOf().join() === 'false,true,false');
@@ -175,14 +175,14 @@ test('clients outside the source ranges are refused', async (t) => {
   await assert.rejects(ask({ ...target, from: outside }), /broke|ECONNRESET|EPIPE/);
 });
 
-test("with the PROXY protocol the node sees the client's address; without it, the load balancer's", async (t) => {
+test("the node sees the client's address with the PROXY protocol", async (t) => {
   const { target, plane, healthOf } = await start(t, {}, { proxyProtocol: true });
   await until('all are healthy', () => healthOf().every((healthy) => healthy === true));
   const from = plane.clientAddress('a client');
   assert.equal((await ask({ ...target, from })).client, from);
 });
 
-test('with session affinity a client stays with its node while others go elsewhere', async (t) => {
+test('a client stays with its node by session affinity while others go elsewhere', async (t) => {
   const { target, plane, healthOf, network, loadBalancer, pool } = await start(t);
   await until('all are healthy', () => healthOf().every((healthy) => healthy === true));
   network.loadBalancers.changePool(loadBalancer.id, pool.id, { sessionAffinity: { timeoutSeconds: 3600 } });

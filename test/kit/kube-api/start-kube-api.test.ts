@@ -143,7 +143,7 @@ test('kubeconfigs name server, CA, token and namespace, and are private', async 
   assert.equal(Buffer.from(textOf(at(cluster, 'certificate-authority-data')), 'base64').toString(), api.caPem);
 });
 
-test('with a folder, CA and kubeconfig lie there from the start', async (t) => {
+test('CA and kubeconfig lie in the given folder from the start', async (t) => {
   const dir = await mkdtemp(join(tmpdir(), 'kube-api-'));
   const api: KubeApiServer = await startKubeApi({ dir });
   t.after(async () => {

@@ -48,7 +48,7 @@ describe('reports in the simulation', () => {
   const start = reportServerHarness();
   const report = (sequence: number) => JSON.stringify(exampleReport({ sequence }));
 
-  it('are handled as behind the socket of the report API', async () => {
+  it('takes and refuses reports as the report API does behind its socket', async () => {
     const harness = await start({ limits });
     const { reviewer, clock } = harness;
     const send = both(harness);
@@ -86,7 +86,7 @@ describe('reports in the simulation', () => {
     assert.equal(new Set(seen).size, 13);
   });
 
-  it('are sent to the leader by all others, or refused when there is none', async () => {
+  it('sends reports to the leader, or refuses them when there is none', async () => {
     const harness = await start();
     const send = both(harness);
     harness.leadership.leading = false;

@@ -38,7 +38,7 @@ test('pages show one moment: what is created or changed in between is not in the
   assert.equal(objectOf(meta(objectOf(listOf(third['items'])[0]))['labels'])['new'], undefined);
 });
 
-test('with a selector the rest is not counted', () => {
+test('a list with a selector does not count the remaining items', () => {
   const { body } = withNodes(5).list({ limit: '1', labelSelector: 'parity=0' });
   assert.equal(meta(body)['remainingItemCount'], undefined);
   assert.notEqual(meta(body)['continue'], undefined);

@@ -244,7 +244,7 @@ test('a Lease has a positive duration and counts transitions from zero', () => {
   assert.deepEqual(causes(refused), ['spec.leaseDurationSeconds', 'spec.leaseTransitions']);
 });
 
-test('of two PUTs with one resourceVersion only the first succeeds', () => {
+test('only the first of two PUTs with one resourceVersion succeeds', () => {
   const { call } = testApi();
   const { body } = call('POST', leases, { metadata: { name: 'l' }, spec: {} });
   const take = (holderIdentity: string) => call('PUT', `${leases}/l`, { ...body, spec: { holderIdentity } }).status;

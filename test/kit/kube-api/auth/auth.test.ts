@@ -173,7 +173,7 @@ test('a Pod on a Node that does not exist gets a token without the uid of the no
   assert.equal(extra['authentication.kubernetes.io/node-uid'], undefined);
 });
 
-test('after its Pod is gone a token lives on for ten seconds if it was seen lately', async () => {
+test('a token that was seen lately lives on for ten seconds after its Pod is gone', async () => {
   const { review, token, call, clock } = withAgent();
   assert.equal(review(token, 'mooring')['authenticated'], true);
   call('DELETE', `${system}/pods/p`, { gracePeriodSeconds: 0 });
