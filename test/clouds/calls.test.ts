@@ -132,7 +132,7 @@ async function awsOn(kind: 'nlb' | 'classic'): Promise<CountedWorld> {
 
 describe('the calls of one Service', () => {
   for (const { cloud, open, bounds, services = 5 } of examples)
-    it(`are no more than its bounds on ${cloud}`, async () => {
+    it(`sends no more calls for a Service than its bounds on ${cloud}`, async () => {
       const calls: CloudCall[] = [];
       const opened = await open((call) => void calls.push(call));
       const counted = 'calls' in opened ? opened : { world: opened, calls };

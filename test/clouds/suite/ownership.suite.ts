@@ -35,7 +35,7 @@ export function ownershipFacts({ world, capabilities }: SuiteContext): void {
   const { loadBalancers } = capabilities;
   if (!loadBalancers) return;
   describe('foreign resources', () => {
-    it('stay unchanged as load balancer with our name and without our tags', () =>
+    it('leaves a load balancer with our name and without our tags unchanged', () =>
       withExample(world(), async (example) =>
         withForeign(
           example,
@@ -57,7 +57,7 @@ export function ownershipFacts({ world, capabilities }: SuiteContext): void {
         ),
       ));
 
-    it('make room when one with our name goes', (t) =>
+    it('creates a load balancer once a foreign one with its name has gone', (t) =>
       withExample(world(), async (example) => {
         if (!loadBalancers.uniqueNames) return t.skip('load balancers of this cloud may share a name');
         const id = await example.world.createForeignLoadBalancer(example.desired.name, undefined);
@@ -69,7 +69,7 @@ export function ownershipFacts({ world, capabilities }: SuiteContext): void {
         assert.equal(observed?.state, 'active');
       }));
 
-    it('stay unchanged while a Service whose record names them and their parts lives and goes', () =>
+    it('leaves foreign resources unchanged while a Service whose record names them lives and goes', () =>
       withExample(world(), async (example) => {
         const { world: cloud } = example;
         const theirs = rich(desiredFor(newOwner('another-cluster'), example.vms, { service: 'a/b' }), cloud);
@@ -90,7 +90,7 @@ export function ownershipFacts({ world, capabilities }: SuiteContext): void {
         await cloud.deleteLoadBalancer(observed.id);
       }));
 
-    it('are not made by tags of a Service that say whose a load balancer is', async (t) => {
+    it('refuses tags of a Service that would say whose a load balancer is, and creates nothing', async (t) => {
       const { tagging } = world();
       if (tagging === undefined) return t.skip('no annotation of this cloud sets tags');
       for (const key of tagging.reserved)
@@ -114,7 +114,7 @@ export function ownershipFacts({ world, capabilities }: SuiteContext): void {
     if (attach && uniqueNames && moves) moveFacts(world);
     if (loadBalancers.retain) retainFacts(world);
 
-    it('are not used as address without consent', async (t) => {
+    it('refuses a foreign address without consent', async (t) => {
       const { freeAddress } = world();
       if (!freeAddress) return t.skip('no load balancer of this cloud can request an address');
       const address = await freeAddress(undefined);
@@ -133,7 +133,7 @@ export function ownershipFacts({ world, capabilities }: SuiteContext): void {
       );
     });
 
-    it('replace our own address only with consent', async (t) => {
+    it('changes our own address to a lent one only with consent', async (t) => {
       const { freeAddress } = world();
       if (!freeAddress) return t.skip('no load balancer of this cloud can request an address');
       const consent = `${world().cluster}/default`;
@@ -176,7 +176,7 @@ function attachFacts(world: SuiteContext['world']): void {
     ['a consent tag', '/default', false],
     ["the operator's list", undefined, true],
   ] as const) {
-    it(`serve with ${by}, and are left as they were`, () =>
+    it(`attaches to a foreign load balancer with ${by}, and leaves it as it was`, () =>
       withExample(world(), async (example) =>
         withForeign(example, consent, async (id) => {
           const before = await example.world.describeLoadBalancer(id);
@@ -200,7 +200,7 @@ function attachFacts(world: SuiteContext['world']): void {
       ));
   }
 
-  it('are not used without consent, and nothing is created instead', () =>
+  it('refuses to attach to a foreign load balancer without consent, and makes no call', () =>
     withExample(world(), async (example) =>
       withForeign(example, undefined, async (id) => {
         const before = await example.world.describeLoadBalancer(id);
@@ -221,7 +221,7 @@ function attachFacts(world: SuiteContext['world']): void {
     ['another Service of the namespace', '/default/another'],
     ['the whole cluster', ''],
   ] as const) {
-    it(`are not used when lent to ${whom}`, () =>
+    it(`refuses to attach to a load balancer that is lent to ${whom}`, () =>
       withExample(world(), async (example) =>
         withForeign(example, consent, async (id) => {
           const before = await example.world.describeLoadBalancer(id);
@@ -235,7 +235,7 @@ function attachFacts(world: SuiteContext['world']): void {
       ));
   }
 
-  it('serve when lent to the whole cluster where the operator allows it, and later stay without growth', () =>
+  it('attaches by consent to the whole cluster where the operator allows it, and later stays without growth', () =>
     withExample(world(), async (example) =>
       withForeign(example, '', async (id) => {
         const before = await example.world.describeLoadBalancer(id);
@@ -265,7 +265,7 @@ function attachFacts(world: SuiteContext['world']): void {
       }),
     ));
 
-  it('keep a foreign port, which is a conflict', () =>
+  it("keeps another Service's port of a lent load balancer, and refuses it as a conflict", () =>
     withExample(world(), async (example) =>
       withForeign(example, '/default /team-a', async (id) => {
         const { desired } = example;
@@ -316,7 +316,7 @@ function moveFacts(world: SuiteContext['world']): void {
 }
 
 function retainFacts(world: SuiteContext['world']): void {
-  it('include a retained one, which stays with its address and mark', () =>
+  it('keeps a retained load balancer with its address and mark when its Service goes', () =>
     withExample(world(), async (example) => {
       example.desired = { ...example.desired, retain: true };
       const { observed } = await ensure(await example.driving());
