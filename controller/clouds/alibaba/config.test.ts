@@ -14,7 +14,7 @@ async function read(text: string | undefined, env: Record<string, string> = {}):
 }
 
 describe('the configuration of Alibaba Cloud', () => {
-  it('is read from the file of the classic controller, in YAML and in JSON, with keys in Base64', async () => {
+  it('reads the file of the classic controller, in YAML and in JSON, with keys in Base64', async () => {
     const global = {
       accessKeyID: base64('LTAI5t'),
       accessKeySecret: base64('s3cret'),
@@ -41,12 +41,41 @@ describe('the configuration of Alibaba Cloud', () => {
     assert.deepEqual((await read('Global:\n  region: cn-hangzhou\n')).credentials, { from: 'role', role: undefined });
   });
 
+  const keyed = { ACCESS_KEY_ID: 'a', ACCESS_KEY_SECRET: 'b' };
+  /** Key of the file, its variable, a value, and what it becomes. */
+  const settings: readonly (readonly [
+    key: string,
+    variable: string,
+    value: string,
+    field: (config: AlibabaConfig) => unknown,
+    expected?: unknown,
+  ])[] = [
+    ['region', 'REGION', 'cn-beijing', ({ region }) => region],
+    ['vpcid', 'VPC_ID', 'vpc-1', ({ vpc }) => vpc],
+    ['vswitchid', 'VSWITCH_ID', 'vsw-1', ({ vswitch }) => vswitch],
+    ['routeTableIDs', 'ROUTE_TABLE_IDS', 'vtb-1', ({ routeTables }) => routeTables.join()],
+    ['clusterID', 'CLUSTER_ID', 'c1a2', ({ clusterId }) => clusterId],
+    ['resourceGroupID', 'RESOURCE_GROUP_ID', 'rg-1', ({ resourceGroup }) => resourceGroup],
+    ['serviceBackendType', 'SERVICE_BACKEND_TYPE', 'eni', ({ servesPods }) => servesPods, true],
+    ['disablePublicSLB', 'DISABLE_PUBLIC_SLB', 'true', ({ isPublicRefused }) => isPublicRefused, true],
+  ];
+  for (const [key, variable, value, field, expected = value] of settings)
+    it(`reads ${key} from the file and ${variable} from the environment`, async () => {
+      assert.equal(field(await read(`Global:\n  ${key}: ${value}\n`)), expected);
+      assert.equal(field(await read(undefined, { ...keyed, [variable]: value })), expected);
+    });
+
+  it('takes the RAM role that ALIBABA_CLOUD_ECS_METADATA names', async () => {
+    const { credentials } = await read(undefined, { ALIBABA_CLOUD_ECS_METADATA: 'nodes' });
+    assert.deepEqual(credentials, { from: 'role', role: 'nodes' });
+  });
+
   it('names no source of keys where there is none', async () => {
     const config = await readConfig(undefined, {}, noFile);
     assert.ok('reportOnly' in config && /ACCESS_KEY_ID/.test(config.reportOnly));
   });
 
-  it('has the endpoints inside the VPC of the region, those outside, or those that are given', async () => {
+  it('takes the endpoints inside the VPC of the region, those outside, or those that are given', async () => {
     const env = { ACCESS_KEY_ID: 'a', ACCESS_KEY_SECRET: 'b', REGION: 'eu-central-1' };
     const endpoint = async (more: Record<string, string>) =>
       (await read(undefined, { ...env, ...more })).endpointOf('slb', 'eu-central-1');
@@ -56,7 +85,7 @@ describe('the configuration of Alibaba Cloud', () => {
     assert.equal(await endpoint(given), 'http://slb.internal');
   });
 
-  it('is that of the example that is shipped', async () => {
+  it('reads the example that is shipped without a warning', async () => {
     const path = new URL('../../../deploy/examples/alibaba/cloud-config.yaml', import.meta.url);
     const { credentials, region, warnings } = await read(await readFile(path, 'utf8'));
     assert.deepEqual([credentials.from, region, warnings], ['role', 'cn-hangzhou', []]);

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createBalancerHarness } from '../../../../test/clouds/alibaba/balancer-harness.ts';
-import { memberOf, port } from '../../../../test/clouds/suite/desired.ts';
+import { desiredFor, memberOf, newOwner, port } from '../../../../test/clouds/suite/desired.ts';
+import { ensure } from '../../../../test/clouds/suite/drive.ts';
 
 describe('a load balancer of Alibaba Cloud', () => {
-  it('is made with its parts, and each listener is started', async () => {
+  it('creates a load balancer with its parts, and starts each listener', async () => {
     const harness = await createBalancerHarness();
     const { observed } = await harness.settle({ ports: [port(80, 30_080), port(443, 30_443)] });
     assert.deepEqual(harness.changes().sort(), [
@@ -22,6 +23,29 @@ describe('a load balancer of Alibaba Cloud', () => {
     await harness.world.close();
   });
 
+  it('gives no public address where the operator has disabled them', async () => {
+    const harness = await createBalancerHarness({ DISABLE_PUBLIC_SLB: 'true' });
+    await harness.settle();
+    assert.equal(harness.balancer().wire['AddressType'], 'intranet');
+    const { refusals } = await harness.settle({ annotations: { 'address-type': 'internet' } });
+    assert.match(refusals.map(({ message }) => message).join(), /disablePublicSLB/);
+    assert.equal(harness.balancer().wire['AddressType'], 'intranet');
+    await harness.world.close();
+  });
+
+  it('is read without the server groups of other Services', async () => {
+    const harness = await createBalancerHarness();
+    const { world, vms } = harness;
+    await harness.settle();
+    const { loadBalancers: balancers } = await world.open();
+    const desired = desiredFor(newOwner(world.cluster), vms);
+    await ensure({ world, balancers: balancers!, desired, record: { id: undefined } });
+    world.fake.calls.splice(0);
+    await harness.settle();
+    assert.equal(world.fake.calls.filter((action) => action === 'DescribeVServerGroups').length, 1);
+    await world.close();
+  });
+
   it('asks kube-proxy on each node whether it is healthy, until an annotation says otherwise', async () => {
     const harness = await createBalancerHarness();
     await harness.settle();
@@ -35,7 +59,7 @@ describe('a load balancer of Alibaba Cloud', () => {
     await harness.world.close();
   });
 
-  it('has a listener made again for another hash, which none changes to, and leaves the others alone', async () => {
+  it('makes a UDP listener again for another hash, and then settles without a change', async () => {
     const harness = await createBalancerHarness();
     const schedulers = () => [...harness.balancer().listeners.values()].map(({ wire }) => wire['Scheduler']);
     const ports = [port(53, 30_053, { protocol: 'UDP' })];
@@ -160,7 +184,7 @@ describe('a load balancer of Alibaba Cloud', () => {
     await harness.world.close();
   });
 
-  it('that is charged by use has no size and no bandwidth to choose, and says so', async () => {
+  it('ignores size and bandwidth of a load balancer that is charged by use, and says so', async () => {
     const harness = await createBalancerHarness();
     const annotations = {
       spec: 'slb.s1.small',
@@ -184,7 +208,7 @@ describe('a load balancer of Alibaba Cloud', () => {
     await harness.world.close();
   });
 
-  it('that is charged by size is changed as annotations say, until it is to be charged by use', async () => {
+  it('changes size and bandwidth of a load balancer that is charged by size, until it is not', async () => {
     const harness = await createBalancerHarness();
     await harness.settle();
     const { wire } = harness.balancer();
@@ -200,7 +224,7 @@ describe('a load balancer of Alibaba Cloud', () => {
     await harness.world.close();
   });
 
-  it('has a bandwidth only beside paybybandwidth', async () => {
+  it('ignores the bandwidth annotation without paybybandwidth, and says so', async () => {
     const harness = await createBalancerHarness();
     await harness.settle();
     Object.assign(harness.balancer().wire, { InstanceChargeType: 'PayBySpec', LoadBalancerSpec: 'slb.s1.small' });
@@ -212,7 +236,7 @@ describe('a load balancer of Alibaba Cloud', () => {
     await harness.world.close();
   });
 
-  it('is served beside one of others that has no address and listeners of its own', async () => {
+  it('creates a load balancer of its own beside one of others that has no address', async () => {
     const harness = await createBalancerHarness();
     const { fake } = harness.world;
     const id = await harness.world.createForeignLoadBalancer('theirs', undefined);
@@ -227,7 +251,7 @@ describe('a load balancer of Alibaba Cloud', () => {
     await harness.world.close();
   });
 
-  it('is not made when the quota is used up', async () => {
+  it('rejects with QuotaExceeded when the quota is used up', async () => {
     const harness = await createBalancerHarness();
     harness.world.fake.maxBalancers = 0;
     await assert.rejects(harness.settle(), { kind: 'QuotaExceeded' });

@@ -29,7 +29,15 @@ function asClassic({ world: { fake }, owner }: BalancerHarness) {
 }
 
 describe('a Network Load Balancer', () => {
-  it('is made for a Service of its class, with a group, its servers and a listener', async () => {
+  it('gives no public address where the operator has disabled them', async () => {
+    const harness = await createBalancerHarness({ DISABLE_PUBLIC_SLB: 'true' });
+    await harness.settle(ask());
+    const [one] = harness.world.fake.networks.values();
+    assert.equal(one!.wire['AddressType'], 'Intranet');
+    await harness.world.close();
+  });
+
+  it('creates a Network Load Balancer for a Service of its class, with a group and a listener', async () => {
     const harness = await createBalancerHarness();
     const { fake } = harness.world;
     const { observed } = await harness.settle(ask());
@@ -48,7 +56,7 @@ describe('a Network Load Balancer', () => {
     await harness.world.close();
   });
 
-  it('is never open to clients outside the source ranges, which it cannot keep: no listener is added', async () => {
+  it('adds no listener where a Service has source ranges, which the type cannot keep', async () => {
     const harness = await createBalancerHarness();
     const { fake } = harness.world;
     const narrowed: Ask = { sourceRanges: ['192.0.2.0/24'], ports: [port(80, 30_080), port(443, 30_443)] };
@@ -81,7 +89,7 @@ describe('a Network Load Balancer', () => {
     await harness.world.close();
   });
 
-  it('is taken over from the classic controller with its groups, and is found there again', async () => {
+  it('takes over a Network Load Balancer of the classic controller, and keeps its group and tag', async () => {
     const harness = await createBalancerHarness();
     await harness.settle(ask());
     const one = asClassic(harness);
