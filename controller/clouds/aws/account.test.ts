@@ -17,7 +17,7 @@ describe('the account of a scope', () => {
     return { world, account };
   }
 
-  it('is asked for once for each credential', async () => {
+  it('asks STS for the account once for each credential', async () => {
     const { world, account } = setUp();
     assert.equal(await account.number(), '111111111111');
     for (let call = 0; call < 3; call += 1) assert.equal((await account.credentials()).accessKeyId, 'AKIDONE');
@@ -39,7 +39,7 @@ describe('the account of a scope', () => {
     assert.equal((await account.credentials()).accessKeyId, 'AKIDONE');
   });
 
-  it('is asked for again after a failure', async () => {
+  it('asks for the account again after a failure', async () => {
     const { world, account } = setUp();
     world.key = 'AKIDTWO';
     await assert.rejects(account.number(), /no answer/);

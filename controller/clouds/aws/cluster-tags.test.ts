@@ -9,13 +9,13 @@ const tagged = (...keys: readonly string[]) => ({
 });
 
 describe('the cluster of resources on AWS', () => {
-  it('is the configured one, without a read of this machine', async () => {
+  it('takes the configured cluster id, without a read of this machine', async () => {
     const cluster = createCluster({ ...none, clusterId: 'one' }, false, async () => assert.fail('asked'));
     const { id, owned } = await cluster();
     assert.deepEqual([id, owned], ['one', { 'kubernetes.io/cluster/one': 'owned' }]);
   });
 
-  it("is read once from this machine's tags, also from the legacy one", async () => {
+  it("reads the cluster id once from this machine's tags, also from the legacy one", async () => {
     let asked = 0;
     const cluster = createCluster(none, false, async () => {
       asked += 1;
@@ -28,7 +28,7 @@ describe('the cluster of resources on AWS', () => {
     assert.deepEqual(legacy.owned, { 'kubernetes.io/cluster/one': 'owned', KubernetesCluster: 'one' });
   });
 
-  it('is read again after a failure', async () => {
+  it('reads the tags of this machine again after a failure', async () => {
     let fails = true;
     const cluster = createCluster(none, false, async () => {
       if (fails) throw new Error('later');
@@ -39,7 +39,7 @@ describe('the cluster of resources on AWS', () => {
     assert.equal((await cluster()).id, 'one');
   });
 
-  it('several of them are an error that names them', async () => {
+  it('rejects several cluster tags, and names them', async () => {
     const self = async () => tagged('kubernetes.io/cluster/one', 'kubernetes.io/cluster/two');
     await assert.rejects(createCluster(none, false, self)(), {
       kind: 'Invalid',
@@ -47,7 +47,7 @@ describe('the cluster of resources on AWS', () => {
     });
   });
 
-  it('none is an error that says what to set, unless that is allowed', async () => {
+  it('rejects a machine without a cluster tag and says what to set, unless that is allowed', async () => {
     await assert.rejects(
       createCluster(none, false, async () => tagged('Name'))(),
       /i-1 has no tag.*KubernetesClusterID/,

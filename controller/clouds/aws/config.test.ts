@@ -8,7 +8,7 @@ import { parseAwsConfig, regionOfZone } from './config.ts';
 const parse = (text: string) => parseAwsConfig({ path: 'aws.conf', text });
 
 describe('parseAwsConfig', () => {
-  it('has defaults without a file', () => {
+  it('returns the defaults without a file', () => {
     assert.deepEqual(parseAwsConfig(undefined), {
       vpc: undefined,
       subnetId: undefined,
@@ -219,7 +219,7 @@ describe('regionOfZone', () => {
 });
 
 describe('the example', () => {
-  it('has a cloud config that is read whole', async () => {
+  it('reads every key of the example cloud config', async () => {
     const path = join(import.meta.dirname, '../../../deploy/examples/aws/aws.conf');
     const config = parse(await readFile(path, 'utf8'));
     assert.deepEqual([config.clusterId, config.managedNlbSecurityGroups, config.unknown], ['my-cluster', true, []]);

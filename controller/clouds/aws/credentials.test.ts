@@ -108,10 +108,9 @@ describe('credentials that end', () => {
     assert.equal(await nextKey(source.provider, 'ASIAtoken-1'), 'ASIAtoken-2');
   }
 
-  it('of a web identity are renewed with the token as the kubelet has written it since', () =>
-    renewsWebIdentity(url, {}));
+  it('renews a web identity with the token that the kubelet has written since', () => renewsWebIdentity(url, {}));
 
-  it('of a web identity are asked for through the proxy of the environment', async () => {
+  it('renews a web identity through the proxy of the environment', async () => {
     const proxy = await startTestProxy(() => Number(new URL(url).port));
     try {
       await renewsWebIdentity('http://sts.test', { HTTP_PROXY: proxy.url });
@@ -121,7 +120,7 @@ describe('credentials that end', () => {
     }
   });
 
-  it('of a pod identity are renewed by the agent on the node, with the token as it is since', async () => {
+  it('renews a pod identity at the agent on the node, with the current token of the file', async () => {
     const file = join(folder, 'pod-token');
     await writeFile(file, 'pod-1');
     answer = ({ headers, url: path }, _, response) => {
@@ -141,7 +140,7 @@ describe('credentials that end', () => {
     assert.equal(await nextKey(source.provider, 'ASIApod-1'), 'ASIApod-2');
   });
 
-  it('that the source does not give yet leave it found, with the problem', async () => {
+  it('finds a source that gives no credential yet, with the problem', async () => {
     answer = (_, __, response) => {
       response.writeHead(500).end();
     };

@@ -57,7 +57,7 @@ describe('a classic load balancer with four groups beside its own, so without ro
   const options = { more: [...extras, 'sg-x5'].map((id) => group(id)), allowed: new Set([...extras, 'sg-x5']) };
 
   for (const first of [[], extras]) {
-    it(`is let in to the nodes from its own group, made with ${first.length || 'no'} others`, async () => {
+    it(`lets a full load balancer in to the nodes by its own group, with ${first.length || 'no'} others`, async () => {
       const m = machine(options);
       await m.ensure(naming(first));
       m.aws.setHook(({ operation }) => {
@@ -78,7 +78,7 @@ describe('a classic load balancer with four groups beside its own, so without ro
     });
   }
 
-  it('that the classic controller made is let in to nodes that come with another group', async () => {
+  it('lets an adopted full load balancer in to nodes that come with another group', async () => {
     const instance = (id: string) => {
       return { zone: 'eu-west-1a', groups: [id === 'i-3' ? 'sg-other' : 'sg-nodes'], tags: clusterTag };
     };
@@ -111,7 +111,7 @@ describe('a classic load balancer with four groups beside its own, so without ro
     assert.deepEqual(carriedBy(m.balancer()), [...carried.slice(0, 2), 'sg-x4']);
   });
 
-  it('is refused in words with a fifth', async () => {
+  it('refuses a fifth group beside its own, and says how many are possible', async () => {
     const { sent, refusals } = await machine(options).ensure(naming([...extras, 'sg-x5']));
     assert.deepEqual(sent, []);
     assert.match(refusals[0]?.message ?? '', /extra-security-groups: .*expected at most 5 groups with its own/);

@@ -31,10 +31,10 @@ describe('the rate limits of AWS', () => {
     ['changes of network load balancers', ({ elbv2 }) => elbv2.change, [10, 2]],
     ['reads of classic load balancers', ({ elb }) => elb.read, [20, 5]],
     ['changes of classic load balancers', ({ elb }) => elb.change, [10, 2]],
-    ['STS', ({ sts }) => sts.read, [5, 1]],
+    ['calls to STS', ({ sts }) => sts.read, [5, 1]],
   ];
   for (const [name, gateOf, expected] of table) {
-    it(`${name}: ${expected[0]} at once, then ${expected[1]} a second`, async () => {
+    it(`starts ${expected[0]} ${name} at once, then ${expected[1]} a second`, async () => {
       assert.deepEqual(await started(gateOf), expected);
     });
   }

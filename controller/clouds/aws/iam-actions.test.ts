@@ -37,7 +37,7 @@ async function statements(): Promise<readonly { readonly Sid: string; readonly A
 }
 
 describe('the permissions of the controller on AWS', () => {
-  it('are those of the operations that the code sends, no more and no fewer', async () => {
+  it('lists the actions of the operations that the code sends, no more and no fewer', async () => {
     const sent = [...(await importedActions())].filter((action) => !action.startsWith('sts:'));
     assert.ok(sent.length > 40, `${sent.length} operations`);
     assert.deepEqual(sent.sort(), [...new Set(iamActions.map(({ action }) => action))].sort());
@@ -51,7 +51,7 @@ describe('the permissions of the controller on AWS', () => {
     ['MooringTags', 'node tags'],
   ];
   for (const [prefix, capability] of sids) {
-    it(`are granted for ${capability} by statements of the shipped policy with the Sid ${prefix}`, async () => {
+    it(`grants the actions for ${capability} by statements of the shipped policy with Sid ${prefix}`, async () => {
       const granted = (await statements()).flatMap(({ Sid, Action }) => (Sid.startsWith(prefix) ? Action : []));
       const wanted = iamActions
         .filter(({ capabilities }) => capabilities.includes(capability))
@@ -60,7 +60,7 @@ describe('the permissions of the controller on AWS', () => {
     });
   }
 
-  it('are granted by no other statement, but for the role that AWS itself makes for load balancers', async () => {
+  it('grants nothing by other statements, but for the role that AWS makes for load balancers', async () => {
     const others = (await statements()).filter(({ Sid }) => !sids.some(([prefix]) => Sid.startsWith(prefix)));
     assert.deepEqual(
       others.map(({ Action }) => Action),

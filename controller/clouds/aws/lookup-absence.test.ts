@@ -15,7 +15,7 @@ import { maxAbsenceProofs } from '../cloud.ts';
 describe('absent instances of AWS', () => {
   const harness = lookupHarness();
 
-  it('are proved by a request for the very ids, in one refused call, without the others', async () => {
+  it('proves absence by one request for the missing ids alone', async () => {
     harness.add(1, 2);
     const lookups = await (await harness.openCloud()).instances.lookup([ref(1), ref(7), ref(2), ref(8)]);
     assert.deepEqual(states(lookups), ['found running by list', 'absent', 'found running by list', 'absent']);
@@ -25,14 +25,14 @@ describe('absent instances of AWS', () => {
     );
   });
 
-  it('are none where the filter left out an instance that its id finds', async () => {
+  it('finds by its id an instance that the filter has left out', async () => {
     harness.add(1);
     harness.ec2.fault = ({ filters }, response) =>
       filters.has('instance-id') ? answerXml(response, 200, emptyAnswer) : undefined;
     assert.deepEqual(states(await (await harness.openCloud()).instances.lookup([ref(1)])), ['found running by id']);
   });
 
-  it('are not proved by a malformed id, which hinders no other proof', async () => {
+  it('answers unknown for a malformed id, and proves the other absences', async () => {
     const lookups = await (await harness.openCloud()).instances.lookup([
       ref(7),
       { by: 'providerID', providerID: 'aws:///eu-west-1a/i-xyz' },
@@ -41,7 +41,7 @@ describe('absent instances of AWS', () => {
     assert.deepEqual(states(lookups), ['absent', 'unknown Invalid', 'absent']);
   });
 
-  it('are read one by one when a refusal names none of the ids', async () => {
+  it('asks for the ids one by one when a refusal names none of them', async () => {
     harness.add(1);
     harness.ec2.fault = ({ ids }, response) => {
       if (ids.length === 0) return answerXml(response, 200, emptyAnswer);
@@ -52,7 +52,7 @@ describe('absent instances of AWS', () => {
     assert.deepEqual(states(lookups), ['found running by id', 'absent']);
   });
 
-  it('are not proved by an empty answer to a request by id', async () => {
+  it('takes no empty answer to a request by id for an absence', async () => {
     harness.ec2.fault = (_, response) => answerXml(response, 200, emptyAnswer);
     assert.deepEqual(states(await (await harness.openCloud()).instances.lookup([ref(1)])), ['unknown Unavailable']);
   });

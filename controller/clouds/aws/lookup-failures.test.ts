@@ -48,7 +48,7 @@ describe('looking up instances while EC2 fails', () => {
     ['half a document', (_, r) => answerXml(r, 200, '<DescribeInstancesResponse><reservationSet><item'), 'Unavailable'],
   ];
   for (const [name, fault, kind] of failures) {
-    it(`${name}: everything is unknown (${kind}), nothing absent`, async () => {
+    it(`answers unknown (${kind}), never absent, after ${name}`, async () => {
       harness.ec2.fault = fault;
       const lookups = await (await harness.openCloud()).instances.lookup([ref(1), ref(2), named('n')], {
         canaries: [ref(3)],

@@ -36,13 +36,13 @@ describe('a Service of a network load balancer that names a security group', () 
     [`${uid}/evil`, false],
     ['another/default', false],
   ] as const) {
-    it(`${isAllowed ? 'may' : 'may not'} use a group with the tag ${value}`, async () => {
+    it(`${isAllowed ? 'uses' : 'refuses'} a group with the tag ${value}`, async () => {
       const { refusals } = await world([tagged(value)]).ensure(naming('sg-tagged'));
       assert.equal(refusals.length === 0, isAllowed);
     });
   }
 
-  it('may not use a group for the tag of the cluster alone', async () => {
+  it('refuses a group that has the tag of the cluster alone', async () => {
     const { refusals, sent } = await world().ensure(naming('sg-nodes'));
     assert.deepEqual([refusals.length, sent], [1, []]);
   });
@@ -67,7 +67,7 @@ describe('a Service of a network load balancer that names a security group', () 
     assert.match(other.refusals[0]?.message ?? '', /sg-database is not for/);
   });
 
-  it("is let in to the nodes from that group by the Service's own ports alone", async () => {
+  it("opens the Service's own ports alone to the named group", async () => {
     const { ensure, rulesOfNodes } = world();
     await ensure(naming('sg-allowed'));
     assert.deepEqual(rulesOfNodes(), ['tcp 30080 sg-allowed', 'tcp 10256 sg-allowed', 'icmp 3 sg-allowed']);

@@ -60,7 +60,7 @@ describe('network layers of instances, at a fake EC2', () => {
     assert.equal(asked(), 2);
   });
 
-  it('are asked for only of types that the pattern of the configuration has', async () => {
+  it('asks for network layers only of instance types that the configured pattern matches', async () => {
     ec2.instances.set(id(1), running(id(1), { type: 'm5.large' }));
     ec2.topologies.set(id(1), ['nn-1']);
     assert.equal((await (await open())(1))?.[layer(1)], undefined);
@@ -69,7 +69,7 @@ describe('network layers of instances, at a fake EC2', () => {
     assert.equal((await labels(1))?.[layer(1)], 'nn-1');
   });
 
-  it('that AWS does not tell of an instance are not asked for again', async () => {
+  it('asks once for network layers that AWS does not tell of an instance', async () => {
     ec2.instances.set(id(1), running(id(1), { type: 'trn1.32xlarge' }));
     const labels = await open();
     await labels(1);

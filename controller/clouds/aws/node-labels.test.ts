@@ -31,7 +31,7 @@ describe('labels that a Service chooses its members by', () => {
     ['Prefix/key=v', undefined],
   ];
   for (const [value, labels] of cases) {
-    it(`${JSON.stringify(value)} means ${JSON.stringify(labels)}`, () => {
+    it(`reads ${JSON.stringify(value)} as ${JSON.stringify(labels)}`, () => {
       const read = readNodeLabels(value === undefined ? {} : { [keys.targetNodeLabels]: value });
       assert.deepEqual(
         read,

@@ -20,7 +20,7 @@ describe('tags of EC2 instances', () => {
       (error: unknown) => error,
     );
 
-  it('are set on many instances in one call, over other values', async () => {
+  it('sets tags on many instances in one call, over other values', async () => {
     harness.add(1, 2);
     const nodeTags = await open();
     await nodeTags.set([providerID(1)], { team: 'b' }, always);
@@ -29,7 +29,7 @@ describe('tags of EC2 instances', () => {
     assert.equal(harness.ec2.calls.length, 2);
   });
 
-  it('are removed where their value is the same, and safe to remove twice', async () => {
+  it('removes tags that have the same value, twice without harm', async () => {
     harness.add(1, 2);
     const nodeTags = await open();
     await nodeTags.set([providerID(1)], { team: 'a', empty: '' }, always);
@@ -39,7 +39,7 @@ describe('tags of EC2 instances', () => {
     assert.deepEqual([tagsOf(1), tagsOf(2)], [{}, { team: 'b' }]);
   });
 
-  it('are refused with the instances that do not exist as the subjects', async () => {
+  it('rejects with NotFound, and names the instances that do not exist as its subjects', async () => {
     harness.add(1);
     const nodeTags = await open();
     const work = nodeTags.set([providerID(1), providerID(2), providerID(3)], { team: 'a' }, always);
@@ -56,7 +56,7 @@ describe('tags of EC2 instances', () => {
     ['RequestLimitExceeded', 'Throttled'],
     ['InvalidID', 'Invalid'],
   ] as const) {
-    it(`are refused as ${kind} by ${code}`, async () => {
+    it(`rejects with ${kind} after ${code}`, async () => {
       harness.add(1);
       harness.ec2.fault = (_, response) =>
         answerError(response, code === 'RequestLimitExceeded' ? 503 : 400, code, 'no');
@@ -67,7 +67,7 @@ describe('tags of EC2 instances', () => {
     });
   }
 
-  it('are neither set nor removed without a permit', async () => {
+  it('sends no change of tags without a permit', async () => {
     harness.add(1);
     const nodeTags = await open();
     const permit = () => {
@@ -78,7 +78,7 @@ describe('tags of EC2 instances', () => {
     assert.deepEqual(harness.ec2.calls, []);
   });
 
-  it('are of instances of EC2 alone', async () => {
+  it('refuses ids that are no instances of EC2', async () => {
     const nodeTags = await open();
     for (const other of ['aws:///eu-west-1a/fargate-x', 'gce://p/z/i-1', 'aws:///eu-west-1a/i-*'])
       await assert.rejects(nodeTags.set([other], { team: 'a' }, always), { kind: 'Invalid' });
@@ -92,7 +92,7 @@ describe('tags of EC2 instances', () => {
     ['AWS:x', 'x', 'a key that does not begin with aws:, which AWS keeps for itself'],
     ['team', 'v'.repeat(257), 'a value of at most 256 characters'],
   ] as const) {
-    it(`have the form that EC2 takes: ${JSON.stringify(key).slice(0, 20)}=${value.slice(0, 3)}`, async () => {
+    it(`checks the form that EC2 takes: ${JSON.stringify(key).slice(0, 20)}=${value.slice(0, 3)}`, async () => {
       assert.equal((await open()).expected(key, value), expected);
     });
   }

@@ -20,7 +20,7 @@ describe('opening AWS with a credential from its surroundings', () => {
     ec2 = harness.ec2;
   });
 
-  it('is report-only without a credential, saying what was tried, with or without a region', async () => {
+  it('opens report-only without a credential, and says what was tried, with or without a region', async () => {
     for (const env of [{}, { AWS_REGION: 'eu-west-1' }]) {
       const cloud = await open(env);
       assert.ok('reportOnly' in cloud);
@@ -29,7 +29,7 @@ describe('opening AWS with a credential from its surroundings', () => {
     }
   });
 
-  it('does not hang where the metadata service never answers', async () => {
+  it('gives up a silent metadata service after 5 s, and opens report-only', async () => {
     const silent = createServer(() => {});
     await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
     const url = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
@@ -91,7 +91,7 @@ describe('opening AWS with a credential from its surroundings', () => {
     assert.match((await cloud.check()).find(({ name }) => name === 'credentials')?.message ?? '', /AWS_PROFILE=nobody/);
   });
 
-  it('is not report-only where a credentials file is named and cannot be read', async () => {
+  it('opens where the named credentials file cannot be read, and answers unknown', async () => {
     const env = { AWS_REGION: 'eu-west-1', AWS_SHARED_CREDENTIALS_FILE: tmpdir() };
     setEnv(env);
     const cloud = await openCloud({ ...env, AWS_ENDPOINT_URL: ec2.url });
@@ -133,7 +133,7 @@ describe('opening AWS with a credential from its surroundings', () => {
   });
 
   describe('a credential in the shared files', () => {
-    it('is read again when the cloud is opened again, and proved by a dry run', async () => {
+    it('reads the shared files again when the cloud is opened again, and proves the key by a dry run', async () => {
       const folder = await mkdtemp(join(tmpdir(), 'mooring-aws-'));
       const file = join(folder, 'credentials');
       const env = { AWS_REGION: 'eu-west-1', AWS_ENDPOINT_URL: ec2.url, AWS_SHARED_CREDENTIALS_FILE: file };
@@ -158,7 +158,7 @@ describe('opening AWS with a credential from its surroundings', () => {
       }
     });
 
-    it('has no files where it comes from the environment', async () => {
+    it('names no files where the credential comes from the environment', async () => {
       assert.deepEqual((await openCloud({ ...keys, AWS_REGION: 'eu-west-1' })).files, []);
     });
   });

@@ -35,7 +35,7 @@ describe('opening AWS', () => {
     );
   });
 
-  it('has the scope that versions before told where a role named the account', async () => {
+  it('tells the same scope as earlier versions where a role names the account', async () => {
     const text = '[Global]\nRegion=eu-west-1\nRoleARN=arn:aws:iam::123456789012:role/ccm\n';
     const cloud = await openCloud({ ...keys, AWS_ENDPOINT_URL_STS: ec2.url }, text);
     const { scope, formerScopes } = await cloud.identify();
@@ -43,7 +43,7 @@ describe('opening AWS', () => {
     assert.deepEqual(formerScopes, []);
   });
 
-  it('does not tell a scope while STS does not answer, and does so afterwards', async () => {
+  it('tells no scope while STS does not answer, and tells the account afterwards', async () => {
     const cloud = await openCloud({ ...keys, AWS_REGION: 'eu-west-1', AWS_ENDPOINT_URL_STS: ec2.url });
     ec2.fault = (_, response) => answerError(response, 503, 'ServiceUnavailable', 'later');
     await assert.rejects(cloud.identify(), { kind: 'Unavailable' });

@@ -11,11 +11,11 @@ const book: Readonly<Record<string, { items: readonly number[]; next: string | u
 };
 
 describe('the pages of a list', () => {
-  it('are all read, an empty one in the middle too', async () => {
+  it('reads all pages, an empty one in the middle too', async () => {
     assert.deepEqual(await everyPage('List', async (token = 'first') => book[token]!), [1, 2, 3]);
   });
 
-  it('are an error when they lead in a circle', async () => {
+  it('rejects pages that lead in a circle', async () => {
     const turn = everyPage('List', async (token = 'first') => (token === 'b' ? book['circle']! : book[token]!));
     await assert.rejects(turn, (error) => isCloudError(error) && error.kind === 'Unavailable');
   });

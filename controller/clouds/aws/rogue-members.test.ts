@@ -29,7 +29,7 @@ const refusalOf = (providerID: string) => (error: unknown) => {
 describe('a Node that names an instance which is no node of the cluster', () => {
   const rogue = () => machine({ instance: (id) => (id === 'i-9' ? database : node) });
 
-  it('is refused as a member of a classic load balancer before anything is sent for it', async () => {
+  it('refuses an instance that is no node of the cluster as a member of a classic load balancer', async () => {
     const { ensure: ensureClassic, aws } = rogue();
     const members = [classicMember(1), classicMember(9)];
     await assert.rejects(ensureClassic(classicDesired({ members })), refusalOf(classicMember(9).providerID));
@@ -46,7 +46,7 @@ describe('a Node that names an instance which is no node of the cluster', () => 
     assert.deepEqual(ingressOf('sg-persons'), []);
   });
 
-  it('is a member where the operator looks after the groups of the nodes', async () => {
+  it('takes any instance as a member where the operator looks after the groups of the nodes', async () => {
     const config = { ...plainConfig, disableSecurityGroupIngress: true };
     const { ensure: ensureClassic } = machine({ config, instance: () => database });
     const { sent } = await ensureClassic(classicDesired());
@@ -57,7 +57,7 @@ describe('a Node that names an instance which is no node of the cluster', () => 
     ['with security groups', managedConfig],
     ['without security groups', plainConfig],
   ] as const) {
-    it(`is refused as a target of a network load balancer ${title}, and its group stays closed`, async () => {
+    it(`refuses an instance that is no node of the cluster as a target ${title}, and opens no group`, async () => {
       const m = machine({ config, instance: (id) => (id === 'i-9' ? database : node) });
       const rogueId = classicMember(9).providerID;
       await assert.rejects(m.ensure(network({ members: [classicMember(1), classicMember(9)] })), refusalOf(rogueId));
@@ -68,7 +68,7 @@ describe('a Node that names an instance which is no node of the cluster', () => 
     });
   }
 
-  it('stays a target for other ports where an earlier version has taken it in', async () => {
+  it('keeps a target that is no node of the cluster where an earlier version has taken it in', async () => {
     let known = node;
     const m = machine({ config: managedConfig, instance: () => known });
     await m.ensure(network({ members: [classicMember(9)] }));

@@ -28,7 +28,7 @@ describe('the id of the instance that this process runs on', () => {
   });
   const clock = systemClock();
 
-  it('is asked for with a session token', async () => {
+  it('asks for the instance id with a session token', async () => {
     answer = ({ method, headers }) => {
       if (method === 'PUT') {
         assert.equal(headers['x-aws-ec2-metadata-token-ttl-seconds'], '60');
@@ -41,7 +41,7 @@ describe('the id of the instance that this process runs on', () => {
     assert.deepEqual(asked, ['PUT /latest/api/token', 'GET /latest/meta-data/instance-id']);
   });
 
-  it('is unknown where the service refuses, answers something else, or is not there', async () => {
+  it('returns undefined where the service refuses, answers something else, or is not there', async () => {
     answer = () => ({ status: 403, text: '' });
     assert.equal(await ownInstanceId({ clock, env }), undefined);
     answer = () => ({ status: 200, text: '<html>' });
@@ -50,7 +50,7 @@ describe('the id of the instance that this process runs on', () => {
     assert.equal(await ownInstanceId({ clock, env: nowhere }), undefined);
   });
 
-  it('is not asked for where the metadata service is turned off', async () => {
+  it('sends no request where the metadata service is turned off', async () => {
     assert.equal(await ownInstanceId({ clock, env: { ...env, AWS_EC2_METADATA_DISABLED: 'TRUE' } }), undefined);
     assert.deepEqual(asked, []);
   });

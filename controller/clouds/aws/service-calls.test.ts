@@ -166,7 +166,7 @@ describe('calls to AWS', () => {
     ec2.close();
   });
 
-  it('is one exchange, whatever the answer', async () => {
+  it('makes one exchange for each call, whatever the answer', async () => {
     answerWith = () => ({
       status: 503,
       xml: '<Response><Errors><Error><Code>Unavailable</Code></Error></Errors></Response>',
@@ -182,7 +182,7 @@ describe('calls to AWS', () => {
     ec2.close();
   });
 
-  it('has 32 under way at once', async () => {
+  it('sends 32 changes at once', async () => {
     const all = Promise.withResolvers<void>();
     let underWay = 0;
     let mostUnderWay = 0;

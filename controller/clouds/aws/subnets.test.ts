@@ -119,7 +119,7 @@ describe('chooseSubnets', () => {
     ],
   ];
   for (const [what, subnets, fields, expected] of cases) {
-    it(what, () => {
+    it(`chooses subnets: ${what}`, () => {
       const got = idsOf(subnets, fields);
       if (expected instanceof RegExp) assert.match(String(got), expected);
       else assert.deepEqual(got, expected);

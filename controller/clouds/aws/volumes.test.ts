@@ -22,7 +22,7 @@ describe('EBS volumes', () => {
     });
   }
 
-  it('are found by a filter of 200 ids a call, however the id is spelt, and what it leaves out is absent', async () => {
+  it('finds volumes by a filter of 200 ids a call in any spelling, and takes the rest for absent', async () => {
     for (let n = 0; n < 300; n += 1) harness.ec2.volumes.set(numbered(n).handle, 'eu-west-1b');
     const [first] = [numbered(0)];
     const spelt = [ref(`aws://eu-west-1b/${first.handle}`, 'awsElasticBlockStore'), ref(`aws:///${first.handle}`)];
@@ -33,14 +33,14 @@ describe('EBS volumes', () => {
     assert.equal(harness.ec2.calls.filter(({ action }) => action === 'DescribeVolumes').length, 2);
   });
 
-  it('are read on all pages', async () => {
+  it('reads volumes on all pages', async () => {
     harness.ec2.pageSize = 2;
     const refs = [1, 2, 3, 4, 5].map(numbered);
     for (const { handle } of refs) harness.ec2.volumes.set(handle, 'eu-west-1a');
     assert.deepEqual(new Set(await lookup(...refs)), new Set(['eu-west-1a in eu-west-1']));
   });
 
-  it('are unknown where the call fails, and where the answer has no zone', async () => {
+  it('answers unknown where the call fails, and where the answer has no zone', async () => {
     harness.ec2.fault = (_, response) => answerError(response, 403, 'UnauthorizedOperation', 'denied');
     assert.match((await lookup(numbered(1)))[0]!, /^unknown Forbidden: /);
     const { handle } = numbered(1);
@@ -50,7 +50,7 @@ describe('EBS volumes', () => {
     assert.deepEqual(await lookup(numbered(1)), [`unknown Invalid: AvailabilityZone of ${handle}: missing`]);
   });
 
-  it('of another region, and ids of another form, are none of this scope', async () => {
+  it('refuses volumes of another region, and ids of another form', async () => {
     const { volumes } = await harness.openCloud();
     for (const handle of ['vol-1', 'aws://eu-west-1a/vol-1', 'aws:///vol-1']) assert.ok(volumes!.accepts(ref(handle)));
     for (const handle of ['aws://us-east-1a/vol-1', 'vol-*', 'i-1', 'x/vol-1'])

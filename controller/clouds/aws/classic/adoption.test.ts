@@ -19,7 +19,7 @@ function classicWorld() {
 }
 
 describe('a load balancer of the classic controller', () => {
-  it('is adopted without a call as long as it matches', async () => {
+  it('adopts a load balancer of the classic controller without a call while it matches', async () => {
     const m = classicWorld();
     const { observed, sent } = await m.ensure(desired(), undefined, proof);
     assert.deepEqual([sent, observed?.adopted, observed?.owner?.service], [[], true, 'uid-s']);
@@ -43,7 +43,7 @@ describe('a load balancer of the classic controller', () => {
       assert.equal(JSON.stringify(listeners).match(/"Protocol":"TCP"/g)?.length, 2);
     });
 
-  it('is not adopted where its address is not that of the Service', async () => {
+  it('adopts no load balancer whose address is not that of the Service', async () => {
     const m = classicWorld();
     const { observed, sent, refusals } = await m.ensure(desired(), undefined, { ...proof, addresses: ['elsewhere'] });
     assert.deepEqual([sent, observed?.owner], [[], undefined]);
@@ -103,13 +103,13 @@ describe('a load balancer of the classic controller', () => {
     assert.deepEqual([m.groups(), m.rulesOfNodes()], [['sg-nodes', 'sg-persons'], []]);
   });
 
-  it('is deleted whole where it was never changed', async () => {
+  it('deletes a load balancer that was never changed, with its group and rules', async () => {
     const m = classicWorld();
     await m.remove(desired(), undefined, proof);
     assert.deepEqual([m.groups(), m.rulesOfNodes(), m.balancer()], [['sg-nodes', 'sg-persons'], [], undefined]);
   });
 
-  it('is replaced under another scheme, with consent', async () => {
+  it('replaces a load balancer of the classic controller for another scheme, with consent', async () => {
     const m = classicWorld();
     const internal = desired({ annotations: { [keys.internal]: 'true' }, mayChangeAddress: true });
     const { refusals } = await m.ensure(internal, undefined, proof);
@@ -118,7 +118,7 @@ describe('a load balancer of the classic controller', () => {
     assert.deepEqual([m.groups(), m.rulesOfNodes()], [['sg-nodes', 'sg-persons'], []]);
   });
 
-  it('is adopted with the same end after every crash', async () => {
+  it('adopts to the same end after a crash at any call', async () => {
     const changed = desired({ ports: [port(80), port(443)] });
     const clean = classicWorld();
     const { sent } = await clean.ensure(changed, undefined, proof);

@@ -4,7 +4,7 @@ import { countedMachine, members, serviceOf } from '../../../../test/clouds/aws/
 import { member } from '../../../../test/clouds/aws/fake/machine.ts';
 
 describe('calls for classic load balancers, of two ports and twenty nodes', () => {
-  it('are at most 10 for the first of a cluster, and 5 for each further one', async () => {
+  it('makes at most 10 calls for the first load balancer of a cluster, and 5 for a further one', async () => {
     const { counted, ensure } = await countedMachine();
     const first = await counted(() => ensure(serviceOf('one')));
     const further = await counted(() => ensure(serviceOf('two')));
@@ -12,7 +12,7 @@ describe('calls for classic load balancers, of two ports and twenty nodes', () =
     assert.ok(further <= 5, `further ${further}`);
   });
 
-  it('are one for a node more that a lookup has shown', async () => {
+  it('makes at most one call for a further node that a lookup has shown', async () => {
     const { counted, ensure, noteNode } = await countedMachine();
     await ensure(serviceOf('one'));
     noteNode(21);
@@ -20,14 +20,14 @@ describe('calls for classic load balancers, of two ports and twenty nodes', () =
     assert.ok(cost <= 1, `one node more ${cost}`);
   });
 
-  it('are at most 5 for a deletion, its proof included', async () => {
+  it('makes at most 5 calls for a deletion and its proof', async () => {
     const { counted, ensure, remove } = await countedMachine();
     for (const service of ['one', 'two']) await ensure(serviceOf(service));
     const cost = await counted(() => remove(serviceOf('one')));
     assert.ok(cost <= 5, `deletion ${cost}`);
   });
 
-  it('are at most 5 for an audit, and nothing is to be done then', async () => {
+  it('audits with at most 5 calls, and then plans nothing', async () => {
     const { counted, ensure, audit, balancers, aws } = await countedMachine();
     const services = ['one', 'two', 'three', 'four', 'five'];
     for (const service of services) await ensure(serviceOf(service));

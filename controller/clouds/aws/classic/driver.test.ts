@@ -17,7 +17,7 @@ const withhold = () => {
 };
 
 describe('a classic load balancer', () => {
-  it('is created after the groups that prove its owner, and its nodes admit it last', async () => {
+  it('creates the groups before the load balancer, and lets it in to the nodes last', async () => {
     const { ensure } = machine();
     const { sent } = await ensure(desired());
     assert.deepEqual(sent.toSorted(), [
@@ -37,7 +37,7 @@ describe('a classic load balancer', () => {
     ]);
   });
 
-  it('has a whole plan before anything exists', async () => {
+  it('plans every step before anything exists', async () => {
     const steps = await machine().plan(desired());
     assert.deepEqual(steps.map(({ action, resource }) => `${action} ${resource}`).toSorted(), [
       'create load balancer',
@@ -137,7 +137,7 @@ describe('a classic load balancer', () => {
     assert.deepEqual((await ensure(wanted)).sent, []);
   });
 
-  it('stays as it is when a UDP port joins, which it cannot serve', async () => {
+  it('sends nothing when a UDP port joins, which a classic load balancer cannot serve', async () => {
     const { ensure } = machine();
     await ensure(desired({ ports: [port(53)] }));
     const udp = { ...port(53, 30_153), name: 'udp', protocol: 'UDP' as const };
@@ -168,7 +168,7 @@ describe('a classic load balancer', () => {
     assert.deepEqual((await ensure(desired())).sent, ['ModifyLoadBalancerAttributes']);
   });
 
-  it('is not changed when it is foreign, and no group is created for it', async () => {
+  it('refuses a foreign load balancer of its name, and creates no group', async () => {
     const { ensure, aws, balancer, remove } = machine();
     await ensure(desired());
     const made = balancer()!;
@@ -213,7 +213,7 @@ describe('a classic load balancer', () => {
     assert.deepEqual((await remove(desired({ retain: true }))).sent, []);
   });
 
-  it('is not created in an invalid subnet, and keeps the subnets it has', async () => {
+  it('refuses an invalid subnet, and keeps the subnets that the load balancer has', async () => {
     const nowhere = desired({ annotations: { [keys.subnets]: 'subnet-nowhere' } });
     const problem = { kind: 'Invalid', message: /"subnet-nowhere" is no subnet of the VPC/ };
     await assert.rejects(machine().ensure(nowhere), problem);
@@ -243,7 +243,7 @@ describe('a classic load balancer', () => {
       [['a', 'b'], ['a2'], ['Detach', 'Attach', 'Detach']],
       [['a'], ['b'], ['Attach', 'Detach']],
     ] as const) {
-      it(`is never in two of one zone, and never in none: ${before} to ${after}`, async () => {
+      it(`keeps at least one subnet and no two of one zone at each step: ${before} to ${after}`, async () => {
         const { ensure, balancer } = machine({ subnets: [...subnets, inA2, inB2] });
         const ids = (letters: readonly string[]) => letters.map((letter) => `subnet-${letter}`);
         await ensure(within(...ids(before)));
@@ -270,7 +270,7 @@ describe('a classic load balancer', () => {
       );
     });
 
-    it('stays in its only one where the other is in the same zone', async () => {
+    it('keeps the only subnet where the other one is in the same zone', async () => {
       const { ensure } = machine({ subnets: [...subnets, inA2] });
       await ensure(within('subnet-a'));
       const { sent, refusals } = await ensure(within('subnet-a2'));
@@ -305,7 +305,7 @@ describe('a classic load balancer', () => {
     );
   });
 
-  it('has a group of its own, and one that a load balancer of the other type has left goes', async () => {
+  it('makes a group of its own, and deletes one that a load balancer of the other type has left', async () => {
     const { service, cluster } = desired().owner;
     const tags = { [ownerTags.cluster]: cluster, [ownerTags.service]: service };
     const left = group('sg-left', { name: 'k8s-default-web-0123456789', tags });
@@ -317,7 +317,7 @@ describe('a classic load balancer', () => {
     assert.deepEqual(groups(), ['sg-nodes', 'sg-persons']);
   });
 
-  it('has tags with its owner and those that a person adds', async () => {
+  it('tags the load balancer with its owner, the cluster and the additional tags of the Service', async () => {
     const { ensure, balancer } = machine();
     await ensure(desired({ annotations: { [keys.additionalTags]: 'team=x' } }));
     const { tags } = balancer()!;
@@ -403,7 +403,7 @@ describe('a classic load balancer', () => {
     assert.deepEqual(aws.sent, []);
   });
 
-  it('is replaced under another scheme with consent alone', async () => {
+  it('replaces the load balancer for another scheme with consent alone', async () => {
     const { ensure, balancer } = machine();
     await ensure(desired());
     const internal = desired({ annotations: { [keys.internal]: 'true' }, members: [member(3)] });

@@ -46,14 +46,14 @@ describe('a read of classic load balancers', () => {
     assert.equal(count('DescribeLoadBalancerAttributes'), 30);
   });
 
-  it('is discarded where the tags of one are left out', async () => {
+  it('discards a read that leaves out the tags of a load balancer', async () => {
     const { audit, observe, aws } = world({ a1: tagsOf('s1'), a2: tagsOf('s2') });
     aws.setTagsLeftOut('a2');
     await assert.rejects(audit(), { kind: 'Unavailable', message: /a2/ });
     await assert.rejects(observe('s2', 'a2'), { kind: 'Unavailable' });
   });
 
-  it('is discarded where the tags of an existing one belong to nothing', async () => {
+  it('discards a read where AWS knows no tags of a load balancer that exists', async () => {
     const { audit, observe, aws } = world({ a1: tagsOf('s1'), a2: tagsOf('s2') });
     aws.setTagsUnknown('a2');
     await assert.rejects(audit(), { kind: 'Unavailable', message: /a2/ });

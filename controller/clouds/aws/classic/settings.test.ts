@@ -52,7 +52,7 @@ const fronts = ({ listeners }: ClassicSettings) =>
   );
 
 describe('annotations of a classic load balancer', () => {
-  it("are plain TCP, internet-facing, and the classic controller's defaults without any annotation", () => {
+  it("reads no annotation as plain TCP, internet-facing, with the classic controller's defaults", () => {
     const settings = read({});
     assert.deepEqual(fronts(settings), ['TCP:80>TCP:30080', 'TCP:443>TCP:30443']);
     assert.equal(settings.internal, false);
@@ -74,32 +74,33 @@ describe('annotations of a classic load balancer', () => {
   });
 
   const tls: readonly [string, Readonly<Record<string, string>>, readonly string[]][] = [
-    ['a certificate: every port ends TLS', {}, ['SSL:80>TCP:30080 tls', 'SSL:443>TCP:30443 tls']],
+    ['on every port where none is named', {}, ['SSL:80>TCP:30080 tls', 'SSL:443>TCP:30443 tls']],
     ['on the ports named', { [keys.sslPorts]: 'p443' }, ['TCP:80>TCP:30080', 'SSL:443>TCP:30443 tls']],
-    ['by number, too', { [keys.sslPorts]: '443' }, ['TCP:80>TCP:30080', 'SSL:443>TCP:30443 tls']],
+    ['on a port named by number', { [keys.sslPorts]: '443' }, ['TCP:80>TCP:30080', 'SSL:443>TCP:30443 tls']],
     [
-      'http behind: HTTPS in front, and plain HTTP on the others',
+      'as HTTPS before http members, with plain HTTP on the other ports',
       { [keys.sslPorts]: '443', [keys.backendProtocol]: 'http' },
       ['HTTP:80>HTTP:30080', 'HTTPS:443>HTTP:30443 tls'],
     ],
     [
-      'https behind',
+      'as HTTPS before https members',
       { [keys.sslPorts]: '443', [keys.backendProtocol]: 'https' },
       ['TCP:80>TCP:30080', 'HTTPS:443>HTTPS:30443 tls'],
     ],
     [
-      'ssl behind',
+      'before ssl members',
       { [keys.sslPorts]: '443', [keys.backendProtocol]: 'ssl' },
       ['TCP:80>TCP:30080', 'SSL:443>SSL:30443 tls'],
     ],
     [
-      'tcp behind',
+      'before tcp members',
       { [keys.sslPorts]: '443', [keys.backendProtocol]: 'tcp' },
       ['TCP:80>TCP:30080', 'SSL:443>TCP:30443 tls'],
     ],
   ];
   for (const [what, more, expected] of tls) {
-    it(`TLS: ${what}`, () => assert.deepEqual(fronts(read({ [keys.sslCertificate]: certificate, ...more })), expected));
+    it(`ends TLS ${what}`, () =>
+      assert.deepEqual(fronts(read({ [keys.sslCertificate]: certificate, ...more })), expected));
   }
 
   it('give http without a certificate', () => {
@@ -132,21 +133,21 @@ describe('annotations of a classic load balancer', () => {
       'TCP:30080',
     ],
     [
-      'by TLS where the members speak it',
+      'TLS where the members speak it',
       { [keys.backendProtocol]: 'https' },
       { healthProbe: { mode: 'ServiceNodePort' } },
       {},
       'SSL:30080',
     ],
     [
-      "kube-proxy's, where the cloud config says so",
+      "kube-proxy's probe, where the cloud config says so",
       {},
       { healthProbe: { mode: 'Shared', port: 10300, path: '/live' } },
       {},
       'HTTP:10300/live',
     ],
     [
-      'that of the traffic policy Local, whatever the cloud config says',
+      'the probe of the traffic policy Local, whatever the cloud config says',
       {},
       { healthProbe: { mode: 'ServiceNodePort' } },
       { trafficPolicy: 'Local', healthCheck: { port: 32000, path: '/healthz' } },
@@ -176,24 +177,30 @@ describe('annotations of a classic load balancer', () => {
       'SSL:30080',
     ],
     [
-      "the rest of kube-proxy's, where the cloud config says so and the path is annotated",
+      "the rest of kube-proxy's probe, where the cloud config says so and the path is annotated",
       { [keys.healthPath]: '/ready' },
       { healthProbe: { mode: 'Shared', port: 10300, path: '/live' } },
       {},
       'HTTP:10300/ready',
     ],
     [
-      'the rest of that of the traffic policy Local, where the path is annotated',
+      'the rest of the probe of the traffic policy Local, where the path is annotated',
       { [keys.healthPath]: '/ready' },
       {},
       { trafficPolicy: 'Local', healthCheck: { port: 32000, path: '/healthz' } },
       'HTTP:32000/ready',
     ],
     ['a port as annotated', { [keys.healthPort]: '8080', [keys.healthProtocol]: 'TCP' }, {}, {}, 'TCP:8080'],
-    ["the first port's", { [keys.healthPort]: 'traffic-port', [keys.healthProtocol]: 'tcp' }, {}, {}, 'TCP:30080'],
+    [
+      'the first node port for traffic-port',
+      { [keys.healthPort]: 'traffic-port', [keys.healthProtocol]: 'tcp' },
+      {},
+      {},
+      'TCP:30080',
+    ],
   ];
   for (const [what, annotations, config, fields, target] of health) {
-    it(`health check: ${what}`, () => {
+    it(`checks health by ${what}`, () => {
       const settings = readClassicSettings(desired(annotations, fields), { ...plainConfig, ...config });
       assert.equal(settings.health?.target, target);
     });
@@ -264,7 +271,7 @@ describe('annotations of a classic load balancer', () => {
     [keys.accessLogEnabled, 'true', /needs the name of a bucket/],
   ];
   for (const [key, value, expected] of bad) {
-    it(`${key}: ${JSON.stringify(value)} is refused with the key, the value and what is possible`, () => {
+    it(`refuses ${key}: ${JSON.stringify(value)}, and says what is possible`, () => {
       const { refusals } = read({ [key]: value });
       assert.equal(refusals.length, 1);
       const [{ reason, message } = { reason: '', message: '' }] = refusals;
@@ -307,7 +314,7 @@ describe('annotations of a classic load balancer', () => {
     [{ [keys.scheme]: 'private' }, undefined],
   ] as const) {
     const expected = internal === undefined ? 'refused' : internal ? 'internal' : 'internet-facing';
-    it(`are ${expected} for ${JSON.stringify(annotations)}`, () => {
+    it(`reads ${JSON.stringify(annotations)} as ${expected}`, () => {
       const settings = read(annotations);
       assert.equal(settings.internal, internal);
       assert.equal(settings.refusals.length, internal === undefined ? 1 : 0);
@@ -323,7 +330,7 @@ describe('annotations of a classic load balancer', () => {
   });
 
   for (const key of [keys.targetGroupAttributes, keys.targetType, keys.eipAllocations, keys.privateAddresses]) {
-    it(`${key} is named as of a network load balancer, and nothing else waits for it`, () => {
+    it(`notes that ${key} is of network load balancers only, and serves the ports`, () => {
       const { refusals, notes, listeners } = read({ [key]: 'x' });
       assert.deepEqual(refusals, []);
       assert.match(notes[0]?.message ?? '', /of a network load balancer only/);
@@ -337,7 +344,7 @@ describe('annotations of a classic load balancer', () => {
     ['spec.ipFamilies', { families: ['IPv6'] }, /expected IPv4/],
   ];
   for (const [field, more, expected] of fields) {
-    it(`${field} is refused`, () => {
+    it(`refuses ${field}`, () => {
       const { refusals } = readClassicSettings(desired({}, more), plainConfig);
       assert.match(refusals[0]?.message ?? '', new RegExp(`^${field}`));
       assert.match(refusals[0]?.message ?? '', expected);

@@ -18,7 +18,7 @@ const trafficIn = (groups: ReadonlyMap<string, ObservedSecurityGroup>) =>
   [...groups.values()].find(({ name }) => name.startsWith('k8s-traffic-'))!;
 
 describe('the group that all load balancers of a cluster carry', () => {
-  it('and its rule are shared, and go with the last load balancer', async () => {
+  it('shares the traffic group and its rule, and deletes both with the last load balancer', async () => {
     const { ensure, remove, rulesOfNodes, groups } = machine();
     await ensure(desired());
     const rules = rulesOfNodes();
@@ -31,7 +31,7 @@ describe('the group that all load balancers of a cluster carry', () => {
     assert.deepEqual([rulesOfNodes(), groups()], [[], ['sg-nodes', 'sg-persons']]);
   });
 
-  it('stays for load balancers that a process never heard of, network ones too', async () => {
+  it('keeps the traffic group for load balancers that a process never heard of, network ones too', async () => {
     const { ensure, remove, rulesOfNodes, restart, aws } = machine();
     await ensure(desired());
     await ensure(desiredOf('u2'));
@@ -46,7 +46,7 @@ describe('the group that all load balancers of a cluster carry', () => {
     assert.ok(aws.groups.has(traffic.id));
   });
 
-  it('stays on those that carry it, and in the nodes, where persons look after the groups of the nodes', async () => {
+  it('keeps the traffic group and its rule in use after DisableSecurityGroupIngress is set', async () => {
     const config = { ...plainConfig };
     const { ensure, restart, audit, remove, rulesOfNodes, groups, balancer } = machine({ config });
     await ensure(desired());
@@ -63,7 +63,7 @@ describe('the group that all load balancers of a cluster carry', () => {
     assert.deepEqual([rulesOfNodes(), groups()], [[], ['sg-nodes', 'sg-persons']]);
   });
 
-  it('is known by its name where all its tags were taken off, and gets them back', async () => {
+  it('recognises the traffic group by its name where its tags were taken off, and restores them', async () => {
     for (const ask of [desiredOf, networkOf]) {
       const { ensure, restart, audit, remove, rulesOfNodes, groups, aws, clock } = machine({ config: managedConfig });
       await ensure(ask('u1'));
@@ -81,7 +81,7 @@ describe('the group that all load balancers of a cluster carry', () => {
     }
   });
 
-  it('is no other group of its name, which load balancers of others may carry', async () => {
+  it('refuses a group of others that has the name of the traffic group', async () => {
     const m = machine();
     await m.ensure(desired());
     const { name } = trafficIn(m.aws.groups);
@@ -91,7 +91,7 @@ describe('the group that all load balancers of a cluster carry', () => {
     assert.deepEqual(theirs.rulesOfNodes(), []);
   });
 
-  it('is found by itself when a crash has left it behind, and is deleted', async () => {
+  it('finds a traffic group that a crash has left behind, and deletes it', async () => {
     const m = machine();
     await m.ensure(desired());
     m.aws.balancers.clear();
@@ -104,7 +104,7 @@ describe('the group that all load balancers of a cluster carry', () => {
     assert.deepEqual([m.groups(), m.rulesOfNodes()], [['sg-nodes', 'sg-persons'], []]);
   });
 
-  it('is not removed by one load balancer that goes while another comes', async () => {
+  it('keeps the traffic group when one load balancer goes while another comes', async () => {
     for (let order = 0; order < 2; order += 1) {
       const { ensure, remove, rulesOfNodes, groups } = machine();
       await ensure(desired());

@@ -39,7 +39,7 @@ describe('invalid values of a classic load balancer', () => {
     [{ [keys.idleTimeout]: '300' }, keys.idleTimeout, '5m'],
   ];
   for (const [good, key, bad] of typos) {
-    it(`${key}: an invalid value is refused, and its part stays as it is`, async () => {
+    it(`refuses an invalid value of ${key}, and sends nothing`, async () => {
       for (const healthProbe of [undefined, { mode: 'ServiceNodePort' } as const]) {
         const { ensure } = machine({ config: { ...plainConfig, healthProbe } });
         await ensure(desired({ annotations: good }));

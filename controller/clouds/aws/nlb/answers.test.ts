@@ -26,7 +26,7 @@ describe('what AWS says of a network load balancer', () => {
     });
   }
 
-  it('states and addresses of a load balancer', () => {
+  it('reads state, places, address type and tags of a load balancer', () => {
     const one = loadBalancerOf(
       {
         LoadBalancerArn: 'arn',

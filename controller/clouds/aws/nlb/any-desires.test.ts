@@ -52,9 +52,9 @@ const desires = fc
 describe('any two desires of one Service for a network load balancer', () => {
   for (const [what, config] of [
     ['with security groups', managedConfig],
-    ['without', plainConfig],
+    ['without security groups', plainConfig],
   ] as const) {
-    it(`${what}: the change ends, keeps identity and address, and removal leaves nothing`, async () => {
+    it(`ends any change with the same load balancer, and removal leaves nothing, ${what}`, async () => {
       await fc.assert(
         fc.asyncProperty(desires, desires, async (from, to) => {
           const m = machine({ config });
@@ -74,7 +74,7 @@ describe('any two desires of one Service for a network load balancer', () => {
     });
   }
 
-  it('at no time a port that both serve is without a listener that has targets', async () => {
+  it('keeps a listener with targets at every moment for a port that both desires serve', async () => {
     await fc.assert(
       fc.asyncProperty(desires, desires, async (from, to) => {
         fc.pre(from.members.length > 0 && to.members.length > 0);

@@ -58,7 +58,7 @@ describe('a network load balancer that other Services use', () => {
     });
   }
 
-  it('of others and without groups is let in to probe the nodes, by the first plan of a process, too', async () => {
+  it('opens the health check port to a load balancer of others without groups, by the first plan, too', async () => {
     const m = machine();
     const { observed } = await m.ensure(network());
     const host = m.networkBalancer()!;
@@ -105,7 +105,7 @@ describe('a network load balancer that other Services use', () => {
     }
   });
 
-  it('is not deleted where another Service came after it was planned', async () => {
+  it('keeps a load balancer that another Service came to after its deletion was planned', async () => {
     const m = managed();
     await m.ensure(network());
     const [listener] = m.aws.region.listeners.values();
@@ -119,7 +119,7 @@ describe('a network load balancer that other Services use', () => {
     assert.ok(!m.aws.sent.some(({ operation }) => operation === 'v2 DeleteLoadBalancer'));
   });
 
-  it('stays for the listener of a person where all its tags were taken off', async () => {
+  it('keeps a load balancer for the listener of a person, though its tags were taken off', async () => {
     const m = managed();
     await m.ensure(network());
     const [listener] = m.aws.region.listeners.values();

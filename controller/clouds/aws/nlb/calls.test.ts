@@ -9,7 +9,7 @@ const wanted = (service: string, more = {}) => serviceOf(service, { annotations,
 const running = () => countedMachine({ config: managedConfig });
 
 describe('calls for network load balancers with security groups, of two ports and twenty nodes', () => {
-  it('are at most 15 for the first of a cluster, and 10 for each further one', async () => {
+  it('makes at most 15 calls for the first load balancer of a cluster, and 10 for a further one', async () => {
     const { counted, ensure } = await running();
     const first = await counted(() => ensure(wanted('one')));
     const further = await counted(() => ensure(wanted('two')));
@@ -17,7 +17,7 @@ describe('calls for network load balancers with security groups, of two ports an
     assert.ok(further <= 10, `further ${further}`);
   });
 
-  it('are one for each port for a node more that a lookup has shown', async () => {
+  it('makes at most one call for each port for a further node that a lookup has shown', async () => {
     const { counted, ensure, noteNode } = await running();
     await ensure(wanted('one'));
     noteNode(21);
@@ -25,14 +25,14 @@ describe('calls for network load balancers with security groups, of two ports an
     assert.ok(cost <= 2, `one node more ${cost}`);
   });
 
-  it('are at most 9 for a deletion, its proof included', async () => {
+  it('makes at most 9 calls for a deletion and its proof', async () => {
     const { counted, ensure, remove } = await running();
     for (const service of ['one', 'two']) await ensure(wanted(service));
     const cost = await counted(() => remove(wanted('one')));
     assert.ok(cost <= 9, `deletion ${cost}`);
   });
 
-  it('are no more for one Service where the region holds hundreds of target groups of other controllers', async () => {
+  it('makes no more calls for a Service where the region holds hundreds of target groups of others', async () => {
     const { counted, ensure, audit, aws, balancers, during, refOf } = await running();
     await ensure(wanted('one'));
     await audit();
@@ -48,7 +48,7 @@ describe('calls for network load balancers with security groups, of two ports an
     assert.equal(await look(), before);
   });
 
-  it('are at most 5 for an audit and one for the targets of each group, and nothing is to be done then', async () => {
+  it('audits with at most 5 calls and one for each target group, and then plans nothing', async () => {
     const { counted, ensure, audit, balancers, aws } = await running();
     const services = ['one', 'two', 'three', 'four', 'five'];
     for (const service of services) await ensure(wanted(service));

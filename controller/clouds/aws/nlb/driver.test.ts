@@ -23,7 +23,7 @@ const inputOf = (m: ReturnType<typeof machine>, operation: string) =>
 const reasons = (refusals: readonly { readonly reason: string }[]) => refusals.map(({ reason }) => reason);
 
 describe('a network load balancer', () => {
-  it('is made after its groups, its listeners after all targets, and the rules of its nodes last', async () => {
+  it('registers the targets before it creates a listener, and opens the nodes last', async () => {
     const m = managed();
     const { sent, refusals, observed } = await m.ensure(network());
     assert.deepEqual(sent.toSorted(), [
@@ -65,7 +65,7 @@ describe('a network load balancer', () => {
     }
   });
 
-  it('without groups lets clients, health checks and path MTU messages reach the nodes, and nothing else', async () => {
+  it('opens the nodes to clients, health checks and path MTU messages alone, without groups', async () => {
     const m = machine();
     await m.ensure(network({ sourceRanges: ['192.0.2.0/24'] }));
     assert.deepEqual(m.rulesOfNodes(), [
@@ -78,7 +78,7 @@ describe('a network load balancer', () => {
     assert.deepEqual(m.rulesOfNodes(), []);
   });
 
-  it('without groups refuses source ranges where members do not see clients', async () => {
+  it('refuses source ranges without groups where members do not see clients', async () => {
     const annotations = { [keys.targetType]: 'ip' };
     const m = machine();
     const refused = await m.ensure(network({ annotations, sourceRanges: ['192.0.2.0/24'] }));
@@ -104,7 +104,7 @@ describe('a network load balancer', () => {
     assert.deepEqual(sent, ['v2 CreateTargetGroup', 'v2 RegisterTargets', 'v2 ModifyListener', 'v2 DeleteTargetGroup']);
   });
 
-  it('is changed in place where that is possible', async () => {
+  it('changes attributes, health checks and target group attributes in place', async () => {
     const m = managed();
     await m.ensure(network());
     const annotations = { [keys.crossZone]: 'true', [keys.targetGroupAttributes]: 'proxy_protocol_v2.enabled=true' };
@@ -135,7 +135,7 @@ describe('a network load balancer', () => {
         /30053 and 31053/,
       ],
       [
-        'has two listeners for TCP and UDP on ports of their own',
+        'makes two listeners for TCP and UDP on ports of their own',
         { ports: [port(80), udp(53)] },
         ['TCP 80', 'UDP 53'],
         undefined,
@@ -257,7 +257,7 @@ describe('a network load balancer', () => {
     }
   });
 
-  it('has IPv6 addresses beside IPv4 where the Service has both families', async () => {
+  it('sets the address type to dualstack in place where the Service has both families', async () => {
     const m = managed();
     const first = await m.ensure(network());
     const both = await m.ensure(network({ families: ['IPv4', 'IPv6'] }));
@@ -282,7 +282,7 @@ describe('a network load balancer', () => {
     ['a subnet less', { [keys.subnets]: 'subnet-a' }],
   ];
   for (const [what, annotations] of addresses) {
-    it(`is refused ${what} without consent while the rest is done, and gets it with consent`, async () => {
+    it(`refuses ${what} without consent while the rest is done, and makes it so with consent`, async () => {
       const m = managed();
       const first = await m.ensure(network());
       const refusal = await m.ensure(network({ annotations, ports: [port(81)] }));
@@ -297,7 +297,7 @@ describe('a network load balancer', () => {
     });
   }
 
-  it('is checked as often as its annotation says, also below the timeout that AWS would take', async () => {
+  it('checks health as often as the annotation says, also below the default timeout of AWS', async () => {
     for (const protocol of ['HTTP', 'TCP']) {
       const m = managed();
       await m.ensure(network({ annotations: { [keys.healthInterval]: '5', [keys.healthProtocol]: protocol } }));
@@ -330,7 +330,7 @@ describe('a network load balancer', () => {
       [['a'], ['a2', 'b'], [['b', 'a'], ['b'], ['a2', 'b']]],
       [['a'], ['b'], [['b']]],
     ] as const)
-      it(`is never asked to be in two of one zone: ${before} to ${after}`, async () => {
+      it(`sets no two subnets of one zone at any step: ${before} to ${after}`, async () => {
         const m = machine({ config: managedConfig, subnets: [...subnets, ...more] });
         await m.ensure(within(before));
         const arn = m.networkBalancer()!.arn;
@@ -344,7 +344,7 @@ describe('a network load balancer', () => {
         assert.deepEqual([asked, m.networkBalancer()!.arn], [sets, arn]);
       });
 
-    it('stays where it is while its only zone, or a named address, would have no subnet meanwhile', async () => {
+    it('refuses other subnets where the only zone or a named address would have none meanwhile', async () => {
       for (const other of [{}, { [keys.eipAllocations]: 'eipalloc-1' }]) {
         const m = machine({ config: managedConfig, subnets: [...subnets, ...more] });
         await m.ensure(within(['a'], other));
@@ -426,7 +426,7 @@ describe('a network load balancer', () => {
     assert.deepEqual(m.aws.sent, []);
   });
 
-  it('is made again where AWS could not make it, without consent since it serves no address', async () => {
+  it('replaces a load balancer that AWS could not make, without consent', async () => {
     const m = managed();
     const { observed } = await m.ensure(network());
     const read = m.aws.network.read;

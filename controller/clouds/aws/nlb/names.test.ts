@@ -31,7 +31,8 @@ describe('names of what belongs to a network load balancer', () => {
     ],
   ];
   for (const [what, cluster, service, fields, name] of cases) {
-    it(`target group: ${what}`, () => assert.equal(targetGroupName(cluster, service, { ...key, ...fields }), name));
+    it(`names a target group as the classic controller does: ${what}`, () =>
+      assert.equal(targetGroupName(cluster, service, { ...key, ...fields }), name));
   }
 
   it('the security group is named by cluster name, Service and its UID', () => {

@@ -44,13 +44,13 @@ describe('rules on the groups of the nodes for a network load balancer without g
     assert.deepEqual(shown(m), [mtu('0.0.0.0/0'), client(balancerName, 30_080, '0.0.0.0/0')]);
   });
 
-  it('are none where a person looks after the groups', async () => {
+  it('makes no rules where a person looks after the groups', async () => {
     const m = machine({ config: { ...plainConfig, disableSecurityGroupIngress: true } });
     await m.ensure(network());
     assert.deepEqual(shown(m), []);
   });
 
-  it('of the classic controller are taken for its own', async () => {
+  it('takes the rules of the classic controller for its own', async () => {
     const m = machine();
     const name = balancerName;
     const nodes = m.aws.groups.get('sg-nodes')!;
@@ -91,7 +91,7 @@ describe('rules on the groups of the nodes for a network load balancer without g
     { trafficPolicy: 'Local', healthCheck: { port: 31_000, path: '/healthz' } },
     { sourceRanges: ['192.0.2.0/24'] },
   ] as const) {
-    it(`of an adopted one that was never changed go with its Service, with ${Object.keys(fields)[0]}`, async () => {
+    it(`deletes the rules of an unchanged adopted load balancer, with ${Object.keys(fields)[0]}`, async () => {
       for (const restarts of [false, true]) {
         const { m, proof, restart } = await adopted(network(fields));
         const before = shown(m);
@@ -104,7 +104,7 @@ describe('rules on the groups of the nodes for a network load balancer without g
     });
   }
 
-  it('of an adopted one that are too many go with its first change', async () => {
+  it('deletes the rules that an adopted load balancer does not need with its first change', async () => {
     const { m, proof } = await adopted(network());
     const changed = network({ ports: [port(80), port(81)] });
     await m.ensure(changed, undefined, proof);
@@ -148,7 +148,7 @@ describe('rules on the groups of the nodes for a network load balancer without g
     assert.deepEqual(shown(m, 'sg-other'), before);
   });
 
-  it('that are shared stay while another load balancer is there, and go with the last one', async () => {
+  it('keeps shared rules while another load balancer is there, and deletes them with the last one', async () => {
     const m = machine();
     await m.ensure(network());
     await m.ensure(other('u2', { ports: [port(81)] }));

@@ -8,7 +8,7 @@ const read = (annotations: Record<string, string>, managed = true): NlbSettings 
   readNlbSettings(desired({ annotations }), { managed });
 
 describe('annotations of a network load balancer', () => {
-  it('say nothing: internet-facing, instances, nothing refused', () => {
+  it('reads no annotation as internet-facing, with instances as targets and nothing refused', () => {
     const settings = read({});
     assert.equal(settings.scheme, 'internet-facing');
     assert.equal(settings.targetType, 'instance');
@@ -16,14 +16,14 @@ describe('annotations of a network load balancer', () => {
     assert.deepEqual([settings.refusals, settings.notes], [[], []]);
   });
 
-  it('internal by any value but false', () => {
+  it('takes any value but false and the empty one for internal', () => {
     assert.equal(read({ [keys.internal]: 'true' }).scheme, 'internal');
     assert.equal(read({ [keys.internal]: '0.0.0.0/0' }).scheme, 'internal');
     assert.equal(read({ [keys.internal]: 'false' }).scheme, 'internet-facing');
     assert.equal(read({ [keys.internal]: '' }).scheme, 'internet-facing');
   });
 
-  it('internal by the name that the other controller of AWS has for it, unless the two contradict each other', () => {
+  it('takes the scheme of the other controller of AWS, and refuses it where the two contradict each other', () => {
     assert.equal(read({ [keys.scheme]: 'internal' }).scheme, 'internal');
     assert.equal(read({ [keys.scheme]: 'internet-facing' }).scheme, 'internet-facing');
     for (const annotations of [
@@ -37,7 +37,7 @@ describe('annotations of a network load balancer', () => {
     }
   });
 
-  it('what the classic controller passes over is told in one line each, and nothing waits for it', () => {
+  it('tells in one line each what the classic controller passes over, and refuses nothing', () => {
     const settings = read(
       certificate({
         [keys.sslPorts]: '80,8443',
@@ -66,7 +66,7 @@ describe('annotations of a network load balancer', () => {
     }
   });
 
-  it('TLS on all ports, or on those that are named by number or name', () => {
+  it('ends TLS on all ports, or on those that are named by number or name', () => {
     const arn = 'arn:aws:acm:eu-west-1:123456789012:certificate/1';
     assert.deepEqual(read({ [keys.sslCertificate]: arn }).tls, {
       certificate: arn,
@@ -79,11 +79,11 @@ describe('annotations of a network load balancer', () => {
     assert.deepEqual(tls?.ports, new Set(['443', 'p80']));
   });
 
-  it('tags with values, without, and none', () => {
+  it('reads additional tags with and without values', () => {
     assert.deepEqual(read({ [keys.additionalTags]: 'a=1, b=,c' }).tags, { a: '1', b: '', c: '' });
   });
 
-  it('target group attributes', () => {
+  it('reads target group attributes', () => {
     const value = 'preserve_client_ip.enabled=false,proxy_protocol_v2.enabled=true';
     const { preserveClientIp, proxyProtocol } = read({ [keys.targetGroupAttributes]: value });
     assert.deepEqual([preserveClientIp, proxyProtocol], [false, true]);
@@ -128,12 +128,12 @@ describe('annotations of a network load balancer', () => {
     });
   }
 
-  it('security groups only where the cloud config has load balancers carry any', () => {
+  it('takes security groups only where the cloud config has load balancers carry any', () => {
     assert.deepEqual(read({ [keys.securityGroups]: 'sg-1,sg-2' }).securityGroups, ['sg-1', 'sg-2']);
     assert.match(read({ [keys.securityGroups]: 'sg-1' }, false).refusals[0]!.message, /NLBSecurityGroupMode/);
   });
 
-  it('what is of classic ones only is told, and does not keep it from being made', () => {
+  it('notes what is of classic load balancers only, and refuses nothing', () => {
     const { refusals, notes } = read({ [keys.proxyProtocol]: '*', [keys.idleTimeout]: '60' });
     assert.deepEqual(refusals, []);
     assert.deepEqual(

@@ -13,14 +13,14 @@ import { keys } from '../load-balancer-annotations.ts';
 const managed = () => machine({ config: managedConfig });
 
 describe('the targets of a network load balancer', () => {
-  it('are addresses where the annotation asks for them', async () => {
+  it('registers addresses where the annotation asks for them', async () => {
     const m = managed();
     const members = [member(1, { addresses: ['10.0.0.1'] }), member(2, { addresses: ['10.0.0.2'] })];
     await m.ensure(network({ members, annotations: { [keys.targetType]: 'ip' } }));
     assert.deepEqual(m.targets(), [['10.0.0.1', '10.0.0.2']]);
   });
 
-  it('by address show the groups of their nodes after a restart too', async () => {
+  it('finds the groups of the nodes by the addresses of targets after a restart too', async () => {
     const m = machine({ config: plainConfig });
     const annotations = { [keys.targetType]: 'ip' };
     const members = [member(1, { addresses: ['10.0.0.1'] })];
@@ -33,7 +33,7 @@ describe('the targets of a network load balancer', () => {
     assert.ok(!m.rulesOfNodes().includes('tcp 30080 0.0.0.0/0'));
   });
 
-  it('do not include a member of another place, which is named', async () => {
+  it('leaves out a member of another cloud, and names it', async () => {
     const stranger = member(3, { providerID: 'gce://project/zone/vm' });
     const { observed, refusals } = await managed().ensure(network({ members: [member(1), stranger] }));
     assert.equal(observed?.members.length, 1);
@@ -51,7 +51,7 @@ describe('the targets of a network load balancer', () => {
     );
   });
 
-  it('are registered and deregistered a hundred in each call, new ones first', async () => {
+  it('registers and deregisters a hundred targets in each call, new ones first', async () => {
     const m = managed();
     const members = Array.from({ length: 250 }, (_, at) => member(at + 1));
     await m.ensure(network({ members }));

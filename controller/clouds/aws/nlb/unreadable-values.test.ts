@@ -50,7 +50,7 @@ describe('a value that cannot be read changes nothing that stands', () => {
     [keys.scheme]: 'private',
   };
   for (const key of Object.keys(good)) {
-    it(key, async () => {
+    it(`refuses an unreadable ${key}, and changes the members alone`, async () => {
       const m = machine({ config: managedConfig, more: [group('sg-allowed')] });
       const ports = [port(80), port(443)];
       const members = [1, 2].map((one) => member(one, { addresses: [`10.0.0.${one}`] }));

@@ -167,7 +167,7 @@ describe('pod routes on AWS, at a fake EC2', () => {
     assert.equal(table().routes.size, 1);
   });
 
-  it('has a Conflict with another route of the destination, dead or alive', async () => {
+  it('rejects with Conflict where another route has the destination, dead or alive', async () => {
     const routes = await open();
     table().routes.set(one, { instance: id(2) });
     await assert.rejects(routes.create(desired(1), always), { kind: 'Conflict' });
@@ -210,7 +210,7 @@ describe('pod routes on AWS, at a fake EC2', () => {
     assert.equal(routes.tagged, false);
   });
 
-  it("does not delete a route's replacement", async () => {
+  it('keeps a route that has taken the place of the one to delete', async () => {
     table().routes.set(one, { instance: id(1) });
     const routes = await open();
     const [seen] = (await routes.observe(cluster)).routes;

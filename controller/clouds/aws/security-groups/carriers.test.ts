@@ -30,7 +30,7 @@ function listedLate() {
 }
 
 describe('the carriers of security groups', () => {
-  it('are those that the lists show', async () => {
+  it('returns the carriers that the lists show', async () => {
     const { carriers, list } = listedLate();
     assert.equal(carriers.of('sg-1'), undefined);
     await list();
@@ -63,7 +63,7 @@ describe('the carriers of security groups', () => {
     assert.deepEqual(carriers.of('sg-1'), []);
   });
 
-  it('have it again when a read that begins a minute later shows it', async () => {
+  it('returns a removed carrier again when a read that begins a minute later shows it', async () => {
     const { carriers, clock, list } = listedLate();
     carriers.removed('network', carrier);
     await list();
@@ -73,7 +73,7 @@ describe('the carriers of security groups', () => {
     assert.deepEqual(carriers.of('sg-1'), ['web']);
   });
 
-  it('have it again when our own call made it', async () => {
+  it('returns a removed carrier again when our own call made it', async () => {
     const { carriers, list } = listedLate();
     carriers.removed('network', carrier);
     carriers.take('network', carrier);

@@ -26,7 +26,7 @@ describe('the security group of a node', () => {
     ['the tagged one of several', ['sg-other', 'sg-nodes'], clusterTag, 'sg-nodes'],
     ['the tagged one, of an instance without the tag', ['sg-other', 'sg-nodes'], {}, 'sg-nodes'],
   ] as const) {
-    it(`is ${what}`, () => {
+    it(`chooses the group of a node: ${what}`, () => {
       assert.deepEqual(nodeGroupsOf(['i-1'], factsWith({ 'i-1': [ids, tags] })), { groups: [expected], problems: [] });
     });
   }
@@ -40,7 +40,7 @@ describe('the security group of a node', () => {
     ['no group', [], /i-1: it has no security group/],
     ['two tagged groups', ['sg-nodes', 'sg-twin'], /all carry the tag of the cluster/],
   ] as const) {
-    it(`is not told of an instance with ${what}, which is named, and the others have theirs`, () => {
+    it(`names an instance with ${what}, and chooses the groups of the others`, () => {
       const facts = factsWith({ 'i-1': [ids, clusterTag], 'i-2': [['sg-nodes'], clusterTag] });
       const { groups: found, problems } = nodeGroupsOf(['i-1', 'i-2'], facts);
       assert.deepEqual(found, ['sg-nodes']);
@@ -48,7 +48,7 @@ describe('the security group of a node', () => {
     });
   }
 
-  it("is none where neither instance nor group carries the cluster's tag, even if a rogue Node names it", () => {
+  it("chooses no group where neither the instance nor the group carries the cluster's tag", () => {
     const facts = factsWith({
       'i-1': [['sg-nodes'], {}],
       'i-db': [['sg-database'], { 'kubernetes.io/cluster/another': 'owned' }],
@@ -61,7 +61,7 @@ describe('the security group of a node', () => {
     );
   });
 
-  it('is the only one of any instance where the operator runs without a cluster id', () => {
+  it('chooses the only group of any instance where the operator runs without a cluster id', () => {
     const facts = { ...factsWith({ 'i-1': [['sg-other'], {}] }), ...markedBy(clusterTagsOf(undefined, false)) };
     assert.deepEqual(nodeGroupsOf(['i-1'], facts).groups, ['sg-other']);
   });

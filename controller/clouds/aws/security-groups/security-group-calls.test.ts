@@ -96,7 +96,7 @@ describe('calls about security groups', () => {
     assert.equal((await calls.create(spec, options)).id, 'sg-7');
   });
 
-  it('do not take a group of that name and another owner for it', async () => {
+  it('rejects with Conflict where a group of that name has another owner', async () => {
     const there = [group('sg-7', { name: 'k8s-elb-a1', tags: { ...ourTags, [ownerTags.service]: 'another' } })];
     const { calls } = callsOf({ refuse: { CreateSecurityGroup: 'InvalidGroup.Duplicate' }, there });
     await assert.rejects(calls.create(spec, options), { kind: 'Conflict' });
@@ -190,18 +190,18 @@ describe('calls about security groups', () => {
     assert.deepEqual(carriers.of('sg-traffic'), ['a2']);
   });
 
-  describe('leave without a call what another load balancer needs:', () => {
+  describe('revoking a rule that another load balancer may need', () => {
     const fromTraffic = rule('-1 * sg-traffic', 'mooring.dev/traffic cluster=uid-c');
     const known = [group('sg-nodes', { ingress: [fromTraffic] }), group('sg-traffic')];
     const needed = { by: 'carriers', group: 'sg-traffic', but: 'a1' } as const;
 
-    it('one that a list shows', async () => {
+    it('keeps a rule for a load balancer that a list shows', async () => {
       const { calls, sent } = callsOf({ known, carriers: [{ name: 'a2', groups: ['sg-traffic'] }] });
       await calls.revoke('sg-nodes', [fromTraffic], needed, options);
       assert.deepEqual(sent, []);
     });
 
-    it('but not one that rules of its own let in from that group', async () => {
+    it('revokes a rule where the other load balancer has rules of its own from that group', async () => {
       const own = rule('tcp 30080 sg-traffic', 'kubernetes.io/rule/nlb/client=a2');
       const admitted = [group('sg-nodes', { ingress: [fromTraffic, own] })];
       for (const [carrier, expected] of [
@@ -214,7 +214,7 @@ describe('calls about security groups', () => {
       }
     });
 
-    it('one that is being made, and no list shows yet', async () => {
+    it('keeps a rule for a load balancer that is being made and that no list shows yet', async () => {
       const { calls, sent, carriers } = callsOf({ known });
       const made = Promise.withResolvers<void>();
       const joining = calls.carrying('a2', ['sg-traffic'], () => made.promise);
@@ -227,7 +227,7 @@ describe('calls about security groups', () => {
       assert.deepEqual(sent, ['RevokeSecurityGroupIngress']);
     });
 
-    it('one whose clients a rule lets in by now', async () => {
+    it('keeps a health check rule for a load balancer whose clients a rule lets in by now', async () => {
       const health = rule('tcp 10256 10.0.0.0/24', 'mooring.dev/health cluster=uid-c');
       const client = rule('tcp 30080 0.0.0.0/0', 'kubernetes.io/rule/nlb/client=a2');
       const there = [group('sg-nodes', { ingress: [health, client] })];
@@ -237,7 +237,7 @@ describe('calls about security groups', () => {
       assert.equal(groups.get('sg-nodes')?.ingress.length, 2);
     });
 
-    it("but not for packet sizes to other sources than its clients'", async () => {
+    it('revokes a rule for packet sizes of other sources than the clients of another load balancer', async () => {
       const mtu = rule('icmp 3-4 192.0.2.0/24', 'kubernetes.io/rule/nlb/mtu');
       const client = rule('tcp 30080 198.51.100.0/24', 'kubernetes.io/rule/nlb/client=a2');
       const { calls, sent } = callsOf({ known: [group('sg-nodes', { ingress: [mtu, client] })] });
