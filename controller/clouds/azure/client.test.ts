@@ -25,7 +25,7 @@ async function listing(answer: (page: string) => FakeAnswer | undefined) {
 }
 
 describe('lists of Azure', () => {
-  it('are complete: a page that is missing leaves every VM unknown', async () => {
+  it('answers unknown for every VM when a page of the list is missing', async () => {
     const { states } = await listing((page) => (page === '3' ? { status: 500 } : undefined));
     assert.deepEqual(states, Array(5).fill('Unavailable'));
   });
@@ -56,7 +56,7 @@ describe('lists of Azure', () => {
     ['a list that is cut', '{"value":['],
     ['a VM without an id', { value: [{}] }],
   ] as const)
-    it(`that hold ${what} leave every VM unknown`, async () => {
+    it(`answers unknown for every VM when the answer has ${what}`, async () => {
       const { states } = await listing(() => ({ status: 200, body }));
       assert.ok(
         states.every((state) => state === 'Invalid' || state === 'Unavailable'),
@@ -108,7 +108,7 @@ describe('refusals of Azure', () => {
     [503, 'ServerTimeout', 'Unavailable'],
     [504, 'GatewayTimeout', 'Timeout'],
   ] as const)
-    it(`${status} ${code} is ${kind}`, () => assert.equal(refusal(status, code).kind, kind));
+    it(`takes ${status} ${code} for ${kind}`, () => assert.equal(refusal(status, code).kind, kind));
 
   it('take the word of their details before their own', () => {
     const details = [{ code: 'AnotherOperationInProgress', message: 'can be retried in 11 seconds.' }];
@@ -122,7 +122,7 @@ describe('refusals of Azure', () => {
     assert.equal(refusal(503, '', { retryAfter: 'soon' }).retryAfterMs, undefined);
   });
 
-  it('of a proxy are told by their status, and a 404 or 410 of one proves nothing', () => {
+  it('takes a 404, 410 or 502 of a proxy for Unavailable', () => {
     const answer = { text: '<html>', header: () => null };
     assert.equal(errorOf('GET x', { ...answer, status: 404 }, now).kind, 'Unavailable');
     assert.equal(errorOf('GET x', { ...answer, status: 410 }, now).kind, 'Unavailable');

@@ -51,7 +51,7 @@ describe('the configuration of Azure', () => {
     });
   });
 
-  it('is report-only without a file, and without a credential', async () => {
+  it('returns report-only without a file, and without a credential', async () => {
     assert.deepEqual(await readConfig(undefined, {}, async () => undefined), {
       reportOnly: 'no azure.json: --cloud-config names none',
     });
@@ -87,7 +87,7 @@ describe('the configuration of Azure', () => {
     assert.deepEqual(routeTable, { subscription: other, resourceGroup: 'net', name: 'pods', location: 'westeurope' });
   });
 
-  it('has load balancers where a network and a location are named, in any resource groups', async () => {
+  it('serves load balancers where a network and a location are named, in any resource groups', async () => {
     const network = { ...withSecret, location: 'West Europe', vnetName: 'v', subnetName: 's', securityGroupName: 'g' };
     const providers = (group: string) => `/subscriptions/${subscription}/resourceGroups/${group}/providers`;
     const usual = {
@@ -135,7 +135,7 @@ describe('the configuration of Azure', () => {
     );
   });
 
-  it('has no load balancers of a kind that is not served, and says why', async () => {
+  it('leaves out load balancers of a kind that is not served, and says why', async () => {
     const network = { ...withSecret, location: 'westeurope', vnetName: 'v' };
     for (const [more, warning] of [
       [{ loadBalancerSku: 'Basic' }, /loadBalancerSku has to be standard/],
@@ -245,7 +245,7 @@ describe('the configuration of Azure', () => {
     );
   });
 
-  it('has every key of the classic controller, each in the docs', async () => {
+  it('documents every key of the classic controller, and lists none twice', async () => {
     const page = await readFile(new URL('../../../docs/clouds/azure.md', import.meta.url), 'utf8');
     const all = [...usedKeys, ...balancerKeys, ...mechanismKeys];
     assert.deepEqual(

@@ -32,7 +32,7 @@ const byHand = (name: string, addressPrefix: string, more: Json): Json => ({
 });
 
 describe('routes of Azure', () => {
-  it('are named as the classic controller names them, of both address families', async () => {
+  it('names routes of both address families as the classic controller does', async () => {
     assert.equal(routeName('node-1', '10.244.0.0/24'), 'node-1____102440024');
     assert.equal(routeName('node-1', 'fd12:3456::/64'), 'node-1____fd12345664');
     const { addVm, create, table } = await setUp();
@@ -63,7 +63,7 @@ describe('routes of Azure', () => {
     assert.equal(names().length, 2);
   });
 
-  it('that gather during a write go with the next one', async () => {
+  it('sends routes that gather during a write with the next one', async () => {
     const { world, addVm, routes, desired, puts, names } = await setUp();
     const vms = Array.from({ length: 20 }, () => addVm());
     await world.during(Promise.all(vms.map((vm, at) => routes.create(desired(vm, `10.244.${at}.0/24`), always))));
@@ -101,7 +101,7 @@ describe('routes of Azure', () => {
     assert.deepEqual(table.properties['newField'], { a: 1 });
   });
 
-  it('of others that come between the read and the write are not lost', async () => {
+  it('keeps routes of others that come between the read and the write', async () => {
     const { fake, addVm, create, table, puts, names } = await setUp();
     let others = 0;
     fake.fault = ({ method }) => {
@@ -149,7 +149,7 @@ describe('routes of Azure', () => {
   });
 
   for (const told of ['Azure-AsyncOperation', 'Location', 'neither'] as const)
-    it(`are there when their operation has ended, told of by ${told}`, async () => {
+    it(`waits for the end of the operation that creates a route, told of by ${told}`, async () => {
       const { fake, addVm, create, clock, table } = await setUp();
       fake.told = told;
       fake.operationMs = 5000;
@@ -159,7 +159,7 @@ describe('routes of Azure', () => {
       assert.equal(table.routes.length, 1);
     });
 
-  it('are there when their operation has ended, which a role of the resource group does not show', async () => {
+  it('waits for the end of an operation that the role may not read', async () => {
     const { fake, addVm, create, clock, table } = await setUp();
     fake.operationMs = 5000;
     for (const [status, code] of [
@@ -183,7 +183,7 @@ describe('routes of Azure', () => {
     await create(vm, '10.244.0.0/24');
   });
 
-  it('of a write that has failed are written again, although the table shows them', async () => {
+  it('writes a route again after a write that has failed, although the table shows it', async () => {
     const { fake, world, addVm, create, routes, puts, names } = await setUp();
     const vm = addVm();
     for (const told of ['Azure-AsyncOperation', 'neither'] as const) {
@@ -203,7 +203,7 @@ describe('routes of Azure', () => {
     }
   });
 
-  it('of a write that has failed are not shown until one has succeeded, and all others are', async () => {
+  it('hides a route whose write has failed until one has succeeded, and shows all others', async () => {
     const { fake, world, addVm, create, routes, puts } = await setUp();
     const vm = addVm();
     const shown = async () => (await world.during(routes.observe('c'))).routes.map(({ destination }) => destination);
@@ -216,7 +216,7 @@ describe('routes of Azure', () => {
     assert.deepEqual(await shown(), ['10.244.0.0/24', '10.244.1.0/24']);
   });
 
-  it('of a write whose answer was lost are there when its operation has ended', async () => {
+  it('waits for the operation of a write whose answer was lost, and writes no second time', async () => {
     const { fake, world, addVm, create, clock, puts, table } = await setUp();
     const vm = addVm();
     fake.operationMs = 5000;
@@ -281,7 +281,7 @@ describe('routes of Azure', () => {
     await assert.rejects(attempt, { kind: 'Invalid', message: /has no location/ });
   });
 
-  it('of which one is refused, or may not be sent, do not fail the others that go along', async () => {
+  it('creates the other routes of a batch where one is refused or may not be sent', async () => {
     const { world, addVm, routes, desired, names } = await setUp();
     const vms = Array.from({ length: 5 }, () => addVm());
     const withheld = () => {
@@ -300,7 +300,7 @@ describe('routes of Azure', () => {
     assert.equal(names().length, 3);
   });
 
-  it('are refused to a VM of another resource group, without an address of that family, and to no VM', async () => {
+  it('refuses a VM of another group or without an address of the family, and what is no range', async () => {
     const { fake, addVm, create, puts } = await setUp();
     fake.groups.add('other');
     await assert.rejects(create(addVm({ group: 'other' }), '10.244.0.0/24'), { message: /expected a VM of resource/ });
@@ -326,7 +326,7 @@ describe('routes of Azure', () => {
     );
   });
 
-  it('are not shown without their VMs where the interfaces of a scale set with instances are missing', async () => {
+  it('rejects an observation without the interfaces of a scale set that has instances', async () => {
     const { fake, addVm, create, world, routes } = await setUp();
     const set = fake.addSet('p', 'Uniform');
     const vm = addVm({ set });

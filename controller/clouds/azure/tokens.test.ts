@@ -75,7 +75,7 @@ describe('tokens of Azure', () => {
       await worksWith({ json, env }, ({ fake }) => fake.login.identities.add(identity));
     });
 
-  it('are used until five minutes before their end, and asked for once by many callers', async () => {
+  it('uses a token until five minutes before its end, and asks once for many callers', async () => {
     const calls: CloudCall[] = [];
     const world = azureWorld({ onCall: (call) => calls.push(call) });
     const cloud = await world.open();
@@ -89,7 +89,7 @@ describe('tokens of Azure', () => {
     await world.close();
   });
 
-  it('stay in use while their renewal fails', async () => {
+  it('uses a token on to its end while its renewal fails', async () => {
     const world = azureWorld();
     const cloud = await world.open();
     await world.during(cloud.ping!());
@@ -101,7 +101,7 @@ describe('tokens of Azure', () => {
     await world.close();
   });
 
-  it('that Resource Manager refuses are not used again', async () => {
+  it('uses no token again that Resource Manager has refused', async () => {
     const world = azureWorld();
     const cloud = await world.open();
     await world.during(cloud.ping!());
@@ -113,7 +113,7 @@ describe('tokens of Azure', () => {
     await world.close();
   });
 
-  it('stay in use where one subscription of another tenant refuses them', async () => {
+  it('uses a token on where one subscription of another tenant refuses it', async () => {
     const world = azureWorld();
     const cloud = await world.open();
     await world.during(cloud.ping!());
@@ -126,7 +126,7 @@ describe('tokens of Azure', () => {
     await world.close();
   });
 
-  it('are not asked for again for five seconds where Resource Manager refuses new ones', async () => {
+  it('asks for no other token for five seconds where Resource Manager refuses a new one', async () => {
     const world = azureWorld();
     const cloud = await world.open();
     const body = { error: { code: 'InvalidAuthenticationToken', message: 'no' } };
@@ -141,7 +141,7 @@ describe('tokens of Azure', () => {
     await world.close();
   });
 
-  it('are not asked for again for five seconds after a refusal, which has no secret in it', async () => {
+  it('asks for no token for five seconds after a refusal, which has no secret in it', async () => {
     const world = azureWorld({ json: { aadClientSecret: 'wr0ng~secret' } });
     const cloud = await world.open();
     for (let each = 0; each < 3; each += 1)
@@ -156,7 +156,7 @@ describe('tokens of Azure', () => {
     await world.close();
   });
 
-  it('that are none are refused without being shown', async () => {
+  it('refuses an answer that is no token, without showing it', async () => {
     const clock = fakeClock();
     const credential: Credential = { kind: 'managed', identity: undefined, endpoint };
     const answers = [
@@ -188,21 +188,21 @@ describe('an environment that is found by its endpoint', () => {
     return world;
   };
 
-  it('is refused where no environment has the configured name', async () => {
+  it('refuses an endpoint that has no environment of the configured name', async () => {
     const world = answering([{ name: 'Other', authentication: { loginEndpoint: endpoint, audiences: ['a'] } }]);
     const cloud = await world.open();
     await assert.rejects(world.during(cloud.ping!()), { kind: 'Invalid', message: /no environment is named/ });
     await world.close();
   });
 
-  it('is refused where its credentials would go in the clear', async () => {
+  it('refuses an environment whose credentials would go in the clear', async () => {
     const environments = [{ name: '', authentication: { loginEndpoint: 'http://login.test', audiences: ['a'] } }];
     const answer = { status: 200, header: () => null, text: JSON.stringify(environments) };
     const discover = createDiscovery(async () => answer, 'https://arm.test', '');
     await assert.rejects(discover(), { kind: 'Invalid', message: /expected an https URL/ });
   });
 
-  it('is asked for again after a failure', async () => {
+  it('asks for the environment again after a failure', async () => {
     const world = answering('<html>');
     const cloud = await world.open();
     await assert.rejects(world.during(cloud.ping!()), { kind: 'Unavailable' });

@@ -29,7 +29,7 @@ async function setUp() {
 }
 
 describe('managed disks of Azure', () => {
-  it('have the zone as Nodes have it, and none where the disk is for the whole region', async () => {
+  it('shows the zone of a disk as Nodes have it, and none for a disk of the whole region', async () => {
     const { fake, lookup, world } = await setUp();
     fake.disks.set(idOf('zonal'), ['2']);
     fake.disks.set(idOf('regional'), undefined);
@@ -54,7 +54,7 @@ describe('managed disks of Azure', () => {
     await world.close();
   });
 
-  it('are read by lists of their resource groups where they are many', async () => {
+  it('reads many disks by lists of their resource groups', async () => {
     const { fake, lookup, world } = await setUp();
     fake.groups.add('other');
     fake.pageSize = 50;
@@ -67,14 +67,14 @@ describe('managed disks of Azure', () => {
     await world.close();
   });
 
-  it('are unknown where the call is refused', async () => {
+  it('answers unknown where the call is refused', async () => {
     const { fake, lookup, world } = await setUp();
     fake.allowed = new Set();
     assert.deepEqual(await lookup(ref(idOf('d'))), ['unknown Forbidden']);
     await world.close();
   });
 
-  it('of another subscription, and blobs, are none of this scope', async () => {
+  it('refuses disks of another subscription, and blobs', async () => {
     const { volumes, world } = await setUp();
     assert.ok(volumes.accepts(ref(idOf('d'))));
     const elsewhere = idOf('d', 'rg', '00000000-0000-0000-0000-000000000000');

@@ -20,7 +20,7 @@ describe('load balancers of the classic controller', () => {
     Object.assign(resource!, { body: { ...body, tags: Object.fromEntries(left) }, version: resource!.version + 1 });
   };
 
-  it('have their public addresses in the resource group of the nodes, and are taken over there', () =>
+  it('takes over a public address in the resource group of the nodes, and keeps it there', () =>
     withWorld(
       async ({ world, service, ensure, network: cloud, resource }) => {
         world.fake.groups.add('lbs');
@@ -49,7 +49,7 @@ describe('load balancers of the classic controller', () => {
       assert.equal(rules().length, 1);
     }));
 
-  it('that are internal and open to everybody keep the rules that say so, without a call', () =>
+  it('keeps the rules of an internal load balancer that is open to everybody, without a call', () =>
     withWorld(async ({ service, ensure, resource, rules }) => {
       // The classic controller's rules for the annotation are those for the field.
       const annotations = annotated({ ...internal, 'allowed-ip-ranges': '0.0.0.0/0' });

@@ -63,7 +63,7 @@ describe('load balancers of Azure, written as a whole', () => {
       );
     }));
 
-  it('are found by their names in any case', () =>
+  it('finds a load balancer by its name in any case', () =>
     withWorld(
       async ({ service, ensure, network: cloud, partsOf }) => {
         const address = cloud.add('publicIPAddresses', 'egress', { location, properties: {} });
@@ -82,7 +82,7 @@ describe('load balancers of Azure, written as a whole', () => {
       { json: { loadBalancerName: 'Shared' } },
     ));
 
-  it('that a list does not show keep everything in them', () =>
+  it('keeps everything in a load balancer that a list does not show', () =>
     withWorld(async ({ world, service, ensure, network: cloud, partsOf }) => {
       const address = cloud.add('publicIPAddresses', 'egress', { location, properties: {} });
       const frontend = { name: 'egress', properties: { publicIPAddress: { id: address.id } } };
@@ -151,7 +151,7 @@ describe('load balancers of Azure, written as a whole', () => {
       );
     }));
 
-  it('are written again after an operation that has failed', () =>
+  it('writes a load balancer again after an operation that has failed', () =>
     withWorld(async ({ world, service, ensure, resource }) => {
       const desired = service(internalFields);
       await ensure(desired);
@@ -177,7 +177,7 @@ describe('load balancers of Azure, written as a whole', () => {
       await assert.rejects(ensure(service()), refused);
     }));
 
-  it('are sent again after a failure that the role may not read', () =>
+  it('sends a write again after a failure that the role may not read', () =>
     withWorld(async ({ world, service, ensure }) => {
       await ensure(service());
       let writes = 0;
@@ -191,7 +191,7 @@ describe('load balancers of Azure, written as a whole', () => {
       assert.deepEqual([writes, observed?.state], [2, 'active']);
     }));
 
-  it('are sent again when another write has taken the place of theirs', () =>
+  it('sends a write again when another one has taken its place', () =>
     withWorld(async ({ world, service, ensure, resource, partsOf }) => {
       const first = service();
       await ensure(first);

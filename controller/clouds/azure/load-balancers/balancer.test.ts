@@ -113,7 +113,7 @@ describe('load balancers of Azure', () => {
       }
     }));
 
-  it('have no rule, no probe or another probe for a port whose annotations say so', () =>
+  it('makes no rule, no probe or another probe for a port whose annotations say so', () =>
     withWorld(async ({ service, ensure, partsOf }) => {
       const ports = [80, 81, 82, 83].map((number) => port(number, 30000 + number));
       const annotations = {
@@ -157,7 +157,7 @@ describe('load balancers of Azure', () => {
       assert.equal(observed?.state, 'active');
     }));
 
-  it('have the nodes of the cluster behind them, whichever Service is worked on first', () =>
+  it('puts the nodes of the cluster behind a load balancer, whichever Service is worked on first', () =>
     withWorld(async ({ world, vms, service, partsOf }) => {
       const addresses = () =>
         (partsOf('loadBalancers', 'kubernetes', 'backendAddressPools')[0]?.properties['loadBalancerBackendAddresses'] ??

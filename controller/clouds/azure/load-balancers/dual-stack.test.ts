@@ -13,7 +13,7 @@ const namesOf = (parts: readonly Part[]) => parts.map(({ name }) => name);
 
 describe('Services with addresses of IPv6', () => {
   for (const members of ['nodeIP', 'nodeIPConfiguration'])
-    it(`have a frontend, rules, a pool and a public address of each family, with ${members}`, () =>
+    it(`makes a frontend, rules, a pool and a public address of each family, with ${members}`, () =>
       withWorld(async ({ world, service, ensure, remove, partsOf, rules, network }) => {
         const desired = service({
           families: both,
@@ -62,7 +62,7 @@ describe('Services with addresses of IPv6', () => {
       assert.equal(partsOf('loadBalancers', 'kubernetes', 'backendAddressPools').length, 1);
     }, sixAndFour('nodeIP')));
 
-  it('have the names of one family where a subnet or a prefix of public addresses is named like the other', () =>
+  it('keeps the frontend of one family where a subnet or a prefix is named like the other family', () =>
     withWorld(async ({ service, ensure, remove, partsOf, network: cloud }) => {
       const inside = service({ annotations: annotated({ ...internal, 'load-balancer-internal-subnet': 'apps-ipv6' }) });
       const prefix = `${network}/publicIPPrefixes/web-ipv6`;
@@ -98,7 +98,7 @@ describe('Services with addresses of IPv6', () => {
         assert.equal(resource('loadBalancers', 'kubernetes')!.version, version);
       }, sixAndFour('nodeIP')));
 
-  it('have no second names with IPv6 alone, and lead to node ports inside of the network', () =>
+  it('names IPv6 without a suffix where it is alone, and leads to node ports inside of the network', () =>
     withWorld(async ({ service, ensure, partsOf }) => {
       const desired = service({ families: ['IPv6'], annotations: annotated(internal), ports: [port(80, 30080)] });
       const { observed } = await ensure(desired);
@@ -160,7 +160,7 @@ describe('Services with addresses of IPv6', () => {
       assert.deepEqual((await ensure(open)).refusals, []);
     }, sixAndFour('nodeIP')));
 
-  it('have a rule for each port instead of high availability ports inside of the network, and say so', () =>
+  it('makes a rule for each port of IPv6 instead of high availability ports, and says so', () =>
     withWorld(async ({ service, ensure, partsOf }) => {
       const own = { ...internal, 'load-balancer-enable-high-availability-ports': 'true' };
       const { refusals } = await ensure(service({ families: both, annotations: annotated(own) }));

@@ -35,12 +35,12 @@ describe('names of what Services have in a load balancer of Azure', () => {
     );
   });
 
-  it('stay within the 50 tags of a resource with as many frontends as a load balancer can have', () => {
+  it('fits the codes of 600 Services in at most 20 tags of a resource', () => {
     const codes = Array.from({ length: 600 }, (_, at) => codeOf({ cluster, service: String(at) }));
     assert.ok(Object.keys(withCodes({}, new Set(codes))).length <= 20);
   });
 
-  it('are those of the classic controller', () => {
+  it('names what a Service has as the classic controller does', () => {
     const base = baseName('9e65a8c5-4b9b-4ad9-a1b5-8d0f4d0a1b2c');
     assert.equal(base, 'a9e65a8c54b9b4ad9a1b58d0f4d0a1b2');
     assert.ok(isOfBase(`${base.toUpperCase()}-TCP-80`, base) && !isOfBase(`${base}x`, base));

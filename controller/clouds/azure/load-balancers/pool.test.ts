@@ -83,7 +83,7 @@ describe('backend pools of network interfaces', () => {
         assert.deepEqual(pools(), [both, both]);
       }, of('alone')));
 
-  it('are written with the version and every field of an interface, and keep its other pools', () =>
+  it('writes an interface with its version and every field, and keeps its other pools', () =>
     withWorld(async ({ world, service, ensure, remove, network: cloud }) => {
       const properties = { backendAddressPools: [{ name: 'theirs', properties: {} }] };
       cloud.add('loadBalancers', 'kubernetes', { location, sku: { name: 'Standard' }, tags: {}, properties });
@@ -240,7 +240,7 @@ describe('backend pools of network interfaces', () => {
       await assert.rejects(ensure(service()), /role may not write/);
     }, of('alone')));
 
-  it('stay in use while inbound NAT rules of others lead to them', () =>
+  it('keeps a pool while inbound NAT rules of others lead to it', () =>
     withWorld(async ({ service, ensure, remove, set, partsOf }) => {
       const desired = service();
       await ensure(desired);
@@ -256,7 +256,7 @@ describe('backend pools of network interfaces', () => {
       );
     }, of('alone')));
 
-  it('of another cluster of the same name are refused by name, and stay as they are', () =>
+  it('refuses the pool of another cluster of the same name, and leaves it as it is', () =>
     withWorld(async ({ service, ensure, partsOf, resource }) => {
       await ensure(service());
       const before = resource('loadBalancers', 'kubernetes')!.version;
@@ -272,7 +272,7 @@ describe('backend pools of network interfaces', () => {
       assert.equal(partsOf('loadBalancers', 'kubernetes', 'frontendIPConfigurations').length, 1);
     }));
 
-  it('are left to others where the configuration says so', () =>
+  it('leaves pools to others where the configuration says so', () =>
     withWorld(
       async ({ world, service, ensure, partsOf }) => {
         const desired = service({ ports: [port(80, 30080)] });
@@ -290,7 +290,7 @@ describe('backend pools of network interfaces', () => {
 
   for (const kind of ['interfaces', 'addresses'])
     for (const isMade of [true, false])
-      it(`of others stay with their ${kind} when the last Service goes, ${isMade ? 'with' : 'without'} our mark`, () =>
+      it(`keeps the ${kind} of others in a pool after the last Service, ${isMade ? 'with' : 'without'} our mark`, () =>
         withWorld(
           async ({ world, service, ensure, remove, partsOf, network: cloud, set, resource }) => {
             const own = { loadBalancerBackendAddresses: [{ name: 'theirs', properties: { ipAddress: '10.9.9.9' } }] };
@@ -323,7 +323,7 @@ describe('pools that others fill', () => {
     ['prod-internal', 'prod-internal', true],
     ['prod-internal', 'Prod-Internal-internal', false],
   ] as const)
-    it(`${isOthers ? 'include' : 'leave out'} ${document} where those of ${name ?? 'the cluster'} are external`, () => {
+    it(`takes ${document} of ${name ?? 'the cluster'} for ${isOthers ? 'filled by others' : 'ours'}`, () => {
       assert.equal(isFilledByOthers({ isPreconfigured, name } as BalancerPlace, document), isOthers);
     });
 });

@@ -8,7 +8,7 @@ import type { DesiredLoadBalancer } from '../../load-balancers.ts';
 import { baseName } from './names.ts';
 
 describe('public addresses of Azure', () => {
-  it('are taken by name or by address with the consent of their tags, and stay when the Service goes', () =>
+  it('takes a named address with the consent of its tags, and keeps it when the Service goes', () =>
     withWorld(async ({ service, ensure, remove, world, resource, network: cloud }) => {
       const ip = await world.freeAddress!(`${world.cluster}/default`);
       const [free] = [...cloud.resources.values()].filter(({ type }) => type === 'publicIPAddresses');
@@ -29,7 +29,7 @@ describe('public addresses of Azure', () => {
       );
     }));
 
-  it('are made in another resource group, with tags, IP tags, a prefix and a DNS label', () =>
+  it('creates an address in another resource group, with tags, IP tags, a prefix and a DNS label', () =>
     withWorld(async ({ service, ensure, remove, world, network: cloud }) => {
       world.fake.groups.add('other');
       const prefixId = `${network}/publicIPPrefixes/block`;
@@ -56,7 +56,7 @@ describe('public addresses of Azure', () => {
       assert.equal(find(), undefined);
     }));
 
-  it('of a resource group that cannot be read stop the Service alone that names it', () =>
+  it('fails the Service alone that names a resource group that cannot be read', () =>
     withWorld(async ({ world, service, ensure }) => {
       const { loadBalancers } = await world.open();
       const named = service({ annotations: annotated({ 'load-balancer-resource-group': 'none' }) });
@@ -72,7 +72,7 @@ describe('public addresses of Azure', () => {
       assert.equal((await ensure(service())).observed?.state, 'active');
     }));
 
-  it('alone are retained, and serve the same namespace of the cluster again', () =>
+  it('retains the public address alone, which serves the same cluster again and no other', () =>
     withWorld(async ({ service, ensure, remove, network: cloud }) => {
       const desired = service({ retain: true });
       const { observed } = await ensure(desired);
@@ -89,7 +89,7 @@ describe('public addresses of Azure', () => {
       assert.deepEqual([again.refusals, again.observed?.ingress], [[], observed!.ingress]);
     }));
 
-  it('are deleted in the version that was just read, and stay where another Service has them since', () =>
+  it('deletes an address in the version just read, and keeps it where another Service has it since', () =>
     withWorld(async ({ world, service, ensure, remove, network: cloud, resource }) => {
       const [first, second] = [service(), service()];
       const nameOf = ({ owner }: typeof first) => `kubernetes-${baseName(owner.service)}`;
@@ -113,7 +113,7 @@ describe('public addresses of Azure', () => {
       assert.equal([...cloud.resources.values()].filter(({ type }) => type === 'publicIPAddresses').length, 1);
     }));
 
-  it('that no list has shown yet are not overwritten', () =>
+  it('overwrites no address that no list has shown yet', () =>
     withWorld(async ({ world, service, ensure, network: cloud, resource }) => {
       const desired = service();
       const name = `kubernetes-${baseName(desired.owner.service)}`;
@@ -130,7 +130,7 @@ describe('public addresses of Azure', () => {
       assert.deepEqual(resource('publicIPAddresses', name)!.body['tags'], { team: 'net' });
     }));
 
-  it('have tags whose names compare without case', () =>
+  it('compares the names of tags without case', () =>
     withWorld(async ({ service, ensure, resource }) => {
       const desired = service({ annotations: annotated({ 'pip-tags': 'Team=web' }) });
       await ensure(desired);
@@ -156,7 +156,7 @@ describe('public addresses of Azure', () => {
       { json: { loadBalancerResourceGroup: 'lbs' } },
     ));
 
-  it('that were made in the resource group of the load balancers are found there', () =>
+  it('finds an address that was made in the resource group of the load balancers', () =>
     withWorld(
       async ({ world, service, ensure, remove, network: cloud }) => {
         world.fake.groups.add('lbs');
@@ -170,7 +170,7 @@ describe('public addresses of Azure', () => {
       { json: { loadBalancerResourceGroup: 'lbs' } },
     ));
 
-  it('and load balancers are made with the tags of the configuration, under ours', () =>
+  it('tags addresses and load balancers as the configuration says, under our own tags', () =>
     withWorld(
       async ({ world, service, ensure, resource }) => {
         const desired = service({ annotations: annotated({ 'pip-tags': 'team=web' }) });
@@ -186,7 +186,7 @@ describe('public addresses of Azure', () => {
       { json: { tags: 'Team=net,cost=7', tagsMap: { 'mooring.dev-cluster': 'other' } } },
     ));
 
-  it('that the subscription has no room for are told as a quota', () =>
+  it('rejects with QuotaExceeded where the subscription has no room for an address', () =>
     withWorld(async ({ service, ensure, network: cloud }) => {
       cloud.maxAddresses = 0;
       await assert.rejects(ensure(service()), { kind: 'QuotaExceeded' });

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { aggregated } from './ranges.ts';
 
 describe('source ranges of a security rule', () => {
-  it('are merged as the classic controller merges them', () => {
+  it('merges source ranges as the classic controller does', () => {
     assert.deepEqual(aggregated(['192.168.0.1/32', '192.168.0.0/32']), ['192.168.0.0/31']);
     assert.deepEqual(aggregated(['192.168.0.0/24', '192.168.0.1/32']), ['192.168.0.0/24']);
     assert.deepEqual(aggregated(['10.0.1.0/24', '10.0.2.0/24']), ['10.0.1.0/24', '10.0.2.0/24']);

@@ -8,7 +8,7 @@ describe('rules of the security group', () => {
   const destinationsOf = ({ properties }: Part) =>
     [properties['destinationAddressPrefix'] ?? properties['destinationAddressPrefixes']].flat();
 
-  it('are shared by Services with the same ports and sources, and keep the others when one goes', () =>
+  it('shares a rule among Services with the same ports and sources, and keeps it when one goes', () =>
     withWorld(async ({ service, ensure, remove, rules, partsOf }) => {
       const all = [service(), service(), service({ sourceRanges: ['192.0.2.0/24'] })];
       for (const desired of all) await ensure(desired);
@@ -46,7 +46,7 @@ describe('rules of the security group', () => {
       assert.deepEqual(destinationsOf(rules()[0]!), ['198.51.100.7']);
     }));
 
-  it('and public addresses are written again after an operation that has failed', () =>
+  it('writes a security group and a public address again after an operation that has failed', () =>
     withWorld(async ({ service, ensure, resource }) => {
       const desired = service();
       await ensure(desired);
@@ -145,7 +145,7 @@ describe('rules of the security group', () => {
         );
       }));
 
-  it('are left alone where the annotation says so, and told where no security group is named', () =>
+  it('leaves rules alone where the annotation says so, and tells where no security group is named', () =>
     withWorld(
       async ({ service, ensure, world }) => {
         const { refusals, observed } = await ensure(service({ sourceRanges: ['192.0.2.0/24'] }));
@@ -162,7 +162,7 @@ describe('rules of the security group', () => {
       { json: { securityGroupName: '' } },
     ));
 
-  it('of a security group that is not there are an error that names it', () =>
+  it('rejects with Invalid where the named security group does not exist', () =>
     withWorld(
       async ({ service, ensure }) => {
         await assert.rejects(ensure(service()), { kind: 'Invalid', message: /securityGroupName: "gone" is not in rg/ });

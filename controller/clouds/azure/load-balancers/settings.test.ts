@@ -23,7 +23,7 @@ const classic = `load-balancer-internal load-balancer-internal-subnet load-balan
   pls-proxy-protocol pls-visibility pls-auto-approval`;
 
 describe('annotations of Services on Azure', () => {
-  it('are those of the classic controller, each with values and a meaning', () => {
+  it('lists the annotations of the classic controller', () => {
     const keys = annotations.map(({ key }) => key);
     const names = keys.flatMap((key) => (key.startsWith(prefix) ? key.slice(prefix.length) : [])).sort();
     assert.deepEqual(names, classic.split(/\s+/).sort());
@@ -39,7 +39,7 @@ describe('annotations of Services on Azure', () => {
     ]);
   });
 
-  it('of one port are read for that port, with a node port where they name one of the Service', () => {
+  it('reads annotations of one port for that port, with the node port of a port that is named', () => {
     const ports = [port(80, 30080, { name: 'web' }), port(81, 30081, { name: 'admin' })];
     const of = (own: Readonly<Record<string, string>>) => {
       const annotations = Object.fromEntries(Object.entries(own).map(([name, value]) => [portPrefix + name, value]));
@@ -65,13 +65,13 @@ describe('annotations of Services on Azure', () => {
       assert.ok(of(own).problems[0]?.includes(expected), JSON.stringify(of(own).problems));
   });
 
-  it('have the defaults of the classic controller', () => {
+  it('returns the defaults of the classic controller without annotations', () => {
     const { problems, isInternal, idleMinutes, resetsTcp, hasFloatingIp, probe } = settings({});
     assert.deepEqual([problems, isInternal, idleMinutes, resetsTcp, hasFloatingIp], [[], false, 4, true, true]);
     assert.deepEqual(probe, { protocol: undefined, path: '/', intervalInSeconds: 5, probeThreshold: 2 });
   });
 
-  it('that ask for what is not served are refused by their names', () => {
+  it('refuses by name annotations that ask for what is not served', () => {
     for (const [name, value] of [
       ['load-balancer-mode', '__auto__'],
       ['load-balancer-configurations', 'lb1'],
@@ -84,7 +84,7 @@ describe('annotations of Services on Azure', () => {
     assert.deepEqual(problemsOf({ 'pls-create': 'false', 'shared-securityrule': 'true' }), []);
   });
 
-  it('with bad values are refused by name, value and what was expected', () => {
+  it('refuses bad values by name, value and what was expected', () => {
     for (const own of [
       { 'load-balancer-internal': 'yes' },
       { 'load-balancer-internal-subnet': '../other' },
@@ -110,7 +110,7 @@ describe('annotations of Services on Azure', () => {
     }
   });
 
-  it('that exclude each other are refused', () => {
+  it('refuses annotations that exclude each other', () => {
     for (const own of [
       { 'load-balancer-health-probe-interval': '60', 'load-balancer-health-probe-num-of-probe': '2' },
       { 'pip-name': 'a', 'load-balancer-ipv4': '192.0.2.1' },
@@ -124,7 +124,7 @@ describe('annotations of Services on Azure', () => {
     assert.equal(problemsOf({ 'allowed-ip-ranges': '192.0.2.0/24' }, ranges).length, 1);
   });
 
-  it('with ranges of none of its families are refused where nothing else lets anyone in', () => {
+  it('refuses ranges of none of its families where nothing else lets anyone in', () => {
     const own = { 'allowed-ip-ranges': '2001:db8:85a3::/64' };
     assert.match(problemsOf(own).join(), /allowed-ip-ranges: "2001:db8:85a3::\/64", expected at least one IPv4 range/);
     assert.deepEqual(problemsOf(own, { families: ['IPv4', 'IPv6'] }), []);
@@ -133,12 +133,12 @@ describe('annotations of Services on Azure', () => {
     assert.deepEqual(problemsOf({ ...own, 'allowed-service-tags': 'AzureMonitor' }), []);
   });
 
-  it('that name IPv6 are refused where it is not asked for', () => {
+  it('refuses annotations that name IPv6 where it is not asked for', () => {
     for (const name of ['load-balancer-ipv6', 'pip-name-ipv6', 'pip-prefix-id-ipv6'])
       assert.match(problemsOf({ [name]: '::1' }).join(), /expected .*(IPv6|prefix)/);
   });
 
-  it('of IPv6 are read beside those of IPv4, and without the family where it is the only one', () => {
+  it('reads annotations of IPv6 beside those of IPv4, and without the family where it is alone', () => {
     const both = settings({ 'load-balancer-ipv6': '2001:db8::1', 'pip-name': 'four' }, { families: ['IPv6', 'IPv4'] });
     assert.deepEqual(both.problems, []);
     assert.deepEqual([both.sides.IPv4.publicName?.name, both.sides.IPv6.address?.ip], ['four', '2001:db8::1']);
