@@ -11,7 +11,7 @@ const rrsa = {
 };
 
 describe('credentials of Alibaba Cloud', () => {
-  it('are those of the RAM role of the instance, which also says the region', async () => {
+  it('takes key and region from the RAM role of the instance', async () => {
     const world = alibabaWorld({ keyless: true, env: { ALIBABA_CLOUD_USE_INSTANCE_ROLE: 'true' } });
     const vm = await world.createVm();
     const { instances } = await world.open();
@@ -38,7 +38,7 @@ describe('credentials of Alibaba Cloud', () => {
     await world.close();
   });
 
-  it('are read again when the API refuses a key before its end', async () => {
+  it('reads the token again when the API refuses a key before its end', async () => {
     let reads = 0;
     const readText = async () => {
       reads += 1;
@@ -57,7 +57,7 @@ describe('credentials of Alibaba Cloud', () => {
     await world.close();
   });
 
-  it('are used until their end while they cannot be renewed, and then say why', async () => {
+  it('uses a key to its end while it cannot be renewed, and then says why', async () => {
     let token: string | undefined = oidcToken;
     const world = alibabaWorld({ keyless: true, env: { ...rrsa, REGION: 'cn-hangzhou' }, readText: async () => token });
     const { ping } = await world.open();
@@ -70,7 +70,7 @@ describe('credentials of Alibaba Cloud', () => {
     await world.close();
   });
 
-  it('that are refused show neither the key nor what was to be signed', async () => {
+  it('shows neither the key nor what was to be signed in a refusal', async () => {
     const world = alibabaWorld({ env: { ACCESS_KEY_SECRET: 'a-wrong-secret' } });
     const { ping } = await world.open();
     await assert.rejects(world.during(ping!()), (error: unknown) => {

@@ -11,7 +11,7 @@ const asks = {
 
 for (const [type, ask] of Object.entries(asks))
   describe(`a ${type} Load Balancer that lists no longer show`, () => {
-    it('is not made a second time, nor taken for gone, until a request for it says that it is', async () => {
+    it('makes no second load balancer where lists lack one, until a request for it says that it is gone', async () => {
       const harness = await createBalancerHarness();
       const { fake } = harness.world;
       await harness.settle(ask);
@@ -29,7 +29,7 @@ for (const [type, ask] of Object.entries(asks))
       await harness.world.close();
     });
 
-    it('is unknown where the answer is about something else', async () => {
+    it('takes no 404 about something else for the end of a load balancer', async () => {
       const harness = await createBalancerHarness();
       const { world } = harness;
       await harness.settle(ask);

@@ -46,7 +46,7 @@ describe('lookups of ECS instances', () => {
     await world.close();
   });
 
-  it('are absent where their id does not exist, and unknown where a list alone leaves them out', async () => {
+  it('answers absent where the id does not exist, and unknown where a list alone leaves it out', async () => {
     const world = alibabaWorld();
     const [gone, hidden] = [await world.createVm(), await world.createVm()];
     const { instances } = await world.open();
@@ -61,7 +61,7 @@ describe('lookups of ECS instances', () => {
     await world.close();
   });
 
-  it('are unknown, never absent, while the API throttles or answers without a list', async () => {
+  it('answers unknown, never absent, while the API throttles or answers without a list', async () => {
     const throttled = { Code: 'Throttling.User', Message: 'Request was denied due to user flow control.' };
     for (const [body, status, kind] of [
       [throttled, 400, 'Throttled'],

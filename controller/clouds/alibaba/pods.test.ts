@@ -113,7 +113,7 @@ for (const [name, type] of Object.entries(types))
       await harness.world.close();
     });
 
-    it('is the same load balancer when Nodes become its members, and pods again', async () => {
+    it('keeps the load balancer when Nodes become its members, and pods again', async () => {
       const harness = await createBalancerHarness();
       const { fake } = harness.world;
       const nodes: Ask = { ...type, ports: [web] };
@@ -210,7 +210,7 @@ describe('health checks of pods', () => {
     await harness.world.close();
   });
 
-  it('of a Network Load Balancer ask the port of each pod by its protocol', async () => {
+  it('checks the port of each pod by its protocol, behind a Network Load Balancer', async () => {
     const harness = await createBalancerHarness();
     const dns = port(53, 0, { targetPort: '5353', protocol: 'UDP' });
     const pod = memberOf(harness.world.fake.addPod(), { 'TCP/80': 8080, 'UDP/53': 5353 });
@@ -231,7 +231,7 @@ describe('health checks of pods', () => {
 describe('pods that the classic controller made members', () => {
   const addresses = ['121.40.7.7'];
 
-  it('are taken over without a change, groups by the names of their target ports and all', async () => {
+  it('takes over pods without a change, with groups named by their target ports', async () => {
     const harness = await createBalancerHarness();
     const { fake } = harness.world;
     const one = makeAsClassic(harness, [[80, 30_080]]);
@@ -247,7 +247,7 @@ describe('pods that the classic controller made members', () => {
     await harness.world.close();
   });
 
-  it('are taken over without a change from a Network Load Balancer', async () => {
+  it('takes over pods of a Network Load Balancer without a change', async () => {
     const harness = await createBalancerHarness();
     const { fake } = harness.world;
     const type = types['Network Load Balancer']!;
@@ -277,14 +277,14 @@ describe('whether pods are members', () => {
     ['ecs', { [backendAnnotation]: 'pods' }, false],
   ];
   for (const [config, annotations, expected] of table)
-    it(`is ${expected} with ${JSON.stringify(annotations)} and the cloud config ${config}`, async () => {
+    it(`takes ${expected ? 'pods' : 'Nodes'} by ${JSON.stringify(annotations)} and config ${config}`, async () => {
       const harness = await createBalancerHarness(config === undefined ? {} : { SERVICE_BACKEND_TYPE: config });
       const { loadBalancers } = await harness.world.open();
       assert.equal(loadBalancers?.takesPods?.(annotations), expected);
       await harness.world.close();
     });
 
-  it('is refused where the annotation cannot be read: nothing is changed', async () => {
+  it('refuses a backend type that cannot be read', async () => {
     const harness = await createBalancerHarness();
     const desired = { ...harness.desired(), annotations: { [backendAnnotation]: 'pods' } };
     const { loadBalancers } = await harness.world.open();

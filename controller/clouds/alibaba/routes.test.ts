@@ -33,7 +33,7 @@ async function openRoutes(world: AlibabaWorld) {
 }
 
 describe('routes of Alibaba Cloud', () => {
-  it('of many nodes go into all tables of the cluster with one call, and into no other table', async () => {
+  it('creates routes of many nodes in all tables of the cluster, and in no other, with one call', async () => {
     const world = alibabaWorld(severalTables);
     const routes = await openRoutes(world);
     const vms = await Promise.all(Array.from({ length: 20 }, () => world.createVm()));
@@ -48,7 +48,7 @@ describe('routes of Alibaba Cloud', () => {
     await world.close();
   });
 
-  it('that one of the tables lacks are completed by one entry', async () => {
+  it('completes a route that one of the tables lacks', async () => {
     const world = alibabaWorld(severalTables);
     const routes = await openRoutes(world);
     const vm = await world.createVm();
@@ -73,7 +73,7 @@ describe('routes of Alibaba Cloud', () => {
     await world.close();
   });
 
-  it('of a full table fail for themselves alone', async () => {
+  it('fails the route alone that finds the table full', async () => {
     const world = alibabaWorld();
     const routes = await openRoutes(world);
     const vm = await world.createVm();
@@ -86,7 +86,7 @@ describe('routes of Alibaba Cloud', () => {
     await world.close();
   });
 
-  it('are read page by page, and those of a NAT gateway are none', async () => {
+  it('reads routes page by page, and leaves out those of a NAT gateway', async () => {
     const world = alibabaWorld();
     const routes = await openRoutes(world);
     const [table] = world.fake.routeTables.values();

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { canonicalQuery, signedHeaders } from './signing.ts';
 
 describe('signatures of Alibaba Cloud', () => {
-  it("have the value of the vendor's own example", () => {
+  it("signs the vendor's own example with the vendor's value", () => {
     const url = new URL('https://ecs.cn-shanghai.aliyuncs.com/');
     url.searchParams.append('RegionId', 'cn-shanghai');
     url.searchParams.append('ImageId', 'win2019_1809_x64_dtc_zh-cn_40G_alibase_20230811.vhd');

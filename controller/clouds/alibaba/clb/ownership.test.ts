@@ -7,7 +7,7 @@ import { ownerTags } from '../../load-balancers.ts';
 const addresses = ['121.40.7.7'];
 
 describe('what the classic controller made on Alibaba Cloud', () => {
-  it('is taken over without a change, parts and all', async () => {
+  it('takes over a load balancer of the classic controller without a change, parts and all', async () => {
     const harness = await createBalancerHarness();
     const one = makeAsClassic(harness, [
       [80, 30_080],
@@ -55,7 +55,7 @@ describe('what the classic controller made on Alibaba Cloud', () => {
     await harness.world.close();
   });
 
-  it('is left alone without its address, without its tag and name, and where people made it', async () => {
+  it('leaves alone a load balancer of another address or tag, and one that people made', async () => {
     for (const [isReused, shown] of [
       [false, ['121.40.7.8']],
       [true, addresses],
@@ -73,7 +73,7 @@ describe('what the classic controller made on Alibaba Cloud', () => {
     await harness.world.close();
   });
 
-  it('is found by the classic controller again: its tag, name, descriptions and group names are there', async () => {
+  it('writes the tag, name, descriptions and group names by which the classic controller finds it', async () => {
     const harness = await createBalancerHarness();
     await harness.settle({ ports: [port(80, 30_080)] });
     const one = harness.balancer();

@@ -16,7 +16,7 @@ function settings(annotations: Record<string, string>, more: Partial<typeof opti
 }
 
 describe('annotations of Alibaba Cloud', () => {
-  it('are supported, ignored with a remark, or refused with a line, each of them', () => {
+  it('refuses a bad value of each annotation, or remarks that it is ignored', () => {
     for (const name of Object.keys(annotationTable) as AnnotationName[]) {
       const [values] = annotationTable[name];
       const { problems, remarks } = settings({ [name]: ' not a value ' });
@@ -34,7 +34,7 @@ describe('annotations of Alibaba Cloud', () => {
     }
   });
 
-  it('are read under the former prefix, too, and the present one wins', () => {
+  it('reads annotations of the former prefix, too, and prefers the present one', () => {
     const desired = desiredFor(newOwner('c'), [], {
       annotations: {
         [`${legacyPrefix}scheduler`]: 'wlc',
@@ -63,7 +63,7 @@ describe('annotations of Alibaba Cloud', () => {
     assert.deepEqual(fieldsOf('http'), { Scheduler: 'rr', IdleTimeout: 30 });
   });
 
-  it('are refused where they ask for a public address and the operator allows none', () => {
+  it('refuses a public address where the operator allows none', () => {
     const refused = { isPublicRefused: true };
     assert.equal(settings({}, refused).fixed['AddressType'], 'intranet');
     assert.match(settings({ 'address-type': 'internet' }, refused).problems.join(), /disablePublicSLB/);

@@ -32,7 +32,7 @@ describe('an account that may not use Network Load Balancers', () => {
     await harness.world.close();
   });
 
-  it('is told by `check`, as no failure', async () => {
+  it('tells in `check` that the account may not use Network Load Balancers, as no failure', async () => {
     const harness = await createBalancerHarness();
     refuse(harness);
     const { check } = await harness.world.open();
