@@ -39,14 +39,14 @@ const answer = (status: number, errorcode: number, errortext: string): FakeAnswe
 };
 
 describe('commands', () => {
-  it('are signed as the documentation of CloudStack does it', () => {
+  it('signs a command as the documentation of CloudStack does', () => {
     const secret = 'VDaACYb0LV9eNjTetIOElcVQkvJck_J_QljX_FcHRj87ZKiy0z0ty0ZsYBkoXkY9b7eq1EhwJaw7FF3akA3KBQ';
     const key = 'plgWJfZK4gyS3mOMTVmjUVg-X-jlWlnfaUJ9GAbBbf9EdM-kAYMmAiLqzzq1ElZLYq_u38zCm0bewzGUdP66mg';
     const form = signedForm({ command: 'listUsers', response: 'json', apikey: key }, secret);
     assert.equal(new URLSearchParams(form).get('signature'), 'TTpdDq/7j/J58XCRHomKoQXEQds=');
   });
 
-  it('are signed so that the server reads what was meant, whatever stands in them', async () => {
+  it('signs any characters so that the server reads what was meant', async () => {
     const { client, fake, during } = setUp();
     for (const value of ['a b', 'ü+/=&', "!'()*~", '100%', 'A,B'])
       await during(client.call('listVirtualMachines', { name: value }));
@@ -56,7 +56,7 @@ describe('commands', () => {
     );
   });
 
-  it('with the wrong secret are Unauthorized', async () => {
+  it('rejects with Unauthorized when the secret is wrong', async () => {
     const { client, failing } = setUp('x'.repeat(86));
     assert.equal((await failing(client.call('listVirtualMachines', {}))).kind, 'Unauthorized');
   });
@@ -73,7 +73,7 @@ describe('commands', () => {
     [536, 536, 'Resource is in use', 'Busy'],
     [537, 537, 'The range specified, 80-80, conflicts with rule 12', 'Taken'],
   ] as const)
-    it(`that are refused with ${code} ${text.slice(0, 30)} are ${kind}, with the reason`, async () => {
+    it(`takes ${code} ${text.slice(0, 30)} for ${kind}, with the reason`, async () => {
       const { client, fake, failing } = setUp();
       fake.fault = () => answer(status, code, text);
       const error = await failing(client.call('listVirtualMachines', {}));
@@ -81,7 +81,7 @@ describe('commands', () => {
       assert.match(error.message, new RegExp(`^cloudstack listVirtualMachines: ${status} ${text.slice(0, 20)}`));
     });
 
-  it('whose answer is the page of a proxy are Unavailable, a 404 and a success too', async () => {
+  it('takes the page of a proxy for Unavailable, a 404 and a success too', async () => {
     const { client, fake, failing } = setUp();
     for (const status of [200, 404, 502]) {
       fake.fault = () => ({ status, body: '<html>' });
@@ -89,7 +89,7 @@ describe('commands', () => {
     }
   });
 
-  it('whose answer is JSON of something else are Unavailable: it shows no list, so not that one is empty', async () => {
+  it('takes an answer without a list for Unavailable, not for an empty list', async () => {
     const { client, fake, failing } = setUp();
     for (const body of [{}, { status: {} }, { error: { code: 7 } }]) {
       fake.fault = () => ({ status: 200, body });
@@ -107,7 +107,7 @@ describe('commands', () => {
     assert.deepEqual([isNoEntity(other, 'id'), isNoEntity(other, 'projectid')], [false, true]);
   });
 
-  it('that get no answer are counted as such, and no key stands in the error', async () => {
+  it('counts a call without an answer as a timeout, and shows no key', async () => {
     const { client, fake, calls, failing } = setUp();
     fake.fault = () => {
       throw new HttpFailure('timeout', 'no answer');
@@ -119,7 +119,7 @@ describe('commands', () => {
 });
 
 describe('lists', () => {
-  it('are read to the last page', async () => {
+  it('reads a list to the last page', async () => {
     const { client, fake, during } = setUp();
     for (let each = 0; each < 1001; each += 1) fake.addVm(`n${each}`);
     const vms = await during(client.list('listVirtualMachines', 'virtualmachine', {}));
@@ -127,7 +127,7 @@ describe('lists', () => {
     assert.equal(fake.commands.length, 3);
   });
 
-  it('are read again where something goes while their pages are read, and fail where that does not end', async () => {
+  it('reads a list again when something goes between its pages, and fails where that does not end', async () => {
     const { client, fake, during, failing } = setUp();
     for (let each = 0; each < 501; each += 1) fake.addVm(`n${each}`);
     const first = [...fake.vms.keys()];
@@ -167,7 +167,7 @@ describe('jobs', () => {
     assert.deepEqual([failed.kind, failed.message.includes('Insufficient address capacity')], ['QuotaExceeded', true]);
   });
 
-  it('that the API does not know any more have ended, and the others are told', async () => {
+  it('leaves out jobs that the API does not know any more, and tells the others', async () => {
     const { client, fake, during } = setUp();
     const { job } = await during(
       client.start('associateIpAddress', { networkid: fake.network.id }, { permit: () => {} }),
@@ -176,7 +176,7 @@ describe('jobs', () => {
     assert.deepEqual(await during(client.jobs([gone, job])), new Map([[job, 'running']]));
   });
 
-  it('are not begun without a permit', async () => {
+  it('starts no job without a permit', async () => {
     const { client, fake, during } = setUp();
     const refuse = () => {
       throw new Error('withheld');

@@ -12,7 +12,7 @@ const needed = ['api-url = https://cs.example.com/client/api', 'api-key = key', 
 const refusal = (...lines: readonly string[]) => configRefusal((async () => readConfig(file(...lines)))());
 
 describe('the INI file of the classic controller', () => {
-  it('is read with every key, and what has no effect is a warning', () => {
+  it('reads every key, and warns of what has no effect', () => {
     const project = '9C2A0B8E-4C0F-4D0D-9D6A-0F3B7A0B9E11';
     const more = [`project-id = ${project}`, 'zone = SimZone1', 'region = north', 'ssl-no-verify = true', 'other = 1'];
     assert.deepEqual(readConfig(file(...needed, ...more)), {
@@ -61,7 +61,7 @@ describe('the INI file of the classic controller', () => {
     ],
     ['a project by its name', [...needed, 'project-id = web'], /project-id: "web", expected the UUID of a project/],
   ] as const)
-    it(`is refused with ${what}, without the secret`, async () => {
+    it(`refuses ${what}, and does not show the secret`, async () => {
       const text = await refusal(...lines);
       assert.match(text, message);
       assert.match(text, /^cloud\.conf/);

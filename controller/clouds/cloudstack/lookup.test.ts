@@ -39,7 +39,7 @@ const byId = (id: string): InstanceRef => ({ by: 'providerID', providerID: `exte
 const byName = (name: string): InstanceRef => ({ by: 'name', name });
 
 describe('VMs', () => {
-  it('are shown with zone, offering, tags and the addresses of all networks, the default one first', async () => {
+  it('shows zone, offering, tags and the addresses of all networks of a VM, the default one first', async () => {
     const { fake, lookup } = setUp();
     const { id } = fake.addVm('node-1');
     const nic = (ipaddress: string, more: object = {}) => ({ ipaddress, networkid: fake.network.id, ...more });
@@ -70,7 +70,7 @@ describe('VMs', () => {
     });
   });
 
-  it('have the SMBIOS UUID of their id on KVM, which no other hypervisor shows to the guest', async () => {
+  it('shows the SMBIOS UUID of a VM on KVM alone', async () => {
     for (const [hypervisor, isTold] of [
       ['KVM', true],
       ['XenServer', false],
@@ -84,7 +84,7 @@ describe('VMs', () => {
     }
   });
 
-  it('have the region of the configuration where it names one', async () => {
+  it('shows the region of the configuration where it names one', async () => {
     const { fake, lookup } = setUp({ region: 'north' });
     const [found] = await lookup(byId(fake.addVm('n').id));
     assert.deepEqual(found?.state === 'found' && [found.instance.region, found.instance.zone], ['north', 'SimZone1']);
@@ -98,7 +98,7 @@ describe('VMs', () => {
     ['Destroyed', 'absent'],
     ['Expunging', 'absent'],
   ] as const)
-    it(`in the state ${state} are ${expected}, by id and by list`, async () => {
+    it(`takes a VM in the state ${state} for ${expected}, by id and by list`, async () => {
       const { fake, lookup } = setUp();
       const vms = ['a', 'b', 'c'].map((name) => fake.addVm(name));
       vms[0]!.state = state;
@@ -108,7 +108,7 @@ describe('VMs', () => {
       }
     });
 
-  it('are found by their exact name alone, although the API finds parts of names', async () => {
+  it('finds a VM by its exact name alone, although the API finds parts of names', async () => {
     const { fake, lookup } = setUp();
     const { id } = fake.addVm('node-1');
     fake.addVm('node-10');
@@ -117,7 +117,7 @@ describe('VMs', () => {
     assert.equal(none?.state === 'unknown' && none.error.kind, 'NotFound');
   });
 
-  it('are not absent because the project is gone', async () => {
+  it('answers unknown, not absent, when the project is gone', async () => {
     const { fake, lookup } = setUp({ project });
     const { id } = fake.addVm('n');
     assert.equal((await lookup(byId(id)))[0]?.state, 'found');
@@ -126,7 +126,7 @@ describe('VMs', () => {
     assert.equal(found?.state === 'unknown' && found.error.kind, 'Invalid');
   });
 
-  it('of which one cannot be read leave the others as they are', async () => {
+  it('answers unknown for a VM that cannot be read, and finds the others', async () => {
     const { fake, lookup } = setUp();
     const vms = ['a', 'b', 'c'].map((name) => fake.addVm(name));
     vms[1]!.more = { nic: [{ ipaddress: 'none' }] };
@@ -138,7 +138,7 @@ describe('VMs', () => {
     assert.match(found[1]?.state === 'unknown' ? found[1].error.message : '', /"none", expected an IP address/);
   });
 
-  it('with the scheme of Talos are accepted, and other clouds are not', async () => {
+  it('accepts the scheme of Talos, and refuses those of other clouds', async () => {
     const { cloud } = setUp();
     const id = '915653c4-298b-4d74-bdee-4ced282114f1';
     const ids = [`cloudstack://${id}`, `external-cloudstack://${id}`, `openstack:///${id}`];
@@ -150,14 +150,14 @@ describe('VMs', () => {
 });
 
 describe('the scope', () => {
-  it('is the account of the key, or the project', async () => {
+  it('identifies by the account of the key, or by the project', async () => {
     const { cloud, during, fake } = setUp();
     assert.deepEqual(await during(cloud.identify()), { scope: `cs.test/${fake.account}`, account: fake.account });
     const other = setUp({ project });
     assert.deepEqual(await other.during(other.cloud.identify()), { scope: `cs.test/${project}`, account: project });
   });
 
-  it('is not known with a project that the account does not see', async () => {
+  it('tells no scope for a project that the account does not see', async () => {
     const { cloud, during, fake } = setUp({ project });
     fake.project = undefined;
     await assert.rejects(during(cloud.identify()), /does not exist|project-id/);

@@ -27,7 +27,7 @@ describe('the configuration of DigitalOcean', () => {
       });
   });
 
-  it('is report-only without a token, and says where it was looked for', async () => {
+  it('returns report-only without a token, and says where it was looked for', async () => {
     assert.deepEqual(await read({}, 'REGION: nyc3'), {
       reportOnly: 'neither DO_ACCESS_TOKEN nor DIGITALOCEAN_ACCESS_TOKEN: tried the environment and do.yaml',
     });
@@ -78,7 +78,7 @@ describe('the configuration of DigitalOcean', () => {
       assert.match(message, expected);
   });
 
-  it('two tokens that differ are refused, and neither is shown', async () => {
+  it('refuses two tokens that differ, and shows neither', async () => {
     const message = await refusalOf({ DO_ACCESS_TOKEN: token, DIGITALOCEAN_ACCESS_TOKEN: `${token}2` });
     assert.match(message, /DIGITALOCEAN_ACCESS_TOKEN: it is another, expected the same as DO_ACCESS_TOKEN/);
     assert.doesNotMatch(message, new RegExp(token));

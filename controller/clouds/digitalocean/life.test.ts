@@ -5,7 +5,7 @@ import { port } from '../../../test/clouds/suite/desired.ts';
 import { printName } from './names.ts';
 
 describe('a load balancer of DigitalOcean', () => {
-  it('is made in one call, changed in one call for any number of ports and nodes, and deleted in one', async () => {
+  it('creates, changes and deletes a load balancer in one call each, for any number of ports and nodes', async () => {
     const harness = await createBalancerHarness();
     harness.world.fake.activeMs = 100;
     await harness.settle({ ports: [port(80, 30080)] });
@@ -27,7 +27,7 @@ describe('a load balancer of DigitalOcean', () => {
     );
   });
 
-  it('is read at most every other second while the cloud takes a minute to make it', async () => {
+  it('reads at most every other second while the cloud takes a minute to make a load balancer', async () => {
     const harness = await createBalancerHarness();
     const { observed } = await harness.settle();
     assert.equal(observed?.ingress[0]?.ip, harness.balancer().address.ip);
@@ -42,7 +42,7 @@ describe('a load balancer of DigitalOcean', () => {
     assert.deepEqual([tags, wire['vpc_uuid'], region], [['k8s:c-1'], harness.world.fake.vpc, 'nyc3']);
   });
 
-  it('is waited for while the cloud works on it', async () => {
+  it('waits while the cloud works on a load balancer', async () => {
     const harness = await createBalancerHarness();
     await harness.settle();
     harness.world.fake.busyMs = 20_000;
@@ -112,7 +112,7 @@ describe('a load balancer of DigitalOcean', () => {
     assert.equal(harness.balancer().wire.forwarding_rules.length, 1);
   });
 
-  it('is not made where nothing can be served, and stays as it is where nothing can be served any more', async () => {
+  it('makes no load balancer where nothing can be served, and keeps one that stands as it is', async () => {
     const harness = await createBalancerHarness();
     const nothing = { ports: [port(53, 30053, { protocol: 'SCTP' })] } as const;
     await harness.settle(nothing);
@@ -123,7 +123,7 @@ describe('a load balancer of DigitalOcean', () => {
     assert.deepEqual(harness.balancer().wire, before);
   });
 
-  it('stays as it is while an annotation cannot be read, and says which', async () => {
+  it('keeps a load balancer as it is while an annotation cannot be read, and says which', async () => {
     const harness = await createBalancerHarness();
     await harness.settle();
     const before = structuredClone(harness.balancer().wire);
@@ -148,7 +148,7 @@ describe('a load balancer of DigitalOcean', () => {
     assert.deepEqual(harness.balancer().wire, before);
   });
 
-  it('of another type or network is another one, which needs consent to another address', async () => {
+  it('replaces a load balancer for another type or network, with consent to another address', async () => {
     for (const annotations of [
       { type: 'REGIONAL_NETWORK' },
       { network: 'INTERNAL' },

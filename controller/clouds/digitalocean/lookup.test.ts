@@ -29,7 +29,7 @@ const paths = ({ calls }: { readonly calls: readonly { readonly path: string; re
   calls.map(({ path, query }) => path + (query.get('type') ?? ''));
 
 describe('droplets', () => {
-  it('are shown as their Nodes are to be: region and size, no zone, the first address of each kind', async () => {
+  it('shows region and size of a droplet, no zone, and the first address of each kind', async () => {
     const { fake, lookup } = await setUp();
     const { id, networks } = fake.addDroplet('node-1');
     (networks.v4 as object[]).push({ ip_address: '203.0.113.9', type: 'public' });
@@ -58,13 +58,13 @@ describe('droplets', () => {
     ['new', 'changing'],
     ['archive', 'changing'],
   ] as const)
-    it(`that are ${status} are ${power}`, async () => {
+    it(`shows a droplet that is ${status} as ${power}`, async () => {
       const { fake, lookup } = await setUp();
       const [found] = await lookup(byId(fake.addDroplet('n', { status }).id));
       assert.equal(found?.state === 'found' && found.power, power);
     });
 
-  it('are listed where more than two are asked for, and one that the list lacks is absent by its own id', async () => {
+  it('lists droplets where more than two are asked for, and proves an absence by the id', async () => {
     const { fake, lookup } = await setUp();
     const ids = ['a', 'b', 'c'].map((name) => fake.addDroplet(name).id);
     const states = (await lookup(...ids.map(byId), byId(77))).map(({ state }) => state);
@@ -72,7 +72,7 @@ describe('droplets', () => {
     assert.deepEqual(paths(fake), ['/v2/droplets', '/v2/dropletsgpus', '/v2/droplets/77']);
   });
 
-  it('with a GPU stand in a list of their own, which is read only where one is missing', async () => {
+  it('reads the list of droplets with a GPU where a droplet is missing in the other list', async () => {
     const { fake, lookup } = await setUp();
     const ids = ['a', 'b'].map((name) => fake.addDroplet(name).id);
     const trainer = fake.addDroplet('trainer', { isGpu: true });
@@ -81,7 +81,7 @@ describe('droplets', () => {
     assert.deepEqual(paths(fake), ['/v2/droplets', '/v2/dropletsgpus']);
   });
 
-  it('with a GPU are found by name, also when few are asked for', async () => {
+  it('finds droplets with a GPU by name, also when few are asked for', async () => {
     const { fake, lookup } = await setUp();
     const [plain, trainer] = [fake.addDroplet('plain'), fake.addDroplet('trainer', { isGpu: true })];
     const found = await lookup(byName('plain'), byName('trainer'));
@@ -91,7 +91,7 @@ describe('droplets', () => {
     );
   });
 
-  it("are not absent by a proxy's 404, nor by a list that lacks them", async () => {
+  it("takes neither a proxy's 404 nor a list that lacks a droplet for its absence", async () => {
     const { fake, lookup } = await setUp();
     fake.fault = ({ path }) => (/\/\d+$/.test(path) ? { status: 404, body: '<html>' } : undefined);
     const [one] = await lookup(byId(77));
@@ -100,7 +100,7 @@ describe('droplets', () => {
     assert.ok(many.every(({ state }) => state === 'unknown'));
   });
 
-  it('of one name that several have are a conflict; names are compared as they are written', async () => {
+  it('answers Conflict for a name of several droplets, and compares names as they are written', async () => {
     const { fake, lookup } = await setUp();
     for (const name of ['twin', 'twin', 'Node-1']) fake.addDroplet(name);
     const [twin, node] = await lookup(byName('twin'), byName('node-1'));
@@ -108,7 +108,7 @@ describe('droplets', () => {
     assert.ok(node?.state === 'unknown' && node.error.kind === 'NotFound');
   });
 
-  it('that cannot be read spoil no other one', async () => {
+  it('answers unknown for a droplet that cannot be read, and finds the others', async () => {
     const { fake, lookup } = await setUp();
     const [a, b, c] = ['a', 'b', 'c'].map((name) => fake.addDroplet(name));
     Object.assign(b!.networks, { v4: [{ ip_address: '10.0.0', type: 'private' }] });
@@ -118,12 +118,12 @@ describe('droplets', () => {
 });
 
 describe('the cloud', () => {
-  it('is of the team of its token', async () => {
+  it('identifies by the team of the token', async () => {
     const { fake, cloud, during } = await setUp();
     assert.deepEqual(await during(cloud.identify()), { scope: `do.test/${fake.team}`, account: fake.team });
   });
 
-  it('has load balancers where it is known in which region', async () => {
+  it('serves load balancers where the region or the VPC is known', async () => {
     assert.equal((await setUp()).cloud.loadBalancerDriver, undefined);
     for (const env of [{ REGION: 'nyc3' }, { DO_CLUSTER_VPC_ID: '760e09ef-dc84-11e8-981e-3cfdfeaae000' }])
       assert.ok((await setUp(env)).cloud.loadBalancerDriver);
@@ -138,7 +138,7 @@ describe('the cloud', () => {
     assert.equal(fake.balancers.size, 0);
   });
 
-  it('is report-only without a token', async () => {
+  it('opens report-only without a token', async () => {
     const context = { clock: fakeClock(), random: seededRandom(1), log: silentLog, env: {}, onCall: () => {} };
     assert.ok('reportOnly' in (await cloudModule.open(undefined, context)));
   });

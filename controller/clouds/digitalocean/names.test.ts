@@ -15,7 +15,7 @@ describe('the name of a load balancer', () => {
     assert.equal(printName(mark), `front.name.a.example.com.host.shop.web.kept.${end}`);
   });
 
-  it('whatever a title and a hostname are made of, says the same owner and Service', () => {
+  it('reads the same owner and Service from a name, whatever its title and hostname are', () => {
     const hostile = fc.constantFrom(`x.y.k8s.${end}`, 'a.name', 'host.b', `kept.c.d.${owner.service}`);
     const mark = fc.record({
       namespace: label,
@@ -34,7 +34,7 @@ describe('the name of a load balancer', () => {
     );
   });
 
-  it('that others have given says nothing', () => {
+  it('reads nothing from a name that others have given', () => {
     for (const name of ['a66666666777748888999000000000000', 'nyc3-load-balancer-01', `web.k8s.${end}`, ''])
       assert.equal(parseName(name), undefined as Mark | undefined, name);
   });

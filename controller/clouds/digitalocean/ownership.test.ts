@@ -33,7 +33,7 @@ describe('what the classic controller made', () => {
     ['the name of the annotation', 'front', { name: 'front' }],
     ['the id of the annotation', 'whatever', { [idAnnotation]: 'ID' }],
   ] as const)
-    it(`is taken over by ${by} and its address, unchanged until something is to change`, async () => {
+    it(`takes over a load balancer by ${by} and its address, unchanged until something is to change`, async () => {
       const { harness, id, ip } = await classic(name);
       const said = Object.fromEntries(
         Object.entries(annotations).map(([key, value]) => [key, value.replace('ID', id)]),
@@ -51,7 +51,7 @@ describe('what the classic controller made', () => {
       assert.equal(harness.balancer().address.ip, ip);
     });
 
-  it('is not taken over by another address, nor by annotations where the status shows a hostname alone', async () => {
+  it('takes over nothing by another address, nor by annotations where the status has no address', async () => {
     const { harness, id } = await classic('front');
     for (const addresses of [['192.0.2.99'], ['lb.example.com'], []])
       for (const annotations of [{ name: 'front' }, { [idAnnotation]: id }]) {
@@ -60,19 +60,19 @@ describe('what the classic controller made', () => {
       }
   });
 
-  it('is taken over by its usual name where the status shows a hostname alone', async () => {
+  it('takes over a load balancer by its usual name where the status shows a hostname alone', async () => {
     const { harness, id } = await classic();
     const { seen } = await harness.adopt({ addresses: ['lb.example.com'] });
     assert.deepEqual([seen?.id, seen?.adopted], [id, true]);
   });
 
-  it('is not taken over while it is disowned', async () => {
+  it('takes over no load balancer that is disowned', async () => {
     const { harness, ip } = await classic();
     const annotations = { 'service.kubernetes.io/do-loadbalancer-disown': 'true' };
     assert.notEqual((await harness.adopt({ addresses: [ip] }, { annotations })).seen?.adopted, true);
   });
 
-  it('has its droplets by their ids from the first change on, where it had them by a tag', async () => {
+  it('replaces the tag of a load balancer by the ids of its droplets with the first change', async () => {
     const { harness, ip } = await classic();
     harness.balancer().wire['tag'] = 'workers';
     await harness.age();
@@ -80,7 +80,7 @@ describe('what the classic controller made', () => {
     assert.deepEqual([harness.balancer().wire['tag'], harness.balancer().wire.droplet_ids.length], ['', 2]);
   });
 
-  it('and another Service has by now is not taken over', async () => {
+  it('takes over no load balancer that another Service has by now', async () => {
     const { harness, id, ip } = await classic('front');
     harness.balancer().wire.name = `shop.api.k8s.${harness.world.cluster}.77777777-7777-4888-8999-000000000000`;
     const { seen } = await harness.adopt({ addresses: [ip] }, { annotations: { [idAnnotation]: id } });
@@ -89,7 +89,7 @@ describe('what the classic controller made', () => {
 });
 
 describe('a load balancer that was renamed by hand', () => {
-  it('is left alone, its Service says so, and it is served again under its old name', async () => {
+  it('leaves a load balancer that was renamed by hand alone until it has its name again', async () => {
     const harness = await createBalancerHarness();
     await harness.settle();
     const { name } = harness.balancer().wire;

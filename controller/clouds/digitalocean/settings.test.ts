@@ -46,12 +46,12 @@ describe('annotations of the classic controller', () => {
       ['tcp 80 tcp 30080', 'https 443 http 30443 certificate', 'http3 443 http 30443 certificate'],
     ],
   ] as const)
-    it(`${JSON.stringify(annotations)} make ${expected.join(', ')}`, async () => {
+    it(`makes ${expected.join(', ')} of ${JSON.stringify(annotations)}`, async () => {
       const { rules } = await setUp();
       assert.deepEqual(await rules(annotations), expected);
     });
 
-  it('of a load balancer of the network keep the ports, and need no node ports', async () => {
+  it('keeps the ports of a network load balancer, and needs no node ports', async () => {
     const { rules } = await setUp();
     const ports = [port(80, 0), port(53, 0, { protocol: 'UDP' })];
     assert.deepEqual(await rules({ type: 'REGIONAL_NETWORK' }, ports), ['tcp 80 tcp 80', 'udp 53 udp 53']);
@@ -115,7 +115,7 @@ describe('annotations of the classic controller', () => {
     assert.deepEqual([plain['sticky_sessions'], plain['firewall']], [{ type: 'none' }, { allow: [], deny: [] }]);
   });
 
-  it('of the firewall give way to spec.loadBalancerSourceRanges', async () => {
+  it('prefers spec.loadBalancerSourceRanges to the annotations of the firewall', async () => {
     const { harness } = await setUp();
     const annotations = { 'allow-rules': 'ip:1.2.3.4' };
     await harness.settle({ annotations, sourceRanges: ['192.0.2.0/24'] });
@@ -126,7 +126,7 @@ describe('annotations of the classic controller', () => {
 });
 
 describe('a certificate', () => {
-  it('that the cloud has renewed under another id stays in the rules', async () => {
+  it('keeps a certificate in the rules that the cloud has renewed under another id', async () => {
     const { harness, rules } = await setUp();
     const annotations = { 'certificate-id': certificate };
     await rules(annotations);
@@ -139,7 +139,7 @@ describe('a certificate', () => {
     assert.deepEqual([calls, refusals], [0, []]);
   });
 
-  it('that does not exist is named, and nothing of the load balancer changes', async () => {
+  it('names a certificate that does not exist, and changes nothing', async () => {
     const { harness, rules } = await setUp();
     await rules({ 'certificate-name': 'web' });
     const before = structuredClone(harness.balancer().wire);

@@ -167,7 +167,7 @@ describe('a change', () => {
     assert.ok(clock.monotonic() >= 60_000);
   });
 
-  it('does not wait where the operation has ended at once', async () => {
+  it('sends one request for a change whose operation has ended at once', async () => {
     const { fake, client } = setUp();
     fake.operations.durationMs = 0;
     await client.change(insert, always);
@@ -194,7 +194,7 @@ describe('a change', () => {
     ['INTERNAL_ERROR', 503, 'Unavailable'],
     ['SOMETHING_NEW', 400, 'Invalid'],
   ] as const)
-    it(`whose operation ends in ${code} is ${kind}`, async () => {
+    it(`takes an operation that ends in ${code} for ${kind}`, async () => {
       const { fake, client, during } = setUp();
       fake.operations.failNext = { code, status, message: 'why' };
       const error = await failureOf(during(client.change(insert, always)));
@@ -202,7 +202,7 @@ describe('a change', () => {
       assert.match(error.message, /why$/);
     });
 
-  it('is sent only with a permit, which is asked for after the token', async () => {
+  it('asks for the permit after the token, and sends no change without it', async () => {
     const order: string[] = [];
     const { fake, client } = setUp(async () => {
       order.push('token');

@@ -16,7 +16,7 @@ function refusalOf(text: string): string {
 }
 
 describe('the configuration of Compute Engine', () => {
-  it('is complete without a file', () => {
+  it('returns the defaults without a file', () => {
     assert.deepEqual(readConfig(undefined), {
       project: undefined,
       networkProject: undefined,
@@ -36,7 +36,7 @@ describe('the configuration of Compute Engine', () => {
     });
   });
 
-  it('is the gce.conf of the classic controller, and a section of its own', () => {
+  it('reads the gce.conf of the classic controller, and a section of its own', () => {
     const config = read(`[Global]
       project-id = my-project
       network-project-id = host-project
@@ -82,7 +82,7 @@ describe('the configuration of Compute Engine', () => {
     assert.equal(read('[global]\nmultizone = true').named, undefined);
   });
 
-  it('has load balancers in the region of the local zone, or in the one that it names', () => {
+  it('takes the region of load balancers from the local zone, or from the key that names one', () => {
     const zone = '[global]\nlocal-zone = us-east1-b\n';
     assert.equal(read(zone).region, 'us-east1');
     assert.equal(read(`${zone}[mooring]\nregion = us-west1`).region, 'us-west1');
@@ -135,7 +135,7 @@ describe('the configuration of Compute Engine', () => {
   ] as const)
     it(`refuses ${text}`, () => assert.match(refusalOf(`[global]\n${text}`), expected));
 
-  it('does not show a password in a URL', () => {
+  it('shows no password in a URL', () => {
     const message = refusalOf('[global]\napi-endpoint = https://user:secret@example.com');
     assert.match(
       message,

@@ -54,7 +54,7 @@ async function setUp(options: Options = {}) {
 }
 
 describe('VMs', () => {
-  it('are shown as their Nodes are to be: every interface, the internal DNS name, zone, region and type', async () => {
+  it('shows every interface, the internal DNS name, zone, region and type of a VM', async () => {
     const { fake, lookup } = await setUp();
     const { id } = fake.addVm('n', {
       in: 'europe-west1-d',
@@ -112,7 +112,7 @@ describe('VMs', () => {
     assert.deepEqual(found.instance.maintenance, [{ deadline: start, message: `SCHEDULED, PENDING, until ${end}` }]);
   });
 
-  it('have no pod range without an alias range', async () => {
+  it('shows no pod range of a VM without an alias range', async () => {
     const { fake, lookup } = await setUp();
     fake.addVm('n');
     const [found] = await lookup(byId('n'));
@@ -132,11 +132,11 @@ describe('VMs', () => {
   });
 
   for (const [what, more, hostname] of [
-    ['of their own', { hostname: 'web.example.com' }, 'web.example.com'],
+    ['that sets its own', { hostname: 'web.example.com' }, 'web.example.com'],
     ['in the project', { resourceStatus: dns('GlobalDefault') }, 'n.c.proj.internal'],
     ['in the zone', { resourceStatus: dns('ZonalOnly') }, 'n.us-central1-a.c.proj.internal'],
   ] as const)
-    it(`have a DNS name ${what}`, async () => {
+    it(`shows the DNS name of a VM ${what}`, async () => {
       const { fake, lookup } = await setUp();
       fake.addVm('n', more);
       const [found] = await lookup(byId('n'));
@@ -158,14 +158,14 @@ describe('VMs', () => {
     ['TERMINATED', 'stopped'],
     ['SOMETHING_NEW', 'changing'],
   ] as const)
-    it(`that are ${status} are ${power}`, async () => {
+    it(`shows a VM that is ${status} as ${power}`, async () => {
       const { fake, lookup } = await setUp();
       fake.addVm('n', { status });
       const [found] = await lookup(byId('n'));
       assert.equal(found?.state === 'found' && found.power, power);
     });
 
-  it('have another incarnation when they are created again under one name', async () => {
+  it('shows another incarnation of a VM that is created again under one name', async () => {
     const { fake, lookup } = await setUp();
     const incarnation = async () => {
       const [found] = await lookup(byId('n'));
@@ -179,7 +179,7 @@ describe('VMs', () => {
     assert.notEqual(await incarnation(), before);
   });
 
-  it('are asked for one by one up to five, then listed: those of one zone there, others over all zones', async () => {
+  it('asks for up to five VMs one by one, and lists more, in their zone or over all zones', async () => {
     const { fake, states, paths } = await setUp();
     const names = ['a', 'b', 'c', 'd', 'e', 'f'];
     for (const name of names) fake.addVm(name);
@@ -198,7 +198,7 @@ describe('VMs', () => {
     assert.deepEqual(await run(...all, byId('far', 'europe-west1-d')), ['aggregated/instances']);
   });
 
-  it('that a list lacks are absent by their own request alone, also while lists lag behind', async () => {
+  it('takes a VM that a list lacks for absent only by its own request, also while lists lag', async () => {
     const { clock, fake, states } = await setUp();
     const names = ['a', 'b', 'c', 'd', 'e', 'f'];
     for (const name of names) fake.addVm(name);
@@ -210,7 +210,7 @@ describe('VMs', () => {
     assert.deepEqual(await states(...refs), [...Array(6).fill('found'), 'absent']);
   });
 
-  it('of a zone that was not reached are unknown, and those of the others are answered', async () => {
+  it('answers unknown for VMs of a zone that was not reached, and finds those of the others', async () => {
     const { fake, states, paths } = await setUp();
     for (const name of ['a', 'b', 'c', 'd', 'e']) fake.addVm(name);
     fake.addVm('far', { in: 'europe-west1-d' });
@@ -240,14 +240,14 @@ describe('VMs', () => {
     ['403', refusal(403, 'forbidden', "Required 'compute.instances.get' permission")],
     ['an unknown zone', refusal(400, 'invalid', "Invalid value for field 'zone'. Unknown zone.")],
   ] as const)
-    it(`are not absent by ${what}`, async () => {
+    it(`answers unknown, not absent, after ${what}`, async () => {
       const { fake, lookup } = await setUp();
       fake.fault = ({ path }) => (path.includes('/instances') ? answer : undefined);
       const [one] = await lookup(byId('n'));
       assert.equal(one?.state, 'unknown');
     });
 
-  it('are looked for by the first label of a host name, in the zones that the configuration names', async () => {
+  it('looks for the first label of a host name, in the zones that the configuration names', async () => {
     for (const [more, expected] of [
       ['', 'Conflict'],
       ['local-zone = us-central1-b', 'found'],
@@ -264,7 +264,7 @@ describe('VMs', () => {
     }
   });
 
-  it('are found by name also where a server applies no filter and shows each to every search', async () => {
+  it('finds VMs by name also where a server applies no filter', async () => {
     const { fake, states } = await setUp();
     for (const name of ['a', 'b']) fake.addVm(name);
     const { answer } = fake;
@@ -275,14 +275,14 @@ describe('VMs', () => {
     assert.deepEqual(await states(byName('a'), byName('b'), byName('c')), ['found', 'found', 'NotFound']);
   });
 
-  it('are unknown by a name while a zone where they may be is not reached', async () => {
+  it('answers unknown for a name while a zone where it may be is not reached', async () => {
     const { fake, states } = await setUp();
     fake.addVm('n');
     fake.unreachable.add('us-central1-b');
     assert.deepEqual(await states(byName('n'), byName('none')), ['found', 'Unavailable']);
   });
 
-  it('of the cluster alone are listed where node-instance-prefix is set, and others are still found', async () => {
+  it('lists VMs of node-instance-prefix alone where it is set, and still finds others', async () => {
     const { fake, states, paths } = await setUp({ conf: configFor(origin, 'node-instance-prefix = k8s-') });
     const names = ['k8s-a', 'k8s-b', 'k8s-c', 'k8s-d', 'k8s-e', 'other'];
     for (const name of names) fake.addVm(name);
@@ -291,21 +291,21 @@ describe('VMs', () => {
     assert.equal(fake.calls[0]!.query.get('filter'), 'name eq k8s-.*');
   });
 
-  it('are found by name whatever node-instance-prefix says, also many at once', async () => {
+  it('finds many VMs by name, whatever node-instance-prefix says', async () => {
     const { fake, states } = await setUp({ conf: configFor(origin, 'node-instance-prefix = k8s-') });
     const names = ['k8s-a', 'b', 'c', 'd', 'e'];
     for (const name of names) fake.addVm(name);
     assert.deepEqual(await states(...names.map(byName)), Array(5).fill('found'));
   });
 
-  it('are found by their ids whatever node-instance-prefix says, also more than are proved in one pass', async () => {
+  it('finds more VMs by id than are proved in one pass, whatever node-instance-prefix says', async () => {
     const { fake, states } = await setUp({ conf: configFor(origin, 'node-instance-prefix = k8s-') });
     const names = Array.from({ length: 25 }, (_, at) => `n${at}`);
     for (const name of names) fake.addVm(name);
     assert.deepEqual(await states(...names.map((name) => byId(name))), Array(25).fill('found'));
   });
 
-  it('that have no name or zone in a list spoil no other one', async () => {
+  it('finds all VMs where a list has others without a name or zone', async () => {
     const { fake, states } = await setUp();
     for (const name of 'abcdef') fake.addVm(name);
     const { answer } = fake;
@@ -317,14 +317,14 @@ describe('VMs', () => {
     assert.deepEqual(await states(...[...'abcdef'].map((name) => byId(name))), Array(6).fill('found'));
   });
 
-  it('that cannot be read spoil no other one', async () => {
+  it('answers Invalid for a VM that cannot be read, and finds the others', async () => {
     const { fake, states } = await setUp();
     for (const name of 'abcde') fake.addVm(name);
     fake.addVm('f', { networkInterfaces: [{ networkIP: '10.0.0' }] });
     assert.deepEqual(await states(...[...'abcdef'].map((name) => byId(name))), [...Array(5).fill('found'), 'Invalid']);
   });
 
-  it('of other projects, and what would change the path of a request, are refused', async () => {
+  it('refuses ids of other projects, and what would change the path of a request', async () => {
     const { states, paths } = await setUp();
     const bad = [
       'gce://other/us-central1-a/n',
@@ -339,20 +339,20 @@ describe('VMs', () => {
 });
 
 describe('the cloud', () => {
-  it('is of the project whose number or id is configured', async () => {
+  it('opens for the project whose number or id is configured', async () => {
     for (const project of ['proj', '881234567890']) {
       const { cloud } = await setUp({ conf: configFor(origin).replace('= proj', `= ${project}`) });
       assert.deepEqual([cloud.scope, cloud.account], ['gce.test/proj', 'proj']);
     }
   });
 
-  it("is of the key's project where GOOGLE_CLOUD_PROJECT is empty", async () => {
+  it("takes the key's project where GOOGLE_CLOUD_PROJECT is empty", async () => {
     const conf = configFor(origin).replace('project-id = proj', '');
     const env = { GOOGLE_APPLICATION_CREDENTIALS: '/key.json', GOOGLE_CLOUD_PROJECT: '' };
     assert.equal((await setUp({ conf, env })).cloud.account, 'proj');
   });
 
-  it("is of the key's project where none is configured, and of the VM's with its service account", async () => {
+  it("takes the key's project where none is configured, and the VM's with its service account", async () => {
     const conf = configFor(origin).replace('project-id = proj', '');
     assert.equal((await setUp({ conf })).cloud.account, 'proj');
     const clock = fakeClock();
@@ -364,7 +364,7 @@ describe('the cloud', () => {
     assert.equal((await advanceDuring(clock, opened.identify())).account, 'proj');
   });
 
-  it('is report-only without a credential, and asks again later', async () => {
+  it('opens report-only without a credential, to be tried again later', async () => {
     const clock = fakeClock();
     const opened = await open(createFakeGce(clock), clock, { env: { GCE_METADATA_HOST: 'nothing.test' } });
     assert.ok('reportOnly' in opened && opened.retryable);
@@ -434,7 +434,7 @@ describe('the cloud', () => {
     assert.doesNotMatch(JSON.stringify(results), /ya29|PRIVATE KEY/);
   });
 
-  it('is pinged by one read', async () => {
+  it('pings by one read', async () => {
     const { fake, cloud, during } = await setUp();
     await during(cloud.ping!());
     assert.equal(fake.calls.length, 1);

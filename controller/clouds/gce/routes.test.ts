@@ -50,7 +50,7 @@ async function setUp(conf = configFor(origin)) {
 }
 
 describe('routes', () => {
-  it('are created with the owner in the description, in one change that is waited for', async () => {
+  it('creates a route with the owner in the description, in one change that it waits for', async () => {
     const { fake, create } = await setUp();
     const made = await create();
     const [route] = fake.routes.values();
@@ -98,7 +98,7 @@ describe('routes', () => {
     assert.equal(looks(), 1);
   });
 
-  it('that were made after the table was read are found again by their name', async () => {
+  it('finds a route by its name that was made after the table was read', async () => {
     const { fake, observe, create } = await setUp();
     await observe();
     const { id } = await create();
@@ -106,7 +106,7 @@ describe('routes', () => {
     assert.equal(fake.routes.size, 1);
   });
 
-  it('that stand already cost one read, and no change', async () => {
+  it('makes one read and no change for a route that stands already', async () => {
     const { fake, create } = await setUp();
     const { id } = await create();
     fake.calls.length = 0;
@@ -117,7 +117,7 @@ describe('routes', () => {
     );
   });
 
-  it('of both families of a node have names of their own', async () => {
+  it('gives routes of both families of a node names of their own', async () => {
     const { fake, create } = await setUp();
     const both = [await create(), await create({ destination: 'fd00:10:1::/64' })];
     assert.deepEqual(
@@ -126,7 +126,7 @@ describe('routes', () => {
     );
   });
 
-  it('of IPv6 are found however the API writes their range', async () => {
+  it('finds a route of IPv6 however the API writes its range', async () => {
     const { fake, create, observe } = await setUp();
     const { id } = await create({ destination: 'fd00:10:1::/64' });
     assert.equal(fake.routes.get(id)?.destRange, 'fd00:10:1:0:0:0:0:0/64');
@@ -137,7 +137,7 @@ describe('routes', () => {
     assert.equal((await create({ destination: 'fd00:10:1::/64' })).id, id);
   });
 
-  it('are ours by the cluster in the description, which those of the classic controller do not name', async () => {
+  it('takes a route for ours by the cluster in its description', async () => {
     const { fake, create, observe } = await setUp();
     const { id } = await create();
     const route = fake.routes.get(id)!;
@@ -158,7 +158,7 @@ describe('routes', () => {
     );
   });
 
-  it('to VMs of another project are not ours: the configuration of that project keeps them', async () => {
+  it('takes no route to a VM of another project for ours', async () => {
     const { fake, create, observe } = await setUp();
     const { id } = await create();
     const link = 'https://www.googleapis.com/compute/v1/projects/other/zones/us-central1-a/instances/n';
@@ -171,7 +171,7 @@ describe('routes', () => {
     );
   });
 
-  it('of other networks are left out; those without an instance of this project have no providerID', async () => {
+  it('leaves out routes of other networks, and shows no providerID without an instance of the project', async () => {
     const { fake, create, observe } = await setUp();
     const { id } = await create();
     const { nextHopInstance: _, ...route } = fake.routes.get(id)!;
@@ -189,7 +189,7 @@ describe('routes', () => {
     );
   });
 
-  it('are not created for a VM that forwards no packets, or that has the range as an alias', async () => {
+  it('refuses a VM that forwards no packets, or that has the range as an alias', async () => {
     const { fake, create } = await setUp();
     const vm = fake.vm('us-central1-a', 'n')!;
     vm.wire.canIpForward = false;
@@ -199,28 +199,28 @@ describe('routes', () => {
     assert.equal(fake.routes.size, 0);
   });
 
-  it('are not created for a VM that is not there, or is of another project', async () => {
+  it('refuses a VM that is not there or is of another project, and a bad destination', async () => {
     const { create } = await setUp();
     await assert.rejects(create({ providerID: 'gce://proj/us-central1-a/none' }), { kind: 'NotFound' });
     await assert.rejects(create({ providerID: 'gce://other/us-central1-a/n' }), { kind: 'Invalid' });
     await assert.rejects(create({ destination: '10.4.1.0' }), { kind: 'Invalid' });
   });
 
-  it('are a conflict where two others have the destination already, although one leads to the VM', async () => {
+  it('rejects with Conflict where two routes have the destination, although one leads to the VM', async () => {
     const { fake, create } = await setUp();
     const { id } = await create();
     fake.routes.set('second', { ...fake.routes.get(id)!, name: 'second' });
     await assert.rejects(create(), { kind: 'Conflict' });
   });
 
-  it('whose operation fails are an error, and are created by the next try', async () => {
+  it('rejects where the operation of a route fails, and creates the route by the next try', async () => {
     const { fake, create } = await setUp();
     fake.operations.failNext = { code: 'RESOURCE_NOT_READY', status: 400, message: 'not ready' };
     await assert.rejects(create(), { kind: 'Busy' });
     assert.ok((await create()).ours);
   });
 
-  it('whose name another route has are Taken, after ten looks for the route of an earlier try', async () => {
+  it('rejects with Taken where another route has the name, after looks for an earlier try', async () => {
     const { fake, clock, create } = await setUp();
     const { id } = await create();
     fake.routes.set(id, { ...fake.routes.get(id)!, destRange: '10.9.0.0/24' });
@@ -229,7 +229,7 @@ describe('routes', () => {
     assert.ok(clock.monotonic() - before >= 9000);
   });
 
-  it('are deleted without a failure when they are gone, but not by a 404 about the project', async () => {
+  it('takes a route that is gone for deleted, but not by a 404 about the project', async () => {
     const { fake, create, remove } = await setUp();
     const made = await create();
     await remove(made, always);
@@ -240,13 +240,13 @@ describe('routes', () => {
     await assert.rejects(remove(made, always), { kind: 'Unavailable' });
   });
 
-  it('of a Shared VPC are in the project of the network', async () => {
+  it('reads the routes of a Shared VPC in the project of the network', async () => {
     const { fake, observe } = await setUp(configFor(origin, 'network-project-id = host'));
     await assert.rejects(observe(), { kind: 'NotFound' });
     assert.equal(fake.calls[0]!.path, '/compute/v1/projects/host/global/routes');
   });
 
-  it("are of the network of the controller's own VM where none is configured", async () => {
+  it("takes the network of the controller's own VM where none is configured", async () => {
     const { fake, create, observe } = await setUp(configFor(origin).replace(/network-name = .*/, ''));
     await assert.rejects(observe(), { kind: 'Invalid', message: /network-name: missing/ });
     fake.identity.metadata.set('instance/network-interfaces/0/network', 'projects/881234567890/networks/default');

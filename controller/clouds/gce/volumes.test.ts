@@ -43,7 +43,7 @@ async function setUp() {
 }
 
 describe('persistent disks', () => {
-  it('have the zone of their own, or those that they are replicated in', async () => {
+  it('shows the zone of a disk, or the zones that it is replicated in', async () => {
     const { zonal, regional, lookup, world } = await setUp();
     zonal('a', 'us-central1-b');
     regional('b', 'us-central1', 'us-central1-a', 'us-central1-b');
@@ -56,7 +56,7 @@ describe('persistent disks', () => {
     await world.close();
   });
 
-  it('that have a name alone are looked for where the zone label says, else in the whole project', async () => {
+  it('looks for a disk by name where the zone label says, else in the whole project', async () => {
     const { zonal, regional, lookup, paths, world } = await setUp();
     zonal('a', 'us-central1-b');
     regional('b', 'us-central1', 'us-central1-a', 'us-central1-b');
@@ -76,7 +76,7 @@ describe('persistent disks', () => {
     await world.close();
   });
 
-  it('are read by one list where they are many, and only those that it leaves out one by one', async () => {
+  it('reads many disks by one list, and only those that it leaves out one by one', async () => {
     const { zonal, lookup, paths, world } = await setUp();
     const names = Array.from({ length: 20 }, (_, n) => `disk-${n}`);
     for (const name of names) zonal(name, 'us-central1-a');
@@ -87,7 +87,7 @@ describe('persistent disks', () => {
     await world.close();
   });
 
-  it('are unknown where the call is refused, or a zone was not reached', async () => {
+  it('answers unknown where the call is refused, or a zone was not reached', async () => {
     const { fake, lookup, world } = await setUp();
     fake.granted = new Set();
     const many = Array.from({ length: 9 }, (_, n) => csi('zones/us-central1-a', `disk-${n}`));
@@ -99,7 +99,7 @@ describe('persistent disks', () => {
     await world.close();
   });
 
-  it('of another project, and ids of another form, are none of this scope', async () => {
+  it('refuses disks of another project, and ids of another form', async () => {
     const { volumes, world } = await setUp();
     for (const ref of [csi('zones/us-central1-a', 'a'), inTree('a')]) assert.ok(volumes.accepts(ref));
     const others = [csi('zones/us-central1-a', 'a', 'other'), csi('zones/../..', 'a'), inTree('A/b'), inTree('a?x=y')];

@@ -5,7 +5,7 @@ import { createBalancerHarness } from '../../../../test/clouds/cloudstack/balanc
 import { port } from '../../../../test/clouds/suite/desired.ts';
 
 describe('a load balancer', () => {
-  it('is an address with tags, and a rule with VMs and a firewall rule for each port', async () => {
+  it('makes an address with tags, and a rule with VMs and a firewall rule for each port', async () => {
     const harness = await createBalancerHarness();
     harness.world.fake.takesUdp = true;
     const { observed } = await harness.settle({ ports: [port(80, 30_080), port(53, 30_053, { protocol: 'UDP' })] });
@@ -73,7 +73,7 @@ describe('a load balancer', () => {
     assert.equal(observed?.ingress[0]?.ipMode, 'Proxy');
   });
 
-  it('is sticky by a policy of each rule, which follows its annotation and goes with it', async () => {
+  it('makes a stickiness policy of each rule, which follows its annotation and goes with it', async () => {
     const harness = await createBalancerHarness();
     const { policies } = harness.world.fake;
     const ports = [port(80, 30_080), port(443, 30_443)];
@@ -150,7 +150,7 @@ describe('a load balancer', () => {
     assert.deepEqual(observed?.ingress, [{ ip: harness.address().ip, ipMode: 'VIP' }]);
   });
 
-  it('whose annotation cannot be read stays as it is, and names the value', async () => {
+  it('keeps a load balancer whose annotation cannot be read, and names the value', async () => {
     const harness = await createBalancerHarness();
     await harness.settle();
     const { calls, refusals } = await harness.settle({
@@ -223,7 +223,7 @@ describe('a load balancer', () => {
     assert.deepEqual([harness.rules().length, harness.world.fake.network.tags], [1, {}]);
   });
 
-  it('is not made, and no address is acquired, in a network whose offering has none', async () => {
+  it('refuses a network whose offering has no load balancing, and acquires no address', async () => {
     const harness = await createBalancerHarness();
     harness.world.fake.network.services = ['SourceNat', 'Dhcp'];
     await assert.rejects(
@@ -233,7 +233,7 @@ describe('a load balancer', () => {
     assert.deepEqual(harness.changes(), []);
   });
 
-  it('is not made for VMs in different networks', async () => {
+  it('refuses VMs in different networks', async () => {
     const harness = await createBalancerHarness();
     const { fake } = harness.world;
     [...fake.vms.values()][1]!.networks[0] = fake.addNetwork().id;

@@ -33,7 +33,7 @@ function classic({ world, owner, vms }: BalancerHarness, fields: Partial<FakeRul
 }
 
 describe('what the classic controller made', () => {
-  it('is taken over as it is, and gets its tags with the first change', async () => {
+  it('takes over a load balancer of the classic controller as it is, and tags it with the first change', async () => {
     const harness = await createBalancerHarness();
     const { address, rule } = classic(harness);
     const shown = { addresses: [address.ip] };
@@ -48,7 +48,7 @@ describe('what the classic controller made', () => {
     assert.deepEqual(harness.rules()[0], rule);
   });
 
-  it('has names by which the classic controller finds it again, also what was made here', async () => {
+  it('names rules so that the classic controller finds them again', async () => {
     const harness = await createBalancerHarness();
     harness.world.fake.takesUdp = true;
     await harness.settle({
@@ -67,14 +67,14 @@ describe('what the classic controller made', () => {
     ['rules named after another Service', { name: `a${'0'.repeat(31)}-tcp-80` }, undefined],
     ['rules with names of people', { name: 'web' }, undefined],
   ] as const)
-    it(`is left alone with ${what}`, async () => {
+    it(`leaves a load balancer of the classic controller alone with ${what}`, async () => {
       const harness = await createBalancerHarness();
       const { address } = classic(harness, spoil);
       await harness.adopt({ addresses: addresses ?? [address.ip] });
       assert.deepEqual([harness.changes(), address.tags], [[], {}]);
     });
 
-  it('and was changed here goes in the same way', async () => {
+  it('keeps an address that the Service names when its rules go, also after a change here', async () => {
     const harness = await createBalancerHarness();
     const { fake } = harness.world;
     const { address } = classic(harness, {}, '192.0.2.50');
@@ -104,7 +104,7 @@ describe('what the classic controller made', () => {
 });
 
 describe('the slots of a Service', () => {
-  it('are asked for without an effect on what is released', async () => {
+  it('releases the same, however often the slots of a Service were asked for', async () => {
     const harness = await createBalancerHarness();
     const { fake } = harness.world;
     const { address } = classic(harness, {}, '192.0.2.50');
@@ -129,7 +129,7 @@ describe('the slots of a Service', () => {
 });
 
 describe('an address that the Service names', () => {
-  it('after another one that was taken over leaves that one to the person who may have acquired it', async () => {
+  it('keeps an address that was taken over when the Service names another one', async () => {
     const harness = await createBalancerHarness();
     const { fake } = harness.world;
     const { address } = classic(harness, {}, '192.0.2.50');
@@ -139,7 +139,7 @@ describe('an address that the Service names', () => {
     assert.deepEqual([...fake.addresses.values()].map(({ ip }) => ip).sort(), ['192.0.2.50', '192.0.2.77']);
   });
 
-  it('and has no tags yet goes with the Service', async () => {
+  it('releases an address that has no tags yet with the Service', async () => {
     const harness = await createBalancerHarness();
     const { fake } = harness.world;
     const ask = { address: '192.0.2.77' };
@@ -150,7 +150,7 @@ describe('an address that the Service names', () => {
     assert.equal(fake.addresses.size, 0);
   });
 
-  it('is acquired where it is free, and goes with the Service', async () => {
+  it('acquires the free address that the Service names, and releases it with the Service', async () => {
     const harness = await createBalancerHarness();
     const { observed } = await harness.settle({ address: '192.0.2.77' });
     assert.equal(observed?.ingress[0]?.ip, '192.0.2.77');
@@ -158,7 +158,7 @@ describe('an address that the Service names', () => {
     assert.equal(harness.world.fake.addresses.size, 0);
   });
 
-  it('with consent is used and given back, with the rules of others on it', async () => {
+  it('uses an address with consent and gives it back, with the rules of others on it', async () => {
     const harness = await createBalancerHarness();
     const { world } = harness;
     const consent = `${world.cluster}/shop`;
@@ -179,7 +179,7 @@ describe('an address that the Service names', () => {
     assert.equal(world.fake.firewall.size, 0);
   });
 
-  it('of another Service is refused by name within the namespace', async () => {
+  it('refuses an address of another Service of the namespace, and names that Service', async () => {
     const harness = await createBalancerHarness();
     const tags = {
       'mooring.dev/cluster': harness.world.cluster,
@@ -195,7 +195,7 @@ describe('an address that the Service names', () => {
 });
 
 describe('what others made', () => {
-  it('on an address of ours stays, and the address with it', async () => {
+  it('keeps a rule that others made on an address of ours, and the address with it', async () => {
     const harness = await createBalancerHarness();
     await harness.settle();
     const { fake } = harness.world;
@@ -208,7 +208,7 @@ describe('what others made', () => {
     assert.deepEqual([harness.rules(), fake.addresses.get(id)?.tags], [[theirs], {}]);
   });
 
-  it('is no load balancer of ours, although an idle address would do', async () => {
+  it('acquires an address of its own, although an idle one of others would do', async () => {
     const harness = await createBalancerHarness();
     const idle = harness.world.fake.addAddress();
     await harness.restart();
@@ -309,7 +309,7 @@ describe('an answer to the acquisition that was lost', () => {
 });
 
 describe('an address that was released', () => {
-  it('is of others when they acquire it, although its id is the same', async () => {
+  it('leaves alone a released address that others acquire under the same id', async () => {
     const harness = await createBalancerHarness();
     const { fake } = harness.world;
     await harness.settle();
@@ -353,7 +353,7 @@ describe('an address that stays when its Service goes', () => {
       assert.deepEqual([world.fake.addresses.has(kept.id), next.rules(), next.openings()], [isLent, [], []]);
     });
 
-  it('is marked also when it was never tagged with the name of its Service', async () => {
+  it('marks a retained address also when it was never tagged with the name of its Service', async () => {
     const harness = await createBalancerHarness();
     await harness.settle();
     delete harness.address().tags['mooring.dev/service'];

@@ -58,7 +58,7 @@ async function found(work: ReturnType<ReturnType<typeof setUp>['find']>) {
   return credential;
 }
 describe('the credential', () => {
-  it('is looked for in the order of the auth libraries', async () => {
+  it('looks for the credential in the order of the auth libraries', async () => {
     const { fake, files, find, onVm } = setUp();
     const key = keyFile(fake, origin);
     assert.match(((await find({})) as { tried: string }).tried, /GOOGLE_APPLICATION_CREDENTIALS, the file of gcloud/);
@@ -76,7 +76,7 @@ describe('the credential', () => {
     assert.equal(own.from, 'credential-file (service_account)');
   });
 
-  it('of the VM is used where the file of gcloud cannot be read: nothing names that file', async () => {
+  it('uses the credential of the VM where the file of gcloud, which nothing names, cannot be read', async () => {
     const { find, onVm, unreadable } = setUp();
     onVm();
     unreadable.add('/root/.config/gcloud/application_default_credentials.json').add('/key.json');
@@ -84,13 +84,13 @@ describe('the credential', () => {
     await assert.rejects(find({ GOOGLE_APPLICATION_CREDENTIALS: '/key.json' }), /EACCES/);
   });
 
-  it('is refused where the file that is named is not there', async () => {
+  it('refuses a named credential file that is not there', async () => {
     const { find } = setUp();
     const expected = new CloudConfigError('gce: GOOGLE_APPLICATION_CREDENTIALS: /none.json: no such file');
     await assert.rejects(find({ GOOGLE_APPLICATION_CREDENTIALS: '/none.json' }), expected);
   });
 
-  it("is not that of something else at the metadata service's address", async () => {
+  it("takes no credential from something else at the metadata service's address", async () => {
     const { fake, find, onVm } = setUp();
     onVm();
     fake.fault = () => ({ status: 200, body: 'proj' });
@@ -109,7 +109,7 @@ describe('a token', () => {
     };
   };
 
-  it('of a service account comes for a signed assertion', async () => {
+  it('gets a token of a service account for a signed assertion', async () => {
     const { fake } = setUp();
     const world = setUp({ '/key.json': keyFile(fake, origin) });
     // The key of one fake is not that of the other.
@@ -122,7 +122,7 @@ describe('a token', () => {
     assert.deepEqual([world.fake.identity.isValid(token.value), token.lifeMs], [true, 3_600_000]);
   });
 
-  it('of a user comes for the refresh token', async () => {
+  it('gets a token of a user for the refresh token', async () => {
     const user = { type: 'authorized_user', client_id: 'id', client_secret: 'hush', refresh_token: '1//refresh' };
     const { fake, read } = await byFile({ ...user, token_uri: `${origin}/token` });
     assert.ok(fake.identity.isValid((await read()).value));
@@ -141,12 +141,12 @@ describe('a token', () => {
       {},
     ],
   ] as const)
-    it(`of another issuer is exchanged, from ${what}`, async () => {
+    it(`exchanges the token of another issuer, from ${what}`, async () => {
       const { fake, read } = await byFile({ ...federated, credential_source: credentialSource }, more);
       assert.ok(fake.identity.isValid((await read()).value));
     });
 
-  it('of another issuer is read again for each exchange, and serves to impersonate', async () => {
+  it('reads the token of another issuer again for each exchange, and impersonates with it', async () => {
     const content = {
       ...federated,
       credential_source: { file: '/var/token' },
@@ -163,7 +163,7 @@ describe('a token', () => {
     assert.equal(JSON.parse(sent.text).lifetime, '1800s');
   });
 
-  it('of the VM comes from the metadata service, and there is none without a service account', async () => {
+  it('gets a token of the VM from the metadata service, and none without a service account', async () => {
     const { fake, find, onVm } = setUp();
     onVm();
     const { tokens } = await found(find({}));
@@ -173,7 +173,7 @@ describe('a token', () => {
     assert.deepEqual([kind, /has it a service account/.test(message)], ['Unauthorized', true]);
   });
 
-  it("of token-url is asked for with the VM's own token, as by the classic controller", async () => {
+  it('gets a token from token-url on a VM, as the classic controller does', async () => {
     const { fake, find, calls, onVm } = setUp();
     onVm();
     const conf = `[global]\ntoken-url = ${origin}/alt-token\ntoken-body = "{}"`;
@@ -190,7 +190,7 @@ describe('a token', () => {
     [429, 'Throttled'],
     [503, 'Unavailable'],
   ] as const)
-    it(`that is refused with ${status} is ${kind}`, async () => {
+    it(`takes the refusal of a token with ${status} for ${kind}`, async () => {
       const { fake } = setUp();
       const world = setUp({ '/key.json': keyFile(fake, origin) });
       world.fake.fault = () => ({ status, body: 'no' });
@@ -206,7 +206,7 @@ describe('a token', () => {
     assert.equal((await tokens()).lifeMs, 3_599_000);
   });
 
-  it('is not shown where the rest of the answer cannot be read', async () => {
+  it('shows no token where the rest of the answer cannot be read', async () => {
     const { fake } = setUp();
     const world = setUp({ '/key.json': keyFile(fake, origin) });
     const { tokens } = await found(world.find({ GOOGLE_APPLICATION_CREDENTIALS: '/key.json' }));
@@ -281,7 +281,7 @@ describe('a credential file', () => {
     ],
   ];
   for (const [what, content, expected] of cases)
-    it(`with ${what} is refused, and no value of it is shown`, async () => {
+    it(`refuses a credential file with ${what}, and shows no value of it`, async () => {
       const message = await refused(content);
       assert.match(message, expected);
       assert.doesNotMatch(message, /hush/);
