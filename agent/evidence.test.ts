@@ -44,7 +44,7 @@ describe('the evidence that an agent keeps', () => {
     return { clock, registry, asked, state, keeper };
   }
 
-  it('is read when a challenge comes, goes into the next report, and is gone once that is answered', async () => {
+  it('sends the evidence in every report after a challenge until one is answered', async () => {
     const { keeper, state } = setUp();
     assert.deepEqual(keeper.take(), {});
     keeper.answered(answer({ challenge }));
@@ -56,7 +56,7 @@ describe('the evidence that an agent keeps', () => {
     assert.deepEqual(keeper.take(), {});
   });
 
-  it('stays when it came while a report without it was in progress', async () => {
+  it('keeps evidence that came while a report without it was in progress', async () => {
     const { keeper } = setUp();
     keeper.answered(answer({ challenge }));
     keeper.take();
@@ -65,7 +65,7 @@ describe('the evidence that an agent keeps', () => {
     assert.equal(keeper.take().evidence?.document, challenge);
   });
 
-  it('is not read for what is no challenge, nor twice at once', async () => {
+  it('ignores a malformed challenge, and reads evidence once for a repeated one', async () => {
     const { keeper, asked } = setUp(() => new Promise(() => {}));
     for (const wrong of ['', 'short', `${challenge}&format=x`, `${challenge.slice(1)}/`]) {
       keeper.answered(answer({ challenge: wrong }));
@@ -94,7 +94,7 @@ describe('the evidence that an agent keeps', () => {
     assert.deepEqual([evidence?.document, error], [challenge, undefined]);
   });
 
-  it('is given up after ten seconds, and when it would not fit into a report', async () => {
+  it('gives up evidence after ten seconds, and when it is too large for a report', async () => {
     const { keeper, clock } = setUp(
       (_, signal) => new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
     );

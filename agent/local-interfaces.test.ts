@@ -37,7 +37,7 @@ test("keeps the machine's own interfaces and drops those of pods", () => {
   ]);
 });
 
-test("on Windows keeps the machine's own interface, behind a virtual switch too, and drops those of pods", () => {
+test("keeps the machine's own interfaces on Windows, behind a virtual switch too, and drops those of pods", () => {
   const found = readLocalInterfaces(() => ({
     'Loopback Pseudo-Interface 1': [entry('127.0.0.1', '00:00:00:00:00:00', true)],
     'vEthernet (Ethernet 2)': [entry('10.0.0.7'), entry('fe80::1%5')],

@@ -124,7 +124,7 @@ test('a hint does not shorten a pause that the service asks for', async (context
   assert.deepEqual(reads, [0, 40_000]);
 });
 
-test('before the first success there is no instance, and the failure is reported', async (context) => {
+test('shows no instance before the first success, and reports the failure', async (context) => {
   const { clock, observer, changes } = start(context, {}, async () => Promise.reject(outage));
   await clock.advance(0);
   assert.equal(observer.current().instance, undefined);

@@ -93,7 +93,7 @@ test('SIGTERM ends the agent before a silent controller has used up the time of 
   assert.ok(tookMs < attemptTimeoutMs, `took ${tookMs} ms`);
 });
 
-test('without a CA the agent is alive, not ready, and says what it waits for', async (context) => {
+test('keeps the agent alive but not ready without a CA, and says what it waits for', async (context) => {
   const { agent, health, controller, folder } = await running(context, () => ({ status: 200, body: acceptedAnswer }), [
     '--ca-file=/nonexistent/ca.crt',
   ]);
@@ -147,7 +147,7 @@ test('provider-id can print arguments for the kubelet', async () => {
   );
 });
 
-test('in doubt provider-id prints nothing on stdout, the reason on stderr, and exits 1', async (context) => {
+test('provider-id in doubt prints nothing on stdout, the reason on stderr, and exits 1', async (context) => {
   const folder = await folderOf(context);
   await mkdir(join(folder, 'sys/class/dmi/id'), { recursive: true });
   await writeFile(join(folder, 'sys/class/dmi/id/sys_vendor'), 'QEMU\n');

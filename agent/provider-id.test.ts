@@ -50,7 +50,7 @@ test('waits as long as the service asks', async () => {
   assert.deepEqual(reads, [0, 7000]);
 });
 
-test('does not retry permanent failures', async () => {
+test('gives up at the first permanent failure', async () => {
   const { reads, reading } = start([failure('Invalid')]);
   await assert.rejects(reading, { kind: 'Invalid' });
   assert.equal(reads.length, 1);

@@ -17,7 +17,7 @@ const instance: Instance = {
 const healthy: Observation = { instance, notices: [], metadata: { ok: true, ageSeconds: 0, failures: 0 } };
 const moment = { sequence: 4, nowMs: Date.parse('2026-01-01T00:00:00Z'), leaving: false };
 
-test('has the sender, the time and the instance, and omits unknown fields', () => {
+test('composes a report of the sender, the time and the instance, without unknown fields', () => {
   assert.deepEqual(composeReport(identity, healthy, moment), {
     version: 1,
     agentVersion: '0.1.0',
@@ -37,7 +37,7 @@ test('has the sender, the time and the instance, and omits unknown fields', () =
   });
 });
 
-test('has no instance before the first read, but the reason', () => {
+test('reports the error, cut to 300 characters, in place of an instance before the first read', () => {
   const metadata = { ok: false, ageSeconds: 0, failures: 2, error: 'x'.repeat(1000) };
   const report = composeReport(identity, { notices: [], metadata }, { ...moment, leaving: true });
   assert.equal('instance' in report, false);

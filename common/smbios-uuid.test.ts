@@ -10,7 +10,7 @@ test('converts the form of the guest into that of vCenter, and back', () => {
   assert.equal(swapped(vcenter), guest);
 });
 
-test('is its own inverse, and leaves the last two groups', () => {
+test('restores a UUID that is swapped twice, and leaves the last two groups', () => {
   fc.assert(
     fc.property(fc.uuid(), (uuid) => {
       assert.equal(swapped(swapped(uuid)), uuid);

@@ -31,11 +31,11 @@ describe('visible text', () => {
     });
   }
 
-  it('does not change visible characters', () => {
+  it('keeps visible characters unchanged', () => {
     for (const text of ['Zürich 1', '日本 🙂', 'a\\b "c" {d}', '']) assert.equal(visibleText(text), text);
   });
 
-  it('has no invisible character, keeps to its length and is unchanged when repeated', () => {
+  it('contains no invisible character, keeps to its length and changes nothing when repeated', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 60 }), fc.integer({ min: 1, max: 40 }), (text, length) => {
         const line = visibleLine(text, length);

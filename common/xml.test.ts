@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { childOf, childrenOf, childText, escapeXml, parseXml } from './xml.ts';
 
 describe('XML', () => {
-  it('is read as a tree of names without prefixes, with attributes as written', () => {
+  it('reads XML as a tree of names without prefixes, with attributes as written', () => {
     const root = parseXml(
       `<?xml version="1.0"?><s:Envelope xmlns:s="urn:s">
         <s:Body><a type="VM">vm-1</a><a/><b>x &amp; <c>y</c></b></s:Body></s:Envelope>`,
@@ -23,7 +23,7 @@ describe('XML', () => {
     assert.equal(childText(childOf(body, 'b'), 'nothing'), undefined);
   });
 
-  it('is refused when it is cut, malformed or has custom entities', () => {
+  it('refuses XML that is cut, malformed or has custom entities', () => {
     const whole = '<a><b>text</b></a>';
     for (let length = 0; length < whole.length; length += 1) assert.throws(() => parseXml(whole.slice(0, length)));
     assert.throws(() => parseXml('<html><br></html>'));

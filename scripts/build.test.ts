@@ -167,7 +167,7 @@ describe('the build', () => {
     }
   });
 
-  test('is of ASCII alone: one letter beyond Latin-1 doubles what V8 keeps of the text', async () => {
+  test('contains ASCII alone: one letter beyond Latin-1 doubles what V8 keeps of the text', async () => {
     for (const name of built.keys()) {
       const found = /.{0,40}[^\p{ASCII}].{0,40}/u.exec(await readFile(join(folder, name), 'utf8'))?.[0];
       assert.equal(found, undefined, name);
@@ -181,7 +181,7 @@ describe('the build', () => {
     }
   });
 
-  test('of client-node the controller holds KubeConfig and none of the generated clients', () => {
+  test('bundles none of the generated clients of client-node with the controller', () => {
     const unwanted = inputs('controller.cjs').filter((path) =>
       /client-node\/dist\/gen\/|node_modules\/(undici|ws)\//.test(path),
     );
@@ -247,7 +247,7 @@ describe('the build', () => {
     }
   });
 
-  test('without the file of the cloud it was asked for, the controller says what is missing', async () => {
+  test('names the missing file when the controller is asked for a cloud that is not beside it', async () => {
     const alone = await mkdtemp(join(tmpdir(), 'mooring-alone-'));
     try {
       for (const file of ['controller.cjs', 'contract.cjs']) await copyFile(join(folder, file), join(alone, file));

@@ -47,15 +47,15 @@ async function runOf(...items: readonly string[]): Promise<{ summary: string[]; 
 }
 
 describe('a step of .ci/run', () => {
-  test('is ok when its command is', async () => {
+  test('reports ok for a step whose command passes', async () => {
     assert.deepEqual(await summaryOf('3 passed, 0 failed'), ['ok      the page (N s)']);
   });
 
-  test('is skipped and not ok when it tried nothing', async () => {
+  test('reports a step that tried nothing as skipped, and not as ok', async () => {
     assert.deepEqual(await summaryOf('SKIPPED: no browser\n0 passed, 0 failed'), ['SKIPPED the page: no browser']);
   });
 
-  test('is ok and names each part that was left out', async () => {
+  test('reports ok, and names each part that was left out', async () => {
     assert.deepEqual(await summaryOf('SKIPPED: no a/b\nSKIPPED: no c\n3 passed, 0 failed'), [
       'SKIPPED the page: no a/b',
       'SKIPPED the page: no c',

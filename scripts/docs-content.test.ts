@@ -92,7 +92,7 @@ describe('the pages', async () => {
   const pages = await readPages();
   const prose = pages.filter(({ path }) => /^docs\/(guides|explanation)\//.test(path));
 
-  test('say of each cloud without controller support that it is report-only', () => {
+  test('says of each cloud without controller support that it is report-only', () => {
     const without = [...providerIdCodecs.keys()].filter((cloud) => !cloudModules.has(cloud));
     assert.ok(without.length > 0);
     for (const cloud of without) {
@@ -101,7 +101,7 @@ describe('the pages', async () => {
     }
   });
 
-  test('have the annotations of every cloud that has load balancers', async () => {
+  test('documents the annotations of every cloud that has load balancers', async () => {
     const clouds = await readdir(join(root, 'controller/clouds'), { recursive: true });
     const page = pages.find(({ path }) => path === 'docs/reference/service-annotations.md');
     let seen = 0;
@@ -127,7 +127,7 @@ describe('the pages', async () => {
     }
   });
 
-  test('name files of the repository that are there', async () => {
+  test('names files of the repository that are there', async () => {
     for (const { path, text } of pages) {
       for (const [, file = ''] of text.matchAll(
         /`((?:agent|bench|common|controller|deploy|docs|scripts|test)\/[\w./-]+)`/g,
@@ -137,7 +137,7 @@ describe('the pages', async () => {
     }
   });
 
-  test('name in each row of the interface files of the folder before them', async () => {
+  test('names in each row of the interface files of the folder before them', async () => {
     const page = pages.find(({ path }) => path === 'docs/reference/cloud-provider-interface.md');
     let seen = 0;
     for (const line of (page?.text ?? '').split('\n')) {
@@ -152,7 +152,7 @@ describe('the pages', async () => {
     assert.ok(seen > 10, `only ${seen} names were found`);
   });
 
-  test('show commands that the programs take', () => {
+  test('shows commands that the programs take', () => {
     let seen = 0;
     for (const { path, text } of pages) {
       for (const { line, program, command, args } of commandLines(text)) {
@@ -167,7 +167,7 @@ describe('the pages', async () => {
     assert.ok(seen > 10, `only ${seen} commands were found`);
   });
 
-  test('name commands and flags in their prose that the programs have', () => {
+  test('names commands and flags in prose that the programs have', () => {
     let seen = 0;
     for (const { path, text } of pages) {
       for (const line of inlineCommands(text, ourCommand)) {
@@ -190,7 +190,7 @@ describe('the pages', async () => {
     assert.ok(seen > 40, `only ${seen} were found`);
   });
 
-  test('name files that exist in the reasons why commands are not run', async () => {
+  test('names files that exist in the reasons why commands are not run', async () => {
     const reasons = pages.flatMap(({ path, text }) =>
       [...text.matchAll(/<!-- not run: (.+) -->/g)].map(([, why = '']) => ({ path, why })),
     );
@@ -205,7 +205,7 @@ describe('the pages', async () => {
         assert.match(steps, new RegExp(`^ *(?:later )?step '${step}`, 'm'), `${path}: the step ${step}`);
   });
 
-  test('name reasons, refusals and kinds of failure that exist', () => {
+  test('names reasons, refusals and kinds of failure that exist', () => {
     const known = new Set<string>([
       ...[
         initializedReasons,
@@ -236,7 +236,7 @@ describe('the pages', async () => {
         assert.ok(known.has(word), `${path} names ${word}`);
   });
 
-  test('name metrics that exist', () => {
+  test('names metrics that exist', () => {
     const known = new Set<string>(
       [
         agentMetrics,

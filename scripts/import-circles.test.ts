@@ -28,18 +28,18 @@ function importsOf(folders: readonly string[]): Map<string, readonly string[]> {
 describe('imports', () => {
   const inCircles = circlesOf(importsOf(['agent', 'common', 'controller', 'test', 'bench', 'scripts']));
 
-  it('make no circle that is not known', () => {
+  it('finds no circle that is not known', () => {
     const fresh = inCircles.filter((circle) => circle.some((file) => !known.includes(file)));
     assert.deepEqual(fresh, []);
   });
 
-  it('still make every circle that is known', () => {
+  it('finds every circle that is known', () => {
     const files = new Set(inCircles.flat());
     const gone = known.filter((file) => !files.has(file));
     assert.deepEqual(gone, [], 'take these out of the list');
   });
 
-  it('of a cloud lead to no other cloud', () => {
+  it('a cloud imports no other cloud', () => {
     const cloudOf = (file: string) => /^controller\/clouds\/([^/]+)\//.exec(file)?.[1];
     const others = [...importsOf(['controller/clouds'])].flatMap(([file, targets]) => {
       if (cloudOf(file) === undefined || file.endsWith('.test.ts')) return [];
@@ -49,7 +49,7 @@ describe('imports', () => {
     assert.deepEqual(others, []);
   });
 
-  it('make a circle where two files import each other, directly or by others', () => {
+  it('finds a circle where two files import each other, directly or by others', () => {
     const imports = new Map([
       ['a', ['b', 'elsewhere']],
       ['b', ['c']],

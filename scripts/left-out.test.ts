@@ -85,7 +85,7 @@ describe('a kubeconfig read by the bundle', () => {
     },
   };
   for (const [name, user] of Object.entries(users)) {
-    test(`with ${name} gives what it gives unbundled`, async () => {
+    test(`reads a kubeconfig with ${name} as it does unbundled`, async () => {
       const options = {
         kubeconfig: await kubeconfig(user, {
           'certificate-authority-data': 'Q0EgUEVN',
@@ -98,7 +98,7 @@ describe('a kubeconfig read by the bundle', () => {
     });
   }
 
-  test('of a Pod gives what it gives unbundled', async () => {
+  test('reads the connection of a Pod as it does unbundled', async () => {
     const account = join(folder, 'var/run/secrets/kubernetes.io/serviceaccount');
     await mkdir(account, { recursive: true });
     await writeFile(join(account, 'token'), 'of the Pod');
@@ -112,7 +112,7 @@ describe('a kubeconfig read by the bundle', () => {
     assert.equal(found.credentials.headers['authorization'], 'Bearer of the Pod');
   });
 
-  test('with an identity provider whose token is still good needs nothing of it', async () => {
+  test('takes a token that is still good without a call to its identity provider', async () => {
     const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
     const token = [part({ alg: 'none' }), part({ exp: 4_102_444_800 }), 'signature'].join('.');
     const config = { 'idp-issuer-url': 'https://issuer.example', 'client-id': 'id', 'id-token': token };

@@ -144,7 +144,7 @@ test('an IPv6-only instance has its first IPv6 address as internal one', async (
   ]);
 });
 
-test('of several domains in the host name the first counts', async (context) => {
+test('takes the first of several domains in the host name', async (context) => {
   const paths = { ...tree, [`${meta}local-hostname`]: 'ip-10-20-0-7.corp.example ip-10-20-0-7.lab.example' };
   const { source } = await openBeside(context, aws, imds(paths));
   const names = (await source.read(never)).addresses.filter(({ type }) => type === 'InternalDNS');

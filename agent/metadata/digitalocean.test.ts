@@ -36,7 +36,7 @@ test('reads the droplet and its own addresses', async (context) => {
   });
 });
 
-test('a droplet outside every VPC, and one without public network', async (context) => {
+test('reads a droplet outside every VPC, and one without public network', async (context) => {
   for (const [gone, expected] of [
     ['private', ['Hostname', 'ExternalIP', 'ExternalIP']],
     ['public', ['Hostname', 'InternalIP']],

@@ -15,7 +15,7 @@ describe('the size of a JSON text', () => {
     ['["\\"{[,"]', 2, 1],
     ['"\\', 1, 0],
   ] as const) {
-    it(`of ${text} is ${elements} elements, ${depth} deep`, () =>
+    it(`counts ${elements} elements, ${depth} deep, in ${text}`, () =>
       assert.deepEqual(jsonSizeOf(text), { elements, depth }));
   }
 

@@ -48,7 +48,7 @@ test('reads the instance and its primary VNIC', async (context) => {
   });
 });
 
-test('an IPv6-only VNIC, and one without IPv6', async (context) => {
+test('reads an IPv6-only VNIC, and one without IPv6', async (context) => {
   const [primary] = JSON.parse(tree[vnicsPath]!);
   for (const [changes, expected] of [
     [{ privateIp: undefined }, ['2603:c020:400d:5d7e::7']],

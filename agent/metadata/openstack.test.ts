@@ -112,13 +112,13 @@ test('an IPv6-only server has IPv6 addresses alone', async (context) => {
   );
 });
 
-test('without network_data.json the EC2 tree has the only address', async (context) => {
+test('takes the only address from the EC2 tree without network_data.json', async (context) => {
   const { source } = await openBeside(context, openstack, treeAnswer(without('network_data.json')));
   const internal = (await source.read(never)).addresses.filter(({ type }) => type === 'InternalIP');
   assert.deepEqual(internal, [{ type: 'InternalIP', address: '10.30.0.7' }]);
 });
 
-test('without the EC2 tree, type and floating address are unknown, and all else is read', async (context) => {
+test('leaves the type unknown without the EC2 tree, and reads the providerID', async (context) => {
   const { source } = await openBeside(
     context,
     openstack,

@@ -243,7 +243,7 @@ test('a wait fails as a read does, ends with its signal, and never loops without
   await assert.rejects(hasty.waitForChange(never), { kind: 'Invalid', message: /ended at once without a change/ });
 });
 
-test('only the firmware of a simulated machine is recognised', () => {
+test('recognises only the firmware of a simulated machine', () => {
   assert.equal(simulated.detect({ sysVendor: 'Mooring Simulated Cloud' }), true);
   assert.equal(simulated.detect({ sysVendor: 'QEMU' }), false);
   assert.equal(simulated.detect({}), false);

@@ -43,7 +43,7 @@ test('a refusal is an answer: no other endpoint is tried', async (context) => {
   assert.equal(other.requests.length, 0);
 });
 
-test('when none can be reached the error names them all', async () => {
+test('names every endpoint in the error when none can be reached', async () => {
   const [first, second] = [await deadUrl(), await deadUrl()];
   const error = await failureOf(sessionOf([first, second]).get('/x', never));
   assert.equal(error.kind, 'Unavailable');

@@ -24,7 +24,7 @@ test('a UUID whose bits are all alike is none', () => {
     assert.equal(readSmbios(smbiosTable({ product_uuid: uuid.replaceAll(/[0-9a-f]/g, digit) })).productUuid, undefined);
 });
 
-test('of several structures of a type the first counts', () => {
+test('takes the first of several structures of a type', () => {
   const [one, two] = [smbiosTable({ sys_vendor: 'first' }), smbiosTable({ sys_vendor: 'second' })];
   // Without the structure that ends the table.
   const both = Buffer.concat([one.subarray(0, -6), two.subarray(8)]);

@@ -5,7 +5,7 @@ import { createLog, type LogFormat } from './log.ts';
 
 describe('a log line', () => {
   for (const format of ['json', 'text'] satisfies LogFormat[]) {
-    it(`as ${format} shows control and bidirectional characters by their code points, in every position`, () => {
+    it(`shows control and bidirectional characters as ${format} by their code points, in every position`, () => {
       const lines: string[] = [];
       const log = createLog({ clock: fakeClock(), level: 'info', format, write: (line) => lines.push(line) });
       const odd = 'a\nb\u001b[2J\u202e\u200b\u2028\u009b\u007f';

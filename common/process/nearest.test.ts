@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { nearest, suggestion } from './nearest.ts';
 
-test('only words that are near are proposed', () => {
+test('proposes only words that are near', () => {
   const commands = ['run', 'plan', 'explain', 'status', 'check'];
   assert.deepEqual(nearest('statsu', commands), ['status']);
   assert.deepEqual(nearest('explian', commands), ['explain']);

@@ -10,7 +10,7 @@ import { createHttp } from './http.ts';
 import { connectPinned } from './pinned-tls.ts';
 
 describe('a pinned certificate', () => {
-  it('is sufficient alone, and a server with another one gets nothing of the request', async () => {
+  it('trusts a pinned certificate alone, and sends nothing of a request to a server with another one', async () => {
     const ca = await testCa();
     const { certPem, keyPem } = await ca.issue({ dnsNames: ['elsewhere'] });
     const { certPem: validPem, keyPem: validKey } = await ca.issue({ ips: ['127.0.0.1'] });
@@ -50,7 +50,7 @@ describe('a pinned certificate', () => {
     for (const server of [odd, valid]) await new Promise((resolve) => server.close(resolve));
   });
 
-  it('is waited for 30 s', async () => {
+  it('gives up a TLS handshake after 30 s', async () => {
     const server = createSilentServer((socket) => socket.on('error', () => {}).resume());
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const { port } = server.address() as AddressInfo;

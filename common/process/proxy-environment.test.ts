@@ -14,14 +14,14 @@ const chosen = (url: string, noProxy = '') =>
   readProxies({ HTTPS_PROXY: tls, http_proxy: plain, NO_PROXY: noProxy })(new URL(url));
 
 describe('the proxies of the environment', () => {
-  it('are chosen by the scheme of the target', () => {
+  it('chooses the proxy by the scheme of the target', () => {
     assert.equal(chosen('https://api.example.com/v1'), tls);
     assert.equal(chosen('http://api.example.com/v1'), plain);
     assert.equal(readProxies({})(new URL('https://api.example.com')), undefined);
     assert.equal(readProxies({ HTTPS_PROXY: 'proxy:3128' })(new URL('https://a.test')), 'http://proxy:3128/');
   });
 
-  it('are never asked for this machine and its metadata services', () => {
+  it('uses no proxy for this machine and its metadata services', () => {
     for (const host of [
       'localhost',
       '127.0.0.1',
@@ -52,12 +52,12 @@ describe('the proxies of the environment', () => {
     [' a.test , ,b.test', ['https://a.test', 'https://b.test'], ['https://c.test']],
     ['A.Test', ['https://a.TEST'], []],
   ] as const)
-    it(`leave out what NO_PROXY=${entry} names`, () => {
+    it(`leaves out a proxy for what NO_PROXY=${entry} names`, () => {
       for (const url of outside) assert.equal(chosen(url, entry), undefined, url);
       for (const url of inside) assert.equal(chosen(url, entry), tls, url);
     });
 
-  it('are told to an agent that chooses by itself, with the subdomains that NO_PROXY means', () => {
+  it('passes the proxies to an agent that chooses by itself, with the subdomains that NO_PROXY means', () => {
     assert.equal(agentEnvironment({ NO_PROXY: 'a.test' }), undefined);
     const { NO_PROXY = '', ...proxies } = agentEnvironment({ HTTPS_PROXY: tls, NO_PROXY: 'a.test,10.0.0.1' }) ?? {};
     assert.deepEqual(proxies, { HTTPS_PROXY: tls });
@@ -65,7 +65,7 @@ describe('the proxies of the environment', () => {
       assert.ok(NO_PROXY.split(',').includes(entry), entry);
   });
 
-  it('are refused by the name of the variable, and without the password, where they are none', () => {
+  it('refuses a proxy URL by the name of its variable, and hides the password', () => {
     for (const value of ['socks5://user:secret@proxy:1080', 'http://user:secret@', 'http://a b', 'ftp://proxy'])
       assert.throws(
         () => readProxies({ HTTPS_PROXY: value }),
@@ -81,7 +81,7 @@ describe('requests through a proxy', () => {
     for (const close of closing) close();
   });
 
-  it('reach a server whose name only the proxy knows, and check its certificate', async () => {
+  it('reaches a server whose name only the proxy knows, and checks its certificate', async () => {
     const ca = await testCa();
     const { certPem: cert, keyPem: key } = await ca.issue({ dnsNames: ['api.test'] });
     const answer: RequestListener = (request, response) => void response.end(`good ${request.url}`);
@@ -109,7 +109,7 @@ describe('requests through a proxy', () => {
     await assert.rejects(doubting.http({ url: 'https://api.test', timeoutMs: 5000 }), /certificate/);
   });
 
-  it('fail without the password in the message where the proxy does not answer', async () => {
+  it('fails without the password in the message where the proxy does not answer', async () => {
     const proxyFor = readProxies({ HTTPS_PROXY: 'http://user:secret@127.0.0.1:1' });
     const { http, close } = createHttp({ clock: systemClock(), proxyFor });
     closing.push(close);

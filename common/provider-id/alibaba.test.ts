@@ -9,7 +9,7 @@ test('region and id, with or without a scheme', () => {
   assert.equal(alibaba.print(parts), 'cn-hangzhou.i-bp15xyzabc0123456789');
 });
 
-test('does not accept providerIDs of other clouds without a scheme', () => {
+test('refuses providerIDs of other clouds, and an instance id without a region', () => {
   for (const text of [
     'i-0aa11bb22cc33dd44',
     '5c1d9d1e-1111-4222-8333-944444444444',

@@ -11,7 +11,7 @@ for (const [cloud, one, other, same] of [
   ['aws', 'i-1', 'i-2', false],
   ['unheard-of', 'A', 'a', false],
 ] as const) {
-  test(`${cloud}: ${one} ${same ? 'is' : 'is not'} ${other}`, () => {
+  test(`takes ${one} and ${other} of ${cloud} for ${same ? 'one id' : 'two ids'}`, () => {
     assert.equal(comparableId({ cloud, id: one }) === comparableId({ cloud, id: other }), same);
   });
 }
