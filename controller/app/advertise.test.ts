@@ -23,7 +23,7 @@ test('advertises the address of the default route with the lowest metric', () =>
   assert.equal(defaultRouteAddress({ routes, interfaces }), '10.0.0.5');
 });
 
-test('without a default route takes the first outward address, IPv4 before IPv6, never a link-local one', () => {
+test('takes the first outward address without a default route, IPv4 before IPv6, never a link-local one', () => {
   const interfaces = {
     lo: [ip('127.0.0.1', 'IPv4', true)],
     eth0: [ip('fe80::1', 'IPv6'), ip('2001:db8::5', 'IPv6')],

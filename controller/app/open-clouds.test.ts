@@ -51,7 +51,7 @@ describe('the clouds of the command line', () => {
   }
   const scopesOf = (set: CloudSet) => set.current().map(({ scope }) => scope);
 
-  it('have the account that the cloud reports, and the scopes that older versions recorded', async () => {
+  it('shows the account that the cloud reports, and the scopes that older versions recorded', async () => {
     const set = await open(conf(password));
     const [cloud] = set.current();
     assert.equal(cloud?.scope, `${new URL(fake.authUrl).host}/p1/RegionOne`);
@@ -66,7 +66,7 @@ describe('the clouds of the command line', () => {
     assert.equal(said.length, 1);
   });
 
-  it('is report-only while the account is unknown, retries with back-off, and serves afterwards', async () => {
+  it('keeps a cloud report-only while its account is unknown, retries with back-off, and then serves', async () => {
     fake.fault = (_, response) => answerText(response, 503, 'later');
     const set = await open(conf(password));
     assert.deepEqual(scopesOf(set), ['report:openstack']);
@@ -81,7 +81,7 @@ describe('the clouds of the command line', () => {
     assert.equal(set.current()[0]?.unidentified, undefined);
   });
 
-  it('are opened again with the current configuration file', async () => {
+  it('opens the clouds again with the current configuration file', async () => {
     const set = await open(conf('wrong'));
     assert.notEqual(set.current()[0]?.unidentified, undefined);
     file = conf(password);
@@ -89,7 +89,7 @@ describe('the clouds of the command line', () => {
     assert.equal(set.current()[0]?.account, 'p1');
   });
 
-  it('are refused when two turn out to reach the same scope, at the start or later', async () => {
+  it('refuses two clouds that turn out to reach the same scope, at the start or later', async () => {
     await assert.rejects(open(conf(password), conf(password)), CloudConfigError);
     fake.fault = (_, response) => answerText(response, 503, 'later');
     const set = await open(conf(password), conf(password));
@@ -98,7 +98,7 @@ describe('the clouds of the command line', () => {
     await assert.rejects(advanceDuring(clock, known, 250), CloudConfigError);
   });
 
-  it('are waited for until the signal aborts', async () => {
+  it('ends the wait for unknown clouds when the signal aborts', async () => {
     const set = await open(conf(password));
     const stopping = new AbortController();
     const known = set.untilKnown(stopping.signal);

@@ -17,30 +17,30 @@ function rightsFor(...controllers: readonly string[]): string[] {
 }
 
 describe('the rights of the controller', () => {
-  it('include the deletion of Nodes with the lifecycle loop alone', () => {
+  it('grants the deletion of Nodes with the lifecycle loop alone', () => {
     assert.ok(rightsFor('*').includes('delete nodes'));
     assert.ok(rightsFor('cloud-node-lifecycle').includes('delete nodes'));
     assert.ok(!rightsFor('*', '-cloud-node-lifecycle').includes('delete nodes'));
   });
 
-  it('include the records of routes with the route loop alone', () => {
+  it('grants the records of routes with the route loop alone', () => {
     assert.ok(rightsFor('*').includes('patch configmaps/mooring-routes'));
     assert.ok(!rightsFor('*', '-route').includes('patch configmaps/mooring-routes'));
   });
 
-  it('include Services with the service loop alone', () => {
+  it('grants Services with the service loop alone', () => {
     assert.ok(rightsFor('service').includes('patch services/status'));
     assert.ok(!rightsFor('cloud-node').some((right) => right.includes('services')));
   });
 
-  it('include the Lease that is named in place of the usual one', () => {
+  it('grants the Lease that is named in place of the usual one', () => {
     const leases = permissionsFor(parsed('cloud-node'), 'site', { namespace: 'apart', name: 'own' })
       .filter(({ why }) => why === 'election')
       .map(({ namespace, name }) => `${namespace}/${name}`);
     assert.deepEqual(leases, ['apart/own']);
   });
 
-  it('include the election and the pause key for every loop', () => {
+  it('grants the election and the pause key for every loop', () => {
     for (const loop of ['cloud-node', 'cloud-node-lifecycle', 'service', 'route', 'nodeipam'])
       for (const right of ['update leases/cloud-controller-manager', 'watch configmaps/mooring-ca'])
         assert.ok(rightsFor(loop).includes(right), `${loop}: ${right}`);

@@ -33,19 +33,19 @@ function refusal(clouds: readonly ConfiguredCloud[], tags: Readonly<Record<strin
 }
 
 describe('the start of a run that tags instances', () => {
-  it('is refused where no cloud can tag, by the names of the clouds', () => {
+  it('refuses to start where no cloud can tag, and names the clouds', () => {
     assert.equal(
       refusal([cloud('gce'), cloud('gce'), cloud('nocloud')], { a: 'b' }),
       '--controllers: "tagging", expected a --cloud-provider whose instances can be tagged, not gce, nocloud',
     );
   });
 
-  it('is not refused where one can, or may turn out to', () => {
+  it('starts where one cloud can tag, or may turn out to', () => {
     assert.equal(refusal([cloud('gce'), aws], { a: 'b' }), undefined);
     assert.equal(refusal([cloud('aws', { unidentified: { why: 'no answer' } })], { a: 'b' }), undefined);
   });
 
-  it('is refused for a tag that the cloud does not take, with what it takes', () => {
+  it('refuses a tag that the cloud does not take, and says what it takes', () => {
     assert.equal(
       refusal([aws], { team: 'a', 'aws:x': '1' }),
       '--tags: "aws:x=1", expected a key that does not begin with aws:, which AWS keeps for itself (aws)',

@@ -126,7 +126,7 @@ describe('the guard around a cloud of a module', () => {
     assert.equal(guarded({ accepts: () => false }).accepts('example://a'), false);
   });
 
-  it('has the name of the flag, whatever the module says', () => assert.equal(guarded({}).name, 'example'));
+  it('names the cloud as the flag does, whatever the module says', () => assert.equal(guarded({}).name, 'example'));
 
   it('fails with a CloudError where the account is not told, or cannot be kept', async () => {
     assert.deepEqual(await guarded({}).identify(), { scope: 'api.test/1', account: '1', formerScopes: undefined });
@@ -152,7 +152,7 @@ describe('the guard around a cloud of a module', () => {
     await assert.rejects(guarded({ check: async () => [{ ok: 'yes' }] }).check(), isCloudError);
   });
 
-  it('does not let the end of the process fail with the module', () => {
+  it('ignores an error of the module on close', () => {
     const close = () => {
       throw new Error('no');
     };
@@ -231,7 +231,7 @@ describe('the guard around the load balancers of a module', () => {
     );
   });
 
-  it('does not touch what the permit throws', async () => {
+  it('passes on unchanged what the permit throws', async () => {
     const withheld = new WithheldError('Fenced', 'not the leader');
     const create = async (_want: unknown, _inside: unknown, { permit }: WriteIo) => permit(1000);
     const permit = () => {
@@ -282,7 +282,7 @@ describe('the tags of instances of a module', () => {
   };
   const nodeTagsOf = (parts: object) => guarded({ nodeTags: { ...good, ...parts } }).nodeTags!;
 
-  it('are passed on as copies', async () => {
+  it('passes instances and tags to the module as copies', async () => {
     const [instances, tags] = [['example://a'], { team: 'a' }];
     await during(nodeTagsOf({}).set(instances, tags, { permit: () => {} }));
     assert.deepEqual(given, [['example://a'], { team: 'a' }]);
@@ -293,7 +293,7 @@ describe('the tags of instances of a module', () => {
     );
   });
 
-  it('fail as a cloud does where the module throws or hangs, and not by a permit of ours', async () => {
+  it('fails as a cloud does where the module throws or hangs, and not by a permit of ours', async () => {
     const calls = (parts: object, permit = () => {}) =>
       during(nodeTagsOf(parts).remove(['example://a'], {}, { permit }));
     const thrown = Object.assign(new Error('no'), { kind: 'NotFound', subjects: ['example://a'] });
@@ -310,7 +310,7 @@ describe('the tags of instances of a module', () => {
     await assert.rejects(calls({ remove: asking }, permit), withheld);
   });
 
-  it('are refused in another shape, with the name of the part', () => {
+  it('refuses node tags of another shape, with the name of the part', () => {
     assert.throws(() => nodeTagsOf({ set: 1 }), /nodeTags\.set: number, expected a function/);
     assert.throws(() => nodeTagsOf({ batchSize: 0 }), /nodeTags\.batchSize: 0, expected a whole number/);
   });

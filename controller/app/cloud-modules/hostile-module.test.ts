@@ -85,14 +85,14 @@ describe('the routes of a module', () => {
   }
   const options = { permit: () => {}, onStep: () => {} };
 
-  it('pass the guard where they are as the contract has it', async () => {
+  it('passes routes on where they are as the contract has it', async () => {
     const routes = await routesOf({});
     assert.deepEqual(await routes.observe('c'), { routes: [route], quota: undefined });
     assert.deepEqual(await routes.create(desired, options), route);
     await routes.remove(route, options);
   });
 
-  it('are no table in any other shape, so that no route counts as missing', async () => {
+  it('refuses a route table of any other shape, so that no route counts as missing', async () => {
     for (const [table, message] of [
       [undefined, /no list of routes/],
       [{ routes: {} }, /no list of routes/],
@@ -114,7 +114,7 @@ describe('the routes of a module', () => {
     }
   });
 
-  it('may throw, hang, or be created for something else: the effect is then not known', async () => {
+  it('treats a call that throws, hangs or answers for another route as one of unknown effect', async () => {
     const hung = await routesOf({ observe: hanging, create: hanging, remove: throwing });
     await assert.rejects(during(hung.observe('c')), refusal('Timeout', /60 s/));
     await assert.rejects(during(hung.create(desired, options)), refusal('Timeout', /60 s/));
@@ -125,7 +125,7 @@ describe('the routes of a module', () => {
     await assert.rejects(nothing.create(desired, options), refusal('Unavailable', /expected id/));
   });
 
-  it('cannot swallow that this replica no longer leads, nor change what is asked', async () => {
+  it('passes on the loss of leadership, and keeps the desired route from changes by the module', async () => {
     const withheld = new WithheldError('Fenced', 'not the leader');
     const permit = () => {
       throw withheld;
@@ -144,7 +144,7 @@ describe('the routes of a module', () => {
     assert.deepEqual(desired, before);
   });
 
-  it('are refused at the start without a function', async () => {
+  it('refuses to open routes that lack a function', async () => {
     await assert.rejects(opened({ routes: { tagged: true, observe: async () => ({}) } }), /routes.create: undefined/);
   });
 });
@@ -176,7 +176,7 @@ describe('the load balancers of a module', () => {
     return { desired, found: () => all, get: () => lb, holderOf: () => undefined, own: () => all };
   };
 
-  it('cannot change what other Services and clouds get', async () => {
+  it('keeps the module from changing what other Services and clouds get', async () => {
     const { desire } = await driverOf({
       desire({ desired, found, own }: DesireInput) {
         (desired.members as unknown[]).length = 0;
@@ -192,7 +192,7 @@ describe('the load balancers of a module', () => {
     assert.equal(given.own().length + given.found('lb').length, 2);
   });
 
-  it('are nothing to the engine in another shape', async () => {
+  it('refuses wants, resources, addresses and members of another shape', async () => {
     const want = { kind: 'lb', key: 'main', spec: {}, summary: 'a load balancer' };
     for (const wants of [[{ ...want, kind: 'rule' }], [{ ...want, key: 7 }], [null], [{ ...want, needs: 'lb/main' }]]) {
       const { desire } = await driverOf({ desire: () => ({ wants, refusals: [] }) });
@@ -216,7 +216,7 @@ describe('the load balancers of a module', () => {
     assert.throws(() => members([]), refusal('Invalid', /draining/));
   });
 
-  it('have operations that run, are done or have failed, and no others', async () => {
+  it('accepts operations that run, are done or have failed, and no others', async () => {
     const failed = new Error('no room');
     const states = new Map<string, unknown>([
       ...([['a', 'running'] as const, ['b', 'done'] as const] as const),
@@ -230,7 +230,7 @@ describe('the load balancers of a module', () => {
     await assert.rejects(poll([], {}), refusal('Invalid', /"finished" for d, expected running, done or an error/));
   });
 
-  it('have documents whose calls end, and whose answers have a version', async () => {
+  it('gives up calls about documents that do not end, and refuses documents without a version', async () => {
     const document = {
       document: 'rules',
       name: () => 'all',
@@ -273,7 +273,7 @@ describe('the load balancers of a module', () => {
 });
 
 describe('a module', () => {
-  it('cannot fill the log, break its lines, or put anything that has no text into it', async () => {
+  it('limits the lines that a module logs, and keeps line breaks and values without text out', async () => {
     const around = surroundings();
     let log: Log | undefined;
     await opened({}, around, (given) => {
@@ -302,7 +302,7 @@ describe('a module', () => {
     assert.ok(new Set(around.calls.map(({ operation }) => operation)).size < 300);
   });
 
-  it('cannot change the environment, nor the question of a lookup', async () => {
+  it('keeps the module from changing the environment or the question of a lookup', async () => {
     const around = surroundings();
     const lookup = async (refs: { providerID: string }[]) => {
       refs[0]!.providerID = 'aws:///z/i-1';

@@ -35,7 +35,7 @@ describe('a module of --cloud-module', () => {
     return true;
   };
 
-  it('may be CommonJS, an ES module, TypeScript, or a package', async () => {
+  it('loads a module that is CommonJS, an ES module, TypeScript, or a package', async () => {
     const es = reportOnly.replaceAll('exports.', 'export const ');
     const typed = `import type { CloudKit } from 'mooring/cloud';\n${es.replace('(kit)', '(kit: CloudKit)')}`;
     await file('packaged/package.json', '{"name":"packaged","main":"lib/cloud.mjs"}');
@@ -67,7 +67,7 @@ describe('a module of --cloud-module', () => {
       /createCloud: open: missing, expected a function/,
     ],
   ] as const)
-    it(`is refused where it ${what}`, async () => {
+    it(`refuses a module that ${what}`, async () => {
       const isAwaiting = what.includes('await');
       if (isAwaiting) await file('waiting.mjs', 'export const contractVersion = await 1;');
       const path =
@@ -98,7 +98,7 @@ describe('a module of --cloud-module', () => {
     ],
     ['never ends', 'new Promise(() => {})', /open: .*did not answer within 60 s$/],
   ] as const)
-    it(`is refused where its open ${what}`, async () => {
+    it(`refuses a module whose open ${what}`, async () => {
       const path = await file(`open ${what}.cjs`, answering(opened));
       const opening = advanceDuring(clock, loadCloudModule('example', path).open(undefined, context), 1000);
       await assert.rejects(opening, refusal(`example=${path}`, message));

@@ -17,7 +17,7 @@ const read = (values: Partial<Record<keyof typeof empty, readonly string[]>>) =>
   readCloudRequests({ ...empty, ...values } as unknown as Parameters<typeof readCloudRequests>[0]);
 
 describe('the name that a classic controller gives to its cloud', () => {
-  it('is accepted in every flag that names a cloud', async () => {
+  it('accepts the name of a classic controller in every flag that names a cloud', async () => {
     const [hetzner, simulated] = await read({
       cloudProvider: ['hcloud', 'simulated'],
       nodeSelector: ['hcloud=example.com/site=a', 'simulated=example.com/site=b'],
@@ -40,13 +40,13 @@ describe('the name that a classic controller gives to its cloud', () => {
     );
   });
 
-  it('may be that of Rackspace, which is an OpenStack', async () => {
+  it('takes rackspace for an OpenStack', async () => {
     const [rackspace] = await read({ cloudProvider: ['rackspace'] });
     assert.deepEqual([rackspace?.name, rackspace?.given], ['openstack', 'rackspace']);
   });
 
   for (const [name, why] of endedPlatforms)
-    it(`is refused in one line where ${why}`, async () => {
+    it(`refuses ${name} in one line: ${why}`, async () => {
       await assert.rejects(read({ cloudProvider: ['aws', name] }), (error) => {
         assert.ok(error instanceof OptionError);
         const expected = `--cloud-provider: "${name}": ${why}: name the cloud that its machines run in, or nocloud; `;
@@ -57,7 +57,7 @@ describe('the name that a classic controller gives to its cloud', () => {
         for (const id of [`${name}://x`, `${name}:///x`]) assert.equal(codec.parse(id), undefined, codec.cloud);
     });
 
-  it('is not among the expected names of a refusal', async () => {
+  it('lists hetzner among the expected names when it refuses hloud', async () => {
     await assert.rejects(read({ cloudProvider: ['hloud'] }), /"hloud", expected one of .*\bhetzner\b/);
   });
 });
@@ -85,19 +85,19 @@ describe('--cloud-module', () => {
       /"other=\/nowhere\/cloud.js", expected --cloud-provider=other beside/,
     ],
   ] as const)
-    it(`is refused where it ${what}`, () =>
+    it(`refuses a module that ${what}`, () =>
       assert.rejects(read({ cloudProvider: ['example'], cloudModule: given }), (error) => {
         assert.ok(error instanceof OptionError);
         assert.match(error.message, message);
         return true;
       }));
 
-  it('is among the expected names of a refusal', async () => {
+  it('lists the cloud of a module among the expected names of a refusal', async () => {
     const reading = read({ cloudProvider: ['example', 'exmaple'], cloudModule: [`example=${path}`] });
     await assert.rejects(reading, /"exmaple", expected one of .*\bexample\b/);
   });
 
-  it('is refused where it cannot be loaded', async () => {
+  it('refuses a module that cannot be loaded', async () => {
     const reading = read({ cloudProvider: ['example'], cloudModule: [`example=${path}`] });
     await assert.rejects(reading, CloudConfigError);
   });

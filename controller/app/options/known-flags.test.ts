@@ -81,7 +81,7 @@ function other(name: string): string {
 
 describe('a flag of upstream or of a classic controller', () => {
   for (const { of, name } of rows) {
-    it(`is used, accepted with a warning, or refused by its name (${of}): --${name}`, () => {
+    it(`uses --${name} (${of}), accepts it with a warning, or refuses it by its name`, () => {
       const flag = flags[name];
       assert.ok(flag, 'it is not known');
       assert.ok(!(flag.ignored !== undefined && flag.refused !== undefined));

@@ -58,7 +58,7 @@ describe("upstream's name of a controller", () => {
     ['ingress', /ALB Ingress Controller$/],
     ['pvtz', /ExternalDNS$/],
   ] as const) {
-    it(`is refused with the reason where other programs do that work, but may be left out: ${name}`, () => {
+    it(`refuses ${name} with the reason that other programs do that work, and accepts -${name}`, () => {
       assert.match(running('*', name), new RegExp(`in place of ${name}: `));
       assert.match(running(name), why);
       assert.equal(running('*', `-${name}`), running('*'));
@@ -66,7 +66,7 @@ describe("upstream's name of a controller", () => {
   }
 
   for (const name of ['persistent-volume', 'route-controller', 'service-controller', 'constructor', '']) {
-    it(`is refused by name where upstream does not know it either: ${JSON.stringify(name)}`, () => {
+    it(`refuses by its name a loop that upstream does not know either: ${JSON.stringify(name)}`, () => {
       for (const given of [name, `-${name}`])
         assert.match(running('*', given), new RegExp(`^\\* or one of [^:]* in place of ${name}$`));
     });

@@ -118,7 +118,7 @@ describe('a flag of run', () => {
     it(`takes ${argument}`, async () => assert.equal(await refusal(argument), undefined));
   }
 
-  it('for routes is refused with CloudAllocator, whose ranges need none, unless routes are off', async () => {
+  it('refuses routes with CloudAllocator, whose ranges need none, unless routes are off', async () => {
     const ipam = ['--controllers=*,nodeipam', '--allocate-node-cidrs', '--cidr-allocator-type=CloudAllocator'];
     const network = [...ipam, '--cluster-cidr=10.4.0.0/14'];
     assert.match((await refusal(...network)) ?? '', /--configure-cloud-routes: true, expected false/);
@@ -147,7 +147,7 @@ describe('the files of a serving certificate', () => {
     ['--tls-cert-file', '--tls-private-key-file'],
     ['--report-tls-cert-file', '--report-tls-private-key-file'],
   ]) {
-    it(`of ${certFlag} must exist and match, or run is refused with the names of its flags`, async () => {
+    it(`refuses files of ${certFlag} that are missing or do not match, with the names of both flags`, async () => {
       const told = (cert: string, key: string) => refusal(`${certFlag}=${at(cert)}`, `${keyFlag}=${at(key)}`);
       assert.equal(await told('one.crt', 'one.key'), undefined);
       for (const [cert, key, why] of [

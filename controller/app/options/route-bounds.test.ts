@@ -23,23 +23,27 @@ describe('the mask that pod routes are held to', () => {
   const [v4, dual] = ['--cluster-cidr=10.244.0.0/16', '--cluster-cidr=10.244.0.0/16,fd00:10::/48'];
   const allocate = '--allocate-node-cidrs';
   for (const [title, argv, expected] of [
-    ['is not known without a flag: another allocator may have another default', [dual], {}],
-    ['is the default where Mooring gives the ranges', [dual, allocate, '--controllers=*,nodeipam'], { 4: 24, 6: 64 }],
-    ['is not known where another allocator gives the ranges, although the flag is set', [dual, allocate], {}],
+    ['knows no mask without a flag: another allocator may have another default', [dual], {}],
     [
-      'is not known where the cloud gives the ranges',
+      'takes the default mask where Mooring gives the ranges',
+      [dual, allocate, '--controllers=*,nodeipam'],
+      { 4: 24, 6: 64 },
+    ],
+    ['knows no mask where another allocator gives the ranges, although the flag is set', [dual, allocate], {}],
+    [
+      'knows no mask where the cloud gives the ranges',
       [v4, allocate, '--controllers=nodeipam', '--cidr-allocator-type=CloudAllocator'],
       {},
     ],
-    ['is what the flag of the single family says', [v4, '--node-cidr-mask-size=25'], { 4: 25 }],
-    ['is what the flag of each family says', [dual, '--node-cidr-mask-size-ipv6=80'], { 6: 80 }],
+    ['takes the mask from the flag of the single family', [v4, '--node-cidr-mask-size=25'], { 4: 25 }],
+    ['takes the mask from the flag of each family', [dual, '--node-cidr-mask-size-ipv6=80'], { 6: 80 }],
     [
-      'is refused when no range of it fits',
+      'refuses a mask when no range of it fits',
       [v4, '--node-cidr-mask-size-ipv4=8'],
       '--node-cidr-mask-size-ipv4: "8", expected 16 to 32 with --cluster-cidr 10.244.0.0/16',
     ],
     [
-      'is refused when the family has no such mask',
+      'refuses a mask that the family does not have',
       [v4, '--node-cidr-mask-size=64'],
       '--node-cidr-mask-size: "64", expected 16 to 32 with --cluster-cidr 10.244.0.0/16',
     ],

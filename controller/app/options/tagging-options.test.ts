@@ -37,12 +37,12 @@ describe('the flags of the classic controller of AWS for its tagging controller'
     [['--tagging-controller-rate-limit=-1'], '--tagging-controller-rate-limit: "-1", expected at least 0'],
     [['--tagging-controller-burst-limit=1.5'], '--tagging-controller-burst-limit: "1.5", expected a whole number'],
   ] as const) {
-    it(`mean what they say, or are refused by name: ${argv.join(' ') || 'none'}`, () => {
+    it(`honours the classic flags for tagging, or refuses them by name: ${argv.join(' ') || 'none'}`, () => {
       assert.deepEqual(read(...argv), expected);
     });
   }
 
-  it('ask for nothing where --controllers does not name it', () => {
+  it('ignores the flags for tagging where --controllers does not name it', () => {
     const parsed = parseFlags(runCommandFlags, ['--cloud-provider=aws', '--tags=a=b']);
     assert.ok(parsed.ok);
     assert.equal(readTaggingOptions(parsed.values, { tagging: false }), undefined);

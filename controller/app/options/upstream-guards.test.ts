@@ -81,7 +81,7 @@ const harmless: readonly (readonly [argument: string, why: RegExp])[] = [
 
 describe('a flag of upstream that guards access or exclusion', () => {
   for (const [argument, result] of guards) {
-    it(`is ${result}: ${argument}`, () => {
+    it(`${result === 'refused' ? 'refuses' : 'honours'} ${argument}`, () => {
       const parsed = parse(argument);
       if (result === 'refused') {
         assert.ok(!parsed.ok);
@@ -96,14 +96,14 @@ describe('a flag of upstream that guards access or exclusion', () => {
   }
 
   for (const [argument, why] of harmless) {
-    it(`is accepted with a warning where it has nothing to guard: ${argument}`, () => {
+    it(`accepts with a warning a flag that has nothing to guard: ${argument}`, () => {
       const parsed = parse(argument);
       assert.ok(parsed.ok, JSON.stringify(parsed));
       assert.match(parsed.warnings.join(), why);
     });
   }
 
-  it('is in one of these tables whenever its name says so', () => {
+  it('lists in these tables every flag whose name tells of access or exclusion', () => {
     const listed = new Set([...guards, ...harmless].map(([argument]) => argument.slice(2).split('=')[0]));
     const telling = /^(authentication|authorization|client-ca|requestheader|tls|webhook|http2|permit|leader-migration)/;
     const missing = Object.keys(upstreamFlags).filter((name) => telling.test(name) && !listed.has(name));

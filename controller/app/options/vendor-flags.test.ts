@@ -9,14 +9,14 @@ import { vendorFlags } from './vendor-flags.ts';
 const parse = (...argv: readonly string[]) => parseFlags(runCommandFlags, ['--cloud-provider=simulated', ...argv]);
 
 describe("the flags of one cloud's classic controller", () => {
-  it('are accepted with a warning where nothing is lost', () => {
+  it('accepts flags of a classic controller with a warning where nothing is lost', () => {
     const parsed = parse('--user-agent=a', '--user-agent=b', '--tagging-controller-enable-batching');
     assert.ok(parsed.ok);
     assert.equal(parsed.warnings.length, 2);
     assert.match(parsed.warnings.join('\n'), /--tagging-controller-enable-batching has no effect: one call always/);
   });
 
-  it('are refused where the result would differ, and accepted with the value that says what is done', () => {
+  it('refuses flags that would change the result, and accepts the value that says what is done', () => {
     const said = (argument: string) => {
       const parsed = parse(argument);
       return parsed.ok ? 'accepted' : parsed.message;
@@ -26,11 +26,11 @@ describe("the flags of one cloud's classic controller", () => {
     assert.equal(said('--enable-multi-project=false'), 'accepted');
   });
 
-  it('are known to a plan, too', () => {
+  it('knows the flags of a classic controller in a plan, too', () => {
     for (const name of Object.keys(vendorFlags)) assert.ok(Object.hasOwn(planFlags, name), name);
   });
 
-  it('hide no flag of upstream and none of ours', () => {
+  it('hides no flag of upstream and none of ours', () => {
     const { length } = Object.keys(vendorFlags).filter((name) => Object.hasOwn(upstreamFlags, name));
     assert.equal(length, 0);
     for (const [name, flag] of Object.entries(vendorFlags))

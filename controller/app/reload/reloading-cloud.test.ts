@@ -298,7 +298,7 @@ describe('createReloadingCloud', () => {
     assert.equal(harness.clock.pending, 0);
   });
 
-  it('is the cloud itself where nothing can change', async () => {
+  it('returns the cloud itself where nothing can change', async () => {
     const harness = await setUp({ ping: false });
     assert.equal(harness.clock.pending, 0);
     harness.files.set(secretFile, 'secret-2');

@@ -21,19 +21,19 @@ describe('a permission that is denied', () => {
     assert.ok(isNeeded(of(), all));
   });
 
-  it('does not matter where no capability runs that needs it', () => {
+  it('ignores a denied permission where no capability runs that needs it', () => {
     const nodes = capabilitiesIn(readLoops(['cloud-node', 'cloud-node-lifecycle']), used);
     assert.ok(!isNeeded(of(['routes', 'load balancers']), nodes));
     assert.ok(isNeeded(of(['nodes', 'load balancers']), nodes));
     assert.ok(isNeeded(of(), nodes));
   });
 
-  it('for routes does not matter where cloud routes are off', () => {
+  it('ignores a denied permission for routes where cloud routes are off', () => {
     assert.ok(!isNeeded(of(['routes']), capabilitiesIn(readLoops(['*']), { ...used, cloudRoutes: false })));
     assert.ok(!isNeeded(of(['routes']), capabilitiesIn(readLoops(['*', '-route']), used)));
   });
 
-  it('for volumes matters where the loop or the webhook uses them', () => {
+  it('needs the permission for volumes where the loop or the webhook uses them', () => {
     const volumes = of(['volumes']);
     const loop = readLoops(['*', 'persistent-volume-label']);
     assert.ok(isNeeded(volumes, capabilitiesIn(loop, used)));

@@ -94,7 +94,7 @@ describe('the objects that the controller may not create', () => {
     assert.match(line?.message ?? '', /kubectl -n kube-system create secret generic mooring-ca/);
   });
 
-  it('are checked where a running loop needs them', async () => {
+  it('checks an object that the controller may not create where a running loop needs it', async () => {
     assert.equal((await failed('/configmaps/mooring-routes')).length, 1);
     const withoutRoutes = permissions.filter(({ name }) => name !== 'mooring-routes');
     assert.deepEqual(await failed('/configmaps/mooring-routes', withoutRoutes), []);
@@ -127,7 +127,7 @@ describe('a cloud that connects and never answers', () => {
     throw new CloudError({ kind: 'Timeout', cloud: 'simulated', operation: 'region', message: 'no answer in 10 s' });
   };
 
-  it('is asked once, and gets one line', async () => {
+  it('pings a silent cloud without further checks, and reports it in one line', async () => {
     const cloud = cloudWith(() => ({ state: 'absent' }));
     let checks = 0;
     const check = async () => {
@@ -145,7 +145,7 @@ describe('a cloud that connects and never answers', () => {
     assert.match(lines[0]!.message, /no answer in 10 s; check that its endpoint is right/);
   });
 
-  it('is waited for by name, and others no longer', async () => {
+  it('names a silent cloud while it waits for it, and a quick one no longer', async () => {
     const [silent, quick] = [cloudWith(() => found), cloudWith(() => found)];
     const waiting = new Set<string>();
     const answer = Promise.withResolvers<void>();
@@ -172,7 +172,7 @@ describe('a permission that could not be reviewed', () => {
     },
   });
 
-  it('is reported with the failure, and not as denied', async () => {
+  it('reports a permission that could not be reviewed as unknown, and not as denied', async () => {
     const lines = (await runChecks(failing(500, 'InternalError'), [], permissions, signal)).slice(1);
     assert.ok(lines.length > 5);
     for (const { ok, message } of lines) {
@@ -184,7 +184,7 @@ describe('a permission that could not be reviewed', () => {
 });
 
 describe('an API server that refuses the credential', () => {
-  it('is distinguished from an unreachable one', async () => {
+  it('distinguishes a refused credential from an unreachable API server', async () => {
     const refusing = (status: number): KubeApi => ({
       watch: async () => {},
       call: async ({ path }) => {

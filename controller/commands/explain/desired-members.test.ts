@@ -38,7 +38,7 @@ async function unknown(nodes: readonly NodeView[], service: ReturnType<typeof se
 }
 
 describe('the desired members of a Service', () => {
-  it('are the Nodes of the scope that it is recorded in', async () => {
+  it('counts the Nodes of the scope that the Service is recorded in', async () => {
     const others = [
       nodeOf('c', inScope('http://cloud/other/sim-1')),
       nodeOf('d', { providerID: 'hcloud://1', ...inScope('hetzner/1') }),
@@ -47,7 +47,7 @@ describe('the desired members of a Service', () => {
     assert.deepEqual([serving, refused, elsewhere], [2, [], 2]);
   });
 
-  it('have a Node without a record, where its cloud has one scope; with two it is refused', async () => {
+  it('counts a Node without a record where its cloud has one scope, and refuses it where it has two', async () => {
     const bare = nodeOf('b', { annotations: {} });
     assert.equal((await desired([nodeOf('a'), bare])).serving, 2);
     const { serving, refused } = await desired([nodeOf('a'), bare, nodeOf('c', inScope('http://cloud/other/sim-1'))]);
@@ -58,7 +58,7 @@ describe('the desired members of a Service', () => {
     );
   });
 
-  it('are not known before the Service is recorded, nor where no API found a Node of its scope', async () => {
+  it('knows no members before the Service is recorded, or where no API found a Node of its scope', async () => {
     assert.match(await unknown([nodeOf('a')], serviceIn(undefined)), /not recorded yet/);
     assert.match(
       await unknown([nodeOf('a')], serviceIn('http://cloud/was/here')),
@@ -75,7 +75,7 @@ describe('the desired members of a Service', () => {
     ['openstack', 'openstack:///0b9c5a4e-0000-4000-8000-00000000000', 'loadbalancer.openstack.org/node-selector', 'r'],
     ['alibaba', 'eu-1.i-', 'service.beta.kubernetes.io/alibaba-cloud-loadbalancer-backend-label', 'r=in'],
   ] as const) {
-    it(`are those that it chooses by the annotation of ${cloud}`, async () => {
+    it(`counts the Nodes that the Service chooses by the annotation of ${cloud}`, async () => {
       const nodes = [1, 2, 3].map((at) =>
         nodeOf(`n${at}`, { providerID: `${providerID}${at}`, labels: at === 1 ? { r: 'in' } : {} }),
       );
@@ -89,13 +89,13 @@ describe('the desired members of a Service', () => {
     });
   }
 
-  it('are pods where its annotation asks for them', async () => {
+  it('tells of pods where the annotation of the Service asks for them', async () => {
     const eni = { 'service.beta.kubernetes.io/alibaba-cloud-loadbalancer-backend-type': 'eni' };
     const said = await unknown([nodeOf('a', { providerID: 'eu-1.i-1' })], serviceIn(scope, eni));
     assert.match(said, /its ready pods, not Nodes/);
   });
 
-  it('are what the controller sends for the same Nodes, whatever marks and labels these have', async () => {
+  it('agrees with what the controller sends for the same Nodes, whatever marks and labels they have', async () => {
     const marks: readonly Partial<NodeView>[] = [
       {},
       { deleting: true },
@@ -135,13 +135,13 @@ describe('the desired members of a Service', () => {
     assert.equal(gone.length + answer!.members.length, nodes.length);
   });
 
-  it("are no more than the cloud's quota", async () => {
+  it("counts no more members than the cloud's quota", async () => {
     const nodes = Array.from({ length: 1003 }, (_, at) => nodeOf(`n${at}`, { providerID: `aws:///eu-1a/i-${at}` }));
     const { serving, omitted } = await desired(nodes);
     assert.deepEqual([serving, omitted], [1000, 3]);
   });
 
-  it('come with what only the cloud, the controller or its configuration knows', async () => {
+  it('lists what only the cloud, the controller or its configuration knows', async () => {
     const { notKnown } = await desired([nodeOf('a')]);
     assert.match(notKnown.join(), /health.*refuses.*vanished.*--require-attestation.*maxMembers/);
     const local = serviceIn(scope, {}, { externalTrafficPolicy: 'Local' });
@@ -152,7 +152,7 @@ describe('the desired members of a Service', () => {
     assert.match(unread.join(), /what --cloud-module outside reads/);
   });
 
-  it('follow the Nodes, and say when an answer may be another one', async () => {
+  it('follows the Nodes, and says when an answer may be another one', async () => {
     const view = await viewOf([nodeOf('a'), nodeOf('b')]);
     const serving = () => {
       const found = view.of(serviceIn(scope));

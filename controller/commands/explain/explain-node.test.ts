@@ -199,7 +199,7 @@ describe('explain', () => {
     );
   });
 
-  it('does not point to the log of a missing leader', () => {
+  it('points to the log of the leader only while one holds the Lease', () => {
     for (const leader of [undefined, { identity: '', renewTime: at(2), annotations: {} }]) {
       const told = explainNode(facts({ spec: tainted }, { leader }));
       assert.match(told.why, /no controller holds the Lease/);
@@ -220,7 +220,7 @@ describe('explain', () => {
     assert.equal(explainNode(facts(given)).why, 'it is being deleted');
   });
 
-  it('does not report an object as missing that it may not read', () => {
+  it('reports an object that it may not read as unreadable, not as missing', () => {
     const told = explainNode(
       facts({ spec: tainted }, { leader: undefined, nodeRenewTime: '', hidden: ['leader', 'node lease', 'pause'] }),
     );
@@ -265,7 +265,7 @@ describe('the explanation of a Node', () => {
     assert.equal(power(off)?.value, 'off');
   });
 
-  it('has the command that ends a pause of everything', () => {
+  it('gives the command that ends a pause of everything', () => {
     const { remedy } = explainNode(facts({}, { pausedForAll: true, namespace: 'site' }));
     assert.match(remedy, /^To go on: kubectl -n site patch configmap mooring-ca --type=json -p '\[\{"op":"remove"/);
   });

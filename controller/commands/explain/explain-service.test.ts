@@ -103,21 +103,21 @@ describe('explain service', () => {
     assert.equal(explained.why, 'lb-9 is theirs');
   });
 
-  it('has a remedy wherever an operator is needed', () => {
+  it('gives a remedy wherever an operator is needed', () => {
     for (const reason of Object.keys(loadBalancerReasons)) {
       const { state, remedy } = explainService(facts({ metadata: ours, ...withCondition(reason) }));
       if (state === 'refused' && reason !== 'Ensured' && reason !== 'Deleting') assert.notEqual(remedy, '', reason);
     }
   });
 
-  it('does not point to the log of a missing leader', () => {
+  it('points to the log of the leader only while one holds the Lease', () => {
     assert.match(explainService(facts({}, { leader: undefined })).why, /no controller holds the Lease/);
     const late = explainService(facts({}, { leader: { identity: 'one', renewTime: at(90), annotations: {} } }));
     assert.match(late.why, /last renewed 90 s ago/);
     assert.match(explainService(facts({})).remedy, /log of the leader for default\/web/);
   });
 
-  it('does not report an object as missing that it may not read', () => {
+  it('reports an object that it may not read as unreadable, not as missing', () => {
     const explained = explainService(facts({}, { leader: undefined, hidden: ['leader', 'pause', 'events'] }));
     assert.match(explained.why, /may not read the Lease of the leader/);
     for (const key of ['leader', 'pausedForAll', 'events']) assert.equal(explained.facts[key]?.text, 'may not be read');
@@ -132,7 +132,7 @@ describe('explain service', () => {
     assert.match(pending['loadBalancer']?.text ?? '', /^pending/);
   });
 
-  it('does not say that a load balancer of another controller is deleted', () => {
+  it('says that nothing is deleted where the load balancer is of another controller', () => {
     for (const foreign of [
       facts({ spec: { loadBalancerClass: 'example.com/x' } }),
       facts({ status: { loadBalancer: { ingress: [{ ip: '192.0.2.1' }] } } }),
@@ -229,7 +229,7 @@ describe('explain service', () => {
     assert.match(explained['loadBalancer']?.text ?? '', /^lb-1, adopted/);
   });
 
-  it('does not hide that a paused Service is being deleted', () => {
+  it('says that a paused Service is being deleted', () => {
     const paused = { annotations: { [annotations.paused]: 'true' } };
     const { why, facts: explained } = explainService(facts({ metadata: { ...finalized, ...paused, ...deleted } }));
     assert.match(why, /being deleted/);

@@ -17,7 +17,7 @@ describe('operands of explain', () => {
     ['svc/web node/a', 'shop', [service('web', 'shop'), node('a')]],
     ['svc/shop/web', undefined, [service('web', 'shop')]],
   ] as const) {
-    it(`may be ${operands}${namespace === undefined ? '' : ` -n ${namespace}`}`, () => {
+    it(`reads the operands ${operands}${namespace === undefined ? '' : ` -n ${namespace}`}`, () => {
       assert.deepEqual(readSubjects(operands.split(' '), namespace), expected);
     });
   }

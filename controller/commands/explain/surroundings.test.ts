@@ -19,7 +19,7 @@ function refusing(status: number): KubeApi {
 }
 
 describe('the facts around an explained object', () => {
-  it('are hidden where they may not be read', async () => {
+  it('marks facts as hidden where they may not be read', async () => {
     const node = await readNodeFacts(refusing(403), 'a', where);
     assert.deepEqual([...node.hidden].sort(), ['events', 'leader', 'node lease', 'pause']);
     const subject = { namespace: 'default', name: 'a' };
@@ -27,12 +27,12 @@ describe('the facts around an explained object', () => {
     assert.deepEqual([...service.hidden].sort(), ['events', 'leader', 'pause']);
   });
 
-  it('are not hidden where they do not exist', async () => {
+  it('marks facts as missing, not as hidden, where they do not exist', async () => {
     const { hidden, leader, nodeRenewTime } = await readNodeFacts(refusing(404), 'a', where);
     assert.deepEqual([hidden, leader, nodeRenewTime], [[], undefined, '']);
   });
 
-  it('fail the explanation where the API server does not answer', async () => {
+  it('fails the explanation where the API server does not answer', async () => {
     await assert.rejects(readNodeFacts(refusing(500), 'a', where), /500/);
   });
 });

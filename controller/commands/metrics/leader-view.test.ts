@@ -15,7 +15,7 @@ mooring_attestation_nodes{assurance="psat+doc"} 2
 `;
 
 describe('the metrics of the leader', () => {
-  it('tell the health of each cloud, orphans and agents', () => {
+  it('tells the health of each cloud, orphans and agents', () => {
     assert.deepEqual(viewLeader(metrics(1)), {
       clouds: [
         { cloud: 'aws', reportOnly: false, calls: 43, throttled: 2, failed: 1 },
@@ -26,7 +26,7 @@ describe('the metrics of the leader', () => {
     });
   });
 
-  it('of a standby tell nothing', () => {
+  it('returns undefined for the metrics of a standby', () => {
     assert.equal(viewLeader(metrics(0)), undefined);
   });
 });

@@ -21,7 +21,7 @@ mooring_routes{scope="s",state="missing"} 2
 describe('the metrics of a controller', () => {
   const first = viewMetrics(parseSamples(metrics(100, 10, 1)), undefined, 0);
 
-  it('tell calls, those that the rate limit of the cloud refused, and those that failed', () => {
+  it('tells calls, those that the rate limit of the cloud refused, and those that failed', () => {
     assert.deepEqual(first.view, {
       leads: true,
       clouds: [{ cloud: 'aws', calls: 109, throttled: 5, failed: 4, perMinute: null, waitedSeconds: null }],
@@ -30,19 +30,19 @@ describe('the metrics of a controller', () => {
     });
   });
 
-  it('tell the rate and the wait since the reading before', () => {
+  it('tells the rate and the wait since the reading before', () => {
     const { view } = viewMetrics(parseSamples(metrics(130, 14, 3)), first.reading, 30_000);
     assert.ok('clouds' in view);
     assert.deepEqual([view.clouds[0]?.perMinute, view.clouds[0]?.waitedSeconds], [60, 0.5]);
   });
 
-  it('tell no rate after the counters began again', () => {
+  it('tells no rate after the counters began again', () => {
     const { view } = viewMetrics(parseSamples(metrics(1, 0, 0)), first.reading, 30_000);
     assert.ok('clouds' in view);
     assert.equal(view.clouds[0]?.perMinute, null);
   });
 
-  it('are asked of this machine alone, since the certificate proves nothing and the token goes there', () => {
+  it('asks this machine alone, since the certificate proves nothing and the token goes there', () => {
     for (const url of [
       'https://10.0.0.1:10258/metrics',
       'http://127.0.0.1:10258/metrics',
