@@ -34,7 +34,7 @@ describe('the use of resources of others', () => {
     assert.equal(accessTo({ ...asked, consent: undefined, served: on(80, 443) }, desired).may, 'nothing');
   });
 
-  it('is refused with the tag that would help, and with the list where one can', () => {
+  it('refuses use with the tag that would allow it, and names the list flag for load balancers alone', () => {
     const told = accessTo({ ...asked, consent: undefined }, desired);
     const message = 'refusal' in told ? told.refusal.message : '';
     assert.match(message, /mooring\.dev\/attachable-by with uid\/shop or uid\/shop\/web.*--attachable-load-balancers/);

@@ -6,7 +6,7 @@ import { addressIn, oneOfIn, pairsIn, timeIn, wholeIn } from './answer-values.ts
 const fields = (value: unknown) => answerFields(value, { cloud: 'hetzner', operation: 'GET /servers' });
 
 describe('the fields of an answer', () => {
-  it('are read as they are', () => {
+  it('reads ids, numbers, texts, flags, lists and objects as they are', () => {
     const one = fields({
       id: 42,
       name: 'n',
@@ -22,7 +22,7 @@ describe('the fields of an answer', () => {
     assert.ok(one.optionalObject('place'));
   });
 
-  it('may be null or missing where they are optional', () => {
+  it('reads optional fields that are null or missing as undefined', () => {
     const one = fields({ a: null, empty: '' });
     for (const name of ['a', 'b']) {
       assert.equal(one.optionalText(name), undefined);
@@ -32,7 +32,7 @@ describe('the fields of an answer', () => {
     assert.equal(one.optionalText('empty'), undefined);
   });
 
-  it('are addresses in one spelling, times, and tags of a list', () => {
+  it('reads addresses in one spelling, times, and tags of a list', () => {
     const tags = [{ Key: 'a', Value: 'b' }, { Key: 'c' }];
     const one = fields({ ip: '2001:DB8:0::1', at: '2026-01-01T00:00:00Z', never: 'soon', tags });
     assert.equal(addressIn(one, 'ip'), '2001:db8::1');
@@ -46,7 +46,7 @@ describe('the fields of an answer', () => {
     );
   });
 
-  it('with secrets are named without their values, at any depth', () => {
+  it('names fields with secrets without their values, at any depth', () => {
     const place = { cloud: 'gce', operation: 'read', path: 'key.json', secret: true };
     const one = answerFields({ key: ['hush'], source: { url: 7, headers: { a: 1 } } }, place);
     assert.throws(() => one.text('key'), {
@@ -100,7 +100,7 @@ describe('the fields of an answer', () => {
       );
     });
 
-  it('are of an object, or it is an error', () => {
+  it('refuses an answer that is no object', () => {
     for (const value of [undefined, null, [], 'text'])
       assert.throws(() => fields(value), /answer: .*expected an object/);
   });

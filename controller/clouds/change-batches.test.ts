@@ -4,7 +4,7 @@ import { createBatches, sendTogether } from './change-batches.ts';
 import { WithheldError } from './permit.ts';
 
 describe('changes in batches', () => {
-  it('check only the permits of the changes in the request, when it is sent', async () => {
+  it('checks only the permits of the changes in the request, when it is sent', async () => {
     const permitted: string[] = [];
     const sent: string[][] = [];
     const change = createBatches<string, string>('simulated', async (batch) => {
@@ -34,7 +34,7 @@ describe('changes in batches', () => {
     assert.deepEqual(sent, [['a', 'b'], ['c']]);
   });
 
-  it('continue after a failed batch, and do not start for callers that have given up', async () => {
+  it('continues after a failed batch, and starts none for callers that have given up', async () => {
     const batches: (readonly string[])[] = [];
     const change = createBatches<string, string>('simulated', async (batch) => {
       batches.push(batch.map((one) => one.change));
@@ -51,7 +51,7 @@ describe('changes in batches', () => {
     assert.deepEqual(batches, [['a'], ['b']]);
   });
 
-  it('are given up when all callers have given up, not before', async () => {
+  it('gives up a batch when all callers have given up, not before', async () => {
     const [one, other] = [new AbortController(), new AbortController()];
     const seen: boolean[] = [];
     const change = createBatches<string, string>('simulated', async (_batch, signal) => {

@@ -29,7 +29,7 @@ describe('the kit of a cloud that is no part of Mooring', () => {
     return { kit, requests, api: kit.jsonApi(context, options) };
   }
 
-  it('has an API that sends the credential, counts calls and reads fields', async () => {
+  it('provides an API that sends the credential, counts calls and reads fields', async () => {
     const { kit, api, requests } = apiOf(200, '{"server":{"id":"a"}}');
     const answer = await api.call({ path: '/servers/7' });
     assert.equal(answer.object('server').text('id'), 'a');

@@ -17,7 +17,7 @@ function setUp(lifeMs = 3_600_000) {
 }
 
 describe('a credential that expires', () => {
-  it('is read once for all that need it, and another five minutes before its end', async () => {
+  it('reads the credential once for all that need it, and again five minutes before its end', async () => {
     const { clock, state, credential } = setUp();
     assert.deepEqual(await Promise.all([credential.get(), credential.get()]), ['token-1', 'token-1']);
     await clock.advance(3_299_999);
@@ -29,7 +29,7 @@ describe('a credential that expires', () => {
     assert.equal(state.reads, 2);
   });
 
-  it('is still served during its renewal, and no call waits for that', async () => {
+  it('serves the current credential during its renewal, and lets no call wait', async () => {
     const { clock, state, credential } = setUp();
     await credential.get();
     let answer: () => void = () => {};
@@ -43,7 +43,7 @@ describe('a credential that expires', () => {
     assert.equal(await credential.get(), 'token-2');
   });
 
-  it('is not read again for each call where little of its life is left', async () => {
+  it('renews a credential that lasts one minute after half of it, and not at each call', async () => {
     const { clock, credential } = setUp(60_000);
     assert.equal(await credential.get(), 'token-1');
     await clock.advance(29_999);
@@ -87,7 +87,7 @@ describe('a credential that expires', () => {
     assert.equal(await credential.get(), 'token-2');
   });
 
-  it('does not depend on the wall clock', async () => {
+  it('ignores steps of the wall clock', async () => {
     const { clock, credential } = setUp();
     await credential.get();
     clock.stepWall(86_400_000);

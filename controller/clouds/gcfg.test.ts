@@ -114,7 +114,7 @@ describe('typed values of a section', () => {
   );
   const section = readSection(file, 'A');
 
-  it('are words between commas, CIDRs, whole numbers and one of several', () => {
+  it('reads words between commas, CIDRs, whole numbers and one of several', () => {
     assert.deepEqual(section.words('words'), ['b', 'c', 'd']);
     assert.deepEqual(section.choices('words', ['b', 'c', 'd']), ['b', 'c', 'd']);
     assert.deepEqual(
@@ -124,14 +124,14 @@ describe('typed values of a section', () => {
     assert.deepEqual([section.integer('number', 70), section.integer('none', 9)], [70, undefined]);
   });
 
-  it('are refused with what was expected', () => {
+  it('refuses values with what was expected', () => {
     assert.throws(() => section.cidrs('bad'), /f line 6: \[A\] bad: "x", expected a CIDR/);
     assert.throws(() => section.integer('bad', 9), /"x", expected a whole number up to 9/);
     assert.throws(() => section.integer('number', 69), /"70", expected a whole number up to 69/);
     assert.throws(() => section.choices('words', ['b', 'c']), /"d", expected b or c/);
   });
 
-  it('come from the first of several sections that has the key', () => {
+  it('takes a value from the first of several sections that has the key', () => {
     const both = layered(readSection(file, 'B'), section);
     assert.deepEqual([both.words('words'), both.text('number'), both.has('empty')], [['z'], '70', false]);
     assert.match(both.error('number', 'p').message, /\[A\] number/);

@@ -16,12 +16,12 @@ function changesOf(there: readonly string[], desired: readonly string[], atOnce?
 }
 
 describe('the calls for members', () => {
-  it('let members leave once all others have joined', () => {
+  it('lets members leave once all others have joined', () => {
     assert.deepEqual(changesOf(['a', 'b'], ['b', 'c']), ['join 0, c', 'leave 0, a, join 0']);
     assert.deepEqual(changesOf(['a', 'b'], ['b']), ['leave 0, a']);
   });
 
-  it('take no more members than a call does', () => {
+  it('takes no more members than a call does', () => {
     assert.deepEqual(changesOf([], ['a', 'b', 'c'], 2), ['join 0, a b', 'join 1, c']);
     assert.deepEqual(changesOf(['a', 'b', 'c'], [], 2), ['leave 0, a b', 'leave 1, c']);
   });

@@ -6,7 +6,7 @@ import { pagesByToken, unchangedList } from './pages.ts';
 const list = { cloud: 'simulated', operation: 'things.list' };
 
 describe('a list of numbered pages', () => {
-  it('is read again while it changes', async () => {
+  it('reads a list of numbered pages again while it changes', async () => {
     const reads = [undefined, undefined, ['a']];
     assert.deepEqual(await unchangedList(list, async () => reads.shift()), ['a']);
   });
@@ -26,13 +26,13 @@ describe('pages with tokens', () => {
   const read = (nextOf: Readonly<Record<string, string>>) => async (token: string | undefined) =>
     answerFields({ name: token ?? 'first', next: nextOf[token ?? 'first'] }, list);
 
-  it('are read until one has none', async () => {
+  it('reads pages until one has no token', async () => {
     const names: string[] = [];
     for await (const page of pagesByToken(list, 'next', read({ first: 'b', b: 'c' }))) names.push(page.text('name'));
     assert.deepEqual(names, ['first', 'b', 'c']);
   });
 
-  it('fail where they lead in a circle', async () => {
+  it('fails where the tokens of pages lead in a circle', async () => {
     const pages = pagesByToken(list, 'next', read({ first: 'b', b: 'c', c: 'b' }));
     const circle = { kind: 'Unavailable', message: /the pages lead in a circle/ };
     await assert.rejects(Array.fromAsync(pages), circle);

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { ingressOf, unionOfMembers } from './shown-load-balancer.ts';
 
 describe('what a Service shows of its load balancer', () => {
-  it('is the hostname in place of addresses, once there is an address', () => {
+  it('shows the hostname in place of addresses, once there is an address', () => {
     const addresses = ['192.0.2.1', undefined];
     assert.deepEqual(ingressOf(addresses, { hostname: undefined, isProxy: true }), [
       { ip: '192.0.2.1', ipMode: 'Proxy' },
@@ -14,7 +14,7 @@ describe('what a Service shows of its load balancer', () => {
 });
 
 describe('the members of several sets', () => {
-  it('are each there once, and drain only where no set has them otherwise', () => {
+  it('lists each member once, and as draining only where no set has it otherwise', () => {
     const member = (name: string, draining: boolean) => ({ providerID: name, draining, healthy: undefined });
     const sets = [
       [member('a', true), member('b', false)],

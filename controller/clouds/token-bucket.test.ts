@@ -54,7 +54,7 @@ describe('createTokenBucket', () => {
     );
   });
 
-  it('has a token after the time it told, and none a millisecond before', () => {
+  it('gives a token after the time it told, and none a millisecond before', () => {
     const clock = instant();
     const bucket = createTokenBucket({ perSecond: 3, burst: 2 }, clock);
     assert.equal(takeAll(bucket), 2);

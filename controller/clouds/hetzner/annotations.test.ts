@@ -339,7 +339,7 @@ describe('annotations of load balancers of Hetzner Cloud', () => {
     });
   }
 
-  it('are all told, those included that only old versions of the classic controller wrote', () => {
+  it('lists every annotation, those included that only old versions of the classic controller wrote', () => {
     const told = annotations.map(({ key }) => key.slice(prefix.length)).sort();
     assert.deepEqual(told, [...Object.keys(rows), 'id', 'ipv4', 'ipv6'].sort());
   });

@@ -34,7 +34,7 @@ describe('the configuration of Hetzner', () => {
     });
   });
 
-  it('is report-only without a token, and says where it was looked for', async () => {
+  it('opens report-only without a token, and says where it was looked for', async () => {
     assert.deepEqual(await read({}), { reportOnly: 'no HCLOUD_TOKEN: tried the environment' });
     assert.deepEqual(await read({}, 'HCLOUD_NETWORK: k8s'), {
       reportOnly: 'no HCLOUD_TOKEN: tried the environment and hetzner.yaml',

@@ -17,7 +17,7 @@ async function open(options: Parameters<typeof hetznerWorld>[0] = {}) {
 }
 
 describe('one project of Hetzner Cloud', () => {
-  it('is named by its network, by name or by id, and knows the scope from before there was one', async () => {
+  it('identifies the project by its network, and knows the scope from before there was one', async () => {
     const { world, cloud } = await open();
     const expected = {
       scope: `hetzner.test/network-${world.networkId}`,
@@ -36,7 +36,7 @@ describe('one project of Hetzner Cloud', () => {
     assert.equal((await cloud.identify()).account, `network-${seventh}`);
   });
 
-  it('is not recognised by a token of another project, which does not see the network', async () => {
+  it('refuses a token of another project, which does not see the network', async () => {
     const { cloud } = await open({ env: { HCLOUD_NETWORK: 'of-another-project' } });
     await assert.rejects(cloud.identify(), {
       kind: 'Invalid',
@@ -44,14 +44,14 @@ describe('one project of Hetzner Cloud', () => {
     });
   });
 
-  it('has the name that the configuration gives it where it has no network', async () => {
+  it('takes the name of the project from the configuration where there is no network', async () => {
     const { cloud } = await open({ env: { ...withoutNetwork, MOORING_HETZNER_PROJECT: 'blue' } });
     assert.deepEqual(await cloud.identify(), { scope: 'hetzner.test/blue', account: 'blue' });
     const { cloud: unnamed } = await open({ env: withoutNetwork });
     assert.equal((await unnamed.identify()).scope, 'hetzner.test/project');
   });
 
-  it('is unknown while its token is refused', async () => {
+  it('reports Unauthorized as its identity while its token is refused', async () => {
     for (const env of [{}, withoutNetwork]) {
       const { world, cloud } = await open({ env });
       world.refuseCredential?.(true);
@@ -59,13 +59,13 @@ describe('one project of Hetzner Cloud', () => {
     }
   });
 
-  it('has no routes without a network, and none where they are switched off', async () => {
+  it('offers no routes without a network, or where they are switched off', async () => {
     assert.ok((await open()).cloud.routes);
     assert.equal((await open({ env: withoutNetwork })).cloud.routes, undefined);
     assert.equal((await open({ env: { HCLOUD_NETWORK_ROUTES_ENABLED: 'false' } })).cloud.routes, undefined);
   });
 
-  it('is checked by reads and by an impossible create, and says what failed', async () => {
+  it('checks by reads and by an impossible create, and says what failed', async () => {
     const { world, cloud } = await open({ env: withRobot });
     const checks = async () => (await cloud.check()).map(({ name, ok }) => [name, ok]);
     const all = ['servers', 'network', 'dedicated servers', 'writing'];
@@ -105,7 +105,7 @@ describe('one project of Hetzner Cloud', () => {
     await assert.rejects(world.during(ping()), { kind: 'Unauthorized' });
   });
 
-  it('is report-only without a token', async () => {
+  it('opens report-only without a token', async () => {
     const context = { clock: fakeClock(), random: seededRandom(1), log: silentLog, env: {}, onCall: () => {} };
     assert.deepEqual(await cloudModule.open(undefined, context), {
       reportOnly: 'no HCLOUD_TOKEN: tried the environment',

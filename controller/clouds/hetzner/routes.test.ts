@@ -29,7 +29,7 @@ const create = (world: HetznerWorld, routes: Routes, vm: CloudVm, destination: s
 const changes = (calls: readonly FakeCall[]) => calls.filter(({ method }) => method === 'POST').length;
 
 describe('pod routes in a network of Hetzner Cloud', () => {
-  it('are one change each, and wait for the one before', async () => {
+  it('sends one change for each route, after the one before', async () => {
     const { world, routes, network } = await open();
     const vms = await Promise.all([1, 2, 3].map(() => world.createVm()));
     const made = vms.map((vm, at) => routes.create(desired(vm, `10.244.${at}.0/24`), always));
@@ -41,7 +41,7 @@ describe('pod routes in a network of Hetzner Cloud', () => {
     assert.equal(changes(world.fake.calls), 3);
   });
 
-  it('are sent again while another action locks the network, and given up after three tries', async () => {
+  it('repeats a route change while another action locks the network, and gives up after three tries', async () => {
     const { world, routes, network } = await open();
     const vm = await world.createVm();
     world.fake.actions.start('change_ip_range', [{ id: network.id, type: 'network' }]);
@@ -54,7 +54,7 @@ describe('pod routes in a network of Hetzner Cloud', () => {
     assert.equal(network.routes.length, 1);
   });
 
-  it('go on after a minute behind an action that never ends', async () => {
+  it('goes on after a minute behind an action that never ends', async () => {
     const { world, routes, network } = await open();
     const [first, second] = await Promise.all([world.createVm(), world.createVm()]);
     world.fake.actions.durationMs = 3_600_000;
@@ -68,7 +68,7 @@ describe('pod routes in a network of Hetzner Cloud', () => {
     assert.equal(network.routes.length, 0);
   });
 
-  it('lie inside the range of the network, also when it has grown', async () => {
+  it('makes routes inside the range of the network alone, also when it has grown', async () => {
     const { world, routes, network } = await open();
     const vm = await world.createVm();
     network.ip_range = '10.0.0.0/16';
@@ -83,7 +83,7 @@ describe('pod routes in a network of Hetzner Cloud', () => {
     assert.equal(network.routes.length, 1);
   });
 
-  it('refuse what a network cannot have, and say why', async () => {
+  it('refuses routes that a network cannot have, and says why', async () => {
     const { world, routes } = await open();
     const vm = await world.createVm();
     const { id } = world.fake.addServer('elsewhere');
@@ -101,7 +101,7 @@ describe('pod routes in a network of Hetzner Cloud', () => {
     assert.equal(changes(world.fake.calls), 0);
   });
 
-  it('are a conflict where a wider route is in the way, which stays', async () => {
+  it('reports a conflict where a wider route is in the way, and leaves that route', async () => {
     const { world, routes, network } = await open();
     const [vm, other] = [await world.createVm(), await world.createVm()];
     await world.createForeignRoute('10.244.0.0/16', other);
@@ -112,7 +112,7 @@ describe('pod routes in a network of Hetzner Cloud', () => {
     assert.equal(network.routes.length, 1);
   });
 
-  it('are made beside a default route, which is not in their way when they are refused', async () => {
+  it('makes routes beside a default route, and reports no conflict with it', async () => {
     const { world, routes, network } = await open();
     const [vm, gateway] = [await world.createVm(), await world.createVm()];
     await world.createForeignRoute('0.0.0.0/0', gateway);
@@ -123,7 +123,7 @@ describe('pod routes in a network of Hetzner Cloud', () => {
     await assert.rejects(create(world, routes, vm, '10.244.2.0/24'), { kind: 'Busy' });
   });
 
-  it('fail with their action, and are made when asked again', async () => {
+  it('fails a route with its action, and makes it when asked again', async () => {
     const { world, routes, network } = await open();
     const vm = await world.createVm();
     world.fake.actions.failNext = { code: 'action_failed', message: 'no luck' };
@@ -132,7 +132,7 @@ describe('pod routes in a network of Hetzner Cloud', () => {
     assert.equal(network.routes.length, 1);
   });
 
-  it('lead to the server that has the gateway, as its own address or as an alias', async () => {
+  it('shows the server that has the gateway of a route, as its own address or as an alias', async () => {
     const { world, routes, network } = await open();
     const vm = await world.createVm();
     const server = world.fake.servers.get(Number(vm.providerID.slice('hcloud://'.length)))!;
@@ -151,7 +151,7 @@ describe('pod routes in a network of Hetzner Cloud', () => {
     );
   });
 
-  it('read the network before the servers, so that a new server is not taken for a missing one', async () => {
+  it('reads the network before the servers, so that a new server is not taken for a missing one', async () => {
     const { world, routes } = await open();
     let vm: CloudVm | undefined;
     await world.during(routes.observe('c'));

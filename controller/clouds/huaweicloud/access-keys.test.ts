@@ -43,7 +43,7 @@ function setUp({ needsToken = false } = {}) {
 }
 
 describe('keys of an agency of Huawei Cloud', () => {
-  it('are read again when the API refuses one before its end', async () => {
+  it('reads the keys again when the API refuses one before its end', async () => {
     const { clock, service, read } = setUp();
     await read();
     service.key = 'second';
@@ -53,7 +53,7 @@ describe('keys of an agency of Huawei Cloud', () => {
     assert.equal(service.reads, 2);
   });
 
-  it('are read with a token where the metadata service requires one', async () => {
+  it('reads the keys with a token where the metadata service requires one', async () => {
     const { keys } = setUp({ needsToken: true });
     assert.equal((await keys.get()).id, 'first');
   });

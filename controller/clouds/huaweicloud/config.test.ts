@@ -12,7 +12,7 @@ function read(text: string, env: Readonly<Record<string, string>> = {}) {
 }
 
 describe('the configuration of Huawei Cloud', () => {
-  it('is the INI file of the classic controller', () => {
+  it('reads the INI file of the classic controller', () => {
     const config = read(
       `[Global]\nregion=cn-north-4\naccess-key=AK\nsecret-key=SK\nproject-id=${'a'.repeat(32)}\ncloud=example.com\n` +
         `[Vpc]\nid=${id}\nsubnet-id=${id}\nsecurity-group-id=${id}\n`,
@@ -62,7 +62,7 @@ describe('the configuration of Huawei Cloud', () => {
     assert.deepEqual([config.region, config.vpc], ['cn-north-4', id]);
   });
 
-  it('is report-only without a region, and uses the keys of the agency without an access key', () => {
+  it('opens report-only without a region, and uses the keys of the agency without an access key', () => {
     assert.ok('reportOnly' in readConfig(undefined, {}));
     assert.equal(read('[Global]\nregion=cn-north-4\n').key, undefined);
   });

@@ -22,7 +22,7 @@ describe('the ECSs of Huawei Cloud', () => {
   });
   after(() => opened.world.close());
 
-  it('show zone, region, flavor, and the addresses of every interface, the primary one first', async () => {
+  it('shows zone, region, flavor, and the addresses of every interface, the primary one first', async () => {
     const { world, byId, found } = opened;
     const server = world.fake.addServer('whole', { further: ['10.1.0.9'] });
     const instance = found(await byId(`huaweicloud://${server.id}`));
@@ -34,13 +34,13 @@ describe('the ECSs of Huawei Cloud', () => {
     ]);
   });
 
-  it('are found by a bare id, and shown with the prefixed one', async () => {
+  it('finds an ECS by a bare id, and shows the prefixed one', async () => {
     const { world, byId, found } = opened;
     const { id } = world.fake.addServer('bare');
     assert.equal(found(await byId(id))?.providerID, `huaweicloud://${id}`);
   });
 
-  it('are never taken for one whose name the pattern of another name fits', async () => {
+  it('finds no ECS whose name merely fits the asked name as a pattern', async () => {
     const { world, byName, found } = opened;
     world.fake.addServer('node-x1');
     assert.equal((await byName('node.x1'))?.state, 'unknown');
@@ -49,14 +49,14 @@ describe('the ECSs of Huawei Cloud', () => {
     assert.equal((await byName('node'))?.state, 'unknown');
   });
 
-  it('are found by the fixed address that their Node is called by', async () => {
+  it('finds an ECS by the fixed address that its Node is called by', async () => {
     const { world, byName, found } = opened;
     const { id, address } = world.fake.addServer('called-by-address');
     assert.equal(found(await byName(address))?.id, id);
     assert.equal((await byName('10.99.99.99'))?.state, 'unknown');
   });
 
-  it('are not proved absent by a 404 of the gateway', async () => {
+  it('proves no absence by a 404 of the gateway', async () => {
     const { world, byId } = opened;
     const body = { error_code: 'APIGW.0101', error_msg: 'The API does not exist', request_id: 'r' };
     world.fake.fault = () => ({ status: 404, body });
@@ -65,7 +65,7 @@ describe('the ECSs of Huawei Cloud', () => {
     assert.equal(answer?.state === 'unknown' && answer.error.kind, 'Unavailable');
   });
 
-  it('are proved absent by a 404 about that ECS alone, and not by one about something else', async () => {
+  it('proves absence by a 404 about the ECS alone, and not by one about something else', async () => {
     const { world, byId } = opened;
     const id = world.unusedProviderID();
     const about = (code: string, message: string) => () => ({ status: 404, body: { error: { code, message } } });
@@ -76,7 +76,7 @@ describe('the ECSs of Huawei Cloud', () => {
     assert.equal((await byId(id))?.state, 'absent');
   });
 
-  it('are unknown where every page is the same one, and asked for twice', async () => {
+  it('leaves ECSs unknown after two pages that are the same', async () => {
     const { world, byName } = await open();
     let pages = 0;
     world.fake.fault = ({ path }) => {
@@ -91,7 +91,7 @@ describe('the ECSs of Huawei Cloud', () => {
     await world.close();
   });
 
-  it('are unknown while the gateway throttles, and that is told as throttling', async () => {
+  it('leaves ECSs unknown while the gateway throttles, and reports throttling', async () => {
     const { world, byId } = opened;
     const body = { error_code: 'APIGW.0308', error_msg: 'The throttling threshold has been reached', request_id: 'r' };
     world.fake.fault = () => ({ status: 429, body });
@@ -103,7 +103,7 @@ describe('the ECSs of Huawei Cloud', () => {
 });
 
 describe('the account of Huawei Cloud', () => {
-  it('is the project of the region where none is configured, and it is read once', async () => {
+  it('takes the project of the region where none is configured, and reads it once', async () => {
     const { world, cloud } = await open();
     const { scope, account } = await world.during(cloud.identify());
     assert.equal(account, world.fake.project);
@@ -113,13 +113,13 @@ describe('the account of Huawei Cloud', () => {
     await world.close();
   });
 
-  it('is refused where the access key is not of the configured project', async () => {
+  it('refuses an access key that is not of the configured project', async () => {
     const { world, cloud } = await open({ PROJECT_ID: '0'.repeat(32) });
     await assert.rejects(world.during(cloud.identify()), { kind: 'Forbidden' });
     await world.close();
   });
 
-  it('is reached with the keys of the agency of the ECS, which are renewed before they end', async () => {
+  it('uses the keys of the agency of the ECS, and renews them before they end', async () => {
     const { world, cloud } = await open({ ACCESS_KEY_ID: '', SECRET_ACCESS_KEY: '' });
     await assert.rejects(world.during(cloud.identify()), { kind: 'Unauthorized' });
     world.fake.agency = { lifeMs: 3_600_000 };

@@ -27,7 +27,7 @@ describe('the routes of a VPC', () => {
   const observe = async () => (await world.during(routes.observe(world.cluster))).routes;
   const sent = () => world.fake.calls.filter(({ method }) => method === 'PUT').length;
 
-  it('stand in every table of it, and those of one moment share a call for each', async () => {
+  it('makes routes in every table of a VPC, and those of one moment by one call for each table', async () => {
     await world.during(Promise.all(['10.0.1.0/24', '10.0.2.0/24', '10.0.3.0/24'].map(create)));
     assert.equal(sent(), 2);
     for (const { routes: there } of world.fake.tables.values()) assert.equal(there.length, 3);
@@ -37,7 +37,7 @@ describe('the routes of a VPC', () => {
     );
   });
 
-  it('are shown as incomplete where a table lacks one, and are completed without a second one', async () => {
+  it('shows a route as incomplete where a table lacks it, and completes it without a second one', async () => {
     await world.during(create('10.0.1.0/24'));
     const [, second] = [...world.fake.tables.values()];
     second!.routes = [];
@@ -50,7 +50,7 @@ describe('the routes of a VPC', () => {
     assert.equal((await observe())[0]?.incomplete, false);
   });
 
-  it('are shown as dropping packets when their ECS is gone, and not when the list alone leaves it out', async () => {
+  it('shows a route as dropping packets when its ECS is gone, not when only the list leaves the ECS out', async () => {
     await world.during(create('10.0.1.0/24'));
     world.fake.fault = ({ path }) =>
       path.endsWith('/detail') ? { status: 200, body: { count: 0, servers: [] } } : undefined;
@@ -62,7 +62,7 @@ describe('the routes of a VPC', () => {
     );
   });
 
-  it('of a moment are made although the cloud refuses one of them', async () => {
+  it('makes the other routes of a batch although the cloud refuses one', async () => {
     const table = [...world.fake.tables.values()][0]!;
     world.fake.maxRoutes = 1;
     const made = await world.during(Promise.allSettled(['10.0.1.0/24', '10.0.2.0/24'].map(create)));
@@ -74,14 +74,14 @@ describe('the routes of a VPC', () => {
     assert.equal(table.routes.length, 1);
   });
 
-  it('of others are never taken for ours, and stay when one of ours has their destination', async () => {
+  it('takes no route of others for ours, and keeps one that has the destination of ours', async () => {
     await world.createForeignRoute('10.0.1.0/24', await world.createVm());
     assert.equal((await observe())[0]?.ours, false);
     await assert.rejects(world.during(create('10.0.1.0/24')), { kind: 'Conflict' });
     assert.equal(sent(), 0);
   });
 
-  it('go from the tables where they are ours, and stay where a person made the same one', async () => {
+  it('removes a route from the tables where it is ours, and keeps the same one of a person', async () => {
     await world.during(create('10.0.1.0/24'));
     const tables = [...world.fake.tables.values()];
     for (const theirs of tables) {

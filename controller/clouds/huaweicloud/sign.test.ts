@@ -8,7 +8,7 @@ const options = { projectId: '0605767c6e80d5762fd6c00d5b6a3b4a', nowMs: Date.UTC
 
 // The signatures are those of the vendor's client for Python, 3.1.219.
 describe('a signed request to Huawei Cloud', () => {
-  it('has the signature of the vendor over its query, in whatever order and however encoded', () => {
+  it('signs the query as the vendor does, in whatever order and however encoded', () => {
     const request = { method: 'GET', url: new URL(`${url}?limit=2&name=a+b*~&id=1`), body: undefined };
     const { authorization, ...headers } = sign(request, { key, ...options });
     assert.deepEqual(headers, { 'x-sdk-date': '20260208T160237Z', 'x-project-id': options.projectId });
@@ -19,7 +19,7 @@ describe('a signed request to Huawei Cloud', () => {
     );
   });
 
-  it('has the signature of the vendor over its body and the token of a temporary key', () => {
+  it('signs the body and the token of a temporary key as the vendor does', () => {
     const request = { method: 'POST', url: new URL(url), body: '{"a":"ü"}' };
     const { authorization } = sign(request, { key: { ...key, token: 'tok+en/=' }, ...options });
     assert.match(

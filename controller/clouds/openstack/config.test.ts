@@ -24,7 +24,7 @@ const global = (lines: string) => `[Global]\nauth-url = https://keystone.example
 const withPassword = 'username=k8s\npassword=pw\ndomain-name=Default\ntenant-name=my project\n';
 
 describe('the OpenStack configuration from cloud.conf', () => {
-  it('has a password credential, and its scope tells host, project and region without a secret', async () => {
+  it('reads a password credential, and names its project without a secret', async () => {
     const { credential, authUrl, interface: kind, timeoutMs, tls } = await config(global(withPassword));
     assert.equal(authUrl, 'https://keystone.example:5000/v3');
     assert.deepEqual([kind, timeoutMs, tls], ['public', 60_000, { insecure: false }]);
@@ -68,7 +68,7 @@ describe('the OpenStack configuration from cloud.conf', () => {
     });
   });
 
-  it('was known by its project where one is named beside an application credential', async () => {
+  it('knows a credential by the project that is named beside it', async () => {
     const lines = (id: string) => global(`application-credential-id=${id}\napplication-credential-secret=s\n`);
     const bare = await config(lines('ac1'));
     assert.equal(reachOf(bare.credential), 'application-credential:ac1');
@@ -145,7 +145,7 @@ lb-provider = ovn
     }
   });
 
-  it('does not show a password that stands in auth-url', async () => {
+  it('hides a password that stands in auth-url', async () => {
     for (const url of [
       'http://u:s3cr3t@host/v3',
       'http://s3cr3t@host',
@@ -206,7 +206,7 @@ lb-provider = ovn
     });
   }
 
-  it('is report-only when it says nothing of a credential', async () => {
+  it('opens report-only when the file says nothing of a credential', async () => {
     const result = await read('[Networking]\npublic-network-name=a\n');
     assert.ok('reportOnly' in result);
     assert.match(result.reportOnly, /tried cloud.conf/);
@@ -251,7 +251,7 @@ describe('the OpenStack configuration from clouds.yaml', () => {
   b: {auth: {auth_url: "https://b", application_credential_id: x, application_credential_secret: y}}
 `;
 
-  it('is found in the search path, and OS_CLOUD chooses', async () => {
+  it('finds clouds.yaml in the search path, and takes the cloud of OS_CLOUD', async () => {
     for (const path of ['clouds.yaml', '/home/k/.config/openstack/clouds.yml', '/etc/openstack/clouds.yaml']) {
       const result = await config(undefined, { [path]: twoClouds }, { HOME: '/home/k', OS_CLOUD: 'b' });
       assert.equal(result.authUrl, 'https://b/v3');
@@ -275,7 +275,7 @@ describe('the OpenStack configuration from clouds.yaml', () => {
     assert.equal('password' in credential && credential.password, 'null');
   });
 
-  it('may be the cloud config itself', async () => {
+  it('reads clouds.yaml as the cloud config itself', async () => {
     const result = await config(twoClouds, {}, { OS_CLOUD: 'a' }, '/x/clouds.yaml');
     assert.equal(result.authUrl, 'https://a/v3');
   });
@@ -352,7 +352,7 @@ describe('the OpenStack configuration from clouds.yaml', () => {
     });
   });
 
-  it('nothing anywhere is report-only, saying where it looked', async () => {
+  it('opens report-only where it finds nothing, and says where it looked', async () => {
     const result = await read(undefined);
     assert.ok('reportOnly' in result);
     assert.match(result.reportOnly, /OS_CLIENT_CONFIG_FILE and the search path/);

@@ -11,7 +11,7 @@ const uuid = (n: number) => `00000000-0000-4000-8000-00000000000${n}`;
 const read = (text: string) => loadBalancerConfigOf(parseGcfg(text, 'cloud.conf'));
 
 describe('the configuration of load balancers', () => {
-  it("is upstream's defaults where nothing is said", () => {
+  it("takes upstream's defaults where nothing is said", () => {
     assert.deepEqual(read(''), {
       config: {
         enabled: true,
@@ -101,7 +101,7 @@ provider-requires-serial-api-calls = 1
     });
   });
 
-  it('has classes by name', () => {
+  it('reads classes by name', () => {
     const { config } = read(`[LoadBalancerClass "internet"]
 floating-network-id = ${uuid(7)}
 [loadbalancerclass "inside"]
@@ -211,7 +211,7 @@ a = b
     ]);
   });
 
-  it('has an example that is read without a word', async () => {
+  it('reads the example without a warning, its commented lines included', async () => {
     const path = join(import.meta.dirname, '../../../deploy/examples/openstack/cloud.conf');
     const text = await readFile(path, 'utf8');
     const { warnings, credential, loadBalancer } = await config(text);

@@ -106,7 +106,7 @@ describe('opening OpenStack', () => {
     await assert.rejects(async () => other.ping?.(), /is of project k8s, the configuration names other/);
   });
 
-  it('has load balancers unless they are switched off, and routes where a router is named', async () => {
+  it('offers load balancers unless they are switched off, and routes where a router is named', async () => {
     const parts = async (extra: string) => {
       const { loadBalancerDriver, routes } = await open(conf(extra));
       return [loadBalancerDriver !== undefined, routes?.tagged];

@@ -27,7 +27,7 @@ describe('Cinder volumes', () => {
     });
   }
 
-  it('have their availability zone, spelt as the label of a Node, and the region', async () => {
+  it('shows the availability zone, spelt as the label of a Node, and the region', async () => {
     world.fake.volumes.set(uuid(1), 'az 1/rack');
     assert.deepEqual(await lookup([ref(1), ref(1, 'cinder'), ref(2)]), [
       'az-1-rack in RegionOne',
@@ -36,12 +36,12 @@ describe('Cinder volumes', () => {
     ]);
   });
 
-  it('have no zone where ignore-volume-az says that every zone can use them', async () => {
+  it('shows no zone where ignore-volume-az says that every zone can use the volumes', async () => {
     world.fake.volumes.set(uuid(1), 'nova');
     assert.deepEqual(await lookup([ref(1)], '[BlockStorage]\nignore-volume-az = true\n'), [' in RegionOne']);
   });
 
-  it('are read by the pages of one list where they are many, and the rest one by one', async () => {
+  it('reads many volumes by the pages of one list, and the rest one by one', async () => {
     world.fake.pageSize = 5;
     const refs = Array.from({ length: 12 }, (_, n) => ref(n));
     for (const { handle } of refs.slice(0, 11)) world.fake.volumes.set(handle, 'nova');
@@ -50,7 +50,7 @@ describe('Cinder volumes', () => {
     assert.deepEqual(paths, [...Array(3).fill('/volumes/detail'), `/volumes/${uuid(11)}`]);
   });
 
-  it('are unknown where a proxy answers 404, and where the cloud has no Cinder', async () => {
+  it('leaves volumes unknown where a proxy answers 404, and where the cloud has no Cinder', async () => {
     world.fake.fault = (call, response) =>
       call.service === 'block-storage' ? answerText(response, 404, 'not found') : undefined;
     assert.match((await lookup([ref(1)]))[0]!, /^unknown Unavailable: /);
@@ -61,7 +61,7 @@ describe('Cinder volumes', () => {
     world.fake.catalog = catalog;
   });
 
-  it('have ids of the form of Cinder', async () => {
+  it('accepts volume ids of the form of Cinder alone', async () => {
     const { volumes } = await world.open();
     assert.ok(volumes!.accepts(ref(1)));
     for (const handle of ['vol-1', '../servers', '']) assert.ok(!volumes!.accepts({ ...ref(1), handle }));

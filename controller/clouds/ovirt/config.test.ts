@@ -43,7 +43,7 @@ describe('the configuration of oVirt', () => {
     assert.deepEqual([zone, region, external.length, internal.length], ['cluster', 'data-center', 1, 0]);
   });
 
-  it('has no cloud without an engine or a password, and says which', async () => {
+  it('opens report-only without an engine or a password, and says which is missing', async () => {
     const none = await readConfig(undefined, {}, async () => undefined);
     assert.deepEqual(none, { reportOnly: 'no url: tried environment and OVIRT_*' });
     const half = await readConfig(undefined, { OVIRT_URL: endpoint }, async () => undefined);

@@ -21,7 +21,7 @@ const errorOf = (lookup: Lookup | undefined) =>
   lookup?.state === 'unknown' ? `${lookup.error.kind}: ${lookup.error.message}` : lookup?.state;
 
 describe('a VM of oVirt', () => {
-  it('is shown with host, data center, size and the addresses of its own NICs', async (context) => {
+  it('shows a VM with host, data center, size and the addresses of its own NICs', async (context) => {
     const labels = '[Labels]\nzone=host\nregion=data-center\n';
     const config = `${connection}${labels}[Nodes]\nexternal-network-subnet-cidr=198.51.100.0/24\n`;
     const { fake, lookUp } = await world(context, { config });
@@ -48,14 +48,14 @@ describe('a VM of oVirt', () => {
     });
   });
 
-  it('is read by one call without zones and regions, as they are not asked for', async (context) => {
+  it('reads a VM by one call where zones and regions are not asked for', async (context) => {
     const { fake, lookUp, paths } = await world(context, plain);
     const { id } = fake.addVm('vm-1');
     await lookUp(`ovirt://${id}`);
     assert.deepEqual(paths(), ['POST /sso/oauth/token', `GET /api/vms/${id}`]);
   });
 
-  it('is one VM by every form of its providerID, and by its SMBIOS UUID in the other byte order', async (context) => {
+  it('finds one VM by every form of its providerID, and by its UUID in the other byte order', async (context) => {
     const { fake, lookUp } = await world(context, plain);
     const { id } = fake.addVm('vm-1');
     for (const written of [`ovirt:///${id}`, `ovirt-cloud-provider://${id}`, id, `ovirt://${swapped(id)}`]) {
@@ -65,7 +65,7 @@ describe('a VM of oVirt', () => {
     }
   });
 
-  it('is found in the list by the other byte order, too', async (context) => {
+  it('finds VMs in the list by the other byte order, too', async (context) => {
     const { fake, lookUp, paths } = await world(context, plain);
     const vms = Array.from({ length: 8 }, (_, at) => fake.addVm(`vm-${at}`));
     const found = await lookUp(...vms.map(({ id }) => `ovirt://${swapped(id)}`));
@@ -73,7 +73,7 @@ describe('a VM of oVirt', () => {
     assert.deepEqual(paths(), ['POST /sso/oauth/token', 'GET /api/vms']);
   });
 
-  it('is found by the name that its guest has, and two VMs of one name are refused', async (context) => {
+  it('finds a VM by the name that its guest has, and refuses two VMs of one name', async (context) => {
     const { fake, lookUp } = await world(context, plain);
     const { id } = fake.addVm('vm-1', { fqdn: 'node-1' });
     const byName = { by: 'name', name: 'node-1' } as const;
@@ -96,7 +96,7 @@ describe('a VM of oVirt', () => {
     ['suspended', 'suspended'],
     ...['unknown', 'not_responding', 'paused', 'powering_down', 'image_locked'].map((one) => [one, 'changing']),
   ] as const)
-    it(`is ${power} when the engine shows it as ${status}`, async (context) => {
+    it(`shows a VM as ${power} when the engine shows it as ${status}`, async (context) => {
       const { fake, lookUp } = await world(context, plain);
       const { id } = fake.addVm('vm-1', { status: status! });
       const [found] = await lookUp(`ovirt://${id}`);
@@ -104,7 +104,7 @@ describe('a VM of oVirt', () => {
       assert.equal(found.power, power);
     });
 
-  it('is listed on several pages with all others', async (context) => {
+  it('finds every VM in a list of several pages', async (context) => {
     const { fake, lookUp, paths } = await world(context, plain);
     const vms = Array.from({ length: 401 }, (_, at) => fake.addVm(`vm-${at}`));
     const found = await lookUp(...vms.map(({ id }) => `ovirt://${id}`));
@@ -121,7 +121,7 @@ describe('a VM of oVirt', () => {
 });
 
 describe('the engine', () => {
-  it('is logged in once for many calls, and once again when the token has ended', async (context) => {
+  it('logs in once for many calls, and once again when the token has ended', async (context) => {
     const { fake, lookUp } = await world(context, plain);
     const ids = [fake.addVm('vm-1').id, fake.addVm('vm-2').id];
     await lookUp(...ids);
@@ -131,7 +131,7 @@ describe('the engine', () => {
     assert.equal(fake.logins(), 2);
   });
 
-  it('is not shown a refused password again for a minute, so that the user is not locked', async (context) => {
+  it('shows a refused password again only after a minute, so that the user is not locked', async (context) => {
     const { fake, lookUp, clock } = await world(context, plain);
     const { id } = fake.addVm('vm-1');
     fake.refuses = true;

@@ -42,7 +42,7 @@ describe('an engine with an authority of its own', () => {
     }
   }
 
-  it('is trusted by cafile, and by insecure', async () => {
+  it('trusts an engine with an authority of its own by cafile, and by insecure', async () => {
     for (const properties of ['cafile=/own.pem\n', 'insecure=true\n'])
       assert.equal((await identify(properties)).account, engineId);
   });

@@ -36,7 +36,7 @@ test('a configured cloud answers lookups and closes its connections', async (t) 
   cloud.close();
 });
 
-test('without a file or a credential the cloud is report-only and says why', async (t) => {
+test('opens report-only without a file or a credential, and says why', async (t) => {
   const { context, open } = await workplace(t);
   assert.match(JSON.stringify(await cloudModule.open(undefined, context)), /reportOnly.*--cloud-config/);
   assert.match(JSON.stringify(await open('')), /reportOnly.*neither credential nor credentialFile/);

@@ -261,7 +261,7 @@ test('attaching needs consent or the allow-list, a port that is free, and a load
   assert.deepEqual(await refusalsOf(six), ['Unsupported']);
 });
 
-test('with a load balancer of its own, attaching to another changes the address and needs consent', async () => {
+test('requires consent to another address to attach to another load balancer, and to come back', async () => {
   const world = newWorld();
   const client = world.connect();
   const { observed } = await reach(world, client, desiredWith({ ports: [https] }));

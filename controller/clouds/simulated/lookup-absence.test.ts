@@ -31,7 +31,7 @@ test("another project's credential sees neither the instance nor the canary", as
   );
 });
 
-test('at most twenty absences are proved in one pass', async (t) => {
+test('proves at most twenty absences in one pass', async (t) => {
   const { sandbox, cloud } = await overSockets(t);
   const refs = Array.from({ length: 50 }, (_, number) => byId(`i-none-${number}`));
   const seen = await states(cloud, refs);

@@ -42,36 +42,36 @@ describe('addresses of a vSphere VM', () => {
     '172.15.108.11',
   );
 
-  it('are the first by subnet, as the classic controller has them', () => {
+  it('takes the first address of each role by subnet, as the classic controller does', () => {
     const given = [role('InternalIP', '10.10.0.0/16'), role('ExternalIP', '172.15.0.0/16')];
     assert.deepEqual(choose(plain, given), ['InternalIP 10.10.1.22', 'ExternalIP 172.15.108.10']);
   });
 
-  it('are those of the first subnet that holds any, whatever their own order', () => {
+  it('takes an address of the first subnet that holds any, whatever their own order', () => {
     const given = [role('InternalIP', '172.15.0.0/16,10.10.0.0/16'), role('ExternalIP')];
     assert.deepEqual(choose(plain, given), ['InternalIP 172.15.108.10']);
   });
 
-  it('are the first by the name of the network, without regard to case, where no subnet holds any', () => {
+  it('takes the first address by the name of the network, in any case, where no subnet holds any', () => {
     const reported = [...on('Internal_Net', '127.0.0.6', '10.10.1.22'), ...on('external_net', '172.15.108.10')];
     const given = [role('InternalIP', '', '', 'internal_net'), role('ExternalIP', '192.0.2.0/24', '', 'External_Net')];
     assert.deepEqual(choose(reported, given), ['InternalIP 10.10.1.22', 'ExternalIP 172.15.108.10']);
   });
 
-  it('are the first address twice where nothing else is said', () => {
+  it('takes the first address for both roles where nothing else is said', () => {
     assert.deepEqual(choose(plain, roles()), ['InternalIP 20.30.40.50', 'ExternalIP 20.30.40.50']);
   });
 
-  it('are one alone where the other is asked for and not there', () => {
+  it('takes one address alone where the other is asked for and not there', () => {
     assert.deepEqual(choose(plain, roles({ subnets: cidrs('10.0.0.0/8') })), ['InternalIP 10.10.1.22']);
   });
 
-  it('are never those of an excluded subnet, each role by its own', () => {
+  it('leaves out addresses of an excluded subnet, for each role by its own', () => {
     const given = roles({ excluded: cidrs('20.0.0.0/8,10.10.1.22/32') }, { excluded: cidrs('0.0.0.0/0') });
     assert.deepEqual(choose(plain, given), ['InternalIP 10.10.1.23']);
   });
 
-  it('follow the order of the families, and are none where one family has none', () => {
+  it('follows the order of the families, and finds none where one family has none', () => {
     const reported = on('net', 'fe80::1', 'fd00::1', '10.0.0.1');
     assert.deepEqual(choose(reported, roles(), ['ipv6', 'ipv4']), [
       'InternalIP fd00::1',
@@ -82,19 +82,19 @@ describe('addresses of a vSphere VM', () => {
     assert.equal(choose(on('net', '10.0.0.1'), roles(), ['ipv4', 'ipv6']), undefined);
   });
 
-  it('begin with those that the VM was configured with, as a floating address of kube-vip is not', () => {
+  it('begins with the addresses that the VM was configured with, unlike a floating one of kube-vip', () => {
     assert.deepEqual(choose(plain, roles(), ['ipv4'], ['172.15.108.11', '10.10.1.23']), [
       'InternalIP 172.15.108.11',
       'ExternalIP 172.15.108.11',
     ]);
   });
 
-  it('are none where both networks have a name that no interface is in', () => {
+  it('finds no address where both networks have a name that no interface is in', () => {
     assert.equal(choose(plain, roles({ network: 'a' }, { network: 'b' })), undefined);
     assert.deepEqual(choose(plain, roles({ network: 'a' })), ['InternalIP 20.30.40.50', 'ExternalIP 20.30.40.50']);
   });
 
-  it('are reported, of a family that is asked for, not excluded and at most one of each kind and family', () => {
+  it('chooses reported, not excluded addresses of a family asked for, at most one of each kind and family', () => {
     const address = fc.constantFrom(
       '10.0.0.1',
       '10.1.0.1',

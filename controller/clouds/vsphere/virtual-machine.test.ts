@@ -34,7 +34,7 @@ const whole = (more: Record<string, string> = {}) => ({
 });
 
 describe('a VM as vCenter describes it', () => {
-  it('has its uuid in lower case, and no addresses of interfaces that the guest made itself', () => {
+  it('shows the uuid in lower case, and no addresses of interfaces that the guest made itself', () => {
     const vm = readVirtualMachine(rowWith(whole()), rules);
     assert.equal(vm?.uuid, '422e4956-ad22-1139-6d72-59cc8f26bc90');
     assert.deepEqual(vm.addresses, [
@@ -59,14 +59,14 @@ describe('a VM as vCenter describes it', () => {
     assert.equal(vm?.addresses?.[1]?.address, '10.0.0.7');
   });
 
-  it('is none without a uuid or a power state', () => {
+  it('returns undefined for a VM without a uuid or a power state', () => {
     for (const path of ['summary.config.uuid', 'runtime.powerState']) {
       const { [path]: _, ...rest } = whole() as Record<string, string>;
       assert.equal(readVirtualMachine(rowWith(rest), rules), undefined);
     }
   });
 
-  it('has the type that the classic controller writes', () => {
+  it('shows the type that the classic controller writes', () => {
     const typeOf = (guestId: string) =>
       readVirtualMachine(
         rowWith(
@@ -111,7 +111,7 @@ describe("the addresses of a VM's own configuration", () => {
   const base64 = (text: string | Buffer) => Buffer.from(text).toString('base64');
   const indented = network.replace(/^/gm, '  ');
 
-  it('are read from every encoding', () => {
+  it('reads the configured addresses from every encoding', () => {
     const plain = `instance-id: a\nnetwork:\n${indented}`;
     const nested = `network.encoding: gzip+base64\nnetwork: ${base64(gzipSync(network))}\n`;
     const simple = `network.encoding: b64\nnetwork: ${base64(network)}\n`;
@@ -125,7 +125,7 @@ describe("the addresses of a VM's own configuration", () => {
       assert.deepEqual(configuredAddresses(text, encoding), expected, `${encoding} ${text.slice(0, 20)}`);
   });
 
-  it('are read without a warning of the parser, which would show values of the guest', async () => {
+  it('reads the configured addresses without a warning of the parser, which would show guest values', async () => {
     const warnings: string[] = [];
     const listen = ({ message }: Error) => warnings.push(message);
     process.on('warning', listen);
@@ -136,7 +136,7 @@ describe("the addresses of a VM's own configuration", () => {
     assert.deepEqual(warnings, []);
   });
 
-  it('are none where nothing can be read', () => {
+  it('returns no configured addresses where nothing can be read', () => {
     const bomb = base64(gzipSync(Buffer.alloc(8 * 1024 * 1024, 'a')));
     for (const [text, encoding] of [
       [undefined, undefined],

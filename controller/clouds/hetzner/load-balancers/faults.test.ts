@@ -191,7 +191,7 @@ async function play(life: Life, lagMs: number, at?: { readonly stage: number; re
 }
 
 describe('a load balancer of Hetzner Cloud', () => {
-  it('has a life here for each kind of resource', () => {
+  it('plays a life for each kind of resource', () => {
     const played = new Set(Object.values(lives).flatMap(({ kinds }) => kinds));
     assert.deepEqual([...played].sort(), Object.values(kindNames).sort());
   });

@@ -6,7 +6,7 @@ import type { FakeBalancer } from '../../../../test/clouds/hetzner/fake-resource
 describe('the label of the classic controller of Hetzner Cloud', () => {
   const key = 'hcloud-ccm/service-uid';
 
-  it('is on what is made for a Service, so that the classic controller finds it on the way back', async () => {
+  it('labels what is made for a Service, so that the classic controller finds it on the way back', async () => {
     const harness = createBalancerHarness();
     await harness.settle(harness.desired());
     assert.equal(harness.balancer().labels[key], owner.service);
@@ -25,7 +25,7 @@ describe('the label of the classic controller of Hetzner Cloud', () => {
     );
   });
 
-  it('is never on what others made: the classic controller deletes what has it', async () => {
+  it('sets no classic label on what others made, since the classic controller deletes what has it', async () => {
     const harness = createBalancerHarness();
     const theirs = harness.addBalancer('theirs', { labels: { 'mooring.dev/attachable-by': cluster } });
     await harness.settle(harness.desired({ attach: { id: String(theirs.id), allowed: true } }));
@@ -40,7 +40,7 @@ describe('the label of the classic controller of Hetzner Cloud', () => {
     assert.equal(harness.balancer().labels[key], undefined);
   });
 
-  it('is on the managed certificate of its name, and on none beside it, which it could not tell apart', async () => {
+  it('labels the managed certificate of its name, and none beside it', async () => {
     const harness = createBalancerHarness();
     const asking = (domain: string) => ({
       protocol: 'https',

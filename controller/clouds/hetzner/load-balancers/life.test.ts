@@ -34,7 +34,7 @@ describe('a load balancer of Hetzner Cloud', () => {
     assert.deepEqual(portsOf(harness.balancer()), [80]);
   });
 
-  it('is never open to clients outside the source ranges, which this cloud cannot keep: no port is added', async () => {
+  it('adds no port while the Service has source ranges, which this cloud cannot keep', async () => {
     const harness = createBalancerHarness();
     const narrowed = { sourceRanges: ['192.0.2.0/24'], ports: [port(80, 30080), port(443, 30443)] };
     const refused = await harness.settle(harness.desired(narrowed));
@@ -79,7 +79,7 @@ describe('a load balancer of Hetzner Cloud', () => {
     assert.deepEqual(changesOf(harness.calls()), []);
   });
 
-  it('is not made where no place is said, and is left where it stands once none is said any more', async () => {
+  it('makes no load balancer without a location, and leaves one where it stands', async () => {
     const harness = createBalancerHarness({ defaults: { location: '' } });
     const { refusals } = await harness.settle(harness.desired());
     const expected = 'expected it or load-balancer.hetzner.cloud/network-zone';
@@ -93,13 +93,13 @@ describe('a load balancer of Hetzner Cloud', () => {
     assert.deepEqual([harness.balancer().place.name, portsOf(harness.balancer())], ['hel1', [80]]);
   });
 
-  it('is created in a network zone', async () => {
+  it('creates a load balancer in a network zone', async () => {
     const harness = createBalancerHarness({ defaults: { location: '' } });
     await harness.settle(harness.desired({ annotations: { 'network-zone': 'us-east' } }));
     assert.equal(harness.balancer().place.network_zone, 'us-east');
   });
 
-  it('does not move, and keeps its public interface, without consent to another address', async () => {
+  it('keeps its place and its public interface without consent to another address', async () => {
     for (const annotations of [{ location: 'nbg1' }, { 'disable-public-network': 'true', 'use-private-ip': 'true' }]) {
       const harness = createBalancerHarness({ network: 'nodes' });
       await harness.settle(harness.desired({ annotations: { 'use-private-ip': 'true' } }));
@@ -209,7 +209,7 @@ describe('a load balancer of Hetzner Cloud', () => {
     assert.deepEqual(portsOf(harness.balancer()), [8080]);
   });
 
-  it('has private addresses of dedicated servers with use-private-ip, otherwise their main ones', async () => {
+  it('targets private addresses of dedicated servers with use-private-ip, otherwise their main ones', async () => {
     const harness = createBalancerHarness({ network: 'nodes', dedicated: new Map([['321', '203.0.113.21']]) });
     harness.fake.dedicated.set(321, { server_ip: '203.0.113.21' } as never);
     const metal = { node: 'metal', providerID: 'hrobot://321', addresses: ['10.9.0.1'], zone: '', draining: false };
@@ -250,7 +250,7 @@ describe('a load balancer of Hetzner Cloud', () => {
     );
   });
 
-  it('has a certificate for the new domains before the ports turn to it, and lets the old one go last', async () => {
+  it('makes a certificate for new domains before the ports turn to it, and deletes the old one last', async () => {
     const harness = createBalancerHarness();
     const annotations = { protocol: 'https', 'certificate-type': 'managed' };
     const domains = 'http-managed-certificate-domains';
@@ -268,7 +268,7 @@ describe('a load balancer of Hetzner Cloud', () => {
     );
   });
 
-  it('is made with an address of its own in the network before its targets are reached there', async () => {
+  it('gets an address of its own in the network, and reaches its targets there', async () => {
     const harness = createBalancerHarness({ network: 'nodes' });
     const annotations = { 'private-ipv4': '10.0.0.77', 'use-private-ip': 'true' };
     const { state } = await harness.settle(harness.desired({ annotations }));

@@ -47,7 +47,7 @@ describe('a foreign load balancer of Hetzner Cloud', () => {
     assert.equal(JSON.stringify(theirs), before);
   });
 
-  it('is found by its name, in the annotation of the classic controller and in that of Mooring', async () => {
+  it('finds a foreign load balancer by its name, in either annotation', async () => {
     for (const ask of [{ annotations: { name: 'theirs' } }, { attach: { id: 'theirs', allowed: false } }]) {
       const harness = createBalancerHarness();
       const theirs = harness.addBalancer('theirs', { labels: consent });
@@ -57,7 +57,7 @@ describe('a foreign load balancer of Hetzner Cloud', () => {
     }
   });
 
-  it('is left alone without consent, by id and by name', async () => {
+  it('leaves a foreign load balancer alone without consent, by id and by name', async () => {
     const harness = createBalancerHarness();
     const theirs = harness.addBalancer('theirs');
     const before = JSON.stringify(theirs);
@@ -72,7 +72,7 @@ describe('a foreign load balancer of Hetzner Cloud', () => {
     assert.equal(harness.fake.balancers.size, 1);
   });
 
-  it('is left alone where its labels name another namespace, or the whole cluster alone', async () => {
+  it('leaves a load balancer alone whose labels name another namespace or Service, or the cluster alone', async () => {
     for (const labels of [
       { ...consent, 'mooring.dev/attachable-namespace': 'other' },
       { 'mooring.dev/attachable-by': cluster },
@@ -124,7 +124,7 @@ describe('a foreign load balancer of Hetzner Cloud', () => {
     assert.deepEqual(portsOf(shared), [22]);
   });
 
-  it('is left to the Service that labelled it a moment before', async () => {
+  it('leaves a foreign load balancer to the Service that labelled it a moment before', async () => {
     const harness = createBalancerHarness();
     const theirs = harness.addBalancer('theirs', { labels: consent });
     const byId = `/v1/load_balancers/${theirs.id}`;
@@ -139,7 +139,7 @@ describe('a foreign load balancer of Hetzner Cloud', () => {
     assert.deepEqual(portsOf(theirs), []);
   });
 
-  it('is replaced by one of its own when the Service names it no more', async () => {
+  it('replaces a foreign load balancer by its own when the Service names it no more', async () => {
     const harness = createBalancerHarness();
     const theirs = harness.addBalancer('theirs', { labels: consent });
     const before = JSON.stringify(theirs);
@@ -151,7 +151,7 @@ describe('a foreign load balancer of Hetzner Cloud', () => {
     assert.equal(JSON.stringify(theirs), before);
   });
 
-  it('is not replaced where it does not exist', async () => {
+  it('creates nothing in place of a named load balancer that does not exist', async () => {
     const harness = createBalancerHarness();
     const found = await refused(harness, { attach: { id: '999', allowed: true } });
     assert.deepEqual(found, ['Unsupported: load balancer "999" does not exist in this project']);
@@ -160,7 +160,7 @@ describe('a foreign load balancer of Hetzner Cloud', () => {
 });
 
 describe('a load balancer of the classic controller of Hetzner Cloud', () => {
-  it('is adopted with --adopt and the address that the Service shows, without a change', async () => {
+  it('adopts a load balancer with the address that the Service shows, and changes its labels alone', async () => {
     const harness = createBalancerHarness();
     const classic = harness.addClassic();
     const { labels, ...before } = structuredClone(classic);
@@ -177,7 +177,7 @@ describe('a load balancer of the classic controller of Hetzner Cloud', () => {
     );
   });
 
-  it('is adopted although a person tuned the health checks of its ports', async () => {
+  it('adopts a load balancer, and keeps the health checks that a person tuned', async () => {
     const harness = createBalancerHarness();
     const [first, ...rest] = harness.addClassic().services;
     const classic = harness.balancer();
@@ -188,7 +188,7 @@ describe('a load balancer of the classic controller of Hetzner Cloud', () => {
     assert.equal(classic.services[0]?.proxyprotocol, true);
   });
 
-  it('is adopted where the Service shows a hostname alone, and keeps it', async () => {
+  it('adopts a load balancer of a Service that shows a hostname alone, and keeps the hostname', async () => {
     const harness = createBalancerHarness();
     harness.addClassic();
     const annotations = { hostname: 'web.example.com' };
@@ -196,7 +196,7 @@ describe('a load balancer of the classic controller of Hetzner Cloud', () => {
     assert.deepEqual(harness.ingress(), [{ hostname: 'web.example.com' }]);
   });
 
-  it('is not adopted for another Service, although that shows its address', async () => {
+  it('leaves the load balancer of another Service alone, although this Service shows its address', async () => {
     const harness = createBalancerHarness();
     const classic = harness.addClassic({ labels: { 'hcloud-ccm/service-uid': 'another' } });
     const before = JSON.stringify(classic);
@@ -208,7 +208,7 @@ describe('a load balancer of the classic controller of Hetzner Cloud', () => {
     assert.equal(JSON.stringify(classic), before);
   });
 
-  it('is not adopted where the Service shows another address, nor without --adopt', async () => {
+  it('leaves a load balancer alone where the Service shows another address, or without --adopt', async () => {
     for (const more of [{ adopt: ['203.0.113.99'] }, {}]) {
       const harness = createBalancerHarness();
       const classic = harness.addClassic();
@@ -223,7 +223,7 @@ describe('a load balancer of the classic controller of Hetzner Cloud', () => {
     }
   });
 
-  it('is adopted together with its managed certificate', async () => {
+  it('adopts a load balancer together with its managed certificate', async () => {
     const harness = createBalancerHarness();
     const annotations = {
       protocol: 'https',
@@ -252,7 +252,7 @@ describe('a load balancer of the classic controller of Hetzner Cloud', () => {
 });
 
 describe('ownership of a load balancer of Hetzner Cloud', () => {
-  it('is lost with its labels: it stays as it is, and nothing is created instead', async () => {
+  it('leaves a load balancer that lost its labels as it is, and creates nothing instead', async () => {
     const harness = createBalancerHarness();
     await harness.settle(harness.desired());
     const one = harness.balancer();
@@ -294,7 +294,7 @@ describe('ownership of a load balancer of Hetzner Cloud', () => {
 });
 
 describe('a certificate that a person uploaded', () => {
-  it('stays when a record names it as the Service`s own and a port refers to it', async () => {
+  it('keeps an uploaded certificate that a record names as its own and a port refers to', async () => {
     const harness = createBalancerHarness();
     const domains = { domain_names: ['bank.example.com'], name: 'bank', certificate: 'pem', labels: {} };
     const certificate = { id: 77, type: 'uploaded' as const, created: harness.fake.now(), ...domains };

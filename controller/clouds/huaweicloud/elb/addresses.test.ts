@@ -5,7 +5,7 @@ import { type Ask, createBalancerHarness } from '../../../../test/clouds/huawei/
 const made = { 'eip-auto-create-option': '{"bandwidth_size":5}' };
 
 describe('the address of a load balancer on Huawei Cloud', () => {
-  it('is a new EIP where that is asked for, which goes with its Service', async () => {
+  it('makes a new EIP where the Service asks for one, and deletes it with the Service', async () => {
     const harness = await createBalancerHarness();
     const { observed } = await harness.settle({ annotations: made });
     const [eip] = harness.world.fake.balancing.eips.values();
@@ -17,7 +17,7 @@ describe('the address of a load balancer on Huawei Cloud', () => {
     await harness.world.close();
   });
 
-  it('stays with keep-eip for its namespace, and goes where the operator does not allow that', async () => {
+  it('keeps the EIP of keep-eip for its namespace, and deletes it where the operator forbids that', async () => {
     const annotations = { ...made, 'keep-eip': 'true' };
     const harness = await createBalancerHarness();
     const { eips } = harness.world.fake.balancing;
@@ -42,7 +42,7 @@ describe('the address of a load balancer on Huawei Cloud', () => {
     await strict.world.close();
   });
 
-  it('is an EIP of others only with consent in its description, and not one that is in use', async () => {
+  it('takes an EIP of others only with consent in its description, and none that is in use', async () => {
     const harness = await createBalancerHarness();
     const eip = harness.eip();
     const annotations = { 'eip-id': eip.id };

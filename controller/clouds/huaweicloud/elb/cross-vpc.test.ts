@@ -6,7 +6,7 @@ import { memberOf } from '../../../../test/clouds/suite/desired.ts';
 const annotations = { 'enable-cross-vpc': 'true' };
 
 describe('members by address, which the cloud knows no ECS of', () => {
-  it('are seen as those of their Nodes, and stay while their Nodes are known by providerID alone', async () => {
+  it('shows members by address as those of their Nodes, and keeps them while addresses are unknown', async () => {
     const harness = await createBalancerHarness();
     const { vms } = harness;
     const ids = vms.map(({ providerID }) => providerID).sort();

@@ -28,7 +28,7 @@ describe('the security group of the configuration of Huawei Cloud', () => {
     await harness.world.close();
   });
 
-  it('is in no record of a Service, which has no room for every Node', async () => {
+  it('leaves the security group out of the record of a Service, which has no room for every Node', async () => {
     const harness = await createBalancerHarness({ env });
     const { observed } = await harness.settle();
     assert.match(observed?.notes ?? '', /load%20balancer/);
@@ -36,7 +36,7 @@ describe('the security group of the configuration of Huawei Cloud', () => {
     await harness.world.close();
   });
 
-  it('is not touched by a process that finds every member in it', async () => {
+  it('leaves the security group alone where every member is in it', async () => {
     const harness = await createBalancerHarness({ env });
     for (const server of harness.world.fake.servers.values()) server.groups = [group];
     await harness.settle();

@@ -20,7 +20,7 @@ const two = [
 const ports = [port(80, 30_080), port(443, 30_443)];
 
 describe('what the classic controller made on Huawei Cloud', () => {
-  it('is taken over without a call that changes anything, dedicated or shared, with an EIP or without', async () => {
+  it('takes over a classic load balancer without a change, dedicated or shared, with an EIP or without', async () => {
     for (const isShared of [false, true])
       for (const hasEip of [false, true]) {
         const harness = await createBalancerHarness();
@@ -72,7 +72,7 @@ describe('what the classic controller made on Huawei Cloud', () => {
     await harness.world.close();
   });
 
-  it('is without the EIP of eip-id also where the Service asks for a new one beside it', () => {
+  it('adopts no EIP of eip-id, even where the Service asks for a new one beside it', () => {
     const fields = (one: object) => answerFields(one, { cloud: 'huaweicloud', operation: 'test' });
     const [eip_id, eip_address, id] = [randomUUID(), '203.0.113.7', randomUUID()];
     const balancer = { id, name: 'k8s_service_kubernetes_shop_web', eips: [{ eip_id, eip_address }] };
@@ -95,7 +95,7 @@ describe('what the classic controller made on Huawei Cloud', () => {
     assert.equal(keyWith('eip-auto-create-option', 'eip-id'), undefined);
   });
 
-  it('is left alone in another VPC, where another cluster of that name has the same private address', async () => {
+  it('leaves a load balancer of the same name and private address in another VPC alone', async () => {
     const vpc = 'aaaaaaaa-bbbb-4ccc-8ddd-eeeeeeeeeeee';
     const harness = await createBalancerHarness({ env: { ROUTER_ID: vpc } });
     const one = makeAsClassic(harness, two);
@@ -106,7 +106,7 @@ describe('what the classic controller made on Huawei Cloud', () => {
     await harness.world.close();
   });
 
-  it('is left alone without its address, with another name, and where several agree', async () => {
+  it('leaves a load balancer alone without its address, with another name, and where several agree', async () => {
     const harness = await createBalancerHarness();
     const one = makeAsClassic(harness, two);
     const address = String(one['vip_address']);
@@ -120,7 +120,7 @@ describe('what the classic controller made on Huawei Cloud', () => {
     await harness.world.close();
   });
 
-  it('is found by the classic controller again: names of load balancer, listeners and pools are its own', async () => {
+  it('names load balancer, listeners and pools so that the classic controller finds them again', async () => {
     const harness = await createBalancerHarness();
     await harness.settle({ ports });
     const { listeners, pools } = harness.world.fake.balancing;
@@ -137,7 +137,7 @@ describe('what the classic controller made on Huawei Cloud', () => {
 });
 
 describe('a load balancer of ours on Huawei Cloud', () => {
-  it('is not deleted while it has a listener of others, and says so', async () => {
+  it('keeps a load balancer while it has a listener of others, and says so', async () => {
     const harness = await createBalancerHarness();
     await harness.settle();
     const { listeners } = harness.world.fake.balancing;

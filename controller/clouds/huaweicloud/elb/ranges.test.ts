@@ -5,7 +5,7 @@ import { createBalancerHarness } from '../../../../test/clouds/huawei/balancer-h
 const sourceRanges = ['192.0.2.0/24'];
 
 describe('the source ranges of a Service on Huawei Cloud', () => {
-  it('are taken as those that may connect again where a person made them those that may not', async () => {
+  it('restores source ranges as a white list where a person made them a black list', async () => {
     const harness = await createBalancerHarness();
     await harness.settle({ sourceRanges });
     const [listener] = harness.world.fake.balancing.listeners.values();
@@ -17,7 +17,7 @@ describe('the source ranges of a Service on Huawei Cloud', () => {
     await harness.world.close();
   });
 
-  it('are in the IP group once, also where the cloud shows one address without its length', async () => {
+  it('sends nothing again where the cloud shows one address without its length', async () => {
     const harness = await createBalancerHarness();
     const one = { sourceRanges: ['203.0.113.7/32'] };
     await harness.settle(one);
@@ -27,7 +27,7 @@ describe('the source ranges of a Service on Huawei Cloud', () => {
     await harness.world.close();
   });
 
-  it('leave the IP group of a person on a listener as it is when they go', async () => {
+  it('leaves the IP group of a person on a listener as it is when the source ranges go', async () => {
     const harness = await createBalancerHarness();
     await harness.settle({ sourceRanges });
     const [listener] = harness.world.fake.balancing.listeners.values();

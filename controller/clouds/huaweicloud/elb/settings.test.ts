@@ -20,7 +20,7 @@ const optionsOf = (json: object | string) =>
   );
 
 describe('annotations of Huawei Cloud', () => {
-  it('are supported, ignored with a remark, or refused with a line, each of them', () => {
+  it('supports each annotation, ignores it with a remark, or refuses it with a line', () => {
     for (const name of Object.keys(annotationTable) as AnnotationName[]) {
       const { problems, remarks } = settings({ [name]: ' not a value ' });
       const [values] = annotationTable[name];
@@ -33,7 +33,7 @@ describe('annotations of Huawei Cloud', () => {
     }
   });
 
-  it('refuse the classes that are not served, and a load balancer that is not its own', async () => {
+  it('refuses the classes that are not served, and a load balancer that is not its own', async () => {
     for (const kind of ['dnat', 'elasticity'])
       assert.match(settings({ class: kind }).problems.join(), /elb.class: ".*", expected dedicated or shared/);
     const harness = await createBalancerHarness();
@@ -44,7 +44,7 @@ describe('annotations of Huawei Cloud', () => {
     await harness.world.close();
   });
 
-  it('choose the protocol by certificate and header, in the words of the class', () => {
+  it('chooses the protocol by certificate and header, in the words of the class', () => {
     const of = (annotations: Record<string, string>) => settings(annotations).protocolOf(port(443, 30_443));
     assert.equal(of({}), 'TCP');
     assert.equal(of({ 'x-forwarded-host': 'true' }), 'HTTP');
@@ -54,7 +54,7 @@ describe('annotations of Huawei Cloud', () => {
     assert.equal(settings({ 'default-tls-container-ref': 'cert1' }).protocolOf(udp), 'UDP');
   });
 
-  it('make clients stay with their node, for minutes as the cloud counts them', () => {
+  it('makes clients stay with their node, for minutes as the cloud counts them', () => {
     const { persistenceOf, remarks } = settings({}, noOptions, 10_800);
     assert.deepEqual(persistenceOf('TCP'), { type: 'SOURCE_IP', persistence_timeout: 60 });
     assert.deepEqual(persistenceOf('HTTP'), { type: 'HTTP_COOKIE', persistence_timeout: 60 });
@@ -68,7 +68,7 @@ describe('annotations of Huawei Cloud', () => {
     assert.deepEqual(chosen.persistenceOf('TCP'), { type: 'SOURCE_IP' });
   });
 
-  it('want all of a new EIP, or the id of a shared bandwidth', () => {
+  it('requires all of a new EIP, or the id of a shared bandwidth', () => {
     const eip = (json: object) => settings({ 'eip-auto-create-option': JSON.stringify(json) });
     assert.deepEqual(eip({ bandwidth_size: 5 }).eip, {
       type: '5_bgp',
@@ -111,7 +111,7 @@ describe('the ConfigMap loadbalancer-config of Huawei Cloud', () => {
     assert.match(warnings[0]!, /^networkingOption has no effect: addresses are those of the interfaces/);
   });
 
-  it('has warnings for what has no effect, and is named where a value cannot be read', async () => {
+  it('warns of options without effect, and names one whose value it cannot read', async () => {
     const { warnings } = await optionsOf({ 'lb-provider': 'vlb', next: 1 });
     assert.deepEqual(warnings, ['lb-provider has no effect: there is no other than vlb', 'unknown key next']);
     const { problems } = settings({}, await optionsOf({ 'lb-algorithm': 'FAST' }));

@@ -47,7 +47,7 @@ function refusal(kind: CloudError['kind'], status: number): CloudError {
 }
 
 describe('A load balancer in ERROR whose failover Octavia refuses', () => {
-  it('is tried again, as all others, where it was not found: a proxy may have answered', async () => {
+  it('fails a load balancer over again after a 404, since a proxy may have answered', async () => {
     for (const kind of ['NotFound', 'Unavailable'] as const) {
       const planned = await plannedAfter(refusal(kind, 404));
       const all = [inError('lb-1', 'amphora'), inError('lb-2', 'amphora')].map(planned);
@@ -55,19 +55,19 @@ describe('A load balancer in ERROR whose failover Octavia refuses', () => {
     }
   });
 
-  it('is replaced, and no other one, where its request is bad', async () => {
+  it('replaces a load balancer whose failover is a bad request, and no other one', async () => {
     const planned = await plannedAfter(refusal('Invalid', 400));
     const all = [inError('lb-1', 'amphora'), inError('lb-2', 'amphora')].map(planned);
     assert.deepEqual(all, ['replace', 'failover']);
   });
 
-  it('is replaced, as all others of a provider that cannot', async () => {
+  it('replaces the load balancers of a provider that cannot fail over, and no others', async () => {
     const planned = await plannedAfter(refusal('Unavailable', 501));
     const all = [inError('lb-2', 'amphora'), inError('lb-3', 'other')].map(planned);
     assert.deepEqual(all, ['replace', 'failover']);
   });
 
-  it('is replaced, as all others, where the credential may not do it', async () => {
+  it('replaces all load balancers in ERROR where the credential may not fail over', async () => {
     const planned = await plannedAfter(refusal('Forbidden', 403));
     const all = [inError('lb-2', 'amphora'), inError('lb-3', 'other')].map(planned);
     assert.deepEqual(all, ['replace', 'replace']);

@@ -19,7 +19,7 @@ const owner = { cluster: '11111111-2222-4333-8444-555555555555', service: '66666
 const long = `${'n'.repeat(63)}/${'s'.repeat(63)}`;
 
 describe('names of OpenStack things', () => {
-  it('are the classic controller’s', () => {
+  it('gives OpenStack things the names of the classic controller', () => {
     const name = classicName({ service: 'default/web', clusterName: 'kubernetes' });
     assert.equal(name, 'kube_service_kubernetes_default_web');
     assert.equal(pieceName('listener', 2, name), 'listener_2_kube_service_kubernetes_default_web');
@@ -29,7 +29,7 @@ describe('names of OpenStack things', () => {
     assert.ok(!isPieceName('pool', 'pool_0_kube_service_kubernetes_default_web2', name));
   });
 
-  it('never exceed what OpenStack takes, and keep the mark', () => {
+  it('never exceeds what OpenStack takes in a name, and keeps the mark', () => {
     const clusterName = 'c'.repeat(200);
     assert.equal(classicName({ service: long, clusterName }).length, 255);
     const description = floatingIpDescription({ owner, service: long });

@@ -50,7 +50,7 @@ const longName = (length: number) => `${'a'.repeat(60)}.`.repeat(4).slice(0, len
 const told = ({ refusals }: Settings) => refusals.map(({ reason, message }) => `${reason}: ${message}`);
 
 describe('settings of an Octavia load balancer', () => {
-  it('are the classic controller’s without annotations and configuration', () => {
+  it('takes the values of the classic controller without annotations and configuration', () => {
     const settings = read({});
     assert.deepEqual(told(settings), []);
     assert.equal(settings.internal, false);
@@ -148,7 +148,7 @@ describe('settings of an Octavia load balancer', () => {
     assert.match(settings.remarks[0]?.message ?? '', /internal-lb/);
   });
 
-  it('for floating IPs the class goes before the annotation, for the VIP the annotation before the class', () => {
+  it('prefers the class over the annotation for floating IPs, and the annotation for the VIP', () => {
     const other = uuid.replace(/1$/, '2');
     const { placement } = read({
       annotations: { [keys.class]: 'a', [keys.floatingNetworkId]: other, [keys.subnetId]: other },
@@ -198,7 +198,7 @@ describe('settings of an Octavia load balancer', () => {
     ['ovn', 'amphora', 'ROUND_ROBIN'],
     ['amphora', 'ovn', 'SOURCE_IP_PORT'],
   ] as const) {
-    it(`are those of provider ${provider} on its load balancer while ${configured} is configured`, () => {
+    it(`uses the methods of provider ${provider} on its load balancer while ${configured} is configured`, () => {
       const config = `[LoadBalancer]\nlb-provider = ${configured}\n`;
       const settings = read({ config, provider });
       assert.deepEqual([told(settings), settings.method, settings.usualMethod], [[], method, method]);

@@ -18,7 +18,7 @@ const vipPort = ({ balancers }: NetworkHarness) => [...balancers.values()][0]?.v
 const consent = tag(ownerTags.consent, 'c1/default');
 
 describe('the floating IP of a Service', () => {
-  it('is made on the VIP by one request, read again by two, and deleted after its load balancer', async () => {
+  it('makes the floating IP by one request, reads it again by two, and deletes it by one', async () => {
     const harness = networkHarness();
     await harness.ensure();
     assert.equal(only(harness).portId, vipPort(harness));
@@ -31,7 +31,7 @@ describe('the floating IP of a Service', () => {
     assert.deepEqual([harness.edge.floatingIps.size, harness.changes()], [0, ['DELETE /floatingips/ID']]);
   });
 
-  it('stays with a load balancer that cannot go, since other Services use it', async () => {
+  it('keeps the floating IP with a load balancer that cannot go, since other Services use it', async () => {
     const harness = networkHarness();
     await harness.ensure();
     [...harness.balancers.values()][0]!.isShared = true;
@@ -55,7 +55,7 @@ describe('the floating IP of a Service', () => {
     assert.equal(only(harness).portId, vipPort(harness));
   });
 
-  it('stays when its Service goes, where that is said of it, and is detached', async () => {
+  it('detaches and keeps the floating IP when its Service goes, where that is asked for', async () => {
     const harness = networkHarness();
     await harness.ensure({}, { keepFloatingIp: true });
     const { address } = only(harness);
@@ -78,7 +78,7 @@ describe('the floating IP of a Service', () => {
     assert.equal(harness.edge.floatingIps.size, 0);
   });
 
-  it('is detached and stays ours where it is to stay and the VIP is asked for', async () => {
+  it('detaches a kept floating IP when the Service asks for the VIP, and attaches it again later', async () => {
     const harness = networkHarness();
     await harness.ensure({}, { keepFloatingIp: true });
     await harness.ensure({ mayChangeAddress: true }, { internal: true });
@@ -102,7 +102,7 @@ describe('the floating IP of a Service', () => {
     assert.equal(only(harness).portId, vipPort(harness));
   });
 
-  it('is none where there is no external network, and the VIP is the address', async () => {
+  it('makes no floating IP without an external network, and refuses with Unsupported', async () => {
     const harness = networkHarness();
     harness.fake.externalNetworks.clear();
     const result = await harness.ensure();
@@ -158,7 +158,7 @@ describe('the floating IP of a Service', () => {
     assert.equal(only(harness).description, description.replace(/\]$/, ' keep]'));
   });
 
-  it('of the classic controller is taken over with its load balancer, and deleted with it', async () => {
+  it('takes over a classic floating IP with its load balancer, and deletes it with the Service', async () => {
     const harness = networkHarness();
     await harness.ensure();
     const [balancer] = harness.balancers.values();
@@ -173,7 +173,7 @@ describe('the floating IP of a Service', () => {
     assert.equal(harness.edge.floatingIps.size, 0);
   });
 
-  it('is found again when the answer of its create was lost', async () => {
+  it('finds a floating IP again when the answer of its create was lost', async () => {
     const harness = networkHarness();
     let isLost = false;
     harness.fake.fault = (call, response) => {
@@ -196,7 +196,7 @@ describe('the floating IP that a Service names', () => {
     return { harness, one: floatingIpFor(harness.fake, harness.edge, more) };
   };
 
-  it('is attached with its consent, keeps what is said of it, and stays when the Service goes', async () => {
+  it('attaches a named floating IP with its consent, and leaves it when the Service goes', async () => {
     const { harness, one } = named({ tags: [consent], description: 'theirs' });
     const result = await harness.ensure({ address: one.address });
     assert.deepEqual([reasons(result), harness.changes()], [[], ['PUT /floatingips/ID']]);
@@ -207,13 +207,13 @@ describe('the floating IP that a Service names', () => {
     assert.deepEqual([harness.changes(), only(harness).description], [[], 'theirs']);
   });
 
-  it('is refused without consent, and nothing is made', async () => {
+  it('refuses a named floating IP without consent, and makes nothing', async () => {
     const { harness, one } = named({});
     const result = await harness.ensure({ address: one.address });
     assert.deepEqual([reasons(result), harness.balancers.size, one.portId], [['ForeignLoadBalancer'], 0, null]);
   });
 
-  it('is a conflict while another port has it', async () => {
+  it('reports a conflict while another port has the named floating IP', async () => {
     const { harness, one } = named({ tags: [consent], portId: 'port-1' });
     const result = await harness.ensure({ address: one.address });
     assert.deepEqual([reasons(result), one.portId], [['Conflict'], 'port-1']);
@@ -223,7 +223,7 @@ describe('the floating IP that a Service names', () => {
     ['default/other', undefined],
     ['theirs/other', 'ForeignLoadBalancer'],
   ] as const) {
-    it(`is ${reason === undefined ? 'given' : 'refused'} where it was kept for ${whose}`, async () => {
+    it(`${reason === undefined ? 'gives' : 'refuses'} a named floating IP that was kept for ${whose}`, async () => {
       const description = `Floating IP for Kubernetes external service ${whose} [mooring c1 retained ${whose}]`;
       const { harness, one } = named({ description });
       const result = await harness.ensure({ address: one.address });
@@ -248,7 +248,7 @@ describe('the floating IP that a Service names', () => {
     assert.deepEqual([one.portId, harness.edge.floatingIps.size], [null, 1]);
   });
 
-  it('is made with that address where there is none yet', async () => {
+  it('makes a floating IP with the named address where there is none yet', async () => {
     const harness = networkHarness();
     harness.edge.mayNameAddresses = true;
     await harness.ensure({ address: '203.0.113.99' });
@@ -287,7 +287,7 @@ describe('floating IPs, whatever Services ask for and persons do', () => {
     failing: fc.option(fc.nat(3)),
   });
 
-  it('keep the address without consent, leave those of others alone, and are all gone or kept in the end', async () => {
+  it('keeps the address without consent, leaves floating IPs of others, and deletes or retains its own', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(asked, { minLength: 1, maxLength: 5 }), async (requests) => {
         const harness = networkHarness();

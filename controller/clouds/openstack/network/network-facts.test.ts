@@ -36,24 +36,28 @@ const textOf = (placement: Placement, among = facts) => {
 
 describe('where a floating IP comes from', () => {
   for (const [what, placement, expected] of [
-    ['is the first external network with a subnet of IPv4 where nothing is said', {}, 'public undefined'],
-    ['is a network that is named', { floatingNetworkId: 'hidden' }, 'hidden undefined'],
-    ['is a subnet that is named, which tells its network', { floatingSubnetId: 'red' }, 'public red'],
+    ['takes the first external network with a subnet of IPv4 where nothing is said', {}, 'public undefined'],
+    ['takes a network that is named', { floatingNetworkId: 'hidden' }, 'hidden undefined'],
+    ['takes a subnet that is named, which tells its network', { floatingSubnetId: 'red' }, 'public red'],
     [
-      'is a subnet that is not visible, in a network that is named',
+      'takes a subnet that is not visible, in a network that is named',
       { floatingNetworkId: 'hidden', floatingSubnetId: 'h1' },
       'hidden h1',
     ],
     [
-      'is nowhere where the subnet is of another network',
+      'refuses a subnet of another network',
       { floatingNetworkId: 'hidden', floatingSubnetId: 'red' },
       'subnet red is not of network hidden',
     ],
-    ['is each subnet that fits a pattern, in turn', { floatingSubnet: 'blue-*' }, 'public blue-1, public blue-2'],
-    ['is what has all tags', { floatingSubnetTags: '&a,b' }, 'public blue-2'],
-    ['is what fits tags and a pattern', { floatingSubnet: '!blue-*', floatingSubnetTags: 'b' }, 'public red'],
+    ['takes each subnet that fits a pattern, in turn', { floatingSubnet: 'blue-*' }, 'public blue-1, public blue-2'],
+    ['takes the subnet that has all tags', { floatingSubnetTags: '&a,b' }, 'public blue-2'],
     [
-      'is nowhere where nothing fits a pattern',
+      'takes the subnet that fits tags and a pattern',
+      { floatingSubnet: '!blue-*', floatingSubnetTags: 'b' },
+      'public red',
+    ],
+    [
+      'refuses a pattern that no subnet fits',
       { floatingSubnet: 'green' },
       'no subnet of network public that this project may see fits green',
     ],
@@ -61,11 +65,11 @@ describe('where a floating IP comes from', () => {
     it(what, () => assert.equal(textOf(placement), expected));
   }
 
-  it('may be a network whose subnets this project cannot see', () => {
+  it('takes an external network whose subnets this project cannot see', () => {
     assert.equal(textOf({}, { ...facts, external: facts.external.slice(3) }), 'hidden undefined');
   });
 
-  it('is nowhere without an external network that has a subnet of IPv4', () => {
+  it('finds no network for a floating IP without an external one that has an IPv4 subnet', () => {
     assert.match(textOf({}, { ...facts, external: facts.external.slice(0, 2) }), /no external network/);
   });
 });

@@ -61,7 +61,7 @@ describe('the security group of a Service', () => {
     assert.deepEqual([calls.length, calls.at(-1)], [3, 'DELETE /security-groups/ID']);
   });
 
-  it('stays on its ports with a load balancer that is kept', async () => {
+  it('keeps the security group on its ports with a load balancer that is kept', async () => {
     const harness = networkHarness(true);
     await harness.ensure();
     await harness.remove({ retain: true });
@@ -69,7 +69,7 @@ describe('the security group of a Service', () => {
     assert.deepEqual(groupsOn(harness, 2), [only(harness).id]);
   });
 
-  it('with provider ovn lets the clients in, since members see them', async () => {
+  it('lets the clients in with provider ovn, since members see them', async () => {
     const harness = networkHarness(true, true);
     await harness.ensure({ sourceRanges: ['192.0.2.0/24', '2001:db8::/32'] });
     assert.deepEqual(ingress(harness), ['tcp 30080 192.0.2.0/24']);
@@ -97,7 +97,7 @@ describe('the security group of a Service', () => {
     });
   }
 
-  it('does not take a rule for a group of addresses for one that lets everybody in', async () => {
+  it('replaces a rule for a group of addresses by one that lets everybody in', async () => {
     const harness = networkHarness(true, true);
     await harness.ensure();
     const { rules } = only(harness);
@@ -137,7 +137,7 @@ describe('the security group of a Service', () => {
     ]);
   });
 
-  it('stays on a member whose addresses are not known, and goes on none that is not secured', async () => {
+  it('keeps the group on a member without known addresses, and adds it to no unsecured port', async () => {
     const harness = networkHarness(true);
     Object.assign(portOf(harness, 2), { portSecurity: false });
     await harness.ensure();
@@ -147,7 +147,7 @@ describe('the security group of a Service', () => {
     assert.deepEqual(groupsOn(harness, 1), [only(harness).id]);
   });
 
-  it('of the classic controller is taken over with its rules and ports', async () => {
+  it('takes over the classic security group with its rules and ports', async () => {
     const harness = networkHarness(true);
     await harness.ensure();
     only(harness).description = classicGroupDescription(harness.desired);

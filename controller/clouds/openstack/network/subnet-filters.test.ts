@@ -14,7 +14,8 @@ describe('patterns for subnets', () => {
     ['!blue*', 'red', true],
     ['!~b.*', 'blue', false],
   ] as const) {
-    it(`${pattern} and ${name}`, () => assert.equal(nameMatcher(pattern)?.(name), expected));
+    it(`${pattern} ${expected ? 'fits' : 'does not fit'} ${name}`, () =>
+      assert.equal(nameMatcher(pattern)?.(name), expected));
   }
 
   for (const pattern of [
@@ -74,7 +75,7 @@ describe('patterns for subnets', () => {
     '~(((){999}){999}){999}',
     `~${'a'.repeat(256)}`,
   ])
-    it(`${pattern.slice(0, 30)} is not read`, () => assert.equal(nameMatcher(pattern), undefined));
+    it(`refuses the pattern ${pattern.slice(0, 30)}`, () => assert.equal(nameMatcher(pattern), undefined));
   for (const [filter, tags, expected] of [
     ['a,b', ['b'], true],
     ['a,b', ['c'], false],
@@ -85,6 +86,7 @@ describe('patterns for subnets', () => {
     ['!&a,b', ['a'], true],
     ['!&a,b', ['a', 'b'], false],
   ] as const) {
-    it(`${filter} and ${tags.join(', ')}`, () => assert.equal(tagMatcher(filter)(tags), expected));
+    it(`${filter} ${expected ? 'fits' : 'does not fit'} the tags ${tags.join(', ')}`, () =>
+      assert.equal(tagMatcher(filter)(tags), expected));
   }
 });

@@ -16,7 +16,7 @@ import {
 describe('parts of a router that the credential cannot see', () => {
   const portQuery = (call: FakeCall, name: string) => call.path === '/ports' && call.query.has(name);
 
-  it('leave all routes alive when no interface shows', async () => {
+  it('leaves all routes alive when no interface shows', async () => {
     const world = setUp();
     const routes = world.routes();
     const made = await routes.create(desired(1), always);
@@ -29,7 +29,7 @@ describe('parts of a router that the credential cannot see', () => {
     assert.equal(table(world).length, 1);
   });
 
-  it('are read once more when one answer leaves out a port', async () => {
+  it('reads the ports once more when one answer leaves out a port', async () => {
     const world = setUp();
     const routes = world.routes();
     await routes.create(desired(1), always);
@@ -43,7 +43,7 @@ describe('parts of a router that the credential cannot see', () => {
     assert.deepEqual([route?.providerID, route?.blackhole, left], ['openstack:///s1', false, 0]);
   });
 
-  it('keep a route that seemed dead when its port shows again', async () => {
+  it('keeps a route that seemed dead when its port shows again', async () => {
     const world = setUp();
     const routes = world.routes();
     await routes.create(desired(1), always);
@@ -57,7 +57,7 @@ describe('parts of a router that the credential cannot see', () => {
     assert.equal(table(world).length, 1);
   });
 
-  it('keep a route into a network whose interface does not show', async () => {
+  it('keeps a route into a network whose interface does not show', async () => {
     const world = setUp();
     const routes = world.routes();
     world.fake.ports.push({ id: 'rp2', deviceId: 'r1', networkId: 'n2', ips: ['10.30.0.1'], subnetId: 's2' });
@@ -81,7 +81,7 @@ describe('parts of a router that the credential cannot see', () => {
     assert.deepEqual(table(world), []);
   });
 
-  it('keep the pair of a server that now has the address of another', async () => {
+  it('keeps the pair of a server that now has the address of another', async () => {
     const world = setUp();
     const routes = world.routes();
     const made = await routes.create(desired(1), always);
@@ -95,7 +95,7 @@ describe('parts of a router that the credential cannot see', () => {
     assert.deepEqual([table(world), pairs(world, 'p9')], [[], [range(1)]]);
   });
 
-  it('lose no foreign change of a whole list without revisions', async () => {
+  it('loses no foreign change of a whole list without revisions', async () => {
     const world = setUp({ atomic: false, ifMatch: false });
     world.fake.fault = (call) => {
       if (call.method === 'PUT' && call.path === '/ports/p1')

@@ -31,7 +31,7 @@ for (const atomic of [true, false]) {
       assert.deepEqual([table(world), pairs(world, 'p1')], [[], []]);
     });
 
-    it('share calls when many come at once', async () => {
+    it('shares calls among routes when many come at once', async () => {
       const world = setUp({ atomic, servers: 20 });
       const routes = world.routes();
       await Promise.all(Array.from({ length: 20 }, (_, n) => routes.create(desired(n), always)));
@@ -46,7 +46,7 @@ for (const atomic of [true, false]) {
       assert.ok(!world.fake.ports.some((port) => (port.pairs ?? []).length > 0));
     });
 
-    it('do the changes of other callers when one lacks its permit', async () => {
+    it('makes the changes of other callers when one lacks its permit', async () => {
       const world = setUp({ atomic });
       const routes = world.routes();
       const permit = () => {
@@ -68,7 +68,7 @@ for (const atomic of [true, false]) {
       assert.deepEqual(pairs(world, 'p1'), []);
     });
 
-    it('fill a full table, and refuse the rest', async () => {
+    it('fills a full table, and refuses the rest', async () => {
       const world = setUp({ atomic, servers: 12 });
       world.fake.maxRoutes = 7;
       const routes = world.routes();
@@ -78,7 +78,7 @@ for (const atomic of [true, false]) {
       assert.equal(table(world).length, 7);
     });
 
-    it('keep the others of a call when Neutron refuses one', async () => {
+    it('makes the other routes of a call when Neutron refuses one', async () => {
       const world = setUp({ atomic, servers: 6 });
       const astray = { id: 'astray', deviceId: 's9', networkId: 'n1', ips: ['192.0.2.9'] };
       world.fake.ports.push(astray);
@@ -88,7 +88,7 @@ for (const atomic of [true, false]) {
       assert.deepEqual(all, ['made', 'Invalid', 'made', 'made', 'made']);
     });
 
-    it("lose nothing with two writers, each other's routes and pairs included", async () => {
+    it("loses nothing with two writers, each other's routes and pairs included", async () => {
       const change = fc.record({
         writer: fc.integer({ min: 0, max: 2 }),
         server: fc.integer({ min: 0, max: 2 }),
@@ -150,7 +150,7 @@ for (const atomic of [true, false]) {
 }
 
 describe('routes of a router', () => {
-  it('are blackholes with a next hop of no port, or a port that does not admit the range', async () => {
+  it('shows a route without a port, or with one that does not admit the range, as a blackhole', async () => {
     const world = setUp();
     const routes = world.routes();
     await routes.create(desired(1), always);
@@ -171,7 +171,7 @@ describe('routes of a router', () => {
     ]);
   });
 
-  it('use a wider existing pair, and keep it', async () => {
+  it('uses a wider existing pair, and keeps it', async () => {
     const world = setUp();
     const port = world.fake.ports.find(({ id }) => id === 'p1')!;
     port.pairs = [{ ip_address: '10.244.0.0/16' }];
@@ -182,7 +182,7 @@ describe('routes of a router', () => {
     assert.deepEqual(pairs(world, 'p1'), ['10.244.0.0/16']);
   });
 
-  it('need no pair on a port without port security, nor in a Neutron without pairs', async () => {
+  it('needs no pair on a port without port security, nor in a Neutron without pairs', async () => {
     const open = setUp();
     Object.assign(open.fake.ports.find(({ id }) => id === 'p1')!, { portSecurity: false });
     await open.routes().create(desired(1), always);
@@ -194,7 +194,7 @@ describe('routes of a router', () => {
     assert.equal((await without.routes().observe('c')).routes[0]?.blackhole, false);
   });
 
-  it('pass the port of one Node in one call for both families', async () => {
+  it('opens the port of one Node in one call for both families', async () => {
     const world = setUp();
     const routes = world.routes();
     await Promise.all([
@@ -206,7 +206,7 @@ describe('routes of a router', () => {
     assert.deepEqual(writes(world), ['ports p1', 'routers r1/add_extraroutes']);
   });
 
-  it("take the first of the Node's addresses that the router reaches", async () => {
+  it("takes the first of the Node's addresses that the router reaches", async () => {
     const world = setUp();
     world.fake.ports.push({ id: 'other', deviceId: 's1', networkId: 'n2', ips: ['192.168.9.1'] });
     world.fake.ports.push({ id: 'second', deviceId: 's1', networkId: 'n1', ips: ['10.20.7.7'] });
@@ -214,7 +214,7 @@ describe('routes of a router', () => {
     assert.deepEqual(table(world), [`${range(1)} 10.20.7.7`]);
   });
 
-  it('refuse a server by name that the router does not reach', async () => {
+  it('refuses a server by name that the router does not reach', async () => {
     const world = setUp();
     await assert.rejects(
       world.routes().create(desired(77), always),
@@ -223,7 +223,7 @@ describe('routes of a router', () => {
     assert.deepEqual(writes(world), []);
   });
 
-  it('recognise and delete a route in another spelling', async () => {
+  it('recognises and deletes a route in another spelling', async () => {
     const world = setUp();
     world.fake.routers.get('r1')!.routes = [{ destination: '10.244.1.77/24', nexthop: addressOf(1) }];
     const [route] = (await world.routes().observe('c')).routes;
@@ -234,13 +234,13 @@ describe('routes of a router', () => {
     assert.deepEqual(table(world), []);
   });
 
-  it('name a Neutron whose routers take no routes', async () => {
+  it('names a Neutron whose routers take no routes', async () => {
     const world = setUp();
     world.fake.extensions.length = 0;
     await assert.rejects(world.routes().observe('c'), /neither the extension extraroute nor extraroute-atomic/);
   });
 
-  it('cost two reads for an empty table, one more for each fifty routes, and the extensions once', async () => {
+  it('costs two reads for an empty table, one more for each fifty routes, and the extensions once', async () => {
     const world = setUp({ servers: 120 });
     world.fake.maxRoutes = 500;
     const routes = world.routes();
@@ -255,7 +255,7 @@ describe('routes of a router', () => {
     assert.equal(await reads(), 5);
   });
 
-  it('cost one read and two writes each after a read of the table', async () => {
+  it('costs one read and two writes for each route after a read of the table', async () => {
     const world = setUp();
     const routes = world.routes();
     await routes.observe('c');
@@ -277,7 +277,7 @@ describe('routes of a router', () => {
     ]);
   });
 
-  it('find changes of the table since its last read', async () => {
+  it('finds changes of the table since its last read', async () => {
     const world = setUp();
     const router = world.fake.routers.get('r1')!;
     const routes = world.routes();
@@ -301,14 +301,14 @@ describe('routes of a router', () => {
     assert.equal((await routes.create(desired(50), always)).stored.nexthop, '10.30.0.50');
   });
 
-  it('are added one by one without revisions', async () => {
+  it('adds a route without If-Match where the router has no revisions', async () => {
     const world = setUp({ ifMatch: false });
     await world.routes().create(desired(1), always);
     assert.ok(world.fake.calls.every(({ headers }) => headers['if-match'] === undefined));
     assert.deepEqual(table(world), [`${range(1)} ${addressOf(1)}`]);
   });
 
-  it('answer a caller that gives up before its turn, without a call', async () => {
+  it('answers a caller that gives up before its turn, without a call', async () => {
     const world = setUp();
     const routes = world.routes();
     const signal = AbortSignal.abort();
