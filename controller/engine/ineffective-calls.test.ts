@@ -65,7 +65,7 @@ describe('a call that the cloud accepts three times without doing it', () => {
   });
 });
 
-it('does not count a change that was undone because the desired state changed', async () => {
+it('ignores a change that was undone because the desired state changed', async () => {
   const harness = createHarness('plain');
   const [both, one] = [desire('u1'), desire('u1', { members: ['n1'] })];
   await harness.settle('u1', both);
@@ -76,7 +76,7 @@ it('does not count a change that was undone because the desired state changed', 
   }
 });
 
-it('does not count a create that was undone because its container was replaced', async () => {
+it('ignores a create that was undone because its container was replaced', async () => {
   const harness = createHarness('plain');
   const states: string[] = [];
   for (const zone of ['z1', 'z2', 'z1', 'z2', 'z1']) {
@@ -87,7 +87,7 @@ it('does not count a create that was undone because its container was replaced',
   assert.equal(harness.calls().filter((call) => call.startsWith('create listener 80')).length, 5);
 });
 
-it('does not count repairs that are days apart', async () => {
+it('ignores repairs that are days apart', async () => {
   const harness = createHarness('plain');
   const { cloud } = harness;
   await harness.settle('u1', desire('u1'));

@@ -178,7 +178,7 @@ describe('the inventory', () => {
     );
   });
 
-  it('does not show the parts of a deleted container again when it forgets the container', async () => {
+  it('hides the parts of a deleted container, also once it forgets the container', async () => {
     const { clock, state, inventory, index } = setUp();
     inventory.note([lb('a'), { kind: 'part', id: 'p', within: 'a', owner, key: 'p', status: 'ready', body: '' }]);
     inventory.noteGone(lb('a'));

@@ -91,7 +91,7 @@ describe('a Service that moves there and back, with a fault at every call and at
   const hits = [undefined, ...faults.flatMap((fault) => Array.from({ length: 14 }, (_, at) => ({ at, fault })))];
 
   for (const name of ['plain', 'silent'] as const)
-    it(`is served on every port at every moment, in the ${name} cloud`, async () => {
+    it(`serves every port at every moment of a move there and back, in the ${name} cloud`, async () => {
       for (const hit of hits) {
         const scene = createScene(name);
         const { cloud } = scene;

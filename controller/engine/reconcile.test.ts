@@ -21,7 +21,7 @@ describe('reads', () => {
     assertBefore(harness.calls(), /^read/, /^delete/);
   });
 
-  it('after an unknown outcome nothing is sent until a read has succeeded', async () => {
+  it('sends nothing after an unknown outcome until a read has succeeded', async () => {
     const harness = createHarness('plain');
     await harness.settle('u1', desire('u1', { ports: [] }));
     harness.calls();
@@ -38,7 +38,7 @@ describe('reads', () => {
     );
   });
 
-  it('after an error the next read searches by marks, so that a duplicate does not stay', async () => {
+  it('searches by marks in the read after an error, so that a duplicate does not stay', async () => {
     const harness = createHarness('plain');
     await harness.settle('u1', desire('u1'));
     const { things } = harness.cloud;

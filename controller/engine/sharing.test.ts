@@ -113,7 +113,7 @@ function setUp() {
 }
 
 describe('a shared resource', () => {
-  it('is deleted with its last user in the cloud, whether every Service is declared or not', async () => {
+  it('deletes a shared resource with its last user in the cloud, even before every Service is declared', async () => {
     const { cloud, open, during } = setUp();
     for (const service of ['a', 'b']) await during(open().reconcile({ owner: ownerOf(service), desired: [] }));
     const engine = open(false);
@@ -124,7 +124,7 @@ describe('a shared resource', () => {
     assert.deepEqual(cloud.calls.slice(-2), ['delete balancer b', 'delete group'], 'in one go, and last');
   });
 
-  it('is deleted without known users once every Service is declared and none desires it', async () => {
+  it('deletes a shared resource without known users once every Service is declared and none desires it', async () => {
     const { cloud, hooks, open, during } = setUp();
     hooks.hidesUsers = true;
     cloud.things.add('group');
@@ -140,7 +140,7 @@ describe('a shared resource', () => {
     assert.deepEqual([...cloud.things], []);
   });
 
-  it('stays when another Service desires it before its removal is sent', async () => {
+  it('keeps a shared resource that another Service desires before its removal is sent', async () => {
     const { cloud, hooks, open, during } = setUp();
     const engine = open();
     await during(engine.reconcile({ owner: ownerOf('a'), desired: [] }));
@@ -151,7 +151,7 @@ describe('a shared resource', () => {
     assert.deepEqual([...cloud.things], ['group']);
   });
 
-  it('is created again by a Service that desires it while its removal is in progress', async () => {
+  it('creates a shared resource again for a Service that desires it while its removal is in progress', async () => {
     const { cloud, hooks, open, during, clock } = setUp();
     const engine = open();
     await during(engine.reconcile({ owner: ownerOf('a'), desired: [] }));

@@ -54,7 +54,7 @@ describe('a set of ranges', () => {
     assert.deepEqual(drain(set), ['10.0.3.0/24', '10.0.5.0/24', '10.0.6.0/24', '10.0.7.0/24']);
   });
 
-  it('is full when a larger range is taken', () => {
+  it('gives no range once a larger range is taken', () => {
     const set = createCidrSet(must('10.0.0.0/16'), 24);
     assert.deepEqual(set.occupy(must('10.0.0.0/8')), { touches: true, free: true });
     assert.equal(set.allocate(), undefined);

@@ -41,7 +41,8 @@ describe('the flags of node IPAM', () => {
     [{ clusterCidr: 'fd00::/48', nodeCidrMaskSizeIpv6: 65 }, '--node-cidr-mask-size-ipv6'],
   ];
   for (const [changes, expected] of cases)
-    it(`${JSON.stringify(changes)}: ${expected}`, () => assert.equal(told(changes), expected));
+    it(`${expected.startsWith('--') ? 'refuses' : 'reads'} ${JSON.stringify(changes)}: ${expected}`, () =>
+      assert.equal(told(changes), expected));
 
   it('refuses invalid flags with what was expected', () => {
     const refused = parseRangeOptions({ ...flags, nodeCidrMaskSizeIpv4: 12 });

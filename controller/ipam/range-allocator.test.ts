@@ -76,7 +76,7 @@ describe('the ranges of Nodes', () => {
     assert.deepEqual(ranges.mark(owner('d'), ['x']), { ...fine, outside: ['x'] });
   });
 
-  it('does not count invalid ranges, so that a Node with all ranges does not block others', () => {
+  it('ignores invalid ranges, so that a Node with all ranges does not block others', () => {
     const { ranges, give } = allocator('10.244.0.0/22', { services: '10.244.0.0/24' });
     for (const [at, range] of ['10.244.0.0/22', '10.0.0.0/8', '0.0.0.0/0', '10.244.2.0/23'].entries())
       ranges.mark(owner(`rogue-${at}`), [range]);

@@ -147,6 +147,6 @@ describe('the resource a path names', () => {
     ['/readyz', 'other'],
     ['/api', 'other'],
   ] as const) {
-    it(`of ${path} is counted as ${resource}`, () => assert.equal(resourceOf(path), resource));
+    it(`counts ${path} as ${resource}`, () => assert.equal(resourceOf(path), resource));
   }
 });

@@ -65,7 +65,7 @@ describe('the term of a leader', () => {
     await a.done;
   });
 
-  it('does not lead again before the end of its last term has settled', async () => {
+  it('leads again only after the end of its last term has settled', async () => {
     const harness = electorHarness();
     let settle = () => {};
     const a = harness.replica('a', { onStoppedLeading: () => new Promise<void>((resolve) => (settle = resolve)) });
@@ -81,7 +81,7 @@ describe('the term of a leader', () => {
     await a.elector.release();
   });
 
-  it('is counted while it lasts, and begins and ends although the callbacks throw', async () => {
+  it('counts the term while it lasts, and begins and ends it although the callbacks throw', async () => {
     const harness = electorHarness();
     const counted: boolean[] = [];
     const lines: string[] = [];
@@ -129,7 +129,7 @@ describe('the term of a leader', () => {
   });
 
   for (const how of ['pause', 'sleep'] as const) {
-    it(`does not write after a ${how} of the process that outlasted its lease`, async () => {
+    it(`stops leading after a ${how} of the process that outlasted its lease`, async () => {
       const harness = electorHarness();
       const a = harness.replica('a');
       await harness.time.advance(0);

@@ -38,7 +38,7 @@ describe('the elector', () => {
     await a.elector.release();
   });
 
-  it('does not take a held Lease for its duration, counted from when it was observed', async () => {
+  it('leaves a held Lease alone for its duration, counted from when it was observed', async () => {
     const harness = electorHarness();
     // Another program's, with a clock that is years behind: its times mean nothing here.
     harness.leases.lease = {
@@ -115,7 +115,7 @@ describe('the elector', () => {
     await b.elector.release();
   });
 
-  it('does not take a deleted Lease whose holder it has not seen renew for long', async () => {
+  it('leaves a deleted Lease alone whose holder it has not seen renew for long', async () => {
     const harness = electorHarness();
     const a = harness.replica('a');
     await harness.time.advance(0);
@@ -139,7 +139,7 @@ describe('the elector', () => {
     ['sleep', 'while this replica slept'],
     ['hold', 'while a hypervisor held this replica, of which its wall clock alone tells'],
   ] as const)
-    it(`does not take a deleted Lease that another may have taken ${when}`, async () => {
+    it(`leaves a deleted Lease alone that another may have taken ${when}`, async () => {
       const harness = electorHarness();
       const a = harness.replica('a');
       await harness.time.advance(2_000);

@@ -171,7 +171,7 @@ describe('the event sink', () => {
     assert.deepEqual(dropped, ['failed']);
   });
 
-  it('does not try again what the server refuses', async () => {
+  it('drops an event that the server refuses, without another try', async () => {
     const { clock, calls, failures, dropped, sink } = setUp();
     failures.push(failed(403, 'Forbidden'), failed(0, 'Fenced'));
     sink.emit(node, { type: 'Normal', reason: 'R', message: 'm' });

@@ -38,7 +38,7 @@ describe('a fenced API', () => {
     [-5, 1, 'Fenced'],
     [Number.POSITIVE_INFINITY, 60_000, 'sent'],
   ] as const) {
-    it(`with ${left} ms of lease left and a timeout of ${timeoutMs ?? 'the default'}: ${expected}`, async () => {
+    it(`a write with ${left} ms of lease left and timeout ${timeoutMs ?? 'default'} ends as ${expected}`, async () => {
       for (const verb of writes) {
         const { api, sent } = recordingApi();
         const call = { verb, path: '/api/v1/nodes/a', ...(timeoutMs === undefined ? {} : { timeoutMs }) };

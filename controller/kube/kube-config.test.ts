@@ -42,7 +42,7 @@ describe('the connection of a kubeconfig', () => {
     return loadKubeConnection({ clock: fakeClock(), log: silentLog, env: {}, ...options });
   }
 
-  it('has the server, the CA, the certificate and the server name', async () => {
+  it('reads the server, the CA, the certificate and the server name', async () => {
     const ca = Buffer.from('CA PEM').toString('base64');
     await writeFile(file('client.crt'), 'CERT PEM');
     await writeFile(file('client.key'), 'KEY PEM');
@@ -75,7 +75,7 @@ describe('the connection of a kubeconfig', () => {
     ],
     ['impersonation', { token: 'abc', as: 'jane' }, { authorization: 'Bearer abc', 'impersonate-user': 'jane' }],
   ] as const) {
-    it(`has ${name}`, async () => {
+    it(`authenticates with ${name}`, async () => {
       const connection = await load({ kubeconfig: await kubeconfig('plain', user) });
       assert.deepEqual((await connection.credentials()).headers, expected);
     });
@@ -178,7 +178,7 @@ describe('the connection of a kubeconfig', () => {
     assert.equal(String(tls.cert), 'PEM');
   });
 
-  it('stays with its context when the current one of the file changes', async () => {
+  it('keeps its context when the current one of the file changes', async () => {
     const both = ['a', 'b'];
     const document = (current: string) => ({
       clusters: both.map((name) => ({ name, cluster: { server: `https://${name}.example.com` } })),
@@ -224,7 +224,7 @@ describe('the connection of a kubeconfig', () => {
     assert.deepEqual((await connection.credentials()).headers, { authorization: 'Bearer next' });
   });
 
-  it('is found as kubectl finds it', async () => {
+  it('finds the kubeconfig as kubectl finds it', async () => {
     const home = join(folder, 'home');
     await mkdir(join(home, '.kube'), { recursive: true });
     const token = async (env: Record<string, string>, given?: string) => {
@@ -240,7 +240,7 @@ describe('the connection of a kubeconfig', () => {
     await assert.rejects(token({ HOME: home, KUBECONFIG: file('absent') }), /KUBECONFIG is ".*absent", which names no/);
   });
 
-  it('may be spread over the files of KUBECONFIG', async () => {
+  it('merges the files of KUBECONFIG', async () => {
     const [account, place] = [file('account'), file('place')];
     await writeFile(file('account-token'), 'of a file');
     const users = [
@@ -280,7 +280,7 @@ describe('the connection of a kubeconfig', () => {
     await assert.rejects(load({ kubeconfig: proxy }), /proxy-url of cluster "c": expected the http:\/\/ or https:\/\//);
   });
 
-  it('has the proxy of the kubeconfig, or else that of the environment', async () => {
+  it('uses the proxy of the kubeconfig, or else that of the environment', async () => {
     const env = { HTTPS_PROXY: 'http://other:3128' };
     const own = await kubeconfig('own-proxy', {}, { 'proxy-url': 'http://proxy:3128' });
     assert.equal((await load({ kubeconfig: own, env })).proxy, 'http://proxy:3128/');

@@ -123,7 +123,7 @@ describe('a list-watch of a server that fails', () => {
   });
 
   for (const status of [429, 503, 504]) {
-    it(`does not list because watch after watch is refused with ${status}`, async () => {
+    it(`lists once although watch after watch is refused with ${status}`, async () => {
       const { nodes, informer, counted, clock } = listWatchHarness();
       nodes.failNext('watch', ...Array.from({ length: 20 }, () => broken(status)));
       informer.start();
@@ -211,7 +211,7 @@ describe('a list-watch of a server that fails', () => {
     await informer.stop();
   });
 
-  it('does not loop without delay when watches end at once', async () => {
+  it('waits between watches that end at once', async () => {
     const { nodes, informer, clock } = listWatchHarness();
     const endAtOnce = () => setImmediate(() => nodes.endWatches());
     nodes.failNext('watch', ...Array.from({ length: 100 }, () => endAtOnce));

@@ -133,7 +133,7 @@ describe('a list-watch after the end of a watch', () => {
     await informer.stop();
   });
 
-  it('does not list in a tight loop when every version is too old', async () => {
+  it('waits between lists while every version is too old', async () => {
     const { nodes, informer, clock } = listWatchHarness();
     nodes.failNext('watch', ...Array.from({ length: 50 }, expired));
     informer.start();

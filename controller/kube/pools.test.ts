@@ -20,7 +20,7 @@ describe('the pools of connections to the API server', () => {
 
   for (const through of ['a proxy', 'no proxy']) {
     const skip = process.platform !== 'linux' && 'the kernel shows its timers in /proc on Linux alone';
-    it(`keep the connection of a quiet watch through ${through} alive`, { skip }, async () => {
+    it(`keeps the connection of a quiet watch through ${through} alive`, { skip }, async () => {
       const { port } = new URL(harness.server.url);
       const proxy = await startTestProxy(() => Number(port));
       const giveUp = new AbortController();
@@ -53,7 +53,7 @@ describe('the pools of connections to the API server', () => {
     });
   }
 
-  it('drop those of earlier TLS material once they are unused', async () => {
+  it('drops the connections of earlier TLS material once they are unused', async () => {
     const pools = createPools(true, undefined);
     const destroyed: string[] = [];
     const noted = (name: string, pool: Pool) => {

@@ -51,7 +51,7 @@ describe('the sole leader', () => {
     assert.deepEqual(history, ['started', 'aborted', 'stopped: stopping']);
   });
 
-  it('does not lead before it knows the annotations of the Lease', async () => {
+  it('waits to lead until it knows the annotations of the Lease', async () => {
     const { time, leases, network, leader, stop } = setUp();
     leases.lease = {
       metadata: {

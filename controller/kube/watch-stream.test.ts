@@ -227,7 +227,7 @@ describe('a watch', () => {
     assert.equal((await failed(watch({ signal: stop.signal }))).reason, 'Aborted');
   });
 
-  it('has its own connection, which the next watch reuses after a clean end', async () => {
+  it('uses a connection of its own, which the next watch reuses after a clean end', async () => {
     const own = await startTestServer((request, response) => {
       if (request.query.get('watch')) setTimeout(() => response.end(line('BOOKMARK', node('x'))), 5);
       else answerJson(response, 200, {});
@@ -249,7 +249,7 @@ describe('a watch', () => {
     await own.close();
   });
 
-  it('does not wait for ever for its first byte', async () => {
+  it('gives up a watch without a first byte after 30 s', async () => {
     const clock = fakeClock();
     const config = fixedConnection({ server: server.url, tls: { ca: server.caPem } });
     const { api, close } = createKubeClient({ config, clock, log: silentLog });

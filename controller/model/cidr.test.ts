@@ -101,7 +101,7 @@ describe('routes that concern a cluster', () => {
     ['2001:db8::/48', '10.10.0.0/24', false],
   ];
   for (const [cluster, destination, expected] of cases)
-    it(`${destination} ${expected ? 'is' : 'is not'} one with ${cluster}`, () =>
+    it(`a route to ${destination} ${expected ? 'concerns' : 'does not concern'} the cluster ${cluster}`, () =>
       assert.equal(reaches([must(cluster)], must(destination)), expected));
 
   it('accepts any of the ranges of a dual-stack cluster', () => {

@@ -70,7 +70,7 @@ describe('a budget', () => {
     { maxLength: 60 },
   );
 
-  it('is never overspent in any window, restarts or not', () => {
+  it('keeps to the limit in any window, restarts or not', () => {
     fc.assert(
       fc.property(spendings, fc.integer({ min: 1, max: 200 }), (steps, owned) => {
         let now = 1_700_000_000_123;
@@ -149,7 +149,7 @@ describe('the keeper of the budget', () => {
     assert.deepEqual([await budget.take('member', 9, 100), await budget.take('deletion', 20, 100)], [3, 10]);
   });
 
-  it('has room again one window after a leader whose clock was ahead by a month', async () => {
+  it('grants again one window after a leader whose clock was ahead by a month', async () => {
     const { budget, lease, clock } = keeper();
     const ahead = Math.ceil(clock.now() / 1000) + 30 * 86_400;
     lease.annotations = { [annotations.deletionLedger]: `d${ahead}x10,m${ahead}x1` };

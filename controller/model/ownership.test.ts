@@ -73,7 +73,7 @@ describe('Node ownership', () => {
     ['a deleted person’s nonsense', { providerID: '://' }, [one, aws, os1], 'foreign'],
   ];
   for (const [name, node, clouds, expected] of table) {
-    it(`${name}: ${expected}`, () => {
+    it(`takes a Node as ${expected}: ${name}`, () => {
       const ownership = ownershipOf(exampleNode(node), clouds);
       const shown =
         ownership.kind === 'foreign'
@@ -85,7 +85,7 @@ describe('Node ownership', () => {
     });
   }
 
-  it('has no answering cloud where two scopes may answer, or none', () => {
+  it('finds no answering cloud where two scopes may answer, or none', () => {
     const node = exampleNode({ providerID: `openstack:///${vm}` });
     assert.equal(answeringCloud(node, [os1, os2]), undefined);
     assert.equal(answeringCloud(node, [os1])?.scope, 'os1');

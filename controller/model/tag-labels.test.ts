@@ -7,7 +7,7 @@ const rules = [{ tagPrefix: 'k8s-label/', labelPrefix: 'example.com/' }];
 const validValue = /^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$/;
 
 describe('rules for labels from tags', () => {
-  it('are a prefix of tags and a domain', () => {
+  it('parses a prefix of tags and a domain', () => {
     assert.deepEqual(parseTagLabelRule('k8s-label/=example.com/'), rules[0]);
     assert.deepEqual(parseTagLabelRule('node_=a.b-c.example/'), { tagPrefix: 'node_', labelPrefix: 'a.b-c.example/' });
   });
@@ -23,7 +23,7 @@ describe('rules for labels from tags', () => {
     'a b=example.com/',
     'a=x//',
   ])
-    it(`are not ${JSON.stringify(text)}`, () => assert.equal(parseTagLabelRule(text), undefined));
+    it(`refuses the rule ${JSON.stringify(text)}`, () => assert.equal(parseTagLabelRule(text), undefined));
 
   for (const reserved of [
     'kubernetes.io/',
@@ -33,11 +33,12 @@ describe('rules for labels from tags', () => {
     'mooring.dev/',
     'x.mooring.dev/',
   ])
-    it(`may not write labels of ${reserved}`, () => assert.equal(parseTagLabelRule(`a=${reserved}`), undefined));
+    it(`refuses a rule that would write labels of ${reserved}`, () =>
+      assert.equal(parseTagLabelRule(`a=${reserved}`), undefined));
 });
 
 describe('labels from tags', () => {
-  it('take the tags with the prefix, with values that Kubernetes accepts', () => {
+  it('takes the tags with the prefix, with values that Kubernetes accepts', () => {
     const tags = {
       'k8s-label/team': 'data platform!',
       'k8s-label/tier': '',
@@ -48,9 +49,9 @@ describe('labels from tags', () => {
     assert.deepEqual(labelsFromTags({ tags }, rules), { 'example.com/team': 'data-platform', 'example.com/tier': '' });
   });
 
-  it('are unknown where the source shows no tags', () => assert.equal(labelsFromTags({}, rules), undefined));
+  it('returns undefined where the source shows no tags', () => assert.equal(labelsFromTags({}, rules), undefined));
 
-  it('are added, follow their tag, and go with it', () => {
+  it('adds labels, changes them with their tag, and removes them with it', () => {
     const added = tagLabelChange({ 'example.com/team': 'data' }, {}, undefined, rules);
     assert.deepEqual(added, { labels: { 'example.com/team': 'data' }, record: 'example.com/team' });
     const held = { 'example.com/team': 'data' };
@@ -63,13 +64,13 @@ describe('labels from tags', () => {
     });
   });
 
-  it('leave a label alone that another client has set', () => {
+  it('leaves a label alone that another client has set', () => {
     const held = { 'example.com/team': 'mine' };
     assert.equal(tagLabelChange({ 'example.com/team': 'data' }, held, undefined, rules), undefined);
     assert.equal(tagLabelChange({}, held, undefined, rules), undefined);
   });
 
-  it('never change a label outside the prefix, whatever tags and record say', () => {
+  it('never changes a label outside the prefix, whatever tags and record say', () => {
     const text = fc.oneof(
       fc.string(),
       fc.constantFrom('kubernetes.io/role', 'example.com/team', 'team', 'k8s-label/x', '__proto__'),

@@ -22,13 +22,13 @@ describe('a permit', () => {
     [15_000, 1, true, 'Paused'],
     [15_000, 1, 'the Service is paused', 'Paused'],
   ] as const) {
-    it(`with ${left} ms of lease left, timeout ${timeoutMs}, paused ${paused}: ${expected}`, () => {
+    it(`a call with ${left} ms of lease left, timeout ${timeoutMs}, paused ${paused} ends as ${expected}`, () => {
       const permit = createPermit({ fence: { timeLeftMs: () => left }, paused: () => paused });
       assert.equal(reasonOf(permit, timeoutMs), expected);
     });
   }
 
-  it('is checked for each call', () => {
+  it('checks the pause anew for each call', () => {
     let paused = false;
     const permit = createPermit({ fence: { timeLeftMs: () => 15_000 }, paused: () => paused });
     assert.equal(reasonOf(permit, 1), 'sent');

@@ -169,7 +169,7 @@ describe('a work queue', () => {
     assert.equal(stopped, true);
   });
 
-  it('has progress while it is idle, and none while a run hangs', async () => {
+  it('shows progress while it is idle, and none while a run hangs', async () => {
     const { clock, queue } = workQueueHarness((_, at) => sleep(at, 50_000));
     queue.start();
     await clock.advance(100_000);

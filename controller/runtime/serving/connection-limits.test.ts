@@ -19,7 +19,7 @@ describe('a peer group', () => {
     ['fe80::1%eth0', 'fe80::'],
     ['', ''],
   ] as const) {
-    it(`of ${address || 'a socket that is gone'} is ${group || 'one of its own'}`, () =>
+    it(`groups ${address || 'a socket that is gone'} as ${group || 'one of its own'}`, () =>
       assert.equal(peerGroup(address), group));
   }
 });
@@ -100,14 +100,14 @@ describe('limits of connections', () => {
   for (const tls of [false, true]) {
     const when = tls ? 'after the handshake' : 'before the handshake';
 
-    it(`let a client in at an address whose other connections are silent ${when}`, async () => {
+    it(`lets a client in at an address whose other connections are silent ${when}`, async () => {
       const port = await start({ patienceMs: 0 });
       for (let n = 0; n < 30; n += 1) await hold(port, '127.0.0.2', tls);
       for (let n = 0; n < 5; n += 1) assert.equal(await ask(port, '127.0.0.2'), 'served');
       assert.equal(await ask(port, '127.0.0.3'), 'served');
     });
 
-    it(`let a client in while each of many addresses holds one connection silent ${when}`, async () => {
+    it(`lets a client in while each of many addresses holds one connection silent ${when}`, async () => {
       const port = await start({});
       for (let n = 10; n < 30; n += 1) await hold(port, `127.0.0.${n}`, tls);
       assert.equal(await ask(port, '127.0.0.3'), 'cut', 'a moment of silence is no reason to cut anyone');
@@ -116,7 +116,7 @@ describe('limits of connections', () => {
     });
   }
 
-  it('cut the connection first that has been silent longest', async () => {
+  it('cuts the connection first that has been silent longest', async () => {
     const port = await start({ maxConnectionsPerAddress: 2, patienceMs: 100 });
     const first = await hold(port, '127.0.0.2', false);
     const firstCut = once(first, 'close');
@@ -128,7 +128,7 @@ describe('limits of connections', () => {
     assert.equal(second.destroyed, false);
   });
 
-  it('never cut a connection for another of its address while its request is being answered', async () => {
+  it('never cuts a connection for another of its address while its request is being answered', async () => {
     const port = await start({ maxConnectionsPerAddress: 2, patienceMs: 0 });
     let answer = () => {};
     slowAnswers = new Promise((resolve) => {
@@ -141,7 +141,7 @@ describe('limits of connections', () => {
     assert.deepEqual(await Promise.all(served), ['served', 'served']);
   });
 
-  it('cut a connection whose handshake is not over when the server ends', async () => {
+  it('cuts a connection whose handshake is not over when the server ends', async () => {
     const port = await start({});
     const silent = await hold(port, '127.0.0.2', false);
     const over = once(silent, 'close');
@@ -151,7 +151,7 @@ describe('limits of connections', () => {
     assert.equal(silent.destroyed, true);
   });
 
-  it('count a request whose body is awaited as silence', async () => {
+  it('counts a request whose body is awaited as silence', async () => {
     const port = await start({ maxConnectionsPerAddress: 1, patienceMs: 0 });
     const slow = await hold(port, '127.0.0.2', true);
     let answer = () => {};

@@ -191,7 +191,7 @@ describe('the secure port', () => {
     assert.ok(calls.length <= 24, `${calls.length} calls`);
   });
 
-  it('has at most two reviews for untrusted clients in progress at once', async () => {
+  it('runs at most two reviews for untrusted clients at once', async () => {
     let release = () => {};
     hold = new Promise((resolve) => {
       release = resolve;

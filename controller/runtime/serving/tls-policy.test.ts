@@ -83,7 +83,7 @@ describe('a TLS policy', () => {
     it(what, async () => assert.match(await agreed(tlsPolicy(asked), client), expected));
   }
 
-  it('has an OpenSSL name for each suite and curve of the flags', async () => {
+  it('knows an OpenSSL name for each suite and curve of the flags', async () => {
     for (const suite of cipherSuites) await agreed(tlsPolicy({ ...none, suites: [suite] }), {});
     for (const curve of curveNames) assert.match(await agreed(tlsPolicy({ ...none, curves: [curve] }), {}), /^TLS/);
   });

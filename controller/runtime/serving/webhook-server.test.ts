@@ -193,11 +193,11 @@ describe('the certificate of the webhooks', () => {
     ['curl', 'ERR_SSL_TLSV1_ALERT_UNKNOWN_CA'],
     ['a program in Go', 'ERR_SSL_SSL/TLS_ALERT_BAD_CERTIFICATE'],
   ] as const)
-    it(`is known to be distrusted by the alert of ${client}`, () => {
+    it(`recognises the alert of ${client} as distrust of the certificate`, () => {
       assert.ok(saysUntrusted(Object.assign(new Error('alert'), { code })));
     });
 
-  it('is not taken for distrusted where the connection was cut', () => {
+  it('takes a connection that was cut for no distrust of the certificate', () => {
     assert.ok(!saysUntrusted(Object.assign(new Error('socket hang up'), { code: 'ECONNRESET' })));
   });
 });
