@@ -28,7 +28,7 @@ async function send(items: readonly string[], bad: ReadonlySet<string>, kind: Cl
 describe('a batch that the cloud does for all or for none', () => {
   const letters = [...'abcdefghijklmnop'];
 
-  it('is done but for the refused ones, whether the refusal names them or not', async () => {
+  it('sends all but the refused items, whether the refusal names them or not', async () => {
     const kind = fc.constantFrom<CloudErrorKind>('NotFound', 'Invalid', 'Conflict', 'QuotaExceeded', 'Forbidden');
     const worlds = fc.record({
       bad: fc.uniqueArray(fc.constantFrom(...letters), { maxLength: 2 }),
@@ -48,7 +48,7 @@ describe('a batch that the cloud does for all or for none', () => {
     );
   });
 
-  it('is sent again at once without those that the refusal names', async () => {
+  it('sends a batch again at once without the items that the refusal names', async () => {
     const { calls } = await send([...'abcd'], new Set('b'), 'NotFound', true);
     assert.deepEqual(calls, ['abcd', 'acd']);
   });
@@ -62,14 +62,14 @@ describe('a batch that the cloud does for all or for none', () => {
   });
 
   for (const kind of ['Throttled', 'Unavailable', 'Timeout', 'Unauthorized'] as const) {
-    it(`is not divided when the failure is about no item of it: ${kind}`, async () => {
+    it(`keeps a batch undivided when the failure is about no item of it: ${kind}`, async () => {
       const { calls, failure } = await send([...'abcd'], new Set('b'), kind, false);
       assert.deepEqual(calls, ['abcd']);
       assert.ok(failure instanceof CloudError && failure.kind === kind);
     });
   }
 
-  it('is no call when it is empty', async () => {
+  it('sends no call for an empty batch', async () => {
     assert.deepEqual((await send([], new Set(), 'NotFound', true)).calls, []);
   });
 });

@@ -203,7 +203,8 @@ describe('a list of addresses', () => {
       false,
     ],
   ] as const) {
-    it(`${name}: ${same ? 'the same' : 'another'}`, () => assert.equal(sameAddresses(list(a), list(b)), same));
+    it(`takes lists of addresses for ${same ? 'the same' : 'different'}: ${name}`, () =>
+      assert.equal(sameAddresses(list(a), list(b)), same));
   }
 
   it('compares lists of addresses as multisets', () => {
@@ -223,7 +224,7 @@ describe('a list of addresses', () => {
     ['int=fd00::1 int=FD00::1 int=10.0.0.1', 'int=fd00::1 int=10.0.0.1'],
     ['', ''],
   ] as const) {
-    it(`${given || 'nothing'} without duplicates`, () => assert.deepEqual(dedupe(list(given)), list(expected)));
+    it(`drops the duplicates of ${given || 'nothing'}`, () => assert.deepEqual(dedupe(list(given)), list(expected)));
   }
 
   it('keeps the first occurrence of each address', () => {

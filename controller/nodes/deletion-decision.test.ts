@@ -167,7 +167,8 @@ function promiseAllows(at: MissingInstance): boolean {
 }
 
 describe('whether a Node may be deleted', () => {
-  for (const [name, at, expected] of table) it(`${name}: ${expected}`, () => assert.equal(show(at), expected));
+  for (const [name, at, expected] of table)
+    it(`decides ${expected} for a Node: ${name}`, () => assert.equal(show(at), expected));
 
   it('never deletes a Node unless every condition of the promise holds', () => {
     fc.assert(

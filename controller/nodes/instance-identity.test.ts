@@ -78,7 +78,7 @@ describe('what contradicts a Node', () => {
     ],
   ];
   for (const [name, node, instance, told, expected] of table) {
-    it(`${name}: ${expected === undefined ? 'no' : 'yes'}`, () => {
+    it(`finds ${expected === undefined ? 'no' : 'a'} contradiction: ${name}`, () => {
       const why = contradiction(exampleNode(node), exampleInstance(instance), told && report(told));
       if (expected === undefined) assert.equal(why, undefined);
       else assert.match(why ?? 'nothing', expected);
@@ -95,7 +95,7 @@ describe('what contradicts a Node', () => {
     ['its agent sees another cloud’s metadata', { cloud: 'aws', incarnation: 'inc-1' }, true, false],
     ['no agent reports', undefined, true, false],
   ] as const) {
-    it(`${accepted ? 'is nothing' : 'is a rebuilt instance'} when ${name}`, () => {
+    it(`${accepted ? 'accepts' : 'refuses'} a rebuilt instance when ${name}`, () => {
       const sent = told && report({ instance: reported(told) });
       const why = contradiction(rebuilt, exampleInstance({}), sent, undefined, acceptsRebuild);
       assert.equal(why === undefined, accepted, why);
@@ -147,7 +147,7 @@ describe('two SMBIOS UUIDs', () => {
       { seed: 16 },
     );
   });
-  it('neither agrees nor contradicts where a UUID is missing or malformed', () => {
+  it('finds no contradiction where a UUID is missing or malformed', () => {
     for (const nothing of [undefined, '', 'Not Specified', 'ffffffff-ffff-ffff-ffff-ffffffffffff']) {
       assert.equal(uuidsContradict(one, nothing), false);
     }

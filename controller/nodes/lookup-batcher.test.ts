@@ -67,7 +67,7 @@ describe('lookups', () => {
       return lookups.lookupAll([one]);
     };
 
-    it('has seen an instance after one was found or terminated under its id', async () => {
+    it('counts an instance as seen after one was found or terminated under its id', async () => {
       assert.equal(lookups.hasSeenInstance, false);
       await asks(ref(1), absent);
       await asks({ by: 'name', name: 'n' }, found);
@@ -78,7 +78,7 @@ describe('lookups', () => {
       assert.equal(lookups.hasSeenInstance, true);
     });
 
-    it('has seen no instance after a new credential was loaded, until that one finds one', async () => {
+    it('counts no instance as seen after a new credential was loaded, until that one finds one', async () => {
       await asks(ref(1), found);
       credential = 1;
       assert.equal(lookups.hasSeenInstance, false);
@@ -86,7 +86,7 @@ describe('lookups', () => {
       assert.equal(lookups.hasSeenInstance, true);
     });
 
-    it('does not count an answer to the previous credential', async () => {
+    it('ignores an answer to the previous credential', async () => {
       latencyMs = 100;
       const asked = asks(ref(1), found);
       credential = 1;

@@ -18,7 +18,7 @@ const desired = (changes: Partial<DesiredNode>): DesiredNode => ({
 });
 
 describe('what a write changes on a Node', () => {
-  it('is told from what to what', () => {
+  it('lists each change from the old value to the new', () => {
     const node = exampleNode({
       labels: { 'example.com/x': '1', 'topology.kubernetes.io/zone': 'z1', old: 'o' },
       annotations: { [annotations.instance]: 's inc-0' },
@@ -35,7 +35,7 @@ describe('what a write changes on a Node', () => {
     ]);
   });
 
-  it('is nothing where all is as before', () => {
+  it('lists nothing where all is as before', () => {
     const node = exampleNode({ providerID: 'p://1', annotations: { [annotations.instance]: 's inc-1' } });
     assert.deepEqual(nodeChanges(node, desired({})), []);
   });

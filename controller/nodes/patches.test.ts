@@ -152,7 +152,7 @@ describe('a condition', () => {
   const wanted = { type: 'X', status: 'False' as const, reason: 'Why', message: 'm' };
   const held = (changes: object) => exampleNode({ conditions: [{ ...wanted, ...changes }] });
 
-  it('does not write a condition that is up to date', () => assert.equal(conditionChange(held({}), wanted), undefined));
+  it('leaves a condition that is up to date', () => assert.equal(conditionChange(held({}), wanted), undefined));
   it('changes the transition time of a condition only with its status', () => {
     assert.equal(conditionChange(exampleNode(), wanted)?.changed, true);
     assert.equal(conditionChange(held({ status: 'True' }), wanted)?.changed, true);

@@ -16,7 +16,7 @@ describe('how long a Node must be silent', () => {
     [Number.NaN, 40_000, 12_000],
     [2 ** 31, 3_600_000, 1_080_000],
   ] as const) {
-    it(`is ${lifeMs / 1000} s with a lease of ${duration} s, ${leaseMs / 1000} s of them by our own clock`, () =>
+    it(`requires ${lifeMs / 1000} s of silence with a lease of ${duration} s, ${leaseMs / 1000} s of our clock`, () =>
       assert.deepEqual(silenceOf(duration), { lifeMs, leaseMs }));
   }
 

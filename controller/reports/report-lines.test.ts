@@ -25,7 +25,7 @@ describe('the reports that a leader passes on', () => {
   const text = (nodes = 10) => [...reportLines(store, clock, nodes)].join('');
   const lines = (nodes?: number) => text(nodes).split('\n').slice(0, -1);
 
-  it('are what another store then has, with their age and what was verified, but without evidence', async () => {
+  it('gives another store the reports with their age and what was verified, but without evidence', async () => {
     const attestation = { instance: verified, agentId: 'agent-1', atMs: 0 };
     store.put(senderOf('a'), exampleReport({ evidence }), { attestation });
     store.put(senderOf('b'), exampleReport({ evidence }), { refused: new EvidenceRefusal('BadSignature') });
@@ -43,7 +43,7 @@ describe('the reports that a leader passes on', () => {
     for (const line of lines()) assert.equal(other.adopt(createLineReader(elsewhere)(line)), 'stale');
   });
 
-  it('leave out agents that are silent, and what an earlier term has left', async () => {
+  it('leaves out agents that are silent, and what an earlier term has left', async () => {
     store.put(senderOf('old'), exampleReport());
     await clock.advance(180_001);
     store.put(senderOf('new'), exampleReport());
@@ -56,7 +56,7 @@ describe('the reports that a leader passes on', () => {
     assert.equal(text(15_000), '');
   });
 
-  it('come in parts of bounded size, and none is lost between them', () => {
+  it('sends reports in parts of bounded size, and loses none between them', () => {
     for (let each = 0; each < 1000; each += 1) store.put(senderOf(`n${each}`), exampleReport());
     const parts = [...reportLines(store, clock, 1000)];
     assert.ok(parts.every((part) => part.length < 64 * 1024));
@@ -76,7 +76,7 @@ describe('the reports that a leader passes on', () => {
     ['no object', () => 'x', /expected object/],
   ];
   for (const [what, change, message] of refused)
-    it(`are refused with ${what}`, () => {
+    it(`refuses a line with ${what}`, () => {
       store.put(senderOf('a'), exampleReport());
       const line = JSON.stringify(change(JSON.parse(text())));
       assert.throws(() => createLineReader(clock)(line), { message });

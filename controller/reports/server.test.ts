@@ -182,7 +182,7 @@ describe('report API', () => {
     );
   });
 
-  it('as a standby redirects to the leader, without a review', async () => {
+  it('redirects a report from a standby to the leader, without a review', async () => {
     const { reviewer, store, leadership, post } = await start();
     leadership.leading = false;
     const answer = await post(reviewer.issue({ node: 'a' }), wholeReport);
@@ -190,7 +190,7 @@ describe('report API', () => {
     assert.deepEqual([reviewer.reviews, store.size], [0, 0]);
   });
 
-  it('as a standby without a leader, or with one without an https URL, answers 503 with Retry-After', async () => {
+  it('answers 503 with Retry-After as a standby that knows no leader with an https URL', async () => {
     const { reviewer, leadership, post } = await start();
     leadership.leading = false;
     for (const url of [undefined, 'http://10.0.0.1:10270', 'nonsense']) {

@@ -145,7 +145,7 @@ describe('any pod ranges', () => {
     { maxLength: 3 },
   );
 
-  it('are inside the bounds and disjoint once they are allowed', () => {
+  it('allows only ranges that are inside the bounds and disjoint', () => {
     fc.assert(
       fc.property(someClaims, someMasks, someVms, (claims, masks, vms) => {
         const refused = refusedClaims(claims, { ...bounds, masks }, vms);
@@ -163,7 +163,7 @@ describe('any pod ranges', () => {
     );
   });
 
-  it('get no new route over an existing range, unless that contains the existing ranges of several', () => {
+  it('allows no new route over an existing range, unless that contains the existing ranges of several', () => {
     fc.assert(
       fc.property(someClaims, someMasks, someVms, (claims, masks, vms) => {
         const refused = refusedClaims(claims, { ...bounds, masks }, vms);
@@ -182,7 +182,7 @@ describe('any pod ranges', () => {
     );
   });
 
-  it('never displace a valid range that has its route, and block no older one', () => {
+  it('displaces no valid range that has its route, and blocks no older one', () => {
     fc.assert(
       fc.property(someClaims, someMasks, fc.nat(7), fc.boolean(), (rogues, masks, at, hasRoute) => {
         const honest = claim('honest', `100.64.${at}.0/24`, hasRoute ? 9 : -1, hasRoute);
@@ -196,7 +196,7 @@ describe('any pod ranges', () => {
     );
   });
 
-  it('outside the bounds change nothing for any other Node', () => {
+  it('lets a range outside the bounds change nothing for any other Node', () => {
     const outside = fc.array(
       fc
         .constantFrom('0.0.0.0/1', '64.0.0.0/2', '100.64.0.0/10', '100.64.0.1/32', '100.64.0.0/12')

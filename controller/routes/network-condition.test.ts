@@ -23,14 +23,14 @@ const none = { status: 'True', reason: 'NoRouteCreated', message: 'RouteControll
 
 describe('the condition NetworkUnavailable', () => {
   const cases: readonly [string, Partial<ConditionView> | undefined, readonly RouteStatus[], string][] = [
-    ['is set on a Node without one, once it is routed', undefined, [routed], 'False RouteCreated'],
-    ['is set on a Node without one, when its route failed', undefined, [failed], 'True NoRouteCreated'],
-    ['turns when the route is made', none, [routed], 'False RouteCreated'],
-    ['turns when the route is lost and cannot be made', created, [failed], 'True NoRouteCreated'],
-    ['is not written again while it says so: routed', created, [routed], 'left'],
-    ['is not written again while it says so: not routed', none, [failed], 'left'],
-    ['is not written again for another message', { ...none, message: 'other words' }, [failed], 'left'],
-    ['changes when the reason does', none, [full], 'True QuotaExceeded'],
+    ['sets the condition on a Node without one, once it is routed', undefined, [routed], 'False RouteCreated'],
+    ['sets the condition on a Node without one, when its route failed', undefined, [failed], 'True NoRouteCreated'],
+    ['turns the condition when the route is made', none, [routed], 'False RouteCreated'],
+    ['turns the condition when the route is lost and cannot be made', created, [failed], 'True NoRouteCreated'],
+    ['writes the same condition no second time: routed', created, [routed], 'left'],
+    ['writes the same condition no second time: not routed', none, [failed], 'left'],
+    ['writes no condition for another message alone', { ...none, message: 'other words' }, [failed], 'left'],
+    ['changes the condition when the reason changes', none, [full], 'True QuotaExceeded'],
     ['keeps a network plugin`s own reason: up', { status: 'False', reason: 'CalicoIsUp' }, [failed], 'left'],
     ['keeps a network plugin`s own reason: down', { status: 'True', reason: 'CalicoIsDown' }, [routed], 'left'],
     ['keeps a network plugin`s own reason: Cilium', { status: 'False', reason: 'CiliumIsUp' }, [failed], 'left'],
@@ -40,8 +40,8 @@ describe('the condition NetworkUnavailable', () => {
     ['says nothing while one family is not tried yet', none, [routed, pending], 'left'],
     ['says what is missing though one family is routed', created, [routed, failed], 'True NoRouteCreated'],
     ['says the reason that tells most', none, [failed, full], 'True QuotaExceeded'],
-    ['is routed when both families are', none, [routed, routed], 'False RouteCreated'],
-    ['is left alone on a Node without a pod range', none, [], 'left'],
+    ['counts a Node as routed when both families are', none, [routed, routed], 'False RouteCreated'],
+    ['leaves the condition of a Node without a pod range', none, [], 'left'],
   ];
   for (const [name, held, routeStatuses, expected] of cases)
     it(name, () => assert.equal(change(held, routeStatuses), expected));

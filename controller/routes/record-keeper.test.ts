@@ -29,12 +29,12 @@ describe('records are written of', () => {
   });
 
   for (const tagged of [false, true])
-    it(`unmarked routes to the Node that has the range, and no other${tagged ? ', on a cloud with tags' : ''}`, () => {
+    it(`records unmarked routes to the Node of the range alone${tagged ? ', on a cloud with tags' : ''}`, () => {
       const routes = [unmarked(a4, 'n1'), unmarked(b4, 'n9'), unmarked('10.9.0.0/24', 'n1')];
       assert.deepEqual(recordedOf(tagged, routes), [`${a4} sim://n1`]);
     });
 
-  it('an unmarked route beside one of ours', () => {
+  it('records an unmarked route beside one of ours', () => {
     const routes = [route(a4, 'n1'), unmarked(a4, 'n1'), route(b4, 'n2')];
     assert.deepEqual(recordedOf(true, routes), [`${a4} sim://n1`]);
   });
@@ -70,11 +70,11 @@ describe('the record of an address', () => {
   }
   const standing = (to: string) => route(a4, to, { ours: undefined, via: '10.0.0.1' });
 
-  it('is added to that of the instance, which older versions wrote alone', async () => {
+  it('adds the record of an address to that of the instance, which older versions wrote alone', async () => {
     assert.deepEqual(await after([toN1], [[standing('n1')]]), { note: [viaAddress.target], drop: [] });
   });
 
-  it('stays as long as the route stands, whichever instance has the address', async () => {
+  it('keeps the record as long as the route stands, whichever instance has the address', async () => {
     const [reused, gone] = [[standing('n9')], [] as ObservedRoute[]];
     assert.deepEqual((await after([toN1, viaAddress], [reused, reused])).drop, [toN1.target]);
     assert.deepEqual((await after([viaAddress], [gone, gone])).drop, [viaAddress.target]);

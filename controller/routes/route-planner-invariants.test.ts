@@ -61,7 +61,7 @@ describe('any plan', () => {
     return { routes, quota: table.quota && { ...table.quota, used: routes.length } };
   }
 
-  it('is empty after its execution, except for routes that fit into the smaller table', () => {
+  it('plans nothing after its execution, except for routes that fit into the smaller table', () => {
     fc.assert(
       fc.property(world, ({ nodes, table, recorded }) => {
         let after: typeof table = table;

@@ -14,7 +14,7 @@ describe('where routes carry no tags', () => {
     assert.deepEqual(told(plan({ routes, recorded })), [`foreign ${b4}`, `remove ${a4} NodeGone sim://n1`]);
   });
 
-  it('does not accept the record of another instance as proof', () => {
+  it('refuses the record of another instance as proof', () => {
     assert.deepEqual(told(plan({ routes: [untagged(a4, 'n9')], recorded })), [`foreign ${a4}`]);
   });
 

@@ -252,7 +252,7 @@ describe('the plan of routes', () => {
   for (const [name, input, expected] of cases)
     it(name, () => assert.deepEqual(told(plan(input)), [...expected].sort()));
 
-  it('has all that the cloud needs to create a route', () => {
+  it('plans a route with all that the cloud needs to create it', () => {
     assert.deepEqual(plan({ nodes: [n1] }).create[0]?.desired, {
       cluster: 'cluster',
       node: 'n1',

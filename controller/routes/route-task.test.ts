@@ -22,14 +22,15 @@ describe('a change of a Node concerns its routes', () => {
     ['when it waits for initialisation', { taints: [uninitializedTaint] }, true],
     ['when it is paused', { annotations: { [annotations.paused]: 'true' } }, true],
     ['when its condition is written', { conditions: network('False', 'RouteCreated') }, true],
-    ['not when nothing changes', {}, false],
-    ['not when a label changes', { labels: { a: 'b' } }, false],
-    ['not when another taint changes', { taints: [{ key: 'a', effect: 'NoSchedule' }] }, false],
-    ['not when its kubelet speaks', { resourceVersion: '11' }, false],
-    ['not when it turns unready', { conditions: [{ type: 'Ready', status: 'False', reason: '', message: '' }] }, false],
+    ['when nothing changes', {}, false],
+    ['when a label changes', { labels: { a: 'b' } }, false],
+    ['when another taint changes', { taints: [{ key: 'a', effect: 'NoSchedule' }] }, false],
+    ['when its kubelet speaks', { resourceVersion: '11' }, false],
+    ['when it turns unready', { conditions: [{ type: 'Ready', status: 'False', reason: '', message: '' }] }, false],
   ];
   for (const [name, changes, expected] of cases)
-    it(name, () => assert.equal(concernsRoutes(node, { ...node, ...changes }), expected));
+    it(`${expected ? 'plans' : 'leaves'} the routes of a Node ${name}`, () =>
+      assert.equal(concernsRoutes(node, { ...node, ...changes }), expected));
 
   it('ignores a change of the message of the condition', () => {
     const [old, now] = ['a', 'b'].map((message) => ({

@@ -23,7 +23,7 @@ function cloud() {
 const ids = (table: RouteTable | undefined) => table?.routes.map(({ id }) => id).sort();
 
 describe('the cache of a route table', () => {
-  it('is empty before the first read', () => {
+  it('holds no table before the first read', () => {
     const table = createTableCache(cloud().routes, () => 5);
     assert.equal(table.table, undefined);
     assert.equal(table.readAtMs, Number.NEGATIVE_INFINITY);
@@ -82,7 +82,7 @@ describe('the cache of a route table', () => {
     assert.equal(table.readAtMs, 5);
   });
 
-  it('is as old as the start of its read, and outdated once it is invalidated, also during a read', async () => {
+  it('counts its age from the start of a read, and is outdated once invalidated, also during a read', async () => {
     const { routes, answers } = cloud();
     let now = 1;
     const table = createTableCache(routes, () => now);

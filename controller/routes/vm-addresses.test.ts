@@ -35,7 +35,7 @@ describe('the address that a Node shows inside the pod ranges', () => {
     [['has', 'unknown', 'has not'], false],
   ];
   for (const [answered, counts] of cases)
-    it(`${counts ? 'counts' : 'does not count'} once the cloud answered: ${answered.join(', ')}`, async () => {
+    it(`${counts ? 'counts' : 'ignores'} the address once the cloud answered: ${answered.join(', ')}`, async () => {
       const clock = fakeClock();
       let answer: Lookup = answers.unknown;
       const vmAddresses = createVmAddresses({

@@ -36,7 +36,7 @@ function desired(changes: Parameters<typeof exampleService>[0] = {}): DesiredLoa
 }
 
 describe('what a Service asks of its load balancer', () => {
-  it('has all fields, and none of Kubernetes', () => {
+  it('fills every field of the desired load balancer, and none of Kubernetes', () => {
     assert.deepEqual(desired(), {
       owner: { cluster: 'cluster-uid', service: '6a2f3f1e-0b0c-4d5e-8f90-123456789abc' },
       service: 'default/web',
@@ -66,7 +66,7 @@ describe('what a Service asks of its load balancer', () => {
     assert.equal('asksForEverybody' in desired(), false);
   });
 
-  it('has upstream’s default name', () => {
+  it('forms upstream’s default name', () => {
     assert.equal(defaultName('6a2f3f1e-0b0c-4d5e-8f90-123456789abc').length, 32);
     assert.equal(defaultName('abc'), 'aabc');
   });
@@ -78,7 +78,7 @@ describe('what a Service asks of its load balancer', () => {
     assert.deepEqual(desired({ spec: { ...local, healthCheckNodePort: 0 } }).healthCheck.port, 10256);
   });
 
-  it('has the annotations of each of its ports, and reports those of other ports', () => {
+  it('takes the annotations of each of its ports, and reports those of other ports', () => {
     const ofPorts = { key: 'example.com/port_{port}_probe', values: 'true', meaning: 'Whether it is probed.' };
     const loadBalancers = { annotations: [ofPorts], annotationPrefixes: ['example.com/'] } as unknown as LoadBalancers;
     const given = { 'example.com/port_80_probe': 'true', 'example.com/port_81_probe': 'true' };
@@ -134,7 +134,7 @@ describe('what a Service asks of its load balancer', () => {
     assert.deepEqual(desired({ spec: { sessionAffinity: 'ClientIP' } }).sessionAffinity, { timeoutSeconds: 10_800 });
   });
 
-  it('has only the annotations that the cloud names', () => {
+  it('takes only the annotations that the cloud names', () => {
     const told = desired({
       metadata: { annotations: { 'example.com/scheme': 'internal', 'example.com/other': 'x', 'else.com/x': 'y' } },
     });
@@ -188,7 +188,7 @@ describe('what a Service asks of its load balancer', () => {
 });
 
 describe('the proof for adoption', () => {
-  it('is none for a Service with a load balancer that was created for it, which is no longer there', () => {
+  it('gives no proof for adoption where a load balancer that was created for the Service is gone', () => {
     const proofOf = (annotations: Record<string, string>) => {
       const metadata = { annotations, finalizers: ['service.kubernetes.io/load-balancer-cleanup'] };
       const status = { loadBalancer: { ingress: [{ ip: '192.0.2.1' }] } };

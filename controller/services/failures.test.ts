@@ -22,7 +22,7 @@ describe('a failed try', () => {
     assert.equal(mayHaveCreated(new WithheldError('Paused', '')), false);
   });
 
-  it('of every kind has a reason', () => {
+  it('gives a reason for every kind of failure', () => {
     const reasons = cloudErrorKinds.map((kind) => {
       const failure = failureOf(cloud(kind));
       return failure.kind === 'failed' ? [kind, failure.condition?.reason, failure.event, failure.patient] : [];
@@ -43,7 +43,7 @@ describe('a failed try', () => {
     ]);
   });
 
-  it('may have had its effect unless the cloud refused it', () => {
+  it('assumes that a failed try had its effect unless the cloud refused it', () => {
     assert.deepEqual(
       cloudErrorKinds.filter((kind) => mayHaveCreated(cloud(kind))),
       ['Conflict', 'Unavailable', 'Timeout'],
@@ -51,7 +51,7 @@ describe('a failed try', () => {
     assert.equal(mayHaveCreated(new Error('who knows')), true);
   });
 
-  it('to write is reported when the API server refuses it, and retried without an event otherwise', () => {
+  it('reports a write that the API server refuses, and retries others without an event', () => {
     const told = (error: unknown) => {
       const failure = failureOf(error);
       return failure.kind === 'failed' ? failure.condition?.reason : undefined;

@@ -14,7 +14,7 @@ const nodePort = { type: 'NodePort' };
 describe('what a Service asks for', () => {
   for (const [what, metadata, spec, classes, expected] of [
     ['a load balancer', {}, {}, [], 'ensure'],
-    ['one it has already', { ...finalized, ...record }, {}, [], 'ensure'],
+    ['a load balancer it has already', { ...finalized, ...record }, {}, [], 'ensure'],
     ['nothing: another type, no finalizer', {}, nodePort, [], 'none'],
     // Upstream's table of needsCleanup.
     ['a removal: the finalizer and another type', { ...finalized }, nodePort, [], 'remove'],
@@ -40,21 +40,21 @@ describe('what a Service asks for', () => {
     ['a load balancer of our class', {}, { loadBalancerClass: 'example.com/ours' }, ['example.com/ours'], 'ensure'],
     ['a load balancer of no class, where we have one', {}, {}, ['example.com/ours'], 'ensure'],
     [
-      'to be let go: ours once, and now of a class of others',
+      'letting it go: ours once, and now of a class of others',
       { ...finalized, ...record },
       { loadBalancerClass: 'example.com/other' },
       [],
       'disown',
     ],
     [
-      'to be let go: of another class of ours once, as another type came in between',
+      'letting it go: of another class of ours once, as another type came in between',
       { ...finalized, ...ofClass },
       { loadBalancerClass: 'example.com/other' },
       [],
       'disown',
     ],
     [
-      'to be kept: created for its class, which is no longer ours',
+      'keeping it: created for its class, which is no longer ours',
       { ...finalized, ...ofClass },
       { loadBalancerClass: 'example.com/ours' },
       ['example.com/other'],
@@ -68,7 +68,7 @@ describe('what a Service asks for', () => {
       'remove',
     ],
     [
-      'to be let go: perhaps never created for its class, which is not ours',
+      'letting it go: perhaps never created for its class, which is not ours',
       { ...finalized, ...recorded('http://cloud/p/r pending notes:class:example.com/ours') },
       { loadBalancerClass: 'example.com/ours' },
       [],
@@ -76,12 +76,12 @@ describe('what a Service asks for', () => {
     ],
     ['a removal: created for its class, and another type', { ...finalized, ...ofClass }, nodePort, [], 'remove'],
   ] as const) {
-    it(`${what}`, () => {
+    it(`asks for ${what}`, () => {
       assert.equal(intentOf(exampleService({ metadata, spec }), classes), expected);
     });
   }
 
-  it('is to be let go where a class of others came and the record went', () => {
+  it('lets a load balancer go where a class of others came and the record went', () => {
     const service = exampleService({ spec: { loadBalancerClass: 'example.com/other' } });
     assert.deepEqual(
       [true, false].map((isMarked) => intentOf(service, [], isMarked)),
@@ -89,7 +89,7 @@ describe('what a Service asks for', () => {
     );
   });
 
-  it('does not depend on the finalizers of others, but on those of the classic controller of a cloud', () => {
+  it('ignores the finalizers of others, but not those of the classic controller of a cloud', () => {
     const held = { metadata: { finalizers: ['example.com/x'], ...deleted }, spec: nodePort };
     assert.equal(intentOf(exampleService(held), []), 'none');
     assert.equal(intentOf(exampleService(held, undefined, ['example.com/x']), []), 'remove');
@@ -109,20 +109,20 @@ describe('the cloud that serves a Service', () => {
     return 'cloud' in choice ? choice.cloud.scope : choice.reason;
   };
 
-  it('is the only one there is', () => {
+  it('chooses the only cloud there is', () => {
     assert.equal(chosen(exampleService(), one), 'aws/1');
     assert.equal(chosen(annotated('aws'), one), 'aws/1');
     assert.equal(chosen(annotated(''), one), 'aws/1');
   });
 
-  it('is none while the only one there is, is not the one that the annotation names', () => {
+  it('chooses no cloud while the annotation names another than the only one', () => {
     assert.equal(chosen(annotated('openstack'), one), 'CloudNotChosen');
     const { annotations: record } = recorded('aws/1 lb-1');
     const served = exampleService({ metadata: { annotations: { ...record, [annotations.cloud]: 'openstack' } } });
     assert.equal(chosen(served, one), 'aws/1');
   });
 
-  it('is named by the annotation where there are several', () => {
+  it('chooses the cloud that the annotation names where there are several', () => {
     assert.equal(chosen(exampleService(), one, two), 'CloudNotChosen');
     assert.equal(chosen(annotated('openstack'), one, two), 'os/1');
     assert.equal(chosen(annotated('gce'), one, two), 'CloudNotChosen');
@@ -130,14 +130,14 @@ describe('the cloud that serves a Service', () => {
     assert.equal(chosen(annotated('os/2'), two, twin), 'os/2');
   });
 
-  it('is found by a scope without account, as recorded by an older version', () => {
+  it('finds the cloud by a scope without account, as recorded by an older version', () => {
     const service = exampleService({ metadata: recorded('host/region lb-1') });
     const upgraded = { ...cloud('aws', 'host/region/123456789012'), formerScopes: ['host/region'] };
     assert.equal(chosen(service, upgraded, two), 'host/region/123456789012');
     assert.equal(chosen(exampleService({ metadata: recorded('host/region/999 lb-1') }), upgraded), 'ScopeNotServed');
   });
 
-  it('is always the recorded one, and no other where that one is not configured', () => {
+  it('chooses the recorded cloud always, and no other where that one is not configured', () => {
     const service = exampleService({ metadata: recorded('os/1 lb-1') });
     assert.equal(chosen(service, one, two), 'os/1');
     assert.equal(chosen(service, one), 'ScopeNotServed');

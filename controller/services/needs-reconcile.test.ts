@@ -69,7 +69,7 @@ describe('a change of a Service', () => {
     ['of the version alone', {}, { metadata: { resourceVersion: '101' } }, false],
     ['of conditions of others', {}, { status: { conditions: [{ type: 'Other', status: 'True' }] } }, false],
   ] satisfies readonly (readonly [string, Changes, Changes, boolean])[]) {
-    it(`${what} ${expected ? 'asks for work' : 'does not matter'}`, () => {
+    it(`a change ${what} ${expected ? 'asks for work' : 'does not matter'}`, () => {
       assert.equal(needsReconcile(exampleService(before, read), exampleService(after, read)), expected);
     });
   }

@@ -126,13 +126,13 @@ describe('the remarks of a condition that is True', () => {
   };
   const ensured = 'Ensured: the load balancer is as the Service asks';
 
-  it('are part of the message', () => {
+  it('includes the remarks of the plan in the message', () => {
     const plan = { ...nothing, remarks: ['port 8443 is none', 'used once'] };
     assert.equal(message({}, plan), `${ensured}; port 8443 is none; used once`);
     assert.equal(message({}, nothing), ensured);
   });
 
-  it('name annotations of the cloud that it does not define', () => {
+  it('names annotations of the cloud that it does not define', () => {
     const given = {
       'x.io/lb-scheme': 'internal',
       'x.io/lb-observation': '1',
@@ -142,7 +142,7 @@ describe('the remarks of a condition that is True', () => {
     assert.equal(message(given, nothing), `${ensured}; unknown annotations: x.io/lb-attributes, x.io/lb-scheme`);
   });
 
-  it('say with the policy Local that the cloud accepts fewer members than there are Nodes', () => {
+  it('says with the policy Local that the cloud accepts fewer members than there are Nodes', () => {
     const local = { externalTrafficPolicy: 'Local' };
     assert.match(message({}, nothing, local, true), /does not accept all Nodes as members/);
     assert.equal(message({}, nothing, local), ensured);
@@ -268,7 +268,7 @@ describe('the next action for a Service that asks for a load balancer', () => {
     ['done', { metadata: ours, observation: observation({ source: 'list', observed: observed() }) }, 'settle Ensured'],
     ['bad ranges', { metadata: ours, spec: { loadBalancerSourceRanges: ['x'] } }, 'settle InvalidSourceRanges'],
   ] as const satisfies readonly (readonly [string, Given, string])[]) {
-    it(`${what}: ${expected}`, () => {
+    it(`decides ${expected}: ${what}`, () => {
       assert.equal(next(given), expected);
     });
   }
@@ -356,7 +356,7 @@ describe('the next action for a Service that no longer asks for one', () => {
       'write its record',
     ],
   ] as const satisfies readonly (readonly [string, Given, string])[]) {
-    it(`${what}: ${expected}`, () => {
+    it(`decides ${expected}: ${what}`, () => {
       assert.equal(next(given), expected);
     });
   }
@@ -377,7 +377,7 @@ describe('the condition of a load balancer that exists', () => {
     );
   });
 
-  it('has the remarks of the plan although everything is done', () => {
+  it('shows the remarks of the plan although everything is done', () => {
     const told = next({ ...stands, plan: { ...nothing, remarks: ['security group sg-1 stays'] } });
     assert.match(told, /^Ensured: .*; security group sg-1 stays$/);
   });

@@ -44,7 +44,7 @@ const made = (observed: ObservedLoadBalancer | undefined, changes: Partial<Obser
 });
 
 describe('the observations of the clouds', () => {
-  it('have nothing before the first complete read; after it, finding nothing is an observation, too', async () => {
+  it('knows nothing before the first complete read, and then also what was not found', async () => {
     const { cloud, answer } = cloudOf();
     const observations = createObservations('c1', () => 0, createServiceStates());
     assert.equal(observations.of('s', 'a'), undefined);

@@ -55,17 +55,17 @@ function stage(policy = allowing) {
 }
 
 describe('retention', () => {
-  it('is none where no annotation asks for it', () => {
+  it('retains nothing where no annotation asks for it', () => {
     assert.equal(stage().retentions.of(serviceOf(1, 'shop', 'false'), scope).kind, 'none');
   });
 
-  it('is refused where the operator names neither namespace nor class, and says which flag decides', () => {
+  it('refuses retention where the operator names neither namespace nor class, and says which flag decides', () => {
     const told = stage().retentions.of(serviceOf(1, 'evil'), scope);
     assert.equal(told.kind, 'refused');
     assert.match('message' in told ? told.message : '', /--allow-retain.*evil.*is deleted with the Service/);
   });
 
-  it('is granted up to the limit, however fast Services come and go between two reads of the cloud', () => {
+  it('grants retention up to the limit, however fast Services come and go between two reads', () => {
     const { remove, retentions } = stage();
     assert.deepEqual(
       [1, 2, 3].map((number) => remove(number)),
@@ -106,13 +106,13 @@ describe('retention', () => {
     assert.equal(retentions.counts(scope).get('shop'), undefined);
   });
 
-  it('of other namespaces takes no slot', () => {
+  it('counts nothing that is retained for other namespaces', () => {
     const { remove, list } = stage();
     list(1, keptOne(7, 'team-b/a'), keptOne(8, 'team-b/b'), keptOne(9, 'unknown'));
     assert.deepEqual([remove(1), remove(2), remove(3)], ['granted', 'granted', 'full']);
   });
 
-  it('is refused at the limit for a Service that no longer exists and so cannot wait', () => {
+  it('refuses retention at the limit for a Service that no longer exists and so cannot wait', () => {
     const { remove, list } = stage();
     list(1, keptOne(8), keptOne(9));
     assert.deepEqual([remove(1, true), remove(1)], ['refused', 'full']);

@@ -151,7 +151,7 @@ describe('a patch of a Service', () => {
 describe('the ingress in the status', () => {
   const service = exampleService({ spec: { ports: [{ port: 80 }, { port: 53, protocol: 'UDP' }] } });
 
-  it('has a mode only where there is an IP, and every port', () => {
+  it('shows a mode only where there is an IP, and every port', () => {
     assert.deepEqual(
       ingressOf(
         service,
@@ -196,7 +196,7 @@ describe('the ingress in the status', () => {
     assert.equal(sameIngress([], []), true);
   });
 
-  it('is stable: what was written is never written again', () => {
+  it('patches nothing where the wanted ingress is stored already', () => {
     const ip = fc.record({ ip: fc.ipV4(), ipMode: fc.constantFrom('VIP', 'Proxy', undefined) });
     fc.assert(
       fc.property(fc.array(fc.oneof(ip, fc.record({ hostname: fc.domain() })), { maxLength: 3 }), (list) => {

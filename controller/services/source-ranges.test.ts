@@ -55,7 +55,7 @@ describe('source ranges', () => {
     });
   }
 
-  it('of the spec win over the annotation', () => {
+  it('prefers the ranges of the spec over the annotation', () => {
     const chosen = sourceRangesOf({
       ipFamilies: both,
       sourceRanges: ['10.0.0.0/8'],
@@ -64,7 +64,7 @@ describe('source ranges', () => {
     assert.deepEqual(chosen.ok && chosen.ranges, ['10.0.0.0/8']);
   });
 
-  it('are equal whatever their order, duplicates and host bits', () => {
+  it('returns equal ranges whatever their order, duplicates and host bits', () => {
     const cidr = fc
       .tuple(fc.ipV4(), fc.integer({ min: 0, max: 32 }))
       .map(([address, length]) => `${address}/${length}`);
@@ -79,7 +79,7 @@ describe('source ranges', () => {
     );
   });
 
-  it('are refused where none is of a family that the Service has, because no client could connect', () => {
+  it('refuses ranges of which none is of a family that the Service has', () => {
     const of = (ipFamilies: readonly ('IPv4' | 'IPv6')[], ...sourceRanges: string[]) =>
       sourceRangesOf({ sourceRanges, annotations: {}, ipFamilies });
     const refused = of(['IPv4'], '2001:db8::/32');

@@ -25,7 +25,7 @@ describe('the plan for a PersistentVolume', () => {
     assert.deepEqual(planTopology(bare, { zones: [], region: undefined }, 'open'), { kind: 'complete' });
   });
 
-  it('is empty once labels and affinity are there, in any order of the zones', () => {
+  it('plans nothing once labels and affinity are there, in any order of the zones', () => {
     const place = { zones: ['b', 'a'], region: 'r' };
     const planned = planTopology(bare, place, 'fixed');
     assert.ok(planned.kind === 'write' && planned.terms);
@@ -50,7 +50,7 @@ describe('the plan for a PersistentVolume', () => {
       }
   });
 
-  it('is for one of the zones of a replicated volume in each term', () => {
+  it('keeps terms that each name one zone of a replicated volume, and writes the labels', () => {
     const inZone = (name: string) => ({ matchExpressions: [{ key: 'd/zone', operator: 'In', values: [name] }] });
     const planned = planTopology(
       { ...bare, terms: [inZone('a'), inZone('b')] },

@@ -10,28 +10,40 @@ function view(spec: unknown, metadata: object = {}) {
 
 describe('the volume that a PersistentVolume names', () => {
   for (const [what, spec, expected] of [
-    ['is the id of an in-tree source', { awsElasticBlockStore: { volumeID: 'vol-1' } }, 'awsElasticBlockStore vol-1'],
-    ['is the handle of a CSI driver', { csi: { driver: 'ebs.csi.aws.com', volumeHandle: 'v' } }, 'ebs.csi.aws.com v'],
-    ['is none of another driver', { csi: { driver: 'pd.csi.storage.gke.io', volumeHandle: 'v' } }, undefined],
-    ['is none of another source', { nfs: { server: 'a', path: '/' } }, undefined],
-    ['is none while it is created', { awsElasticBlockStore: { volumeID: 'placeholder-for-provisioning' } }, undefined],
-    ['is none without a spec', undefined, undefined],
-    ['is none where its fields have other types', { awsElasticBlockStore: 'vol-1', csi: null }, undefined],
-    ['is none with an empty id', { awsElasticBlockStore: { volumeID: '' } }, undefined],
+    [
+      'reads the id of an in-tree source',
+      { awsElasticBlockStore: { volumeID: 'vol-1' } },
+      'awsElasticBlockStore vol-1',
+    ],
+    [
+      'reads the handle of a CSI driver',
+      { csi: { driver: 'ebs.csi.aws.com', volumeHandle: 'v' } },
+      'ebs.csi.aws.com v',
+    ],
+    ['finds no volume of another driver', { csi: { driver: 'pd.csi.storage.gke.io', volumeHandle: 'v' } }, undefined],
+    ['finds no volume of another source', { nfs: { server: 'a', path: '/' } }, undefined],
+    [
+      'finds no volume while it is created',
+      { awsElasticBlockStore: { volumeID: 'placeholder-for-provisioning' } },
+      undefined,
+    ],
+    ['finds no volume without a spec', undefined, undefined],
+    ['finds no volume where its fields have other types', { awsElasticBlockStore: 'vol-1', csi: null }, undefined],
+    ['finds no volume with an empty id', { awsElasticBlockStore: { volumeID: '' } }, undefined],
   ] as const)
     it(what, () => {
       const { ref } = view(spec);
       assert.equal(ref && `${ref.source} ${ref.handle}`, expected);
     });
 
-  it('is looked for in the zones of the label', () => {
+  it('looks for the volume in the zones of the label', () => {
     const labels = { 'topology.kubernetes.io/zone': 'b__a__a' };
     assert.deepEqual(view({ awsElasticBlockStore: { volumeID: 'v' } }, { labels }).ref?.zones, ['a', 'b']);
   });
 });
 
 describe('a PersistentVolume', () => {
-  it('is refused where its node affinity has another shape, and the field is named', () => {
+  it('refuses a node affinity of another shape, and names the field', () => {
     for (const nodeSelectorTerms of [{}, [null], [{ matchExpressions: [{}] }], [{ matchExpressions: 'x' }]])
       assert.throws(
         () => view({ nodeAffinity: { required: { nodeSelectorTerms } } }),

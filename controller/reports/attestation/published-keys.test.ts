@@ -54,7 +54,7 @@ describe('the published keys', () => {
     assert.equal(asked.length, 2);
   });
 
-  it('has no keys after a failure, a redirect or an invalid answer, and retries later', async () => {
+  it('gives no keys after a failure, a redirect or an invalid answer, and retries later', async () => {
     const { clock, asked, state, published } = setUp();
     for (const answer of [
       async () => answerOf(503, {}),

@@ -111,7 +111,7 @@ describe('certificates of the operator', () => {
     assert.equal(clock.pending, 0);
   });
 
-  it('does not start with files that do not match, and names them', async () => {
+  it('refuses to start with files that do not match, and names them', async () => {
     files.set('tls.key', pairs[1]?.key ?? '');
     await assert.rejects(keeper(false).start(), /tls\.key: not the key of tls\.crt/);
     files.set('tls.crt', 'x');

@@ -94,7 +94,7 @@ describe('the directory of replicas', () => {
     }
   });
 
-  it('does not publish an old announcement that it observes for the first time', async () => {
+  it('publishes no old announcement that it observes for the first time, and removes it later', async () => {
     await replica('old').announce();
     await clock.advance(11 * 60_000);
     const a = replica('a');
@@ -133,7 +133,7 @@ describe('the directory of replicas', () => {
     await replica('never').withdraw();
   });
 
-  it('does not remove an announcement that is renewed at that moment', async () => {
+  it('keeps an announcement that is renewed while it is being removed', async () => {
     const [a, b] = [replica('a'), replica('b')];
     await a.announce();
     await b.announce();

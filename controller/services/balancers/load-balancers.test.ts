@@ -77,7 +77,7 @@ describe('load balancers of a cloud that has a driver', () => {
     assert.match(saved.at(-1)!.notes!, /^ids:address\/external%20IPv4=addr-/);
   });
 
-  it('does not use the save function of an apply that has ended', async () => {
+  it('ignores the save function of an apply that has ended', async () => {
     const world = newWorld();
     const client = world.connect();
     const desired = desiredWith({ members: membersOf(world, 1), record: { id: undefined, notes: undefined } });
@@ -280,7 +280,7 @@ describe('load balancers of a cloud that has a driver', () => {
     assert.equal(network.loadBalancers.store.get(host.id)?.listeners.length, before?.listeners.length);
   });
 
-  it('does not create a load balancer again because a read inside of an apply lacks it', async () => {
+  it('creates no second load balancer because a read inside of an apply lacks it', async () => {
     let isBlind = false;
     const world = newWorld({
       through: (http) => (request) => {

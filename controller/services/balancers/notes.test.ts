@@ -11,7 +11,7 @@ describe('notes', () => {
     tried: fc.uniqueArray(name),
   });
 
-  it('hold ids and tried creates with any characters in their names, without a space', () => {
+  it('holds ids and tried creates with any characters in their names, without a space', () => {
     fc.assert(
       fc.property(state, ({ ids, tried }) => {
         const notes = printNotes({ ids, tried });
@@ -22,7 +22,7 @@ describe('notes', () => {
     );
   });
 
-  it('are ignored where they cannot be parsed', () => {
+  it('ignores notes that cannot be parsed', () => {
     for (const broken of [undefined, '', 'ids', 'ids:a', 'ids:a/b=', 'other:a/b=c', 'ids:%=%'])
       assert.deepEqual(parseNotes(broken), { ids: {}, tried: [] }, broken);
   });

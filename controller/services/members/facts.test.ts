@@ -82,7 +82,7 @@ describe('the eligibility of a Node as a member', () => {
     assert.deepEqual(eligibility.facts.addresses, ['192.0.2.1']);
   });
 
-  it('only internal addresses count where there are any, in their order, and the zone comes from the label', () => {
+  it('takes internal addresses alone where there are any, in their order, and the zone from the label', () => {
     const node = memberNode('a', {
       labels: { [labels.zone]: 'r1-b', [labels.zoneBeta]: 'old' },
       addresses: [
@@ -128,7 +128,7 @@ describe('which updates of a Node matter to load balancers', () => {
     for (const [noise, disturb] of Object.entries(irrelevant)) {
       for (const before of ['plain', 'excluded before']) {
         const matters = change !== 'none' && !(before === 'excluded before' && change === 'excluded');
-        it(`${before}, ${change}, ${noise}: ${matters ? 'a change' : 'none'}`, () => {
+        it(`an update of a Node ${matters ? 'matters' : 'does not matter'}: ${before}, ${change}, ${noise}`, () => {
           const old = before === 'plain' ? memberNode('a') : memberNode('a', excluded('true'));
           const now = disturb(apply(old));
           assert.equal(!sameEligibility(eligibilityOf(old, [one]), eligibilityOf(now, [one])), matters);

@@ -5,7 +5,7 @@ import { held, memberHarness, named } from './testing/member-harness.ts';
 import { idOf, memberNode } from './testing/node-list.ts';
 
 describe('a member whose Node vanished', () => {
-  it('stays without a mark until the budget grants its removal; then it drains', async () => {
+  it('keeps a member whose Node vanished until the budget grants its removal, then drains it', async () => {
     const { clock, remove, lead, lease: state } = memberHarness(named(20).map((name) => memberNode(name)));
     const { ask, print, sets, changes } = lead();
     remove('n000', 'n001', 'n002');
@@ -40,7 +40,7 @@ describe('a member whose Node vanished', () => {
     assert.deepEqual(sets.withheld(), []);
   });
 
-  it('stays when all Nodes vanish, and a restart refills no budget', async () => {
+  it('keeps the members when all Nodes vanish, and refills no budget at a restart', async () => {
     const names = named(20);
     const { clock, remove, lead, lease: state } = memberHarness(names.map((name) => memberNode(name)));
     const first = lead();
@@ -65,7 +65,7 @@ describe('a member whose Node vanished', () => {
     assert.equal(state.writes, 2);
   });
 
-  it('stays while the API server has its Node, although the cache of a new leader does not', async () => {
+  it('keeps a member whose Node the API server has, although the cache of a new leader lacks it', async () => {
     const { clock, lead, live, lease } = memberHarness([memberNode('a')], { limit: { share: 1 }, windowMs: 600_000 });
     live.more = [memberNode('b')];
     const { print } = lead();
@@ -82,7 +82,7 @@ describe('a member whose Node vanished', () => {
     assert.equal(print(held(['a', 'b'])), 'a b~');
   });
 
-  it('is a member as before when its Node comes back while the budget is asked', async () => {
+  it('keeps a member whose Node comes back while the budget is asked', async () => {
     const names = named(20);
     const { clock, nodes, remove, lead, lease: state } = memberHarness(names.map((name) => memberNode(name)));
     const { print, sets } = lead();
@@ -99,7 +99,7 @@ describe('a member whose Node vanished', () => {
     assert.equal(state.writes, 0);
   });
 
-  it('is found on the load balancer after a crash, and removed when the budget allows', async () => {
+  it('finds a vanished member on the load balancer after a crash, and drains it when the budget allows', async () => {
     const { clock, lead, lease: state } = memberHarness([memberNode('a')]);
     const { print, changes } = lead();
     assert.equal(print(held(['a', 'b'])), 'a b');
@@ -136,7 +136,7 @@ describe('a member whose Node vanished', () => {
     assert.match(state.annotations['mooring.dev/deletion-ledger'] ?? '', /^m\d+x1$/);
   });
 
-  it('is released before those whose Nodes vanished later, whatever its name', async () => {
+  it('releases a member before those whose Nodes vanished later, whatever its name', async () => {
     const { clock, remove, lead, paused } = memberHarness(named(10).map((name) => memberNode(name)));
     const { print, sets } = lead();
     paused.value = true;
@@ -154,7 +154,7 @@ describe('a member whose Node vanished', () => {
     );
   });
 
-  it('is dropped when no load balancer has held it for hours, so that churn costs no memory', async () => {
+  it('forgets a vanished member that no load balancer has held for hours', async () => {
     const { clock, put, remove, lead } = memberHarness([memberNode('a')]);
     const { sets } = lead();
     put('b');
@@ -168,7 +168,7 @@ describe('a member whose Node vanished', () => {
     assert.equal(sets.explain('b'), undefined);
   });
 
-  it('is not released while everything is paused or the ledger cannot be written', async () => {
+  it('releases no member while everything is paused or the ledger cannot be written', async () => {
     const { clock, lead, lease: state, paused } = memberHarness([memberNode('a')]);
     const { print } = lead();
     const observed = held(['a', 'b']);
@@ -185,7 +185,7 @@ describe('a member whose Node vanished', () => {
     assert.equal(print(observed), 'a b~');
   });
 
-  it('does not ask the budget after the term', async () => {
+  it('asks no budget after the term', async () => {
     const { clock, lead, lease: state } = memberHarness([memberNode('a')]);
     const { print, sets } = lead();
     print(held(['a', 'b']));

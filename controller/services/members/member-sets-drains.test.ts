@@ -18,7 +18,7 @@ describe('a member whose Node is gone, and that needs no budget', () => {
     assert.equal(state.writes, 0);
   });
 
-  it('is removed at once where our lifecycle loop deleted the Node', async () => {
+  it('removes a member at once where our lifecycle loop deleted the Node', async () => {
     const { clock, nodes, remove, lead } = memberHarness([memberNode('a'), memberNode('b')]);
     const { print, sets } = lead();
     sets.noteDeletion(memberNode('b'));

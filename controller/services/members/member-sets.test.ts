@@ -7,13 +7,13 @@ import { excluded, held, marked, memberHarness, memberSetsOf, named, scope } fro
 import { idOf, memberNode } from './testing/node-list.ts';
 
 describe('the shared member sets', () => {
-  it('decide nothing from a cache that is not synced', () => {
+  it('decides nothing from a cache that is not synced', () => {
     const { nodes, lead } = memberHarness([memberNode('a')]);
     nodes.synced = false;
     assert.throws(() => lead(), /not synced/);
   });
 
-  it('answer nothing before they are started, nor for a scope that is not ours', () => {
+  it('answers nothing before its start, nor for a scope that is not ours', () => {
     const { nodes, clock } = memberHarness([]);
     const sets = memberSetsOf(nodes, clock);
     const request = {
@@ -29,7 +29,7 @@ describe('the shared member sets', () => {
     assert.equal(sets.membersFor({ ...request, scope: 'other' }), undefined);
   });
 
-  it('exist at once, publish a first join at once, and gather a hundred that follow it', async () => {
+  it('exists at once, publishes a first join at once, and gathers a hundred that follow it', async () => {
     const { clock, put, lead } = memberHarness([memberNode('a')]);
     const { changes, print } = lead();
     assert.equal(print(undefined), 'a');
@@ -43,7 +43,7 @@ describe('the shared member sets', () => {
     assert.equal(print(undefined)?.split(' ').length, 101);
   });
 
-  it('publish the joins of one moment together', async () => {
+  it('publishes the joins of one moment together', async () => {
     const { clock, put, lead } = memberHarness([memberNode('a')]);
     const { changes, print } = lead();
     for (const name of named(100)) put(name);
@@ -53,7 +53,7 @@ describe('the shared member sets', () => {
     assert.equal(clock.pending, 0);
   });
 
-  it('publish a join at once although a change without effect came just before', async () => {
+  it('publishes a join at once although a change without effect came just before', async () => {
     const { clock, nodes, put, lead } = memberHarness([memberNode('a')]);
     const { changes } = lead();
     nodes.put(memberNode('new', { taints: [uninitializedTaint] }));
@@ -63,7 +63,7 @@ describe('the shared member sets', () => {
     assert.equal(changes.length, 1);
   });
 
-  it('publish every five seconds while Nodes keep joining', async () => {
+  it('publishes every five seconds while Nodes keep joining', async () => {
     const { clock, put, lead } = memberHarness([]);
     const { changes } = lead();
     for (const name of named(16)) {
@@ -73,7 +73,7 @@ describe('the shared member sets', () => {
     assert.equal(changes.length, 2);
   });
 
-  it('ignore changes that do not concern membership', async () => {
+  it('ignores changes that do not concern membership', async () => {
     const { clock, nodes, lead } = memberHarness([memberNode('a')]);
     const { changes } = lead();
     const notReady = { type: 'Ready', status: 'Unknown', reason: '', message: '' };
@@ -84,13 +84,13 @@ describe('the shared member sets', () => {
     assert.equal(clock.pending, 0);
   });
 
-  it('come to the same hash after a restart with nothing changed', () => {
+  it('comes to the same hash after a restart with nothing changed', () => {
     const { lead } = memberHarness(named(50).map((name) => memberNode(name)));
     const before = lead().ask(held(named(50)));
     assert.equal(lead().ask(held(named(50)))?.hash, before?.hash);
   });
 
-  it('answer Services with the same members with one list, also while some drain', () => {
+  it('answers Services with the same members with one list, also while some drain', () => {
     const { lead } = memberHarness([memberNode('a'), memberNode('b'), memberNode('l', excluded)]);
     const { ask } = lead();
     assert.equal(ask(held(['a']), 'one')?.members, ask(undefined, 'two')?.members);
@@ -99,7 +99,7 @@ describe('the shared member sets', () => {
     assert.equal(ask(observed, 'one')?.members, ask(observed, 'two')?.members);
   });
 
-  it('keep a newer Node for a Service that is reconciled during a slow pass', async () => {
+  it('keeps a newer Node for a Service that is reconciled during a slow pass', async () => {
     const { clock, put, lead } = memberHarness([memberNode('a')]);
     const { print, sets } = lead();
     const told: (string | undefined)[] = [];
@@ -115,7 +115,7 @@ describe('the shared member sets', () => {
     assert.equal(print(held(['a', 'b']), 'slow'), 'a b c');
   });
 
-  it('change with what makes a Node a member, as the node set of upstream does, and with nothing else', async () => {
+  it('changes with what makes a Node a member, as the node set of upstream does, and with nothing else', async () => {
     const { clock, nodes, lead } = memberHarness([memberNode('a'), memberNode('b')]);
     const { changes, print } = lead();
     const now = held(['a', 'b']);
@@ -143,7 +143,7 @@ describe('the shared member sets', () => {
     const rogue = (changes: Partial<NodeView> = {}) =>
       claims('aaa', '10.0.0.66', { createdAtMs: first + 60_000, ...changes });
 
-    it('keep the older Node and its address when a new one registers with the same providerID', async () => {
+    it('keeps the older Node and its address when a new one registers with the same providerID', async () => {
       for (const eligibility of [{}, excluded, { taints: [uninitializedTaint] }]) {
         const { clock, nodes, lead } = memberHarness([victim()]);
         const { changes, ask } = lead();
@@ -170,26 +170,26 @@ describe('the shared member sets', () => {
       return both[0]?.map(({ node }) => node);
     };
 
-    it('keep the proved Node, however old the other is', () => {
+    it('keeps the proved Node of two, however old the other is', () => {
       const proved = victim({ createdAtMs: first + 120_000, labels: { [labels.attested]: 'signed' } });
       assert.deepEqual(chosen(proved, rogue()), ['victim']);
     });
 
-    it('take no Node whose identity was refused at its initialisation while there is another', () => {
+    it('takes no Node whose identity was refused at its initialisation while there is another', () => {
       const waits = rogue({ createdAtMs: first - 1000, taints: [uninitializedTaint], conditions: [refused] });
       assert.deepEqual(chosen(victim(), waits), ['victim']);
     });
 
-    it('keep an older initialised Node although its identity is disputed', () => {
+    it('keeps an older initialised Node although its identity is disputed', () => {
       assert.deepEqual(chosen(victim({ conditions: [refused] }), rogue()), ['victim']);
     });
 
-    it('take the first by name of two that were created in one second', () => {
+    it('takes the first Node by name of two that were created in one second', () => {
       assert.deepEqual(chosen(claims('b', '10.0.0.2'), claims('a', '10.0.0.1')), ['a']);
     });
   });
 
-  it('count members that are active, leaving and withheld', async () => {
+  it('counts members that are active, leaving and withheld', async () => {
     const { clock, nodes, remove, lead } = memberHarness(named(5).map((name) => memberNode(name)));
     const { print, counted } = lead();
     const all = async () => [await counted('active'), await counted('leaving'), await counted('withheld')];

@@ -27,12 +27,12 @@ const named = (groups: ReturnType<typeof statesOf>['refused']) =>
   groups.map(({ reason, nodes }) => `${reason}: ${nodes.join(' ')}`);
 
 describe('Nodes by their state as members', () => {
-  it('serve unless the Node itself says otherwise, however ready it is', () => {
+  it('counts a Node as serving unless the Node itself says otherwise, however ready it is', () => {
     const { serving, draining, refused } = statesOf([memberNode('a'), memberNode('b', { conditions: [] })]);
     assert.deepEqual([serving, draining, refused], [2, [], []]);
   });
 
-  it('drain by each mark, with its reason', () => {
+  it('counts a Node as draining by each mark, with its reason', () => {
     const { serving, draining } = statesOf([
       memberNode('a'),
       memberNode('d', { labels: { [labels.excludeFromLoadBalancers]: '' } }),
@@ -47,7 +47,7 @@ describe('Nodes by their state as members', () => {
     assert.match(draining[1]!.why, /^a label excludes it/);
   });
 
-  it('are refused without power, initialisation or proof, and where another Node stands for their instance', () => {
+  it('refuses Nodes without power, initialisation or proof, and a second Node for one instance', () => {
     const clouds = [{ ...here, requireAttestation: true }];
     const { serving, refused } = statesOf(
       [
@@ -70,7 +70,7 @@ describe('Nodes by their state as members', () => {
     assert.match(refused[0]!.why, /Node a stands for the same instance/);
   });
 
-  it('are refused where their scope is not certain, and only counted where it is another one, or none', () => {
+  it('refuses Nodes whose scope is not certain, and only counts those of another one, or none', () => {
     const twin = { ...here, scope: 'http://cloud/other/r1' };
     const { refused, elsewhere } = statesOf([memberNode('a')], [here, twin]);
     assert.deepEqual([named(refused), elsewhere], [['SeveralScopes: a'], 0]);
@@ -79,7 +79,7 @@ describe('Nodes by their state as members', () => {
     assert.deepEqual([found.serving, found.refused, found.elsewhere], [1, [], 2]);
   });
 
-  it('are refused where the Service does not choose them by their labels', () => {
+  it('refuses Nodes that the Service does not choose by their labels', () => {
     const { serving, draining, refused } = statesOf(
       [memberNode('a', { labels: { role: 'ingress' } }), memberNode('b')],
       [here],
@@ -88,7 +88,7 @@ describe('Nodes by their state as members', () => {
     assert.deepEqual([serving, draining, named(refused)], [1, [], ['NotChosen: b']]);
   });
 
-  it('have another hash exactly where other Nodes do not serve, or for another reason', () => {
+  it('changes the hash exactly where other Nodes do not serve, or for another reason', () => {
     const off = (name: string) => memberNode(name, tainted(taints.shutdown));
     const { hash } = statesOf([memberNode('a'), off('b')]);
     assert.equal(statesOf([off('b'), memberNode('a'), memberNode('c')]).hash, hash);

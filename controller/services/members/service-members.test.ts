@@ -205,7 +205,7 @@ describe('make before break', () => {
     assert.deepEqual(play({ active: ['n'], leaving: ['l', 'm'] }, 'l m'), ['0s l m n', '15s l~ m~ n', '45s n']);
   });
 
-  it('does not wait where others served before', () => {
+  it('drains a leaving member at once where others served before', () => {
     assert.deepEqual(play({ active: ['a', 'n'], leaving: ['l'] }, 'a l'), ['0s a l~ n', '30s a n']);
   });
 
@@ -214,18 +214,18 @@ describe('make before break', () => {
     assert.deepEqual(play({ active: ['n'], leaving: ['l'] }, 'l', {}, healthy), ['0s l n', '5s l~ n', '35s n']);
   });
 
-  it('with Cluster, one serving member is enough', () => {
+  it('drains a leaving member with Cluster while one serving member remains', () => {
     assert.equal(ask({ active: ['a', 'n'], leaving: ['l'] }, 'a l'), 'a l~ n');
   });
 
-  it('with Local, no leaving member waits for a refused one', () => {
+  it('drains a leaving member with Local without a wait for a refused one', () => {
     const local = { trafficPolicy: 'Local' } as const;
     const fleet = { active: ['a', 'r'], leaving: ['l'] };
     assert.equal(ask(fleet, 'a+ l+', local), 'a l r');
     assert.equal(ask(fleet, 'a+ l+', { ...local, refused: new Set([idOf('r')]) }), 'a l~ r');
   });
 
-  it('with Local, every new member is added before the first old one drains', () => {
+  it('adds every new member with Local before the first old one drains', () => {
     const local = { trafficPolicy: 'Local' } as const;
     assert.equal(ask({ active: ['a', 'n'], leaving: ['l'] }, 'a l', local), 'a l n');
     assert.equal(ask({ active: ['a', 'n'], leaving: ['l'] }, 'a l n', local), 'a l~ n');
@@ -274,7 +274,7 @@ describe('the members of any load balancer', () => {
     drains: fc.boolean(),
   });
 
-  it('gain only active Nodes, and lose only released ones', () => {
+  it('gains only active Nodes, and loses only released ones', () => {
     fc.assert(
       fc.property(worlds, ({ phases, held, trafficPolicy, maxMembers, drains }) => {
         const pick = (phase: string) => names.filter((_, at) => phases[at] === phase);

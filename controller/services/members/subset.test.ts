@@ -31,7 +31,7 @@ function difference(a: ReadonlySet<string>, b: ReadonlySet<string>): number {
 }
 
 describe('the part of the members that a capped load balancer takes', () => {
-  it('is as large as the cap, without duplicates', () => {
+  it('picks as many members as the cap allows, without duplicates', () => {
     fc.assert(
       fc.property(fleets, caps, seeds, (fleet, max, seed) => {
         const picked = subsetOf(fleet, max, seed);
@@ -41,7 +41,7 @@ describe('the part of the members that a capped load balancer takes', () => {
     );
   });
 
-  it('does not depend on the order in which Nodes are listed', () => {
+  it('picks the same members in whatever order Nodes are listed', () => {
     fc.assert(
       fc.property(fleets, caps, seeds, (fleet, max, seed) => {
         assert.deepEqual(names(subsetOf(fleet, max, seed)), names(subsetOf([...fleet].reverse(), max, seed)));
@@ -84,7 +84,7 @@ describe('the part of the members that a capped load balancer takes', () => {
     );
   });
 
-  it('of a smaller cap is a part of that of a larger one', () => {
+  it('picks a part of what a larger cap would pick', () => {
     fc.assert(
       fc.property(fleets, caps, seeds, (fleet, max, seed) => {
         assert.equal(difference(names(subsetOf(fleet, max, seed)), names(subsetOf(fleet, max + 1, seed))), 0);

@@ -28,7 +28,7 @@ describe('the ledger of orphans', () => {
     assert.equal(afterRead(first, 'here', [], now + 91 * 86_400).size, 0);
   });
 
-  it('is the same object while nothing changes, so that nothing is written', () => {
+  it('returns the same ledger while nothing changes, so that nothing is written', () => {
     const first = afterRead(none, 'here', ['a'], now);
     assert.equal(afterRead(first, 'here', ['a'], now + 1000), first);
     assert.equal(afterRead(none, 'here', [], now), none);

@@ -13,7 +13,7 @@ const addressesOf = (slice: object) =>
   endpointsIn(viewEndpointSlice({ metadata, ...slice })).map(({ address }) => address);
 
 describe('an EndpointSlice', () => {
-  it('has the endpoints that are ready or say nothing about it, not those that serve while they terminate', () => {
+  it('lists endpoints that are ready or say nothing about it, and none that terminate', () => {
     const endpoints = [
       at('10.0.0.1', { ready: true }),
       at('10.0.0.2', { ready: false, serving: true, terminating: true }),
@@ -26,14 +26,14 @@ describe('an EndpointSlice', () => {
     assert.deepEqual(addressesOf({ addressType: 'IPv4', endpoints }), ['10.0.0.1', '10.0.0.3', '10.0.0.4']);
   });
 
-  it('has none that is no pod of its namespace', () => {
+  it('lists no endpoint that is no pod of its namespace', () => {
     const other = at('10.0.0.2', undefined, { ...pod, namespace: 'bank' });
     const node = at('10.0.0.3', undefined, { kind: 'Node', uid: 'u' });
     const endpoints = [at('10.0.0.1'), other, node, { addresses: ['10.0.0.4'] }];
     assert.deepEqual(addressesOf({ addressType: 'IPv4', endpoints }), ['10.0.0.1']);
   });
 
-  it('has none of other address types, and none without endpoints, ports or a Service', () => {
+  it('lists no endpoints of other address types, and accepts a slice without endpoints, ports or Service', () => {
     assert.deepEqual(addressesOf({ addressType: 'IPv6', endpoints: [at('2001:db8::1')] }), []);
     assert.deepEqual(addressesOf({ addressType: 'FQDN', endpoints: [at('a.example')] }), []);
     assert.deepEqual(addressesOf({ addressType: 'IPv4', endpoints: null, ports: null }), []);
@@ -41,7 +41,7 @@ describe('an EndpointSlice', () => {
     assert.equal(foreign.service, undefined);
   });
 
-  it('has its ports by name and protocol, where they have a number', () => {
+  it('lists its ports by name and protocol, where they have a number', () => {
     const ports = [
       { name: '', port: 8080 },
       { name: 'dns', protocol: 'UDP', port: 53 },

@@ -29,7 +29,7 @@ function ask(slices: readonly EndpointSliceView[], { ids, nowMs = 0 }: { ids?: P
 }
 
 describe('pods as members', () => {
-  it('have their ports from all slices that name them, each once and sorted', async () => {
+  it('gives pods the ports of all slices that name them, each once and sorted', async () => {
     const { members } = await ask([
       slice('b', { admin: 9001 }, ['10.0.0.2']),
       slice('a', { http: 8080 }, ['10.0.0.2', '10.0.0.1']),
@@ -41,7 +41,7 @@ describe('pods as members', () => {
     ]);
   });
 
-  it('are looked up once; those that the cloud does not know again after 30 seconds', async () => {
+  it('looks up pods once, and again after 30 seconds those that the cloud did not know', async () => {
     const slices = [slice('a', { http: 8080 }, ['10.0.0.1', '9.0.0.1'])];
     const first = await ask(slices);
     assert.deepEqual([first.asked, first.unknown.map(({ node }) => node)], [['10.0.0.1', '9.0.0.1'], ['9.0.0.1']]);
@@ -52,7 +52,7 @@ describe('pods as members', () => {
     assert.deepEqual([gone.againInMs, gone.ids.size], [undefined, 1]);
   });
 
-  it('are none where no pod is ready, and an error where the cloud knows not one', async () => {
+  it('returns no members where no pod is ready, and fails where the cloud knows none of them', async () => {
     assert.deepEqual((await ask([slice('a', { http: 8080 }, [])])).members, []);
     const addresses = ['9.0.0.1', '9.0.0.2', '9.0.0.3', '9.0.0.4', '9.0.0.5', '9.0.0.6'];
     await assert.rejects(ask([slice('a', { http: 8080 }, addresses)]), {
