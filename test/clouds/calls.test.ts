@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { CloudCall } from '../../controller/clouds/cloud.ts';
+import { alibabaWorld } from './alibaba/alibaba-world.ts';
 import { startAwsWorld } from './aws/aws-world.ts';
 import { classicRules } from './aws/classic-rules.ts';
 import { startFakeEc2 } from './aws/fake/fake-ec2.ts';
@@ -56,6 +57,11 @@ const examples: readonly Example[] = [
     cloud: 'huaweicloud',
     open: (onCall) => huaweiWorld({ onCall }),
     bounds: { first: 10, further: 9, member: 2, removal: 7, proof: 7, audit: 7 },
+  },
+  {
+    cloud: 'alibaba',
+    open: (onCall) => alibabaWorld({ onCall }),
+    bounds: { first: 7, further: 7, member: 2, removal: 3, proof: 5, audit: 5 },
   },
   {
     cloud: 'digitalocean',

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { it } from 'node:test';
+import { settleMs } from '../../controller/clouds/alibaba/clb/balancers.ts';
 import { createBalancerHarness } from '../clouds/alibaba/balancer-harness.ts';
 import { memberOf, port } from '../clouds/suite/desired.ts';
 
@@ -45,6 +46,7 @@ it('the RAM policy of Alibaba Cloud allows every call of a life with every setti
   await harness.settle({ ports, annotations: web, sourceRanges });
   // As older ones are.
   Object.assign(harness.balancer().wire, { InstanceChargeType: 'PayBySpec', LoadBalancerSpec: 'slb.s1.small' });
+  await world.pass(settleMs);
   const changed = {
     ...web,
     scheduler: 'wlc',

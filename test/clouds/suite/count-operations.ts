@@ -48,8 +48,8 @@ export type OperationName =
 
 type RemovalName = 'deletion' | 'deletion, each further Service';
 
-const isRead = /^GET |\.(get|list)$|^Describe/;
-const isWait = /\(poll\)$|Operations\.wait$|^GET \/actions$/;
+const isRead = /^GET |\.(get|list)$|^Describe|^list/i;
+const isWait = /\(poll\)$|Operations\.wait$|^GET \/actions$|^queryAsyncJobResult$|^GetJobStatus$/;
 /** Only a load balancer itself shows there whether it is active. */
 const showsState = 'GET /v2/load_balancers/{id}';
 const permit = () => {};

@@ -1,7 +1,9 @@
 import type { Change, Kind } from '../../../engine/resource.ts';
+import { answerFields } from '../../answer-fields.ts';
 import type { AlibabaClient, Params } from '../client.ts';
+import { cloud } from '../fault.ts';
 import type { Place } from '../place.ts';
-import { type Balancer, kindNames, type Tags } from './found.ts';
+import { type Balancer, foundBalancer, kindNames, type Tags } from './found.ts';
 import { mark, tagList } from './tags.ts';
 
 export interface BalancerSpec {
@@ -19,9 +21,17 @@ export interface BalancerSpec {
 
 /** For how long a list may still miss what was made. */
 export const settleMs = 5000;
+/** What a create does not say. Since June 2025 all are charged by use. */
+const defaults = {
+  AddressType: 'internet',
+  InstanceChargeType: 'PayByCLCU',
+  InternetChargeType: 'paybytraffic',
+  DeleteProtection: 'off',
+  ModificationProtectionStatus: 'NonProtection',
+};
 
 /** A load balancer, without its parts. */
-export function balancerKind(client: AlibabaClient, place: Place): Kind<BalancerSpec, Balancer> {
+export function balancerKind(client: AlibabaClient, place: Place, clusterId: string): Kind<BalancerSpec, Balancer> {
   return {
     // Names are not unique: a create that is sent again makes a second one.
     kind: kindNames.balancer,
@@ -63,7 +73,12 @@ export function balancerKind(client: AlibabaClient, place: Place): Kind<Balancer
       const chosen = Object.assign({}, ...Object.values(takenBy(undefined, settings))) as Params;
       const params = { LoadBalancerName: name, ...atCreation, ...chosen, ...fixed, ...where, Tag: tagList(tags) };
       const answer = await client.call({ product: 'slb', action: 'CreateLoadBalancer', params, permit, signal });
-      return { id: answer.text('LoadBalancerId') };
+      const id = answer.text('LoadBalancerId');
+      const Tags = Object.entries(tags).map(([TagKey, TagValue]) => ({ TagKey, TagValue }));
+      const shown = { ...defaults, ...params, ...answer.json(), Tags };
+      const found = foundBalancer(answerFields(shown, { cloud, operation: 'CreateLoadBalancer' }), clusterId);
+      // Without an address in the answer it is read.
+      return { id, ...(found.address !== undefined && { found: [found] }) };
     },
     async update({ id }, { what, body }, { permit, signal }) {
       const of = what === 'TagResources' ? {} : { LoadBalancerId: id };

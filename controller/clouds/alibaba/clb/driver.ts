@@ -39,7 +39,7 @@ export function createLoadBalancerDriver({ client, place, config }: LoadBalancer
   return {
     main: kindNames.balancer,
     kinds: [
-      eitherBalancer(balancerKind(client, place) as Kind, networkBalancerKind(client, place) as Kind),
+      eitherBalancer(balancerKind(client, place, config.clusterId) as Kind, networkBalancerKind(client, place) as Kind),
       ...([groupKind(lookups), listenerKind(client), listKind(client)] as readonly Kind[]),
       ...([networkGroupKind(client, place, config.clusterId), serversKind(lookups)] as readonly Kind[]),
       networkListenerKind(client) as Kind,

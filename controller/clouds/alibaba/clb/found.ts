@@ -98,11 +98,13 @@ export function marked(
   clusterId: string,
 ): Pick<Found, 'owner' | 'key' | 'retained' | 'consentForAnyCluster' | 'adoptable'> {
   const owner = ownerOf(tags);
+  const isClassic = classicTags.name in tags && (tags[classicTags.cluster] ?? clusterId) === clusterId;
   return {
     ...(owner && { owner, key: 'main' }),
     ...(isRetained(tags) && { retained: true }),
     ...(ownerTags.consent in tags && { consentForAnyCluster: true }),
-    ...(classicTags.name in tags && (tags[classicTags.cluster] ?? clusterId) === clusterId && { adoptable: true }),
+    // What is made here has the classic controller's tags, too.
+    ...(isClassic && owner === undefined && { adoptable: true }),
   };
 }
 

@@ -33,7 +33,7 @@ describe('a load balancer of Alibaba Cloud', () => {
     await harness.world.close();
   });
 
-  it('is read without the server groups of other Services', async () => {
+  it('reads the server groups of its own load balancer alone', async () => {
     const harness = await createBalancerHarness();
     const { world, vms } = harness;
     await harness.settle();
