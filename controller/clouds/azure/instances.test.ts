@@ -24,7 +24,7 @@ function shortOf(lookup: Lookup | undefined): string {
 }
 
 describe('VMs of Azure', () => {
-  it('have the addresses of each interface, the primary one first, each with its public one', async () => {
+  it('shows the addresses of each interface, the primary one first, each with its public one', async () => {
     const { addVm, one } = await setUp();
     const vm = addVm({ interfaces: 2, families: ['IPv4', 'IPv6'], isPublic: true });
     vm.interfaces.reverse();
@@ -49,7 +49,7 @@ describe('VMs of Azure', () => {
     );
   });
 
-  it('have the tags of their resource', async () => {
+  it('shows the tags of a VM', async () => {
     const { addVm, one } = await setUp();
     const vm = addVm();
     vm.tags = { team: 'data' };
@@ -57,7 +57,7 @@ describe('VMs of Azure', () => {
     assert.deepEqual(found.state === 'found' && found.instance.tags, { team: 'data' });
   });
 
-  it('have the number of their fault domain as a zone where there are no zones, by list and by id', async () => {
+  it('shows the fault domain as the zone where there are no zones, by list and by id', async () => {
     const { fake, addVm, lookup, close } = await setUp();
     const flex = fake.addSet('domains', 'Flexible');
     const vms = [1, 2, 3].map(() => addVm({ set: flex, zone: '' }));
@@ -65,6 +65,17 @@ describe('VMs of Azure', () => {
     const zones = (found: Lookup[]) => found.map((each) => each.state === 'found' && each.instance.zone);
     assert.deepEqual(zones(await lookup(...vms.map(({ id }) => byId(id)))), ['0', '1', '2']);
     assert.deepEqual(zones(await lookup(byId(vms[1]!.id))), ['1']);
+    await close();
+  });
+
+  it('shows the zone 0 of a VM in no set that has neither a zone nor a fault domain', async () => {
+    const { fake, addVm, lookup, one, close } = await setUp();
+    const sets = [fake.addSet('p', 'Uniform'), fake.addSet('f', 'Flexible')];
+    const vms = [addVm({ zone: '' }), ...sets.map((set) => addVm({ set, zone: '' }))];
+    for (const vm of vms) vm.faultDomain = undefined;
+    const zones = (found: readonly Lookup[]) => found.map((each) => each.state === 'found' && each.instance.zone);
+    assert.deepEqual(zones(await lookup(...vms.map(({ id }) => byId(id)))), ['0', undefined, undefined]);
+    assert.deepEqual(zones([await one(vms[0]!)]), ['0']);
     await close();
   });
 
@@ -76,7 +87,7 @@ describe('VMs of Azure', () => {
     ['stopped', 'stopped'],
     ['deallocated', 'stopped'],
   ] as const)
-    it(`that are ${power} are ${expected}, of each kind, by list and by id`, async () => {
+    it(`shows a VM that is ${power} as ${expected}, of each kind, by list and by id`, async () => {
       const { fake, addVm, lookup, one } = await setUp();
       const vms = [addVm(), addVm({ set: fake.addSet('p', 'Uniform') }), addVm({ set: fake.addSet('f', 'Flexible') })];
       for (const vm of vms) vm.power = power;
@@ -102,7 +113,7 @@ describe('VMs of Azure', () => {
     assert.deepEqual(shown(await lookup(...refs)), [[], [], []]);
   });
 
-  it('that are being deleted are still there', async () => {
+  it('shows a VM that is being deleted as changing, not absent', async () => {
     const { addVm, one } = await setUp();
     const vm = addVm();
     vm.provisioning = 'Deleting';
@@ -110,7 +121,7 @@ describe('VMs of Azure', () => {
     assert.equal(found.state === 'found' && found.power, 'changing');
   });
 
-  it('that are switched off while an operation is at work on them have not come to rest', async () => {
+  it('shows a VM that is switched off as changing while an operation is at work on it', async () => {
     const { fake, addVm, lookup, one } = await setUp();
     const vms = [addVm(), addVm({ set: fake.addSet('p', 'Uniform') }), addVm({ set: fake.addSet('f', 'Flexible') })];
     for (const vm of vms) vm.power = 'deallocated';
@@ -129,7 +140,7 @@ describe('VMs of Azure', () => {
     }
   });
 
-  it('are the same ones in any case of their ids, and are written as the API writes them', async () => {
+  it('finds a VM by id and name in any case, and writes its id as the API does', async () => {
     const { fake, lookup } = await setUp();
     const vm = fake.addVm('Node-A');
     const [upper] = await lookup(byId(vm.id.toUpperCase().replace('/SUBSCRIPTIONS/', '/subscriptions/')));
@@ -139,7 +150,7 @@ describe('VMs of Azure', () => {
     assert.equal(named?.state === 'found' && named.instance.providerID, `azure://${vm.id}`);
   });
 
-  it('are another incarnation when they are created again under the same name', async () => {
+  it('shows another incarnation of a VM that is created again under the same name', async () => {
     const { fake, addVm, one } = await setUp();
     const vm = addVm();
     const first = await one(vm);
@@ -150,7 +161,7 @@ describe('VMs of Azure', () => {
     assert.notEqual(first.instance.incarnation, second.instance.incarnation);
   });
 
-  it('of another resource group, with letters of any script, are found by their ids', async () => {
+  it('finds VMs of another resource group by their ids, with letters of any script', async () => {
     const { fake, addVm, lookup, one } = await setUp();
     for (const group of ['other', 'gruppe-ä']) {
       fake.groups.add(group);
@@ -162,7 +173,7 @@ describe('VMs of Azure', () => {
     }
   });
 
-  it('of a resource group or subscription that is missing are unknown, not absent', async () => {
+  it('answers unknown for a missing resource group, and refuses an id of another subscription', async () => {
     const { lookup, cloud } = await setUp();
     const id = `/subscriptions/${subscription}/resourceGroups/nowhere/providers/Microsoft.Compute/virtualMachines/vm`;
     assert.equal(shortOf((await lookup(byId(id)))[0]), 'unknown Unavailable');
@@ -171,7 +182,7 @@ describe('VMs of Azure', () => {
     assert.equal(cloud.accepts(`azure://${id.replace(/vm$/, '..')}`), false);
   });
 
-  it('of a uniform scale set are absent when the instance or the whole set is deleted', async () => {
+  it('answers absent for a deleted instance of a uniform scale set, and for all of a deleted set', async () => {
     const { fake, addVm, lookup, one } = await setUp();
     const set = fake.addSet('p', 'Uniform');
     const [kept, ...gone] = [addVm({ set }), addVm({ set }), addVm({ set }), addVm({ set })] as const;
@@ -184,7 +195,7 @@ describe('VMs of Azure', () => {
     assert.equal(shortOf(await one(kept)), 'absent');
   });
 
-  it('whose interface or public address is missing are unknown, and the others stay readable', async () => {
+  it('answers unknown for a VM whose public address is missing, and finds the others', async () => {
     const { fake, addVm, lookup, one } = await setUp();
     const vms = [addVm({ isPublic: true }), addVm(), addVm()];
     fake.publicAddresses.delete(vms[0]!.interfaces[0]!.configurations[0]!.publicId!.toLowerCase());
@@ -196,7 +207,7 @@ describe('VMs of Azure', () => {
     assert.equal(shortOf(await one(vms[0]!)), 'unknown Unavailable');
   });
 
-  it('that are malformed are unknown, and the others stay readable', async () => {
+  it('answers unknown for malformed VMs, and finds the others', async () => {
     const { fake, addVm, lookup, world } = await setUp();
     const vms = Array.from({ length: 6 }, () => addVm());
     const bodyOf = (call: ReceivedCall): Json => {
@@ -236,7 +247,7 @@ describe('VMs of Azure', () => {
     await world.close();
   });
 
-  it('of a scale set whose interfaces have no list are unknown, not absent', async () => {
+  it('answers unknown for a VM of a scale set whose interfaces have no list', async () => {
     const { fake, addVm, one } = await setUp();
     const vm = addVm({ set: fake.addSet('p', 'Uniform'), interfaces: 3 });
     const body = { error: { code: 'NotFound', message: 'Resource not found.' } };
@@ -244,7 +255,7 @@ describe('VMs of Azure', () => {
     assert.equal(shortOf(await one(vm)), 'unknown Unavailable');
   });
 
-  it('have their power states asked for one by one where the role reaches the resource group alone', async () => {
+  it('shows power states also where the role reaches the resource group alone', async () => {
     const { fake, addVm, lookup } = await setUp();
     fake.reachesSubscription = false;
     const vms = [addVm(), addVm(), addVm()];
@@ -256,7 +267,7 @@ describe('VMs of Azure', () => {
     );
   });
 
-  it('are read in few calls, however many there are', async () => {
+  it('reads 200 VMs in five calls', async () => {
     const { fake, addVm, lookup } = await setUp();
     fake.pageSize = 1000;
     const set = fake.addSet('p', 'Uniform');
@@ -268,7 +279,7 @@ describe('VMs of Azure', () => {
     assert.equal(calls.length, 5);
   });
 
-  it('of one scale set that cannot be read are unknown, and the others are found', async () => {
+  it('answers unknown for VMs of a scale set that cannot be read, and finds the others', async () => {
     const { fake, addVm, lookup } = await setUp();
     const set = fake.addSet('p', 'Uniform');
     const vms = [addVm(), addVm(), addVm({ set })];
@@ -277,7 +288,7 @@ describe('VMs of Azure', () => {
     assert.deepEqual(found.map(shortOf), ['found', 'found', 'unknown Unavailable']);
   });
 
-  it('are found by name in the kinds that vmType names', async () => {
+  it('finds VMs by name in the kinds that vmType names', async () => {
     for (const [vmType, expected] of [
       ['vmss', ['found', 'found', 'found']],
       ['standard', ['found', 'unknown NotFound', 'found']],
@@ -292,7 +303,7 @@ describe('VMs of Azure', () => {
 });
 
 describe('the cloud of Azure', () => {
-  it('is named by host and subscription, and refuses a subscription of another tenant', async () => {
+  it('identifies by host and subscription, and refuses a subscription of another tenant', async () => {
     const { world, cloud } = await setUp();
     const scope = `management.azure.test/${subscription}`;
     assert.deepEqual(await world.during(cloud.identify()), { scope, account: subscription });
@@ -300,7 +311,7 @@ describe('the cloud of Azure', () => {
     await assert.rejects(other.during(strange.identify()), { kind: 'Invalid', message: /belongs to tenant/ });
   });
 
-  it('is report-only without a configuration', async () => {
+  it('opens report-only without a configuration', async () => {
     const { clock } = await setUp();
     const log = { warn() {} } as never;
     const opened = await cloudModule.open(undefined, { clock, random: () => 0, log, env: {}, onCall() {} });

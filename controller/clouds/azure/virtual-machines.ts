@@ -199,13 +199,15 @@ function nameOf(vm: AnswerFields): string {
 }
 
 function readVm(vm: AnswerFields, view: AnswerFields, addresses: readonly VmAddress[], request: 'list' | 'id'): Seen {
-  const { id } = idOf(vm);
+  const { id, scaleSet } = idOf(vm);
   const properties = vm.object('properties');
   const name = nameOf(vm);
   const region = vm.text('location').toLowerCase();
   const type = vm.optionalObject('sku')?.optionalText('name') ?? sizeOf(properties);
   const [zone] = vm.json()['zones'] == null ? [] : vm.texts('zones');
-  const faultDomain = view.optionalNumber('platformFaultDomain');
+  // Azure shows none for a VM in no set; the classic controller's label is 0 then.
+  const isAlone = scaleSet === undefined && !isGrouped(properties);
+  const faultDomain = view.optionalNumber('platformFaultDomain') ?? (isAlone ? 0 : undefined);
   const place = zone === undefined ? faultDomain?.toString() : `${region}-${zone}`.toLowerCase();
   const shown: NodeAddress[] = [{ type: 'Hostname', address: name }];
   for (const { internal, external } of addresses) {

@@ -72,7 +72,7 @@ export function addVm(inventory: FakeInventory, ownName: string, options: VmOpti
     power: 'running',
     provisioning: 'Succeeded',
     zones: zone === '' ? undefined : [zone],
-    faultDomain: zone === '' ? 1 : undefined,
+    faultDomain: zone === '' && set !== undefined ? 1 : undefined,
     interfaces: Array.from({ length: options.interfaces ?? 1 }, (_, at) =>
       interfaceOf(inventory, {
         ...options,
