@@ -48,7 +48,7 @@ describe('network load balancers on moto', () => {
     return observed!;
   };
 
-  it('serve UDP, TCP and both on one port', () =>
+  it('serves UDP, TCP and both on one port', () =>
     withExample(world, async (example) => {
       const udp = { name: 'u', protocol: 'UDP' as const };
       const ports = [port(53, 30053), port(53, 30053, udp), port(80, 30080), port(514, 30514, { ...udp, name: 'v' })];
@@ -65,7 +65,7 @@ describe('network load balancers on moto', () => {
       ]);
     }));
 
-  it('end TLS on the ports that the Service names', () =>
+  it('ends TLS on the ports that the Service names', () =>
     withExample(world, async (example) => {
       const annotations = { [keys.sslCertificate]: certificate, [keys.sslPorts]: '443' };
       example.desired = { ...example.desired, ports: [port(80, 30080), port(443, 30443)], annotations };
@@ -130,7 +130,7 @@ describe('network load balancers on moto', () => {
       assert.deepEqual(await rules(), before);
     }));
 
-  it('replace another kind of load balancer only with consent', () =>
+  it('replaces another kind of load balancer only with consent', () =>
     withExample(world, async (example) => {
       const first = await settled(example);
       const balancers = await example.fresh();

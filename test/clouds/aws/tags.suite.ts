@@ -94,7 +94,7 @@ describe('the tags of instances on AWS, against moto', () => {
     assert.ok(await has(vms[2]!, desired));
   });
 
-  it('cost no call when the instance goes with its node', async () => {
+  it('makes no call for tags when the instance goes with its node', async () => {
     const [, , vm] = vms;
     const before = changes().length;
     controller.kubelet(vm!.name).stop();

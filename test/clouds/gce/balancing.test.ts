@@ -100,7 +100,7 @@ describe('load balancers of Compute Engine', () => {
       }));
   }
 
-  it('say that a reserved address does not exist, and make no forwarding rule', () =>
+  it('says that a reserved address does not exist, and makes no forwarding rule', () =>
     withServed(
       'target pools',
       async (example, fake) => {
@@ -136,7 +136,7 @@ describe('load balancers of Compute Engine', () => {
     ['a load balancer of others', { attach: { id: '5', allowed: true } }, /load-balancer-id: "5", expected none/],
     ['SCTP', { ports: [port(9, 30_009, { protocol: 'SCTP' })] }, /SCTP 9, expected TCP or UDP/],
   ] as const)
-    it(`refuse ${what} by name, make nothing and change nothing`, () =>
+    it(`refuses ${what} by name, makes nothing and changes nothing`, () =>
       withServed('target pools', async (example, fake) => {
         const desired = { ...example.desired, ...fields } as DesiredLoadBalancer;
         const refused = await ensure(await example.driving({ desired }));
@@ -165,7 +165,7 @@ describe('load balancers of Compute Engine', () => {
         { ports: [port(80, 30_080), port(443, 30_443)] },
       ));
 
-  it('serve the ports of one protocol from a target pool, and name the others', () =>
+  it('serves the ports of one protocol from a target pool, and names the others', () =>
     withServed(
       'target pools',
       async (example, fake) => {
@@ -176,7 +176,7 @@ describe('load balancers of Compute Engine', () => {
       { ports: [port(80, 30_080), port(53, 30_053, { protocol: 'UDP' })] },
     ));
 
-  it('make no firewall rules in a Shared VPC, and say what to let in', () =>
+  it('makes no firewall rules in a Shared VPC, and says what to let in', () =>
     withServed(
       'internal load balancers',
       async (example, fake) => {
@@ -191,7 +191,7 @@ describe('load balancers of Compute Engine', () => {
       { conf: 'network-project-id = host' },
     ));
 
-  it('write a backend service again that a person has changed meanwhile', () =>
+  it('writes a backend service again that a person has changed meanwhile', () =>
     withServed('internal load balancers', async (example, fake) => {
       await ensure(await example.driving());
       const [path, service] = [...fake.balancing.resources].find(([one]) => one.includes('/backendServices/'))!;
@@ -209,7 +209,7 @@ describe('load balancers of Compute Engine', () => {
       assert.equal(fake.balancing.resources.get(path)?.['sessionAffinity'], 'CLIENT_IP');
     }));
 
-  it('share the instance groups: one more node is one call for all Services, and the last one takes them away', () =>
+  it('shares the instance groups: one call adds a node for all Services, and the last one deletes them', () =>
     withServed('internal load balancers', async (example, fake) => {
       const second = desiredFor(newOwner(example.world.cluster), example.vms, { ports: [port(90, 30_090)] });
       await ensure(await example.driving());
@@ -232,7 +232,7 @@ describe('load balancers of Compute Engine', () => {
       assert.deepEqual([...fake.balancing.resources.keys()], []);
     }));
 
-  it('wait where the rate limit is exceeded, and fail where the quota is', () =>
+  it('waits where the rate limit is exceeded, and fails where the quota is', () =>
     withServed('target pools', async (example, fake) => {
       let left = 2;
       fake.fault = ({ method, path }) => {
@@ -248,7 +248,7 @@ describe('load balancers of Compute Engine', () => {
       fake.balancing.quotas.clear();
     }));
 
-  it('get a target pool of another session affinity with the same address', () =>
+  it('keeps the address with a target pool of another session affinity', () =>
     withServed('target pools', async (example, fake) => {
       const first = await ensure(await example.driving());
       example.desired = { ...example.desired, sessionAffinity: { timeoutSeconds: 10_800 } };
@@ -258,7 +258,7 @@ describe('load balancers of Compute Engine', () => {
       assert.equal(pool?.['sessionAffinity'], 'CLIENT_IP');
     }));
 
-  it('go although an instance group of theirs serves an Ingress, too', () =>
+  it('deletes a load balancer although its instance group serves an Ingress, too', () =>
     withServed('internal load balancers', async (example, fake) => {
       await ensure(await example.driving());
       const group = [...fake.balancing.resources.keys()].find((path) => path.includes('/instanceGroups/'))!;
@@ -271,7 +271,7 @@ describe('load balancers of Compute Engine', () => {
     }));
 
   for (const isUsed of [true, false])
-    it(`leave alone an instance group that an Ingress made and ${isUsed ? 'uses' : 'does not use yet'}`, () =>
+    it(`leaves an instance group alone that an Ingress made and ${isUsed ? 'uses' : 'does not use yet'}`, () =>
       withServed('target pools', async (example, fake) => {
         const group = `zones/us-central1-a/instanceGroups/k8s-ig--${clusterIdOf(example.world.cluster, undefined)}`;
         fake.balancing.put(group, { zone: 'zones/us-central1-a' });
@@ -286,7 +286,7 @@ describe('load balancers of Compute Engine', () => {
         assert.deepEqual([...fake.balancing.resources.keys()], isUsed ? [group, backend] : [group]);
       }));
 
-  it('take away with the last Service what all share and the classic controller has made', () =>
+  it('deletes with the last Service what all share and the classic controller has made', () =>
     withServed('internal load balancers', async (example, fake) => {
       await ensure(await example.driving());
       for (const [path, wire] of fake.balancing.resources)
@@ -324,7 +324,7 @@ describe('load balancers of Compute Engine', () => {
     ['backend services', 'target pools'],
   ] as const)
     for (const at of ['before', 'after'] as const)
-      it(`keep their address on the way from ${from} to ${to}, with a crash ${at} any call`, () =>
+      it(`keeps the address on the way from ${from} to ${to}, with a crash ${at} any call`, () =>
         withServed('target pools', async (example, fake) => {
           const [before, then] = [from, to].map((mode) => ({ ...example.desired, ...modes[mode] }));
           for (let call = 1, isStruck = true; isStruck; call += 1) {
@@ -344,7 +344,7 @@ describe('load balancers of Compute Engine', () => {
           }
         }));
 
-  it('take up an address that is held, although the type has changed since: without consent as it was', () =>
+  it('uses an address that is held, although the type has changed since, and changes it with consent', () =>
     withServed('internal load balancers', async (example, fake) => {
       const first = await ensure(await example.driving());
       const changed = { ...example.desired, ports: [port(81, 30_081)] };
@@ -362,7 +362,7 @@ describe('load balancers of Compute Engine', () => {
       assert.deepEqual([consented.refusals, rules(fake)[0]?.['loadBalancingScheme']], [[], 'EXTERNAL']);
     }));
 
-  it('use subsetting above 250 members, keep it below, and cannot where session affinity excludes it', () =>
+  it('uses subsetting above 250 members and keeps it, but not with session affinity', () =>
     withServed('internal load balancers', async (example, fake) => {
       const more = Array.from({ length: 249 }, (_, at) => {
         const { name } = fake.addVm(`many-${at}`);
@@ -385,7 +385,7 @@ describe('load balancers of Compute Engine', () => {
       assert.match(balancers.plan(desired).remarks!.join(), /250 of 251 members/);
     }));
 
-  it('name a member that does not exist, and add the others for all Services', () =>
+  it('names a member that does not exist, and adds the others for all Services', () =>
     withServed('internal load balancers', async (example, fake) => {
       const second = desiredFor(newOwner(example.world.cluster), example.vms, { ports: [port(90, 30_090)] });
       const ghost = { ...example.vms[0]!, name: 'ghost', providerID: example.world.unusedProviderID() };
@@ -399,7 +399,7 @@ describe('load balancers of Compute Engine', () => {
       await remove({ ...driving, desired: second });
     }));
 
-  it('refuse no member that another one has added to the group meanwhile', () =>
+  it('accepts a member that somebody else has added to the group meanwhile', () =>
     withServed('internal load balancers', async (example, fake) => {
       await ensure(await example.driving());
       const more = await example.world.createVm();
@@ -412,7 +412,7 @@ describe('load balancers of Compute Engine', () => {
       assert.equal((await ensure(driving)).observed?.members.length, 3);
     }));
 
-  it('try once to delete a group that an Ingress uses, and are quiet about it afterwards', () =>
+  it('tries once to delete a group that an Ingress uses, and is quiet about it afterwards', () =>
     withServed('target pools', async (example, fake) => {
       const name = `k8s-ig--${clusterIdOf(example.world.cluster, undefined)}`;
       const group = `zones/us-central1-a/instanceGroups/${name}`;
@@ -433,7 +433,7 @@ describe('load balancers of Compute Engine', () => {
       fake.balancing.resources.delete(group);
     }));
 
-  it('make no firewall rules where the VM of the controller is in the network of another project', () =>
+  it('makes no firewall rules where the VM of the controller is in the network of another project', () =>
     withServed(
       'backend services',
       async (example, fake) => {
@@ -490,7 +490,7 @@ describe('load balancers of Compute Engine', () => {
     ['of another type', { addressType: 'INTERNAL', address: '10.128.250.9' }, /10\.128\.250\.9 is INTERNAL/],
     ['of another network tier', { address: '192.0.2.9', networkTier: 'STANDARD' }, /192\.0\.2\.9 is STANDARD/],
   ] as const)
-    it(`keep their address where the reserved one is ${what}, and say so`, () =>
+    it(`keeps the address where the reserved one is ${what}, and says so`, () =>
       withServed('target pools', async (example, fake) => {
         await ensure(await example.driving());
         const before = rules(fake);

@@ -60,7 +60,7 @@ describe('families of load balancers of Compute Engine', () => {
         assert.deepEqual([...fake.balancing.resources.keys()], []);
       }));
 
-  it('go and come one by one, and the address of the other stays', () =>
+  it('removes and adds families one by one, and keeps the address of the other', () =>
     withFamilies('EXTERNAL', { annotations: external }, async (example, fake) => {
       const { observed } = await ensure(await example.driving());
       const [v4, v6] = observed!.ingress;

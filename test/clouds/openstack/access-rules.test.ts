@@ -189,13 +189,13 @@ describe('the shipped access rules of an application credential', () => {
     ['identity', 'POST', '/v3/users/some-id/application_credentials'],
     ['key-manager', 'GET', '/v1/secrets'],
   ] as const) {
-    it(`refuse ${method} ${path} of ${service}`, () => {
+    it(`refuses ${method} ${path} of ${service}`, () => {
       const prefix = mounted[service as keyof typeof mounted] ?? '';
       assert.ok(!rules.some((rule) => lets(rule, service, method, prefix + path)));
     });
   }
 
-  it('hold for a service under its own host name, and with the project in its path', () => {
+  it('allows a service under its own host name, and with the project in its path', () => {
     for (const path of ['/v2.1/servers/some-id', '/compute/v2.1/servers/some-id', '/v2.1/0123abcd/servers/some-id'])
       assert.ok(
         rules.some((rule) => lets(rule, 'compute', 'GET', path)),

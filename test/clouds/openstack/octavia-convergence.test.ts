@@ -134,7 +134,7 @@ function hurt({ octavia, edge, fake, record }: OctaviaHarness, what: Damage): vo
 }
 
 describe('Octavia load balancers, whatever a Service desires and whatever happened before', () => {
-  it('converge after any crash, keep the address, change nothing in a second run, and leave nothing', async () => {
+  it('converges after any crash, keeps the address, changes nothing in a second run, and leaves nothing', async () => {
     await fc.assert(
       fc.asyncProperty(
         config,
@@ -195,7 +195,7 @@ describe('Octavia load balancers, whatever a Service desires and whatever happen
     );
   });
 
-  it('converge in one process despite faults and foreign changes, so a new process changes nothing', async () => {
+  it('converges in one process despite faults and foreign changes, so a new process changes nothing', async () => {
     const fault = fc.constantFrom<'nothing' | 'before' | 'lost'>('nothing', 'before', 'lost');
     const round = fc.record({ state, fault, call: fc.integer({ min: 1, max: 8 }), damage, list: fc.boolean() });
     await fc.assert(

@@ -18,7 +18,7 @@ describe('Octavia load balancers on a port that was there', () => {
   };
   afterEach(() => harness.close());
 
-  it('use an existing port as VIP, which outlives the load balancer', async () => {
+  it('uses an existing port as VIP, which outlives the load balancer', async () => {
     const { fake } = await open();
     fake.ports.push({
       id: uuid(5),
@@ -59,21 +59,21 @@ describe('Octavia load balancers on a port that was there', () => {
     assert.equal(harness.octavia.balancers.size, 0);
   };
 
-  it('delete their floating IP on a port that outlives them, however long the deletion lasts', async () => {
+  it('deletes the floating IP on a port that outlives it, however long the deletion lasts', async () => {
     await onGivenPort();
     harness.octavia.looks = 40;
     await harness.remove();
     assert.deepEqual([harness.octavia.balancers.size, harness.edge.floatingIps.size], [0, 0]);
   });
 
-  it('delete their floating IP on a port that outlives them also when the process ends in between', async () => {
+  it('deletes the floating IP on a port that outlives it also when the process ends in between', async () => {
     await onGivenPort();
     await crash();
     await harness.remove();
     assert.equal(harness.edge.floatingIps.size, 0);
   });
 
-  it('delete their floating IP also when a person has deleted the load balancer, and it was to stay once', async () => {
+  it('deletes the floating IP also when a person has deleted the load balancer, and it was to stay once', async () => {
     await onGivenPort({ [keys.keepFloatingIp]: 'true' });
     await harness.ensure({ annotations: { [keys.portId]: uuid(5) } });
     harness.octavia.balancers.clear();
@@ -81,7 +81,7 @@ describe('Octavia load balancers on a port that was there', () => {
     assert.equal(harness.edge.floatingIps.size, 0);
   });
 
-  it('detach a floating IP that is to stay from a port that outlives them', async () => {
+  it('detaches a floating IP that is to stay from a port that outlives the load balancer', async () => {
     const floating = await onGivenPort({ [keys.keepFloatingIp]: 'true' });
     await crash();
     await harness.remove();
@@ -89,7 +89,7 @@ describe('Octavia load balancers on a port that was there', () => {
     assert.deepEqual([harness.edge.floatingIps.size, floating.portId], [1, null]);
   });
 
-  it('delete the floating IP on the port before when the Service names another port', async () => {
+  it('deletes the floating IP on the port before when the Service names another port', async () => {
     const floating = await onGivenPort();
     harness.octavia.balancers.clear();
     const moved = await harness.ensure({ annotations: { [keys.portId]: uuid(6) } });
@@ -121,7 +121,7 @@ describe('Octavia load balancers on a port that was there', () => {
       },
     ],
   ] as const) {
-    it(`leave a floating IP ${which} on their port after their end`, async () => {
+    it(`leaves a floating IP ${which} on the port after the end of the load balancer`, async () => {
       const floating = await onGivenPort();
       await crash();
       change(floating);
@@ -131,14 +131,14 @@ describe('Octavia load balancers on a port that was there', () => {
     });
   }
 
-  it('write down no port that Octavia created, since it goes with the load balancer', async () => {
+  it('records no port that Octavia created, since it goes with the load balancer', async () => {
     const { edge } = await open();
     await harness.ensure();
     const descriptions = [...edge.floatingIps.values()].map(({ description }) => description);
     assert.deepEqual(descriptions, [floatingIpDescription(harness.desired)]);
   });
 
-  it('leave a floating IP that a person created and lent', async () => {
+  it('leaves a floating IP that a person created and lent', async () => {
     const { fake, edge } = await open();
     const port = { deviceId: '', networkId, subnetId, deviceOwner: '' };
     fake.ports.push({ ...port, id: uuid(5), ips: ['10.20.9.9'] });
@@ -151,7 +151,7 @@ describe('Octavia load balancers on a port that was there', () => {
     assert.deepEqual([edge.floatingIps.size, lent.description], [1, 'of a person']);
   });
 
-  it('leave a floating IP where a person put it on a port without a device', async () => {
+  it('leaves a floating IP where a person put it on a port without a device', async () => {
     const floating = await onGivenPort();
     floating.portId = uuid(6);
     await harness.remove();
@@ -179,7 +179,7 @@ describe('Octavia load balancers on a port that was there', () => {
       },
     ],
   ] as const) {
-    it(`leave a floating IP that a person put on ${where} after their end`, async () => {
+    it(`leaves a floating IP that a person put on ${where} after the end of the load balancer`, async () => {
       const floating = await onGivenPort();
       await crash();
       floating.portId = put(harness);

@@ -24,7 +24,7 @@ describe('kinds of Octavia load balancers', () => {
   };
   afterEach(() => harness.close());
 
-  it('put the VIP into the subnet of the members, and set that subnet on members', async () => {
+  it('puts the VIP into the subnet of the members, and sets that subnet on members', async () => {
     await open();
     await harness.ensure();
     const body = posted(harness, '/lbaas/loadbalancers')[0] ?? {};
@@ -36,7 +36,7 @@ describe('kinds of Octavia load balancers', () => {
     );
   });
 
-  it('send network, subnet, port, flavour, zone and member subnet in the one request', async () => {
+  it('sends network, subnet, port, flavour, zone and member subnet in the one request', async () => {
     const { fake } = await open(
       `[LoadBalancer]\nflavor-id = ${uuid(1)}\n[LoadBalancerClass "a"]\nnetwork-id = ${uuid(2)}\nsubnet-id = ` +
         `${uuid(3)}\n`,
@@ -63,7 +63,7 @@ describe('kinds of Octavia load balancers', () => {
     assert.deepEqual(reasons(await harness.ensure({ address: '10.20.8.9' })), ['AddressWouldChange']);
   });
 
-  it('show their IPv6 VIP, and reach members by IPv6', async () => {
+  it('shows an IPv6 VIP, and reaches members by IPv6', async () => {
     const { fake } = await open(`[LoadBalancer]\nsubnet-id = ${uuid(6)}\n`);
     fake.subnets.push({ id: uuid(6), networkId, cidr: 'fd00:1::/64' });
     const members = harness.desired.members.map((member, at) => ({
@@ -91,7 +91,7 @@ describe('kinds of Octavia load balancers', () => {
     members: harness.desired.members.map((one, at) => ({ ...one, addresses: [...one.addresses, `fd00:1::${at + 5}`] })),
   });
 
-  it('put an IPv6 VIP into an IPv6 subnet of the network that is named', async () => {
+  it('puts an IPv6 VIP into an IPv6 subnet of the network that is named', async () => {
     const { fake } = await open(`[LoadBalancer]\nnetwork-id = ${networkId}\n`);
     const without = await harness.ensure(ofIpv6());
     assert.deepEqual([without.calls, reasons(without)], [0, ['Unsupported']]);
@@ -106,7 +106,7 @@ describe('kinds of Octavia load balancers', () => {
     assert.equal((await harness.ensure()).calls, 0);
   });
 
-  it('keep a VIP of the other family, and say so', async () => {
+  it('keeps a VIP of the other family, and says so', async () => {
     const { fake } = await open(`[LoadBalancer]\nsubnet-id = ${subnetId}\n`);
     fake.subnets.push({ id: uuid(6), networkId, cidr: 'fd00:1::/64' });
     await harness.ensure(ofIpv6());
@@ -115,7 +115,7 @@ describe('kinds of Octavia load balancers', () => {
     assert.match(refusals[0]?.message ?? '', /^spec\.ipFamilies: load balancer \S+ has no IPv6 address$/);
   });
 
-  it('end TLS at the listener of TCP ports alone, with the named container', async () => {
+  it('ends TLS at the listener of TCP ports alone, with the named container', async () => {
     await open('[LoadBalancer]\ndefault-tls-container-ref = https://barbican/v1/containers/1\n');
     const { observed } = await harness.ensure({ ports: [port(443, 30443), port(53, 30053, { protocol: 'UDP' })] });
     const [balancer] = harness.octavia.balancers.values();
@@ -139,7 +139,7 @@ describe('kinds of Octavia load balancers', () => {
     assert.equal((await harness.ensure()).calls, 0);
   });
 
-  it('show a host name that fills its tag', async () => {
+  it('shows a host name that fills its tag', async () => {
     await open();
     const hostname = `${'a'.repeat(60)}.`.repeat(4).slice(0, 234);
     const { observed } = await harness.ensure({ annotations: { [keys.hostname]: hostname } });
@@ -189,7 +189,7 @@ describe('kinds of Octavia load balancers', () => {
     assert.match(driven.refusals[0]?.message ?? '', /mooring\.dev\/load-balancer-id/);
   });
 
-  it('take so many Services when shared, and no more', async () => {
+  it('refuses to share a load balancer beyond max-shared-lb', async () => {
     await open('[LoadBalancer]\nmax-shared-lb = 1\n');
     const id = await harness.world.createForeignLoadBalancer('shared', `${harness.world.cluster}/default`);
     const [balancer] = harness.octavia.balancers.values();
@@ -199,7 +199,7 @@ describe('kinds of Octavia load balancers', () => {
     assert.match(driven.refusals[0]?.message ?? '', /max-shared-lb of the cloud config is 1/);
   });
 
-  it('change from own to shared and back only with consent, and without leftovers', async () => {
+  it('moves from an own load balancer to a shared one and back only with consent, and without leftovers', async () => {
     await open();
     const first = await harness.ensure();
     const id = await harness.world.createForeignLoadBalancer('shared', `${harness.world.cluster}/default`);
@@ -220,7 +220,7 @@ describe('kinds of Octavia load balancers', () => {
   });
 
   for (const age of ['older', 'younger']) {
-    it(`delete a ${age} duplicate of a late create, and keep the one that serves`, async () => {
+    it(`deletes a ${age} duplicate of a late create, and keeps the one that serves`, async () => {
       const { fake, octavia } = await open();
       const first = await harness.ensure();
       const [balancer] = octavia.balancers.values();
@@ -301,7 +301,7 @@ describe('kinds of Octavia load balancers', () => {
     });
   }
 
-  it('put the VIP where the members’ servers are, not where else their addresses are', async () => {
+  it('puts the VIP where the servers of the members are, not where else their addresses are', async () => {
     const { fake, vms } = await open();
     fake.networks.set('net-other', 'other');
     fake.subnets.push({ id: 'subnet-other', networkId: 'net-other', cidr: '10.20.0.0/16' });
@@ -311,7 +311,7 @@ describe('kinds of Octavia load balancers', () => {
     assert.equal(harness.only().fields['vip_subnet_id'], subnetId);
   });
 
-  it('give an address that two Services name to the first, and tell the second', async () => {
+  it('gives an address that two Services name to the first, and tells the second', async () => {
     const { fake, edge } = await open();
     const free = floatingIpFor(fake, edge, { tags: [tag(ownerTags.consent, `${harness.world.cluster}/default`)] });
     const both = [1, 2].map(() => desiredFor(newOwner(harness.world.cluster), harness.vms, { address: free.address }));

@@ -13,7 +13,7 @@ describe('Octavia load balancers by provider', () => {
   };
   afterEach(() => harness.close());
 
-  it('send provider ovn nothing that it refuses', async () => {
+  it('sends provider ovn nothing that it refuses', async () => {
     await open('[LoadBalancer]\nlb-provider = ovn\ncreate-monitor = true\n');
     harness.octavia.providers.add('ovn');
     const udp = port(53, 30053, { protocol: 'UDP' });
@@ -93,7 +93,7 @@ describe('Octavia load balancers by provider', () => {
     await assert.rejects(harness.ensure(), { kind: 'Invalid', message: /501 Provider 'amphora' does not support/ });
   });
 
-  it('keep the method of their provider while one of another provider is refused', async () => {
+  it('keeps the method of the provider while one of another provider is refused', async () => {
     await open();
     harness.octavia.providers.add('ovn');
     await harness.ensure();

@@ -101,7 +101,7 @@ describe(`routes of OpenStack, cloud ${process.env['OS_CLOUD']}`, () => {
     ['single routes', undefined],
     ['whole lists', wholeLists],
   ] as const) {
-    it(`converge when two processes write ${what} of one router at one time`, async () => {
+    it(`converges when two processes write ${what} of one router at one time`, async () => {
       const writers = [await open(wrap), await open(wrap)];
       for (const writer of writers) await writer.observe('c');
       const numbers = [0, 1, 2, 3];
@@ -128,7 +128,7 @@ describe(`routes of OpenStack, cloud ${process.env['OS_CLOUD']}`, () => {
     });
   }
 
-  it('show and repair what two processes lose of one port', async () => {
+  it('shows and repairs what two processes lose of one port', async () => {
     const writers = [await open(), await open()];
     const all = [0, 1].flatMap((at) => [20, 21, 22].map((number) => ({ at, number: number + at * 10 })));
     await Promise.all(
@@ -149,7 +149,7 @@ describe(`routes of OpenStack, cloud ${process.env['OS_CLOUD']}`, () => {
     assert.deepEqual([await table(), await pairs()], [[], []]);
   });
 
-  it('fill a table, and the rest is QuotaExceeded', async (t) => {
+  it('fills a table, and refuses the rest as QuotaExceeded', async (t) => {
     const routes = await open();
     const nexthop = (await routes.create(desired(0, 0), always)) as unknown as { stored: { nexthop: string } };
     const filler = (count: number) =>
