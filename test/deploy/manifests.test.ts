@@ -62,7 +62,7 @@ function assertArguments(flags: FlagDefinitions, args: readonly string[]): void 
 }
 
 describe('the manifests', () => {
-  test('give the controller exactly the rights that it uses', () => {
+  test('gives the controller exactly the rights that it uses', () => {
     const standard = permissionsIn(names.namespace).filter(({ loops }) => loops?.join() !== 'volume');
     const used = standard.flatMap(({ verbs, group, resource, name, namespace }) =>
       verbs.map((verb) => right(verb, group, resource, name, namespace)),
@@ -70,7 +70,7 @@ describe('the manifests', () => {
     assert.deepEqual([...rightsOf(names.controller, manifests)].sort(), [...new Set(used)].sort());
   });
 
-  test('give the rights of the loop for volumes with its component alone', async () => {
+  test('gives the rights of the loop for volumes with its component alone', async () => {
     const component = await readYaml(join(examples, '../components/volume-labels/rbac.yaml'));
     const used = permissionsIn(names.namespace)
       .filter(({ loops }) => loops?.join() === 'volume')
@@ -78,7 +78,7 @@ describe('the manifests', () => {
     assert.deepEqual([...rightsOf(names.controller, component as Manifest[])].sort(), used.sort());
   });
 
-  test('give the agent no right and no token but the one for our audience', () => {
+  test('gives the agent no right and no token but the one for our audience', () => {
     assert.deepEqual([...rightsOf(names.agent, manifests)], []);
     assert.equal(agent.serviceAccountName, names.agent);
     assert.equal(agent.automountServiceAccountToken, false);
@@ -89,7 +89,7 @@ describe('the manifests', () => {
     );
   });
 
-  test('let the controller create only events, reviews and the Leases of its own names', () => {
+  test('lets the controller create only events, reviews and the Leases of its own names', () => {
     const created = [...rightsOf(names.controller, manifests)].filter((each) => /^(create|\*) /.test(each));
     assert.deepEqual(created.sort(), [
       'create events',
@@ -100,12 +100,12 @@ describe('the manifests', () => {
     ]);
   });
 
-  test('give rights in kube-system on named objects alone', () => {
+  test('gives rights in kube-system on named objects alone', () => {
     for (const each of rightsOf(names.controller, manifests))
       if (each.endsWith(' in kube-system')) assert.match(each, / named /);
   });
 
-  test('ship every object that the controller may not create, without a key', () => {
+  test('ships every object that the controller may not create, without a key', () => {
     for (const { kind, name } of Object.values(shippedObjectsIn(names.namespace))) {
       const shipped = object(kind, name);
       assert.deepEqual(
@@ -115,7 +115,7 @@ describe('the manifests', () => {
     }
   });
 
-  test('mount the ConfigMap of the agents whole', () => {
+  test('mounts the ConfigMap of the agents whole', () => {
     const mounted = (agent.volumes ?? []).filter(({ configMap }) => configMap?.name === names.certificates);
     assert.equal(mounted.length, 1);
     assert.equal(mounted[0]?.configMap?.items, undefined);
@@ -132,7 +132,7 @@ describe('the manifests', () => {
     }
   });
 
-  test('drop every capability, write no file system of their own, and run under the default seccomp profile', () => {
+  test('drops every capability, mounts root file systems read-only, and sets the default seccomp profile', () => {
     for (const { securityContext, containers } of [controller, agent]) {
       assert.deepEqual(securityContext.seccompProfile, { type: 'RuntimeDefault' });
       for (const container of containers)
@@ -145,7 +145,7 @@ describe('the manifests', () => {
     assert.equal(controller.securityContext.runAsNonRoot, true);
   });
 
-  test('mount no Secret, and the token of an account into the pod that uses it alone', () => {
+  test('mounts no Secret, and the token of an account into the pod that uses it alone', () => {
     const volumes = [controller, agent].flatMap((spec) => spec.volumes ?? []);
     assert.ok(volumes.every((volume) => !('secret' in volume || 'hostPath' in volume)));
     for (const name of [names.controller, names.agent])
@@ -153,7 +153,7 @@ describe('the manifests', () => {
     assert.deepEqual([controller.automountServiceAccountToken, agent.automountServiceAccountToken], [true, false]);
   });
 
-  test('let agents reach the report API under the name of its certificate', () => {
+  test('lets agents reach the report API under the name of its certificate', () => {
     const { ports } = object('Service', names.controller)['spec'] as {
       readonly ports: readonly { readonly port: number }[];
     };
@@ -164,7 +164,7 @@ describe('the manifests', () => {
     assert.ok(agent.containers[0]?.args.includes(`--controller-url=https://${names.serverName}:${names.reportPort}`));
   });
 
-  test('pass arguments that the programs know', () => {
+  test('passes arguments that the programs know', () => {
     assertArguments(agentFlags, agent.containers[0]?.args ?? []);
     assertArguments(controllerFlags, controller.containers[0]?.args ?? []);
   });
@@ -183,7 +183,7 @@ describe('the manifests', () => {
     }
   });
 
-  test('start the programs as the images do', async () => {
+  test('starts the programs as the images do', async () => {
     const dockerfile = await readFile(join(examples, '../Dockerfile'), 'utf8');
     const entryPoints = [...dockerfile.matchAll(/^ENTRYPOINT (\[.*\])$/gm)].map((match) => JSON.parse(match[1] ?? ''));
     assert.deepEqual(entryPoints, [agent.containers[0]?.command, controller.containers[0]?.command]);

@@ -9,7 +9,7 @@ const rangeOf = (number: number) => `10.4.${number}.0/24`;
 describe('pod ranges of instances under faults', () => {
   const begin = ipamStage({ allocator: 'CloudAllocator' });
 
-  it('go to one Node each, to no other than that of the instance, and never replace one', async () => {
+  it('gives each pod range to the Node of its instance alone, and never replaces one', async () => {
     // Few ranges, so that VMs that follow one another have the same.
     const step = fc.oneof(
       {

@@ -61,7 +61,7 @@ describe('pod ranges of instances', () => {
     assert.equal(await replica.metric('mooring_ipam_nodes_waiting'), 0);
   });
 
-  it('wait until the Node is initialised: its providerID is its word until then', async () => {
+  it('writes no pod range before the Node is initialised: its providerID is its word until then', async () => {
     const stage = begin('10.4.0.0/14');
     const { world, replica, ranges } = stage;
     world.cloud.model.create({ name: 'a', id: 'i-a', tags: { 'pod-ranges': '10.4.1.0/24' } });
@@ -149,7 +149,7 @@ describe('pod ranges of instances', () => {
 describe('pod ranges of instances where proof of the VM is required', () => {
   const begin = ipamStage({ allocator: 'CloudAllocator', world: { clouds: [{ requireAttestation: true }] } });
 
-  it('go to the Node with proof, not to one that only registered without the taint', async () => {
+  it('gives a pod range to the Node with proof, not to one that only registered without the taint', async () => {
     const { world, replica, all } = begin('10.4.0.0/14');
     const vm = world.cloud.model.create({ name: 'a', tags: { 'pod-ranges': '10.4.1.0/24' } });
     const providerID = `simulated://sim-1/${vm.id}`;

@@ -14,7 +14,7 @@ const has = async (program: string) => (await run('sh', ['-c', `command -v ${pro
 describe('the scripts and units', async () => {
   const [shellcheck, systemdAnalyze] = [await has('shellcheck'), await has('systemd-analyze')];
 
-  test('pass shellcheck', shellcheck ? {} : { skip: 'there is no shellcheck' }, async () => {
+  test('passes shellcheck', shellcheck ? {} : { skip: 'there is no shellcheck' }, async () => {
     const scripts = (await readdir(source)).filter((name) => name.endsWith('.sh')).map((name) => join(source, name));
     assert.equal(scripts.length, 2);
     const harness = join(import.meta.dirname, 'harness/boot-machine.sh');
@@ -23,7 +23,7 @@ describe('the scripts and units', async () => {
   });
 
   test(
-    'pass the check of systemd, beside the units of kubeadm',
+    'passes the check of systemd, beside the units of kubeadm',
     systemdAnalyze ? {} : { skip: 'there is no systemd-analyze' },
     async (context) => {
       const folder = await folderOf(context);

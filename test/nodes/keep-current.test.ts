@@ -21,7 +21,7 @@ describe('updates of an initialised Node', () => {
   const setLabel = (name: string, key: string, value: string | null) =>
     world.cluster.mergePatch(name, { metadata: { labels: { [key]: value } } });
 
-  it('update the stable and the beta label of its type with the cloud', async () => {
+  it('updates the stable and the beta label of its type with the cloud', async () => {
     const [member] = await fleet(world, 1);
     world.cloud.model.setType(member!.vm.id, 'sim.huge');
     await world.clock.advance(minutes(6));
@@ -29,7 +29,7 @@ describe('updates of an initialised Node', () => {
     assert.equal(label('n0', labels.instanceTypeBeta), 'sim.huge');
   });
 
-  it('keep a type that a person set, whatever the cloud says', async () => {
+  it('keeps a type that a person set, whatever the cloud says', async () => {
     const [member] = await fleet(world, 1);
     setLabel('n0', labels.instanceType, 'my-type');
     await world.clock.advance(minutes(6));
@@ -38,7 +38,7 @@ describe('updates of an initialised Node', () => {
     assert.equal(label('n0', labels.instanceType), 'my-type');
   });
 
-  it('write zone and region once and report a VM that moved once as TopologyDrift', async () => {
+  it('writes zone and region once, and reports a VM that moved once as TopologyDrift', async () => {
     const [member] = await fleet(world, 1);
     const zone = label('n0', labels.zone);
     for (const key of [labels.zoneBeta, labels.zone]) setLabel('n0', key, 'sim-1z');
@@ -56,7 +56,7 @@ describe('updates of an initialised Node', () => {
     assert.equal(shown('n0')?.reason, 'Initialized');
   });
 
-  it('set a changed stable zone back to the beta label, as upstream does, without drift', async () => {
+  it('sets a changed stable zone back to the beta label, as upstream does, without drift', async () => {
     await fleet(world, 1);
     const zone = label('n0', labels.zone);
     setLabel('n0', labels.zone, 'sim-1z');
@@ -65,7 +65,7 @@ describe('updates of an initialised Node', () => {
     assert.equal(shown('n0')?.reason, 'Initialized');
   });
 
-  it('restore a removed label without a cloud call', async () => {
+  it('restores a removed label without a cloud call', async () => {
     await fleet(world, 1);
     const zone = label('n0', labels.zone);
     const calls = world.cloudCalls();
@@ -75,7 +75,7 @@ describe('updates of an initialised Node', () => {
     assert.equal(world.cloudCalls(), calls);
   });
 
-  it('add other labels of the cloud, drop reserved namespaces, and keep values that differ', async () => {
+  it('adds other labels of the cloud, drops reserved namespaces, and keeps values that differ', async () => {
     const vm = world.cloud.model.create({
       name: 'a',
       tags: {
@@ -97,7 +97,7 @@ describe('updates of an initialised Node', () => {
     assert.ok(vm);
   });
 
-  it('adopt a Node of another controller: add record and condition, remove nothing', async () => {
+  it('adopts a Node of another controller: adds record and condition, removes nothing', async () => {
     const vm = world.cloud.model.create({ name: 'adopted' });
     const own = {
       [labels.zone]: vm.zone,
@@ -119,7 +119,7 @@ describe('updates of an initialised Node', () => {
     assert.equal(shown('adopted')?.reason, 'Initialized');
   });
 
-  it('never delete an adopted Node whose VM was never found here', async () => {
+  it('never deletes an adopted Node whose VM was never found here', async () => {
     world.cluster.register('adopted', { tainted: false, providerID: 'simulated://sim-1/i-gone', ready: 'Unknown' });
     await fleet(world, 2);
     await world.clock.advance(minutes(30));
@@ -127,7 +127,7 @@ describe('updates of an initialised Node', () => {
     assert.equal(world.cluster.condition('adopted', 'CloudInstanceMissing')?.reason, 'NeverFound');
   });
 
-  it('rewrite the record of another endpoint of the same account once the VM is found', async () => {
+  it('rewrites the record of another endpoint of the same account once the VM is found', async () => {
     const [member] = await fleet(world, 1);
     world.cluster.mergePatch('n0', {
       metadata: { annotations: { [annotations.instance]: `http://old-name/demo/sim-1 ${member!.vm.incarnation}` } },

@@ -36,7 +36,7 @@ describe('labels from tags', () => {
     assert.deepEqual([labels()[team], labels()['example.com/tier'], record()], [undefined, undefined, undefined]);
   });
 
-  it('leave a label that a person set, and remove nothing that they did not make', async () => {
+  it('leaves a label that a person set, and removes nothing that it did not make', async () => {
     world.cluster.mergePatch('n0', { metadata: { labels: { [team]: 'mine', 'example.com/other': 'mine' } } });
     await tag({ 'k8s-label/team': 'data' });
     assert.deepEqual([labels()[team], labels()['example.com/other']], ['mine', 'mine']);
@@ -44,7 +44,7 @@ describe('labels from tags', () => {
     assert.deepEqual([labels()[team], labels()['example.com/other']], ['mine', 'mine']);
   });
 
-  it('write nothing while nothing changes', async () => {
+  it('writes no labels from tags while nothing changes', async () => {
     await tag({ 'k8s-label/team': 'data' });
     const version = world.cluster.mustNode('n0').metadata.resourceVersion;
     await world.clock.advance(minutes(12));

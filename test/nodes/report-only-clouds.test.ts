@@ -204,7 +204,7 @@ for (const { instance, forms, other } of examples) {
 }
 
 describe('all report-only clouds in one cluster', () => {
-  it('assign a providerID to one cloud alone, in each of its forms', async () => {
+  it('assigns a providerID to one cloud alone, in each of its forms', async () => {
     const clouds = await openByName(...examples.map(({ instance }) => instance.cloud));
     for (const { instance, forms, other } of examples) {
       for (const text of [instance.providerID, ...forms, other]) {
@@ -214,7 +214,7 @@ describe('all report-only clouds in one cluster', () => {
     }
   });
 
-  it('accept no Node of an unknown cloud', async () => {
+  it('accepts no Node of an unknown cloud', async () => {
     const clouds = await openByName(...examples.map(({ instance }) => instance.cloud));
     for (const text of ['kind://docker/kind/n', 'k3s://n', 'aws:///eu-west-3a/i-0aa1', 'i-0aa1', 'n.example.com', '']) {
       assert.ok(!clouds.some((cloud) => cloud.accepts(text)), text);

@@ -21,7 +21,7 @@ describe('several clouds in one cluster', () => {
   const tainted = (name: string) => world.cluster.hasTaint(name, taints.uninitialized);
   const written = () => replica.kube.writes();
 
-  it('assign a Node without providerID to the cloud in which exactly one VM has its name', async () => {
+  it('assigns a Node without providerID to the cloud in which exactly one VM has its name', async () => {
     await setUp();
     const here = world.join('a', { region: 'sim-1' });
     const there = world.join('b', { region: 'sim-2' });
@@ -31,7 +31,7 @@ describe('several clouds in one cluster', () => {
     assert.match(world.cluster.mustNode('b').metadata.annotations?.[annotations.instance] ?? '', /\/sim-2 /);
   });
 
-  it('leave a Node foreign that no cloud claims: no write, and a metric', async () => {
+  it('leaves a Node foreign that no cloud claims: no write, and a metric', async () => {
     await setUp();
     world.cluster.register('a');
     await world.clock.advance(600_000);
@@ -40,7 +40,7 @@ describe('several clouds in one cluster', () => {
     assert.equal(replica.events.length, 1);
   });
 
-  it('replace the condition of an earlier leader on a Node that was claimed once', async () => {
+  it('replaces the condition of an earlier leader on a Node that was claimed once', async () => {
     await setUp();
     const { faults, model } = world.cloud;
     const vm = model.create({ name: 'a', region: 'sim-1' });
@@ -58,7 +58,7 @@ describe('several clouds in one cluster', () => {
     assert.equal(reason(), 'InstanceNotFound');
   });
 
-  it('leave a Node alone that two of them claim', async () => {
+  it('leaves a Node alone that two clouds claim', async () => {
     await setUp();
     world.cloud.model.create({ name: 'a', region: 'sim-1' });
     world.cloud.model.create({ name: 'a', region: 'sim-2' });
@@ -69,7 +69,7 @@ describe('several clouds in one cluster', () => {
     assert.equal(await replica.gauge('mooring_nodes_uninitialized', '{reason="AmbiguousInstance"}'), 1);
   });
 
-  it('wait with one claim while the other cloud does not answer', async () => {
+  it('waits with the claim of one cloud while the other does not answer', async () => {
     const geography = { p: { 'sim-1': ['x'] }, q: { 'sim-2': ['y'] } };
     const clouds = [
       { project: 'p', region: 'sim-1' },
@@ -87,7 +87,7 @@ describe('several clouds in one cluster', () => {
     assert.equal(tainted('a'), false);
   });
 
-  it('take the cloud from a report where names do not tell it', async () => {
+  it('takes the cloud from a report where names do not tell it', async () => {
     await setUp();
     const here = world.cloud.model.create({ name: 'a', region: 'sim-1' });
     const there = world.cloud.model.create({ name: 'a', region: 'sim-2' });
@@ -98,7 +98,7 @@ describe('several clouds in one cluster', () => {
     assert.notEqual(here.id, there.id);
   });
 
-  it('serve Nodes by selectors; a Node that no selector matches is foreign', async () => {
+  it('serves Nodes by selectors, and leaves a Node foreign that no selector matches', async () => {
     await setUp({
       clouds: [
         { region: 'sim-1', selector: 'site=one' },
@@ -115,7 +115,7 @@ describe('several clouds in one cluster', () => {
     assert.equal(written().filter((write) => write.includes('/b')).length, 0);
   });
 
-  it('give a Node that a selector names its condition before its VM is found', async () => {
+  it('gives a Node that a selector names its condition before its VM is found', async () => {
     await setUp({
       clouds: [
         { region: 'sim-1', selector: 'site=one' },
@@ -127,7 +127,7 @@ describe('several clouds in one cluster', () => {
     assert.equal(world.cluster.condition('a', conditions.cloudInitialized)?.reason, 'InstanceNotFound');
   });
 
-  it('leave foreign Nodes alone, tainted or not, Ready or not, dead or alive', async () => {
+  it('leaves foreign Nodes alone, tainted or not, Ready or not, dead or alive', async () => {
     await setUp({ task: { outOfServiceTaint: true } });
     const shutdown = { key: taints.shutdown, effect: 'NoSchedule' };
     world.cluster.register('bare-metal', { tainted: false });
@@ -154,7 +154,7 @@ describe('several clouds in one cluster', () => {
     assert.equal(world.cloudCalls(), 0);
   });
 
-  it('keep the dead Nodes of a report-only cloud beside one with an API', async () => {
+  it('keeps the dead Nodes of a report-only cloud beside one with an API', async () => {
     await setUp({ clouds: [{ region: 'sim-1' }, { reportOnly: 'other' }] });
     world.cluster.register('r', { ready: 'True' });
     const instance = { cloud: 'other', id: 'x-1', providerID: 'other://x-1', addresses: [] };

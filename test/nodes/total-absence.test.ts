@@ -40,7 +40,7 @@ describe('Nodes of a scope without any visible instance', () => {
     assert.equal(stage.reason('n0'), 'CanaryNotFound');
   });
 
-  it('say once in condition and event how a person releases them', async () => {
+  it('says once in condition and event how a person releases the Nodes', async () => {
     const stage = await start(2);
     const next = await partition(stage);
     await stage.world.clock.advance(3_600_000);

@@ -56,7 +56,7 @@ describe('the images', () => {
     }
   });
 
-  it('run the controller as a user without rights', () => {
+  it('runs the controller as a user without rights', () => {
     assert.equal(unpacked.get('mooring-controller amd64')?.config.User, '65532:65532');
   });
 });

@@ -117,7 +117,7 @@ describe('the release', () => {
       assert.notEqual(await schemaErrors(cycloneDx, broken), null);
     });
 
-    it('list what is in the image, and nothing else', async () => {
+    it('lists what is in the image, and nothing else', async () => {
       for (const name of programs) {
         const { components } = JSON.parse(await read(`${name}-${version}.cdx.json`));
         const image = await unpackImage(join(release, `${name}-${version}.oci.tar`), 'amd64', join(folder, name));
@@ -150,6 +150,9 @@ describe('the release', () => {
     for (const [at, name] of programs.entries())
       expected = expected.replaceAll(`${name}:${version}`, `${name}@${await digests[at]}`);
     assert.equal(await rendered(archive), expected);
+    // In the values they would be those of the release before after `helm upgrade --reuse-values`.
+    const shown = async (from: string) => (await run(helm, ['show', 'values', from])).stdout;
+    assert.equal(await shown(archive), await shown(chart));
     await run(helm, ['lint', archive, '--strict', values[0]!]);
   });
 

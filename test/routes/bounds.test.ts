@@ -38,7 +38,7 @@ describe('routes to pod ranges that a kubelet chose', () => {
     );
   });
 
-  it('lead to the Node that was assigned the range, not to an older one that takes it a moment later', async () => {
+  it('leads a route to the Node that was assigned the range, not to an older one that takes it later', async () => {
     const { world, replica } = begin();
     world.add('old', []);
     await world.clock.advance(60_000);
@@ -81,7 +81,7 @@ describe('pod ranges over the addresses of VMs', () => {
   const internalOf = (vm: { readonly interfaces: readonly { readonly internal: readonly string[] }[] }) =>
     vm.interfaces[0]?.internal[0] ?? '';
 
-  it('get no route where the cloud says that a VM has the address', async () => {
+  it('creates no route to a range in which a VM of the cloud has its address', async () => {
     const { world, replica } = begin({ clusterCidr: '10.0.0.0/8' });
     const vm = world.add('a', ['10.244.0.0/24']);
     const around = internalOf(vm).replace(/\d+$/, '0/24');
@@ -93,7 +93,7 @@ describe('pod ranges over the addresses of VMs', () => {
     assert.equal(world.network('rogue'), 'True CIDRNotAllowed');
   });
 
-  it('get a route although another Node shows such an address that its VM does not have', async () => {
+  it('creates a route although another Node shows an address in the range that its VM does not have', async () => {
     const { world, replica } = begin({ clusterCidr: '10.0.0.0/8' });
     world.add('rogue', ['10.244.0.0/24']);
     await replica.start();
@@ -104,7 +104,7 @@ describe('pod ranges over the addresses of VMs', () => {
     assert.equal(world.network('a'), 'False RouteCreated');
   });
 
-  it('get a route although a Node whose instance the cloud does not show has such an address', async () => {
+  it('creates a route although a Node whose instance the cloud does not show has an address in the range', async () => {
     const { world, replica } = begin({ clusterCidr: '10.0.0.0/8' });
     world.add('rogue', ['10.244.0.0/24']);
     world.cloud.faults.add({ operation: 'instances.*', effect: { kind: 'error', status: 500 } });

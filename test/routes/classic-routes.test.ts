@@ -20,7 +20,7 @@ function afterClassic(routes: Routes): Routes {
 describe('routes of the classic controller on a cloud that tags routes', () => {
   const begin = routeStage();
 
-  it('keep no route of ours waiting where their records may not be read', async () => {
+  it('creates our routes without waiting where the records may not be read', async () => {
     const { world, replica } = begin();
     world.add('a', [a4]);
     replica.base.kube.intercept = ({ path }) => {
@@ -50,7 +50,7 @@ describe('routes of the classic controller on a cloud that tags routes', () => {
     assert.deepEqual([world.table(), world.network('c')], [[`${a4} -> c`], 'False RouteCreated']);
   });
 
-  it('make way where the range has another Node before they are gone', async () => {
+  it('replaces a route of the classic controller whose range another Node has by now', async () => {
     const { world, replica } = begin({ like: afterClassic });
     const vm = world.add('a', [a4]);
     world.foreignRoute(a4, vm);
@@ -78,7 +78,7 @@ describe('routes of the classic controller on a cloud that tags routes', () => {
     );
   });
 
-  it('keep no other Node from its route while the ConfigMap of records is missing', async () => {
+  it('creates the routes of other Nodes while the ConfigMap of records is missing', async () => {
     const { world, replica } = begin({ like: afterClassic });
     deleteObject(world.core, shippedObjectsIn('kube-system').routeRecords);
     world.foreignRoute(a4, world.add('a', [a4]));

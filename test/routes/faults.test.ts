@@ -47,7 +47,7 @@ describe('pod routes while the cloud fails', () => {
     assert.equal(world.network('a'), 'False RouteCreated');
   });
 
-  it('wait as long as the cloud asks', async () => {
+  it('waits as long as the cloud asks', async () => {
     const { world, replica, creations, events } = begin();
     world.addMany(20);
     world.cloud.faults.add({
@@ -65,7 +65,7 @@ describe('pod routes while the cloud fails', () => {
     assert.equal(events().length, 0);
   });
 
-  it('mark no routed Node while the cloud only throttles', async () => {
+  it('marks no routed Node while the cloud only throttles', async () => {
     const { world, replica } = begin();
     world.add('a', [a4]);
     await replica.start();
@@ -84,7 +84,7 @@ describe('pod routes while the cloud fails', () => {
     assert.deepEqual(replica.writes(), []);
   });
 
-  it('mark a Node only when its route is lost and cannot be created', async () => {
+  it('marks a Node only when its route is lost and cannot be created', async () => {
     const { world, replica, events } = begin();
     world.add('a', [a4]);
     await replica.start();
@@ -101,7 +101,7 @@ describe('pod routes while the cloud fails', () => {
     assert.equal(world.network('a'), 'False RouteCreated');
   });
 
-  it('mark a Node whose route is lost when every try to create it ends without an answer', async () => {
+  it('marks a Node whose route is lost when every try to create it ends without an answer', async () => {
     const { world, replica } = begin();
     world.add('a', [a4]);
     await replica.start();
@@ -134,7 +134,7 @@ describe('pod routes while the cloud fails', () => {
     assert.equal(world.cloud.calls.total('routes.delete'), 1);
   });
 
-  it('say on the Node what a full table says though it told no quota', async () => {
+  it('says on the Node what a full table says though it told no quota', async () => {
     const { world, replica } = begin();
     world.add('a', [a4]);
     world.cloud.faults.add({

@@ -44,7 +44,7 @@ describe('pod routes while changes are not allowed', () => {
     assert.deepEqual(world.table(), [`${a4} -> a`]);
   });
 
-  it('stop within two seconds when a person pauses everything in the middle', async () => {
+  it('stops creating routes within two seconds when a person pauses everything in the middle', async () => {
     const { world, replica, creations } = begin({ concurrentRoutes: 1 });
     world.addMany(50);
     world.cloud.faults.add({ operation: 'routes.create', effect: { kind: 'latency', ms: 100 } });
@@ -61,7 +61,7 @@ describe('pod routes while changes are not allowed', () => {
     assert.equal(world.routes().length, 50);
   });
 
-  it('stop for a Node that is paused while its route waits for the next try', async () => {
+  it('creates no route for a Node that is paused while its route waits for the next try', async () => {
     const { world, replica, creations } = begin();
     world.add('a', [a4]);
     world.cloud.faults.add({ operation: 'routes.create', effect: { kind: 'error', status: 500 } });

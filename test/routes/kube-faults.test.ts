@@ -22,7 +22,7 @@ describe('pod routes while the Kubernetes API fails', () => {
     assert.equal(creations(), 1);
   });
 
-  it('cost one more read, not a lost condition, when a heartbeat comes in between', async () => {
+  it('reads the Node once more, and loses no condition, when a heartbeat comes in between', async () => {
     const { world, replica } = begin();
     world.add('a', [a4]);
     let beats = 0;

@@ -68,7 +68,7 @@ describe('pod routes while the cluster changes', () => {
     assert.deepEqual(world.table(), [`${a4} -> router`]);
   });
 
-  it('follow a changed address at the next read, which comes at once', async () => {
+  it('follows a changed address at the next read, which comes at once', async () => {
     const { world, replica } = begin();
     world.add('a', [a4]);
     await replica.start();

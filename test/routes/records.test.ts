@@ -78,7 +78,7 @@ describe('records of routes', () => {
     assert.deepEqual([next.all('cloud/one'), next.all('cloud/two')], [[a], [b]]);
   });
 
-  it('hold several instances of one range, and forget one of them', async () => {
+  it('records several instances of one range, and forgets one of them', async () => {
     const records = recordsOf(server()());
     await records.load('s');
     const moved = { ...a, target: 'i-9' };
@@ -102,7 +102,7 @@ describe('records of routes', () => {
     assert.deepEqual([next.all('host/region/account'), next.all('host/region')], [[a], []]);
   });
 
-  it('cost no call where nothing changes', async () => {
+  it('makes no call for records where nothing changes', async () => {
     const kube = server()();
     const records = recordsOf(kube);
     await records.load('s');

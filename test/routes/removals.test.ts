@@ -56,7 +56,7 @@ describe('pod routes of Nodes that are gone', () => {
     assert.equal(world.routes().length, 3);
   });
 
-  it('keep their spent budget across a restart', async () => {
+  it('keeps the spent budget of routes across a restart', async () => {
     const { world, replica } = await routed(3);
     world.removeMany(3);
     await world.clock.advance(60_000);

@@ -60,7 +60,7 @@ describe('routes to an address that another VM has got', () => {
     await world.clock.advance(1000);
   }
 
-  it('go with the Node that they were made for, and a later Node gets its range', async () => {
+  it('deletes a route with the Node that it was made for, and gives a later Node the range', async () => {
     const staged = stage();
     const { world, replica, hops, add } = staged;
     const vm = add('a', a4, '10.0.0.4');

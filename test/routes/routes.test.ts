@@ -44,7 +44,7 @@ describe('pod routes', () => {
     await term;
   });
 
-  it('cost one read every five minutes while nothing changes', async () => {
+  it('reads the table once in five minutes while nothing changes', async () => {
     const { world, replica } = begin();
     world.addMany(5);
     await replica.start();
@@ -60,7 +60,7 @@ describe('pod routes', () => {
     assert.deepEqual(replica.writes(), []);
   });
 
-  it('need no change after a restart with nothing changed', async () => {
+  it('changes no route after a restart with nothing changed', async () => {
     const { world, replica } = begin();
     world.add('a', [a4, a6]);
     world.add('b', [b4]);
@@ -170,7 +170,7 @@ describe('pod routes', () => {
       assert.equal(replica.task.routesEnabled(world.scope, undefined as never), false);
     });
 
-  it('leave a network plugin its own condition', async () => {
+  it('leaves a network plugin its own condition', async () => {
     const { world, replica } = begin();
     world.add('a', [a4]);
     const set = (status: string, reason: string) =>

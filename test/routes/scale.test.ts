@@ -7,7 +7,7 @@ const count = 1000;
 describe(`${count} routes at 100 ms a call`, () => {
   const begin = routeStage();
 
-  it('take one call each and one list, and one patch a Node; a restart changes nothing', async (test) => {
+  it('makes one call a route, one list and one patch a Node, and changes nothing after a restart', async (test) => {
     const { world, replica } = begin({ clusterCidr: '10.0.0.0/8' });
     for (let at = 0; at < count; at += 1) world.add(`n${at}`, [`10.${100 + (at >> 8)}.${at & 255}.0/24`]);
     world.cloud.faults.add({ operation: 'routes.*', effect: { kind: 'latency', ms: 100 } });

@@ -7,7 +7,7 @@ import { clusterUid, place } from './harness/route-world.ts';
 describe('pod routes while their table cannot be read', () => {
   const begin = routeStage();
 
-  it('keep their Nodes routed while the table cannot be read', async () => {
+  it('marks no routed Node while the table cannot be read', async () => {
     const { world, replica } = begin();
     world.add('a', [a4]);
     await replica.start();
@@ -94,7 +94,7 @@ describe('pod routes while their table cannot be read', () => {
     assert.equal(events().length, 0);
   });
 
-  it('change no Node when a whole list comes back empty', async () => {
+  it('changes no Node when a whole list of routes comes back empty', async () => {
     const { world, replica } = begin();
     world.addMany(3);
     await replica.start();
@@ -107,7 +107,7 @@ describe('pod routes while their table cannot be read', () => {
     assert.deepEqual(replica.writes(), []);
   });
 
-  it('change no Node while the credential sees nothing', async () => {
+  it('changes no Node while the credential sees nothing', async () => {
     const { world, replica, events } = begin();
     world.addMany(3);
     await replica.start();

@@ -24,7 +24,7 @@ describe('routes that cannot be tagged', () => {
     assert.deepEqual(world.table(), [`${b4} -> b`]);
   });
 
-  it('need the ConfigMap of records: without it the Node says so, and gets its route afterwards', async () => {
+  it('says on the Node that the ConfigMap of records is missing, and creates its route afterwards', async () => {
     const { world, replica } = begin({ like: untagged });
     deleteObject(world.core, shippedObjectsIn('kube-system').routeRecords);
     world.add('a', [a4]);
@@ -108,7 +108,7 @@ describe('routes that cannot be tagged', () => {
     assert.deepEqual(world.table(), [`${b4} -> b`]);
   });
 
-  it('take few writes of the record for many new ones, not one each', async () => {
+  it('writes few records for many new routes, not one each', async () => {
     const { world, replica } = begin({ like: untagged });
     world.addMany(100);
     await replica.start();

@@ -51,7 +51,7 @@ describe('members that come and go', () => {
     return seen;
   }
 
-  it('cost each load balancer one call when a hundred Nodes join at once', async () => {
+  it('makes one call for each load balancer when a hundred Nodes join at once', async () => {
     const before = world.mutationCount();
     for (let count = 0; count < 100; count += 1) world.node(`n${count}`);
     await world.clock.advance(10_000);
@@ -59,7 +59,7 @@ describe('members that come and go', () => {
     assert.equal(world.mutationCount() - before, 2);
   });
 
-  it('drain for their time when marked, and go; the end of their Node changes nothing then', async () => {
+  it('drains a marked member for its time and removes it, also when its Node ends meanwhile', async () => {
     const before = world.mutationCount();
     world.cluster.mergePatch('c', mark);
     assert.deepEqual(await watch('web', 25_000), ['a b c', 'a b c~']);
@@ -72,14 +72,14 @@ describe('members that come and go', () => {
     assert.equal(world.mutationCount() - before, 4);
   });
 
-  it('come back when the exclusion label goes, drained or not', async () => {
+  it('adds a member again when the exclusion label goes, drained or not', async () => {
     world.cluster.mergePatch('c', exclude);
     assert.deepEqual(await watch('web', 5000), ['a b c', 'a b c~']);
     world.cluster.mergePatch('c', { metadata: { labels: { [labels.excludeFromLoadBalancers]: 'false' } } });
     assert.deepEqual(await watch('web', 5000), ['a b c~', 'a b c']);
   });
 
-  it("drain and go when the Service's node labels leave them out, and come with the label", async () => {
+  it("drains and removes members that the Service's node labels leave out, and adds them with the label", async () => {
     const selector = 'service.beta.kubernetes.io/simulated-load-balancer-node-selector';
     const pool = (name: string, value: string | null) =>
       world.cluster.mergePatch(name, { metadata: { labels: { 'example.com/pool': value } } });
@@ -103,7 +103,7 @@ describe('members that come and go', () => {
     assert.equal(world.services.condition('web')?.reason, 'Ensured');
   });
 
-  it('go on draining under the next leader without coming back in between', async () => {
+  it('drains members on under the next leader without adding them in between', async () => {
     world.cluster.mergePatch('c', mark);
     await world.clock.advance(10_000);
     assert.equal(membersOf(world, 'web'), 'a b c~');
@@ -151,12 +151,12 @@ describe('members that come and go', () => {
     assert.deepEqual(await watch('web', 60_000), ['a b c', 'a b c x', 'a~ b~ c~ x', 'x']);
   });
 
-  it('go at once when their VM is off', async () => {
+  it('removes a member at once whose VM is off', async () => {
     world.cluster.mergePatch('c', { spec: { taints: [{ key: taints.shutdown, effect: 'NoSchedule' }] } });
     assert.deepEqual(await watch('web', 5000), ['a b c', 'a b']);
   });
 
-  it('go in the end when their Node went without a leader', async () => {
+  it('removes a member in the end whose Node went without a leader', async () => {
     await replica.stop();
     world.cluster.remove('c');
     replica = world.replica();

@@ -35,7 +35,7 @@ describe('foreign resources', () => {
     return loadBalancer;
   }
 
-  it('leave a Service alone that has the finalizer of another controller', async () => {
+  it('leaves a Service alone that has the finalizer of another controller', async () => {
     world.services.create('web', { finalizers: [cleanup] });
     await world.clock.advance(5000);
     assert.equal(world.services.condition('web')?.reason, 'AdoptionRequired');
@@ -49,7 +49,7 @@ describe('foreign resources', () => {
     assert.deepEqual(replica.reasons('web'), ['SyncLoadBalancerFailed']);
   });
 
-  it('leave a Service alone that shows a foreign address', async () => {
+  it('leaves a Service alone that shows a foreign address', async () => {
     await replica.stopLeading();
     world.services.create('web');
     world.services.patchStatus('web', { status: { loadBalancer: { ingress: [{ ip: '203.0.113.5' }] } } });
@@ -72,7 +72,7 @@ describe('foreign resources', () => {
     ],
     ['the finalizer', () => world.services.patch('web', { metadata: { finalizers: [cleanup] } })],
   ] as const)
-    it(`leave a Service alone that gets ${what} of another controller just before its claim`, async () => {
+    it(`leaves a Service alone that gets ${what} of another controller just before its claim`, async () => {
       let isFirst = true;
       replica.kube.intercept = ({ verb }) => {
         if (verb !== 'patch' || !isFirst) return;
@@ -86,7 +86,7 @@ describe('foreign resources', () => {
       assert.deepEqual(world.mutations(), {});
     });
 
-  it('keep a Service of another class untouched, with its finalizer', async () => {
+  it('leaves a Service of another class untouched, with its finalizer', async () => {
     world.services.create('web', { spec: { loadBalancerClass: 'example.com/other' }, finalizers: [cleanup] });
     await world.clock.advance(5000);
     world.services.delete('web');
@@ -95,7 +95,7 @@ describe('foreign resources', () => {
     assert.deepEqual([replica.kube.writes(), replica.events, world.mutationCount()], [[], [], 0]);
   });
 
-  it("let a Service of our class be served, and released when its class becomes another's", async () => {
+  it("serves a Service of our class, and releases it when its class becomes another's", async () => {
     world.services.create('web', { spec: { loadBalancerClass: 'example.com/ours' } });
     await world.clock.advance(5000);
     assert.equal(world.services.condition('web')?.reason, 'Ensured');
@@ -117,7 +117,7 @@ describe('foreign resources', () => {
   });
 
   for (const record of ['lb-1', 'pending', 'pending notes:class:example.com/other'])
-    it(`keep the finalizer of a Service of another class that a manifest gave our record, ${record}`, async () => {
+    it(`keeps the finalizer of a Service of another class that a manifest gave our record, ${record}`, async () => {
       const copied = { [annotations.loadBalancer]: `${world.scope} ${record}` };
       const spec = { loadBalancerClass: 'example.com/other' };
       world.services.create('web', { spec, annotations: copied, finalizers: [cleanup] });
@@ -127,7 +127,7 @@ describe('foreign resources', () => {
       assert.equal(status.conditions?.length ?? 0, 0);
     });
 
-  it("lose the finalizer when their class becomes another's while the load balancer is being deleted", async () => {
+  it('removes the finalizer of a Service whose class changes while its load balancer is being deleted', async () => {
     await world.close();
     world = createWorld({ deletingMs: 30_000 });
     world.node('n0');
@@ -143,7 +143,7 @@ describe('foreign resources', () => {
     assert.deepEqual(world.services.must('web').metadata.finalizers ?? [], []);
   });
 
-  it('take nothing from Services of our class that a leader without the flag finds, which says so', async () => {
+  it('takes nothing from a Service of our class as a leader without the flag, and says so', async () => {
     world.services.create('web', { spec: { loadBalancerClass: 'example.com/ours' } });
     await world.clock.advance(5000);
     await replica.stopLeading();
@@ -195,7 +195,7 @@ describe('foreign resources', () => {
       assert.deepEqual(world.services.get('web')?.metadata.finalizers ?? [], []);
     });
 
-  it('keep a load balancer of our name untouched and named in the condition', async () => {
+  it('leaves a load balancer of our name untouched, and names it in the condition', async () => {
     const service = world.services.create('later', { spec: { type: 'ClusterIP' } });
     const name = `a${service.metadata.uid.replaceAll('-', '')}`.slice(0, 32);
     const theirs = foreign(name);
@@ -366,7 +366,7 @@ describe('several clouds with load balancers', () => {
   });
   afterEach(() => world.close());
 
-  it('serve a Service that names one of them, and the record keeps it there', async () => {
+  it('serves a Service by the cloud that it names, and keeps it there by the record', async () => {
     world.services.create('web');
     await world.clock.advance(2000);
     assert.equal(world.services.condition('web')?.reason, 'CloudNotChosen');

@@ -74,7 +74,7 @@ describe('Services that no configured cloud serves', () => {
   });
   afterEach(() => running.stop());
 
-  it('get a condition, an event and a count, after a minute without an address', async () => {
+  it('gives a Service that no cloud serves a condition, an event and a count after a minute', async () => {
     services.create('web');
     await clock.advance(59_000);
     assert.equal(services.condition('web'), undefined);
@@ -103,7 +103,7 @@ describe('Services that no configured cloud serves', () => {
     assert.deepEqual([events, running.api.writes()], [[], []]);
   });
 
-  it('lose the condition when another controller gives an address later', async () => {
+  it('removes the condition when another controller gives an address later', async () => {
     services.create('web');
     await clock.advance(61_000);
     services.patchStatus('web', { status: { loadBalancer: { ingress: [{ ip: '192.0.2.1' }] } } });
@@ -112,7 +112,7 @@ describe('Services that no configured cloud serves', () => {
     assert.equal(await running.gauge('mooring_services', '{reason="Unsupported"}'), 0);
   });
 
-  it('lose the condition when they ask for no load balancer any more', async () => {
+  it('removes the condition when the Service asks for no load balancer any more', async () => {
     services.create('web');
     await clock.advance(61_000);
     services.patch('web', { spec: { type: 'ClusterIP' } });
@@ -120,7 +120,7 @@ describe('Services that no configured cloud serves', () => {
     assert.equal(services.condition('web'), undefined);
   });
 
-  it('say where their load balancer stands while that keeps a deleted one', async () => {
+  it('says where the load balancer stands that keeps a deleted Service', async () => {
     services.create('web', { finalizers, annotations: { [annotations.loadBalancer]: 'aws/eu-1/42 lb-1' } });
     services.patchStatus('web', { status: { loadBalancer: { ingress: [{ ip: '192.0.2.1' }] } } });
     await clock.advance(61_000);
@@ -144,7 +144,7 @@ describe('Services that no configured cloud serves', () => {
     assert.equal(services.condition('paused'), undefined);
   });
 
-  it('get an event but no condition while their class is left to a controller that gave no address', async () => {
+  it('writes an event but no condition while the class is left to a controller that gave no address', async () => {
     services.create('web', { spec: { loadBalancerClass: 'example.com/other' } });
     services.create('served', { spec: { loadBalancerClass: 'example.com/other' } });
     services.patchStatus('served', { status: { loadBalancer: { ingress: [{ ip: '192.0.2.1' }] } } });

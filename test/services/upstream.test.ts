@@ -79,7 +79,7 @@ describe("upstream's updates of hosts", () => {
     ['three', ['LoadBalancer', 'LoadBalancer', 'LoadBalancer'], 3],
     ['mixed', ['LoadBalancer', 'ClusterIP', 'NodePort', 'LoadBalancer'], 2],
   ] as const) {
-    it(`take ${expected} calls for a new Node with Services ${what}`, async () => {
+    it(`makes ${expected} calls for a new Node with Services ${what}`, async () => {
       const world = createWorld();
       const replica = world.replica();
       world.node('n0');
@@ -95,7 +95,7 @@ describe("upstream's updates of hosts", () => {
     });
   }
 
-  it('take four calls for four Services with two workers', async () => {
+  it('makes four calls for four Services with two workers', async () => {
     const world = createWorld({ task: { concurrentServiceSyncs: 2 } });
     const replica = world.replica();
     world.node('n0');
@@ -109,7 +109,7 @@ describe("upstream's updates of hosts", () => {
     await world.close();
   });
 
-  it('take one call per Service for a burst of Nodes (upstream: at least two passes)', async () => {
+  it('makes one call per Service for a burst of Nodes (upstream: at least two passes)', async () => {
     const world = createWorld();
     const replica = world.replica();
     world.node('n0');
@@ -124,7 +124,7 @@ describe("upstream's updates of hosts", () => {
     await world.close();
   });
 
-  it('take no call for readiness, unrelated taints and labels', async () => {
+  it('makes no call for readiness, unrelated taints and labels', async () => {
     const world = createWorld();
     const replica = world.replica();
     world.node('n0');
@@ -141,7 +141,7 @@ describe("upstream's updates of hosts", () => {
     await world.close();
   });
 
-  it('include a Node that comes during a slow update', async () => {
+  it('includes a Node that comes during a slow update', async () => {
     const world = createWorld();
     const replica = world.replica();
     world.node('n0');
@@ -169,7 +169,7 @@ describe("upstream's errors and delays", () => {
   });
   afterEach(() => world.close());
 
-  it('end a status write that always conflicts as an error, with an event once it lasts', async () => {
+  it('ends a status write that always conflicts as an error, with an event once it lasts', async () => {
     world.services.create('web');
     await world.clock.advance(2000);
     const remove = world.core.faults.add({
@@ -184,7 +184,7 @@ describe("upstream's errors and delays", () => {
     assertConverged(world, 'conflicts over');
   });
 
-  it('ignore a status write to a Service that is gone', async () => {
+  it('ignores a status write to a Service that is gone', async () => {
     replica.kube.intercept = ({ verb, body }) => {
       if (verb !== 'patch' || !JSON.stringify(body).includes('"ingress":[')) return;
       replica.kube.intercept = undefined;
@@ -201,7 +201,7 @@ describe("upstream's errors and delays", () => {
     assertConverged(world, 'gone');
   });
 
-  it('repeat no success', async () => {
+  it('repeats no update that has succeeded', async () => {
     world.services.create('web');
     await world.clock.advance(2000);
     const calls = world.cloud.calls.total();
@@ -209,7 +209,7 @@ describe("upstream's errors and delays", () => {
     assert.equal(world.cloud.calls.total(), calls);
   });
 
-  it('keep a delay of 42 s that the cloud asks for, with no try in between', async () => {
+  it('keeps a delay of 42 s that the cloud asks for, with no try in between', async () => {
     world.cloud.faults.add({
       operation: 'addresses.create',
       effect: { kind: 'error', status: 503, retryAfterSeconds: 42 },
@@ -222,7 +222,7 @@ describe("upstream's errors and delays", () => {
     assertConverged(world, 'after 42 s');
   });
 
-  it('find no work in the deletion of an unknown Service', async () => {
+  it('finds no work in the deletion of an unknown Service', async () => {
     const calls = world.cloud.calls.total();
     world.services.create('web', { spec: { loadBalancerClass: 'example.com/other' } });
     world.services.delete('web');

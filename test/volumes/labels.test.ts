@@ -22,7 +22,7 @@ describe('the labels of PersistentVolumes', () => {
     assert.equal(await replica.metric('mooring_volumes_labelled_total'), 1);
   });
 
-  it('join the zones of a replicated volume with two underscores, and allow Nodes of each', async () => {
+  it('joins the zones of a replicated volume with two underscores, and allows Nodes of each', async () => {
     const stage = begin();
     stage.disk('wide', 'sim-1c', 'sim-1a');
     stage.create('wide');
@@ -32,7 +32,7 @@ describe('the labels of PersistentVolumes', () => {
     assert.deepEqual(spec.nodeAffinity, affinityTo(['sim-1a', 'sim-1c'], 'sim-1'));
   });
 
-  it('leave out the zone of a volume that has none', async () => {
+  it('leaves out the zone of a volume that has none', async () => {
     const stage = begin();
     stage.disk('regional');
     stage.create('regional');

@@ -25,7 +25,7 @@ describe('the scripts for Windows', () => {
     await parse(...files.map((name) => join(scripts, name)));
   });
 
-  it('print a line that is PowerShell, for the start script of the kubelet', async () => {
+  it('prints a line that is PowerShell, for the start script of the kubelet', async () => {
     const guide = await readFile(join(import.meta.dirname, '../../docs/guides/windows.md'), 'utf8');
     const [, line = ''] = /```powershell\n(foreach .*)\n```/.exec(guide) ?? [];
     const printed = line
