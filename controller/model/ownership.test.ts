@@ -44,13 +44,13 @@ describe('Node ownership', () => {
     ],
     ['one that two scopes of a cloud accept', { providerID: `openstack:///${vm}` }, [os1, os2], 'owned os1 os2'],
     [
-      'the same, with a record of one of them',
+      'one that two scopes accept, with a record of one of them',
       { providerID: `openstack:///${vm}`, annotations: { [annotations.instance]: 'os2 x' } },
       [os1, os2],
       'owned os2',
     ],
     [
-      'the same, with a record of neither',
+      'one that two scopes accept, with a record of neither',
       { providerID: `openstack:///${vm}`, annotations: { [annotations.instance]: 'gone x' } },
       [os1, os2],
       'owned os1 os2',

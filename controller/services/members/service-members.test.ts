@@ -84,24 +84,24 @@ function ask(fleet: Fleet, text: string | undefined, changes: Partial<MembersReq
 describe('the members of one Service', () => {
   const table: readonly [string, Fleet, string | undefined, string][] = [
     [
-      'a new load balancer takes the active ones and no others',
+      'a new load balancer takes the active members and no others',
       { active: ['a', 'b'], leaving: ['l'], departed: { g: 'unexplained' } },
       undefined,
       'a b',
     ],
-    ['a leaving one that it holds drains', { active: ['a'], leaving: ['l'] }, 'a l', 'a l~'],
-    ['a leaving one that it does not hold is not brought back', { active: ['a'], leaving: ['l'] }, 'a', 'a'],
-    ['one that drains goes on draining', { active: ['a'], leaving: ['l'] }, 'a l~', 'a l~'],
-    ['one that was drained and is active again takes connections', { active: ['a', 'l'] }, 'a l~', 'a l'],
-    ['one whose VM is off goes at once', { active: ['a'], off: ['o'] }, 'a o', 'a'],
-    ['one whose VM is proved gone goes at once', { active: ['a'], departed: { g: 'out' } }, 'a g', 'a'],
-    ['one that vanished unexplained stays', { active: ['a'], departed: { g: 'unexplained' } }, 'a g', 'a g'],
-    ['one that the budget let go drains', { active: ['a'], departed: { g: 'drains' } }, 'a g', 'a g~'],
-    ['an unknown one stays', { active: ['a'] }, 'a stray', 'a stray'],
-    ['an uninitialised one stays where it is', { active: ['a'], waiting: ['w'] }, 'a w', 'a w'],
-    ['an uninitialised one joins nowhere', { active: ['a'], waiting: ['w'] }, 'a', 'a'],
-    ['all vanished: all stay', { departed: { x: 'unexplained', y: 'unexplained' } }, 'x y', 'x y'],
-    ['one that is listed twice is kept once', { active: ['a'], departed: { g: 'unexplained' } }, 'a g g', 'a g'],
+    ['a leaving member that a load balancer holds drains', { active: ['a'], leaving: ['l'] }, 'a l', 'a l~'],
+    ['a leaving member that no load balancer holds is not brought back', { active: ['a'], leaving: ['l'] }, 'a', 'a'],
+    ['a member that drains goes on draining', { active: ['a'], leaving: ['l'] }, 'a l~', 'a l~'],
+    ['a member that was drained and is active again takes connections', { active: ['a', 'l'] }, 'a l~', 'a l'],
+    ['a member whose VM is off goes at once', { active: ['a'], off: ['o'] }, 'a o', 'a'],
+    ['a member whose VM is proved gone goes at once', { active: ['a'], departed: { g: 'out' } }, 'a g', 'a'],
+    ['a member that vanished unexplained stays', { active: ['a'], departed: { g: 'unexplained' } }, 'a g', 'a g'],
+    ['a member that the budget let go drains', { active: ['a'], departed: { g: 'drains' } }, 'a g', 'a g~'],
+    ['an unknown member stays', { active: ['a'] }, 'a stray', 'a stray'],
+    ['an uninitialised member stays where it is', { active: ['a'], waiting: ['w'] }, 'a w', 'a w'],
+    ['an uninitialised member joins nowhere', { active: ['a'], waiting: ['w'] }, 'a', 'a'],
+    ['members that all vanished stay', { departed: { x: 'unexplained', y: 'unexplained' } }, 'x y', 'x y'],
+    ['a member that is listed twice is kept once', { active: ['a'], departed: { g: 'unexplained' } }, 'a g g', 'a g'],
   ];
   for (const [what, fleet, text, expected] of table) it(what, () => assert.equal(ask(fleet, text), expected));
 
