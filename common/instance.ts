@@ -27,6 +27,11 @@ export interface Instance {
   readonly name?: string;
   readonly zone?: string;
   readonly region?: string;
+  /**
+   * Why the cloud could not tell zone and region, as text for people: a Node that waits for initialisation waits for
+   * them, and an initialised one keeps its own. Undefined: what is absent does not exist.
+   */
+  readonly placeUnknown?: string;
   /** Machine type, flavour or size: becomes `node.kubernetes.io/instance-type`. */
   readonly type?: string;
   /** In the order for the Node's status; no duplicates of (type, address). */

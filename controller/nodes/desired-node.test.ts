@@ -198,6 +198,19 @@ describe('addresses and identity', () => {
     assert.deepEqual(changed({ ...joined, addresses: held }, { addresses: [external] }).addresses, [external]);
   });
 
+  it('does not initialise a Node while the cloud cannot tell its zone, and serves one that is initialised', () => {
+    const unplaced = { placeUnknown: 'Unavailable: no tags' };
+    const { zone: _, region: __, ...instance } = exampleInstance(unplaced);
+    const waits = desiredNode(exampleNode(joining), instance, 's');
+    assert.deepEqual(waits, { ok: false, reason: 'AwaitingCloud', message: unplaced.placeUnknown });
+    const labelled = { ...joined, labels: { [zone]: 'held', [zoneBeta]: 'held' } };
+    const served = desiredNode(exampleNode(labelled), instance, 's');
+    assert.ok(served.ok);
+    assert.deepEqual(served.node.addresses, instance.addresses);
+    assert.deepEqual(served.node.labels, { [type]: 'sim.small', [typeBeta]: 'sim.small' });
+    assert.equal(served.node.reason, 'Initialized');
+  });
+
   it('a providerID is written where none is, and kept where one is', () => {
     assert.equal(changed(joining).providerID, 'simulated://sim-1/i-1');
     assert.equal(changed({ ...joining, ...joined }).providerID, undefined);

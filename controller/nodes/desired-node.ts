@@ -32,7 +32,7 @@ export type Desired =
   | { readonly ok: true; readonly node: DesiredNode }
   | {
       readonly ok: false;
-      readonly reason: Extract<InitializedReason, 'IdentityConflict' | 'InvalidNodeIP'>;
+      readonly reason: Extract<InitializedReason, 'AwaitingCloud' | 'IdentityConflict' | 'InvalidNodeIP'>;
       readonly message: string;
     };
 
@@ -56,6 +56,8 @@ export function desiredNode(
   scope: string,
   { proof, tagLabels = [] }: DesiredNodeOptions = {},
 ): Desired {
+  if (isUninitialized(node) && instance.placeUnknown !== undefined)
+    return { ok: false, reason: 'AwaitingCloud', message: instance.placeUnknown };
   const providedText = node.annotations[annotations.providedNodeIP];
   const provided = providedText === undefined ? { ok: true as const, ips: [] } : parseProvidedNodeIP(providedText);
   if (!provided.ok)

@@ -93,6 +93,27 @@ describe('the memory of the node reconciler', () => {
     assert.equal(reconciler.instances.get(node.name, node.uid), undefined);
   });
 
+  it('writes nothing but the reason while the cloud cannot tell the zone of a new Node', async () => {
+    const bodies: unknown[] = [];
+    const call = async <T>({ body }: KubeCall) => {
+      bodies.push(body);
+      return { metadata: { resourceVersion: '2' } } as T;
+    };
+    const { nodes, reconciler, answers } = setUp(silentLog, call);
+    const node = exampleNode({ providerID: 'simulated://sim-1/i-1', taints: [uninitializedTaint] });
+    nodes.set(node.name, node);
+    const run = reconciler.reconcile(node.name);
+    const instance = exampleInstance({ placeUnknown: 'Unavailable: no tags' });
+    answers[0]?.({ state: 'found', instance, power: 'running', request: 'id' });
+    await run;
+    assert.deepEqual(
+      bodies.map((body) => Object.keys(body as object)),
+      [['metadata', 'status']],
+    );
+    assert.match(JSON.stringify(bodies), /"status":"False","reason":"AwaitingCloud".*"Unavailable: no tags"/);
+    assert.equal(reconciler.waiting.get(node.name)?.reason, 'AwaitingCloud');
+  });
+
   it('says in the log what it changed on a Node', async () => {
     const lines: unknown[] = [];
     const log = { ...silentLog, info: (message: string, fields?: object) => void lines.push({ message, ...fields }) };

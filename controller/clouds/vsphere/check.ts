@@ -31,7 +31,7 @@ export async function checkVCenter(
     const rules = { families: [], roles: [] };
     const places = rows.slice(0, 50).map((row) => readVirtualMachine(row, rules)?.places ?? []);
     const zones = await readZones(vcenter, places, signal);
-    const zoned = zones.filter((found) => found?.zone !== undefined);
+    const zoned = zones.filter(({ zone }) => zone !== undefined);
     return `${zoned.length} of ${places.length} VMs have a zone and region`;
   });
   return results;

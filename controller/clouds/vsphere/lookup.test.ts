@@ -444,30 +444,39 @@ describe('vSphere lookups', () => {
       assert.deepEqual([zone, region], ['z-pool', 'r-pool']);
     });
 
-    it('that are missing keep a Node waiting, with the reason', async () => {
-      const fake = vcenterWith({});
+    it('shows a VM without zone and region, and why, so that new Nodes alone wait for them', async () => {
+      const fake = vcenterWith({}, { power: 'poweredOff' });
       fake.tags.set('host-1', { zone: 'z' });
       const { ask } = await open([fake], labels);
-      assert.match(problem((await ask([byId(uuidOf(fake, 'vm-1'))]))[0]), /has a tag of both categories/);
+      const [lookup, off] = await ask(['vm-1', 'vm-2'].map((id) => byId(uuidOf(fake, id))));
+      const { placeUnknown, zone, region } = found(lookup).instance;
+      assert.match(placeUnknown ?? '', /^Invalid: .* has a tag of both categories/);
+      assert.deepEqual([zone, region], [undefined, undefined]);
+      assert.equal(found(off).power, 'stopped');
+      const [absent, canary] = await ask([byId(randomUUID())], [byId(uuidOf(fake, 'vm-1'))]);
+      assert.deepEqual([absent?.state, found(canary).request], ['absent', 'id']);
     });
 
-    it('are read again after the REST API refused its session once', async () => {
+    it('reads zones again after the REST API refused its session once', async () => {
       const fake = vcenterWith({});
       fake.tags.set('cluster-1', { zone: 'z', region: 'r' });
       const { ask } = await open([fake], labels);
       fake.fault = (call) => (call === 'POST /session' ? answerOf(503, '') : undefined);
-      assert.equal(short((await ask([byId(uuidOf(fake, 'vm-1'))]))[0]!), 'unknown Unavailable');
+      const [lookup] = await ask([byId(uuidOf(fake, 'vm-1'))]);
+      assert.match(found(lookup).instance.placeUnknown ?? '', /^Unavailable: .*POST \/session: vc1: 503/);
       fake.fault = undefined;
-      assert.equal(found((await ask([byId(uuidOf(fake, 'vm-1'))]))[0]).instance.zone, 'z');
+      const { instance } = found((await ask([byId(uuidOf(fake, 'vm-1'))]))[0]);
+      assert.deepEqual([instance.zone, instance.placeUnknown], ['z', undefined]);
     });
 
-    it('are read once in five minutes for all Nodes of a host, and again after a failure', async () => {
+    it('reads zones once in five minutes for all Nodes of a host, and again after a failure', async () => {
       const fake = vcenterWith({}, {}, {});
       fake.tags.set('cluster-1', { zone: 'z', region: 'r' });
       const { ask, clock } = await open([fake], labels);
       const rest = () => fake.calls.filter((call) => call.includes('/tagging/')).length;
       fake.fault = (call) => (call.includes('/tagging/category') ? answerOf(500, '{}') : undefined);
-      assert.equal(short((await ask([byId(uuidOf(fake, 'vm-1'))]))[0]!), 'unknown Unavailable');
+      const [unplaced] = await ask([byId(uuidOf(fake, 'vm-1'))]);
+      assert.match(found(unplaced).instance.placeUnknown ?? '', /^Unavailable/);
       fake.fault = undefined;
       for (const id of ['vm-1', 'vm-2', 'vm-3']) found((await ask([byId(uuidOf(fake, id))]))[0]);
       const calls = rest();

@@ -79,7 +79,11 @@ export function createReader({ vcenters, roles, lastSeen }: ReaderOptions): Inst
         const rows = await rowsOf(vcenter, mine, signal);
         const vms = rows.map((row) => readVirtualMachine(row, rules));
         const where = vms.map((vm) => vm?.places ?? []);
-        const zones = await readZones(vcenter, where, signal);
+        // Tags come from a service of their own, and only new Nodes need them.
+        const zones = await readZones(vcenter, where, signal).catch((error): Zone[] => {
+          const { kind, message } = asCloudError(error);
+          return vms.map(() => ({ placeUnknown: `${kind}: ${message}` }));
+        });
         for (const [at, { ref }] of rows.entries())
           answers.set(placeKey({ vcenter, ref }), answerOf(vms[at], zones[at], request));
       } catch (error) {
@@ -225,8 +229,6 @@ function answerOf(vm: VirtualMachine | undefined, zone: Zone | undefined, reques
   const { uuid, name, power, type, addresses } = vm;
   if (addresses === undefined)
     return unknown(problem('Unavailable', `VMware Tools of ${name} tell no host name and address for each family yet`));
-  if (zone === undefined)
-    return unknown(problem('Invalid', `neither ${name} nor what it is in has a tag of both categories of [Labels]`));
   const providerID = vsphere.print({ instanceId: uuid });
   const instance = {
     cloud: 'vsphere',

@@ -1,3 +1,4 @@
+import type { Instance } from '../../../common/instance.ts';
 import type { Clock } from '../../../common/process/clock.ts';
 import type { VSphereConfig } from './config.ts';
 import { type Ref, refKey, refOf } from './soap.ts';
@@ -9,15 +10,18 @@ type Attached = readonly {
   readonly tag_ids: readonly string[] | null;
 }[];
 /** Empty where none are configured. */
-export type Zone = { readonly zone?: string; readonly region?: string };
+export type Zone = Pick<Instance, 'zone' | 'region' | 'placeUnknown'>;
 
-/** The zone and region of VMs of one vCenter, by their places; undefined where no place has both. */
+/** The zone and region of VMs of one vCenter, by their places. Throws a CloudError. */
 export type ReadZones = (
   vcenter: VCenter,
   vms: readonly (readonly Ref[])[],
   signal: AbortSignal | undefined,
-) => Promise<readonly (Zone | undefined)[]>;
+) => Promise<readonly Zone[]>;
 
+const untagged: Zone = {
+  placeUnknown: 'Invalid: neither the VM nor what it is in has a tag of both categories of [Labels]',
+};
 /** Nodes that join one after the other ask for the same few hosts and folders. */
 const maxAgeMs = 5 * 60_000;
 
@@ -77,7 +81,7 @@ export function createZones(categories: VSphereConfig['categories'], clock: Cloc
     for (const id of new Set([...tags.values()].flat())) await name('category', await name('tag', id));
     return vms.map((places) => {
       const zones = places.map((place) => zoneOf(place, mine));
-      return zones.find(({ zone, region }) => zone !== undefined && region !== undefined);
+      return zones.find(({ zone, region }) => zone !== undefined && region !== undefined) ?? untagged;
     });
   };
 }
