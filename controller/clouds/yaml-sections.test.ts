@@ -4,9 +4,13 @@ import { readSection } from './gcfg.ts';
 import { readYamlSections } from './yaml-sections.ts';
 
 describe('a YAML configuration as sections', () => {
-  const read = (text: string) => readYamlSections(text, 'f.yaml', new Set(['vcenter']));
+  const known = new Map([
+    ['global', new Set<string>()],
+    ['vcenter', new Set<string>()],
+  ]);
+  const read = (text: string) => readYamlSections(text, 'f.yaml', known, new Set(['vcenter']));
 
-  it('has the keys, lists and subsections that its gcfg file has', () => {
+  it('reads the keys, lists and subsections that its gcfg file has', () => {
     const file = read(
       'global:\n  caFile: /ca\n  list: [a, b]\n  none: []\n  number: 0123\nvcenter:\n  One.x: {insecureFlag: true}\n' +
         '  two:\n',
@@ -30,5 +34,16 @@ describe('a YAML configuration as sections', () => {
       ['global: "secret', /^f.yaml line 1: it is no YAML$/],
     ] as const)
       assert.throws(() => read(text), { name: 'CloudConfigError', message: expected });
+  });
+
+  it('names a section that is not known, and reads nothing in it', () => {
+    const { sections } = read('loadBalancer: {tags: {a: b}}\nroute: x\n');
+    assert.deepEqual(
+      sections.map(({ name, entries }) => [name, entries]),
+      [
+        ['loadbalancer', []],
+        ['route', []],
+      ],
+    );
   });
 });

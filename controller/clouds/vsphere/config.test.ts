@@ -224,9 +224,9 @@ describe('the configuration of vSphere', () => {
     assert.match(warnings.join(), /\[loadbalancer\], \[route\]/);
     assert.match(warnings.join(), /no zones without both/);
     const { warnings: ofYaml } = await accepted(
-      `${yaml}loadBalancer:\n  size: SMALL\nloadBalancerClass:\n  a: {ipPoolName: x}\n`,
+      `${yaml}loadBalancer:\n  size: SMALL\n  tags: {tag1: x}\nloadBalancerClass:\n  a: {ipPoolName: x}\n`,
     );
-    assert.match(ofYaml.join(), /\[loadbalancer\]/);
+    assert.match(ofYaml.join(), /\[loadbalancer\], \[loadbalancerclass\]/);
   });
 
   it('refuses a bad value with section, key, value and what was expected, and never shows a password', async () => {

@@ -156,7 +156,7 @@ const advice =
 function sectionsOf({ text, path }: CloudConfigFile) {
   // No YAML begins with a section header, and no gcfg with anything else.
   const isGcfg = /^\s*\[/.test(text.replace(/^\s*[#;].*$/gm, ''));
-  return isGcfg ? parseGcfg(text, path) : readYamlSections(text, path, new Set(['vcenter', 'loadBalancerClass']));
+  return isGcfg ? parseGcfg(text, path) : readYamlSections(text, path, knownKeys, new Set(['vcenter']));
 }
 
 function thumbprintOf(section: GcfgReader): string | undefined {
