@@ -193,9 +193,10 @@ describe('vSphere lookups', () => {
     };
     const refs = [byId(uuidOf(one, 'vm-1')), byId(uuidOf(two, 'vm-1')), byId(randomUUID())];
     assert.deepEqual((await ask(refs)).map(short), ['found', 'unknown Unavailable', 'unknown Unavailable']);
-    // The other one may have a VM of that name, too.
-    assert.deepEqual((await ask([byName('n1')])).map(short), ['unknown Unavailable']);
+    // Its uuid tells it from a VM of that name in the other one.
+    assert.deepEqual((await ask(['n1', 'n2'].map(byName))).map(short), ['found', 'unknown Unavailable']);
     two.fault = undefined;
+    assert.deepEqual((await ask([byName('n1')])).map(short), ['unknown Conflict']);
     assert.deepEqual((await ask(refs)).map(short), ['found', 'found', 'absent']);
   });
 

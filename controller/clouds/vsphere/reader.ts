@@ -197,11 +197,11 @@ export function createReader({ vcenters, roles, lastSeen }: ReaderOptions): Inst
       const named = new Map<string, Named>();
       for (const [name, found] of hits) {
         const uuids = found.map(({ uuid }) => uuid).join(', ');
-        if (failure !== undefined) named.set(name, unknown(failure));
+        // The Node's own uuid tells it from a VM of this name in a vCenter that fails.
+        if (found.length === 1) named.set(name, pick(found[0]!.uuid, found, answers));
+        else if (failure !== undefined) named.set(name, unknown(failure));
         else if (found.length === 0) named.set(name, unknown(problem('NotFound', `no VM is called ${name}`)));
-        else if (found.length > 1)
-          named.set(name, unknown(problem('Conflict', `several VMs are called ${name}: ${uuids}`)));
-        else named.set(name, pick(found[0]!.uuid, found, answers));
+        else named.set(name, unknown(problem('Conflict', `several VMs are called ${name}: ${uuids}`)));
       }
       return named;
     },
