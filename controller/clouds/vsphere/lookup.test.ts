@@ -391,11 +391,25 @@ describe('vSphere lookups', () => {
     const { ask } = await open([fake], '', 'datacenters = /DC1\n');
     assert.deepEqual((await ask(['a', 'b'].map(byName))).map(short), ['found', 'unknown NotFound']);
     assert.deepEqual((await ask([byId(uuidOf(fake, 'vm-2'))])).map(short), ['found']);
-    const { ask: askMissing } = await open([fake], '', 'datacenters = DC1, DC9\n');
-    assert.match(problem((await askMissing([byId(randomUUID())]))[0]), /user sees no datacenter DC9/);
+    for (const [name, expected] of [
+      ['DC9', /user sees no datacenter DC9/],
+      ['Asia/DC3', /user sees no datacenter Asia\/DC3/],
+      ['DC4', /2 datacenters are called DC4, expected a path such as Folder\/DC4/],
+    ] as const) {
+      const { ask: askWrong } = await open([fake], '', `datacenters = DC1, ${name}\n`);
+      assert.match(problem((await askWrong([byId(randomUUID())]))[0]), expected);
+    }
   });
 
-  it('take a page of a proxy and a cut answer for no answer', async () => {
+  it('finds a datacenter in a folder by its path, and by its name alone', async () => {
+    const fake = vcenterWith({ name: 'a', datacenter: 'Europe/DC3' }, { name: 'b', datacenter: 'Asia/DC4' });
+    for (const names of ['Europe/DC3, /Asia/DC4', 'DC3, Asia/DC4']) {
+      const { ask } = await open([fake], '', `datacenters = ${names}\n`);
+      assert.deepEqual((await ask(['a', 'b'].map(byName))).map(short), ['found', 'found'], names);
+    }
+  });
+
+  it('takes a page of a proxy and a cut answer for no answer', async () => {
     const fake = vcenterWith({});
     const { ask } = await open([fake]);
     found((await ask([byId(uuidOf(fake, 'vm-1'))]))[0]);

@@ -116,18 +116,31 @@ export function createVCenter(config: VCenterConfig, exchange: Exchange, clock: 
   }
 
   async function openViews(fresh: Login): Promise<void> {
-    const places = config.datacenters.length === 0 ? [refOf(childOf(fresh.content, 'rootFolder'))] : [];
-    for (const name of config.datacenters) {
+    const root = refOf(childOf(fresh.content, 'rootFolder'));
+    const viewsOf = async (place: Ref | undefined, type: string) => {
+      const body = `${place && printRef('container', place)}<type>${type}</type><recursive>true</recursive>`;
+      const response = await call(fresh, 'viewManager', 'CreateContainerView', body);
+      return childrenOf(response, 'returnval').flatMap((element) => refOf(element) ?? []);
+    };
+    const datacentersOf = async (name: string) => {
       const path = printText('inventoryPath', name.replace(/^\/+/, ''));
       const place = refOf(childOf(await call(fresh, 'searchIndex', 'FindByInventoryPath', path), 'returnval'));
-      if (place?.type !== 'Datacenter') throw failure('Forbidden', 'Login', `${user} sees no datacenter ${name}`);
+      if (place?.type === 'Datacenter') return [place];
+      if (name.includes('/')) return [];
+      // The classic controller looks for a mere name in all folders.
+      const filter = printFilter('Datacenter', ['name'], await viewsOf(root, 'Datacenter'));
+      const rows = await retrieve(fresh, filter, undefined);
+      return rows.filter(({ values }) => values.get('name')?.text === name).map(({ ref }) => ref);
+    };
+    const places = config.datacenters.length === 0 ? [root] : [];
+    for (const name of config.datacenters) {
+      const [place, ...others] = await datacentersOf(name);
+      if (place === undefined) throw failure('Forbidden', 'Login', `${user} sees no datacenter ${name}`);
+      const several = `${others.length + 1} datacenters are called ${name}, expected a path such as Folder/${name}`;
+      if (others.length > 0) throw failure('Invalid', 'Login', several);
       places.push(place);
     }
-    for (const place of places) {
-      const body = `${place && printRef('container', place)}<type>VirtualMachine</type><recursive>true</recursive>`;
-      const view = refOf(childOf(await call(fresh, 'viewManager', 'CreateContainerView', body), 'returnval'));
-      if (view !== undefined) fresh.views.push(view);
-    }
+    for (const place of places) fresh.views.push(...(await viewsOf(place, 'VirtualMachine')));
   }
 
   async function end(login: Login): Promise<void> {

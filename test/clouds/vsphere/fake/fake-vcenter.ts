@@ -61,7 +61,13 @@ const parents: Readonly<Record<string, string>> = {
   'Folder:group-v1': 'Datacenter:datacenter-1',
   'Datacenter:datacenter-1': 'Folder:group-d1',
 };
-const datacenters: Readonly<Record<string, string>> = { DC1: 'datacenter-1', DC2: 'datacenter-2' };
+const datacenters: Readonly<Record<string, string>> = {
+  DC1: 'datacenter-1',
+  DC2: 'datacenter-2',
+  'Europe/DC3': 'datacenter-3',
+  'Europe/DC4': 'datacenter-4',
+  'Asia/DC4': 'datacenter-5',
+};
 
 export function fakeVCenter(uuid: string = randomUUID()): FakeVCenter {
   const sessions = new Map<string, { readonly views: Map<string, string> }>();
@@ -133,7 +139,8 @@ export function fakeVCenter(uuid: string = randomUUID()): FakeVCenter {
   }
 
   function rows(filter: Xml | undefined, views: ReadonlyMap<string, string>): string[] | HttpAnswer {
-    const paths = childrenOf(childOf(filter, 'propSet'), 'pathSet').map(({ text }) => text);
+    const wanted = childOf(filter, 'propSet');
+    const paths = childrenOf(wanted, 'pathSet').map(({ text }) => text);
     const found: string[] = [];
     for (const set of childrenOf(filter, 'objectSet')) {
       const { attributes, text } = childOf(set, 'obj')!;
@@ -141,6 +148,11 @@ export function fakeVCenter(uuid: string = randomUUID()): FakeVCenter {
       if (type === 'ContainerView') {
         const place = views.get(text);
         if (place === undefined) return faultAnswer('ManagedObjectNotFound', ref('obj', [type, text]));
+        if (childText(wanted, 'type') === 'Datacenter') {
+          for (const [path, id] of Object.entries(datacenters))
+            found.push(row(['Datacenter', id], () => `<val>${path.split('/').at(-1)}</val>`));
+          continue;
+        }
         const inside = visible().filter(
           ([, vm]) => place === 'group-d1' || datacenters[vm.datacenter ?? 'DC1'] === place,
         );
