@@ -121,7 +121,7 @@ describe('the manifests', () => {
     assert.equal(mounted[0]?.configMap?.items, undefined);
   });
 
-  test('run on nodes that wait for initialisation, in the network of the host', () => {
+  test('runs both programs on nodes that wait for initialisation, in the network of the host', () => {
     for (const { hostNetwork, tolerations } of [controller, agent]) {
       assert.equal(hostNetwork, true);
       const tolerated = tolerations.some(
@@ -209,7 +209,7 @@ describe('the manifests', () => {
     assert.ok(Number(heapMiB) < Number.parseInt(resources.limits.memory, 10) / 2, options);
   });
 
-  test('need what both ways to build an image put into it', async () => {
+  test('puts the same files into an image by both ways to build it', async () => {
     const dockerfile = await readFile(join(examples, '../Dockerfile'), 'utf8');
     const stages = dockerfile.split(/^FROM /m).filter((stage) => /^runtime AS (agent|controller)$/m.test(stage));
     const copied = stages.map((stage) =>

@@ -16,7 +16,7 @@ describe('pod ranges of instances', () => {
     return vm;
   }
 
-  it('become those of their Nodes, in one write each and one lookup for all', async () => {
+  it('gives Nodes the pod ranges of their instances, in one write each and one lookup for all', async () => {
     const stage = begin('10.4.0.0/14,fd20::/32');
     const { world, replica, all } = stage;
     for (const at of [1, 2, 3]) join(stage, `n${at}`, `fd20::${at}:0/112,192.168.0.0/24,10.4.${at}.0/24`);

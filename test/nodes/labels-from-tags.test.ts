@@ -26,7 +26,7 @@ describe('labels from tags', () => {
     await world.clock.advance(minutes(6));
   }
 
-  it('come with a tag, follow it, and go with it', async () => {
+  it('adds, changes and removes a label with its tag', async () => {
     await tag({ 'k8s-label/team': 'data', team: 'other' });
     assert.deepEqual([labels()[team], record()], ['data', team]);
     await tag({ 'k8s-label/team': 'web shop', 'k8s-label/tier': 'front' });

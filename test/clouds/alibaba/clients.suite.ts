@@ -14,7 +14,7 @@ describe("the vendor's clients for Python", () => {
     ['with signatures of today', '', 'ACS3-HMAC-SHA256'],
     ['with signatures of the former generation', 'v2', 'HMAC-SHA1'],
   ] as const)
-    it(`read and change instances, network interfaces, routes and load balancers of the fake ${title}`, async () => {
+    it(`the vendor's clients read and change all kinds of resources of the fake ${title}`, async () => {
       const fake = createFakeAlibaba(systemClock());
       for (let each = 0; each < 150; each += 1) fake.addInstance(`node-${each}`, { eip: each === 3 ? '8.8.4.4' : '' });
       const first = fake.addPod();

@@ -90,7 +90,7 @@ describe('the fake of Azure, and what Mooring reads of it', () => {
     return new Map(names.map((name) => [name, answers.get(`azure://${vms.get(name)!.id}`)!]));
   }
 
-  it('give the classic provider the same Nodes, and the same routes', { skip: classic === undefined }, async () => {
+  it('the fake gives the classic provider the same Nodes and routes', { skip: classic === undefined }, async () => {
     const names = ['node-0', 'node-1', 'pool000001', 'pool000002', 'off'];
     const nodes = names.map((name, at) => ({
       name,
@@ -149,7 +149,7 @@ describe('the fake of Azure, and what Mooring reads of it', () => {
     assert.equal(fake.calls.filter(({ method }) => method === 'PUT').length, before);
   });
 
-  it("answer the vendor's clients for Python", { skip: python === undefined }, async () => {
+  it("the fake of Azure answers the vendor's clients for Python", { skip: python === undefined }, async () => {
     const env = {
       ...process.env,
       REQUESTS_CA_BUNDLE: caFile,

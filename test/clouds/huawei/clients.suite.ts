@@ -106,7 +106,7 @@ describe("the vendor's clients for Python", () => {
     }
   }
 
-  it('find the fake as their models have it, and every body that Mooring sends', async () => {
+  it("the vendor's clients find the fake, and every body that Mooring sends, as their models have it", async () => {
     assert.ok(python);
     const { HUAWEI_PYTHON: _, ...outer } = process.env;
     const env = {

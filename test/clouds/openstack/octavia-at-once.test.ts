@@ -65,7 +65,7 @@ async function settle(world: CloudWorld, clock: Clock, balancers: LoadBalancers,
 }
 
 describe(`${count} Services of two ports at once`, () => {
-  it('cost few calls each to create, for one node more, and to delete', async () => {
+  it('makes few calls for each Service to create, for one node more, and to delete', async () => {
     const { world, calls, clock } = timedWorld();
     try {
       const { loadBalancers: balancers } = await world.open();
