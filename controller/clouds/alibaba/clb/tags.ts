@@ -1,4 +1,4 @@
-import type { Found, Want, WriteIo } from '../../../engine/resource.ts';
+import type { Answer, Found, Want, WriteIo } from '../../../engine/resource.ts';
 import { type Owner, ownerTags } from '../../load-balancers.ts';
 import type { AlibabaClient } from '../client.ts';
 import type { Tags } from './found.ts';
@@ -27,18 +27,24 @@ interface Tagged {
 }
 
 /** A tag says that it is retained, so that one call is enough; it says nothing while it is empty. */
-export async function mark(
+export async function mark<Body extends Tagged>(
   client: AlibabaClient,
   type: ResourceType,
-  found: Found<Tagged>,
+  found: Found<Body>,
   as: 'ours' | 'retained',
   want: Want<{ readonly tags: Tags }> | undefined,
   io: WriteIo,
-) {
+): Promise<Answer> {
   const { retained, serviceName } = ownerTags;
-  const before = found.body.tags[retained] === undefined ? {} : { [retained]: '' };
-  const tags =
-    as === 'ours' ? { ...want!.spec.tags, ...before } : { [retained]: found.body.tags[serviceName] || 'unknown' };
-  await tag(client, type, found.id, tags, io);
-  return {};
+  const { owner: _, ...rest } = found;
+  const { tags } = found.body;
+  if (as === 'ours') {
+    const reset = tags[retained] === undefined ? {} : { [retained]: '' };
+    await tag(client, type, found.id, { ...want!.spec.tags, ...reset }, io);
+    return {};
+  }
+  const kept = { [retained]: tags[serviceName] || 'unknown' };
+  await tag(client, type, found.id, kept, io);
+  // The answer to its create outranks reads for a while: without this one, it would be marked again and again.
+  return { found: [{ ...rest, retained: true, body: { ...found.body, tags: { ...tags, ...kept } } }] };
 }
