@@ -343,6 +343,25 @@ describe('a plan', () => {
     assert.deepEqual(planOf(kinds, [], both, removing).steps[0]?.after, ['mark listener listener-1']);
   });
 
+  it('keeps the recorded parts of what was just retained, and deletes those in a retained one of others', () => {
+    const answer = async () => ({});
+    const kinds = [kindNamed('lb', { mark: answer }), kindNamed('listener', { within: 'lb', remove: answer })];
+    const byName = new Map(kinds.map((kind) => [kind.kind, kind]));
+    const { owner: _, ...lb } = found('lb', 'x', { retained: true });
+    const marked = found('listener', 'x', { within: lb.id });
+    const { owner: __, ...unmarked } = marked;
+    const stepsWith = (listener: Found, lbName: string) => {
+      const all = [lb, listener];
+      const journal = { claimed: true, ids: { [lbName]: lb.id, 'listener/k': listener.id }, tried: [] };
+      const match = matchFound({ kinds: byName, owner, found: indexOf(byName, all), journal });
+      return orderOf(planOf(kinds, [], all, { match, removing: true, retain: true }));
+    };
+    for (const listener of [unmarked, marked]) {
+      assert.deepEqual(stepsWith(listener, 'lb/k'), []);
+      assert.deepEqual(stepsWith(listener, `lb/use:${lb.id}`), ['delete listener listener-1']);
+    }
+  });
+
   it('takes over parts of parts of an adopted resource, and none of a part that others made', () => {
     const kinds = [kindNamed('lb'), kindNamed('rule', { within: 'lb' }), kindNamed('member', { within: 'rule' })];
     const byName = new Map(kinds.map((kind) => [kind.kind, kind]));
@@ -398,7 +417,7 @@ describe('a plan', () => {
     ]);
   });
 
-  it('is plain data without cycles, equal when made again, and changes only our resources', () => {
+  it('makes plain data without cycles, the same when made again, and changes only our resources', () => {
     const names = ['a', 'b', 'c', 'd'];
     const resource = fc.record({
       kind: fc.constantFrom(...names),

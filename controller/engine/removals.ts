@@ -1,6 +1,7 @@
 import type { Decisions } from './decide.ts';
 import type { Drafts } from './drafts.ts';
 import { subjectOf, subjectOfEdit } from './ineffective-calls.ts';
+import { isUseName } from './owner.ts';
 import { type Found, identityOf, nameOf, type Refusal, type ResourceName, type Want } from './resource.ts';
 import type { PlanInput, Wait } from './step.ts';
 
@@ -130,6 +131,10 @@ export function planRemovals(
   function foreignPartsOf(found: Found): readonly Found[] {
     return match.all.filter((one) => match.containerOf(one) === found && one.owner !== undefined && !match.isOurs(one));
   }
+  /** Our own counts no longer as ours once it is retained; what was retained before is used as one of others. */
+  function isOfOthers(container: Found): boolean {
+    return !match.isOurs(container) && (!container.retained || match.recordedNames(container).some(isUseName));
+  }
   function retainOne(found: Found): void {
     const kind = kinds.get(found.kind)!;
     const container = match.containerOf(found);
@@ -146,7 +151,7 @@ export function planRemovals(
         summary: `keep ${found.kind} ${found.id} without this Service`,
       });
     // A document stays because of others. In a resource of others, only the record tells our parts from theirs.
-    else if (kind.document !== undefined || (container !== undefined && !match.isOurs(container))) removeOne(found);
+    else if (kind.document !== undefined || (container !== undefined && isOfOthers(container))) removeOne(found);
   }
   function removeOne(found: Found, why?: string): void {
     const kind = kinds.get(found.kind)!;
