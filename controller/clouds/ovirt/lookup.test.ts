@@ -118,6 +118,17 @@ describe('a VM of oVirt', () => {
     const found = await lookUp(...vms.map(({ id }) => `ovirt://${id}`));
     assert.ok(found.every(({ state }) => state === 'found'));
   });
+
+  it('is found by its name where the configured search leaves it out, however many join at once', async (context) => {
+    const { fake, lookUp, paths } = await world(context, { config: `${connection}[Filters]\nvms = name=k8s-*\n` });
+    const names = Array.from({ length: 12 }, (_, at) => fake.addVm(`other-${at}`).name);
+    const found = await lookUp(...[...names, 'none'].map((name) => ({ by: 'name', name }) as const));
+    assert.deepEqual(
+      found.map((one) => (one.state === 'found' ? one.instance.name : errorOf(one))),
+      [...names, 'NotFound: ovirt lookup: no machine is named "none"'],
+    );
+    assert.deepEqual(paths(), ['POST /sso/oauth/token', 'GET /api/vms', 'GET /api/vms']);
+  });
 });
 
 describe('the engine', () => {

@@ -4,14 +4,15 @@ import { ovirt } from '../../../common/provider-id/ovirt.ts';
 import { swapped } from '../../../common/smbios-uuid.ts';
 import type { AnswerFields } from '../answer-fields.ts';
 import { type Machines, readable, type Seen } from '../machines.ts';
+import { chunks } from '../parallel.ts';
 import { guestAddresses } from './addresses.ts';
 import type { OvirtConfig } from './config.ts';
 import { type Engine, isSilent404, withNics } from './engine.ts';
 import { type PlaceOf, readPlaces } from './places.ts';
 import { cloud } from './tokens.ts';
 
-/** Up to so many names are searched one by one. */
-const namesAtOnce = 3;
+/** So many in one search, whose URL stays below 8 KiB with the longest names. */
+const namesAtOnce = 10;
 
 /** VMs of one engine, for one pass: the list and the names of places are read at most once. */
 export function createVms(engine: Engine, config: OvirtConfig): Machines {
@@ -58,9 +59,10 @@ export function createVms(engine: Engine, config: OvirtConfig): Machines {
     async named(names, signal) {
       // A name of DNS has nothing that the search takes for anything else.
       const searchable = names.filter((name) => /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/.test(name));
-      const searches = searchable.map((name) => `name=${name} or fqdn=${name}`);
-      const read = searches.length > namesAtOnce ? [config.search ?? ''] : searches;
-      const vms = (await Promise.all(read.map((search) => engine.vms(search, signal)))).flat();
+      const searches = chunks(searchable, namesAtOnce).map((some) =>
+        engine.vms(some.map((name) => `name=${name} or fqdn=${name}`).join(' or '), signal),
+      );
+      const vms = (await Promise.all(searches)).flat();
       const seen = await readAll([...new Map(vms.map((vm) => [vm.text('id'), vm])).values()], 'list', signal);
       // One of the controllers before named a Node as the guest names itself.
       return seen.flatMap(([vm, one]): Seen[] => {
