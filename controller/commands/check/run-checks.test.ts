@@ -14,8 +14,8 @@ import { runChecks } from './run-checks.ts';
 
 const permissions = permissionsIn('kube-system');
 
-const node = (name: string, providerID: string, ready: string) => ({
-  metadata: { name, uid: name, resourceVersion: '1' },
+const node = (name: string, providerID: string, ready: string, annotations: Readonly<Record<string, string>> = {}) => ({
+  metadata: { name, uid: name, resourceVersion: '1', annotations },
   spec: { providerID },
   status: { conditions: [{ type: 'Ready', status: ready, reason: '', message: '' }] },
 });
@@ -73,6 +73,48 @@ describe('check', () => {
   it('ignores Nodes that may be gone or are of another cloud', async () => {
     const nodes = [node('a', 'simulated://sim-1/i-1', 'Unknown'), node('b', 'aws:///z/i-0', 'True')];
     assert.equal(await visibilityOf(nodes, () => ({ state: 'absent' })), undefined);
+  });
+});
+
+describe('check of two clouds that take the same providerIDs', () => {
+  const scopes = ['http://cloud/a/sim-1', 'http://cloud/b/sim-1'];
+  const nodes = (isRecorded: boolean) =>
+    scopes.flatMap((scope, of) =>
+      Array.from({ length: 6 }, (_, at) => {
+        const annotations = isRecorded ? { 'mooring.dev/instance': `${scope} boot-1` } : {};
+        return node(`${'ab'[of]}${at}`, `simulated://sim-1/${'ab'[of]}${at}`, 'True', annotations);
+      }),
+    );
+  async function visibilityIn(isRecorded: boolean, shown: (of: number, providerID: string) => boolean) {
+    const clouds = scopes.map((scope, of) => {
+      return { ...cloudWith((id) => (shown(of, id) ? found : { state: 'absent' })), scope };
+    });
+    const lines = await runChecks(apiWith(nodes(isRecorded)), clouds, permissions, signal);
+    return lines.filter(({ name }) => name === 'living nodes').map(({ of, ok }) => [of, ok]);
+  }
+  const isOwn = (of: number, providerID: string) => providerID.includes(`/${'ab'[of]}`);
+
+  it('looks up in each scope the Nodes that were found there before', async () => {
+    const [a, b] = scopes;
+    const both = [
+      [a, true],
+      [b, true],
+    ];
+    assert.deepEqual(await visibilityIn(true, isOwn), both);
+    const withoutB = [
+      [a, true],
+      [b, false],
+    ];
+    assert.deepEqual(await visibilityIn(true, (of, id) => of === 0 && isOwn(of, id)), withoutB);
+  });
+
+  it('leaves open whether a scope is seen while its Nodes may all be of the other one', async () => {
+    const [a, b] = scopes;
+    const open = [
+      [a, true],
+      [b, null],
+    ];
+    assert.deepEqual(await visibilityIn(false, isOwn), open);
   });
 });
 

@@ -5,6 +5,7 @@ import { adviceWhenDown } from '../../clouds/checks.ts';
 import { type CheckResult, type InstanceRef, refKey } from '../../clouds/cloud.ts';
 import { isKubeError, isNotFound, type KubeApi } from '../../kube/api.ts';
 import { createShippedObjects, pathOf, type ShippedObject } from '../../kube/shipped-objects.ts';
+import { isRecordedIn } from '../../model/canaries.ts';
 import type { ConfiguredCloud } from '../../model/configured-cloud.ts';
 import { type NodeView, readiness, viewNode } from '../../model/node-view.ts';
 
@@ -48,7 +49,7 @@ export async function runChecks(
   const ofCloud = async (cloud: ConfiguredCloud) =>
     (await checkAnswering(cloud, signal)) ?? [
       ...(await checkCloud(cloud, signal, reportOnly)),
-      ...(await checkVisibility(cloud, nodes, signal)),
+      ...(await checkVisibility(cloud, clouds, nodes, signal)),
     ];
   const told = async <T>(target: string, work: Promise<T>) => {
     waiting.add(target);
@@ -82,24 +83,32 @@ async function readyNodes(api: KubeApi): Promise<NodeView[]> {
  */
 async function checkVisibility(
   { scope, api: cloud, accepts }: ConfiguredCloud,
+  clouds: readonly ConfiguredCloud[],
   nodes: readonly NodeView[],
   signal: AbortSignal,
 ): Promise<CheckLine[]> {
-  const alive = nodes.filter(({ providerID }) => providerID !== '' && accepts(providerID)).slice(0, maxLookups);
+  const others = clouds.filter((one) => one.scope !== scope);
+  const isRecorded = (node: NodeView) => isRecordedIn(node, scope, clouds);
+  const alive = nodes
+    .filter(({ providerID }) => providerID !== '' && accepts(providerID))
+    .filter((node) => !others.some((other) => isRecordedIn(node, other.scope, clouds)))
+    .sort((a, b) => Number(isRecorded(b)) - Number(isRecorded(a)))
+    .slice(0, maxLookups);
   if (cloud === undefined || alive.length === 0) return [];
   const refs = alive.map(({ providerID }): InstanceRef => ({ by: 'providerID', providerID }));
   const answers = await cloud.instances.lookup(refs, { signal });
-  const line = (ok: boolean, message: string) => [{ of: scope, name: 'living nodes', ok, message }];
+  const line = (ok: boolean | null, message: string) => [{ of: scope, name: 'living nodes', ok, message }];
   const seen = alive.find((_, at) => answers.get(refKey(refs[at]!))?.state === 'found');
   if (seen) return line(true, `the instance of Node ${seen.name}, which is Ready, is found`);
   const { name, providerID } = alive[0]!;
   const answer = answers.get(refKey(refs[0]!));
   // The cloud's own checks report this.
   if (answer?.state === 'unknown' && answer.error.kind !== 'NotFound') return [];
-  const message =
-    `no instance of ${alive.length} Ready Nodes is found, such as ${name} (${providerID}): the credential may ` +
-    'be of another project or account';
-  return line(false, message);
+  const none = `no instance of ${alive.length} Ready Nodes is found, such as ${name} (${providerID})`;
+  const mayBeElsewhere = (node: NodeView) =>
+    !isRecorded(node) && others.some((other) => other.accepts(node.providerID));
+  if (alive.every(mayBeElsewhere)) return line(null, `${none}: they may be of another configured cloud`);
+  return line(false, `${none}: the credential may be of another project or account`);
 }
 
 async function checkServer(api: KubeApi): Promise<CheckLine> {
