@@ -207,6 +207,27 @@ describe('VMs of Azure', () => {
     assert.equal(shortOf(await one(vms[0]!)), 'unknown Unavailable');
   });
 
+  for (const part of ['publicIPAddresses', 'networkInterfaces'] as const)
+    it(`answers unknown for a VM with ${part} that the role does not reach, and finds the others`, async () => {
+      const { fake, addVm, lookup, one, close } = await setUp();
+      const vms = Array.from({ length: 4 }, () => addVm({ interfaces: 2, isPublic: true }));
+      const [, , deleted, apart] = vms;
+      const [own, other] = apart!.interfaces;
+      const moved = (id = '') => id.replace(/resourceGroups\/rg\//i, 'resourceGroups/edge/');
+      if (part === 'networkInterfaces') Object.assign(other!, { id: moved(other!.id) });
+      else Object.assign(own!.configurations[0]!, { publicId: moved(own!.configurations[0]!.publicId) });
+      fake.deleteVm(deleted!.id);
+      const error = { code: 'AuthorizationFailed', message: 'no right' };
+      fake.fault = ({ path }) => (/resourceGroups\/edge\//i.test(path) ? { status: 403, body: { error } } : undefined);
+      const found = await lookup(...vms.map(({ id }) => byId(id)));
+      assert.deepEqual(found.map(shortOf), ['found', 'found', 'absent', 'unknown Forbidden']);
+      for (const each of [found[3]!, await one(apart!)])
+        assert.match(each.state === 'unknown' ? each.error.message : '', new RegExp(`/edge/.*/${part}/`, 'i'));
+      const names = vms.slice(0, 2).map(({ computerName }) => ({ by: 'name', name: computerName }) as const);
+      assert.deepEqual((await lookup(...names)).map(shortOf), ['found', 'found']);
+      await close();
+    });
+
   it('answers unknown for malformed VMs, and finds the others', async () => {
     const { fake, addVm, lookup, world } = await setUp();
     const vms = Array.from({ length: 6 }, () => addVm());

@@ -1,8 +1,10 @@
+import { CloudError, isCloudError } from '../../../common/cloud-error.ts';
 import type { AnswerFields } from '../answer-fields.ts';
 import { unlessNotFound } from '../not-found.ts';
 import { inParallel } from '../parallel.ts';
 import type { Urgency } from '../urgency.ts';
 import { type ArmClient, versions } from './client.ts';
+import { cloud } from './fault.ts';
 import { pathOf } from './resource-id.ts';
 
 export interface ReadOptions {
@@ -12,8 +14,11 @@ export interface ReadOptions {
 
 /** Network interfaces and public addresses by their ids, for one pass: no list is read twice. */
 export interface NetworkResources {
-  /** By id in lower case; what is not there, or no such id, is not in the answer. Throws a CloudError. */
-  read(ids: readonly string[], options: ReadOptions): Promise<ReadonlyMap<string, AnswerFields>>;
+  /**
+   * By id in lower case. What is not there, or no such id, is not in the answer; what cannot be read has its error
+   * there, which names it: each may be in a resource group that the role does not reach.
+   */
+  read(ids: readonly string[], options: ReadOptions): Promise<ReadonlyMap<string, AnswerFields | CloudError>>;
 }
 
 interface Place {
@@ -36,9 +41,9 @@ export function createNetworkResources(client: ArmClient): NetworkResources {
     const known = lists.get(key);
     if (known !== undefined) return known;
     const { collection: path, version, kind } = place;
-    const reading = client
-      .list({ operation: `GET ${kind}`, path, version, ...options })
-      .then((items) => new Map(items.map((item) => [item.text('id').toLowerCase(), item])));
+    const reading = unlessNotFound(client.list({ operation: `GET ${kind}`, path, version, ...options })).then(
+      (items = []) => new Map(items.map((item) => [item.text('id').toLowerCase(), item])),
+    );
     lists.set(key, reading);
     return reading;
   }
@@ -46,15 +51,28 @@ export function createNetworkResources(client: ArmClient): NetworkResources {
   const one = ({ path, version, kind }: Place, options: ReadOptions) =>
     unlessNotFound(client.get({ operation: `GET ${kind}/{name}`, path, version, ...options }));
 
+  async function readable(id: string, read: () => Promise<AnswerFields | undefined>) {
+    try {
+      return await read();
+    } catch (error) {
+      if (!isCloudError(error)) throw error;
+      const { kind, retryAfterMs } = error;
+      const message = `${id}: ${error.message}`;
+      return new CloudError({ kind, cloud, operation: 'lookup', message, retryAfterMs, cause: error });
+    }
+  }
+
   return {
     async read(ids, options) {
-      const found = new Map<string, AnswerFields>();
+      const found = new Map<string, AnswerFields | CloudError>();
       const places = new Map(ids.flatMap((id) => placed(id)));
       const byList = Map.groupBy(places, ([, { collection }]) => collection.toLowerCase());
       await inParallel(callsAtOnce, [...byList.values()], async (some) => {
-        const listed = some.length <= getUpTo ? undefined : await list(some[0]![1], options);
         for (const [id, place] of some) {
-          const item = listed === undefined ? await one(place, options) : listed.get(id);
+          const isFew = some.length <= getUpTo;
+          const item = await readable(id, async () =>
+            isFew ? one(place, options) : (await list(place, options)).get(id),
+          );
           if (item !== undefined) found.set(id, item);
         }
       });

@@ -159,7 +159,7 @@ export function createVirtualMachines(client: ArmClient, config: AzureConfig): M
     async get(id, signal) {
       const options = { signal };
       const vm = await one(readVmId(id)!, options);
-      const [seen] = await facts([vm], 'id', options).catch(notAbsent);
+      const [seen] = await facts([vm], 'id', options);
       return asAsked(id, seen!);
     },
   };

@@ -33,8 +33,8 @@ export interface AddressOptions extends ReadOptions {
 
 /**
  * The addresses of many VMs in the order of the VMs, in few calls: the first address of each family of each interface.
- * The others of an interface are pods'. A VM of which something is missing or malformed gets the error in its place.
- * Throws a CloudError where a list cannot be read.
+ * The others of an interface are pods'. A VM of which something is missing, malformed or cannot be read gets the error
+ * in its place.
  */
 export async function readAddresses(
   resources: NetworkResources,
@@ -44,7 +44,9 @@ export async function readAddresses(
   const refs = vms.map((vm) => attempt(() => interfacesOf(vm)));
   const ids = refs.flatMap((some) => (isCloudError(some) ? [] : some.map(({ id }) => id)));
   const interfaces = await resources.read(ids, options);
-  const first = new Map([...interfaces].map(([id, one]) => [id, attempt(() => firstOfFamilies(one))]));
+  const first = new Map(
+    [...interfaces].map(([id, one]) => [id, isCloudError(one) ? one : attempt(() => firstOfFamilies(one))]),
+  );
   const publicIds = [...first.values()].flatMap((some) =>
     isCloudError(some) || internalOnly ? [] : some.flatMap(({ publicId }) => publicId ?? []),
   );
@@ -57,6 +59,7 @@ export async function readAddresses(
       if (publicId === undefined || internalOnly) return { family, internal, external: undefined };
       const shown = publicOnes.get(publicId.toLowerCase());
       if (shown === undefined) throw missing(`public address ${publicId}`);
+      if (isCloudError(shown)) throw shown;
       // One of a deallocated VM may have no address.
       return { family, internal, external: shown.optionalObject('properties')?.optionalText('ipAddress') };
     });

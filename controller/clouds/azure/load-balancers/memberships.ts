@@ -53,7 +53,6 @@ const ofInstance =
 const ofInterface = /^(.*\/microsoft\.network\/networkinterfaces\/[^/]+)\/ipconfigurations\/[^/]+$/;
 const setOf = (vm: string | undefined) => vm?.replace(/\/virtualmachines\/[^/]+$/, '');
 const scaleSetId = /\/virtualmachinescalesets\/[^/]+$/;
-const collectionOf = (id: string) => id.replace(/\/[^/]+$/, '');
 const profileList = 'networkInterfaceConfigurations';
 
 const configurationsIn = ({ properties }: Part) => partsIn({ properties }, 'ipConfigurations');
@@ -102,11 +101,10 @@ export function createMemberships(client: ArmClient): Memberships {
     async machinesOf(configurations, options) {
       const interfaces = new Set(configurations.flatMap((id) => ofInterface.exec(id)?.[1] ?? []));
       const sets = new Set(configurations.flatMap((id) => setOf(ofInstance.exec(id)?.[1]) ?? []));
-      const read = new Map<string, AnswerFields>();
-      const resources = createNetworkResources(client);
-      const [ofGroup, instances] = [Map.groupBy(interfaces, collectionOf), new Map<string, number>()];
-      for (const ids of ofGroup.values())
-        for (const [id, one] of await resources.read(ids, options).catch(noneReadable)) read.set(id, one);
+      const [read, instances] = [new Map<string, AnswerFields>(), new Map<string, number>()];
+      for (const [id, one] of await createNetworkResources(client).read([...interfaces], options))
+        if (!isCloudError(one)) read.set(id, one);
+        else if (one.kind !== 'Forbidden') throw one;
       for (const set of sets)
         for (const [id, atMs] of await createdIn(set, options).catch(noneReadable)) instances.set(id, atMs);
       return new Map(
