@@ -18,6 +18,33 @@ const place: Readonly<Record<AwsCall['service'], string>> = {
   elasticloadbalancing: 'arn:aws:elasticloadbalancing:eu-west-1:123456789012:',
 };
 
+const role = 'aws-service-role/elasticloadbalancing.amazonaws.com/AWSServiceRoleForElasticLoadBalancing';
+const newRole: AccessRequest = {
+  action: 'iam:CreateServiceLinkedRole',
+  resource: `arn:aws:iam::123456789012:role/${role}`,
+  context: { 'iam:AWSServiceName': 'elasticloadbalancing.amazonaws.com' },
+};
+
+/** What Elastic Load Balancing reads with the caller's rights: its user guide, "API permissions". */
+const readsFor: Readonly<Record<string, readonly string[]>> = {
+  CreateLoadBalancer: [
+    'DescribeAccountAttributes',
+    'DescribeAddresses',
+    'DescribeInternetGateways',
+    'DescribeSecurityGroups',
+    'DescribeSubnets',
+    'DescribeVpcs',
+  ],
+  CreateTargetGroup: ['DescribeInternetGateways', 'DescribeVpcs'],
+  RegisterTargets: ['DescribeInstances', 'DescribeInternetGateways', 'DescribeSubnets', 'DescribeVpcs'],
+  SetIpAddressType: ['DescribeSubnets'],
+  SetSubnets: ['DescribeSubnets'],
+  ApplySecurityGroupsToLoadBalancer: ['DescribeAccountAttributes', 'DescribeSecurityGroups'],
+  AttachLoadBalancerToSubnets: ['DescribeSubnets'],
+  RegisterInstancesWithLoadBalancer: ['DescribeAccountAttributes', 'DescribeInstances'],
+  DeregisterInstancesFromLoadBalancer: ['DescribeInstances'],
+};
+
 /**
  * What AWS evaluates for one call, by its service authorization reference: the resources of each action, and the
  * condition keys of each resource.
@@ -32,11 +59,13 @@ export function requestsOf({ service, operation, input }: AwsCall, ledger: TagLe
   const of = (kind: string, id: unknown) => `${place[service]}${kind}/${id}`;
   if (service === 'ec2') return ec2Requests(operation, input, about, of);
 
+  const reads = (readsFor[operation] ?? []).map((read) => ({ action: `ec2:${read}`, resource: '*', context: {} }));
+  const linked = operation === 'CreateLoadBalancer' ? [...reads, newRole] : reads;
   const arns = resourcesOf(input, of);
   if (!operation.startsWith('Create') || input['Tags'] === undefined) {
     if (arns.length === 0) throw new Error(`${operation}: about no resource`);
     const tags = operation === 'AddTags' || operation === 'RemoveTags' ? requestTags(input) : {};
-    return arns.map((arn) => about(arn, tags));
+    return [...linked, ...arns.map((arn) => about(arn, tags))];
   }
   const kinds: Readonly<Record<string, string>> = {
     CreateTargetGroup: `targetgroup/${input['Name']}`,
@@ -46,6 +75,7 @@ export function requestsOf({ service, operation, input }: AwsCall, ledger: TagLe
   const made = `${place[service]}${kinds[operation]}/new`;
   const tags = requestTags(input);
   return [
+    ...linked,
     ...(arns.length > 0 ? arns : [made]).map((arn) => about(arn, tags)),
     about(made, { ...tags, 'elasticloadbalancing:CreateAction': operation }, 'AddTags'),
   ];

@@ -6,6 +6,8 @@ export interface IamAction {
   readonly action: string;
   /** Of what, where the role needs it of several kinds of things. */
   readonly of?: 'instances';
+  /** Nothing here sends it: AWS asks whether the caller may, before it does this for an operation that is sent. */
+  readonly isForAws?: true;
   readonly capabilities: readonly Capability[];
   /** What is not done without it. */
   readonly without: string;
@@ -15,7 +17,17 @@ const balancers: readonly Capability[] = ['load balancers'];
 const ofBalancers = (service: 'ec2' | 'elasticloadbalancing', without: string, ...names: readonly string[]) =>
   names.map((name): IamAction => ({ action: `${service}:${name}`, capabilities: balancers, without }));
 
-/** Every operation that this cloud's code sends, but those of STS, whose permission is the role's trust policy. */
+const forAws = (action: string, without: string): IamAction => ({
+  action,
+  capabilities: balancers,
+  without,
+  isForAws: true,
+});
+
+/**
+ * Every operation that this cloud's code sends, but those of STS, whose permission is the role's trust policy, and what
+ * AWS does on behalf of them.
+ */
 export const iamActions: readonly IamAction[] = [
   {
     action: 'ec2:DescribeInstances',
@@ -113,4 +125,8 @@ export const iamActions: readonly IamAction[] = [
     'RegisterInstancesWithLoadBalancer',
     'DeregisterInstancesFromLoadBalancer',
   ),
+  forAws('ec2:DescribeAccountAttributes', "the account's first load balancer is not made"),
+  forAws('ec2:DescribeInternetGateways', "the account's first load balancer is not made"),
+  forAws('ec2:DescribeAddresses', 'load balancers with Elastic IP addresses are not made'),
+  forAws('iam:CreateServiceLinkedRole', "the account's first load balancer is not made"),
 ];

@@ -90,6 +90,9 @@ const dryRuns: Readonly<Record<string, (samples: IamSamples) => Command>> = {
   DescribeSubnets: () => new ec2.DescribeSubnetsCommand({ DryRun }),
   DescribeVpcs: () => new ec2.DescribeVpcsCommand({ DryRun }),
   DescribeSecurityGroups: () => new ec2.DescribeSecurityGroupsCommand({ DryRun }),
+  DescribeAccountAttributes: () => new ec2.DescribeAccountAttributesCommand({ DryRun }),
+  DescribeInternetGateways: () => new ec2.DescribeInternetGatewaysCommand({ DryRun }),
+  DescribeAddresses: () => new ec2.DescribeAddressesCommand({ DryRun }),
   CreateSecurityGroup: ({ owned }) => {
     const Tags = Object.entries(owned).map(([Key, Value]) => ({ Key, Value }));
     return new ec2.CreateSecurityGroupCommand({
