@@ -211,6 +211,8 @@ export interface LoadBalancerPlan {
    * during it.
    */
   readonly waitMs: number | undefined;
+  /** What is waited for, for people. Default: nothing that has a name. */
+  readonly waitsFor?: readonly string[];
   /** Of a preview: kinds of resources about which the next plan decides, once these steps are done. Default: none. */
   readonly later?: readonly string[];
 }

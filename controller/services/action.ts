@@ -35,6 +35,9 @@ export type Action =
 /** When to read a foreign resource again that blocks ours. */
 export const refusedRetryMs = 300_000;
 
+/** How long the condition of a Service that is served stays while nothing can be done for it but wait. */
+export const patienceMs = 300_000;
+
 export function settle(
   reason: LoadBalancerReason,
   message: string,

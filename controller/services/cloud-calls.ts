@@ -133,6 +133,7 @@ export function createCloudCalls(
     const permit = permitFor(service, gone);
     const atMs = clock.monotonic();
     const onStep = ({ action, resource, summary, target }: LoadBalancerStep) => {
+      states.of(service.uid).waitingSinceMs = undefined;
       metrics.steps.add({ action, resource: resource.replaceAll(' ', '_') });
       log.info('load balancer step', { service: service.key, step: summary, target });
     };

@@ -1,6 +1,6 @@
 import type { LoadBalancerPlan, Refusal } from '../clouds/load-balancers.ts';
 import { externalReferencesOf } from '../model/service-view.ts';
-import { type Action, refusedRetryMs, settle } from './action.ts';
+import { type Action, patienceMs, refusedRetryMs, settle } from './action.ts';
 import { unknownAnnotations } from './desired.ts';
 import { type LoadBalancerReason, statusOf } from './reasons.ts';
 import type { RefusedMember } from './refused-members.ts';
@@ -10,6 +10,7 @@ import { isOurs, type Situation } from './situation.ts';
 /** When to read a load balancer again that has no address yet. */
 const addressRetryMs = 15_000;
 const ensured = 'the load balancer is as the Service asks';
+const outOfDate = 'for more than five minutes it could not be brought up to date';
 // Without a number, because each change of it would be a write of every Service.
 const withheldMembers = 'members whose Nodes vanished unexplained stay until --member-removal-budget has room for them';
 const omittedNodes =
@@ -18,6 +19,7 @@ const omittedNodes =
 /** The action and the condition of a Service for which the cloud has no step to take. Pure. */
 export function ensuredAction(situation: Situation, plan: LoadBalancerPlan, change: ServiceChange): Action {
   const { service, observation, refused, members, retention, withheld = 0, ofPods = false } = situation;
+  const { nowMs, waitingSinceMs = nowMs } = situation;
   const observed = observation?.observed;
   const shown = observed && isOurs(situation, observed) ? observed.ingress : [];
   const faults = portFaults(plan.refusals);
@@ -38,6 +40,10 @@ export function ensuredAction(situation: Situation, plan: LoadBalancerPlan, chan
   }
   if (plan.waitMs !== undefined || shown.length === 0) {
     const againInMs = plan.waitMs ?? addressRetryMs;
+    if (shown.length > 0 && nowMs - waitingSinceMs >= patienceMs) {
+      const waits = [...new Set(plan.waitsFor)].slice(0, 3);
+      return settle('AwaitingCloud', [outOfDate, ...waits].join('; '), { change: all, againInMs });
+    }
     // A Service that is served keeps its condition: a change of one member must not cost two writes of the Service.
     if (service.condition?.status === 'True' && shown.length > 0) {
       const { reason, message } = service.condition;

@@ -139,7 +139,9 @@ export const loadBalancerReasons = {
       'not support it there.',
   },
   AwaitingCloud: {
-    meaning: "The cloud's API did not answer usefully; the message says how. Tried again with back-off.",
+    meaning:
+      "The cloud's API did not answer usefully, or the cloud has been at work on the load balancer for more than five " +
+      'minutes, so that its members do not follow the Nodes; the message says which. Tried again with back-off.',
     remedy: "Look at the cloud's status and `mooring-controller check`.",
   },
   CredentialRefused: {

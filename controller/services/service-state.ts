@@ -27,6 +27,8 @@ export interface ServiceState {
   /** Reason of its condition, as noted last. Set by `setReason` alone. */
   readonly reason: LoadBalancerReason | undefined;
   work: Work | undefined;
+  /** Since when nothing can be done for it but wait; monotonic milliseconds. */
+  waitingSinceMs: number | undefined;
   ensured: Ensured | undefined;
   backOff: BackOff | undefined;
   /** Since its last try. */
@@ -89,6 +91,7 @@ export function createServiceStates(gauge: ReasonGauge = { set() {} }): ServiceS
       confirmed: false,
       reason: undefined,
       work: undefined,
+      waitingSinceMs: undefined,
       ensured: undefined,
       backOff: undefined,
       refusedMembers: noneRefused,

@@ -186,8 +186,7 @@ export function createServiceTask(context: ServiceContext, options: ServiceTaskO
   }
 
   function enqueueWaiting({ queue }: Term): void {
-    for (const service of services.values())
-      if (concerns(service) && service.condition?.status !== 'True') queue.enqueue(service.key, { priority: 'low' });
+    for (const service of services.values()) if (concerns(service)) queue.enqueue(service.key, { priority: 'low' });
   }
 
   async function lead(signal: AbortSignal): Promise<void> {

@@ -1,6 +1,6 @@
 import type { LoadBalancerPlan } from '../clouds/load-balancers.ts';
 import { attachTo, isPaused, type ServiceView } from '../model/service-view.ts';
-import type { Action } from './action.ts';
+import { type Action, patienceMs } from './action.ts';
 import type { CloudCalls } from './cloud-calls.ts';
 import type { ConditionReporter } from './condition-reporter.ts';
 import { unrecordedIn } from './gone-services.ts';
@@ -143,10 +143,12 @@ export function createServiceTurns(
 
   async function awaitRead(subject: Subject, service: ServiceView, { scope }: ServingCloud): Promise<Turn> {
     const condition = audits.failure(scope);
-    // A Service that is served keeps its condition.
-    if (condition !== undefined && !subject.gone && service.condition?.status !== 'True')
-      await show(service, { condition }, condition);
-    return rest();
+    if (condition === undefined || subject.gone) return rest();
+    const state = states.of(service.uid);
+    state.waitingSinceMs ??= clock.monotonic();
+    const leftMs = state.waitingSinceMs + patienceMs - clock.monotonic();
+    if (service.condition?.status === 'True' && leftMs > 0) return rest(leftMs);
+    return show(service, { condition }, condition);
   }
 
   async function podsOf(
@@ -205,6 +207,7 @@ export function createServiceTurns(
     if (againInMs !== undefined) observations.invalidate(cloud.scope, service.uid);
     if (subject.gone) return rest(againInMs);
     const state = states.of(service.uid);
+    state.waitingSinceMs = againInMs === undefined ? undefined : (state.waitingSinceMs ?? clock.monotonic());
     const shown = showAddresses(state.shown, service.ingress, { change, condition }, clock.monotonic());
     const turn = await show(service, shown.change, shown.condition);
     if (turn.kind === 'again') return turn;

@@ -69,6 +69,7 @@ export function createSituationReader(
         withheld: set.withheld,
         omits: set.omits,
         ofPods: pods !== undefined,
+        waitingSinceMs: state.waitingSinceMs,
       },
       againInMs: waits.length === 0 ? undefined : Math.min(...waits),
       readAgain: set.readAgain ?? false,

@@ -30,6 +30,8 @@ export interface Situation {
   /** Nodes are left out because the cloud accepts no more members. */
   readonly omits?: boolean | undefined;
   readonly policy: OperatorPolicy;
+  /** As in ServiceState. */
+  readonly waitingSinceMs?: number | undefined;
   /** Whether its load balancer outlives the Service. */
   readonly retention: Retention;
   /** `--adopt`. */

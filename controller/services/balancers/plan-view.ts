@@ -1,7 +1,7 @@
 import type { LoadBalancerStep } from '../../clouds/load-balancer-step.ts';
 import type { LoadBalancerPlan, LoadBalancerRequest } from '../../clouds/load-balancers.ts';
 import { stepsInOrder } from '../../engine/order.ts';
-import type { Kind } from '../../engine/resource.ts';
+import { type Kind, kindOf } from '../../engine/resource.ts';
 import type { Plan, Step } from '../../engine/step.ts';
 
 const actions = { create: 'create', update: 'update', mark: 'update', edit: 'update', delete: 'delete' } as const;
@@ -23,6 +23,10 @@ export function planOf(request: LoadBalancerRequest, plan: Plan, kinds: Readonly
     refusals: plan.refusals.map(({ name: _, ...refusal }) => refusal),
     ...(plan.remarks !== undefined && { remarks: plan.remarks }),
     waitMs: waits.length === 0 ? undefined : Math.min(...waits),
+    waitsFor: plan.waits.map(({ name, why }) => {
+      const id = plan.bound[name];
+      return id === undefined ? why : `${kindOf(name)} ${id}: ${why}`;
+    }),
   };
 }
 

@@ -166,4 +166,9 @@ export const networkMutants: readonly Mutant[] = [
       ],
     ],
   },
+  {
+    name: 'a Service says Ensured for ever while the cloud does not finish',
+    by: ['test/services/waiting.test.ts'],
+    edits: [['controller/services/ensured-action.ts', 'nowMs - waitingSinceMs >= patienceMs', 'false']],
+  },
 ];
