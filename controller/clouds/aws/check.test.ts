@@ -16,6 +16,7 @@ describe('check of AWS', () => {
   const text = '[Global]\nRegion=eu-west-1\nKubernetesClusterID=one\n';
 
   it('proves each permission that can be proved, and changes nothing', async () => {
+    ec2.tables.set('rtb-1', { id: 'rtb-1', tags: { 'kubernetes.io/cluster/one': 'shared' }, routes: new Map() });
     const results = await (await openCloud(env(), text)).check();
     assert.deepEqual(
       results.filter(({ ok }) => ok === false),
@@ -78,6 +79,26 @@ describe('check of AWS', () => {
       assert.equal(result?.ok, null, name);
       assert.match(result.message, /^not proved: denied about something that does not exist/);
     }
+  });
+
+  it('fails where pod routes have no route table, or several', async () => {
+    const table = async () => {
+      const results = await (await openCloud(env(), text)).check();
+      return results.find(({ name }) => name === 'route table');
+    };
+    const tables = (...ids: readonly string[]) => {
+      ec2.tables.clear();
+      const tags = { 'kubernetes.io/cluster/one': 'shared' };
+      for (const id of ids) ec2.tables.set(id, { id, tags, routes: new Map() });
+    };
+    tables('rtb-1');
+    assert.deepEqual(await table(), { name: 'route table', neededFor: ['routes'], ok: true, message: 'rtb-1' });
+    tables();
+    const none = await table();
+    assert.deepEqual([none?.ok, none?.neededFor], [false, ['routes']]);
+    assert.match(none?.message ?? '', /tagged for cluster one: none; expected exactly one; RouteTableID in \[Global\]/);
+    tables('rtb-1', 'rtb-2');
+    assert.match((await table())?.message ?? '', /tagged for cluster one: rtb-1, rtb-2; expected exactly one/);
   });
 
   it('counts an action as allowed that is refused for its parameters', async () => {

@@ -7,6 +7,7 @@ import { type IamAction, iamActions } from './iam-actions.ts';
 import { type IamProof, iamProof } from './iam-proofs.ts';
 import { findSamples } from './iam-samples.ts';
 import type { AwsParts } from './parts.ts';
+import { readRouteTable } from './routes/route-table.ts';
 import type { Sts } from './sts.ts';
 
 export interface CheckOptions {
@@ -33,7 +34,7 @@ export async function proveCredential(ec2: Ec2, signal?: AbortSignal): Promise<v
 }
 
 /**
- * Region, credential, cluster id, and each permission by a call that changes nothing: a dry run of EC2, answered with
+ * Region, credential, cluster id, route table, and each permission by a call that changes nothing: a dry run of EC2, answered with
  * `DryRunOperation` where the call is allowed, or a read of Elastic Load Balancing.
  */
 export async function checkAws(options: CheckOptions): Promise<readonly CheckResult[]> {
@@ -52,7 +53,13 @@ export async function checkAws(options: CheckOptions): Promise<readonly CheckRes
     return [...results, { name: 'credentials', ok: false, message: `from ${credentialsFrom}: ${textOf(error)}` }];
   }
   results.push(await checkCluster(parts, signal));
-  const samples = await findSamples(parts, signal);
+  const table = await readRouteTable(parts, { signal }).then(
+    ({ RouteTableId: message }) => ({ ok: true, message }),
+    (error: unknown) => ({ ok: false, message: textOf(error) }),
+  );
+  results.push({ name: 'route table', neededFor: ['routes'], ...table });
+  const routeTable = parts.config.routeTableId ?? (table.ok ? table.message : undefined);
+  const samples = await findSamples(parts, routeTable, signal);
   const proved = await inParallel(callsAtOnce, iamActions, (action) =>
     checkAction(action, iamProof(action, parts, caller, samples), signal),
   );
