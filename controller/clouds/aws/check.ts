@@ -34,8 +34,8 @@ export async function proveCredential(ec2: Ec2, signal?: AbortSignal): Promise<v
 }
 
 /**
- * Region, credential, cluster id, route table, and each permission by a call that changes nothing: a dry run of EC2, answered with
- * `DryRunOperation` where the call is allowed, or a read of Elastic Load Balancing.
+ * Region, credential, cluster id, route table, and each permission by a call that changes nothing: a dry run of EC2,
+ * answered with `DryRunOperation` where the call is allowed, or a read of Elastic Load Balancing.
  */
 export async function checkAws(options: CheckOptions): Promise<readonly CheckResult[]> {
   const { parts, sts, region, credentialsFrom, signal } = options;
