@@ -208,7 +208,7 @@ async function runReplica(
     clock,
     log,
     live,
-    ready: replica.ready,
+    ready: [...replica.ready, ...(webhooks === undefined ? [] : [webhooks.ready])],
     registry,
     configz: () => options.shown,
     reports: () => passedOn(replica, clock),

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import type { Clock } from '../../common/process/clock.ts';
+import type { HealthCheck } from '../../common/process/health.ts';
 import { listenFault } from '../../common/process/listen-fault.ts';
 import type { Log } from '../../common/process/log.ts';
 import type { MetricRegistry } from '../../common/process/metrics.ts';
@@ -34,6 +35,8 @@ export interface WebhookParts {
 }
 
 export interface WebhookService {
+  /** Fails until they are served: the API server sends requests to ready replicas alone. */
+  readonly ready: HealthCheck;
   /** The report API has another certificate now. */
   reload(credentials: ServingCredentials): void;
   stop(): Promise<void>;
@@ -55,6 +58,7 @@ export function serveWebhooks(options: WebhookOptions, parts: WebhookParts): Web
   };
   let watched: Awaited<ReturnType<typeof watchCredentialFiles>> | undefined;
   let server: ReturnType<typeof createWebhookServer> | undefined;
+  let isServing = false;
 
   async function certificate(): Promise<ServingCredentials> {
     if (options.files === undefined) return parts.ofReports;
@@ -87,6 +91,7 @@ export function serveWebhooks(options: WebhookOptions, parts: WebhookParts): Web
       (error) => listenFault('--webhook-secure-port', place, error),
     );
     if (port === undefined) return;
+    isServing = true;
     metrics.up.set(1);
     log.info('serving webhooks', { port, paths: [volumes.path] });
   }
@@ -96,12 +101,14 @@ export function serveWebhooks(options: WebhookOptions, parts: WebhookParts): Web
   });
 
   return {
+    ready: { name: 'webhooks', check: () => (isServing ? undefined : 'webhooks are not served yet') },
     reload(credentials) {
       if (options.files === undefined) server?.reload(credentials);
     },
     async stop() {
       stopping.abort();
       watched?.stop();
+      isServing = false;
       metrics.up.set(0);
       await server?.close();
       // Without a certificate it waits for one that never comes.

@@ -88,9 +88,12 @@ describe('a server with certificate files of the operator', () => {
   it('serves webhooks as soon as the files can be read', async () => {
     const service = webhooks();
     await untilLogged('webhooks not served; trying again');
+    assert.equal(service.ready.check(), 'webhooks are not served yet');
     await writeFile(files.keyFile, pair.key);
     await untilLogged('serving webhooks');
+    assert.equal(service.ready.check(), undefined);
     await service.stop();
+    assert.equal(service.ready.check(), 'webhooks are not served yet');
     assert.equal(clock.pending, 0);
   });
 

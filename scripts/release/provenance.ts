@@ -1,8 +1,9 @@
+import { pathToFileURL } from 'node:url';
 import type { DebianLock } from '../image/debian-packages.ts';
 
 export interface ProvenanceInput {
   readonly version: string;
-  /** Where the sources are, such as https://github.com/example/mooring. */
+  /** Where the sources are: see `repositoryUri`. */
   readonly repository: string;
   /** Of the checkout that was built. */
   readonly commit: string;
@@ -13,6 +14,23 @@ export interface ProvenanceInput {
   readonly debian: DebianLock;
   /** Who built it, as a URI. */
   readonly builder: string;
+}
+
+/**
+ * The remote of a checkout as a URI without user and password, such as https://github.com/example/mooring. Takes the
+ * short form of SSH, too, git@github.com:example/mooring.git, and a path.
+ *
+ * @throws Error where it is neither
+ */
+export function repositoryUri(remote: string): string {
+  if (remote.startsWith('/')) return pathToFileURL(remote).href;
+  const [, host, path] = /^(?:[^@/:]+@)?([^/:]+):(?!\/\/)(.+)$/.exec(remote) ?? [];
+  const text = host === undefined ? remote : `ssh://${host}/${path}`;
+  if (!URL.canParse(text)) throw new Error('the remote origin: expected a URL or host:path');
+  const url = new URL(text);
+  url.username = '';
+  url.password = '';
+  return url.href;
 }
 
 /**

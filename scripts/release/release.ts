@@ -12,7 +12,7 @@ import { makeWindowsPackage } from '../windows/windows-package.ts';
 import { chartArchive } from './chart-archive.ts';
 import { signFile } from './cosign.ts';
 import { krewManifest, pluginArchive } from './kubectl-plugin.ts';
-import { provenanceOf } from './provenance.ts';
+import { provenanceOf, repositoryUri } from './provenance.ts';
 import { releaseNotes } from './release-notes.ts';
 import { npmComponents, sbomOf } from './sbom.ts';
 
@@ -87,7 +87,8 @@ async function makeRelease({ folder, key, cosign, builder, url, uncommitted, say
 
   const files = await sumsOf(folder);
   const packageLock = sha256(await readFile(join(root, 'package-lock.json')));
-  const repository = await git('config', '--get', 'remote.origin.url').catch(() => 'https://mooring.dev/mooring');
+  const remote = await git('config', '--get', 'remote.origin.url').catch(() => 'https://mooring.dev/mooring');
+  const repository = repositoryUri(remote);
   await writeJson(
     'provenance.json',
     provenanceOf({ version, repository, commit, files, packageLock, debian, builder }),

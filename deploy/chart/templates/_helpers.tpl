@@ -32,10 +32,15 @@ app.kubernetes.io/name: mooring
 app.kubernetes.io/component: {{ . }}
 {{- end -}}
 
-{{/* Name of an image; dict of root and image. */}}
+{{/*
+Name of an image; dict of root, image and component. A release's chart has the digests of its images in a file of its
+own: in the values, --reuse-values would keep those of the release before.
+*/}}
 {{- define "mooring.image" -}}
-{{- if .image.digest -}}
-{{ .image.repository }}@{{ .image.digest }}
+{{- $released := .root.Files.Get "files/image-digests.yaml" | fromYaml -}}
+{{- $digest := .image.digest | default (ternary "" (get $released .component) (not (empty .image.tag))) -}}
+{{- if $digest -}}
+{{ .image.repository }}@{{ $digest }}
 {{- else if .root.Values.kustomizeBase -}}
 {{ .image.repository }}
 {{- else -}}
@@ -207,6 +212,18 @@ app.kubernetes.io/component: {{ . }}
 {{- end }}
 {{- if and .Values.networkPolicy.enabled .Values.controller.hostNetwork }}
 {{- fail "networkPolicy.enabled: true, expected controller.hostNetwork=false beside it: policies do not apply to the host's network" }}
+{{- end }}
+{{- $ports := .Values.controller.ports }}
+{{- if ne (len (list (int $ports.report) (int $ports.secure) (int $ports.webhook) | uniq)) 3 }}
+{{- fail "controller.ports: two are the same, expected three" }}
+{{- end }}
+{{- range .Values.controller.args }}
+{{- if hasPrefix "--bind-address" . }}
+{{- fail (printf "controller.args: %s, expected no bind address: the probes ask 127.0.0.1" (quote .)) }}
+{{- end }}
+{{- if and (hasPrefix "--cloud-module=" .) $.Values.agent.enabled (not $.Values.agent.cloud) }}
+{{- fail "agent.cloud: empty, expected a cloud whose metadata agents read, or agent.enabled=false: agents know no cloud of --cloud-module" }}
+{{- end }}
 {{- end }}
 {{- $webhook := .Values.volumeLabels.webhook }}
 {{- if $webhook.enabled }}
