@@ -105,6 +105,11 @@ function assertKnown({ action, params, version }: FakeRequest): void {
   }
 }
 
+function assertAllowed({ actions, isAllowed }: FakeRegion, action: string): void {
+  actions.push(action);
+  if (isAllowed?.(action) === false) throw new FakeRefusal(403, 'Forbidden.RAM', action);
+}
+
 export function createFakeAlibaba(clock: Clock): FakeRegion {
   let last = 0;
   const nonces = new Set<string>();
@@ -115,15 +120,20 @@ export function createFakeAlibaba(clock: Clock): FakeRegion {
       if (/\bAction=AssumeRoleWithOIDC\b/.test(received.text)) return assumeRole(region, received);
       const request = verified(received, region.keys, nonces, clock.now());
       region.calls.push(request.action);
-      region.actions.push(`${productOf[request.version] ?? request.version}:${request.action}`);
+      const name = `${productOf[request.version] ?? request.version}:${request.action}`;
+      assertAllowed(region, name);
       region.algorithms.add(request.algorithm);
-      const instead = region.fault?.(request.action, region.actions.at(-1)!);
+      const instead = region.fault?.(request.action, name);
       if (instead !== undefined) return instead;
       const handler = handlers[`${request.version} ${request.action}`];
       if (handler === undefined) throw new FakeRefusal(404, 'InvalidAction.NotFound', request.action);
       const asked = request.params.get('RegionId');
       if (asked !== undefined && asked !== region.id) throw new FakeRefusal(404, 'InvalidRegionId.NotFound');
       assertKnown(request);
+      if (name === 'nlb:CreateLoadBalancer' && !region.hasNetworkRole) {
+        assertAllowed(region, 'ram:CreateServiceLinkedRole');
+        region.hasNetworkRole = true;
+      }
       return handler(region, request);
     } catch (error) {
       if (!(error instanceof FakeRefusal)) throw error;
@@ -138,6 +148,8 @@ export function createFakeAlibaba(clock: Clock): FakeRegion {
     vswitch: 'vsw-bp1s5fnvk4gn2tws',
     calls: [],
     actions: [],
+    isAllowed: undefined,
+    hasNetworkRole: false,
     algorithms: new Set(),
     keyLifeMs: 3_600_000,
     maxEntries: 200,

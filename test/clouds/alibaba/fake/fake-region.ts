@@ -90,8 +90,12 @@ export interface FakeRegion {
   readonly vswitch: string;
   /** Actions so far, in order. */
   readonly calls: string[];
-  /** The same as policies name them: `slb:TagResources`. */
+  /** The same as policies name them, `slb:TagResources`, and what the cloud asks for beside them. */
   readonly actions: string[];
+  /** Whether the caller's policy allows such an action. Undefined: all. */
+  isAllowed: ((action: string) => boolean) | undefined;
+  /** Network Load Balancer has its role in this account: made with the first one, with the caller's rights. */
+  hasNetworkRole: boolean;
   /** Algorithms of the signatures so far. */
   readonly algorithms: Set<string>;
   /** Keys that may call, by id. */
