@@ -153,15 +153,19 @@ describe('the manifests', () => {
     assert.deepEqual([controller.automountServiceAccountToken, agent.automountServiceAccountToken], [true, false]);
   });
 
-  test('lets agents reach the report API under the name of its certificate', () => {
-    const { ports } = object('Service', names.controller)['spec'] as {
+  test('lets agents reach the report API by a Service of its own', () => {
+    const { ports } = object('Service', 'mooring-reports')['spec'] as {
       readonly ports: readonly { readonly port: number }[];
     };
     assert.deepEqual(
       ports.map(({ port }) => port),
       [names.reportPort],
     );
-    assert.ok(agent.containers[0]?.args.includes(`--controller-url=https://${names.serverName}:${names.reportPort}`));
+    assert.ok(
+      agent.containers[0]?.args.includes(
+        `--controller-url=https://mooring-reports.kube-system.svc:${names.reportPort}`,
+      ),
+    );
   });
 
   test('passes arguments that the programs know', () => {
