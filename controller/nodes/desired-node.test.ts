@@ -77,7 +77,7 @@ describe('labels of zone, region and type', () => {
   ];
   for (const [name, node, expected] of table) it(name, () => assert.deepEqual({ ...changed(node).labels }, expected));
 
-  it('does not write a label that the cloud has no value for', () => {
+  it('writes no label that the cloud has no value for', () => {
     const told = desiredNode(exampleNode(joining), { cloud: 'c', id: 'i', providerID: 'c://i', addresses: [] }, 's');
     assert.deepEqual(told.ok && told.node.labels, {});
   });

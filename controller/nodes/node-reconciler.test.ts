@@ -83,7 +83,7 @@ describe('the memory of the node reconciler', () => {
     assert.equal(reconciler.waiting.get(node.name), undefined);
   });
 
-  it('does not use the cached instance of a Node that was re-created under the same name', async () => {
+  it('ignores the cached instance of a Node that was re-created under the same name', async () => {
     const { nodes, reconciler } = setUp();
     const node = exampleNode({ providerID: 'simulated://sim-1/i-1' });
     nodes.set(node.name, node);
@@ -130,7 +130,7 @@ describe('the memory of the node reconciler', () => {
 });
 
 describe('a Node of a platform that is none of ours', () => {
-  it('is told as foreign once, again when it is another or registered again, and never written', async () => {
+  it('reports a foreign Node once, again when it changes or registers again, and never writes it', async () => {
     const nodes = new Map<string, NodeView>();
     const lines: unknown[] = [];
     const calls: unknown[] = [];

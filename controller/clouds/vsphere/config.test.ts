@@ -81,7 +81,7 @@ nodes:
 `;
 
 describe('the configuration of vSphere', () => {
-  it('is read from gcfg, with [Global] below every vCenter', async () => {
+  it('reads gcfg, with [Global] as the default of every vCenter', async () => {
     const { vcenters, categories, roles, files, warnings } = await accepted(ini);
     assert.deepEqual(vcenters, [
       {
@@ -122,7 +122,7 @@ describe('the configuration of vSphere', () => {
     assert.deepEqual(await accepted(yaml), await accepted(ini));
   });
 
-  it('is that of the example', async () => {
+  it('reads the example without a warning', async () => {
     const text = await readFile(join(import.meta.dirname, '../../../deploy/examples/vsphere/vsphere.conf'), 'utf8');
     const files = { 'vcenter.example.com.username': 'u', 'vcenter.example.com.password': 'p' };
     const { vcenters, categories, warnings } = await accepted(text, {}, { '/etc/cloud/secrets': files });
@@ -130,7 +130,7 @@ describe('the configuration of vSphere', () => {
     assert.deepEqual([vcenters.length, categories, warnings], [1, { zone: 'k8s-zone', region: 'k8s-region' }, []]);
   });
 
-  it('has a vCenter once that both [Global] and a section with another name give', async () => {
+  it('reads a vCenter once that both [Global] and a section with another name give', async () => {
     const text = '[Global]\nserver = VC.example.com\nuser = u\npassword = p\n';
     for (const section of [
       '[VirtualCenter "tenant"]\nserver = vc.example.com\n',
@@ -212,7 +212,7 @@ describe('the configuration of vSphere', () => {
     assert.deepEqual([config.vcenters[0]?.user, config.vcenters[0]?.password], ['0', '0123']);
   });
 
-  it('is report-only without a vCenter', async () => {
+  it('opens report-only without a vCenter', async () => {
     assert.match(JSON.stringify(await read(undefined)), /no vCenter: tried --cloud-config and VSPHERE_VCENTER/);
     assert.match(JSON.stringify(await read('')), /no vCenter: tried vsphere.conf/);
   });

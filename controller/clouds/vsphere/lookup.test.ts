@@ -81,7 +81,7 @@ describe('vSphere lookups', () => {
     return lookup.error.message;
   };
 
-  it('tell two vCenters on one host apart, whose objects have the same names', async () => {
+  it('tells two vCenters on one host apart, whose objects have the same names', async () => {
     const fakes = [vcenterWith({}), vcenterWith({ power: 'poweredOff' })];
     const sections = [1, 2].map((n) => `[VirtualCenter "${n}"]\nserver = vc\nport = 800${n}`).join('\n');
     const clock = fakeClock();
@@ -100,7 +100,7 @@ describe('vSphere lookups', () => {
     );
   });
 
-  it('describe a VM as its Node shall show it', async () => {
+  it('describes a VM as its Node shall show it', async () => {
     const fake = vcenterWith({ name: 'VM one', hostName: 'n1.example.com' });
     const { ask } = await open([fake]);
     const uuid = uuidOf(fake, 'vm-1');
@@ -126,7 +126,7 @@ describe('vSphere lookups', () => {
     });
   });
 
-  it('find a VM by its uuid in either byte order and any case, one by one and listed, as one instance', async () => {
+  it('finds a VM by its uuid in either byte order and any case, one by one and listed, as one instance', async () => {
     const fake = vcenterWith(...Array.from({ length: 8 }, () => ({})));
     const { ask } = await open([fake]);
     const uuids = [...fake.vms.values()].map(({ uuid }) => uuid);
@@ -141,7 +141,7 @@ describe('vSphere lookups', () => {
     assert.ok(listed.every((lookup) => found(lookup).request === 'list'));
   });
 
-  it('list thousands of VMs in a call for each page, and read no details of VMs that are no Nodes', async () => {
+  it('lists thousands of VMs in a call for each page, and reads no details of VMs that are no Nodes', async () => {
     const fake = vcenterWith(...Array.from({ length: 2200 }, () => ({})));
     const { ask } = await open([fake]);
     const uuids = [...fake.vms.values()].map(({ uuid }) => uuid).slice(0, 600);
@@ -150,7 +150,7 @@ describe('vSphere lookups', () => {
     assert.equal(reads.length, 5 + 2);
   });
 
-  it('list once in a pass, for all proofs', async () => {
+  it('lists once in a pass, for all proofs', async () => {
     const fake = vcenterWith(...Array.from({ length: 8 }, () => ({})));
     const { ask } = await open([fake]);
     const bodies: string[] = [];
@@ -164,7 +164,7 @@ describe('vSphere lookups', () => {
     assert.equal(bodies.filter((body) => body.includes('>ContainerView<')).length, 1);
   });
 
-  it('are unknown for every VM that a lost page may have held', async () => {
+  it('leaves every VM unknown that a lost page may have held', async () => {
     const fake = vcenterWith(...Array.from({ length: 30 }, () => ({})));
     fake.pageSize = 8;
     const { ask } = await open([fake]);
@@ -177,7 +177,7 @@ describe('vSphere lookups', () => {
     }
   });
 
-  it('prove an absence with a canary that the same search finds', async () => {
+  it('proves an absence with a canary that the same search finds', async () => {
     const fake = vcenterWith({}, {});
     const { ask } = await open([fake]);
     const [lookup, canary] = await ask([byId(randomUUID())], [byId(uuidOf(fake, 'vm-1'))]);
@@ -185,7 +185,7 @@ describe('vSphere lookups', () => {
     assert.equal(found(canary).request, 'id');
   });
 
-  it('prove no absence while one of the vCenters does not answer, and find what the others have', async () => {
+  it('proves no absence while one of the vCenters does not answer, and finds what the others have', async () => {
     const [one, two] = [vcenterWith({}), vcenterWith({})];
     const { ask } = await open([one, two]);
     two.fault = () => {
@@ -200,7 +200,7 @@ describe('vSphere lookups', () => {
     assert.deepEqual((await ask(refs)).map(short), ['found', 'found', 'absent']);
   });
 
-  it('prove no absence where a vCenter shows its user no VM at all', async () => {
+  it('proves no absence where a vCenter shows its user no VM at all', async () => {
     const [one, two] = [vcenterWith({}), vcenterWith({})];
     const { ask } = await open([one, two]);
     const uuid = uuidOf(two, 'vm-1');
@@ -209,7 +209,7 @@ describe('vSphere lookups', () => {
     assert.match(problem(lookup), /vc2 shows no VM at all to its user/);
   });
 
-  it('do not take a VM for deleted that may no longer be read, nor one whose uuid was changed', async () => {
+  it('takes no VM for deleted that may no longer be read, or whose uuid was changed', async () => {
     const fake = vcenterWith({}, {});
     const { ask } = await open([fake]);
     const uuid = uuidOf(fake, 'vm-1');
@@ -224,7 +224,7 @@ describe('vSphere lookups', () => {
     assert.equal(short((await ask([byId(uuid)]))[0]!), 'absent');
   });
 
-  it('do so too after the cloud was opened again in the same process', async () => {
+  it('takes no hidden VM for deleted after the cloud was opened again in the same process', async () => {
     const fake = vcenterWith({}, {});
     const again = reopening(fake);
     const uuid = uuidOf(fake, 'vm-1');
@@ -235,7 +235,7 @@ describe('vSphere lookups', () => {
     assert.equal(short(await (await again()).ask(byId(uuid))), 'absent');
   });
 
-  it('do not take a VM for deleted that was never seen while one is listed without its uuid', async () => {
+  it('takes no unseen VM for deleted while one is listed without its uuid', async () => {
     const fake = vcenterWith({}, {});
     const uuid = uuidOf(fake, 'vm-1');
     const { ask } = await open([fake]);
@@ -247,7 +247,7 @@ describe('vSphere lookups', () => {
     for (let time = 0; time < 2; time += 1) assert.equal(short((await ask([byId(seen)]))[0]!), 'absent');
   });
 
-  it('believe a search index that lags behind the list no absence', async () => {
+  it('proves no absence by a search index that lags behind the list', async () => {
     const fake = vcenterWith({});
     const { ask } = await open([fake]);
     fake.fault = (call) =>
@@ -255,7 +255,7 @@ describe('vSphere lookups', () => {
     assert.equal(short((await ask([byId(uuidOf(fake, 'vm-1'))]))[0]!), 'unknown Conflict');
   });
 
-  it('take the one that runs of VMs with one uuid, and none where several run or none does', async () => {
+  it('takes the one that runs of VMs with one uuid, and none where several run or none does', async () => {
     const uuid = randomUUID();
     const [one, replica] = [vcenterWith({ uuid }), vcenterWith({ uuid, power: 'poweredOff', name: 'replica' })];
     const { ask } = await open([one, replica]);
@@ -269,7 +269,7 @@ describe('vSphere lookups', () => {
     assert.match(problem((await ask([byId(uuid)]))[0]), /vm-1 of vc1, vm-1 of vc2/);
   });
 
-  it('keep all others when a VM is deleted while it is read', async () => {
+  it('keeps all others when a VM is deleted while it is read', async () => {
     const fake = vcenterWith(...Array.from({ length: 8 }, () => ({})));
     const { ask } = await open([fake]);
     const uuids = [...fake.vms.values()].map(({ uuid }) => uuid);
@@ -284,7 +284,7 @@ describe('vSphere lookups', () => {
     );
   });
 
-  it('log in again, once, when the session has ended, and go on', async () => {
+  it('logs in again, once, when the session has ended, and goes on', async () => {
     const fake = vcenterWith(...Array.from({ length: 8 }, () => ({})));
     fake.tags.set('datacenter-1', { region: 'r' });
     fake.tags.set('host-1', { zone: 'z' });
@@ -314,14 +314,14 @@ describe('vSphere lookups', () => {
     assert.equal(fake.passwords.length, logins + 1);
   });
 
-  it('share one login among all that wait for it', async () => {
+  it('shares one login among all lookups that wait for it', async () => {
     const fake = vcenterWith({}, {}, {});
     const { ask } = await open([fake]);
     await Promise.all([...fake.vms.values()].map(({ uuid }) => ask([byId(uuid)])));
     assert.equal(fake.passwords.length, 1);
   });
 
-  it('show a refused password again only after two minutes, so that vCenter does not lock its user', async () => {
+  it('shows a refused password again only after two minutes, so that vCenter does not lock its user', async () => {
     const fake = vcenterWith({});
     fake.password = 'another';
     const { ask, clock } = await open([fake]);
@@ -336,7 +336,7 @@ describe('vSphere lookups', () => {
     found((await ask([byId(uuidOf(fake, 'vm-1'))]))[0]);
   });
 
-  it('do not show it again when the cloud is opened again, unless the password has changed', async () => {
+  it('repeats no refused password when the cloud is opened again, unless the password has changed', async () => {
     const fake = vcenterWith({});
     fake.password = 'another';
     const again = reopening(fake);
@@ -350,7 +350,7 @@ describe('vSphere lookups', () => {
     found(await (await again('another')).ask(ref));
   });
 
-  it('show no password in any error', async () => {
+  it('shows no password in any error', async () => {
     const fake = vcenterWith({});
     const { ask, cloud } = await open([fake], '', 'user = user\npassword = "s3cret<&\\""\n');
     const problems = [problem((await ask([byId(uuidOf(fake, 'vm-1'))]))[0])];
@@ -359,7 +359,7 @@ describe('vSphere lookups', () => {
     for (const text of problems) assert.doesNotMatch(text, /s3cret/);
   });
 
-  it('wait for VMware Tools of a VM that runs, and ask nothing of them where it does not', async () => {
+  it('waits for VMware Tools of a VM that runs, and asks nothing of them where it does not', async () => {
     const fake = vcenterWith({ addresses: [] }, { addresses: [], power: 'poweredOff' }, { power: 'suspended' });
     const { ask } = await open([fake]);
     const [booting, off, suspended] = await ask(['vm-1', 'vm-2', 'vm-3'].map((id) => byId(uuidOf(fake, id))));
@@ -370,7 +370,7 @@ describe('vSphere lookups', () => {
     }
   });
 
-  it('find the VM of a Node by its host name, else by its own name, else by its address', async () => {
+  it('finds the VM of a Node by its host name, else by its own name, else by its address', async () => {
     const fake = vcenterWith(
       { name: 'a', hostName: 'Node-1' },
       { name: 'node-1', hostName: 'b' },
@@ -386,7 +386,7 @@ describe('vSphere lookups', () => {
     assert.deepEqual(lookups.slice(4).map(short), ['unknown Conflict', 'unknown NotFound']);
   });
 
-  it('see the VMs of the configured datacenters by list and by name, and any of the vCenter by uuid', async () => {
+  it('sees the VMs of the configured datacenters by list and by name, and any of the vCenter by uuid', async () => {
     const fake = vcenterWith({ name: 'a' }, { name: 'b', datacenter: 'DC2' });
     const { ask } = await open([fake], '', 'datacenters = /DC1\n');
     assert.deepEqual((await ask(['a', 'b'].map(byName))).map(short), ['found', 'unknown NotFound']);
@@ -419,7 +419,7 @@ describe('vSphere lookups', () => {
     }
   });
 
-  it('leave a vCenter alone that wants fewer calls', async () => {
+  it('leaves a vCenter alone that wants fewer calls', async () => {
     const fake = vcenterWith({});
     const { ask, clock } = await open([fake]);
     fake.fault = () => answerOf(429, '', { 'retry-after': '30' });
@@ -435,7 +435,7 @@ describe('vSphere lookups', () => {
   describe('zones', () => {
     const labels = '[Labels]\nzone = zone\nregion = region\n';
 
-    it('are the nearest tags of both categories, above the host, else the pool, else the folder', async () => {
+    it('takes zones from the nearest tags of both categories: above host, else pool, else folder', async () => {
       const fake = vcenterWith({ host: 'host-1' }, { host: 'host-2' });
       fake.tags.set('host-1', { zone: 'z-host', rack: '7' });
       fake.tags.set('cluster-1', { zone: 'z-cluster' });
@@ -504,7 +504,7 @@ describe('vSphere lookups', () => {
   });
 
   describe('the scope', () => {
-    it('is the ids of the vCenters, each of which was a scope of its own before', async () => {
+    it('identifies the scope by the ids of the vCenters, each of which was a scope of its own before', async () => {
       const [one, two] = [vcenterWith({}), vcenterWith({})];
       const { cloud } = await open([one]);
       assert.deepEqual(await cloud.identify(), { scope: `vcenter/${one.uuid}`, account: one.uuid, formerScopes: [] });
@@ -522,7 +522,7 @@ describe('vSphere lookups', () => {
       await assert.rejects(cloud.identify(), /two of the configured vCenters are one/);
     });
 
-    it('is never that of another vCenter that took the name', async () => {
+    it('refuses another vCenter that took the name', async () => {
       const fake = vcenterWith({});
       const fakes = [fake];
       const { cloud, ask } = await open(fakes);
@@ -534,13 +534,13 @@ describe('vSphere lookups', () => {
       assert.deepEqual(fakes[0].passwords, []);
     });
 
-    it('is told by vCenters alone', async () => {
+    it('refuses to identify a server without the id of a vCenter', async () => {
       const { cloud } = await open([fakeVCenter('')]);
       await assert.rejects(cloud.identify(), (error) => isCloudError(error) && error.kind === 'Invalid');
     });
   });
 
-  it('end the session of a login that sees no datacenter', async () => {
+  it('ends the session of a login that sees no datacenter', async () => {
     const fake = vcenterWith({});
     const { ask } = await open([fake], '', 'datacenters = DC9\n');
     assert.equal(short((await ask([byId(randomUUID())]))[0]!), 'unknown Forbidden');
@@ -549,7 +549,7 @@ describe('vSphere lookups', () => {
     assert.equal(count('Logout'), count('Login'));
   });
 
-  it('end their session when they are closed', async () => {
+  it('ends its session when it is closed', async () => {
     const fake = vcenterWith({});
     const { cloud, ask } = await open([fake]);
     await ask([byId(uuidOf(fake, 'vm-1'))]);
