@@ -37,3 +37,20 @@ test('every .test.ts is where npm test looks', () => {
   assert.ok(looked.has('test'));
   assert.deepEqual(strays, []);
 });
+
+test('every title of a test is a sentence that can be read without its describe', () => {
+  const halves = folders.flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+      .filter((path) => /\.(test|suite)\.ts$/.test(path) && !path.includes('node_modules'))
+      .flatMap((path) => {
+        const text = readFileSync(join(root, folder, path), 'utf8');
+        return [...text.matchAll(/\b(?:it|test)\(\s*(['"`])((?:\\.|(?!\1).)*)\1/gs)]
+          .map(([, , title = '']) => title)
+          .filter((title) =>
+            /^(is|are|was|were|has|have|does|do|may|can|cannot|stays|of|with|in|on|and|not) /.test(title),
+          )
+          .map((title) => `${join(folder, path)}: ${title}`);
+      }),
+  );
+  assert.deepEqual(halves, []);
+});

@@ -198,7 +198,7 @@ describe('addresses and identity', () => {
     assert.deepEqual(changed({ ...joined, addresses: held }, { addresses: [external] }).addresses, [external]);
   });
 
-  it('does not initialise a Node while the cloud cannot tell its zone, and serves one that is initialised', () => {
+  it('waits to initialise a Node while the cloud cannot tell its zone, and serves one that is initialised', () => {
     const unplaced = { placeUnknown: 'Unavailable: no tags' };
     const { zone: _, region: __, ...instance } = exampleInstance(unplaced);
     const waits = desiredNode(exampleNode(joining), instance, 's');

@@ -119,7 +119,7 @@ describe('a VM of oVirt', () => {
     assert.ok(found.every(({ state }) => state === 'found'));
   });
 
-  it('is found by its name where the configured search leaves it out, however many join at once', async (context) => {
+  it('finds a VM by its name where the configured search leaves it out, however many join at once', async (context) => {
     const { fake, lookUp, paths } = await world(context, { config: `${connection}[Filters]\nvms = name=k8s-*\n` });
     const names = Array.from({ length: 12 }, (_, at) => fake.addVm(`other-${at}`).name);
     const found = await lookUp(...[...names, 'none'].map((name) => ({ by: 'name', name }) as const));
