@@ -44,7 +44,7 @@ describe('the condition of a served Service', () => {
     assertConverged(world, 'the cloud is done');
   });
 
-  it('stays while the cloud is at work again and again, and accepts a call each time', async () => {
+  it('keeps the condition while the cloud is at work again and again, and accepts a call each time', async () => {
     await world.close();
     const step = { action: 'update', resource: 'pool', target: 'p', summary: 'set the pool' } as const;
     let isServed = false;
