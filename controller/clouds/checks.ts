@@ -27,6 +27,20 @@ export function createChecks(): Checks {
   };
 }
 
+/** A read of what cannot exist: a call that may not be made is refused before. */
+export async function readNone(read: Promise<unknown>): Promise<void> {
+  try {
+    await read;
+  } catch (error) {
+    if (!isCloudError(error) || !['Invalid', 'NotFound'].includes(error.kind)) throw error;
+  }
+}
+
+/** The line about the rights that only a change would prove. Pure. */
+export function changesOf(why: string): CheckResult {
+  return { name: 'changes', neededFor: ['routes', 'load balancers'], ok: null, message: `not proved: ${why}` };
+}
+
 /** For a person, where a cloud does not answer. */
 export const adviceWhenDown = 'check that its endpoint is right and reachable from here, or try again later';
 

@@ -1,5 +1,4 @@
-import { isCloudError } from '../../../common/cloud-error.ts';
-import { createChecks } from '../checks.ts';
+import { changesOf, createChecks, readNone } from '../checks.ts';
 import type { CheckResult } from '../cloud.ts';
 import { networkClass } from './annotations.ts';
 import type { AlibabaClient, Params } from './client.ts';
@@ -25,10 +24,7 @@ export async function checkAlibaba(
   });
   await prove({ name: 'instances' }, policy, async () => {
     await read('ecs', 'DescribeInstances', { MaxResults: 1 });
-    // Of none that exists: what is refused for want of the right is refused before.
-    await read('ecs', 'DescribeInstanceAttribute', { InstanceId: 'i-0' }).catch((error: unknown) => {
-      if (!isCloudError(error) || !['Invalid', 'NotFound'].includes(error.kind)) throw error;
-    });
+    await readNone(read('ecs', 'DescribeInstanceAttribute', { InstanceId: 'i-0' }));
     return 'read';
   });
   await prove({ name: 'route tables', neededFor: ['routes'] }, policy, async () => {
@@ -40,6 +36,10 @@ export async function checkAlibaba(
     await read('slb', 'DescribeLoadBalancers', { PageSize: 1 });
     await read('slb', 'DescribeLoadBalancerListeners', { MaxResults: 1 });
     await read('slb', 'DescribeAccessControlLists', { PageSize: 1 });
+    await readNone(read('slb', 'DescribeLoadBalancerAttribute', { LoadBalancerId: 'lb-0' }));
+    await readNone(read('slb', 'DescribeVServerGroups', { LoadBalancerId: 'lb-0' }));
+    await readNone(read('slb', 'DescribeVServerGroupAttribute', { VServerGroupId: 'rsp-0' }));
+    await readNone(read('slb', 'DescribeAccessControlListAttribute', { AclId: 'acl-0' }));
     return 'read';
   });
   const pods = createChecks();
@@ -51,6 +51,9 @@ export async function checkAlibaba(
   await network.prove({ name: 'network load balancers', neededFor: ['load balancers'] }, policy, async () => {
     for (const action of ['ListLoadBalancers', 'ListListeners', 'ListServerGroups'])
       await read('nlb', action, { MaxResults: 1 });
+    await readNone(read('nlb', 'GetLoadBalancerAttribute', { LoadBalancerId: 'nlb-0' }));
+    await readNone(read('nlb', 'ListServerGroupServers', { ServerGroupId: 'sgp-0' }));
+    await readNone(read('nlb', 'GetJobStatus', { JobId: '0' }));
     return "read. Not proved: ram:CreateServiceLinkedRole, for the account's first one";
   });
   // Other Services do without.
@@ -58,6 +61,7 @@ export async function checkAlibaba(
     ...results,
     ...pods.results.map((one) => unlessNeeded(one, 'whose members are pods')),
     ...network.results.map((one) => unlessNeeded(one, `of the class ${networkClass}`)),
+    changesOf(`no call of vpc, slb and nlb that changes something is tried; ${policy}`),
   ];
 }
 
