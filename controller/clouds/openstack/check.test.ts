@@ -82,8 +82,10 @@ describe('check of an OpenStack', () => {
           'change address pairs of ports',
           'make load balancers',
           'make floating IPs',
+          'other changes',
         ],
       );
+      assert.equal(results.at(-1)?.ok, null);
       assert.equal(JSON.stringify([...world.fake.routers.values(), world.fake.ports]), before);
       const writes = world.fake.calls.filter(({ method, service }) => method !== 'GET' && service !== 'identity');
       assert.equal(writes.length, 4);
@@ -153,6 +155,16 @@ describe('check of an OpenStack', () => {
       assert.match(results.find((result) => !result.ok)?.message ?? '', message);
     });
   }
+
+  it('asks for another time, and for no policy, while a service is down', async () => {
+    const results = await check('', (call, response) =>
+      call.path === '/flavors' ? answerNovaFault(response, 503, 'unavailable', 'down') : allowing(call, response),
+    );
+    const flavors = results.find(({ name }) => name === 'GET /flavors');
+    assert.equal(flavors?.ok, false);
+    assert.match(flavors.message, /try again later$/);
+    assert.doesNotMatch(flavors.message, /policy/);
+  });
 
   it('a path that is not there is not taken for a permission', async () => {
     setUpRouter();

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type CloudErrorKind, isCloudError } from '../../../common/cloud-error.ts';
+import { adviceWhenDown, isDown } from '../checks.ts';
 import type { Capability, CheckResult } from '../cloud.ts';
 import type { ChangeRequest, OpenStackClient, Query } from './client.ts';
 import type { OpenStackConfig } from './config.ts';
@@ -62,6 +63,14 @@ const impossible = { 'if-match': 'revision_number=2147483647' };
 /** What Neutron and Octavia answer to a write that may be made and cannot be. */
 const reached: ReadonlySet<CloudErrorKind> = new Set(['NotFound', 'Invalid', 'Conflict', 'QuotaExceeded']);
 
+/** Octavia looks at the load balancer before it looks at the role, and Neutron at the whole body. */
+const notProved: CheckResult = {
+  name: 'other changes',
+  neededFor: ['load balancers'],
+  ok: null,
+  message: 'not proved: of listeners, pools, members, health monitors and security groups, no harmless call is known',
+};
+
 /** A permission that no call proves here. */
 interface NotProved {
   readonly why: string;
@@ -93,7 +102,8 @@ export async function checkOpenStack(
       return true;
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
-      results.push({ ...about, ok: false, message: advice === '' ? reason : `${reason}; ${advice}` });
+      const hint = isDown(error) ? adviceWhenDown : advice;
+      results.push({ ...about, ok: false, message: hint === '' ? reason : `${reason}; ${hint}` });
       return false;
     }
   };
@@ -149,6 +159,7 @@ export async function checkOpenStack(
     };
     await prove(name, write, without, capability);
   }
+  if (enabled) results.push(notProved);
   return results;
 }
 

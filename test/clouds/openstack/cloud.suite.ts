@@ -115,7 +115,7 @@ describe(`OpenStack, cloud ${process.env['OS_CLOUD']}`, () => {
       results.filter(({ ok }) => ok === false),
       [],
     );
-    assert.equal(results.length, 12);
+    assert.equal(results.length, 13);
   });
 
   it('opens the same cloud with every form of credential', async (t) => {
