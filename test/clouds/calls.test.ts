@@ -7,6 +7,7 @@ import { classicRules } from './aws/classic-rules.ts';
 import { startFakeEc2 } from './aws/fake/fake-ec2.ts';
 import { loadBalancerRules } from './aws/load-balancer-rules.ts';
 import { azureWorld } from './azure/azure-world.ts';
+import { cloudStackWorld } from './cloudstack/cloudstack-world.ts';
 import { digitalOceanWorld } from './digitalocean/digitalocean-world.ts';
 import { fakeGceWorld } from './gce/gce-world.ts';
 import { hetznerWorld } from './hetzner/hetzner-world.ts';
@@ -62,6 +63,11 @@ const examples: readonly Example[] = [
     cloud: 'alibaba',
     open: (onCall) => alibabaWorld({ onCall }),
     bounds: { first: 7, further: 7, member: 2, removal: 3, proof: 5, audit: 5 },
+  },
+  {
+    cloud: 'cloudstack',
+    open: (onCall) => cloudStackWorld({ onCall }),
+    bounds: { first: 12, further: 12, member: 2, removal: 4, proof: 2, audit: 4 },
   },
   {
     cloud: 'digitalocean',

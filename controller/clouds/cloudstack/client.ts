@@ -38,6 +38,8 @@ export interface CloudStackClient {
     params: Params,
     options: { permit: Permit; signal?: AbortSignal | undefined },
   ): Promise<Started>;
+  /** As the API shows it; undefined where it does not know it any more. */
+  job(id: string, signal?: AbortSignal): Promise<AnswerFields | undefined>;
   /** States of these jobs, in one call each. A job that the API does not know any more is not in the answer. */
   jobs(ids: readonly string[], signal?: AbortSignal): Promise<ReadonlyMap<string, OperationState>>;
 }
@@ -107,8 +109,18 @@ export function createClient(options: ClientOptions): CloudStackClient {
     }
   }
 
+  async function job(id: string, signal?: AbortSignal): Promise<AnswerFields | undefined> {
+    try {
+      return await call('queryAsyncJobResult', { jobid: id }, { urgency: 'change', signal });
+    } catch (error) {
+      if (isNoEntity(error, 'jobid')) return undefined;
+      throw error;
+    }
+  }
+
   return {
     call,
+    job,
     list: (command, collection, params, given = {}) =>
       unchangedList({ cloud, operation: command }, () => tryList(command, collection, params, given)),
     async start(command, params, { permit, signal }) {
@@ -117,20 +129,15 @@ export function createClient(options: ClientOptions): CloudStackClient {
     },
     async jobs(ids, signal) {
       const states = await inParallel(jobsAtOnce, ids, async (id): Promise<[string, OperationState][]> => {
-        try {
-          const job = await call('queryAsyncJobResult', { jobid: id }, { urgency: 'change', signal });
-          return [[id, stateOf(job)]];
-        } catch (error) {
-          if (isNoEntity(error, 'jobid')) return [];
-          throw error;
-        }
+        const shown = await job(id, signal);
+        return shown === undefined ? [] : [[id, stateOf(shown)]];
       });
       return new Map(states.flat());
     },
   };
 }
 
-function stateOf(job: AnswerFields): OperationState {
+export function stateOf(job: AnswerFields): OperationState {
   const status = job.number('jobstatus');
   if (status === 0) return 'running';
   return status === 1 ? 'done' : errorOfJob('queryAsyncJobResult', job);

@@ -39,7 +39,8 @@ export function acquisitionKind(project: Project): Kind<AcquisitionSpec, Acquisi
         if (!isCloudError(error) || error.kind !== 'Forbidden') throw error;
       }
       acquisitions.note({ owner, network }, value);
-      return { id: acquisitionId({ owner, network }) };
+      const id = acquisitionId({ owner, network });
+      return { id, found: acquisitions.found().filter((one) => one.id === id) };
     },
     async remove({ body: { network, owner } }, io) {
       // Without a value it goes whatever its value is: an empty one would have to be equal.

@@ -100,7 +100,13 @@ export function createAcquisitions(clock: Clock, networks: Map<string, Network>)
         owner,
         key: 'main',
         status: 'ready',
-        body: { owner, network, isOld: clock.now() - atMs > oldMs },
+        body: {
+          owner,
+          network,
+          get isOld() {
+            return clock.now() - atMs > oldMs;
+          },
+        },
       })),
   };
 }

@@ -1,7 +1,8 @@
 import type { Change, Kind, WriteIo } from '../../../engine/resource.ts';
 import { sameAddress } from '../../ip-address.ts';
+import type { Owner } from '../../load-balancers.ts';
 import { acquisitionName, networkOfAcquisition } from './acquisition-kind.ts';
-import { type Address, kindNames } from './found.ts';
+import { type Address, foundAddress, kindNames, partsOf } from './found.ts';
 import { type Marks, type Tags, tagKeys, tagParams, tagsOf } from './marks.ts';
 import type { Project } from './project.ts';
 
@@ -33,7 +34,7 @@ type Io = Pick<WriteIo, 'permit' | 'signal'>;
 
 /** The public address of a Service, which stands for its load balancer. */
 export function addressKind(project: Project): Kind<AddressSpec, Address> {
-  const { change, changed, networkOf, acquisitions } = project;
+  const { change, changed, list, networkOf, acquisitions } = project;
 
   const tagging = (id: string, tags: Tags) => ({ resourcetype, resourceids: [id], ...tagParams(tags) });
   const tag = (id: string, tags: Tags, io: Io) => change('createTags', tagging(id, tags), io);
@@ -42,17 +43,29 @@ export function addressKind(project: Project): Kind<AddressSpec, Address> {
     const network = project.network(networkOfAcquisition(idOf(acquisitionName)))!;
     const place = network.vpc === undefined ? { networkid: network.id } : { vpcid: network.vpc };
     const params = { ...place, projectid: project.project, ...(ip !== undefined && { ipaddress: ip }) };
-    const answer = await change('associateIpAddress', params, { permit, signal });
-    if (answer.id !== undefined) acquisitions.made(answer.id, { owner, network: network.id });
-    return answer;
+    const { id, operation } = await change('associateIpAddress', params, { permit, signal });
+    const acquired = { owner, network: network.id };
+    if (id === undefined) return {};
+    acquisitions.made(id, acquired);
+    // Its end alone shows the address.
+    const result = await project.resultOf('associateIpAddress', operation, { permit, signal });
+    const address = result?.optionalObject('ipaddress');
+    const [found] = address === undefined ? [] : foundAddress({ address, rules: [], firewall: [], acquired });
+    // The result may have the state from before its end.
+    return { id, ...(found !== undefined && { found: [{ ...found, status: 'ready' as const }] }) };
   }
-  async function removeRules({ rules, firewall }: Address, io: Io) {
-    for (const one of firewall) await changed('deleteFirewallRule', { id: one }, io);
-    for (const one of rules) await changed('deleteLoadBalancerRule', { id: one }, io);
+  /** Those that are there now. @param owner undefined: of a Service that has gone */
+  async function removeRules(id: string, owner: Owner | undefined, io: Io) {
+    const options = { urgency: 'change', signal: io.signal } as const;
+    const rules = await list('listLoadBalancerRules', 'loadbalancerrule', { publicipid: id }, options);
+    const firewall = await list('listFirewallRules', 'firewallrule', { ipaddressid: id }, options);
+    const parts = partsOf({ id, owner, rules, firewall });
+    for (const one of parts.openings) await changed('deleteFirewallRule', { id: one.id }, io);
+    for (const one of parts.ours) await changed('deleteLoadBalancerRule', { id: one.id }, io);
   }
   /** Rules of ours go, and the tags last: they show whose the rules are. */
-  async function giveBack(address: Address, io: Io) {
-    await removeRules(address, io);
+  async function giveBack(address: Address, io: Io & Pick<WriteIo, 'owner'>) {
+    await removeRules(address.id, io.owner, io);
     const ours = Object.keys(address.tags).filter((key) => key in ownTags);
     return ours.length === 0 ? {} : change('deleteTags', tagging(address.id, only(address.tags, ours)), io);
   }
@@ -62,7 +75,7 @@ export function addressKind(project: Project): Kind<AddressSpec, Address> {
     const lent = { [tagKeys.lent]: 'true' };
     const tags = { ...tagsOf(spec.marks), [tagKeys.network]: network.id };
     if (kept === undefined) return tag(id, { ...tags, ...(isLent && lent) }, io);
-    await removeRules(kept, io);
+    await removeRules(id, undefined, io);
     const former = Object.keys(kept.tags).filter((key) => key in tags);
     if (former.length > 0) await changed('deleteTags', tagging(id, only(kept.tags, former)), io);
     await changed('createTags', tagging(id, tags), io);
@@ -85,11 +98,19 @@ export function addressKind(project: Project): Kind<AddressSpec, Address> {
       if (spec.claim === undefined) return acquire(spec, io);
       return { ...(await claim(spec, spec.claim, io)), id: spec.claim.id };
     },
-    async update({ id, body }, { what, body: tags }, io) {
-      if (what === 'untag') return change('deleteTags', tagging(id, tags as Tags), io);
+    async update({ refs: _, ...found }, { what, body: sent }, io) {
+      const { id, body } = found;
+      const tags = sent as Tags;
       const { network } = body;
+      if (what === 'untag') {
+        const answer = await change('deleteTags', tagging(id, tags), io);
+        const left = Object.keys(body.tags).filter((key) => !(key in tags));
+        return { ...answer, found: [{ ...found, body: { ...body, tags: only(body.tags, left) } }] };
+      }
       const isKnown = body.tags[tagKeys.network] !== undefined || network === undefined;
-      return tag(id, { ...(tags as Tags), ...(!isKnown && { [tagKeys.network]: network }) }, io);
+      const added = isKnown ? tags : { ...tags, [tagKeys.network]: network };
+      const answer = await tag(id, added, io);
+      return { ...answer, found: [{ ...found, body: { ...body, tags: { ...body.tags, ...added }, isNew: false } }] };
     },
     async remove({ id, body }, io) {
       const { tags, isNew, isShared } = body;

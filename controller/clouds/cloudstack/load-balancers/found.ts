@@ -1,4 +1,4 @@
-import type { Found } from '../../../engine/resource.ts';
+import type { Found, Reference } from '../../../engine/resource.ts';
 import type { AnswerFields } from '../../answer-fields.ts';
 import { pairsIn, timeIn } from '../../answer-values.ts';
 import { canonical } from '../../ip-address.ts';
@@ -33,13 +33,9 @@ export interface Address {
   readonly isNew: boolean;
   /** Others use it, too, or it is no address for load balancers alone. */
   readonly isShared: boolean;
-  /** Ids of the rules of its Service, to be deleted where the address stays. */
-  readonly rules: readonly string[];
-  readonly firewall: readonly string[];
 }
 
 export interface Rule {
-  readonly id: string;
   readonly name: string;
   /** `tcp`, `udp` or `tcp-proxy`. */
   readonly protocol: string;
@@ -104,47 +100,65 @@ export function acquisitionId({ owner, network }: Acquired): string {
   return `${network} ${owner.service}`;
 }
 
+/** The rules on an address and what lets traffic through to those of its Service. */
+interface Parts {
+  readonly id: string;
+  /** Undefined: those of every Service. */
+  readonly owner: Owner | undefined;
+  readonly rules: readonly AnswerFields[];
+  readonly firewall: readonly AnswerFields[];
+}
+
+/** @throws CloudError `Invalid` */
+export function partsOf({ id, owner, rules: all, firewall }: Parts) {
+  const own = owner && balancerName(owner.service);
+  const part = { within: id, ...(owner !== undefined && { owner }) };
+  const rules = all.map((one): Found<Rule> => {
+    const rule = readRule(one);
+    const { name, protocol, publicPort } = rule;
+    const status = statusOf(one.optionalText('state'));
+    const slots = [ruleSlot(id, publicPort)];
+    const place = { kind: kindNames.rule, id: one.text('id'), status, slots, body: rule };
+    const named = balancerOfRule(name);
+    const isOwn = named !== undefined && (own === undefined || named === own);
+    const key = portKey(protocol, publicPort);
+    return isOwn ? { ...place, ...part, key, adoptable: owner === undefined } : place;
+  });
+  const ours = rules.filter(({ key }) => key !== undefined);
+  const openings = firewall.flatMap((one): Found<Opening>[] => {
+    const body = readOpening(one);
+    const key = body && portKey(body.protocol, body.port);
+    const rule = ours.find((each) => each.key === key);
+    if (body === undefined || key === undefined || rule === undefined) return [];
+    const refs = [ruleRef(rule.id)];
+    const shown = { kind: kindNames.firewall, id: one.text('id'), status: statusOf(one.optionalText('state')) };
+    return [{ ...shown, ...part, key, refs, body }];
+  });
+  return { rules, ours, openings };
+}
+
+/** The rule shows that what lets traffic through to it is ours, so it goes before it. */
+export function ruleRef(id: string): Reference {
+  return { role: 'rule', kind: kindNames.rule, id, loose: true, proof: true };
+}
+
 /** An address and its parts. @throws CloudError `Invalid` */
-export function foundAddress({ address: fields, rules: all, firewall: openings, acquired }: AddressAnswer): Found[] {
+export function foundAddress({ address: fields, rules: all, firewall, acquired }: AddressAnswer): Found[] {
   const id = fields.text('id');
   const ip = canonical(fields.text('ipaddress'));
   const tags = tagsIn(fields);
   const owner = ownerOf(tags) ?? acquired?.owner;
-  const rules = all.map((one) => ({ rule: readRule(one), status: statusOf(one.optionalText('state')) }));
-  const own = owner && balancerName(owner.service);
-  const isOwn = ({ name }: Rule) => {
-    const named = balancerOfRule(name);
-    return named !== undefined && (own === undefined || named === own);
-  };
-  const part = { within: id, ...(owner !== undefined && { owner }) };
-  const ours = rules.filter(({ rule }) => isOwn(rule));
-  const foundRules = rules.map(({ rule, status }): Found<Rule> => {
-    const key = portKey(rule.protocol, rule.publicPort);
-    const place = { kind: kindNames.rule, id: rule.id, status, slots: [ruleSlot(id, rule.publicPort)], body: rule };
-    return isOwn(rule) ? { ...place, ...part, key, adoptable: owner === undefined } : place;
-  });
-  const opened = openings.flatMap((one): Found<Opening>[] => {
-    const body = readOpening(one);
-    const key = body && portKey(body.protocol, body.port);
-    const rule = ours.find(({ rule }) => portKey(rule.protocol, rule.publicPort) === key);
-    if (body === undefined || key === undefined || rule === undefined) return [];
-    // The rule shows that it is ours, so it goes before it.
-    const refs = [{ role: 'rule', kind: kindNames.rule, id: rule.rule.id, loose: true, proof: true } as const];
-    const shown = { kind: kindNames.firewall, id: one.text('id'), status: statusOf(one.optionalText('state')) };
-    return [{ ...shown, ...part, key, refs, body }];
-  });
+  const { rules, ours, openings } = partsOf({ id, owner, rules: all, firewall });
   const body: Address = {
     id,
     ip,
     tags,
     network:
-      tags[tagKeys.network] ?? fields.optionalText('associatednetworkid') ?? ours[0]?.rule.network ?? acquired?.network,
+      tags[tagKeys.network] ?? fields.optionalText('associatednetworkid') ?? ours[0]?.body.network ?? acquired?.network,
     createdAtMs: timeIn(fields, 'allocated'),
-    balancers: [...new Set(ours.flatMap(({ rule }) => balancerOfRule(rule.name) ?? []))],
+    balancers: [...new Set(ours.flatMap(({ body }) => balancerOfRule(body.name) ?? []))],
     isNew: acquired !== undefined,
     isShared: isInUse(fields) || ours.length < rules.length,
-    rules: ours.map(({ rule }) => rule.id),
-    firewall: opened.map((one) => one.id),
   };
   const isRetained = tags[tagKeys.retained] !== undefined;
   const isIdle = owner === undefined && Object.keys(tags).length === 0 && rules.length === 0;
@@ -166,8 +180,8 @@ export function foundAddress({ address: fields, rules: all, firewall: openings, 
       ...(tags[tagKeys.consent] !== undefined && { consentForAnyCluster: true }),
       address: ip,
     },
-    ...foundRules,
-    ...opened,
+    ...rules,
+    ...openings,
   ];
 }
 
@@ -187,7 +201,6 @@ export function tagsIn(fields: AnswerFields): Tags {
 
 function readRule(fields: AnswerFields): Rule {
   return {
-    id: fields.text('id'),
     name: fields.text('name'),
     protocol: fields.optionalText('protocol')?.toLowerCase() ?? 'tcp',
     publicPort: Number(fields.text('publicport')),

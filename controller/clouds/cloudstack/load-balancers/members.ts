@@ -1,6 +1,6 @@
 import { CloudError, isCloudError } from '../../../../common/cloud-error.ts';
 import { cloudstack } from '../../../../common/provider-id/cloudstack.ts';
-import type { Kind, WriteIo } from '../../../engine/resource.ts';
+import type { Found, Kind, WriteIo } from '../../../engine/resource.ts';
 import { memberChanges } from '../../member-changes.ts';
 import { cloud, isRefusedInJob } from '../fault.ts';
 import { kindNames, type Members } from './found.ts';
@@ -19,7 +19,6 @@ export function membersKind({ change, changed, list }: Project): Kind<MembersSpe
     try {
       // VMs are checked by the job, whose error names none.
       await changed('assignToLoadBalancerRule', { id: rule, virtualmachineids: ids }, io);
-      return {};
     } catch (error) {
       throw await refused(error, ids, network, io);
     }
@@ -60,12 +59,37 @@ export function membersKind({ change, changed, list }: Project): Kind<MembersSpe
       const changes = memberChanges(difference, change('assign'), change('remove'));
       return changes.length === 0 ? { same: true } : { changes };
     },
-    create: ({ spec }, _inside, io) => assign(io.within!, spec, io),
-    update({ within }, { phase, body }, io) {
-      const spec = body as MembersSpec;
-      if (phase === 'grow') return assign(within!, spec, io);
-      return change('removeFromLoadBalancerRule', { id: within, virtualmachineids: spec.ids }, io);
+    async create({ key, spec }, _inside, io) {
+      const { owner, within } = io;
+      await assign(within!, spec, io);
+      return { found: [foundMembers({ id: within!, key, owner }, spec.ids)] };
     },
+    async update(found, { phase, body }, io) {
+      const { id, body: before } = found;
+      const spec = body as MembersSpec;
+      if (phase === 'grow') {
+        await assign(id, spec, io);
+        return { found: [{ ...found, body: { ids: [...minus(before.ids, spec.ids), ...spec.ids] } }] };
+      }
+      const answer = await change('removeFromLoadBalancerRule', { id, virtualmachineids: spec.ids }, io);
+      return { ...answer, found: [{ ...found, body: { ids: minus(before.ids, spec.ids) } }] };
+    },
+  };
+}
+
+/** All of one rule, whose id they have. */
+export function foundMembers(
+  { id, key, owner }: Pick<Found, 'id' | 'key' | 'owner'>,
+  ids: readonly string[],
+): Found<Members> {
+  return {
+    kind: kindNames.members,
+    id,
+    within: id,
+    status: 'ready',
+    ...(key !== undefined && { key }),
+    ...(owner !== undefined && { owner }),
+    body: { ids },
   };
 }
 

@@ -1,13 +1,18 @@
-import type { Comparison, Found, Kind } from '../../../engine/resource.ts';
+import { type Comparison, type Found, type Kind, nameOf } from '../../../engine/resource.ts';
 import type { Owner } from '../../load-balancers.ts';
-import { kindNames, type Opening } from './found.ts';
+import { kindNames, type Opening, ruleRef } from './found.ts';
+import { made } from './made.ts';
 import { printReason } from './marks.ts';
 import type { Project } from './project.ts';
-import { everywhere } from './settings.ts';
+import { everywhere, narrowed } from './settings.ts';
 
 export interface AclSpec extends Opening {
   readonly acl: string;
   readonly owner: Owner;
+}
+
+interface Sources {
+  readonly cidrlist: readonly string[];
 }
 
 function paramsOf({ protocol, port, cidrs }: Opening) {
@@ -25,7 +30,12 @@ export function firewallKind({ change }: Project): Kind<Opening, Opening> {
       // Two for the same port may not have a range in common.
       return { replace: `sources ${printCidrs(body)} to ${printCidrs({ cidrs })}`, order: 'deleteFirst' };
     },
-    create: ({ spec }, _inside, io) => change('createFirewallRule', { ipaddressid: io.within, ...paramsOf(spec) }, io),
+    async create(want, _inside, io) {
+      const { key, spec } = want;
+      const begun = await change('createFirewallRule', { ipaddressid: io.within, ...paramsOf(spec) }, io);
+      const rule = io.idOf(nameOf({ kind: kindNames.rule, key }));
+      return made(want, io, begun, { refs: [ruleRef(rule)], body: spec });
+    },
     remove: ({ id }, io) => change('deleteFirewallRule', { id }, io),
   };
 }
@@ -41,22 +51,19 @@ export function aclKind({ change }: Project): Kind<AclSpec, Opening & { readonly
       if (body.cidrs.join() === cidrs.join()) return { same: true };
       const cidrlist = cidrs.length > 0 ? cidrs : [everywhere];
       const summary = `sources ${printCidrs(body)} to ${printCidrs({ cidrs })}`;
-      return { changes: [{ what: 'sources', summary, phase: 'set', body: { cidrlist } }] };
+      return { changes: [{ what: 'sources', summary, phase: 'set', body: { cidrlist } satisfies Sources }] };
     },
-    create: ({ spec }, _inside, io) =>
-      change(
-        'createNetworkACL',
-        {
-          aclid: spec.acl,
-          ...paramsOf(spec),
-          traffictype: 'ingress',
-          action: 'allow',
-          reason: printReason(spec.owner),
-        },
-        io,
-      ),
-    update: ({ id }, { body }, io) =>
-      change('updateNetworkACLItem', { id, partialupgrade: true, ...(body as object) }, io),
+    async create(want, _inside, io) {
+      const { owner, ...body } = want.spec;
+      const params = { aclid: body.acl, ...paramsOf(body), traffictype: 'ingress', action: 'allow' };
+      const begun = await change('createNetworkACL', { ...params, reason: printReason(owner) }, io);
+      return made(want, io, begun, { body });
+    },
+    async update(found, { body: news }, io) {
+      const { cidrlist } = news as Sources;
+      const answer = await change('updateNetworkACLItem', { id: found.id, partialupgrade: true, cidrlist }, io);
+      return { ...answer, found: [{ ...found, body: { ...found.body, cidrs: narrowed(cidrlist) } }] };
+    },
     remove: ({ id }, io) => change('deleteNetworkACL', { id }, io),
   };
 }

@@ -3,7 +3,7 @@ import type { Clock } from '../../../../common/process/clock.ts';
 import { restOrAbort } from '../../../../common/process/until.ts';
 import type { Answer, WriteIo } from '../../../engine/resource.ts';
 import type { AnswerFields } from '../../answer-fields.ts';
-import type { CallOptions, CloudStackClient, Params } from '../client.ts';
+import { type CallOptions, type CloudStackClient, type Params, stateOf } from '../client.ts';
 import type { CloudStackConfig } from '../config.ts';
 import { cloud, isNoEntity } from '../fault.ts';
 import { scopeOf } from '../vms.ts';
@@ -11,6 +11,9 @@ import { type Acquisitions, createAcquisitions } from './acquisitions.ts';
 import { type Network, readNetwork } from './found.ts';
 
 type Io = Pick<WriteIo, 'permit' | 'signal'>;
+
+/** A job, and the id of what it makes. */
+export type Begun = Pick<Answer, 'id'> & { readonly operation: string };
 
 /** What all kinds of one account or project work with. */
 export interface Project {
@@ -21,9 +24,11 @@ export interface Project {
   /** Complete, and none where what an id names does not exist. Reads only. */
   list(command: string, collection: string, params: Params, options?: CallOptions): Promise<readonly AnswerFields[]>;
   /** The command, whose effect is complete when its job has ended. */
-  change(command: string, params: Params, io: Io): Promise<Pick<Answer, 'id' | 'operation'>>;
+  change(command: string, params: Params, io: Io): Promise<Begun>;
   /** The same, and waits for the end of the job. Throws what it ended with, and `Timeout` after two minutes. */
   changed(command: string, params: Params, io: Io): Promise<void>;
+  /** What the job has made, at its end. Throws as `changed` does. */
+  resultOf(command: string, job: string, io: Io): Promise<AnswerFields | undefined>;
   /** The network of these VMs. Throws `Invalid` where there is not one, or it has no load balancers. Reads only. */
   networkOf(vms: readonly string[], signal: AbortSignal | undefined): Promise<Network>;
   /** As the latest read has it. */
@@ -65,16 +70,16 @@ export function createProject(
     const { job, id } = await client.start(command, params, { permit, signal });
     return { ...(id !== undefined && { id }), operation: job };
   }
-  async function changed(command: string, params: Params, io: Io) {
-    const { operation } = await change(command, params, io);
+  async function resultOf(command: string, job: string, { signal }: Io) {
     const startedAt = clock.monotonic();
     for (;;) {
-      await restOrAbort(clock, pollMs, io.signal);
-      const state = (await client.jobs([operation], io.signal)).get(operation) ?? 'done';
-      if (state === 'done') return;
+      await restOrAbort(clock, pollMs, signal);
+      const shown = await client.job(job, signal);
+      const state = shown === undefined ? 'done' : stateOf(shown);
+      if (state === 'done') return shown?.optionalObject('jobresult');
       if (state !== 'running') throw state;
       if (clock.monotonic() - startedAt < longestJobMs) continue;
-      const message = `job ${operation} runs for more than ${longestJobMs / 1000} s`;
+      const message = `job ${job} runs for more than ${longestJobMs / 1000} s`;
       throw new CloudError({ kind: 'Timeout', cloud, operation: command, message });
     }
   }
@@ -91,7 +96,11 @@ export function createProject(
     project: config.project,
     list,
     change,
-    changed,
+    async changed(command, params, io) {
+      const { operation } = await change(command, params, io);
+      await resultOf(command, operation, io);
+    },
+    resultOf,
     readNetworks,
     named: new Set(),
     acquisitions: createAcquisitions(clock, networks),
@@ -120,6 +129,8 @@ export function createProject(
       const [id, ...others] = ids;
       if (id === undefined) throw wrong('none of the nodes is a VM with a network');
       if (others.length > 0) throw wrong(`the nodes are in networks ${[...ids].join(', ')}, expected one`);
+      const known = networks.get(id);
+      if (known?.services.includes('Lb')) return known;
       const [network] = await readNetworks(id, { urgency: 'change', signal });
       if (network === undefined) throw wrong(`network ${id} of the nodes is not shown`);
       if (network.services.includes('Lb')) return network;

@@ -2,8 +2,9 @@ import { type Detail, type Found, isOwnedBy, type Reader, type ReadIo } from '..
 import type { AnswerFields } from '../../answer-fields.ts';
 import type { CallOptions, Params } from '../client.ts';
 import { uuid } from '../config.ts';
-import { foundAcl, foundAddress, kindNames, type Members, type Network, type Rule } from './found.ts';
+import { foundAcl, foundAddress, kindNames, type Network, type Rule, tagsIn } from './found.ts';
 import { tagKeys, tagParams } from './marks.ts';
+import { foundMembers } from './members.ts';
 import type { Project } from './project.ts';
 import { foundPolicies } from './stickiness-kind.ts';
 
@@ -66,12 +67,8 @@ export function createReader(project: Project): Reader {
     parts: [kindNames.members, kindNames.stickiness],
     maxAgeMs: membersAgeMs,
     async read(rule, { signal }: ReadIo) {
-      const { id, key, owner } = rule;
-      const vms = await project.members(id, signal);
-      const policies = await project.policies(id, signal);
-      const body: Members = { ids: vms };
-      const found = { kind: kindNames.members, id, within: id, status: 'ready', body } as const;
-      const members = { ...found, ...(key !== undefined && { key }), ...(owner !== undefined && { owner }) };
+      const members = foundMembers(rule, await project.members(rule.id, signal));
+      const policies = await project.policies(rule.id, signal);
       return [members, ...foundPolicies(policies, rule as Found<Rule>)];
     },
   };
@@ -106,25 +103,27 @@ export function createReader(project: Project): Reader {
       const isLost = search && acquisitions.found().some((one) => isOwnedBy(one, owner));
       const lost = isLost ? await addresses({}, options) : [];
       const all = [...new Map([...some, ...lost].map((one) => [one.text('id'), one])).values()];
-      const [onThem, openings] = await Promise.all([
-        Promise.all(all.map((one) => rules({ publicipid: one.text('id') }, options))),
-        // Of one that is being acquired or released they are refused.
-        Promise.all(
-          all
-            .filter((one) => one.text('state') === 'Allocated')
-            .map((one) => firewall({ ipaddressid: one.text('id') }, options)),
-        ),
-      ]);
-      const found = join(all, onThem.flat(), openings.flat());
+      const onThem = (await Promise.all(all.map((one) => rules({ publicipid: one.text('id') }, options)))).flat();
+      const isOpened = (one: AnswerFields) => {
+        // Of one that is being acquired or released they are refused, and without a rule there are none of ours.
+        if (one.text('state') !== 'Allocated') return false;
+        return (
+          Object.keys(tagsIn(one)).length === 0 ||
+          onThem.some((rule) => rule.optionalText('publicipid') === one.text('id'))
+        );
+      };
+      const opened = all.filter(isOpened).map((one) => firewall({ ipaddressid: one.text('id') }, options));
+      const found = join(all, onThem, (await Promise.all(opened)).flat());
       const used = found.flatMap(({ kind, body }) => (kind === kindNames.address ? networkOf(body) : []));
       const missing = [...new Set(used)].filter((id) => project.network(id) === undefined);
       for (const id of missing) await project.readNetworks(id, options);
-      const opened = await acls(used.map(project.network), options);
-      const isShown = new Set(opened.map((one) => one.id));
+      const ofAcls = await acls(used.map(project.network), options);
+      const isShown = new Set(ofAcls.map((one) => one.id));
       // The address may have gone before them.
       const rest = ids.filter((one) => one.kind === kindNames.acl && !isShown.has(one.id) && uuid.test(one.id));
-      for (const { id } of rest) opened.push(...(await aclRules({ id }, options)));
-      return { found: [...found, ...opened] };
+      for (const { id } of rest) ofAcls.push(...(await aclRules({ id }, options)));
+      // One database answers: what has been answered shows.
+      return { found: [...found, ...ofAcls], isFresh: true };
     },
   };
 }

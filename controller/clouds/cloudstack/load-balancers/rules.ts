@@ -1,10 +1,11 @@
 import { CloudError, isCloudError } from '../../../../common/cloud-error.ts';
 import type { Kind } from '../../../engine/resource.ts';
 import { cloud } from '../fault.ts';
-import { kindNames, type Rule } from './found.ts';
+import { kindNames, type Rule, ruleSlot } from './found.ts';
+import { made } from './made.ts';
 import type { Project } from './project.ts';
 
-export interface RuleSpec extends Omit<Rule, 'id' | 'network'> {
+export interface RuleSpec extends Omit<Rule, 'network'> {
   readonly network: string;
 }
 
@@ -29,7 +30,8 @@ export function ruleKind({ change }: Project): Kind<RuleSpec, Rule> {
       const summary = `port ${spec.publicPort}: algorithm ${body.algorithm} to ${algorithm}`;
       return { changes: [{ what: 'rule', summary, phase: 'set', body: { name, algorithm } }] };
     },
-    async create({ spec }, _inside, io) {
+    async create(want, _inside, io) {
+      const { spec } = want;
       const params = {
         publicipid: io.within,
         networkid: spec.network,
@@ -42,12 +44,17 @@ export function ruleKind({ change }: Project): Kind<RuleSpec, Rule> {
         ...(spec.cidrs.length > 0 && { cidrlist: spec.cidrs }),
       };
       try {
-        return await change('createLoadBalancerRule', params, io);
+        const begun = await change('createLoadBalancerRule', params, io);
+        return made(want, io, begun, { slots: [ruleSlot(io.within!, spec.publicPort)], body: spec });
       } catch (error) {
         throw unsupportedRule(error, spec);
       }
     },
-    update: ({ id }, { body }, io) => change('updateLoadBalancerRule', { id, ...(body as object) }, io),
+    async update(found, { body: news }, io) {
+      const { id, body } = found;
+      const answer = await change('updateLoadBalancerRule', { id, ...(news as object) }, io);
+      return { ...answer, found: [{ ...found, body: { ...body, ...(news as object) } }] };
+    },
     remove: ({ id }, io) => change('deleteLoadBalancerRule', { id }, io),
   };
 }

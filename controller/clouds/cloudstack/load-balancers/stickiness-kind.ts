@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Found, Kind } from '../../../engine/resource.ts';
 import type { AnswerFields } from '../../answer-fields.ts';
 import { kindNames, type Rule } from './found.ts';
+import { made } from './made.ts';
 import type { Project } from './project.ts';
 import type { Stickiness } from './stickiness.ts';
 
@@ -20,13 +21,15 @@ export function stickinessKind({ change }: Project): Kind<Stickiness, Stickiness
       if (body.method === method && isDeepStrictEqual(shown, params)) return { same: true };
       return { replace: `stickiness ${print(body)} to ${print({ method, params })}`, order: 'deleteFirst' };
     },
-    create({ spec: { method, params } }, _inside, io) {
+    async create(want, _inside, io) {
+      const { method, params } = want.spec;
       const pairs = Object.entries(params).flatMap(([name, value], at) => [
         [`param[${at}].name`, name],
         [`param[${at}].value`, value],
       ]);
       const policy = { lbruleid: io.within, name: policyName, methodname: method, ...Object.fromEntries(pairs) };
-      return change('createLBStickinessPolicy', policy, io);
+      const begun = await change('createLBStickinessPolicy', policy, io);
+      return made(want, io, begun, { body: want.spec });
     },
     remove: ({ id }, io) => change('deleteLBStickinessPolicy', { id }, io),
   };

@@ -104,8 +104,10 @@ export const changes: Readonly<Record<string, (fake: FakeAccount, command: Comma
     return {
       id: address.id,
       run: () => {
+        // As the recorded answer has it.
+        const shown = showAddress(address);
         address.state = 'Allocated';
-        return { ipaddress: showAddress(address) };
+        return { ipaddress: shown };
       },
     };
   },
