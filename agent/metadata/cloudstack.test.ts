@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { Agent, type ClientRequestArgs } from 'node:http';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
@@ -140,6 +141,25 @@ test('takes the DHCP servers of leases, the newest of each file, and the default
     'proc/net/route': route,
   });
   assert.deepEqual(await dataServers(root), ['10.1.1.2', '10.1.1.5', '10.1.1.3', '10.1.1.1']);
+});
+
+test('asks port 80 of the router for metadata, and its password server for nothing', async (context) => {
+  const { service } = await openBeside(context, cloudstack, treeAnswer(tree(keys)));
+  const router = '127.80.80.80';
+  const root = await rootOf(context, { 'run/systemd/netif/leases/2': `SERVER_ADDRESS=${router}\n` });
+  const ports = new Set<unknown>();
+  const { createConnection } = Agent.prototype;
+  context.mock.method(Agent.prototype, 'createConnection', function (this: Agent, target: ClientRequestArgs) {
+    if (target.host !== router) return createConnection.call(this, target);
+    ports.add(target.port);
+    const { hostname, port } = new URL(service.url);
+    return createConnection.call(this, { ...target, host: hostname, port });
+  });
+  const options = { clock: systemClock(), random: seededRandom(1), log: silentLog, dmi: {} };
+  assert.deepEqual(await cloudstackAt(root).open(options).read(never), instance);
+  assert.deepEqual([...ports], [80]);
+  const [first, ...others] = new Set(service.requests.map(({ path }) => path.replace(/[^/]+$/, '')));
+  assert.deepEqual([first, others], ['/latest/meta-data/', []]);
 });
 
 testFaults(cloudstack, treeAnswer(tree(keys)));
