@@ -16,17 +16,25 @@ export interface Holder {
   readonly id: string | undefined;
 }
 
+/** Complete lists of public addresses. */
+export interface ListedGroups {
+  /** `version('public')` when they began. */
+  readonly began: number;
+  /** Resource groups, in lower case. */
+  readonly groups: ReadonlySet<string>;
+}
+
 /** The addresses of frontends, and the Nodes behind them. It makes no call: readers and documents fill it. */
 export interface AddressBook {
   noteFrontends(document: string, frontends: readonly Found<Balancer>[], pools: readonly PoolInfo[]): void;
   poolOf(document: string, name: string): PoolInfo | undefined;
   /** The load balancer of that name as Azure spells it, and as it is given where there is none. */
   spelled(document: string): string;
-  /** @param listedAt `version('public')` when a list of all began: what it does not show, and is older, is gone */
-  notePublic(addresses: readonly Found<PublicAddress>[], listedAt?: number): void;
+  /** @param listed what these lists do not show, and is older, is gone */
+  notePublic(addresses: readonly Found<PublicAddress>[], listed?: ListedGroups): void;
   forgetPublic(id: string): void;
-  /** Of the public addresses that frontends of ours have. */
-  publicIds(): readonly string[];
+  /** Of the public addresses that frontends of ours have. @param service its UID; undefined: of all */
+  publicIds(service?: string): readonly string[];
   /** By the marks of that public address. */
   publicOwnerOf(id: string): Owner | undefined;
   /** Changes with every public address, or with every address. */
@@ -127,11 +135,12 @@ export function createAddressBook(nowMs: () => number): AddressBook {
     },
     spelled: (document) =>
       [...documents.keys()].find((one) => one.toLowerCase() === document.toLowerCase()) ?? document,
-    notePublic(addresses, began) {
-      const listedAt = began ?? versions.public;
-      const isOlder = (id: string) => (notedAt.get(id) ?? 0) <= listedAt;
+    notePublic(addresses, listed) {
+      const began = listed?.began ?? versions.public;
+      const isOlder = (id: string) => (notedAt.get(id) ?? 0) <= began;
       versions.public += 1;
-      if (began !== undefined) for (const id of [...publics.keys()].filter(isOlder)) forget(id);
+      for (const { id, body } of publics.values())
+        if (listed?.groups.has(body.resourceGroup) && isOlder(id)) forget(id);
       for (const one of addresses.filter(({ id }) => isOlder(id))) {
         publics.set(one.id, one);
         notedAt.set(one.id, versions.public);
@@ -143,9 +152,12 @@ export function createAddressBook(nowMs: () => number): AddressBook {
       versions.public += 1;
       changed();
     },
-    publicIds: () =>
+    publicIds: (service) =>
       [...documents.values()].flatMap((all) =>
-        all.flatMap(({ owner, body }) => (owner === undefined ? [] : (body.publicAddress ?? []))),
+        all.flatMap(({ owner, body }) => {
+          const isMeant = owner !== undefined && (service === undefined || owner.service === service);
+          return isMeant ? (body.publicAddress ?? []) : [];
+        }),
       ),
     publicOwnerOf: (id) => publics.get(id)?.owner,
     version: (of) => versions[of],

@@ -30,7 +30,7 @@ import {
 } from './names.ts';
 import { currentPlacement, type Placement, placementOf, unsupported } from './placement.ts';
 import { type InterfacePoolSpec, isFilledByOthers, poolKey } from './pool.ts';
-import type { PublicAddressSpec } from './public-addresses.ts';
+import { addressSlot, type PublicAddressSpec } from './public-addresses.ts';
 import { aggregated, isForEveryone } from './ranges.ts';
 import { classicRules, lacksNodePort, rulesOf } from './rules.ts';
 import { allowRule, denyRule, type RuleShare, type RuleSpec, shareKey } from './security-group.ts';
@@ -236,7 +236,7 @@ function sideOf(
         ...(publicPrefix === undefined ? {} : { publicIPPrefix: { id: publicPrefix } }),
       },
     };
-    const slot = `public address ${options.idOf(address.resourceGroup, address.name)}`;
+    const slot = addressSlot(options.idOf(address.resourceGroup, address.name));
     const want: Want<PublicAddressSpec> = { ...one, slot, spec: address, summary: `public address ${address.name}` };
     return [{ ...want, carriesAddress: true }];
   }

@@ -29,8 +29,8 @@ export function createLoadBalancerDriver(client: ArmClient, place: BalancerPlace
     createArmDocuments(client, { ...place, type: 'loadBalancers', version: versions.network }),
   );
   const memberships = createMemberships(client);
-  const groups = new Map<string, string>();
-  const addresses = createPublicAddresses({ client, place, book, groups });
+  const named = new Set<string>();
+  const addresses = createPublicAddresses({ client, place, book, named });
   const { securityGroup } = place;
   const kinds = [addresses.kind, balancerKind, poolKind(book), ...(securityGroup ? [shareKind] : [])];
 
@@ -47,8 +47,7 @@ export function createLoadBalancerDriver(client: ArmClient, place: BalancerPlace
     desire(input: DesireInput) {
       book.noteMembers(input.desired.members);
       const group = input.desired.annotations[`${prefix}load-balancer-resource-group`];
-      if (group !== undefined && resourceName.test(group)) groups.set(input.desired.owner.service, group.toLowerCase());
-      else groups.delete(input.desired.owner.service);
+      if (group !== undefined && resourceName.test(group)) named.add(group.toLowerCase());
       return desireOf(input, { place, book, idOf: addresses.idOf });
     },
     /** Writes wait for the end of their operations. */

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { location } from '../../../../test/clouds/azure/fake/fake-state.ts';
 import { annotated, internalFields, type Json, network, withWorld } from '../../../../test/clouds/azure/scene.ts';
 import { newOwner } from '../../../../test/clouds/suite/desired.ts';
-import { ensure as ensureService } from '../../../../test/clouds/suite/drive.ts';
+import { ensure as ensureService, remove as removeService } from '../../../../test/clouds/suite/drive.ts';
 import type { DesiredLoadBalancer } from '../../load-balancers.ts';
 import { baseName } from './names.ts';
 
@@ -70,6 +70,56 @@ describe('public addresses of Azure', () => {
       const { refusals } = await ensureService(driving(service()));
       assert.deepEqual(refusals, []);
       assert.equal((await ensure(service())).observed?.state, 'active');
+    }));
+
+  it('serves the other Services while a resource group with the address of one refuses to be read', () =>
+    withWorld(async ({ world, service, ensure, remove, rules, resource, network: cloud }) => {
+      world.fake.groups.add('team-a');
+      const named = service({ annotations: annotated({ 'load-balancer-resource-group': 'team-a' }) });
+      const other = service();
+      const ip = (await ensure(named)).observed!.ingress[0]!.ip!;
+      await ensure(other);
+      const before = (await world.open()).loadBalancers!;
+      // The first shows the frontends, and they the resource group.
+      for (let audits = 0; audits < 2; audits += 1) await world.during(before.observeAll(world.cluster));
+      const error = { code: 'AuthorizationFailed', message: 'no right' };
+      world.fake.fault = ({ path }) => (path.includes('/team-a/') ? { status: 403, body: { error } } : undefined);
+      const restarted = (await world.open()).loadBalancers!;
+      for (const balancers of [before, restarted]) {
+        const driving = (desired: DesiredLoadBalancer) => ({ world, balancers, desired, record: { id: undefined } });
+        const all = await world.during(balancers.observeAll(world.cluster));
+        const [seen] = all.filter(({ owner }) => owner?.service === named.owner.service);
+        assert.deepEqual(seen?.ingress, balancers === before ? [{ ip }] : []);
+        const changed = { ...other, members: other.members.slice(0, 1) };
+        assert.deepEqual((await ensureService(driving(changed))).refusals, []);
+        assert.deepEqual((await ensureService(driving(service()))).refusals, []);
+        await assert.rejects(ensureService(driving(named)), { kind: 'Forbidden' });
+      }
+      await assert.rejects(remove(named), { kind: 'Forbidden' });
+      await remove(other);
+      assert.ok(rules().some(({ properties }) => JSON.stringify(properties).includes(`"${ip}"`)));
+      world.fake.fault = undefined;
+      assert.equal((await ensure(named)).observed?.ingress[0]?.ip, ip);
+      await remove(named);
+      assert.ok([...cloud.resources.values()].every(({ id }) => !id.includes('/team-a/')));
+      assert.ok(resource('loadBalancers', 'kubernetes'));
+    }));
+
+  it('reads no resource group of a Service that is gone', () =>
+    withWorld(async ({ world, service }) => {
+      world.fake.groups.add('preview');
+      const { loadBalancers } = await world.open();
+      const driving = (desired: DesiredLoadBalancer) => {
+        return { world, balancers: loadBalancers!, desired, record: { id: undefined } };
+      };
+      const named = driving(service({ annotations: annotated({ 'load-balancer-resource-group': 'preview' }) }));
+      await ensureService(named);
+      await removeService(named);
+      await world.during(loadBalancers!.observeAll(world.cluster));
+      const before = world.fake.calls.length;
+      await world.during(loadBalancers!.observeAll(world.cluster));
+      await ensureService(driving(service()));
+      assert.ok(world.fake.calls.slice(before).every(({ path }) => !path.includes('/preview/')));
     }));
 
   it('retains the public address alone, which serves the same cluster again and no other', () =>

@@ -26,8 +26,8 @@ export interface PublicAddressOptions {
   readonly client: ArmClient;
   readonly place: BalancerPlace;
   readonly book: AddressBook;
-  /** Resource groups that Services name, in lower case, by the UIDs of the Services. */
-  readonly groups: ReadonlyMap<string, string>;
+  /** Resource groups that Services have named since the last audit, in lower case. */
+  readonly named: Set<string>;
 }
 
 export interface PublicAddresses {
@@ -36,29 +36,44 @@ export interface PublicAddresses {
   idOf(resourceGroup: string, name: string): string;
 }
 
-export function createPublicAddresses({ client, place, book, groups }: PublicAddressOptions): PublicAddresses {
+export function createPublicAddresses({ client, place, book, named }: PublicAddressOptions): PublicAddresses {
   const { subscription, location } = place;
   const documentsIn = (resourceGroup: string): ArmDocuments =>
     createArmDocuments(client, { subscription, resourceGroup, type: 'publicIPAddresses', version: versions.network });
 
-  async function listed(signal: AbortSignal | undefined): Promise<Found<PublicAddress>[]> {
-    const own = new Set([place.resourceGroup, ...book.publicIds().flatMap((id) => placeOf(id)?.group ?? [])]);
+  const groupsOf = (ids: readonly string[]) => new Set(ids.flatMap((id) => placeOf(id)?.group ?? []));
+  /** Resource groups that the last audit has read. */
+  let audited: ReadonlySet<string> = new Set();
+
+  /** Those of the configured resource groups and of these; throws where a needed one cannot be read. */
+  async function listed(
+    { needed, others }: Record<'needed' | 'others', ReadonlySet<string>>,
+    signal: AbortSignal | undefined,
+  ) {
     const began = book.version('public');
+    const all = new Set([place.resourceGroup, place.addressGroup, ...needed, ...others]);
+    const groups = new Set<string>();
+    const isNeeded = (group: string) =>
+      group === place.resourceGroup ||
+      needed.has(group) ||
+      // The role may not reach that of new addresses while none is there.
+      (group === place.addressGroup && groupsOf(book.publicIds()).has(group));
     const lists = await Promise.all(
-      [...new Set([...own, place.addressGroup, ...groups.values()])].map(async (group) => {
+      [...all].map(async (group) => {
         try {
-          return await documentsIn(group).all({ signal });
+          const list = await documentsIn(group).all({ signal });
+          groups.add(group);
+          return list;
         } catch (error) {
-          // Any Service can name a resource group, and must not stop the others with it. The role may not reach that
-          // of new addresses, or it is of another subscription: what stands needs neither.
-          if (own.has(group) || !isCloudError(error) || signal?.aborted) throw error;
+          // Any Service can name a resource group, whose owner can take the role from it: it must not stop the others.
+          if (isNeeded(group) || !isCloudError(error) || signal?.aborted) throw error;
           return [];
         }
       }),
     );
     const found = lists.flat().map(({ doc, version }) => foundAddress(doc, version));
-    book.notePublic(found, began);
-    return found;
+    book.notePublic(found, { began, groups });
+    return { found, groups };
   }
 
   async function written(name: string, group: string, body: Json, etag: string | undefined, io: WriteIo) {
@@ -131,9 +146,18 @@ export function createPublicAddresses({ client, place, book, groups }: PublicAdd
     kind,
     reader: {
       kinds: [kindNames.address],
-      all: (_, { signal }) => listed(signal),
-      async of({ ids, search }, { signal }) {
-        const all = search ? await listed(signal) : [];
+      async all(_, { signal }) {
+        const others = new Set([...groupsOf(book.publicIds()), ...named]);
+        named.clear();
+        const { found, groups } = await listed({ needed: new Set(), others }, signal);
+        audited = groups;
+        return found;
+      },
+      isUnknown: ({ kind, id }) => kind === kindNames.address && !audited.has(placeOf(id)?.group ?? ''),
+      async of({ owner, ids, slots, search }, { signal }) {
+        const desired = slots.map((slot) => slot.replace(addressSlot(''), ''));
+        const needed = groupsOf([...desired, ...book.publicIds(owner.service)]);
+        const all = search ? (await listed({ needed, others: new Set() }, signal)).found : [];
         const asked = ids.filter((one) => one.kind === kindNames.address && !all.some(({ id }) => id === one.id));
         const own = asked.flatMap(({ id }) => placeOf(id) ?? []);
         const read = await Promise.all(
@@ -159,6 +183,8 @@ export function createPublicAddresses({ client, place, book, groups }: PublicAdd
   }
 }
 
+export const addressSlot = (id: string) => `public address ${id}`;
+
 function failure(kind: CloudErrorKind, message: string): CloudError {
   return new CloudError({ kind, cloud, operation: 'DELETE publicIPAddresses/{name}', message });
 }
@@ -179,7 +205,7 @@ function foundAddress(wire: Json, etag: string): Found<PublicAddress> {
     id,
     version: etag,
     status: 'ready',
-    slots: [`public address ${id}`],
+    slots: [addressSlot(id)],
     ...(owner === undefined ? {} : { owner }),
     key: addressSide(textIn(wire, 'name') ?? '', textIn(objectIn(properties, 'publicIPPrefix'), 'id')),
     ...(ip === undefined ? {} : { address: canonical(ip) }),
