@@ -5,7 +5,7 @@ import type { ShippedObjects } from '../kube/shipped-objects.ts';
 import type { BudgetKeeper } from '../model/budget-keeper.ts';
 import type { NodeTaskContext } from '../nodes/node-task-context.ts';
 import type { QueueMetrics } from '../runtime/work-queue.ts';
-import type { Loops } from './options/loops.ts';
+import { type Loops, loopNames } from './options/loops.ts';
 
 /** What the tasks besides that for Nodes share. */
 export interface NetworkContext extends NodeTaskContext {
@@ -24,4 +24,9 @@ export interface NetworkContext extends NodeTaskContext {
   readonly loops: Loops;
   /** Objects per page of a list; default as in createListWatch. */
   readonly pageSize?: number | undefined;
+}
+
+/** What each of the tasks needs, with a log that names its loop. */
+export function loopParts({ api, clock, random, log, events, paused }: NetworkContext, loop: keyof Loops) {
+  return { api, clock, random, log: log.with({ controller: loopNames[loop] }), events, paused };
 }

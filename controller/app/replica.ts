@@ -259,8 +259,7 @@ export function createReplica(parts: ReplicaParts, options: ReplicaOptions): Rep
     caches: new Map<string, { stalenessMs(): number | undefined }>([
       ['nodes', nodes],
       ['configmaps', pause],
-      ['endpointslices', network.endpointSlices],
-      ...(network.services === undefined ? [] : ([['services', network.services]] as const)),
+      ...network.caches,
       ...(volumes.cache === undefined ? [] : ([['persistentvolumes', volumes.cache]] as const)),
     ]),
     progress: () => leaderTask.progress(),
