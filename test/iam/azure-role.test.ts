@@ -12,7 +12,9 @@ import {
   vmActions,
 } from '../../controller/clouds/azure/permissions.ts';
 import { azureWorld } from '../clouds/azure/azure-world.ts';
-import { subscription } from '../clouds/azure/fake/fake-state.ts';
+import type { FakeAzure } from '../clouds/azure/fake/fake-azure.ts';
+import { location, subnetOf, subscription } from '../clouds/azure/fake/fake-state.ts';
+import type { Json } from '../clouds/fake-http.ts';
 import { desiredFor, newOwner } from '../clouds/suite/desired.ts';
 import { ensure, remove } from '../clouds/suite/drive.ts';
 
@@ -72,6 +74,7 @@ describe('the role for Azure that is shipped', () => {
     await byAddress.close();
     const prefixId = `/subscriptions/${subscription}/resourceGroups/rg/providers/Microsoft.Network/publicIPPrefixes/p`;
     const nodes = [await world.createVm(), await world.createVm()];
+    addReferences(fake);
     for (const own of [{ 'pip-prefix-id': prefixId }, { 'load-balancer-internal': 'true' }]) {
       const annotations = Object.fromEntries(Object.entries(own).map(([name, value]) => [prefix + name, value]));
       const desired = desiredFor(newOwner(world.cluster), nodes, { annotations });
@@ -88,6 +91,44 @@ describe('the role for Azure that is shipped', () => {
     await world.close();
   });
 });
+
+const firewall = 'loadBalancers/firewall/frontendIPConfigurations/f';
+const others = `/subscriptions/${subscription}/resourceGroups/others/providers/Microsoft.Network`;
+const reference = (id: string) => ({ id: `${others}/${id}` });
+
+/** Everything that people may have set up with nodes, load balancers and security groups, and that is written again. */
+function addReferences({ network, sets, vms }: FakeAzure): void {
+  for (const { interfaces, instanceId } of vms.values())
+    interfaces[0]!.configurations[0]!.more = {
+      applicationSecurityGroups: [reference('applicationSecurityGroups/workers')],
+      applicationGatewayBackendAddressPools: [reference('applicationGateways/web/backendAddressPools/p')],
+      ...(instanceId === undefined
+        ? { loadBalancerInboundNatRules: [reference('loadBalancers/ssh/inboundNatRules/ssh-0')] }
+        : { loadBalancerInboundNatPools: [reference('loadBalancers/ssh/inboundNatPools/ssh')] }),
+    };
+  for (const set of sets.values()) set.profile = { healthProbe: reference('loadBalancers/health/probes/repair') };
+  const [group] = [...network.resources.values()].filter(({ type }) => type === 'networkSecurityGroups');
+  const rules = (group!.body['properties'] as { readonly securityRules: readonly Json[] }).securityRules;
+  const properties = {
+    priority: 210,
+    direction: 'Inbound',
+    access: 'Allow',
+    protocol: 'Tcp',
+    sourceApplicationSecurityGroups: [reference('applicationSecurityGroups/bastion')],
+    sourcePortRange: '*',
+    destinationAddressPrefix: '*',
+    destinationPortRange: '22',
+  };
+  group!.body = { ...group!.body, properties: { securityRules: [...rules, { name: 'bastion', properties }] } };
+  const subnet = { id: subnetOf('v') };
+  const frontend = { subnet, privateIPAddress: '10.240.0.200', gatewayLoadBalancer: reference(firewall) };
+  network.add('loadBalancers', 'kubernetes-internal', {
+    location,
+    sku: { name: 'Standard' },
+    tags: {},
+    properties: { frontendIPConfigurations: [{ name: 'own', properties: frontend }] },
+  });
+}
 
 async function shippedActions(): Promise<readonly string[]> {
   const file = new URL('../../deploy/iam/azure-role.json', import.meta.url);

@@ -24,6 +24,7 @@ export async function checkAzure(
   signal: AbortSignal | undefined,
 ): Promise<readonly CheckResult[]> {
   const { results, prove } = createChecks();
+  const unsure: CheckResult[] = [];
   const { subscription, resourceGroup, routeTable } = config;
 
   /** One line for each capability, so that a cluster without it passes. */
@@ -36,8 +37,13 @@ export async function checkAzure(
       await prove(about(`permissions in ${group}`, capability), 'see deploy/iam/azure-role.json', async () => {
         const own = needed.filter(({ neededFor }) => neededFor.includes(capability));
         const missing = missingActions(await reading, own);
-        if (missing.length === 0) return `all ${own.length} actions are allowed`;
-        throw new Error(`not allowed: ${missing.map(({ action }) => action).join(', ')}`);
+        const always = missing.filter(({ onlyWith }) => onlyWith === undefined);
+        const others = missing.filter(({ onlyWith }) => onlyWith !== undefined);
+        const listed = others.map(({ action, onlyWith }) => `${action} (only with ${onlyWith})`).join(', ');
+        if (others.length > 0)
+          unsure.push({ ...about(`permissions in ${group}`, capability), ok: null, message: `not allowed: ${listed}` });
+        if (always.length === 0) return `${own.length - others.length} of ${own.length} actions are allowed`;
+        throw new Error(`not allowed: ${always.map(({ action }) => action).join(', ')}`);
       });
   }
 
@@ -48,7 +54,7 @@ export async function checkAzure(
   });
   await proveActions(subscription, resourceGroup, vmActions);
   if (config.balancers !== undefined) await checkBalancers(config.balancers);
-  if (routeTable === undefined) return results;
+  if (routeTable === undefined) return [...results, ...unsure];
   await prove(about('route table', 'routes'), 'see routeTableName', async () => {
     const { etag, routes } = await createRouteTableClient(client, routeTable).read({ signal });
     if (etag !== undefined) return `${routeTable.name}: ${routes.length} routes`;
@@ -58,7 +64,7 @@ export async function checkAzure(
     );
   });
   await proveActions(routeTable.subscription, routeTable.resourceGroup, tableActions);
-  return results;
+  return [...results, ...unsure];
 
   async function checkBalancers(place: BalancerPlace): Promise<void> {
     const { securityGroup, virtualNetwork } = place;

@@ -5,12 +5,21 @@ import type { Capability } from '../cloud.ts';
 export interface NeededAction {
   readonly action: string;
   readonly neededFor: readonly Capability[];
+  /** What people have to have set up for it to be needed: what Mooring reads is written again with all it refers to. */
+  readonly onlyWith?: string;
 }
 
 const nodes = ['nodes'] as const;
 const both = ['nodes', 'routes'] as const;
 const routes = ['routes'] as const;
 const loadBalancers = ['load balancers'] as const;
+const joinOf = (kind: string, onlyWith: string, join = 'join'): NeededAction => ({
+  action: `Microsoft.Network/${kind}/${join}/action`,
+  neededFor: loadBalancers,
+  onlyWith,
+});
+const natRules = joinOf('loadBalancers/inboundNatRules', 'inbound NAT rules');
+const gateways = joinOf('loadBalancers/frontendIPConfigurations', 'gateway load balancers');
 
 /** In the resource group of the VMs. */
 export const vmActions: readonly NeededAction[] = [
@@ -43,6 +52,8 @@ export const balancerActions: readonly NeededAction[] = [
   { action: 'Microsoft.Network/loadBalancers/write', neededFor: loadBalancers },
   { action: 'Microsoft.Network/loadBalancers/delete', neededFor: loadBalancers },
   { action: 'Microsoft.Network/loadBalancers/backendAddressPools/join/action', neededFor: loadBalancers },
+  natRules,
+  gateways,
 ];
 
 /** In that of the public addresses. A write of a load balancer joins what it refers to. */
@@ -66,12 +77,21 @@ export const poolActions: readonly NeededAction[] = [
   { action: 'Microsoft.Compute/virtualMachineScaleSets/write', neededFor: loadBalancers },
   { action: 'Microsoft.Compute/virtualMachineScaleSets/virtualMachines/write', neededFor: loadBalancers },
   { action: 'Microsoft.Network/networkSecurityGroups/join/action', neededFor: loadBalancers },
+  joinOf('publicIPAddresses', 'public addresses of nodes'),
+  joinOf('publicIPPrefixes', 'public addresses of nodes from a prefix'),
+  joinOf('applicationSecurityGroups', 'application security groups', 'joinIpConfiguration'),
+  joinOf('applicationGateways/backendAddressPools', 'nodes in pools of an application gateway'),
+  joinOf('loadBalancers/inboundNatPools', 'inbound NAT pools'),
+  joinOf('loadBalancers/probes', 'scale sets with a health probe'),
+  natRules,
+  gateways,
 ];
 
 /** In that of the security group. */
 export const securityActions: readonly NeededAction[] = [
   { action: 'Microsoft.Network/networkSecurityGroups/read', neededFor: loadBalancers },
   { action: 'Microsoft.Network/networkSecurityGroups/write', neededFor: loadBalancers },
+  joinOf('applicationSecurityGroups', 'application security groups', 'joinNetworkSecurityRule'),
 ];
 
 /** Those of the actions that none of the permissions has. Each has actions with wildcards, and exceptions from them. */

@@ -6,6 +6,7 @@ import { createFakeLogin, type FakeLogin } from './fake-login.ts';
 import { addSet, addVm, createInventory, deleteVm, type FakeInventory, type VmOptions } from './fake-machines.ts';
 import { createFakeMembership } from './fake-membership.ts';
 import { createFakeNetwork, type FakeNetwork } from './fake-network.ts';
+import { assertAllowed } from './fake-permissions.ts';
 import {
   etagOf,
   type FakeOperation,
@@ -348,23 +349,6 @@ export function createFakeAzure(clock: Clock): FakeAzure {
   return fake;
 }
 
-/** The action of a request is made of the types in its path. */
-function assertAllowed({ method, path, text }: ReceivedCall, allowed: ReadonlySet<string> | undefined): void {
-  if (allowed === undefined) return;
-  const [, , , ...rest] = path.split('/');
-  const [group, , , provider, ...types] = rest;
-  const isInGroup = group?.toLowerCase() === 'resourcegroups' && provider !== undefined;
-  const kinds = types.filter((_, at) => at % 2 === 0);
-  const action = [provider, ...kinds, method === 'GET' ? 'read' : method === 'DELETE' ? 'delete' : 'write'].join('/');
-  if (isInGroup && allowed.has(action.toLowerCase())) {
-    for (const linked of method === 'PUT' ? linkedActions(text, path) : [])
-      if (!allowed.has(linked)) throw new FakeRefusal(403, 'LinkedAuthorizationFailed', `no permission for ${linked}`);
-    return;
-  }
-  const message = `The client does not have authorization to perform action '${action}' over scope '${path}'.`;
-  throw new FakeRefusal(403, 'AuthorizationFailed', message);
-}
-
 function ownProperties(route: Json): Json {
   const { provisioningState: _, ...properties } = route['properties'] as Json;
   return properties;
@@ -389,21 +373,4 @@ function assertRoutes(routes: readonly Json[], most: number): void {
       seen.add(key);
     }
   }
-}
-
-/** Whoever refers to some resources needs their `join`, too. */
-function linkedActions(text: string, path: string): string[] {
-  const own = (kind: string) => new RegExp(`"id":"/subscriptions/[^"]*/Microsoft.Network/${kind}"`, 'i').test(text);
-  return [
-    ...(own('loadBalancers/[^"/]*/backendAddressPools/[^"/]*') && !/\/loadBalancers\//i.test(path)
-      ? ['loadBalancers/backendAddressPools/join/action']
-      : []),
-    ...(own('publicIPAddresses/[^"/]*') && own('loadBalancers/[^"]*') ? ['publicIPAddresses/join/action'] : []),
-    ...(own('networkSecurityGroups/[^"/]*') && !/\/networkSecurityGroups\//i.test(path)
-      ? ['networkSecurityGroups/join/action']
-      : []),
-    ...(own('publicIPPrefixes/[^"/]*') ? ['publicIPPrefixes/join/action'] : []),
-    ...(own('virtualNetworks/[^"/]*/subnets/[^"/]*') ? ['virtualNetworks/subnets/join/action'] : []),
-    ...(own('virtualNetworks/[^"/]*') ? ['virtualNetworks/joinLoadBalancer/action'] : []),
-  ].map((action) => `Microsoft.Network/${action}`.toLowerCase());
 }

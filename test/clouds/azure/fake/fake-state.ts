@@ -37,6 +37,8 @@ export interface FakeSet {
   /** Of its model: ids of backend pools that its next instances come with. */
   pools: readonly string[];
   version: number;
+  /** What others have set in the network profile of the model. */
+  profile?: Json;
 }
 
 export interface FakeInterface {
@@ -57,6 +59,8 @@ export interface FakeConfiguration {
   readonly network?: string;
   /** Ids of backend pools that it is in. */
   pools?: readonly string[];
+  /** What others have set: groups, rules and pools that it is in. */
+  more?: Json;
 }
 
 export interface FakePublicAddress {
@@ -91,7 +95,7 @@ export const subnetOf = (network: string) =>
   `/subscriptions/${subscription}/resourceGroups/rg/providers/Microsoft.Network/virtualNetworks/${network}/subnets/s`;
 
 function configurationJson(configuration: FakeConfiguration, id: string): Json {
-  const { name, primary, family, address, publicId, network = 'v', pools = [] } = configuration;
+  const { name, primary, family, address, publicId, network = 'v', pools = [], more = {} } = configuration;
   return {
     name,
     id: `${id}/ipConfigurations/${name}`,
@@ -104,6 +108,7 @@ function configurationJson(configuration: FakeConfiguration, id: string): Json {
       subnet: { id: subnetOf(network) },
       ...(publicId === undefined ? {} : { publicIPAddress: { id: publicId } }),
       ...poolsJson(pools),
+      ...more,
     },
   };
 }
@@ -120,13 +125,14 @@ export function profileJson(interfaces: readonly Pick<FakeInterface, 'name' | 'p
         primary,
         enableIPForwarding: true,
         ipConfigurations: configurations.map(
-          ({ name: own, primary: isPrimary, family, pools = [], network = 'v' }) => ({
+          ({ name: own, primary: isPrimary, family, pools = [], network = 'v', more = {} }) => ({
             name: own,
             properties: {
               primary: isPrimary,
               privateIPAddressVersion: family,
               subnet: { id: subnetOf(network) },
               ...poolsJson(pools),
+              ...more,
             },
           }),
         ),
@@ -211,7 +217,7 @@ export function viewJson({ power, provisioning, faultDomain, maintenance }: Fake
   };
 }
 
-export function setJson({ id, name, mode, prefix, pools, version }: FakeSet): Json {
+export function setJson({ id, name, mode, prefix, pools, version, profile = {} }: FakeSet): Json {
   const configurations = (['IPv4', 'IPv6'] as const).map((family, at) => ({
     name: `ipconfig${at + 1}`,
     primary: at === 0,
@@ -232,7 +238,10 @@ export function setJson({ id, name, mode, prefix, pools, version }: FakeSet): Js
       orchestrationMode: mode,
       provisioningState: 'Succeeded',
       uniqueId: 'b1c1a7f4-0a1b-4c2d-8e3f-000000000001',
-      virtualMachineProfile: { osProfile: { computerNamePrefix: prefix }, networkProfile: profileJson([model]) },
+      virtualMachineProfile: {
+        osProfile: { computerNamePrefix: prefix },
+        networkProfile: { ...profile, ...profileJson([model]) },
+      },
     },
   };
 }
