@@ -4,15 +4,19 @@ import type { CloudCall } from '../../controller/clouds/cloud.ts';
 import type { Mode } from '../../test/clouds/gce/balancing-behind.ts';
 import { simulatedWorld } from '../../test/clouds/simulated/suite-world.ts';
 import type { CountedWorld } from '../../test/clouds/suite/count-operations.ts';
+import type { CloudWorld } from '../../test/clouds/suite/world.ts';
 import { createSimulatedCloud } from '../../test/kit/cloud/cloud.ts';
 import { inProcessHttp } from '../../test/kit/cloud/in-process.ts';
 import {
+  alibabaUpstream,
   awsClassicUpstream,
   awsNetworkUpstream,
   azureUpstream,
+  cloudStackUpstream,
   gceInternalUpstream,
   gcePoolUpstream,
   hetznerUpstream,
+  huaweiUpstream,
   openstackUpstream,
   type UpstreamCounts,
 } from './upstream-counts.ts';
@@ -28,6 +32,9 @@ export const candidates: readonly Candidate[] = [
   { name: 'simulated', open: openSimulated, upstream: () => ({}) },
   { name: 'hetzner, on a fake one', open: openHetzner, upstream: hetznerUpstream },
   { name: 'digitalocean, on a fake one', open: openDigitalOcean, upstream: () => ({}) },
+  { name: 'alibaba, on a fake one', open: openAlibaba, upstream: alibabaUpstream },
+  { name: 'cloudstack, on a fake one', open: openCloudStack, upstream: cloudStackUpstream },
+  { name: 'huaweicloud, on a fake one', open: openHuawei, upstream: huaweiUpstream },
   { name: 'gce on a fake one, target pools', open: () => openGce('target pools'), upstream: gcePoolUpstream },
   {
     name: 'gce on a fake one, internal',
@@ -58,14 +65,35 @@ async function openSimulated(): Promise<CountedWorld> {
   return { world, calls };
 }
 
+/** In process, on a fake clock. */
+function counted(worldOf: (options: { onCall(call: CloudCall): void }) => CloudWorld): CountedWorld {
+  const calls: CloudCall[] = [];
+  return { world: worldOf({ onCall: (call) => void calls.push(call) }), calls };
+}
+
 async function openHetzner(): Promise<CountedWorld> {
-  const { fakeHetznerCalls } = await import('./hetzner-world.ts');
-  return fakeHetznerCalls();
+  const { hetznerWorld } = await import('../../test/clouds/hetzner/hetzner-world.ts');
+  return counted(hetznerWorld);
 }
 
 async function openDigitalOcean(): Promise<CountedWorld> {
-  const { fakeDigitalOceanCalls } = await import('./digitalocean-world.ts');
-  return fakeDigitalOceanCalls();
+  const { digitalOceanWorld } = await import('../../test/clouds/digitalocean/digitalocean-world.ts');
+  return counted(digitalOceanWorld);
+}
+
+async function openAlibaba(): Promise<CountedWorld> {
+  const { alibabaWorld } = await import('../../test/clouds/alibaba/alibaba-world.ts');
+  return counted(alibabaWorld);
+}
+
+async function openCloudStack(): Promise<CountedWorld> {
+  const { cloudStackWorld } = await import('../../test/clouds/cloudstack/cloudstack-world.ts');
+  return counted(cloudStackWorld);
+}
+
+async function openHuawei(): Promise<CountedWorld> {
+  const { huaweiWorld } = await import('../../test/clouds/huawei/huawei-world.ts');
+  return counted(huaweiWorld);
 }
 
 async function openGce(mode: Mode): Promise<CountedWorld> {

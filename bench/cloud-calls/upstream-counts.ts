@@ -112,3 +112,24 @@ export const azureUpstream: UpstreamCounts = ({ services }) => ({
   deletion: '12 and W',
   'deletion, each further Service': '12 and W',
 });
+
+/** alibaba-cloud-controller-manager: of load balancers and routes nothing was counted. */
+export const alibabaUpstream: UpstreamCounts = ({ nodes }) => ({
+  'check of all nodes': `${Math.ceil(nodes / 100)} (N / 100)`,
+});
+
+/** cloudstack-kubernetes-provider, in an isolated network. */
+export const cloudStackUpstream: UpstreamCounts = ({ nodes, ports, services }) => ({
+  'first ensure': `${4 + 5 * ports} (4 + 5P), W`,
+  'first ensure, each further Service': `${4 + 5 * ports} (4 + 5P), W`,
+  'nothing changed, all Services': `${services * (2 + 2 * ports)} (${services} x (2 + 2P))`,
+  'one node more, one Service': `${2 + 2 * ports} (2 + 2P), W`,
+  'check of all nodes': `${8 * nodes} (8N)`,
+});
+
+/** Huawei's cloud-provider: members are pods, each joins by calls of its own. */
+export const huaweiUpstream: UpstreamCounts = ({ nodes, ports, services }) => ({
+  'nothing changed, all Services': `more than ${services * (2 + 4 * ports)} (${services} x (2 + 4P))`,
+  'one node more, one Service': `${3 * ports} (3P) for each pod, W`,
+  'check of all nodes': `${2 * nodes} (2N)`,
+});
