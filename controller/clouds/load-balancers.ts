@@ -333,8 +333,8 @@ export interface LoadBalancers {
   /**
    * All resources of one Service, by the recorded id and by search, including foreign ones with the desired name.
    * Undefined when there are none: proved by a read of the recorded id where there is one; a search alone proves it
-   * only after `settleMs`. With `adopt`, a resource with the recorded id that does not match is returned without an
-   * owner. Throws a CloudError. Reads only.
+   * only after `settleMs`. One with the recorded id that is not provably ours is returned without an owner. Throws a
+   * CloudError. Reads only.
    */
   observe(ref: LoadBalancerRef, signal?: AbortSignal): Promise<ObservedLoadBalancer | undefined>;
   /** The steps to `desired`, from everything that was read; empty when nothing differs. Makes no call. */

@@ -221,7 +221,6 @@ export function createServiceTurns(
     return rest(waits.length === 0 ? undefined : Math.min(...waits));
   }
 
-  /** Writes the condition and the change with it, where they differ. */
   async function show(service: ServiceView, change: ServiceChange, condition: LoadBalancerCondition): Promise<Turn> {
     // It may have been paused during the call to the cloud.
     if (isPaused(service)) return rest();
@@ -234,12 +233,13 @@ export function createServiceTurns(
 
   async function release(subject: Subject, situation: Situation, change: ServiceChange): Promise<Turn> {
     const { service, cloud, observation } = situation;
-    // It lost our tags, so it is no longer ours to delete.
-    const stays = observation?.observed?.id !== undefined;
+    const { id } = observation?.observed ?? {};
+    const isGiven = situation.retention.kind === 'granted' || attachTo(service) !== undefined;
+    const unmarked = id && `load balancer ${id}, which carries no mark of this Service and stays`;
     if (subject.gone) states.setGone(service.uid, undefined);
     else if ((await kube.release(situation, change)) === 'changed') return again;
     log.info('load balancer gone', { service: service.key, uid: service.uid, scope: cloud.scope });
-    work.removed(service, stays || situation.retention.kind === 'granted' || attachTo(service) !== undefined);
+    work.removed(service, isGiven ? 'the load balancer, which stays' : unmarked);
     retentions.ended(service);
     audits.countRetained();
     states.forget(service.uid);

@@ -22,8 +22,8 @@ export interface ServiceWork {
   begin(service: ServiceView, kind: 'ensure' | 'remove', members?: readonly DesiredMember[]): boolean;
   /** The load balancer has the desired state, with these members. */
   ensured(service: ServiceView, members: readonly DesiredMember[], balancer: Shown | undefined): void;
-  /** @param stays it was released and not deleted */
-  removed(service: ServiceView, stays: boolean): void;
+  /** @param stays what was released and not deleted, for people */
+  removed(service: ServiceView, stays: string | undefined): void;
   /** A try failed. */
   failed(service: ServiceView): void;
 }
@@ -74,7 +74,7 @@ export function createServiceWork(
     removed(service, stays) {
       const done = end(service.uid);
       metrics.deleteLatency.observe(done?.seconds ?? 0);
-      const message = stays ? 'Gave up the load balancer, which stays' : 'Deleted load balancer';
+      const message = stays === undefined ? 'Deleted load balancer' : `Gave up ${stays}`;
       reporter.emit(service, 'DeletedLoadBalancer', message);
     },
     failed(service) {

@@ -164,7 +164,8 @@ export function createEngineLoadBalancers(parts: ServiceEnginesParts): LoadBalan
     // Before it deletes, the engine reads again what is old.
     const isHeldUp = request.desired === undefined && result.errors.length > 0 && result.errors.every(isWait);
     session.isParked = result.state === 'waiting' && (isHeldUp || isWaitedFor(owner));
-    session.isGone = request.desired === undefined && result.state === 'settled';
+    // The refusals name what is recorded and stays.
+    session.isGone = request.desired === undefined && result.state === 'settled' && result.refusals.length === 0;
     if (result.state === 'settled') session.settledFor = printOf(request);
     const error = errorOf(result, cloud);
     // Ids are saved before the next read, which may fail; after success they are written with the condition.

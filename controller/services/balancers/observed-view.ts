@@ -26,7 +26,7 @@ export function viewOf(input: ViewInput): ObservedLoadBalancer | undefined {
   const others = ours.flatMap(({ within }) => mainOf(within) ?? []).filter((one) => !own.includes(one));
   const slots = ref === undefined ? [] : driver.slots(ref);
   const blocking = slots.map(queries.holderOf).find((one) => one?.kind === driver.main);
-  const candidate = mainOf(ref?.attachTo) ?? mainOf(ref?.adopt && ref.id) ?? blocking;
+  const candidate = mainOf(ref?.attachTo) ?? mainOf(ref?.id) ?? blocking;
   const container = others.find(({ id }) => id === ref?.attachTo) ?? others[0];
   const isAttached = container !== undefined && (mine === undefined || container.id === ref?.attachTo);
   const main = (isAttached ? container : mine) ?? candidate;

@@ -2,7 +2,7 @@ import type { LoadBalancerStep } from '../../clouds/load-balancer-step.ts';
 import type { LoadBalancerPlan, LoadBalancerRequest } from '../../clouds/load-balancers.ts';
 import { stepsInOrder } from '../../engine/order.ts';
 import { type Kind, kindOf } from '../../engine/resource.ts';
-import type { Plan, Step } from '../../engine/step.ts';
+import type { Plan, Step, Wait } from '../../engine/step.ts';
 
 const actions = { create: 'create', update: 'update', mark: 'update', edit: 'update', delete: 'delete' } as const;
 
@@ -11,6 +11,11 @@ export function stepOf(step: Step): LoadBalancerStep {
   const { kind, found, document, name, summary } = step;
   const target = found?.id || document || name.slice(name.indexOf('/') + 1);
   return { action: actions[step.do], resource: kind, target, summary };
+}
+
+function waitText({ bound }: Plan, { name, why }: Wait): string {
+  const id = bound[name];
+  return id === undefined ? why : `${kindOf(name)} ${id}: ${why}`;
 }
 
 /** A plan of the engine in the contract's shape. Pure. */
@@ -23,10 +28,7 @@ export function planOf(request: LoadBalancerRequest, plan: Plan, kinds: Readonly
     refusals: plan.refusals.map(({ name: _, ...refusal }) => refusal),
     ...(plan.remarks !== undefined && { remarks: plan.remarks }),
     waitMs: waits.length === 0 ? undefined : Math.min(...waits),
-    waitsFor: plan.waits.map(({ name, why }) => {
-      const id = plan.bound[name];
-      return id === undefined ? why : `${kindOf(name)} ${id}: ${why}`;
-    }),
+    ...(waits.length > 0 && { waitsFor: plan.waits.map((wait) => waitText(plan, wait)) }),
   };
 }
 

@@ -171,4 +171,9 @@ export const networkMutants: readonly Mutant[] = [
     by: ['test/services/waiting.test.ts'],
     edits: [['controller/services/ensured-action.ts', 'nowMs - waitingSinceMs >= patienceMs', 'false']],
   },
+  {
+    name: 'the event of a deletion says that an unmarked load balancer is gone',
+    by: ['test/services/stripped-marks.test.ts'],
+    edits: [['controller/services/balancers/observed-view.ts', ' ?? mainOf(ref?.id) ?? ', ' ?? ']],
+  },
 ];
