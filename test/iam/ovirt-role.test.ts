@@ -16,7 +16,7 @@ describe('the role for oVirt that is shipped', () => {
     const world = ovirtWorld();
     const cloud = await world.open();
     const vms = await Promise.all(Array.from({ length: 8 }, () => world.createVm()));
-    await world.stopVm(vms[0]!.providerID);
+    await world.stopVm!(vms[0]!.providerID);
     const lookUp = async (refs: readonly InstanceRef[]) => {
       const states = [...(await world.during(cloud.instances.lookup(refs))).values()].map(({ state }) => state);
       return [...new Set(states)];
@@ -26,7 +26,7 @@ describe('the role for oVirt that is shipped', () => {
       assert.deepEqual(await lookUp(some), ['found']);
     assert.deepEqual(await lookUp([{ by: 'providerID', providerID: world.unusedProviderID() }]), ['absent']);
     await world.during(cloud.identify());
-    await world.during(cloud.ping());
+    await world.during(cloud.ping!());
     for (const { ok, message } of await world.during(cloud.check())) assert.ok(ok, message);
     await world.close();
     const sent = world.fake.calls.map(({ method, path }) => (method === 'GET' ? method : `${method} ${path}`));
