@@ -27,10 +27,10 @@ for method in ("get", "post"):
     assert len(cs.listVirtualMachines(fetch_list=True, name="node-59")) == 11
 
     address = cs.associateIpAddress(networkid=network)["ipaddress"]
-    assert address["state"] == "Allocated", address
     cs.createTags(resourceids=[address["id"]], resourcetype="PublicIpAddress", tags=[{"key": "a b", "value": "ü+/="}])
     (found,) = cs.listPublicIpAddresses(fetch_list=True, tags=[{"key": "a b", "value": "ü+/="}])
-    assert found["id"] == address["id"] and found["tags"][0]["value"] == "ü+/=", found
+    assert found["id"] == address["id"] and found["state"] == "Allocated", found
+    assert found["tags"][0]["value"] == "ü+/=", found
 
     rule = cs.createLoadBalancerRule(
         publicipid=address["id"], networkid=network, name="web", protocol="tcp", algorithm="roundrobin",
