@@ -182,6 +182,26 @@ describe('ownership', () => {
     assert.ok(harness.cloud.things.has(group.id));
   });
 
+  it('keeps what a load balancer without marks refers to, names it, and deletes the rest', async () => {
+    const harness = createHarness('plain');
+    await harness.settle('u1', desire('u1'));
+    const { things } = harness.cloud;
+    const ours = [...things.values()].filter(({ owner }) => owner?.service === 'u1');
+    const [group, unused] = ours.filter(({ kind }) => kind === 'group');
+    for (const one of ours) if (one.kind !== 'group') harness.cloud.set(one.id, { ...one, owner: undefined });
+    for (const one of things.values()) if (one.refs.some(({ id }) => id === unused!.id)) things.delete(one.id);
+    harness.restart();
+    harness.calls();
+    for (let round = 0; round < 2; round += 1) {
+      const removed = await harness.settle('u1', undefined);
+      assert.equal(removed.state, 'refused');
+      const said = removed.refusals.map(({ reason, message }) => `${reason}: ${message}`).join('; ');
+      assert.match(said, new RegExp(`ForeignLoadBalancer: group ${group!.id} stays: balancer .*refers to it`));
+    }
+    assert.deepEqual([things.has(group!.id), things.has(unused!.id)], [true, false]);
+    assert.equal(harness.calls().filter((call) => call.startsWith('delete')).length, 1);
+  });
+
   it('parts in a load balancer of others need consent, are recorded, and are removed completely', async () => {
     const harness = createHarness('plain');
     const host = harness.cloud.add({ kind: 'balancer', key: 'host', slots: ['name host'], refs: [], body: {} });

@@ -130,7 +130,7 @@ export function createReconciler<D>(parts: ReconcilerParts<D>): (owner: Owner) =
       inventory.invalidate(owner);
       observed.searchNext(owner);
     }
-    const isRefused = desired === undefined ? hasUndeletable(plan) : plan.refusals.length > 0;
+    const isRefused = desired === undefined ? hasUndeletable(core.found, owner, plan) : plan.refusals.length > 0;
     return isRefused ? answer('refused', refusedAgainMs) : answer('settled', undefined);
   }
 

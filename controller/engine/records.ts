@@ -1,13 +1,16 @@
 import type { Core } from './core.ts';
+import type { FoundIndex } from './found-index.ts';
 import type { Journal } from './journal.ts';
 import { isUseName, useName } from './owner.ts';
 import { identityOf, isOwnedBy, kindOf, type Owner } from './resource.ts';
 import { isRecorded } from './sender.ts';
 import type { Plan } from './step.ts';
 
-/** Whether a resource of ours exists that cannot be deleted. */
-export function hasUndeletable({ refusals }: Plan): boolean {
-  return refusals.some(({ reason }) => reason === 'Conflict' || reason === 'NoEffect');
+/** Whether a resource of ours exists that cannot be deleted, so that the plan stays as it is while that is recorded. */
+export function hasUndeletable(found: FoundIndex, owner: Owner, { refusals }: Plan): boolean {
+  if (refusals.length === 0) return false;
+  const isLeft = found.near(owner.service).some((one) => isOwnedBy(one, owner));
+  return isLeft || refusals.some(({ reason }) => reason === 'Conflict' || reason === 'NoEffect');
 }
 
 /** Records, before a plan is run, the creates that must be recorded before they are sent. */
@@ -41,6 +44,6 @@ export function recordOutcome({ kinds, found }: Core, owner: Owner, journal: Jou
     const isUsed = isUseName(name) && isUseOver(name, id);
     if (isUsed || foundAs(name, id) === undefined) journal.gone(kindOf(name), id);
   }
-  if (plan.waits.length === 0 && removing && !hasUndeletable(plan)) journal.clear();
+  if (plan.waits.length === 0 && removing && !hasUndeletable(found, owner, plan)) journal.clear();
   else if (plan.waits.length === 0) journal.seen();
 }

@@ -81,9 +81,20 @@ export function planRemovals(
     return input.refusals.some(({ reason, ports = [] }) => ports.length > 0 && reason !== 'Unsupported');
   }
 
+  const isFirm = (other: Found, found: Found) =>
+    other.refs?.some((ref) => !ref.loose && identityOf(ref) === identityOf(found)) ?? false;
+  /** Recorded resources without proof that they are ours, with their parts: they stay. */
+  const staying = match.unproven.length === 0 ? [] : match.near.filter((one) => match.unproven.includes(rootOf(one)));
+
   /** Whether an unused resource is deleted now. */
   function mayDelete(found: Found): boolean {
     const kind = kinds.get(found.kind)!;
+    const user = retain ? undefined : staying.find((one) => isFirm(one, found));
+    if (user !== undefined) {
+      const root = rootOf(user);
+      const why = `stays: ${root.kind} ${root.id}, which carries no mark of this Service any more, refers to it`;
+      return refuse('ForeignLoadBalancer', found, why);
+    }
     const bound = decisions.bound.get(nameOf(found));
     const same = match.candidates(nameOf(found)).filter(({ within }) => within === found.within);
     const isDuplicate = found !== (same.find(({ id }) => id === bound) ?? same[0]);
@@ -209,8 +220,6 @@ export function planRemovals(
     else removeOne(found, whys.get(found));
   }
   const deleted = deletes.size === 0 ? [] : match.all.filter((found) => deleteOf(found) !== undefined);
-  const isFirm = (other: Found, found: Found) =>
-    other.refs?.some((ref) => !ref.loose && identityOf(ref) === identityOf(found)) ?? false;
   for (const found of deleted) {
     const deleteStep = deleteOf(found)!;
     // Resources that refer to it are deleted first.

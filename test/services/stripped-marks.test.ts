@@ -44,7 +44,7 @@ describe('a load balancer whose marks were taken off by hand, in a new process',
       () => world.cloud.network.addresses.reserve('demo/sim-1', { scheme: 'external', family: 'IPv4', tags: marks }),
     ],
   ] as const)
-    it(`stays when its Service is deleted, ${what}, and the event names it`, async () => {
+    it(`leaves it standing when its Service is deleted, ${what}, and names it in the event`, async () => {
       prepare();
       world.services.delete('web');
       await replica.start();

@@ -85,9 +85,8 @@ export async function removeLoadBalancer(removal: Removal): Promise<RemovalOutco
       if (plan.steps.length === 0) {
         if (plan.waitMs !== undefined) return plan.waitMs;
         if (count > 0) return 0;
-        const left = plan.refusals.filter(({ reason }) => reason === 'Conflict' || reason === 'NoEffect');
-        if (left.length > 0) return { kind: 'kept', why: left.map(({ message }) => message).join('; ') };
-        return { kind: 'gone' };
+        const left = plan.refusals.map(({ message }) => message).join('; ');
+        return left === '' ? { kind: 'gone' } : { kind: 'kept', why: left };
       }
       if (count >= maxAppliesPerRead) return 1000;
       observed = await loadBalancers.apply(plan, { permit, signal, onStep: removal.onStep });

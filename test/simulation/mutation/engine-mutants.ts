@@ -309,4 +309,14 @@ export const engineMutants: readonly Mutant[] = [
     by: [`${folder}/move.test.ts`],
     edits: [[`${folder}/removals.ts`, 'return root !== found && !decisions.used.has(root);', 'return false;']],
   },
+  {
+    name: 'engine: deletes what a load balancer without marks uses',
+    by: reads,
+    edits: [[`${folder}/removals.ts`, 'const user = retain ? undefined :', 'const user = true ? undefined :']],
+  },
+  {
+    name: 'engine: forgets the record while something of ours cannot be deleted',
+    by: reads,
+    edits: [[`${folder}/records.ts`, 'return isLeft || refusals.some(', 'return refusals.some(']],
+  },
 ];
