@@ -65,7 +65,7 @@ export function createAcquisitions(clock: Clock, networks: Map<string, Network>)
       });
     },
     announcement(owner, there) {
-      const atMs = clock.now();
+      const atMs = Math.round(clock.now());
       const isOwn = (tagged: Owner | undefined) => tagged === undefined || tagged.service === owner.service;
       const before = there
         .filter((one) => Math.abs(allocatedAtMs(one) - atMs) <= 2 * aroundMs && isOwn(ownerOf(tagsIn(one))))

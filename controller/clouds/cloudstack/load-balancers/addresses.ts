@@ -32,6 +32,17 @@ const resourcetype = 'PublicIpAddress';
 
 type Io = Pick<WriteIo, 'permit' | 'signal'>;
 
+const untagged: Address = {
+  id: '',
+  ip: '',
+  network: undefined,
+  tags: {},
+  createdAtMs: undefined,
+  balancers: [],
+  isNew: true,
+  isShared: false,
+};
+
 /** The public address of a Service, which stands for its load balancer. */
 export function addressKind(project: Project): Kind<AddressSpec, Address> {
   const { change, changed, list, networkOf, acquisitions } = project;
@@ -90,10 +101,14 @@ export function addressKind(project: Project): Kind<AddressSpec, Address> {
       if (ip !== undefined && !sameAddress(ip, body.ip))
         return { replace: `from ${body.ip} to ${ip}`, order: 'createFirst' };
       // Tags of what is taken over come with the mark.
-      return owner === undefined || same(body.tags, tagsOf(marks))
+      return (owner === undefined && !body.isNew) || same(body.tags, tagsOf(marks))
         ? { same: true }
         : { changes: changesOf(body.tags, marks) };
     },
+    // It cannot be acquired with tags.
+    fresh: ({ spec: { claim, ip = '', marks } }) => ({
+      body: { ...untagged, ip, tags: claim === undefined ? {} : tagsOf(marks) },
+    }),
     create: async ({ spec }, _inside, io) => {
       if (spec.claim === undefined) return acquire(spec, io);
       return { ...(await claim(spec, spec.claim, io)), id: spec.claim.id };
@@ -159,6 +174,8 @@ function changesOf(tags: Tags, marks: Marks): readonly Change[] {
             summary: `tag ${names(missing)}`,
             phase: 'set',
             after: ['untag'],
+            // They show whose the rules on it are.
+            guards: missing.includes(tagKeys.service),
             body: only(desired, missing),
           } as const,
         ]

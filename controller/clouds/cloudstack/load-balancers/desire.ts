@@ -21,7 +21,9 @@ const main = `${kindNames.address}/main`;
 export function desireOf(input: DesireInput, networkBy: (id: string | undefined) => Network | undefined): Desire {
   const { desired } = input;
   const settings = settingsOf(desired);
-  const standing = input.own().find(({ kind }) => kind === kindNames.address) as Found<Address> | undefined;
+  const addresses = input.own().filter(({ kind }) => kind === kindNames.address) as readonly Found<Address>[];
+  const isNamed = ({ body }: Found<Address>) => desired.address !== undefined && sameAddress(body.ip, desired.address);
+  const standing = addresses.find(isNamed) ?? addresses[0];
   const network = networkBy(standing?.body.network);
   const { served, refusals } = servedPorts(desired);
   const ports = served.filter((one) => one.protocol === 'TCP' || !hasTcp(served, one));
@@ -45,21 +47,21 @@ export function desireOf(input: DesireInput, networkBy: (id: string | undefined)
   // What cannot be read changes nothing, and nothing goes.
   if (unread.length > 0 || ports.length === 0 || 'reason' in address)
     return { wants: [{ ...want, leaveUnchanged: true }, ...standingParts(input)], refusals };
-  // The tags come first: they show whose the rules are.
-  const isTagged =
-    standing !== undefined && (standing.owner === undefined || standing.body.tags[tagKeys.service] !== undefined);
-  const acquisition = acquisitionOf(input, address.spec as AddressSpec);
+  const acquisition = acquisitionOf(input, addresses, address.spec as AddressSpec);
   const needs = acquisition === undefined || acquisition.leaveUnchanged ? [] : [acquisitionName];
   const first = [{ ...want, needs }, ...(acquisition === undefined ? [] : [acquisition])];
-  if (!isTagged || network === undefined) return { wants: first, refusals };
+  if (network === undefined) return { wants: first, refusals };
   const remarks = isDenied(network) ? [denied(network)] : [];
   const parts = ports.flatMap((port) => wantsOf(port, input, settings, network));
   return { wants: [...first, ...parts], refusals, remarks };
 }
 
 /** What shows that an address is ours comes before it, and stays until it has tags. */
-function acquisitionOf({ own, desired }: DesireInput, { ip, claim, vms }: AddressSpec): Want | undefined {
-  const addresses = own().filter(({ kind }) => kind === kindNames.address) as readonly Found<Address>[];
+function acquisitionOf(
+  { own, desired }: DesireInput,
+  addresses: readonly Found<Address>[],
+  { ip, claim, vms }: AddressSpec,
+): Want | undefined {
   const place = { kind: kindNames.acquisition, key: 'main', summary: 'the tag of an address to come' };
   const mayCome = addresses.length === 0 || desired.mayChangeAddress;
   const isThere = addresses.some(({ body }) => ip === undefined || sameAddress(body.ip, ip));
