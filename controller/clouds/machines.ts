@@ -4,8 +4,8 @@ import type { Lookup } from './cloud.ts';
 import type { InstanceReader, Listed, Named } from './lookup-pass.ts';
 import { inParallel } from './parallel.ts';
 
-/** The state of an existing machine, from a complete list or a request for its id. */
-export type Seen = Extract<Lookup, { readonly state: 'found' | 'unknown' }>;
+/** The state of a machine that the cloud shows, from a complete list or a request for its id. */
+export type Seen = Exclude<Lookup, { readonly state: 'absent' }>;
 
 /** One kind of machines of a cloud, by our ids. Reads only; each throws a CloudError. */
 export interface Machines {
@@ -14,7 +14,7 @@ export interface Machines {
   all(ids: readonly string[], signal: AbortSignal | undefined): Promise<ReadonlyMap<string, Seen>>;
   /** All that have one of the names. */
   named(names: readonly string[], signal: AbortSignal | undefined): Promise<readonly Seen[]>;
-  /** Throws `NotFound` where it does not exist, and for nothing else. */
+  /** Throws `NotFound` where it does not exist, and for nothing else. `gone` is about that very id. */
   get(id: string, signal: AbortSignal | undefined): Promise<Seen>;
 }
 

@@ -1,12 +1,8 @@
 import type { AnswerFields } from '../answer-fields.ts';
 import { oneOfIn } from '../answer-values.ts';
 import type { JsonApi } from '../json-api.ts';
-import { unlessNotFound } from '../not-found.ts';
 import type { SimulatedConfig } from './config.ts';
 import { everyPage } from './pages.ts';
-
-/** How many ids one call may filter by, and how many instances a page may hold. */
-export const maxPerCall = 1000;
 
 /** The API's calls about instances. Each only reads, and throws only a CloudError; no item is looked at. */
 export interface SimulatedClient {
@@ -16,13 +12,11 @@ export interface SimulatedClient {
   any(signal?: AbortSignal): Promise<boolean>;
   /** Those of the region, from every page. */
   list(signal?: AbortSignal): Promise<readonly unknown[]>;
-  /** Those of at most `maxPerCall` ids that exist. */
+  /** Those of the ids of one batch that exist. */
   lookup(ids: readonly string[], signal?: AbortSignal): Promise<readonly unknown[]>;
   named(name: string, signal?: AbortSignal): Promise<readonly unknown[]>;
-  /**
-   * Undefined only when the API says that this very instance does not exist; every other 404 is thrown as `Invalid`.
-   */
-  get(id: string, signal?: AbortSignal): Promise<unknown | undefined>;
+  /** Throws `NotFound` only when the API says that this very instance does not exist; for every other 404 `Invalid`. */
+  get(id: string, signal?: AbortSignal): Promise<unknown>;
 }
 
 /** Well below what servers take as a request line. */
@@ -38,7 +32,7 @@ export function createSimulatedClient({ region }: SimulatedConfig, api: JsonApi)
       return itemsOf(await api.call({ ...all, query: [['limit', '1']], signal })).length > 0;
     },
     async list(signal) {
-      return (await everyPage(api, { ...all, query: [['limit', String(maxPerCall)]], signal })).flatMap(itemsOf);
+      return (await everyPage(api, { ...all, query: [['limit', '1000']], signal })).flatMap(itemsOf);
     },
     async lookup(ids, signal) {
       const operation = 'instances.lookup';
@@ -56,7 +50,7 @@ export function createSimulatedClient({ region }: SimulatedConfig, api: JsonApi)
     },
     async get(id, signal) {
       // An empty answer is an object without an id, not an absence.
-      return (await unlessNotFound(api.call({ operation: 'instances.get', path: `/instances/${id}`, signal })))?.json();
+      return (await api.call({ operation: 'instances.get', path: `/instances/${id}`, signal })).json();
     },
   };
 }

@@ -24,9 +24,10 @@ const item = {
 };
 
 test('an instance has its addresses in the order of its interfaces', () => {
-  assert.deepEqual(readInstance(item, 'sim-1', operation), {
+  assert.deepEqual(readInstance(item, 'sim-1', 'list', operation), {
     state: 'found',
     power: 'running',
+    request: 'list',
     instance: {
       cloud: 'simulated',
       id: 'i-4f2c9a01be77',
@@ -54,7 +55,7 @@ test('an instance has its addresses in the order of its interfaces', () => {
 
 test('each power state has its meaning, and only the terminal one means gone', () => {
   const meaning = (power: string) => {
-    const shown = readInstance({ ...item, power }, 'sim-1', operation);
+    const shown = readInstance({ ...item, power }, 'sim-1', 'list', operation);
     return shown.state === 'found' ? shown.power : shown.state;
   };
   assert.deepEqual(['pending', 'running', 'stopping', 'stopped', 'shutting-down', 'terminated'].map(meaning), [
@@ -95,7 +96,7 @@ const refused: [Record<string, unknown>, RegExp][] = [
 for (const [change, message] of refused) {
   test(`an item with ${JSON.stringify(change)} is refused by the field`, () => {
     assert.throws(
-      () => readInstance({ ...item, ...change }, 'sim-1', operation),
+      () => readInstance({ ...item, ...change }, 'sim-1', 'list', operation),
       (error: Error & { kind?: string }) => {
         assert.equal(error.kind, 'Invalid');
         assert.match(error.message, message);
@@ -109,6 +110,7 @@ test('a terminated instance needs no addresses', () => {
   const shown = readInstance(
     { ...item, power: 'terminated', interfaces: [], internalDns: [], externalDns: [] },
     'sim-1',
+    'list',
     operation,
   );
   assert.deepEqual(shown, { state: 'gone', terminalState: 'terminated', incarnation: item.incarnation });
@@ -116,7 +118,7 @@ test('a terminated instance needs no addresses', () => {
 
 test('the tag pod-ranges shows the ranges of its pods', () => {
   const podRanges = (value: string) => {
-    const shown = readInstance({ ...item, tags: { 'pod-ranges': value } }, 'sim-1', operation);
+    const shown = readInstance({ ...item, tags: { 'pod-ranges': value } }, 'sim-1', 'list', operation);
     return shown.state === 'found' ? shown.instance.podRanges : undefined;
   };
   assert.deepEqual(podRanges('10.4.1.0/24,fd00:4::/112'), ['10.4.1.0/24', 'fd00:4::/112']);

@@ -4,13 +4,8 @@ import type { Instance, NodeAddress, NodeAddressType, PowerState } from '../../.
 import { simulated } from '../../../common/provider-id/simulated.ts';
 import { type AnswerFields, answerFields } from '../answer-fields.ts';
 import { oneOfIn } from '../answer-values.ts';
-import { distinctAddresses } from '../machines.ts';
+import { distinctAddresses, type Seen } from '../machines.ts';
 import type { Tags } from './load-balancer-answer.ts';
-
-/** An instance as an answer of the API shows it: in some power state, or past the last one. */
-export type ShownInstance =
-  | { readonly state: 'found'; readonly instance: Instance; readonly power: PowerState }
-  | { readonly state: 'gone'; readonly terminalState: string; readonly incarnation: string };
 
 /** Tags of this prefix become labels of the Node. */
 const labelTag = 'label:';
@@ -48,7 +43,7 @@ export function nameOf(item: unknown): string | undefined {
  * @param region the region that was asked; an item of another one is refused
  * @throws CloudError `Invalid`
  */
-export function readInstance(item: unknown, region: string, operation: string): ShownInstance {
+export function readInstance(item: unknown, region: string, request: 'list' | 'id', operation: string): Seen {
   const fields = answerFields(item, { cloud: simulated.cloud, operation, path: 'instance' });
   const id = fields.text('id');
   if (!instanceId.test(id)) throw fields.wrong('id', 'an instance id');
@@ -75,7 +70,7 @@ export function readInstance(item: unknown, region: string, operation: string): 
     ...maintenanceOf(tags[maintenanceTag]),
     ...(smbiosUuid !== undefined && { smbiosUuid }),
   };
-  return { state: 'found', instance, power };
+  return { state: 'found', instance, power, request };
 }
 
 function addressesOf(fields: AnswerFields): NodeAddress[] {

@@ -61,15 +61,6 @@ for (const [what, effect, kind] of failures) {
   });
 }
 
-test('one failed call of many leaves its own ids unknown and the rest found', async (t) => {
-  const { sandbox, cloud } = await overSockets(t);
-  const ids = sandbox.model.createMany(3000).map(({ id }) => id);
-  sandbox.faults.add({ operation: 'instances.lookup', times: 1, effect: { kind: 'error', status: 503 } });
-  const seen = await states(cloud, ids.map(byId));
-  assert.equal(seen.filter((state) => state === 'found').length, 2000);
-  assert.equal(seen.filter((state) => state === 'unknown Unavailable').length, 1000);
-});
-
 test('the scope rests after a refusal as long as the cloud asks', async () => {
   const { clock, sandbox, cloud } = inProcess();
   const { id } = sandbox.model.create();

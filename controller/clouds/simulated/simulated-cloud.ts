@@ -1,17 +1,18 @@
 import { isCloudError } from '../../../common/cloud-error.ts';
 import type { Http } from '../../../common/process/http.ts';
 import { simulated } from '../../../common/provider-id/simulated.ts';
-import type { CheckResult, Cloud, CloudContext, InstanceRef } from '../cloud.ts';
+import type { CheckResult, Cloud, CloudContext } from '../cloud.ts';
 import { createJsonApi } from '../json-api.ts';
-import { lookupPass, type Target } from '../lookup-pass.ts';
+import { createLookups, targetBy } from '../lookups.ts';
+import { createMachineReader } from '../machines.ts';
 import { createRateLimiter } from '../rate-limiter.ts';
 import type { Routes } from '../routes.ts';
-import { createSimulatedClient, maxPerCall, type SimulatedClient } from './client.ts';
+import { createSimulatedClient, type SimulatedClient } from './client.ts';
 import type { SimulatedConfig } from './config.ts';
 import { cloud, errorOf, refusalOf } from './fault.ts';
 import { instanceId } from './instance-answer.ts';
+import { createInstances } from './instances.ts';
 import { createLoadBalancerDriver, type SimulatedDriver } from './load-balancer-driver.ts';
-import { simulatedReader } from './reader.ts';
 import { createRoutes } from './routes.ts';
 import { createVolumes } from './volumes.ts';
 
@@ -47,20 +48,11 @@ export function createSimulatedCloud(parts: SimulatedCloudParts): Cloud {
     errorOf: (operation, answer) => errorOf(operation, answer, clock.now()),
   });
   const client = createSimulatedClient(config, api);
-  const reader = simulatedReader(client, config.region);
 
   /** The instance id, when this scope could hold it. */
   function heldId(providerID: string): string | undefined {
     const told = simulated.parse(providerID);
     return told?.region === config.region && instanceId.test(told.instanceId) ? told.instanceId : undefined;
-  }
-
-  function targetOf(ref: InstanceRef): Target {
-    if (ref.by === 'name') return { ask: 'name', name: ref.name };
-    const id = heldId(ref.providerID);
-    if (id !== undefined) return { ask: 'id', id, by: 'providerID' };
-    const expected = `simulated://${config.region}/<instance id>`;
-    return { ask: 'nothing', problem: `providerID: ${JSON.stringify(ref.providerID)}, expected ${expected}` };
   }
 
   const { region, maxMembers, settleMs = 5000 } = config;
@@ -70,11 +62,12 @@ export function createSimulatedCloud(parts: SimulatedCloudParts): Cloud {
     name: cloud,
     scope: `${config.endpoint}/${config.project}/${config.region}`,
     account: config.project,
-    accepts: (providerID) => heldId(providerID) !== undefined,
-    instances: {
-      batchSize: maxPerCall,
-      lookup: (refs, options = {}) => lookupPass({ ...options, cloud, refs, targetOf, reader, listAbove: 1 }),
-    },
+    ...createLookups({
+      cloud,
+      listAbove: 1,
+      targetOf: targetBy(heldId, `instance of simulated://${region}`),
+      createReader: () => createMachineReader(cloud, [createInstances(client, region)]),
+    }),
     loadBalancerDriver: driver,
     routes,
     volumes: createVolumes(api, region),

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { createMachineReader } from '../machines.ts';
 import type { SimulatedClient } from './client.ts';
-import { simulatedReader } from './reader.ts';
+import { createInstances } from './instances.ts';
 
 function item(id: string, change: Record<string, unknown> = {}) {
   const names = { hostname: id, internalDns: [], externalDns: [], interfaces: [], tags: {} };
@@ -29,7 +30,7 @@ function readerOf(answers: { items?: unknown[]; one?: unknown }) {
     named: async () => answers.items ?? [],
     get: async () => answers.one,
   };
-  return simulatedReader(client, 'r');
+  return createMachineReader('simulated', [createInstances(client, 'r')]);
 }
 
 function short(answers: ReadonlyMap<string, { state: string; error?: unknown }>): Record<string, string> {
