@@ -64,6 +64,21 @@ const query = (ids: readonly string[]) => ({
 });
 
 describe('the inventory', () => {
+  it('believes a read of what was changed since the answer to its create, and not that it is gone', async () => {
+    const { state, inventory } = setUp();
+    inventory.note([lb('a')]);
+    state.list = [lb('a', { body: 'new' })];
+    await inventory.read(query(['a']));
+    assert.equal(inventory.get('lb a')?.body, 'old', 'the list may be older than the answer');
+    inventory.noteChanged(lb('a'));
+    await inventory.read(query(['a']));
+    assert.equal(inventory.get('lb a')?.body, 'new');
+    inventory.note([lb('b')]);
+    inventory.noteChanged(lb('b'));
+    await inventory.read(query(['a', 'b']));
+    assert.equal(inventory.get('lb b')?.body, 'old', 'the list may not show it yet');
+  });
+
   it('keeps what an audit could not see, and reads its owner before anything is decided', async () => {
     const { state, inventory, reader } = setUp();
     const other = { ...owner, service: 'u2' };

@@ -16,6 +16,8 @@ interface Entry extends Moment {
   readonly found: Found | undefined;
   /** From the answer to a call of ours: lists may not show it yet. */
   readonly answered: boolean;
+  /** A later call of ours has changed it and did not answer its state: what a read shows of it wins. */
+  readonly isOutdated?: true;
 }
 
 /** The scope of a narrow read. */
@@ -86,11 +88,16 @@ export function createInventory(
     return operation === undefined ? found : { ...found, status: 'pending', operation };
   }
 
-  /** Whether an entry is newer than a read, because the read began before lists could show the answer. */
-  function isNewerThan(identity: string, entry: Entry, read: Moment, isFresh: IsFresh): boolean {
+  /**
+   * Whether an entry is newer than a read, because the read began before lists could show the answer.
+   *
+   * @param isSeen the read shows the resource
+   */
+  function isNewerThan(identity: string, entry: Entry, read: Moment, isFresh: IsFresh, isSeen = false): boolean {
     if (entry.order > read.order || held.has(identity)) return true;
     if (entry.found !== undefined && held.has(containerOf(entry.found) ?? '')) return true;
-    return !isFresh(entry.kind) && entry.answered && entry.atMs + (kinds.get(entry.kind)?.settleMs ?? 0) > read.atMs;
+    if (isFresh(entry.kind) || (isSeen && entry.isOutdated)) return false;
+    return entry.answered && entry.atMs + (kinds.get(entry.kind)?.settleMs ?? 0) > read.atMs;
   }
 
   function apply(found: readonly Found[], read: Moment, isFresh: IsFresh): ReadonlySet<string> {
@@ -99,7 +106,7 @@ export function createInventory(
       const identity = identityOf(one);
       shown.add(identity);
       const entry = entries.get(identity);
-      if (entry === undefined || !isNewerThan(identity, entry, read, isFresh))
+      if (entry === undefined || !isNewerThan(identity, entry, read, isFresh, true))
         put(identity, { kind: one.kind, found: one, ...read, answered: false });
     }
     return shown;
@@ -211,6 +218,11 @@ export function createInventory(
         const container = details.isDetail(one.kind) ? containerOf(one) : undefined;
         if (container !== undefined) details.noted(one.kind, container, at.atMs);
       }
+    },
+    /** A call has changed it and did not answer how it is now. */
+    noteChanged(found: Found): void {
+      const entry = entries.get(identityOf(found));
+      if (entry?.answered) entries.set(identityOf(found), { ...entry, isOutdated: true });
     },
     /** A removal has succeeded. */
     noteGone(found: Found): void {

@@ -141,7 +141,10 @@ export function createSender(core: Core, run: Run) {
   function settled(step: Step, answer: Answer): Promise<unknown> | undefined {
     const note = () => {
       if (step.do === 'delete') settleGone(step.found!);
-      else if (answer.found === undefined) inventory.invalidate(owner);
+      else if (answer.found === undefined) {
+        if (step.found !== undefined) inventory.noteChanged(step.found);
+        inventory.invalidate(owner);
+      }
     };
     if (answer.found !== undefined) inventory.note(answer.found);
     if (answer.operation === undefined) {

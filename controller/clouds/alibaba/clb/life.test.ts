@@ -23,6 +23,17 @@ describe('a load balancer of Alibaba Cloud', () => {
     await harness.world.close();
   });
 
+  it('changes what an annotation says once, right after the create', async () => {
+    const harness = await createBalancerHarness();
+    await harness.settle();
+    harness.changes();
+    const { refusals } = await harness.settle({ annotations: { 'delete-protection': 'on' } });
+    assert.deepEqual([harness.changes(), refusals], [['SetLoadBalancerDeleteProtection'], []]);
+    await harness.remove();
+    assert.equal(harness.world.fake.balancers.size, 0);
+    await harness.world.close();
+  });
+
   it('gives no public address where the operator has disabled them', async () => {
     const harness = await createBalancerHarness({ DISABLE_PUBLIC_SLB: 'true' });
     await harness.settle();
