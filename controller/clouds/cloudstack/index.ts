@@ -44,7 +44,7 @@ export function openCloudStack({ config, context, wrapHttp }: CloudParts<CloudSt
     }),
     loadBalancerDriver: createLoadBalancerDriver({ client, config, clock }),
     ping: async (signal) => void (await identify(signal)),
-    check: (signal) => checkCloudStack(config, client, signal),
+    check: (signal) => checkCloudStack(config, client, clock, signal),
     close,
   };
 }

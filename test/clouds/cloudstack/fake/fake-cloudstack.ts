@@ -33,7 +33,8 @@ export function createFakeCloudStack(clock: Clock): FakeAccount {
     if (name === 'queryAsyncJobResult') return showJob(params.get('jobid')!);
     if (name === 'listApis') {
       const [api] = Object.keys(apiCommands).filter((one) => one === params.get('name') && !fake.forbidden.has(one));
-      if (api === undefined) throw new FakeRefusal(431, 'Unable to find the API');
+      if (api === undefined)
+        throw new FakeRefusal(530, 'Api Discovery plugin was unable to find an api by that name or process any apis');
       return { count: 1, api: [{ name: api, isasync: apiCommands[api]!.isAsync, params: [], response: [] }] };
     }
     const list = lists[name];
