@@ -38,8 +38,7 @@ const refusals: readonly (readonly [set: string, says: RegExp])[] = [
   ['clouds[0].name=aws,agent.windows.runAsUserName=ContainerAdministrator', /runAsUserName/],
   ['clouds[0].name=aws,agent.windows.seedVolume=true', /seedVolume/],
   ['clouds[0].name=aws,controller.ports.secure=10270', /two are the same/],
-  ['clouds[0].name=aws,controller.ports.report=443', /ports/],
-  ['clouds[0].name=aws,controller.args[0]=--bind-address=10.0.0.5', /no bind address: the probes ask 127.0.0.1/],
+  ['clouds[0].name=aws,controller.args[0]=--bind-address=10.0.0.5', /0.0.0.0, :: or none: the probes ask 127.0.0.1/],
   ['clouds[0].name=acme,controller.args[0]=--cloud-module=acme=/modules/acme.mjs', /agent.cloud: empty, expected/],
   ['clouds[0].name=aws,volumeLabels.webhook.enabled=true', /tlsSecret: empty, expected the name of a Secret/],
   [

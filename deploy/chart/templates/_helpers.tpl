@@ -213,17 +213,20 @@ own: in the values, --reuse-values would keep those of the release before.
 {{- if and .Values.networkPolicy.enabled .Values.controller.hostNetwork }}
 {{- fail "networkPolicy.enabled: true, expected controller.hostNetwork=false beside it: policies do not apply to the host's network" }}
 {{- end }}
-{{- $ports := .Values.controller.ports }}
-{{- if ne (len (list (int $ports.report) (int $ports.secure) (int $ports.webhook) | uniq)) 3 }}
-{{- fail "controller.ports: two are the same, expected three" }}
+{{- $ports := list (int .Values.controller.ports.report) (int .Values.controller.ports.secure) }}
+{{- if .Values.volumeLabels.webhook.enabled }}{{ $ports = append $ports (int .Values.controller.ports.webhook) }}{{ end }}
+{{- if ne (len (uniq $ports)) (len $ports) }}
+{{- fail "controller.ports: two are the same, expected different ones" }}
 {{- end }}
+{{- $modules := list }}
 {{- range .Values.controller.args }}
-{{- if hasPrefix "--bind-address" . }}
-{{- fail (printf "controller.args: %s, expected no bind address: the probes ask 127.0.0.1" (quote .)) }}
+{{- if and (hasPrefix "--bind-address=" .) (not (has (trimPrefix "--bind-address=" .) (list "0.0.0.0" "::" "127.0.0.1"))) }}
+{{- fail (printf "controller.args: %s, expected 0.0.0.0, :: or none: the probes ask 127.0.0.1" (quote .)) }}
 {{- end }}
-{{- if and (hasPrefix "--cloud-module=" .) $.Values.agent.enabled (not $.Values.agent.cloud) }}
+{{- if hasPrefix "--cloud-module=" . }}{{ $modules = append $modules (splitList "=" . | rest | first) }}{{ end }}
+{{- end }}
+{{- if and .Values.agent.enabled (not .Values.agent.cloud) (eq (len .Values.clouds) 1) (has (first .Values.clouds).name $modules) }}
 {{- fail "agent.cloud: empty, expected a cloud whose metadata agents read, or agent.enabled=false: agents know no cloud of --cloud-module" }}
-{{- end }}
 {{- end }}
 {{- $webhook := .Values.volumeLabels.webhook }}
 {{- if $webhook.enabled }}
