@@ -176,4 +176,15 @@ export const networkMutants: readonly Mutant[] = [
     by: ['test/services/stripped-marks.test.ts'],
     edits: [['controller/services/balancers/observed-view.ts', ' ?? mainOf(ref?.id) ?? ', ' ?? ']],
   },
+  {
+    name: 'a floating IP stays whose port went with the load balancer',
+    by: ['controller/clouds/openstack/network/floating-ips.test.ts'],
+    edits: [
+      [
+        'controller/clouds/openstack/network/floating-ip-kind.ts',
+        "if (textOf(now?.['port_id']) === undefined) return true;",
+        "if (textOf(now?.['port_id']) === undefined) return false;",
+      ],
+    ],
+  },
 ];

@@ -56,8 +56,10 @@ export function floatingIpKind(neutron: Neutron, vipPorts: VipPorts): Kind<Float
     return { found: (await neutron.change(request, io)).map(readFloatingIp).map(foundFloatingIp) };
   }
 
-  /** Whether it is on the port that it was created on, which nothing uses since the load balancer is gone. */
-  async function isLeft({ portId, description }: FloatingIp, io: ReadIo): Promise<boolean> {
+  /** Whether its port went with the load balancer, or is the one that it was created on and nothing uses any more. */
+  async function isLeft({ id, portId, description }: FloatingIp, io: ReadIo): Promise<boolean> {
+    const [now] = await neutron.list('floatingips', [['id', id]], ['port_id'], io);
+    if (textOf(now?.['port_id']) === undefined) return true;
     if (portId === undefined || createdOn(description) !== portId) return false;
     const [port] = await neutron.list('ports', [['id', portId]], ['device_owner'], io);
     const isFree = port !== undefined && unused.has(textOf(port['device_owner']) ?? '');

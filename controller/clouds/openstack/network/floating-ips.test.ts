@@ -136,6 +136,22 @@ describe('the floating IP of a Service', () => {
     assert.match(only(harness).description, /retained/);
   });
 
+  it('deletes a floating IP whose port went with a load balancer that showed no mark', async () => {
+    const harness = networkHarness();
+    await harness.ensure();
+    const { balancers, fake } = harness;
+    only(harness).portId = 'port-1';
+    const id = [...balancers.keys()][0]!;
+    balancers.delete = () => {
+      const at = fake.ports.findIndex((port) => port.id === 'port-1');
+      fake.ports.splice(at, 1);
+      return Map.prototype.delete.call(balancers, id);
+    };
+    harness.changes();
+    await harness.remove();
+    assert.deepEqual([harness.edge.floatingIps.size, harness.changes()], [0, ['DELETE /floatingips/ID']]);
+  });
+
   it('that a person put on the VIP is its address, and goes with the load balancer alone', async () => {
     const harness = networkHarness();
     harness.fake.externalNetworks.clear();
