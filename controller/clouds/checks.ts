@@ -12,7 +12,8 @@ export interface Checks {
   prove(about: Pick<CheckResult, 'name' | 'neededFor'>, advice: string, proof: () => Promise<string>): Promise<void>;
 }
 
-export function createChecks(): Checks {
+/** @param whenDown the advice where the cloud did not answer, or failed */
+export function createChecks(whenDown: (error: unknown) => string = () => adviceWhenDown): Checks {
   const results: CheckResult[] = [];
   return {
     results,
@@ -21,7 +22,7 @@ export function createChecks(): Checks {
         results.push({ ...about, ok: true, message: await proof() });
       } catch (error) {
         const reason = error instanceof Error ? error.message : String(error);
-        results.push({ ...about, ok: false, message: `${reason}; ${isDown(error) ? adviceWhenDown : advice}` });
+        results.push({ ...about, ok: false, message: `${reason}; ${isDown(error) ? whenDown(error) : advice}` });
       }
     },
   };

@@ -121,7 +121,7 @@ test('check proves the region and the right to read, and says what is wrong', as
   sandbox.network.quotas.set('routes', 100);
   assert.equal((await cloud.check())[3]?.message, '0 routes, 0 of 100 in use');
   sandbox.faults.add({ operation: 'addresses.*', effect: { kind: 'error', status: 403 } });
-  assert.match((await cloud.check())[2]?.message ?? '', /addresses.list: HTTP 403.*Grant the credential the right/);
+  assert.match((await cloud.check())[2]?.message ?? '', /addresses.list: HTTP 403.*; the credential needs the right/);
   sandbox.faults.clear();
   sandbox.credentials.setMode(sandbox.credential, 'sees-nothing');
   assert.match((await cloud.check())[1]?.message ?? '', /no instance is visible/);
@@ -131,7 +131,7 @@ test('check proves the region and the right to read, and says what is wrong', as
     refused.map(({ ok }) => ok),
     [false, false, false, false],
   );
-  assert.match(refused[0]?.message ?? '', /401 unauthorized.*Check credential/);
+  assert.match(refused[0]?.message ?? '', /401 unauthorized.*; see .*credential/);
   assert.ok(!JSON.stringify(refused).includes(sandbox.credential));
 });
 
@@ -145,6 +145,6 @@ test('check advises by whether the endpoint answered', async (t) => {
   const { sandbox, cloud } = await overSockets(t);
   sandbox.faults.add({ operation: 'regions.get', effect: { kind: 'error', status: 503 } });
   const answered = (await cloud.check()).find(({ ok }) => !ok)?.message ?? '';
-  assert.match(answered, /See the cloud's status, and try again later$/);
+  assert.match(answered, /see the cloud's status, and try again later$/);
   assert.doesNotMatch(answered, /reachable/);
 });
