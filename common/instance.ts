@@ -32,6 +32,11 @@ export interface Instance {
    * them, and an initialised one keeps its own. Undefined: what is absent does not exist.
    */
   readonly placeUnknown?: string;
+  /**
+   * Of a lookup by name: why other machines of that name could not be excluded, as text for people. It is believed only
+   * where the UUIDs of machine and Node agree.
+   */
+  readonly namesakesUnknown?: string;
   /** Machine type, flavour or size: becomes `node.kubernetes.io/instance-type`. */
   readonly type?: string;
   /** In the order for the Node's status; no duplicates of (type, address). */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { annotations, labels } from '../../common/well-known.ts';
+import { annotations, conditions, labels } from '../../common/well-known.ts';
 import { exampleInstance } from '../model/testing/example-instance.ts';
 import { exampleNode, uninitializedTaint } from '../model/testing/example-node.ts';
 import { desiredNode } from './desired-node.ts';
@@ -209,6 +209,15 @@ describe('addresses and identity', () => {
     assert.deepEqual(served.node.addresses, instance.addresses);
     assert.deepEqual(served.node.labels, { [type]: 'sim.small', [typeBeta]: 'sim.small' });
     assert.equal(served.node.reason, 'Initialized');
+  });
+
+  it('keeps the drift that it has told while the cloud cannot tell the zone', () => {
+    const { zone: _, region: __, ...instance } = exampleInstance({ placeUnknown: 'Unavailable: no tags' });
+    const message = 'zone label held, the cloud says z1';
+    const told = { type: conditions.cloudInitialized, status: 'True', reason: 'TopologyDrift', message } as const;
+    const { ok, ...rest } = desiredNode(exampleNode({ ...joined, conditions: [told] }), instance, 's');
+    assert.ok(ok && 'node' in rest);
+    assert.deepEqual([rest.node.reason, rest.node.message], ['TopologyDrift', message]);
   });
 
   it('a providerID is written where none is, and kept where one is', () => {

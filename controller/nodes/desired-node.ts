@@ -1,7 +1,7 @@
 import type { Instance } from '../../common/instance.ts';
 import { reportedLabels } from '../../common/report.ts';
-import { annotations, labels as labelKeys } from '../../common/well-known.ts';
-import { type AddressView, isUninitialized, type NodeView } from '../model/node-view.ts';
+import { annotations, conditions, labels as labelKeys } from '../../common/well-known.ts';
+import { type AddressView, conditionOf, isUninitialized, type NodeView } from '../model/node-view.ts';
 import { cloudOfReportScope, parseRecord, printRecord } from '../model/scope-record.ts';
 import { labelsFromTags, type TagLabelRule, tagLabelChange } from '../model/tag-labels.ts';
 import type { VerifiedInstance } from '../model/verified-instance.ts';
@@ -71,7 +71,7 @@ export function desiredNode(
     addresses = withHostnames(chosen.addresses, node.addresses);
   }
 
-  const drift = isUninitialized(node) ? [] : topologyDrift(node, instance);
+  const drift = isUninitialized(node) ? [] : (keptDrift(node, instance) ?? topologyDrift(node, instance));
   const { extra, unknown } = extraLabels(node, instance, cloudOfReportScope(scope) !== undefined);
   const { labels, refused } = acceptable({ ...extra, ...wellKnownLabels(node, instance) });
   const tagged = labelsFromTags(instance, tagLabels);
@@ -123,6 +123,12 @@ function acceptable(candidates: Readonly<Record<string, string>>) {
     else refused.push(`${key}=${JSON.stringify(value)}`);
   }
   return { labels, refused };
+}
+
+/** What was said last, while the cloud cannot tell the place: it must not come and go with each answer. */
+function keptDrift(node: NodeView, { placeUnknown }: Instance): string[] | undefined {
+  const shown = conditionOf(node, conditions.cloudInitialized);
+  return placeUnknown !== undefined && shown?.reason === 'TopologyDrift' ? [shown.message] : undefined;
 }
 
 function topologyDrift(node: NodeView, instance: Instance): string[] {

@@ -131,7 +131,9 @@ function confirmName(
   found: Resolution & { readonly kind: 'found' },
   clouds: readonly ConfiguredCloud[],
 ): Resolution {
-  const { id, smbiosUuid } = found.instance;
+  const { id, smbiosUuid, namesakesUnknown } = found.instance;
+  if (namesakesUnknown !== undefined && !uuidsAgree(smbiosUuid, node.systemUuid))
+    return { kind: 'waiting', reason: 'AwaitingCloud', message: namesakesUnknown, claimed: true };
   const compared = uuidsAgree(smbiosUuid, node.systemUuid) || uuidsContradict(smbiosUuid, node.systemUuid);
   const cloud = clouds.find(({ scope }) => scope === found.scope);
   if (compared || cloud?.bindsByName === true) return found;

@@ -16,6 +16,7 @@ const schema = Type.Object(
   {
     ...instanceSchema.properties,
     keepsInternalIPs: Type.Optional(Type.Boolean()),
+    namesakesUnknown: Type.Optional(Type.String({ maxLength: 512 })),
     placeUnknown: Type.Optional(Type.String({ maxLength: 512 })),
     podRanges: Type.Optional(Type.Array(Type.String({ maxLength: 64 }), { maxItems: 64 })),
     maintenance: Type.Optional(Type.Array(maintenanceSchema, { maxItems: 16 })),

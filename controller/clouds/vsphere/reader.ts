@@ -197,8 +197,7 @@ export function createReader({ vcenters, roles, lastSeen }: ReaderOptions): Inst
       const named = new Map<string, Named>();
       for (const [name, found] of hits) {
         const uuids = found.map(({ uuid }) => uuid).join(', ');
-        // The Node's own uuid tells it from a VM of this name in a vCenter that fails.
-        if (found.length === 1) named.set(name, pick(found[0]!.uuid, found, answers));
+        if (found.length === 1) named.set(name, withNamesakes(pick(found[0]!.uuid, found, answers), failure));
         else if (failure !== undefined) named.set(name, unknown(failure));
         else if (found.length === 0) named.set(name, unknown(problem('NotFound', `no VM is called ${name}`)));
         else named.set(name, unknown(problem('Conflict', `several VMs are called ${name}: ${uuids}`)));
@@ -206,6 +205,12 @@ export function createReader({ vcenters, roles, lastSeen }: ReaderOptions): Inst
       return named;
     },
   };
+}
+
+/** A vCenter that fails may have a VM of the same name. */
+function withNamesakes(answer: Answer, failure: CloudError | undefined): Answer {
+  if (failure === undefined || answer.state !== 'found') return answer;
+  return { ...answer, instance: { ...answer.instance, namesakesUnknown: `${failure.kind}: ${failure.message}` } };
 }
 
 /** One object that is no more fails the call for all: it is left out, and the call made again. */
