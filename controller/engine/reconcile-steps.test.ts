@@ -32,6 +32,27 @@ describe('the order of steps', () => {
     }
   });
 
+  it('sends independent calls side by side, so that a first ensure lasts as long as its longest chain', async () => {
+    const harness = createHarness('plain');
+    const { cloud, clock } = harness;
+    const moments = new Map<number, string[]>();
+    cloud.setHook({
+      before(call, isWrite) {
+        const now = clock.monotonic();
+        if (isWrite) moments.set(now, [...(moments.get(now) ?? []), call.split(' ', 2).join(' ')]);
+        return undefined;
+      },
+      crash: () => assert.fail('no crash here'),
+    });
+    const ports = [80, 81, 82, 83].map((port) => ({ port, nodePort: 30_000 + port }));
+    await harness.settle('u1', desire('u1', { ports }));
+    const four = (call: string) => [call, call, call, call];
+    assert.deepEqual(
+      [...moments.values()].map((calls) => calls.sort()),
+      [['create address', ...four('create group')], ['create balancer'], four('create listener')],
+    );
+  });
+
   it('updates a listener before its old group is deleted, and frees a slot as late as possible', async () => {
     const harness = createHarness('plain');
     await harness.settle('u1', desire('u1'));

@@ -319,4 +319,15 @@ export const engineMutants: readonly Mutant[] = [
     by: reads,
     edits: [[`${folder}/records.ts`, 'return isLeft || refusals.some(', 'return refusals.some(']],
   },
+  {
+    name: 'engine: sends one step after the other',
+    by: steps,
+    edits: [
+      [
+        `${folder}/run.ts`,
+        'await Promise.all(plan.steps.map(start));',
+        'for (const one of plan.steps) await start(one);',
+      ],
+    ],
+  },
 ];
