@@ -11,7 +11,7 @@ import { type CloudName, clouds, createScene, type Scene } from './testing/scene
 const numRuns = Number(process.env['ENGINE_RUNS'] ?? 60);
 const seed = Number(process.env['ENGINE_SEED'] ?? 1);
 const services = ['u1', 'u2'];
-/** Twice what the worst of 300 scenarios takes for two Services, with a fault, an edit and a change; the median is 19. */
+/** Twice what the worst of 300 scenarios takes, for two Services with a fault, an edit and a change. Median: 19. */
 const mostCalls = 150;
 
 const port = fc.record({ port: fc.constantFrom(80, 443, 8080), nodePort: fc.constantFrom(30001, 30002, 30003) });
