@@ -58,12 +58,13 @@ export function addressKind(project: Project): Kind<AddressSpec, Address> {
     const acquired = { owner, network: network.id };
     if (id === undefined) return {};
     acquisitions.made(id, acquired);
-    // Its end alone shows the address.
-    const result = await project.resultOf('associateIpAddress', operation, { permit, signal });
-    const address = result?.optionalObject('ipaddress');
+    // Its end alone shows the address. Where that is not read here, the id is on record, and the job is asked again.
+    const ended = project.resultOf('associateIpAddress', operation, { permit, signal });
+    const address = (await ended.catch(() => undefined))?.optionalObject('ipaddress');
     const [found] = address === undefined ? [] : foundAddress({ address, rules: [], firewall: [], acquired });
+    if (found === undefined) return { id, operation };
     // The result may have the state from before its end.
-    return { id, ...(found !== undefined && { found: [{ ...found, status: 'ready' as const }] }) };
+    return { id, found: [{ ...found, status: 'ready' as const }] };
   }
   /** Those that are there now. @param owner undefined: of a Service that has gone */
   async function removeRules(id: string, owner: Owner | undefined, io: Io) {

@@ -216,6 +216,24 @@ describe('a load balancer', () => {
     assert.equal(harness.rules()[0]!.vms.length, 3);
   });
 
+  it('keeps the address that it acquires while its job cannot be read, and acquires no other one', async () => {
+    const harness = await createBalancerHarness();
+    const { fake } = harness.world;
+    fake.network.isOthers = true;
+    let failures = 0;
+    fake.fault = ({ name, params }) => {
+      const isAcquisition = fake.jobs.get(params.get('jobid') ?? '')?.command === 'associateIpAddress';
+      if (name !== 'queryAsyncJobResult' || !isAcquisition || failures > 0) return undefined;
+      failures += 1;
+      return { status: 503, body: {} };
+    };
+    await harness.settle();
+    assert.deepEqual([failures, fake.addresses.size], [1, 1]);
+    await harness.remove();
+    assert.equal(fake.addresses.size, 0);
+    await harness.world.close();
+  });
+
   it('gets an address for a network of another account, which cannot be tagged', async () => {
     const harness = await createBalancerHarness();
     harness.world.fake.network.isOthers = true;
