@@ -8,7 +8,11 @@ import { annotations } from './annotations.ts';
 import { desireOf } from './desire.ts';
 import { cloud } from './fault.ts';
 import { kinds, type Part } from './found.ts';
-import { createKinds } from './kinds.ts';
+import { addressKind } from './kinds/addresses.ts';
+import { createCalls } from './kinds/calls.ts';
+import { listenerKind } from './kinds/listeners.ts';
+import { loadBalancerKind } from './kinds/load-balancers.ts';
+import { poolKind } from './kinds/pools.ts';
 import type { Address, Listener, LoadBalancer, Pool } from './load-balancer-answer.ts';
 import { createReaders } from './load-balancer-readers.ts';
 import { createMemberSets } from './member-sets.ts';
@@ -29,6 +33,7 @@ export type SimulatedDriver = LoadBalancerDriver & { probe(signal?: AbortSignal)
 export function createLoadBalancerDriver({ api, region, idOf, maxMembers, settleMs }: DriverParts): SimulatedDriver {
   const sets = createMemberSets(idOf);
   const { readers, get, probe } = createReaders({ api, region, sets });
+  const calls = createCalls({ api, region, sets });
   return {
     annotations,
     nodeLabels,
@@ -36,7 +41,12 @@ export function createLoadBalancerDriver({ api, region, idOf, maxMembers, settle
     drains: true,
     probe,
     main: kinds.loadBalancer,
-    kinds: createKinds({ api, region, sets, settleMs }),
+    kinds: [
+      addressKind(api, settleMs),
+      loadBalancerKind(calls, settleMs),
+      poolKind(calls, settleMs),
+      listenerKind(calls, settleMs),
+    ],
     readers,
     desire: (input) => desireOf(input, sets),
     adopts,
