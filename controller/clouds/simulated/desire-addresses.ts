@@ -88,8 +88,7 @@ export function desireAddresses({ desired, current, isOurs, all, get, own, refus
   }
 
   function keptAddresses(): readonly Want[] {
-    const kept = own;
-    return [...new Map(kept.map((one) => [addressKey(one), reserved(one.scheme, one.family)])).values()];
+    return [...new Map(own.map((one) => [addressKey(one), reserved(one.scheme, one.family)])).values()];
   }
 
   /** The address that the Service names, where it names one and may have it. */

@@ -137,8 +137,8 @@ export function desireOf(input: DesireInput, sets: MemberSets): Desire {
       const isForeign = held !== undefined && !isOurs(held);
       if (held !== undefined && isForeign) {
         const holder = nameHolder(held.tags[ownerTags.serviceName], desired);
-        const message =
-          `${key} of load balancer ${there?.name} (${there?.id}) is taken by listener ${held.id} of ` + `${holder}`;
+        const where = `load balancer ${there?.name} (${there?.id})`;
+        const message = `${key} of ${where} is taken by listener ${held.id} of ${holder}`;
         refusals.push({ reason: 'Conflict', message, ports: [port] });
       }
       if (isForeign || (held === undefined && !isUnderstood)) return [];
