@@ -23,14 +23,8 @@ export function createEngine(
   options: Omit<JsonApiOptions, 'cloud' | 'errorOf' | 'timeoutMs' | 'authorization' | 'mutationTimeoutMs'>,
   tokens: Tokens,
 ): Engine {
-  const api = createJsonApi({
-    ...options,
-    cloud,
-    errorOf,
-    timeoutMs,
-    mutationTimeoutMs: timeoutMs,
-    authorization: async () => `Bearer ${await tokens.token()}`,
-  });
+  const authorization = async () => `Bearer ${await tokens.token()}`;
+  const api = createJsonApi({ ...options, cloud, errorOf, timeoutMs, mutationTimeoutMs: timeoutMs, authorization });
 
   async function get(request: ApiRequest): Promise<AnswerFields> {
     const token = await tokens.token();

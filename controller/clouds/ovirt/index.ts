@@ -39,6 +39,7 @@ export function openOvirt({ config, context, wrapHttp }: CloudParts<OvirtConfig>
   const gate = createRateLimiter({ cloud, clock, random, limits, onWait });
   const engine = createEngine({ ...calls, gate, endpoint }, createTokens(config, calls));
 
+  const createReader = () => createMachineReader(cloud, [createVms(engine, config)]);
   async function identify(signal?: AbortSignal): Promise<CloudIdentity> {
     const id = (await engine.product(signal)).optionalText('instance_id');
     const host = new URL(endpoint).host;
@@ -46,22 +47,14 @@ export function openOvirt({ config, context, wrapHttp }: CloudParts<OvirtConfig>
     // Engines before 4.4 did not tell it.
     return { scope: `engine/${id}`, account: id, formerScopes: [`engine/${host}`] };
   }
+  const named = async (signal?: AbortSignal) => `${user} on engine ${(await identify(signal)).account}`;
   return {
     name: cloud,
     identify,
-    ...createLookups({
-      cloud,
-      listAbove,
-      targetOf,
-      createReader: () => createMachineReader(cloud, [createVms(engine, config)]),
-    }),
+    ...createLookups({ cloud, listAbove, targetOf, createReader }),
     files: config.files,
     ping: async (signal) => void (await identify(signal)),
-    check: (signal) =>
-      checkOvirt(config, engine, {
-        identify: async () => `${user} on engine ${(await identify(signal)).account}`,
-        signal,
-      }),
+    check: (signal) => checkOvirt(config, engine, { identify: () => named(signal), signal }),
     close,
   };
 }

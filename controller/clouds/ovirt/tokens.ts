@@ -1,4 +1,4 @@
-import { CloudError } from '../../../common/cloud-error.ts';
+import { CloudError, type CloudErrorKind } from '../../../common/cloud-error.ts';
 import type { Clock } from '../../../common/process/clock.ts';
 import { answerFields, parseAnswer } from '../answer-fields.ts';
 import { type CountedHttpOptions, createCountedHttp } from '../counted-http.ts';
@@ -33,33 +33,27 @@ export function createTokens(
 
   async function logIn(): Promise<string> {
     if (refused !== undefined && clock.monotonic() < refused.until) throw refused.error;
+    const form = { grant_type: 'password', scope: 'ovirt-app-api', username: user, password };
     const answer = await http(operation, {
       method: 'POST',
       url,
       timeoutMs,
       headers: { accept: 'application/json', 'content-type': 'application/x-www-form-urlencoded' },
-      body: new URLSearchParams({
-        grant_type: 'password',
-        scope: 'ovirt-app-api',
-        username: user,
-        password,
-      }).toString(),
+      body: new URLSearchParams(form).toString(),
     });
-    if (answer.status >= 500 || answer.status === 404) {
-      const message = `${answer.status} of the single sign-on`;
-      throw new CloudError({ kind: 'Unavailable', cloud, operation, message });
-    }
+    const failed = (kind: CloudErrorKind, message: string) => new CloudError({ kind, cloud, operation, message });
+    if (answer.status >= 500 || answer.status === 404)
+      throw failed('Unavailable', `${answer.status} of the single sign-on`);
     const fields = answerFields(parseAnswer(answer.text, { cloud, operation }), { cloud, operation, secret: true });
     // A refusal may come with status 200.
     if (answer.status >= 300 || fields.json()['error'] !== undefined) {
-      const message = `${answer.status}: the engine refuses ${user}`;
-      const error = new CloudError({ kind: 'Unauthorized', cloud, operation, message });
+      const error = failed('Unauthorized', `${answer.status}: the engine refuses ${user}`);
       refused = { until: clock.monotonic() + refusalHoldsMs, error };
       throw error;
     }
     const token = fields.text('access_token');
     if (/^[\x21-\x7e]+$/.test(token)) return token;
-    throw new CloudError({ kind: 'Invalid', cloud, operation, message: 'access_token: no word of ASCII characters' });
+    throw failed('Invalid', 'access_token: no word of ASCII characters');
   }
 
   return {

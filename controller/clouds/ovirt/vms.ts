@@ -22,23 +22,20 @@ export function createVms(engine: Engine, config: OvirtConfig): Machines {
   async function readAll(vms: readonly AnswerFields[], request: 'list' | 'id', signal: AbortSignal | undefined) {
     places ??= readPlaces(engine, config, signal);
     const placeOf = await places;
-    const seen = vms.map(async (vm) => [vm, await readable(() => readVm(vm, config, placeOf, request))] as const);
-    return Promise.all(seen);
+    const seen = async (vm: AnswerFields) => [vm, await readable(() => readVm(vm, config, placeOf, request))] as const;
+    return Promise.all(vms.map(seen));
   }
   /** A 404 without a body is the engine's where the root of the API answers in this pass. */
   async function proven(error: unknown, signal: AbortSignal | undefined): Promise<unknown> {
     if (!isCloudError(error) || !isSilent404(error)) return error;
-    isRootThere ??= engine.product(signal).then(
-      () => true,
-      () => false,
-    );
+    const answers = async () => (await engine.product(signal).catch(() => undefined)) !== undefined;
+    isRootThere ??= answers();
     if (!(await isRootThere)) return error;
-    const { operation } = error;
-    return new CloudError({ kind: 'NotFound', cloud, operation, message: '404, and the root answers' });
+    const message = '404, and the root answers';
+    return new CloudError({ kind: 'NotFound', cloud, operation: error.operation, message });
   }
   async function get(id: string, signal: AbortSignal | undefined): Promise<Seen> {
-    const request = { path: `/vms/${id}`, query: withNics, signal };
-    const vm = await engine.get(request).catch(async (error) => {
+    const vm = await engine.get({ path: `/vms/${id}`, query: withNics, signal }).catch(async (error) => {
       throw await proven(error, signal);
     });
     return (await readAll([vm], 'id', signal))[0]![1];
