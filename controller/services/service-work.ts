@@ -73,7 +73,7 @@ export function createServiceWork(
     },
     removed(service, stays) {
       const done = end(service.uid);
-      metrics.deleteLatency.observe(done?.seconds ?? 0);
+      if (done !== undefined) metrics.deleteLatency.observe(done.seconds);
       const message = stays === undefined ? 'Deleted load balancer' : `Gave up ${stays}`;
       reporter.emit(service, 'DeletedLoadBalancer', message);
     },
