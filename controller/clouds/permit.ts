@@ -26,6 +26,6 @@ export interface ApplyOptions {
   readonly signal?: AbortSignal | undefined;
   /** Keeps with the Service what has to survive a crash, before anything else is sent. Throws what the write throws. */
   readonly save?: ((record: CloudRecord) => Promise<void>) | undefined;
-  /** Called after each mutating call that the cloud accepted. */
-  readonly onStep?: ((step: LoadBalancerStep) => void) | undefined;
+  /** Called after each mutating call that the cloud accepted, or put off: `isAccepted` tells which. */
+  readonly onStep?: ((step: LoadBalancerStep, isAccepted: boolean) => void) | undefined;
 }

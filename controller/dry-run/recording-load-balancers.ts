@@ -107,7 +107,7 @@ export function recordingLoadBalancers(balancers: LoadBalancers, scope: string, 
       const { owner, desired } = plan.request;
       const next = (await balancers.preview?.(plan, signal)) ?? plan;
       recordSteps(next);
-      for (const step of next.steps) onStep?.(step);
+      for (const step of next.steps) onStep?.(step, true);
       const real = seen.get(owner.service);
       const observed = desired && {
         id: undefined,

@@ -29,7 +29,7 @@ export function createJournals(save: SaveJournal, nowMs: () => number) {
   function replace(owner: Owner, stored: JournalState | undefined): Journal {
     // Another process may have acted right before it wrote this.
     const sinceMs = journals.has(owner.service) ? nowMs() : startedAtMs;
-    const journal = createJournal(save, owner, stored, sinceMs, nowMs);
+    const journal = createJournal(save, owner, stored, sinceMs, nowMs, journals.get(owner.service)?.retained);
     journals.set(owner.service, journal);
     return journal;
   }
@@ -50,6 +50,8 @@ function createJournal(
   stored: JournalState | undefined,
   startedAtMs: number,
   nowMs: () => number,
+  /** Identities of what this process has marked as retained for this owner. */
+  retained = new Set<string>(),
 ) {
   let state = stored ?? empty;
   let saved = JSON.stringify(state);
@@ -65,6 +67,7 @@ function createJournal(
   const without = (name: ResourceName) => state.tried.filter((one) => one !== name);
 
   return {
+    retained,
     get state() {
       return state;
     },

@@ -57,6 +57,7 @@ function planOf(kinds: readonly Kind[], wants: readonly Want[], all: readonly Fo
     mayDrop: () => 'yes',
     isDesired: () => false,
     isIneffective: () => false,
+    hasRetained: () => false,
     ...more,
   });
 }
@@ -350,15 +351,16 @@ describe('a plan', () => {
     const { owner: _, ...lb } = found('lb', 'x', { retained: true });
     const marked = found('listener', 'x', { within: lb.id });
     const { owner: __, ...unmarked } = marked;
-    const stepsWith = (listener: Found, lbName: string) => {
+    const stepsWith = (listener: Found, isOurWork: boolean) => {
       const all = [lb, listener];
-      const journal = { claimed: true, ids: { [lbName]: lb.id, 'listener/k': listener.id }, tried: [] };
+      const journal = { claimed: true, ids: { 'lb/k': lb.id, 'listener/k': listener.id }, tried: [] };
+      const hasRetained = ({ id }: Found) => isOurWork && id === lb.id;
       const match = matchFound({ kinds: byName, owner, found: indexOf(byName, all), journal });
-      return orderOf(planOf(kinds, [], all, { match, removing: true, retain: true }));
+      return orderOf(planOf(kinds, [], all, { match, hasRetained, removing: true, retain: true }));
     };
     for (const listener of [unmarked, marked]) {
-      assert.deepEqual(stepsWith(listener, 'lb/k'), []);
-      assert.deepEqual(stepsWith(listener, `lb/use:${lb.id}`), ['delete listener listener-1']);
+      assert.deepEqual(stepsWith(listener, true), []);
+      assert.deepEqual(stepsWith(listener, false), ['delete listener listener-1']);
     }
   });
 

@@ -5,7 +5,7 @@ import { matchFound } from './match.ts';
 import type { ObservedState } from './observed-state.ts';
 import { makePlan } from './plan.ts';
 import type { Request } from './request.ts';
-import { type Desire, kindOf } from './resource.ts';
+import { type Desire, identityOf, kindOf } from './resource.ts';
 import type { Plan, Wait } from './step.ts';
 
 export type Planning<D> = ReturnType<typeof createPlanning<D>>;
@@ -37,6 +37,7 @@ export function createPlanning<D>(driver: Driver<D>, core: Core, observed: Obser
       specOf: shared.specOf,
       mayDrop: (found) => shared.mayDrop(found, desired === undefined ? owner : undefined),
       isDesired: shared.isDesired,
+      hasRetained: (found) => journal.retained.has(identityOf(found)),
       isIneffective: (subject) => ineffectiveCalls.isIneffective(owner.service, subject),
     });
     // A create that is no longer desired, or was changed, may have succeeded and not be visible yet.

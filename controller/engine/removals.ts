@@ -1,7 +1,6 @@
 import type { Decisions } from './decide.ts';
 import type { Drafts } from './drafts.ts';
 import { subjectOf, subjectOfEdit } from './ineffective-calls.ts';
-import { isUseName } from './owner.ts';
 import { type Found, identityOf, nameOf, type Refusal, type ResourceName, type Want } from './resource.ts';
 import type { PlanInput, Wait } from './step.ts';
 
@@ -25,7 +24,7 @@ export function planRemovals(
   drafts: Drafts,
   replaced: readonly Removal[],
 ): { readonly refusals: readonly Refusal[]; readonly waits: readonly Wait[] } {
-  const { kinds, match, removing, retain } = input;
+  const { kinds, match, removing, retain, hasRetained } = input;
   const { graph } = drafts;
   const refusals: Refusal[] = [];
   const waits: Wait[] = [];
@@ -142,10 +141,8 @@ export function planRemovals(
   function foreignPartsOf(found: Found): readonly Found[] {
     return match.all.filter((one) => match.containerOf(one) === found && one.owner !== undefined && !match.isOurs(one));
   }
-  /** Our own counts no longer as ours once it is retained; what was retained before is used as one of others. */
-  function isOfOthers(container: Found): boolean {
-    return !match.isOurs(container) && (!container.retained || match.recordedNames(container).some(isUseName));
-  }
+  /** Our own counts no longer as ours once it is retained. */
+  const isOfOthers = (container: Found) => !match.isOurs(container) && !hasRetained(container);
   function retainOne(found: Found): void {
     const kind = kinds.get(found.kind)!;
     const container = match.containerOf(found);

@@ -78,6 +78,7 @@ export function createSender(core: Core, run: Run) {
     refused.push(...(answer.refused ?? []));
     if (step.do === 'create') made(step, answer);
     // An adopted resource has its marks from now on, and a search by marks may not show it yet.
+    if (step.as === 'retained') journal.retained.add(identityOf(step.found!));
     if (step.as === 'ours' && isRecorded(kind)) journal.made(step.name, step.found!.id);
     const ended = settled(step, answer);
     if (ended === undefined) return 'done';

@@ -27,6 +27,8 @@ export interface PlanInput {
   readonly removing: boolean;
   /** With `removing`: resources that can be marked stay, without our marks. */
   readonly retain: boolean;
+  /** This process has marked it as retained for the owner of the plan. */
+  hasRetained(found: Found): boolean;
   /** Whether a shared resource may be deleted: `later` = not every Service is declared yet. */
   mayDrop(found: Found): 'yes' | 'no' | 'later';
   /** Whether any Service desires that shared resource. */

@@ -28,6 +28,8 @@ export type Action =
       readonly condition: LoadBalancerCondition;
       /** Undefined: not before an event. */
       readonly againInMs: number | undefined;
+      /** The cloud is at work, and nothing else is to be done. */
+      readonly waits: boolean;
     }
   | { readonly do: 'release'; readonly change: ServiceChange }
   | { readonly do: 'nothing'; readonly againInMs?: number };
@@ -41,10 +43,16 @@ export const patienceMs = 300_000;
 export function settle(
   reason: LoadBalancerReason,
   message: string,
-  more: { readonly change?: ServiceChange; readonly againInMs?: number | undefined } = {},
+  more: { readonly change?: ServiceChange; readonly againInMs?: number | undefined; readonly waits?: boolean } = {},
 ): Action & { do: 'settle' } {
   const condition = { reason, message };
-  return { do: 'settle', condition, change: { ...more.change, condition }, againInMs: more.againInMs };
+  return {
+    do: 'settle',
+    condition,
+    change: { ...more.change, condition },
+    againInMs: more.againInMs,
+    waits: more.waits === true,
+  };
 }
 
 export function adoptionMismatch({ id }: LoadBalancerRecord): Action {

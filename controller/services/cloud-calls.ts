@@ -132,8 +132,8 @@ export function createCloudCalls(
       reporter.emit(service, 'LoadBalancerMissing', 'The load balancer was deleted in the cloud', 'Warning');
     const permit = permitFor(service, gone);
     const atMs = clock.monotonic();
-    const onStep = ({ action, resource, summary, target }: LoadBalancerStep) => {
-      states.of(service.uid).waitingSinceMs = undefined;
+    const onStep = ({ action, resource, summary, target }: LoadBalancerStep, isAccepted: boolean) => {
+      if (isAccepted) states.of(service.uid).waitingSinceMs = undefined;
       metrics.steps.add({ action, resource: resource.replaceAll(' ', '_') });
       log.info('load balancer step', { service: service.key, step: summary, target });
     };

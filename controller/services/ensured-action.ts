@@ -39,18 +39,18 @@ export function ensuredAction(situation: Situation, plan: LoadBalancerPlan, chan
     return settle(refusal.reason, message, { change: all, againInMs });
   }
   if (plan.waitMs !== undefined || shown.length === 0) {
-    const againInMs = plan.waitMs ?? addressRetryMs;
+    const again = { change: all, againInMs: plan.waitMs ?? addressRetryMs, waits: plan.waitMs !== undefined };
     if (shown.length > 0 && nowMs - waitingSinceMs >= patienceMs) {
       const waits = [...new Set(plan.waitsFor)].slice(0, 3);
-      return settle('AwaitingCloud', [outOfDate, ...waits].join('; '), { change: all, againInMs });
+      return settle('AwaitingCloud', [outOfDate, ...waits].join('; '), again);
     }
     // A Service that is served keeps its condition: a change of one member must not cost two writes of the Service.
     if (service.condition?.status === 'True' && shown.length > 0) {
       const { reason, message } = service.condition;
-      return settle(reason as LoadBalancerReason, message, { change: all, againInMs });
+      return settle(reason as LoadBalancerReason, message, again);
     }
     const message = shown.length === 0 ? 'the load balancer has no address yet' : 'the cloud is still changing it';
-    return settle('Provisioning', message, { change: all, againInMs });
+    return settle('Provisioning', message, again);
   }
   if (members.length === 0 && refused.length === 0)
     return settle(

@@ -203,11 +203,11 @@ export function createServiceTurns(
 
   async function settle(subject: Subject, situation: Situation, action: Action & { do: 'settle' }) {
     const { service, cloud, members, observation } = situation;
-    const { change, condition, againInMs } = action;
+    const { change, condition, againInMs, waits } = action;
     if (againInMs !== undefined) observations.invalidate(cloud.scope, service.uid);
     if (subject.gone) return rest(againInMs);
     const state = states.of(service.uid);
-    state.waitingSinceMs = againInMs === undefined ? undefined : (state.waitingSinceMs ?? clock.monotonic());
+    state.waitingSinceMs = waits ? (state.waitingSinceMs ?? clock.monotonic()) : undefined;
     const shown = showAddresses(state.shown, service.ingress, { change, condition }, clock.monotonic());
     const turn = await show(service, shown.change, shown.condition);
     if (turn.kind === 'again') return turn;
@@ -217,8 +217,8 @@ export function createServiceTurns(
     if (againInMs === undefined) state.backOff = undefined;
     if (againInMs === undefined && complete.has(condition.reason))
       work.ensured(service, members, observation?.observed);
-    const waits = [againInMs, shown.againInMs].filter((ms) => ms !== undefined);
-    return rest(waits.length === 0 ? undefined : Math.min(...waits));
+    const times = [againInMs, shown.againInMs].filter((ms) => ms !== undefined);
+    return rest(times.length === 0 ? undefined : Math.min(...times));
   }
 
   async function show(service: ServiceView, change: ServiceChange, condition: LoadBalancerCondition): Promise<Turn> {
@@ -239,7 +239,9 @@ export function createServiceTurns(
     if (subject.gone) states.setGone(service.uid, undefined);
     else if ((await kube.release(situation, change)) === 'changed') return again;
     log.info('load balancer gone', { service: service.key, uid: service.uid, scope: cloud.scope });
-    work.removed(service, isGiven ? 'the load balancer, which stays' : unmarked);
+    // Of what stays without marks the Service was told when it was deleted; each audit finds its parts again.
+    if (!subject.gone || isGiven || !unmarked)
+      work.removed(service, isGiven ? 'the load balancer, which stays' : unmarked);
     retentions.ended(service);
     audits.countRetained();
     states.forget(service.uid);

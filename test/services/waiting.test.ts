@@ -61,7 +61,7 @@ describe('the condition of a served Service', () => {
         async apply(plan, options) {
           if (!isServed) return loadBalancers.apply(plan, options);
           busyUntilMs = world.clock.monotonic() + 60_000;
-          options.onStep?.(step);
+          options.onStep?.(step, true);
           const desired = plan.request.desired!;
           return loadBalancers.observe({ ...desired, id: undefined, attachTo: undefined });
         },
@@ -78,6 +78,19 @@ describe('the condition of a served Service', () => {
       await world.clock.advance(60_000);
       assert.equal(shown(), ensured);
     }
+  });
+
+  it('says after five minutes that the cloud puts every change off', async () => {
+    const effect = { kind: 'error', status: 409, code: 'not-ready', retryAfterSeconds: 5 } as const;
+    world.cloud.faults.add({ operation: 'pools.set-members', effect });
+    world.node('n1');
+    await world.clock.advance(240_000);
+    assert.equal(shown(), ensured);
+    await world.clock.advance(120_000);
+    assert.match(shown(), /^False AwaitingCloud: for more than five minutes/);
+    world.cloud.faults.clear();
+    await world.clock.advance(60_000);
+    assertConverged(world, 'the cloud is done');
   });
 
   it('says why a new leader cannot read the cloud, after five minutes', async () => {

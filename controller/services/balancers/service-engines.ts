@@ -95,10 +95,9 @@ export function createServiceEngines({ driver, cloud, clock, signal }: ServiceEn
       saveJournal: (owner, state) => recordState(sessionOf(owner), state, ownName),
       allServicesDeclared: () => isEveryServiceDeclared,
       onStep(owner, step, outcome) {
-        // Calls that the cloud accepted, including those that it finishes later.
-        const isTaken =
-          outcome === 'done' || outcome === 'running' || (typeof outcome === 'object' && isWait(outcome.error));
-        if (isTaken) sessions.get(owner.service)?.options?.onStep?.(stepOf(step));
+        const isAccepted = outcome === 'done' || outcome === 'running';
+        const isDeferred = typeof outcome === 'object' && isWait(outcome.error);
+        if (isAccepted || isDeferred) sessions.get(owner.service)?.options?.onStep?.(stepOf(step), isAccepted);
       },
       ...(signal !== undefined && { signal }),
     });
@@ -134,10 +133,13 @@ export function createServiceEngines({ driver, cloud, clock, signal }: ServiceEn
     session.lastNotes = notes;
     if (session.notes.has(notes)) return;
     session.notes.add(notes);
+    const { journalOf, replaceJournal } = engineOf(session.owner.cluster);
+    // A record that was made from marks alone knows less than this process does.
+    if (notes === undefined && Object.keys(journalOf(session.owner).ids).length > 0) return;
     const { ids: written, tried } = parseNotes(notes);
     const ids = Object.fromEntries(Object.entries(written).filter(mayBeOwn).slice(0, maxRecorded));
     session.tried = tried;
-    engineOf(session.owner.cluster).replaceJournal(session.owner, { claimed: isClaimed, ids, tried });
+    replaceJournal(session.owner, { claimed: isClaimed, ids, tried });
   }
 
   function adoptsOf({ ref, owner }: Session): Request<DesireInput>['adopts'] {

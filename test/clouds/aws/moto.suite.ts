@@ -184,10 +184,10 @@ describe('AWS against moto', () => {
     const named = await open(`[Global]\nRegion = ${region}\nKubernetesClusterID = one\n`);
     const results = await named.check();
     named.close();
-    assert.deepEqual(
-      results.flatMap(({ name, ok }) => (ok === false ? [name] : [])).sort(),
-      ['ec2:DescribeInstanceTopology', 'route table'],
-    );
+    assert.deepEqual(results.flatMap(({ name, ok }) => (ok === false ? [name] : [])).sort(), [
+      'ec2:DescribeInstanceTopology',
+      'route table',
+    ]);
     assert.match(results[1]?.message ?? '', /^arn:aws:.*from the environment$/);
     const { RouteTables = [] } = await ec2.send(new DescribeRouteTablesCommand({}));
     assert.ok(RouteTables.every(({ Routes = [] }) => Routes.every(({ Origin }) => Origin === 'CreateRouteTable')));

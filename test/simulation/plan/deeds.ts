@@ -132,9 +132,9 @@ function balancersWith(balancers: LoadBalancers, { scope, note, attempt }: Follo
         resource,
         what: summary,
       });
-      const onStep = (step: LoadBalancerStep) => {
+      const onStep = (step: LoadBalancerStep, isAccepted: boolean) => {
         note(changeOf(step));
-        options.onStep?.(step);
+        options.onStep?.(step, isAccepted);
       };
       return attempt(object, plan.steps.map(changeOf), () => balancers.apply(plan, { ...options, onStep }));
     },
