@@ -134,10 +134,11 @@ export function createServiceEngines({ driver, cloud, clock, signal }: ServiceEn
     if (session.notes.has(notes)) return;
     session.notes.add(notes);
     const { journalOf, replaceJournal } = engineOf(session.owner.cluster);
-    // A record that was made from marks alone knows less than this process does.
-    if (notes === undefined && Object.keys(journalOf(session.owner).ids).length > 0) return;
     const { ids: written, tried } = parseNotes(notes);
-    const ids = Object.fromEntries(Object.entries(written).filter(mayBeOwn).slice(0, maxRecorded));
+    // A record that was made from marks alone knows less than this process does.
+    const known = notes === undefined ? journalOf(session.owner).ids : {};
+    const own = Object.entries(written).filter(mayBeOwn).slice(0, maxRecorded);
+    const ids = { ...known, ...Object.fromEntries(own) };
     session.tried = tried;
     replaceJournal(session.owner, { claimed: isClaimed, ids, tried });
   }
