@@ -28,7 +28,7 @@ describe('a permit', () => {
     });
   }
 
-  it('checks the pause anew for each call', () => {
+  it('asks before each call whether everything is paused', () => {
     let paused = false;
     const permit = createPermit({ fence: { timeLeftMs: () => 15_000 }, paused: () => paused });
     assert.equal(reasonOf(permit, 1), 'sent');

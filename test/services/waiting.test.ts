@@ -80,6 +80,39 @@ describe('the condition of a served Service', () => {
     }
   });
 
+  it('counts no time of a refusal as waiting when the cloud is at work for a moment', async () => {
+    await world.close();
+    let is: 'served' | 'refused' | 'waiting' = 'served';
+    world = createWorld({
+      through: (loadBalancers) => ({
+        ...loadBalancers,
+        plan(desired) {
+          const plan = loadBalancers.plan(desired);
+          if (is === 'served') return plan;
+          const refusal = { reason: 'Conflict', message: 'port 443 is held by another' } as const;
+          return {
+            ...plan,
+            steps: [],
+            ...(is === 'refused' ? { refusals: [refusal] } : { refusals: [], waitMs: 1000 }),
+          };
+        },
+      }),
+    });
+    replica = world.replica();
+    world.node('n0');
+    await replica.start();
+    world.services.create('web');
+    await world.clock.advance(2000);
+    is = 'refused';
+    world.node('n1');
+    await world.clock.advance(1_200_000);
+    const refused = 'False Conflict: port 443 is held by another';
+    assert.equal(shown(), refused);
+    is = 'waiting';
+    for (let second = 0; second < 310 && shown() === refused; second += 1) await world.clock.advance(1000);
+    assert.match(shown(), /Provisioning: the cloud is still changing it/);
+  });
+
   it('says after five minutes that the cloud puts every change off', async () => {
     const effect = { kind: 'error', status: 409, code: 'not-ready', retryAfterSeconds: 5 } as const;
     world.cloud.faults.add({ operation: 'pools.set-members', effect });

@@ -399,7 +399,7 @@ describe('load balancers of Compute Engine', () => {
       await remove({ ...driving, desired: second });
     }));
 
-  it('accepts a member that somebody else has added to the group meanwhile', () =>
+  it('succeeds when somebody else has just added the same member to the group', () =>
     withServed('internal load balancers', async (example, fake) => {
       await ensure(await example.driving());
       const more = await example.world.createVm();
