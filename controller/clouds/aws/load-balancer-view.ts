@@ -38,6 +38,8 @@ export interface LoadBalancerView extends GroupView {
   carrier(name: string): Carrier | undefined;
   /** Of a complete list, or one as it is now; without tags, it is gone. */
   noteTargetGroups(groups: readonly NotedTargetGroup[], isComplete: boolean): void;
+  /** Who took over the load balancer of a Service, if nothing else is on `arns`. */
+  takenOverBy(service: string, arns: readonly string[]): Owner | undefined;
   /** What a load balancer refers to by the security groups that it carries. */
   groupRefs(groups: readonly string[]): readonly Reference[];
   showGroups(): readonly Found[];
@@ -107,6 +109,10 @@ export function createLoadBalancerView(
       instances: reads.knownInstances(instances),
       ...(marks === undefined ? { isCluster: () => false, mayBeNode: () => false } : markedBy(marks.tags)),
     }),
+    takenOverBy(service, arns) {
+      const its = carriers.all().find(({ tags }) => tags?.[ownerTags.serviceName] === service && ownerOfTags(tags));
+      return its !== undefined && arns.every((arn) => arn === its.id) ? ownerOfTags(its.tags) : undefined;
+    },
     groupRefs: (groups) => [
       ...groups.flatMap((id): Reference[] => [
         { role: 'groups', kind: groupKinds.front, id },

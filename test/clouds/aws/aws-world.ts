@@ -2,23 +2,17 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import {
   CreateRouteCommand,
   DeleteRouteCommand,
-  DeleteTagsCommand,
   EC2Client,
   RunInstancesCommand,
   StopInstancesCommand,
   TerminateInstancesCommand,
 } from '@aws-sdk/client-ec2';
-import { ElasticLoadBalancingClient, RemoveTagsCommand } from '@aws-sdk/client-elastic-load-balancing';
-import {
-  ElasticLoadBalancingV2Client,
-  RemoveTagsCommand as RemoveNetworkTagsCommand,
-} from '@aws-sdk/client-elastic-load-balancing-v2';
+import { ElasticLoadBalancingClient } from '@aws-sdk/client-elastic-load-balancing';
+import { ElasticLoadBalancingV2Client } from '@aws-sdk/client-elastic-load-balancing-v2';
 import { silentLog } from '../../../common/process/log.ts';
 import { cloudModule } from '../../../controller/clouds/aws/index.ts';
 import { keys } from '../../../controller/clouds/aws/load-balancer-annotations.ts';
 import { serviceNameTag } from '../../../controller/clouds/aws/load-balancer-tags.ts';
-import { networkKinds } from '../../../controller/clouds/aws/nlb/resources.ts';
-import { balancerKind } from '../../../controller/clouds/aws/security-groups/group-resources.ts';
 import type { CloudCall, OpenedCloud } from '../../../controller/clouds/cloud.ts';
 import { type LoadBalancers, ownerTags } from '../../../controller/clouds/load-balancers.ts';
 import { withLoadBalancers } from '../../../controller/services/balancers/with-load-balancers.ts';
@@ -27,14 +21,12 @@ import { withDriver } from '../suite/recorded-driver.ts';
 import type { CloudWorld } from '../suite/world.ts';
 import { classicBalancers, networkBalancers } from './aws-balancers.ts';
 import { type AwsClients, inventoryOf } from './aws-inventory.ts';
+import { awsMarks } from './aws-marks.ts';
 import { type AwsNetwork, createNetwork } from './aws-network.ts';
 import { askMoto, type Exchange, errorAnswer, type MotoProxy, type MotoRule, startMotoProxy } from './moto-proxy.ts';
 
 export const region = 'eu-west-1';
 export const awsKeys = { accessKeyId: 'testing', secretAccessKey: 'testing' };
-
-/** Kinds behind version 2 of the API that carry tags. */
-const tagged = new Set<string>([networkKinds.balancer, networkKinds.targetGroup, networkKinds.listener]);
 
 export interface AwsWorldOptions {
   /** URL of moto, or of the fake in this process. */
@@ -158,21 +150,7 @@ export async function startAwsWorld(options: AwsWorldOptions): Promise<AwsWorld>
       annotation: keys.additionalTags,
       reserved: [...Object.values(ownerTags), serviceNameTag, 'kubernetes.io/cluster/other', 'KubernetesCluster'],
     },
-    async stripMarks({ kind, id, body }) {
-      const keys = [ownerTags.cluster, ownerTags.service, ownerTags.serviceName].map((Key) => ({ Key }));
-      if (id.startsWith('sg-')) await ec2.send(new DeleteTagsCommand({ Resources: [id], Tags: keys }));
-      else if (id.startsWith('arn:')) {
-        // Of targets and attributes the id is that of what they belong to.
-        if (!tagged.has(kind)) return false;
-        await clients.elbv2.send(
-          new RemoveNetworkTagsCommand({ ResourceArns: [id], TagKeys: keys.map(({ Key }) => Key) }),
-        );
-      } else if (kind === balancerKind) {
-        const LoadBalancerNames = [(body as { readonly name: string }).name];
-        await clients.elb.send(new RemoveTagsCommand({ LoadBalancerNames, Tags: keys as [{ Key: string }] }));
-      } else return false;
-      return true;
-    },
+    ...awsMarks(clients, network),
     async createForeignRoute(destination, vm) {
       await ec2.send(
         new CreateRouteCommand({

@@ -6,7 +6,7 @@ import { type Comparison, type Found, isOwnedBy, nameOf } from '../../../control
 import { desiredFor, newOwner, port, rich } from './desired.ts';
 import { Crash, ensure, look, remove, type ServiceRecord } from './drive.ts';
 import { type Compared, type Creation, driverOf, listAll, type Recording, recordDriver } from './recorded-driver.ts';
-import { type Example, type SuiteContext, withExample } from './suite-context.ts';
+import { type Example, type SuiteContext, sorted, withExample } from './suite-context.ts';
 import type { CloudWorld } from './world.ts';
 
 type Edit = (desired: DesiredLoadBalancer) => DesiredLoadBalancer;
@@ -226,6 +226,7 @@ async function adopted(example: Example, crash: { at: 'before' | 'after'; call: 
   const { world } = example;
   const desired = desiredFor(newOwner(world.cluster), example.vms);
   const record: ServiceRecord = { id: undefined };
+  const things = sorted(await world.inventory());
   const { observed } = await ensure(await example.driving({ desired, record }));
   const driver = await driverOf((wrap) => example.fresh(wrap));
   assert.ok(observed?.id !== undefined);
@@ -251,5 +252,6 @@ async function adopted(example: Example, crash: { at: 'before' | 'after'; call: 
   assert.equal((await ensure(await driving({ desired: changed }))).calls, 0);
   await remove(await driving());
   assert.equal(await look(await driving()), undefined);
+  assert.deepEqual(sorted(await world.inventory()), things);
   return calls;
 }

@@ -102,19 +102,26 @@ export function targetGroupSlot(name: string): string {
   return `target group ${name}`;
 }
 
-/** @param isNear of a load balancer that is looked at */
+/**
+ * Its tags say whose it is. What the classic controller made, and no listener uses any more since its load balancer was
+ * taken over, is ours with that.
+ *
+ * @param isNear of a load balancer that is looked at
+ */
 export function showTargetGroup(
   group: TargetGroup,
-  view: Pick<LoadBalancerView, 'cluster' | 'marks'>,
+  view: Pick<LoadBalancerView, 'cluster' | 'marks' | 'takenOverBy'>,
   isNear = true,
 ): Found<TargetGroup> {
-  const owner = ownerIn(group.tags, view.cluster);
+  const isClassic = isAdoptable(group.tags, view);
+  const takenOver = isClassic ? view.takenOverBy(group.tags[serviceNameTag] ?? '', group.loadBalancers) : undefined;
+  const owner = ownerIn(group.tags, view.cluster) ?? takenOver;
   return {
     kind: networkKinds.targetGroup,
     id: group.arn,
     ...(owner !== undefined && { owner, key: group.name }),
     slots: [targetGroupSlot(group.name)],
-    adoptable: isNear && isAdoptable(group.tags, view),
+    adoptable: isNear && isClassic,
     status: 'ready',
     body: group,
   };
