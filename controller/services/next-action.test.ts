@@ -68,6 +68,7 @@ function next({
 }: Given) {
   const loadBalancers = {
     annotations: [],
+    annotationPrefixes: [],
     settleMs: 5000,
     plan: () => plan,
     planRemoval: () => removal,
@@ -307,7 +308,7 @@ describe('the next action for a Service that no longer asks for one', () => {
     [
       'nothing of ours is left of what the last read showed, by a later read of others',
       { ...gone, observation: observation({ observed: observed(), readId: 'lb-1' }) },
-      'observe',
+      'settle AwaitingCloud 60000',
     ],
     [
       'all that is left is not provably ours, read just now',

@@ -141,7 +141,8 @@ export const loadBalancerReasons = {
   AwaitingCloud: {
     meaning:
       "The cloud's API did not answer usefully, or the cloud has been at work on the load balancer for more than " +
-      'five minutes, so that its members do not follow the Nodes; the message says which. Tried again with back-off.',
+      'five minutes, so that its members do not follow the Nodes, or it shows one that is to go and that no step ' +
+      'deletes; the message says which. Tried again with back-off.',
     remedy: "Look at the cloud's status and `mooring-controller check`.",
   },
   CredentialRefused: {

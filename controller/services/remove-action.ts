@@ -14,6 +14,9 @@ import {
 /** How long another controller has to remove its load balancer and its finalizer after a change of the type. */
 const othersMs = 300_000;
 
+/** When to read again what is shown as ours, and no step deletes. */
+const stuckRetryMs = 60_000;
+
 /** The next action for a Service that no longer asks for a load balancer of ours. Pure. */
 export function removeAction(situation: Situation): Action {
   const { service, cloud, observation, nowMs, retention } = situation;
@@ -37,9 +40,14 @@ export function removeAction(situation: Situation): Action {
     }
     if (plan.waitMs !== undefined)
       return settle('Deleting', 'the cloud is still deleting it', { againInMs: plan.waitMs });
-    // The refusals name what stays. Without refusals, the plan may come from the read of another Service without
-    // visibility: only a read of this load balancer proves that nothing is left.
-    return isProof && plan.refusals.length > 0 ? release(situation) : { do: 'observe' };
+    if (!isProof) return { do: 'observe' };
+    // The refusals name what stays.
+    if (plan.refusals.length > 0) return release(situation);
+    // Without either, nothing is released that a read shows.
+    const shown = observed.id === undefined ? 'parts of its load balancer' : `load balancer ${observed.id}`;
+    return settle('AwaitingCloud', `the cloud shows ${shown}, and there is no step that deletes it`, {
+      againInMs: stuckRetryMs,
+    });
   }
   if (!isProof) return { do: 'observe' };
   if (record.id !== undefined) return observation.readId === record.id ? release(situation) : { do: 'observe' };

@@ -205,7 +205,10 @@ export function createServiceTurns(
     const { service, cloud, members, observation } = situation;
     const { change, condition, againInMs, waits } = action;
     if (againInMs !== undefined) observations.invalidate(cloud.scope, service.uid);
-    if (subject.gone) return rest(againInMs);
+    if (subject.gone) {
+      reporter.note(service, condition, { as: 'DeleteLoadBalancerFailed' });
+      return rest(againInMs);
+    }
     const state = states.of(service.uid);
     state.waitingSinceMs = waits ? (state.waitingSinceMs ?? clock.monotonic()) : undefined;
     const shown = showAddresses(state.shown, service.ingress, { change, condition }, clock.monotonic());
