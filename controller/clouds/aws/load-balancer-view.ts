@@ -1,7 +1,7 @@
 import type { Found, Reference } from '../../engine/resource.ts';
 import { type Owner, ownerTags } from '../load-balancers.ts';
 import type { ClusterTags } from './cluster-tags.ts';
-import { ownerIn, type Tags } from './load-balancer-tags.ts';
+import { ownerIn, serviceNameTag, type Tags } from './load-balancer-tags.ts';
 import type { TargetGroup } from './nlb/network-load-balancer.ts';
 import type { Carrier, Carriers } from './security-groups/carriers.ts';
 import { type GroupView, groupKinds, nodeRuleKey, showGroups } from './security-groups/group-resources.ts';
@@ -38,7 +38,7 @@ export interface LoadBalancerView extends GroupView {
   carrier(name: string): Carrier | undefined;
   /** Of a complete list, or one as it is now; without tags, it is gone. */
   noteTargetGroups(groups: readonly NotedTargetGroup[], isComplete: boolean): void;
-  /** Who took over the load balancer of a Service, if nothing else is on `arns`. */
+  /** Who took over, or took back, the load balancer of a Service, if nothing else is on `arns`. */
   takenOverBy(service: string, arns: readonly string[]): Owner | undefined;
   /** What a load balancer refers to by the security groups that it carries. */
   groupRefs(groups: readonly string[]): readonly Reference[];
@@ -110,7 +110,8 @@ export function createLoadBalancerView(
       ...(marks === undefined ? { isCluster: () => false, mayBeNode: () => false } : markedBy(marks.tags)),
     }),
     takenOverBy(service, arns) {
-      const its = carriers.all().find(({ tags }) => tags?.[ownerTags.serviceName] === service && ownerOfTags(tags));
+      const isIts = (tags: Tags) => (tags[ownerTags.serviceName] ?? tags[serviceNameTag]) === service;
+      const its = carriers.all().find(({ tags = {} }) => isIts(tags) && ownerOfTags(tags));
       return its !== undefined && arns.every((arn) => arn === its.id) ? ownerOfTags(its.tags) : undefined;
     },
     groupRefs: (groups) => [
@@ -129,6 +130,11 @@ export function createLoadBalancerView(
     showGroups: () => showGroups(reads.lastGroups()?.values() ?? [], view),
   };
   return view;
+}
+
+/** Without our tags, as the call shows it: while its load balancer has them, a read would show it as ours. */
+export function givenUp({ owner: _, key: __, ...shown }: Found): Found {
+  return { ...shown, retained: true };
 }
 
 /** Kept on purpose when its Service went. */

@@ -42,6 +42,18 @@ describe('a network load balancer that other Services use', () => {
     }
   });
 
+  it('never takes parts for its own that were kept for another Service', async () => {
+    const { m, guest } = await shared();
+    await m.remove({ ...guest, retain: true });
+    for (const isRestarted of [false, true]) {
+      if (isRestarted) m.restart();
+      await m.audit();
+      assert.deepEqual((await m.ensure(network())).sent, []);
+    }
+    await assert.rejects(m.remove(network()), /no end/);
+    assert.deepEqual([m.listeners(), m.aws.region.targetGroups.size], [['TCP 80', 'TCP 8443'], 2]);
+  });
+
   for (const [what, annotations] of [
     ['another scheme', { [keys.type]: 'nlb', [keys.internal]: 'true' }],
     ['a classic load balancer', {}],

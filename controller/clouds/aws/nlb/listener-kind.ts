@@ -28,7 +28,7 @@ export function createListenerKind(
 ): Kind<ListenerSpec | undefined, Listener> {
   const elbv2 = () => parts.elbv2();
   /** Its own tags tell whose it is. */
-  const show = (listener: Listener, on: string) => showListener(listener, { arn: on, tags: {} }, view);
+  const show = (listener: Listener, on: string) => showListener(listener, { arn: on, tags: listener.tags }, view);
   const request = ({ protocol, certificate, policy, group }: ListenerSpec, io: WriteIo) => ({
     Protocol: protocol as 'TCP',
     DefaultActions: [{ Type: 'forward' as const, TargetGroupArn: io.idOf(group) }],

@@ -29,6 +29,11 @@ function isAdoptable(tags: Tags, { marks }: Pick<LoadBalancerView, 'marks'>): bo
   return service !== undefined && marks !== undefined && isClassicControllers(tags, service, marks.tags);
 }
 
+/** Ours, and of no Service any more: kept with its load balancer when that Service went. */
+function isKept(tags: Tags, cluster: string): boolean {
+  return tags[ownerTags.cluster] === cluster && tags[ownerTags.service] === undefined;
+}
+
 /** @param groups all target groups: which of them forward to it changes with its listeners */
 export function showNetworkBalancer(
   balancer: NetworkLoadBalancer,
@@ -78,17 +83,21 @@ export function showListener(
   const host = tags[ownerTags.cluster] === undefined ? ownerIn(on.tags, view.cluster) : undefined;
   const isStripped = host !== undefined && view.targetGroupsOf(host).includes(group);
   const owner = ownerIn(tags, view.cluster) ?? (isStripped ? host : undefined);
-  // The classic controller marks all that it makes for one Service alike.
-  const isOfClassic = tags[serviceNameTag] !== undefined && tags[serviceNameTag] === on.tags[serviceNameTag];
+  const retained = isKept(tags, view.cluster);
+  // The classic controller marks all that it makes for one Service alike, and these marks stay.
+  const isOfSame = tags[serviceNameTag] !== undefined && tags[serviceNameTag] === on.tags[serviceNameTag];
   return {
     kind: networkKinds.listener,
     id: arn,
     ...(owner !== undefined && { owner }),
-    ...((owner !== undefined || (isOfClassic && tags[ownerTags.cluster] === undefined)) && { key: String(port) }),
+    ...((owner !== undefined || (isOfSame && (retained || tags[ownerTags.cluster] === undefined))) && {
+      key: String(port),
+    }),
     within: on.arn,
     slots: [listenerSlot(on.arn, port)],
     refs: group === '' ? [] : [{ role: 'group', kind: networkKinds.targetGroup, id: group }],
     status: 'ready',
+    retained,
     body: listener,
   };
 }
@@ -104,7 +113,7 @@ export function targetGroupSlot(name: string): string {
 
 /**
  * Its tags say whose it is. What the classic controller made, and no listener uses any more since its load balancer was
- * taken over, is ours with that.
+ * taken over, is ours with that, and so is what was kept with a load balancer that is ours again, or still.
  *
  * @param isNear of a load balancer that is looked at
  */
@@ -114,7 +123,8 @@ export function showTargetGroup(
   isNear = true,
 ): Found<TargetGroup> {
   const isClassic = isAdoptable(group.tags, view);
-  const takenOver = isClassic ? view.takenOverBy(group.tags[serviceNameTag] ?? '', group.loadBalancers) : undefined;
+  const isFree = isClassic || (isKept(group.tags, view.cluster) && group.loadBalancers.length > 0);
+  const takenOver = isFree ? view.takenOverBy(group.tags[serviceNameTag] ?? '', group.loadBalancers) : undefined;
   const owner = ownerIn(group.tags, view.cluster) ?? takenOver;
   return {
     kind: networkKinds.targetGroup,

@@ -12,7 +12,7 @@ import type { Answer, Change, Comparison, Found, Kind, WriteIo } from '../../../
 import { codeOf } from '../errors.ts';
 import { createInUse } from '../in-use.ts';
 import { sdkTags, type Tags } from '../load-balancer-tags.ts';
-import type { LoadBalancerView } from '../load-balancer-view.ts';
+import { givenUp, type LoadBalancerView } from '../load-balancer-view.ts';
 import type { AwsParts } from '../parts.ts';
 import type { NetworkReads } from '../security-groups/network-reads.ts';
 import { refuseClosedNodes } from '../security-groups/node-group.ts';
@@ -170,7 +170,10 @@ export function createTargetGroupKinds({ parts, reads, queries, marks, view }: T
       view.noteTargetGroups([{ arn: id, tags: {} }], false);
       return {};
     },
-    mark: async (found, as, want, io) => ({ found: [take(await marks.mark(found, as, want, io))] }),
+    async mark(found, as, want, io) {
+      const shown = take(await marks.mark(found, as, want, io));
+      return { found: [as === 'retained' ? givenUp(shown) : shown] };
+    },
   };
 
   const within = networkKinds.targetGroup;

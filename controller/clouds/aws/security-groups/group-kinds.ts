@@ -1,6 +1,7 @@
 import type { Answer, Change, Comparison, Found, Kind, WriteIo } from '../../../engine/resource.ts';
 import { ownerTags } from '../../load-balancers.ts';
 import { ownedBy, ownerTagsOf, type Tags } from '../load-balancer-tags.ts';
+import { givenUp } from '../load-balancer-view.ts';
 import { type FrontBody, type GroupView, groupKinds, showGroups } from './group-resources.ts';
 import { describeRule, type IngressRule, missingRules } from './ingress-rule.ts';
 import type { ObservedSecurityGroup } from './network-facts.ts';
@@ -68,14 +69,17 @@ export function createGroupKinds(parts: GroupKindsParts): readonly Kind[] {
       return changed(what === 'close' ? calls.revoke(id, rules, undefined, io) : calls.authorize(id, rules, io), id);
     },
     remove,
-    mark({ id, body }, as, want, io) {
+    async mark({ id, body }, as, want, io) {
       const spec = want?.spec as GroupSpec | undefined;
       // One that stays as it stands has no spec.
       const tags = spec?.tags ?? ownerTagsOf(io.owner, { owned: {} }, body.tags);
       if (as === 'ours') return changed(calls.tag(id, tags, io), id);
       // Its owner's tags go when it says that it was kept: until then it is found by them.
-      if (body.tags[ownerTags.retained] !== undefined)
-        return changed(calls.untag(id, [ownerTags.service, ownerTags.serviceName], io), id);
+      if (body.tags[ownerTags.retained] !== undefined) {
+        const keys = [ownerTags.service, ownerTags.serviceName];
+        if (keys.some((key) => body.tags[key] !== undefined)) await calls.untag(id, keys, io);
+        return { found: showGroup(parts, id).map(givenUp) };
+      }
       const service = body.tags[ownerTags.serviceName] ?? body.name;
       return changed(calls.tag(id, { [ownerTags.retained]: service }, io), id);
     },

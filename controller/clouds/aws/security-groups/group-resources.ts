@@ -88,7 +88,7 @@ interface Front extends Pick<FrontBody, 'carrier'> {
   readonly key: string;
 }
 
-/** By its name, and by its tags; where these were stripped, by the load balancer of its name that carries it. */
+/** By its name, and by its tags; where these were taken off, by the load balancer of its name that carries it. */
 function frontOf(group: ObservedSecurityGroup, view: GroupView): Front | undefined {
   const isClassic = group.name.startsWith(frontName(''));
   if (!isClassic && !partNameForm.test(group.name)) return undefined;
@@ -100,7 +100,8 @@ function frontOf(group: ObservedSecurityGroup, view: GroupView): Front | undefin
   });
   const tagged = ownerIn(group.tags, view.cluster);
   const isTagged = tagged !== undefined || group.tags[ownerTags.cluster] !== undefined;
-  const owner = isTagged || carrier === undefined ? tagged : view.ownerOf(carrier.name);
+  const isOfAnother = isTagged && group.tags[ownerTags.cluster] !== view.cluster;
+  const owner = tagged ?? (isOfAnother || carrier === undefined ? undefined : view.ownerOf(carrier.name));
   // Other controllers give such names, too.
   const isFront = isClassic || owner !== undefined || carrier !== undefined || isTagged;
   return isFront ? { owner, carrier, key } : undefined;
