@@ -80,6 +80,8 @@ function exampleWorld(): CloudWorld {
       if (balancer) balancer.labels = {};
       return balancer !== undefined;
     },
+    // Nothing beside its labels shows whose it is.
+    comesBack: () => false,
     createForeignRoute: async () => {},
     deleteForeignRoute: async () => {},
     during: (work) => advanceDuring(clock, work),

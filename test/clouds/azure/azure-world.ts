@@ -219,6 +219,8 @@ export function azureWorld(options: AzureWorldOptions = {}): AzureWorld {
     async stripMarks({ kind, id, owner }) {
       return stripMarks(kind, id, owner?.service ?? '');
     },
+    // The public address proves it; an internal one has none.
+    comesBack: (_, { annotations }) => annotations[`${prefix}load-balancer-internal`] !== 'true',
     async markAsClassic({ id, body }, { owner }) {
       await stripMarks('load balancer', id, owner.service);
       await stripMarks('public address', (body as { publicAddress: string }).publicAddress, owner.service);
@@ -249,6 +251,8 @@ export function azureWorld(options: AzureWorldOptions = {}): AzureWorld {
         annotations: annotationsOf({ 'deny-all-except-load-balancer-source-ranges': 'true' }),
       },
       {
+        // The annotation has them.
+        sourceRanges: [],
         annotations: annotationsOf({
           'load-balancer-internal': 'true',
           'load-balancer-internal-subnet': 'other',

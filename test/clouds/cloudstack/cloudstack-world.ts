@@ -132,6 +132,7 @@ export function cloudStackWorld({ acl, onCall = () => {} }: CloudStackWorldOptio
       return found && JSON.stringify([found, [...fake.rules.values()].filter(({ address }) => address === id)]);
     },
     async deleteLoadBalancer(id) {
+      for (const [key, { rule }] of fake.policies) if (fake.rules.get(rule)?.address === id) fake.policies.delete(key);
       for (const all of [fake.rules, fake.firewall] as Map<string, { address?: string; place?: string }>[])
         for (const [key, one] of all) if (one.address === id || one.place === id) all.delete(key);
       fake.addresses.delete(id);
@@ -141,6 +142,8 @@ export function cloudStackWorld({ acl, onCall = () => {} }: CloudStackWorldOptio
       if (address !== undefined) address.tags = {};
       return address !== undefined;
     },
+    // Rules and firewall have no marks.
+    comesBack: () => false,
     async markAsClassic({ id }) {
       fake.addresses.get(id)!.tags = {};
     },

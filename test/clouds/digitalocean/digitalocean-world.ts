@@ -157,6 +157,8 @@ export function digitalOceanWorld(options: DigitalOceanWorldOptions = {}): Digit
       if (one !== undefined) one.wire.name = 'renamed-by-hand';
       return one !== undefined;
     },
+    // Its name is its only mark.
+    comesBack: () => false,
     async markAsClassic({ id }, { name }) {
       fake.balancers.get(id)!.wire.name = name;
     },

@@ -156,6 +156,7 @@ export function hetznerWorld(options: HetznerWorldOptions = {}): HetznerWorld {
     async deleteLoadBalancer(id) {
       for (const { ip } of fake.balancers.get(Number(id))?.privateNets ?? []) network.members.delete(ip);
       fake.balancers.delete(Number(id));
+      fake.certificates.delete(Number(id));
     },
     keepsSourceRanges: false,
     examples: [{ annotations: managedCertificate }],
@@ -165,6 +166,8 @@ export function hetznerWorld(options: HetznerWorldOptions = {}): HetznerWorld {
       one.labels = unmarked(one.labels as Labels);
       return true;
     },
+    // Anybody can name a certificate, and a name proves nothing.
+    comesBack: () => false,
     async markAsClassic({ id }, { owner }) {
       fake.balancers.get(Number(id))!.labels = { [labelKeys.classic]: owner.service };
     },

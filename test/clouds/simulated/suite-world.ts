@@ -153,6 +153,8 @@ export function simulatedWorld({
       else loadBalancers.setTags(id, {});
       return true;
     },
+    // Parts of a load balancer may be anybody's.
+    comesBack: ({ kind }) => kind !== kinds.pool && kind !== kinds.listener,
     async markAsClassic({ id }, { clusterName, service }) {
       const tags = { [classicTags.cluster]: clusterName, [classicTags.service]: service };
       const { addresses: its } = loadBalancers.stripTags(id);

@@ -5,6 +5,7 @@ import { faultFacts } from './faults.suite.ts';
 import { instanceFacts } from './instances.suite.ts';
 import { kindFacts } from './kinds.suite.ts';
 import { balancerFacts } from './load-balancers.suite.ts';
+import { markFacts } from './marks.suite.ts';
 import { ownershipFacts } from './ownership.suite.ts';
 import { routeFacts } from './routes.suite.ts';
 import type { SuiteContext } from './suite-context.ts';
@@ -44,6 +45,7 @@ export function cloudSuite({ name, capabilities, open }: CloudSuite): void {
       changeFacts(context);
       ownershipFacts(context);
       kindFacts(context);
+      markFacts(context);
       faultFacts(context);
     }
     routeFacts(context);

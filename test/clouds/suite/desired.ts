@@ -53,3 +53,10 @@ export function rich(desired: DesiredLoadBalancer, { keepsSourceRanges = true }:
   const ports = [port(80, 30080), port(443, 30443)];
   return { ...desired, ports, ...(keepsSourceRanges && { sourceRanges: ['192.0.2.0/24'] }) };
 }
+
+export type Edit = (desired: DesiredLoadBalancer) => DesiredLoadBalancer;
+
+/** What Services ask for in facts that concern every kind of resource: two ports, and the examples of the cloud. */
+export function editsOf(world: CloudWorld): readonly Edit[] {
+  return [{}, ...(world.examples ?? [])].map((fields) => (desired) => ({ ...rich(desired, world), ...fields }));
+}

@@ -2,14 +2,11 @@ import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import type { DesiredLoadBalancer } from '../../../controller/clouds/load-balancers.ts';
 import { WithheldError } from '../../../controller/clouds/permit.ts';
-import { type Comparison, type Found, isOwnedBy, nameOf } from '../../../controller/engine/resource.ts';
-import { desiredFor, newOwner, port, rich } from './desired.ts';
+import { type Comparison, nameOf } from '../../../controller/engine/resource.ts';
+import { desiredFor, type Edit, editsOf, newOwner, port, rich } from './desired.ts';
 import { Crash, ensure, look, remove, type ServiceRecord } from './drive.ts';
-import { type Compared, type Creation, driverOf, listAll, type Recording, recordDriver } from './recorded-driver.ts';
-import { type Example, type SuiteContext, sorted, withExample } from './suite-context.ts';
-import type { CloudWorld } from './world.ts';
-
-type Edit = (desired: DesiredLoadBalancer) => DesiredLoadBalancer;
+import { type Compared, type Creation, driverOf, type Recording, recordDriver } from './recorded-driver.ts';
+import { type Example, type SuiteContext, withExample } from './suite-context.ts';
 
 /** Facts about each kind of resource, taken from the table that the cloud's driver is. */
 export function kindFacts({ world, capabilities }: SuiteContext): void {
@@ -29,8 +26,7 @@ export function kindFacts({ world, capabilities }: SuiteContext): void {
           ports: [port(8443, 30443)],
           attach: id === undefined ? undefined : { id, allowed: false },
         });
-        const twoPorts: Edit = (desired) => rich(desired, example.world);
-        for (const edit of [twoPorts, ...(id === undefined ? [] : [attached]), ...examplesOf(example.world)])
+        for (const edit of [...editsOf(example.world), ...(id === undefined ? [] : [attached])])
           await eachCreation(example, edit, async (creation, shown, where) => {
             for (const { kind } of creation.wants) created.add(kind);
             for (const [at, want] of creation.wants.entries()) {
@@ -84,29 +80,6 @@ export function kindFacts({ world, capabilities }: SuiteContext): void {
         for (const [what, most] of Object.entries(calls))
           assert.ok(counted[what as keyof typeof calls] <= most, `${what}: ${JSON.stringify(counted)}`);
       }));
-
-    it('marks a resource again where what refers to it proves whose it is; else leaves and names it', (t) =>
-      withExample(world(), async (example) => {
-        const { stripMarks } = example.world;
-        if (stripMarks === undefined) return t.skip('this world cannot take marks off');
-        const marked = await markedOf(example, rich(example.desired, example.world));
-        assert.ok(marked.length > 0, 'the driver marks nothing');
-        for (const kind of new Set(marked.map((one) => one.kind)))
-          await t.test(kind, async (each) => {
-            if (!(await stripped(example, kind))) each.skip('it has no marks of its own');
-          });
-      }));
-
-    it('adopts a load balancer of the classic controller as it is, once, whatever call the process dies at', (t) =>
-      withExample(world(), async (example) => {
-        if (example.world.markAsClassic === undefined)
-          return t.skip("this world cannot give a load balancer the classic controller's marks");
-        const calls = await adopted(example, undefined);
-        for (let call = 1; call <= calls; call += 1) {
-          await adopted(example, { at: 'before', call });
-          await adopted(example, { at: 'after', call });
-        }
-      }));
   });
 }
 
@@ -114,10 +87,6 @@ export function kindFacts({ world, capabilities }: SuiteContext): void {
 async function creatableKinds({ world }: Example): Promise<ReadonlyMap<string, boolean>> {
   const { kinds } = await driverOf((wrap) => world.open(wrap));
   return new Map(kinds.map(({ kind, create, createMany }) => [kind, (create ?? createMany) !== undefined]));
-}
-
-function examplesOf(world: CloudWorld): readonly Edit[] {
-  return (world.examples ?? []).map((fields) => (desired) => ({ ...rich(desired, world), ...fields }));
 }
 
 /** Kinds that no example creates are named in the report. */
@@ -163,7 +132,8 @@ async function eachCreation(
     if (creation !== undefined)
       await look(creation, await compareAll(example, desired, record), `after create ${call}, of ${creation.kind}`);
     await ensure(await example.driving({ desired, record }));
-    assert.equal((await ensure(await example.driving({ desired, record }))).calls, 0);
+    const { calls, refusals } = await ensure(await example.driving({ desired, record }));
+    assert.deepEqual([calls, refusals], [0, []]);
     await remove(await example.driving({ desired, record }));
   }
 }
@@ -180,78 +150,4 @@ async function compareAll(example: Example, desired: DesiredLoadBalancer, record
     await example.world.pass(waitMs);
   }
   return recording;
-}
-
-/** What carries marks of one Service. */
-async function markedOf(example: Example, desired: DesiredLoadBalancer): Promise<readonly Found[]> {
-  await ensure(await example.driving({ desired }));
-  const driver = await driverOf(async (wrap) => {
-    const balancers = await example.fresh(wrap);
-    await example.world.pass(balancers.settleMs);
-  });
-  const all = await example.world.during(listAll(driver, example.world.cluster));
-  return all.filter((one) => isOwnedBy(one, desired.owner));
-}
-
-/** False where nothing of that kind has marks of its own. */
-async function stripped(example: Example, kind: string): Promise<boolean> {
-  const { world } = example;
-  const desired = rich(desiredFor(newOwner(world.cluster), example.vms), world);
-  const record: ServiceRecord = { id: undefined };
-  const mine: Example = { ...example, driving: (fields) => example.driving({ desired, record, ...fields }) };
-  const before = await markedOf(mine, desired);
-  const target = before.find((one) => one.kind === kind);
-  try {
-    if (target === undefined || !(await world.stripMarks!(target))) return false;
-    const { refusals } = await ensure(await mine.driving());
-    const after = await markedOf(mine, desired);
-    const isBack = after.some((one) => one.kind === kind && one.id === target.id);
-    const isNamed = refusals.some(
-      ({ reason, message }) => ['ForeignLoadBalancer', 'Conflict'].includes(reason) && message.includes(target.id),
-    );
-    assert.ok(isBack || isNamed, `${kind} ${target.id}: ${JSON.stringify(refusals)}`);
-    assert.equal((await ensure(await mine.driving())).calls, 0, 'a second run changed something');
-    const count = (all: readonly Found[]) => all.filter((one) => one.kind === kind).length;
-    assert.ok(count(after) <= count(before), `another ${kind} was made`);
-    return true;
-  } finally {
-    await remove(await mine.driving());
-    if (target?.within === undefined && target !== undefined)
-      await world.deleteLoadBalancer(target.id).catch(() => undefined);
-  }
-}
-
-/** Answers how many calls it took. */
-async function adopted(example: Example, crash: { at: 'before' | 'after'; call: number } | undefined): Promise<number> {
-  const { world } = example;
-  const desired = desiredFor(newOwner(world.cluster), example.vms);
-  const record: ServiceRecord = { id: undefined };
-  const things = sorted(await world.inventory());
-  const { observed } = await ensure(await example.driving({ desired, record }));
-  const driver = await driverOf((wrap) => example.fresh(wrap));
-  assert.ok(observed?.id !== undefined);
-  const all = await world.during(listAll(driver, world.cluster));
-  const main = all.find((one) => one.kind === driver.main && one.id === observed.id);
-  await world.markAsClassic!(main!, desired);
-  const addresses = observed.ingress.flatMap(({ ip, hostname }) => ip ?? hostname ?? []);
-  const adopt = { clusterName: desired.clusterName, addresses };
-  const taken: ServiceRecord = { id: undefined };
-  const driving = (fields: object = {}) => example.driving({ desired, record: taken, adopt, ...fields });
-  // The mark comes with the first change that it needs anyway.
-  const changed = { ...desired, ports: [port(80, 31080)] };
-  let calls = 0;
-  try {
-    calls = (await ensure(await driving({ desired: changed, ...(crash && { crash }) }))).calls;
-  } catch (error) {
-    if (!(error instanceof Crash)) throw error;
-    await world.pass((await example.fresh()).settleMs);
-    await ensure(await driving({ desired: changed }));
-  }
-  const seen = await look(await driving({ desired: changed }));
-  assert.deepEqual([seen?.id, seen?.ingress, seen?.owner], [observed.id, observed.ingress, desired.owner]);
-  assert.equal((await ensure(await driving({ desired: changed }))).calls, 0);
-  await remove(await driving());
-  assert.equal(await look(await driving()), undefined);
-  assert.deepEqual(sorted(await world.inventory()), things);
-  return calls;
 }

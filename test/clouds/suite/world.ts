@@ -115,6 +115,11 @@ export interface CloudWorld {
   /** A person takes our marks off that resource; false: it has none here. Undefined: not here. */
   readonly stripMarks?: (found: Found) => Promise<boolean>;
   /**
+   * Whether something else proves whose it is without its marks, so that it gets them back and goes with its Service.
+   * Elsewhere it stays, and is named. Default: always.
+   */
+  readonly comesBack?: (found: Found, desired: DesiredLoadBalancer) => boolean;
+  /**
    * Gives that load balancer of ours name and marks as the classic controller gives them. Undefined: not here.
    */
   readonly markAsClassic?: (found: Found, desired: DesiredLoadBalancer) => Promise<void>;
