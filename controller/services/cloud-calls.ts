@@ -12,7 +12,7 @@ import { mayHaveCreated } from './failures.ts';
 import type { KubeCalls } from './kube-calls.ts';
 import { answered } from './observation.ts';
 import type { ReconcilerOptions } from './reconciler-options.ts';
-import { refuseMembers } from './refused-members.ts';
+import { hasAccepted, refusedAll, refuseMembers } from './refused-members.ts';
 import type { ServiceContext } from './service-context.ts';
 import type { ServiceWork } from './service-work.ts';
 import { type Situation, storedRecord } from './situation.ts';
@@ -33,7 +33,7 @@ export interface CloudCallParts {
  */
 export interface CloudCalls {
   observe(situation: Situation, signal: AbortSignal): Promise<void>;
-  /** Carries out a plan. Members that the cloud refuses are noted, and are no failure. */
+  /** Carries out a plan. Members that the cloud refuses are noted, and are no failure unless it refuses all. */
   apply(
     situation: Situation,
     plan: LoadBalancerPlan,
@@ -149,9 +149,11 @@ export function createCloudCalls(
       const answer = { subjects, members: situation.members, why: message };
       const refused = refuseMembers(state.refusedMembers, answer, clock.monotonic());
       if (refused === undefined) throw error;
-      state.refusedMembers = refused;
       // What the cloud said about them may be out of date.
       state.podIds = undefined;
+      const stands = (observation?.observed?.members.length ?? 0) > 0;
+      if (stands && !hasAccepted(refused, situation.members)) throw refusedAll(error);
+      state.refusedMembers = refused;
       log.warn('the cloud refuses members', { service: service.key, subjects, ...errorFields(error) });
     }
   }

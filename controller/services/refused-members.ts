@@ -1,3 +1,4 @@
+import { CloudError } from '../../common/cloud-error.ts';
 import type { DesiredMember } from '../clouds/load-balancers.ts';
 
 /** Members of one Service that the cloud refused, by providerID: another load balancer may accept them. */
@@ -38,6 +39,19 @@ interface RefusedAnswer {
   readonly subjects: readonly string[];
   readonly members: readonly DesiredMember[];
   readonly why: string;
+}
+
+/** Whether one is left that takes new connections. Pure. */
+export function hasAccepted(refused: RefusedMembers, members: readonly DesiredMember[]): boolean {
+  return members.some(({ providerID, draining }) => !draining && !refused.has(providerID));
+}
+
+/** The error of an answer that would empty a load balancer: it may be wrong, so all are sent again. Pure. */
+export function refusedAll(cause: CloudError): CloudError {
+  const { kind, cloud, operation, retryAfterMs } = cause;
+  const message = cause.message.replace(`${cloud} ${operation}: `, '');
+  const why = 'it refuses all members, so that those of the load balancer stay';
+  return new CloudError({ kind, cloud, operation, retryAfterMs, message: `${message}; ${why}`, cause });
 }
 
 /** Those that are still left out. Pure. */
