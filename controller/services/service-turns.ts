@@ -241,10 +241,11 @@ export function createServiceTurns(
     const unmarked = id && `load balancer ${id}, which carries no mark of this Service and stays`;
     if (subject.gone) states.setGone(service.uid, undefined);
     else if ((await kube.release(situation, change)) === 'changed') return again;
-    log.info('load balancer gone', { service: service.key, uid: service.uid, scope: cloud.scope });
     // Of what stays without marks the Service was told when it was deleted; each audit finds its parts again.
-    if (!subject.gone || isGiven || !unmarked)
+    if (!subject.gone || isGiven || !unmarked) {
+      log.info('load balancer gone', { service: service.key, uid: service.uid, scope: cloud.scope });
       work.removed(service, isGiven ? 'the load balancer, which stays' : unmarked);
+    }
     retentions.ended(service);
     audits.countRetained();
     states.forget(service.uid);

@@ -64,6 +64,7 @@ describe('a load balancer that outlives its Service', () => {
 
     world.services.create('web');
     const before = replica.events.length;
+    const logged = replica.logged.filter((line) => line.includes('load balancer gone'));
     await world.clock.advance(3_600_000);
     assert.equal(world.services.condition('web')?.reason, 'Ensured');
     assert.ok(fake.balancers.has(balancer!.id));
@@ -72,6 +73,11 @@ describe('a load balancer that outlives its Service', () => {
     assert.deepEqual(
       replica.events.slice(before).map(({ reason }) => reason),
       ['EnsuringLoadBalancer', 'EnsuredLoadBalancer'],
+    );
+    // Each audit finds the certificate again.
+    assert.deepEqual(
+      replica.logged.filter((line) => line.includes('load balancer gone')),
+      logged,
     );
   });
 });
