@@ -45,7 +45,7 @@ export function changesOf(why: string): CheckResult {
 /** For a person, where a cloud does not answer. */
 export const adviceWhenDown = 'check that its endpoint is right and reachable from here, or try again later';
 
-/** Whether the cloud did not answer, or failed: no other credential would help. Pure. */
+/** Whether the cloud did not answer, failed, or has had too many calls: no other credential would help. Pure. */
 export function isDown(error: unknown): boolean {
-  return isCloudError(error) && (error.kind === 'Timeout' || error.kind === 'Unavailable');
+  return isCloudError(error) && ['Timeout', 'Unavailable', 'Throttled'].includes(error.kind);
 }
