@@ -4,17 +4,22 @@ import type { Authority, Validity } from './ca.ts';
 const hour = 3_600_000;
 const day = 24 * hour;
 
-export const authorityLifetimeMs = 365 * day;
-export const servingLifetimeMs = 90 * day;
+const authorityLifetimeMs = 730 * day;
+const servingLifetimeMs = 90 * day;
 /** How long before its end a serving certificate is replaced. */
-export const renewBeforeMs = 30 * day;
+const renewBeforeMs = 30 * day;
 /**
- * How long the next authority is published before it signs certificates: agents that read their file once in that time
- * do not miss it.
+ * How long the next authority is published at least before it signs certificates: agents that read their file once in
+ * that time do not miss it.
  */
-export const publishLeadMs = day;
-/** The next authority is issued early enough that the current one outlives every serving certificate that it signs. */
-export const prepareBeforeMs = servingLifetimeMs + renewBeforeMs;
+const publishLeadMs = day;
+/** How long before its end an authority stops signing, so that it outlives every serving certificate that it signs. */
+const promoteBeforeMs = servingLifetimeMs + renewBeforeMs;
+/**
+ * How long before its end the next authority is issued and published: eight months before that signs, for copies of the
+ * bundle that a person renews twice a year (the `caBundle` of webhooks).
+ */
+const prepareBeforeMs = promoteBeforeMs + 240 * day;
 /** Certificates are backdated, for peers whose clock is behind. */
 const backdateMs = hour;
 
@@ -91,13 +96,12 @@ export function planCertificates(
   const bundle = bundleOf(state);
   if (published !== bundle) return { type: 'publish', bundle };
   if (next && next.publishedAt === undefined) return { type: 'mark' };
-  if (next?.publishedAt !== undefined && next.publishedAt + publishLeadMs <= now) {
-    return { type: 'promote', serving: servingBy(next, now) };
-  }
+  const promoteAt = Math.max((next?.publishedAt ?? now) + publishLeadMs, current.notAfter - promoteBeforeMs);
+  if (next && promoteAt <= now) return { type: 'promote', serving: servingBy(next, now) };
   if (!next && current.notAfter - now < prepareBeforeMs) return { type: 'prepare', authority };
   const moments = [
     serving.notAfter - renewBeforeMs,
-    next ? (next.publishedAt ?? now) + publishLeadMs : current.notAfter - prepareBeforeMs,
+    next ? promoteAt : current.notAfter - prepareBeforeMs,
     previous?.notAfter ?? Number.POSITIVE_INFINITY,
   ];
   return { type: 'wait', untilMs: Math.min(...moments.filter((moment) => moment > now)) };

@@ -258,23 +258,23 @@ describe('self-managed certificates', () => {
     await assert.rejects(first, /stopped/);
   });
 
-  it('rotates for two years so that a day-old bundle verifies leader and standby at every pass', async () => {
-    const leader = replica('a', true, day / 2);
-    const standby = replica('b', false, day / 2);
+  it('rotates for three years so that a day-old bundle verifies leader and standby at every pass', async () => {
+    const leader = replica('a', true, day);
+    const standby = replica('b', false, day);
     await leader.keeper.start();
     await standby.keeper.start();
     await quiet(() => urls() !== '' && replicas.every(({ keeper }) => keeper.lastPassAt() !== undefined));
     const bundles: string[] = [bundle()];
     const seen = new Set<string>();
-    for (let step = 0; step < 730 * 2; step += 1) {
+    for (let step = 0; step < 3 * 365; step += 1) {
       const passedAt = clock.monotonic();
-      await clock.advance(day / 2);
+      await clock.advance(day);
       await quiet(() => replicas.every(({ keeper }) => (keeper.lastPassAt() ?? 0) > passedAt));
       bundles.push(bundle());
-      const yesterday = bundles[Math.max(0, bundles.length - 3)] ?? '';
+      const yesterday = bundles[Math.max(0, bundles.length - 2)] ?? '';
       for (const { used } of replicas) {
         const credentials = used.at(-1) ?? assert.fail();
-        assert.ok(verifies(yesterday, credentials, clock.now()), `${step / 2} days in`);
+        assert.ok(verifies(yesterday, credentials, clock.now()), `${step} days in`);
         seen.add(credentials.cert);
       }
     }
@@ -283,6 +283,6 @@ describe('self-managed certificates', () => {
     assert.ok(seen.size >= 10, `${seen.size} serving certificates`);
     assert.ok(!bundles.some((one) => one.length > 3 * 800));
     assert.equal(secret('next-ca.key'), '');
-    assert.ok(clock.now() - Date.parse('2026-01-01') >= 730 * day);
+    assert.ok(clock.now() - Date.parse('2026-01-01') >= 3 * 365 * day);
   });
 });
