@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { metricValue } from '../common/testing/metric-value.ts';
 import { deliveryHarness } from './testing/delivery-harness.ts';
 import { acceptedAnswer, type ControllerReply } from './testing/fake-controller.ts';
 
@@ -17,6 +18,19 @@ test('sends nothing before the first observation, then reports at once with the 
   assert.equal(report?.path, '/v1/report');
   assert.equal(report?.headers.authorization, 'Bearer token-1');
   assert.equal(report?.serverName, serverName);
+});
+
+test('counts the time without an accepted report from its start, whatever the wall clock says', async (context) => {
+  const server = await controller(context);
+  const { clock, pass, deliverer, ready, registry } = await start(context, [server.url]);
+  const age = () => metricValue(registry, 'mooring_agent_last_report_age_seconds');
+  await pass(300);
+  assert.equal(await age(), 300);
+  deliverer.wake();
+  await ready();
+  assert.ok((await age()) < 10);
+  clock.stepWall(-7_200_000);
+  assert.ok((await age()) < 10);
 });
 
 test('reports again at the heartbeat and after changes, each over its own connection', async (context) => {

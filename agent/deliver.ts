@@ -63,6 +63,7 @@ export function deliver(options: DeliverOptions, signal: AbortSignal): Deliverer
   const waiter = createWaiter(clock);
   /** The controller that accepted the last report, tried first until it fails. */
   let leader: string | undefined;
+  const startedMs = clock.monotonic();
   let lastAcceptedMs: number | undefined;
   let heartbeatMs = options.heartbeatMs;
   let failures = 0;
@@ -170,6 +171,7 @@ export function deliver(options: DeliverOptions, signal: AbortSignal): Deliverer
     }
   }
 
+  metrics.reportAge.collect(() => metrics.reportAge.set((clock.monotonic() - (lastAcceptedMs ?? startedMs)) / 1000));
   loop().catch((error: unknown) => {
     lastProblem = error instanceof Error ? error.message : String(error);
     log.error('delivering stopped', { error: lastProblem });

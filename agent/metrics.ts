@@ -19,6 +19,13 @@ export const agentMetrics = defineMetrics({
     type: 'gauge',
     help: 'When a controller last accepted a report, seconds since 1970; 0 before the first.',
   },
+  reportAge: {
+    name: 'mooring_agent_last_report_age_seconds',
+    type: 'gauge',
+    help:
+      "Seconds since a controller last accepted a report, and since the agent's start before the first; the clock of " +
+      'the node does not matter.',
+  },
   initialized: {
     name: 'mooring_agent_node_initialized',
     type: 'gauge',
@@ -39,7 +46,7 @@ export const agentMetrics = defineMetrics({
   metadataAge: {
     name: 'mooring_agent_metadata_age_seconds',
     type: 'gauge',
-    help: 'Age of the last read of the instance; 0 while reads succeed.',
+    help: "Seconds since the instance was last read, and since the agent's start before the first; 0 while reads succeed.",
   },
   metadataFailures: {
     name: 'mooring_agent_metadata_consecutive_failures',

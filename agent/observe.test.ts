@@ -100,6 +100,15 @@ test('keeps the last observation through failures, with their count and its age'
   assert.equal(changes.length, 3);
 });
 
+test('a service that never answered has the age of the observer', async (context) => {
+  const { clock, observer } = start(context, {}, () => new Promise(() => {}));
+  await clock.advance(15_000);
+  assert.equal(observer.current().metadata.ageSeconds, 15);
+  await clock.advance(60_000);
+  const { ageSeconds, failures } = observer.current().metadata;
+  assert.deepEqual([ageSeconds, failures > 0], [75, true]);
+});
+
 test('retries after failures with growing pauses, up to the poll interval', async (context) => {
   const { clock, reads } = start(context, {}, async () => Promise.reject(outage));
   await clock.advance(200_000);

@@ -61,7 +61,8 @@ export function observe(options: ObserveOptions, signal: AbortSignal): Observer 
   /** No reads before this time, as the service requested. */
   let notBefore = Number.NEGATIVE_INFINITY;
   let hintedUntil = Number.NEGATIVE_INFINITY;
-  let lastProgress = clock.monotonic();
+  const startedMs = clock.monotonic();
+  let lastProgress = startedMs;
   const waiter = createWaiter(clock);
   let hinted = false;
 
@@ -215,13 +216,13 @@ export function observe(options: ObserveOptions, signal: AbortSignal): Observer 
 
   return {
     current() {
-      const ageSeconds = lastRead === undefined || failures === 0 ? 0 : (clock.monotonic() - lastRead) / 1000;
+      const ok = failures === 0 && lastRead !== undefined;
       return {
         ...(instance === undefined ? {} : { instance }),
         notices,
         metadata: {
-          ok: failures === 0 && lastRead !== undefined,
-          ageSeconds: Math.round(ageSeconds),
+          ok,
+          ageSeconds: ok ? 0 : Math.round((clock.monotonic() - (lastRead ?? startedMs)) / 1000),
           failures,
           ...(lastError === undefined ? {} : { error: lastError }),
         },

@@ -25,7 +25,7 @@ export const reportedLabels: ReadonlySet<string> = new Set([
 /** The state of the metadata service, and the age of `instance` after failures. */
 export interface MetadataHealth {
   readonly ok: boolean;
-  /** Seconds since `instance` was last read; 0 when the last read succeeded. */
+  /** Seconds since `instance` was last read, before that since the agent's start; 0 when the last read succeeded. */
   readonly ageSeconds: number;
   /** Consecutive failed reads. */
   readonly failures: number;
