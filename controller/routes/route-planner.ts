@@ -1,12 +1,10 @@
-import type { DesiredRoute, ObservedRoute } from '../clouds/routes.ts';
+import type { ObservedRoute } from '../clouds/routes.ts';
 import { parseCidr, reaches } from '../model/cidr.ts';
-import { append } from '../runtime/append.ts';
-import { type RangeClaim, refusedClaims } from './allowed-ranges.ts';
+import { claimsOf, type RouteClaims, type RoutedClaim } from './route-claims.ts';
 import type {
   BlockedRoute,
   KeptRoute,
   RouteCreation,
-  RoutedNode,
   RoutePlan,
   RouteRemoval,
   RoutesInput,
@@ -14,15 +12,35 @@ import type {
 } from './route-plan.ts';
 import { withinQuota } from './table-quota.ts';
 
-interface RangeCandidate extends RangeClaim {
-  readonly routed: RoutedNode;
-  readonly instance: string;
+interface Planning<R extends ObservedRoute> extends RouteClaims<R>, ReturnType<typeof routeFacts<R>> {
+  readonly input: RoutesInput<R>;
+  readonly plan: ReturnType<typeof emptyPlan<R>>;
 }
 
 /** Plans the route table of one scope. Pure. Idempotent: after a plan was executed, the next one is empty. */
 export function planRoutes<R extends ObservedRoute>(input: RoutesInput<R>): RoutePlan<R> {
-  const { table, nodes, recorded, instanceOf, mayReplaceBlackhole = () => true, parse = parseCidr } = input;
-  const plan = {
+  const plan = emptyPlan<R>();
+  const claims = claimsOf(input);
+  const { candidatesByRange, refused } = claims;
+  const planning: Planning<R> = { ...claims, ...routeFacts(input), input, plan };
+  plan.blocked.push(...claims.unreadable);
+  const missing: RouteCreation<R>[] = [];
+  const held = new Set<string>();
+  for (const [destination, candidates] of candidatesByRange) {
+    planRefused(planning, destination, candidates);
+    const holder = candidates.find((candidate) => !refused.has(candidate));
+    if (holder === undefined) continue;
+    held.add(destination);
+    const creation = planHeld(planning, destination, holder, candidates);
+    if (creation !== undefined) missing.push(creation);
+  }
+  withinQuota(input.table, missing, input.nodes, plan);
+  planUnheld(planning, held);
+  return plan;
+}
+
+function emptyPlan<R extends ObservedRoute>() {
+  return {
     keep: [] as KeptRoute<R>[],
     tolerated: [] as ToleratedRoute<R>[],
     create: [] as RouteCreation<R>[],
@@ -30,114 +48,88 @@ export function planRoutes<R extends ObservedRoute>(input: RoutesInput<R>): Rout
     blocked: [] as BlockedRoute[],
     foreign: [] as R[],
   };
-  const byDestination = new Map<string, R[]>();
-  for (const route of table.routes) append(byDestination, parse(route.destination)?.text ?? route.destination, route);
+}
+
+function routeFacts<R extends ObservedRoute>({ bounds, instanceOf, recorded, parse = parseCidr }: RoutesInput<R>) {
   const leadsTo = (route: R) => (route.providerID === undefined ? undefined : instanceOf(route.providerID));
-
-  const instances = new Map<string, RoutedNode>();
-  const candidatesByRange = new Map<string, RangeCandidate[]>();
-  // The first Node to register wins, both for duplicate ranges and for a short quota.
-  const inOrder = [...nodes].sort((a, b) => a.createdAtMs - b.createdAtMs || (a.name < b.name ? -1 : 1));
-  for (const node of inOrder) {
-    const instance = instanceOf(node.providerID);
-    instances.set(instance, node);
-    for (const text of node.podCIDRs) {
-      const range = parse(text);
-      if (range !== undefined) {
-        const hasRoute = (byDestination.get(range.text) ?? []).some((route) => leadsTo(route) === instance);
-        const { name, createdAtMs, claimedAt } = node;
-        append(candidatesByRange, range.text, {
-          node: name,
-          createdAtMs,
-          claimedAt,
-          range,
-          hasRoute,
-          routed: node,
-          instance,
-        });
-      } else if (!node.paused)
-        plan.blocked.push({
-          node,
-          destination: text,
-          reason: 'NoRouteCreated',
-          message: `pod range ${text} is no CIDR`,
-        });
-    }
-  }
-  const undecided = new Set(input.undecided.map((text) => parse(text)?.text ?? text));
-  const claims: RangeClaim[] = [...candidatesByRange.values()].flat();
-  for (const { name, createdAtMs, claimedAt, podCIDRs } of input.others)
-    for (const range of podCIDRs.map(parse))
-      if (range !== undefined) claims.push({ node: name, createdAtMs, claimedAt, range, hasRoute: false });
-  const refused = refusedClaims(claims, input.bounds, input.vmAddresses);
-
   const inRange = (route: R) => {
     const cidr = parse(route.destination);
-    return cidr !== undefined && reaches(input.bounds.clusterCidrs, cidr);
+    return cidr !== undefined && reaches(bounds.clusterCidrs, cidr);
   };
   // A record is a sufficient proof: routes that were created under other flags must not stay for ever.
   const isOurs = (route: R, destination: string) => route.ours ?? recorded(destination, leadsTo(route), route.via);
+  return { leadsTo, inRange, isOurs };
+}
 
-  const missing: RouteCreation<R>[] = [];
-  const held = new Set<string>();
-  for (const [destination, candidates] of candidatesByRange) {
-    const routes = byDestination.get(destination) ?? [];
-    for (const candidate of candidates) {
-      const refusal = refused.get(candidate);
-      const existing = refusal && routes.find((route) => leadsTo(route) === candidate.instance);
-      if (existing && refusal.reason === 'CIDRNotAllowed')
-        plan.tolerated.push({ node: candidate.routed, destination, route: existing, message: refusal.message });
-      else if (refusal && !candidate.routed.paused)
-        plan.blocked.push({ node: candidate.routed, destination, ...refusal });
-    }
-    const allowed = candidates.find((candidate) => !refused.has(candidate));
-    if (allowed === undefined) continue;
-    held.add(destination);
-    const holder = { node: allowed.routed, instance: allowed.instance };
-    const candidateInstances = new Set(candidates.map(({ instance }) => instance));
-    const right = routes.find((route) => leadsTo(route) === holder.instance);
-    const desired = desiredRoute(input.cluster, holder.node, destination);
-    if (right && !holder.node.paused && isOurs(right, destination)) {
-      const isReplaced = right.blackhole && holder.node.ready && mayReplaceBlackhole(destination);
-      const completes = right.incomplete === true && !right.blackhole;
-      const isWrong = (route: R) => route.blackhole || !candidateInstances.has(leadsTo(route) ?? '');
-      const astray = routes.filter((route) => route !== right && isOurs(route, destination) && isWrong(route));
-      if (isReplaced || completes) {
-        missing.push({ desired, instead: isReplaced ? [right, ...astray] : astray, completes });
-        continue;
-      }
-    }
-    if (right) {
-      plan.keep.push({ node: holder.node, destination, route: right });
-      for (const route of holder.node.paused ? [] : routes)
-        if (isOurs(route, destination) && !candidateInstances.has(leadsTo(route) ?? ''))
-          plan.remove.push({ route, destination, why: 'Superseded', node: undefined });
-      continue;
-    }
-    if (holder.node.paused) continue;
-    const foreign = routes.find((route) => !isOurs(route, destination));
-    if (foreign) {
-      const target = foreign.providerID ?? (foreign.blackhole ? 'nothing' : 'something that is no instance here');
-      plan.blocked.push({
-        node: holder.node,
-        destination,
-        reason: 'ForeignRoute',
-        message: `route ${foreign.id} to ${destination} leads to ${target} and is not ours`,
-      });
-    } else {
-      missing.push({ desired, instead: routes, completes: false });
-    }
+/** Claims that get no route. A route that one has already stays where only its range is not allowed. */
+function planRefused<R extends ObservedRoute>(
+  { plan, refused, routesByDestination, leadsTo }: Planning<R>,
+  destination: string,
+  candidates: readonly RoutedClaim[],
+): void {
+  for (const candidate of candidates) {
+    const refusal = refused.get(candidate);
+    if (refusal === undefined) continue;
+    const { routed: node, instance } = candidate;
+    const existing = routesByDestination.get(destination)?.find((route) => leadsTo(route) === instance);
+    if (existing && refusal.reason === 'CIDRNotAllowed')
+      plan.tolerated.push({ node, destination, route: existing, message: refusal.message });
+    else if (!node.paused) plan.blocked.push({ node, destination, ...refusal });
   }
-  withinQuota(table, missing, nodes, plan);
+}
 
-  for (const [destination, routes] of byDestination) {
+/** The routes to a range that a Node holds; answers the one to create. */
+function planHeld<R extends ObservedRoute>(
+  { input, plan, routesByDestination, leadsTo, isOurs }: Planning<R>,
+  destination: string,
+  { routed: node, instance }: RoutedClaim,
+  candidates: readonly RoutedClaim[],
+): RouteCreation<R> | undefined {
+  const routes = routesByDestination.get(destination) ?? [];
+  const candidateInstances = new Set(candidates.map((candidate) => candidate.instance));
+  const isAstray = (route: R) => !candidateInstances.has(leadsTo(route) ?? '');
+  const right = routes.find((route) => leadsTo(route) === instance);
+  const { name, uid: nodeUid, providerID, addresses } = node;
+  const desired = { cluster: input.cluster, node: name, nodeUid, destination, providerID, addresses };
+  if (right && !node.paused && isOurs(right, destination)) {
+    const isReplaced = right.blackhole && node.ready && (input.mayReplaceBlackhole?.(destination) ?? true);
+    const completes = right.incomplete === true && !right.blackhole;
+    const wrong = routes.filter(
+      (route) => route !== right && isOurs(route, destination) && (route.blackhole || isAstray(route)),
+    );
+    if (isReplaced || completes) return { desired, instead: isReplaced ? [right, ...wrong] : wrong, completes };
+  }
+  if (right) {
+    plan.keep.push({ node, destination, route: right });
+    for (const route of node.paused ? [] : routes)
+      if (isOurs(route, destination) && isAstray(route))
+        plan.remove.push({ route, destination, why: 'Superseded', node: undefined });
+    return undefined;
+  }
+  if (node.paused) return undefined;
+  const foreign = routes.find((route) => !isOurs(route, destination));
+  if (foreign === undefined) return { desired, instead: routes, completes: false };
+  const target = foreign.providerID ?? (foreign.blackhole ? 'nothing' : 'something that is no instance here');
+  const message = `route ${foreign.id} to ${destination} leads to ${target} and is not ours`;
+  plan.blocked.push({ node, destination, reason: 'ForeignRoute', message });
+  return undefined;
+}
+
+/** Routes to destinations that no Node holds. */
+function planUnheld<R extends ObservedRoute>(
+  { input, plan, routesByDestination, candidatesByRange, nodesByInstance, leadsTo, inRange, isOurs }: Planning<R>,
+  held: ReadonlySet<string>,
+): void {
+  const { parse = parseCidr } = input;
+  const undecided = new Set(input.undecided.map((text) => parse(text)?.text ?? text));
+  for (const [destination, routes] of routesByDestination) {
     if (held.has(destination)) continue;
     for (const route of routes) {
       const leads = leadsTo(route);
       if (candidatesByRange.get(destination)?.some(({ instance }) => instance === leads)) continue;
       if (isOurs(route, destination)) {
         if (undecided.has(destination)) continue;
-        const node = leads === undefined ? undefined : instances.get(leads);
+        const node = leads === undefined ? undefined : nodesByInstance.get(leads);
         if (node?.paused) continue;
         const why = route.blackhole && leads === undefined ? 'Blackhole' : node === undefined ? 'NodeGone' : 'Unwanted';
         plan.remove.push({ route, destination, why, node: node?.name });
@@ -146,10 +138,4 @@ export function planRoutes<R extends ObservedRoute>(input: RoutesInput<R>): Rout
       }
     }
   }
-  return plan;
-}
-
-function desiredRoute(cluster: string, node: RoutedNode, destination: string): DesiredRoute {
-  const { name, uid, providerID, addresses } = node;
-  return { cluster, node: name, nodeUid: uid, destination, providerID, addresses };
 }
