@@ -1,17 +1,12 @@
 import type { Clock } from '../../common/process/clock.ts';
 import type { HealthCheck } from '../../common/process/health.ts';
-import { errorFields, type Log } from '../../common/process/log.ts';
 import type { MetricRegistry } from '../../common/process/metrics.ts';
-import type { Random } from '../../common/process/random.ts';
-import { untilAborted } from '../../common/process/until.ts';
-import { annotations, names } from '../../common/well-known.ts';
-import type { KubeApi } from '../kube/api.ts';
-import { createElector, type Elector } from '../kube/elector.ts';
+import { names } from '../../common/well-known.ts';
+import type { Elector } from '../kube/elector.ts';
 import { createEventSink } from '../kube/events.ts';
 import { createInterner } from '../kube/intern.ts';
 import { createListWatch, type ListWatch } from '../kube/list-watch.ts';
 import { createShippedObjects, type ShippedObjects } from '../kube/shipped-objects.ts';
-import { createSoleLeader } from '../kube/sole-leader.ts';
 import { type LeaderApi, leaderApi, loopApi, writeTimeoutMs } from '../kube/write-api.ts';
 import { createBudgetKeeper } from '../model/budget-keeper.ts';
 import type { ConfiguredCloud } from '../model/configured-cloud.ts';
@@ -23,31 +18,21 @@ import { createNodeTask, type NodeTask } from '../nodes/node-task.ts';
 import { createReportStore } from '../reports/store.ts';
 import { runAll } from '../runtime/leader-task.ts';
 import { watchPause } from '../runtime/pause.ts';
+import { createLeadership, type LeadershipParts } from './leadership.ts';
 import { createNetwork } from './network.ts';
 import type { NetworkContext } from './network-context.ts';
 import { loopNames } from './options/loops.ts';
 import type { RunOptions } from './options/run-options.ts';
-import type { ProcessMetrics } from './process-metrics.ts';
 import { createLabelledVolumes } from './volumes.ts';
 
-export interface ReplicaParts {
-  /** Not fenced. */
-  readonly api: KubeApi;
+export interface ReplicaParts extends LeadershipParts {
   readonly clouds: readonly ConfiguredCloud[];
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Log;
   readonly registry: MetricRegistry;
-  readonly metrics: ProcessMetrics;
-  /** As in the Lease. */
-  readonly identity: string;
   readonly host: string;
   /** That Mooring is installed in; default kube-system. */
   readonly namespace?: string;
   /** Objects per page of a list; default as in createListWatch. */
   readonly pageSize?: number;
-  /** Called when this replica begins to lead. */
-  onStartedLeading(): void;
 }
 
 export type ReplicaOptions = Pick<
@@ -91,8 +76,8 @@ export interface Replica {
 
 /** Creates one replica. Makes no call before `run`. */
 export function createReplica(parts: ReplicaParts, options: ReplicaOptions): Replica {
-  const { api, clouds, clock, random, log, registry, metrics, identity } = parts;
-  const { lease } = options;
+  const { api, clouds, clock, random, log, registry, metrics } = parts;
+  const { lease, tagLabels } = options;
   const intern = createInterner();
   const nodes = createListWatch({
     api,
@@ -108,7 +93,6 @@ export function createReplica(parts: ReplicaParts, options: ReplicaOptions): Rep
   const pause = watchPause({ api, clock, random, log, shipped });
   const reports = createReportStore(clock);
   const lookupsByScope = new Map<string, LookupBatcher>();
-  const { tagLabels } = options;
   for (const { scope, api: cloud } of clouds)
     if (cloud)
       lookupsByScope.set(
@@ -117,41 +101,13 @@ export function createReplica(parts: ReplicaParts, options: ReplicaOptions): Rep
       );
   const resolver = { configured: clouds, lookupsOf: (scope: string) => lookupsByScope.get(scope) };
 
-  let terms: Promise<void> = Promise.resolve();
-  let failure: unknown;
-  const ending = new AbortController();
-  const electionOptions = {
-    api,
-    clock,
-    random,
-    log,
-    identity,
-    namespace: lease.namespace,
-    name: lease.name,
-    leaseDurationMs: lease.durationMs,
-    renewDeadlineMs: lease.renewDeadlineMs,
-    retryPeriodMs: lease.retryPeriodMs,
-    annotations: { [annotations.reportUrl]: options.reportUrl },
-    onStartedLeading(signal: AbortSignal) {
-      parts.onStartedLeading();
-      terms = Promise.race([pause.whenSynced(), untilAborted(signal)])
-        .then(() => (signal.aborted ? undefined : leaderTask.lead(signal)))
-        .catch((error: unknown) => {
-          if (signal.aborted) return;
-          // A leader without tasks would keep the other replicas from acting, so this process ends and is restarted.
-          log.error('leading failed', errorFields(error));
-          failure ??= error;
-          ending.abort();
-        });
-    },
-    onStoppedLeading: () => terms,
-    metrics: {
-      leading: (value: boolean) => metrics.leading.set({ name: lease.name }, value ? 1 : 0),
-      slowPath: () => metrics.slowPath.add({ name: lease.name }),
-    },
-  };
-  const elector = lease.elect ? createElector(electionOptions) : createSoleLeader(electionOptions);
-
+  const leadership = createLeadership(
+    parts,
+    options,
+    () => pause.whenSynced(),
+    (signal) => leaderTask.lead(signal),
+  );
+  const { elector } = leadership;
   const leading = leaderApi(api, elector, writeTimeoutMs(lease.durationMs));
   const writing = loopApi(leading, pause.paused);
   const events = createEventSink({
@@ -163,15 +119,7 @@ export function createReplica(parts: ReplicaParts, options: ReplicaOptions): Rep
     host: parts.host,
     onDropped: (why) => metrics.eventsDropped.add({ why }),
   });
-  const { removalBudget } = options.network;
-  // One for all kinds: they share the annotation of the Lease.
-  const budget = createBudgetKeeper(options.deletionBudget, elector, clock, {
-    announced: options.announcedDeletionBudget,
-    member: removalBudget,
-    route: removalBudget,
-    orphan: removalBudget,
-    tag: removalBudget,
-  });
+  const budget = createBudget(options, elector, clock);
   const shared: NetworkContext = {
     readApi: api,
     api: writing,
@@ -206,16 +154,11 @@ export function createReplica(parts: ReplicaParts, options: ReplicaOptions): Rep
     paused: pause.paused,
     pausedNode: pause.pausedNode,
     routesEnabled: network.routesEnabled,
-    tagLabels: options.tagLabels,
+    tagLabels,
   };
   const task = createNodeTask(context, {
+    ...options,
     budget,
-    concurrentNodeSyncs: options.concurrentNodeSyncs,
-    monitorPeriodMs: options.monitorPeriodMs,
-    statusUpdateMs: options.statusUpdateMs,
-    outOfServiceTaint: options.outOfServiceTaint,
-    interruptionTaint: options.interruptionTaint,
-    loops: options.loops,
     lifecycleLog: log.with({ controller: loopNames.lifecycle }),
     deleting: network.deleting,
     queueMetrics: metrics.queue,
@@ -223,23 +166,17 @@ export function createReplica(parts: ReplicaParts, options: ReplicaOptions): Rep
   const leaderTask = runAll([task, ...network.tasks, ...volumes.tasks]);
 
   async function run(stop: AbortSignal): Promise<void> {
-    if (stop.aborted) ending.abort();
-    stop.addEventListener('abort', () => ending.abort(), { once: true });
     nodes.start();
     network.start();
     volumes.start();
     pause.start();
-    const electing = elector.run(ending.signal);
-    await untilAborted(ending.signal);
-    log.info('stopping: draining, then releasing the lease');
-    await electing;
-    await terms;
+    await leadership.run(stop);
     await events.stop();
     // Each write has a deadline well within the lease.
     await leading.settled();
     await elector.release();
     await Promise.all([nodes.stop(), network.stop(), volumes.stop(), pause.stop()]);
-    if (failure !== undefined) throw failure;
+    leadership.assertUnfailed();
   }
 
   return {
@@ -265,6 +202,22 @@ export function createReplica(parts: ReplicaParts, options: ReplicaOptions): Rep
     progress: () => leaderTask.progress(),
     run,
   };
+}
+
+/** One for all kinds: they share the annotation of the Lease. */
+function createBudget(
+  { deletionBudget, announcedDeletionBudget, network }: ReplicaOptions,
+  elector: Elector,
+  clock: Clock,
+) {
+  const { removalBudget } = network;
+  return createBudgetKeeper(deletionBudget, elector, clock, {
+    announced: announcedDeletionBudget,
+    member: removalBudget,
+    route: removalBudget,
+    orphan: removalBudget,
+    tag: removalBudget,
+  });
 }
 
 /** Which clouds are report-only for want of a credential. Readable without credentials: the log has the reason. */
