@@ -48,7 +48,7 @@ describe('lists of Azure', () => {
     const path = groupPath(subscription, 'rg', 'Microsoft.Compute/virtualMachines');
     const nextLink = `http://management.azure.test${path}?api-version=${versions.compute}`;
     const { states } = await listing(() => ({ status: 200, body: { value: [], nextLink } }));
-    assert.deepEqual(states, Array(5).fill('Invalid'));
+    assert.deepEqual(states, Array(5).fill('Unavailable'));
   });
 
   for (const [what, body] of [

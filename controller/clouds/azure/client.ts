@@ -5,13 +5,14 @@ import { restOrAbort } from '../../../common/process/until.ts';
 import { type AnswerFields, answerFields, parseAnswer } from '../answer-fields.ts';
 import type { CloudCall } from '../cloud.ts';
 import { createCountedHttp } from '../counted-http.ts';
+import type { ExpiringCredential } from '../expiring-credential.ts';
 import { unlessNotFound } from '../not-found.ts';
+import { pagesByToken } from '../pages.ts';
 import type { Permit } from '../permit.ts';
 import type { RateLimiter } from '../rate-limiter.ts';
 import { retryAfterMsOf } from '../retry-after.ts';
 import type { Urgency } from '../urgency.ts';
 import { cloud, errorOf, errorOfOperation } from './fault.ts';
-import type { Tokens } from './tokens.ts';
 
 /** Versions of the APIs that are spoken. */
 export const versions = {
@@ -73,7 +74,7 @@ export interface ArmOptions {
   readonly http: Http;
   readonly clock: Clock;
   readonly gate: RateLimiter;
-  readonly tokens: Tokens;
+  readonly tokens: ExpiringCredential<string>;
   readonly endpoint: string;
   readonly mutationTimeoutMs: number;
   readonly onCall: (call: CloudCall) => void;
@@ -92,8 +93,6 @@ interface Sent {
 
 const timeoutMs = 30_000;
 const maxBytes = 32 * 1024 * 1024;
-/** More pages than a subscription can have: the links lead in a circle. */
-const maxPages = 2000;
 const [firstPollMs, leastPollMs, mostPollMs] = [1000, 500, 30_000];
 const usualLongestMs = 120_000;
 const failedState = { code: 'Failed', message: 'the resource is in a failed state' };
@@ -120,7 +119,7 @@ export function createClient(options: ArmOptions): ArmClient {
       const answer = await http(operation, { method, url, headers, ...json, timeoutMs: limitMs, maxBytes, signal });
       if (answer.status < 300) return answer;
       const error = errorOf(operation, answer, clock.now());
-      if (error.kind === 'Unauthorized') tokens.refused(token, error);
+      if (error.kind === 'Unauthorized') tokens.forget();
       throw error;
     }
     return gate.run(operation, exchange, { urgency, signal });
@@ -148,19 +147,11 @@ export function createClient(options: ArmOptions): ArmClient {
   }
 
   async function list(request: ArmRequest): Promise<readonly AnswerFields[]> {
+    const { operation } = request;
     const items: AnswerFields[] = [];
-    const seen = new Set<string>();
-    let url = urlOf(request);
-    for (;;) {
-      seen.add(url);
-      const page = await read(request, url);
-      items.push(...page.objects('value'));
-      const next = page.optionalText('nextLink');
-      if (next === undefined) return items;
-      url = followed(request.operation, next);
-      if (seen.has(url) || seen.size >= maxPages)
-        throw failure('Invalid', request.operation, 'nextLink: leads to a page that was read already');
-    }
+    const page = (link: string | undefined) => read(request, link && followed(operation, link));
+    for await (const one of pagesByToken({ cloud, operation }, 'nextLink', page)) items.push(...one.objects('value'));
+    return items;
   }
 
   /**

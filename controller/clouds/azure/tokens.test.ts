@@ -44,7 +44,7 @@ describe('tokens of Azure', () => {
     await world.during(cloud.ping!());
     assert.equal(world.fake.login.issued, 2);
     files['/token'] = '';
-    await world.pass(5000);
+    await world.pass(11_000);
     world.fake.login.revoke();
     await assert.rejects(world.during(cloud.ping!()), { kind: 'Unauthorized' });
     await assert.rejects(world.during(cloud.ping!()), { kind: 'Unauthorized', message: /\/token cannot be read/ });
@@ -105,7 +105,7 @@ describe('tokens of Azure', () => {
     const world = azureWorld();
     const cloud = await world.open();
     await world.during(cloud.ping!());
-    await world.pass(5000);
+    await world.pass(11_000);
     world.fake.login.revoke();
     await assert.rejects(world.during(cloud.ping!()), { kind: 'Unauthorized' });
     await world.during(cloud.ping!());
@@ -126,7 +126,7 @@ describe('tokens of Azure', () => {
     await world.close();
   });
 
-  it('asks for no other token for five seconds where Resource Manager refuses a new one', async () => {
+  it('asks for no other token for ten seconds where Resource Manager refuses a new one', async () => {
     const world = azureWorld();
     const cloud = await world.open();
     const body = { error: { code: 'InvalidAuthenticationToken', message: 'no' } };
@@ -134,8 +134,9 @@ describe('tokens of Azure', () => {
     for (let each = 0; each < 5; each += 1)
       await assert.rejects(world.during(cloud.ping!()), { kind: 'Unauthorized', message: /401/ });
     assert.equal(world.fake.login.issued, 1);
+    await world.pass(11_000);
+    await assert.rejects(world.during(cloud.ping!()), { kind: 'Unauthorized' });
     world.fake.fault = undefined;
-    await world.pass(5000);
     await world.during(cloud.ping!());
     assert.equal(world.fake.login.issued, 2);
     await world.close();

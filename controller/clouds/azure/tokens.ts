@@ -4,22 +4,12 @@ import type { Http, HttpAnswer } from '../../../common/process/http.ts';
 import { answerFields, parseAnswer } from '../answer-fields.ts';
 import type { CloudCall } from '../cloud.ts';
 import { createCountedHttp } from '../counted-http.ts';
+import { createExpiringCredential, type Expiring, type ExpiringCredential } from '../expiring-credential.ts';
 import { retryAfterMsOf } from '../retry-after.ts';
 import type { ReadText } from '../variables.ts';
 import { type Credential, tokenRequest } from './credential.ts';
 import type { Environment } from './environment.ts';
 import { cloud } from './fault.ts';
-
-/** The tokens of one credential. */
-export interface Tokens {
-  /**
-   * A token that is good for a while. Callers at once share one request; a token whose renewal fails is used as long as
-   * it lasts. Throws a CloudError.
-   */
-  get(): Promise<string>;
-  /** Resource Manager has refused this token: it is not used again. No other one is asked for at once if it was new. */
-  refused(token: string, error: CloudError): void;
-}
 
 export interface TokenOptions {
   readonly http: Http;
@@ -31,85 +21,37 @@ export interface TokenOptions {
   readonly onCall: (call: CloudCall) => void;
 }
 
-interface Token {
-  readonly text: string;
-  /** On the monotonic clock, like the next two. */
-  readonly since: number;
-  readonly renewAt: number;
-  readonly expiresAt: number;
-}
-
 const timeoutMs = 10_000;
-/** A token is renewed so long before it expires, or at half of its life. */
-const renewBeforeMs = 300_000;
 /** The pause after a refusal, so that a wrong credential does not become a flood. */
 const retryMs = 5000;
 const operation = 'token';
 
-export function createTokens(options: TokenOptions): Tokens {
-  const { clock, credential } = options;
+/** The tokens of one credential. */
+export function createTokens(options: TokenOptions): ExpiringCredential<string> {
+  const { clock, credential, readText } = options;
   const http = createCountedHttp({ ...options, cloud });
-  let current: Token | undefined;
-  let running: Promise<Token> | undefined;
   let failure: { readonly error: unknown; readonly until: number } | undefined;
 
-  async function exchange(): Promise<Token> {
+  async function read(): Promise<Expiring<string>> {
     const environment = await options.environment();
-    const { readText, uniqueId } = options;
-    const request = await tokenRequest(credential, {
-      environment,
-      readText,
-      nowMs: clock.now(),
-      uniqueId: uniqueId(),
-    });
-    const startedAt = clock.monotonic();
-    const answer = await http(operation, { ...request, timeoutMs });
+    const parts = { environment, readText, nowMs: clock.now(), uniqueId: options.uniqueId() };
+    const answer = await http(operation, { ...(await tokenRequest(credential, parts)), timeoutMs });
     if (answer.status !== 200) throw refusalOf(answer, clock.now());
-    return tokenOf(answer, startedAt);
+    return tokenOf(answer);
   }
 
-  function renew(): Promise<Token> {
-    const now = clock.monotonic();
-    if (failure !== undefined && failure.until > now) return Promise.reject(failure.error);
-    running ??= exchange().then(
-      (token) => {
-        running = undefined;
-        failure = undefined;
-        current = token;
-        return token;
-      },
-      (error: unknown) => {
-        running = undefined;
-        const askedMs = isCloudError(error) ? (error.retryAfterMs ?? 0) : 0;
-        failure = { error, until: clock.monotonic() + Math.max(askedMs, retryMs) };
-        throw error;
-      },
-    );
-    return running;
+  async function readUnlessRefused(): Promise<Expiring<string>> {
+    if (failure !== undefined && failure.until > clock.monotonic()) throw failure.error;
+    return read().catch((error: unknown) => {
+      const askedMs = isCloudError(error) ? (error.retryAfterMs ?? 0) : 0;
+      failure = { error, until: clock.monotonic() + Math.max(askedMs, retryMs) };
+      throw error;
+    });
   }
-
-  return {
-    async get() {
-      const now = clock.monotonic();
-      const kept = current;
-      if (kept !== undefined && now < kept.renewAt) return kept.text;
-      try {
-        return (await renew()).text;
-      } catch (error) {
-        if (kept !== undefined && kept === current && clock.monotonic() < kept.expiresAt) return kept.text;
-        throw error;
-      }
-    },
-    refused(token, error) {
-      if (current?.text !== token) return;
-      const until = current.since + retryMs;
-      if (until > clock.monotonic()) failure = { error, until };
-      current = undefined;
-    },
-  };
+  return createExpiringCredential(readUnlessRefused, clock);
 }
 
-function tokenOf(answer: HttpAnswer, startedAt: number): Token {
+function tokenOf(answer: HttpAnswer): Expiring<string> {
   const fields = answerFields(parsed(answer.text), { cloud, operation, secret: true });
   // The metadata service writes numbers as texts.
   const seconds = Number(fields.json()['expires_in']);
@@ -117,13 +59,7 @@ function tokenOf(answer: HttpAnswer, startedAt: number): Token {
     const message = 'answer.expires_in: expected a number of seconds';
     throw new CloudError({ kind: 'Invalid', cloud, operation, message });
   }
-  const lifeMs = seconds * 1000;
-  return {
-    text: readToken(fields.json()['access_token']),
-    since: startedAt,
-    renewAt: startedAt + Math.max(lifeMs / 2, lifeMs - renewBeforeMs),
-    expiresAt: startedAt + lifeMs,
-  };
+  return { value: readToken(fields.json()['access_token']), lifeMs: seconds * 1000 };
 }
 
 /** What it holds is not shown where it is wrong. */
