@@ -1,4 +1,4 @@
-import type { RoutePropertiesFormat } from '@azure/arm-network';
+import type { RoutePropertiesFormat, RouteTable, RouteTablePropertiesFormat } from '@azure/arm-network';
 import { CloudError, isCloudError } from '../../../common/cloud-error.ts';
 import type { AnswerFields } from '../answer-fields.ts';
 import type { Permit } from '../permit.ts';
@@ -7,6 +7,7 @@ import type { RouteTablePlace } from './config.ts';
 import { cloud } from './fault.ts';
 import type { ReadOptions } from './network-resources.ts';
 import { groupPath } from './resource-id.ts';
+import type { Sent } from './wire.ts';
 
 /** One route as Resource Manager keeps it; fields that are not read stay in it. */
 export interface StoredRoute {
@@ -59,8 +60,8 @@ export function createRouteTableClient(client: ArmClient, place: RouteTablePlace
         const message = `no route table ${name} is in ${resourceGroup}, and azure.json has no location to create it`;
         throw new CloudError({ kind: 'Invalid', cloud, operation, message });
       }
-      const properties = { ...(json['properties'] as object | undefined), routes };
-      const body = { ...(etag === undefined ? { location } : json), properties };
+      const properties: Sent<RouteTablePropertiesFormat> = { ...(json['properties'] as object | undefined), routes };
+      const body = { ...(etag === undefined ? ({ location } satisfies Sent<RouteTable>) : json), properties };
       await client.put({ operation, path, version, body, etag, permit, signal });
     },
   };

@@ -14,7 +14,7 @@ import { cloud } from './fault.ts';
 import { createNetworkResources, type ReadOptions } from './network-resources.ts';
 import { groupPath, pathOf, readVmId } from './resource-id.ts';
 import { createRouteTableClient, type StoredRoute, type TableDocument } from './route-table.ts';
-import { uniformScaleSets } from './scale-sets.ts';
+import { scaleSetPath, uniformScaleSets } from './scale-sets.ts';
 import { readAddresses } from './vm-addresses.ts';
 
 /** A route of the table, and the words that it is stored under. */
@@ -113,9 +113,7 @@ export function createRoutes({ client, clock, config, table: place }: RouteOptio
   }
 
   async function interfacesOfSet(set: string, options: ReadOptions): Promise<readonly AnswerFields[]> {
-    const { subscription, resourceGroup } = config;
-    const compute = groupPath(subscription, resourceGroup, 'Microsoft.Compute/virtualMachineScaleSets');
-    const path = `${compute}/${encodeURIComponent(set)}`;
+    const path = scaleSetPath(config, set);
     const read = (kind: string, version: string) =>
       unlessNotFound(client.list({ operation: `GET scale set ${kind}`, path: `${path}/${kind}`, version, ...options }));
     const interfaces = await read('networkInterfaces', versions.scaleSetNetwork);
@@ -205,7 +203,11 @@ function folded(
     if (action === 'remove' || after.some((there) => isThat(there, route))) continue;
     const { name, prefix, nextHop } = route.stored;
     const other = after.find((one) => one.name.toLowerCase() === name.toLowerCase() || prefixOf(one) === prefix);
-    const properties = { addressPrefix: prefix, nextHopType: 'VirtualAppliance', nextHopIpAddress: nextHop };
+    const properties: StoredRoute['properties'] = {
+      addressPrefix: prefix,
+      nextHopType: 'VirtualAppliance',
+      nextHopIpAddress: nextHop,
+    };
     if (other === undefined) after.push({ name, properties });
     else reject(conflict(other));
   }

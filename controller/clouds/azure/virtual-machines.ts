@@ -1,7 +1,7 @@
+import type { VirtualMachineInstanceView } from '@azure/arm-compute';
 import { CloudError, isCloudError } from '../../../common/cloud-error.ts';
 import type { Maintenance, NodeAddress, PowerState } from '../../../common/instance.ts';
 import { azure as providerId } from '../../../common/provider-id/azure.ts';
-import type { AnswerFields } from '../answer-fields.ts';
 import { type Machines, readable, type Seen } from '../machines.ts';
 import { inParallel } from '../parallel.ts';
 import { type ArmClient, versions } from './client.ts';
@@ -9,8 +9,11 @@ import type { AzureConfig } from './config.ts';
 import { cloud } from './fault.ts';
 import { createNetworkResources, type ReadOptions } from './network-resources.ts';
 import { groupPath, pathOf, readVmId, type VmId } from './resource-id.ts';
-import { uniformScaleSets } from './scale-sets.ts';
-import { readAddresses, type VmAddress } from './vm-addresses.ts';
+import { scaleSetPath, uniformScaleSets } from './scale-sets.ts';
+import { readAddresses, type Vm, type VmAddress } from './vm-addresses.ts';
+import type { Answered } from './wire.ts';
+
+type View = Answered<VirtualMachineInstanceView>;
 
 const callsAtOnce = 4;
 const withView = { $expand: 'instanceView' };
@@ -22,19 +25,16 @@ const withView = { $expand: 'instanceView' };
  */
 export function createVirtualMachines(client: ArmClient, config: AzureConfig): Machines {
   const network = createNetworkResources(client);
-  const lists = new Map<string, Promise<readonly AnswerFields[]>>();
-  let statuses: Promise<ReadonlyMap<string, AnswerFields>> | undefined;
-
-  const setPath = ({ subscription, resourceGroup }: Pick<VmId, 'subscription' | 'resourceGroup'>, set: string) =>
-    `${groupPath(subscription, resourceGroup, 'Microsoft.Compute/virtualMachineScaleSets')}/${encodeURIComponent(set)}`;
+  const lists = new Map<string, Promise<readonly Vm[]>>();
+  let statuses: Promise<ReadonlyMap<string, Vm>> | undefined;
 
   /** Of one resource group, without power states, or of one uniform scale set, with them. */
-  function listOf(id: Omit<VmId, 'id' | 'name'>, options: ReadOptions): Promise<readonly AnswerFields[]> {
+  function listOf(id: Omit<VmId, 'id' | 'name'>, options: ReadOptions): Promise<readonly Vm[]> {
     const { scaleSet } = id;
     const path =
       scaleSet === undefined
         ? groupPath(id.subscription, id.resourceGroup, 'Microsoft.Compute/virtualMachines')
-        : `${setPath(id, scaleSet)}/virtualMachines`;
+        : `${scaleSetPath(id, scaleSet)}/virtualMachines`;
     const kind = scaleSet === undefined ? 'virtualMachines' : 'virtualMachineScaleSets/{name}/virtualMachines';
     const query = scaleSet === undefined ? {} : withView;
     const key = path.toLowerCase();
@@ -51,7 +51,7 @@ export function createVirtualMachines(client: ArmClient, config: AzureConfig): M
     return reading;
   }
 
-  async function one(id: VmId, options: ReadOptions): Promise<AnswerFields> {
+  async function one(id: VmId, options: ReadOptions): Promise<Vm> {
     const operation =
       id.scaleSet === undefined
         ? 'GET virtualMachines/{name}'
@@ -61,7 +61,7 @@ export function createVirtualMachines(client: ArmClient, config: AzureConfig): M
   }
 
   /** The power states of all VMs of the subscription, in one list; none where the role reaches a part of it alone. */
-  function allStatuses(options: ReadOptions): Promise<ReadonlyMap<string, AnswerFields>> {
+  function allStatuses(options: ReadOptions): Promise<ReadonlyMap<string, Vm>> {
     statuses ??= client
       .list({
         operation: 'GET virtualMachines (states)',
@@ -81,7 +81,7 @@ export function createVirtualMachines(client: ArmClient, config: AzureConfig): M
   }
 
   /** The VM with its instance view, from the list where it is there, else from a request of its own. */
-  async function viewed(vm: AnswerFields, options: ReadOptions): Promise<AnswerFields> {
+  async function viewed(vm: Vm, options: ReadOptions): Promise<View> {
     const own = viewOf(vm);
     if (own !== undefined) return own;
     const id = idOf(vm);
@@ -96,11 +96,7 @@ export function createVirtualMachines(client: ArmClient, config: AzureConfig): M
   }
 
   /** All facts of these VMs; a VM that cannot be read is `unknown`, and leaves the others as they are. */
-  async function facts(
-    vms: readonly AnswerFields[],
-    request: 'list' | 'id',
-    options: ReadOptions,
-  ): Promise<readonly Seen[]> {
+  async function facts(vms: readonly Vm[], request: 'list' | 'id', options: ReadOptions): Promise<readonly Seen[]> {
     const addresses = await readAddresses(network, vms, options);
     return inParallel(callsAtOnce, [...vms.entries()], ([at, vm]) =>
       readable(async () => {
@@ -178,12 +174,12 @@ function asAsked(id: string, seen: Seen): Seen {
   return { ...seen, instance: { ...seen.instance, id } };
 }
 
-function viewOf(vm: AnswerFields): AnswerFields | undefined {
+function viewOf(vm: Vm): View | undefined {
   const view = vm.optionalObject('properties')?.optionalObject('instanceView');
   return view?.json()['statuses'] === undefined ? undefined : view;
 }
 
-function idOf(vm: AnswerFields): VmId {
+function idOf(vm: Vm): VmId {
   const id = readVmId(vm.text('id'));
   if (id !== undefined) return id;
   const message = `id: ${JSON.stringify(vm.text('id').slice(0, 200))}, expected that of a VM`;
@@ -191,14 +187,14 @@ function idOf(vm: AnswerFields): VmId {
 }
 
 /** The name of its Node, as the classic controller has it: in a scale set the host name, in lower case. */
-function nameOf(vm: AnswerFields): string {
+function nameOf(vm: Vm): string {
   const properties = vm.object('properties');
   const host = properties.optionalObject('osProfile')?.optionalText('computerName');
   const inSet = readVmId(vm.text('id'))?.scaleSet !== undefined || properties.json()['virtualMachineScaleSet'] != null;
   return ((inSet ? host : undefined) ?? vm.text('name')).toLowerCase();
 }
 
-function readVm(vm: AnswerFields, view: AnswerFields, addresses: readonly VmAddress[], request: 'list' | 'id'): Seen {
+function readVm(vm: Vm, view: View, addresses: readonly VmAddress[], request: 'list' | 'id'): Seen {
   const { id, scaleSet } = idOf(vm);
   const properties = vm.object('properties');
   const name = nameOf(vm);
@@ -236,7 +232,7 @@ function readVm(vm: AnswerFields, view: AnswerFields, addresses: readonly VmAddr
 }
 
 /** Azure shows it while maintenance is planned, also when the VM has had it already, at the request of its owner. */
-function maintenanceOf(view: AnswerFields): Maintenance[] {
+function maintenanceOf(view: View): Maintenance[] {
   const status = view.optionalObject('maintenanceRedeployStatus');
   if (status === undefined || status.optionalText('lastOperationResultCode') === 'MaintenanceCompleted') return [];
   const start = status.optionalText('maintenanceWindowStartTime');
@@ -246,17 +242,17 @@ function maintenanceOf(view: AnswerFields): Maintenance[] {
 }
 
 /** In an availability set or a flexible scale set, whose VMs have fault domains. */
-function isGrouped(properties: AnswerFields): boolean {
+function isGrouped(properties: Vm): boolean {
   const { availabilitySet, virtualMachineScaleSet } = properties.json();
   return availabilitySet != null || virtualMachineScaleSet != null;
 }
 
-function sizeOf(properties: AnswerFields): string | undefined {
+function sizeOf(properties: Vm): string | undefined {
   return properties.optionalObject('hardwareProfile')?.optionalText('vmSize');
 }
 
 /** Stopped is what has come to rest: no operation starts, moves or deletes it. */
-function powerOf(view: AnswerFields, provisioning: string | undefined): PowerState {
+function powerOf(view: View, provisioning: string | undefined): PowerState {
   const codes = view.objects('statuses').map((status) => status.optionalText('code')?.toLowerCase() ?? '');
   const power = codes.find((code) => code.startsWith('powerstate/'))?.slice('powerstate/'.length);
   if (/^deleting$/i.test(provisioning ?? '')) return 'changing';

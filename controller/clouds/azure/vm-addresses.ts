@@ -1,7 +1,12 @@
+import type { VirtualMachine, VirtualMachineScaleSetVM } from '@azure/arm-compute';
+import type { NetworkInterface } from '@azure/arm-network';
 import { CloudError, isCloudError } from '../../../common/cloud-error.ts';
-import type { AnswerFields } from '../answer-fields.ts';
 import { cloud } from './fault.ts';
 import type { NetworkResources, ReadOptions } from './network-resources.ts';
+import type { Answered } from './wire.ts';
+
+/** One that stands alone or in a flexible scale set, or an instance of a uniform one. */
+export type Vm = Answered<VirtualMachine & VirtualMachineScaleSetVM>;
 
 /** What a VM says of one of its network interfaces. */
 export interface InterfaceRef {
@@ -17,7 +22,7 @@ export interface VmAddress {
 }
 
 /** The interfaces of a VM, the primary one first. */
-export function interfacesOf(vm: AnswerFields): readonly InterfaceRef[] {
+export function interfacesOf(vm: Vm): readonly InterfaceRef[] {
   const profile = vm.object('properties').optionalObject('networkProfile');
   const refs = (profile?.optionalObjects('networkInterfaces') ?? []).map((ref) => {
     const primary = ref.optionalObject('properties')?.optionalFlag('primary') ?? false;
@@ -38,7 +43,7 @@ export interface AddressOptions extends ReadOptions {
  */
 export async function readAddresses(
   resources: NetworkResources,
-  vms: readonly AnswerFields[],
+  vms: readonly Vm[],
   { internalOnly = false, ...options }: AddressOptions,
 ): Promise<readonly (readonly VmAddress[] | CloudError)[]> {
   const refs = vms.map((vm) => attempt(() => interfacesOf(vm)));
@@ -81,7 +86,7 @@ interface FirstAddress extends Omit<VmAddress, 'external'> {
 }
 
 /** The first IPv4 and the first IPv6 address; the primary configuration comes before the others. */
-function firstOfFamilies(one: AnswerFields): readonly FirstAddress[] {
+function firstOfFamilies(one: Answered<NetworkInterface>): readonly FirstAddress[] {
   const configurations = one
     .object('properties')
     .optionalObjects('ipConfigurations')

@@ -1,9 +1,10 @@
-import type { AnswerFields } from '../answer-fields.ts';
+import type { Disk } from '@azure/arm-compute';
 import { inParallel } from '../parallel.ts';
 import { lookupListed, type VolumePlace, type VolumeRef, type Volumes, volumeKey } from '../volumes.ts';
 import { type ArmClient, versions } from './client.ts';
 import { cloud } from './fault.ts';
 import { groupPath, pathOf } from './resource-id.ts';
+import type { Answered } from './wire.ts';
 
 /** The id of a managed disk, in any case. Blobs of the in-tree plugin have URLs of storage, and no zone. */
 const shape = /^\/subscriptions\/([^/]+)\/resourceGroups\/([^/]+)\/providers\/Microsoft\.Compute\/disks\/[^/]+$/i;
@@ -49,7 +50,7 @@ export function createVolumes(client: ArmClient, subscription: string): Volumes 
 /**
  * A disk without a zone, or replicated over all zones, is for the whole region. Zones are those of Nodes: `eastus-1`.
  */
-function placeOf(disk: AnswerFields): VolumePlace {
+function placeOf(disk: Answered<Disk>): VolumePlace {
   const region = disk.text('location').toLowerCase();
   const zones = disk.json()['zones'] == null ? [] : disk.texts('zones');
   return { zones: zones.length === 1 ? [`${region}-${zones[0]}`.toLowerCase()] : [], region };

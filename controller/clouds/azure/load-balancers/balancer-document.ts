@@ -1,9 +1,11 @@
+import type * as network from '@azure/arm-network';
 import { CloudError } from '../../../../common/cloud-error.ts';
 import type { DocumentType, Edit } from '../../../engine/driver.ts';
 import type { Found } from '../../../engine/resource.ts';
 import { canonical } from '../../ip-address.ts';
 import type { BalancerPlace } from '../config.ts';
 import { cloud } from '../fault.ts';
+import type { Sent } from '../wire.ts';
 import type { AddressBook } from './address-book.ts';
 import type { ArmDocuments } from './arm-documents.ts';
 import {
@@ -13,6 +15,7 @@ import {
   kindNames,
   lists,
   memberKindOf,
+  otherLists,
   type PoolSpec,
   parseBalancer,
   poolAddresses,
@@ -103,7 +106,7 @@ function fold(
   idOf: (name: string) => string,
 ): Json | undefined {
   const cluster = edits[0]?.owner.cluster ?? '';
-  const made = { location: place.location, sku: { name: 'Standard' } };
+  const made: network.LoadBalancer = { location: place.location, sku: { name: 'Standard' } };
   const before: Json = json ?? { ...made, tags: withTags(place.tags, { [tags.cluster]: cluster }) };
   const next = Object.fromEntries(Object.values(lists).map((list) => [list, partsIn(before, list)])) as Lists;
   const codes = new Set(codesIn(tagsIn(before)));
@@ -141,7 +144,7 @@ function fold(
     const isUsed = isOthers || has.has(id) || memberKindOf(pool) === 'interfaces';
     return !had.has(id) || isUsed || hasOtherRules(pool);
   });
-  const others = ['outboundRules', 'inboundNatRules', 'inboundNatPools'].flatMap((list) => listIn(properties, list));
+  const others = otherLists.flatMap((list) => listIn(properties, list));
   const filled = next[lists.pools].filter((pool) => {
     const kind = memberKindOf(pool);
     return kind === 'interfaces' || (isOthers && kind !== undefined);
@@ -194,7 +197,7 @@ function replaceOwn(
     .map((rule) => idIn(rule.properties, 'frontendIPConfiguration'));
   const isFree = ({ name, properties }: Part) =>
     !users.some((id) => id?.endsWith(`/${name}`.toLowerCase())) &&
-    ['outboundRules', 'inboundNatRules', 'inboundNatPools'].every((list) => listIn(properties, list).length === 0);
+    otherLists.every((list) => listIn(properties, list).length === 0);
   const desired = frontends.map((one) => {
     const there = next[lists.frontends].find((other) => sameName(one, other));
     // Zones can never change, and people chain a gateway load balancer to a frontend.
@@ -214,13 +217,13 @@ function withPool(pools: readonly Part[], { name, kind, virtualNetwork, members 
     const there = standing.find(({ properties }) => canonical(textIn(properties, 'ipAddress') ?? '') === address);
     // Names are unique: one that was made for another node may be needed for that node's new address.
     const isKept = there !== undefined && (there.name === node || !nodes.has(there.name));
-    return isKept ? there : { name: node, properties: { ipAddress: address } };
+    const own: Sent<network.LoadBalancerBackendAddressPropertiesFormat> = { ipAddress: address };
+    return isKept ? there : { name: node, properties: own };
   });
-  const properties = {
-    ...there?.properties,
+  const own: Sent<network.BackendAddressPoolPropertiesFormat> = {
     virtualNetwork: there?.properties['virtualNetwork'] ?? { id: virtualNetwork },
     loadBalancerBackendAddresses: addresses,
   };
-  const next: Part = { ...there, name: there?.name ?? name, properties };
+  const next: Part = { ...there, name: there?.name ?? name, properties: { ...there?.properties, ...own } };
   return there === undefined ? [...pools, next] : pools.map((pool) => (pool === there ? next : pool));
 }

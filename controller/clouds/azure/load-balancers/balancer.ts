@@ -1,7 +1,8 @@
-import type { LoadBalancingRulePropertiesFormat, ProbePropertiesFormat } from '@azure/arm-network';
+import type * as network from '@azure/arm-network';
 import type { Found, Owner, ResourceName } from '../../../engine/resource.ts';
 import { canonical } from '../../ip-address.ts';
 import type { IpFamily } from '../../load-balancers.ts';
+import type { Sent } from '../wire.ts';
 import {
   idIn,
   isAsDesired,
@@ -68,14 +69,14 @@ export interface BalancerSpec {
     readonly family?: IpFamily;
   };
   readonly rules: readonly RuleSpec[];
-  readonly probes: readonly { readonly name: string; readonly properties: ProbePropertiesFormat }[];
+  readonly probes: readonly { readonly name: string; readonly properties: Sent<network.ProbePropertiesFormat> }[];
   readonly pool: PoolSpec;
 }
 
 export interface RuleSpec {
   readonly name: string;
   readonly probe: string | undefined;
-  readonly properties: Omit<LoadBalancingRulePropertiesFormat, 'probe' | 'backendAddressPool'>;
+  readonly properties: Sent<Omit<network.LoadBalancingRulePropertiesFormat, 'probe' | 'backendAddressPool'>>;
 }
 
 /** A public address of any origin. */
@@ -104,33 +105,36 @@ export const lists = {
   rules: 'loadBalancingRules',
   probes: 'probes',
   pools: 'backendAddressPools',
-} as const;
+} as const satisfies Record<string, List>;
+/** Services have nothing in these. */
+export const otherLists: readonly List[] = ['outboundRules', 'inboundNatRules', 'inboundNatPools'];
+type List = keyof network.LoadBalancerPropertiesFormat;
 
 /** The parts of a Service as they are written. @param id of the load balancer */
 export function wireOf(spec: BalancerSpec, id: string, publicAddress: string | undefined) {
   const { name, subnet, privateAddress, family } = spec.frontend;
   const ref = (list: string, part: string) => ({ id: `${id}/${list}/${part}` });
-  const method = privateAddress === undefined ? 'Dynamic' : 'Static';
-  const address =
+  const address: Sent<network.FrontendIPConfigurationPropertiesFormat> =
     subnet === undefined
       ? { publicIPAddress: { id: publicAddress } }
       : {
           subnet: { id: subnet },
-          privateIPAllocationMethod: method,
+          privateIPAllocationMethod: privateAddress === undefined ? 'Dynamic' : 'Static',
           privateIPAddress: privateAddress,
-          ...(family === 'IPv6' ? { privateIPAddressVersion: family } : {}),
+          privateIPAddressVersion: family === 'IPv6' ? family : undefined,
         };
   return {
     frontend: { name, properties: address },
     rules: spec.rules.map(({ name: rule, probe, properties }): Part => {
-      const probed = probe === undefined ? {} : { probe: ref(lists.probes, probe) };
-      const refs = {
+      const wire: Sent<network.LoadBalancingRulePropertiesFormat> = {
+        ...properties,
         frontendIPConfiguration: ref(lists.frontends, name),
         backendAddressPool: ref(lists.pools, spec.pool.name),
+        probe: probe === undefined ? undefined : ref(lists.probes, probe),
       };
-      return { name: rule, properties: { ...properties, ...refs, ...probed } };
+      return { name: rule, properties: wire };
     }),
-    probes: spec.probes.map((one): Part => ({ name: one.name, properties: { ...one.properties } })),
+    probes: spec.probes,
   };
 }
 

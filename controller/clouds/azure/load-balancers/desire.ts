@@ -232,8 +232,8 @@ function sideOf(
       },
       label,
       properties: {
-        ...(ipTags.length === 0 ? {} : { ipTags: [...ipTags] }),
-        ...(publicPrefix === undefined ? {} : { publicIPPrefix: { id: publicPrefix } }),
+        ipTags: ipTags.length === 0 ? undefined : ipTags,
+        publicIPPrefix: publicPrefix === undefined ? undefined : { id: publicPrefix },
       },
     };
     const slot = addressSlot(options.idOf(address.resourceGroup, address.name));

@@ -1,11 +1,15 @@
+import type * as compute from '@azure/arm-compute';
+import type * as network from '@azure/arm-network';
 import { CloudError, isCloudError } from '../../../../common/cloud-error.ts';
 import type { AnswerFields } from '../../answer-fields.ts';
 import type { Permit } from '../../permit.ts';
 import { type ArmClient, versions } from '../client.ts';
 import { cloud } from '../fault.ts';
 import { createNetworkResources, type ReadOptions } from '../network-resources.ts';
-import { groupPath, pathOf, readVmId } from '../resource-id.ts';
+import { pathOf, readVmId } from '../resource-id.ts';
+import { type GroupPlace, listScaleSets } from '../scale-sets.ts';
 import { interfacesOf } from '../vm-addresses.ts';
+import type { Answered, Sent } from '../wire.ts';
 import { idIn, type Json, listIn, objectIn, type Part, partsIn, textIn } from './json.ts';
 
 /** What network interfaces, instances and models of scale sets say of backend pools. Other ids are in lower case. */
@@ -13,11 +17,7 @@ export interface Memberships {
   /** The machine of each configuration of an interface. */
   machinesOf(configurations: readonly string[], options: ReadOptions): Promise<ReadonlyMap<string, Machine>>;
   /** The pools that the models of the scale sets of that resource group name, by the ids of the sets. */
-  poolsOfSets(
-    subscription: string,
-    group: string,
-    options: ReadOptions,
-  ): Promise<ReadonlyMap<string, readonly string[]>>;
+  poolsOfSets(place: GroupPlace, options: ReadOptions): Promise<ReadonlyMap<string, readonly string[]>>;
   /**
    * Puts the primary interface of a VM into the pool, or the model of a scale set. Safe to repeat. Resolves with the
    * configuration of the interface, or with the load balancer that the interface is behind instead.
@@ -53,12 +53,21 @@ const ofInstance =
 const ofInterface = /^(.*\/microsoft\.network\/networkinterfaces\/[^/]+)\/ipconfigurations\/[^/]+$/;
 const setOf = (vm: string | undefined) => vm?.replace(/\/virtualmachines\/[^/]+$/, '');
 const scaleSetId = /\/virtualmachinescalesets\/[^/]+$/;
-const profileList = 'networkInterfaceConfigurations';
+const profile = 'networkProfileConfiguration' satisfies keyof compute.VirtualMachineScaleSetVM;
+const profileList = 'networkInterfaceConfigurations' satisfies keyof compute.VirtualMachineScaleSetNetworkProfile;
+/** Network interfaces and their models have these names in common. */
+const configurationList = 'ipConfigurations' satisfies keyof (Interface | InterfaceModel);
+const poolList = 'loadBalancerBackendAddressPools' satisfies keyof (Configuration | ConfigurationModel);
+type Instance = compute.VirtualMachineScaleSetVMProperties;
+type Interface = network.NetworkInterfacePropertiesFormat;
+type InterfaceModel = compute.VirtualMachineScaleSetNetworkConfigurationProperties;
+type Configuration = network.NetworkInterfaceIPConfigurationPropertiesFormat;
+type ConfigurationModel = compute.VirtualMachineScaleSetIPConfigurationProperties;
 
-const configurationsIn = ({ properties }: Part) => partsIn({ properties }, 'ipConfigurations');
+const configurationsIn = ({ properties }: Part) => partsIn({ properties }, configurationList);
 const idOf = (json: Json) => textIn(json, 'id')?.toLowerCase();
 const poolsIn = ({ properties }: Part): readonly string[] =>
-  listIn(properties, 'loadBalancerBackendAddressPools').flatMap((one) => idOf(one) ?? []);
+  listIn(properties, poolList).flatMap((one) => idOf(one) ?? []);
 /** An interface may be behind one load balancer with public addresses and one with internal ones, of one name. */
 const balancerOf = (pool: string) => pool.replace(/\/backendaddresspools\/[^/]*$/, '').replace(/-internal$/, '');
 
@@ -78,7 +87,7 @@ export function createMemberships(client: ArmClient): Memberships {
   async function createdIn(set: string, options: ReadOptions): Promise<ReadonlyMap<string, number>> {
     const kind = 'virtualMachineScaleSets/{name}/virtualMachines';
     const request = { operation: `GET ${kind}`, path: `${pathOf(set)}/virtualMachines`, version: versions.compute };
-    const all = await client.list({ ...request, ...options });
+    const all: readonly Answered<compute.VirtualMachineScaleSetVM>[] = await client.list({ ...request, ...options });
     return new Map(
       all.map((vm) => {
         const created = Date.parse(vm.object('properties').optionalText('timeCreated') ?? '');
@@ -117,13 +126,10 @@ export function createMemberships(client: ArmClient): Memberships {
         }),
       );
     },
-    async poolsOfSets(subscription, group, options) {
-      const path = groupPath(subscription, group, 'Microsoft.Compute/virtualMachineScaleSets');
-      const request = { operation: 'GET virtualMachineScaleSets', path, version: versions.compute };
-      const sets = await client.list({ ...request, ...options });
-      const poolsOf = (set: AnswerFields) =>
-        modelInterfaces(set.json()).flatMap((one) => configurationsIn(one).flatMap(poolsIn));
-      return new Map(sets.map((set) => [set.text('id').toLowerCase(), poolsOf(set)]));
+    async poolsOfSets(place, options) {
+      const poolsOf = (model: Json) => modelInterfaces(model).flatMap((one) => configurationsIn(one).flatMap(poolsIn));
+      const sets = await listScaleSets(client, place, options);
+      return new Map(sets.map((set) => [set.text('id').toLowerCase(), poolsOf(set.json())]));
     },
     async join(id, spelled, permit) {
       const pool = spelled.toLowerCase();
@@ -188,14 +194,15 @@ function withPools(
   interfaces: readonly Part[],
   next: (own: Part, configuration: Part) => readonly string[] | undefined,
 ): readonly Part[] {
-  const list = 'loadBalancerBackendAddressPools';
   return interfaces.map((own) => {
-    const ipConfigurations = configurationsIn(own).map((one) => {
-      const standing = listIn(one.properties, list);
-      const pools = next(own, one)?.map((id) => standing.find((each) => idOf(each) === id) ?? { id });
-      return pools === undefined ? one : { ...one, properties: { ...one.properties, [list]: pools } };
+    const configurations = configurationsIn(own).map((one) => {
+      const standing = listIn(one.properties, poolList);
+      const poolOf = (id: string) =>
+        standing.find((each) => idOf(each) === id) ?? ({ id } satisfies compute.SubResource);
+      const pools = next(own, one)?.map(poolOf);
+      return pools === undefined ? one : { ...one, properties: { ...one.properties, [poolList]: pools } };
     });
-    return { ...own, properties: { ...own.properties, ipConfigurations } };
+    return { ...own, properties: { ...own.properties, [configurationList]: configurations } };
   });
 }
 
@@ -211,15 +218,14 @@ function networkInterface(path: string): Target {
 
 /** Of a uniform scale set. What is not sent stays as it is, as for the classic controller. */
 function instance(path: string): Target {
-  const profile = 'networkProfileConfiguration';
   return {
     kind: 'virtualMachineScaleSets/{name}/virtualMachines/{id}',
     path,
     version: versions.compute,
     interfacesIn: (json) => profileInterfaces(objectIn(objectIn(json, 'properties'), profile)),
     bodyWith(json, interfaces) {
-      const { hardwareProfile } = objectIn(json, 'properties');
-      const properties = { hardwareProfile, [profile]: { [profileList]: interfaces } };
+      const { hardwareProfile } = objectIn(json, 'properties') as Instance;
+      const properties: Sent<Instance> = { hardwareProfile, [profile]: { [profileList]: interfaces } };
       return { location: json['location'], properties };
     },
   };
@@ -233,7 +239,8 @@ function scaleSet(path: string): Target {
     interfacesIn: modelInterfaces,
     bodyWith(json, interfaces) {
       const networkProfile = { ...modelProfile(json), [profileList]: interfaces };
-      return { location: json['location'], properties: { virtualMachineProfile: { networkProfile } } };
+      const properties: Sent<compute.VirtualMachineScaleSetProperties> = { virtualMachineProfile: { networkProfile } };
+      return { location: json['location'], properties };
     },
   };
 }

@@ -54,9 +54,7 @@ export function poolDocument({
     const read = await memberships.machinesOf(unknown, options);
     for (const [id, machine] of read) if (isComplete(machine)) known.set(id, machine);
     const hasSets = pools.length > 0 && machines.vmType !== 'standard';
-    const sets = hasSets
-      ? await memberships.poolsOfSets(machines.subscription, machines.resourceGroup, options)
-      : new Map<string, readonly string[]>();
+    const sets = hasSets ? await memberships.poolsOfSets(machines, options) : new Map<string, readonly string[]>();
     return pools.map((pool) => {
       const members = pool.members.map((one) => ({
         ...one,

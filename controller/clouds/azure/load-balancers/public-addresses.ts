@@ -1,4 +1,4 @@
-import type { PublicIPAddressPropertiesFormat } from '@azure/arm-network';
+import type { PublicIPAddress, PublicIPAddressPropertiesFormat } from '@azure/arm-network';
 import { CloudError, type CloudErrorKind, isCloudError } from '../../../../common/cloud-error.ts';
 import type { Answer, Comparison, Found, Kind, Owner, Reader, WriteIo } from '../../../engine/resource.ts';
 import { canonical } from '../../ip-address.ts';
@@ -6,6 +6,7 @@ import type { IpFamily } from '../../load-balancers.ts';
 import { type ArmClient, versions } from '../client.ts';
 import { type BalancerPlace, resourceName } from '../config.ts';
 import { cloud } from '../fault.ts';
+import type { Sent } from '../wire.ts';
 import type { AddressBook } from './address-book.ts';
 import { type ArmDocuments, createArmDocuments } from './arm-documents.ts';
 import { kindNames, type PublicAddress, tagsIn } from './balancer.ts';
@@ -19,7 +20,7 @@ export interface PublicAddressSpec {
   readonly tags: Tags;
   /** DNS label; empty: none; undefined: as it is. */
   readonly label: string | undefined;
-  readonly properties: Pick<PublicIPAddressPropertiesFormat, 'ipTags' | 'publicIPPrefix'>;
+  readonly properties: Sent<Pick<PublicIPAddressPropertiesFormat, 'ipTags' | 'publicIPPrefix'>>;
 }
 
 export interface PublicAddressOptions {
@@ -103,13 +104,13 @@ export function createPublicAddresses({ client, place, book, named }: PublicAddr
     },
     create({ spec }, _, io) {
       const { name, resourceGroup, label, family } = spec;
-      const properties: PublicIPAddressPropertiesFormat = {
+      const properties: Sent<PublicIPAddressPropertiesFormat> = {
         publicIPAllocationMethod: 'Static',
         publicIPAddressVersion: family,
         ...spec.properties,
-        ...(label ? { dnsSettings: { domainNameLabel: label } } : {}),
+        ...withLabel(label),
       };
-      const own = {
+      const own: Sent<PublicIPAddress> = {
         location,
         sku: { name: 'Standard' },
         tags: withTags(place.tags, { ...spec.tags, ...marksOf(io.owner) }),
@@ -118,9 +119,8 @@ export function createPublicAddresses({ client, place, book, named }: PublicAddr
     },
     update(found, { body }, io) {
       const { tags: desired, label } = body as Pick<PublicAddressSpec, 'tags' | 'label'>;
-      const { dnsSettings, ...rest } = objectIn(found.body.wire, 'properties');
-      const settings = label === undefined ? dnsSettings : label && { domainNameLabel: label };
-      const properties = { ...rest, ...(settings ? { dnsSettings: settings } : {}) };
+      const standing = objectIn(found.body.wire, 'properties');
+      const properties = label === undefined ? standing : { ...standing, ...withLabel(label) };
       return rewritten(found, withTags(found.body.tags, { ...desired, ...marksOf(io.owner) }), properties, io);
     },
     async remove(found, { permit }) {
@@ -191,6 +191,11 @@ function failure(kind: CloudErrorKind, message: string): CloudError {
 
 function marksOf({ cluster, service }: Owner): Tags {
   return { [tags.cluster]: cluster, [tags.service]: service };
+}
+
+/** Empty: none. */
+function withLabel(label: string | undefined): Sent<Pick<PublicIPAddressPropertiesFormat, 'dnsSettings'>> {
+  return { dnsSettings: label ? { domainNameLabel: label } : undefined };
 }
 
 function foundAddress(wire: Json, etag: string): Found<PublicAddress> {

@@ -1,4 +1,3 @@
-import type { ProbePropertiesFormat } from '@azure/arm-network';
 import type { DesiredLoadBalancer, DesiredPort } from '../../load-balancers.ts';
 import type { BalancerSpec, RuleSpec } from './balancer.ts';
 import { type RuleNaming, ruleName } from './names.ts';
@@ -37,8 +36,8 @@ type ProbeSpec = BalancerSpec['probes'][number];
 function healthCheckOf({ naming, desired, settings }: RuleParts): ProbeSpec {
   const { port, path } = desired.healthCheck;
   const { intervalInSeconds, probeThreshold } = settings.probe;
-  const properties = { protocol: 'Http', port, requestPath: path, intervalInSeconds, probeThreshold };
-  return { name: ruleName(naming, 'TCP', port), properties };
+  const name = ruleName(naming, 'TCP', port);
+  return { name, properties: { protocol: 'Http', port, requestPath: path, intervalInSeconds, probeThreshold } };
 }
 
 /** @param isOwn of a TCP port: it has a probe of its own @param usual of the others */
@@ -80,13 +79,16 @@ function portProbe(one: DesiredPort, { naming, settings }: RuleParts): ProbeSpec
   const given = settings.ports.get(one.port)?.probe;
   const { path, intervalInSeconds, probeThreshold } = { ...settings.probe, ...given };
   const protocol = given?.protocol ?? protocolOf(one) ?? settings.probe.protocol ?? 'Tcp';
-  const numbers = { port: given?.port ?? one.nodePort, intervalInSeconds, probeThreshold };
-  const properties: ProbePropertiesFormat = {
-    protocol,
-    ...numbers,
-    ...(protocol === 'Tcp' ? {} : { requestPath: path }),
+  return {
+    name: ruleName(naming, 'TCP', one.port),
+    properties: {
+      protocol,
+      port: given?.port ?? one.nodePort,
+      intervalInSeconds,
+      probeThreshold,
+      requestPath: protocol === 'Tcp' ? undefined : path,
+    },
   };
-  return { name: ruleName(naming, 'TCP', one.port), properties };
 }
 
 /** Any other word counts as TCP. */
@@ -105,8 +107,6 @@ function ruleList(
   const loadDistribution = desired.sessionAffinity === undefined ? 'Default' : 'SourceIP';
   return ports.map((one): RuleSpec => {
     const { protocol, port, nodePort } = one;
-    const reset = protocol === 'TCP' || isForAllPorts ? { enableTcpReset: resetsTcp } : {};
-    const numbers = isForAllPorts ? [0, 0] : [port, hasFloatingIp ? port : nodePort];
     return {
       name: ruleName(naming, protocol, port),
       probe: probeOf(one),
@@ -114,11 +114,11 @@ function ruleList(
         protocol: isForAllPorts ? 'All' : protocol === 'TCP' ? 'Tcp' : 'Udp',
         loadDistribution,
         disableOutboundSnat,
-        frontendPort: numbers[0]!,
-        backendPort: numbers[1]!,
+        frontendPort: isForAllPorts ? 0 : port,
+        backendPort: isForAllPorts ? 0 : hasFloatingIp ? port : nodePort,
         idleTimeoutInMinutes: idleMinutes,
         enableFloatingIP: hasFloatingIp,
-        ...reset,
+        enableTcpReset: protocol === 'TCP' || isForAllPorts ? resetsTcp : undefined,
       },
     };
   });

@@ -1,4 +1,4 @@
-import type { SecurityRulePropertiesFormat } from '@azure/arm-network';
+import type { SecurityRulePropertiesFormat as RuleProperties } from '@azure/arm-network';
 import { CloudError } from '../../../../common/cloud-error.ts';
 import type { DocumentType, Edit } from '../../../engine/driver.ts';
 import type { Found, Kind } from '../../../engine/resource.ts';
@@ -7,6 +7,7 @@ import type { IpFamily } from '../../load-balancers.ts';
 import { type ArmClient, versions } from '../client.ts';
 import type { BalancerPlace } from '../config.ts';
 import { cloud } from '../fault.ts';
+import type { Sent } from '../wire.ts';
 import type { AddressBook } from './address-book.ts';
 import { createArmDocuments } from './arm-documents.ts';
 import { kindNames } from './balancer.ts';
@@ -19,7 +20,7 @@ export interface RuleSpec {
   /** The load balancer whose frontend is the destination. */
   readonly document: string;
   readonly name: string;
-  readonly properties: Omit<SecurityRulePropertiesFormat, 'priority'>;
+  readonly properties: Sent<Omit<RuleProperties, 'priority'>>;
 }
 
 /** The place of one address in a rule. */
@@ -51,14 +52,15 @@ export function allowRule(
       direction: 'Inbound',
       sourcePortRange: '*',
       destinationPortRanges: numbers,
-      ...(given.length === 1 ? { sourceAddressPrefix: given[0]! } : { sourceAddressPrefixes: given }),
+      sourceAddressPrefix: given.length === 1 ? given[0] : undefined,
+      sourceAddressPrefixes: given.length === 1 ? undefined : given,
     },
   };
 }
 
 /** Everything else, from inside of the virtual network, too. */
 export function denyRule({ document, family }: Pick<RuleSpec, 'document' | 'family'>): RuleSpec {
-  const any = { sourceAddressPrefix: '*', sourcePortRange: '*', destinationPortRange: '*' };
+  const any: Partial<RuleProperties> = { sourceAddressPrefix: '*', sourcePortRange: '*', destinationPortRange: '*' };
   const name = denyRuleName(family);
   return { document, family, name, properties: { protocol: '*', access: 'Deny', direction: 'Inbound', ...any } };
 }
@@ -92,7 +94,8 @@ function destinationsIn({ properties }: Part): readonly string[] {
 function withDestinations({ properties, ...rest }: Part, ips: readonly string[]): Part {
   const { destinationAddressPrefix: _, destinationAddressPrefixes: __, ...others } = properties;
   const all = [...new Set(ips)].sort();
-  const next = all.length === 1 ? { destinationAddressPrefix: all[0] } : { destinationAddressPrefixes: all };
+  const next: Sent<Partial<RuleProperties>> =
+    all.length === 1 ? { destinationAddressPrefix: all[0] } : { destinationAddressPrefixes: all };
   return { ...rest, properties: { ...others, ...next } };
 }
 
@@ -172,9 +175,10 @@ function foldRules(json: Json, edits: readonly Edit[], book: AddressBook): Json 
       const ips = there === undefined ? [] : destinationsIn(there);
       const isGood = there !== undefined && covers(sorted(there.properties), spec.properties);
       if (isGood && ips.some((one) => canonical(one) === ip)) return there;
-      const own = there !== undefined && isInbound(there) ? there.properties['priority'] : undefined;
-      const priority = own ?? freePriority(rules, spec.properties.access === 'Allow');
-      const properties = isGood ? there.properties : { ...spec.properties, priority };
+      const own = there !== undefined && isInbound(there) ? (there.properties as Partial<RuleProperties>) : {};
+      const { priority = freePriority(rules, spec.properties.access === 'Allow') } = own;
+      const next: Sent<RuleProperties> = { ...spec.properties, priority };
+      const properties = isGood ? there.properties : next;
       return withDestinations({ ...there, name: there?.name ?? spec.name, properties }, [...ips, ip]);
     });
   }
