@@ -1,4 +1,4 @@
-import { subjectOf, subjectOfEdit } from './ineffective-calls.ts';
+import { subjectOf } from './ineffective-calls.ts';
 import { inOrder } from './order.ts';
 import {
   type Change,
@@ -165,8 +165,8 @@ function decideOnce(
     if (match.unproven.some((one) => match.recordedNames(one).includes(name))) return blocked;
     const claimed = claim(want, kind);
     if ('is' in claimed) return claimed;
-    const subject = kind.document === undefined ? subjectOf({ do: 'create', name }) : subjectOfEdit({ put: want });
-    if (input.isIneffective(subject)) return refuse('NoEffect', name, 'was created three times and does not exist');
+    if (input.isIneffective(subjectOf({ do: 'create', name })))
+      return refuse('NoEffect', name, 'was created three times and does not exist');
     return { is: 'create', freeing: claimed.free };
   }
 
@@ -217,11 +217,8 @@ function decideOnce(
       return { is: 'replace', found: current, why: compared.replace, order, freeing: claimed.free };
     }
     const changes = compared.changes.filter((change) => {
-      const subject =
-        kind.document === undefined
-          ? subjectOf({ do: 'update', name, found: current, change })
-          : subjectOfEdit({ put: { ...want, spec: input.specOf(want, current) } });
-      if (input.isIneffective(subject))
+      const desired = { ...want, spec: input.specOf(want, current) };
+      if (input.isIneffective(subjectOf({ do: 'update', name, want: desired, found: current, change })))
         refuse('NoEffect', name, `${change.summary} was accepted three times without effect`);
       else if (change.changesAddress && !input.mayChangeAddress) refuse('AddressWouldChange', name, change.summary);
       else return true;

@@ -1,43 +1,41 @@
+import type { DocumentType } from './driver.ts';
 import { createStepGraph } from './order.ts';
-import type { Found, LaneItem, ResourceName, Want } from './resource.ts';
-import type { PlanInput, PlannedEdit, Step } from './step.ts';
-
-/** A planned step without its order, which is in the graph. */
-export type Draft = Omit<Step, 'after' | 'follows'>;
+import { type Found, nameOf, type Want } from './resource.ts';
+import type { Draft, PlanInput, Step } from './step.ts';
 
 export type Drafts = ReturnType<typeof createDrafts>;
 
 /** Steps while a plan is made. */
 export function createDrafts({ kinds, documents }: Pick<PlanInput, 'kinds' | 'documents'>) {
   const drafts = new Map<string, Draft>();
-  const edited = new Map<string, PlannedEdit[]>();
+
+  /** Adds a change of one part to the one write of its document. */
+  function edit(type: DocumentType, draft: Draft): string {
+    const { name, want, found, summary } = draft;
+    const document = type.name(found === undefined ? { want: want! } : { found });
+    const id = `edit ${type.document} ${document}`;
+    const before = drafts.get(id);
+    const edits = [...(before?.edits ?? []), draft];
+    const text = before === undefined ? summary : `${before.summary}; ${summary}`;
+    drafts.set(id, { id, do: 'edit', kind: type.document, name, document, edits, summary: text });
+    return id;
+  }
+
   return {
     graph: createStepGraph(),
+    /** Answers the id of the step that does it: all changes of one document are one step. */
     add(draft: Draft): string {
+      const type = documents.get(kinds.get(draft.kind)?.document ?? '');
+      if (type !== undefined) return edit(type, draft);
       if (drafts.has(draft.id)) throw new Error(`two steps are ${draft.id}`);
       drafts.set(draft.id, draft);
       return draft.id;
-    },
-    /** Adds an edit to the one write of a document. */
-    edit(part: LaneItem, edit: PlannedEdit, name: ResourceName, summary: string): string {
-      const type = documents.get(kinds.get('want' in part ? part.want.kind : part.found.kind)?.document ?? '');
-      if (type === undefined) throw new Error(`${name}: its document is unknown`);
-      const document = type.name(part);
-      const id = `edit ${type.document} ${document}`;
-      const edits = edited.get(id) ?? [];
-      edited.set(id, edits);
-      edits.push(edit);
-      const text = drafts.has(id) ? `${drafts.get(id)!.summary}; ${summary}` : summary;
-      drafts.set(id, { id, do: 'edit', kind: type.document, name, document, edits, summary: text });
-      return id;
     },
     /** Ids of the changes and edits of that found resource. */
     stepsOn: (found: Found): readonly string[] =>
       [...drafts.values()].flatMap((draft) => {
         const isOn = draft.found?.kind === found.kind && draft.found.id === found.id;
-        const isEdited = draft.edits?.some((edit) =>
-          'drop' in edit ? edit.drop === found : edit.put.kind === found.kind && edit.put.key === found.key,
-        );
+        const isEdited = draft.edits?.some(({ name }) => name === nameOf(found));
         return isOn || isEdited ? [draft.id] : [];
       }),
     all: (): readonly Draft[] => [...drafts.values()],

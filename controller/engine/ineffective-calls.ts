@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { ResourceName } from './resource.ts';
-import type { CallSubject, PlannedEdit, Step } from './step.ts';
+import type { CallSubject, Draft, Step } from './step.ts';
 
 export type IneffectiveCalls = ReturnType<typeof createIneffectiveCalls>;
 
@@ -29,7 +29,7 @@ export function createIneffectiveCalls(nowMs: () => number) {
   const seen = new Map<string, Calls>();
 
   /** A member that leaves and is back again takes the same calls as one that the cloud does not add. */
-  function startAgain({ accepted, desired }: Calls, { name, want }: Step): void {
+  function startAgain({ accepted, desired }: Calls, { name, want }: Draft): void {
     const now = createHash('sha256')
       .update(JSON.stringify(want?.spec) ?? '')
       .digest('base64');
@@ -47,13 +47,14 @@ export function createIneffectiveCalls(nowMs: () => number) {
     countAccepted(service: string, step: Step): void {
       const own = seen.get(service) ?? { accepted: new Map<string, Accepted>(), desired: new Map() };
       seen.set(service, own);
-      if (step.do === 'update') startAgain(own, step);
-      if (step.do === 'create') startAgainWithin(own, step.name);
-      for (const { about, change } of subjectsOf(step)) {
+      for (const one of step.edits ?? [step]) {
+        if (one.do === 'update') startAgain(own, one);
+        if (one.do === 'create') startAgainWithin(own, one.name);
+        const { about, change } = subjectOf(one);
         const last = own.accepted.get(about);
         const isRepeated = last?.change === change && nowMs() - last.atMs < forgetMs;
         const times = isRepeated ? last.times + 1 : 1;
-        own.accepted.set(about, { name: step.name, within: step.want?.within, change, times, atMs: nowMs() });
+        own.accepted.set(about, { name: one.name, within: one.want?.within, change, times, atMs: nowMs() });
       }
     },
     /** Accepted three times for one desired state, and still planned: without effect, or reverted by another client. */
@@ -65,17 +66,11 @@ export function createIneffectiveCalls(nowMs: () => number) {
   };
 }
 
-export function subjectOf(step: Pick<Step, 'do' | 'name' | 'found' | 'change'>): CallSubject {
-  const what = step.change === undefined ? '' : ` ${step.change.what}`;
-  const id = step.do === 'create' ? '' : ` ${step.found?.id}`;
-  return { about: `${step.name}${what}`, change: `${step.do}${id} ${JSON.stringify(step.change?.body) ?? ''}` };
-}
+type CallOf = Pick<Draft, 'do' | 'name' | 'found' | 'change' | 'want'>;
 
-export function subjectOfEdit(edit: PlannedEdit): CallSubject {
-  if ('drop' in edit) return { about: `${edit.drop.kind}/${edit.drop.key}`, change: 'drop' };
-  return { about: `${edit.put.kind}/${edit.put.key}`, change: `put ${JSON.stringify(edit.put.spec)}` };
-}
-
-function subjectsOf(step: Step): readonly CallSubject[] {
-  return step.do === 'edit' ? (step.edits ?? []).map(subjectOfEdit) : [subjectOf(step)];
+export function subjectOf({ do: action, name, found, change, want }: CallOf): CallSubject {
+  const what = change === undefined ? '' : ` ${change.what}`;
+  const id = action === 'create' ? '' : ` ${found?.id}`;
+  const desired = change && (change.body ?? want?.spec);
+  return { about: `${name}${what}`, change: `${action}${id} ${JSON.stringify(desired) ?? ''}` };
 }

@@ -51,11 +51,6 @@ export function makePlan(input: PlanInput): Plan {
   function create(want: Want, kind: Kind, why: string | undefined): string {
     const name = nameOf(want);
     const summary = why === undefined ? `create ${want.summary}` : `create ${want.summary} again: ${why}`;
-    if (kind.document !== undefined) {
-      const step = drafts.edit({ want }, { put: specified(want, undefined) }, name, summary);
-      afterNeeds(step, want);
-      return step;
-    }
     const composite = inlined(want, kind);
     if (composite !== undefined) return composite;
     const container = want.within === undefined ? undefined : decisions.bound.get(want.within);
@@ -99,7 +94,7 @@ export function makePlan(input: PlanInput): Plan {
         do: 'update',
         kind: want.kind,
         name,
-        want,
+        want: specified(want, found),
         found,
         change: one,
         summary: one.summary,
@@ -139,7 +134,6 @@ export function makePlan(input: PlanInput): Plan {
       if (kind.document === undefined) replaced.push({ found, for: step, order, why });
     } else {
       const { found, changes, isMarked } = decision;
-      const steps: string[] = [];
       if (!isMarked && kind.mark !== undefined) {
         const mark = { id: `mark ${found.kind} ${found.id}`, do: 'mark', as: 'ours', kind: want.kind, name } as const;
         const step = drafts.add({ ...mark, want, found, summary: `take over ${want.summary}` });
@@ -147,12 +141,7 @@ export function makePlan(input: PlanInput): Plan {
         createSteps.set(name, step);
         for (const need of want.needs ?? []) if (createSteps.has(need)) graph.require(step, createSteps.get(need)!);
       }
-      if (changes.length > 0 && kind.document !== undefined) {
-        const summary = changes.map((one) => one.summary).join(', ');
-        const step = drafts.edit({ found }, { put: specified(want, found) }, name, summary);
-        afterNeeds(step, want);
-        steps.push(step);
-      } else steps.push(...change(want, found, changes));
+      const steps = change(want, found, changes);
       const markStep = createSteps.get(name);
       if (markStep !== undefined) for (const step of steps) graph.require(step, markStep);
       changeSteps.set(name, steps);

@@ -1,6 +1,6 @@
 import type { Decisions } from './decide.ts';
 import type { Drafts } from './drafts.ts';
-import { subjectOf, subjectOfEdit } from './ineffective-calls.ts';
+import { subjectOf } from './ineffective-calls.ts';
 import { type Found, identityOf, nameOf, type Refusal, type ResourceName, type Want } from './resource.ts';
 import type { PlanInput, Wait } from './step.ts';
 
@@ -51,10 +51,14 @@ export function planRemovals(
     const kind = kinds.get(found.kind)!;
     const name = nameOf(found);
     if (kind.document === undefined || !input.isDesired(name)) return;
-    const want: Want = { kind: found.kind, key: found.key!, spec: undefined, summary: name };
-    const put: Want = { ...want, spec: input.specOf(want, found) };
-    if ('same' in kind.compare(found, put.spec, () => []) || input.isIneffective(subjectOfEdit({ put }))) return;
-    drafts.edit({ found }, { put }, name, `${name} as the other Services desire it`);
+    const shared: Want = { kind: found.kind, key: found.key!, spec: undefined, summary: name };
+    const want = { ...shared, spec: input.specOf(shared, found) };
+    const compared = kind.compare(found, want.spec, () => []);
+    for (const change of 'changes' in compared ? compared.changes : []) {
+      const step = { do: 'update', kind: found.kind, name, want, found, change } as const;
+      const summary = `${name} as the other Services desire it`;
+      if (!input.isIneffective(subjectOf(step))) drafts.add({ id: `update ${name}`, ...step, summary });
+    }
   }
 
   function rootOf(found: Found): Found {
@@ -165,14 +169,6 @@ export function planRemovals(
     const kind = kinds.get(found.kind)!;
     const container = match.containerOf(found);
     const name = nameOf(found);
-    if (kind.document !== undefined) {
-      if (input.isIneffective(subjectOfEdit({ drop: found }))) {
-        refuse('NoEffect', found, 'was dropped three times and still exists');
-        return;
-      }
-      deletes.set(identityOf(found), drafts.edit({ found }, { drop: found }, name, `drop ${name}`));
-      return;
-    }
     if (container?.status === 'pending' && kinds.get(container.kind)?.locks)
       return void wait(found, 'the cloud is still changing its container', { operation: container.operation });
     if (found.status === 'deleting') return void wait(found, 'it is being deleted');

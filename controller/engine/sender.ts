@@ -185,9 +185,9 @@ export function createSender(core: Core, run: Run) {
   }
 
   async function edit(step: Step): Promise<Outcome> {
-    const edits = step.edits!.map((one): Edit => {
-      if ('drop' in one) return { drop: one.drop, owner };
-      const { put } = one;
+    const edits = step.edits!.map(({ do: action, want, found }): Edit => {
+      if (action === 'delete') return { drop: found!, owner };
+      const put = want!;
       // Evaluated when the edit is folded: others may have joined since the plan.
       const live = {
         ...put,

@@ -35,9 +35,6 @@ export interface PlanInput {
   isDesired(name: ResourceName): boolean;
 }
 
-/** One planned change of one part of a document. */
-export type PlannedEdit = { readonly put: Want } | { readonly drop: Found };
-
 /** One call to the cloud, as plain data. */
 export interface Step {
   /** Unique in a plan, and the same in every plan that has the same step. */
@@ -58,11 +55,15 @@ export interface Step {
   readonly change?: Change;
   readonly as?: 'ours' | 'retained';
   readonly document?: string;
-  readonly edits?: readonly PlannedEdit[];
+  /** The changes of its parts, in one write. */
+  readonly edits?: readonly Draft[];
   /** The created resource has no marks: only the journal records that it is ours. */
   readonly unmarked?: true;
   readonly summary: string;
 }
+
+/** A step without its order. */
+export type Draft = Omit<Step, 'after' | 'follows'>;
 
 export interface Wait {
   readonly name: ResourceName;

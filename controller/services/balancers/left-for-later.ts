@@ -20,10 +20,11 @@ export function leftForLater({ plan, wants, match, kinds, isUsedNoMore }: LeftFo
   if (steps.length === 0) return [];
   const used = new Set(Object.entries(bound).map(([name, id]) => identityOf({ kind: kindOf(name), id })));
   const removed = new Set(
-    steps.flatMap(({ do: what, as, found, edits = [] }) => [
-      ...(found !== undefined && (what === 'delete' || as === 'retained') ? [identityOf(found)] : []),
-      ...edits.flatMap((edit) => ('drop' in edit ? [identityOf(edit.drop)] : [])),
-    ]),
+    steps
+      .flatMap((step) => [step, ...(step.edits ?? [])])
+      .flatMap(({ do: action, as, found }) =>
+        found !== undefined && (action === 'delete' || as === 'retained') ? [identityOf(found)] : [],
+      ),
   );
   function goes(found: Found): boolean {
     const container = match.containerOf(found);
