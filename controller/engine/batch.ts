@@ -1,3 +1,4 @@
+import type { Permit } from '../clouds/permit.ts';
 import type { Basics } from './basics.ts';
 import { isLost, isNotFound, isTaken } from './failure.ts';
 import type { Inventory } from './inventory.ts';
@@ -17,15 +18,11 @@ interface Work {
 }
 type Jobs = readonly Job<Work, Answer>[];
 
-/** One of each key, and one permit of each owner. */
+/** One of each key. */
 function callOf(jobs: Jobs) {
   const works = [...new Map(jobs.map(({ key, work }) => [key, work])).values()];
-  const permits = new Map(jobs.map(({ service, permit }) => [service, permit]));
   const { kind, io } = works[0]!;
-  const permit: WriteIo['permit'] = (timeoutMs) => {
-    for (const each of permits.values()) each(timeoutMs);
-  };
-  return { works, kind, io: { ...io, permit }, removed: works.flatMap(({ found }) => found ?? []) };
+  return { works, kind, io, removed: works.flatMap(({ found }) => found ?? []) };
 }
 
 interface BatchesParts extends Pick<Basics, 'clock'> {
@@ -46,12 +43,13 @@ export function createBatches({ clock, inventory, shared, operations }: BatchesP
     inventory.note(answer.found ?? []);
   }
 
-  async function send(jobs: Jobs): Promise<Answer> {
+  async function send(jobs: Jobs, permit: Permit): Promise<Answer> {
     const { works, kind, io, removed } = callOf(jobs);
     for (const found of removed) inventory.setDeleting(found, true);
     try {
       const wants = works.flatMap(({ want, io: { owner, idOf } }) => (want === undefined ? [] : { want, owner, idOf }));
-      const answer = await (wants.length > 0 ? kind.createMany!(wants, io) : kind.removeMany!(removed, io));
+      const call = { ...io, permit };
+      const answer = await (wants.length > 0 ? kind.createMany!(wants, call) : kind.removeMany!(removed, call));
       if (answer.operation !== undefined) await operations.end(answer.operation);
       note(answer, removed);
       if (wants.length > 0 && answer.found === undefined) inventory.invalidate(kind);

@@ -65,9 +65,8 @@ export function createDocuments(types: readonly DocumentType[], parts: Documents
     get isAudited() {
       return isAudited;
     },
-    /** Reads the documents whose state a write has left unknown, and desired ones that were never read. */
-    async refresh(named: readonly { readonly type: DocumentType; readonly name: string }[]): Promise<void> {
-      for (const { type, name } of named) writerOf(type, name);
+    /** Reads the documents whose state a write has left unknown. */
+    async refresh(): Promise<void> {
       await Promise.all([...documents.values()].map((writer) => writer.refresh()));
     },
     /** Parses documents again whose parts depend on what was read since. Makes no call. */
@@ -135,11 +134,8 @@ function createWriter(type: DocumentType, name: string, parts: DocumentsParts) {
     return batch.length > 0 ? batch : waiting.slice(0, 1);
   }
 
-  async function send(jobs: readonly Job<readonly Edit[], void>[]): Promise<void> {
+  async function send(jobs: readonly Job<readonly Edit[], void>[], permit: Permit): Promise<void> {
     const edits = jobs.flatMap(({ work }) => work);
-    const permit: Permit = (timeoutMs) => {
-      for (const job of jobs) job.permit(timeoutMs);
-    };
     for (let tries = 1; ; tries += 1) {
       const before = state === undefined ? await read() : state.now;
       const after = type.fold(before?.doc, edits);
@@ -163,20 +159,21 @@ function createWriter(type: DocumentType, name: string, parts: DocumentsParts) {
     }
   }
 
+  /** @param writesThen when the read began */
+  function observeRead(now: Version | undefined, writesThen: number): void {
+    if (writes === writesThen && !queue.isBusy) observe(now);
+  }
+
   return {
     /** How many writes have begun or ended: a read that began before is old. */
     get writes() {
       return writes;
     },
-    observe(now: Version | undefined, writesThen: number): void {
-      if (writes === writesThen && !queue.isBusy) observe(now);
-    },
+    observe: observeRead,
     async refresh(): Promise<void> {
-      if (state === undefined && !queue.isBusy) {
-        const writesThen = writes;
-        const now = await type.read(name, io);
-        if (writes === writesThen) observe(now);
-      }
+      if (state !== undefined || queue.isBusy) return;
+      const writesThen = writes;
+      observeRead(await type.read(name, io), writesThen);
     },
     update(): void {
       if (state?.now !== undefined && type.basis?.() !== basis) show(state.now);

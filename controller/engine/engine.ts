@@ -106,7 +106,7 @@ export function createEngine<D>(engine: EngineParts<D>) {
     async plan(request: Request<D>): Promise<Plan> {
       const journal = journals.of(request.owner);
       await planning.refresh(request, journal);
-      return planning.planOf(request, journal);
+      return planning.planNow(request, journal);
     },
     /** The same from the observed state, without a read. */
     planNow: (request: Request<D>): Plan => planning.planNow(request, journals.now(request.owner)),

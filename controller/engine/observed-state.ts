@@ -93,12 +93,7 @@ export function createObservedState({ inventory, found, documents, kinds }: Core
         const slots = wants.flatMap(({ slot }) => slot ?? []);
         await read({ owner, ids: idsOf(subject), slots, search, removing: subject.removing });
       }
-      await documents.refresh(
-        wants.flatMap((want) => {
-          const type = documents.types.get(kinds.get(want.kind)?.document ?? '');
-          return type === undefined ? [] : [{ type, name: type.name({ want }) }];
-        }),
-      );
+      await documents.refresh();
     },
     /** Reads by all recorded ids, by these, and by marks: a resource that this read lacks is absent. */
     find(owner: Owner, journal: Journal, { ids, slots, removing }: Pick<Query, 'ids' | 'slots' | 'removing'>) {

@@ -17,9 +17,11 @@ export function createPlanning<D>(driver: Driver<D>, core: Core, observed: Obser
   const desireOf = ({ desired }: Request<D>): Desire =>
     desired === undefined ? { wants: [], refusals: [] } : driver.desire(desired);
 
-  function planOf(request: Request<D>, journal: Journal, desire = desireOf(request)): Plan {
+  /** Declares and plans. */
+  function planNow(request: Request<D>, journal: Journal): Plan {
     const { owner, desired } = request;
-    const { wants, refusals, remarks } = desire;
+    const { wants, refusals, remarks } = desireOf(request);
+    shared.declare(owner, wants);
     documents.update();
     const match = matchFound({ kinds, owner, found: core.found, journal: journal.state, adopts: request.adopts });
     const unseenMs = (name: string) =>
@@ -63,12 +65,6 @@ export function createPlanning<D>(driver: Driver<D>, core: Core, observed: Obser
         removing: request.desired === undefined,
         adopting: request.adopts !== undefined && journal.isFirstClaim,
       }),
-    planOf,
-    /** Declares and plans. */
-    planNow(request: Request<D>, journal: Journal): Plan {
-      const desire = desireOf(request);
-      shared.declare(request.owner, desire.wants);
-      return planOf(request, journal, desire);
-    },
+    planNow,
   };
 }

@@ -19,8 +19,12 @@ export interface QueueParts<W, A> {
   next(waiting: readonly Job<W, A>[]): readonly Job<W, A>[];
   /** The answer to a job that needs no call any more. Called right before the call. */
   answerOf?(job: Job<W, A>): A | undefined;
-  /** Whatever it throws is what the jobs get. A refusal (`Invalid`, `QuotaExceeded`, `Forbidden`) is sent in halves. */
-  send(jobs: readonly Job<W, A>[]): Promise<A>;
+  /**
+   * Whatever it throws is what the jobs get. A refusal (`Invalid`, `QuotaExceeded`, `Forbidden`) is sent in halves.
+   *
+   * @param permit that of every owner
+   */
+  send(jobs: readonly Job<W, A>[], permit: Permit): Promise<A>;
   /** The answer, where the error proves that the work was done already. Must not throw. */
   settles?(error: unknown, jobs: readonly Job<W, A>[]): A | undefined;
 }
@@ -34,8 +38,11 @@ export function createQueue<W, A>(parts: QueueParts<W, A>) {
 
   /** A refused call is sent again in halves, so that few calls find what is refused. */
   async function send(jobs: readonly Job<W, A>[]): Promise<void> {
+    const permits = new Map(jobs.map(({ service, permit }) => [service, permit]));
     try {
-      const answer = await parts.send(jobs);
+      const answer = await parts.send(jobs, (timeoutMs) => {
+        for (const permit of permits.values()) permit(timeoutMs);
+      });
       for (const job of jobs) job.resolve(answer);
     } catch (error) {
       const keys = [...new Set(jobs.map(({ key }) => key))];
