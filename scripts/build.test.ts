@@ -128,8 +128,15 @@ describe('the build', () => {
       ['jsonpath-plus', 'JSONPath'],
       ['openid-client', 'discovery'],
       ['openid-client', 'refreshTokenGrant'],
+      ['yaml', 'parse'],
     ] as const;
     for (const [name, key] of used) assert.equal(typeOf(name, key), 'function', `${key} of ${name}`);
+  });
+
+  test('one copy of one YAML parser serves the controller and all clouds', () => {
+    const files = ['controller.cjs', ...clouds.map((cloud) => `clouds/${cloud}.cjs`)];
+    const having = files.filter((name) => inputs(name).some((path) => /node_modules\/(js-)?yaml\//.test(path)));
+    assert.deepEqual(having, []);
   });
 
   test('the page of ui is one file of a script, a style and markup, with none of what builds it', async () => {

@@ -2,7 +2,13 @@ import { rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { type BuildOptions, build, type Metafile, type Plugin } from 'esbuild';
 import { buildPage } from './bundle-page.ts';
-import { leftOutOfAgent, leftOutOfController, leftOutOfPackages, leftOutOfPlugin } from './left-out.ts';
+import {
+  leftOutOfAgent,
+  leftOutOfClouds,
+  leftOutOfController,
+  leftOutOfPackages,
+  leftOutOfPlugin,
+} from './left-out.ts';
 import { leaveUnusedShapesOut } from './unused-shapes.ts';
 
 const root = new URL('..', import.meta.url).pathname;
@@ -93,7 +99,7 @@ export async function bundleCloud(cloud: string, outfile: string): Promise<Metaf
     mainFields: ['module', 'main'],
     entryPoints: [`controller/clouds/${cloud}/index.ts`],
     outfile,
-    plugins: [shareContract('../contract.cjs'), leaveUnusedShapesOut, ...leftOutOfPackages],
+    plugins: [shareContract('../contract.cjs'), leaveUnusedShapesOut, ...leftOutOfClouds],
   });
 }
 

@@ -26,13 +26,15 @@ function absent(filter: RegExp, ...exports: readonly string[]): Plugin {
 
 /** Runs a package only when one of these exports is asked for, as most processes never do. */
 function lazily(name: string, ...exports: readonly string[]): Plugin {
-  const getters = exports.map((key) => `get ${key}() { return require('${name}').${key}; }`);
-  return replaced(new RegExp(`^${name}$`), `module.exports = { ${getters.join(', ')} };`);
+  return replaced(new RegExp(`^${name}$`), gettersOf(name, exports));
 }
 
+/** Of yaml, what reads cloud configs and kubeconfigs. */
+const yamlExports = ['parse'];
+
 /**
- * What few controllers need, each in a file of its own in `packages/` beside the controller: V8 keeps the whole text of
- * a file that it has loaded. By package, a module that loads that file when it is first used.
+ * What few controllers need, or clouds use, too, each in a file of its own in `packages/` beside the controller: V8
+ * keeps the whole text of a file that it has loaded. By package, a module that loads that file when it is first used.
  */
 export const packagesOnDemand: ReadonlyMap<string, string> = new Map([
   // Kubeconfigs with the auth provider `oidc`.
@@ -41,6 +43,8 @@ export const packagesOnDemand: ReadonlyMap<string, string> = new Map([
   ['jsonpath-plus', loadingOnUse('jsonpath-plus', 'JSONPath')],
   // The keys and certificates behind signed documents. Clouds have a copy of their own.
   ['node-fetch', `module.exports = (...request) => require('${packageFile('node-fetch')}').default(...request);`],
+  // One copy for the controller and all clouds.
+  ['yaml', loadingOnUse('yaml', ...yamlExports)],
 ]);
 
 function packageFile(name: string): string {
@@ -48,18 +52,25 @@ function packageFile(name: string): string {
 }
 
 function loadingOnUse(name: string, ...exports: readonly string[]): string {
-  const getters = exports.map((key) => `get ${key}() { return require('${packageFile(name)}').${key}; }`);
+  return gettersOf(packageFile(name), exports);
+}
+
+/** A module that loads a file when one of these exports is asked for. */
+function gettersOf(file: string, exports: readonly string[]): string {
+  const getters = exports.map((key) => `get ${key}() { return require('${file}').${key}; }`);
   return `module.exports = { ${getters.join(', ')} };`;
 }
 
+const packagesInFiles: Plugin = {
+  name: 'leave the packages in their files',
+  setup({ onResolve }) {
+    onResolve({ filter: /^\.{1,2}\/packages\// }, ({ path }) => ({ path, external: true }));
+  },
+};
+
 const loadedOnDemand: readonly Plugin[] = [
   ...[...packagesOnDemand].map(([name, contents]) => replaced(new RegExp(`^${name}$`), contents)),
-  {
-    name: 'leave the packages in their files',
-    setup({ onResolve }) {
-      onResolve({ filter: /^\.\/packages\// }, ({ path }) => ({ path, external: true }));
-    },
-  },
+  packagesInFiles,
 ];
 
 /** Of prom-client the cluster, pushgateway and summary are left out. */
@@ -83,6 +94,13 @@ export const leftOutOfAgent: readonly Plugin[] = [metricsAlone];
 /** Modules that node-fetch loads and no cloud uses, nor what the controller loads on demand. */
 export const leftOutOfPackages: readonly Plugin[] = [formStreams];
 
+/** As of packages; a cloud lies in `clouds/`, beside `packages/`. */
+export const leftOutOfClouds: readonly Plugin[] = [
+  formStreams,
+  replaced(/^yaml$/, gettersOf('../packages/yaml.cjs', yamlExports)),
+  packagesInFiles,
+];
+
 /**
  * Modules that the controller's libraries load and the controller never uses: of client-node the HTTP stacks, proxies
  * and generated clients, of fastify the schema compilers (typebox checks the report's schema), the logger, the test
@@ -98,8 +116,8 @@ const unusedByController: readonly Plugin[] = [
     'ServerConfiguration',
     'setHeaderMiddleware',
   ),
-  lazily('js-yaml', 'load'),
-  lazily('yaml', 'parse'),
+  // One parser is enough.
+  replaced(/^js-yaml$/, "exports.load = (text) => require('yaml').parse(text, { merge: true });"),
   replaced(
     /^@fastify\/(ajv|fast-json-stringify)-compiler$/,
     "module.exports = () => () => { throw new Error('schemas of fastify are not part of this build'); };",
@@ -116,4 +134,4 @@ const unusedByController: readonly Plugin[] = [
 export const leftOutOfController: readonly Plugin[] = [...unusedByController, ...loadedOnDemand];
 
 /** As of the controller, in one file: nothing is loaded on demand. */
-export const leftOutOfPlugin: readonly Plugin[] = [...unusedByController, formStreams];
+export const leftOutOfPlugin: readonly Plugin[] = [...unusedByController, lazily('yaml', ...yamlExports), formStreams];
