@@ -3,6 +3,7 @@ import { answerOf, usual } from './answer.ts';
 import { rangeBits, type Scheme } from './forwarding-rule.ts';
 import { type FoundParts, kindNames } from './found.ts';
 import type { Address, Shown } from './project.ts';
+import type { Sent } from './wire.ts';
 
 /** Holds the address of a forwarding rule while another rule takes its place. */
 export interface AddressSpec {
@@ -23,11 +24,18 @@ export function addressKind(parts: FoundParts): Kind<AddressSpec, Shown<Address>
     compare: () => ({ same: true }),
     async create({ spec }, _inside, io) {
       const { name, description, ip: address, scheme, tier, subnet } = spec;
-      // Of an external IPv6 range that is in use the API takes no subnet.
-      const place = scheme === 'INTERNAL' ? { subnetwork: subnet } : { networkTier: tier };
-      const range = address.includes(':') && { prefixLength: rangeBits };
-      const wire = { name, description, address, addressType: scheme, ...place, ...range } satisfies Address;
-      return answerOf(await project.insert(`regions/${project.region}/addresses`, wire, io), io, parts);
+      const isInternal = scheme === 'INTERNAL';
+      const wire = {
+        description,
+        address,
+        addressType: scheme,
+        // Of an external IPv6 range that is in use the API takes no subnet.
+        subnetwork: isInternal ? subnet : undefined,
+        networkTier: isInternal ? undefined : tier,
+        prefixLength: address.includes(':') ? rangeBits : undefined,
+      } satisfies Sent<Address>;
+      const path = `regions/${project.region}/addresses/${name}`;
+      return answerOf(await project.insert<Address>(path, wire, io), io, parts);
     },
   };
 }

@@ -3,6 +3,7 @@ import { memberChanges } from '../../member-changes.ts';
 import { answerOf, isSameSet, usual } from './answer.ts';
 import { type FoundParts, groupsOf, isPool, kindNames } from './found.ts';
 import { type BackendService, type Project, pathOf, type Shown, type TargetPool } from './project.ts';
+import type { Actions, Sent } from './wire.ts';
 
 /** What a Service asks of its backend service or target pool. References are paths. */
 export interface BackendSpec {
@@ -23,6 +24,11 @@ export interface BackendSpec {
   readonly instances?: readonly string[];
 }
 
+/** Of a change of a target pool the verb; a backend service is written. */
+type Sending =
+  | { readonly verb?: undefined; readonly wire: Sent<BackendService> }
+  | { [V in keyof Actions]: { readonly verb: V; readonly wire: Actions[V] } }[keyof Actions];
+
 /** The most that a target pool is created with, and that one call adds or removes. */
 const [maxAtCreation, maxInCall] = [200, 1000];
 
@@ -40,25 +46,16 @@ export function backendKind(parts: FoundParts): Kind<BackendSpec, Shown<BackendS
       return changes.length === 0 ? { same: true } : { changes };
     },
     async create({ spec }, _inside, io) {
-      const { path, name, description } = spec;
-      const wire =
-        spec.service === undefined
-          ? ({
-              name,
-              description,
-              sessionAffinity: spec.affinity,
-              healthChecks: [project.url(spec.check)],
-              instances: (spec.instances ?? []).slice(0, maxAtCreation).map(project.url),
-            } satisfies TargetPool)
-          : { name, description, ...serviceWire(spec, project) };
-      return answerOf(await project.insert(path.slice(0, path.lastIndexOf('/')), wire, io), io, parts);
+      const { path, service } = spec;
+      const wire = service === undefined ? poolWire(spec, project) : serviceWire(spec, project);
+      return answerOf(await project.insert<BackendService & TargetPool>(path, wire, io), io, parts);
     },
     async update({ body }, change, io) {
-      const { verb, wire } = change.body as { readonly verb?: string; readonly wire: object };
+      const { verb, wire } = change.body as Sending;
+      if (verb !== undefined) return answerOf(await project.act(body.path, verb, wire, io), io, parts);
       // A version that is old is refused: what others changed meanwhile is read first.
       const whole = { ...wire, fingerprint: body.wire.fingerprint };
-      const shown = verb ? project.act(body.path, verb, wire, io) : project.patch(body.path, whole, io);
-      return answerOf(await shown, io, parts);
+      return answerOf(await project.patch<BackendService>(body.path, whole, io), io, parts);
     },
   };
 }
@@ -84,7 +81,7 @@ function serviceChanges({ wire, name }: Shown<BackendService>, spec: BackendSpec
     ...(policyOf(spec, wire) === policyOf(undefined, wire) ? [] : ['subsetting']),
   ];
   if (fields.length === 0) return [];
-  const body = { wire: { description: spec.description, ...serviceWire(spec, project, wire) } };
+  const body = { wire: serviceWire(spec, project, wire) } satisfies Sending;
   return [{ what: 'backend service', summary: `backend service ${name}: ${fields.join(', ')}`, phase: 'set', body }];
 }
 
@@ -99,20 +96,30 @@ function policyOf(spec: BackendSpec | undefined, standing: BackendService): stri
   return spec.service?.isWide ? 'CONSISTENT_HASH_SUBSETTING' : (policy ?? 'NONE');
 }
 
+function poolWire({ description, affinity, check, instances = [] }: BackendSpec, project: Project) {
+  return {
+    description,
+    sessionAffinity: affinity,
+    healthChecks: [project.url(check)],
+    instances: instances.slice(0, maxAtCreation).map(project.url),
+  } satisfies TargetPool;
+}
+
 /** @param standing what a person has set on a group's entry stays */
 function serviceWire(spec: BackendSpec, project: Project, standing: BackendService = {}) {
-  const { service, affinity, check } = spec;
+  const { description, service, affinity, check } = spec;
   const { scheme, protocol, groups } = service!;
   const standingOf = (path: string) => standing.backends?.find(({ group }) => group && pathOf(group) === path);
   const policy = policyOf(spec, standing);
   return {
-    ...(policy !== policyOf(undefined, standing) && { subsetting: { policy } }),
+    description,
+    subsetting: policy === policyOf(undefined, standing) ? undefined : { policy },
     loadBalancingScheme: scheme,
     protocol,
     sessionAffinity: affinity,
     healthChecks: [project.url(check)],
     backends: groups.map((path) => standingOf(path) ?? { group: project.url(path) }),
-  } satisfies BackendService;
+  } satisfies Sent<BackendService>;
 }
 
 function poolChanges({ wire, name }: Shown<TargetPool>, { instances = [], check }: BackendSpec): Change[] {
@@ -121,22 +128,26 @@ function poolChanges({ wire, name }: Shown<TargetPool>, { instances = [], check 
   const removed = found.filter((path) => !instances.includes(path));
   const checks = (wire.healthChecks ?? []).map(pathOf);
   const refer = (paths: readonly string[]) => ({ instances: paths.map((path) => ({ instance: path })) });
-  const told = (what: string, summary: string, verb: string, sent: object) => {
-    return { what, summary: `target pool ${name}: ${summary}`, body: { verb, wire: sent } };
+  const told = <V extends keyof Actions>(what: string, summary: string, verb: V, wire: Actions[V]) => {
+    return { what, summary: `target pool ${name}: ${summary}`, body: { verb, wire } };
   };
   const changes = memberChanges(
     { added, removed, atOnce: maxInCall },
     (some, at) => told(`add ${at}`, `add ${some.length} instances`, 'addInstance', refer(some)),
     (some, at) => told(`remove ${at}`, `remove ${some.length} instances`, 'removeInstance', refer(some)),
   );
-  const set = (...one: Parameters<typeof told>) => void changes.push({ ...told(...one), phase: 'set' });
   // It takes one health check at a time.
   const others = checks.filter((path) => path !== check);
+  const healthChecks = others.map(healthCheck);
   if (others.length > 0)
-    set('old check', 'drop a health check', 'removeHealthCheck', { healthChecks: others.map(healthCheck) });
+    changes.push({ ...told('old check', 'drop a health check', 'removeHealthCheck', { healthChecks }), phase: 'set' });
   if (!checks.includes(check))
-    set('check', 'use another health check', 'addHealthCheck', { healthChecks: [healthCheck(check)] });
-  return changes.map((one) => (one.what === 'check' && others.length > 0 ? { ...one, after: ['old check'] } : one));
+    changes.push({
+      ...told('check', 'use another health check', 'addHealthCheck', { healthChecks: [healthCheck(check)] }),
+      phase: 'set',
+      ...(others.length > 0 && { after: ['old check'] }),
+    });
+  return changes;
 }
 
 const healthCheck = (path: string) => ({ healthCheck: path });

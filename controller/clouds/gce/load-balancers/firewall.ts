@@ -3,6 +3,7 @@ import { canonical, normalCidr } from '../../ip-address.ts';
 import { answerOf, isSameSet, usual } from './answer.ts';
 import { type FoundParts, kindNames, usersOf } from './found.ts';
 import type { Firewall, Shown } from './project.ts';
+import type { Sent } from './wire.ts';
 
 export interface FirewallSpec {
   readonly name: string;
@@ -49,29 +50,31 @@ export function firewallKind(
       ];
       if (fields.length === 0) return { same: true };
       const summary = `firewall rule ${name}: ${fields.join(', ')}`;
-      return { changes: [{ what: 'rule', summary, phase: 'set', body: { ...whole, ...wireOf(spec) } }] };
+      const next = wireOf(spec);
+      // What a new rule has anyway.
+      const body: Sent<Firewall> = { ...next, destinationRanges: next.destinationRanges ?? [], disabled: false };
+      return { changes: [{ what: 'rule', summary, phase: 'set', body }] };
     },
     async create({ spec }, _inside, io) {
-      const wire = { name: spec.name, network: await project.networkUrl(), ...wireOf(spec) };
-      return answerOf(await project.insert('global/firewalls', wire, io), io, parts);
+      const wire = { network: await project.networkUrl(), ...wireOf(spec) };
+      return answerOf(await project.insert<Firewall>(firewallPath(spec.name), wire, io), io, parts);
     },
     async update({ body }, change, io) {
-      return answerOf(await project.patch(body.path, change.body as object, io), io, parts);
+      return answerOf(await project.patch<Firewall>(body.path, change.body as Sent<Firewall>, io), io, parts);
     },
   };
 }
 
-/** What a change has to say that a new rule has anyway. */
-const whole = { destinationRanges: [], disabled: false } satisfies Firewall;
+type Allowed = NonNullable<Firewall['allowed']>[number];
 
 function wireOf({ description, allowed, sources, destination, targetTags }: FirewallSpec) {
   return {
     description,
     sourceRanges: [...sources],
-    allowed: allowed.map(({ protocol, ports }) => ({ IPProtocol: protocol, ports: rangesOf(ports) })),
-    ...(destination !== undefined && { destinationRanges: [destination] }),
-    ...(targetTags.length > 0 && { targetTags: [...targetTags] }),
-  } satisfies Firewall;
+    allowed: allowed.map(({ protocol, ports }): Allowed => ({ IPProtocol: protocol, ports: rangesOf(ports) })),
+    destinationRanges: destination === undefined ? undefined : [destination],
+    targetTags: targetTags.length > 0 ? [...targetTags] : undefined,
+  } satisfies Sent<Firewall>;
 }
 
 /** IPv6 is spelt in several ways. */

@@ -2,9 +2,10 @@ import type { Kind } from '../../../engine/resource.ts';
 import type { IpFamily } from '../../load-balancers.ts';
 import { lastSegment } from '../client.ts';
 import { answerOf, isSameSet, usual } from './answer.ts';
-import { type FoundParts, ipOf, kindNames } from './found.ts';
+import { type FoundParts, ipOf, kindNames, rulePath } from './found.ts';
 import { labels } from './names.ts';
 import { type ForwardingRule, pathOf, type Shown } from './project.ts';
+import type { Actions, Sent } from './wire.ts';
 
 export type Scheme = 'INTERNAL' | 'EXTERNAL';
 export type Tier = 'PREMIUM' | 'STANDARD';
@@ -51,39 +52,34 @@ export function ruleKind(parts: FoundParts): Kind<RuleSpec, Shown<ForwardingRule
     async create({ spec }, _inside, io) {
       const { family, name, description, scheme, protocol, ports, ip, tier, subnet, globalAccess, target } = spec;
       const isInternal = scheme === 'INTERNAL';
-      const isRange = family === 'IPv6' && !isInternal;
+      const isPool = target.includes('/targetPools/');
       const wire = {
-        name,
         description,
         loadBalancingScheme: scheme,
         IPProtocol: protocol,
-        ...(family === 'IPv6' && { ipVersion: 'IPV6' }),
-        ...(ip !== undefined && { IPAddress: isRange ? `${ip}/${rangeBits}` : ip }),
-        ...(ports === 'all'
-          ? { allPorts: true }
-          : 'range' in ports
-            ? { portRange: ports.range }
-            : { ports: [...ports] }),
-        ...(target.includes('/targetPools/')
-          ? { target: project.url(target) }
-          : { backendService: project.url(target) }),
-        ...(isInternal && { network: await project.networkUrl() }),
-        ...(subnet !== undefined && { subnetwork: await project.subnetUrl(subnet) }),
-        ...(globalAccess && { allowGlobalAccess: true }),
-        ...(tier !== undefined && { networkTier: tier }),
-      } satisfies ForwardingRule;
-      return answerOf(await project.insert(`regions/${project.region}/forwardingRules`, wire, io), io, parts);
+        ipVersion: family === 'IPv6' ? 'IPV6' : undefined,
+        IPAddress: ip !== undefined && family === 'IPv6' && !isInternal ? `${ip}/${rangeBits}` : ip,
+        ...portFields(ports),
+        target: isPool ? project.url(target) : undefined,
+        backendService: isPool ? undefined : project.url(target),
+        network: isInternal ? await project.networkUrl() : undefined,
+        subnetwork: subnet && (await project.subnetUrl(subnet)),
+        allowGlobalAccess: globalAccess || undefined,
+        networkTier: tier,
+      } satisfies Sent<ForwardingRule>;
+      return answerOf(await project.insert<ForwardingRule>(rulePath(project, name), wire, io), io, parts);
     },
     async update({ body }, change, io) {
-      const wire = { allowGlobalAccess: change.body as boolean } satisfies ForwardingRule;
-      return answerOf(await project.patch(body.path, wire, io), io, parts);
+      const wire = { allowGlobalAccess: change.body as boolean };
+      return answerOf(await project.patch<ForwardingRule>(body.path, wire, io), io, parts);
     },
     async mark({ body }, as, _want, io) {
       const { cluster, service } = io.owner;
       const { [labels.cluster]: _cluster, [labels.service]: _service, ...others } = body.wire.labels ?? {};
       const ours =
         as === 'ours' ? { [labels.cluster]: cluster, [labels.service]: service } : { [labels.retained]: cluster };
-      const wire = { labels: { ...others, ...ours }, labelFingerprint: body.wire.labelFingerprint };
+      const { labelFingerprint } = body.wire;
+      const wire = { labels: { ...others, ...ours }, labelFingerprint } satisfies Sent<Actions['setLabels']>;
       return answerOf(await project.act(body.path, 'setLabels', wire, io), io, parts);
     },
   };
@@ -112,6 +108,8 @@ function hasPorts({ allPorts, ports, portRange }: ForwardingRule, desired: Ports
   return !allPorts && isSameSet(ports ?? [], desired);
 }
 
+const portFields = (ports: Ports): ForwardingRule =>
+  ports === 'all' ? { allPorts: true } : 'range' in ports ? { portRange: ports.range } : { ports: [...ports] };
 const portsText = (ports: Ports) => (typeof ports === 'string' ? ports : 'range' in ports ? ports.range : ports.join());
 
 /** Whether both rules, of one address, would get some packets alike. */

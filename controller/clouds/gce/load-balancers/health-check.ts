@@ -14,7 +14,7 @@ export interface CheckSpec {
 
 type Wire = HealthCheck & LegacyHealthCheck;
 /** Seconds and counts of the classic controller. */
-const defaults = { checkIntervalSec: 8, timeoutSec: 1, healthyThreshold: 1, unhealthyThreshold: 3 };
+const defaults = { checkIntervalSec: 8, timeoutSec: 1, healthyThreshold: 1, unhealthyThreshold: 3 } satisfies Wire;
 const limits = Object.entries(defaults) as [keyof typeof defaults, number][];
 
 const isLegacy = (path: string) => path.includes('/httpHealthChecks/');
@@ -38,18 +38,16 @@ export function checkKind(parts: FoundParts): Kind<CheckSpec, Shown<Wire>> {
       return { changes: [{ what: 'check', summary, phase: 'set', body: wire }] };
     },
     async create({ spec }, _inside, io) {
-      const { path, name } = spec;
-      const wire = { name, ...wireOf(spec) };
-      return answerOf(await project.insert(path.slice(0, path.lastIndexOf('/')), wire, io), io, parts);
+      return answerOf(await project.insert<Wire>(spec.path, wireOf(spec), io), io, parts);
     },
     async update({ body }, change, io) {
-      return answerOf(await project.patch(body.path, change.body as object, io), io, parts);
+      return answerOf(await project.patch<Wire>(body.path, change.body as Wire, io), io, parts);
     },
   };
 }
 
 function wireOf({ path, description, port, requestPath }: CheckSpec) {
-  const http = { port, requestPath };
+  const http = { port, requestPath } satisfies LegacyHealthCheck & HealthCheck['httpHealthCheck'];
   if (isLegacy(path)) return { description, ...defaults, ...http } satisfies LegacyHealthCheck;
   return { description, ...defaults, type: 'HTTP', httpHealthCheck: http } satisfies HealthCheck;
 }

@@ -2,7 +2,7 @@ import type { Answer, Kind, WriteIo } from '../../../engine/resource.ts';
 import { memberChanges } from '../../member-changes.ts';
 import { answerOf, usual } from './answer.ts';
 import { type FoundParts, kindNames, usersOf } from './found.ts';
-import type { Shown } from './project.ts';
+import type { InstanceGroup, Shown } from './project.ts';
 
 /** An unmanaged group of one zone. A VM can be in one such group behind load balancers: all Services share it. */
 export interface GroupSpec {
@@ -18,9 +18,9 @@ const maxInstances = 1000;
 
 export function groupKind(parts: FoundParts): Kind<GroupSpec, Shown> {
   const { project } = parts;
-  async function send(verb: string, { path }: Shown, instances: readonly string[], io: WriteIo): Promise<Answer> {
-    const body = { instances: instances.map((one) => ({ instance: project.url(one) })) };
-    return answerOf(await project.act(path, verb, body, io), io, parts);
+  async function send(verb: 'addInstances' | 'removeInstances', to: Shown, paths: readonly string[], io: WriteIo) {
+    const instances = paths.map((one) => ({ instance: project.url(one) }));
+    return answerOf(await project.act(to.path, verb, { instances }, io), io, parts);
   }
   return {
     ...usual(parts),
@@ -45,9 +45,8 @@ export function groupKind(parts: FoundParts): Kind<GroupSpec, Shown> {
     },
     fresh: ({ spec }) => ({ body: { path: spec.path, name: spec.name, id: '', wire: {}, instances: [] } }),
     async create({ spec }, _inside, io) {
-      const { name, description, path } = spec;
-      const collection = path.slice(0, path.lastIndexOf('/'));
-      return answerOf(await project.insert(collection, { name, description } as { name: string }, io), io, parts);
+      const { path, description } = spec;
+      return answerOf(await project.insert<InstanceGroup>(path, { description }, io), io, parts);
     },
     async update({ body }, { phase, body: change }, io) {
       // Another Service may have done it meanwhile, and the API takes no change twice.

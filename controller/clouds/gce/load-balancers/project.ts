@@ -8,6 +8,7 @@ import { type GceClient, lastSegment } from '../client.ts';
 import { cloud, saysMissing } from '../fault.ts';
 import { provedMissing } from '../vms.ts';
 import { anyName, loadBalancerIn } from './names.ts';
+import type { Actions, Sent } from './wire.ts';
 
 /** A resource as the API shows it. */
 export interface Shown<W = unknown> {
@@ -63,9 +64,9 @@ export interface Project {
   networkUrl(): Promise<string>;
   subnetUrl(name: string): Promise<string>;
   /** Each makes a change, waits for its operation, and answers the resource as it is then. */
-  insert(collection: string, wire: { readonly name: string }, io: WriteParts): Promise<Shown>;
-  patch(path: string, wire: object, io: WriteParts): Promise<Shown>;
-  act(path: string, verb: string, wire: object, io: WriteParts): Promise<Shown>;
+  insert<W = never>(path: string, wire: Sent<NoInfer<W>>, io: WriteParts): Promise<Shown>;
+  patch<W = never>(path: string, wire: Sent<NoInfer<W>>, io: WriteParts): Promise<Shown>;
+  act<V extends keyof Actions>(path: string, verb: V, wire: Sent<Actions[V]>, io: WriteParts): Promise<Shown>;
   /** Done as well where it is gone already. */
   remove(path: string, io: WriteParts): Promise<void>;
 }
@@ -119,7 +120,7 @@ export function createProject({ client, region, project, network }: ProjectParts
       ...request,
       method: 'POST',
       path: `${whole(group.path)}/listInstances`,
-      body: { instanceState: 'ALL' },
+      body: { instanceState: 'ALL' } satisfies compute_v1.Schema$InstanceGroupsListInstancesRequest,
       operation: 'instanceGroups.listInstances',
     });
     return { ...group, instances: members.map((one) => pathOf(one.text('instance'))).sort() };
@@ -237,15 +238,15 @@ export function createProject({ client, region, project, network }: ProjectParts
       return `projects/${host}/global/networks/${name}`;
     },
     subnetUrl: async (name) => `projects/${(await network()).project}/regions/${region}/subnetworks/${name}`,
-    insert(collection, wire, io) {
-      const path = `${collection}/${wire.name}`;
-      const operation = operationOf(path, 'insert');
+    insert(path, wire, io) {
+      const collection = path.replace(/\/[^/]+$/, '');
+      const request = { method: 'POST', path: whole(collection), operation: operationOf(path, 'insert') } as const;
       // Without an answer only a read of this list shows whether it was made.
       const mayExist = () => {
         if (known.get(path)?.shown === undefined) known.set(path, { shown: undefined, order });
       };
       mayExist();
-      return change(path, { method: 'POST', path: whole(collection), operation, body: wire }, io).catch((error) => {
+      return change(path, { ...request, body: { name: lastSegment(path), ...wire } }, io).catch((error) => {
         mayExist();
         throw error;
       });
@@ -327,4 +328,5 @@ export type HealthCheck = compute_v1.Schema$HealthCheck;
 export type LegacyHealthCheck = compute_v1.Schema$HttpHealthCheck;
 export type Firewall = compute_v1.Schema$Firewall;
 export type Address = compute_v1.Schema$Address;
+export type InstanceGroup = compute_v1.Schema$InstanceGroup;
 export type Subnet = compute_v1.Schema$Subnetwork;
