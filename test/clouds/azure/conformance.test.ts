@@ -26,5 +26,9 @@ for (const [kind, first] of [
       },
     },
     open: async () =>
-      azureWorld({ kinds: [kind], json: { loadBalancerBackendPoolConfigurationType: '', routeTableName: '' } }),
+      azureWorld({
+        kinds: [kind],
+        families: ['IPv4', 'IPv6'],
+        json: { loadBalancerBackendPoolConfigurationType: '', routeTableName: '' },
+      }),
   });

@@ -4,19 +4,19 @@ import { CloudError } from '../../../common/cloud-error.ts';
 import type { DesiredLoadBalancer } from '../../../controller/clouds/load-balancers.ts';
 import type { Permit } from '../../../controller/clouds/permit.ts';
 import type { Found } from '../../../controller/engine/resource.ts';
-import { desiredFor, memberOf, newOwner, port, rich } from './desired.ts';
+import { desiredFor, type Edit, editsOf, memberOf, newOwner, port, rich } from './desired.ts';
 import { Crash, type CrashPoint, type Driven, type Driving, ensure, remove } from './drive.ts';
 import { driverOf, lagBehind, listAll } from './recorded-driver.ts';
 import { type Example, type SuiteContext, sorted, withExample } from './suite-context.ts';
 import type { CloudWorld } from './world.ts';
 
-type Edit = (desired: DesiredLoadBalancer, world: CloudWorld) => DesiredLoadBalancer;
+type WorldEdit = (desired: DesiredLoadBalancer, world: CloudWorld) => DesiredLoadBalancer;
 
 /** One operation of a Service's life: what was there before it, and what it is. */
 interface Operation {
   readonly what: string;
-  readonly before: Edit | undefined;
-  readonly target: Edit;
+  readonly before: WorldEdit | undefined;
+  readonly target: WorldEdit;
   readonly perform: (driving: Driving) => Promise<Driven>;
 }
 
@@ -33,6 +33,14 @@ const operations: readonly Operation[] = [
   { what: 'a change of everything', before: rich, target: other, perform: ensure },
   { what: 'a change back to one port', before: other, target: plain, perform: ensure },
   { what: 'a removal', before: rich, target: rich, perform: remove },
+];
+
+/** What an example has beside a plain Service comes and goes. */
+const operationsOf = (example: Edit): readonly Operation[] => [
+  { what: 'a creation', before: undefined, target: example, perform: ensure },
+  { what: 'an addition', before: plain, target: example, perform: ensure },
+  { what: 'a withdrawal', before: example, target: plain, perform: ensure },
+  { what: 'a removal', before: example, target: example, perform: remove },
 ];
 
 type Fault =
@@ -70,16 +78,44 @@ export function faultFacts({ world, capabilities }: SuiteContext): void {
           }));
       }
     }
+
+    it('leaves nothing doubled and nothing behind with faults at calls for what only an example has', (t) =>
+      withExample(world(), async (example) => {
+        const [twoPorts, ...examples] = editsOf(example.world);
+        if (examples.length === 0) return t.skip('this cloud has no examples');
+        const known = new Set<string>();
+        for (const operation of operationsOf(twoPorts!))
+          for (const kind of (await cleanRun(example, operation)).resources) known.add(kind);
+        for (const [number, edit] of examples.entries()) {
+          const its = new Set<string>();
+          for (const operation of operationsOf(edit)) {
+            const { resources, left } = await cleanRun(example, operation);
+            for (const kind of new Set(resources)) {
+              if (known.has(kind)) continue;
+              its.add(kind);
+              const call = resources.indexOf(kind) + 1;
+              await t.test(`${kind}, call ${call} of ${operation.what}, example ${number + 1}`, async () => {
+                for (const [what, fault] of faults)
+                  if (fault.kind !== 'lost' || example.world.loseAnswer)
+                    await struck(example, operation, fault, call, left).catch((error: unknown) => {
+                      throw new Error(what, { cause: error });
+                    });
+              });
+            }
+          }
+          for (const kind of its) known.add(kind);
+        }
+      }));
   });
 }
 
 /** The operation without a fault: the number of its calls, and the resources afterwards without the Service's names. */
-async function cleanRun(example: Example, operation: Operation): Promise<{ calls: number; left: string[] }> {
+async function cleanRun(example: Example, operation: Operation) {
   const service = await anotherService(example, operation);
-  const { calls } = await operation.perform(await service.driving());
+  const { calls, steps } = await operation.perform(await service.driving());
   const left = await service.left();
   await service.end();
-  return { calls, left };
+  return { calls, left, resources: steps.map(({ resource }) => resource) };
 }
 
 async function struck(
