@@ -36,10 +36,8 @@ export interface ShownLoadBalancer {
 export type AdoptionInput = Pick<LoadBalancerRef, 'owner' | 'service' | 'name' | 'id'> &
   Pick<DesireInput, 'found'> & { readonly proof: AdoptionProof };
 
-type Facts = Pick<
-  LoadBalancers,
-  'annotations' | 'annotationPrefixes' | 'classicFinalizers' | 'nodeLabels' | 'takesPods' | 'maxMembers' | 'drains'
->;
+type Facts = Pick<LoadBalancers, 'annotations' | 'maxMembers' | 'drains'> &
+  Partial<Pick<LoadBalancers, 'annotationPrefixes' | 'classicFinalizers' | 'nodeLabels' | 'takesPods'>>;
 
 /**
  * The load balancers of one cloud, as resources: the engine makes them what Services ask for. `desire` and the

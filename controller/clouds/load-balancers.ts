@@ -285,30 +285,30 @@ export interface LoadBalancers {
   /**
    * Prefixes of annotations for this cloud: an annotation with such a prefix that is not in `annotations` is reported.
    */
-  readonly annotationPrefixes?: readonly string[];
+  readonly annotationPrefixes: readonly string[];
   /**
    * Finalizers that this cloud's classic controller alone puts on the Services it serves, beside or in place of that of
    * the framework (`service.kubernetes.io/load-balancer-cleanup`). A Service with one has, or may have, a load balancer
    * of that controller; with ours they are removed once nothing is left of it in the cloud. Not those of controllers
-   * that may run beside this one. Default: none.
+   * that may run beside this one.
    */
-  readonly classicFinalizers?: readonly string[];
+  readonly classicFinalizers: readonly string[];
   /**
    * Which Nodes alone may be members, by the Service's annotations (those named in `annotations`) or the configuration:
    * those for which every one of these holds; empty = any Node. An invalid value selects nothing here, and `plan`
-   * refuses it. Undefined: this cloud has no such choice. Pure.
+   * refuses it. Pure.
    */
-  readonly nodeLabels?: (annotations: Readonly<Record<string, string>>) => readonly NodeLabel[];
+  readonly nodeLabels: (annotations: Readonly<Record<string, string>>) => readonly NodeLabel[];
   /**
    * Whether the ready pods of a Service are its members, and no Nodes, by its annotations (those named in
-   * `annotations`) or the configuration. Undefined: never. Pure.
+   * `annotations`) or the configuration. Pure.
    */
-  readonly takesPods?: (annotations: Readonly<Record<string, string>>) => boolean;
+  readonly takesPods: (annotations: Readonly<Record<string, string>>) => boolean;
   /**
    * What these IPv4 addresses of pods are in the cloud, unique to each; an address that is missing in the answer cannot
    * be a member. Complete, or throws a CloudError. Reads only.
    */
-  podIds?(addresses: readonly string[], signal?: AbortSignal): Promise<ReadonlyMap<string, string>>;
+  podIds(addresses: readonly string[], signal?: AbortSignal): Promise<ReadonlyMap<string, string>>;
   /**
    * The maximal number of members that do not drain; undefined: unlimited. Where draining ones count, too, use a lower
    * number.
@@ -344,11 +344,8 @@ export interface LoadBalancers {
    * and tags. Empty steps and no `waitMs` when nothing of ours is left. Makes no call.
    */
   planRemoval(owner: Owner, options: { readonly retain: boolean }): LoadBalancerPlan;
-  /**
-   * The plan after the reads that `apply` would make first. Changes nothing. Throws a CloudError. Undefined: `apply`
-   * makes none.
-   */
-  preview?(plan: LoadBalancerPlan, signal?: AbortSignal): Promise<LoadBalancerPlan>;
+  /** The plan after the reads that `apply` would make first. Changes nothing. Throws a CloudError. */
+  preview(plan: LoadBalancerPlan, signal?: AbortSignal): Promise<LoadBalancerPlan>;
   /**
    * Declares the desired state of a cluster's Services, before the first reconcile and after each complete read.
    * `isComplete`: all existing Services are included; until then no shared resource shrinks. Without members.

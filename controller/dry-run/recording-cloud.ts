@@ -82,14 +82,9 @@ export function recordingCloud(cloud: ConfiguredCloud, record: ChangeRecord, act
             ...loadBalancers,
             observeAll: (...args) => reading(`load balancers of ${scope}`, () => loadBalancers.observeAll(...args)),
             observe: (...args) => reading(`load balancer of ${args[0].service}`, () => loadBalancers.observe(...args)),
-            ...(loadBalancers.podIds && {
-              podIds: (...args: Parameters<NonNullable<typeof loadBalancers.podIds>>) =>
-                reading(`pods of ${scope}`, () => loadBalancers.podIds!(...args)),
-            }),
-            ...(loadBalancers.preview && {
-              preview: (...args: Parameters<NonNullable<typeof loadBalancers.preview>>) =>
-                reading(`load balancer of ${args[0].request.owner.service}`, () => loadBalancers.preview!(...args)),
-            }),
+            podIds: (...args) => reading(`pods of ${scope}`, () => loadBalancers.podIds(...args)),
+            preview: (...args) =>
+              reading(`load balancer of ${args[0].request.owner.service}`, () => loadBalancers.preview(...args)),
           },
           scope,
           record,

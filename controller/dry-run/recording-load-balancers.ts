@@ -105,7 +105,7 @@ export function recordingLoadBalancers(balancers: LoadBalancers, scope: string, 
     async apply(plan, { permit, signal, onStep }) {
       permit(0);
       const { owner, desired } = plan.request;
-      const next = (await balancers.preview?.(plan, signal)) ?? plan;
+      const next = await balancers.preview(plan, signal);
       recordSteps(next);
       for (const step of next.steps) onStep?.(step, true);
       const real = seen.get(owner.service);

@@ -11,7 +11,7 @@ const definitions = [{ key: 'example.com/scheme', values: 'internal or external'
 const cloud: ServingCloud = {
   name: 'example',
   scope: 'example/1',
-  loadBalancers: { annotations: definitions } as unknown as LoadBalancers,
+  loadBalancers: { annotations: definitions, annotationPrefixes: [] } as unknown as LoadBalancers,
 };
 const members: readonly DesiredMember[] = [
   { node: 'n0', providerID: 'example:///i-0', addresses: ['10.0.0.1'], zone: 'a', draining: false },

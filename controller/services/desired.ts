@@ -196,7 +196,7 @@ export function desiredOf(
 
 /** Annotations with a prefix of the cloud that the cloud does not define: mistyped, or of another controller. */
 export function unknownAnnotations(service: ServiceView, { loadBalancers }: ServingCloud): readonly string[] {
-  const { annotations, annotationPrefixes = [] } = loadBalancers;
+  const { annotations, annotationPrefixes } = loadBalancers;
   const defined = new Set(annotations.flatMap(({ key }) => keysFor(service, key)));
   return Object.keys(service.annotations)
     .filter((key) => annotationPrefixes.some((prefix) => key.startsWith(prefix)) && !defined.has(key))

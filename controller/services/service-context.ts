@@ -38,8 +38,8 @@ export interface ServiceContext {
 /** The view of a Service with what the configured clouds read of it. */
 export function serviceViewFor(clouds: readonly ServingCloud[]): (raw: unknown) => ServiceView {
   const keys = new Set(clouds.flatMap(({ loadBalancers }) => loadBalancers.annotations.map(({ key }) => key)));
-  const prefixes = clouds.flatMap(({ loadBalancers }) => loadBalancers.annotationPrefixes ?? []);
+  const prefixes = clouds.flatMap(({ loadBalancers }) => loadBalancers.annotationPrefixes);
   const isRead = (key: string) => keys.has(key) || prefixes.some((prefix) => key.startsWith(prefix));
-  const classic = clouds.flatMap(({ loadBalancers }) => loadBalancers.classicFinalizers ?? []);
+  const classic = clouds.flatMap(({ loadBalancers }) => loadBalancers.classicFinalizers);
   return (raw) => viewService(raw, isRead, classic);
 }

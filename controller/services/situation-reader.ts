@@ -1,6 +1,5 @@
 import type { ServiceView } from '../model/service-view.ts';
 import { annotationsFor } from './desired.ts';
-import type { Intent } from './intent.ts';
 import type { MemberSet } from './member-source.ts';
 import type { PodMembers } from './pods/pod-members.ts';
 import type { ReconcilerOptions } from './reconciler-options.ts';
@@ -21,7 +20,7 @@ export interface SituationNow {
 
 export type SituationReader = (
   service: ServiceView,
-  intent: Intent,
+  intent: Situation['intent'],
   cloud: ServingCloud,
   gone: boolean,
   /** Undefined: its members are Nodes. */
@@ -54,7 +53,7 @@ export function createSituationReader(
         maxMembers,
         drains,
         observed: observation?.observed?.members,
-        nodeLabels: loadBalancers.nodeLabels?.(annotationsFor(service, cloud)),
+        nodeLabels: loadBalancers.nodeLabels(annotationsFor(service, cloud)),
         refused: refused.size === 0 ? undefined : new Set(refused.keys()),
         drainTimes: state.drainTimes,
       });

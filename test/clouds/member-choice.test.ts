@@ -38,7 +38,7 @@ describe('what explain and ui know of the members of Services without a configur
     it(`chooses members without a configuration as the driver of ${name} does`, async () => {
       const world = await open();
       try {
-        const driver = (await world.open()).loadBalancers!;
+        const driver = (await world.open()).loadBalancerDriver!;
         const { memberChoice = {} } = await cloudModules.get(name)!();
         const choices = ({ nodeLabels, takesPods, maxMembers }: Partial<typeof driver>) => ({
           nodeLabels: nodeLabels !== undefined,

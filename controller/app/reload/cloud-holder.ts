@@ -125,16 +125,16 @@ function heldLoadBalancers(
   now: () => LoadBalancers,
   call: Call,
   onLent: (ids: ReadonlySet<string>) => void,
-): Required<LoadBalancers> {
+): LoadBalancers {
   return {
     get annotations() {
       return now().annotations;
     },
     get annotationPrefixes() {
-      return now().annotationPrefixes ?? [];
+      return now().annotationPrefixes;
     },
     get classicFinalizers() {
-      return now().classicFinalizers ?? [];
+      return now().classicFinalizers;
     },
     get maxMembers() {
       return now().maxMembers;
@@ -145,10 +145,9 @@ function heldLoadBalancers(
     get settleMs() {
       return now().settleMs;
     },
-    // An empty list means the same as an undefined method.
-    nodeLabels: (annotations) => now().nodeLabels?.(annotations) ?? [],
-    takesPods: (annotations) => now().takesPods?.(annotations) ?? false,
-    podIds: (...args) => call(async (cloud) => (await balancersOf(cloud).podIds?.(...args)) ?? new Map()),
+    nodeLabels: (annotations) => now().nodeLabels(annotations),
+    takesPods: (annotations) => now().takesPods(annotations),
+    podIds: (...args) => call((cloud) => balancersOf(cloud).podIds(...args)),
     observeAll: (...args) => call((cloud) => balancersOf(cloud).observeAll(...args)),
     observe: (...args) => call((cloud) => balancersOf(cloud).observe(...args)),
     declare(desired, isComplete, lent) {
@@ -157,7 +156,7 @@ function heldLoadBalancers(
     },
     plan: (desired) => now().plan(desired),
     planRemoval: (owner, options) => now().planRemoval(owner, options),
-    preview: (plan, signal) => call(async (cloud) => balancersOf(cloud).preview?.(plan, signal) ?? plan),
+    preview: (...args) => call((cloud) => balancersOf(cloud).preview(...args)),
     apply: (...args) => call((cloud) => balancersOf(cloud).apply(...args)),
   };
 }

@@ -198,8 +198,8 @@ export function createEngineLoadBalancers(parts: ServiceEnginesParts): LoadBalan
     annotations: driver.annotations,
     annotationPrefixes: driver.annotationPrefixes ?? [],
     classicFinalizers: driver.classicFinalizers ?? [],
-    ...(driver.nodeLabels !== undefined && { nodeLabels: driver.nodeLabels }),
-    ...(driver.takesPods !== undefined && { takesPods: driver.takesPods }),
+    nodeLabels: driver.nodeLabels ?? (() => []),
+    takesPods: driver.takesPods ?? (() => false),
     podIds: async (addresses, aborting) =>
       (await driver.podIds?.(addresses, { signal: aborting ?? parts.signal })) ?? new Map(),
     maxMembers: driver.maxMembers,

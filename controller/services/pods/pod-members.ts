@@ -37,7 +37,7 @@ const why = 'the cloud knows no such address in its network';
 
 /** Whether pods are the members of this Service, and no Nodes. Pure. */
 export function takesPods(service: ServiceView, cloud: ServingCloud): boolean {
-  return cloud.loadBalancers.takesPods?.(annotationsFor(service, cloud)) ?? false;
+  return cloud.loadBalancers.takesPods(annotationsFor(service, cloud));
 }
 
 /** Looks up the pods that are new. Throws a CloudError, also where the cloud knows not one of them. */
@@ -52,7 +52,7 @@ export async function podMembersOf(
     return known === undefined || known.untilMs <= nowMs;
   });
   const addresses = news.map(([address]) => address);
-  const found = addresses.length === 0 ? undefined : await cloud.loadBalancers.podIds?.(addresses, signal);
+  const found = addresses.length === 0 ? undefined : await cloud.loadBalancers.podIds(addresses, signal);
   const next = new Map(ids);
   for (const [address, pod] of news) {
     const id = found?.get(address);

@@ -20,7 +20,7 @@ async function compared(driving: Driving, run: typeof ensure) {
   const { steps } = await run({
     ...driving,
     async onPlan(plan) {
-      shown ??= await driving.world.during(driving.balancers.preview!(plan));
+      shown ??= await driving.world.during(driving.balancers.preview(plan));
     },
   });
   const planned = (shown?.steps ?? []).map(printStep);
@@ -79,7 +79,7 @@ describe('the preview of a load balancer', () => {
           await world.during(balancers.observeAll(world.cluster));
           balancers.declare(live, true, new Set());
           const plan = balancers.planRemoval(desired.owner, { retain: false });
-          return (await world.during(balancers.preview!(plan))).later;
+          return (await world.during(balancers.preview(plan))).later;
         };
         assert.deepEqual(await shownBeside([other.desired]), []);
         const shared = mode === 'target pools' ? [] : ['instance group'];
