@@ -5,13 +5,5 @@ import type { Situation } from './situation.ts';
 
 /** Decides; changes nothing. Pure. */
 export function nextAction(situation: Situation): Action {
-  switch (situation.intent) {
-    case 'none':
-    case 'keep':
-      return { do: 'nothing' };
-    case 'ensure':
-      return ensureAction(situation);
-    default:
-      return removeAction(situation);
-  }
+  return situation.intent === 'ensure' ? ensureAction(situation) : removeAction(situation);
 }

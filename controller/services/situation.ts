@@ -13,7 +13,7 @@ import type { ServingCloud } from './serving-cloud.ts';
 /** Everything that the next action for a Service depends on. */
 export interface Situation {
   readonly service: ServiceView;
-  readonly intent: Intent;
+  readonly intent: Exclude<Intent, 'none' | 'keep'>;
   readonly cloud: ServingCloud;
   readonly cluster: ClusterIdentity;
   /** Undefined = nothing has been read yet. */
