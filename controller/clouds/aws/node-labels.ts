@@ -1,19 +1,10 @@
 import type { MemberChoice, NodeLabel } from '../load-balancers.ts';
+import { parseNodeLabels } from '../node-labels.ts';
 import { keys } from './load-balancer-annotations.ts';
 
-const keyForm = /^([a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?\/)?[A-Za-z0-9]([\w.-]{0,61}[A-Za-z0-9])?$/;
-const valueForm = /^([A-Za-z0-9]([\w.-]{0,61}[A-Za-z0-9])?)?$/;
-
-/** Which Nodes a Service takes as members; a label without a value is met by any. Undefined where it cannot be told. */
+/** Which Nodes a Service takes as members. Undefined where it cannot be told. */
 export function readNodeLabels(annotations: Readonly<Record<string, string>>): readonly NodeLabel[] | undefined {
-  const pairs = (annotations[keys.targetNodeLabels] ?? '').split(',').flatMap((pair) => pair.trim() || []);
-  const labels: NodeLabel[] = [];
-  for (const pair of pairs) {
-    const [key = '', value = '', ...more] = pair.split('=').map((part) => part.trim());
-    if (more.length > 0 || !keyForm.test(key) || !valueForm.test(value)) return undefined;
-    labels.push({ key, value: value === '' ? undefined : value });
-  }
-  return labels;
+  return parseNodeLabels(annotations[keys.targetNodeLabels] ?? '');
 }
 
 export const memberChoice = {

@@ -3,7 +3,7 @@ import { dirname, resolve } from 'node:path';
 import { CloudConfigError, type CloudConfigFile, type CloudModule } from '../cloud.ts';
 import { openConnections } from '../connections.ts';
 import { parseSimulatedConfig } from './config.ts';
-import { nodeLabels } from './node-labels.ts';
+import { nodeLabels } from './load-balancer-annotations.ts';
 import { createSimulatedCloud } from './simulated-cloud.ts';
 
 /** The cloud of the sandbox, over HTTP. */

@@ -1,8 +1,9 @@
 import type { Refusal } from '../../engine/resource.ts';
+import { listOf, matching, numberIn } from '../annotation-reader.ts';
 import type { DesiredLoadBalancer, NodeLabel } from '../load-balancers.ts';
-import { keys, takes } from './annotations.ts';
+import { parseNodeLabels } from '../node-labels.ts';
+import { keys, table } from './annotations.ts';
 import type { Scheme } from './load-balancer-answer.ts';
-import { parseNodeLabels } from './node-labels.ts';
 
 /** What the annotations ask for. Undefined = not understood: what is there stays, and without it nothing is made. */
 export interface Settings {
@@ -19,42 +20,36 @@ export interface Settings {
 export function readSettings({ annotations, healthCheck, ports }: DesiredLoadBalancer): Settings {
   const refusals: Refusal[] = [];
 
-  function read<T>(key: string, values: string, fallback: T, parse: (value: string) => T | undefined): T | undefined {
+  function read<T>(name: keyof typeof table, fallback: T, parse: (value: string) => T | undefined): T | undefined {
+    const [key, values] = table[name];
     const value = annotations[key]?.trim();
     if (value === undefined) return fallback;
     const parsed = parse(value);
-    if (parsed === undefined) {
+    if (parsed === undefined)
       refusals.push({ reason: 'Unsupported', message: `${key}: ${JSON.stringify(value)}, expected ${values}` });
-    }
     return parsed;
   }
 
   const yes = (value: string) => (value === 'true' ? true : value === 'false' ? false : undefined);
-  const internal = read(keys.internal, takes.trueOrFalse, false, yes);
-  const path = read(keys.healthCheckPath, takes.path, healthCheck.path, (value) =>
-    /^\/[\x21-\x7e]*$/.test(value) ? value : undefined,
-  );
-  const port = read(keys.healthCheckPort, takes.portNumber, healthCheck.port, (value) => {
-    const number = /^\d{1,5}$/.test(value) ? Number(value) : 0;
-    return number >= 1 && number <= 65_535 ? number : undefined;
-  });
-  const tls = read(keys.tls, takes.portNames, new Set<number>(), (value) => {
-    const found = new Set<number>();
-    for (const given of value.split(',').map((one) => one.trim())) {
-      const match = ports.find(
-        ({ name, port: n, protocol }) => protocol === 'TCP' && [name, String(n)].includes(given),
-      );
-      if (given === '' || !match) return undefined;
-      found.add(match.port);
-    }
-    return found;
-  });
+  const tcpPort = (given: string) =>
+    ports.find(({ name, port, protocol }) => {
+      return given !== '' && protocol === 'TCP' && [name, String(port)].includes(given);
+    })?.port;
+  const internal = read('internal', false, yes);
+  const path = read('healthCheckPath', healthCheck.path, matching(/^\/[\x21-\x7e]*$/));
+  const port = read('healthCheckPort', healthCheck.port, numberIn(1, 65_535));
+  const tls = read('tls', [], listOf(tcpPort));
   return {
     scheme: internal === undefined ? undefined : internal ? 'internal' : 'external',
-    proxyProtocol: read(keys.proxyProtocol, takes.trueOrFalse, false, yes),
-    tls,
+    proxyProtocol: read('proxyProtocol', false, yes),
+    tls: tls && new Set(tls),
     healthCheck: path === undefined || port === undefined ? undefined : { port, path },
-    nodeLabels: read(keys.nodeSelector, takes.nodeLabels, [], parseNodeLabels),
+    nodeLabels: read('nodeSelector', [], parseNodeLabels),
     refusals,
   };
+}
+
+/** Which Nodes alone may be members; empty = any. */
+export function nodeLabels(annotations: Readonly<Record<string, string>>): readonly NodeLabel[] {
+  return parseNodeLabels(annotations[keys.nodeSelector] ?? '') ?? [];
 }

@@ -13,10 +13,10 @@ import { createCalls } from './kinds/calls.ts';
 import { listenerKind } from './kinds/listeners.ts';
 import { loadBalancerKind } from './kinds/load-balancers.ts';
 import { poolKind } from './kinds/pools.ts';
+import { nodeLabels } from './load-balancer-annotations.ts';
 import type { Address, Listener, LoadBalancer, Pool } from './load-balancer-answer.ts';
 import { createReaders } from './load-balancer-readers.ts';
 import { createMemberSets } from './member-sets.ts';
-import { nodeLabels } from './node-labels.ts';
 
 export interface DriverParts {
   readonly api: JsonApi;

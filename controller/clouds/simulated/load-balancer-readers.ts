@@ -1,9 +1,10 @@
 import type { Found, Query, Reader, ReadIo } from '../../engine/resource.ts';
 import type { AnswerFields } from '../answer-fields.ts';
-import type { ApiRequest, JsonApi } from '../json-api.ts';
+import type { ApiRequest } from '../json-api.ts';
 import { ownerTags } from '../load-balancers.ts';
 import { unlessNotFound } from '../not-found.ts';
 import { foundAddress, foundAll, kinds } from './found.ts';
+import type { CallParts } from './kinds/calls.ts';
 import {
   type Address,
   addressName,
@@ -14,7 +15,6 @@ import {
   resourceIdForm,
   schemes,
 } from './load-balancer-answer.ts';
-import type { MemberSets } from './member-sets.ts';
 import { everyItem } from './pages.ts';
 
 /** Lists show the members of pools up to this size; larger sets are known by their digest, or read once. */
@@ -22,12 +22,6 @@ const inlineMembers = 100;
 const paging = [['limit', '1000']] as const;
 
 type Filter = NonNullable<ApiRequest['query']>;
-
-export interface ReaderParts {
-  readonly api: JsonApi;
-  readonly region: string;
-  readonly sets: MemberSets;
-}
 
 export interface LoadBalancerReaders {
   readonly readers: readonly Reader[];
@@ -37,7 +31,7 @@ export interface LoadBalancerReaders {
   probe(signal?: AbortSignal): Promise<void>;
 }
 
-export function createReaders({ api, region, sets }: ReaderParts): LoadBalancerReaders {
+export function createReaders({ api, region, sets }: CallParts): LoadBalancerReaders {
   async function list(operation: string, filter: Filter, { signal }: ReadIo): Promise<LoadBalancer[]> {
     const query = [...paging, ['inlineMembers', String(inlineMembers)] as const, ...filter];
     const items = await everyItem(api, { operation, path: '/load-balancers', query, signal });

@@ -1,12 +1,12 @@
 import { isIP } from 'node:net';
 import type { Refusal } from '../../../engine/resource.ts';
 import type { DesiredLoadBalancer, IpFamily } from '../../load-balancers.ts';
+import { parseNodeLabels } from '../../node-labels.ts';
 import type { LoadBalancerConfig, Placement } from '../load-balancer-config.ts';
 import { nameMatcher } from '../network/subnet-filters.ts';
 import { isUuid } from '../uuid.ts';
 import { keys, longestHostname, values } from './annotations.ts';
 import type { Features } from './features.ts';
-import { parseNodeSelector } from './node-labels.ts';
 import { isEverybody, type MonitorTimes, type Timeouts } from './octavia-answer.ts';
 
 /** `PROXY` and `PROXYV2` are the protocols of Octavia's pools. */
@@ -111,7 +111,7 @@ export function readSettings(desired: DesiredLoadBalancer, { config, features }:
   }
   const internal = asked === undefined ? undefined : config.internal || asked === true;
 
-  read(keys.nodeSelector, values.nodeSelector, [], parseNodeSelector);
+  read(keys.nodeSelector, values.nodeSelector, [], parseNodeLabels);
   if (!features.tags)
     refuse(
       `Octavia API ${features.version}: it has no tags, which say whose a load balancer is; expected v2.5 or newer`,
