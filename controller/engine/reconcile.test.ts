@@ -21,6 +21,18 @@ describe('reads', () => {
     assertBefore(harness.calls(), /^read/, /^delete/);
   });
 
+  it('reads nothing before a deletion that reads by itself', async () => {
+    const harness = createHarness('plain', 0, {}, (driver) => ({
+      ...driver,
+      kinds: driver.kinds.map((kind) => ({ ...kind, readsBeforeRemove: true })),
+    }));
+    await harness.settle('u1', desire('u1'));
+    await harness.pass(61_000);
+    harness.calls();
+    await harness.settle('u1', desire('u1', { ports: [] }));
+    assert.deepEqual(harness.calls().filter(isRead), []);
+  });
+
   it('sends nothing after an unknown outcome until a read has succeeded', async () => {
     const harness = createHarness('plain');
     await harness.settle('u1', desire('u1', { ports: [] }));

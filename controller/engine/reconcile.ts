@@ -34,7 +34,7 @@ const maxProofAgeMs = 60_000;
 /** Plans and runs steps for one owner until all are done or have to wait; reads only where needed. */
 export function createReconciler<D>(parts: ReconcilerParts<D>): (owner: Owner) => Promise<Result> {
   const { core, planning, observed, journals, latest, budgetMs } = parts;
-  const { clock, signal, inventory, operations } = core;
+  const { clock, signal, inventory, operations, kinds } = core;
   const nowMs = () => clock.monotonic();
 
   /** The latest request of an owner, until all of it is done or has to wait. */
@@ -85,7 +85,7 @@ export function createReconciler<D>(parts: ReconcilerParts<D>): (owner: Owner) =
           }
           return concluded(request, plan, answer);
         }
-        const deletes = plan.steps.some((step) => step.do === 'delete');
+        const deletes = plan.steps.some((one) => one.do === 'delete' && !kinds.get(one.kind)?.readsBeforeRemove);
         if (deletes && !isReadForDeletes && nowMs() - inventory.readAtMs(owner) > maxProofAgeMs) {
           isReadForDeletes = true;
           inventory.invalidate(owner);

@@ -217,6 +217,8 @@ export interface Kind<S = unknown, B = unknown> {
   create?(want: Want<S>, inside: readonly Want[], io: WriteIo): Promise<Answer>;
   update?(found: Found<B>, change: Change, io: WriteIo): Promise<Answer>;
   remove?(found: Found<B>, io: WriteIo): Promise<Answer>;
+  /** `remove` reads it right before its call, and throws where it is another's by then: the plan needs no read. */
+  readonly readsBeforeRemove?: true;
   /** Name of the lane: one call at a time, for many resources. */
   lane?(item: LaneItem<S, B>, within: string | undefined): string;
   createMany?(wants: readonly LaneWant<S>[], io: WriteIo): Promise<Answer>;

@@ -123,6 +123,8 @@ export function createPublicAddresses({ client, place, book, named }: PublicAddr
       const properties = label === undefined ? standing : { ...standing, ...withLabel(label) };
       return rewritten(found, withTags(found.body.tags, { ...desired, ...marksOf(io.owner) }), properties, io);
     },
+    // Its etag changes with the load balancer's write.
+    readsBeforeRemove: true,
     async remove(found, { permit }) {
       const documents = documentsIn(found.body.resourceGroup);
       const now = await documents.read(found.body.name, {});
