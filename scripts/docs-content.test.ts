@@ -90,6 +90,8 @@ function commandLines(text: string): { line: string; program: string; command: s
 
 describe('the pages', async () => {
   const pages = await readPages();
+  const rules = (await contentOf('deploy/chart/files/alerts.yaml')) ?? '';
+  const alerts = [...rules.matchAll(/^ +- alert: (\w+)$/gm)].map(([, alert = '']) => alert);
   const prose = pages.filter(({ path }) => /^docs\/(guides|explanation)\//.test(path));
 
   test('says of each cloud without controller support that it is report-only', () => {
@@ -230,10 +232,18 @@ describe('the pages', async () => {
       'CloudInstanceMissing',
       'CloudLoadBalancer',
       'NetworkUnavailable',
+      ...alerts,
     ]);
     for (const { path, text } of prose)
       for (const [, word = ''] of text.matchAll(/`([A-Z][a-z]+(?:[A-Z][A-Za-z]*)+)`/g))
         assert.ok(known.has(word), `${path} names ${word}`);
+  });
+
+  test('names every alert in a row of the guide, in the order of the rules', () => {
+    const { text = '' } = pages.find(({ path }) => path === 'docs/guides/troubleshoot.md') ?? {};
+    const rows = [...text.matchAll(/^\| `(Mooring\w+)` \| .+ \| .+ \|$/gm)].map(([, alert]) => alert);
+    assert.ok(alerts.length > 10);
+    assert.deepEqual(rows, alerts);
   });
 
   test('names metrics that exist', () => {

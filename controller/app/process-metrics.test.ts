@@ -11,10 +11,25 @@ it('the counter of reloads begins at 0 with each result, so that the first one i
       ([, result, count]) => `${result} ${count}`,
     );
   watchReloads('aws');
-  assert.deepEqual(await shown(), ['ok 0', 'refused 0', 'invalid 0', 'restart-needed 0']);
+  assert.deepEqual(await shown(), ['ok 0', 'refused 0', 'invalid 0', 'restart-needed 0', 'reverted 0']);
   onReload('aws', 'restart-needed');
-  assert.deepEqual(await shown(), ['ok 0', 'refused 0', 'invalid 0', 'restart-needed 1']);
+  assert.deepEqual(await shown(), ['ok 0', 'refused 0', 'invalid 0', 'restart-needed 1', 'reverted 0']);
 });
+
+for (const end of ['ok', 'reverted'] as const)
+  it(`a credential counts as not taken, by the last result, until it is ${end}`, async () => {
+    const registry = createMetricRegistry();
+    const { onReload } = createProcessMetrics(registry);
+    const shown = async () =>
+      [...(await registry.text()).matchAll(/^mooring_cloud_credential_not_taken\{.*result="(.*)"\} 1$/gm)].map(
+        ([, result]) => result,
+      );
+    onReload('aws', 'invalid');
+    onReload('aws', 'refused');
+    assert.deepEqual(await shown(), ['refused']);
+    onReload('aws', end);
+    assert.deepEqual(await shown(), []);
+  });
 
 it('a queue tells its unfinished work until it is stopped, also where the next one has started before', async () => {
   const registry = createMetricRegistry();

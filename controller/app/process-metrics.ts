@@ -100,7 +100,13 @@ export const processMetrics = defineMetrics({
     type: 'counter',
     help:
       'Reloads of a changed configuration or credential of a cloud: ok, refused (by the cloud), invalid, ' +
-      'restart-needed (another scope).',
+      'restart-needed (another scope), reverted (the files are again what is in use).',
+    labels: ['cloud', 'result'],
+  },
+  credentialNotTaken: {
+    name: 'mooring_cloud_credential_not_taken',
+    type: 'gauge',
+    help: '1 while a changed configuration or credential of a cloud is not in use, by the result of the last attempt.',
     labels: ['cloud', 'result'],
   },
   reportOnly: {
@@ -125,6 +131,11 @@ export const processMetrics = defineMetrics({
     name: 'mooring_report_api_up',
     type: 'gauge',
     help: '1 while this replica takes reports.',
+  },
+  paused: {
+    name: 'mooring_paused',
+    type: 'gauge',
+    help: '1 while everything is paused by the ConfigMap mooring-ca.',
   },
   shippedMissing: {
     name: 'mooring_shipped_object_missing',
@@ -181,6 +192,8 @@ export function createProcessMetrics(registry: MetricRegistry) {
     },
     onReload(cloud: string, result: ReloadResult) {
       metrics.credentialReloads.add({ cloud, result });
+      for (const each of ['refused', 'invalid', 'restart-needed'])
+        metrics.credentialNotTaken.set({ cloud, result: each }, each === result ? 1 : 0);
     },
     onCloudWait({ cloud, urgency, seconds }: CallWait) {
       metrics.cloudWaiting.observe({ cloud, urgency }, seconds);

@@ -192,6 +192,7 @@ async function runReplica(
   metrics.reportApi.collect(() =>
     metrics.reportApi.set(service !== undefined && service.problem() === undefined ? 1 : 0),
   );
+  metrics.paused.collect(() => metrics.paused.set(replica.context.paused() ? 1 : 0));
   metrics.loopAge.collect(() => {
     for (const [loop, at] of replica.progress()) metrics.loopAge.set({ loop }, (clock.monotonic() - at) / 1000);
     for (const [resource, cache] of replica.caches) {

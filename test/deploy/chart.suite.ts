@@ -68,7 +68,7 @@ export const chartSuite: ApiSuite = {
     await check('the webhook gets the volumes that the clouds tell about, and no others', () => volumesOfWebhook(helm));
     await check('a configuration is mounted as it is written', () => configurations(helm));
     await check('a cluster of 30,000 nodes gets a memory limit that fits', () => large(helm));
-    await check('the PrometheusRule has the alerts of the guide', () => alertsOfTheGuide(helm));
+    await check('the PrometheusRule has the alerts, for this Lease and clouds with a credential', () => alerts(helm));
     await check('helm test passes on what check knows of the arguments of run', () => argumentsOfTest(helm));
 
     const folder = await mkdtemp(join(tmpdir(), 'mooring-chart-'));
@@ -141,17 +141,18 @@ async function large(helm: string): Promise<void> {
   assert.match(text, /"limits":\{"memory":"512Mi"\}/);
 }
 
-async function alertsOfTheGuide(helm: string): Promise<void> {
-  const manifests = await renderChart(helm, ['--set=clouds[0].name=aws,monitoring.prometheusRule=true']);
-  const rule = manifests.find(({ kind }) => kind === 'PrometheusRule');
-  const guide = await readFile(join(chart, '../../docs/guides/operate.md'), 'utf8');
-  const [, block = ''] = /## Alerts\n+```yaml\n([\s\S]*?)```/.exec(guide) ?? [];
-  assert.deepEqual(rule?.['spec'], parse(block));
-  const apart = await renderChart(helm, [
-    '--set=clouds[0].name=aws,monitoring.prometheusRule=true,leaderElection.name=moored',
-  ]);
-  const text = JSON.stringify(apart.find(({ kind }) => kind === 'PrometheusRule')?.['spec']);
-  assert.ok(text.includes(String.raw`leader_election_master_status{name=\"moored\"}`), text);
+async function alerts(helm: string): Promise<void> {
+  const specOf = async (set: string) => {
+    const manifests = await renderChart(helm, [`--set=clouds[0].name=aws,monitoring.prometheusRule=true${set}`]);
+    return manifests.find(({ kind }) => kind === 'PrometheusRule')?.['spec'];
+  };
+  const text = await readFile(join(chart, 'files/alerts.yaml'), 'utf8');
+  assert.deepEqual(await specOf(''), parse(text));
+  const changed = text
+    .replace('cloud-controller-manager', 'moored')
+    .replace('mooring_cloud_report_only', 'mooring_cloud_report_only{cloud!~"gce|oci"}');
+  const without = ',clouds[1].name=gce,clouds[1].reportOnly=true,clouds[2].name=oci,clouds[2].reportOnly=true';
+  assert.deepEqual(await specOf(`,leaderElection.name=moored${without}`), parse(changed));
 }
 
 async function argumentsOfTest(helm: string): Promise<void> {

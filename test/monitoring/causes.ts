@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { names, taints } from '../../common/well-known.ts';
+import { mergePatch } from '../kit/world/kube-rest.ts';
 import { applyManifests } from '../kit/world/manifests.ts';
 import { createService, deleteService } from '../kit/world/services.ts';
 import type { World } from '../kit/world/world.ts';
@@ -24,7 +25,7 @@ export function shortenedRules(rules: string): string {
     rules
       // An agent that has just started has not been heard, for longer where the machine is busy.
       .replace(/for: 10m( +# an agent that has just started)/, 'for: 30s$1')
-      .replaceAll(/for: \d+m/g, 'for: 3s')
+      .replaceAll(/for: \d+[mh]/g, 'for: 3s')
       .replaceAll(/\[\d+[mh]\]/g, '[15s]')
       .replace('mooring_loop_progress_age_seconds > 120', 'mooring_loop_progress_age_seconds > 60')
       .replace('mooring_cache_staleness_seconds > 300', 'mooring_cache_staleness_seconds > 120')
@@ -41,6 +42,9 @@ export const strangeNode = {
   spec: { taints: [{ key: taints.uninitialized, value: 'true', effect: 'NoSchedule' }] },
 };
 
+const setPause = ({ rest }: World, value: string) =>
+  rest.must('PATCH', published, { data: { [names.pausedKey]: value } }, { type: mergePatch });
+
 /** Each is undone before the next one. */
 export const causes: readonly Cause[] = [
   {
@@ -52,6 +56,11 @@ export const causes: readonly Cause[] = [
     alert: 'MooringServicesWait',
     start: (world) => createService(world, { name: 'lost', annotations: { 'mooring.dev/load-balancer-id': 'none' } }),
     end: (world) => deleteService(world, 'lost'),
+  },
+  {
+    alert: 'MooringPaused',
+    start: (world) => setPause(world, 'true'),
+    end: (world) => setPause(world, 'false'),
   },
   {
     alert: 'MooringCredentialNotTaken',

@@ -209,7 +209,7 @@ describe('createReloadingCloud', () => {
     await harness.clock.advance(10_000);
     harness.files.set(secretFile, 'secret-1');
     await harness.clock.advance(900_000);
-    assert.deepEqual(harness.results, ['refused']);
+    assert.deepEqual(harness.results, ['refused', 'reverted']);
     harness.cloud.close();
   });
 

@@ -14,8 +14,9 @@ import { changedIn, type Digests, digestOfText, digestsOf, type ReadFile } from 
  * - `refused`: the cloud refused it, or finds none of the instances that the current credential finds; retried
  * - `invalid`: the configuration is invalid; retried
  * - `restart-needed`: it has another scope or other capabilities
+ * - `reverted`: the files are again as the configuration in use has them
  */
-export const reloadResults = ['ok', 'refused', 'invalid', 'restart-needed'] as const;
+export const reloadResults = ['ok', 'refused', 'invalid', 'restart-needed', 'reverted'] as const;
 export type ReloadResult = (typeof reloadResults)[number];
 
 export interface ReloadParts {
@@ -88,7 +89,10 @@ export async function createReloadingCloud(
     const now = await digestsOf([...held.keys()], readFile);
     const changed = changedIn(held, now);
     if (changed.length === 0) {
-      if (pending) log.info('cloud configuration is unchanged again');
+      if (pending) {
+        log.info('cloud configuration is unchanged again');
+        onReload(first.name, 'reverted');
+      }
       pending = undefined;
       return;
     }

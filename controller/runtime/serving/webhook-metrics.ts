@@ -21,6 +21,11 @@ export const webhookMetrics = defineMetrics({
     help: 'Objects that a webhook has refused, by the HTTP status that their client gets.',
     labels: ['code', 'webhook'],
   },
+  untrusted: {
+    name: 'mooring_webhook_untrusted_total',
+    type: 'counter',
+    help: 'Connections that a client has ended because it does not trust the certificate of the webhooks.',
+  },
   up: {
     name: 'mooring_webhook_up',
     type: 'gauge',

@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect as connectPlain } from 'node:net';
+import { Duplex } from 'node:stream';
 import { afterEach, before, beforeEach, describe, it } from 'node:test';
 import { connect } from 'node:tls';
 import fc from 'fast-check';
@@ -156,6 +159,18 @@ describe('the server of webhooks', () => {
       for (let count = 0; count < 4; count += 1) socket.write(chunk);
     });
     assert.match(answer, /^HTTP\/1\.1 413 /);
+  });
+
+  it('counts and logs a client that does not trust the certificate', async () => {
+    const unknownAuthority = Buffer.from([21, 3, 3, 0, 2, 2, 48]);
+    const wire = connectPlain({ host: '127.0.0.1', port });
+    const socket = new Duplex({ read() {}, write: (chunk, _, done) => void wire.write(chunk, () => done()) });
+    const client = connect({ socket, servername: 'localhost', maxVersion: 'TLSv1.2' });
+    wire.once('data', () => wire.end(unknownAuthority));
+    await once(wire, 'close');
+    client.destroy();
+    assert.equal(await metricValue(registry, 'mooring_webhook_untrusted_total'), 1);
+    assert.match(lines.join(), /is the caBundle of the configuration current/);
   });
 
   it('refuses what exceeds its number of requests at once, and serves again afterwards', async () => {

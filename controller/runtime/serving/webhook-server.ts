@@ -147,6 +147,7 @@ export function createWebhookServer(options: WebhookServerOptions): WebhookServe
   server.on('tlsClientError', (error: NodeJS.ErrnoException, socket: TLSSocket) => {
     // The alert of a client that knows another authority: the caBundle of the webhook's configuration is outdated.
     if (!saysUntrusted(error)) return;
+    metrics.untrusted.add();
     if (clock.monotonic() - untrustedAt < untrustedEveryMs) return;
     untrustedAt = clock.monotonic();
     log.warn(
