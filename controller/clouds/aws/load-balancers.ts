@@ -24,7 +24,13 @@ import { memberChoice, readNodeLabels } from './node-labels.ts';
 import type { AwsParts } from './parts.ts';
 import { type BalancerType, createCarriers } from './security-groups/carriers.ts';
 import { createGroupKinds, type GroupKindsParts } from './security-groups/group-kinds.ts';
-import { type FrontBody, frontKeys, frontName, type NodeRule } from './security-groups/group-resources.ts';
+import {
+  type FrontBody,
+  frontKeys,
+  frontName,
+  isClassicFront,
+  type NodeRule,
+} from './security-groups/group-resources.ts';
 import { createNetworkReads, type NetworkReads } from './security-groups/network-reads.ts';
 import { createNodeRuleKind } from './security-groups/node-rule-kind.ts';
 import { createSecurityGroupCalls } from './security-groups/security-group-calls.ts';
@@ -249,10 +255,9 @@ function adoptedKey(found: Found, input: AdoptionInput, view: LoadBalancerView) 
       return isIt && isLeft && isClassicControllers(tags, service, marks.tags) ? its : undefined;
     }
     case classicKinds.front: {
-      const { carrier: its, tags, name: groupName } = found.body as FrontBody;
-      if (its === undefined || its.id !== carrier?.id || !isTheirs || !view.isCluster(tags)) return undefined;
-      if (groupName === frontName(name)) return frontKeys.classic;
-      return isClassicControllers(tags, service, marks.tags) ? frontKeys.network : undefined;
+      const front = found.body as FrontBody;
+      if (front.carrier?.id !== carrier?.id || !isTheirs || !isClassicFront(front, service, view)) return undefined;
+      return front.name === frontName(name) ? frontKeys.classic : frontKeys.network;
     }
     case classicKinds.rule: {
       const its = (found.body as NodeRule).carrier;

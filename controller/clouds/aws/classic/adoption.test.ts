@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import { balancerName, carriedBy, desired, machine, member, port } from '../../../../test/clouds/aws/fake/machine.ts';
 import { clusterTag, group, rule } from '../../../../test/clouds/aws/fake/network-facts.ts';
 import { ownerTags } from '../../load-balancers.ts';
+import { WithheldError } from '../../permit.ts';
 import { toCloudError } from '../errors.ts';
 import { keys } from '../load-balancer-annotations.ts';
 
@@ -64,6 +65,23 @@ describe('a load balancer of the classic controller', () => {
     assert.deepEqual((await m.ensure(changed)).sent, []);
     await m.remove(changed);
     assert.deepEqual([m.groups(), m.rulesOfNodes(), m.balancer()], [['sg-nodes', 'sg-persons'], [], undefined]);
+  });
+
+  it('takes its group along where Mooring never changed it, AWS keeps that in use, and a leader dies', async () => {
+    for (let most = 0; most < 5; most += 1) {
+      const m = classicWorld();
+      await m.ensure(desired(), undefined, proof);
+      m.aws.busy.set(`k8s-elb-${balancerName}`, 3);
+      let calls = 0;
+      const dying = () => {
+        calls += 1;
+        if (calls > most) throw new WithheldError('Fenced', 'another replica leads');
+      };
+      await assert.rejects(m.remove(desired(), dying, proof), WithheldError);
+      m.restart();
+      await m.remove(desired(), undefined, proof);
+      assert.deepEqual([m.groups(), m.rulesOfNodes(), m.balancer()], [['sg-nodes', 'sg-persons'], [], undefined]);
+    }
   });
 
   it('gets its members also while its group cannot be tagged', async () => {

@@ -13,6 +13,7 @@ import type { LoadBalancerView } from '../load-balancer-view.ts';
 import type { AwsParts } from '../parts.ts';
 import { allowedIds } from '../security-groups/allowed-groups.ts';
 import type { Carriers } from '../security-groups/carriers.ts';
+import { tagFront } from '../security-groups/group-kinds.ts';
 import type { NetworkReads } from '../security-groups/network-reads.ts';
 import { refuseClosedNodes } from '../security-groups/node-group.ts';
 import type { SecurityGroupCalls } from '../security-groups/security-group-calls.ts';
@@ -30,7 +31,7 @@ export interface BalancerKindsParts {
   readonly parts: Pick<AwsParts, 'config' | 'allowedGroups' | 'elb'>;
   readonly reads: NetworkReads;
   readonly carriers: Carriers;
-  readonly groups: Pick<SecurityGroupCalls, 'carrying'>;
+  readonly groups: Pick<SecurityGroupCalls, 'carrying' | 'tag'>;
   readonly queries: Pick<ClassicQueries, 'get'>;
   readonly view: LoadBalancerView;
 }
@@ -166,11 +167,13 @@ export function createClassicKinds(given: BalancerKindsParts): ClassicKinds {
     fresh: (want) => ({ body: freshBalancer(want.spec!) }),
     create: (want, _, io) => create(want, io),
     update: (found, change, io) => update(found, change.body as BalancerChange, io),
-    async remove({ body }, io) {
+    async remove(found, io) {
+      const { body } = found;
+      const tagged = found.owner === undefined ? await tagFront(found, given, io) : [];
       // Answers without a fault where there is none.
       await sender(io)('DeleteLoadBalancer', new DeleteLoadBalancerCommand({ LoadBalancerName: body.name }));
       carriers.removed('classic', { id: body.hostname, name: body.name });
-      return {};
+      return { found: tagged };
     },
     mark,
   };

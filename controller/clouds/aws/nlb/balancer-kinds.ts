@@ -20,6 +20,7 @@ import type { Carrier, Carriers } from '../security-groups/carriers.ts';
 import type { NetworkReads } from '../security-groups/network-reads.ts';
 import type { SecurityGroupCalls } from '../security-groups/security-group-calls.ts';
 import { chooseSubnets } from '../subnets.ts';
+import { tagParts } from './adopted-parts.ts';
 import { loadBalancerOf } from './answers.ts';
 import { compareAttributes, compareNetwork, type NetworkSpec, type PlaceSpec } from './balancer-spec.ts';
 import type { TagMarks } from './marks.ts';
@@ -31,7 +32,7 @@ export interface NetworkKindsParts {
   readonly parts: Pick<AwsParts, 'config' | 'allowedGroups' | 'elbv2'>;
   readonly reads: NetworkReads;
   readonly carriers: Carriers;
-  readonly groups: Pick<SecurityGroupCalls, 'carrying'>;
+  readonly groups: Pick<SecurityGroupCalls, 'carrying' | 'tag'>;
   readonly queries: NlbQueries;
   readonly marks: TagMarks;
   readonly view: LoadBalancerView;
@@ -169,7 +170,8 @@ export function createNetworkBalancerKinds(given: NetworkKindsParts): NetworkBal
   }
 
   /** Its listeners go with it: those of others are looked for right before. */
-  async function remove({ body: { arn, name, tags } }: Found<NetworkLoadBalancer>, io: WriteIo): Promise<Answer> {
+  async function remove(found: Found<NetworkLoadBalancer>, io: WriteIo): Promise<Answer> {
+    const { arn, name, tags } = found.body;
     const groups = view.targetGroupsOf(io.owner);
     const listeners = await queries.listeners(arn, { urgency: 'change', signal: io.signal }, groups);
     const others = listeners.filter(({ tags: its }) => {
@@ -183,10 +185,11 @@ export function createNetworkBalancerKinds(given: NetworkKindsParts): NetworkBal
       const message = `load balancer ${name} stays: listeners ${ports} belong to others`;
       throw new CloudError({ kind: 'Conflict', cloud: 'aws', operation: 'DeleteLoadBalancer', message });
     }
+    const tagged = found.owner === undefined ? await tagParts(found, listeners, given, io) : [];
     const command = new DeleteLoadBalancerCommand({ LoadBalancerArn: arn });
     await parts.elbv2().change('DeleteLoadBalancer', command, options(io));
     carriers.removed('network', { id: arn, name });
-    return {};
+    return { found: tagged };
   }
 
   const balancer: NetworkBalancerKinds['balancer'] = {

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { machine, managedConfig, network } from '../../../../test/clouds/aws/fake/machine.ts';
 import { ownerTags } from '../../load-balancers.ts';
+import { WithheldError } from '../../permit.ts';
 import { clusterTagsOf } from '../cluster-tags.ts';
+import { toCloudError } from '../errors.ts';
 import { serviceNameTag } from '../load-balancer-tags.ts';
 import { createLoadBalancerView } from '../load-balancer-view.ts';
 import type { TargetGroup } from './network-load-balancer.ts';
@@ -47,5 +50,49 @@ describe('a target group of the classic controller', () => {
     assert.equal(ownerWith({ ...ours, [ownerTags.cluster]: 'another' }, []), undefined);
     assert.equal(ownerWith({ ...ours, [ownerTags.serviceName]: 'default/shop' }, []), undefined);
     assert.equal(ownerWith(ours, ['arn:its', 'arn:other']), undefined);
+  });
+});
+
+describe('a network load balancer of the classic controller that was never changed', () => {
+  /** What Mooring makes for the same Service, without its tags. */
+  async function adopted() {
+    const m = machine({ config: managedConfig });
+    const { observed } = await m.ensure(network());
+    const { balancers, listeners, targetGroups } = m.aws.region;
+    for (const one of [...balancers.values(), ...listeners.values(), ...targetGroups.values()])
+      for (const key of Object.values(ownerTags)) one.tags.delete(key);
+    for (const [id, group] of m.aws.groups) {
+      const left = Object.entries(group.tags).filter(([key]) => !Object.values<string>(ownerTags).includes(key));
+      if (group.name.startsWith('k8s-default-web-')) m.aws.groups.set(id, { ...group, tags: Object.fromEntries(left) });
+    }
+    m.restart();
+    return { m, proof: { clusterName: 'kubernetes', addresses: observed!.ingress.map(({ hostname }) => hostname!) } };
+  }
+
+  it('takes its parts along where AWS keeps them in use, and a leader dies at any call', async () => {
+    let isOver = false;
+    for (let most = 0; !isOver; most += 1) {
+      const { m, proof } = await adopted();
+      for (const { name } of m.aws.groups.values()) m.aws.busy.set(name, 2);
+      let inUse = 2;
+      m.aws.setHook(({ operation }) => {
+        if (operation !== 'v2 DeleteTargetGroup' || inUse === 0) return undefined;
+        inUse -= 1;
+        throw toCloudError(Object.assign(new Error('by a listener'), { name: 'ResourceInUse' }), operation);
+      });
+      let calls = 0;
+      const dying = () => {
+        calls += 1;
+        if (calls > most) throw new WithheldError('Fenced', 'another replica leads');
+      };
+      isOver = await m.remove(network(), dying, proof).then(
+        () => true,
+        () => false,
+      );
+      m.restart();
+      await m.remove(network(), undefined, proof);
+      const left = m.groups().filter((id) => m.aws.groups.get(id)!.name.startsWith('k8s-'));
+      assert.deepEqual([m.aws.region.targetGroups.size, m.networkBalancer(), left], [0, undefined, []], `${most}`);
+    }
   });
 });

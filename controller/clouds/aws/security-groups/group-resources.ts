@@ -1,10 +1,11 @@
 import { everyService, type Found, type Reference } from '../../../engine/resource.ts';
 import { type Owner, ownerTags } from '../../load-balancers.ts';
-import { ownerIn, serviceNameTag, type Tags } from '../load-balancer-tags.ts';
+import type { ClusterTags } from '../cluster-tags.ts';
+import { isClassicControllers, ownerIn, serviceNameTag, type Tags } from '../load-balancer-tags.ts';
 import { partNameForm, targetGroupPrefix } from '../nlb/names.ts';
 import type { Carrier } from './carriers.ts';
 import { type IngressRule, ruleKey } from './ingress-rule.ts';
-import type { ObservedSecurityGroup } from './network-facts.ts';
+import { markedBy, type ObservedSecurityGroup } from './network-facts.ts';
 import { clientOf, descriptions, healthOf } from './rule-descriptions.ts';
 import { isTrafficGroup, isTrafficName } from './traffic-group.ts';
 
@@ -53,6 +54,16 @@ export const frontKeys = { classic: 'main', network: 'network' } as const;
 /** The name that the classic controller gives to the group in front of a classic load balancer. */
 export function frontName(loadBalancer: string): string {
   return `k8s-elb-${loadBalancer}`;
+}
+
+/** Whether the classic controller made it for the load balancer that carries it. */
+export function isClassicFront(
+  { name, tags, carrier }: FrontBody,
+  service: string,
+  { marks }: { readonly marks: { readonly tags: ClusterTags } | undefined },
+): boolean {
+  if (marks === undefined || carrier === undefined || !markedBy(marks.tags).isCluster(tags)) return false;
+  return name === frontName(carrier.name) || isClassicControllers(tags, service, marks.tags);
 }
 
 export interface FrontBody extends ObservedSecurityGroup {
