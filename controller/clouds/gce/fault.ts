@@ -79,6 +79,15 @@ export function saysMissing(error: unknown, resource: string): boolean {
   return (error.cause as Partial<Refusal> | undefined)?.message?.includes(`/${resource}'`) === true;
 }
 
+/** For `catch`: throws the error, but `NotFound` only where the API says it of this very resource. */
+export const throwProved =
+  (resource: string) =>
+  (error: unknown): never => {
+    if (!isCloudError(error) || error.kind !== 'NotFound' || saysMissing(error, resource)) throw error;
+    const message = `404, but not about ${resource}: ${error.message}`;
+    throw new CloudError({ kind: 'Unavailable', cloud, operation: error.operation, message, cause: error });
+  };
+
 const normal = (reason: string) => reason.replaceAll('_', '').toLowerCase();
 
 function readError(text: string): Refusal {

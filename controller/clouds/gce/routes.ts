@@ -9,8 +9,7 @@ import { normalCidr } from '../ip-address.ts';
 import type { ApplyOptions } from '../permit.ts';
 import type { DesiredRoute, ObservedRoute, Routes } from '../routes.ts';
 import { type GceClient, lastSegment } from './client.ts';
-import { cloud, saysMissing } from './fault.ts';
-import { provedMissing } from './vms.ts';
+import { cloud, saysMissing, throwProved } from './fault.ts';
 
 export interface RouteOptions {
   readonly client: GceClient;
@@ -65,9 +64,7 @@ export function createRoutes({ client, clock, project, network, idOf }: RouteOpt
     const resource = `zones/${zone}/instances/${name}`;
     const query = [['fields', 'canIpForward,networkInterfaces/aliasIpRanges']] as const;
     const request = { path: `/projects/${project()}/${resource}`, query, urgency: 'change', signal } as const;
-    const vm = await client.call({ ...request, operation: 'instances.get' }).catch((error: unknown) => {
-      throw provedMissing(error, resource);
-    });
+    const vm = await client.call({ ...request, operation: 'instances.get' }).catch(throwProved(resource));
     const aliases = vm.optionalObjects('networkInterfaces').flatMap((nic) => nic.optionalObjects('aliasIpRanges'));
     if (aliases.some((alias) => normalCidr(alias.text('ipCidrRange')) === destination))
       throw invalid(`${destination} is an alias range of ${name}: no route is needed, see --configure-cloud-routes`);
@@ -140,7 +137,7 @@ export function createRoutes({ client, clock, project, network, idOf }: RouteOpt
         await client.change({ method: 'DELETE', path, operation: 'routes.delete' }, options);
       } catch (error) {
         if (saysMissing(error, `global/routes/${id}`)) return;
-        throw provedMissing(error, `global/routes/${id}`);
+        throwProved(`global/routes/${id}`)(error);
       }
     },
   };

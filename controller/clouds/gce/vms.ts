@@ -4,7 +4,7 @@ import type { ApiRequest } from '../json-api.ts';
 import { type Machines, type Seen, seenById } from '../machines.ts';
 import type { GceClient } from './client.ts';
 import { type GceConfig, namePattern } from './config.ts';
-import { cloud, saysMissing } from './fault.ts';
+import { cloud, throwProved } from './fault.ts';
 import { type InstanceView, idOf, instanceFields, isNamed, readInstance } from './instance.ts';
 
 export interface VmOptions {
@@ -112,19 +112,8 @@ export function createVms({ client, config, project }: VmOptions): Machines {
       const [, zone, name] = id.split('/');
       const resource = `zones/${zone}/instances/${name}`;
       const path = `/projects/${project}/${resource}`;
-      try {
-        const query = [['fields', instanceFields]] as const;
-        return readInstance(await client.call({ path, operation: 'instances.get', query, signal }), 'id', view);
-      } catch (error) {
-        throw provedMissing(error, resource);
-      }
+      const request = { path, operation: 'instances.get', query: [['fields', instanceFields]], signal } as const;
+      return readInstance(await client.call(request).catch(throwProved(resource)), 'id', view);
     },
   };
-}
-
-/** The error, but `NotFound` only where the API says it of this very resource. */
-export function provedMissing(error: unknown, resource: string): unknown {
-  if (!(error instanceof CloudError) || error.kind !== 'NotFound' || saysMissing(error, resource)) return error;
-  const message = `404, but not about ${resource}: ${error.message}`;
-  return new CloudError({ kind: 'Unavailable', cloud, operation: error.operation, message, cause: error });
 }

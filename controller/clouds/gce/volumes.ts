@@ -4,8 +4,7 @@ import type { AnswerFields } from '../answer-fields.ts';
 import { lookupListed, type VolumePlace, type VolumeRef, type Volumes, volumeKey } from '../volumes.ts';
 import { type GceClient, lastSegment } from './client.ts';
 import { namePattern, zonePattern } from './config.ts';
-import { cloud } from './fault.ts';
-import { provedMissing } from './vms.ts';
+import { cloud, throwProved } from './fault.ts';
 
 const diskFields = 'name,zone,region,replicaZones';
 /** Of the CSI driver; `UNSPECIFIED` where an in-tree volume without a zone was migrated. */
@@ -55,12 +54,9 @@ export function createVolumes(client: GceClient, project: () => string): Volumes
     }
     const resource = `${where}/disks/${name}`;
     const operation = where.startsWith('zones') ? 'disks.get' : 'regionDisks.get';
-    const query = [['fields', diskFields]] as const;
-    try {
-      return placeOf(await client.call({ path: `/projects/${project()}/${resource}`, operation, query, signal }));
-    } catch (error) {
-      throw provedMissing(error, resource);
-    }
+    const path = `/projects/${project()}/${resource}`;
+    const request = { path, operation, query: [['fields', diskFields]], signal } as const;
+    return placeOf(await client.call(request).catch(throwProved(resource)));
   }
 
   return {

@@ -31,7 +31,7 @@ const nobody: Readonly<Record<IpFamily, string>> = { IPv4: '127.0.0.1/32', IPv6:
 export const isOfFamily = (range: string, family: IpFamily) => range.includes(':') === (family === 'IPv6');
 
 /** Of kube-proxy, which answers the same for all Services. */
-export const sharedCheck = { port: 10_256, path: '/healthz' };
+const sharedCheck = { port: 10_256, path: '/healthz' };
 
 /** A forwarding rule has so many single ports. */
 const maxPorts = 5;
@@ -49,7 +49,7 @@ export function backendOf(
   const id = clusterId(owner.cluster);
   const isShared = healthCheck.port === sharedCheck.port && healthCheck.path === sharedCheck.path;
   const checkName = isShared ? sharedNames.check(id) : name;
-  const instances = instancesOf(desired, options);
+  const instances = memberPaths(desired, options);
   const both = {
     name,
     description: describe(owner, service),
@@ -111,7 +111,7 @@ export function ruleOf(
   };
 }
 
-export function instancesOf(
+export function memberPaths(
   { members }: Pick<DesiredLoadBalancer, 'members'>,
   { project, projectId }: DesireOptions,
 ): string[] {

@@ -1,15 +1,8 @@
 import { type Desire, type Found, nameOf, type Refusal, type Want } from '../../../engine/resource.ts';
 import type { DesireInput } from '../../load-balancer-driver.ts';
+import { lastSegment } from '../client.ts';
 import type { BackendSpec } from './backend.ts';
-import {
-  backendOf,
-  type DesireOptions,
-  firewallsOf,
-  instancesOf,
-  ruleOf,
-  sharedCheck,
-  zonePathOf,
-} from './desire-specs.ts';
+import { backendOf, type DesireOptions, firewallsOf, memberPaths, ruleOf, zonePathOf } from './desire-specs.ts';
 import { firewallPath, isCheckFirewall } from './firewall.ts';
 import { checksOf, kindNames } from './found.ts';
 import { frontOf } from './front.ts';
@@ -59,11 +52,11 @@ function desireWith(input: DesireInput, settings: Settings, options: DesireOptio
   // The address first: what serves stays as it is until nothing can take it away.
   if (reserve.length > 0) return { ...stays, wants: [...stays.wants, ...reserve] };
 
-  const isShared = desired.healthCheck.port === sharedCheck.port && desired.healthCheck.path === sharedCheck.path;
   const { port, path: requestPath } = desired.healthCheck;
   const description = describe(owner, service);
   const common = describeShared(owner.cluster, id);
-  const checkName = isShared ? sharedNames.check(id) : name;
+  const checkName = lastSegment(backend.check);
+  const isShared = checkName !== name;
   const check: Want<CheckSpec> = {
     kind: kindNames.check,
     key: backend.check,
@@ -72,7 +65,7 @@ function desireWith(input: DesireInput, settings: Settings, options: DesireOptio
     spec: { path: backend.check, name: checkName, description: isShared ? common : description, port, requestPath },
   };
   const groups = (backend.service?.groups ?? []).map((path): Want<GroupSpec> => {
-    const instances = instancesOf(desired, options).filter((one) => one.startsWith(zonePathOf(path)));
+    const instances = memberPaths(desired, options).filter((one) => one.startsWith(zonePathOf(path)));
     const spec = { path, name: sharedNames.group(id), description: common, instances };
     return { kind: kindNames.group, key: path, slot: path, spec, summary: `instance group ${path}` };
   });

@@ -13,10 +13,10 @@ export type Tier = 'PREMIUM' | 'STANDARD';
 /** A forwarding rule of IPv6 has a whole range. */
 export const rangeBits = 96;
 
-/** What a Service asks of its forwarding rule. Nothing of it but `globalAccess` can be changed later. */
 /** All of them, up to five, or a range. */
 export type Ports = 'all' | readonly string[] | { readonly range: string };
 
+/** What a Service asks of its forwarding rule. Nothing of it but `globalAccess` can be changed later. */
 export interface RuleSpec {
   readonly family: IpFamily;
   readonly name: string;

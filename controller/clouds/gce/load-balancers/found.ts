@@ -66,8 +66,8 @@ export function foundOf(shown: Shown, cluster: string, { project, clusterId }: F
   const isLent = kind === kindNames.address || kind === kindNames.subnet;
   const isCommon = !isOne && !isLent && isShared(name, clusterId(cluster));
   const balancer = loadBalancerIn(name);
-  const rule = balancer === undefined ? undefined : frontOf(project, balancer);
-  const isRetained = rule !== undefined && rulesLabels(rule)[labels.retained] !== undefined;
+  const rule = balancer === undefined ? undefined : anyRuleOf(project, balancer);
+  const isRetained = rule !== undefined && labelsOf(rule)[labels.retained] !== undefined;
   const other = descriptionOf(shown)['mooring.dev/cluster'];
   const shared = isCommon && (other === undefined || other === cluster) ? everyone(cluster) : undefined;
   const owner = shared ?? (isRetained ? undefined : (markOf(shown) ?? (rule && markOf(rule))));
@@ -91,7 +91,7 @@ const everyone = (cluster: string): Owner => ({ cluster, service: everyService }
 /** Whose it says that it is; its name has to be the one of that Service. */
 function markOf(shown: Shown): Owner | undefined {
   const description = descriptionOf(shown);
-  const own = rulesLabels(shown);
+  const own = labelsOf(shown);
   const cluster = own[labels.cluster] ?? description['mooring.dev/cluster'];
   const service = own[labels.service] ?? description['mooring.dev/service-uid'];
   if (cluster === undefined || service === undefined) return undefined;
@@ -102,7 +102,7 @@ export function descriptionOf({ wire }: Shown) {
   return parseDescription((wire as { readonly description?: string }).description ?? '');
 }
 
-function rulesLabels({ wire }: Shown): Readonly<Record<string, string>> {
+function labelsOf({ wire }: Shown): Readonly<Record<string, string>> {
   return (wire as ForwardingRule).labels ?? {};
 }
 
@@ -110,7 +110,7 @@ export function rulePath({ region }: Pick<Project, 'region'>, name: string): str
   return `regions/${region}/forwardingRules/${name}`;
 }
 /** A forwarding rule of the load balancer. */
-export function frontOf(project: Project, name: string): Shown | undefined {
+export function anyRuleOf(project: Project, name: string): Shown | undefined {
   return project.at(rulePath(project, name)) ?? project.at(rulePath(project, nameFor('IPv6', name)));
 }
 /** Of a forwarding rule. */
@@ -199,7 +199,7 @@ export function usersOf(
     if (!backend.path.includes('/backendServices/') && !isPool(backend)) continue;
     const used = [...checksOf(backend), ...groupsOf(backend.wire as BackendService)];
     if (!used.some((path) => paths.includes(path))) continue;
-    const rule = frontOf(project, backend.name);
+    const rule = anyRuleOf(project, backend.name);
     const marked = (markOf(backend) ?? (rule && markOf(rule)))?.service;
     users.push(marked ?? adopters.get(backend.name) ?? backend.name);
   }

@@ -1,9 +1,7 @@
 import type { IpFamily, Owner } from '../../load-balancers.ts';
 
-/** The classic controller's name of almost everything of one Service: `a` and its UID, 32 characters in all. */
-export function loadBalancerName(service: string): string {
-  return `a${service.replaceAll('-', '')}`.slice(0, 32);
-}
+/** Of almost everything of one Service. */
+export { classicName as loadBalancerName } from '../../adoption.ts';
 
 /**
  * What the classic controller calls its cluster: the ConfigMap kube-system/ingress-uid. Where the configuration does

@@ -5,8 +5,7 @@ import type { ReadIo, WriteIo } from '../../../engine/resource.ts';
 import type { AnswerFields } from '../../answer-fields.ts';
 import type { ApiRequest } from '../../json-api.ts';
 import { type GceClient, lastSegment } from '../client.ts';
-import { cloud, saysMissing } from '../fault.ts';
-import { provedMissing } from '../vms.ts';
+import { cloud, saysMissing, throwProved } from '../fault.ts';
 import { anyName, loadBalancerIn } from './names.ts';
 import type { Actions, Sent } from './wire.ts';
 
@@ -155,7 +154,7 @@ export function createProject({ client, region, project, network }: ProjectParts
   ) {
     await client.change(request, io).catch((error: unknown) => {
       const instance = instanceIn(error);
-      if (instance === undefined) throw provedMissing(error, path);
+      if (instance === undefined) return throwProved(path)(error);
       const { message, operation } = error as CloudError;
       const subjects = [providerID(instance)];
       const refused = new CloudError({ kind: 'Invalid', cloud, operation, message, subjects, cause: error });
@@ -266,7 +265,7 @@ export function createProject({ client, region, project, network }: ProjectParts
           // It is theirs from now on, so nothing is left to do here.
           return;
         }
-        if (!saysMissing(error, path)) throw provedMissing(error, path);
+        if (!saysMissing(error, path)) throwProved(path)(error);
       }
       order += 1;
       note(path, undefined, order);
