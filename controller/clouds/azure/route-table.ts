@@ -1,6 +1,7 @@
 import type { RoutePropertiesFormat, RouteTable, RouteTablePropertiesFormat } from '@azure/arm-network';
-import { CloudError, isCloudError } from '../../../common/cloud-error.ts';
+import { CloudError } from '../../../common/cloud-error.ts';
 import type { AnswerFields } from '../answer-fields.ts';
+import { unlessNotFound } from '../not-found.ts';
 import type { Permit } from '../permit.ts';
 import { type ArmClient, type OperationState, stateOf, versions } from './client.ts';
 import type { RouteTablePlace } from './config.ts';
@@ -47,12 +48,9 @@ export function createRouteTableClient(client: ArmClient, place: RouteTablePlace
   return {
     async read(options) {
       const operation = 'GET routeTables/{name}';
-      try {
-        return documentOf(await client.get({ operation, path, version, ...options }));
-      } catch (error) {
-        if (!isCloudError(error) || error.kind !== 'NotFound') throw error;
-        return { etag: undefined, state: 'done', routes: [], subnets: [], json: {} };
-      }
+      const found = await unlessNotFound(client.get({ operation, path, version, ...options }));
+      if (found !== undefined) return documentOf(found);
+      return { etag: undefined, state: 'done', routes: [], subnets: [], json: {} };
     },
     async write({ etag, json }, routes, { permit, signal }) {
       const operation = 'PUT routeTables/{name}';

@@ -17,6 +17,7 @@ type View = Answered<VirtualMachineInstanceView>;
 
 const callsAtOnce = 4;
 const withView = { $expand: 'instanceView' };
+const setKind = 'virtualMachineScaleSets/{name}';
 
 /**
  * VMs of one subscription, for one pass: stand-alone ones and those of flexible scale sets, by lists of resource
@@ -31,12 +32,10 @@ export function createVirtualMachines(client: ArmClient, config: AzureConfig): M
   /** Of one resource group, without power states, or of one uniform scale set, with them. */
   function listOf(id: Omit<VmId, 'id' | 'name'>, options: ReadOptions): Promise<readonly Vm[]> {
     const { scaleSet } = id;
-    const path =
+    const [kind, path, query] =
       scaleSet === undefined
-        ? groupPath(id.subscription, id.resourceGroup, 'Microsoft.Compute/virtualMachines')
-        : `${scaleSetPath(id, scaleSet)}/virtualMachines`;
-    const kind = scaleSet === undefined ? 'virtualMachines' : 'virtualMachineScaleSets/{name}/virtualMachines';
-    const query = scaleSet === undefined ? {} : withView;
+        ? ['virtualMachines', groupPath(id.subscription, id.resourceGroup, 'Microsoft.Compute/virtualMachines'), {}]
+        : [`${setKind}/virtualMachines`, `${scaleSetPath(id, scaleSet)}/virtualMachines`, withView];
     const key = path.toLowerCase();
     const known = lists.get(key);
     if (known !== undefined) return known;
@@ -52,12 +51,9 @@ export function createVirtualMachines(client: ArmClient, config: AzureConfig): M
   }
 
   async function one(id: VmId, options: ReadOptions): Promise<Vm> {
-    const operation =
-      id.scaleSet === undefined
-        ? 'GET virtualMachines/{name}'
-        : 'GET virtualMachineScaleSets/{name}/virtualMachines/{id}';
-    const path = pathOf(id.id)!;
-    return client.get({ operation, path, version: versions.compute, query: withView, ...options });
+    const kind = id.scaleSet === undefined ? 'virtualMachines/{name}' : `${setKind}/virtualMachines/{id}`;
+    const request = { operation: `GET ${kind}`, path: pathOf(id.id)!, version: versions.compute, query: withView };
+    return client.get({ ...request, ...options });
   }
 
   /** The power states of all VMs of the subscription, in one list; none where the role reaches a part of it alone. */

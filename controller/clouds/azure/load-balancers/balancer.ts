@@ -210,6 +210,10 @@ export function parseBalancer(
   });
 }
 
+/** Its own, or that of its public address. @param addresses public ones */
+export const shownAddress = ({ address, body }: Found<Balancer>, addresses: readonly Found[]): string | undefined =>
+  address ?? addresses.find(({ id }) => id === body.publicAddress)?.address;
+
 /** Frontend, rules and probes of one address family of a Service have it in common. */
 const sideOfService = (name: string, side = sideKeyOf(name)) => `${baseOf(name) ?? ''} ${side}`;
 

@@ -15,6 +15,7 @@ import {
   kindNames,
   type PoolSpec,
   type PublicAddress,
+  shownAddress,
 } from './balancer.ts';
 import { foreignPool } from './balancer-document.ts';
 import {
@@ -98,14 +99,13 @@ export function desireOf(input: DesireInput, options: DesireOptions): Desire {
 
 /** Of what has the names without a suffix; undefined: nothing that is known has them. */
 function standingFamily({ own, found }: DesireInput): IpFamily | undefined {
-  const publicOf = ({ body }: Found<Balancer>) => found(kindNames.address).find(({ id }) => id === body.publicAddress);
-  const balancers = own().filter(({ kind }) => kind === kindNames.balancer) as readonly Found<Balancer>[];
-  const addresses = own().filter(({ kind }) => kind === kindNames.address);
-  const ips = [...balancers, ...addresses].flatMap((one) => {
-    if (one.key !== 'main') return [];
-    return one.address ?? (one.kind === kindNames.balancer ? publicOf(one as Found<Balancer>)?.address : []) ?? [];
-  });
-  return ips[0] === undefined ? undefined : familyOf(ips[0]);
+  const first = own().filter(({ key }) => key === 'main');
+  const balancers = first.filter(({ kind }) => kind === kindNames.balancer) as readonly Found<Balancer>[];
+  const [ip] = [
+    ...balancers.flatMap((one) => shownAddress(one, found(kindNames.address)) ?? []),
+    ...first.flatMap(({ kind, address }) => (kind === kindNames.address ? (address ?? []) : [])),
+  ];
+  return ip === undefined ? undefined : familyOf(ip);
 }
 
 interface SideOptions extends DesireOptions {

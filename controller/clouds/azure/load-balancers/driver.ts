@@ -1,5 +1,5 @@
 import type { Clock } from '../../../../common/process/clock.ts';
-import { type Found, identityOf, type Kind } from '../../../engine/resource.ts';
+import type { Found, Kind } from '../../../engine/resource.ts';
 import { shownAddresses } from '../../adoption.ts';
 import { canonical } from '../../ip-address.ts';
 import type { AdoptionInput, DesireInput, LoadBalancerDriver, ShownLoadBalancer } from '../../load-balancer-driver.ts';
@@ -8,10 +8,10 @@ import { type ArmClient, versions } from '../client.ts';
 import { type BalancerPlace, resourceName } from '../config.ts';
 import { createAddressBook } from './address-book.ts';
 import { type ArmDocuments, createArmDocuments } from './arm-documents.ts';
-import { type Balancer, kindNames, type PublicAddress } from './balancer.ts';
+import { type Balancer, kindNames, type PublicAddress, shownAddress } from './balancer.ts';
 import { balancerDocument } from './balancer-document.ts';
+import { balancerKind } from './balancer-kind.ts';
 import { desireOf } from './desire.ts';
-import { balancerKind } from './kinds.ts';
 import { createMemberships } from './memberships.ts';
 import { baseName, classicTags, isOfBase, tagOf } from './names.ts';
 import { poolDocument } from './pool-document.ts';
@@ -78,13 +78,14 @@ export function createLoadBalancerDriver(client: ArmClient, place: BalancerPlace
   function show(main: Found, parts: readonly Found[], foundOf: DesireInput['found']): ShownLoadBalancer {
     const all = foundOf(kindNames.address) as readonly Found<PublicAddress>[];
     const isAddress = main.kind === kindNames.address;
-    const publicOf = ({ body }: Found<Balancer>) => all.find(({ id }) => id === body.publicAddress);
     const own = isAddress ? undefined : (main as Found<Balancer>);
     const sides = parts.filter(({ kind }) => kind === kindNames.balancer) as Found<Balancer>[];
     const others = sides.filter(({ id, key }) => id !== main.id && key !== main.key);
     const frontends = own === undefined ? [] : [own, ...others];
-    const ips = frontends.flatMap((one) => one.body.privateAddress ?? publicOf(one)?.address ?? []);
-    const address = own === undefined ? (main.body as PublicAddress) : publicOf(own)?.body;
+    const ips = frontends.flatMap((one) => shownAddress(one, all) ?? []);
+    const address = isAddress
+      ? (main.body as PublicAddress)
+      : all.find(({ id }) => id === own?.body.publicAddress)?.body;
     return {
       name: own?.body.name ?? address?.name ?? '',
       ingress: ips.map((ip) => ({ ip: canonical(ip) })),
@@ -127,10 +128,8 @@ function adopts(found: Found, input: AdoptionInput): string | undefined {
       return shown.has((found.body as RuleShare).ip) ? found.key : undefined;
   }
 
-  function isClassic({ body, address }: Found<Balancer>): boolean {
-    const all = input.found(kindNames.address);
-    const id = body.publicAddress && identityOf({ kind: kindNames.address, id: body.publicAddress });
-    const ip = address ?? all.find((one) => identityOf(one) === id)?.address;
-    return isOfBase(body.name, baseName(input.owner.service)) && shown.has(ip);
+  function isClassic(one: Found<Balancer>): boolean {
+    const ip = shownAddress(one, input.found(kindNames.address));
+    return isOfBase(one.body.name, baseName(input.owner.service)) && shown.has(ip);
   }
 }

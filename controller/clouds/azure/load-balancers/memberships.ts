@@ -2,6 +2,7 @@ import type * as compute from '@azure/arm-compute';
 import type * as network from '@azure/arm-network';
 import { CloudError, isCloudError } from '../../../../common/cloud-error.ts';
 import type { AnswerFields } from '../../answer-fields.ts';
+import { unlessNotFound } from '../../not-found.ts';
 import type { Permit } from '../../permit.ts';
 import { type ArmClient, versions } from '../client.ts';
 import { cloud } from '../fault.ts';
@@ -164,11 +165,7 @@ export function createMemberships(client: ArmClient): Memberships {
         return pools.includes(pool) ? pools.filter((other) => other !== pool) : undefined;
       };
       const isIn = (own: Part) => configurationsIn(own).some((one) => left(own, one) !== undefined);
-      try {
-        await change(target, (all) => (all.some(isIn) ? withPools(all, left) : undefined), permit);
-      } catch (error) {
-        if (!isCloudError(error) || error.kind !== 'NotFound') throw error;
-      }
+      await unlessNotFound(change(target, (all) => (all.some(isIn) ? withPools(all, left) : undefined), permit));
     },
   };
 }

@@ -35,10 +35,8 @@ export function withTags(all: Tags, own: Readonly<Record<string, string | undefi
 const maxLength = 75;
 const baseLength = 32;
 
-/** Of everything that a Service has in a load balancer, as the classic controller names it: the UID lacks one digit. */
-export function baseName(service: string): string {
-  return `a${service.replaceAll('-', '')}`.slice(0, baseLength);
-}
+/** Of everything that a Service has in a load balancer: the UID lacks one digit. */
+export { classicName as baseName } from '../../adoption.ts';
 
 /** One address family of a Service: the second one of a dual-stack Service has names of its own. */
 export interface Side {

@@ -1,6 +1,7 @@
 import type { BalancerPlace } from '../config.ts';
 import { hasOtherRules, lists, memberKindOf, tagsIn } from './balancer.ts';
 import { idIn, type Json, listIn, partsIn, textIn } from './json.ts';
+import type { Machine } from './memberships.ts';
 import { baseOf, holderIn } from './names.ts';
 
 /** The VMs that are behind a load balancer by their network interfaces. All ids in lower case. */
@@ -13,13 +14,9 @@ export interface InterfacePoolSpec {
   readonly sets: readonly string[];
 }
 
-export interface PoolMember {
+export interface PoolMember extends Machine {
   /** Of a network interface; empty: it is to be joined. */
   readonly configuration: string;
-  /** Undefined: its interface has none, or cannot be read. */
-  readonly vm: string | undefined;
-  /** Unix time, of an instance of a uniform scale set, `Infinity` where it cannot be read; else 0. */
-  readonly createdAtMs: number;
 }
 
 /** A backend pool, and who is in it by a network interface. */
