@@ -48,6 +48,11 @@ type Facts = Pick<LoadBalancers, 'annotations' | 'maxMembers' | 'drains'> &
 export interface LoadBalancerDriver extends Driver<DesireInput>, Facts {
   /** The kind of the load balancers themselves. A Service's own has the key `main`. */
   readonly main: string;
+  /**
+   * Before the first read of everything in a term of this leader. Another process may have led before, so that nothing
+   * that is not read now is known.
+   */
+  startTerm?(): void;
   /** Slots that a search for one Service asks for: names in the way, addresses that it names. May be none. */
   slots(ref: LoadBalancerRef): readonly string[];
   /**

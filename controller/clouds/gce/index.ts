@@ -41,7 +41,7 @@ export async function openGce(parts: CloudPartsWithFiles<GceConfig>): Promise<Op
   const { clock, random, onCall, onWait, env, mutationTimeoutMs = 10_000 } = context;
   const { http, close } = openConnections(context, { wrapHttp, maxSockets });
   const unlimited = () => createRateLimiter({ cloud, clock, random });
-  const exchange = createExchange({ cloud, http, clock, onCall, gate: unlimited() });
+  const exchange = createExchange({ cloud, http, clock, onCall, rateLimiter: unlimited() });
   const metadata = createMetadataServer(exchange, env['GCE_METADATA_HOST'] || '169.254.169.254');
   const credential = await findCredential(config, env, metadata, { exchange, clock, readText }).catch((error) => {
     close();
@@ -61,7 +61,7 @@ export async function openGce(parts: CloudPartsWithFiles<GceConfig>): Promise<Op
     mutationTimeoutMs,
     token: tokens.get,
     onUnauthorized: tokens.forget,
-    gate: createRateLimiter({ cloud, clock, random, limits, onWait }),
+    rateLimiter: createRateLimiter({ cloud, clock, random, limits, onWait }),
   });
   const resourceManager = createJsonApi({
     cloud,
@@ -69,7 +69,7 @@ export async function openGce(parts: CloudPartsWithFiles<GceConfig>): Promise<Op
     clock,
     onCall,
     mutationTimeoutMs,
-    gate: unlimited(),
+    rateLimiter: unlimited(),
     timeoutMs: 15_000,
     endpoint: config.resourceManagerEndpoint ?? `https://cloudresourcemanager.${credential.universe}`,
     authorization: async () => `Bearer ${await tokens.get()}`,
@@ -118,7 +118,7 @@ export async function openGce(parts: CloudPartsWithFiles<GceConfig>): Promise<Op
   const region = config.region ?? (isOfVm ? await regionOfVm(metadata) : undefined);
   if (region === undefined) context.log.warn('no load balancers: neither local-zone nor region says where', { cloud });
   const { nodeTags, subnet, clusterId } = config;
-  const loadBalancers = { client, nodeTags, subnet, clusterId, project: projectId, network: networkOnce };
+  const loadBalancers = { client, clock, nodeTags, subnet, clusterId, project: projectId, network: networkOnce };
   const targetOf = (ref: InstanceRef) => targetIn(project, ref);
   const idOf = (providerID: string) => {
     const target = targetOf({ by: 'providerID', providerID });

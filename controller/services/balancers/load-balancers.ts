@@ -35,6 +35,8 @@ export function createEngineLoadBalancers(parts: ServiceEnginesParts): LoadBalan
   const { engineOf, sessionOf, requestOf, ours } = engines;
   const kinds = new Map(driver.kinds.map((kind) => [kind.kind, kind]));
   const nowMs = () => clock.monotonic();
+  /** That of the last read of everything: it aborts with the term. */
+  let term: AbortSignal | undefined;
 
   function planned(request: LoadBalancerRequest): LoadBalancerPlan {
     const { owner, desired } = request;
@@ -77,6 +79,8 @@ export function createEngineLoadBalancers(parts: ServiceEnginesParts): LoadBalan
     adoptable: readonly LoadBalancerRef[] = [],
   ): Promise<readonly ObservedLoadBalancer[]> {
     const engine = engineOf(cluster);
+    if (aborting === undefined || aborting !== term) driver.startTerm?.();
+    term = aborting;
     await orInterrupted(engine.audit(), aborting);
     for (const ref of adoptable) sessionOf(ref.owner).ref = ref;
     const queries = queriesOf(engine.found);

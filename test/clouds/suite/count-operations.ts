@@ -56,6 +56,8 @@ const permit = () => {};
 const maxRounds = 200;
 /** A read is no ground for a deletion after this time. */
 const longAgoMs = 61_000;
+/** The same leader all the time. */
+const term = new AbortController().signal;
 
 /** Does each thing once, as the controller does it, with a client that has nothing left to learn about its account. */
 export async function countOperations({ world, calls }: CountedWorld, size: Size): Promise<OperationCost[]> {
@@ -119,7 +121,7 @@ async function warmUp(
   vms: readonly CloudVm[],
 ): Promise<void> {
   const { cluster } = world;
-  if (cloud.loadBalancers) await world.during(cloud.loadBalancers.observeAll(cluster));
+  if (cloud.loadBalancers) await world.during(cloud.loadBalancers.observeAll(cluster, term));
   // A Node is looked up before it is a member.
   const refs = vms.map(({ providerID }): InstanceRef => ({ by: 'providerID', providerID }));
   await world.during(cloud.instances.lookup(refs));
@@ -150,7 +152,7 @@ async function countBalancers(balancers: LoadBalancers, parts: BalancerParts): P
   if (second) await counted('first ensure, each further Service', () => ensure(context, second));
   for (const desired of others) await ensure(context, desired);
   await counted('nothing changed, all Services', async () => {
-    await world.during(balancers.observeAll(world.cluster));
+    await world.during(balancers.observeAll(world.cluster, term));
     for (const desired of all) {
       const { steps } = balancers.plan(desired);
       if (steps.length > 0) throw new Error(`something is to be changed though nothing is: ${steps[0]?.summary}`);

@@ -115,6 +115,7 @@ export function createLoadBalancerDriver(options: LoadBalancerOptions): LoadBala
       addressKind(parts),
     ] as unknown as readonly Kind[],
     readers: [reader],
+    startTerm: project.startTerm,
     desire: (input) => desireOf(input, parts),
     // Each change waits for its operation.
     poll: async () => new Map(),

@@ -1,5 +1,6 @@
 import type { compute_v1 } from '@googleapis/compute';
 import { CloudError, isCloudError } from '../../../../common/cloud-error.ts';
+import type { Clock } from '../../../../common/process/clock.ts';
 import { gce } from '../../../../common/provider-id/gce.ts';
 import type { ReadIo, WriteIo } from '../../../engine/resource.ts';
 import type { AnswerFields } from '../../answer-fields.ts';
@@ -45,8 +46,12 @@ export interface Project {
   providerID(instance: string): string;
   /** Reads show subnets from now on. */
   needSubnets(): void;
+  /** Another process may have changed anything meanwhile: the next read of everything leaves out nothing. */
+  startTerm(): void;
   /**
-   * Reads every resource with such a name, all backends and all addresses.
+   * Reads every resource with such a name, all backends and all addresses. With `refresh` what cannot have changed by
+   * this process, and hardly by others, is answered as it was read at most 15 minutes ago: lists that had nothing in
+   * them, and the instances of groups that have as many as before.
    *
    * @param names a regular expression, of RE2, too
    * @param only the lists to read; what others show is answered as it was read last. Default: all
@@ -72,24 +77,35 @@ export interface Project {
 
 export interface ProjectParts {
   readonly client: GceClient;
+  readonly clock: Clock;
   readonly region: string;
   /** Id of the project. Throws a CloudError. */
   project(): string;
   network(): Promise<{ readonly project: string; readonly name: string }>;
 }
 
-export function createProject({ client, region, project, network }: ProjectParts): Project {
+const maxAgeMs = 15 * 60_000;
+const groupList = 'aggregated/instanceGroups';
+/** A kind of load balancer has each of these, and a cluster may have none of that kind. */
+const mayBeUnused = /backendServices|targetPools|ealthChecks|instanceGroups/;
+
+export function createProject({ client, clock, region, project, network }: ProjectParts): Project {
   const known = new Map<string, { readonly shown: Shown | undefined; readonly order: number }>();
   const groupPaths = new Set<string>();
   const otherUsers = new Map<string, { readonly user: string; readonly toldTo: string }>();
   const gone = new Map<string, CloudError>();
+  /** When lists, by reads of everything, and the instances of groups were read last in this term. */
+  let readAtMs = new Map<string, number>();
+  const isRecent = (path: string) => clock.monotonic() - (readAtMs.get(path) ?? -Infinity) < maxAgeMs;
   let [order, reads, isShared, hasSubnets] = [0, 0, false, false];
   const inRegion = (collection: string) => `regions/${region}/${collection}`;
   const everything = [
     ...['forwardingRules', 'backendServices', 'targetPools', 'healthChecks', 'addresses'].map(inRegion),
     'global/healthChecks',
     'global/httpHealthChecks',
+    groupList,
   ];
+  const subnetList = inRegion('subnetworks');
   const whole = (path: string) => `/projects/${project()}/${path}`;
   const providerID = (instance: string) => {
     const [, zone, , name] = instance.split('/');
@@ -115,6 +131,11 @@ export function createProject({ client, region, project, network }: ProjectParts
     return Promise.all(ours.map(shownOf).map((group) => withInstances(group, request)));
   }
   async function withInstances(group: Shown, request: Partial<ApiRequest>): Promise<Shown> {
+    const last = known.get(group.path)?.shown;
+    const instances = last?.id === group.id ? last.instances : undefined;
+    const isSame = instances?.length === (group.wire as InstanceGroup).size && isRecent(group.path);
+    if (request.urgency === 'refresh' && instances !== undefined && isSame) return { ...group, instances };
+    const [readings, atMs] = [readAtMs, clock.monotonic()];
     const members = await client.list({
       ...request,
       method: 'POST',
@@ -122,11 +143,12 @@ export function createProject({ client, region, project, network }: ProjectParts
       body: { instanceState: 'ALL' } satisfies compute_v1.Schema$InstanceGroupsListInstancesRequest,
       operation: 'instanceGroups.listInstances',
     });
+    readings.set(group.path, atMs);
     return { ...group, instances: members.map((one) => pathOf(one.text('instance'))).sort() };
   }
 
   async function readSubnets(request: Partial<ApiRequest>): Promise<Shown[]> {
-    const path = `/projects/${(await network()).project}/${inRegion('subnetworks')}`;
+    const path = `/projects/${(await network()).project}/${subnetList}`;
     try {
       return (await client.list({ ...request, path, operation: 'subnetworks.list' })).map(shownOf);
     } catch (error) {
@@ -181,6 +203,10 @@ export function createProject({ client, region, project, network }: ProjectParts
     needSubnets() {
       hasSubnets = true;
     },
+    startTerm() {
+      // A read that still runs is of the term before.
+      readAtMs = new Map();
+    },
     goneError: (instance) => gone.get(instance),
     providerID,
     listsOf(loadBalancer) {
@@ -200,23 +226,28 @@ export function createProject({ client, region, project, network }: ProjectParts
       // What shares a health check or a group with others is known by all backends.
       const namesOf = (path: string) => (/backendServices|targetPools/.test(path) ? anyName : names);
       const filterOf = (path: string) => ['filter', `name eq "${namesOf(path)}"`] as const;
-      const own = [...everything, ...(isShared ? [] : ['global/firewalls'])];
-      const lists = own.filter((list) => only === undefined || only.has(list));
+      const own = [...everything, ...(isShared ? [] : ['global/firewalls']), ...(hasSubnets ? [subnetList] : [])];
+      const used = new Set([...known.keys()].map(listOf));
+      const isUnused = (list: string) => mayBeUnused.test(list) && !used.has(list) && isRecent(list);
+      const isDue = (list: string) => (only === undefined ? urgency !== 'refresh' || !isUnused(list) : only.has(list));
+      const lists = own.filter(isDue);
+      const [readings, beganMs] = [readAtMs, clock.monotonic()];
       const reading = lists.map(async (path) => {
+        if (path === groupList) return groups(filterOf(''), { urgency, signal });
+        if (path === subnetList) return readSubnets({ urgency, signal });
         const query = path.endsWith('/addresses') ? [] : [filterOf(path)];
         const operation = operationOf(`${path}/`, 'list');
         return (await client.list({ path: whole(path), query, operation, urgency, signal })).map(shownOf);
       });
-      if (only === undefined) reading.push(groups(filterOf(''), { urgency, signal }));
-      if (only === undefined && hasSubnets) reading.push(readSubnets({ urgency, signal }));
       const shown = await Promise.all(reading).finally(() => {
         reads -= 1;
       });
+      if (urgency === 'refresh') for (const list of lists) readings.set(list, beganMs);
       const patterns = new Map([names, anyName].map((one) => [one, new RegExp(`^(?:${one})$`)]));
       // A server may not know filters.
       const isAsked = ({ path, name }: Pick<Shown, 'path' | 'name'>) =>
         /\/(addresses|subnetworks)\//.test(path) || patterns.get(namesOf(path))!.test(name);
-      const isRead = (path: string) => only === undefined || only.has(listOf(path));
+      const isRead = (path: string) => lists.includes(listOf(path));
       const asked = shown.flat().filter(isAsked);
       const paths = new Set(asked.map(({ path }) => path));
       for (const one of asked) note(one.path, one, began);
@@ -287,10 +318,10 @@ function instanceIn(error: unknown): string | undefined {
     : undefined;
 }
 
-/** The list that shows it: its path without the name. */
-const listOf = (path: string) => path.replace(/\/[^/]+$/, '');
-
 const isGroup = (path: string) => path.includes('/instanceGroups/');
+
+/** The list that shows it: of all zones, or its path without the name. */
+const listOf = (path: string) => (isGroup(path) ? groupList : path.replace(/\/[^/]+$/, ''));
 
 /** The name of the API's method: `regionBackendServices.insert`. */
 function operationOf(path: string, verb: string): string {
