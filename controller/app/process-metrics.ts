@@ -78,7 +78,9 @@ export const processMetrics = defineMetrics({
   cloudCalls: {
     name: 'mooring_cloud_calls_total',
     type: 'counter',
-    help: "Calls to a cloud's API, by its own name of the operation and the HTTP status or error code.",
+    help:
+      "Calls to a cloud's API, by its own name of the operation and the HTTP status or error code; what does not exist " +
+      'is 404 or ends in NotFound.',
     labels: ['cloud', 'operation', 'code'],
   },
   cloudSeconds: {

@@ -172,7 +172,10 @@ export interface ReportOnlyCloud {
 export interface CloudCall {
   readonly cloud: string;
   readonly operation: string;
-  /** HTTP status or the cloud's error code, or `ok`; `timeout` and `unreachable` where there was none. */
+  /**
+   * HTTP status or the cloud's error code, or `ok`; `timeout` and `unreachable` where there was none. What does not
+   * exist is `404` or ends in `NotFound`.
+   */
   readonly code: string;
   readonly seconds: number;
 }

@@ -6,7 +6,7 @@ import { fakeClock } from '../../common/testing/fake-clock.ts';
 import type { CloudCall } from './cloud.ts';
 import { createCountedHttp } from './counted-http.ts';
 
-async function countedCall(send: () => HttpAnswer) {
+async function countedCall(send: () => HttpAnswer, refuse?: () => void) {
   const clock = fakeClock();
   const calls: CloudCall[] = [];
   const http = async () => {
@@ -14,7 +14,7 @@ async function countedCall(send: () => HttpAnswer) {
     return send();
   };
   const counted = createCountedHttp({ cloud: 'c', http, clock, onCall: (call) => calls.push(call) });
-  const error = await counted('GET /x', { url: 'http://c/', timeoutMs: 1000 }).then(
+  const error = await counted('GET /x', { url: 'http://c/', timeoutMs: 1000 }, refuse).then(
     () => undefined,
     (one: unknown) => one,
   );
@@ -31,6 +31,29 @@ it('an exchange with a cloud is counted once, with its operation, its status and
     const { calls, error } = await countedCall(() => ({ status, text: '', header: () => null }));
     assert.equal(error, undefined);
     assert.deepEqual(calls, [{ cloud: 'c', operation: 'GET /x', code, seconds: 0.25 }]);
+  }
+});
+
+it('an answer that says NotFound by a status of its own is counted as that, and every other refusal by its status', async () => {
+  for (const [status, kind, code] of [
+    [431, 'NotFound', 'NotFound'],
+    [500, 'NotFound', 'NotFound'],
+    [404, 'NotFound', '404'],
+    [404, 'Unavailable', '404'],
+    [431, 'Invalid', '431'],
+  ] as const) {
+    const refusal = new CloudError({ kind, cloud: 'c', operation: 'GET /x', message: 'why' });
+    const { calls, error } = await countedCall(
+      () => ({ status, text: '', header: () => null }),
+      () => {
+        throw refusal;
+      },
+    );
+    assert.equal(error, refusal);
+    assert.deepEqual(
+      calls.map((call) => call.code),
+      [code],
+    );
   }
 });
 

@@ -5,26 +5,31 @@ import type { RateLimitedCall, RateLimiter } from './rate-limiter.ts';
 import { retryAfterMsOf } from './retry-after.ts';
 
 export interface ExchangeOptions extends CountedHttpOptions {
-  readonly gate: RateLimiter;
+  readonly rateLimiter: RateLimiter;
 }
 
-/** @param operation for metrics and errors: no ids in it */
-export type Exchange = (operation: string, request: HttpRequest, call?: RateLimitedCall) => Promise<HttpAnswer>;
+/** @param refuse as of CountedHttp */
+export type Exchange = (
+  operation: string,
+  request: HttpRequest,
+  call?: RateLimitedCall,
+  refuse?: (answer: HttpAnswer) => void,
+) => Promise<HttpAnswer>;
 
 /**
  * One HTTP exchange that waits for its turn and is counted. Answers every status but 429, which is `Throttled` for the
  * time that Retry-After gives. Fails with a CloudError: `Timeout` or `Unavailable` where no answer came.
  */
 export function createExchange(options: ExchangeOptions): Exchange {
-  const { cloud, clock, gate } = options;
+  const { cloud, clock, rateLimiter } = options;
   const http = createCountedHttp(options);
-  return (operation, request, call) => {
-    const send = async () => {
-      const answer = await http(operation, request);
-      if (answer.status !== 429) return answer;
-      const retryAfterMs = retryAfterMsOf(answer, clock.now());
-      throw new CloudError({ kind: 'Throttled', cloud, operation, message: '429', retryAfterMs });
-    };
-    return gate.run(operation, send, call);
+  return (operation, request, call, refuse) => {
+    const send = () =>
+      http(operation, request, (answer) => {
+        if (answer.status !== 429) return refuse?.(answer);
+        const retryAfterMs = retryAfterMsOf(answer, clock.now());
+        throw new CloudError({ kind: 'Throttled', cloud, operation, message: '429', retryAfterMs });
+      });
+    return rateLimiter.run(operation, send, call);
   };
 }

@@ -44,7 +44,7 @@ export interface SignableRequest {
 }
 
 export interface JsonApiOptions extends CountedHttpOptions {
-  readonly gate: RateLimiter;
+  readonly rateLimiter: RateLimiter;
   /** Base URL without a slash at the end. */
   readonly endpoint: string;
   /**
@@ -62,7 +62,7 @@ export interface JsonApiOptions extends CountedHttpOptions {
 const maxBytes = 16 * 1024 * 1024;
 
 export function createJsonApi(options: JsonApiOptions): JsonApi {
-  const { cloud, gate, endpoint, authorization, timeoutMs, mutationTimeoutMs } = options;
+  const { cloud, rateLimiter, endpoint, authorization, timeoutMs, mutationTimeoutMs } = options;
   const http = createCountedHttp(options);
 
   function send(request: ApiRequest): Promise<unknown> {
@@ -85,11 +85,12 @@ export function createJsonApi(options: JsonApiOptions): JsonApi {
       };
       permit?.(limitMs);
       const sent = { method, url: url.href, headers, ...json, timeoutMs: limitMs, maxBytes, signal };
-      const answer = await http(operation, sent);
-      if (answer.status >= 300) throw options.errorOf(operation, answer);
+      const answer = await http(operation, sent, (given) => {
+        if (given.status >= 300) throw options.errorOf(operation, given);
+      });
       return answer.text === '' ? undefined : parseAnswer(answer.text, { cloud, operation });
     }
-    return gate.run(operation, exchange, { urgency, signal });
+    return rateLimiter.run(operation, exchange, { urgency, signal });
   }
 
   return {

@@ -51,7 +51,7 @@ export interface ClientOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly credentials: Credentials;
-  gateOf(product: Product): RateLimiter;
+  rateLimiterOf(product: Product): RateLimiter;
   region(signal?: AbortSignal): Promise<string>;
   endpointOf(product: Product, region: string): string;
   readonly mutationTimeoutMs: number;
@@ -68,7 +68,7 @@ const timeoutMs = 15_000;
 const maxBytes = 16 * 1024 * 1024;
 
 export function createClient(options: ClientOptions): AlibabaClient {
-  const { http, clock, random, credentials, gateOf, region, endpointOf, mutationTimeoutMs } = options;
+  const { http, clock, random, credentials, rateLimiterOf, region, endpointOf, mutationTimeoutMs } = options;
   let sent = 0;
 
   function call({ product, action, params = {}, urgency, signal, permit }: AlibabaRequest): Promise<AnswerFields> {
@@ -84,22 +84,16 @@ export function createClient(options: ClientOptions): AlibabaClient {
       const version = versions[product];
       const headers = signedHeaders({ method: 'POST', url, action, version, nowMs: clock.now(), nonce }, key);
       permit?.(limitMs);
-      const answer = await http(action, {
-        method: 'POST',
-        url: url.href,
-        headers,
-        timeoutMs: limitMs,
-        maxBytes,
-        signal,
-      });
-      if (answer.status >= 300) {
-        const error = errorOf(action, answer);
+      const request = { method: 'POST', url: url.href, headers, timeoutMs: limitMs, maxBytes, signal };
+      const answer = await http(action, request, (given) => {
+        if (given.status < 300) return;
+        const error = errorOf(action, given);
         if (error.kind === 'Unauthorized') credentials.forget();
         throw error;
-      }
+      });
       return answerFields(parseAnswer(answer.text, { cloud, operation: action }), { cloud, operation: action });
     }
-    return gateOf(product).run(action, exchange, { urgency: urgency ?? (permit ? 'change' : 'need'), signal });
+    return rateLimiterOf(product).run(action, exchange, { urgency: urgency ?? (permit ? 'change' : 'need'), signal });
   }
 
   async function byToken(request: ListRequest, size: string): Promise<readonly AnswerFields[]> {

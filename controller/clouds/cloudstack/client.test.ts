@@ -15,11 +15,11 @@ function setUp(secret = secretKey) {
   const clock = fakeClock();
   const fake = createFakeCloudStack(clock);
   const calls: string[] = [];
-  const gate = createRateLimiter({ cloud, clock, random: seededRandom(1) });
+  const rateLimiter = createRateLimiter({ cloud, clock, random: seededRandom(1) });
   const client = createClient({
     http: (request) => fake.http(request),
     clock,
-    gate,
+    rateLimiter,
     endpoint: 'http://cs.test/client/api',
     apiKey,
     secretKey: secret,
@@ -74,10 +74,11 @@ describe('commands', () => {
     [537, 537, 'The range specified, 80-80, conflicts with rule 12', 'Taken'],
   ] as const)
     it(`takes ${code} ${text.slice(0, 30)} for ${kind}, with the reason`, async () => {
-      const { client, fake, failing } = setUp();
+      const { client, fake, calls, failing } = setUp();
       fake.fault = () => answer(status, code, text);
       const error = await failing(client.call('listVirtualMachines', {}));
       assert.equal(error.kind, kind);
+      assert.deepEqual(calls, [`listVirtualMachines ${kind === 'NotFound' ? kind : status}`]);
       assert.match(error.message, new RegExp(`^cloudstack listVirtualMachines: ${status} ${text.slice(0, 20)}`));
     });
 

@@ -46,7 +46,7 @@ export interface CloudStackClient {
 
 export interface ClientOptions extends Omit<CountedHttpOptions, 'cloud'> {
   readonly http: Http;
-  readonly gate: RateLimiter;
+  readonly rateLimiter: RateLimiter;
   readonly endpoint: string;
   readonly apiKey: string;
   readonly secretKey: string;
@@ -63,7 +63,7 @@ const jobsAtOnce = 4;
 const expiresMs = 900_000;
 
 export function createClient(options: ClientOptions): CloudStackClient {
-  const { clock, gate, endpoint, apiKey, secretKey, mutationTimeoutMs } = options;
+  const { clock, rateLimiter, endpoint, apiKey, secretKey, mutationTimeoutMs } = options;
   const http = createCountedHttp({ ...options, cloud });
 
   async function send(command: string, params: Params, { urgency, signal }: CallOptions, permit?: Permit) {
@@ -72,7 +72,7 @@ export function createClient(options: ClientOptions): CloudStackClient {
       const expires = new Date(clock.now() + expiresMs).toISOString().replace(/\.\d+Z$/, '+0000');
       const signed = { ...params, command, apiKey, response: 'json', signatureVersion: 3, expires };
       permit?.(limitMs);
-      const answer = await http(command, {
+      const request = {
         method: 'POST',
         url: endpoint,
         body: signedForm(signed, secretKey),
@@ -80,15 +80,17 @@ export function createClient(options: ClientOptions): CloudStackClient {
         maxBytes,
         signal,
         headers: { accept: 'application/json', 'content-type': 'application/x-www-form-urlencoded' },
+      };
+      const answer = await http(command, request, (given) => {
+        if (given.status >= 300) throw errorOf(command, given, clock.now());
       });
-      if (answer.status >= 300) throw errorOf(command, answer, clock.now());
       const place = { cloud, operation: command };
       const [named] = Object.entries(answerFields(parseAnswer(answer.text, place), place).json());
       // Something in between may answer with JSON, too: an empty list has its name.
       if (named !== undefined && /^(?!error).*response$/.test(named[0])) return answerFields(named[1], place);
       throw new CloudError({ kind: 'Unavailable', ...place, message: 'the answer is not that of a command' });
     };
-    return gate.run(command, exchange, { urgency: urgency ?? (permit === undefined ? 'need' : 'change'), signal });
+    return rateLimiter.run(command, exchange, { urgency: urgency ?? (permit === undefined ? 'need' : 'change'), signal });
   }
   const call: CloudStackClient['call'] = (command, params, given = {}) => send(command, params, given);
 

@@ -15,7 +15,7 @@ import {
   faultAnswer,
 } from '../../../test/clouds/vsphere/fake/fake-vcenter.ts';
 import { openClient } from '../../../test/clouds/vsphere/vsphere-world.ts';
-import { type InstanceRef, type Lookup, type OpenedCloud, refKey } from '../cloud.ts';
+import { type CloudCall, type InstanceRef, type Lookup, type OpenedCloud, refKey } from '../cloud.ts';
 import { createModule } from './index.ts';
 
 const byId = (uuid: string): InstanceRef => ({ by: 'providerID', providerID: `vsphere://${uuid}` });
@@ -32,7 +32,9 @@ describe('vSphere lookups', () => {
     const clock = fakeClock();
     const sections = fakes.map((_, at) => `[VirtualCenter "vc${at + 1}"]\n${own}`).join('\n');
     const text = `[Global]\nuser = user\npassword = pass\n${sections}\n${more}`;
-    const cloud = await openClient(text, { clock }, () => async (request) => {
+    const codes = new Set<string>();
+    const context = { clock, onCall: ({ code }: CloudCall) => void codes.add(code) };
+    const cloud = await openClient(text, context, () => async (request) => {
       const at = Number(/^https:\/\/vc(\d)/.exec(request.url)?.[1]) - 1;
       return fakes[at]!.http(request);
     });
@@ -41,7 +43,7 @@ describe('vSphere lookups', () => {
       const answers = await advanceDuring(clock, cloud.instances.lookup(refs, { canaries }));
       return [...refs, ...canaries].map((ref) => answers.get(refKey(ref))!);
     };
-    return { cloud, clock, ask };
+    return { cloud, clock, codes, ask };
   }
   /** Opens one vCenter again and again, as one process does when a file changes or the vCenter did not answer. */
   function reopening(fake: FakeVCenter) {
@@ -290,7 +292,7 @@ describe('vSphere lookups', () => {
     const fake = vcenterWith(...Array.from({ length: 8 }, () => ({})));
     fake.tags.set('datacenter-1', { region: 'r' });
     fake.tags.set('host-1', { zone: 'z' });
-    const { ask, clock } = await open([fake], '[Labels]\nzone = zone\nregion = region\n');
+    const { ask, clock, codes } = await open([fake], '[Labels]\nzone = zone\nregion = region\n');
     const refs = [...fake.vms.values()].map(({ uuid }) => byId(uuid));
     for (const some of [refs.slice(0, 1), refs]) {
       found((await ask(some))[0]);
@@ -310,6 +312,7 @@ describe('vSphere lookups', () => {
     assert.ok((await ask(refs)).every(({ state }) => state === 'found'));
     assert.equal(fake.passwords.length, views + 1);
     assert.equal(logouts(), ended + 1, 'the session without views is ended');
+    assert.ok(codes.has('NotFound'));
     fake.fault = (call) => (call === 'FindAllByUuid' ? faultAnswer('NotAuthenticated') : undefined);
     const logins = fake.passwords.length;
     assert.equal(short((await ask(refs.slice(0, 1)))[0]!), 'unknown Unauthorized');

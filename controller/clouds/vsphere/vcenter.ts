@@ -85,10 +85,12 @@ export function createVCenter(config: VCenterConfig, exchange: Exchange, clock: 
     // The oldest API that is still served; newer ones understand it.
     const headers = { 'content-type': 'text/xml; charset=utf-8', soapaction: 'urn:vim25/6.5', cookie };
     const request = { ...limits, method: 'POST', url: `${base}/sdk`, headers, body: printRequest(method, self, body) };
-    const answer = await exchange(method, { ...request, signal }, { signal });
-    // Faults come as 500.
-    if (answer.status !== 200 && answer.status !== 500) throw statusFailure(answer, method);
-    login.cookie = /vmware_soap_session=[^;,]+/.exec(answer.header('set-cookie') ?? '')?.[0] ?? cookie;
+    const answer = await exchange(method, { ...request, signal }, { signal }, (given) => {
+      // Faults come as 500.
+      if (given.status !== 200 && given.status !== 500) throw statusFailure(given, method);
+      login.cookie = /vmware_soap_session=[^;,]+/.exec(given.header('set-cookie') ?? '')?.[0] ?? cookie;
+      if (given.status === 500) readResponse(given.text, method, server);
+    });
     return readResponse(answer.text, method, server);
   }
 

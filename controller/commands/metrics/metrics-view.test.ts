@@ -9,6 +9,7 @@ mooring_cloud_calls_total{cloud="aws",operation="DescribeInstances",code="200"} 
 mooring_cloud_calls_total{cloud="aws",operation="DescribeInstances",code="RequestLimitExceeded"} 3
 mooring_cloud_calls_total{cloud="aws",operation="CreateLoadBalancer",code="429"} 2
 mooring_cloud_calls_total{cloud="aws",operation="CreateLoadBalancer",code="AccessDenied"} 4
+mooring_cloud_calls_total{cloud="aws",operation="DescribeLoadBalancers",code="LoadBalancerNotFound"} 7
 mooring_cloud_call_waiting_seconds_bucket{le="0.1",cloud="aws",urgency="need"} 9
 mooring_cloud_call_waiting_seconds_sum{cloud="aws",urgency="need"} ${waited}
 mooring_cloud_call_waiting_seconds_count{cloud="aws",urgency="need"} ${waits}
@@ -21,10 +22,10 @@ mooring_routes{scope="s",state="missing"} 2
 describe('the metrics of a controller', () => {
   const first = viewMetrics(parseSamples(metrics(100, 10, 1)), undefined, 0);
 
-  it('tells calls, those that the rate limit of the cloud refused, and those that failed', () => {
+  it('tells calls, those that the rate limit of the cloud refused, and those that failed, which an absence is not', () => {
     assert.deepEqual(first.view, {
       leads: true,
-      clouds: [{ cloud: 'aws', calls: 109, throttled: 5, failed: 4, perMinute: null, waitedSeconds: null }],
+      clouds: [{ cloud: 'aws', calls: 116, throttled: 5, failed: 4, perMinute: null, waitedSeconds: null }],
       members: { 'a"b': { active: 5, leaving: 1 } },
       routes: { s: { missing: 2 } },
     });

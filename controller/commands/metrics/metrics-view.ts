@@ -1,3 +1,4 @@
+import { isAnswered } from '../../clouds/answered-code.ts';
 import type { CloudCalls, ControllerMetrics, Counts } from '../ui/update.ts';
 
 /** One line of the text form of Prometheus. */
@@ -69,7 +70,7 @@ function totalsOf(samples: readonly Sample[], atMs: number): Totals {
     atMs,
     calls: sum(`${prefix}s_total`),
     throttled: sum(`${prefix}s_total`, isThrottled),
-    failed: sum(`${prefix}s_total`, (code) => !/^2\d\d$|^ok$/i.test(code) && !isThrottled(code)),
+    failed: sum(`${prefix}s_total`, (code) => !isAnswered(code) && !isThrottled(code)),
     waits: sum(`${prefix}_waiting_seconds_count`),
     waitedSeconds: sum(`${prefix}_waiting_seconds_sum`),
   };
