@@ -69,14 +69,14 @@ export async function checkAzure(
   async function checkBalancers(place: BalancerPlace): Promise<void> {
     const { securityGroup, virtualNetwork } = place;
     const io = { signal };
-    const listed = (type: string) => createArmDocuments(client, { ...place, type, version: versions.network }).all(io);
+    const listed = (type: string) => createArmDocuments(client, { ...place, type }).all(io);
     await prove(about('load balancers', 'load balancers'), 'see loadBalancerResourceGroup', async () => {
       return `${(await listed('loadBalancers')).length} in ${place.resourceGroup}`;
     });
     if (securityGroup !== undefined)
       await prove(about('security group', 'load balancers'), 'see securityGroupName', async () => {
         const { resourceGroup: group, name } = securityGroup;
-        const of = { ...place, resourceGroup: group, type: 'networkSecurityGroups', version: versions.network };
+        const of = { ...place, resourceGroup: group, type: 'networkSecurityGroups' };
         if ((await createArmDocuments(client, of).read(name, io)) !== undefined) return `${name} in ${group}`;
         throw new Error(`${name} is not in ${group}`);
       });

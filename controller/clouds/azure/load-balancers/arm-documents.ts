@@ -3,7 +3,7 @@ import type { ReadIo } from '../../../engine/resource.ts';
 import type { AnswerFields } from '../../answer-fields.ts';
 import { unlessNotFound } from '../../not-found.ts';
 import type { Permit } from '../../permit.ts';
-import type { ArmClient } from '../client.ts';
+import { type ArmClient, versions } from '../client.ts';
 import { groupPath } from '../resource-id.ts';
 import type { Json } from './json.ts';
 
@@ -12,7 +12,6 @@ export interface ArmPlace {
   readonly resourceGroup: string;
   /** `loadBalancers` */
   readonly type: string;
-  readonly version: string;
 }
 
 /** A read in between shows what is written as if it were done: only its state tells. */
@@ -20,7 +19,7 @@ const longestMs = 20 * 60_000;
 
 type Named = Version<Json> & { readonly name: string };
 
-/** Resources of one type in one resource group, each written as a whole under its etag. Each throws a CloudError. */
+/** Network resources of one type in one resource group, each written as a whole under its etag. Throws CloudErrors. */
 export interface ArmDocuments {
   all(io: ReadIo): Promise<readonly Named[]>;
   read(name: string, io: ReadIo): Promise<Version<Json> | undefined>;
@@ -32,7 +31,8 @@ export interface ArmDocuments {
 }
 
 export function createArmDocuments(client: ArmClient, place: ArmPlace): ArmDocuments {
-  const { subscription, resourceGroup, type, version } = place;
+  const { subscription, resourceGroup, type } = place;
+  const version = versions.network;
   const list = groupPath(subscription, resourceGroup, `Microsoft.Network/${type}`);
   const pathOf = (name: string) => `${list}/${encodeURIComponent(name)}`;
   const request = (verb: string, name: string) => ({

@@ -4,7 +4,7 @@ import { shownAddresses } from '../../adoption.ts';
 import { canonical } from '../../ip-address.ts';
 import type { AdoptionInput, DesireInput, LoadBalancerDriver, ShownLoadBalancer } from '../../load-balancer-driver.ts';
 import { annotations, portPrefix, prefix } from '../annotations.ts';
-import { type ArmClient, versions } from '../client.ts';
+import type { ArmClient } from '../client.ts';
 import { type BalancerPlace, resourceName } from '../config.ts';
 import { createAddressBook } from './address-book.ts';
 import { type ArmDocuments, createArmDocuments } from './arm-documents.ts';
@@ -25,9 +25,7 @@ import { type RuleShare, securityGroupDocument, shareKind } from './security-gro
  */
 export function createLoadBalancerDriver(client: ArmClient, place: BalancerPlace, clock: Clock): LoadBalancerDriver {
   const book = createAddressBook(() => clock.now());
-  const balancers = sharedLists(
-    createArmDocuments(client, { ...place, type: 'loadBalancers', version: versions.network }),
-  );
+  const balancers = sharedLists(createArmDocuments(client, { ...place, type: 'loadBalancers' }));
   const memberships = createMemberships(client);
   const named = new Set<string>();
   const addresses = createPublicAddresses({ client, place, book, named });

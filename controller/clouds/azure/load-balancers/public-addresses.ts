@@ -3,7 +3,7 @@ import { CloudError, type CloudErrorKind, isCloudError } from '../../../../commo
 import type { Answer, Comparison, Found, Kind, Owner, Reader, WriteIo } from '../../../engine/resource.ts';
 import { canonical } from '../../ip-address.ts';
 import type { IpFamily } from '../../load-balancers.ts';
-import { type ArmClient, versions } from '../client.ts';
+import type { ArmClient } from '../client.ts';
 import { type BalancerPlace, resourceName } from '../config.ts';
 import { cloud } from '../fault.ts';
 import type { Sent } from '../wire.ts';
@@ -40,7 +40,7 @@ export interface PublicAddresses {
 export function createPublicAddresses({ client, place, book, named }: PublicAddressOptions): PublicAddresses {
   const { subscription, location } = place;
   const documentsIn = (resourceGroup: string): ArmDocuments =>
-    createArmDocuments(client, { subscription, resourceGroup, type: 'publicIPAddresses', version: versions.network });
+    createArmDocuments(client, { subscription, resourceGroup, type: 'publicIPAddresses' });
 
   const groupsOf = (ids: readonly string[]) => new Set(ids.flatMap((id) => placeOf(id)?.group ?? []));
   /** Resource groups that the last audit has read. */

@@ -4,7 +4,7 @@ import type { DocumentType, Edit } from '../../../engine/driver.ts';
 import type { Found, Kind } from '../../../engine/resource.ts';
 import { canonical } from '../../ip-address.ts';
 import type { IpFamily } from '../../load-balancers.ts';
-import { type ArmClient, versions } from '../client.ts';
+import type { ArmClient } from '../client.ts';
 import type { BalancerPlace } from '../config.ts';
 import { cloud } from '../fault.ts';
 import type { Sent } from '../wire.ts';
@@ -106,8 +106,7 @@ export function securityGroupDocument(
   { resourceGroup, name: own }: NonNullable<BalancerPlace['securityGroup']>,
   book: AddressBook,
 ): DocumentType<Json> {
-  const place = { subscription, resourceGroup, type: 'networkSecurityGroups', version: versions.network };
-  const documents = createArmDocuments(client, place);
+  const documents = createArmDocuments(client, { subscription, resourceGroup, type: 'networkSecurityGroups' });
 
   return {
     document: group,
