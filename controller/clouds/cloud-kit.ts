@@ -49,7 +49,7 @@ export function createCloudKit(cloud: string, wrapHttp?: WrapHttp): CloudKit {
         authorization,
         timeoutMs,
         mutationTimeoutMs,
-        gate: createRateLimiter({ cloud, clock, random, limits: { perSecond, burst }, onWait }),
+        rateLimiter: createRateLimiter({ cloud, clock, random, limits: { perSecond, burst }, onWait }),
         errorOf: (operation, answer) => errorOf(cloud, operation, answer, clock.now()),
       });
       return { ...api, close };

@@ -19,8 +19,8 @@ describe('an exchange with a cloud', () => {
     const clock = fakeClock();
     const calls: CloudCall[] = [];
     const http = async () => next();
-    const gate = createRateLimiter({ cloud: 'c', clock, random: seededRandom(1) });
-    const exchange = createExchange({ cloud: 'c', http, clock, gate, onCall: (call) => calls.push(call) });
+    const rateLimiter = createRateLimiter({ cloud: 'c', clock, random: seededRandom(1) });
+    const exchange = createExchange({ cloud: 'c', http, clock, rateLimiter, onCall: (call) => calls.push(call) });
     const errorOf = async (): Promise<CloudError> => {
       try {
         await exchange('GET /x', { url: 'http://c/', timeoutMs: 1000 });

@@ -11,7 +11,7 @@ function setUp() {
   const clock = fakeClock();
   let calls = 0;
   let next: () => Promise<string> = async () => 'ok';
-  const gate = createRateLimiter({ cloud: 'aws', clock, random: () => 0.5 });
+  const rateLimiter = createRateLimiter({ cloud: 'aws', clock, random: () => 0.5 });
   return {
     clock,
     calls: () => calls,
@@ -19,7 +19,7 @@ function setUp() {
       next = call;
     },
     run: () =>
-      gate.run('Describe', () => {
+      rateLimiter.run('Describe', () => {
         calls += 1;
         return next();
       }),
@@ -94,7 +94,7 @@ describe('createRateLimiter', () => {
     function limited() {
       const clock = fakeClock();
       const waits: CallWait[] = [];
-      const gate = createRateLimiter({
+      const rateLimiter = createRateLimiter({
         cloud: 'aws',
         clock,
         random: () => 0.5,
@@ -108,7 +108,7 @@ describe('createRateLimiter', () => {
           started.push(name);
           return answer();
         };
-        gate.run('Describe', call, options).then(
+        rateLimiter.run('Describe', call, options).then(
           () => ended.push(`${name} ok`),
           (error: CloudError) => ended.push(`${name} ${error.kind}`),
         );

@@ -37,7 +37,7 @@ export function openAlibaba({ config, context, readText, wrapHttp }: CloudPartsW
   const { http: bare, close } = openConnections(context, { wrapHttp });
   const http = createCountedHttp({ cloud, http: bare, clock, onCall });
   const metadata = createMetadata(http, config.metadataEndpoint);
-  const gates = new Map(
+  const rateLimiters = new Map(
     products.map((product) => [product, createRateLimiter({ cloud, clock, random, limits, onWait })] as const),
   );
   let known = config.region;
@@ -61,7 +61,7 @@ export function openAlibaba({ config, context, readText, wrapHttp }: CloudPartsW
     region,
     endpointOf: config.endpointOf,
     mutationTimeoutMs,
-    gateOf: (product) => gates.get(product)!,
+    rateLimiterOf: (product) => rateLimiters.get(product)!,
   });
   const place = createPlace(client, metadata, config);
   const targetOf = (ref: InstanceRef) => targetIn(known, ref);

@@ -18,12 +18,12 @@ import { createEc2 } from './ec2.ts';
 import { createElb } from './elb.ts';
 import { createElbV2 } from './elbv2.ts';
 import { endpointOf } from './endpoints.ts';
-import { createGates } from './gates.ts';
 import { createLoadBalancers } from './load-balancers.ts';
 import { createNetworkLayers } from './network-layers.ts';
 import { memberChoice } from './node-labels.ts';
 import { createNodeTags } from './node-tags.ts';
 import type { AwsParts } from './parts.ts';
+import { createRateLimiters } from './rate-limiters.ts';
 import { createReader } from './reader.ts';
 import { createRoutes } from './routes/routes.ts';
 import { createSelf } from './self.ts';
@@ -58,9 +58,9 @@ async function open(file: CloudConfigFile | undefined, context: CloudContext): P
   }
 
   const endpoint = (service: ServiceId) => endpointOf(service, region.name, config, env);
-  const gates = createGates(context);
+  const rateLimiters = createRateLimiters(context);
   const sts = (credentials: CredentialProvider) => ({ region: region.name, credentials, ...endpoint('STS') });
-  const stsCalls = { context, gates: gates.sts };
+  const stsCalls = { context, rateLimiters: rateLimiters.sts };
   const { roleArn, sourceArn } = config;
   const account = createAccount(
     roleArn === undefined
@@ -80,9 +80,11 @@ async function open(file: CloudConfigFile | undefined, context: CloudContext): P
   );
   const { credentials } = account;
   const client = (service: ServiceId) => ({ region: region.name, credentials, ...endpoint(service) });
-  const ec2 = createEc2(client('EC2'), { context, gates: gates.ec2 });
-  const elb = once(() => createElb(client('Elastic Load Balancing'), { context, gates: gates.elb }));
-  const elbv2 = once(() => createElbV2(client('Elastic Load Balancing v2'), { context, gates: gates.elbv2 }));
+  const ec2 = createEc2(client('EC2'), { context, rateLimiters: rateLimiters.ec2 });
+  const elb = once(() => createElb(client('Elastic Load Balancing'), { context, rateLimiters: rateLimiters.elb }));
+  const elbv2 = once(() =>
+    createElbV2(client('Elastic Load Balancing v2'), { context, rateLimiters: rateLimiters.elbv2 }),
+  );
   const self = createSelf(ec2, context);
   const cluster = createCluster(config, context.allowUntagged === true, self);
   const allowed = [...(context.allowedSecurityGroups ?? []), config.elbSecurityGroup ?? []].flat();

@@ -44,10 +44,10 @@ let calls: CloudCall[] = [];
 
 function options(more: Partial<CloudContext> = {}): ServiceCallsOptions {
   const clock = more.clock ?? systemClock();
-  const gate = () => createRateLimiter({ cloud: 'aws', clock, random: () => 0.5 });
+  const rateLimiter = () => createRateLimiter({ cloud: 'aws', clock, random: () => 0.5 });
   return {
     context: { env: {}, onCall: (call) => calls.push(call), ...more, clock },
-    gates: { read: gate(), change: gate() },
+    rateLimiters: { read: rateLimiter(), change: rateLimiter() },
   };
 }
 const credential = { accessKeyId: 'AKIDEXAMPLE', secretAccessKey: 'secret' };

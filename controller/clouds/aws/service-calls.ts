@@ -50,7 +50,7 @@ export interface SdkClient {
 export interface ServiceCallsOptions {
   readonly context: Pick<CloudContext, 'clock' | 'env' | 'onCall' | 'mutationTimeoutMs'>;
   /** The account's rate limits know these two classes of calls. */
-  readonly gates: { readonly read: RateLimiter; readonly change: RateLimiter };
+  readonly rateLimiters: { readonly read: RateLimiter; readonly change: RateLimiter };
   /** From a read's start to the end of its answer; for a change, until it is about to be sent. Default 30 s. */
   readonly timeoutMs?: number;
 }
@@ -68,7 +68,7 @@ export function clientDefaults({ context: { env } }: { readonly context: Pick<Cl
 }
 
 export function createServiceCalls(client: SdkClient, options: ServiceCallsOptions): ServiceCalls {
-  const { context, gates, timeoutMs = 30_000 } = options;
+  const { context, rateLimiters, timeoutMs = 30_000 } = options;
   const { clock, onCall, mutationTimeoutMs = 10_000 } = context;
 
   /**
@@ -139,9 +139,12 @@ export function createServiceCalls(client: SdkClient, options: ServiceCallsOptio
 
   return {
     read: (operation, command, { urgency = 'need', signal } = {}) =>
-      gates.read.run(operation, () => exchange(operation, command, signal, undefined), { urgency, signal }),
+      rateLimiters.read.run(operation, () => exchange(operation, command, signal, undefined), { urgency, signal }),
     change: (operation, command, { permit, signal }) =>
-      gates.change.run(operation, () => exchange(operation, command, signal, permit), { urgency: 'change', signal }),
+      rateLimiters.change.run(operation, () => exchange(operation, command, signal, permit), {
+        urgency: 'change',
+        signal,
+      }),
     async credential(signal) {
       try {
         await withDeadline('credentials', signal, () => client.config.credentials());

@@ -73,7 +73,7 @@ export interface ArmClient {
 export interface ArmOptions {
   readonly http: Http;
   readonly clock: Clock;
-  readonly gate: RateLimiter;
+  readonly rateLimiter: RateLimiter;
   readonly tokens: ExpiringCredential<string>;
   readonly endpoint: string;
   readonly mutationTimeoutMs: number;
@@ -98,7 +98,7 @@ const usualLongestMs = 120_000;
 const failedState = { code: 'Failed', message: 'the resource is in a failed state' };
 
 export function createClient(options: ArmOptions): ArmClient {
-  const { clock, gate, tokens, endpoint, mutationTimeoutMs } = options;
+  const { clock, rateLimiter, tokens, endpoint, mutationTimeoutMs } = options;
   const http = createCountedHttp({ ...options, cloud });
   const { origin } = new URL(endpoint);
 
@@ -122,7 +122,7 @@ export function createClient(options: ArmOptions): ArmClient {
       if (error.kind === 'Unauthorized') tokens.forget();
       throw error;
     }
-    return gate.run(operation, exchange, { urgency, signal });
+    return rateLimiter.run(operation, exchange, { urgency, signal });
   }
 
   function urlOf({ path, version, query = {} }: ArmRequest): string {

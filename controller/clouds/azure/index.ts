@@ -50,8 +50,8 @@ export function openAzure({ config, context, readText, wrapHttp }: CloudPartsWit
       return authority === undefined ? found : { ...found, authority };
     },
   });
-  const gate = createRateLimiter({ cloud, clock, random, limits, onWait });
-  const client = createClient({ http, clock, gate, tokens, endpoint, mutationTimeoutMs, onCall });
+  const rateLimiter = createRateLimiter({ cloud, clock, random, limits, onWait });
+  const client = createClient({ http, clock, rateLimiter, tokens, endpoint, mutationTimeoutMs, onCall });
 
   /** Of the subscription. Undefined where the role shows the resource group alone, which is proof enough. */
   async function tenantOf(signal: AbortSignal | undefined): Promise<string | undefined> {

@@ -27,8 +27,8 @@ export function openCloudStack({ config, context, wrapHttp }: CloudParts<CloudSt
   const tls = config.isInsecure ? { rejectUnauthorized: false } : {};
   const { http, close } = openConnections(context, { wrapHttp, tls });
   const { endpoint, apiKey, secretKey } = config;
-  const gate = createRateLimiter({ cloud, clock, random, limits, onWait });
-  const client = createClient({ http, clock, onCall, gate, endpoint, apiKey, secretKey, mutationTimeoutMs });
+  const rateLimiter = createRateLimiter({ cloud, clock, random, limits, onWait });
+  const client = createClient({ http, clock, onCall, rateLimiter, endpoint, apiKey, secretKey, mutationTimeoutMs });
   const identify = async (signal?: AbortSignal): Promise<CloudIdentity> => {
     const account = await accountOf(client, config, signal);
     return { scope: `${new URL(endpoint).host}/${account}`, account };

@@ -17,7 +17,7 @@ function setUp() {
     clock,
     endpoint: 'http://do.test',
     authorization: `Bearer ${token}`,
-    gate: createRateLimiter({ cloud: 'digitalocean', clock, random: () => 0.5 }),
+    rateLimiter: createRateLimiter({ cloud: 'digitalocean', clock, random: () => 0.5 }),
     onCall: (call) => void calls.push(call),
     mutationTimeoutMs: 10_000,
   });

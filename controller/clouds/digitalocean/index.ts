@@ -31,7 +31,7 @@ export function openDigitalOcean({ config, context, wrapHttp }: CloudParts<Digit
     endpoint: config.endpoint,
     mutationTimeoutMs,
     authorization: `Bearer ${config.token}`,
-    gate: createRateLimiter({ cloud, clock, random, limits, onWait }),
+    rateLimiter: createRateLimiter({ cloud, clock, random, limits, onWait }),
   });
   const hasPlace = config.region !== undefined || config.vpc !== undefined;
 

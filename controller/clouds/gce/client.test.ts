@@ -19,7 +19,7 @@ function setUp(token = async () => 'good') {
     clock,
     endpoint: 'http://gce.test/compute/v1',
     token,
-    gate: createRateLimiter({ cloud: 'gce', clock, random: () => 0.5 }),
+    rateLimiter: createRateLimiter({ cloud: 'gce', clock, random: () => 0.5 }),
     onCall: (call) => void calls.push(call),
     mutationTimeoutMs: 10_000,
     onUnauthorized: () => void refusedTokens++,

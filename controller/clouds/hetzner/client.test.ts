@@ -27,7 +27,7 @@ function open(): Parts {
     authorization: `Bearer ${token}`,
     mutationTimeoutMs: 5000,
     onCall: (call) => calls.push(call),
-    gate: { run: (_, call) => call() },
+    rateLimiter: { run: (_, call) => call() },
   });
   return { clock, fake, client, calls };
 }

@@ -41,8 +41,8 @@ export function openHetzner({ config, context, wrapHttp }: CloudParts<HetznerCon
   const { clock, random, onCall, onWait, mutationTimeoutMs = 10_000 } = context;
   const { http, close } = openConnections(context, { wrapHttp });
   const clientAt = (endpoint: string, authorization: string, limits: CallLimits) => {
-    const gate = createRateLimiter({ cloud, clock, random, limits, onWait });
-    return createClient({ http, clock, gate, onCall, endpoint, authorization, mutationTimeoutMs });
+    const rateLimiter = createRateLimiter({ cloud, clock, random, limits, onWait });
+    return createClient({ http, clock, rateLimiter, onCall, endpoint, authorization, mutationTimeoutMs });
   };
   const client = clientAt(config.endpoint, `Bearer ${config.token}`, cloudLimits);
   const network = config.network === undefined ? undefined : createNetwork(client, config.network);

@@ -35,7 +35,7 @@ function setUp({ needsToken = false } = {}) {
       JSON.stringify(headers).includes(`Access=${service.key},`)
         ? answerOf(200, { servers: [] })
         : answerOf(401, { error_code: 'APIGW.0301', error_msg: 'Incorrect IAM authentication information' }),
-    gate: { run: (_operation, call) => call() },
+    rateLimiter: { run: (_operation, call) => call() },
     endpointOf: () => 'http://localhost',
   });
   const read = () => client.call({ service: 'ecs', path: '/v1/{project}/cloudservers/detail' });

@@ -15,7 +15,7 @@ function clientOf(status: number, body: unknown) {
     projectId: 'p',
     mutationTimeoutMs: 1000,
     http: async () => answer,
-    gate: { run: (_operation, call) => call() },
+    rateLimiter: { run: (_operation, call) => call() },
     keys: lasting({ id: 'a', secret: 's', token: undefined }),
     endpointOf: () => 'http://localhost',
   });

@@ -53,7 +53,7 @@ export function openHuawei({ config, context, wrapHttp }: CloudParts<ConfigWithO
     mutationTimeoutMs,
     endpointOf: config.endpointOf,
     keys: key === undefined ? createAgencyKeys({ http: metadata, clock, metadata: config.metadata }) : lasting(key),
-    gate: createRateLimiter({ cloud, clock, random, limits, onWait }),
+    rateLimiter: createRateLimiter({ cloud, clock, random, limits, onWait }),
   });
 
   async function identify(signal?: AbortSignal): Promise<CloudIdentity> {

@@ -9,7 +9,7 @@ import type { FakeOpenStack, Fault } from '../../../test/clouds/openstack/fake/o
 import { WithheldError } from '../permit.ts';
 import { type ChangeRequest, createClient, type OpenStackClient } from './client.ts';
 import { faultOf, isThingNotFound } from './fault.ts';
-import { createGates } from './gates.ts';
+import { createRateLimiters } from './rate-limiters.ts';
 
 const neutronError = (type: string, message: string) => ({ NeutronError: { type, message, detail: '' } });
 const octaviaFault = (faultstring: string) => ({ faultcode: 'Client', faultstring, debuginfo: null });
@@ -38,7 +38,7 @@ describe('a call that changes something', () => {
     client = createClient({
       http: opened.http,
       clock,
-      gates: createGates({ clock, random: () => 0.5 }),
+      rateLimiters: createRateLimiters({ clock, random: () => 0.5 }),
       onCall: () => {},
       authUrl: `${fake.authUrl}/v3`,
       credential: { method: 'password', user: { id: 'u1' }, password, scope: { project: { id: 'p1' } } },

@@ -5,8 +5,8 @@ import { createCountedHttp } from '../counted-http.ts';
 import type { Permit } from '../permit.ts';
 import type { Urgency } from '../urgency.ts';
 import { errorOf, jsonOf } from './fault.ts';
-import type { Gates } from './gates.ts';
 import { fieldsOf, listOf, objectOf, objectsOf, textOf } from './json.ts';
+import type { RateLimiters } from './rate-limiters.ts';
 import { endpointOf, rootOf, type ServiceType, type Session } from './session.ts';
 import { createTokens, type TokensOptions } from './tokens.ts';
 
@@ -69,7 +69,7 @@ type ExchangeInput = Pick<GetRequest, 'operation' | 'urgency' | 'signal'> &
 
 export interface ClientOptions extends TokensOptions {
   readonly http: Http;
-  readonly gates: Gates;
+  readonly rateLimiters: RateLimiters;
   readonly onCall: (call: CloudCall) => void;
   readonly interface: string;
   readonly region: string | undefined;
@@ -83,7 +83,7 @@ const computeMicroversion = '2.47';
 const maxBytes = 64 * 1024 * 1024;
 
 export function createClient(options: ClientOptions): OpenStackClient {
-  const { gates } = options;
+  const { rateLimiters } = options;
   const http = createCountedHttp({ ...options, cloud: 'openstack' });
   const tokens = createTokens(options, exchange);
   let microversions = true;
@@ -102,7 +102,7 @@ export function createClient(options: ClientOptions): OpenStackClient {
       if (answer.status <= 300 || [401, 404, 406].includes(answer.status)) return answer;
       throw errorOf(operation, answer);
     };
-    return gates[service].run(operation, send, { ...(urgency === undefined ? {} : { urgency }), signal });
+    return rateLimiters[service].run(operation, send, { ...(urgency === undefined ? {} : { urgency }), signal });
   }
 
   function sendOnce(request: GetRequest | ChangeRequest, session: Session): Promise<HttpAnswer> {

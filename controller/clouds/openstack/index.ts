@@ -10,9 +10,9 @@ import { createClient } from './client.ts';
 import { type OpenStackConfig, readConfig } from './config.ts';
 import { reachOf, type SettingName } from './credential.ts';
 import { createFlavors } from './flavors.ts';
-import { createGates } from './gates.ts';
 import { createLoadBalancerDriver } from './load-balancers/driver.ts';
 import { nodeLabels } from './load-balancers/node-labels.ts';
+import { createRateLimiters } from './rate-limiters.ts';
 import { createReader } from './reader.ts';
 import { createRoutes } from './routes/index.ts';
 import { isHyphenatedUuid } from './uuid.ts';
@@ -40,7 +40,7 @@ export async function openOpenStack(parts: CloudParts<OpenStackConfig>): Promise
     http,
     clock,
     onCall,
-    gates: createGates(context),
+    rateLimiters: createRateLimiters(context),
     mutationTimeoutMs: Math.min(config.timeoutMs, mutationTimeoutMs),
   });
   const flavors = createFlavors(client, clock);

@@ -36,8 +36,8 @@ export function openOvirt({ config, context, wrapHttp }: CloudParts<OvirtConfig>
   const tls = { rejectUnauthorized: !insecure, ...(ca === undefined ? {} : { ca }) };
   const { http, close } = openConnections(context, { wrapHttp, maxSockets: 8, tls });
   const calls = { http, clock, onCall };
-  const gate = createRateLimiter({ cloud, clock, random, limits, onWait });
-  const engine = createEngine({ ...calls, gate, endpoint }, createTokens(config, calls));
+  const rateLimiter = createRateLimiter({ cloud, clock, random, limits, onWait });
+  const engine = createEngine({ ...calls, rateLimiter, endpoint }, createTokens(config, calls));
 
   const createReader = () => createMachineReader(cloud, [createVms(engine, config)]);
   async function identify(signal?: AbortSignal): Promise<CloudIdentity> {

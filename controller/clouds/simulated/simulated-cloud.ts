@@ -41,7 +41,7 @@ export function createSimulatedCloud(parts: SimulatedCloudParts): Cloud {
     onCall,
     timeoutMs,
     mutationTimeoutMs: context.mutationTimeoutMs ?? timeoutMs,
-    gate: createRateLimiter({ cloud, clock, random }),
+    rateLimiter: createRateLimiter({ cloud, clock, random }),
     endpoint: `${config.endpoint}/v1/projects/${config.project}/regions/${config.region}`,
     authorization: async () => `Bearer ${await credential()}`,
     errorOf: (operation, answer) => errorOf(operation, answer, clock.now()),

@@ -43,8 +43,8 @@ export function openVSphere(
     const tls = { rejectUnauthorized: !insecure, ...(ca === undefined ? {} : { ca }) };
     const thumbprint = insecure ? undefined : config.thumbprint;
     const { http, close } = openConnections(context, { wrapHttp, maxSockets: 8, tls, thumbprint });
-    const gate = createRateLimiter({ cloud: 'vsphere', clock, random, limits: callLimits, onWait });
-    const exchange = createExchange({ cloud: 'vsphere', http, clock, gate, onCall });
+    const rateLimiter = createRateLimiter({ cloud: 'vsphere', clock, random, limits: callLimits, onWait });
+    const exchange = createExchange({ cloud: 'vsphere', http, clock, rateLimiter, onCall });
     const vcenter = createVCenter(config, exchange, clock, refusals);
     return { vcenter, readZones: createZones(categories, clock), close };
   });

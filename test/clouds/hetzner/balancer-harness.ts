@@ -171,7 +171,7 @@ export function createBalancerHarness(options: HarnessOptions = {}): BalancerHar
       clock,
       endpoint: 'http://hetzner.test/v1',
       authorization: `Bearer ${token}`,
-      gate: createRateLimiter({ cloud: 'hetzner', clock, random: () => 0.5 }),
+      rateLimiter: createRateLimiter({ cloud: 'hetzner', clock, random: () => 0.5 }),
       onCall: () => undefined,
       mutationTimeoutMs: 10_000,
     });

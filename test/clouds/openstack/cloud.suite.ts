@@ -6,8 +6,8 @@ import { createHttp } from '../../../common/process/http.ts';
 import { silentLog } from '../../../common/process/log.ts';
 import type { CloudCall, InstanceRef, Lookup, OpenedCloud } from '../../../controller/clouds/cloud.ts';
 import { createClient } from '../../../controller/clouds/openstack/client.ts';
-import { createGates } from '../../../controller/clouds/openstack/gates.ts';
 import { cloudModule } from '../../../controller/clouds/openstack/index.ts';
+import { createRateLimiters } from '../../../controller/clouds/openstack/rate-limiters.ts';
 import { type Connection, connectTo } from './connection.ts';
 import { type Servers, serversOf } from './servers.ts';
 
@@ -174,12 +174,12 @@ describe(`OpenStack, cloud ${process.env['OS_CLOUD']}`, () => {
 
   it('reads the same in pages of one as in one page', async () => {
     const { http, close } = createHttp({ clock: systemClock() });
-    const gates = createGates({ clock: systemClock(), random: Math.random });
+    const rateLimiters = createRateLimiters({ clock: systemClock(), random: Math.random });
     const client = createClient({
       ...connection.config,
       http,
       clock: systemClock(),
-      gates,
+      rateLimiters,
       onCall: () => {},
       mutationTimeoutMs: 10_000,
     });

@@ -4,7 +4,6 @@ import { type FakeClock, fakeClock } from '../../../common/testing/fake-clock.ts
 import type { DesireInput } from '../../../controller/clouds/load-balancer-driver.ts';
 import type { DesiredLoadBalancer } from '../../../controller/clouds/load-balancers.ts';
 import { createClient } from '../../../controller/clouds/openstack/client.ts';
-import { createGates } from '../../../controller/clouds/openstack/gates.ts';
 import { featuresOf } from '../../../controller/clouds/openstack/load-balancers/features.ts';
 import { octaviaTags, tag } from '../../../controller/clouds/openstack/load-balancers/tags.ts';
 import {
@@ -19,6 +18,7 @@ import {
   adoptedNetworkKey,
   createNetworkResources,
 } from '../../../controller/clouds/openstack/network/network-resources.ts';
+import { createRateLimiters } from '../../../controller/clouds/openstack/rate-limiters.ts';
 import type { Driver } from '../../../controller/engine/driver.ts';
 import { createEngine, type Engine } from '../../../controller/engine/engine.ts';
 import type { JournalState } from '../../../controller/engine/journal.ts';
@@ -81,7 +81,7 @@ export function networkHarness(manageSecurityGroups = false, layer4 = false): Ne
   const client = createClient({
     http: fakeHttp(fake),
     clock,
-    gates: createGates({ clock, random: () => 0.5 }),
+    rateLimiters: createRateLimiters({ clock, random: () => 0.5 }),
     onCall: () => {},
     authUrl: `${fake.authUrl}/v3`,
     credential: { method: 'password', user: { id: 'u1' }, password, scope: { project: { id: 'p1' } } },

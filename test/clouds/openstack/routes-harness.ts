@@ -2,7 +2,7 @@ import { isCloudError } from '../../../common/cloud-error.ts';
 import type { Http } from '../../../common/process/http.ts';
 import { fakeClock } from '../../../common/testing/fake-clock.ts';
 import { createClient } from '../../../controller/clouds/openstack/client.ts';
-import { createGates } from '../../../controller/clouds/openstack/gates.ts';
+import { createRateLimiters } from '../../../controller/clouds/openstack/rate-limiters.ts';
 import { createRoutes, type OpenStackRoute } from '../../../controller/clouds/openstack/routes/index.ts';
 import type { DesiredRoute, Routes } from '../../../controller/clouds/routes.ts';
 import { createFakeOpenStack, fakeHttp, password } from './fake/fake-openstack.ts';
@@ -39,7 +39,7 @@ export function setUp({ servers = 4, atomic = true, ifMatch = true } = {}): Setu
       const client = createClient({
         http,
         clock,
-        gates: createGates({ clock, random: () => 0.5 }),
+        rateLimiters: createRateLimiters({ clock, random: () => 0.5 }),
         onCall: () => {},
         authUrl: `${fake.authUrl}/v3`,
         credential: { method: 'password', user: { id: 'u1' }, password, scope: { project: { id: 'p1' } } },

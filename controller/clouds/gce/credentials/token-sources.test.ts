@@ -29,7 +29,7 @@ function setUp(files: Readonly<Record<string, string>> = {}) {
     cloud: 'gce',
     http: fake.http,
     clock,
-    gate: createRateLimiter({ cloud: 'gce', clock, random: () => 0.5 }),
+    rateLimiter: createRateLimiter({ cloud: 'gce', clock, random: () => 0.5 }),
     onCall: ({ operation }) => void calls.push(operation),
   });
   const all = new Map(Object.entries(files));

@@ -15,17 +15,21 @@ const limits: Readonly<Record<ServiceType | 'identity', CallLimits>> = {
   'block-storage': { perSecond: 20, burst: 100 },
 };
 
-/** One gate for each service: a Nova that wants rest stops no load balancer. */
-export type Gates = Readonly<Record<ServiceType | 'identity', RateLimiter>>;
+/** One rate limiter for each service: a Nova that wants rest stops no load balancer. */
+export type RateLimiters = Readonly<Record<ServiceType | 'identity', RateLimiter>>;
 
-export function createGates({ clock, random, onWait }: Pick<CloudContext, 'clock' | 'random' | 'onWait'>): Gates {
-  const gate = (service: keyof typeof limits) =>
+export function createRateLimiters({
+  clock,
+  random,
+  onWait,
+}: Pick<CloudContext, 'clock' | 'random' | 'onWait'>): RateLimiters {
+  const rateLimiter = (service: keyof typeof limits) =>
     createRateLimiter({ cloud: 'openstack', clock, random, limits: limits[service], onWait });
   return {
-    identity: gate('identity'),
-    compute: gate('compute'),
-    network: gate('network'),
-    'load-balancer': gate('load-balancer'),
-    'block-storage': gate('block-storage'),
+    identity: rateLimiter('identity'),
+    compute: rateLimiter('compute'),
+    network: rateLimiter('network'),
+    'load-balancer': rateLimiter('load-balancer'),
+    'block-storage': rateLimiter('block-storage'),
   };
 }

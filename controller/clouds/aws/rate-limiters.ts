@@ -16,26 +16,30 @@ const limits = {
   sts: { perSecond: 1, burst: 5 },
 } as const satisfies Record<string, CallLimits>;
 
-export interface ServiceGates {
+export interface ServiceRateLimiters {
   readonly read: RateLimiter;
   readonly change: RateLimiter;
 }
 
-/** The calls to one region in classes, one gate for each that AWS counts apart. */
-export interface Gates {
-  readonly ec2: ServiceGates;
-  readonly elb: ServiceGates;
-  readonly elbv2: ServiceGates;
-  readonly sts: ServiceGates;
+/** The calls to one region in classes, one rate limiter for each that AWS counts apart. */
+export interface RateLimiters {
+  readonly ec2: ServiceRateLimiters;
+  readonly elb: ServiceRateLimiters;
+  readonly elbv2: ServiceRateLimiters;
+  readonly sts: ServiceRateLimiters;
 }
 
-export function createGates({ clock, random, onWait }: Pick<CloudContext, 'clock' | 'random' | 'onWait'>): Gates {
-  const gate = (name: keyof typeof limits) =>
+export function createRateLimiters({
+  clock,
+  random,
+  onWait,
+}: Pick<CloudContext, 'clock' | 'random' | 'onWait'>): RateLimiters {
+  const rateLimiter = (name: keyof typeof limits) =>
     createRateLimiter({ cloud: 'aws', clock, random, limits: limits[name], onWait });
-  const elb = () => ({ read: gate('elbRead'), change: gate('elbChange') });
-  const sts = gate('sts');
+  const elb = () => ({ read: rateLimiter('elbRead'), change: rateLimiter('elbChange') });
+  const sts = rateLimiter('sts');
   return {
-    ec2: { read: gate('ec2Read'), change: gate('ec2Change') },
+    ec2: { read: rateLimiter('ec2Read'), change: rateLimiter('ec2Change') },
     elb: elb(),
     elbv2: elb(),
     sts: { read: sts, change: sts },
