@@ -90,7 +90,10 @@ export function createClient(options: ClientOptions): CloudStackClient {
       if (named !== undefined && /^(?!error).*response$/.test(named[0])) return answerFields(named[1], place);
       throw new CloudError({ kind: 'Unavailable', ...place, message: 'the answer is not that of a command' });
     };
-    return rateLimiter.run(command, exchange, { urgency: urgency ?? (permit === undefined ? 'need' : 'change'), signal });
+    return rateLimiter.run(command, exchange, {
+      urgency: urgency ?? (permit === undefined ? 'need' : 'change'),
+      signal,
+    });
   }
   const call: CloudStackClient['call'] = (command, params, given = {}) => send(command, params, given);
 
