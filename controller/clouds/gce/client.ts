@@ -133,6 +133,11 @@ function warningOf(page: AnswerFields): string | undefined {
   return code === 'NO_RESULTS_ON_PAGE' ? undefined : code;
 }
 
+/** Of a resource of the vendor's type, for the query. */
+export function fieldsOf<T = object>(...names: readonly (keyof NoInfer<T> & string)[]): string {
+  return names.join();
+}
+
 export function lastSegment(path: string): string {
   return path.slice(path.lastIndexOf('/') + 1);
 }

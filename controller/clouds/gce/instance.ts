@@ -6,7 +6,7 @@ import type { Maintenance, NodeAddress, PowerState } from '../../../common/insta
 import { gceRegion, gce as providerId } from '../../../common/provider-id/gce.ts';
 import type { AnswerFields } from '../answer-fields.ts';
 import { distinctAddresses, type Seen } from '../machines.ts';
-import { lastSegment } from './client.ts';
+import { fieldsOf, lastSegment } from './client.ts';
 import type { GceConfig } from './config.ts';
 import { cloud } from './fault.ts';
 
@@ -16,29 +16,15 @@ export interface InstanceView {
   readonly ipv6First: boolean;
 }
 
+const interfaceFields = fieldsOf<Interface>('network', 'networkIP', 'ipv6Address', 'ipv6AccessType', 'aliasIpRanges');
+const upcomingFields = fieldsOf<Upcoming>('type', 'maintenanceStatus', 'windowStartTime', 'windowEndTime');
 /** What is asked for: metadata alone may have 512 KiB a VM. */
-export const instanceFields = (
-  [
-    'id',
-    'name',
-    'zone',
-    'status',
-    'machineType',
-    'hostname',
-    'canIpForward',
-    'labels',
-  ] satisfies (keyof Vm)[] as string[]
-)
-  .concat(
-    `networkInterfaces(${(
-      ['network', 'networkIP', 'ipv6Address', 'ipv6AccessType', 'aliasIpRanges'] satisfies (keyof Interface)[]
-    ).join()},accessConfigs/natIP,ipv6AccessConfigs/externalIpv6)`,
-    'resourceStatus/effectiveInstanceMetadata/vmDnsSettingMetadataValue',
-    `resourceStatus/upcomingMaintenance(${(
-      ['type', 'maintenanceStatus', 'windowStartTime', 'windowEndTime'] satisfies (keyof Upcoming)[]
-    ).join()})`,
-  )
-  .join();
+export const instanceFields = [
+  fieldsOf<Vm>('id', 'name', 'zone', 'status', 'machineType', 'hostname', 'canIpForward', 'labels'),
+  `networkInterfaces(${interfaceFields},accessConfigs/natIP,ipv6AccessConfigs/externalIpv6)`,
+  'resourceStatus/effectiveInstanceMetadata/vmDnsSettingMetadataValue',
+  `resourceStatus/upcomingMaintenance(${upcomingFields})`,
+].join();
 type Vm = compute_v1.Schema$Instance;
 type Interface = compute_v1.Schema$NetworkInterface;
 type Upcoming = compute_v1.Schema$UpcomingMaintenance;

@@ -8,7 +8,7 @@ import type { AnswerFields } from '../answer-fields.ts';
 import { normalCidr } from '../ip-address.ts';
 import type { ApplyOptions } from '../permit.ts';
 import type { DesiredRoute, ObservedRoute, Routes } from '../routes.ts';
-import { type GceClient, lastSegment } from './client.ts';
+import { fieldsOf, type GceClient, lastSegment } from './client.ts';
 import { cloud, saysMissing, throwProved } from './fault.ts';
 
 export interface RouteOptions {
@@ -28,8 +28,8 @@ const priority = 1000;
 /** For how long a table that was read says that a destination is free. */
 const recentMs = 30_000;
 const [takenTries, takenMs] = [10, 1000];
-const routeFields = ['name', 'description', 'destRange', 'network', 'nextHopInstance'] satisfies (keyof Route)[];
-const listFields = `items(${routeFields.join()},warnings/code),warning/code,nextPageToken`;
+const routeFields = fieldsOf<Route>('name', 'description', 'destRange', 'network', 'nextHopInstance');
+const listFields = `items(${routeFields},warnings/code),warning/code,nextPageToken`;
 type Route = compute_v1.Schema$Route;
 
 /**

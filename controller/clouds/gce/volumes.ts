@@ -1,12 +1,13 @@
+import type { compute_v1 } from '@googleapis/compute';
 import { CloudError } from '../../../common/cloud-error.ts';
 import { gceRegion } from '../../../common/provider-id/gce.ts';
 import type { AnswerFields } from '../answer-fields.ts';
 import { lookupListed, type VolumePlace, type VolumeRef, type Volumes, volumeKey } from '../volumes.ts';
-import { type GceClient, lastSegment } from './client.ts';
+import { fieldsOf, type GceClient, lastSegment } from './client.ts';
 import { namePattern, zonePattern } from './config.ts';
 import { cloud, throwProved } from './fault.ts';
 
-const diskFields = 'name,zone,region,replicaZones';
+const diskFields = fieldsOf<compute_v1.Schema$Disk>('name', 'zone', 'region', 'replicaZones');
 /** Of the CSI driver; `UNSPECIFIED` where an in-tree volume without a zone was migrated. */
 const shape = /^projects\/([^/]+)\/(zones|regions)\/([^/]+)\/disks\/([^/]+)$/;
 const anywhere = 'UNSPECIFIED';
