@@ -29,25 +29,34 @@ interface Shown {
 
 /** A counter: how much of it happens in a second. */
 export function rate(metric: Described, shown: Shown): Panel {
-  const query = `sum${grouping(shown.by)}(rate(${metric.name}${shown.where ?? ''}[$__rate_interval]))`;
-  return panel(metric, shown, query, 'ops');
+  const query = ours(metric.name, `rate(${metric.name}${shown.where ?? ''}[$__rate_interval])`);
+  return panel(metric, shown, `sum${grouping(shown.by)}(${query})`, 'ops');
 }
 
 /** A gauge of the leader alone, added up. */
 export function sum(metric: Described, shown: Shown): Panel {
-  return panel(metric, shown, `sum${grouping(shown.by)}(${metric.name}${shown.where ?? ''})`, unitOf(metric.name));
+  const query = ours(metric.name, `${metric.name}${shown.where ?? ''}`);
+  return panel(metric, shown, `sum${grouping(shown.by)}(${query})`, unitOf(metric.name));
 }
 
 /** A gauge of each process or of each replica: the largest. */
 export function largest(metric: Described, shown: Shown): Panel {
-  return panel(metric, shown, `max${grouping(shown.by)}(${metric.name}${shown.where ?? ''})`, unitOf(metric.name));
+  const query = ours(metric.name, `${metric.name}${shown.where ?? ''}`);
+  return panel(metric, shown, `max${grouping(shown.by)}(${query})`, unitOf(metric.name));
 }
 
 /** A histogram: what 99 of 100 stay below. */
 export function slowest(metric: Described, shown: Shown): Panel {
-  const buckets = `rate(${metric.name}_bucket${shown.where ?? ''}[$__rate_interval])`;
+  const buckets = ours(metric.name, `rate(${metric.name}_bucket${shown.where ?? ''}[$__rate_interval])`);
   const query = `histogram_quantile(0.99, sum${grouping([...(shown.by ?? []), 'le'])}(${buckets}))`;
   return panel(metric, shown, query, unitOf(metric.name));
+}
+
+/** Other components of Kubernetes, and other programs, have metrics of the same names. */
+function ours(name: string, query: string): string {
+  return name.startsWith('mooring_')
+    ? query
+    : `${query} and on (job, instance) {__name__=~"mooring_(agent_)?build_info"}`;
 }
 
 function panel(
