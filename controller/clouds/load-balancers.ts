@@ -337,8 +337,19 @@ export interface LoadBalancers {
    * CloudError. Reads only.
    */
   observe(ref: LoadBalancerRef, signal?: AbortSignal): Promise<ObservedLoadBalancer | undefined>;
-  /** The steps to `desired`, from everything that was read; empty when nothing differs. Makes no call. */
+  /**
+   * The steps to `desired`, or to `lastDone` where all of it is refused, from everything that was read; empty when
+   * nothing differs. Makes no call.
+   */
   plan(desired: DesiredLoadBalancer): LoadBalancerPlan;
+  /**
+   * The same Service as it asked last for what could be done, with these members: while nothing of what it asks for can
+   * be done, its load balancer is that. Undefined: not known to this process, it has no load balancer of its own, or it
+   * chooses other members now. Makes no call.
+   */
+  lastDone(
+    now: Pick<DesiredLoadBalancer, 'owner' | 'annotations' | 'ofPods' | 'members' | 'record' | 'retain'>,
+  ): DesiredLoadBalancer | undefined;
   /**
    * The steps that delete everything of this Service. With `retain`, or if it is attached, they remove only our parts
    * and tags. Empty steps and no `waitMs` when nothing of ours is left. Makes no call.

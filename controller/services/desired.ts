@@ -5,6 +5,7 @@ import {
   type DesiredMember,
   type IpFamily,
   type LoadBalancerRef,
+  type LoadBalancers,
   type Owner,
   portPlace,
 } from '../clouds/load-balancers.ts';
@@ -124,7 +125,12 @@ function excessOf(ports: number, ranges: number, members: number) {
 
 export type Desired =
   | { readonly ok: true; readonly desired: DesiredLoadBalancer }
-  | { readonly ok: false; readonly reason: 'InvalidSourceRanges' | 'InvalidSpec'; readonly message: string };
+  | {
+      readonly ok: false;
+      readonly reason: 'InvalidSourceRanges' | 'InvalidSpec';
+      readonly message: string;
+      readonly now: Parameters<LoadBalancers['lastDone']>[0];
+    };
 
 /**
  * The desired load balancer of a Service, or which field is invalid. `externalIPs` are for kube-proxy and are ignored.
@@ -145,17 +151,25 @@ export function desiredOf(
 ): Desired {
   const { cluster, cloud, members, ofPods = false, policy, retain } = parts;
   const ranges = sourceRangesOf(service);
-  if (!ranges.ok) return { ok: false, reason: 'InvalidSourceRanges', message: ranges.message };
+  const now = {
+    owner: ownerOf(cluster, service),
+    annotations: annotationsFor(service, cloud),
+    members,
+    ...(ofPods && { ofPods }),
+    retain,
+    record: recordOf(service),
+  };
+  if (!ranges.ok) return { ok: false, reason: 'InvalidSourceRanges', message: ranges.message, now };
   if (service.ports.length === 0)
-    return { ok: false, reason: 'InvalidSpec', message: 'spec.ports: empty, expected at least one port' };
+    return { ok: false, reason: 'InvalidSpec', message: 'spec.ports: empty, expected at least one port', now };
   const excess = excessOf(service.ports.length, ranges.ranges.length, members.length);
-  if (excess !== undefined) return { ok: false, ...excess };
+  if (excess !== undefined) return { ok: false, ...excess, now };
   const attach = attachTo(service);
   const local = service.externalTrafficPolicy === 'Local';
   return {
     ok: true,
     desired: {
-      owner: ownerOf(cluster, service),
+      ...now,
       service: service.key,
       clusterName: cluster.name,
       name: defaultName(service.uid),
@@ -181,15 +195,10 @@ export function desiredOf(
           : kubeProxyHealth,
       address: service.loadBalancerIP || undefined,
       ...(service.loadBalancerClass !== '' && { loadBalancerClass: service.loadBalancerClass }),
-      annotations: annotationsFor(service, cloud),
-      members,
-      ...(ofPods && { ofPods }),
       attach: attach === undefined ? undefined : { id: attach, allowed: mayAttach(policy, attach, service.key) },
       clusterWideConsent: policy.clusterWideAttach,
       mayChangeAddress: allowsAddressChange(service),
-      retain,
       mayKeepAddress: mayKeepAddress(policy, service),
-      record: recordOf(service),
     },
   };
 }

@@ -1,4 +1,4 @@
-import type { ObservedLoadBalancer } from '../clouds/load-balancers.ts';
+import type { DesiredLoadBalancer, ObservedLoadBalancer } from '../clouds/load-balancers.ts';
 import {
   attachTo,
   cleanupFinalizers,
@@ -13,7 +13,7 @@ import { ensuredAction } from './ensured-action.ts';
 import type { Observation } from './observation.ts';
 import type { LoadBalancerReason } from './reasons.ts';
 import { type LoadBalancerRecord, printRecord } from './record.ts';
-import type { ServiceChange } from './service-patches.ts';
+import type { LoadBalancerCondition, ServiceChange } from './service-patches.ts';
 import {
   howToAdopt,
   isAdoptionLost,
@@ -28,13 +28,26 @@ const unproved = { reason: 'Provisioning', message: 'the result of an earlier cr
 
 /** The next action for a Service that asks for a load balancer. Pure. */
 export function ensureAction(situation: Situation): Action {
-  const { service, cloud, observation } = situation;
+  const { service, cloud } = situation;
   const desired = desiredOf(service, { ...situation, retain: situation.retention.kind === 'granted' });
   const record = storedRecord(service);
-  if (!desired.ok) {
-    const stays = '; until it is corrected, its load balancer stays as it is and does not follow the Nodes';
-    return settle(desired.reason, record?.id === undefined ? desired.message : desired.message + stays);
-  }
+  if (desired.ok) return ensureDesired(situation, record, desired.desired);
+  const { reason, message, now } = desired;
+  if (record?.id === undefined) return settle(reason, message);
+  const stays = `${message}; until it is corrected, its load balancer stays as it is`;
+  const last = cloud.loadBalancers.lastDone(now);
+  if (last === undefined) return settle(reason, `${stays} and does not follow the Nodes`);
+  return ensureDesired(situation, record, last, { reason, message: `${stays}, and its members follow the Nodes` });
+}
+
+/** @param invalid why this is not what the Service asks for */
+function ensureDesired(
+  situation: Situation,
+  record: LoadBalancerRecord | undefined,
+  desired: DesiredLoadBalancer,
+  invalid?: LoadBalancerCondition,
+): Action {
+  const { service, cloud, observation } = situation;
   if (record === undefined || !hasFinalizer(service)) return claimAction(situation, record);
   if (observation === undefined || mustRead(observation, record, service)) return { do: 'observe' };
   const unprovedMs = unprovedForMs(situation, record, observation);
@@ -43,9 +56,9 @@ export function ensureAction(situation: Situation): Action {
     return settle(reason as LoadBalancerReason, message, { againInMs: unprovedMs });
   }
   if (isAdoptionLost(situation, record)) return adoptionMismatch(record);
-  const plan = cloud.loadBalancers.plan(desired.desired);
+  const plan = cloud.loadBalancers.plan(desired);
   const change = recordChange(situation, record);
-  if (plan.steps.length === 0) return ensuredAction(situation, plan, change);
+  if (plan.steps.length === 0) return ensuredAction(situation, plan, change, invalid);
   // Writes the id first: after a crash, the next leader need not search.
   if (change.record !== undefined) return { do: 'write', change, what: 'its id', first: false };
   return { do: 'apply', plan };

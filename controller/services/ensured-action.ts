@@ -16,8 +16,17 @@ const withheldMembers = 'members whose Nodes vanished unexplained stay until --m
 const omittedNodes =
   'the cloud does not accept all Nodes as members, pods on the others get no traffic (externalTrafficPolicy Local)';
 
-/** The action and the condition of a Service for which the cloud has no step to take. Pure. */
-export function ensuredAction(situation: Situation, plan: LoadBalancerPlan, change: ServiceChange): Action {
+/**
+ * The action and the condition of a Service for which the cloud has no step to take. Pure.
+ *
+ * @param invalid what keeps it from being asked for
+ */
+export function ensuredAction(
+  situation: Situation,
+  plan: LoadBalancerPlan,
+  change: ServiceChange,
+  invalid: LoadBalancerCondition | undefined,
+): Action {
   const { service, observation, refused, members, retention, withheld = 0, ofPods = false } = situation;
   const { nowMs, waitingSinceMs = nowMs } = situation;
   const observed = observation?.observed;
@@ -27,7 +36,8 @@ export function ensuredAction(situation: Situation, plan: LoadBalancerPlan, chan
   const notes: LoadBalancerCondition[] = plan.refusals.filter(({ reason }) => statusOf(reason) === 'True');
   if ('message' in retention) notes.push({ reason: 'RetentionNotAllowed', message: retention.message });
   const remarks = [...notes.map(({ message }) => message), ...remarksOf(situation, plan)];
-  const refusals = plan.refusals.filter(({ reason }) => statusOf(reason) === 'False');
+  const refusals: LoadBalancerCondition[] = plan.refusals.filter(({ reason }) => statusOf(reason) === 'False');
+  if (invalid !== undefined) refusals.unshift(invalid);
   const [refusal] = refusals;
   if (refusal !== undefined) {
     const message = [...refusals.map((each) => each.message), ...remarks].join('; ');

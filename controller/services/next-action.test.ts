@@ -71,6 +71,7 @@ function next({
     annotationPrefixes: [],
     settleMs: 5000,
     plan: () => plan,
+    lastDone: () => undefined,
     planRemoval: () => removal,
   } as unknown as LoadBalancers;
   const action: Action = nextAction({

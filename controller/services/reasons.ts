@@ -97,13 +97,13 @@ export const loadBalancerReasons = {
     meaning:
       'A source range of the Service is not a CIDR, or none is of a family that the Service has, so that no ' +
       'client could connect, or there are more than 50,000 pairs of a port and a range; the load balancer stays as ' +
-      'it was, and its members do not follow the Nodes.',
+      'it was, and its members follow the Nodes, unless the leader has changed since; the message says so.',
     remedy: 'Correct spec.loadBalancerSourceRanges or the annotation; the message says which entry, or how many.',
   },
   InvalidSpec: {
     meaning:
       'A field of the Service is invalid; the message names it. A load balancer that exists stays as it was, and its ' +
-      'members do not follow the Nodes.',
+      'members follow the Nodes, unless the leader has changed since; the message says so.',
     remedy: 'Correct that field.',
   },
   ForeignLoadBalancer: {

@@ -476,7 +476,7 @@ describe('failures of Services', () => {
     await world.clock.advance(60_000);
     const shown = world.services.condition('web');
     assert.deepEqual([shown?.status, shown?.reason], ['False', 'InvalidSourceRanges']);
-    assert.match(shown?.message ?? '', /10\.0\.0\.0\/33.*until it is corrected.*does not follow the Nodes/);
+    assert.match(shown?.message ?? '', /10\.0\.0\.0\/33.*until it is corrected.*its members follow the Nodes/);
     assert.equal(world.mutationCount(), before);
     world.services.annotate('web', { [annotations.sourceRanges]: '10.0.0.0/8' });
     await world.clock.advance(2000);

@@ -155,6 +155,7 @@ function heldLoadBalancers(
       now().declare(desired, isComplete, lent);
     },
     plan: (desired) => now().plan(desired),
+    lastDone: (service) => now().lastDone(service),
     planRemoval: (owner, options) => now().planRemoval(owner, options),
     preview: (...args) => call((cloud) => balancersOf(cloud).preview(...args)),
     apply: (...args) => call((cloud) => balancersOf(cloud).apply(...args)),

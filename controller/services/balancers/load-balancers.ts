@@ -219,6 +219,7 @@ export function createEngineLoadBalancers(parts: ServiceEnginesParts): LoadBalan
         engines.remember(sessionOf(desired.owner), notes, id !== undefined || notes !== undefined);
       return planned(ensuring(desired));
     },
+    lastDone: engines.lastDone,
     planRemoval: (owner, { retain }) => planned({ owner, desired: undefined, retain }),
     async preview({ request }, aborting) {
       const session = sessionOf(request.owner);

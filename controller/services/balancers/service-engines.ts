@@ -1,13 +1,14 @@
 import { CloudError } from '../../../common/cloud-error.ts';
 import type { Clock } from '../../../common/process/clock.ts';
 import type { AdoptionInput, DesireInput, LoadBalancerDriver } from '../../clouds/load-balancer-driver.ts';
-import type { DesiredLoadBalancer, LoadBalancerRequest, Owner } from '../../clouds/load-balancers.ts';
+import type { DesiredLoadBalancer, LoadBalancerRequest, LoadBalancers, Owner } from '../../clouds/load-balancers.ts';
 import { type Permit, WithheldError } from '../../clouds/permit.ts';
 import { createEngine, type Engine } from '../../engine/engine.ts';
 import type { FoundIndex } from '../../engine/found-index.ts';
 import { isUseName } from '../../engine/owner.ts';
 import type { Request } from '../../engine/request.ts';
 import {
+  type Desire,
   type Found,
   identityOf,
   kindOf,
@@ -84,11 +85,35 @@ export function createServiceEngines({ driver, cloud, clock, signal }: ServiceEn
     throw new CloudError({ kind: 'Conflict', cloud, operation: 'read it again', message });
   }
 
+  const choiceOf = ({ annotations, ofPods = false }: Pick<DesiredLoadBalancer, 'annotations' | 'ofPods'>) =>
+    JSON.stringify([driver.nodeLabels?.(annotations) ?? [], ofPods]);
+
+  const lastDone: LoadBalancers['lastDone'] = (now) => {
+    const session = sessionOf(now.owner);
+    const { lastDone: last } = session;
+    const stands = ours(session).some(({ kind }) => kind === driver.main);
+    if (!stands || last === undefined || choiceOf(last) !== choiceOf(now)) return undefined;
+    const { members, record, retain } = now;
+    return { ...last, members, areMembersKnown: true, record, retain };
+  };
+
+  /** Unless members follow the Nodes, none is left when all Nodes have been replaced. */
+  function desire(input: DesireInput): Desire {
+    const { desired } = input;
+    const now = driver.desire(input);
+    const isRefused = now.refusals.length > 0 && now.wants.every(({ leaveUnchanged }) => leaveUnchanged);
+    if (!isRefused) sessionOf(desired.owner).lastDone = desired;
+    const last = isRefused ? lastDone(desired) : undefined;
+    if (last === undefined) return now;
+    const { areMembersKnown = true } = desired;
+    return { ...now, wants: driver.desire({ ...input, desired: { ...last, areMembersKnown } }).wants };
+  }
+
   function engineOf(cluster: string): Engine<DesireInput> {
     const held = engines.get(cluster);
     if (held !== undefined) return held;
     const made = createEngine<DesireInput>({
-      driver: { ...driver, readers },
+      driver: { ...driver, readers, desire },
       cluster,
       clock,
       permit: (owner) => (timeoutMs) => permitOf(owner)(timeoutMs),
@@ -175,6 +200,7 @@ export function createServiceEngines({ driver, cloud, clock, signal }: ServiceEn
     remember,
     requestOf,
     ours,
+    lastDone,
     get: (service: string) => sessions.get(service),
     /** Whether it has resources in the cloud and was not declared: what is left of it is removed. */
     isRemoved: (service: string) =>

@@ -1,4 +1,4 @@
-import type { LoadBalancerRef, Owner } from '../../clouds/load-balancers.ts';
+import type { DesiredLoadBalancer, LoadBalancerRef, Owner } from '../../clouds/load-balancers.ts';
 import { type ApplyOptions, WithheldError } from '../../clouds/permit.ts';
 import type { JournalState } from '../../engine/journal.ts';
 import { printNotes } from './notes.ts';
@@ -29,6 +29,8 @@ export interface Session {
   waitsUntilMs: number;
   /** The request, without members, for which everything was last up to date. */
   settledFor: string | undefined;
+  /** What the Service asked for last that was not refused as a whole. */
+  lastDone: DesiredLoadBalancer | undefined;
   /** A read has just shown that nothing is left. */
   isGone: boolean;
   /** `apply` returned while an operation of the cloud was still running, or because it was too busy for a removal. */
@@ -50,6 +52,7 @@ export function createSession(owner: Owner): Session {
     waitsUntilMs: Number.NEGATIVE_INFINITY,
     recordedId: undefined,
     settledFor: undefined,
+    lastDone: undefined,
     isPlanned: false,
     isGone: false,
   };

@@ -17,6 +17,8 @@ import { createWorld, type World } from './world.ts';
 export interface HetznerWorld {
   readonly world: World;
   readonly fake: FakeHetzner;
+  /** A server, with its Node. */
+  join(name: string): void;
 }
 
 /** A cluster of two Nodes on a fake Hetzner Cloud, where the parts of a load balancer carry no marks of their own. */
@@ -43,7 +45,7 @@ export async function createHetznerWorld(): Promise<HetznerWorld> {
     const api = withLoadBalancers<Cloud>({ ...opened, scope, account: 'fake' }, clock);
     return { name: 'hcloud', scope, accepts: (id) => api.accepts(id), selector: undefined, api };
   };
-  for (const name of ['a', 'b']) {
+  function join(name: string): void {
     const { id, privateNets } = fake.addServer(name, { network: network.id });
     world.cluster.register(name, {
       tainted: false,
@@ -52,5 +54,6 @@ export async function createHetznerWorld(): Promise<HetznerWorld> {
       annotations: { 'mooring.dev/instance': `${scope} ${id}` },
     });
   }
-  return { world, fake };
+  for (const name of ['a', 'b']) join(name);
+  return { world, fake, join };
 }
