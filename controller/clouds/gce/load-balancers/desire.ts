@@ -10,7 +10,7 @@ import type { CheckSpec } from './health-check.ts';
 import type { GroupSpec } from './instance-group.ts';
 import { describe, describeShared, familyOf, nameFor, ownNames, sharedNames } from './names.ts';
 import type { Shown } from './project.ts';
-import { denialOf, familiesOf, fieldsOf, portsOf, remarksOf, unsupported } from './refusals.ts';
+import { denialOf, denialsTo, familiesOf, fieldsOf, portsOf, remarksOf, unsupported } from './refusals.ts';
 import { type Settings, settingsOf } from './settings.ts';
 import { currentSettings, stand, standingOf } from './standing.ts';
 
@@ -40,6 +40,8 @@ function desireWith(input: DesireInput, settings: Settings, options: DesireOptio
     const rule = ruleOf(family, desired, settings, served, backend, options);
     return { family, ...frontOf(input, settings, rule, backend, standing, project) };
   });
+  const ips = fronts.flatMap(({ ip }) => ip ?? []);
+  refusals.push(...denialsTo(ips, name, project).map(unsupported));
   /** All that needs no other address is done. */
   const inPlace = (refusal: Refusal): Desire => {
     const here = { ...input, desired: { ...desired, address: undefined } };

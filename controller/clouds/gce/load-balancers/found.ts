@@ -4,6 +4,7 @@ import { canonical } from '../../ip-address.ts';
 import type { IpFamily } from '../../load-balancers.ts';
 import {
   familyOf,
+  isDenial,
   isShared,
   labels,
   loadBalancerIn,
@@ -77,7 +78,11 @@ export function foundOf(shown: Shown, cluster: string, { project, clusterId }: F
     key: isOne ? keyFor(familyOf(name)) : path,
     slots: [path],
     status: 'ready',
-    refs: isLast(name) ? lastRefs(project, clusterId(cluster)) : refsOf(shown, project),
+    refs: isLast(name)
+      ? lastRefs(project, clusterId(cluster))
+      : isDenial(name)
+        ? proofIn(rule)
+        : refsOf(shown, project),
     ...(owner !== undefined && { owner }),
     ...(isRetained && { retained: true }),
     // Made by a person: used where a Service names it.
@@ -143,7 +148,12 @@ function refsOf({ path, wire }: Shown, project: Project): Reference[] {
 }
 
 /** The rule for the traffic goes last: until then something of the Service tells that shared resources may go, too. */
-const isLast = (name: string) => name.startsWith(ownNames.firewall(''));
+const isLast = (name: string) => name.startsWith(ownNames.firewall('')) && !isDenial(name);
+
+/** Nothing else tells whose it is. */
+function proofIn(rule: Shown | undefined): Reference[] {
+  return rule === undefined ? [] : [{ role: 'proof', kind: kindNames.rule, id: rule.id, loose: true, proof: true }];
+}
 
 function lastRefs(project: Project, clusterId: string): Reference[] {
   const check = sharedNames.check(clusterId);

@@ -44,9 +44,12 @@ export function familyOf(name: string): IpFamily {
 export const anyName =
   '(k8s-fw-|k8s-)?a[0-9a-f]{31}(-hc|-http-hc|-deny)?(-ipv6)?|k8s-.*-node(-hc|-http-hc)?(-ipv6)?|k8s-ig--.*';
 
+/** The classic controller's rule that denies all traffic to a load balancer's address. */
+export const isDenial = (name: string) => /-deny(-ipv6)?$/.test(name);
+
 /** The load balancer in a name of one Service's resource; undefined: it is no such name. */
 export function loadBalancerIn(name: string): string | undefined {
-  return /^(?:k8s-fw-|k8s-)?(a[0-9a-f]{31})(?:-hc|-http-hc)?(?:-ipv6)?$/.exec(name)?.[1];
+  return /^(?:k8s-fw-|k8s-)?(a[0-9a-f]{31})(?:-hc|-http-hc|-deny)?(?:-ipv6)?$/.exec(name)?.[1];
 }
 
 export function isShared(name: string, clusterId: string): boolean {

@@ -1,9 +1,10 @@
 import type { Found, Refusal } from '../../../engine/resource.ts';
+import { canonical } from '../../ip-address.ts';
 import type { DesiredLoadBalancer, DesiredPort, IpFamily } from '../../load-balancers.ts';
 import { checkSources, type DesireOptions, isOfFamily, maxWithoutSubsets } from './desire-specs.ts';
 import { firewallPath } from './firewall.ts';
-import { ownNames } from './names.ts';
-import type { Project } from './project.ts';
+import { loadBalancerIn, nameFor, ownNames } from './names.ts';
+import type { Firewall, Project } from './project.ts';
 import type { Settings } from './settings.ts';
 import { subnetProblem } from './subnet.ts';
 
@@ -22,10 +23,23 @@ export function fieldsOf({ attach, address }: DesiredLoadBalancer, settings: Set
 
 /** Of equal priorities the one that denies wins, so that a rule of ours lets in nothing beside it. */
 export function denialOf(loadBalancer: string, project: Project): string[] {
-  const name = ownNames.denial(loadBalancer);
-  const isThere = project.at(firewallPath(name)) !== undefined;
-  return isThere ? [`firewall rule ${name}: expected none: it denies what this Service serves; delete it`] : [];
+  const names = (['IPv4', 'IPv6'] as const).map((family) => nameFor(family, ownNames.denial(loadBalancer)));
+  return names.filter((name) => project.at(firewallPath(name)) !== undefined).map(expectedNone);
 }
+
+/** Rules that the classic controller has made for others, and that deny what comes to one of these addresses. */
+export function denialsTo(ips: readonly string[], loadBalancer: string, project: Project): string[] {
+  return [...project.all()].flatMap(({ path, name, wire }) => {
+    const { denied, destinationRanges } = wire as Firewall;
+    const isOfOthers = path.startsWith(firewallPath('')) && loadBalancerIn(name) !== loadBalancer;
+    if (!isOfOthers || !denied?.length) return [];
+    const to = (destinationRanges ?? []).map((range) => canonical(range.replace(/\/(32|128)$/, '')));
+    return to.some((ip) => ips.includes(ip)) ? [expectedNone(name)] : [];
+  });
+}
+
+const expectedNone = (rule: string) =>
+  `firewall rule ${rule}: expected none: it denies what this Service serves; delete it`;
 
 /** Families that can be served. */
 export function familiesOf(
