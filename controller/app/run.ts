@@ -48,7 +48,8 @@ const stuckMs = 120_000;
  * starts again with that cloud, in this process.
  */
 export async function runController(options: RunOptions, deps: RunDeps): Promise<void> {
-  const { clock, random, log, env, stop } = deps;
+  const { clock, random, env, stop } = deps;
+  const log = options.dryRun ? deps.log.with({ dryRun: true }) : deps.log;
   let metrics: ProcessMetrics | undefined;
   const clouds = await createCloudSet(
     options.clouds,
@@ -69,7 +70,7 @@ export async function runController(options: RunOptions, deps: RunDeps): Promise
       const registry = createMetricRegistry(standard);
       metrics = createProcessMetrics(registry);
       const parts = { registry, metrics, clouds: clouds.current() };
-      await untilChanged(clouds, stop, (ended) => runReplica(options, { ...deps, stop: ended }, parts));
+      await untilChanged(clouds, stop, (ended) => runReplica(options, { ...deps, log, stop: ended }, parts));
       if (!stop.aborted) log.info('the account of another cloud is known now: starting again with it');
     }
   } finally {
@@ -189,9 +190,13 @@ async function runReplica(
     },
     leaderHealth(replica.elector, options.lease.durationMs),
   ];
-  metrics.reportApi.collect(() =>
-    metrics.reportApi.set(service !== undefined && service.problem() === undefined ? 1 : 0),
-  );
+  if (service !== undefined)
+    metrics.reportApi.collect(() => metrics.reportApi.set(service.problem() === undefined ? 1 : 0));
+  else {
+    // Sums and alerts are about replicas that lead and take reports.
+    metrics.reportApi.remove();
+    metrics.leading.collect(() => metrics.leading.reset());
+  }
   metrics.paused.collect(() => metrics.paused.set(replica.context.paused() ? 1 : 0));
   metrics.loopAge.collect(() => {
     for (const [loop, at] of replica.progress()) metrics.loopAge.set({ loop }, (clock.monotonic() - at) / 1000);

@@ -6,9 +6,11 @@ import { after, test } from 'node:test';
 import { systemClock } from '../../common/process/clock.ts';
 import { runProgram } from '../../common/process/program.ts';
 import { names, taints } from '../../common/well-known.ts';
+import { metricsAt } from '../../controller/commands/metrics/read-metrics.ts';
 import { controllerProgram } from '../../controller/commands/program.ts';
 import { exampleReport } from '../../controller/reports/testing/example-report.ts';
 import { postReport } from '../attacks/victim.ts';
+import { freePort } from '../kit/free-ports.ts';
 import { startKubeApi } from '../kit/kube-api/start-kube-api.ts';
 import { createAgentPod } from '../kit/world/agent-pod.ts';
 import { createKubeRest } from '../kit/world/kube-rest.ts';
@@ -23,7 +25,7 @@ after(async () => {
   for (const close of closing.reverse()) await close();
 });
 
-test('plan and dry run use what an agent told the leader; a standby names the leader', async () => {
+test('plan and dry run use what an agent told the leader, a standby names it, and the dry run shows itself as none', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'mooring-hears-'));
   closing.push(() => rm(folder, { recursive: true, force: true }));
   const api = await startKubeApi();
@@ -98,17 +100,23 @@ test('plan and dry run use what an agent told the leader; a standby names the le
   assert.equal(deaf.code, 1);
   assert.match(deaf.out, /503: this replica does not lead, so no agent reports to it: the replica at https:\S+ does/);
   const stop = new AbortController();
+  closing.push(() => stop.abort());
   let log = '';
+  const securePort = await freePort();
   const dryRun = command(
-    ['run', '--dry-run', '--secure-port=0', ...from(leader)],
+    ['run', '--dry-run', '--bind-address=127.0.0.1', `--secure-port=${securePort}`, ...from(leader)],
     (text) => {
       log += text;
     },
     stop,
   );
   await until('the dry run hears it too', 30_000, async () => /would change.*spec providerID: simulated:/.test(log));
+  const shown = await metricsAt(`https://127.0.0.1:${securePort}/metrics`, async () => api.adminToken)();
+  assert.match(shown, /^mooring_build_info\{/m);
+  assert.doesNotMatch(shown, /^(leader_election_master_status|mooring_report_api_up)\b/m);
   stop.abort();
   assert.equal(await dryRun, 0);
+  for (const line of log.trim().split('\n')) assert.equal(JSON.parse(line).dryRun, true, line);
   const { body: node } = await rest.call('GET', '/api/v1/nodes/a');
   assert.ok(taintKeys(node).includes(taints.uninitialized), 'nothing was written');
 });
