@@ -1,9 +1,9 @@
 import type { Permit } from '../clouds/permit.ts';
 import type { Basics } from './basics.ts';
-import type { Batches } from './batch.ts';
 import type { Documents } from './document.ts';
 import type { IneffectiveCalls } from './ineffective-calls.ts';
 import type { Inventory } from './inventory.ts';
+import type { Lanes } from './lanes.ts';
 import type { Locks } from './locks.ts';
 import type { Operations } from './operations.ts';
 import type { Owner } from './resource.ts';
@@ -14,7 +14,7 @@ import type { Outcome, Step } from './step.ts';
 export interface Core extends Basics {
   readonly inventory: Inventory;
   readonly documents: Documents;
-  readonly batches: Batches;
+  readonly lanes: Lanes;
   readonly locks: Locks;
   readonly operations: Operations;
   readonly shared: Shared;

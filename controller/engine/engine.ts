@@ -1,6 +1,5 @@
 import type { Clock } from '../../common/process/clock.ts';
 import type { Permit } from '../clouds/permit.ts';
-import { createBatches } from './batch.ts';
 import type { Core } from './core.ts';
 import { createDocuments } from './document.ts';
 import type { Driver } from './driver.ts';
@@ -8,6 +7,7 @@ import { createFoundIndex, type FoundIndex } from './found-index.ts';
 import { createIneffectiveCalls } from './ineffective-calls.ts';
 import { createInventory } from './inventory.ts';
 import { createJournals, type JournalState, type SaveJournal } from './journal.ts';
+import { createLanes } from './lanes.ts';
 import { createLocks } from './locks.ts';
 import { type Match, matchFound } from './match.ts';
 import { createObservedState } from './observed-state.ts';
@@ -56,7 +56,7 @@ export function createEngine<D>(engine: EngineParts<D>) {
     shared,
     ineffectiveCalls,
     onStep: engine.onStep,
-    batches: createBatches({ clock, inventory, shared, operations }),
+    lanes: createLanes({ clock, inventory, shared, operations }),
     locks: createLocks(),
     permit: (owner) => engine.permit(owner),
   };

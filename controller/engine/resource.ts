@@ -12,7 +12,7 @@ import type { Permit } from '../clouds/permit.ts';
  * inventory.ts and details.ts hold what was read, found-index.ts is its index, observed-state.ts reads what is missing
  * or too old; owner.ts and match.ts tell which resources are ours; decide.ts compares; plan.ts, removals.ts, drafts.ts
  * and order.ts turn the difference into steps; run.ts and sender.ts send them; operations.ts waits for long operations,
- * queue.ts, document.ts and batch.ts share calls between Services; failure.ts says what errors mean; shared.ts merges
+ * queue.ts, document.ts and lanes.ts share calls between Services; failure.ts says what errors mean; shared.ts merges
  * what several Services desire of one resource; ineffective-calls.ts counts calls that the cloud accepts without
  * effect; journal.ts and records.ts keep what has to survive a crash; reconcile.ts is the loop around all of it,
  * core.ts and basics.ts what all parts need, and engine.ts puts them together.

@@ -28,7 +28,7 @@ export interface Run {
 
 /** Sends one step after the other and records the answers. */
 export function createSender(core: Core, run: Run) {
-  const { kinds, inventory, documents, batches, shared, operations, signal } = core;
+  const { kinds, inventory, documents, lanes, shared, operations, signal } = core;
   const { owner, plan, journal, deadline } = run;
   const ids = new Map(Object.entries(plan.bound));
   /** Members that the cloud refused. */
@@ -68,9 +68,14 @@ export function createSender(core: Core, run: Run) {
     const kind = kinds.get(step.kind)!;
     const within = withinOf(step);
     const io: WriteIo = { owner, permit, idOf, within, signal };
-    const item = step.do === 'create' ? { want: step.want! } : { found: step.found! };
+    const item = step.do === 'create' ? { want: currentWant(step.want!) } : { found: step.found! };
     const lane = step.do === 'create' || step.do === 'delete' ? kind.lane?.(item, within) : undefined;
-    if (lane !== undefined) return batched(step, kind, lane, io);
+    if (lane !== undefined) {
+      const { found = [] } = await lanes.submit(lane, kind, item, io);
+      const made = found.find((one) => step.do === 'create' && nameOf(one) === step.name);
+      if (made !== undefined) ids.set(step.name, made.id);
+      return 'done';
+    }
     if (step.do === 'delete' && kind.merge !== undefined && shared.mustStay(step.found!)) return 'skipped';
     const answer = await (step.do === 'delete' && kind.merge !== undefined
       ? removeShared(step, kind, io)
@@ -171,17 +176,6 @@ export function createSender(core: Core, run: Run) {
     );
     noted.catch(() => undefined);
     return noted;
-  }
-
-  async function batched(step: Step, kind: Kind, lane: string, io: WriteIo): Promise<Outcome> {
-    if (step.do === 'delete') {
-      await batches.remove(lane, kind, step.found!, io);
-      return 'done';
-    }
-    const answer = await batches.create(lane, kind, currentWant(step.want!), io);
-    const found = answer.found?.find((one) => one.kind === step.kind && one.key === step.want!.key);
-    if (found !== undefined) ids.set(step.name, found.id);
-    return 'done';
   }
 
   async function edit(step: Step): Promise<Outcome> {

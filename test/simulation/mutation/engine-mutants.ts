@@ -281,14 +281,14 @@ export const engineMutants: readonly Mutant[] = [
   {
     name: 'engine: a lane takes away before it adds',
     by: sharing,
-    edits: [[`${folder}/batch.ts`, 'waiting.find((job) => job.work.want !== undefined) ?? waiting[0]!', 'waiting[0]!']],
+    edits: [[`${folder}/lanes.ts`, 'waiting.find((job) => job.work.want !== undefined) ?? waiting[0]!', 'waiting[0]!']],
   },
   {
     name: 'engine: a removal is not decided again when it is sent',
     by: sharing,
     edits: [
       [
-        `${folder}/batch.ts`,
+        `${folder}/lanes.ts`,
         'return found !== undefined && shared.mustStay(found) ? {} : undefined;',
         'return undefined;',
       ],
@@ -297,7 +297,7 @@ export const engineMutants: readonly Mutant[] = [
   {
     name: 'engine: what is being removed still serves',
     by: [`${folder}/sharing.test.ts`],
-    edits: [[`${folder}/batch.ts`, 'for (const found of removed) inventory.setDeleting(found, true);', '']],
+    edits: [[`${folder}/lanes.ts`, 'for (const found of removed) inventory.setDeleting(found, true);', '']],
   },
   {
     name: 'engine: one owner without a permit stops a lane',

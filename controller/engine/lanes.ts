@@ -4,10 +4,19 @@ import { isLost, isNotFound, isTaken } from './failure.ts';
 import type { Inventory } from './inventory.ts';
 import type { Operations } from './operations.ts';
 import { createQueue, type Job, type Queue } from './queue.ts';
-import { type Answer, type Found, identityOf, type Kind, nameOf, type Want, type WriteIo } from './resource.ts';
+import {
+  type Answer,
+  type Found,
+  identityOf,
+  type Kind,
+  type LaneItem,
+  nameOf,
+  type Want,
+  type WriteIo,
+} from './resource.ts';
 import type { Shared } from './shared.ts';
 
-export type Batches = ReturnType<typeof createBatches>;
+export type Lanes = ReturnType<typeof createLanes>;
 
 interface Work {
   readonly kind: Kind;
@@ -25,23 +34,15 @@ function callOf(jobs: Jobs) {
   return { works, kind, io, removed: works.flatMap(({ found }) => found ?? []) };
 }
 
-interface BatchesParts extends Pick<Basics, 'clock'> {
+interface LanesParts extends Pick<Basics, 'clock'> {
   readonly inventory: Inventory;
   readonly shared: Shared;
   readonly operations: Operations;
 }
 
 /** Calls for many resources of one group: one call at a time in each lane, with all items that wait. */
-export function createBatches({ clock, inventory, shared, operations }: BatchesParts) {
-  const lanes = new Map<string, Queue<Work, Answer>>();
-
-  function note(answer: Answer, removed: readonly Found[]): void {
-    for (const found of removed) {
-      inventory.noteGone(found);
-      inventory.setDeleting(found, false);
-    }
-    inventory.note(answer.found ?? []);
-  }
+export function createLanes({ clock, inventory, shared, operations }: LanesParts) {
+  const queues = new Map<string, Queue<Work, Answer>>();
 
   async function send(jobs: Jobs, permit: Permit): Promise<Answer> {
     const { works, kind, io, removed } = callOf(jobs);
@@ -51,12 +52,12 @@ export function createBatches({ clock, inventory, shared, operations }: BatchesP
       const call = { ...io, permit };
       const answer = await (wants.length > 0 ? kind.createMany!(wants, call) : kind.removeMany!(removed, call));
       if (answer.operation !== undefined) await operations.end(answer.operation);
-      note(answer, removed);
+      for (const found of removed) inventory.noteGone(found);
+      inventory.note(answer.found ?? []);
       if (wants.length > 0 && answer.found === undefined) inventory.invalidate(kind);
       return answer;
-    } catch (error) {
+    } finally {
       for (const found of removed) inventory.setDeleting(found, false);
-      throw error;
     }
   }
 
@@ -65,7 +66,7 @@ export function createBatches({ clock, inventory, shared, operations }: BatchesP
     const { works, kind, removed } = callOf(jobs);
     const isDone = removed.length > 0 ? isNotFound(error) : isTaken(error);
     if (isDone || isLost(error)) inventory.invalidate(kind);
-    if (isDone && works.length === 1) note({}, removed);
+    if (isDone && works.length === 1) for (const found of removed) inventory.noteGone(found);
     return isDone ? {} : undefined;
   }
 
@@ -81,19 +82,18 @@ export function createBatches({ clock, inventory, shared, operations }: BatchesP
     return waiting.filter((job) => job.work.kind === work.kind && !job.work.want === !work.want);
   }
 
-  function submit(lane: string, key: string, work: Work): Promise<Answer> {
-    const { permit, owner } = work.io;
-    const queue = lanes.get(lane) ?? createQueue({ clock, next, answerOf, send, settles });
-    lanes.set(lane, queue);
-    return queue.submit({ key, work, permit, service: owner.service });
+  function keyOf(item: LaneItem, { merge }: Kind, { owner }: WriteIo): string {
+    if ('found' in item) return identityOf(item.found);
+    return merge === undefined ? `${owner.service} ${nameOf(item.want)}` : nameOf(item.want);
   }
 
   return {
-    create(lane: string, kind: Kind, want: Want, io: WriteIo): Promise<Answer> {
-      const key = kind.merge === undefined ? `${io.owner.service} ${nameOf(want)}` : nameOf(want);
-      return submit(lane, key, { kind, want, io });
+    /** Resolves with the answer to the call that it went with. */
+    submit(lane: string, kind: Kind, item: LaneItem, io: WriteIo): Promise<Answer> {
+      const queue = queues.get(lane) ?? createQueue({ clock, next, answerOf, send, settles });
+      queues.set(lane, queue);
+      const { permit, owner } = io;
+      return queue.submit({ key: keyOf(item, kind, io), work: { kind, io, ...item }, permit, service: owner.service });
     },
-    remove: (lane: string, kind: Kind, found: Found, io: WriteIo) =>
-      submit(lane, identityOf(found), { kind, found, io }),
   };
 }
