@@ -82,7 +82,14 @@ export function createLoadBalancerReader(given: LoadBalancerReaderParts): Reader
     const own = classics.filter(mayBeOurs);
     const isNeeded = withSubnets && (own.length > 0 || networks.length > 0);
     const ids = new Set(own.flatMap(({ instances }) => instances));
-    await Promise.all([reads.instances([...ids], options), isNeeded ? reads.subnets(options) : undefined]);
+    const vpc = isNeeded ? await reads.vpc(options) : undefined;
+    const known = new Set(reads.lastSubnets()?.map(({ id }) => id));
+    const isKnown = networks.every(
+      ({ vpcId, places }) => vpcId !== vpc || places.every(({ subnet }) => known.has(subnet)),
+    );
+    // A plan for a classic one chooses among them anew; for the others it takes their ranges, which stay.
+    const maxAgeMs = own.length === 0 && isKnown ? attributesMaxAgeMs : undefined;
+    await Promise.all([reads.instances([...ids], options), isNeeded ? reads.subnets(options, maxAgeMs) : undefined]);
   }
 
   function noteGroups(next: readonly TargetGroup[], isComplete: boolean): void {
@@ -91,13 +98,22 @@ export function createLoadBalancerReader(given: LoadBalancerReaderParts): Reader
     view.noteTargetGroups(next, isComplete);
   }
 
-  /** Those that are not ours have no details of their own, but parts of ours. */
-  async function showAll(balancers: readonly NetworkLoadBalancer[], removing: boolean, io: ReadIo): Promise<Found[]> {
+  /**
+   * Those that are not ours have no details of their own, but parts of ours.
+   *
+   * @param guests ARNs of those that are to be deleted and that target groups of others forward to
+   */
+  async function showAll(
+    balancers: readonly NetworkLoadBalancer[],
+    guests: ReadonlySet<string>,
+    removing: boolean,
+    io: ReadIo,
+  ): Promise<Found[]> {
     const shown = balancers.map((one) => showNetworkBalancer(one, view, groups));
     await Promise.all(
       shown.map(async (found) => {
         // A listener of others keeps it from being deleted; its attributes do not matter then.
-        if (removing || (found.owner === undefined && !found.adoptable))
+        if (guests.has(found.id) || (found.owner === undefined && !found.adoptable))
           inside.set(found, await insideOf(found, io, !removing));
       }),
     );
@@ -116,6 +132,7 @@ export function createLoadBalancerReader(given: LoadBalancerReaderParts): Reader
         type === 'network' ? network.listeners(arn, { signal }) : [],
         isOwn ? network.attributes(arn, { signal }) : undefined,
       ]);
+      view.forwards.read(arn, listeners);
       return [
         ...listeners.map((one) => showListener(one, found.body, view)),
         ...(attributes === undefined ? [] : [showAttributes(arn, { name, attributes })]),
@@ -178,7 +195,7 @@ export function createLoadBalancerReader(given: LoadBalancerReaderParts): Reader
       given.toRead.types.clear();
       return [
         ...classics.flatMap((one) => showBalancer(one, view)),
-        ...(await showAll(listed.all, false, io)),
+        ...(await showAll(listed.all, new Set(), false, io)),
         ...listed.groups.map((one) => showTargetGroup(one, view)),
         ...view.showGroups(),
       ];
@@ -196,7 +213,7 @@ export function createLoadBalancerReader(given: LoadBalancerReaderParts): Reader
         types.has('classic') ? Promise.all(names.map((name) => classic.get(name, options))) : [],
         types.has('network')
           ? findNetwork(network, () => groups, { owner, ids, slots }, arns, names, options)
-          : { all: [], groups: [] },
+          : { all: [], groups: [], shared: new Set<string>() },
         reads.facts([], options),
       ]);
       const classics = read.flatMap((one) => one ?? []);
@@ -211,7 +228,7 @@ export function createLoadBalancerReader(given: LoadBalancerReaderParts): Reader
       return {
         found: [
           ...classics.flatMap((one) => showBalancer(one, view)),
-          ...(await showAll(networks.all, removing, io)),
+          ...(await showAll(networks.all, removing ? networks.shared : new Set(), removing, io)),
           ...networks.groups.map((one) =>
             showTargetGroup(
               one,

@@ -2,6 +2,7 @@ import type { Found, Reference } from '../../engine/resource.ts';
 import { type Owner, ownerTags } from '../load-balancers.ts';
 import type { ClusterTags } from './cluster-tags.ts';
 import { ownerIn, serviceNameTag, type Tags } from './load-balancer-tags.ts';
+import { createForwards, type Forwards } from './nlb/forwards.ts';
 import type { TargetGroup } from './nlb/network-load-balancer.ts';
 import type { Carrier, Carriers } from './security-groups/carriers.ts';
 import { type GroupView, groupKinds, nodeRuleKey, showGroups } from './security-groups/group-resources.ts';
@@ -40,6 +41,7 @@ export interface LoadBalancerView extends GroupView {
   noteTargetGroups(groups: readonly NotedTargetGroup[], isComplete: boolean): void;
   /** Who took over, or took back, the load balancer of a Service, if nothing else is on `arns`. */
   takenOverBy(service: string, arns: readonly string[]): Owner | undefined;
+  readonly forwards: Forwards;
   /** What a load balancer refers to by the security groups that it carries. */
   groupRefs(groups: readonly string[]): readonly Reference[];
   showGroups(): readonly Found[];
@@ -74,6 +76,7 @@ export function createLoadBalancerView(
       return known?.name ?? defaultName(service);
     },
     isCluster: (tags) => marks !== undefined && markedBy(marks.tags).isCluster(tags),
+    forwards: createForwards(),
     isOfNodes: (group) => reads.groupsOfInstances().has(group),
     ownerOf(name) {
       const owned = carriers.all().flatMap((one) => (one.name === name ? (ownerOfTags(one.tags) ?? []) : []));

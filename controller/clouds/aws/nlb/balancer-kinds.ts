@@ -189,6 +189,7 @@ export function createNetworkBalancerKinds(given: NetworkKindsParts): NetworkBal
     const command = new DeleteLoadBalancerCommand({ LoadBalancerArn: arn });
     await parts.elbv2().change('DeleteLoadBalancer', command, options(io));
     carriers.removed('network', { id: arn, name });
+    view.forwards.gone(arn);
     return { found: tagged };
   }
 

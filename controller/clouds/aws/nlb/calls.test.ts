@@ -32,6 +32,14 @@ describe('calls for network load balancers with security groups, of two ports an
     assert.ok(cost <= 9, `deletion ${cost}`);
   });
 
+  it('makes at most 9 calls for a deletion long after the last read, beside the three of its proof', async () => {
+    const { counted, ensure, remove, clock } = await running();
+    for (const service of ['one', 'two']) await ensure(wanted(service));
+    await clock.advance(61_000);
+    const cost = await counted(() => remove(wanted('one')));
+    assert.ok(cost <= 9 + 3, `deletion ${cost}`);
+  });
+
   it('makes no more calls for a Service where the region holds hundreds of target groups of others', async () => {
     const { counted, ensure, audit, aws, balancers, during, refOf } = await running();
     await ensure(wanted('one'));
@@ -48,14 +56,33 @@ describe('calls for network load balancers with security groups, of two ports an
     assert.equal(await look(), before);
   });
 
+  const services = ['one', 'two', 'three', 'four', 'five'];
+
   it('audits with at most 5 calls and one for each target group, and then plans nothing', async () => {
-    const { counted, ensure, audit, balancers, aws } = await running();
-    const services = ['one', 'two', 'three', 'four', 'five'];
+    const { counted, ensure, audit, balancers, aws, clock } = await running();
     for (const service of services) await ensure(wanted(service));
-    const first = await counted(audit);
-    const second = await counted(audit);
-    assert.ok(second <= 5 + 10, `audit ${second}, after ${first}`);
-    for (const service of services) assert.deepEqual(balancers.plan(wanted(service)).steps, []);
+    for (const times of [1, 2]) {
+      await clock.advance(250_000);
+      const cost = await counted(audit);
+      assert.ok(cost <= 5 + 10, `audit ${times}: ${cost}`);
+      for (const service of services) assert.deepEqual(balancers.plan(wanted(service)).steps, []);
+    }
     assert.deepEqual(aws.sent, []);
+  });
+
+  it('reads no listener again after the first audit of a process', async () => {
+    const { ensure, audit, restart, aws } = await running();
+    for (const service of services) await ensure(wanted(service));
+    restart();
+    const listenersRead = async () => {
+      aws.reads.splice(0);
+      await audit();
+      return aws.reads.filter(({ operation }) => operation === 'v2 DescribeListeners').length;
+    };
+    assert.deepEqual([await listenersRead(), await listenersRead()], [5, 0]);
+    const [listener] = aws.region.listeners.values();
+    const [own, other] = [...aws.region.targetGroups.values()].map(({ arn }) => arn);
+    listener!.group = listener!.group === own ? other! : own!;
+    assert.equal(await listenersRead(), 1, 'a person has turned one to another target group');
   });
 });

@@ -28,7 +28,10 @@ export function createListenerKind(
 ): Kind<ListenerSpec | undefined, Listener> {
   const elbv2 = () => parts.elbv2();
   /** Its own tags tell whose it is. */
-  const show = (listener: Listener, on: string) => showListener(listener, { arn: on, tags: listener.tags }, view);
+  const show = (listener: Listener, on: string) => {
+    view.forwards.answered(on, listener.arn, listener.group ?? '');
+    return showListener(listener, { arn: on, tags: listener.tags }, view);
+  };
   const request = ({ protocol, certificate, policy, group }: ListenerSpec, io: WriteIo) => ({
     Protocol: protocol as 'TCP',
     DefaultActions: [{ Type: 'forward' as const, TargetGroupArn: io.idOf(group) }],
@@ -85,8 +88,9 @@ export function createListenerKind(
       await marks.add(found.id, body as Tags, io);
       return { found: [show({ ...found.body, tags: { ...found.body.tags, ...(body as Tags) } }, within)] };
     },
-    async remove({ id }, { permit, signal }) {
+    async remove({ id, within = '' }, { permit, signal }) {
       await elbv2().change('DeleteListener', new DeleteListenerCommand({ ListenerArn: id }), { permit, signal });
+      view.forwards.answered(within, id, undefined);
       return {};
     },
     mark: async (found, as, want, io) => ({

@@ -34,7 +34,7 @@ function isKept(tags: Tags, cluster: string): boolean {
   return tags[ownerTags.cluster] === cluster && tags[ownerTags.service] === undefined;
 }
 
-/** @param groups all target groups: which of them forward to it changes with its listeners */
+/** @param groups all target groups: which of them forward to it tells of changes of its listeners */
 export function showNetworkBalancer(
   balancer: NetworkLoadBalancer,
   view: LoadBalancerView,
@@ -43,6 +43,7 @@ export function showNetworkBalancer(
   const { arn, name, hostname, securityGroups, tags, state } = balancer;
   const owner = ownerIn(tags, view.cluster);
   const used = groups.flatMap((group) => (group.loadBalancers.includes(arn) ? [group.arn] : []));
+  const version = view.forwards.version(arn, used);
   return {
     kind: networkKinds.balancer,
     id: arn,
@@ -50,7 +51,7 @@ export function showNetworkBalancer(
     slots: [slotOf(name)],
     refs: view.groupRefs(securityGroups),
     status: state === 'failed' ? 'failed' : 'ready',
-    version: used.sort().join(' '),
+    ...(version !== undefined && { version }),
     consentForAnyCluster: tags[ownerTags.consent] !== undefined,
     adoptable: isAdoptable(tags, view),
     retained: isRetained(tags, view.cluster),

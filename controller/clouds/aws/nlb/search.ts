@@ -66,7 +66,10 @@ export async function listNetwork(
   return { all, groups: shown, others };
 }
 
-/** By the ids that are known and by name; target groups of this Service, and of those that may be its own. */
+/**
+ * By the ids that are known and by name; target groups of this Service, and of those that may be its own. `shared`:
+ * ARNs of load balancers that other target groups forward to.
+ */
 export async function findNetwork(
   network: NlbQueries,
   /** All target groups, as listed last. */
@@ -120,5 +123,9 @@ export async function findNetwork(
     const its = tags.get(arn);
     return its ? [loadBalancerOf(answer, its)] : [];
   });
-  return { all, groups: shown };
+  const own = new Set(
+    shown.flatMap(({ arn, tags: its }) => (ownerIn(its, owner.cluster)?.service === owner.service ? [arn] : [])),
+  );
+  const ofOthers = listed.filter(({ TargetGroupArn = '' }) => !own.has(TargetGroupArn));
+  return { all, groups: shown, shared: new Set(ofOthers.flatMap(({ LoadBalancerArns = [] }) => LoadBalancerArns)) };
 }

@@ -39,8 +39,8 @@ export interface NetworkReads {
   groupsOfInstances(): ReadonlySet<string>;
   /** What a lookup has shown; kept once there are load balancers. */
   noteInstance(instance: Instance): void;
-  /** Every subnet of the VPC, remembered for a minute. */
-  subnets(options?: ReadOptions): Promise<readonly Subnet[]>;
+  /** Every subnet of the VPC. Default: remembered for a minute. */
+  subnets(options?: ReadOptions, maxAgeMs?: number): Promise<readonly Subnet[]>;
   /** As last read; undefined before the first read. */
   lastSubnets(): readonly Subnet[] | undefined;
   vpc(options?: ReadOptions): Promise<string>;
@@ -98,9 +98,9 @@ export function createNetworkReads(
     });
   }
 
-  async function subnets(options: ReadOptions = {}): Promise<readonly Subnet[]> {
+  async function subnets(options: ReadOptions = {}, maxAgeMs = subnetsFreshMs): Promise<readonly Subnet[]> {
     const now = clock.monotonic();
-    if (subnetsSeen !== undefined && now - subnetsSeen.atMs < subnetsFreshMs) return subnetsSeen.subnets;
+    if (subnetsSeen !== undefined && now - subnetsSeen.atMs < maxAgeMs) return subnetsSeen.subnets;
     const filters = [{ Name: 'vpc-id', Values: [await vpc(options)] }];
     const [described, tables] = await Promise.all([
       describeSubnets(filters, options),
