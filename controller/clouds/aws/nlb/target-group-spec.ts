@@ -1,10 +1,10 @@
 import { aws } from '../../../../common/provider-id/aws.ts';
 import type { Change } from '../../../engine/resource.ts';
 import type { DesiredMember } from '../../load-balancers.ts';
-import { memberChanges } from '../../member-changes.ts';
+import { chunks } from '../../parallel.ts';
 import type { DesiredGroup } from './desired-listeners.ts';
 import type { TagSpec } from './marks.ts';
-import type { TargetGroupAttributes, TargetList } from './network-load-balancer.ts';
+import type { Target, TargetGroupAttributes, TargetList } from './network-load-balancer.ts';
 
 /** As upstream; one call takes as many as a request may carry. */
 const targetsPerCall = 100;
@@ -72,7 +72,8 @@ export function defaultAttributes({
 
 /**
  * What differs, each a call; targets are registered before others are deregistered, so that a group is never empty in
- * between. Pure.
+ * between. Those that have failed serve nobody: where the group is full they make the room. If there are no others, one
+ * of them stays, and one is registered alone. Pure.
  */
 export function compareTargets({ name, targets: there }: TargetList, asked: Targets): readonly Change[] {
   const ids = new Set(there.map(({ id }) => id));
@@ -81,17 +82,26 @@ export function compareTargets({ name, targets: there }: TargetList, asked: Targ
   const extra = there.filter(
     ({ id, providerID }) => !stay.has(id) && !asked.kept.has(aws.parse(providerID)?.instanceId ?? id),
   );
-  return memberChanges(
-    { added: missing, removed: extra, atOnce: targetsPerCall },
-    (targets, at) => {
-      const body: TargetChange = { does: 'register', targets, trusted: asked.trusted };
-      return { what: `register ${at + 1}`, summary: `target group ${name}: register ${listed(targets)}`, body };
-    },
-    (targets, at) => {
-      const body: TargetChange = { does: 'deregister', ids: targets.map(({ id }) => id) };
-      return { what: `deregister ${at + 1}`, summary: `target group ${name}: deregister ${listed(targets)}`, body };
-    },
+  const haveFailed = extra.filter(({ healthy }) => healthy === false);
+  const alone = haveFailed.length > 0 && haveFailed.length === there.length ? 1 : 0;
+  const failed = haveFailed.slice(alone);
+  const others = extra.filter((one) => !failed.includes(one));
+  const joining = [missing.slice(0, alone), ...chunks(missing.slice(alone), targetsPerCall)].filter(
+    ({ length }) => length > 0,
   );
+  const registered = joining.map((targets, at): Change => {
+    const body: TargetChange = { does: 'register', targets, trusted: asked.trusted };
+    const summary = `target group ${name}: register ${listed(targets)}`;
+    return { what: `register ${at + 1}`, phase: 'grow', summary, body };
+  });
+  const after = registered.map(({ what }) => what);
+  const deregistered = (does: string, all: readonly Target[], makesRoom?: true) =>
+    chunks(all, targetsPerCall).map((targets, at): Change => {
+      const body: TargetChange = { does: 'deregister', ids: targets.map(({ id }) => id) };
+      const summary = `target group ${name}: deregister ${listed(targets)}`;
+      return { what: `${does} ${at + 1}`, phase: 'shrink', after, summary, body, ...(makesRoom && { makesRoom }) };
+    });
+  return [...registered, ...deregistered('deregister failed', failed, true), ...deregistered('deregister', others)];
 }
 
 /** Pure. */

@@ -265,10 +265,10 @@ export const elbV2Actions: Readonly<Record<string, Action>> = {
   DescribeTargetHealth(region, { TargetGroupArn = '' }) {
     const group = groupOf(region, TargetGroupArn);
     const isUsed = usersOf(region, TargetGroupArn).length > 0;
-    const items = [...group.targets].map(([Id, { draining }]): Wire => {
+    const items = [...group.targets].map(([Id, { draining, unhealthy }]): Wire => {
       const unused = { State: 'unused', Reason: 'Target.NotInUse' };
       const drains = { State: 'draining', Reason: 'Target.DeregistrationInProgress' };
-      const TargetHealth = draining ? drains : isUsed ? { State: 'healthy' } : unused;
+      const TargetHealth = draining ? drains : isUsed ? { State: unhealthy ? 'unhealthy' : 'healthy' } : unused;
       return { Target: { Id, Port: group.given['Port'] }, TargetHealth };
     });
     return { TargetHealthDescriptions: items };

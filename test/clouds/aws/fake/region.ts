@@ -123,8 +123,8 @@ export interface FakeTargetGroup {
   readonly given: Readonly<Record<string, string | undefined>>;
   /** The health check, with the API's names. */
   health: Readonly<Record<string, string | undefined>>;
-  /** Whether it drains, by instance id or IP address. */
-  readonly targets: Map<string, { readonly draining: boolean }>;
+  /** Whether it drains, or fails its probe, by instance id or IP address. */
+  readonly targets: Map<string, { readonly draining: boolean; readonly unhealthy?: true }>;
   readonly attributes: Map<string, string>;
   readonly tags: Map<string, string>;
 }
