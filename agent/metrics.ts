@@ -46,7 +46,9 @@ export const agentMetrics = defineMetrics({
   metadataAge: {
     name: 'mooring_agent_metadata_age_seconds',
     type: 'gauge',
-    help: "Seconds since the instance was last read, and since the agent's start before the first; 0 while reads succeed.",
+    help:
+      "Seconds since the instance was last read, and since the agent's start before the first; 0 while reads " +
+      'succeed.',
   },
   metadataFailures: {
     name: 'mooring_agent_metadata_consecutive_failures',

@@ -79,8 +79,8 @@ export const processMetrics = defineMetrics({
     name: 'mooring_cloud_calls_total',
     type: 'counter',
     help:
-      "Calls to a cloud's API, by its own name of the operation and the HTTP status or error code; what does not exist " +
-      'is 404 or ends in NotFound.',
+      "Calls to a cloud's API, by its own name of the operation and the HTTP status or error code; what does not " +
+      'exist is 404 or ends in NotFound.',
     labels: ['cloud', 'operation', 'code'],
   },
   cloudSeconds: {

@@ -34,7 +34,7 @@ it('an exchange with a cloud is counted once, with its operation, its status and
   }
 });
 
-it('an answer that says NotFound by a status of its own is counted as that, and every other refusal by its status', async () => {
+it('a NotFound by a status of its own is counted as that, and every other refusal by its status', async () => {
   for (const [status, kind, code] of [
     [431, 'NotFound', 'NotFound'],
     [500, 'NotFound', 'NotFound'],

@@ -25,7 +25,7 @@ after(async () => {
   for (const close of closing.reverse()) await close();
 });
 
-test('plan and dry run use what an agent told the leader, a standby names it, and the dry run shows itself as none', async () => {
+test('plan and dry run use what an agent told the leader; a standby names it, and a dry run is none', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'mooring-hears-'));
   closing.push(() => rm(folder, { recursive: true, force: true }));
   const api = await startKubeApi();
