@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { closeSync, openSync } from 'node:fs';
+import { closeSync, openSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
+import { neededNode, nodeFault } from './run-as-process.ts';
 
 const module = (name: string) => JSON.stringify(new URL(name, import.meta.url).href);
 
@@ -36,6 +37,15 @@ async function onFullDisk<T>(work: (descriptor: number) => Promise<T>): Promise<
     closeSync(descriptor);
   }
 }
+
+test('an older Node is named, with the one that package.json asks for', () => {
+  for (const version of ['18.20.0', '20.20.2', '24.2.0', '24.14.9'])
+    assert.equal(nodeFault(version), `mooring needs Node ${neededNode} or later, and this is Node ${version}`);
+  for (const version of ['24.15.0', '24.21.0', '25.0.0', '26.1.0-pre', '100.0.0'])
+    assert.equal(nodeFault(version), undefined);
+  const { engines } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
+  assert.equal(engines.node, `>=${neededNode}`);
+});
 
 test('an answer that could not be written is no success', async () => {
   const { code, said } = await onFullDisk((disk) => ended(start("io.stdout('answer\\n'); return 0;", disk)));

@@ -4,6 +4,9 @@ import { systemClock } from './clock.ts';
 import { type ProgramDefinition, runProgram } from './program.ts';
 import type { Random } from './random.ts';
 
+/** As in package.json: with an older Node something fails sooner or later, and says nothing of the reason. */
+export const neededNode = '24.15';
+
 /** The environment of a program: the only place that reads globals. */
 export interface ProcessEnvironment {
   readonly clock: Clock;
@@ -25,6 +28,11 @@ export function runAsProcess(
   make: (environment: ProcessEnvironment) => ProgramDefinition,
   argv: readonly string[] = process.argv.slice(2),
 ): void {
+  const fault = nodeFault(process.versions.node);
+  if (fault !== undefined) {
+    process.stderr.write(`${fault}\n`);
+    process.exit(1);
+  }
   const stop = new AbortController();
   const { platform } = process;
   for (const name of stopSignals(platform)) process.once(name, () => stop.abort());
@@ -54,6 +62,12 @@ export function runAsProcess(
     if (lost !== undefined && lost.code !== 'EPIPE') process.stderr.write(`${program.name}: stdout: ${lost.message}\n`);
     process.exit(lost === undefined ? code : code || 1);
   }
+}
+
+/** @param version of the Node that runs this: `24.21.0` */
+export function nodeFault(version: string): string | undefined {
+  const isOlder = version.localeCompare(neededNode, 'en', { numeric: true }) < 0;
+  return isOlder ? `mooring needs Node ${neededNode} or later, and this is Node ${version}` : undefined;
 }
 
 /** A program on Windows gets no SIGTERM, and none at all when the system shuts down. */
