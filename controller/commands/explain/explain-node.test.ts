@@ -261,6 +261,10 @@ describe('the explanation of a Node', () => {
   it('says whether its VM runs, as far as it was asked', () => {
     assert.match(power(facts({ conditions: [ready('True')] }))?.text ?? '', /^not asked .* Node is Ready$/);
     assert.match(power(facts({ conditions: [ready('Unknown')] }))?.text ?? '', /^the cloud has not said/);
+    const missing = facts({
+      conditions: [ready('Unknown'), condition('CloudInstanceMissing', 'True', 'DeletionPaused')],
+    });
+    assert.equal(power(missing)?.text, 'gone or not found, see WHY');
     const off = facts({ spec: { taints: [{ key: taints.shutdown, effect: 'NoSchedule' }] } });
     assert.equal(power(off)?.value, 'off');
   });

@@ -50,6 +50,8 @@ function power(node: NodeView): ShownFact {
   const label = 'VM';
   if (powerTaintsOf(node).shutdown) return { label, value: 'off', text: 'powered off, says the cloud' };
   if (readiness(node) === 'True') return fact(label, undefined, 'not asked whether it runs, since the Node is Ready');
+  if (conditionOf(node, instanceMissing)?.status === 'True')
+    return fact(label, undefined, 'gone or not found, see WHY');
   return fact(label, undefined, 'the cloud has not said that it is powered off');
 }
 

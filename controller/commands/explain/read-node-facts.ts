@@ -19,13 +19,14 @@ export async function readNodeFacts(api: KubeApi, name: string, options: FactsOp
     path: nodePath(name),
   });
   const { finalizers = [] } = raw.metadata;
+  const node = viewNode(raw);
   const leases = `/apis/coordination.k8s.io/v1/namespaces/${names.nodeLeaseNamespace}/leases`;
   const lease = `${leases}/${encodeURIComponent(name)}`;
   const denied: Hidden[] = [];
   const [nodeLease, surroundings] = await Promise.all([
     readOptional<NodeLease>(api, lease, () => void denied.push('node lease')),
-    readSurroundings(api, { kind: 'Node', name, eventNamespace: 'default' }, options),
+    readSurroundings(api, { kind: 'Node', name, uid: node.uid, eventNamespace: 'default' }, options),
   ]);
   const hidden = [...surroundings.hidden, ...denied];
-  return { ...surroundings, hidden, node: viewNode(raw), finalizers, nodeRenewTime: nodeLease?.spec?.renewTime ?? '' };
+  return { ...surroundings, hidden, node, finalizers, nodeRenewTime: nodeLease?.spec?.renewTime ?? '' };
 }

@@ -12,11 +12,11 @@ export async function readServiceFacts(
   service: { readonly namespace: string; readonly name: string },
   options: FactsOptions & { readonly loadBalancerClasses: readonly string[] },
 ): Promise<ServiceFacts> {
-  const raw = await api.call({ verb: 'get', path: servicePath(service) });
+  const shown = viewService(await api.call({ verb: 'get', path: servicePath(service) }), () => true);
   const { namespace: eventNamespace, name } = service;
   return {
-    ...(await readSurroundings(api, { kind: 'Service', name, eventNamespace }, options)),
-    service: viewService(raw, () => true),
+    ...(await readSurroundings(api, { kind: 'Service', name, uid: shown.uid, eventNamespace }, options)),
+    service: shown,
     loadBalancerClasses: options.loadBalancerClasses,
   };
 }

@@ -32,6 +32,24 @@ describe('the facts around an explained object', () => {
     assert.deepEqual([hidden, leader, nodeRenewTime], [[], undefined, '']);
   });
 
+  it('leaves out the events of a former object of that name, and keeps those of kubelets', async () => {
+    const uids = ['u', 'former', 'a', undefined];
+    const items = uids.map((uid) => ({ involvedObject: { uid }, reason: String(uid), lastTimestamp: '2026-05-01' }));
+    const api: KubeApi = {
+      watch: async () => {},
+      call: async <T>({ path }: KubeCall) => (path.endsWith('/events') ? { items } : object) as T,
+    };
+    const subject = { namespace: 'default', name: 'a' };
+    for (const { events } of [
+      await readNodeFacts(api, 'a', where),
+      await readServiceFacts(api, subject, { ...where, loadBalancerClasses: [] }),
+    ])
+      assert.deepEqual(
+        events.map(({ reason }) => reason),
+        ['u', 'a', 'undefined'],
+      );
+  });
+
   it('fails the explanation where the API server does not answer', async () => {
     await assert.rejects(readNodeFacts(refusing(500), 'a', where), /500/);
   });

@@ -18,6 +18,7 @@ interface Lease extends KubeObject {
 }
 
 interface EventObject {
+  readonly involvedObject?: { readonly uid?: string };
   readonly type?: string;
   readonly reason?: string;
   readonly message?: string;
@@ -77,10 +78,19 @@ export async function readAround(api: KubeApi, options: FactsOptions): Promise<A
   };
 }
 
-/** Reads the leader, the pause and the last events of an object. Throws a KubeError. */
+/**
+ * Reads the leader, the pause and the last events of an object. Throws a KubeError.
+ *
+ * @param involved without `uid`: the events of all objects that had its name one after the other
+ */
 export async function readSurroundings(
   api: KubeApi,
-  involved: { readonly kind: string; readonly name: string; readonly eventNamespace: string },
+  involved: {
+    readonly kind: string;
+    readonly name: string;
+    readonly uid?: string;
+    readonly eventNamespace: string;
+  },
   options: FactsOptions,
 ): Promise<Surroundings> {
   const denied: Hidden[] = [];
@@ -93,9 +103,12 @@ export async function readSurroundings(
       { fieldSelector: `involvedObject.kind=${involved.kind},involvedObject.name=${involved.name}` },
     ),
   ]);
+  // Kubelets write the name of their Node as its uid.
+  const own = new Set([involved.uid, involved.name, undefined, '']);
   return {
     ...around,
     events: (events?.items ?? [])
+      .filter(({ involvedObject }) => involved.uid === undefined || own.has(involvedObject?.uid))
       .map(({ type = '', reason = '', message = '', lastTimestamp, eventTime }) => ({
         time: lastTimestamp ?? eventTime ?? '',
         type,
