@@ -13,7 +13,7 @@ function program(seen: unknown[]): ProgramDefinition {
         summary: 'Explains one thing.',
         operands: ['kind', 'name'],
         flags: defineFlags({ wide: { kind: 'bool', help: 'More.' }, old: { kind: 'int', ignored: 'gone', help: '' } }),
-        examples: ['tool explain node a'],
+        examples: ['mooring-controller explain node a', 'kubelet --id="$(tool explain node a)"'],
         async run({ values, operands }) {
           seen.push(values.wide, ...operands);
           return 1;
@@ -60,6 +60,7 @@ test('help and version go to stdout and exit 0', async () => {
     [['--help'], /explain {2}Explains one thing\./],
     [['explain', '--help'], /Usage: tool explain \[flags\] KIND NAME/],
     [['help', 'explain'], /Usage: tool explain \[flags\] KIND NAME/],
+    [['explain', '--help'], /^ {2}tool explain node a\n {2}kubelet --id="\$\(tool explain node a\)"$/m],
     [['explain', '-h'], /--wide/],
     [['--version'], /^tool 1\.2\.3\n$/],
   ] as const) {

@@ -74,7 +74,7 @@ export async function runProgram(program: ProgramDefinition, io: ProgramIo): Pro
       return 2;
     }
     const usage = [title, '[flags]', ...operandNames.map((operand) => operand.toUpperCase())].join(' ');
-    const examples = command.examples.map((line) => line.replace(/^\S+/, program.name));
+    const examples = command.examples.map((line) => line.replace(/^mooring-\S+/, program.name));
     io.stdout(helpText(command.flags, usage, { ...command, examples }));
     return 0;
   }
