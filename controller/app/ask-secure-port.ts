@@ -34,18 +34,20 @@ export function askSecurePort(
       request.on('timeout', () => request.destroy(new Error(`no answer within ${timeoutMs / 1000} s`)));
       request.on('error', reject);
     });
-    if (answer.statusCode !== 200) throw new Error(await refusal(what, answer));
+    if (answer.statusCode !== 200) throw new Error(await refusal(what, answer, token));
     return answer;
   };
 }
 
-async function refusal(what: string, answer: IncomingMessage): Promise<string> {
+async function refusal(what: string, answer: IncomingMessage, token: string): Promise<string> {
   const { statusCode = 0 } = answer;
   let text = '';
   for await (const part of answer.setEncoding('utf8')) {
     text += part;
     if (text.length > longestRefusal) break;
   }
+  if (token === '' && (statusCode === 401 || statusCode === 403))
+    return `may not read without a token: expected one in --${what}-token-file (${statusCode})`;
   if (statusCode === 401) return `may not read: the token of --${what}-token-file was refused (401)`;
   if (statusCode === 403) return `may not read: the account of --${what}-token-file may not get /${what} (403)`;
   return `the controller answered ${statusCode}${messageOf(text)}`;

@@ -85,6 +85,8 @@ describe('the reports of the leader', () => {
       read('other'),
       /may not read: the account of --reports-token-file may not get \/reports \(403/,
     );
+    const message = 'may not read without a token: expected one in --reports-token-file (403)';
+    await assert.rejects(read('', reportsAt(url, '')), { message });
     answer = () => ({ fault: 'this replica does not lead' });
     await assert.rejects(read(), { message: 'the controller answered 503: this replica does not lead' });
     answer = () => ({ lines: ['{"nodeName":"a"}\n'] });

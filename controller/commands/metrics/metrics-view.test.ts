@@ -22,7 +22,7 @@ mooring_routes{scope="s",state="missing"} 2
 describe('the metrics of a controller', () => {
   const first = viewMetrics(parseSamples(metrics(100, 10, 1)), undefined, 0);
 
-  it('tells calls, those that the rate limit of the cloud refused, and those that failed, which an absence is not', () => {
+  it('tells calls, those that the rate limit of the cloud refused, and failures, which no absence is', () => {
     assert.deepEqual(first.view, {
       leads: true,
       clouds: [{ cloud: 'aws', calls: 116, throttled: 5, failed: 4, perMinute: null, waitedSeconds: null }],
