@@ -12,7 +12,7 @@ import { mayHaveCreated } from './failures.ts';
 import type { KubeCalls } from './kube-calls.ts';
 import { answered } from './observation.ts';
 import type { ReconcilerOptions } from './reconciler-options.ts';
-import { hasAccepted, refusedAll, refuseMembers } from './refused-members.ts';
+import { refusedAll, refuseMembers, refusesAll } from './refused-members.ts';
 import type { ServiceContext } from './service-context.ts';
 import type { ServiceWork } from './service-work.ts';
 import { type Situation, storedRecord } from './situation.ts';
@@ -151,8 +151,10 @@ export function createCloudCalls(
       if (refused === undefined) throw error;
       // What the cloud said about them may be out of date.
       state.podIds = undefined;
+      const { members, active = 0 } = situation;
       const stands = (observation?.observed?.members.length ?? 0) > 0;
-      if (stands && !hasAccepted(refused, situation.members)) throw refusedAll(error);
+      // Where all Nodes are gone, their instances are, too.
+      if (stands && active > 0 && refusesAll(refused, members)) throw refusedAll(error);
       state.refusedMembers = refused;
       log.warn('the cloud refuses members', { service: service.key, subjects, ...errorFields(error) });
     }

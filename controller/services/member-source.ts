@@ -22,6 +22,8 @@ export interface MemberOptions {
 /** The members of one Service, decided by durable facts. */
 export interface MemberSet {
   readonly members: readonly DesiredMember[];
+  /** How many of them are neither leaving nor kept without a Node that may be one. Default: all. */
+  readonly active?: number;
   /** When to ask again without an event, because a drain ends. */
   readonly againInMs: number | undefined;
   /** The load balancer must be read again by then: the members wait for its health checks. */

@@ -154,8 +154,10 @@ export const loadBalancerReasons = {
     remedy: 'Raise the quota, or remove what is not needed.',
   },
   RefusedByCloud: {
-    meaning: 'The cloud refuses the request; the message is its own.',
-    remedy: 'Correct the Service.',
+    meaning:
+      'The cloud refuses the request, or all members of a load balancer, which keeps those that it has; the message ' +
+      'is its own.',
+    remedy: 'Correct the Service, or look at the instances that it refuses.',
   },
   WriteRefused: {
     meaning: 'The API server refuses a write of the Service.',

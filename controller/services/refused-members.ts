@@ -41,9 +41,10 @@ interface RefusedAnswer {
   readonly why: string;
 }
 
-/** Whether one is left that takes new connections. Pure. */
-export function hasAccepted(refused: RefusedMembers, members: readonly DesiredMember[]): boolean {
-  return members.some(({ providerID, draining }) => !draining && !refused.has(providerID));
+/** Whether all members that take new connections are refused. Pure. */
+export function refusesAll(refused: RefusedMembers, members: readonly DesiredMember[]): boolean {
+  const taking = members.filter(({ draining }) => !draining);
+  return taking.length > 0 && taking.every(({ providerID }) => refused.has(providerID));
 }
 
 /** The error of an answer that would empty a load balancer: it may be wrong, so all are sent again. Pure. */

@@ -64,6 +64,7 @@ export function createSituationReader(
       situation: {
         ...base,
         members: split.members,
+        active: set.active ?? set.members.length,
         refused: [...(pods?.unknown ?? []), ...split.refused],
         withheld: set.withheld,
         omits: set.omits,

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { CloudError } from '../../common/cloud-error.ts';
+import { taints } from '../../common/well-known.ts';
 import { assertConverged } from './harness/converged.ts';
 import { createWorld, type Replica, type World } from './harness/world.ts';
 
@@ -47,6 +48,17 @@ describe('a cloud that refuses every member of a Service at once', () => {
     await world.clock.advance(300_000);
     assert.equal(members(), 4);
     assertConverged(world, 'the answers are right again');
+  });
+
+  it('removes members that drain, although no other is left', async () => {
+    world.services.create('web');
+    await world.clock.advance(5000);
+    isRefusing = true;
+    const mark = { spec: { taints: [{ key: taints.toBeDeletedByAutoscaler, effect: 'NoSchedule' }] } };
+    for (const name of ['a', 'b', 'c']) world.cluster.mergePatch(name, mark);
+    await world.clock.advance(300_000);
+    assert.equal(members(), 0);
+    assert.equal(world.services.condition('web')?.reason, 'NoMembers');
   });
 
   it('creates a load balancer without members, whose address the Service shows', async () => {

@@ -15,9 +15,9 @@ export function memberSourceOf(sets: MemberSets): MemberSource {
       const trafficPolicy = service.externalTrafficPolicy === 'Local' ? ('Local' as const) : ('Cluster' as const);
       const found = sets.membersFor({ ...options, service: service.uid, trafficPolicy });
       if (found === undefined) throw new Error(`the members of ${options.scope} are not known yet`);
-      const { members, recheckAfterMs, readAgain, withheld, omitted, drainTimes } = found;
+      const { members, available: active, recheckAfterMs, readAgain, withheld, omitted, drainTimes } = found;
       const left = { withheld: withheld.length, omits: omitted > 0 };
-      return { members, againInMs: recheckAfterMs, readAgain, ...left, drainTimes };
+      return { members, active, againInMs: recheckAfterMs, readAgain, ...left, drainTimes };
     },
     onChange: (run) => sets.onChange(({ scope }) => run(scope)),
   };
