@@ -193,6 +193,7 @@ export function networkHarness(manageSecurityGroups = false, layer4 = false): Ne
         };
         const groups = desireGroup({
           input,
+          ports: input.desired.ports,
           settings,
           features,
           config,

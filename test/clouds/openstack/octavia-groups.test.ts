@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { afterEach, describe, it } from 'node:test';
 import { keys } from '../../../controller/clouds/openstack/load-balancers/annotations.ts';
 import { memberOf, port } from '../suite/desired.ts';
-import { type OctaviaHarness, octaviaHarness } from './octavia-harness.ts';
+import { type OctaviaHarness, octaviaHarness, reasons } from './octavia-harness.ts';
 
 const managed = '[LoadBalancer]\nmanage-security-groups = true\n';
 
@@ -37,6 +37,17 @@ describe('the security group of a Service', () => {
     assert.deepEqual(groupsOn(vms[0]!.providerID), ['default', group.id]);
     assert.deepEqual(groupsOn(vms[1]!.providerID), [group.id]);
     assert.equal((await harness.ensure()).calls, 0);
+  });
+
+  it('admits nothing to the node port of a port that is refused', async () => {
+    await open();
+    const id = await harness.world.createForeignLoadBalancer('shared', `${harness.world.cluster}/default`);
+    const driven = await harness.ensure({
+      attach: { id, allowed: false },
+      ports: [port(8443, 30443), port(9000, 30900)],
+    });
+    assert.deepEqual(reasons(driven), ['Conflict']);
+    assert.deepEqual(ingress(), ['tcp 30443 10.20.0.0/16']);
   });
 
   it('follows ports and members, and closes what is not needed any more after what is new', async () => {

@@ -13,7 +13,7 @@ import { featuresOf } from './features.ts';
 import { classicName, classicPrefix, loadBalancerDescription } from './names.ts';
 import type { Listener, LoadBalancer } from './octavia-answer.ts';
 import { memberRefusals, type ServiceRequest } from './port-parts.ts';
-import { octaviaKinds, transportOf } from './resources.ts';
+import { octaviaKinds, portKey, transportOf } from './resources.ts';
 import { readSettings } from './settings.ts';
 import type { LoadBalancerSpec } from './specs.ts';
 import { consentOf } from './tags.ts';
@@ -152,12 +152,14 @@ export function desireOf(input: DesireInput, parts: DesireParts): Desire {
     const { name } = host.body;
     const ports = desirePorts({ request, input, mine, within: hostName, name, there: host, mayAdd });
     refusals.push(...ports.refusals);
-    return [useOf(host), ...ports.wants, ...groupOn(host)];
+    return [useOf(host), ...ports.wants, ...groupOn(host, ports.wants)];
   }
 
-  function groupOn(loadBalancer: Found<LoadBalancer> | undefined): readonly Want[] {
+  function groupOn(loadBalancer: Found<LoadBalancer> | undefined, wants: readonly Want[]): readonly Want[] {
     const there = loadBalancer?.body.vipSubnetId || undefined;
-    return desireGroup({ input, settings, features, facts, config, vipSubnetId: there, serverIdOf });
+    const listened = new Set(wants.flatMap(({ kind, key }) => (kind === octaviaKinds.listener ? [key] : [])));
+    const ports = desired.ports.filter((port) => listened.has(portKey(port)));
+    return desireGroup({ input, ports, settings, features, facts, config, vipSubnetId: there, serverIdOf });
   }
 
   function ofItsOwn(): readonly Want[] {
@@ -202,7 +204,7 @@ export function desireOf(input: DesireInput, parts: DesireParts): Desire {
       spec: undefined,
       summary: `port of the VIP of ${name}`,
     };
-    return [loadBalancer, vipPort, ...ports.wants, ...address.wants, ...groupOn(current)];
+    return [loadBalancer, vipPort, ...ports.wants, ...address.wants, ...groupOn(current, ports.wants)];
   }
 
   /** Refused where there is no subnet for the VIP. */

@@ -13,6 +13,8 @@ import type { SecurityGroupSpec } from './security-group-kind.ts';
 
 export interface GroupContext {
   readonly input: DesireInput;
+  /** Those of the Service that a listener serves. */
+  readonly ports: DesireInput['desired']['ports'];
   readonly settings: Pick<Settings, 'family' | 'placement' | 'monitor'>;
   readonly features: Pick<Features, 'layer4' | 'httpMonitor' | 'httpMonitorOnUdp'>;
   readonly config: Pick<LoadBalancerConfig, 'manageSecurityGroups'>;
@@ -74,8 +76,8 @@ function membersOf({ input, serverIdOf }: GroupContext, mayChange: boolean): rea
 
 /** Undefined while the subnet of the members cannot be seen. */
 function rulesFor(context: GroupContext): readonly Ingress[] | undefined {
-  const { input, settings, features, facts, vipSubnetId } = context;
-  const { ports, sourceRanges, healthCheck } = input.desired;
+  const { input, ports, settings, features, facts, vipSubnetId } = context;
+  const { sourceRanges, healthCheck } = input.desired;
   const { family, placement, monitor } = settings;
   const subnetId = placement?.memberSubnetId ?? placement?.subnetId ?? vipSubnetId;
   const subnet = facts?.subnets.find(({ id }) => id === subnetId)?.cidr;
