@@ -53,13 +53,15 @@ export function awsMarks(
     const { SecurityGroups = [] } = await ec2.send(new DescribeSecurityGroupsCommand({ Filters }));
     for (const { GroupId, IpPermissions = [] } of SecurityGroups)
       for (const { UserIdGroupPairs = [], IpProtocol, FromPort, ToPort } of IpPermissions) {
-        if (!UserIdGroupPairs.some((one) => one.GroupId === shared)) continue;
-        const from = (group: string) => ({
+        const pairs = UserIdGroupPairs.filter((one) => one.GroupId === shared);
+        if (pairs.length === 0) continue;
+        const from = (UserIdGroupPairs: typeof pairs) => ({
           GroupId,
-          IpPermissions: [{ IpProtocol, FromPort, ToPort, UserIdGroupPairs: [{ GroupId: group }] }],
+          IpPermissions: [{ IpProtocol, FromPort, ToPort, UserIdGroupPairs }],
         });
-        await ec2.send(new AuthorizeSecurityGroupIngressCommand(from(own)));
-        await ec2.send(new RevokeSecurityGroupIngressCommand(from(shared)));
+        await ec2.send(new AuthorizeSecurityGroupIngressCommand(from([{ GroupId: own }])));
+        // Moto finds a rule by its description, too.
+        await ec2.send(new RevokeSecurityGroupIngressCommand(from(pairs)));
       }
   }
 
