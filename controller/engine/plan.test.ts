@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import type { DocumentType } from './driver.ts';
 import { createFoundIndex } from './found-index.ts';
 import { matchFound } from './match.ts';
 import { stepsInOrder } from './order.ts';
@@ -74,6 +75,16 @@ describe('a plan', () => {
       'create pool/k',
       'create listener/k',
     ]);
+  });
+
+  it('says that parts are dropped from a document, which stays', () => {
+    const kinds = [kindNamed('rule', { document: 'group' })];
+    const type = { document: 'group', name: () => 'g1' } as Partial<DocumentType> as DocumentType;
+    const plan = planOf(kinds, [], [found('rule', 'a')], { removing: true, documents: new Map([['group', type]]) });
+    assert.deepEqual(
+      plan.steps.map(({ id, summary }) => [id, summary]),
+      [['edit group g1', 'drop rule/k']],
+    );
   });
 
   it('keeps resources with an unreadable desired state and all that need them, and creates neither', () => {

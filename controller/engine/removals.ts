@@ -180,7 +180,8 @@ export function planRemovals(
     }
     if (input.isIneffective(subjectOf({ do: 'delete', name, found })))
       return void refuse('NoEffect', found, 'was deleted three times and still exists');
-    const text = `delete ${found.key === undefined ? found.kind : name} ${found.id}`;
+    const whole = `delete ${found.key === undefined ? found.kind : name} ${found.id}`;
+    const text = kind.document === undefined ? whole : `drop ${name}`;
     const summary = why === undefined ? text : `${text}: ${why}`;
     const id = `delete ${found.kind} ${found.id}`;
     deletes.set(identityOf(found), drafts.add({ id, do: 'delete', kind: found.kind, name, found, summary }));
