@@ -6,6 +6,7 @@ import { newOwner } from '../suite/desired.ts';
 import { ensure } from '../suite/drive.ts';
 import { type Example, withExample } from '../suite/suite-context.ts';
 import { modes } from './balancing-behind.ts';
+import { refusal } from './fake/fake-api.ts';
 import type { FakeGce } from './fake/fake-gce.ts';
 import { fakeGceWorld } from './gce-world.ts';
 
@@ -101,6 +102,25 @@ describe('reads of all load balancers of Compute Engine', () => {
       await example.world.pass(ageMs);
       await audit();
       assert.ok(steps() > 0);
+      set!.clear();
+      set!.add(instance!);
+      await audit(new AbortController().signal);
+    }));
+
+  it('reads the instances of groups once more where the read that had them failed', () =>
+    withAudited(async ({ example, fake, balancers, audit }) => {
+      const desired = { ...example.desired, annotations: modes['internal load balancers'].annotations };
+      const [set] = [...fake.balancing.members.values()].filter(({ size }) => size > 0);
+      const [instance] = set!;
+      set!.delete(instance!);
+      set!.add('zones/us-central1-a/instances/other');
+      const term = new AbortController().signal;
+      fake.fault = ({ path }) =>
+        path.endsWith('/forwardingRules') ? refusal(503, 'backendError', 'try again') : undefined;
+      await assert.rejects(audit(term), /503/);
+      fake.fault = undefined;
+      await audit(term);
+      assert.ok(balancers.plan(desired).steps.length > 0);
       set!.clear();
       set!.add(instance!);
       await audit(new AbortController().signal);

@@ -18,8 +18,15 @@ export interface Shown<W = unknown> {
   /** The number that no other resource ever gets, even under the same name. */
   readonly id: string;
   readonly wire: W;
-  /** Of an instance group: paths. */
+  /** Of an instance group: paths, and when they were listed. */
   readonly instances?: readonly string[];
+  readonly listed?: Reading;
+}
+
+/** When something was read, and in which term of this leader. */
+interface Reading {
+  readonly term: number;
+  readonly atMs: number;
 }
 
 export type WriteParts = Pick<WriteIo, 'permit' | 'signal' | 'owner'>;
@@ -94,9 +101,11 @@ export function createProject({ client, clock, region, project, network }: Proje
   const groupPaths = new Set<string>();
   const otherUsers = new Map<string, { readonly user: string; readonly toldTo: string }>();
   const gone = new Map<string, CloudError>();
-  /** When lists, by reads of everything, and the instances of groups were read last in this term. */
-  let readAtMs = new Map<string, number>();
-  const isRecent = (path: string) => clock.monotonic() - (readAtMs.get(path) ?? -Infinity) < maxAgeMs;
+  /** Of lists, by complete reads of everything. */
+  const readings = new Map<string, Reading>();
+  let term = 0;
+  const nowRead = (): Reading => ({ term, atMs: clock.monotonic() });
+  const isRecent = (reading?: Reading) => reading?.term === term && clock.monotonic() - reading.atMs < maxAgeMs;
   let [order, reads, isShared, hasSubnets] = [0, 0, false, false];
   const inRegion = (collection: string) => `regions/${region}/${collection}`;
   const everything = [
@@ -132,10 +141,9 @@ export function createProject({ client, clock, region, project, network }: Proje
   }
   async function withInstances(group: Shown, request: Partial<ApiRequest>): Promise<Shown> {
     const last = known.get(group.path)?.shown;
-    const instances = last?.id === group.id ? last.instances : undefined;
-    const isSame = instances?.length === (group.wire as InstanceGroup).size && isRecent(group.path);
-    if (request.urgency === 'refresh' && instances !== undefined && isSame) return { ...group, instances };
-    const [readings, atMs] = [readAtMs, clock.monotonic()];
+    const isSame = last?.id === group.id && last.instances?.length === (group.wire as InstanceGroup).size;
+    if (request.urgency === 'refresh' && isSame && isRecent(last.listed)) return { ...last, ...group };
+    const reading = nowRead();
     const members = await client.list({
       ...request,
       method: 'POST',
@@ -143,8 +151,7 @@ export function createProject({ client, clock, region, project, network }: Proje
       body: { instanceState: 'ALL' } satisfies compute_v1.Schema$InstanceGroupsListInstancesRequest,
       operation: 'instanceGroups.listInstances',
     });
-    readings.set(group.path, atMs);
-    return { ...group, instances: members.map((one) => pathOf(one.text('instance'))).sort() };
+    return { ...group, instances: members.map((one) => pathOf(one.text('instance'))).sort(), listed: reading };
   }
 
   async function readSubnets(request: Partial<ApiRequest>): Promise<Shown[]> {
@@ -204,8 +211,7 @@ export function createProject({ client, clock, region, project, network }: Proje
       hasSubnets = true;
     },
     startTerm() {
-      // A read that still runs is of the term before.
-      readAtMs = new Map();
+      term += 1;
     },
     goneError: (instance) => gone.get(instance),
     providerID,
@@ -228,21 +234,21 @@ export function createProject({ client, clock, region, project, network }: Proje
       const filterOf = (path: string) => ['filter', `name eq "${namesOf(path)}"`] as const;
       const own = [...everything, ...(isShared ? [] : ['global/firewalls']), ...(hasSubnets ? [subnetList] : [])];
       const used = new Set([...known.keys()].map(listOf));
-      const isUnused = (list: string) => mayBeUnused.test(list) && !used.has(list) && isRecent(list);
+      const isUnused = (list: string) => mayBeUnused.test(list) && !used.has(list) && isRecent(readings.get(list));
       const isDue = (list: string) => (only === undefined ? urgency !== 'refresh' || !isUnused(list) : only.has(list));
       const lists = own.filter(isDue);
-      const [readings, beganMs] = [readAtMs, clock.monotonic()];
-      const reading = lists.map(async (path) => {
+      const reading = nowRead();
+      const answers = lists.map(async (path) => {
         if (path === groupList) return groups(filterOf(''), { urgency, signal });
         if (path === subnetList) return readSubnets({ urgency, signal });
         const query = path.endsWith('/addresses') ? [] : [filterOf(path)];
         const operation = operationOf(`${path}/`, 'list');
         return (await client.list({ path: whole(path), query, operation, urgency, signal })).map(shownOf);
       });
-      const shown = await Promise.all(reading).finally(() => {
+      const shown = await Promise.all(answers).finally(() => {
         reads -= 1;
       });
-      if (urgency === 'refresh') for (const list of lists) readings.set(list, beganMs);
+      if (urgency === 'refresh') for (const list of lists) readings.set(list, reading);
       const patterns = new Map([names, anyName].map((one) => [one, new RegExp(`^(?:${one})$`)]));
       // A server may not know filters.
       const isAsked = ({ path, name }: Pick<Shown, 'path' | 'name'>) =>
