@@ -19,6 +19,11 @@ import type { CloudCapabilities, CloudWorld, InventoryItem } from '../suite/worl
 import { accessKey, createFakeAlibaba } from './fake/fake-alibaba.ts';
 import type { FakeBalancer, FakeRegion } from './fake/fake-region.ts';
 
+/** In the world with load balancers of the other type. */
+function elsewhere(...kinds: readonly string[]): Readonly<Record<string, string>> {
+  return Object.fromEntries(kinds.map((kind) => [kind, 'test/clouds/alibaba/conformance.test.ts']));
+}
+
 export const alibabaCapabilities: CloudCapabilities = {
   deletedVm: 'absent',
   loadBalancers: {
@@ -30,6 +35,7 @@ export const alibabaCapabilities: CloudCapabilities = {
     drains: true,
     retain: true,
     refusesMembers: true,
+    createdElsewhere: elsewhere('NLB server group', 'servers', 'NLB listener'),
     calls: { first: 9, further: 7, member: 2, removal: 1 },
   },
   routes: { tags: false, blackholes: false, quota: false },
@@ -41,6 +47,7 @@ export const networkCapabilities: CloudCapabilities = {
   loadBalancers: {
     ...alibabaCapabilities.loadBalancers!,
     sourceRanges: false,
+    createdElsewhere: elsewhere('server group', 'listener', 'access list'),
     calls: { first: 7, further: 7, member: 2, removal: 3 },
   },
   routes: undefined,

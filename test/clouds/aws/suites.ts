@@ -3,6 +3,9 @@ import type { CloudSuite } from '../suite/cloud-suite.ts';
 import type { CloudWorld, InventoryItem } from '../suite/world.ts';
 import { type AwsWorldOptions, startAwsWorld } from './aws-world.ts';
 
+/** Has the suites of both types of load balancers. */
+const conformance = 'test/clouds/aws/conformance.test.ts';
+
 /** What speaks AWS's APIs. */
 export interface AwsServer {
   /** `moto` */
@@ -33,6 +36,7 @@ export function classicSuite({ on, faultStride = 1, start }: AwsServer): CloudSu
         drains: false,
         retain: true,
         refusesMembers: true,
+        createdElsewhere: { listener: conformance, 'target group': conformance },
         calls: { first: 7, further: 5, member: 1, removal: 3 },
       },
       routes: undefined,

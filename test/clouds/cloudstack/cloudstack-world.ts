@@ -31,6 +31,7 @@ export const cloudStackCapabilities: CloudCapabilities = {
     retain: true,
     markedLater: ['public address'],
     refusesMembers: true,
+    createdElsewhere: { 'ACL rule': 'test/clouds/cloudstack/conformance.test.ts' },
     // An address and its tags, and a tag of the network for as long as it has none; a rule, its VMs and a firewall rule
     // for each of two ports. All go with the address.
     calls: { first: 10, further: 10, member: 2, removal: 1 },
@@ -44,6 +45,7 @@ export const vpcCapabilities: CloudCapabilities = {
   ...cloudStackCapabilities,
   loadBalancers: {
     ...cloudStackCapabilities.loadBalancers!,
+    createdElsewhere: { 'firewall rule': 'test/clouds/cloudstack/conformance.test.ts' },
     calls: { ...cloudStackCapabilities.loadBalancers!.calls!, removal: 3 },
   },
 };

@@ -37,6 +37,7 @@ export function gceCapabilities(mode: Mode): CloudCapabilities {
       drains: false,
       retain: true,
       refusesMembers: true,
+      ...(mode === 'target pools' && { createdElsewhere: { 'instance group': 'test/clouds/gce/conformance.test.ts' } }),
       calls: calls[mode],
     },
     routes: { tags: true, blackholes: true, quota: false },

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { ownerTags } from '../../../controller/clouds/load-balancers.ts';
+import { keys } from '../../../controller/clouds/openstack/load-balancers/annotations.ts';
 import {
   classicFloatingIpDescription,
   classicName,
@@ -15,6 +16,12 @@ import type { FakeOpenStack } from './fake/openstack-state.ts';
 import { networkId, subnetId } from './fake-world.ts';
 import type { OctaviaWorld } from './openstack-world.ts';
 
+/** Kinds that only `manage-security-groups` creates. */
+export const withGroups = {
+  'security group': 'test/clouds/openstack/conformance.test.ts',
+  'group member': 'test/clouds/openstack/conformance.test.ts',
+};
+
 export const octaviaCapabilities: NonNullable<CloudCapabilities['loadBalancers']> = {
   protocols: ['TCP', 'UDP', 'SCTP'],
   sourceRanges: true,
@@ -25,6 +32,7 @@ export const octaviaCapabilities: NonNullable<CloudCapabilities['loadBalancers']
   retain: true,
   refusesMembers: false,
   calls: { first: 2, further: 2, member: 2, removal: 2 },
+  createdElsewhere: { ...withGroups, 'floating IP on VIP': 'test/clouds/openstack/conformance.test.ts' },
 };
 
 /** Follows [Global] of a cloud.conf: with health monitors, so that there are changes of them. */
@@ -74,11 +82,14 @@ export function fakeOctaviaWorld(fake: FakeOpenStack): FakeOctaviaWorld {
         }
         for (const pool of one.pools) items.push({ kind: 'pool', name: `${name} ${poolText(pool)}` });
       }
-      for (const { description, portId } of edge.floatingIps.values()) items.push(floatingItem(description, portId));
+      for (const { description, portId } of edge.floatingIps.values())
+        items.push(...floatingItems(description, portId));
       for (const { description } of edge.groups.values())
         items.push({ kind: 'security group', name: ownerWord(description) });
-      for (const { deviceOwner } of fake.ports)
+      for (const { deviceOwner, securityGroups = [] } of fake.ports) {
         if (deviceOwner === 'Octavia') items.push({ kind: 'port', name: 'of a VIP' });
+        for (const _ of securityGroups) items.push({ kind: 'group member', name: 'a port' });
+      }
       return items;
     },
     async createForeignLoadBalancer(name, consent) {
@@ -143,9 +154,9 @@ export function fakeOctaviaWorld(fake: FakeOpenStack): FakeOctaviaWorld {
       if (at >= 0) fake.ports.splice(at, 1);
     },
     async stripMarks({ id }) {
-      const floatingIp = edge.floatingIps.get(id);
-      if (floatingIp !== undefined) {
-        floatingIp.description = floatingIp.description.replace(/ \[mooring .*\]$/, '');
+      const described = edge.floatingIps.get(id) ?? edge.groups.get(id);
+      if (described !== undefined) {
+        described.description = described.description.replace(/ \[mooring .*\]$/, '');
         return true;
       }
       const all = [...octavia.balancers.values()].flatMap((one) => [one, ...one.listeners, ...one.pools]);
@@ -170,10 +181,20 @@ export function fakeOctaviaWorld(fake: FakeOpenStack): FakeOctaviaWorld {
   };
 }
 
+/** The same with Services that name a floating IP, and a port for the VIP, which are there. */
+export function octaviaWithExamples(fake: FakeOpenStack, cluster: string): FakeOctaviaWorld {
+  const world = fakeOctaviaWorld(fake);
+  const { address } = floatingIpFor(fake, world.edge, { tags: tagsFor(`${cluster}/default`) });
+  const port = { id: randomUUID(), deviceId: '', deviceOwner: '', networkId, subnetId, ips: ['10.20.251.1'] };
+  fake.ports.push(port);
+  return { ...world, examples: [{ address }, { annotations: { [keys.portId]: port.id } }] };
+}
+
 function ownerWord(description: string): string {
   return markIn(description) === undefined ? 'of others' : 'of a cluster';
 }
 
-function floatingItem(description: string, portId: unknown): InventoryItem {
-  return { kind: 'floating IP', name: `${ownerWord(description)}, ${portId ? 'attached' : 'free'}` };
+function floatingItems(description: string, portId: unknown): InventoryItem[] {
+  const name = ownerWord(description);
+  return [{ kind: 'floating IP', name }, ...(portId ? [{ kind: 'attached floating IP', name }] : [])];
 }

@@ -19,7 +19,7 @@ export const openStackCapabilities: CloudCapabilities = {
 };
 
 /** The load balancers of the OpenStack under test, from behind. */
-export interface OctaviaWorld extends Pick<CloudWorld, 'stripMarks' | 'markAsClassic'> {
+export interface OctaviaWorld extends Pick<CloudWorld, 'stripMarks' | 'markAsClassic' | 'examples'> {
   inventory(): Promise<readonly InventoryItem[]>;
   createForeignLoadBalancer(name: string, consent: string | undefined): Promise<string>;
   describeLoadBalancer(id: string): Promise<string | undefined>;
@@ -113,6 +113,7 @@ export function openStackWorld(parts: OpenStackWorldParts): CloudWorld {
     describeLoadBalancer: (id) => during(octavia.describeLoadBalancer(id)),
     deleteLoadBalancer: (id) => during(octavia.deleteLoadBalancer(id)),
     ...(octavia.freeAddress === undefined ? {} : { freeAddress: octavia.freeAddress }),
+    ...(octavia.examples === undefined ? {} : { examples: octavia.examples }),
     ...(octavia.stripMarks === undefined ? {} : { stripMarks: octavia.stripMarks }),
     ...(octavia.markAsClassic === undefined ? {} : { markAsClassic: octavia.markAsClassic }),
     createForeignRoute: (destination, vm) => during(behind.addRoute(destination, vm.addresses[0]!)),

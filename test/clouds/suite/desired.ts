@@ -54,6 +54,16 @@ export function rich(desired: DesiredLoadBalancer, { keepsSourceRanges = true }:
   return { ...desired, ports, ...(keepsSourceRanges && { sourceRanges: ['192.0.2.0/24'] }) };
 }
 
+/** Everything differs from a rich one. */
+export function other(desired: DesiredLoadBalancer): DesiredLoadBalancer {
+  return {
+    ...desired,
+    ports: [port(443, 30999), port(8080, 30081)],
+    members: desired.members.slice(1),
+    healthCheck: { port: 32100, path: '/healthz' },
+  };
+}
+
 export type Edit = (desired: DesiredLoadBalancer) => DesiredLoadBalancer;
 
 /** What Services ask for in facts that concern every kind of resource: two ports, and the examples of the cloud. */

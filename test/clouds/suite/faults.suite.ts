@@ -4,7 +4,7 @@ import { CloudError } from '../../../common/cloud-error.ts';
 import type { DesiredLoadBalancer } from '../../../controller/clouds/load-balancers.ts';
 import type { Permit } from '../../../controller/clouds/permit.ts';
 import type { Found } from '../../../controller/engine/resource.ts';
-import { desiredFor, type Edit, editsOf, memberOf, newOwner, port, rich } from './desired.ts';
+import { desiredFor, type Edit, editsOf, memberOf, newOwner, other, rich } from './desired.ts';
 import { Crash, type CrashPoint, type Driven, type Driving, ensure, remove } from './drive.ts';
 import { driverOf, lagBehind, listAll } from './recorded-driver.ts';
 import { type Example, type SuiteContext, sorted, withExample } from './suite-context.ts';
@@ -21,12 +21,6 @@ interface Operation {
 }
 
 const plain = (desired: DesiredLoadBalancer) => desired;
-const other = (desired: DesiredLoadBalancer): DesiredLoadBalancer => ({
-  ...desired,
-  ports: [port(443, 30999), port(8080, 30081)],
-  members: desired.members.slice(1),
-  healthCheck: { port: 32100, path: '/healthz' },
-});
 
 const operations: readonly Operation[] = [
   { what: 'a creation', before: undefined, target: rich, perform: ensure },

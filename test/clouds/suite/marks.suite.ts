@@ -5,7 +5,7 @@ import { type Found, identityOf, isOwnedBy } from '../../../controller/engine/re
 import { desiredFor, editsOf, newOwner, port } from './desired.ts';
 import { Crash, type CrashPoint, ensure, look, remove, type ServiceRecord } from './drive.ts';
 import { driverOf, listAll } from './recorded-driver.ts';
-import { type Example, type SuiteContext, sorted, withExample } from './suite-context.ts';
+import { type Example, listed, type SuiteContext, sorted, withExample } from './suite-context.ts';
 
 /** A refusal with one of these says what is not ours. */
 const namingReasons: ReadonlySet<string> = new Set(['ForeignLoadBalancer', 'Conflict']);
@@ -48,12 +48,6 @@ export function markFacts({ world, capabilities }: SuiteContext): void {
         }
       }));
   });
-}
-
-/** Everything that the lists show to a fresh process. */
-async function listed(example: Example): Promise<readonly Found[]> {
-  const driver = await driverOf(async (wrap) => example.world.pass((await example.fresh(wrap)).settleMs));
-  return example.world.during(listAll(driver, example.world.cluster));
 }
 
 /** What carries marks of a Service that asks for this. */

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import type { DesiredLoadBalancer, LoadBalancers } from '../../../controller/clouds/load-balancers.ts';
+import type { Found } from '../../../controller/engine/resource.ts';
 import { desiredFor, newOwner } from './desired.ts';
 import { type Driving, remove, type ServiceRecord } from './drive.ts';
+import { driverOf, listAll } from './recorded-driver.ts';
 import type { CloudCapabilities, CloudVm, CloudWorld, InventoryItem, WrapDriver } from './world.ts';
 
 /** What every group of facts works with. */
@@ -58,6 +60,12 @@ export async function withExample(
     await remove(await example.driving({ desired: { ...example.desired, retain: false } }));
     for (const { providerID } of vms) await world.deleteVm(providerID);
   }
+}
+
+/** Everything that the lists show to a fresh process, when nothing is late any more. */
+export async function listed(example: Example): Promise<readonly Found[]> {
+  const driver = await driverOf(async (wrap) => example.world.pass((await example.fresh(wrap)).settleMs));
+  return example.world.during(listAll(driver, example.world.cluster));
 }
 
 function without(items: readonly InventoryItem[], before: readonly InventoryItem[]): InventoryItem[] {

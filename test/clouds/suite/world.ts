@@ -43,6 +43,8 @@ export interface CloudCapabilities {
         /** A member may be made to drain; elsewhere the cloud drains what is taken out. */
         readonly drains: boolean;
         readonly retain: boolean;
+        /** Kinds that nothing in this world creates: the test file that does. */
+        readonly createdElsewhere?: Readonly<Record<string, string>>;
         /** Kinds that get their marks by a call after their create. */
         readonly markedLater?: readonly string[];
         /** It refuses a member that is no instance, and says which. */
