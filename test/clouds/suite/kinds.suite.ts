@@ -5,7 +5,7 @@ import type { DesiredLoadBalancer } from '../../../controller/clouds/load-balanc
 import { WithheldError } from '../../../controller/clouds/permit.ts';
 import { type Comparison, nameOf } from '../../../controller/engine/resource.ts';
 import { desiredFor, type Edit, editsOf, newOwner, other, port, rich } from './desired.ts';
-import { Crash, ensure, look, remove, type ServiceRecord } from './drive.ts';
+import { Crash, ensure, look, printStep, remove, type ServiceRecord } from './drive.ts';
 import { type Compared, type Creation, driverOf, type Recording, recordDriver } from './recorded-driver.ts';
 import { type Example, listed, type SuiteContext, withExample } from './suite-context.ts';
 
@@ -141,9 +141,23 @@ async function eachCreation(
     await ensure(await example.driving({ desired, record }));
     const { calls, refusals } = await ensure(await example.driving({ desired, record }));
     assert.deepEqual([calls, refusals], [0, []]);
+    if (isLast) await assertOneAuditSuffices(example, desired, record);
     await remove(await example.driving({ desired, record }));
     if (isLast) return recording.creations;
   }
+}
+
+/** After a restart with nothing changed, a process that has read everything once has nothing to do or to read. */
+async function assertOneAuditSuffices(
+  { world, fresh }: Example,
+  desired: DesiredLoadBalancer,
+  { id, notes }: ServiceRecord,
+): Promise<void> {
+  const balancers = await fresh();
+  await world.pass(balancers.settleMs);
+  await world.during(balancers.observeAll(world.cluster));
+  const { steps, waitMs, waitsFor } = balancers.plan({ ...desired, record: { id, notes } });
+  assert.deepEqual([steps.map(printStep), waitMs], [[], undefined], waitsFor?.join());
 }
 
 /** What a fresh process compares, when the cloud is at work no more. Nothing is sent. */
