@@ -343,12 +343,23 @@ export interface LoadBalancers {
    */
   plan(desired: DesiredLoadBalancer): LoadBalancerPlan;
   /**
-   * The same Service as it asked last for what could be done, with these members: while nothing of what it asks for can
-   * be done, its load balancer is that. Undefined: not known to this process, it has no load balancer of its own, or it
-   * chooses other members now. Makes no call.
+   * The same Service as it asked last for what could be done, with the members and consents of now: while nothing of
+   * what it asks for can be done, its load balancer is that. Undefined: not known to this process, it has no load
+   * balancer of its own, it chooses other members now, or they are too many for its ports. Makes no call.
    */
   lastDone(
-    now: Pick<DesiredLoadBalancer, 'owner' | 'annotations' | 'ofPods' | 'members' | 'record' | 'retain'>,
+    now: Pick<
+      DesiredLoadBalancer,
+      | 'owner'
+      | 'annotations'
+      | 'ofPods'
+      | 'members'
+      | 'record'
+      | 'retain'
+      | 'clusterWideConsent'
+      | 'mayChangeAddress'
+      | 'mayKeepAddress'
+    >,
   ): DesiredLoadBalancer | undefined;
   /**
    * The steps that delete everything of this Service. With `retain`, or if it is attached, they remove only our parts

@@ -10,6 +10,7 @@ import {
   portPlace,
 } from '../clouds/load-balancers.ts';
 import { allowsAddressChange, attachTo, cleanupFinalizers, type ServiceView } from '../model/service-view.ts';
+import { excessOf } from './excess.ts';
 import { type DesirePolicy, mayAttach, mayKeepAddress } from './operator-policy.ts';
 import { parseRecord } from './record.ts';
 import { chooseCloud, type ServingCloud } from './serving-cloud.ts';
@@ -102,27 +103,6 @@ export function adoptableOf(
   return refs;
 }
 
-/**
- * Drivers make a rule of each port with each source range, and a member of each port with each Node, before anything
- * compares them with a quota, so a Service could take all memory of the controller. Far above what is served: an
- * interface of AWS takes 1,000 rules. With few ports, the number of Nodes alone must not stop a Service that is served.
- */
-const maxRules = 50_000;
-const maxMembers = 200_000;
-const fewPorts = 50;
-
-function excessOf(ports: number, ranges: number, members: number) {
-  if (ports * ranges > maxRules) {
-    const message = `${ports} ports with ${ranges} source ranges are ${ports * ranges} rules`;
-    return { reason: 'InvalidSourceRanges', message: `${message}, expected at most ${maxRules}` } as const;
-  }
-  if (ports > fewPorts && ports * members > maxMembers) {
-    const message = `spec.ports: ${ports} ports with ${members} members each`;
-    return { reason: 'InvalidSpec', message: `${message}, expected at most ${maxMembers} members in all` } as const;
-  }
-  return undefined;
-}
-
 export type Desired =
   | { readonly ok: true; readonly desired: DesiredLoadBalancer }
   | {
@@ -158,6 +138,9 @@ export function desiredOf(
     ...(ofPods && { ofPods }),
     retain,
     record: recordOf(service),
+    clusterWideConsent: policy.clusterWideAttach,
+    mayChangeAddress: allowsAddressChange(service),
+    mayKeepAddress: mayKeepAddress(policy, service),
   };
   if (!ranges.ok) return { ok: false, reason: 'InvalidSourceRanges', message: ranges.message, now };
   if (service.ports.length === 0)
@@ -196,9 +179,6 @@ export function desiredOf(
       address: service.loadBalancerIP || undefined,
       ...(service.loadBalancerClass !== '' && { loadBalancerClass: service.loadBalancerClass }),
       attach: attach === undefined ? undefined : { id: attach, allowed: mayAttach(policy, attach, service.key) },
-      clusterWideConsent: policy.clusterWideAttach,
-      mayChangeAddress: allowsAddressChange(service),
-      mayKeepAddress: mayKeepAddress(policy, service),
     },
   };
 }

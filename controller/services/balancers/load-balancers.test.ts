@@ -48,6 +48,19 @@ describe('load balancers of a cloud that has a driver', () => {
     assert.ok(world.calls.total('load-balancers.get') <= 5, 'polls until it was done');
   });
 
+  it('tells what a Service asked last, with the members and consents of now, unless they are too many', async () => {
+    const world = newWorld();
+    const client = world.connect();
+    const ports = Array.from({ length: 51 }, (_, at) => ({ ...port80, name: `p${at}`, port: 8000 + at }));
+    const desired = desiredWith({ ports, members: membersOf(world, 1), mayChangeAddress: true });
+    await world.during(client.apply(client.plan(desired), world.permitted));
+    const now = desiredWith({ ports: [port80], members: membersOf(world, 2) });
+    const last = client.lastDone(now);
+    assert.deepEqual([last?.ports.length, last?.members.length, last?.mayChangeAddress], [51, 2, false]);
+    const many = Array.from({ length: 4000 }, () => now.members[0]!);
+    assert.equal(client.lastDone({ ...now, members: many }), undefined);
+  });
+
   it('leaves no listener on the signal of the caller, which lives as long as the leader', async () => {
     const world = newWorld();
     const client = world.connect();

@@ -18,6 +18,7 @@ import {
   type ResourceName,
 } from '../../engine/resource.ts';
 import { isRecorded } from '../../engine/sender.ts';
+import { excessOf } from '../excess.ts';
 import { isWait } from './failures.ts';
 import { parseNotes } from './notes.ts';
 import { stepOf } from './plan-view.ts';
@@ -93,8 +94,10 @@ export function createServiceEngines({ driver, cloud, clock, signal }: ServiceEn
     const { lastDone: last } = session;
     const stands = ours(session).some(({ kind }) => kind === driver.main);
     if (!stands || last === undefined || choiceOf(last) !== choiceOf(now)) return undefined;
-    const { members, record, retain } = now;
-    return { ...last, members, areMembersKnown: true, record, retain };
+    const { members, record, retain, clusterWideConsent, mayChangeAddress, mayKeepAddress } = now;
+    if (excessOf(last.ports.length, last.sourceRanges.length, members.length) !== undefined) return undefined;
+    const consents = { clusterWideConsent, mayChangeAddress, mayKeepAddress };
+    return { ...last, ...consents, members, areMembersKnown: true, record, retain };
   };
 
   /** Unless members follow the Nodes, none is left when all Nodes have been replaced. */
