@@ -31,6 +31,7 @@ type Methods = Readonly<Record<string, (...args: never[]) => unknown>>;
 /** Pure functions of each part, and what they answer. */
 const pure = {
   driver: {
+    startTerm: anything,
     slots: ofTexts,
     show: ofShown,
     members: ofMembers,

@@ -216,6 +216,15 @@ describe('the load balancers of a module', () => {
     assert.throws(() => members([]), refusal('Invalid', /draining/));
   });
 
+  it('turns an error at the start of a term into one of the cloud', async () => {
+    const { startTerm } = await driverOf({
+      startTerm() {
+        throw new TypeError('x is not iterable');
+      },
+    });
+    assert.throws(() => startTerm?.(), refusal('Invalid', /x is not iterable/));
+  });
+
   it('accepts operations that run, are done or have failed, and no others', async () => {
     const failed = new Error('no room');
     const states = new Map<string, unknown>([
