@@ -84,6 +84,37 @@ describe('a load balancer of the classic controller', () => {
     }
   });
 
+  for (const [code, status, warned] of [
+    ['UnauthorizedOperation', 403, 1],
+    ['TagLimitExceeded', 400, 1],
+    ['InvalidParameterValue', 400, 1],
+    ['InvalidGroup.NotFound', 400, 0],
+  ] as const)
+    it(`goes although the tags of its group are answered with ${code}`, async () => {
+      const m = classicWorld();
+      await m.ensure(desired(), undefined, proof);
+      m.aws.setHook(({ operation }) => {
+        if (operation !== 'CreateTags') return undefined;
+        const answer = { Code: code, $metadata: { httpStatusCode: status } };
+        throw toCloudError(Object.assign(new Error('no'), answer), operation);
+      });
+      const { sent } = await m.remove(desired(), undefined, proof);
+      assert.ok(sent.includes('DeleteLoadBalancer'), sent.join());
+      assert.deepEqual([m.groups(), m.rulesOfNodes(), m.balancer()], [['sg-nodes', 'sg-persons'], [], undefined]);
+      assert.equal(m.warnings.length, warned, m.warnings.join());
+    });
+
+  it('keeps serving while the tags of its group are throttled', async () => {
+    const m = classicWorld();
+    await m.ensure(desired(), undefined, proof);
+    m.aws.setHook(({ operation }) => {
+      if (operation !== 'CreateTags') return undefined;
+      throw toCloudError(Object.assign(new Error('no'), { name: 'Throttling' }), operation);
+    });
+    await assert.rejects(m.remove(desired(), undefined, proof), /no end/);
+    assert.notEqual(m.balancer(), undefined);
+  });
+
   it('gets its members also while its group cannot be tagged', async () => {
     const m = classicWorld();
     await m.ensure(desired(), undefined, proof);

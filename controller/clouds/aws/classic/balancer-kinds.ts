@@ -7,13 +7,13 @@ import {
 } from '@aws-sdk/client-elastic-load-balancing';
 import type { Answer, Found, Kind, Want, WriteIo } from '../../../engine/resource.ts';
 import { type Owner, ownerTags } from '../../load-balancers.ts';
+import { tagFront } from '../adopted-parts.ts';
 import { invalid } from '../errors.ts';
 import { ownedBy, ownerTagsOf, sdkTags, type Tags, tagsFor } from '../load-balancer-tags.ts';
 import type { LoadBalancerView } from '../load-balancer-view.ts';
 import type { AwsParts } from '../parts.ts';
 import { allowedIds } from '../security-groups/allowed-groups.ts';
 import type { Carriers } from '../security-groups/carriers.ts';
-import { tagFront } from '../security-groups/group-kinds.ts';
 import type { NetworkReads } from '../security-groups/network-reads.ts';
 import { refuseClosedNodes } from '../security-groups/node-group.ts';
 import type { SecurityGroupCalls } from '../security-groups/security-group-calls.ts';
@@ -28,7 +28,7 @@ import { carrierOf } from './queries.ts';
 import { type AttributesBody, classicKinds, showAttributes, showBalancer } from './resources.ts';
 
 export interface BalancerKindsParts {
-  readonly parts: Pick<AwsParts, 'config' | 'allowedGroups' | 'elb'>;
+  readonly parts: Pick<AwsParts, 'config' | 'context' | 'allowedGroups' | 'elb'>;
   readonly reads: NetworkReads;
   readonly carriers: Carriers;
   readonly groups: Pick<SecurityGroupCalls, 'carrying' | 'tag'>;

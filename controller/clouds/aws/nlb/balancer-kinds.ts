@@ -10,6 +10,7 @@ import {
 import { CloudError } from '../../../../common/cloud-error.ts';
 import type { Answer, Found, Kind, WriteIo } from '../../../engine/resource.ts';
 import { ownerTags } from '../../load-balancers.ts';
+import { tagFront, tagTargetGroups } from '../adopted-parts.ts';
 import { invalid } from '../errors.ts';
 import { keys } from '../load-balancer-annotations.ts';
 import { ownedBy, sdkTags, serviceNameTag, type Tags } from '../load-balancer-tags.ts';
@@ -20,7 +21,6 @@ import type { Carrier, Carriers } from '../security-groups/carriers.ts';
 import type { NetworkReads } from '../security-groups/network-reads.ts';
 import type { SecurityGroupCalls } from '../security-groups/security-group-calls.ts';
 import { chooseSubnets } from '../subnets.ts';
-import { tagParts } from './adopted-parts.ts';
 import { loadBalancerOf } from './answers.ts';
 import { compareAttributes, compareNetwork, type NetworkSpec, type PlaceSpec } from './balancer-spec.ts';
 import type { TagMarks } from './marks.ts';
@@ -29,7 +29,7 @@ import type { NlbQueries } from './queries.ts';
 import { type BalancerAttributes, networkKinds, showAttributes, showNetworkBalancer } from './resources.ts';
 
 export interface NetworkKindsParts {
-  readonly parts: Pick<AwsParts, 'config' | 'allowedGroups' | 'elbv2'>;
+  readonly parts: Pick<AwsParts, 'config' | 'context' | 'allowedGroups' | 'elbv2'>;
   readonly reads: NetworkReads;
   readonly carriers: Carriers;
   readonly groups: Pick<SecurityGroupCalls, 'carrying' | 'tag'>;
@@ -185,12 +185,14 @@ export function createNetworkBalancerKinds(given: NetworkKindsParts): NetworkBal
       const message = `load balancer ${name} stays: listeners ${ports} belong to others`;
       throw new CloudError({ kind: 'Conflict', cloud: 'aws', operation: 'DeleteLoadBalancer', message });
     }
-    const tagged = found.owner === undefined ? await tagParts(found, listeners, given, io) : [];
+    const isMarked = found.owner !== undefined;
+    const targetGroups = isMarked ? [] : await tagTargetGroups(found, given, io);
+    const front = isMarked ? [] : await tagFront(found, given, io);
     const command = new DeleteLoadBalancerCommand({ LoadBalancerArn: arn });
     await parts.elbv2().change('DeleteLoadBalancer', command, options(io));
     carriers.removed('network', { id: arn, name });
     view.forwards.gone(arn);
-    return { found: tagged };
+    return { found: [...targetGroups, ...front] };
   }
 
   const balancer: NetworkBalancerKinds['balancer'] = {

@@ -33,8 +33,9 @@ export interface BalancerFilter {
   readonly LoadBalancerArns?: string[];
 }
 
-/** Names or ARNs; without either, all. */
+/** Names, ARNs, or what forwards to them; without any, all. */
 export interface GroupFilter {
+  readonly LoadBalancerArn?: string;
   readonly Names?: string[];
   readonly TargetGroupArns?: string[];
 }

@@ -69,6 +69,24 @@ describe('a network load balancer of the classic controller that was never chang
     return { m, proof: { clusterName: 'kubernetes', addresses: observed!.ingress.map(({ hostname }) => hostname!) } };
   }
 
+  for (const [code, status, warned] of [
+    ['AccessDenied', 403, 2],
+    ['TooManyTags', 400, 2],
+    ['TargetGroupNotFound', 400, 0],
+  ] as const)
+    it(`goes although the tags of its parts are answered with ${code}`, async () => {
+      const { m, proof } = await adopted();
+      m.aws.setHook(({ operation }) => {
+        if (!/(Add|Create)Tags$/.test(operation)) return undefined;
+        const answer = { Code: code, $metadata: { httpStatusCode: status } };
+        throw toCloudError(Object.assign(new Error('no'), answer), operation);
+      });
+      const { sent } = await m.remove(network(), undefined, proof);
+      assert.ok(sent.includes('v2 DeleteLoadBalancer'), sent.join());
+      assert.deepEqual([m.aws.region.targetGroups.size, m.networkBalancer()], [0, undefined]);
+      assert.equal(m.warnings.length, warned, m.warnings.join());
+    });
+
   it('takes its parts along where AWS keeps them in use, and a leader dies at any call', async () => {
     let isOver = false;
     for (let most = 0; !isOver; most += 1) {

@@ -1,8 +1,8 @@
 import type { Answer, Change, Comparison, Found, Kind, WriteIo } from '../../../engine/resource.ts';
 import { ownerTags } from '../../load-balancers.ts';
-import { ownedBy, ownerTagsOf, serviceNameTag, type Tags, tagsFor } from '../load-balancer-tags.ts';
-import { givenUp, type LoadBalancerView } from '../load-balancer-view.ts';
-import { type FrontBody, type GroupView, groupKinds, isClassicFront, showGroups } from './group-resources.ts';
+import { ownedBy, ownerTagsOf, type Tags } from '../load-balancer-tags.ts';
+import { givenUp } from '../load-balancer-view.ts';
+import { type FrontBody, type GroupView, groupKinds, showGroups } from './group-resources.ts';
 import { describeRule, type IngressRule, missingRules } from './ingress-rule.ts';
 import type { ObservedSecurityGroup } from './network-facts.ts';
 import type { NetworkReads } from './network-reads.ts';
@@ -33,26 +33,6 @@ export const groupsSettleMs = 10_000;
 export function showGroup({ reads, view }: GroupKindsParts, id: string): Found[] {
   const shown = showGroups(reads.lastGroups()?.values() ?? [], view);
   return shown.filter((one) => one.id === id || one.id.startsWith(`${id} `));
-}
-
-/**
- * Tags the group in front of an adopted load balancer as ours: that goes first, and alone tells whose its group is,
- * which AWS keeps in use for a while. Answers the group as it is then.
- */
-export async function tagFront(
-  { id, body }: Found<{ readonly tags: Tags }>,
-  { groups, view }: { readonly groups: Pick<SecurityGroupCalls, 'tag'>; readonly view: LoadBalancerView },
-  io: WriteIo,
-): Promise<readonly Found[]> {
-  const service = body.tags[serviceNameTag] ?? '';
-  const isIts = ({ kind, owner, body: front }: Found<FrontBody>) =>
-    kind === groupKinds.front &&
-    owner === undefined &&
-    front.carrier?.id === id &&
-    isClassicFront(front, service, view);
-  const ids = (view.showGroups() as Found<FrontBody>[]).filter(isIts).map((front) => front.id);
-  for (const each of ids) await groups.tag(each, tagsFor({ owner: io.owner, service }, { owned: {} }), io);
-  return view.showGroups().filter((one) => ids.includes(one.id));
 }
 
 /** UID of the Service of a load balancer; its name, where that is not known. */

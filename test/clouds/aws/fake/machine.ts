@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { isCloudError } from '../../../../common/cloud-error.ts';
+import { type Log, silentLog } from '../../../../common/process/log.ts';
 import { advanceDuring, fakeClock } from '../../../../common/testing/fake-clock.ts';
 import type { ClassicConfig } from '../../../../controller/clouds/aws/classic/settings.ts';
 import { clusterTagsOf } from '../../../../controller/clouds/aws/cluster-tags.ts';
@@ -137,10 +138,12 @@ export function machine(options: MachineOptions = {}) {
   });
   const clock = fakeClock();
   const during = <T>(work: Promise<T>) => advanceDuring(clock, work);
+  const warnings: string[] = [];
+  const log: Log = { ...silentLog, warn: (message) => void warnings.push(message) };
 
   function open(operator = allowed) {
     const parts = {
-      context: { clock } as never,
+      context: { clock, log } as never,
       config: { ...config, vpc: 'vpc-1' } as never,
       region,
       allowedGroups: operator,
@@ -194,6 +197,8 @@ export function machine(options: MachineOptions = {}) {
   return {
     aws,
     clock,
+    /** What was logged. */
+    warnings,
     get balancers() {
       return process.balancers;
     },
