@@ -13,8 +13,8 @@ import type { SecurityGroupCalls } from './security-groups/security-group-calls.
 
 /*
  * The load balancer alone tells whose the parts are that the classic controller made for it. They get our tags before
- * that ends: before the load balancer goes, while AWS keeps its parts in use. The tags are a help and no more, so nothing
- * waits for them that another try would not mend.
+ * that ends: before a listener turns to another target group, and before the load balancer goes, while AWS keeps its
+ * parts in use. The tags are a help and no more, so nothing waits for them that another try would not mend.
  */
 
 interface Context {

@@ -209,7 +209,10 @@ export function createNetworkBalancerKinds(given: NetworkKindsParts): NetworkBal
     create: ({ spec }, _, io) => create(spec!, io),
     update: (found, { what, body }, io) => update(found, what, body, io),
     remove,
-    mark: async (found, as, want, io) => ({ found: [take(await marks.mark(found, as, want, io))] }),
+    async mark(found, as, want, io) {
+      const targetGroups = as === 'ours' ? await tagTargetGroups(found, given, io) : [];
+      return { found: [...targetGroups, take(await marks.mark(found, as, want, io))] };
+    },
   };
 
   const attributes: Kind<Tags | undefined, BalancerAttributes> = {

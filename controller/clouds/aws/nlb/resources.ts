@@ -113,8 +113,9 @@ export function targetGroupSlot(name: string): string {
 }
 
 /**
- * Its tags say whose it is. What the classic controller made, and no listener uses any more since its load balancer was
- * taken over, is ours with that, and so is what was kept with a load balancer that is ours again, or still.
+ * Its tags say whose it is. What the classic controller made is ours with the load balancer that it forwards to once
+ * that was taken over, and so is what was kept with a load balancer that is ours again, or still. The name of the
+ * Service alone proves nothing.
  *
  * @param isNear of a load balancer that is looked at
  */
@@ -124,7 +125,7 @@ export function showTargetGroup(
   isNear = true,
 ): Found<TargetGroup> {
   const isClassic = isAdoptable(group.tags, view);
-  const isFree = isClassic || (isKept(group.tags, view.cluster) && group.loadBalancers.length > 0);
+  const isFree = group.loadBalancers.length > 0 && (isClassic || isKept(group.tags, view.cluster));
   const takenOver = isFree ? view.takenOverBy(group.tags[serviceNameTag] ?? '', group.loadBalancers) : undefined;
   const owner = ownerIn(group.tags, view.cluster) ?? takenOver;
   return {

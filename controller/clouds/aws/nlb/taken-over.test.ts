@@ -40,16 +40,33 @@ function ownerWith(balancerTags: Readonly<Record<string, string>>, loadBalancers
 }
 
 describe('a target group of the classic controller', () => {
-  it('counts as ours when its load balancer was taken over, whether a listener still uses it or none', () => {
+  it('counts as ours when its load balancer was taken over', () => {
     assert.deepEqual(ownerWith(ours, ['arn:its']), owner);
-    assert.deepEqual(ownerWith(ours, []), owner);
   });
 
   it('counts as foreign while its load balancer is, and when another one uses it, too', () => {
-    assert.equal(ownerWith({}, []), undefined);
-    assert.equal(ownerWith({ ...ours, [ownerTags.cluster]: 'another' }, []), undefined);
-    assert.equal(ownerWith({ ...ours, [ownerTags.serviceName]: 'default/shop' }, []), undefined);
+    assert.equal(ownerWith({}, ['arn:its']), undefined);
+    assert.equal(ownerWith({ ...ours, [ownerTags.cluster]: 'another' }, ['arn:its']), undefined);
+    assert.equal(ownerWith({ ...ours, [ownerTags.serviceName]: 'default/shop' }, ['arn:its']), undefined);
     assert.equal(ownerWith(ours, ['arn:its', 'arn:other']), undefined);
+  });
+
+  it('counts as foreign where no listener of ours ever used it', async () => {
+    const m = machine({ config: managedConfig });
+    await m.ensure(network());
+    const { targetGroups } = m.aws.region;
+    const [its] = targetGroups.values();
+    const arn = its!.arn.replace(/[^/]+$/, 'ffff0000ffff0000');
+    targetGroups.set(arn, {
+      ...its!,
+      arn,
+      name: 'k8s-default-web-0123456789',
+      tags: new Map(Object.entries(ofClassic)),
+    });
+    await m.audit();
+    assert.deepEqual((await m.ensure(network())).sent, []);
+    await m.remove(network());
+    assert.deepEqual([...targetGroups.keys()], [arn]);
   });
 });
 
