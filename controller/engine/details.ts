@@ -48,10 +48,15 @@ export function createDetails(readers: readonly Reader[]) {
         }),
       );
     },
-    /** The answer to a call of ours has shown the parts of that kind in that container. */
+    /**
+     * The answer to a call of ours has shown parts of that kind in that container. It shows not all of them, so the age
+     * of what was read stays.
+     */
     noted(part: string, container: string, nowMs: number): void {
       const detail = details.get(part);
-      if (detail !== undefined) readOf(detail).set(container, { atMs: nowMs, version: undefined });
+      if (detail === undefined) return;
+      const { atMs } = readOf(detail).get(container) ?? { atMs: nowMs };
+      readOf(detail).set(container, { atMs, version: undefined });
     },
     /** Whether lists never show that kind. */
     isDetail: (kind: string) => details.has(kind),

@@ -109,6 +109,19 @@ describe('the inventory', () => {
     assert.deepEqual(state.read, ['a']);
   });
 
+  it('reads details when those of the last read are old, however often answers have shown parts of them', async () => {
+    const { clock, state, inventory } = setUp(true);
+    state.list = [lb('a')];
+    await inventory.audit();
+    for (let times = 0; times < 3; times += 1) {
+      await clock.advance(40_000);
+      inventory.note([{ kind: 'part', id: 'part of a', within: 'a', status: 'ready', body: 'answered' }]);
+    }
+    state.read.splice(0);
+    await inventory.audit();
+    assert.deepEqual(state.read, ['a']);
+  });
+
   it('details are read again when their version has changed or with age, spread evenly', async () => {
     const { clock, state, inventory, index } = setUp(true);
     const ids = Array.from({ length: 20 }, (_, at) => `lb-${at}`);
