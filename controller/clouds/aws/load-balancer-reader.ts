@@ -83,10 +83,11 @@ export function createLoadBalancerReader(given: LoadBalancerReaderParts): Reader
     const isNeeded = withSubnets && (own.length > 0 || networks.length > 0);
     const ids = new Set(own.flatMap(({ instances }) => instances));
     const vpc = isNeeded ? await reads.vpc(options) : undefined;
-    const known = new Set(reads.lastSubnets()?.map(({ id }) => id));
-    const isKnown = networks.every(
-      ({ vpcId, places }) => vpcId !== vpc || places.every(({ subnet }) => known.has(subnet)),
-    );
+    const known = new Map(reads.lastSubnets()?.map(({ id, ipv6Cidrs }) => [id, ipv6Cidrs.length]));
+    const isKnown = networks.every(({ vpcId, addressType, places }) => {
+      const fewest = addressType === 'dualstack' ? 1 : 0;
+      return vpcId !== vpc || places.every(({ subnet }) => (known.get(subnet) ?? -1) >= fewest);
+    });
     // A plan for a classic one chooses among them anew; for the others it takes their ranges, which stay.
     const maxAgeMs = own.length === 0 && isKnown ? attributesMaxAgeMs : undefined;
     await Promise.all([reads.instances([...ids], options), isNeeded ? reads.subnets(options, maxAgeMs) : undefined]);

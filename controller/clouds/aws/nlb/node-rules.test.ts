@@ -10,6 +10,7 @@ import {
   network,
   plainConfig,
   port,
+  subnets as subnetsOfVpc,
 } from '../../../../test/clouds/aws/fake/machine.ts';
 import { clusterTag, group, rule } from '../../../../test/clouds/aws/fake/network-facts.ts';
 import { type DesiredLoadBalancer, ownerTags } from '../../load-balancers.ts';
@@ -42,6 +43,20 @@ describe('rules on the groups of the nodes for a network load balancer without g
     const m = machine();
     await m.ensure(network({ annotations: { [keys.healthPort]: 'traffic-port', [keys.healthProtocol]: 'TCP' } }));
     assert.deepEqual(shown(m), [mtu('0.0.0.0/0'), client(balancerName, 30_080, '0.0.0.0/0')]);
+  });
+
+  it('let in health checks from IPv6 ranges that subnets have got, from the next audit on', async () => {
+    const places = subnetsOfVpc.map((subnet) => ({ ...subnet, ipv6: false }));
+    const m = machine({ subnets: places });
+    await m.ensure(network());
+    for (const place of places) place.ipv6 = true;
+    const dual = network({ families: ['IPv4', 'IPv6'] });
+    await m.ensure(dual);
+    await m.clock.advance(300_000);
+    await m.audit();
+    await m.ensure(dual);
+    const rules = shown(m).filter((one) => one.includes('10256-10256 2001:db8:'));
+    assert.equal(rules.length, 2, shown(m).join());
   });
 
   it('makes no rules where a person looks after the groups', async () => {

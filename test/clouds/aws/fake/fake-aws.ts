@@ -26,7 +26,13 @@ export interface FakeBalancer {
 export interface FakeAwsOptions {
   readonly groups: readonly ObservedSecurityGroup[];
   readonly instance: (id: string) => InstanceFacts | undefined;
-  readonly subnets: readonly { readonly id: string; readonly zone: string; readonly tags: Tags }[];
+  readonly subnets: readonly {
+    readonly id: string;
+    readonly zone: string;
+    readonly tags: Tags;
+    /** Whether it has an IPv6 range. Default: yes. */
+    readonly ipv6?: boolean;
+  }[];
 }
 
 /** A call, with the SDK's own words; those about network load balancers begin with `v2`. */
@@ -169,10 +175,9 @@ export function createFakeAws({ groups: first, instance, subnets }: FakeAwsOptio
       return { Reservations: [{ Instances }] };
     },
     DescribeSubnets: () => ({
-      Subnets: subnets.map(({ id, zone, tags }, at) => {
-        const Ipv6CidrBlockAssociationSet = [
-          { Ipv6CidrBlock: `2001:db8:${at}::/64`, Ipv6CidrBlockState: { State: 'associated' } },
-        ];
+      Subnets: subnets.map(({ id, zone, tags, ipv6 = true }, at) => {
+        const range = { Ipv6CidrBlock: `2001:db8:${at}::/64`, Ipv6CidrBlockState: { State: 'associated' } };
+        const Ipv6CidrBlockAssociationSet = ipv6 ? [range] : [];
         const CidrBlock = `10.0.${at}.0/24`;
         return { SubnetId: id, AvailabilityZone: zone, CidrBlock, Ipv6CidrBlockAssociationSet, Tags: toPairs(tags) };
       }),
