@@ -107,7 +107,11 @@ describe('load balancers of Azure, written as a whole', () => {
       const desired = service(internalFields);
       await ensure(desired);
       const [frontend] = partsOf('loadBalancers', 'kubernetes-internal', 'frontendIPConfigurations');
-      const own = { privateIPAllocationMethod: 'Dynamic', gatewayLoadBalancer: { id: `${network}/loadBalancers/gw` } };
+      const own = {
+        privateIPAllocationMethod: 'Dynamic',
+        privateIPAddressVersion: 'IPv4',
+        gatewayLoadBalancer: { id: `${network}/loadBalancers/gw` },
+      };
       const properties = { ...frontend!.properties, ...own };
       const zoned = { ...frontend, properties, zones: ['1', '2', '3'] };
       set('loadBalancers', 'kubernetes-internal', { frontendIPConfigurations: [zoned] });
@@ -119,8 +123,12 @@ describe('load balancers of Azure, written as a whole', () => {
       };
       await ensure({ ...desired, ports: [port(81, 30081)] });
       assert.deepEqual(
-        sent.map((one) => [one.zones, one.properties['gatewayLoadBalancer']]),
-        [[zoned.zones, own.gatewayLoadBalancer]],
+        sent.map((one) => [
+          one.zones,
+          one.properties['gatewayLoadBalancer'],
+          one.properties['privateIPAddressVersion'],
+        ]),
+        [[zoned.zones, own.gatewayLoadBalancer, own.privateIPAddressVersion]],
       );
     }));
 

@@ -201,7 +201,10 @@ function replaceOwn(
   const desired = frontends.map((one) => {
     const there = next[lists.frontends].find((other) => sameName(one, other));
     // Zones can never change, and people chain a gateway load balancer to a frontend.
-    return there === undefined ? one : { ...there, properties: { ...there.properties, ...one.properties } };
+    const properties = Object.entries(one.properties).filter(([, value]) => value !== undefined);
+    return there === undefined
+      ? one
+      : { ...there, properties: { ...there.properties, ...Object.fromEntries(properties) } };
   });
   next[lists.frontends] = replaced(next[lists.frontends], desired, (part) => isOwnFrontend(part) && isFree(part));
 }
