@@ -194,6 +194,7 @@ export function networkHarness(manageSecurityGroups = false, layer4 = false): Ne
         const groups = desireGroup({
           input,
           ports: input.desired.ports,
+          mayClose: true,
           settings,
           features,
           config,

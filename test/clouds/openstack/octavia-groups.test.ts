@@ -50,6 +50,19 @@ describe('the security group of a Service', () => {
     assert.deepEqual(ingress(), ['tcp 30443 10.20.0.0/16']);
   });
 
+  it('goes on admitting what comes from a listener that has lost its tags on a shared load balancer', async () => {
+    const { octavia } = await open();
+    const id = await harness.world.createForeignLoadBalancer('shared', `${harness.world.cluster}/default`);
+    const asked = { attach: { id, allowed: true }, ports: [port(81, 30443), port(9100, 30900)] };
+    await harness.ensure(asked);
+    const before = ingress();
+    assert.equal(before.length, 2);
+    const listeners = [...octavia.balancers.values()].flatMap((one) => one.listeners);
+    for (const { fields } of listeners) if (fields['protocol_port'] === 81) fields['tags'] = [];
+    assert.deepEqual(reasons(await harness.ensure(asked)), ['Conflict']);
+    assert.deepEqual(ingress(), before);
+  });
+
   it('follows ports and members, and closes what is not needed any more after what is new', async () => {
     const { vms, fake } = await open();
     await harness.ensure();

@@ -159,7 +159,16 @@ export function desireOf(input: DesireInput, parts: DesireParts): Desire {
     const there = loadBalancer?.body.vipSubnetId || undefined;
     const listened = new Set(wants.flatMap(({ kind, key }) => (kind === octaviaKinds.listener ? [key] : [])));
     const ports = desired.ports.filter((port) => listened.has(portKey(port)));
-    return desireGroup({ input, ports, settings, features, facts, config, vipSubnetId: there, serverIdOf });
+    const refused = new Set(desired.ports.map(portKey).filter((key) => !listened.has(key)));
+    const isUnmarked = ({ within, owner, body }: Found<Listener>) =>
+      within === loadBalancer?.id &&
+      owner === undefined &&
+      refused.has(portKey(body)) &&
+      !body.tags.some((one) => one.startsWith(classicPrefix));
+    // A listener that has lost its tags may be the Service's own, and serves on.
+    const mayClose = !(input.found(octaviaKinds.listener) as readonly Found<Listener>[]).some(isUnmarked);
+    const context = { input, ports, mayClose, settings, features, facts, config, vipSubnetId: there, serverIdOf };
+    return desireGroup(context);
   }
 
   function ofItsOwn(): readonly Want[] {

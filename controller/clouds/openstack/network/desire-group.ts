@@ -15,6 +15,8 @@ export interface GroupContext {
   readonly input: DesireInput;
   /** Those of the Service that a listener serves. */
   readonly ports: DesireInput['desired']['ports'];
+  /** Whether traffic to other ports may be shut out. */
+  readonly mayClose: boolean;
   readonly settings: Pick<Settings, 'family' | 'placement' | 'monitor'>;
   readonly features: Pick<Features, 'layer4' | 'httpMonitor' | 'httpMonitorOnUdp'>;
   readonly config: Pick<LoadBalancerConfig, 'manageSecurityGroups'>;
@@ -40,7 +42,7 @@ export function desireGroup(context: GroupContext): readonly Want[] {
     description: withMark(classicGroupDescription(desired), ownerMark(desired.owner)),
     rules,
     // A monitor that is not understood stays as it is, and has to reach the members.
-    mayClose: settings.monitor !== undefined,
+    mayClose: context.mayClose && settings.monitor !== undefined,
   };
   const group: Want = {
     kind: networkKinds.group,
