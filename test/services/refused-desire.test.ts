@@ -48,6 +48,16 @@ describe('a Service whose annotations or source ranges cannot be read any more',
     assert.equal(world.services.condition('web')?.reason, 'Ensured');
   });
 
+  it('gets no listener back that a person took away while the Service asked for other source ranges', async () => {
+    world.services.create('web');
+    await world.clock.advance(5000);
+    world.services.patch('web', { spec: { loadBalancerSourceRanges: ['10.0.0.0/8'] } });
+    await change({ [`${prefix}/algorithm-type`]: 'nonsense' });
+    for (const one of fake.balancers.values()) one.services.splice(0);
+    await world.clock.advance(1_300_000);
+    assert.equal(balancer(), 'a b: ');
+  });
+
   it('keeps its members where it is these that the annotation chooses', async () => {
     world.services.create('web', { annotations: { [`${prefix}/node-selector`]: 'pool=a' } });
     await world.clock.advance(5000);

@@ -107,7 +107,8 @@ export function createServiceEngines({ driver, cloud, clock, signal }: ServiceEn
     const isRefused = now.refusals.length > 0 && now.wants.every(({ leaveUnchanged }) => leaveUnchanged);
     if (!isRefused) sessionOf(desired.owner).lastDone = desired;
     const last = isRefused ? lastDone(desired) : undefined;
-    if (last === undefined) return now;
+    // What a person takes away because it is open to more than the Service asks for now must not come back.
+    if (last === undefined || last.sourceRanges.join() !== desired.sourceRanges.join()) return now;
     const { areMembersKnown = true } = desired;
     return { ...now, wants: driver.desire({ ...input, desired: { ...last, areMembersKnown } }).wants };
   }
