@@ -58,6 +58,7 @@ export class CloudError extends Error {
   readonly retryable: boolean;
   readonly retryAfterMs: number | undefined;
   readonly subjects: readonly string[];
+  readonly #details: CloudErrorDetails;
 
   constructor(details: CloudErrorDetails) {
     super(`${details.cloud} ${details.operation}: ${details.message}`, { cause: details.cause });
@@ -68,6 +69,17 @@ export class CloudError extends Error {
     this.retryable = !notRetryable.has(details.kind);
     this.retryAfterMs = details.retryAfterMs;
     this.subjects = details.subjects ?? [];
+    this.#details = details;
+  }
+
+  /** The same error with other details; its message as it was given. */
+  with(changes: Partial<CloudErrorDetails>): CloudError {
+    return new CloudError({ ...this.#details, ...changes });
+  }
+
+  /** The message without cloud and operation. */
+  get bareMessage(): string {
+    return this.#details.message;
   }
 }
 

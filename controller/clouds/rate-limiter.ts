@@ -102,8 +102,7 @@ export function createRateLimiter(options: RateLimiterOptions): RateLimiter {
         closedUntil = Math.max(closedUntil, clock.monotonic() + restMs);
         // The waiting calls fail at once, as a new call would.
         callQueue?.release();
-        const message = error.message.replace(`${cloud} ${error.operation}: `, '');
-        throw new CloudError({ kind: 'Throttled', cloud, operation, message, retryAfterMs: restMs, cause: error });
+        throw error.with({ operation, retryAfterMs: restMs, cause: error });
       }
     },
   };

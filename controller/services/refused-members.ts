@@ -1,4 +1,4 @@
-import { CloudError } from '../../common/cloud-error.ts';
+import type { CloudError } from '../../common/cloud-error.ts';
 import type { DesiredMember } from '../clouds/load-balancers.ts';
 
 /** Members of one Service that the cloud refused, by providerID: another load balancer may accept them. */
@@ -49,10 +49,8 @@ export function refusesAll(refused: RefusedMembers, members: readonly DesiredMem
 
 /** The error of an answer that would empty a load balancer: it may be wrong, so all are sent again. Pure. */
 export function refusedAll(cause: CloudError): CloudError {
-  const { kind, cloud, operation, retryAfterMs } = cause;
-  const message = cause.message.replace(`${cloud} ${operation}: `, '');
   const why = 'it refuses all members, so that those of the load balancer stay';
-  return new CloudError({ kind, cloud, operation, retryAfterMs, message: `${message}; ${why}`, cause });
+  return cause.with({ message: `${cause.bareMessage}; ${why}`, subjects: [], cause });
 }
 
 /** Those that are still left out. Pure. */

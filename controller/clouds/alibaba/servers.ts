@@ -1,11 +1,10 @@
-import { CloudError, isCloudError } from '../../../common/cloud-error.ts';
+import { isCloudError } from '../../../common/cloud-error.ts';
 import { alibaba } from '../../../common/provider-id/alibaba.ts';
 import type { Change, ReadIo } from '../../engine/resource.ts';
 import { memberChanges } from '../member-changes.ts';
 import { chunks } from '../parallel.ts';
 import type { Server } from './clb/found.ts';
 import type { AlibabaClient } from './client.ts';
-import { cloud } from './fault.ts';
 import type { Interfaces } from './interfaces.ts';
 
 /** Actions that change the servers of a group. */
@@ -66,10 +65,7 @@ export async function refusedServers(
   const pods = servers.filter(({ other }) => other !== undefined);
   const nodes = servers.filter(({ other }) => other === undefined);
   const subjects = [...(await missingPods(lookups, pods, io)), ...(await missingNodes(lookups, nodes, io))];
-  const { operation, cause } = error;
-  const message = error.message.replace(`${cloud} ${operation}: `, '');
-  const kind = subjects.length > 0 ? 'Invalid' : error.kind;
-  return new CloudError({ kind, cloud, operation, message, subjects, cause });
+  return error.with({ kind: subjects.length > 0 ? 'Invalid' : error.kind, subjects });
 }
 
 async function missingNodes({ client }: ServerLookups, servers: readonly Server[], { signal }: ReadIo) {

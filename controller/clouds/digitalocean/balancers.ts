@@ -1,8 +1,8 @@
-import { CloudError, isCloudError } from '../../../common/cloud-error.ts';
+import { isCloudError } from '../../../common/cloud-error.ts';
 import { digitalocean } from '../../../common/provider-id/digitalocean.ts';
 import type { Change, Kind, WriteIo } from '../../engine/resource.ts';
 import { type Balancer, foundBalancer, type Json, kindNames } from './balancer.ts';
-import { cloud, type DigitalOceanClient } from './client.ts';
+import type { DigitalOceanClient } from './client.ts';
 import { dropletsPath } from './droplets.ts';
 import { type Mark, printName } from './names.ts';
 
@@ -73,9 +73,7 @@ export function balancerKind(client: DigitalOceanClient): Kind<BalancerSpec, Bal
       (place['vpc_uuid'] === undefined || droplet['vpc_uuid'] === place['vpc_uuid']);
     const good = new Set(lists.flat().flatMap((one) => (isGood(one.json()) ? one.number('id') : [])));
     const subjects = ids.filter((id) => !good.has(id)).map((id) => digitalocean.print({ instanceId: String(id) }));
-    const { kind, operation, cause } = error;
-    const message = error.message.replace(`${cloud} ${operation}: `, '');
-    return new CloudError({ kind, cloud, operation, message, subjects, cause });
+    return error.with({ subjects });
   }
 
   return {

@@ -15,7 +15,7 @@ import {
   SetLoadBalancerPoliciesForBackendServerCommand,
   SetLoadBalancerPoliciesOfListenerCommand,
 } from '@aws-sdk/client-elastic-load-balancing';
-import { CloudError, isCloudError } from '../../../../common/cloud-error.ts';
+import { isCloudError } from '../../../../common/cloud-error.ts';
 import { codeOf } from '../errors.ts';
 import { sdkTags } from '../load-balancer-tags.ts';
 import type { SdkCommand } from '../service-calls.ts';
@@ -141,9 +141,7 @@ function namingMembers(error: unknown, instances: readonly Member[]): unknown {
   const refused = instances.filter(({ id }) => named.has(id));
   if (refused.length === 0 && instances.length > 1) return error;
   const subjects = (refused.length > 0 ? refused : instances).map(({ providerID }) => providerID);
-  const { kind, operation, cause } = error;
-  const message = error.message.replace(`aws ${operation}: `, '');
-  return new CloudError({ kind, cloud: 'aws', operation, message, subjects, cause });
+  return error.with({ subjects });
 }
 
 function withListener(

@@ -1,8 +1,8 @@
-import { CloudError, isCloudError } from '../../../../common/cloud-error.ts';
+import { isCloudError } from '../../../../common/cloud-error.ts';
 import { cloudstack } from '../../../../common/provider-id/cloudstack.ts';
 import type { Found, Kind, WriteIo } from '../../../engine/resource.ts';
 import { memberChanges } from '../../member-changes.ts';
-import { cloud, isRefusedInJob } from '../fault.ts';
+import { isRefusedInJob } from '../fault.ts';
 import { kindNames, type Members } from './found.ts';
 import type { Project } from './project.ts';
 
@@ -40,9 +40,7 @@ export function membersKind({ change, changed, list }: Project): Kind<MembersSpe
     const goodIds = new Set(good.map((vm) => vm.text('id').toLowerCase()));
     const subjects = ids.filter((id) => !goodIds.has(id)).map((id) => cloudstack.print({ instanceId: id }));
     if (subjects.length === 0) return error;
-    const { operation, cause } = error;
-    const message = error.message.replace(`${cloud} ${operation}: `, '');
-    return new CloudError({ kind: 'Invalid', cloud, operation, message, subjects, cause });
+    return error.with({ kind: 'Invalid', subjects });
   }
 
   return {

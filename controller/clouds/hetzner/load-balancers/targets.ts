@@ -1,7 +1,6 @@
-import { CloudError, isCloudError } from '../../../../common/cloud-error.ts';
+import { isCloudError } from '../../../../common/cloud-error.ts';
 import type { Kind } from '../../../engine/resource.ts';
 import type { HetznerClient } from '../client.ts';
-import { cloud } from '../fault.ts';
 import { type Json, kindNames, type Target } from './balancer.ts';
 import { act } from './calls.ts';
 
@@ -42,7 +41,5 @@ function withoutPrivate({ use_private_ip: _, ...rest }: Json): Json {
 /** The same error about one member, where it is that one which the cloud does not take. */
 function refused(error: unknown, member: string): unknown {
   if (!isCloudError(error) || !['Invalid', 'NotFound', 'QuotaExceeded'].includes(error.kind)) return error;
-  const { kind, operation, cause } = error;
-  const message = error.message.replace(`${cloud} ${operation}: `, '');
-  return new CloudError({ kind, cloud, operation, message, subjects: [member], cause });
+  return error.with({ subjects: [member] });
 }
