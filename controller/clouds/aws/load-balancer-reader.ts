@@ -88,7 +88,7 @@ export function createLoadBalancerReader(given: LoadBalancerReaderParts): Reader
       const fewest = addressType === 'dualstack' ? 1 : 0;
       return vpcId !== vpc || places.every(({ subnet }) => (known.get(subnet) ?? -1) >= fewest);
     });
-    // A plan for a classic one chooses among them anew; for the others it takes their ranges, which stay.
+    // A plan for a classic load balancer chooses its subnets anew. One for a network load balancer needs their ranges.
     const maxAgeMs = own.length === 0 && isKnown ? attributesMaxAgeMs : undefined;
     await Promise.all([reads.instances([...ids], options), isNeeded ? reads.subnets(options, maxAgeMs) : undefined]);
   }

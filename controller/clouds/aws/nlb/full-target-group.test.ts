@@ -43,7 +43,7 @@ describe('a target group that takes no more targets', () => {
     assert.ok(fewest() > 0, `${fewest()}`);
   });
 
-  it('keeps those that serve while no new one is taken, whoever they are', async () => {
+  it('keeps targets that serve, members or not, while AWS takes no new ones', async () => {
     const { m } = await fullGroup();
     await assert.rejects(m.ensure(members(5, 6, 7, 8)), /no end/);
     assert.deepEqual(m.targets(), [['i-1', 'i-2', 'i-3', 'i-4']]);

@@ -71,9 +71,10 @@ export function defaultAttributes({
 }
 
 /**
- * What differs, each a call; targets are registered before others are deregistered, so that a group is never empty in
- * between. Those that have failed serve nobody: where the group is full they make the room. If there are no others, one
- * of them stays, and one is registered alone. Pure.
+ * What differs, each a call. Targets are registered before others are deregistered, so that a group is never empty in
+ * between. Failed targets that are no members serve nobody: where AWS refuses new ones because the group is full, they
+ * are deregistered to make room. Where the group holds nothing else, one of them stays until one new target is there.
+ * Pure.
  */
 export function compareTargets({ name, targets: there }: TargetList, asked: Targets): readonly Change[] {
   const ids = new Set(there.map(({ id }) => id));
