@@ -3,12 +3,12 @@ import { CloudError } from '../../../common/cloud-error.ts';
 import type { AnswerFields } from '../answer-fields.ts';
 import { unlessNotFound } from '../not-found.ts';
 import type { Permit } from '../permit.ts';
+import type { Sent } from '../sent.ts';
 import { type ArmClient, type OperationState, stateOf, versions } from './client.ts';
 import type { RouteTablePlace } from './config.ts';
 import { cloud } from './fault.ts';
 import type { ReadOptions } from './network-resources.ts';
 import { groupPath } from './resource-id.ts';
-import type { Sent } from './wire.ts';
 
 /** One route as Resource Manager keeps it; fields that are not read stay in it. */
 export interface StoredRoute {

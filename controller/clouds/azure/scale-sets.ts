@@ -1,9 +1,9 @@
 import type { VirtualMachineScaleSet } from '@azure/arm-compute';
+import type { Answered } from './answered.ts';
 import { type ArmClient, versions } from './client.ts';
 import type { AzureConfig } from './config.ts';
 import type { ReadOptions } from './network-resources.ts';
 import { groupPath } from './resource-id.ts';
-import type { Answered } from './wire.ts';
 
 export type GroupPlace = Pick<AzureConfig, 'subscription' | 'resourceGroup'>;
 

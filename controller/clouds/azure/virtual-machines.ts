@@ -4,6 +4,7 @@ import type { Maintenance, NodeAddress, PowerState } from '../../../common/insta
 import { azure as providerId } from '../../../common/provider-id/azure.ts';
 import { type Machines, readable, type Seen } from '../machines.ts';
 import { inParallel } from '../parallel.ts';
+import type { Answered } from './answered.ts';
 import { type ArmClient, versions } from './client.ts';
 import type { AzureConfig } from './config.ts';
 import { cloud } from './fault.ts';
@@ -11,7 +12,6 @@ import { createNetworkResources, type ReadOptions } from './network-resources.ts
 import { groupPath, pathOf, readVmId, type VmId } from './resource-id.ts';
 import { scaleSetPath, uniformScaleSets } from './scale-sets.ts';
 import { readAddresses, type Vm, type VmAddress } from './vm-addresses.ts';
-import type { Answered } from './wire.ts';
 
 type View = Answered<VirtualMachineInstanceView>;
 

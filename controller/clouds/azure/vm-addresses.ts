@@ -1,9 +1,9 @@
 import type { VirtualMachine, VirtualMachineScaleSetVM } from '@azure/arm-compute';
 import type { NetworkInterface } from '@azure/arm-network';
 import { CloudError, isCloudError } from '../../../common/cloud-error.ts';
+import type { Answered } from './answered.ts';
 import { cloud } from './fault.ts';
 import type { NetworkResources, ReadOptions } from './network-resources.ts';
-import type { Answered } from './wire.ts';
 
 /** One that stands alone or in a flexible scale set, or an instance of a uniform one. */
 export type Vm = Answered<VirtualMachine & VirtualMachineScaleSetVM>;

@@ -1,10 +1,10 @@
 import type { Disk } from '@azure/arm-compute';
 import { inParallel } from '../parallel.ts';
 import { lookupListed, type VolumePlace, type VolumeRef, type Volumes, volumeKey } from '../volumes.ts';
+import type { Answered } from './answered.ts';
 import { type ArmClient, versions } from './client.ts';
 import { cloud } from './fault.ts';
 import { groupPath, pathOf } from './resource-id.ts';
-import type { Answered } from './wire.ts';
 
 /** The id of a managed disk, in any case. Blobs of the in-tree plugin have URLs of storage, and no zone. */
 const shape = /^\/subscriptions\/([^/]+)\/resourceGroups\/([^/]+)\/providers\/Microsoft\.Compute\/disks\/[^/]+$/i;

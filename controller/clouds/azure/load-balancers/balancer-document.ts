@@ -3,9 +3,9 @@ import { CloudError } from '../../../../common/cloud-error.ts';
 import type { DocumentType, Edit } from '../../../engine/driver.ts';
 import type { Found } from '../../../engine/resource.ts';
 import { canonical } from '../../ip-address.ts';
+import type { Sent } from '../../sent.ts';
 import type { BalancerPlace } from '../config.ts';
 import { cloud } from '../fault.ts';
-import type { Sent } from '../wire.ts';
 import type { AddressBook } from './address-book.ts';
 import type { ArmDocuments } from './arm-documents.ts';
 import {

@@ -2,7 +2,7 @@ import type * as network from '@azure/arm-network';
 import type { Found, Owner, ResourceName } from '../../../engine/resource.ts';
 import { canonical } from '../../ip-address.ts';
 import type { IpFamily } from '../../load-balancers.ts';
-import type { Sent } from '../wire.ts';
+import type { Sent } from '../../sent.ts';
 import {
   idIn,
   isAsDesired,

@@ -4,13 +4,14 @@ import { CloudError, isCloudError } from '../../../../common/cloud-error.ts';
 import type { AnswerFields } from '../../answer-fields.ts';
 import { unlessNotFound } from '../../not-found.ts';
 import type { Permit } from '../../permit.ts';
+import type { Sent } from '../../sent.ts';
+import type { Answered } from '../answered.ts';
 import { type ArmClient, versions } from '../client.ts';
 import { cloud } from '../fault.ts';
 import { createNetworkResources, type ReadOptions } from '../network-resources.ts';
 import { pathOf, readVmId } from '../resource-id.ts';
 import { type GroupPlace, listScaleSets } from '../scale-sets.ts';
 import { interfacesOf } from '../vm-addresses.ts';
-import type { Answered, Sent } from '../wire.ts';
 import { idIn, type Json, listIn, objectIn, type Part, partsIn, textIn } from './json.ts';
 
 /** What network interfaces, instances and models of scale sets say of backend pools. Other ids are in lower case. */

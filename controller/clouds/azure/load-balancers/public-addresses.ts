@@ -3,10 +3,10 @@ import { CloudError, type CloudErrorKind, isCloudError } from '../../../../commo
 import type { Answer, Comparison, Found, Kind, Owner, Reader, WriteIo } from '../../../engine/resource.ts';
 import { canonical } from '../../ip-address.ts';
 import type { IpFamily } from '../../load-balancers.ts';
+import type { Sent } from '../../sent.ts';
 import type { ArmClient } from '../client.ts';
 import { type BalancerPlace, resourceName } from '../config.ts';
 import { cloud } from '../fault.ts';
-import type { Sent } from '../wire.ts';
 import type { AddressBook } from './address-book.ts';
 import { type ArmDocuments, createArmDocuments } from './arm-documents.ts';
 import { kindNames, type PublicAddress, tagsIn } from './balancer.ts';

@@ -1,9 +1,9 @@
 import type { Kind } from '../../../engine/resource.ts';
+import type { Sent } from '../../sent.ts';
 import { answerOf, usual } from './answer.ts';
 import { rangeBits, type Scheme } from './forwarding-rule.ts';
 import { type FoundParts, kindNames } from './found.ts';
 import type { Address, Shown } from './project.ts';
-import type { Sent } from './wire.ts';
 
 /** Holds the address of a forwarding rule while another rule takes its place. */
 export interface AddressSpec {

@@ -1,9 +1,10 @@
 import type { Change, Kind } from '../../../engine/resource.ts';
 import { memberChanges } from '../../member-changes.ts';
+import type { Sent } from '../../sent.ts';
+import type { Actions } from './actions.ts';
 import { answerOf, isSameSet, usual } from './answer.ts';
 import { type FoundParts, groupsOf, isPool, kindNames } from './found.ts';
 import { type BackendService, type Project, pathOf, type Shown, type TargetPool } from './project.ts';
-import type { Actions, Sent } from './wire.ts';
 
 /** What a Service asks of its backend service or target pool. References are paths. */
 export interface BackendSpec {

@@ -1,9 +1,9 @@
 import type { Found, Kind } from '../../../engine/resource.ts';
 import { canonical, normalCidr } from '../../ip-address.ts';
+import type { Sent } from '../../sent.ts';
 import { answerOf, isSameSet, usual } from './answer.ts';
 import { type FoundParts, kindNames, usersOf } from './found.ts';
 import type { Firewall, Shown } from './project.ts';
-import type { Sent } from './wire.ts';
 
 export interface FirewallSpec {
   readonly name: string;

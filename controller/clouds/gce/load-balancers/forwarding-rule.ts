@@ -1,11 +1,12 @@
 import type { Kind } from '../../../engine/resource.ts';
 import type { IpFamily } from '../../load-balancers.ts';
+import type { Sent } from '../../sent.ts';
 import { lastSegment } from '../client.ts';
+import type { Actions } from './actions.ts';
 import { answerOf, isSameSet, usual } from './answer.ts';
 import { type FoundParts, ipOf, kindNames, rulePath } from './found.ts';
 import { labels } from './names.ts';
 import { type ForwardingRule, pathOf, type Shown } from './project.ts';
-import type { Actions, Sent } from './wire.ts';
 
 export type Scheme = 'INTERNAL' | 'EXTERNAL';
 export type Tier = 'PREMIUM' | 'STANDARD';

@@ -5,10 +5,11 @@ import { gce } from '../../../../common/provider-id/gce.ts';
 import type { ReadIo, WriteIo } from '../../../engine/resource.ts';
 import type { AnswerFields } from '../../answer-fields.ts';
 import type { ApiRequest } from '../../json-api.ts';
+import type { Sent } from '../../sent.ts';
 import { type GceClient, lastSegment } from '../client.ts';
 import { cloud, saysMissing, throwProved } from '../fault.ts';
+import type { Actions } from './actions.ts';
 import { anyName, loadBalancerIn } from './names.ts';
-import type { Actions, Sent } from './wire.ts';
 
 /** A resource as the API shows it. */
 export interface Shown<W = unknown> {

@@ -1,8 +1,5 @@
 import type { compute_v1 } from '@googleapis/compute';
 
-/** What a request says of a resource: what is undefined is not sent. */
-export type Sent<W> = { [K in keyof W]: W[K] | undefined };
-
 /** What is sent with each verb. */
 export interface Actions {
   addInstances: compute_v1.Schema$InstanceGroupsAddInstancesRequest;

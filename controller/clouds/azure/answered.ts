@@ -1,8 +1,5 @@
 import type { AnswerFields } from '../answer-fields.ts';
 
-/** What is sent, by the vendor's type: what is undefined is left out. */
-export type Sent<T> = T extends object ? { readonly [K in keyof T]: Sent<T[K]> | undefined } : T;
-
 /** What is answered, by the vendor's type, which shows beside the name what stands in `properties`. */
 export interface Answered<T> {
   text(name: Name<T>): string;
