@@ -1,8 +1,9 @@
-import { isCloudError } from '../../../common/cloud-error.ts';
+import { CloudError, isCloudError } from '../../../common/cloud-error.ts';
 import { digitalocean } from '../../../common/provider-id/digitalocean.ts';
 import type { Change, Kind, WriteIo } from '../../engine/resource.ts';
 import { type Balancer, foundBalancer, type Json, kindNames } from './balancer.ts';
-import type { DigitalOceanClient } from './client.ts';
+import { cloud, type DigitalOceanClient } from './client.ts';
+import type { DigitalOceanConfig } from './config.ts';
 import { dropletsPath } from './droplets.ts';
 import { type Mark, printName } from './names.ts';
 
@@ -13,8 +14,6 @@ export interface BalancerSpec {
   readonly body: Json & { readonly droplet_ids: readonly number[] };
   /** The same, of what cannot be changed. */
   readonly fixed: Json;
-  /** Only for the create. */
-  readonly atCreation: Json & { readonly region: string };
 }
 
 export const balancersPath = '/v2/load_balancers';
@@ -50,7 +49,10 @@ const unitsOf: Readonly<Record<string, number>> = { 'lb-small': 1, 'lb-medium': 
 type Io = Pick<WriteIo, 'permit' | 'signal'>;
 
 /** A load balancer: one object, that every change writes as a whole. */
-export function balancerKind(client: DigitalOceanClient): Kind<BalancerSpec, Balancer> {
+export function balancerKind(client: DigitalOceanClient, config: DigitalOceanConfig): Kind<BalancerSpec, Balancer> {
+  const { vpc, clusterId, defaultType } = config;
+  let { region } = config;
+
   async function put(standing: Balancer, name: string, body: Json, { permit, signal }: Io) {
     const size = body['size'] === undefined ? {} : { size_unit: undefined };
     const { tag, ...rest }: Json = { ...wholeOf(standing), ...size, ...body, name };
@@ -102,11 +104,15 @@ export function balancerKind(client: DigitalOceanClient): Kind<BalancerSpec, Bal
       const changes = [...change('put', fields, others), ...change('size', sizes, chosen)];
       return changes.length === 0 ? { same: true } : { changes };
     },
-    async create({ spec: { mark, body, fixed, atCreation } }, _inside, { permit, signal }) {
-      const whole = { name: printName(mark), ...atCreation, ...fixed, ...body };
+    async create({ spec: { mark, body, fixed } }, _inside, { permit, signal }) {
+      region ??= await regionOf(client, vpc!, signal);
+      const place = { region, vpc_uuid: vpc };
+      // No answer shows the tag.
+      const tags = clusterId === undefined ? undefined : [`k8s:${clusterId}`];
+      const whole = { name: printName(mark), ...place, tags, type: defaultType, ...fixed, ...body };
       const request = { path: balancersPath, method: 'POST', body: whole, permit, signal } as const;
       const answer = await client.call(request).catch(async (error: unknown) => {
-        throw await refused(error, body.droplet_ids, atCreation, { permit, signal });
+        throw await refused(error, body.droplet_ids, place, { permit, signal });
       });
       const id = answer.object('load_balancer').text('id');
       // Its address comes when it is active: what is answered now would be taken for all of it.
@@ -128,6 +134,14 @@ export function balancerKind(client: DigitalOceanClient): Kind<BalancerSpec, Bal
       return put(body, printName(mark), {}, io);
     },
   };
+}
+
+/** The region of a VPC. Throws `Invalid` where there is none: `NotFound` would be taken for another resource's. */
+export async function regionOf(client: DigitalOceanClient, vpc: string, signal?: AbortSignal): Promise<string> {
+  const found = await client.get({ path: `/v2/vpcs/${vpc}`, signal }, 'vpc');
+  if (found !== undefined) return found.text('region');
+  const message = `DO_CLUSTER_VPC_ID: ${JSON.stringify(vpc)}, expected the UUID of a VPC of this account`;
+  throw new CloudError({ kind: 'Invalid', cloud, operation: 'GET /v2/vpcs/{id}', message });
 }
 
 /** What a change has to write so that it changes nothing. */

@@ -1,10 +1,10 @@
 import { isCloudError } from '../../../common/cloud-error.ts';
 import { createChecks } from '../checks.ts';
 import type { CheckResult } from '../cloud.ts';
-import { balancersPath } from './balancers.ts';
+import { balancersPath, regionOf } from './balancers.ts';
 import type { DigitalOceanClient } from './client.ts';
 import type { DigitalOceanConfig } from './config.ts';
-import { certificatesPath, regionOf } from './driver.ts';
+import { certificatesPath } from './driver.ts';
 import { dropletsPath } from './droplets.ts';
 
 const onePage = [['per_page', '1']] as const;

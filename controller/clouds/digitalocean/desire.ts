@@ -10,17 +10,8 @@ import { uuid } from './config.ts';
 import { maxNameLength, printName } from './names.ts';
 import { type Settings, settingsOf } from './settings.ts';
 
-export interface DesireOptions {
-  /** Undefined: not read yet. */
-  region(): string | undefined;
-  readonly vpc: string | undefined;
-  /** Tags that a load balancer is made with. No answer shows them. */
-  readonly tags: readonly string[];
-  readonly defaultType: string;
-}
-
-/** What serves a Service. Pure but for the region. */
-export function desireOf({ desired, found, own }: DesireInput, options: DesireOptions): Desire {
+/** What serves a Service. Pure. */
+export function desireOf({ desired, found, own }: DesireInput, defaultType: string): Desire {
   const { owner, service } = desired;
   const settings = settingsOf(desired);
   const { title, hostname, problems, remarks, fixed } = settings;
@@ -36,13 +27,12 @@ export function desireOf({ desired, found, own }: DesireInput, options: DesireOp
     summary: `load balancer ${name}`,
   };
   const unread = [...problems, ...(name.length > maxNameLength ? [tooLong(name)] : []), ...attachProblem(desired)];
-  const isNetwork = (fixed['type'] ?? standing?.body.wire['type'] ?? options.defaultType) === 'REGIONAL_NETWORK';
+  const isNetwork = (fixed['type'] ?? standing?.body.wire['type'] ?? defaultType) === 'REGIONAL_NETWORK';
   // One of the network keeps the port of a connection.
   const { served, refusals } = servedPorts(desired, !isNetwork);
   refusals.push(...fieldsOf(desired), ...unread.map(unsupported));
-  const region = options.region();
   // What cannot be read changes nothing, and nothing goes.
-  if (unread.length > 0 || served.length === 0 || region === undefined)
+  if (unread.length > 0 || served.length === 0)
     return { wants: [{ ...main, leaveUnchanged: true }], refusals, remarks };
 
   const certificate = certificateOf(
@@ -58,12 +48,6 @@ export function desireOf({ desired, found, own }: DesireInput, options: DesireOp
       health_check: settings.healthCheck,
       forwarding_rules: served.flatMap((port) => rulesOf(port, settings, certificate?.id, isNetwork)),
       droplet_ids: dropletsOf(desired, standing?.body.droplets ?? []),
-    },
-    atCreation: {
-      region,
-      type: options.defaultType,
-      ...(options.vpc !== undefined && { vpc_uuid: options.vpc }),
-      ...(options.tags.length > 0 && { tags: options.tags }),
     },
   };
   return {

@@ -19,23 +19,10 @@ import { cloud, type DigitalOceanClient } from './client.ts';
 import { type DigitalOceanConfig, uuid } from './config.ts';
 import { desireOf } from './desire.ts';
 
-export interface LoadBalancerOptions {
-  readonly client: DigitalOceanClient;
-  readonly config: Pick<DigitalOceanConfig, 'region' | 'vpc' | 'clusterId' | 'defaultType'>;
-}
-
 export const certificatesPath = '/v2/certificates';
-export const vpcsPath = '/v2/vpcs';
 
 /** The load balancers of one account in one region. */
-export function createLoadBalancerDriver({ client, config }: LoadBalancerOptions): LoadBalancerDriver {
-  const { vpc, clusterId, defaultType } = config;
-  let region = config.region;
-  let hasNamed = false;
-  const prepare = async (signal: AbortSignal | undefined) => {
-    region ??= await regionOf(client, vpc!, signal);
-  };
-  const tags = clusterId === undefined ? [] : [`k8s:${clusterId}`];
+export function createLoadBalancerDriver(client: DigitalOceanClient, config: DigitalOceanConfig): LoadBalancerDriver {
   const usedKind: Kind = { kind: kindNames.certificate, retryCreate: 'atOnce', compare: () => ({ same: true }) };
 
   /** States of load balancers that are being made: an operation has the id of its load balancer. */
@@ -57,13 +44,9 @@ export function createLoadBalancerDriver({ client, config }: LoadBalancerOptions
 
   return {
     main: kindNames.balancer,
-    kinds: [balancerKind(client), usedKind] as readonly Kind[],
-    readers: [createReader({ client, prepare, namesCertificates: () => hasNamed })],
-    desire(input) {
-      const desire = desireOf(input, { vpc, tags, defaultType, region: () => region });
-      hasNamed ||= desire.wants.some(({ kind }) => kind === kindNames.certificate);
-      return desire;
-    },
+    kinds: [balancerKind(client, config), usedKind] as readonly Kind[],
+    readers: [createReader(client)],
+    desire: (input) => desireOf(input, config.defaultType),
     poll,
     annotations,
     annotationPrefixes: [prefix],
@@ -77,29 +60,13 @@ export function createLoadBalancerDriver({ client, config }: LoadBalancerOptions
   };
 }
 
-/** The region of a VPC. Throws `Invalid` where there is none: `NotFound` would be taken for another resource's. */
-export async function regionOf(client: DigitalOceanClient, vpc: string, signal?: AbortSignal): Promise<string> {
-  const found = await client.get({ path: `${vpcsPath}/${vpc}`, signal }, 'vpc');
-  if (found !== undefined) return found.text('region');
-  const message = `DO_CLUSTER_VPC_ID: ${JSON.stringify(vpc)}, expected the UUID of a VPC of this account`;
-  throw new CloudError({ kind: 'Invalid', cloud, operation: `GET ${vpcsPath}/{id}`, message });
-}
-
 function errored(id: string): CloudError {
   const operation = `GET ${balancersPath}/{id}`;
   return new CloudError({ kind: 'Unavailable', cloud, operation, message: `load balancer ${id} is errored` });
 }
 
-interface ReaderOptions {
-  readonly client: DigitalOceanClient;
-  /** Called before each read: what a Service asks for depends on it. */
-  prepare(signal: AbortSignal | undefined): Promise<void>;
-  /** A Service names one, which may be newer than the latest audit. */
-  namesCertificates(): boolean;
-}
-
 /** One list shows all load balancers, another the certificates. */
-function createReader({ client, prepare, namesCertificates }: ReaderOptions): Reader {
+function createReader(client: DigitalOceanClient): Reader {
   const balancers = async (urgency: 'need' | 'refresh', signal: AbortSignal | undefined) =>
     (await client.list({ path: balancersPath, urgency, signal }, 'load_balancers')).map(foundBalancer);
   const certificates = async (urgency: 'need' | 'refresh', signal: AbortSignal | undefined) =>
@@ -107,12 +74,10 @@ function createReader({ client, prepare, namesCertificates }: ReaderOptions): Re
   return {
     kinds: Object.values(kindNames),
     async all(_cluster, { signal }) {
-      await prepare(signal);
       const found: Found[] = await balancers('refresh', signal);
       return [...found, ...(await certificates('refresh', signal))];
     },
     async of({ owner, ids, search }, { signal }) {
-      await prepare(signal);
       // A record that users can write may name anything.
       const balancerIds = ids.filter((one) => one.kind === kindNames.balancer && uuid.test(one.id));
       const answers = await Promise.all(
@@ -122,7 +87,9 @@ function createReader({ client, prepare, namesCertificates }: ReaderOptions): Re
       // Names are unique, so there is no second one of a Service that has one.
       const isFound = read.some((one) => isOwnedBy(one, owner));
       const listed = search && !isFound ? await balancers('need', signal) : [];
-      const named = namesCertificates() ? await certificates('need', signal) : [];
+      // One that a Service names may be newer than the latest audit.
+      const isNamed = ids.some(({ kind }) => kind === kindNames.certificate);
+      const named = isNamed ? await certificates('need', signal) : [];
       // A list may lag behind a read by id.
       const newer = new Set(balancerIds.map(identityOf));
       return { found: [...read, ...listed.filter((one) => !newer.has(identityOf(one))), ...named] satisfies Found[] };

@@ -50,7 +50,7 @@ export function openDigitalOcean({ config, context, wrapHttp }: CloudParts<Digit
       targetOf,
       createReader: () => createMachineReader(cloud, [createDroplets(client)]),
     }),
-    loadBalancerDriver: hasPlace ? createLoadBalancerDriver({ client, config }) : undefined,
+    loadBalancerDriver: hasPlace ? createLoadBalancerDriver(client, config) : undefined,
     files: config.files,
     ping: async (signal) => void (await identify(signal)),
     check: (signal) => checkDigitalOcean(config, client, signal),

@@ -42,6 +42,16 @@ describe('a load balancer of DigitalOcean', () => {
     assert.deepEqual([tags, wire['vpc_uuid'], region], [['k8s:c-1'], harness.world.fake.vpc, 'nyc3']);
   });
 
+  it('changes a load balancer that stands while the VPC cannot be read', async () => {
+    const harness = await createBalancerHarness();
+    await harness.settle();
+    const body = { id: 'server_error', message: 'down' };
+    harness.world.fake.fault = ({ path }) => (path.startsWith('/v2/vpcs') ? { status: 503, body } : undefined);
+    await harness.restart();
+    await harness.settle({ ports: [port(443, 30443)] });
+    assert.equal(harness.balancer().wire.forwarding_rules[0]?.['entry_port'], 443);
+  });
+
   it('waits while the cloud works on a load balancer', async () => {
     const harness = await createBalancerHarness();
     await harness.settle();
