@@ -88,7 +88,7 @@ async function checkAction(
   const about = { name: of === undefined ? action : `${action} of ${of}`, neededFor: capabilities };
   if (proof === undefined) return undefined;
   try {
-    await proof.calls.read(action.slice(action.indexOf(':') + 1), proof.command, { signal });
+    await proof.calls.read(proof.command, { signal });
   } catch (error) {
     const code = codeOf(error);
     if (!isCloudError(error)) return { ...about, ok: false, message: textOf(error) };

@@ -29,11 +29,10 @@ export function createEc2(config: EC2ClientConfig & { readonly region: string },
   const calls = createServiceCalls(client, options);
   return {
     ...calls,
-    describeInstances: (request, readOptions) =>
-      calls.read('DescribeInstances', new DescribeInstancesCommand(request), readOptions),
+    describeInstances: (request, readOptions) => calls.read(new DescribeInstancesCommand(request), readOptions),
     async describeZones(dryRun, readOptions) {
       const command = new DescribeAvailabilityZonesCommand({ DryRun: dryRun });
-      return (await calls.read('DescribeAvailabilityZones', command, readOptions)).AvailabilityZones ?? [];
+      return (await calls.read(command, readOptions)).AvailabilityZones ?? [];
     },
     async host() {
       const endpoint = await (client.config.endpoint?.() ?? client.config.serviceConfiguredEndpoint?.());

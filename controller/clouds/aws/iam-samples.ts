@@ -23,7 +23,7 @@ export async function findSamples(
   const { owned = {}, keys = [] } = cluster ?? {};
   if (keys.length === 0) return { owned, routeTable, group: undefined };
   const command = new DescribeSecurityGroupsCommand({ Filters: [{ Name: 'tag-key', Values: [...keys] }] });
-  const groups = await parts.ec2.read('DescribeSecurityGroups', command, { signal }).catch(() => undefined);
+  const groups = await parts.ec2.read(command, { signal }).catch(() => undefined);
   const found = groups?.SecurityGroups?.filter(({ Tags }) => cluster?.has(tagMap(Tags))) ?? [];
   // One with a rule can prove more, and one that is the cluster's alone most.
   const weight = ({ Tags, IpPermissions }: (typeof found)[number]) =>

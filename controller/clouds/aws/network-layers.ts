@@ -23,7 +23,6 @@ const dayMs = 24 * 60 * 60_000;
 const retryMs = 5 * 60_000;
 /** As many as DescribeInstanceTopology takes. */
 const idsPerCall = 100;
-const operation = 'DescribeInstanceTopology';
 
 export interface NetworkLayersOptions {
   readonly ec2: Ec2;
@@ -40,7 +39,7 @@ export function createNetworkLayers({ ec2, types, clock, log }: NetworkLayersOpt
 
   async function ask(ids: readonly string[], signal: AbortSignal | undefined): Promise<void> {
     const command = new DescribeInstanceTopologyCommand({ InstanceIds: [...ids] });
-    const { Instances } = await ec2.read(operation, command, { urgency: 'refresh', signal });
+    const { Instances } = await ec2.read(command, { urgency: 'refresh', signal });
     for (const id of ids) known.set(id, []);
     for (const { InstanceId, NetworkNodes } of Instances ?? [])
       if (InstanceId) known.set(InstanceId, NetworkNodes ?? []);

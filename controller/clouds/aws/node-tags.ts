@@ -23,11 +23,11 @@ export function createNodeTags(ec2: Pick<Ec2, 'change'>): NodeTags {
     },
     async set(instances, tags, options) {
       const command = new CreateTagsCommand({ Resources: idsOf('CreateTags', instances), Tags: sdkTags(tags) });
-      await naming(instances, ec2.change('CreateTags', command, options));
+      await naming(instances, ec2.change(command, options));
     },
     async remove(instances, tags, options) {
       const command = new DeleteTagsCommand({ Resources: idsOf('DeleteTags', instances), Tags: sdkTags(tags) });
-      await naming(instances, ec2.change('DeleteTags', command, options));
+      await naming(instances, ec2.change(command, options));
     },
   };
 }

@@ -94,10 +94,10 @@ describe('calls to AWS', () => {
       order.push(`permit for ${ms}`);
       throw new WithheldError('Fenced', 'not now');
     };
-    await assert.rejects(ec2.change('CreateRoute', route(), { permit: refusing }), { name: 'WithheldError' });
+    await assert.rejects(ec2.change(route(), { permit: refusing }), { name: 'WithheldError' });
     assert.deepEqual(order, ['credential', 'permit for 7000']);
     assert.deepEqual([requests, calls], [[], []]);
-    assert.equal((await ec2.change('CreateRoute', route(), { permit })).Return, true);
+    assert.equal((await ec2.change(route(), { permit })).Return, true);
     assert.equal(requests.length, 1);
     ec2.close();
   });
@@ -107,7 +107,7 @@ describe('calls to AWS', () => {
     const endpoint = 'http://ec2.test';
     const ec2 = createEc2({ ...config(), endpoint }, options({ env: { http_proxy: proxy.url } }));
     try {
-      assert.equal((await ec2.change('CreateRoute', route(), { permit })).Return, true);
+      assert.equal((await ec2.change(route(), { permit })).Return, true);
       assert.deepEqual(proxy.seen, ['POST http://ec2.test/ user:pass']);
     } finally {
       ec2.close();
@@ -121,7 +121,7 @@ describe('calls to AWS', () => {
     const refusing = () => {
       throw odd;
     };
-    await assert.rejects(ec2.change('CreateRoute', route(), { permit: refusing }), (error) => error === odd);
+    await assert.rejects(ec2.change(route(), { permit: refusing }), (error) => error === odd);
     assert.deepEqual([requests, calls], [[], []]);
     ec2.close();
   });
@@ -131,7 +131,7 @@ describe('calls to AWS', () => {
     const late = Promise.withResolvers<typeof credential>();
     const ec2 = createEc2({ ...config(), credentials: () => late.promise }, options({ clock }));
     let asked = 0;
-    const attempt = ec2.change('CreateRoute', route(), {
+    const attempt = ec2.change(route(), {
       permit: () => {
         asked += 1;
       },
@@ -153,7 +153,7 @@ describe('calls to AWS', () => {
       return new Promise(() => {});
     };
     const ec2 = createEc2(config(), options({ clock, mutationTimeoutMs: 4000 }));
-    const refused = assert.rejects(ec2.change('CreateRoute', route(), { permit }), { kind: 'Timeout' });
+    const refused = assert.rejects(ec2.change(route(), { permit }), { kind: 'Timeout' });
     await arrived.promise;
     await clock.advance(3999);
     assert.deepEqual(calls, []);
@@ -172,8 +172,8 @@ describe('calls to AWS', () => {
       xml: '<Response><Errors><Error><Code>Unavailable</Code></Error></Errors></Response>',
     });
     const ec2 = createEc2(config(), options());
-    await assert.rejects(ec2.read('DescribeInstances', new DescribeInstancesCommand({})), { kind: 'Unavailable' });
-    await assert.rejects(ec2.change('CreateRoute', route(), { permit }), { kind: 'Unavailable' });
+    await assert.rejects(ec2.read(new DescribeInstancesCommand({})), { kind: 'Unavailable' });
+    await assert.rejects(ec2.change(route(), { permit }), { kind: 'Unavailable' });
     assert.equal(requests.length, 2);
     assert.deepEqual(
       calls.map(({ operation, code }) => `${operation} ${code}`),
@@ -195,7 +195,7 @@ describe('calls to AWS', () => {
       return { status: 200, xml: '<CreateRouteResponse><return>true</return></CreateRouteResponse>' };
     };
     const ec2 = createEc2(config(), options());
-    const changes = Promise.all(Array.from({ length: 32 }, () => ec2.change('CreateRoute', route(), { permit })));
+    const changes = Promise.all(Array.from({ length: 32 }, () => ec2.change(route(), { permit })));
     // Fewer at once would wait for one another: they are let go then, and counted.
     const waiting = new AbortController();
     await Promise.race([all.promise, restOrAbort(systemClock(), 20_000, waiting.signal)]);
@@ -209,10 +209,10 @@ describe('calls to AWS', () => {
   it('rests reads and changes apart from one another', async () => {
     answerWith = (body) => (body.includes('CreateRoute') ? ec2Error('RequestLimitExceeded') : ec2Error('Other'));
     const ec2 = createEc2(config(), options());
-    const change = () => ec2.change('CreateRoute', route(), { permit });
+    const change = () => ec2.change(route(), { permit });
     await assert.rejects(change(), { kind: 'Throttled' });
     await assert.rejects(change(), { kind: 'Throttled' });
-    await assert.rejects(ec2.read('DescribeInstances', new DescribeInstancesCommand({})), { kind: 'Invalid' });
+    await assert.rejects(ec2.read(new DescribeInstancesCommand({})), { kind: 'Invalid' });
     assert.equal(requests.length, 2);
     ec2.close();
   });
@@ -252,7 +252,7 @@ describe('calls to AWS', () => {
     it(`EC2 ${code} is ${kind}`, async () => {
       answerWith = () => ec2Error(code);
       const ec2 = createEc2(config(), options());
-      await assert.rejects(ec2.change('CreateRoute', route(), { permit }), (error) => codeAndKind(error, code, kind));
+      await assert.rejects(ec2.change(route(), { permit }), (error) => codeAndKind(error, code, kind));
       ec2.close();
     });
   }
@@ -262,10 +262,10 @@ describe('calls to AWS', () => {
       const [elb, elbv2] = [createElb(config(), options()), createElbV2(config(), options())];
       const expected = (error: unknown) => codeAndKind(error, code, kind);
       const change = new DeleteTargetGroupCommand({ TargetGroupArn: 'arn:x' });
-      await assert.rejects(elbv2.change('DeleteTargetGroup', change, { permit }), expected);
+      await assert.rejects(elbv2.change(change, { permit }), expected);
       const read = new DescribeTargetGroupsCommand({});
-      await assert.rejects(elbv2.read('DescribeTargetGroups', read), expected);
-      await assert.rejects(elb.read('DescribeLoadBalancers', new DescribeLoadBalancersCommand({})), expected);
+      await assert.rejects(elbv2.read(read), expected);
+      await assert.rejects(elb.read(new DescribeLoadBalancersCommand({})), expected);
       assert.deepEqual(new Set(calls.map((call) => call.code)), new Set([code]));
       elb.close();
       elbv2.close();

@@ -15,24 +15,22 @@ export interface ReadOptions {
 /**
  * The calls of one AWS service. Each is one HTTP exchange without retry, with one deadline, counted, and limited
  * together with the others of its class. A failure is a CloudError with the SDK's error as cause.
- *
- * @param operation the API's name of it, without `Command`
  */
 export interface ServiceCalls {
-  read<Out>(operation: string, command: SdkCommand<Out>, options?: ReadOptions): Promise<Out>;
+  read<Out>(command: SdkCommand<Out>, options?: ReadOptions): Promise<Out>;
   /**
    * The permit is requested last, when the signed request is about to be sent. Throws what the permit throws; then
    * nothing was sent.
    */
-  change<Out>(operation: string, command: SdkCommand<Out>, options: ApplyOptions): Promise<Out>;
-  /** Resolves as soon as there is a credential; makes no call to the service. */
-  credential(signal?: AbortSignal): Promise<void>;
+  change<Out>(command: SdkCommand<Out>, options: ApplyOptions): Promise<Out>;
   close(): void;
 }
 
 /** What is needed of a command of any client of the SDK. */
 export interface SdkCommand<Out> {
   readonly middlewareStack: object;
+  /** A tuple: kind of schema, namespace, name of the operation. */
+  readonly schema?: unknown;
   resolveMiddleware(
     stack: never,
     configuration: never,
@@ -40,9 +38,14 @@ export interface SdkCommand<Out> {
   ): (args: never) => Promise<{ readonly output: Out }>;
 }
 
+/** The API's name of what a command asks for. */
+export function operationOf({ schema }: SdkCommand<unknown>): string {
+  const [, , operation] = schema as readonly [kind: number, namespace: string, operation: string];
+  return operation;
+}
+
 /** What is needed of any client of the SDK. */
 export interface SdkClient {
-  readonly config: { readonly credentials: () => Promise<unknown> };
   send(command: never, options: { readonly abortSignal: AbortSignal }): Promise<unknown>;
   destroy(): void;
 }
@@ -104,11 +107,11 @@ export function createServiceCalls(client: SdkClient, options: ServiceCallsOptio
   }
 
   async function exchange<Out>(
-    operation: string,
     command: SdkCommand<Out>,
     signal: AbortSignal | undefined,
     permit: Permit | undefined,
   ): Promise<Out> {
+    const operation = operationOf(command);
     const startedAt = clock.monotonic();
     let code: string | undefined = 'ok';
     let withheld: { readonly error: unknown } | undefined;
@@ -138,19 +141,11 @@ export function createServiceCalls(client: SdkClient, options: ServiceCallsOptio
   }
 
   return {
-    read: (operation, command, { urgency = 'need', signal } = {}) =>
-      rateLimiters.read.run(operation, () => exchange(operation, command, signal, undefined), { urgency, signal }),
-    change: (operation, command, { permit, signal }) =>
-      rateLimiters.change.run(operation, () => exchange(operation, command, signal, permit), {
-        urgency: 'change',
-        signal,
-      }),
-    async credential(signal) {
-      try {
-        await withDeadline('credentials', signal, () => client.config.credentials());
-      } catch (error) {
-        throw toCloudError(error, 'credentials');
-      }
+    read: (command, { urgency = 'need', signal } = {}) =>
+      rateLimiters.read.run(operationOf(command), () => exchange(command, signal, undefined), { urgency, signal }),
+    change(command, { permit, signal }) {
+      const limits = { urgency: 'change', signal } as const;
+      return rateLimiters.change.run(operationOf(command), () => exchange(command, signal, permit), limits);
     },
     close: () => client.destroy(),
   };

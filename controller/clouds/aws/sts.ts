@@ -14,8 +14,7 @@ export interface Sts {
 
 export function createSts(config: STSClientConfig, options: ServiceCallsOptions): Sts {
   const calls = createServiceCalls(new STSClient({ ...config, ...clientDefaults(options) }), options);
-  const ask = (signal: AbortSignal | undefined) =>
-    calls.read('GetCallerIdentity', new GetCallerIdentityCommand({}), { signal });
+  const ask = (signal: AbortSignal | undefined) => calls.read(new GetCallerIdentityCommand({}), { signal });
   return {
     identity: async (signal) => (await ask(signal)).Arn ?? 'an identity without an ARN',
     async account(signal) {
@@ -59,7 +58,7 @@ export function assumeRole({
   const calls = createServiceCalls(client, options);
   return async () => {
     const command = new AssumeRoleCommand({ RoleArn: roleArn, RoleSessionName: 'mooring-controller' });
-    const { Credentials: given } = await calls.read('AssumeRole', command, { urgency: 'change' });
+    const { Credentials: given } = await calls.read(command, { urgency: 'change' });
     if (!given?.AccessKeyId || !given.SecretAccessKey || !given.SessionToken) {
       const message = 'the answer has no credentials';
       throw new CloudError({ kind: 'Unauthorized', cloud: 'aws', operation: 'AssumeRole', message });

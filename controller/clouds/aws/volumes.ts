@@ -17,7 +17,7 @@ export function createVolumes(ec2: Pick<Ec2, 'read'>, region: string): Volumes {
     const ids = [...new Set(refs.map(idOf))];
     const volumes = await everyPage(operation, async (NextToken) => {
       const request = { Filters: [{ Name: 'volume-id', Values: ids }], ...(NextToken && { NextToken }) };
-      const answer = await ec2.read(operation, new DescribeVolumesCommand(request), { signal });
+      const answer = await ec2.read(new DescribeVolumesCommand(request), { signal });
       return { items: answer.Volumes ?? [], next: answer.NextToken };
     });
     const byId = new Map(volumes.map((volume) => [volume.VolumeId, volume]));

@@ -24,7 +24,7 @@ import type { Member } from './balancer-spec.ts';
 import { type ClassicLoadBalancer, type Listener, sdkAttributes } from './classic-load-balancer.ts';
 
 /** Sends one mutating call. */
-export type Send = <Out>(operation: string, command: SdkCommand<Out>) => Promise<Out>;
+export type Send = <Out>(command: SdkCommand<Out>) => Promise<Out>;
 
 /** Sends the one call of a change, and answers the load balancer as it is then. Throws a CloudError. */
 export async function applyChange(
@@ -35,35 +35,31 @@ export async function applyChange(
   const name = { LoadBalancerName: there.name };
   switch (call.does) {
     case 'attach subnets': {
-      const command = new AttachLoadBalancerToSubnetsCommand({ ...name, Subnets: [...call.subnets] });
-      const { Subnets } = await send('AttachLoadBalancerToSubnets', command);
+      const { Subnets } = await send(new AttachLoadBalancerToSubnetsCommand({ ...name, Subnets: [...call.subnets] }));
       return { ...there, subnets: Subnets ?? [...there.subnets, ...call.subnets] };
     }
     case 'detach subnets': {
-      const command = new DetachLoadBalancerFromSubnetsCommand({ ...name, Subnets: [...call.subnets] });
-      await send('DetachLoadBalancerFromSubnets', command);
+      await send(new DetachLoadBalancerFromSubnetsCommand({ ...name, Subnets: [...call.subnets] }));
       return { ...there, subnets: there.subnets.filter((id) => !call.subnets.includes(id)) };
     }
     case 'apply security groups': {
-      const command = new ApplySecurityGroupsToLoadBalancerCommand({ ...name, SecurityGroups: [...call.groups] });
-      await send('ApplySecurityGroupsToLoadBalancer', command);
+      await send(new ApplySecurityGroupsToLoadBalancerCommand({ ...name, SecurityGroups: [...call.groups] }));
       return { ...there, securityGroups: call.groups };
     }
     case 'create listeners': {
       const Listeners = call.listeners.map(sdkListener);
-      await send('CreateLoadBalancerListeners', new CreateLoadBalancerListenersCommand({ ...name, Listeners }));
+      await send(new CreateLoadBalancerListenersCommand({ ...name, Listeners }));
       const added = call.listeners.map((listener) => ({ ...listener, policies: [] }));
       return { ...there, listeners: [...there.listeners, ...added] };
     }
     case 'delete listeners': {
-      const command = new DeleteLoadBalancerListenersCommand({ ...name, LoadBalancerPorts: [...call.ports] });
-      await send('DeleteLoadBalancerListeners', command);
+      await send(new DeleteLoadBalancerListenersCommand({ ...name, LoadBalancerPorts: [...call.ports] }));
       return { ...there, listeners: there.listeners.filter(({ port }) => !call.ports.includes(port)) };
     }
     case 'set certificate': {
       const { port, certificate } = call;
       const request = { ...name, LoadBalancerPort: port, SSLCertificateId: certificate };
-      await send('SetLoadBalancerListenerSSLCertificate', new SetLoadBalancerListenerSSLCertificateCommand(request));
+      await send(new SetLoadBalancerListenerSSLCertificateCommand(request));
       return withListener(there, port, { certificate });
     }
     case 'create policy': {
@@ -71,7 +67,7 @@ export async function applyChange(
       const PolicyAttributes = [{ AttributeName: attribute.name, AttributeValue: attribute.value }];
       const request = { ...name, PolicyName: policy, PolicyTypeName: type, PolicyAttributes };
       try {
-        await send('CreateLoadBalancerPolicy', new CreateLoadBalancerPolicyCommand(request));
+        await send(new CreateLoadBalancerPolicyCommand(request));
       } catch (error) {
         // Its name says what it does, so one of that name is as good.
         if (codeOf(error) !== 'DuplicatePolicyName') throw error;
@@ -81,34 +77,32 @@ export async function applyChange(
     case 'set listener policies': {
       const { port, policies } = call;
       const request = { ...name, LoadBalancerPort: port, PolicyNames: [...policies] };
-      await send('SetLoadBalancerPoliciesOfListener', new SetLoadBalancerPoliciesOfListenerCommand(request));
+      await send(new SetLoadBalancerPoliciesOfListenerCommand(request));
       return withListener(there, port, { policies });
     }
     case 'set backend policies': {
       const { port, policies } = call;
       const request = { ...name, InstancePort: port, PolicyNames: [...policies] };
-      const command = new SetLoadBalancerPoliciesForBackendServerCommand(request);
-      await send('SetLoadBalancerPoliciesForBackendServer', command);
+      await send(new SetLoadBalancerPoliciesForBackendServerCommand(request));
       return { ...there, backendPolicies: new Map(there.backendPolicies).set(port, policies) };
     }
     case 'modify attributes': {
       const LoadBalancerAttributes = sdkAttributes(call.attributes);
-      const command = new ModifyLoadBalancerAttributesCommand({ ...name, LoadBalancerAttributes });
-      await send('ModifyLoadBalancerAttributes', command);
+      await send(new ModifyLoadBalancerAttributesCommand({ ...name, LoadBalancerAttributes }));
       return { ...there, attributes: { ...there.attributes, ...call.attributes } };
     }
     case 'configure health check': {
       const { target, interval, timeout, healthy, unhealthy } = call.health;
       const thresholds = { HealthyThreshold: healthy, UnhealthyThreshold: unhealthy };
       const HealthCheck = { Target: target, Interval: interval, Timeout: timeout, ...thresholds };
-      await send('ConfigureHealthCheck', new ConfigureHealthCheckCommand({ ...name, HealthCheck }));
+      await send(new ConfigureHealthCheckCommand({ ...name, HealthCheck }));
       return { ...there, health: call.health };
     }
     case 'register instances': {
       const Instances = call.instances.map(({ id }) => ({ InstanceId: id }));
       const command = new RegisterInstancesWithLoadBalancerCommand({ ...name, Instances });
       try {
-        await send('RegisterInstancesWithLoadBalancer', command);
+        await send(command);
       } catch (error) {
         throw namingMembers(error, call.instances);
       }
@@ -117,12 +111,11 @@ export async function applyChange(
     }
     case 'deregister instances': {
       const Instances = call.instances.map((InstanceId) => ({ InstanceId }));
-      const command = new DeregisterInstancesFromLoadBalancerCommand({ ...name, Instances });
-      await send('DeregisterInstancesFromLoadBalancer', command);
+      await send(new DeregisterInstancesFromLoadBalancerCommand({ ...name, Instances }));
       return { ...there, instances: there.instances.filter((id) => !call.instances.includes(id)) };
     }
     case 'add tags': {
-      await send('AddTags', new AddTagsCommand({ LoadBalancerNames: [there.name], Tags: sdkTags(call.tags) }));
+      await send(new AddTagsCommand({ LoadBalancerNames: [there.name], Tags: sdkTags(call.tags) }));
       return { ...there, tags: { ...there.tags, ...call.tags } };
     }
   }

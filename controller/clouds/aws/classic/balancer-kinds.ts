@@ -53,7 +53,7 @@ export function createClassicKinds(given: BalancerKindsParts): ClassicKinds {
   };
 
   function sender({ permit, signal }: WriteIo): Send {
-    return (operation, command) => parts.elb().change(operation, command, { permit, signal });
+    return (command) => parts.elb().change(command, { permit, signal });
   }
 
   /** Everything that one of ours carries. */
@@ -88,7 +88,7 @@ export function createClassicKinds(given: BalancerKindsParts): ClassicKinds {
       ...(internal && { Scheme: 'internal' }),
       Tags: sdkTags(tags),
     });
-    const make = () => sender(io)('CreateLoadBalancer', command);
+    const make = () => sender(io)(command);
     const { DNSName: hostname } = await given.groups.carrying(name, groups, make);
     const fresh = freshBalancer({ ...spec!, subnets, groups });
     if (hostname === undefined) throw invalid('CreateLoadBalancer', `the answer has no DNSName for ${name}`);
@@ -143,7 +143,7 @@ export function createClassicKinds(given: BalancerKindsParts): ClassicKinds {
     if (as === 'retained' && body.tags[ownerTags.retained] !== undefined) {
       const keys = [ownerTags.service, ownerTags.serviceName];
       const Tags = keys.map((Key) => ({ Key })) as [{ Key: string }];
-      await sender(io)('RemoveTags', new RemoveTagsCommand({ ...names, Tags }));
+      await sender(io)(new RemoveTagsCommand({ ...names, Tags }));
       const left = Object.entries(body.tags).filter(([key]) => !keys.some((one) => one === key));
       return { found: take({ ...body, tags: Object.fromEntries(left) }) };
     }
@@ -152,7 +152,7 @@ export function createClassicKinds(given: BalancerKindsParts): ClassicKinds {
     const ours = () =>
       spec === undefined ? ownerTagsOf(io.owner, view.marks!.tags, body.tags) : tagsOf(io.owner, spec);
     const tags = as === 'ours' ? ours() : { [ownerTags.retained]: service };
-    await sender(io)('AddTags', new AddTagsCommand({ ...names, Tags: sdkTags(tags) }));
+    await sender(io)(new AddTagsCommand({ ...names, Tags: sdkTags(tags) }));
     // Its tags tell whose the group in front of it is, too.
     return { found: [...take({ ...body, tags: { ...body.tags, ...tags } }), ...view.showGroups()] };
   }
@@ -171,7 +171,7 @@ export function createClassicKinds(given: BalancerKindsParts): ClassicKinds {
       const { body } = found;
       const tagged = found.owner === undefined ? await tagFront(found, given, io) : [];
       // Answers without a fault where there is none.
-      await sender(io)('DeleteLoadBalancer', new DeleteLoadBalancerCommand({ LoadBalancerName: body.name }));
+      await sender(io)(new DeleteLoadBalancerCommand({ LoadBalancerName: body.name }));
       carriers.removed('classic', { id: body.hostname, name: body.name });
       return { found: tagged };
     },
@@ -193,8 +193,7 @@ export function createClassicKinds(given: BalancerKindsParts): ClassicKinds {
     async update({ id, body: { name, attributes } }, change, io) {
       const changed = change.body as Attributes;
       const LoadBalancerAttributes = sdkAttributes(changed);
-      const command = new ModifyLoadBalancerAttributesCommand({ LoadBalancerName: name, LoadBalancerAttributes });
-      await sender(io)('ModifyLoadBalancerAttributes', command);
+      await sender(io)(new ModifyLoadBalancerAttributesCommand({ LoadBalancerName: name, LoadBalancerAttributes }));
       return { found: [showAttributes(id, name, { ...attributes, ...changed })] };
     },
   };

@@ -54,7 +54,7 @@ export function createClassicQueries(parts: Pick<AwsParts, 'elb'>): ClassicQueri
   ): Promise<readonly (readonly [string, Tags])[]> {
     const command = new DescribeTagsCommand({ LoadBalancerNames: [...names] });
     try {
-      const { TagDescriptions } = await parts.elb().read('DescribeTags', command, options);
+      const { TagDescriptions } = await parts.elb().read(command, options);
       const found = new Map(
         (TagDescriptions ?? []).map(({ LoadBalancerName = '', Tags: tags }) => [LoadBalancerName, tagMap(tags)]),
       );
@@ -75,7 +75,7 @@ export function createClassicQueries(parts: Pick<AwsParts, 'elb'>): ClassicQueri
 
   async function describe(name: string, options: ReadOptions): Promise<LoadBalancerDescription | undefined> {
     const command = new DescribeLoadBalancersCommand({ LoadBalancerNames: [name] });
-    const answer = await unlessNotFound(parts.elb().read('DescribeLoadBalancers', command, options));
+    const answer = await unlessNotFound(parts.elb().read(command, options));
     return answer?.LoadBalancerDescriptions?.find(({ LoadBalancerName }) => LoadBalancerName === name);
   }
 
@@ -90,7 +90,7 @@ export function createClassicQueries(parts: Pick<AwsParts, 'elb'>): ClassicQueri
   async function list(options: ReadOptions) {
     const all = await everyPage('DescribeLoadBalancers', async (marker) => {
       const command = new DescribeLoadBalancersCommand({ PageSize: 400, Marker: marker });
-      const answer = await parts.elb().read('DescribeLoadBalancers', command, options);
+      const answer = await parts.elb().read(command, options);
       return { items: (answer.LoadBalancerDescriptions ?? []).map(readLoadBalancer), next: answer.NextMarker };
     });
     const tags = await tagsOf(
@@ -109,7 +109,7 @@ export function createClassicQueries(parts: Pick<AwsParts, 'elb'>): ClassicQueri
 
   async function attributesOf({ id, body }: Found<ClassicLoadBalancer>, { signal }: ReadIo): Promise<Found[]> {
     const command = new DescribeLoadBalancerAttributesCommand({ LoadBalancerName: body.name });
-    const answer = await unlessNotFound(parts.elb().read('DescribeLoadBalancerAttributes', command, { signal }));
+    const answer = await unlessNotFound(parts.elb().read(command, { signal }));
     return answer === undefined ? [] : [showAttributes(id, body.name, readAttributes(answer.LoadBalancerAttributes))];
   }
 }

@@ -78,7 +78,7 @@ export function createNetworkBalancerKinds(given: NetworkKindsParts): NetworkBal
       ...(groups.length > 0 && { SecurityGroups: groups }),
       Tags: sdkTags(tags),
     });
-    const make = () => parts.elbv2().change('CreateLoadBalancer', command, options(io));
+    const make = () => parts.elbv2().change(command, options(io));
     const { LoadBalancers } = await given.groups.carrying(name, groups, make);
     const [answer] = LoadBalancers ?? [];
     if (answer?.LoadBalancerArn === undefined) throw invalid('CreateLoadBalancer', `the answer has no ARN for ${name}`);
@@ -137,7 +137,7 @@ export function createNetworkBalancerKinds(given: NetworkKindsParts): NetworkBal
         const use = { service, carried: there.securityGroups, operation: 'SetSecurityGroups' };
         const groups = groupIds(body as string[], use, io);
         const command = new SetSecurityGroupsCommand({ LoadBalancerArn, SecurityGroups: groups });
-        const make = () => parts.elbv2().change('SetSecurityGroups', command, options(io));
+        const make = () => parts.elbv2().change(command, options(io));
         await given.groups.carrying(there.name, groups, make);
         return { found: [take({ ...there, securityGroups: groups })] };
       }
@@ -147,14 +147,14 @@ export function createNetworkBalancerKinds(given: NetworkKindsParts): NetworkBal
         const asked = await placesFor(place, isInternal, there.addressType, io);
         const SubnetMappings = nextMappings(there.places, asked);
         const command = new SetSubnetsCommand({ LoadBalancerArn, SubnetMappings });
-        const answer = await parts.elbv2().change('SetSubnets', command, options(io));
+        const answer = await parts.elbv2().change(command, options(io));
         const { places } = loadBalancerOf({ AvailabilityZones: answer.AvailabilityZones ?? [] }, {});
         return { found: [take({ ...there, places })] };
       }
       case 'address type': {
         const addressType = body as NetworkSpec['addressType'];
         const command = new SetIpAddressTypeCommand({ LoadBalancerArn, IpAddressType: addressType });
-        await parts.elbv2().change('SetIpAddressType', command, options(io));
+        await parts.elbv2().change(command, options(io));
         return { found: [take({ ...there, addressType })] };
       }
       default: {
@@ -166,7 +166,7 @@ export function createNetworkBalancerKinds(given: NetworkKindsParts): NetworkBal
 
   async function modifyAttributes(LoadBalancerArn: string, attributes: Tags, io: WriteIo): Promise<void> {
     const command = new ModifyLoadBalancerAttributesCommand({ LoadBalancerArn, Attributes: sdkTags(attributes) });
-    await parts.elbv2().change('ModifyLoadBalancerAttributes', command, options(io));
+    await parts.elbv2().change(command, options(io));
   }
 
   /** Its listeners go with it: those of others are looked for right before. */
@@ -188,8 +188,7 @@ export function createNetworkBalancerKinds(given: NetworkKindsParts): NetworkBal
     const isMarked = found.owner !== undefined;
     const targetGroups = isMarked ? [] : await tagTargetGroups(found, given, io);
     const front = isMarked ? [] : await tagFront(found, given, io);
-    const command = new DeleteLoadBalancerCommand({ LoadBalancerArn: arn });
-    await parts.elbv2().change('DeleteLoadBalancer', command, options(io));
+    await parts.elbv2().change(new DeleteLoadBalancerCommand({ LoadBalancerArn: arn }), options(io));
     carriers.removed('network', { id: arn, name });
     view.forwards.gone(arn);
     return { found: [...targetGroups, ...front] };

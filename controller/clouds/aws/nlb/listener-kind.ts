@@ -44,7 +44,7 @@ export function createListenerKind(
     // AWS takes each for a change; what stays is left out.
     const protocol = there.protocol === Protocol ? {} : { Protocol };
     const command = new ModifyListenerCommand({ ListenerArn: there.arn, ...rest, ...protocol });
-    await elbv2().change('ModifyListener', command, { permit: io.permit, signal: io.signal });
+    await elbv2().change(command, { permit: io.permit, signal: io.signal });
     const { certificate = there.certificate, policy = there.policy } = spec;
     return show({ ...there, protocol: spec.protocol, group: io.idOf(spec.group), certificate, policy }, within);
   }
@@ -78,7 +78,7 @@ export function createListenerKind(
         ...request(spec!, io),
         Tags: sdkTags(tags),
       });
-      const { Listeners } = await elbv2().change('CreateListener', command, { permit, signal });
+      const { Listeners } = await elbv2().change(command, { permit, signal });
       const made = show(listenerOf(Listeners?.[0] ?? {}, tags), within);
       return { id: made.id, found: [made] };
     },
@@ -89,7 +89,7 @@ export function createListenerKind(
       return { found: [show({ ...found.body, tags: { ...found.body.tags, ...(body as Tags) } }, within)] };
     },
     async remove({ id, within = '' }, { permit, signal }) {
-      await elbv2().change('DeleteListener', new DeleteListenerCommand({ ListenerArn: id }), { permit, signal });
+      await elbv2().change(new DeleteListenerCommand({ ListenerArn: id }), { permit, signal });
       view.forwards.answered(within, id, undefined);
       return {};
     },

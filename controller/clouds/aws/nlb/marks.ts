@@ -40,8 +40,7 @@ export function createTagMarks(parts: Pick<AwsParts, 'elbv2'>, view: Pick<LoadBa
   const of: TagMarks['of'] = (owner, { service, tags }) => tagsFor({ owner, service }, view.marks!.tags, tags);
 
   async function add(arn: string, tags: Tags, { permit, signal }: WriteIo): Promise<void> {
-    const command = new AddTagsCommand({ ResourceArns: [arn], Tags: sdkTags(tags) });
-    await parts.elbv2().change('AddTags', command, { permit, signal });
+    await parts.elbv2().change(new AddTagsCommand({ ResourceArns: [arn], Tags: sdkTags(tags) }), { permit, signal });
   }
 
   return {
@@ -71,8 +70,7 @@ export function createTagMarks(parts: Pick<AwsParts, 'elbv2'>, view: Pick<LoadBa
       }
       const command = new RemoveTagsCommand({ ResourceArns: [arn], TagKeys: ofOwner });
       const { permit, signal } = io;
-      if (ofOwner.some((key) => tags[key] !== undefined))
-        await parts.elbv2().change('RemoveTags', command, { permit, signal });
+      if (ofOwner.some((key) => tags[key] !== undefined)) await parts.elbv2().change(command, { permit, signal });
       const left = Object.entries(tags).filter(([key]) => !ofOwner.some((one) => one === key));
       return { ...body, tags: Object.fromEntries(left) };
     },

@@ -75,7 +75,7 @@ export function createNlbQueries(
           ...(single ? {} : { PageSize: pageSize }),
           Marker,
         });
-        const answer = await parts.elbv2().read('DescribeLoadBalancers', command, options);
+        const answer = await parts.elbv2().read(command, options);
         return { items: answer.LoadBalancers ?? [], next: answer.NextMarker };
       }),
     );
@@ -89,7 +89,7 @@ export function createNlbQueries(
           ...(filter.Names || filter.TargetGroupArns ? {} : { PageSize: pageSize }),
           Marker,
         });
-        const answer = await parts.elbv2().read('DescribeTargetGroups', command, options);
+        const answer = await parts.elbv2().read(command, options);
         return { items: answer.TargetGroups ?? [], next: answer.NextMarker };
       }),
     );
@@ -101,7 +101,7 @@ export function createNlbQueries(
     const ask = async (some: readonly string[]): Promise<void> => {
       try {
         const command = new DescribeTagsCommand({ ResourceArns: [...some] });
-        const { TagDescriptions } = await parts.elbv2().read('DescribeTags', command, options);
+        const { TagDescriptions } = await parts.elbv2().read(command, options);
         for (const { ResourceArn = '', Tags } of TagDescriptions ?? []) found.set(ResourceArn, tagMap(Tags));
         const missing = some.find((arn) => !found.has(arn));
         if (missing !== undefined) throw incomplete('DescribeTags', `nothing is said about ${missing}`);
@@ -132,8 +132,7 @@ export function createNlbQueries(
     known: readonly string[] = [],
   ): Promise<readonly Listener[]> {
     const all = await everyPage('DescribeListeners', async (Marker) => {
-      const command = new DescribeListenersCommand({ LoadBalancerArn: arn, Marker });
-      const answer = await parts.elbv2().read('DescribeListeners', command, options);
+      const answer = await parts.elbv2().read(new DescribeListenersCommand({ LoadBalancerArn: arn, Marker }), options);
       return { items: answer.Listeners ?? [], next: answer.NextMarker };
     });
     const answers = all.filter((answer) => !known.includes(listenerOf(answer, {}).group ?? ''));
@@ -147,19 +146,17 @@ export function createNlbQueries(
 
   async function attributes(arn: string, options: ReadOptions): Promise<Tags> {
     const command = new DescribeLoadBalancerAttributesCommand({ LoadBalancerArn: arn });
-    const answer = await parts.elbv2().read('DescribeLoadBalancerAttributes', command, options);
+    const answer = await parts.elbv2().read(command, options);
     return tagMap(answer.Attributes);
   }
 
   async function targets(arn: string, options: ReadOptions) {
-    const command = new DescribeTargetHealthCommand({ TargetGroupArn: arn });
-    const answer = await parts.elbv2().read('DescribeTargetHealth', command, options);
+    const answer = await parts.elbv2().read(new DescribeTargetHealthCommand({ TargetGroupArn: arn }), options);
     return targetsOf(answer.TargetHealthDescriptions);
   }
 
   async function groupAttributes(arn: string, options: ReadOptions): Promise<Tags> {
-    const command = new DescribeTargetGroupAttributesCommand({ TargetGroupArn: arn });
-    const answer = await parts.elbv2().read('DescribeTargetGroupAttributes', command, options);
+    const answer = await parts.elbv2().read(new DescribeTargetGroupAttributesCommand({ TargetGroupArn: arn }), options);
     return tagMap(answer.Attributes);
   }
 
@@ -176,7 +173,7 @@ export function createNlbQueries(
       const Filters = [{ Name: 'vpc-id', Values: [vpc] }, filter];
       const reservations = await everyPage('DescribeInstances', async (NextToken) => {
         const command = new DescribeInstancesCommand({ Filters, MaxResults: 1000, NextToken });
-        const answer = await parts.ec2.read('DescribeInstances', command, options);
+        const answer = await parts.ec2.read(command, options);
         return { items: answer.Reservations ?? [], next: answer.NextToken };
       });
       for (const { InstanceId, Placement, NetworkInterfaces } of reservations.flatMap((one) => one.Instances ?? [])) {

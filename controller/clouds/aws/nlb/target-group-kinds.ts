@@ -69,7 +69,7 @@ export function createTargetGroupKinds({ parts, reads, queries, marks, view }: T
       ...healthRequest({ ...health, timeout: health.timeout ?? fittingTimeout(health) }),
       Tags: sdkTags(tags),
     });
-    const { TargetGroups } = await elbv2().change('CreateTargetGroup', command, options(io));
+    const { TargetGroups } = await elbv2().change(command, options(io));
     const made = targetGroupOf(TargetGroups?.[0] ?? {}, tags);
     const attributes = defaultAttributes(spec.group);
     const shown = [showTargets(made.arn, { name, targets: [] }), showGroupAttributes(made.arn, { name, attributes })];
@@ -78,8 +78,7 @@ export function createTargetGroupKinds({ parts, reads, queries, marks, view }: T
 
   async function setAttributes(arn: string, there: TargetGroupAttributes, changed: Tags, io: WriteIo): Promise<Answer> {
     const request = { TargetGroupArn: arn, Attributes: sdkTags(changed) };
-    const command = new ModifyTargetGroupAttributesCommand(request);
-    await elbv2().change('ModifyTargetGroupAttributes', command, options(io));
+    await elbv2().change(new ModifyTargetGroupAttributesCommand(request), options(io));
     return { found: [showGroupAttributes(arn, { ...there, attributes: { ...there.attributes, ...changed } })] };
   }
 
@@ -88,7 +87,7 @@ export function createTargetGroupKinds({ parts, reads, queries, marks, view }: T
     else {
       try {
         const command = new DeregisterTargetsCommand({ TargetGroupArn: arn, Targets: call.ids.map((Id) => ({ Id })) });
-        await elbv2().change('DeregisterTargets', command, options(io));
+        await elbv2().change(command, options(io));
       } catch (error) {
         if (codeOf(error) !== 'InvalidTarget') throw error;
         // AWS itself lets go of an instance that is terminated.
@@ -114,7 +113,7 @@ export function createTargetGroupKinds({ parts, reads, queries, marks, view }: T
     if (!parts.config.disableSecurityGroupIngress) refuseClosedNodes(members, view.facts(ids), 'RegisterTargets');
     const command = new RegisterTargetsCommand({ TargetGroupArn, Targets: targets.map(({ id }) => ({ Id: id })) });
     try {
-      await elbv2().change('RegisterTargets', command, options(io));
+      await elbv2().change(command, options(io));
     } catch (error) {
       throw refusedTargets(error, targets);
     }
@@ -151,14 +150,13 @@ export function createTargetGroupKinds({ parts, reads, queries, marks, view }: T
       }
       const health = body as Health;
       const command = new ModifyTargetGroupCommand({ TargetGroupArn: there.arn, ...healthRequest(health) });
-      await elbv2().change('ModifyTargetGroup', command, options(io));
+      await elbv2().change(command, options(io));
       const timeout = health.timeout ?? there.health.timeout;
       return { found: [take({ ...there, health: { ...health, timeout } })] };
     },
     async remove({ id }, io) {
       try {
-        const command = new DeleteTargetGroupCommand({ TargetGroupArn: id });
-        await elbv2().change('DeleteTargetGroup', command, options(io));
+        await elbv2().change(new DeleteTargetGroupCommand({ TargetGroupArn: id }), options(io));
       } catch (error) {
         if (!isCloudError(error) || codeOf(error) !== 'ResourceInUse') throw error;
         const { operation, message, cause } = error;

@@ -16,7 +16,7 @@ export async function readRouteTable(
 ): Promise<Ec2RouteTable & { readonly RouteTableId: string }> {
   if (config.routeTableId !== undefined) {
     const command = new DescribeRouteTablesCommand({ RouteTableIds: [config.routeTableId] });
-    const { RouteTables } = await ec2.read(operation, command, options);
+    const { RouteTables } = await ec2.read(command, options);
     return only(RouteTables ?? [], `RouteTableID ${config.routeTableId}`);
   }
   const tags = await cluster(options.signal);
@@ -28,7 +28,7 @@ export async function readRouteTable(
       MaxResults: 100,
       ...(token && { NextToken: token }),
     });
-    const page = await ec2.read(operation, command, options);
+    const page = await ec2.read(command, options);
     tables.push(...(page.RouteTables ?? []).filter(({ Tags }) => tags.has(tagMap(Tags))));
     token = page.NextToken || undefined;
   } while (token !== undefined);

@@ -76,7 +76,7 @@ export function createRoutes(parts: AwsParts): Routes<AwsRoute> {
         ...destinationFields(destination),
         ...(instance.interfaceId ? { NetworkInterfaceId: instance.interfaceId } : { InstanceId: id }),
       });
-      await ec2.change(operation, command, options);
+      await ec2.change(command, options);
     } catch (error) {
       if (codeOf(error) === 'InvalidRouteTableID.NotFound') tableId = undefined;
       if (codeOf(error) !== 'RouteAlreadyExists') throw error;
@@ -91,11 +91,10 @@ export function createRoutes(parts: AwsParts): Routes<AwsRoute> {
   async function stopChecking(id: string, { interfaceId }: RoutedInstance, options: ApplyOptions): Promise<void> {
     const SourceDestCheck = { Value: false };
     if (interfaceId === undefined) {
-      const command = new ModifyInstanceAttributeCommand({ InstanceId: id, SourceDestCheck });
-      await ec2.change('ModifyInstanceAttribute', command, options);
+      await ec2.change(new ModifyInstanceAttributeCommand({ InstanceId: id, SourceDestCheck }), options);
     } else {
       const command = new ModifyNetworkInterfaceAttributeCommand({ NetworkInterfaceId: interfaceId, SourceDestCheck });
-      await ec2.change('ModifyNetworkInterfaceAttribute', command, options);
+      await ec2.change(command, options);
     }
   }
 
@@ -111,7 +110,7 @@ export function createRoutes(parts: AwsParts): Routes<AwsRoute> {
     }
     const command = new DeleteRouteCommand({ RouteTableId: table, ...destinationFields(destination) });
     try {
-      await ec2.change(operation, command, options);
+      await ec2.change(command, options);
     } catch (error) {
       if (!isCloudError(error) || codeOf(error) !== 'InvalidRoute.NotFound') throw error;
     }

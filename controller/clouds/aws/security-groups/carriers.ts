@@ -135,7 +135,7 @@ export function createCarriers(
 async function readClassic(parts: Pick<AwsParts, 'elb'>, options: ReadOptions): Promise<Carrier[]> {
   return everyPage('DescribeLoadBalancers', async (marker) => {
     const command = new DescribeLoadBalancersCommand({ PageSize: 400, Marker: marker });
-    const { LoadBalancerDescriptions, NextMarker } = await parts.elb().read('DescribeLoadBalancers', command, options);
+    const { LoadBalancerDescriptions, NextMarker } = await parts.elb().read(command, options);
     const items = (LoadBalancerDescriptions ?? []).map(
       ({ LoadBalancerName: name = '', DNSName: hostname = '', SecurityGroups: groups = [] }): Carrier => {
         return { name, id: hostname, hostname, groups, tags: undefined };
@@ -148,7 +148,7 @@ async function readClassic(parts: Pick<AwsParts, 'elb'>, options: ReadOptions): 
 async function readNetwork(parts: Pick<AwsParts, 'elbv2'>, options: ReadOptions): Promise<Carrier[]> {
   return everyPage('DescribeLoadBalancers', async (marker) => {
     const command = new DescribeNetworkCommand({ PageSize: 400, Marker: marker });
-    const { LoadBalancers, NextMarker } = await parts.elbv2().read('DescribeLoadBalancers', command, options);
+    const { LoadBalancers, NextMarker } = await parts.elbv2().read(command, options);
     const items = (LoadBalancers ?? []).map(
       ({ LoadBalancerName: name = '', LoadBalancerArn: id = '', DNSName: hostname = '', SecurityGroups }): Carrier => {
         return { name, id, hostname, groups: SecurityGroups ?? [], tags: undefined };

@@ -84,7 +84,7 @@ export function createNetworkReads(
       if (ids.size > 1) throw noVpc(`subnets of the cluster are in several: ${[...ids].join(', ')}`);
     }
     const command = new DescribeVpcsCommand({ Filters: [{ Name: 'is-default', Values: ['true'] }] });
-    const { Vpcs } = await ec2.read('DescribeVpcs', command, options);
+    const { Vpcs } = await ec2.read(command, options);
     const id = Vpcs?.[0]?.VpcId;
     if (id === undefined) throw noVpc('no subnet has the tag of the cluster, and there is no default VPC');
     return id;
@@ -93,7 +93,7 @@ export function createNetworkReads(
   async function describeSubnets(filters: Filter[], options: ReadOptions) {
     return everyPage('DescribeSubnets', async (NextToken) => {
       const command = new DescribeSubnetsCommand({ Filters: filters, MaxResults: pageSize, NextToken });
-      const { Subnets, NextToken: next } = await ec2.read('DescribeSubnets', command, options);
+      const { Subnets, NextToken: next } = await ec2.read(command, options);
       return { items: Subnets ?? [], next };
     });
   }
@@ -106,7 +106,7 @@ export function createNetworkReads(
       describeSubnets(filters, options),
       everyPage('DescribeRouteTables', async (NextToken) => {
         const command = new DescribeRouteTablesCommand({ Filters: filters, MaxResults: 100, NextToken });
-        const { RouteTables, NextToken: next } = await ec2.read('DescribeRouteTables', command, options);
+        const { RouteTables, NextToken: next } = await ec2.read(command, options);
         return { items: RouteTables ?? [], next };
       }),
     ]);
@@ -130,7 +130,7 @@ export function createNetworkReads(
     const Filters = [{ Name: 'vpc-id', Values: [await vpc(options)] }];
     const groups = await everyPage('DescribeSecurityGroups', async (NextToken) => {
       const command = new DescribeSecurityGroupsCommand({ Filters, MaxResults: pageSize, NextToken });
-      const { SecurityGroups, NextToken: next } = await ec2.read('DescribeSecurityGroups', command, options);
+      const { SecurityGroups, NextToken: next } = await ec2.read(command, options);
       return { items: SecurityGroups ?? [], next };
     });
     groupsSeen = new Map(groups.map((group) => [group.GroupId ?? '', observed(group)]));
@@ -170,7 +170,7 @@ export function createNetworkReads(
       const Filters = [{ Name: 'instance-id', Values: some }];
       const reservations = await everyPage('DescribeInstances', async (NextToken) => {
         const command = new DescribeInstancesCommand({ Filters, MaxResults: pageSize, NextToken });
-        const { Reservations, NextToken: next } = await ec2.read('DescribeInstances', command, options);
+        const { Reservations, NextToken: next } = await ec2.read(command, options);
         return { items: Reservations ?? [], next };
       });
       const described = reservations.flatMap((one) => one.Instances ?? []);

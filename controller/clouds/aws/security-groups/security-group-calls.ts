@@ -98,7 +98,7 @@ export function createSecurityGroupCalls(
   async function reread(id: string, signal: AbortSignal | undefined): Promise<ObservedSecurityGroup | undefined> {
     const command = new DescribeSecurityGroupsCommand({ GroupIds: [id] });
     try {
-      const { SecurityGroups } = await ec2.read('DescribeSecurityGroups', command, { urgency: 'change', signal });
+      const { SecurityGroups } = await ec2.read(command, { urgency: 'change', signal });
       const [group] = SecurityGroups ?? [];
       if (group !== undefined) {
         const { GroupName = '', Tags, IpPermissions } = group;
@@ -134,8 +134,8 @@ export function createSecurityGroupCalls(
     const adds = does === 'AuthorizeSecurityGroupIngress';
     const request = { GroupId: id, IpPermissions: permissionsOf(rules) };
     try {
-      if (adds) await ec2.change(does, new AuthorizeSecurityGroupIngressCommand(request), options);
-      else await ec2.change(does, new RevokeSecurityGroupIngressCommand(request), options);
+      if (adds) await ec2.change(new AuthorizeSecurityGroupIngressCommand(request), options);
+      else await ec2.change(new RevokeSecurityGroupIngressCommand(request), options);
     } catch (error) {
       const code = codeOf(error);
       if (adds && isCloudError(error) && error.kind === 'QuotaExceeded') {
@@ -185,7 +185,7 @@ export function createSecurityGroupCalls(
         TagSpecifications: [{ ResourceType: 'security-group', Tags: sdkTags(all) }],
       });
       try {
-        const { GroupId: id = '' } = await ec2.change('CreateSecurityGroup', command, options);
+        const { GroupId: id = '' } = await ec2.change(command, options);
         return noted({ id, name, tags: all, ingress: [] });
       } catch (error) {
         if (codeOf(error) !== 'InvalidGroup.Duplicate') throw error;
@@ -199,14 +199,14 @@ export function createSecurityGroupCalls(
       inTurn(id, async () => {
         known(id, 'CreateTags');
         const all = { ...(await cluster(options.signal)).owned, ...tags };
-        await ec2.change('CreateTags', new CreateTagsCommand({ Resources: [id], Tags: sdkTags(all) }), options);
+        await ec2.change(new CreateTagsCommand({ Resources: [id], Tags: sdkTags(all) }), options);
         const group = known(id, 'CreateTags');
         return noted({ ...group, tags: { ...group.tags, ...all } });
       }),
     untag: (id, keys, options) =>
       inTurn(id, async () => {
         const Tags = keys.map((Key) => ({ Key }));
-        await ec2.change('DeleteTags', new DeleteTagsCommand({ Resources: [id], Tags }), options);
+        await ec2.change(new DeleteTagsCommand({ Resources: [id], Tags }), options);
         const group = known(id, 'DeleteTags');
         return noted({
           ...group,
@@ -225,7 +225,7 @@ export function createSecurityGroupCalls(
     remove: (id, options) =>
       inRemovalTurn(async () => {
         try {
-          await ec2.change('DeleteSecurityGroup', new DeleteSecurityGroupCommand({ GroupId: id }), options);
+          await ec2.change(new DeleteSecurityGroupCommand({ GroupId: id }), options);
         } catch (error) {
           const code = codeOf(error);
           if (code === 'DependencyViolation') throw busy(id);

@@ -5,7 +5,7 @@ import type {
   InstanceFacts,
   ObservedSecurityGroup,
 } from '../../../../controller/clouds/aws/security-groups/network-facts.ts';
-import type { ServiceCalls } from '../../../../controller/clouds/aws/service-calls.ts';
+import { operationOf, type SdkCommand, type ServiceCalls } from '../../../../controller/clouds/aws/service-calls.ts';
 import type { Permit } from '../../../../controller/clouds/permit.ts';
 import { attachedTo, detachedFrom } from './fake-classic.ts';
 import { elbV2Actions } from './fake-elbv2.ts';
@@ -369,11 +369,15 @@ export function createFakeAws({ groups: first, instance, subnets }: FakeAwsOptio
   function callsTo(service: 'classic' | 'network', answerTo: typeof answer): ServiceCalls {
     const named = (operation: string) => (service === 'network' ? `v2 ${operation}` : operation);
     return {
-      async read(operation: string, { input }: { readonly input: Input }) {
+      async read(command: SdkCommand<unknown> & { readonly input: Input }) {
+        const operation = operationOf(command);
+        const { input } = command;
         reads.push({ operation: named(operation), input });
         return answerTo(operation, input);
       },
-      async change(operation: string, { input }: { readonly input: Input }, { permit }: { readonly permit: Permit }) {
+      async change(command: SdkCommand<unknown> & { readonly input: Input }, { permit }: { readonly permit: Permit }) {
+        const operation = operationOf(command);
+        const { input } = command;
         permit(1000);
         const call: SentCall = { operation: named(operation), input };
         const isLost = hook(call) === 'lose';
