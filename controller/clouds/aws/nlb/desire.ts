@@ -1,6 +1,7 @@
 import type { Desire, Refusal } from '../../../engine/resource.ts';
 import type { DesireInput } from '../../load-balancer-driver.ts';
 import type { DesiredLoadBalancer } from '../../load-balancers.ts';
+import type { HealthProbe } from '../config-values.ts';
 import { keys } from '../load-balancer-annotations.ts';
 import { judgeGroups } from '../security-groups/allowed-groups.ts';
 import { frontKeys } from '../security-groups/group-resources.ts';
@@ -28,14 +29,15 @@ export function desireNetwork(given: DesireInput, parts: DesireParts): Desire {
   const standingOn = (port: number) =>
     ownOf<Listener>(input, networkKinds.listener).find(({ within, body }) => within === on?.arn && body.port === port)
       ?.body;
-  // What the classic controller made is judged by its own defaults, until it is changed anyway.
-  const probe = parts.config.healthProbe ?? (standing.isAdopted ? ({ mode: 'ServiceNodePort' } as const) : undefined);
   const clusterId = parts.view.marks?.tags.id ?? '';
-  const fromPorts = desiredListeners(desired, settings, {
-    clusterId,
-    probe,
-    standing: (port) => standingOn(port)?.protocol,
-  });
+  const listenersWith = (probe: HealthProbe | undefined) =>
+    desiredListeners(desired, settings, { clusterId, probe, standing: (port) => standingOn(port)?.protocol });
+  const { healthProbe } = parts.config;
+  let fromPorts = listenersWith(healthProbe ?? (standing.isAdopted ? { mode: 'ServiceNodePort' } : undefined));
+  // What the classic controller made is judged by its own defaults, until a target group has to be replaced anyway.
+  const names = new Set([...groups.values()].map(({ name }) => name));
+  if (standing.isAdopted && !fromPorts.listeners.every(({ group }) => names.has(group.name)))
+    fromPorts = listenersWith(healthProbe);
   const listeners = fromPorts.listeners.flatMap((one) => {
     const listener = standingOn(one.port);
     const there = listener && { listener, group: groups.get(listener.group ?? '') };

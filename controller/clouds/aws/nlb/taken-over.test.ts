@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { machine, managedConfig, network } from '../../../../test/clouds/aws/fake/machine.ts';
+import { machine, managedConfig, network, port } from '../../../../test/clouds/aws/fake/machine.ts';
 import { ownerTags } from '../../load-balancers.ts';
 import { WithheldError } from '../../permit.ts';
 import { clusterTagsOf } from '../cluster-tags.ts';
@@ -71,10 +71,11 @@ describe('a target group of the classic controller', () => {
 });
 
 describe('a network load balancer of the classic controller that was never changed', () => {
-  /** What Mooring makes for the same Service, without its tags. */
-  async function adopted() {
-    const m = machine({ config: managedConfig });
-    const { observed } = await m.ensure(network());
+  /** What Mooring makes for the same Service and is configured as the classic controller is, without its tags. */
+  async function adopted(ports = [port(80)]) {
+    const config = { ...managedConfig, healthProbe: { mode: 'ServiceNodePort' } as const };
+    const m = machine({ config });
+    const { observed } = await m.ensure(network({ ports }));
     const { balancers, listeners, targetGroups } = m.aws.region;
     for (const one of [...balancers.values(), ...listeners.values(), ...targetGroups.values()])
       for (const key of Object.values(ownerTags)) one.tags.delete(key);
@@ -82,9 +83,24 @@ describe('a network load balancer of the classic controller that was never chang
       const left = Object.entries(group.tags).filter(([key]) => !Object.values<string>(ownerTags).includes(key));
       if (group.name.startsWith('k8s-default-web-')) m.aws.groups.set(id, { ...group, tags: Object.fromEntries(left) });
     }
+    Object.assign(config, { healthProbe: undefined });
     m.restart();
     return { m, proof: { clusterName: 'kubernetes', addresses: observed!.ingress.map(({ hostname }) => hostname!) } };
   }
+
+  it('gets new target groups once, with its first change of them', async () => {
+    const { m, proof } = await adopted([port(80), port(443)]);
+    assert.deepEqual((await m.ensure(network({ ports: [port(80), port(443)] }), undefined, proof)).sent, []);
+    const { sent } = await m.ensure(network({ ports: [port(80, 30_999), port(443)] }), undefined, proof);
+    const count = (operation: string) => sent.filter((one) => one === operation).length;
+    assert.deepEqual(
+      ['v2 CreateTargetGroup', 'v2 ModifyListener', 'v2 DeleteTargetGroup'].map(count),
+      [2, 2, 2],
+      sent.join(),
+    );
+    const probed = [...m.aws.region.targetGroups.values()].map(({ health }) => health['HealthCheckPort']);
+    assert.deepEqual(probed, ['10256', '10256']);
+  });
 
   for (const [code, status, warned] of [
     ['AccessDenied', 403, 2],
