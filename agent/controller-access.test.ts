@@ -39,6 +39,7 @@ test('waits for a CA and says so, whether the file is missing, empty or somethin
     ['not a certificate', 'it holds none'],
     ['-----BEGIN CERTIFICATE-----\nxx\n-----END CERTIFICATE-----\n', 'it holds one that cannot be read'],
     [`${caPem}-----BEGIN CERTIFICATE-----\nxx\n-----END CERTIFICATE-----\n`, 'it holds one that cannot be read'],
+    [caPem + caPem.slice(0, 90), 'it holds one that cannot be read'],
   ] as const) {
     if (text !== undefined) await write('ca.crt', text);
     const found = await access.current();

@@ -1,5 +1,5 @@
-import { X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
+import { pemCertificates } from '../common/pem-certificates.ts';
 import type { Clock } from '../common/process/clock.ts';
 import { createHttp, type Http } from '../common/process/http.ts';
 import type { Log } from '../common/process/log.ts';
@@ -84,13 +84,10 @@ export function createControllerAccess(options: ControllerAccessOptions): Contro
   };
 }
 
-/** Why the text has no valid certificate. Node's TLS accepts such a text silently, and then trusts no certificate. */
+/** Why the text has no valid certificate. */
 function certificateFault(text: string): string | undefined {
-  const blocks = text.match(/-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g) ?? [];
-  if (blocks.length === 0) return 'it holds none';
   try {
-    for (const block of blocks) new X509Certificate(block);
-    return undefined;
+    return pemCertificates(text).length === 0 ? 'it holds none' : undefined;
   } catch {
     return 'it holds one that cannot be read';
   }

@@ -167,17 +167,6 @@ describe('the connection of a kubeconfig', () => {
     assert.equal((await connection.credentials()).headers['authorization'], 'Bearer second');
   });
 
-  it('gives up its token for a client certificate', async () => {
-    const clock = fakeClock();
-    const connection = await load({ clock, kubeconfig: await kubeconfig('changing', { token: 'abc' }) });
-    const data = Buffer.from('PEM').toString('base64');
-    await kubeconfig('changing', { 'client-certificate-data': data, 'client-key-data': data });
-    await clock.advance(60_000);
-    const { headers, tls } = await connection.credentials();
-    assert.deepEqual(headers, {});
-    assert.equal(String(tls.cert), 'PEM');
-  });
-
   it('keeps its context when the current one of the file changes', async () => {
     const both = ['a', 'b'];
     const document = (current: string) => ({

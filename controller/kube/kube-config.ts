@@ -1,6 +1,8 @@
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
 import type { RequestOptions } from 'node:https';
+import { createSecureContext } from 'node:tls';
 import { type Cluster, KubeConfig } from '@kubernetes/client-node';
+import { pemCertificates } from '../../common/pem-certificates.ts';
 import type { Clock } from '../../common/process/clock.ts';
 import { errorFields, type Log } from '../../common/process/log.ts';
 import { proxyUrl, readProxies } from '../../common/process/proxy-environment.ts';
@@ -62,6 +64,7 @@ export async function loadKubeConnection(options: KubeConfigOptions): Promise<Ku
       if (refused || !config.getCurrentUser()?.exec) config = readConfig({ ...options, context }).config;
       const renewed = await materialize(config, current, clock);
       if (isAnonymous(renewed) && !isAnonymous(current)) throw new Error('the token is gone: is its file empty?');
+      if (renewed.tls !== current.tls) assertWhole(renewed.tls, current.tls);
       current = renewed;
       freshForMs = freshMs;
     } catch (error) {
@@ -207,6 +210,13 @@ function kill(child: ChildProcess, withGroup: boolean): void {
 
 function isAnonymous({ headers, tls }: Credentials): boolean {
   return headers['authorization'] === undefined && tls.cert === undefined;
+}
+
+/** @throws where the key is not that of the certificate, or a new CA has no certificate or one that cannot be read */
+function assertWhole(tls: TlsMaterial, last: TlsMaterial): void {
+  createSecureContext(tls);
+  if (tls.ca === undefined || String(tls.ca) === String(last.ca)) return;
+  if (pemCertificates(String(tls.ca)).length === 0) throw new Error('the CA has no certificate');
 }
 
 function fingerprint(value: object): string {

@@ -1,5 +1,6 @@
-import { createPublicKey, type KeyObject, X509Certificate } from 'node:crypto';
+import { createPublicKey, type KeyObject, type X509Certificate } from 'node:crypto';
 import type { EvidenceCloud } from '../../../common/attestation.ts';
+import { pemCertificates } from '../../../common/pem-certificates.ts';
 
 /**
  * The keys and certificates that sign the evidence of the clouds: from `--attestation-trust`, else the shipped or
@@ -47,12 +48,9 @@ export function readTrust(files: readonly TrustFile[]): Trust {
   return { aws, gce, azure, simulated };
 }
 
-const pemBlock = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
-
-/** Every certificate of a PEM text. */
-export function certificates(text: string): readonly X509Certificate[] {
+function certificates(text: string): readonly X509Certificate[] {
   try {
-    const found = (text.match(pemBlock) ?? []).map((pem) => new X509Certificate(pem));
+    const found = pemCertificates(text);
     if (found.length > 0) return found;
   } catch {
     // Reported below with our own error.
