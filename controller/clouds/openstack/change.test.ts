@@ -8,7 +8,7 @@ import { catalogOf, password, startFakeOpenStack } from '../../../test/clouds/op
 import type { FakeOpenStack, Fault } from '../../../test/clouds/openstack/fake/openstack-state.ts';
 import { WithheldError } from '../permit.ts';
 import { type ChangeRequest, createClient, type OpenStackClient } from './client.ts';
-import { faultOf, isThingNotFound } from './fault.ts';
+import { faultOf } from './fault.ts';
 import { createRateLimiters } from './rate-limiters.ts';
 
 const neutronError = (type: string, message: string) => ({ NeutronError: { type, message, detail: '' } });
@@ -120,8 +120,10 @@ describe('a call that changes something', () => {
     [404, neutronError('RouterNotFound', 'Router r1 could not be found'), 'NotFound'],
     [409, neutronError('OverQuota', "Quota exceeded for resources: ['port']."), 'QuotaExceeded'],
     [409, neutronError('RouterInUse', 'Router r1 still has ports'), 'Conflict'],
-    [409, octaviaFault('Load Balancer lb1 is immutable and cannot be updated.'), 'Conflict'],
-    [412, neutronError('RevisionNumberConstraintFailed', 'Constrained to 7, but current revision is 8'), 'Conflict'],
+    [409, neutronError('FloatingIPPortAlreadyAssociated', 'Cannot associate floating IP'), 'Taken'],
+    [409, octaviaFault('Another Listener on this Load Balancer is already using protocol_port 80'), 'Taken'],
+    [409, octaviaFault('Load Balancer lb1 is immutable and cannot be updated.'), 'Stale'],
+    [412, neutronError('RevisionNumberConstraintFailed', 'Constrained to 7, but current revision is 8'), 'Stale'],
     [429, octaviaFault('slow down'), 'Throttled'],
     [503, neutronError('RetryRequest', 'x'), 'Unavailable'],
   ];
@@ -167,16 +169,16 @@ describe('a call that changes something', () => {
   });
 
   it('a thing that is not there is told from a path that is not there', async () => {
-    const bodies: [unknown, boolean][] = [
-      [neutronError('PortNotFound', 'Port p could not be found.'), true],
-      [neutronError('HTTPNotFound', 'The resource could not be found.'), false],
-      [octaviaFault('Load Balancer lb1 not found.'), true],
-      [{ message: 'no Route matched with those values' }, false],
+    const bodies: [unknown, string][] = [
+      [neutronError('PortNotFound', 'Port p could not be found.'), 'NotFound'],
+      [neutronError('HTTPNotFound', 'The resource could not be found.'), 'Unavailable'],
+      [octaviaFault('Load Balancer lb1 not found.'), 'NotFound'],
+      [{ message: 'no Route matched with those values' }, 'Unavailable'],
     ];
-    for (const [body, thing] of bodies) {
+    for (const [body, kind] of bodies) {
       start((_, response) => answerJson(response, 404, body));
       const error = await client.change(put).catch((thrown: unknown) => thrown);
-      assert.equal(isThingNotFound(error), thing, JSON.stringify(body));
+      assert.equal(isCloudError(error) && error.kind, kind, JSON.stringify(body));
     }
   });
 

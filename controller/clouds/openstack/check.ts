@@ -4,7 +4,6 @@ import { adviceWhenDown, isDown } from '../checks.ts';
 import type { Capability, CheckResult } from '../cloud.ts';
 import type { ChangeRequest, OpenStackClient, Query } from './client.ts';
 import type { OpenStackConfig } from './config.ts';
-import { isThingNotFound } from './fault.ts';
 import { objectOf, objectsOf, textOf } from './json.ts';
 import { createAbilities } from './routes/extensions.ts';
 import { readRouter } from './routes/router.ts';
@@ -61,7 +60,7 @@ const groupReads: readonly Read[] = [
 /** No object has come so far, and Neutron refuses a write that is meant for another revision than the one there is. */
 const impossible = { 'if-match': 'revision_number=2147483647' };
 /** What Neutron and Octavia answer to a write that may be made and cannot be. */
-const reached: ReadonlySet<CloudErrorKind> = new Set(['NotFound', 'Invalid', 'Conflict', 'QuotaExceeded']);
+const reached: ReadonlySet<CloudErrorKind> = new Set(['NotFound', 'Invalid', 'Conflict', 'Stale', 'QuotaExceeded']);
 
 /** Octavia looks at the load balancer before it looks at the role, and Neutron at the whole body. */
 const notProved: CheckResult = {
@@ -171,8 +170,7 @@ async function mayWrite(client: OpenStackClient, request: ChangeRequest): Promis
   try {
     await client.change(request);
   } catch (error) {
-    const missing = isCloudError(error) && error.kind === 'NotFound' && !isThingNotFound(error);
-    if (!isCloudError(error) || !reached.has(error.kind) || missing) throw error;
+    if (!isCloudError(error) || !reached.has(error.kind)) throw error;
   }
   return 'allowed; nothing was changed';
 }

@@ -83,7 +83,7 @@ const computeMicroversion = '2.47';
 const maxBytes = 64 * 1024 * 1024;
 
 export function createClient(options: ClientOptions): OpenStackClient {
-  const { rateLimiters } = options;
+  const { rateLimiters, clock } = options;
   const http = createCountedHttp({ ...options, cloud: 'openstack' });
   const tokens = createTokens(options, exchange);
   let microversions = true;
@@ -100,7 +100,7 @@ export function createClient(options: ClientOptions): OpenStackClient {
       permit?.(timeoutMs);
       const answer = await http(operation, { ...request, timeoutMs, maxBytes, signal });
       if (answer.status <= 300 || [401, 404, 406].includes(answer.status)) return answer;
-      throw errorOf(operation, answer);
+      throw errorOf(operation, answer, clock.now());
     };
     return rateLimiters[service].run(operation, send, { ...(urgency === undefined ? {} : { urgency }), signal });
   }
@@ -143,7 +143,7 @@ export function createClient(options: ClientOptions): OpenStackClient {
       session = await tokens.sessionFor(request);
       answer = await sendOnce(request, session);
     }
-    if (answer.status >= 300) throw errorOf(request.operation, answer);
+    if (answer.status >= 300) throw errorOf(request.operation, answer, clock.now());
     return answer;
   }
 
@@ -162,7 +162,7 @@ export function createClient(options: ClientOptions): OpenStackClient {
     const url = rootOf(endpointOf(session, service, options));
     const headers = { accept: 'application/json', 'x-auth-token': session.token };
     const answer = await exchange({ service, operation, signal }, { url, headers });
-    if (answer.status > 300) throw errorOf(operation, answer);
+    if (answer.status > 300) throw errorOf(operation, answer, clock.now());
     const ids = fieldsOf(objectOf(jsonOf(answer, operation))?.['versions'], 'id');
     if (ids.length > 0) return ids;
     const message = `${url} lists no versions`;

@@ -45,7 +45,7 @@ describe('an OpenStack that fails', () => {
   for (const [name, answer] of proxies) {
     it(`a proxy's 404 with ${name} is no proof of absence`, async () => {
       world.fake.fault = (call, response) => (call.path.startsWith('/servers/') ? answer(call, response) : undefined);
-      assert.deepEqual(states(await (await world.open()).instances.lookup([ref(1)])), ['unknown NotFound']);
+      assert.deepEqual(states(await (await world.open()).instances.lookup([ref(1)])), ['unknown Unavailable']);
     });
   }
 

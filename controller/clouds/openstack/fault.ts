@@ -1,6 +1,7 @@
-import { CloudError, isCloudError, kindOfHttpStatus } from '../../../common/cloud-error.ts';
+import { CloudError, type CloudErrorKind, isCloudError, kindOfHttpStatus } from '../../../common/cloud-error.ts';
 import type { HttpAnswer } from '../../../common/process/http.ts';
 import { parseAnswer } from '../answer-fields.ts';
+import { retryAfterMsOf } from '../retry-after.ts';
 import { objectOf, textOf } from './json.ts';
 
 /** The answer's document. @throws CloudError `Unavailable` */
@@ -22,11 +23,18 @@ export interface Fault {
   readonly message: string | undefined;
 }
 
+const octaviaFault = 'faultcode';
+
 /** What a service said, of an error that is its answer. */
 export function faultOf(error: unknown): Fault | undefined {
   if (!isCloudError(error)) return undefined;
   const cause = error.cause as Partial<Fault> | undefined;
   return typeof cause?.status === 'number' ? (cause as Fault) : undefined;
+}
+
+/** Of a write that was meant for another state than the one there is: it is read again. */
+export function isOutdated(error: unknown): boolean {
+  return isCloudError(error) && (error.kind === 'Stale' || error.kind === 'Conflict');
 }
 
 /**
@@ -43,23 +51,46 @@ const fullTypes: ReadonlySet<string> = new Set([
   'ExternalIpAddressExhausted',
 ]);
 const fullWords = /quota (has been met|exceeded)|exceeds the maximum/i;
+const takenTypes: ReadonlySet<string> = new Set(['FloatingIPPortAlreadyAssociated', 'SecurityGroupRuleExists']);
 
-function kindOf({ status, type, message }: Fault): CloudError['kind'] {
-  const full = fullTypes.has(type ?? '') || fullWords.test(message ?? '');
-  return full && [400, 403, 409, 413].includes(status) ? 'QuotaExceeded' : kindOfHttpStatus(status);
+function kindOf(fault: Fault): CloudErrorKind {
+  const { status, name, type = '', message = '' } = fault;
+  const isFull = fullTypes.has(type) || fullWords.test(message);
+  if (isFull && [400, 403, 409, 413].includes(status)) return 'QuotaExceeded';
+  if (status === 404) return saysNotFound(fault) ? 'NotFound' : 'Unavailable';
+  if (status === 412) return 'Stale';
+  if (takenTypes.has(type)) return 'Taken';
+  // Octavia: its provider does not have what is asked for.
+  if (status === 501) return 'Invalid';
+  if (status === 409 && name === octaviaFault) {
+    // It works on the load balancer, or that is in ERROR.
+    if (/immutable|invalid state/i.test(message)) return 'Stale';
+    if (/already/i.test(message)) return 'Taken';
+  }
+  return kindOfHttpStatus(status);
 }
 
-/** An answer that is no success as a CloudError; `kind` where the status alone would say too much. */
-export function errorOf(operation: string, answer: HttpAnswer, kind?: CloudError['kind']): CloudError {
+/**
+ * Whether a service itself states that the object of the request does not exist: Neutron and Octavia name it. A 404 of
+ * a proxy, or of a path that the service does not have (`HTTPNotFound`), is no such statement.
+ */
+function saysNotFound({ name, type, message = '' }: Fault): boolean {
+  if (name === 'NeutronError') return type !== undefined && type !== 'HTTPNotFound';
+  return name === 'itemNotFound' || (name === octaviaFault && / not found/i.test(message));
+}
+
+/** An answer that is no success as a CloudError. @param nowMs Unix time */
+export function errorOf(operation: string, answer: HttpAnswer, nowMs: number): CloudError {
   const cause = readFault(answer);
+  const { status, message } = cause;
   // Nova of old answers 413 with Retry-After when a rate limit is hit.
-  const throttled = answer.status === 429 || (answer.status === 413 && answer.header('retry-after') !== null);
+  const isThrottled = status === 429 || (status === 413 && answer.header('retry-after') !== null);
   return new CloudError({
-    kind: throttled ? 'Throttled' : (kind ?? kindOf(cause)),
+    kind: isThrottled ? 'Throttled' : kindOf(cause),
     cloud: 'openstack',
     operation,
-    message: `${answer.status}${cause.message === undefined ? '' : ` ${cause.message.slice(0, 300)}`}`,
-    retryAfterMs: retryAfterMs(answer),
+    message: `${status}${message === undefined ? '' : ` ${message.slice(0, 300)}`}`,
+    retryAfterMs: retryAfterMsOf(answer, nowMs),
     cause,
   });
 }
@@ -76,7 +107,7 @@ function readFault({ status, text }: HttpAnswer): Fault {
   const inner = objectOf(first?.[1]);
   const flat = objectOf(body) ?? {};
   if (inner === undefined && textOf(flat['faultstring']) !== undefined) {
-    return { status, name: 'faultcode', type: textOf(flat['faultcode']), message: textOf(flat['faultstring']) };
+    return { status, name: octaviaFault, type: textOf(flat['faultcode']), message: textOf(flat['faultstring']) };
   }
   return {
     status,
@@ -84,46 +115,4 @@ function readFault({ status, text }: HttpAnswer): Fault {
     type: textOf(inner?.['type']),
     message: textOf(inner?.['message']) ?? textOf(flat['description']) ?? textOf(flat['message']) ?? textOf(first?.[1]),
   };
-}
-
-/** Nova's own word that a server does not exist: a 404 with its `itemNotFound`. Any other 404 may be a proxy's. */
-export function isItemNotFound(error: unknown): boolean {
-  return isNotFound(error, 'itemNotFound');
-}
-
-/**
- * A service's own statement that the requested object does not exist: Neutron and Octavia name the object. A 404 of a
- * proxy, or of a path that the service does not have (`HTTPNotFound`), is no such statement.
- */
-export function isThingNotFound(error: unknown): boolean {
-  const fault = notFound(error);
-  if (fault === undefined) return false;
-  if (fault.name === 'NeutronError') return fault.type !== undefined && fault.type !== 'HTTPNotFound';
-  return fault.name === 'faultcode' && / not found/i.test(fault.message ?? '');
-}
-
-/** Keystone's own word that it does not know what was shown. */
-export function isKeystoneNotFound(error: unknown): boolean {
-  return isNotFound(error, 'error');
-}
-
-/**
- * The fault of a 404; undefined also where another service (Keystone on the way) sent the 404, which has a kind of its
- * own.
- */
-function notFound(error: unknown): Fault | undefined {
-  if (!isCloudError(error) || error.kind !== 'NotFound') return undefined;
-  const fault = faultOf(error);
-  return fault?.status === 404 ? fault : undefined;
-}
-
-function isNotFound(error: unknown, name: string): boolean {
-  return notFound(error)?.name === name;
-}
-
-function retryAfterMs(answer: HttpAnswer): number | undefined {
-  const text = answer.header('retry-after');
-  if (text === null) return undefined;
-  const seconds = Number(text);
-  return Number.isFinite(seconds) && seconds > 0 ? seconds * 1000 : undefined;
 }

@@ -6,7 +6,6 @@ import type { Urgency } from '../urgency.ts';
 import { addressesOf, type ServerPorts } from './addresses.ts';
 import type { OpenStackClient, Query } from './client.ts';
 import type { NetworkingOptions } from './config.ts';
-import { isItemNotFound } from './fault.ts';
 import type { Flavors } from './flavors.ts';
 import { objectOf } from './json.ts';
 import { portsOf } from './ports.ts';
@@ -149,7 +148,7 @@ export function createReader({
       if (server.id !== id) return { state: 'unknown', error: lacking(id, 'the id that was asked for', operation) };
       return server;
     } catch (error) {
-      if (isItemNotFound(error)) return { state: 'absent' };
+      if (isCloudError(error) && error.kind === 'NotFound') return { state: 'absent' };
       return unknown(error);
     }
   }

@@ -3,7 +3,7 @@ import type { Clock } from '../../../common/process/clock.ts';
 import type { HttpAnswer, HttpRequest } from '../../../common/process/http.ts';
 import { unlessAborted } from '../../../common/process/until.ts';
 import { authRequest, type Credential } from './credential.ts';
-import { errorOf, isKeystoneNotFound, jsonOf } from './fault.ts';
+import { errorOf, faultOf, jsonOf } from './fault.ts';
 import { readSession, type Session } from './session.ts';
 
 /** Keystone may lock an account after a few refusals. */
@@ -59,11 +59,11 @@ export function createTokens(
       },
     );
     if (answer.status >= 300) {
+      const error = errorOf(operation, answer, clock.now());
       // Keystone's own 404 is an application credential it does not know; any other is no Keystone.
-      if (answer.status !== 401 && !isKeystoneNotFound(errorOf(operation, answer))) {
-        throw errorOf(operation, answer, 'Unavailable');
-      }
-      refused = { until: clock.monotonic() + refusalHoldsMs, error: errorOf(operation, answer, 'Unauthorized') };
+      const isRefused = answer.status === 401 || (answer.status === 404 && faultOf(error)?.name === 'error');
+      if (!isRefused) throw error.with({ kind: 'Unavailable' });
+      refused = { until: clock.monotonic() + refusalHoldsMs, error: error.with({ kind: 'Unauthorized' }) };
       throw refused.error;
     }
     const fresh = readSession(answer.header('x-subject-token'), jsonOf(answer, operation), clock, operation);

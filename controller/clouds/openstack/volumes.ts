@@ -1,7 +1,6 @@
-import { CloudError, isCloudError } from '../../../common/cloud-error.ts';
+import { CloudError } from '../../../common/cloud-error.ts';
 import { lookupListed, type VolumePlace, type VolumeRef, type Volumes, volumeKey } from '../volumes.ts';
 import type { OpenStackClient } from './client.ts';
-import { isItemNotFound } from './fault.ts';
 import { objectOf, objectsOf, textOf } from './json.ts';
 import { labelValue } from './server.ts';
 import { isHyphenatedUuid } from './uuid.ts';
@@ -41,18 +40,11 @@ export function createVolumes({ client, region, ignoresZones }: VolumeOptions): 
     );
   }
 
-  async function read({ handle }: VolumeRef, signal?: AbortSignal): Promise<VolumePlace | undefined> {
+  async function read({ handle }: VolumeRef, signal?: AbortSignal): Promise<VolumePlace> {
     const operation = 'GET /volumes/{id}';
     const path = `/volumes/${handle.toLowerCase()}`;
-    try {
-      const body = objectOf(await client.get({ service, path, operation, signal }));
-      return placeOf(body?.['volume'], operation);
-    } catch (cause) {
-      if (isItemNotFound(cause)) return undefined;
-      if (!isCloudError(cause) || cause.kind !== 'NotFound') throw cause;
-      // Any other 404 may be a proxy's.
-      throw new CloudError({ kind: 'Unavailable', cloud: 'openstack', operation, message: cause.message, cause });
-    }
+    const body = objectOf(await client.get({ service, path, operation, signal }));
+    return placeOf(body?.['volume'], operation);
   }
 
   return {

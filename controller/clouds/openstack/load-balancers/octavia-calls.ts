@@ -1,8 +1,7 @@
-import { CloudError, isCloudError } from '../../../../common/cloud-error.ts';
 import type { ReadIo, WriteIo } from '../../../engine/resource.ts';
+import { unlessNotFound } from '../../not-found.ts';
 import type { Urgency } from '../../urgency.ts';
 import type { OpenStackClient, Query } from '../client.ts';
-import { faultOf, isThingNotFound } from '../fault.ts';
 import type { JsonObject } from '../json.ts';
 import { readListener, readLoadBalancer, readMember, readMonitor, readPool } from './octavia-answer.ts';
 
@@ -18,10 +17,7 @@ type Item<C extends Collection> = ReturnType<(typeof readers)[C]>;
 
 /** The calls to Octavia. All throw a CloudError. */
 export interface OctaviaCalls {
-  /**
-   * One mutating call. Not repeated. `NotFound` is Octavia's own word, `Stale`: Octavia works on the load balancer, or
-   * that is in ERROR.
-   */
+  /** One mutating call. Not repeated. */
   send(
     method: 'POST' | 'PUT' | 'DELETE',
     path: string,
@@ -57,46 +53,19 @@ export function createOctaviaCalls(client: OpenStackClient): OctaviaCalls {
       const whole = `/lbaas/${path}`;
       const operation = operationOf(method, whole);
       const request = { service, method, path: whole, operation, urgency: 'change', permit, signal } as const;
-      try {
-        return await client.change({ ...request, ...(body && { body }), ...(query && { query }) });
-      } catch (error) {
-        throw explained(error, operation);
-      }
+      return client.change({ ...request, ...(body && { body }), ...(query && { query }) });
     },
     list: (what, query, io, urgency = 'need') => all(what, `/lbaas/${what}`, query, io, urgency),
     async membersOf(pool, io) {
-      try {
-        return await all('members', `/lbaas/pools/${pool}/members`, [], io, 'need');
-      } catch (error) {
-        // Deleted since it was listed.
-        if (isThingNotFound(error)) return [];
-        throw error;
-      }
+      // It may have been deleted since it was listed.
+      return (await unlessNotFound(all('members', `/lbaas/pools/${pool}/members`, [], io, 'need'))) ?? [];
     },
     async get(what, id, { signal }) {
       const path = `/lbaas/${what}/${id}`;
       const operation = operationOf('GET', path);
-      try {
-        const read = readers[what] as (json: unknown, operation: string) => Item<typeof what>;
-        return read(await client.get({ service, path, operation, signal }), operation);
-      } catch (error) {
-        if (isThingNotFound(error)) return undefined;
-        throw error;
-      }
+      const read = readers[what] as (json: unknown, operation: string) => Item<typeof what>;
+      const answer = await unlessNotFound(client.get({ service, path, operation, signal }));
+      return answer === undefined ? undefined : read(answer, operation);
     },
   };
-}
-
-/** What Octavia's refusal means for what is sent next. */
-function explained(error: unknown, operation: string): unknown {
-  if (!isCloudError(error)) return error;
-  const { status, message = '' } = faultOf(error) ?? {};
-  const as = (kind: CloudError['kind']) =>
-    new CloudError({ kind, cloud: 'openstack', operation, message: `${status} ${message}`, cause: error.cause });
-  if (status === 404 && !isThingNotFound(error)) return as('Unavailable');
-  // Of the provider: it does not have what is asked for.
-  if (status === 501) return as('Invalid');
-  if (status !== 409) return error;
-  if (/immutable|invalid state/i.test(message)) return as('Stale');
-  return /already/i.test(message) ? as('Taken') : error;
 }

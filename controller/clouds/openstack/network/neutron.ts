@@ -1,8 +1,7 @@
-import { CloudError, isCloudError } from '../../../../common/cloud-error.ts';
+import { CloudError } from '../../../../common/cloud-error.ts';
 import type { ReadIo, WriteIo } from '../../../engine/resource.ts';
 import type { Urgency } from '../../urgency.ts';
 import type { ChangeRequest, OpenStackClient, Query } from '../client.ts';
-import { faultOf, isThingNotFound } from '../fault.ts';
 import { type JsonObject, objectOf, objectsOf } from '../json.ts';
 
 /** A collection of Neutron as its paths name it, and the word that its answers have for one. */
@@ -38,7 +37,7 @@ export interface Neutron {
     urgency?: Urgency,
   ): Promise<readonly JsonObject[]>;
   get(collection: Collection, id: string, io: ReadIo): Promise<JsonObject>;
-  /** One mutating call; answers what was made or changed. 404 is `NotFound` only where Neutron itself says so. */
+  /** One mutating call; answers what was made or changed. */
   change(request: NeutronRequest, io: Pick<WriteIo, 'permit' | 'signal'>): Promise<readonly JsonObject[]>;
 }
 
@@ -73,29 +72,12 @@ export function createNeutron(client: OpenStackClient): Neutron {
         permit,
         signal,
       };
-      const answer = objectOf(await sent(client, request));
+      const answer = objectOf(await client.change(request));
       if (method === 'DELETE') return [];
       return isList ? objectsOf(answer?.[`${word}s`]) : [only(answer?.[word], operation)];
     },
   };
 }
-
-async function sent(client: OpenStackClient, request: ChangeRequest): Promise<unknown> {
-  try {
-    return await client.change(request);
-  } catch (error) {
-    if (!isCloudError(error)) throw error;
-    const { operation, message, cause } = error;
-    const as = (kind: CloudError['kind']) => new CloudError({ kind, cloud: 'openstack', operation, message, cause });
-    const { status, type } = faultOf(error) ?? {};
-    if (status === 412) throw as('Stale');
-    if (type !== undefined && takenTypes.has(type)) throw as('Taken');
-    if (error.kind === 'NotFound' && !isThingNotFound(error)) throw as('Unavailable');
-    throw error;
-  }
-}
-
-const takenTypes: ReadonlySet<string> = new Set(['FloatingIPPortAlreadyAssociated', 'SecurityGroupRuleExists']);
 
 function only(value: unknown, operation: string): JsonObject {
   const item = objectOf(value);

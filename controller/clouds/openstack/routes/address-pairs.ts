@@ -2,7 +2,7 @@ import { isCloudError } from '../../../../common/cloud-error.ts';
 import { type PendingChange, sendTogether } from '../../change-batches.ts';
 import { inParallel } from '../../parallel.ts';
 import type { OpenStackClient } from '../client.ts';
-import { isThingNotFound } from '../fault.ts';
+import { isOutdated } from '../fault.ts';
 import { type HopPort, pairsWith, readHopPort } from './hop-ports.ts';
 
 /** What one port is to let through, and no more, and for whom. */
@@ -33,7 +33,7 @@ export async function changeAddressPairs<Change, Result>(
     try {
       await changePort(client, ofPort, ifMatch, signal);
     } catch (error) {
-      const gone = isThingNotFound(error);
+      const gone = isCloudError(error) && error.kind === 'NotFound';
       for (const { passenger, add } of ofPort) if (!gone || add !== undefined) passenger.reject(error);
     }
   });
@@ -74,7 +74,7 @@ async function changePort<Change, Result>(
       );
       return;
     } catch (error) {
-      if (!isCloudError(error) || error.kind !== 'Conflict' || attempt >= maxTries) throw error;
+      if (!isOutdated(error) || attempt >= maxTries) throw error;
       port = (await readHopPort(client, current.id, { urgency: 'change', signal })) ?? current;
     }
   }

@@ -1,6 +1,7 @@
 import { isCloudError } from '../../../../common/cloud-error.ts';
 import { type PendingChange, sendTogether } from '../../change-batches.ts';
 import type { OpenStackClient } from '../client.ts';
+import { isOutdated } from '../fault.ts';
 import { normalCidr, sameAddress } from './cidr.ts';
 import type { RouteAbilities } from './extensions.ts';
 import { type ExtraRoute, type Router, readRouter, routerOf } from './router.ts';
@@ -74,7 +75,7 @@ async function writeList<Change, Result>(
       return sent?.answer ?? current;
     } catch (error) {
       if (!isCloudError(error)) throw error;
-      if (error.kind === 'Conflict' && attempt < maxTries) {
+      if (isOutdated(error) && attempt < maxTries) {
         known = await readRouter(parts.client, parts.routerId, { urgency: 'change', signal: parts.signal });
         continue;
       }
